@@ -1,0 +1,308 @@
+//===- abi.h - what generated code and the runtime agree on ------*- C -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The contract between objects that weirc emits and libweir_runtime. It is the
+// only runtime header that the compiler includes: it reads the layouts below to
+// emit loads and stores, and the prototypes to emit calls. Users of a compiled
+// model include weir/weir.h (or the model's own header), never this one.
+//
+// Compatibility: WEIR_ABI_VERSION changes when a layout or the meaning of a
+// field changes. Structures only grow at their end; each begins with its size,
+// so that a newer runtime reads an older object. docs/runtime-abi.md tells the
+// story.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_ABI_H
+#define WEIR_ABI_H
+
+#include "weir/weir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_ABI_VERSION 1
+
+struct weir_run;
+
+/// What generated code sees of a run on one device. Owned by the runtime, one
+/// for each (run, device); generated code only reads the fields.
+typedef struct weir_context {
+  uint32_t size;         ///< sizeof(weir_context)
+  uint32_t device;       ///< index into weir_program_desc::devices
+  uint8_t *arena;        ///< this run's planned arena, weir_device_desc::arena_bytes long
+  const uint8_t *blobs;  ///< the program's constants (weir_program_desc::blobs)
+  const weir_tensor *feeds; ///< the entry's feeds, in the entry's order, checked
+  struct weir_run *run;  ///< opaque
+  int64_t step;          ///< number of this run in its session, from 0
+} weir_context;
+
+/// A kernel: computes the part [begin, end) of its outermost parallel loop.
+/// `buffers` are its operands and then its results, `dims` the sizes that the
+/// kernel declared dynamic. Allocates nothing, throws nothing, writes only its
+/// results. Returns 0, or what weir_rt_error returned.
+typedef int32_t (*weir_kernel_fn)(weir_context *ctx, void *const *buffers,
+                                  const int64_t *dims, int64_t begin,
+                                  int64_t end);
+
+/// A step: all that one device does in one run. Returns 0, an error code from a
+/// weir_rt_* function, or WEIR_PENDING when it suspended itself in a wait: then
+/// it has left its coroutine handle with the runtime (weir_rt_await), which
+/// resumes it, and it ends with weir_rt_step_done.
+typedef int32_t (*weir_step_fn)(weir_context *ctx);
+
+#define WEIR_PENDING (-1)
+
+// weir_library_fn (weir.h): a kernel that no generator should write (sort,
+// unique, strings, a user's custom operation). Results whose `data` is null on
+// entry are allocated by the callee with weir_rt_alloc and described by it; the
+// caller owns them from then on. `attributes` are the integers that the
+// function documents; for those of weir/kernels.h the first is the error site.
+
+//===----------------------------------------------------------------------===//
+// Program descriptors, read-only data of the object
+//===----------------------------------------------------------------------===//
+
+/// A place in the program that can fail at run time. `message` may hold {0} and
+/// {1}: the two values that weir_rt_error was given.
+typedef struct weir_error_site {
+  const char *node;      ///< node name in the model file
+  const char *operation; ///< operation name, as the model file spells it
+  const char *message;
+  int32_t code;          ///< weir_code
+  int32_t reserved;
+} weir_error_site;
+
+typedef struct weir_kernel_desc {
+  const char *name;  ///< kernel symbol: operation, type, shape
+  const char *nodes; ///< names of the nodes it serves, separated by ';'
+  int64_t flops;     ///< floating-point operations of a launch, -1: unknown
+  int64_t bytes;     ///< bytes read and written by a launch, -1: unknown
+} weir_kernel_desc;
+
+/// A feed or a fetch. dims[i] is -1 where the size is not fixed; then lower[i]
+/// and upper[i] bound it (upper -1: no bound).
+typedef struct weir_tensor_desc {
+  const char *name;
+  int32_t dtype;
+  int32_t rank; ///< -1: unknown
+  const int64_t *dims;
+  const int64_t *lower;
+  const int64_t *upper;
+  /// For each dimension the number of its symbol, or -1; dimensions of one
+  /// entry that share a symbol must be equal at run time. Null: none.
+  const int32_t *symbols;
+} weir_tensor_desc;
+
+/// A variable, queue or other state, which lives in the session.
+typedef struct weir_slot_desc {
+  const char *name;      ///< node name
+  const char *container; ///< "" for the default container
+  const char *shared_name;
+  int32_t kind;          ///< weir_slot_kind
+  int32_t dtype;
+  int32_t rank; ///< -1: unknown
+  int32_t flags;
+  const int64_t *dims;
+  int64_t initial;       ///< offset of the initial value in the blobs, -1: none
+  int64_t initial_bytes;
+} weir_slot_desc;
+
+typedef enum weir_slot_kind { WEIR_SLOT_VARIABLE = 0 } weir_slot_kind;
+
+typedef struct weir_device_desc {
+  const char *name;    ///< /job:…/device:CPU:0
+  int64_t arena_bytes; ///< planned arena of the largest entry
+  int64_t arena_align;
+} weir_device_desc;
+
+typedef struct weir_entry_desc {
+  const char *name;
+  int32_t feed_count, fetch_count;
+  const weir_tensor_desc *feeds;
+  const weir_tensor_desc *fetches;
+  const weir_step_fn *steps; ///< one a device of the program, null: idle
+  int64_t edge_count;        ///< rendezvous edges of this entry
+} weir_entry_desc;
+
+/// A tensor that crosses from one device to another.
+typedef struct weir_edge_desc {
+  const char *name; ///< readable rendezvous key, stable between compilations
+  int32_t source, destination; ///< devices
+} weir_edge_desc;
+
+/// A custom operation that the program calls through weir_rt_custom. Looked up
+/// when a session is made: in weir_session_options::functions, by `name`, then
+/// `fallback`; neither is NOT_FOUND, naming `nodes`.
+typedef struct weir_custom_desc {
+  const char *name;         ///< operation name
+  const char *nodes;        ///< names of the nodes that are one, by ';'
+  weir_library_fn fallback; ///< a function linked in under its name, or null
+} weir_custom_desc;
+
+/// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then
+/// come zeros up to a multiple of 64, then this. A session refuses a file whose
+/// trailer does not fit the program.
+typedef struct weir_weights_trailer {
+  char magic[8]; ///< WEIR_WEIGHTS_MAGIC, without its zero
+  uint64_t hash[2];
+  int64_t blob_bytes;
+} weir_weights_trailer;
+
+#define WEIR_WEIGHTS_MAGIC "WEIRWTS1"
+
+/// What an object describes. `size` and `abi_version` are checked when a
+/// session is made.
+struct weir_program_desc {
+  uint32_t size;
+  uint32_t abi_version;
+  const char *name;
+  const char *compiler; ///< version of weirc
+  uint64_t hash[2];     ///< of the model and the flags
+  uint64_t required_cpu_features; ///< WEIR_CPU_…
+  int32_t default_threads;        ///< 0: as many as the machine has
+  int32_t device_count, entry_count, slot_count, site_count, kernel_count,
+      edge_count, reserved;
+  const weir_device_desc *devices;
+  const weir_entry_desc *entries;
+  const weir_slot_desc *slots;
+  const weir_error_site *sites;
+  const weir_kernel_desc *kernels;
+  const weir_edge_desc *edges;
+  const uint8_t *blobs;
+  int64_t blob_bytes;
+  const char *weights_file; ///< non-null: the blobs lie in this file instead
+  const weir_custom_desc *customs; ///< custom operations called by name
+  int64_t custom_count;
+};
+
+/// Features that an object may need. What weirc turns on beyond these lines it
+/// must turn off, or the runtime cannot refuse in time: WEIR_CPU_OTHER checks
+/// nothing. WEIR_CPU_AVX512 is F, CD, BW, DQ and VL, as in x86-64-v4. An enum of C
+/// has 32 bits, hence macros.
+#define WEIR_CPU_SSE42 (UINT64_C(1) << 0)
+#define WEIR_CPU_AVX (UINT64_C(1) << 1)
+#define WEIR_CPU_AVX2 (UINT64_C(1) << 2)
+#define WEIR_CPU_FMA (UINT64_C(1) << 3)
+#define WEIR_CPU_F16C (UINT64_C(1) << 4)
+#define WEIR_CPU_BMI2 (UINT64_C(1) << 5)
+#define WEIR_CPU_AVX512 (UINT64_C(1) << 6)
+#define WEIR_CPU_AVX512_VNNI (UINT64_C(1) << 7)
+#define WEIR_CPU_AVX512_BF16 (UINT64_C(1) << 8)
+#define WEIR_CPU_AVX512_FP16 (UINT64_C(1) << 9)
+#define WEIR_CPU_AMX_BF16 (UINT64_C(1) << 10)
+#define WEIR_CPU_AMX_INT8 (UINT64_C(1) << 11)
+#define WEIR_CPU_OTHER (UINT64_C(1) << 12)
+#define WEIR_CPU_POPCNT (UINT64_C(1) << 13)
+#define WEIR_CPU_LZCNT (UINT64_C(1) << 14)
+#define WEIR_CPU_BMI1 (UINT64_C(1) << 15)
+#define WEIR_CPU_MOVBE (UINT64_C(1) << 16)
+#define WEIR_CPU_ADX (UINT64_C(1) << 17)
+#define WEIR_CPU_AES (UINT64_C(1) << 18)
+#define WEIR_CPU_PCLMUL (UINT64_C(1) << 19)
+#define WEIR_CPU_SHA (UINT64_C(1) << 20)
+#define WEIR_CPU_RDRND (UINT64_C(1) << 21)
+#define WEIR_CPU_RDSEED (UINT64_C(1) << 22)
+#define WEIR_CPU_CX16 (UINT64_C(1) << 23)
+#define WEIR_CPU_XSAVE (UINT64_C(1) << 24)
+#define WEIR_CPU_AVX512_IFMA (UINT64_C(1) << 25)
+#define WEIR_CPU_AVX512_VBMI (UINT64_C(1) << 26)
+#define WEIR_CPU_AVX512_VBMI2 (UINT64_C(1) << 27)
+#define WEIR_CPU_AVX512_BITALG (UINT64_C(1) << 28)
+#define WEIR_CPU_AVX512_VPOPCNTDQ (UINT64_C(1) << 29)
+#define WEIR_CPU_AVX512_VP2INTERSECT (UINT64_C(1) << 30)
+#define WEIR_CPU_GFNI (UINT64_C(1) << 31)
+#define WEIR_CPU_VAES (UINT64_C(1) << 32)
+#define WEIR_CPU_VPCLMULQDQ (UINT64_C(1) << 33)
+#define WEIR_CPU_AVX_VNNI (UINT64_C(1) << 34)
+#define WEIR_CPU_AVX_IFMA (UINT64_C(1) << 35)
+#define WEIR_CPU_AVX_VNNI_INT8 (UINT64_C(1) << 36)
+#define WEIR_CPU_AVX_NE_CONVERT (UINT64_C(1) << 37)
+#define WEIR_CPU_AMX_TILE (UINT64_C(1) << 38)
+#define WEIR_CPU_AMX_FP16 (UINT64_C(1) << 39)
+#define WEIR_CPU_PREFETCHW (UINT64_C(1) << 40)
+#define WEIR_CPU_FSGSBASE (UINT64_C(1) << 41)
+
+//===----------------------------------------------------------------------===//
+// What generated code calls
+//===----------------------------------------------------------------------===//
+
+/// Runs `kernel` over [0, n) on the run's thread pool, in parts whose borders
+/// are multiples of `grain` (>= 1) counted from 0, and returns when all have
+/// ended. The borders depend on n, grain and the number of threads; kernels
+/// must not let results depend on them. n <= 0 calls nothing. Returns 0 or the
+/// error of the part with the lowest begin.
+int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel,
+                         void *const *buffers, const int64_t *dims, int64_t n,
+                         int64_t grain, int32_t kernel_index);
+
+/// Records that error site `site` was hit with the two values and returns a
+/// non-zero code to hand upwards. The first one recorded wins, except that
+/// weir_rt_parallel prefers the part with the lowest begin. Thread-safe.
+int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0,
+                      int64_t value1);
+
+/// The same with a message (copied) and code of the caller's instead of the
+/// site's; the site gives the node. For library functions and their like.
+int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code,
+                           const char *message, int64_t value0, int64_t value1);
+
+/// Calls custom operation `custom` (weir_program_desc::customs) for `site`, by
+/// the rules of weir_library_fn. Results that it allocated are freed by
+/// weir_rt_free, or with the run.
+int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
+                       const weir_tensor *operands, int32_t operand_count,
+                       weir_tensor *results, int32_t result_count,
+                       const int64_t *attributes);
+
+/// Memory for one dynamic buffer, 64-byte aligned, null when there is none (the
+/// error is recorded against `site`). Freed by weir_rt_free, or with the run.
+void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site);
+void weir_rt_free(weir_context *ctx, void *data);
+
+/// Where fetch `index` is to be written: the caller's buffer when the run was
+/// given one that is large enough, memory of the run's results otherwise.
+/// Records the shape. Null on error (recorded).
+void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
+                    const int64_t *dims, int64_t bytes);
+
+/// Describes the value that variable `slot` holds now, and keeps that value
+/// alive and unchanged until the run ends. Returns 0 or an error
+/// (FAILED_PRECONDITION when it was never assigned, recorded against `site`).
+int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site,
+                              weir_tensor *out);
+/// Gives `slot` a new value, copied from `value`. Concurrent readers keep the
+/// old one whole.
+int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
+                                const weir_tensor *value);
+
+/// Sends a tensor over edge `edge` (weir_program_desc::edges), under the run's
+/// step and `iteration` (0 outside of loops). The data is copied, or kept alive
+/// by the runtime: the caller may reuse the buffer at once. Never blocks.
+int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
+                     const weir_tensor *value);
+/// Asks for the tensor of `edge`. When it is there, returns 1. Otherwise
+/// returns 0, and resumes `coroutine` once it is there or the run is aborted;
+/// the caller suspends at once. Resuming calls the function pointer in the
+/// coroutine frame's first word with the frame (LLVM's switched-resume form),
+/// on a thread of the pool.
+int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
+                              int64_t iteration, void *coroutine);
+/// After weir_rt_receive_ready returned 1, or after the resume: describes the
+/// received tensor, alive until the run ends or, which loops should do, until
+/// weir_rt_free(ctx, out->data). Returns 0 or the error that aborted the run.
+int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
+                        weir_tensor *out);
+/// The last call of a step that ever returned WEIR_PENDING.
+void weir_rt_step_done(weir_context *ctx, int32_t code);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // WEIR_ABI_H
