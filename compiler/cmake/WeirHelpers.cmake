@@ -1,0 +1,60 @@
+# Helpers that every folder's CMakeLists.txt uses.
+
+option(WEIR_CCACHE "Put ccache in front of the compiler where it is installed" ON)
+set(WEIR_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+
+if(WEIR_CCACHE)
+  find_program(WEIR_CCACHE_PROGRAM ccache)
+  if(WEIR_CCACHE_PROGRAM)
+    # A precompiled header carries a time stamp, which would spoil every hash.
+    set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${WEIR_CCACHE_PROGRAM})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
+  endif()
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+if(WEIR_SANITIZE)
+  add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer -fno-sanitize=vptr)
+  add_link_options(-fsanitize=${WEIR_SANITIZE})
+endif()
+
+# weir_add_compiler_library(name sources... LIBS ... DEPENDS ...)
+# A library above the runtime: knows MLIR, is built with the one precompiled
+# header of MLIR's usual headers.
+function(weir_add_compiler_library name)
+  cmake_parse_arguments(ARG "" "" "LIBS;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime/include)
+  target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(${name} PUBLIC ${LLVM_DEFINITIONS})
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  if(NOT name STREQUAL weir_pch)
+    target_precompile_headers(${name} REUSE_FROM weir_pch)
+  endif()
+endfunction()
+
+# weir_add_unit_test(name sources... LIBS ...): a GoogleTest executable, run by
+# ctest as one test.
+function(weir_add_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}
+    ${CMAKE_SOURCE_DIR}/runtime/include)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} gtest gtest_main pthread)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+endfunction()
+
+# weir_tablegen(out flags...): one generated file out of LLVM_TARGET_DEFINITIONS.
+function(weir_tablegen out)
+  mlir_tablegen(${out} ${ARGN} -I ${CMAKE_SOURCE_DIR})
+  set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,107 @@
+//===- Program.h - what an object describes ----------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler's side of weir_program_desc: code generation fills it, emission
+// turns it into read-only data of the object, the header and the report.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_EMIT_PROGRAM_H
+#define WEIR_COMPILER_EMIT_PROGRAM_H
+
+#include "mlir/IR/Attributes.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir {
+
+struct TensorInfo {
+  std::string name;
+  int dtype = 0; ///< weir_dtype
+  bool ranked = true;
+  std::vector<int64_t> dims;  ///< -1: not fixed
+  std::vector<int64_t> lower; ///< as dims; empty: no bounds
+  std::vector<int64_t> upper;
+  std::vector<std::string> symbols; ///< "" or a symbol's name; empty: none
+};
+
+struct EntryInfo {
+  std::string name;
+  std::vector<TensorInfo> feeds, fetches;
+  std::vector<std::string> steps; ///< one a device: function symbol or ""
+};
+
+struct DeviceInfo {
+  std::string name;
+  int64_t arenaBytes = 0;
+  int64_t arenaAlign = 64;
+  int64_t lowerBound = 0; ///< most bytes live at once
+};
+
+struct SlotInfo {
+  std::string name, container, sharedName;
+  int kind = 0, dtype = 0;
+  bool ranked = true;
+  std::vector<int64_t> dims;
+  int64_t initial = -1; ///< index into Program::blobs
+};
+
+struct SiteInfo {
+  std::string node, operation, message;
+  int code = 0;
+};
+
+struct KernelInfo {
+  std::string name, nodes;
+  int64_t flops = -1, bytes = -1;
+};
+
+struct EdgeInfo {
+  std::string name;
+  int source = 0, destination = 0;
+};
+
+/// Bytes of the object's constants. `value` is a BlobAttr (bytes of a mapped
+/// file) or a DenseElementsAttr.
+struct BlobInfo {
+  mlir::Attribute value;
+  int64_t offset = 0; ///< from the base, 64-byte aligned
+  int64_t bytes = 0;
+};
+
+/// For the report: a buffer of the plan.
+struct BufferInfo {
+  std::string node;
+  int device = 0;
+  int64_t bytes = 0, offset = 0, firstUse = 0, lastUse = 0;
+};
+
+struct Program {
+  std::string name; ///< C identifier: prefix of the object's symbols
+  std::vector<DeviceInfo> devices;
+  std::vector<EntryInfo> entries;
+  std::vector<SlotInfo> slots;
+  std::vector<SiteInfo> sites;
+  std::vector<KernelInfo> kernels;
+  std::vector<EdgeInfo> edges;
+  std::vector<BlobInfo> blobs;
+  std::vector<BufferInfo> buffers;
+  int64_t blobBytes = 0;
+  uint64_t requiredCpuFeatures = 0;
+  int defaultThreads = 0;
+  uint64_t hash[2] = {0, 0};
+};
+
+/// The weir_dtype of an element type, 0 when it has none.
+int dtypeOf(mlir::Type elementType);
+/// Bytes of one element in a buffer (sub-byte types take one byte).
+int64_t elementBytes(mlir::Type elementType);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_EMIT_PROGRAM_H
