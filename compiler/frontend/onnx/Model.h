@@ -19,8 +19,10 @@
 #include "compiler/frontend/onnx/DataType.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace weir::onnx {
@@ -166,12 +168,18 @@ struct Function {
   std::vector<OpsetImport> opsets;
 };
 
+/// Domain, name and overload of a function.
+using FunctionKey =
+    std::tuple<std::string_view, std::string_view, std::string_view>;
+
 struct Model {
   int64_t irVersion = 0;
   std::vector<OpsetImport> opsets;
   std::string_view producer, producerVersion;
   Graph graph;
   std::vector<Function> functions;
+  /// By domain, name and overload; made by verifyModel.
+  std::map<FunctionKey, const Function *> functionIndex;
 
   /// The version of a domain that the model imports; -1: none.
   int64_t opsetVersion(std::string_view domain) const {

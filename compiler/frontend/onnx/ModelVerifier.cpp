@@ -1,0 +1,258 @@
+//===- ModelVerifier.cpp - what must hold of an ONNX model ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/ModelVerifier.h"
+#include "compiler/frontend/onnx/GraphOrder.h"
+#include "compiler/frontend/onnx/ModelReader.h"
+#include "compiler/frontend/onnx/OperatorTable.h"
+
+#include <map>
+#include <set>
+
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  return "\"" + std::string(text) + "\"";
+}
+
+class Verifier {
+public:
+  Verifier(Model &model, const std::string &file, DiagnosticSink &sink)
+      : model(model), file(file), sink(sink) {}
+
+  void run();
+
+private:
+  void opsets(std::vector<OpsetImport> &imports, const std::string &where);
+  void functions();
+  void recursion();
+  void signatures(const std::vector<Node> &nodes,
+                  const std::vector<OpsetImport> &imports);
+  void signature(const Node &node, const std::vector<OpsetImport> &imports);
+  void attributes(const Node &node, const OperatorSpec &spec);
+
+  void report(const Node *node, int code, std::string text) {
+    sink.report(diagnose(file, node, {code, std::move(text)}));
+  }
+
+  Model &model;
+  const std::string &file;
+  DiagnosticSink &sink;
+};
+
+void Verifier::opsets(std::vector<OpsetImport> &imports,
+                      const std::string &where) {
+  std::vector<OpsetImport> unique;
+  bool standard = false;
+  for (const OpsetImport &opset : imports) {
+    bool repeated = false;
+    for (const OpsetImport &other : unique)
+      if (other.domain == opset.domain) {
+        repeated = true;
+        if (other.version != opset.version)
+          report(nullptr, 312,
+                 where + " found two versions of domain " +
+                     quoted(opset.domain) + ", " +
+                     std::to_string(other.version) + " and " +
+                     std::to_string(opset.version) + "; possible is one");
+      }
+    if (repeated)
+      continue;
+    unique.push_back(opset);
+    if (!opset.domain.empty())
+      continue;
+    standard = true;
+    if (opset.version < 1 || opset.version > newestOpset())
+      report(nullptr, 312,
+             where + " found opset " + std::to_string(opset.version) +
+                 "; possible are 1 to " + std::to_string(newestOpset()));
+  }
+  // Files from before opsets existed mean the first.
+  if (!standard)
+    unique.push_back({"", 1});
+  imports = std::move(unique);
+}
+
+void Verifier::functions() {
+  for (Function &function : model.functions) {
+    std::string where = "in function " + quoted(function.name);
+    if (function.name.empty())
+      report(nullptr, 311, "found a function without a name");
+    FunctionKey key(function.domain, function.name, function.overload);
+    if (!model.functionIndex.emplace(key, &function).second)
+      report(nullptr, 308,
+             "found two functions " + quoted(function.name) + " of domain " +
+                 quoted(function.domain) + "; possible is one");
+    opsets(function.opsets, where);
+    orderFunction(function, file, sink);
+    signatures(function.nodes, function.opsets);
+  }
+}
+
+/// Calls of functions from a list of nodes, those in subgraphs included.
+void collectCalls(const Model &model, const std::vector<Node> &nodes,
+                  std::vector<std::pair<const Node *, const Function *>> &out) {
+  for (const Node &node : nodes) {
+    if (const Function *callee = findFunction(model, node))
+      out.emplace_back(&node, callee);
+    for (const Attribute &attr : node.attributes)
+      for (const std::unique_ptr<Graph> &graph : attr.graphs)
+        collectCalls(model, graph->nodes, out);
+  }
+}
+
+void Verifier::recursion() {
+  using Calls = std::vector<std::pair<const Node *, const Function *>>;
+  struct Frame {
+    const Function *function;
+    Calls calls;
+    size_t next = 0;
+  };
+  enum class State { Open, Done };
+  std::map<const Function *, State> states;
+  for (const Function &root : model.functions) {
+    if (states.count(&root))
+      continue;
+    std::vector<Frame> stack;
+    auto enter = [&](const Function *function) {
+      states[function] = State::Open;
+      stack.push_back({function, {}});
+      collectCalls(model, function->nodes, stack.back().calls);
+    };
+    enter(&root);
+    while (!stack.empty()) {
+      Frame &frame = stack.back();
+      if (frame.next == frame.calls.size()) {
+        states[frame.function] = State::Done;
+        stack.pop_back();
+        continue;
+      }
+      auto [node, callee] = frame.calls[frame.next++];
+      auto state = states.find(callee);
+      if (state == states.end())
+        enter(callee);
+      else if (state->second == State::Open)
+        report(node, 316,
+               "found a call of function " + quoted(callee->name) +
+                   " inside itself; possible are functions that do not recur");
+    }
+  }
+}
+
+void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
+  std::set<std::string_view> seen;
+  for (const Attribute &attr : node.attributes) {
+    if (!seen.insert(attr.name).second)
+      report(&node, 311,
+             "found attribute " + quoted(attr.name) + " twice");
+    std::optional<AttributeSpec> known = spec.attribute(attr.name);
+    if (!known) {
+      std::string possible;
+      for (const AttributeSpec &other : spec.attributes())
+        possible += (possible.empty() ? "" : ", ") + std::string(other.name);
+      report(&node, 314,
+             "found attribute " + quoted(attr.name) + ", which " +
+                 std::string(spec.name) + " of version " +
+                 std::to_string(spec.since) + " does not have; possible: " +
+                 (possible.empty() ? "none" : possible));
+      continue;
+    }
+    if (attr.kind != known->kind && attr.reference.empty())
+      report(&node, 314,
+             "found attribute " + quoted(attr.name) +
+                 " of another type than the operator's signature gives it");
+  }
+  for (const AttributeSpec &known : spec.attributes())
+    if (known.required && !seen.count(known.name) &&
+        known.name != "consumed_inputs")
+      report(&node, 314,
+             "found no attribute " + quoted(known.name) +
+                 "; the operator cannot do without it");
+}
+
+void Verifier::signature(const Node &node,
+                         const std::vector<OpsetImport> &imports) {
+  if (findFunction(model, node) || !isKnownDomain(node.domain))
+    return; // a function's, or not ONNX's own: the importer decides
+  int64_t opset = -1;
+  for (const OpsetImport &import : imports)
+    if (import.domain == node.domain)
+      opset = import.version;
+  if (opset < 0) {
+    report(&node, 312,
+           "found no opset_import for domain " + quoted(node.domain));
+    return;
+  }
+  std::optional<OperatorSpec> spec =
+      findOperator(node.domain, node.op, opset);
+  if (!spec) {
+    int64_t first = firstVersion(node.domain, node.op);
+    report(&node, 313,
+           first ? "found an operator that exists from opset " +
+                       std::to_string(first) + " on; the model imports " +
+                       std::to_string(opset)
+                 : "found an operator that domain " + quoted(node.domain) +
+                       " does not have");
+    return;
+  }
+  auto inputs = static_cast<int>(node.inputs.size());
+  // Trailing inputs that are left out count neither way.
+  while (inputs > 0 && node.inputs[inputs - 1].empty())
+    --inputs;
+  auto outputs = static_cast<int>(node.outputs.size());
+  while (outputs > 0 && node.outputs[outputs - 1].empty())
+    --outputs;
+  if (inputs < spec->leastInputs && spec->name != "BatchNormalization")
+    report(&node, 315,
+           "found " + std::to_string(inputs) + " inputs; " +
+               spec->inputName(inputs) + " is missing");
+  if (spec->mostInputs >= 0 && inputs > spec->mostInputs)
+    report(&node, 315,
+           "found " + std::to_string(inputs) + " inputs; possible are " +
+               std::to_string(spec->mostInputs));
+  if (spec->mostOutputs >= 0 && outputs > spec->mostOutputs)
+    report(&node, 315,
+           "found " + std::to_string(outputs) + " outputs; possible are " +
+               std::to_string(spec->mostOutputs));
+  attributes(node, *spec);
+}
+
+void Verifier::signatures(const std::vector<Node> &nodes,
+                          const std::vector<OpsetImport> &imports) {
+  for (const Node &node : nodes) {
+    signature(node, imports);
+    for (const Attribute &attr : node.attributes)
+      for (const std::unique_ptr<Graph> &graph : attr.graphs)
+        signatures(graph->nodes, imports);
+  }
+}
+
+void Verifier::run() {
+  opsets(model.opsets, "in the model");
+  functions();
+  recursion();
+  orderGraph(model.graph, file, sink);
+  signatures(model.graph.nodes, model.opsets);
+}
+
+} // namespace
+
+const Function *weir::onnx::findFunction(const Model &model,
+                                         const Node &node) {
+  auto found = model.functionIndex.find({node.domain, node.op, node.overload});
+  return found == model.functionIndex.end() ? nullptr : found->second;
+}
+
+bool weir::onnx::verifyModel(Model &model, const std::string &file,
+                             DiagnosticSink &sink) {
+  size_t before = sink.errorCount();
+  Verifier(model, file, sink).run();
+  return sink.errorCount() == before;
+}
