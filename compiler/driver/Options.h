@@ -1,0 +1,83 @@
+//===- Options.h - what a compilation is asked to do -------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one structure that holds all options of a compilation. Tools fill it from
+// their command lines and hand it down; nothing below the driver sees more of
+// it than its own part. Strings are as the user wrote them; the driver checks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_DRIVER_OPTIONS_H
+#define WEIR_COMPILER_DRIVER_OPTIONS_H
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::driver {
+
+/// --feed=TENSOR[=NAME][:SHAPE[:DTYPE]]
+struct FeedSpec {
+  std::string tensor; ///< "node:port", or an ONNX value's name
+  std::string name;   ///< what users call it; empty: derived from `tensor`
+  std::string shape;  ///< "2x?x3", "" as in the file, "scalar" for rank 0
+  std::string dtype;  ///< "f32", …; empty: as in the file
+};
+
+/// --fetch=TENSOR[=NAME]
+struct FetchSpec {
+  std::string tensor;
+  std::string name;
+};
+
+/// --entry=NAME[=SIGNATURE], with the feeds and fetches that follow it
+struct EntrySpec {
+  std::string name;
+  std::string signature;
+  std::vector<FeedSpec> feeds;
+  std::vector<FetchSpec> fetches;
+};
+
+struct Options {
+  std::string input;  ///< model file, SavedModel folder, or .mlir
+  std::string output; ///< by suffix: .o .a .so .mlir .ll .s; empty: stem.o
+  std::string name;   ///< C identifier; empty: from the output's stem
+
+  std::vector<EntrySpec> entries; ///< empty: what the model offers
+  /// --shape=NAME=1x3x224x224: feed's name, sizes ("?": not fixed).
+  std::vector<std::pair<std::string, std::string>> shapes;
+  /// --dim=N=5 or N=1..64: dimension's name, size or bounds.
+  std::vector<std::pair<std::string, std::string>> dims;
+
+  std::string cpu = "native"; ///< as clang's -march=
+  std::string target;         ///< triple; empty: this machine's
+  int optLevel = 3;           ///< 0…3
+  int threads = 0;            ///< a run's default, 0: the machine's
+  int jobs = 1;               ///< threads of the compilation
+  bool sanitizeAddress = false;
+
+  std::string weightsFile; ///< constants go there instead of into the object
+  bool sharedRuntime = false; ///< .so: leave the runtime out
+  std::string runtimeLibrary; ///< libweir_runtime.a for .so; empty: search
+
+  std::string devicesFile, placementFile, placementOut, profileFile;
+  std::string placer, schedule, precision, memoryLimit, cuda;
+  int tune = 0;
+
+  bool report = false;
+  std::string reportDir; ///< empty: output's stem + ".report"
+  std::string stopAfter; ///< a stage's name; what it left is the output
+  std::string dumpIrDir;
+  std::string dumpIrFilter; ///< only passes whose name holds this
+  bool printPipeline = false;
+  bool timePasses = false;
+  bool verbose = false;
+};
+
+} // namespace weir::driver
+
+#endif // WEIR_COMPILER_DRIVER_OPTIONS_H
