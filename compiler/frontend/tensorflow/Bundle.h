@@ -1,0 +1,76 @@
+//===- Bundle.h - the variables of a SavedModel -----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checkpoints of format V2: `P.index`, a table of names, and data in shards
+// `P.data-00000-of-00002`, which stay in the mapped files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_BUNDLE_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_BUNDLE_H
+
+#include "compiler/frontend/MappedFile.h"
+#include "compiler/frontend/tensorflow/GraphDef.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir::tf {
+
+/// A tensor out of a bundle. Numbers: either a view into a shard, or `storage`
+/// where slices had to be put together. Strings: `strings`, views into a shard.
+struct BundleTensor {
+  DataType type = DataType::Invalid;
+  std::vector<int64_t> dims;
+  std::string_view bytes;
+  std::string storage;
+  std::vector<std::string_view> strings;
+  std::string file;   ///< the shard, for a view
+  int64_t offset = 0; ///< in it
+};
+
+class Bundle {
+public:
+  /// Opens a bundle by its prefix (`…/variables/variables`). Null, with one
+  /// line in `error`, where the index is missing or damaged.
+  static std::unique_ptr<Bundle> open(const std::string &prefix,
+                                      std::string &error);
+  ~Bundle();
+
+  bool contains(std::string_view name) const;
+  std::vector<std::string> names() const;
+
+  /// Reads a tensor and checks its checksum. False, with one line in `error`,
+  /// where it is missing, damaged, or claims bytes that its shard lacks.
+  bool read(std::string_view name, BundleTensor &tensor, std::string &error);
+
+private:
+  Bundle() = default;
+  struct Entry;
+  bool readWhole(const Entry &entry, BundleTensor &tensor, std::string &error);
+  bool readSlices(std::string_view name, const Entry &entry,
+                  BundleTensor &tensor, std::string &error);
+  bool readStrings(const Entry &entry, BundleTensor &tensor,
+                   std::string &error);
+  const MappedFile *shard(int64_t number, std::string &error);
+
+  std::string prefix;
+  std::map<std::string, Entry, std::less<>> entries;
+  std::vector<std::unique_ptr<MappedFile>> shards;
+};
+
+/// The key under which a slice of `name` lies: for each dimension its start
+/// and its length (-1: all of it), in a form whose byte order is the numbers'.
+std::string sliceKey(std::string_view name,
+                     const std::vector<std::pair<int64_t, int64_t>> &extents);
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_BUNDLE_H
