@@ -1,0 +1,72 @@
+//===- LoadedModel.h - compiled programs in this process ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Links an object that weirc wrote into this process, or opens a shared library
+// that holds one. The bytes are those of the emitted object, linked in memory by
+// JITLink: what the tools measure and check is what users link. The runtime is
+// the one in the tool, whatever the process exports.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_COMMON_LOADEDMODEL_H
+#define WEIR_TOOLS_COMMON_LOADEDMODEL_H
+
+#include "weir/weir.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weir::tools {
+
+/// The runtime functions that work on a loaded program: those of the tool for
+/// an object, those of the library for a .so that brings its own runtime (whose
+/// sessions no other runtime may touch).
+struct RuntimeFunctions {
+  decltype(&weir_session_create) sessionCreate = &weir_session_create;
+  decltype(&weir_session_destroy) sessionDestroy = &weir_session_destroy;
+  decltype(&weir_session_run) sessionRun = &weir_session_run;
+  decltype(&weir_session_release) sessionRelease = &weir_session_release;
+};
+
+class LoadedModel {
+public:
+  virtual ~LoadedModel();
+
+  /// Links object bytes; `name` is the prefix of the object's symbols (weirc's
+  /// --name). Null, with the reason in `error`.
+  static std::unique_ptr<LoadedModel> link(std::string object,
+                                           const std::string &name,
+                                           std::string &error);
+
+  /// Opens a shared library; `name` empty: the only program in it, or the one
+  /// named as the file.
+  static std::unique_ptr<LoadedModel> open(const std::string &path,
+                                           const std::string &name,
+                                           std::string &error);
+
+  /// Valid as long as this object; sessions must be gone before it.
+  const weir_program_desc *program() const { return description; }
+  const RuntimeFunctions &runtime() const { return functions; }
+
+protected:
+  const weir_program_desc *description = nullptr;
+  RuntimeFunctions functions;
+};
+
+/// Names and addresses of the runtime's functions, weir_rt_* and the kernels
+/// included; generated from libweir_runtime.a when the tools are built.
+struct RuntimeSymbol {
+  const char *name;
+  void *address;
+};
+extern const RuntimeSymbol runtimeSymbols[];
+extern const size_t runtimeSymbolCount;
+
+} // namespace weir::tools
+
+#endif // WEIR_TOOLS_COMMON_LOADEDMODEL_H

@@ -1,0 +1,83 @@
+//===- Session.h - runs of a loaded program by tensor names ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_COMMON_SESSION_H
+#define WEIR_TOOLS_COMMON_SESSION_H
+
+#include "tools/common/LoadedModel.h"
+#include "tools/common/Npy.h"
+
+#include <memory>
+
+namespace weir::tools {
+
+/// How a call of the runtime ended.
+struct RunStatus {
+  int32_t code = WEIR_OK;
+  std::string message;
+  bool ok() const { return code == WEIR_OK; }
+  /// "INVALID_ARGUMENT: …"
+  std::string text() const;
+};
+
+/// A feed or fetch of an entry.
+struct TensorInfo {
+  std::string name;
+  int32_t dtype = WEIR_INVALID;
+  bool ranked = true;
+  std::vector<int64_t> dims;  ///< -1: not fixed
+  std::vector<int64_t> lower; ///< as dims
+  std::vector<int64_t> upper; ///< as dims, -1: no bound
+};
+
+struct EntryInfo {
+  std::string name;
+  std::vector<TensorInfo> feeds, fetches;
+};
+
+/// What a program offers.
+std::vector<EntryInfo> describeEntries(const weir_program_desc *program);
+
+/// A session that takes and gives HostTensors. The model must outlive it.
+/// Calls from several threads at once are fine.
+class Session {
+public:
+  /// Null, with the reason in `status`.
+  static std::unique_ptr<Session> create(const LoadedModel &model,
+                                         const weir_session_options &options,
+                                         RunStatus &status);
+  ~Session();
+
+  const std::vector<EntryInfo> &entries() const { return descriptions; }
+
+  /// Index of an entry, -1: none.
+  int findEntry(std::string_view name) const;
+
+  /// Runs an entry. `feeds` are in the entry's order; `fetches` becomes the
+  /// entry's fetches with their names.
+  RunStatus run(int entry, std::vector<HostTensor> &feeds,
+                NamedTensors &fetches,
+                const weir_run_options *options = nullptr);
+
+  /// A run whose results stay where the runtime put them: what a measurement
+  /// repeats. `fetches` must be as many as the entry's, zeroed before the first
+  /// run, and given to release at the end.
+  RunStatus runRaw(int entry, const std::vector<weir_tensor> &feeds,
+                   std::vector<weir_tensor> &fetches,
+                   const weir_run_options *options = nullptr);
+  void release(std::vector<weir_tensor> &fetches);
+
+private:
+  Session(const LoadedModel &model) : model(model) {}
+  const LoadedModel &model;
+  weir_session *session = nullptr;
+  std::vector<EntryInfo> descriptions;
+};
+
+} // namespace weir::tools
+
+#endif // WEIR_TOOLS_COMMON_SESSION_H
