@@ -1,0 +1,74 @@
+//===- Weir.cpp - the weir dialect -------------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Weir.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace weir;
+
+#include "dialects/weir/WeirDialect.cpp.inc"
+#include "dialects/weir/WeirInterfaces.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/weir/WeirTypes.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/weir/WeirAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/weir/WeirOps.cpp.inc"
+
+void WeirDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/weir/WeirTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/weir/WeirAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/weir/WeirOps.cpp.inc"
+      >();
+}
+
+Operation *WeirDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed || typed.getType() != type || !isa<RankedTensorType>(type))
+    return nullptr;
+  return ConstantOp::create(builder, loc, typed);
+}
+
+void ConstantOp::build(OpBuilder &builder, OperationState &state,
+                       TypedAttr value) {
+  state.addAttribute("value", value);
+  state.addTypes(value.getType());
+}
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+LogicalResult ConstantOp::verify() {
+  auto typed = dyn_cast<TypedAttr>(getValue());
+  if (!typed || !isa<ElementsAttr, BlobAttr>(getValue()))
+    return emitOpError("value must be an elements attribute or a blob");
+  auto type = dyn_cast<RankedTensorType>(typed.getType());
+  if (!type || !type.hasStaticShape() || type != getType())
+    return emitOpError("value's type must be static and that of the result");
+  return success();
+}
+
+ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
+  TypedAttr value;
+  if (parser.parseOptionalAttrDict(state.attributes) ||
+      parser.parseAttribute(value, "value", state.attributes))
+    return failure();
+  state.addTypes(value.getType());
+  return success();
+}
+void ConstantOp::print(OpAsmPrinter &printer) {
+  printer.printOptionalAttrDict((*this)->getAttrs(), {"value"});
+  printer << ' ' << getValue();
+}

@@ -1,0 +1,121 @@
+//===- WeirBase.td - dialect, types, attributes, interfaces -*- tablegen -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_BASE_TD
+#define WEIR_BASE_TD
+
+include "dialects/weir/WeirInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Weir_Dialect : Dialect {
+  let name = "weir";
+  let cppNamespace = "::weir";
+  let summary = "graphs of tensor operations, neutral to the model's format";
+  let description = [{
+    The level that importers produce and graph passes transform. Value semantics
+    on builtin tensors, with static or dynamic dimensions; NumPy broadcasting;
+    explicit attributes without defaults that hang on a format. Unsigned
+    integers are `ui8` and so on, signed ones signless `i8`, booleans `i1`,
+    strings `!weir.string`. Every operation may carry a `weir.device` attribute
+    with a (partial) device name. Locations are the names of the model's nodes.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Types and attributes
+//===----------------------------------------------------------------------===//
+
+class Weir_Type<string name, string mnem> : TypeDef<Weir_Dialect, name> {
+  let mnemonic = mnem;
+}
+def Weir_StringType : Weir_Type<"String", "string"> {
+  let summary = "element type of tensors of byte strings";
+}
+def Weir_TokenType : Weir_Type<"Token", "token"> {
+  let summary = "order between operations with effects (control dependency)";
+}
+def Weir_ResourceType : Weir_Type<"Resource", "resource"> {
+  let summary = "state that lives in a session: a variable, a queue";
+}
+
+def Weir_BlobAttr : AttrDef<Weir_Dialect, "Blob", [TypedAttrInterface]> {
+  let mnemonic = "blob";
+  let summary = "constant bytes inside a mapped file";
+  let description = [{
+    Row-major little-endian bytes at `offset` of file `source`. `hash` is the
+    128-bit XXH3 of the bytes in hexadecimal: equal contents are recognised by
+    it. The bytes go from the map to the object without becoming IR.
+  }];
+  let parameters = (ins
+    AttributeSelfTypeParameter<"">:$type,
+    StringRefParameter<"file">:$source,
+    "int64_t":$offset,
+    "int64_t":$length,
+    StringRefParameter<"XXH3-128 of the bytes">:$hash);
+  let builders = [AttrBuilderWithInferredContext<(ins "::mlir::Type":$type,
+      "::llvm::StringRef":$source, "int64_t":$offset, "int64_t":$length,
+      "::llvm::StringRef":$hash), [{
+    return $_get(type.getContext(), type, source, offset, length, hash);
+  }]>];
+  let assemblyFormat = "`<` $source `,` $offset `,` $length `,` $hash `>`";
+}
+
+def Weir_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">,
+                          "tensor of any element type", "::mlir::TensorType">;
+def Weir_BoolTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self) && "
+    "::llvm::cast<::mlir::TensorType>($_self).getElementType().isInteger(1)">,
+    "tensor of i1", "::mlir::TensorType">;
+def Weir_IntTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self) && "
+    "::llvm::isa<::mlir::IntegerType>(::llvm::cast<::mlir::TensorType>($_self).getElementType())">,
+    "tensor of integers", "::mlir::TensorType">;
+
+//===----------------------------------------------------------------------===//
+// Operation classes
+//===----------------------------------------------------------------------===//
+
+class Weir_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Weir_Dialect, mnemonic, traits>;
+
+// A pure operation on tensors whose result types follow from its operands and
+// attributes. `inferReturnTypes(…, Adaptor, …)` is written beside its family.
+class Weir_PureOp<string mnemonic, list<Trait> traits = []>
+    : Weir_Op<mnemonic, !listconcat([Pure, InferTypeOpAdaptorWithIsCompatible,
+        DeclareOpInterfaceMethods<CostOpInterface>], traits)> {
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  code baseDefinition = [{
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
+      return ::weir::detail::areCompatibleTypes(l, r);
+    }
+  }];
+  let extraClassDefinition = baseDefinition;
+}
+
+// A pure operation computed element by element.
+class Weir_ElementalOp<string mnemonic, list<Trait> traits = []>
+    : Weir_PureOp<mnemonic, !listconcat([
+        DeclareOpInterfaceMethods<ElementalOpInterface>,
+        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits)>;
+
+// As above, and an element is costly: sums, windows.
+class Weir_ContractionOp<string mnemonic, list<Trait> traits = []>
+    : Weir_PureOp<mnemonic, !listconcat([
+        DeclareOpInterfaceMethods<ElementalOpInterface, ["isElementExpensive"]>,
+        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits)> {
+  let extraClassDefinition = baseDefinition # [{
+    bool $cppClass::isElementExpensive() { return true; }
+  }];
+}
+
+#endif // WEIR_BASE_TD
