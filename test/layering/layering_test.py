@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+#===- layering_test.py - Who may know whom ----------------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Reads the include graph and fails where a folder knows one that it may not.
+
+Run it from anywhere; it reads the repository that it lies in. Prints every
+offence as `file:line: ...` and a closing line; exits 1 if there was one.
+"""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCES = (".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".td", ".inc", ".py")
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "compiler", "dialects", "passes",
+             "runtime", "tools", "test", "docs", "README.md", "LICENSE"}
+LONGEST = 800
+
+MLIR = ("mlir/", "mlir-c/")
+LLVM = ("llvm/", "llvm-c/", "lld/", "clang/")
+PROTOBUF = ("google/protobuf/",)
+CUDA = ("cuda", "cublas", "cudnn", "nccl", "nvrtc", "nvToolsExt")
+
+# Where a file lies (longest prefix decides), what it must not include, and the
+# files below such a prefix that it may include nevertheless.
+# Declarations that generated code shares with the runtime: numbers of types and
+# codes, layouts, prototypes. Nothing behind them.
+ABI = ("runtime/include/", "weir/abi.h", "weir/weir.h", "weir/plugin.h")
+RULES = [
+    ("runtime/", MLIR + LLVM + PROTOBUF
+     + ("dialects/", "passes/", "compiler/", "tools/", "test/"), ()),
+    ("dialects/", PROTOBUF + CUDA
+     + ("passes/", "compiler/", "runtime/", "weir/", "tools/", "test/"), ABI),
+    # The planner is arithmetic, which a tool can use without MLIR.
+    ("passes/memory/", MLIR + LLVM + PROTOBUF + CUDA
+     + ("dialects/", "passes/", "compiler/", "runtime/", "weir/", "tools/", "test/"),
+     ("passes/memory/",)),
+    ("passes/", PROTOBUF + CUDA
+     + ("compiler/", "runtime/", "weir/", "tools/", "test/"), ABI),
+    # Each format's folder is the only one that knows its protobuf classes; the
+    # formats do not know each other.
+    ("compiler/frontend/onnx/", CUDA
+     + ("compiler/frontend/tensorflow/", "compiler/codegen/", "compiler/emit/",
+        "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"), ()),
+    ("compiler/frontend/tensorflow/", CUDA
+     + ("compiler/frontend/onnx/", "compiler/codegen/", "compiler/emit/",
+        "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"), ()),
+    ("compiler/frontend/", PROTOBUF + CUDA
+     + ("compiler/codegen/", "compiler/emit/", "compiler/driver/", "passes/",
+        "runtime/", "weir/", "tools/", "test/"), ()),
+    ("compiler/codegen/", PROTOBUF
+     + ("compiler/frontend/", "compiler/driver/", "runtime/", "weir/", "tools/", "test/"),
+     ABI),
+    ("compiler/emit/", PROTOBUF + CUDA
+     + ("compiler/frontend/", "compiler/driver/", "runtime/", "weir/", "tools/", "test/"),
+     ABI),
+    ("compiler/", PROTOBUF + CUDA + ("runtime/", "weir/", "tools/", "test/"), ABI),
+    ("tools/", CUDA + ("test/",), ()),
+]
+
+INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
+
+
+def tracked():
+    """Files that git knows or would add; every file where git is not at hand."""
+    try:
+        listing = subprocess.run(
+            ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others",
+             "--exclude-standard"], cwd=ROOT, check=True, capture_output=True).stdout
+        return sorted(f for f in listing.decode().split("\0")
+                      if f and os.path.exists(os.path.join(ROOT, f)))
+    except (OSError, subprocess.CalledProcessError):
+        found = []
+        for folder, folders, files in os.walk(ROOT):
+            folders[:] = [d for d in folders if d != "build" and not d.startswith(".")]
+            found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files]
+        return sorted(found)
+
+
+def rule_of(path):
+    below = [r for r in RULES if path.startswith(r[0])]
+    return max(below, key=lambda r: len(r[0]), default=None)
+
+
+def check_includes(path, lines):
+    rule = rule_of(path)
+    if not rule:
+        return
+    folder, forbidden, allowed = rule
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        # `weir/` is the runtime's; below it only headers have that prefix.
+        included = match.group(1)
+        if included.startswith(allowed) and allowed:
+            continue
+        for prefix in forbidden:
+            if included.startswith(prefix):
+                yield f"{path}:{number}: {folder} may not know {prefix}: includes {included}"
+
+
+def check_file(path):
+    with open(os.path.join(ROOT, path), errors="replace") as f:
+        lines = f.read().split("\n")
+    yield from check_includes(path, lines)
+    if len(lines) - 1 > LONGEST:
+        yield f"{path}:1: {len(lines) - 1} lines; past {LONGEST} a file is two"
+    banner = "\n".join(lines[:8])
+    if "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception" not in banner:
+        yield f"{path}:1: the banner with the licence is missing"
+
+
+def self_check():
+    """The rules find what they are for."""
+    offences = [
+        ("runtime/bfc/bfc.cpp", '#include "mlir/IR/Value.h"'),
+        ("runtime/x.cpp", "#  include <google/protobuf/message.h>"),
+        ("dialects/weir/Ops.td", 'include "passes/simplify/Passes.td"'),
+        ("passes/plan/Plan.cpp", '#include "compiler/driver/Driver.h"'),
+        ("passes/memory/X.cpp", '#include "llvm/ADT/STLExtras.h"'),
+        ("compiler/frontend/onnx/Model.cpp", '#include "compiler/frontend/tensorflow/X.h"'),
+        ("compiler/emit/Object.cpp", '#include "runtime/pool/pool.h"'),
+    ]
+    fine = [
+        ("runtime/bfc/bfc.cpp", '#include "weir/abi.h"'),
+        ("passes/memory/X.cpp", '#include "passes/memory/Sections.h"'),
+        ("passes/plan/Plan.cpp", '#include "passes/memory/OffsetPlanner.h"'),
+        ("compiler/codegen/cpu/X.cpp", '#include "weir/abi.h"'),
+        ("compiler/frontend/onnx/Model.cpp", '#include "google/protobuf/message.h"'),
+    ]
+    missed = [o for o in offences if not list(check_includes(o[0], [o[1]]))]
+    wrong = [o for o in fine if list(check_includes(o[0], [o[1]]))]
+    for path, line in missed:
+        yield f"layering_test.py: did not find {line} in {path}"
+    for path, line in wrong:
+        yield f"layering_test.py: wrongly found {line} in {path}"
+
+
+def main():
+    files = tracked()
+    problems = list(self_check())
+    checked = 0
+    for path in files:
+        top = path.split("/")[0]
+        if not top.startswith(".") and top not in TOP_LEVEL:
+            problems.append(f"{path}:1: {top} does not belong to the top level")
+        if path.endswith(SOURCES):
+            checked += 1
+            problems += check_file(path)
+    for problem in problems:
+        print(problem)
+    print(f"layering: {checked} files read, {len(problems)} offences")
+    return 1 if problems or not checked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

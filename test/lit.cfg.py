@@ -1,0 +1,53 @@
+#===- lit.cfg.py - Configuration of the lit tests ---------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""What every lit test of weir sees: its file types, tools and features.
+
+Corpora are found by WEIR_CORPORA, or beside the checkout; tests that need them
+say `REQUIRES: corpora` and are unsupported elsewhere.
+"""
+import os
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "weir"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test", ".pbtxt"]
+config.excludes = ["Inputs", "unit", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.weir_obj_root, "test")
+
+config.substitutions.append(("%weir_root", config.weir_src_root))
+config.substitutions.append(("%digits", os.path.join(config.test_source_root, "digits")))
+config.substitutions.append(("%weir_lib", os.path.join(config.weir_obj_root, "lib")))
+config.substitutions.append(("%weir_include", os.path.join(config.weir_src_root, "runtime", "include")))
+config.substitutions.append(("%cxx", config.cxx_compiler))
+config.substitutions.append(("%cc", config.c_compiler))
+config.substitutions.append(("%python", config.python))
+
+llvm_config.use_default_substitutions()
+llvm_config.with_environment("PATH", config.weir_tools_dir, append_path=True)
+llvm_config.with_system_environment(["HOME", "WEIR_CORPORA"])
+
+for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]:
+    # A tool that this build left out turns its tests off, rather than failing
+    # them one by one with the shell's own words.
+    if os.access(os.path.join(config.weir_tools_dir, tool), os.X_OK):
+        config.available_features.add(tool)
+llvm_config.add_tool_substitutions(
+    [ToolSubst(tool, unresolved="ignore")
+     for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]],
+    [config.weir_tools_dir])
+
+corpora = os.environ.get(
+    "WEIR_CORPORA", os.path.join(config.weir_src_root, "..", "shared", "corpora"))
+if os.path.isdir(corpora):
+    config.available_features.add("corpora")
+    config.substitutions.append(("%corpora", os.path.realpath(corpora)))
+else:
+    lit_config.note("no corpora at " + corpora + ": tests that need them are skipped")

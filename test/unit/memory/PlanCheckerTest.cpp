@@ -1,0 +1,85 @@
+//===- PlanCheckerTest.cpp - Every broken rule is found -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/memory/PlanChecker.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+using namespace weir::memory;
+
+namespace {
+
+TEST(PlanChecker, AcceptsNeighboursInSpaceAndInTime) {
+  std::vector<PlacedBuffer> plan = {
+      {0, 3, 4, 1, 0}, {0, 3, 4, 4, 4}, {3, 5, 8, 1, 0}};
+  EXPECT_FALSE(checkPlan(plan, 8));
+}
+
+TEST(PlanChecker, RejectsOverlap) {
+  std::vector<PlacedBuffer> plan = {{0, 3, 4, 1, 0}, {2, 5, 4, 1, 3}};
+  auto error = checkPlan(plan, 16);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->first + error->second, 1);
+  EXPECT_EQ(error->message, "overlap while both live");
+}
+
+TEST(PlanChecker, RejectsOverlapWithWhatSurroundsIt) {
+  std::vector<PlacedBuffer> plan = {{0, 9, 64, 1, 0}, {3, 4, 1, 1, 32}};
+  EXPECT_TRUE(checkPlan(plan, 64));
+}
+
+TEST(PlanChecker, RejectsWhatLeavesTheArena) {
+  std::vector<PlacedBuffer> below = {{0, 1, 4, 1, -1}};
+  std::vector<PlacedBuffer> beyond = {{0, 1, 4, 1, 5}};
+  EXPECT_TRUE(checkPlan(below, 8));
+  EXPECT_TRUE(checkPlan(beyond, 8));
+}
+
+TEST(PlanChecker, RejectsMisalignment) {
+  std::vector<PlacedBuffer> plan = {{0, 1, 4, 64, 32}};
+  auto error = checkPlan(plan, 64);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->message, "not aligned");
+}
+
+TEST(PlanChecker, IgnoresWhatHasNoSizeOrLifetime) {
+  std::vector<PlacedBuffer> plan = {
+      {0, 9, 8, 1, 0}, {2, 3, 0, 1, 4}, {5, 5, 8, 1, 0}};
+  EXPECT_FALSE(checkPlan(plan, 8));
+}
+
+// The sweep against the definition, on plans that are right and wrong.
+TEST(PlanChecker, AgreesWithAllPairs) {
+  std::mt19937 random(7);
+  int wrong = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<PlacedBuffer> plan(2 + random() % 6);
+    for (PlacedBuffer &b : plan) {
+      b.lower = random() % 8;
+      b.upper = b.lower + random() % 4;
+      b.size = random() % 4;
+      b.offset = random() % 13;
+    }
+    bool overlap = false;
+    for (size_t i = 0; i < plan.size(); ++i)
+      for (size_t j = 0; j < i; ++j) {
+        const PlacedBuffer &a = plan[i], &b = plan[j];
+        overlap |= std::max(a.lower, b.lower) < std::min(a.upper, b.upper) &&
+                   std::max(a.offset, b.offset) <
+                       std::min(a.offset + a.size, b.offset + b.size);
+      }
+    wrong += overlap;
+    ASSERT_EQ(checkPlan(plan, 16).has_value(), overlap) << "round " << round;
+  }
+  EXPECT_GT(wrong, 300);
+  EXPECT_LT(wrong, 2700);
+}
+
+} // namespace
