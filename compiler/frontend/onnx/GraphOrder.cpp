@@ -77,7 +77,7 @@ void Orderer::nodes(std::vector<Node> &nodes, Definitions &defined,
     NameList used;
     for (Name input : nodes[i].inputs)
       used.add(input);
-    for (Attribute &attr : nodes[i].attributes)
+    for (NodeAttribute &attr : nodes[i].attributes)
       for (std::unique_ptr<Graph> &inner : attr.graphs)
         graph(*inner, used);
     for (Name name : used.list) {
@@ -204,7 +204,7 @@ void Orderer::missingNames(const std::vector<Node> &nodes,
       if (missing.known.count(input))
         report(&node, 309,
                "found input " + quoted(input) + ", which nothing defines");
-    for (const Attribute &attr : node.attributes)
+    for (const NodeAttribute &attr : node.attributes)
       for (const std::unique_ptr<Graph> &inner : attr.graphs) {
         missingNames(inner->nodes, missing);
         for (const ValueInfo &output : inner->outputs)
@@ -242,7 +242,7 @@ void collectFree(const Graph &graph, NameList &outer) {
     defined.insert(node.outputs.begin(), node.outputs.end());
     for (Name input : node.inputs)
       used.add(input);
-    for (const Attribute &attr : node.attributes)
+    for (const NodeAttribute &attr : node.attributes)
       for (const std::unique_ptr<Graph> &inner : attr.graphs)
         collectFree(*inner, used);
   }

@@ -71,7 +71,7 @@ struct Dim {
 
 /// TypeProto. Sequence and optional types hold their element in `element`, maps
 /// their value type.
-struct Type {
+struct TypeInfo {
   enum class Kind : uint8_t {
     Unknown,
     Tensor,
@@ -85,12 +85,12 @@ struct Type {
   DataType elementType = DataType::Undefined; ///< of a tensor; key of a map
   bool hasShape = false;
   std::vector<Dim> shape;
-  std::unique_ptr<Type> element;
+  std::unique_ptr<TypeInfo> element;
 };
 
 struct ValueInfo {
   std::string_view name;
-  Type type;
+  TypeInfo type;
 };
 
 /// AttributeProto.AttributeType.
@@ -112,7 +112,7 @@ enum class AttributeKind : uint8_t {
   TypeProtos = 14,
 };
 
-struct Attribute {
+struct NodeAttribute {
   std::string_view name;
   AttributeKind kind = AttributeKind::Undefined;
   /// In a function's body: takes the value of the caller's attribute.
@@ -126,19 +126,19 @@ struct Attribute {
   std::vector<Tensor> tensors;             ///< one for kind Tensor
   std::vector<std::unique_ptr<Graph>> graphs; ///< one for kind Graph
   std::vector<SparseTensor> sparseTensors; ///< one for kind SparseTensor
-  std::vector<Type> types;                 ///< one for kind TypeProto
+  std::vector<TypeInfo> types;                 ///< one for kind TypeProto
 };
 
 struct Node {
   std::string_view name, op, domain, overload;
   std::vector<std::string_view> inputs;  ///< "": left out
   std::vector<std::string_view> outputs; ///< "": left out
-  std::vector<Attribute> attributes;
+  std::vector<NodeAttribute> attributes;
   /// Place in its graph's list, which names nodes without a name.
   uint32_t index = 0;
 
-  const Attribute *attribute(std::string_view attributeName) const {
-    for (const Attribute &attr : attributes)
+  const NodeAttribute *attribute(std::string_view attributeName) const {
+    for (const NodeAttribute &attr : attributes)
       if (attr.name == attributeName)
         return &attr;
     return nullptr;
@@ -163,7 +163,7 @@ struct Function {
   std::string_view name, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<std::string_view> attributes; ///< without a default
-  std::vector<Attribute> defaults;          ///< attributes with one
+  std::vector<NodeAttribute> defaults;          ///< attributes with one
   std::vector<Node> nodes;
   std::vector<OpsetImport> opsets;
 };

@@ -36,14 +36,14 @@ private:
   bool graph(Bytes message, Graph &graph, unsigned depth);
   bool function(Bytes message, Function &function);
   bool node(Bytes message, Node &node, unsigned depth);
-  bool attribute(Bytes message, Attribute &attr, unsigned depth);
-  bool attributeValue(WireReader &reader, Attribute &attr, unsigned depth);
+  bool attribute(Bytes message, NodeAttribute &attr, unsigned depth);
+  bool attributeValue(WireReader &reader, NodeAttribute &attr, unsigned depth);
   bool valueInfo(Bytes message, ValueInfo &value);
-  bool type(Bytes message, Type &type, unsigned depth);
-  bool tensorType(Bytes message, Type &type);
-  bool mapType(Bytes message, Type &type, unsigned depth);
-  bool wrappedType(Bytes message, Type &type, unsigned depth);
-  bool shape(Bytes message, Type &type);
+  bool type(Bytes message, TypeInfo &type, unsigned depth);
+  bool tensorType(Bytes message, TypeInfo &type);
+  bool mapType(Bytes message, TypeInfo &type, unsigned depth);
+  bool wrappedType(Bytes message, TypeInfo &type, unsigned depth);
+  bool shape(Bytes message, TypeInfo &type);
   bool opset(Bytes message, std::vector<OpsetImport> &opsets);
   bool tensor(Bytes message, std::vector<Tensor> &tensors);
   bool sparseTensor(Bytes message, std::vector<SparseTensor> &tensors);
@@ -70,7 +70,7 @@ bool Reader::fail(int code, std::string text) {
   return false;
 }
 
-bool Reader::shape(Bytes message, Type &type) {
+bool Reader::shape(Bytes message, TypeInfo &type) {
   type.hasShape = true;
   WireReader reader(message);
   while (reader.next()) {
@@ -97,7 +97,7 @@ bool Reader::shape(Bytes message, Type &type) {
   return finish(reader, "shape");
 }
 
-bool Reader::tensorType(Bytes message, Type &type) {
+bool Reader::tensorType(Bytes message, TypeInfo &type) {
   WireReader reader(message);
   while (reader.next()) {
     if (reader.field() == 1)
@@ -108,13 +108,13 @@ bool Reader::tensorType(Bytes message, Type &type) {
   return finish(reader, "tensor type");
 }
 
-bool Reader::mapType(Bytes message, Type &type, unsigned depth) {
+bool Reader::mapType(Bytes message, TypeInfo &type, unsigned depth) {
   WireReader reader(message);
   while (reader.next()) {
     if (reader.field() == 1) {
       type.elementType = static_cast<DataType>(reader.integer());
     } else if (reader.field() == 2) {
-      type.element = std::make_unique<Type>();
+      type.element = std::make_unique<TypeInfo>();
       if (!this->type(reader.bytes(), *type.element, depth + 1))
         return false;
     }
@@ -122,19 +122,19 @@ bool Reader::mapType(Bytes message, Type &type, unsigned depth) {
   return finish(reader, "map type");
 }
 
-bool Reader::wrappedType(Bytes message, Type &type, unsigned depth) {
+bool Reader::wrappedType(Bytes message, TypeInfo &type, unsigned depth) {
   WireReader reader(message);
   while (reader.next()) {
     if (reader.field() != 1)
       continue;
-    type.element = std::make_unique<Type>();
+    type.element = std::make_unique<TypeInfo>();
     if (!this->type(reader.bytes(), *type.element, depth + 1))
       return false;
   }
   return finish(reader, "sequence or optional type");
 }
 
-bool Reader::type(Bytes message, Type &type, unsigned depth) {
+bool Reader::type(Bytes message, TypeInfo &type, unsigned depth) {
   if (depth > maxNesting)
     return fail(303, "found types nested deeper than " +
                          std::to_string(maxNesting) + " levels");
@@ -143,26 +143,26 @@ bool Reader::type(Bytes message, Type &type, unsigned depth) {
     bool good = true;
     switch (reader.field()) {
     case 1:
-      type.kind = Type::Kind::Tensor;
+      type.kind = TypeInfo::Kind::Tensor;
       good = tensorType(reader.bytes(), type);
       break;
     case 4:
-      type.kind = Type::Kind::Sequence;
+      type.kind = TypeInfo::Kind::Sequence;
       good = wrappedType(reader.bytes(), type, depth);
       break;
     case 5:
-      type.kind = Type::Kind::Map;
+      type.kind = TypeInfo::Kind::Map;
       good = mapType(reader.bytes(), type, depth);
       break;
     case 7:
-      type.kind = Type::Kind::Opaque;
+      type.kind = TypeInfo::Kind::Opaque;
       break;
     case 8:
-      type.kind = Type::Kind::SparseTensor;
+      type.kind = TypeInfo::Kind::SparseTensor;
       good = tensorType(reader.bytes(), type);
       break;
     case 9:
-      type.kind = Type::Kind::Optional;
+      type.kind = TypeInfo::Kind::Optional;
       good = wrappedType(reader.bytes(), type, depth);
       break;
     default:
@@ -195,7 +195,7 @@ bool Reader::sparseTensor(Bytes message, std::vector<SparseTensor> &tensors) {
   return !problem || fail(*problem);
 }
 
-bool Reader::attributeValue(WireReader &reader, Attribute &attr,
+bool Reader::attributeValue(WireReader &reader, NodeAttribute &attr,
                             unsigned depth) {
   switch (reader.field()) {
   case 2:
@@ -275,7 +275,7 @@ AttributeKind guessKind(uint32_t field) {
   }
 }
 
-bool Reader::attribute(Bytes message, Attribute &attr, unsigned depth) {
+bool Reader::attribute(Bytes message, NodeAttribute &attr, unsigned depth) {
   WireReader reader(message);
   AttributeKind guess = AttributeKind::Undefined;
   while (reader.next()) {

@@ -102,7 +102,7 @@ void collectCalls(const Model &model, const std::vector<Node> &nodes,
   for (const Node &node : nodes) {
     if (const Function *callee = findFunction(model, node))
       out.emplace_back(&node, callee);
-    for (const Attribute &attr : node.attributes)
+    for (const NodeAttribute &attr : node.attributes)
       for (const std::unique_ptr<Graph> &graph : attr.graphs)
         collectCalls(model, graph->nodes, out);
   }
@@ -148,7 +148,7 @@ void Verifier::recursion() {
 
 void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
   std::set<std::string_view> seen;
-  for (const Attribute &attr : node.attributes) {
+  for (const NodeAttribute &attr : node.attributes) {
     if (!seen.insert(attr.name).second)
       report(&node, 311,
              "found attribute " + quoted(attr.name) + " twice");
@@ -228,7 +228,7 @@ void Verifier::signatures(const std::vector<Node> &nodes,
                           const std::vector<OpsetImport> &imports) {
   for (const Node &node : nodes) {
     signature(node, imports);
-    for (const Attribute &attr : node.attributes)
+    for (const NodeAttribute &attr : node.attributes)
       for (const std::unique_ptr<Graph> &graph : attr.graphs)
         signatures(graph->nodes, imports);
   }

@@ -1,0 +1,226 @@
+//===- ActivationImports.cpp - activation functions -----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Activations.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+Value weir::onnx::leakyRelu(TensorBuilder &t, Value x, double alpha) {
+  return t.select(t.compare("lt", x, 0.0), t.mul(x, alpha), x);
+}
+
+Value weir::onnx::elu(TensorBuilder &t, Value x, double alpha) {
+  Value below = t.mul(t.op<Expm1Op>(x), alpha);
+  return t.select(t.compare("lt", x, 0.0), below, x);
+}
+
+Value weir::onnx::softplus(TensorBuilder &t, Value x) {
+  // log(1 + e^x) without overflow: max(x, 0) + log(1 + e^-|x|).
+  Value tail = t.op<Log1pOp>(t.exp(t.op<NegOp>(t.op<AbsOp>(x))));
+  return t.add(t.maximum(x, 0.0), tail);
+}
+
+Value weir::onnx::hardSigmoid(TensorBuilder &t, Value x, double alpha,
+                              double beta) {
+  return t.minimum(t.maximum(t.add(t.mul(x, alpha), beta), 0.0), 1.0);
+}
+
+Value weir::onnx::softsign(TensorBuilder &t, Value x) {
+  return t.div(x, t.add(t.op<AbsOp>(x), 1.0));
+}
+
+namespace {
+
+LogicalResult relu(NodeImport &n) { return n.result(n.op<ReluOp>(n.in(0))); }
+LogicalResult sigmoid(NodeImport &n) {
+  return n.result(n.op<LogisticOp>(n.in(0)));
+}
+LogicalResult tanh(NodeImport &n) { return n.result(n.op<TanhOp>(n.in(0))); }
+LogicalResult leaky(NodeImport &n) {
+  return n.result(leakyRelu(n, n.in(0), n.f("alpha")));
+}
+LogicalResult eluNode(NodeImport &n) {
+  return n.result(elu(n, n.in(0), n.f("alpha")));
+}
+LogicalResult softplusNode(NodeImport &n) {
+  return n.result(softplus(n, n.in(0)));
+}
+LogicalResult softsignNode(NodeImport &n) {
+  return n.result(softsign(n, n.in(0)));
+}
+LogicalResult hardSigmoidNode(NodeImport &n) {
+  return n.result(hardSigmoid(n, n.in(0), n.f("alpha"), n.f("beta")));
+}
+
+LogicalResult prelu(NodeImport &n) {
+  Value x = n.in(0), slope = n.in(1);
+  if (!x || !slope)
+    return failure();
+  // Before opset 7 a slope of one dimension belongs to the channels.
+  if (n.version < 7 && n.rank(slope) == 1 && n.rank(x) > 2)
+    slope = n.unsqueeze(slope, axesFrom(1, n.rank(x) - 1));
+  Value scaled = n.mul(x, slope);
+  return n.result(n.select(n.compare("lt", x, 0.0), scaled, x));
+}
+
+LogicalResult selu(NodeImport &n) {
+  Value x = n.in(0);
+  double alpha = n.f("alpha"), gamma = n.f("gamma");
+  // Version 1 had rounder defaults.
+  return n.result(n.mul(elu(n, x, alpha), gamma));
+}
+
+LogicalResult celu(NodeImport &n) {
+  Value x = n.in(0);
+  double alpha = n.f("alpha");
+  Value below = n.mul(n.op<Expm1Op>(n.div(x, alpha)), alpha);
+  return n.result(n.add(n.maximum(x, 0.0), n.minimum(below, 0.0)));
+}
+
+LogicalResult gelu(NodeImport &n) {
+  return n.result(
+      n.op<GeluOp>(n.in(0), n.flag(n.s("approximate") == "tanh")));
+}
+
+LogicalResult hardSwish(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.mul(x, hardSigmoid(n, x, 1.0 / 6, 0.5)));
+}
+
+LogicalResult mish(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.mul(x, n.op<TanhOp>(softplus(n, x))));
+}
+
+LogicalResult swish(NodeImport &n) {
+  Value x = n.in(0);
+  Value inner = n.f("alpha") == 1 ? x : n.mul(x, n.f("alpha"));
+  return n.result(n.mul(x, n.op<LogisticOp>(inner)));
+}
+
+LogicalResult thresholdedRelu(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(
+      n.select(n.compare("gt", x, n.f("alpha")), x, n.like(x, 0)));
+}
+
+LogicalResult shrink(NodeImport &n) {
+  Value x = n.in(0);
+  double lambda = n.f("lambd"), bias = n.f("bias");
+  Value low = n.compare("lt", x, -lambda), high = n.compare("gt", x, lambda);
+  Value rest = n.select(high, n.sub(x, bias), n.like(x, 0));
+  return n.result(n.select(low, n.add(x, bias), rest));
+}
+
+LogicalResult parametricSoftplus(NodeImport &n) {
+  Value x = n.mul(n.in(0), n.f("beta"));
+  return n.result(n.mul(softplus(n, x), n.f("alpha")));
+}
+
+LogicalResult scaledTanh(NodeImport &n) {
+  Value x = n.mul(n.in(0), n.f("beta"));
+  return n.result(n.mul(n.op<TanhOp>(x), n.f("alpha")));
+}
+
+/// Softmax and its kin: over one axis from version 13 on; before, the operand
+/// is seen as a matrix, whose rows begin at `axis`.
+Value overRows(NodeImport &n, function_ref<Value(Value, int64_t)> compute) {
+  Value x = n.in(0);
+  if (!x)
+    return {};
+  int64_t rank = n.rank(x);
+  if (n.version >= 13) {
+    std::optional<int64_t> axis = n.axis(n.i("axis"), rank);
+    return axis ? compute(x, *axis) : Value();
+  }
+  int64_t axis = n.i("axis");
+  axis = axis < 0 ? axis + rank : axis;
+  if (axis < 0 || axis > rank) {
+    (void)n.axis(n.i("axis"), rank);
+    return {};
+  }
+  if (axis == rank - 1)
+    return compute(x, axis);
+  Value shape = n.shapeOf(x);
+  Value rows = n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0);
+  Value result = n.reshapeTo(x, rows);
+  result = result ? compute(result, 1) : Value();
+  return result ? n.reshapeTo(result, shape) : Value();
+}
+
+template <bool log> LogicalResult softmax(NodeImport &n) {
+  return n.result(overRows(
+      n, [&](Value x, int64_t axis) { return n.softmax(x, axis, log); }));
+}
+
+LogicalResult hardmax(NodeImport &n) {
+  return n.result(overRows(n, [&](Value x, int64_t axis) -> Value {
+    Value best = n.op<ArgReduceOp>(x, n.flag(true), n.number(axis),
+                                   n.flag(true), n.flag(false),
+                                   n.typeAttr(n.b.getI64Type()));
+    Value index = n.op<IotaOp>(n.shapeOf(x), n.number(axis),
+                               n.typeAttr(n.b.getI64Type()));
+    return n.cast(n.compare("eq", index, best), n.element(x));
+  }));
+}
+
+LogicalResult dropout(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  if (n.version < 7 && n.i("is_test") == 0 && n.wants(1))
+    return n.unsupported("found dropout that trains; possible is inference");
+  if (n.version >= 12 && n.has(2)) {
+    std::optional<SmallVector<int64_t>> training = n.knownInts(2);
+    if (!training)
+      return n.unsupported("found a training_mode computed by the model; "
+                           "possible is a constant");
+    std::optional<SmallVector<double>> ratio =
+        n.has(1) ? n.constantFloats(1) : SmallVector<double>{0.5};
+    if ((*training)[0] && (!ratio || (*ratio)[0] != 0))
+      return n.unsupported("found dropout that trains, whose random numbers "
+                           "the standard leaves open; possible is inference");
+  }
+  if (!n.wants(1))
+    return n.result(x);
+  // Before version 10 the mask has the operand's type.
+  Type maskType = n.version < 10 ? n.element(x) : n.b.getI1Type();
+  Value mask = n.expandTo(n.scalar(maskType, 1), n.shapeOf(x));
+  return n.results({x, mask});
+}
+
+constexpr OperatorImport table[] = {
+    {"", "Celu", 12, 0, celu},
+    {"", "Dropout", 1, 0, dropout},
+    {"", "Elu", 1, 0, eluNode},
+    {"", "Gelu", 20, 0, gelu},
+    {"", "HardSigmoid", 1, 0, hardSigmoidNode},
+    {"", "HardSwish", 14, 0, hardSwish},
+    {"", "Hardmax", 1, 0, hardmax},
+    {"", "LeakyRelu", 1, 0, leaky},
+    {"", "LogSoftmax", 1, 0, softmax<true>},
+    {"", "Mish", 18, 0, mish},
+    {"", "PRelu", 1, 0, prelu},
+    {"", "ParametricSoftplus", 1, 0, parametricSoftplus},
+    {"", "Relu", 1, 0, relu},
+    {"", "ScaledTanh", 1, 0, scaledTanh},
+    {"", "Selu", 1, 0, selu},
+    {"", "Shrink", 9, 0, shrink},
+    {"", "Sigmoid", 1, 0, sigmoid},
+    {"", "Softmax", 1, 0, softmax<false>},
+    {"", "Softplus", 1, 0, softplusNode},
+    {"", "Softsign", 1, 0, softsignNode},
+    {"", "Swish", 24, 0, swish},
+    {"", "Tanh", 1, 0, tanh},
+    {"", "ThresholdedRelu", 1, 0, thresholdedRelu},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::activationImports() { return table; }

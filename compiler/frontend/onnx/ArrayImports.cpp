@@ -1,0 +1,440 @@
+//===- ArrayImports.cpp - constants, shapes, rearrangement ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/GraphImporter.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+LogicalResult constantNode(NodeImport &n) {
+  MLIRContext *context = n.b.getContext();
+  if (const NodeAttribute *attr = n.attr("value"))
+    return n.result(n.tensorConstant(attr->tensors[0]));
+  if (const NodeAttribute *attr = n.attr("sparse_value"))
+    return n.result(n.graph.sparseConstant(attr->sparseTensors[0], n.b, n.loc,
+                                           &n.node));
+  if (const NodeAttribute *attr = n.attr("value_float"))
+    return n.result(n.scalar(n.b.getF32Type(), attr->f));
+  if (const NodeAttribute *attr = n.attr("value_int"))
+    return n.result(n.constant(DenseElementsAttr::get(
+        RankedTensorType::get({}, n.b.getI64Type()), attr->i)));
+  if (std::optional<SmallVector<double>> values = n.fs("value_floats"))
+    return n.result(n.floats(*values, n.b.getF32Type()));
+  if (std::optional<SmallVector<int64_t>> values = n.is("value_ints"))
+    return n.result(n.ints(*values));
+  SmallVector<StringRef> strings;
+  SmallVector<int64_t> shape;
+  if (n.attr("value_strings")) {
+    for (std::string_view text : n.ss("value_strings"))
+      strings.push_back(StringRef(text.data(), text.size()));
+    shape.push_back(strings.size());
+  } else if (n.attr("value_string")) {
+    std::string_view text = n.s("value_string");
+    strings.push_back(StringRef(text.data(), text.size()));
+  } else {
+    return n.invalid("found no value");
+  }
+  return n.result(n.constant(DenseElementsAttr::get(
+      RankedTensorType::get(shape, StringType::get(context)), strings)));
+}
+
+LogicalResult constantOfShape(NodeImport &n) {
+  Value shape = n.in(0);
+  Value value = n.scalar(n.b.getF32Type(), 0);
+  if (const NodeAttribute *attr = n.attr("value"))
+    value = n.toScalar(n.tensorConstant(attr->tensors[0]));
+  return n.result(n.expandTo(value, shape));
+}
+
+LogicalResult shapeNode(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t rank = n.rank(x), start = 0, end = rank;
+  if (n.version >= 15) {
+    auto clamp = [&](int64_t at) {
+      return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+    };
+    start = clamp(n.i("start"));
+    end = n.hasAttr("end") ? clamp(n.i("end")) : rank;
+  }
+  return n.result(n.shapeSlice(x, start, std::max(start, end)));
+}
+
+LogicalResult sizeNode(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  return n.result(n.toScalar(n.sizeProduct(x, 0, n.rank(x))));
+}
+
+/// A constant or computed shape with ONNX's convention that 0 keeps the
+/// operand's size.
+Value keepZeros(NodeImport &n, Value x, Value shape) {
+  auto length = n.type(shape).getDimSize(0);
+  if (ShapedType::isDynamic(length)) {
+    (void)n.unsupported("found a shape of unknown length, so that the rank of "
+                        "the result is open; possible is a known rank");
+    return {};
+  }
+  std::optional<SmallVector<int64_t>> known = constantIntegers(shape);
+  if (known) {
+    SmallVector<Value> parts;
+    SmallVector<int64_t> sizes = *known;
+    bool open = false;
+    for (auto [i, size] : llvm::enumerate(sizes))
+      if (size == 0) {
+        if (static_cast<int64_t>(i) >= n.rank(x)) {
+          (void)n.invalid("found 0 for a dimension that the operand does not "
+                          "have");
+          return {};
+        }
+        size = n.type(x).getDimSize(i);
+        open |= ShapedType::isDynamic(size);
+      }
+    if (!open)
+      return n.ints(sizes);
+    for (auto [i, size] : llvm::enumerate(sizes))
+      parts.push_back(ShapedType::isDynamic(size) ? n.sizeOf(x, i)
+                                                  : n.ints({size}));
+    return n.concat(parts, 0);
+  }
+  auto entries = knownIntegers(shape);
+  bool maybeZero = !entries;
+  if (entries)
+    for (std::optional<int64_t> entry : *entries)
+      maybeZero |= entry && *entry == 0;
+  if (!maybeZero)
+    return shape; // what is not known is a size, which stays what it is
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < length; ++i) {
+    Value entry = n.slice(shape, 0, i, i + 1);
+    if (i < n.rank(x))
+      entry = n.select(n.compare("eq", entry, 0.0), n.sizeOf(x, i), entry);
+    parts.push_back(entry);
+  }
+  return n.concat(parts, 0);
+}
+
+LogicalResult reshape(NodeImport &n) {
+  Value x = n.in(0);
+  Value shape;
+  if (n.version < 5)
+    shape = n.ints(n.is("shape").value_or(SmallVector<int64_t>()));
+  else
+    shape = n.in(1);
+  if (!x || !shape)
+    return failure();
+  shape = n.cast(shape, n.b.getI64Type());
+  if (n.version < 14 || n.i("allowzero") == 0)
+    shape = keepZeros(n, x, shape);
+  return n.result(n.reshapeTo(x, shape));
+}
+
+LogicalResult flatten(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t axis = n.i("axis"), rank = n.rank(x);
+  axis = axis < 0 ? axis + rank : axis;
+  if (axis < 0 || axis > rank)
+    return n.axis(n.i("axis"), rank), failure();
+  return n.result(n.reshapeTo(
+      x, n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)},
+                  0)));
+}
+
+/// Axes that are an attribute before `sinceInput`, an input from then on.
+/// Nothing where neither is given; `failed` where they cannot be read.
+std::optional<SmallVector<int64_t>> givenAxes(NodeImport &n, size_t input,
+                                              int64_t sinceInput,
+                                              bool &failed) {
+  failed = false;
+  if (n.version < sinceInput)
+    return n.is("axes");
+  if (!n.has(input))
+    return std::nullopt;
+  std::optional<SmallVector<int64_t>> axes = n.constantInts(input);
+  failed = !axes;
+  return axes;
+}
+
+LogicalResult squeeze(NodeImport &n) {
+  Value x = n.in(0);
+  bool failed;
+  std::optional<SmallVector<int64_t>> given = givenAxes(n, 1, 13, failed);
+  if (!x || failed)
+    return failure();
+  if (!given) {
+    given.emplace();
+    for (auto [i, size] : llvm::enumerate(n.type(x).getShape())) {
+      if (ShapedType::isDynamic(size))
+        return n.unsupported("found no axes, and a dimension whose size is "
+                             "open; possible are axes, or a fixed shape");
+      if (size == 1)
+        given->push_back(i);
+    }
+  }
+  std::optional<SmallVector<int64_t>> axes = n.axes(given, n.rank(x));
+  if (!axes)
+    return failure();
+  for (int64_t axis : *axes)
+    if (int64_t size = n.type(x).getDimSize(axis);
+        size != 1 && !ShapedType::isDynamic(size))
+      return n.invalid("found size " + Twine(size) + " at axis " + Twine(axis) +
+                       "; possible is 1");
+  return n.result(n.squeeze(x, *axes));
+}
+
+LogicalResult unsqueeze(NodeImport &n) {
+  Value x = n.in(0);
+  bool failed;
+  std::optional<SmallVector<int64_t>> given = givenAxes(n, 1, 13, failed);
+  if (!x || failed || !given)
+    return failure();
+  int64_t rank = n.rank(x) + static_cast<int64_t>(given->size());
+  std::optional<SmallVector<int64_t>> axes = n.axes(given, rank);
+  return axes ? n.result(n.unsqueeze(x, *axes)) : failure();
+}
+
+LogicalResult transpose(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t rank = n.rank(x);
+  SmallVector<int64_t> permutation = axesFrom(0, rank);
+  if (std::optional<SmallVector<int64_t>> given = n.is("perm")) {
+    std::optional<SmallVector<int64_t>> all = n.axes(given, rank);
+    if (!all)
+      return failure();
+    if (static_cast<int64_t>(all->size()) != rank)
+      return n.invalid("found a permutation of " + Twine(all->size()) +
+                       " axes for rank " + Twine(rank));
+    for (auto [axis, one] : llvm::zip(permutation, *given))
+      axis = one < 0 ? one + rank : one;
+  } else {
+    std::reverse(permutation.begin(), permutation.end());
+  }
+  return n.result(n.transpose(x, permutation));
+}
+
+LogicalResult concat(NodeImport &n) {
+  SmallVector<Value> values = n.tensors();
+  if (values.empty())
+    return failure();
+  // Version 1 defaults to axis 1, later ones require it.
+  int64_t given = n.version < 4 && !n.hasAttr("axis") ? 1 : n.i("axis");
+  std::optional<int64_t> axis = n.axis(given, n.rank(values[0]));
+  return axis ? n.result(n.concat(values, *axis)) : failure();
+}
+
+LogicalResult expand(NodeImport &n) {
+  // Both ways: a 1 in the shape leaves the operand's size, so multiply the
+  // operand's own shape in.
+  Value x = n.in(0), shape = n.in(1);
+  if (!x || !shape)
+    return failure();
+  int64_t length = n.type(shape).getDimSize(0);
+  if (ShapedType::isDynamic(length))
+    return n.unsupported("found a shape of unknown length, so that the rank of "
+                         "the result is open; possible is a known rank");
+  auto known = knownIntegers(shape);
+  int64_t rank = std::max(length, n.rank(x));
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t own = i - (rank - n.rank(x)), asked = i - (rank - length);
+    int64_t ownSize = own < 0 ? 1 : n.type(x).getDimSize(own);
+    Value askedSize = asked < 0 ? n.ints({1})
+                                : n.slice(shape, 0, asked, asked + 1);
+    std::optional<int64_t> askedKnown =
+        asked < 0 ? std::optional<int64_t>(1)
+                  : (known ? (*known)[asked] : std::nullopt);
+    if (askedKnown && *askedKnown == 1)
+      sizes.push_back(own < 0 ? n.ints({1}) : n.sizeOf(x, own));
+    else if (ownSize == 1)
+      sizes.push_back(askedKnown ? n.ints({*askedKnown})
+                                 : n.cast(askedSize, n.b.getI64Type()));
+    else if (!ShapedType::isDynamic(ownSize))
+      sizes.push_back(n.ints({ownSize}));
+    else if (askedKnown)
+      sizes.push_back(n.ints({*askedKnown}));
+    else
+      sizes.push_back(n.maximum(n.sizeOf(x, own),
+                                n.cast(askedSize, n.b.getI64Type())));
+  }
+  return n.result(n.expandTo(x, n.concat(sizes, 0)));
+}
+
+LogicalResult tile(NodeImport &n) {
+  Value x = n.in(0), repeats = n.in(1);
+  if (!x || !repeats)
+    return failure();
+  if (n.version >= 6)
+    return n.result(n.op<TileOp>(x, repeats));
+  // Version 1: `tiles` times along `axis`, both scalars.
+  std::optional<SmallVector<int64_t>> tiles = n.constantInts(1),
+                                      at = n.constantInts(2);
+  if (!tiles || !at)
+    return failure();
+  std::optional<int64_t> axis = n.axis((*at)[0], n.rank(x));
+  if (!axis)
+    return failure();
+  SmallVector<int64_t> all(n.rank(x), 1);
+  all[*axis] = (*tiles)[0];
+  return n.result(n.op<TileOp>(x, n.ints(all)));
+}
+
+LogicalResult eyeLike(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  if (n.rank(x) != 2)
+    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 2");
+  Type type = n.element(x);
+  if (n.hasAttr("dtype"))
+    type = elementType(n.b.getContext(), static_cast<DataType>(n.i("dtype")));
+  Value shape = n.shapeOf(x);
+  auto index = n.typeAttr(n.b.getI64Type());
+  Value row = n.op<IotaOp>(shape, n.number(0), index);
+  Value column = n.op<IotaOp>(shape, n.number(1), index);
+  Value diagonal = n.add(row, static_cast<double>(n.i("k")));
+  return n.result(n.cast(n.compare("eq", column, diagonal), type));
+}
+
+LogicalResult range(NodeImport &n) {
+  Value start = n.in(0), limit = n.in(1), delta = n.in(2);
+  return n.result(n.op<RangeOp>(n.toScalar(start), n.toScalar(limit),
+                                n.toScalar(delta)));
+}
+
+LogicalResult trilu(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t rank = n.rank(x);
+  if (rank < 2)
+    return n.invalid("found rank " + Twine(rank) + "; possible are 2 and more");
+  Value k = n.has(1) ? n.toScalar(n.in(1)) : n.intScalar(0);
+  Value matrix = n.shapeSlice(x, rank - 2, rank);
+  auto index = n.typeAttr(n.b.getI64Type());
+  Value row = n.op<IotaOp>(matrix, n.number(0), index);
+  Value column = n.op<IotaOp>(matrix, n.number(1), index);
+  Value diagonal = n.add(row, k);
+  Value kept = n.compare(n.i("upper") ? "ge" : "le", column, diagonal);
+  return n.result(n.select(kept, x, n.like(x, 0)));
+}
+
+LogicalResult oneHot(NodeImport &n) {
+  Value indices = n.in(0), depth = n.in(1), values = n.in(2);
+  if (!indices || !depth || !values)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(indices) + 1);
+  if (!axis)
+    return failure();
+  // Indices of any numeric type; those outside [-depth, depth) give only "off".
+  Type i64 = n.b.getI64Type();
+  depth = n.cast(n.reshape(depth, {1}), i64);
+  Value wide = n.unsqueeze(n.cast(indices, i64), {*axis});
+  Value size = n.toScalar(depth);
+  wide = n.select(n.compare("lt", wide, 0.0), n.add(wide, size), wide);
+  Value places = n.op<IotaOp>(depth, n.number(0), n.typeAttr(i64));
+  places = n.unsqueeze(places, axesFrom(1, n.rank(indices) - *axis + 1));
+  Value on = n.pick(values, 0, 1), off = n.pick(values, 0, 0);
+  return n.result(n.select(n.compare("eq", wide, places), on, off));
+}
+
+LogicalResult reverseSequence(NodeImport &n) {
+  Value x = n.in(0), lengths = n.in(1);
+  if (!x || !lengths)
+    return failure();
+  int64_t batch = n.i("batch_axis"), time = n.i("time_axis");
+  Value shape = n.shapeOf(x);
+  Type i64 = n.b.getI64Type();
+  Value place = n.op<IotaOp>(shape, n.number(time), n.typeAttr(i64));
+  // One length a batch entry, broadcast over what lies behind it.
+  Value length = n.unsqueeze(lengths, axesFrom(1, n.rank(x) - batch));
+  Value mirrored = n.sub(n.sub(n.cast(length, i64), 1.0), place);
+  Value index = n.select(n.compare("ge", mirrored, 0.0), mirrored, place);
+  return n.result(
+      n.op<GatherElementsOp>(x, index, n.number(time), n.flag(false)));
+}
+
+/// Splits dimensions into factors, permutes, and joins: depth to space and
+/// back. Sizes may be open.
+LogicalResult depthToSpace(NodeImport &n) {
+  Value x = n.in(0);
+  int64_t block = n.i("blocksize");
+  if (!x || block < 1 || n.rank(x) != 4)
+    return n.invalid("found a tensor that is not of rank 4, or a blocksize "
+                     "that is not positive");
+  bool columns = n.version >= 11 && n.s("mode") == "CRD";
+  ArrayRef<int64_t> shape = n.type(x).getShape();
+  if (ShapedType::isDynamic(shape[1]))
+    return n.unsupported("found an open number of channels");
+  int64_t channels = shape[1] / (block * block);
+  Value side = n.ints({block});
+  Value split = columns
+                    ? n.concat({n.sizeOf(x, 0), n.ints({channels}), side, side,
+                                n.shapeSlice(x, 2, 4)}, 0)
+                    : n.concat({n.sizeOf(x, 0), side, side, n.ints({channels}),
+                                n.shapeSlice(x, 2, 4)}, 0);
+  Value parts = n.reshapeTo(x, split);
+  SmallVector<int64_t> order =
+      columns ? SmallVector<int64_t>{0, 1, 4, 2, 5, 3}
+              : SmallVector<int64_t>{0, 3, 4, 1, 5, 2};
+  Value moved = n.transpose(parts, order);
+  Value result = n.concat({n.sizeOf(x, 0), n.ints({channels}),
+                           n.mul(n.shapeSlice(x, 2, 4), double(block))}, 0);
+  return n.result(n.reshapeTo(moved, result));
+}
+
+LogicalResult spaceToDepth(NodeImport &n) {
+  Value x = n.in(0);
+  int64_t block = n.i("blocksize");
+  if (!x || block < 1 || n.rank(x) != 4)
+    return n.invalid("found a tensor that is not of rank 4, or a blocksize "
+                     "that is not positive");
+  Value side = n.ints({block});
+  Value height = n.div(n.sizeOf(x, 2), double(block));
+  Value width = n.div(n.sizeOf(x, 3), double(block));
+  Value parts = n.reshapeTo(
+      x, n.concat({n.shapeSlice(x, 0, 2), height, side, width, side}, 0));
+  Value moved = n.transpose(parts, {0, 3, 5, 1, 2, 4});
+  return n.result(n.reshapeTo(
+      moved, n.concat({n.sizeOf(x, 0),
+                       n.mul(n.sizeOf(x, 1), double(block * block)), height,
+                       width}, 0)));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "Concat", 1, 0, concat},
+    {"", "Constant", 1, 0, constantNode},
+    {"", "ConstantOfShape", 9, 0, constantOfShape},
+    {"", "DepthToSpace", 1, 0, depthToSpace},
+    {"", "Expand", 8, 0, expand},
+    {"", "EyeLike", 9, 0, eyeLike},
+    {"", "Flatten", 1, 0, flatten},
+    {"", "OneHot", 9, 0, oneHot},
+    {"", "Range", 11, 0, range},
+    {"", "Reshape", 1, 0, reshape},
+    {"", "ReverseSequence", 10, 0, reverseSequence},
+    {"", "Shape", 1, 0, shapeNode},
+    {"", "Size", 1, 0, sizeNode},
+    {"", "SpaceToDepth", 1, 0, spaceToDepth},
+    {"", "Squeeze", 1, 0, squeeze},
+    {"", "Tile", 1, 0, tile},
+    {"", "Transpose", 1, 0, transpose},
+    {"", "Trilu", 14, 0, trilu},
+    {"", "Unsqueeze", 1, 0, unsqueeze},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::arrayImports() { return table; }

@@ -1,0 +1,302 @@
+//===- ConvolutionImports.cpp - convolutions and pools --------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Window.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
+                                         SmallVector<int64_t> size) {
+  Window w;
+  w.size = std::move(size);
+  int64_t spatial = w.size.size();
+  auto list = [&](std::string_view name, int64_t count, int64_t fill) {
+    SmallVector<int64_t> values =
+        n.is(name).value_or(SmallVector<int64_t>(count, fill));
+    if (values.empty())
+      values.assign(count, fill);
+    return values;
+  };
+  w.strides = list("strides", spatial, 1);
+  w.dilations = list("dilations", spatial, 1);
+  SmallVector<int64_t> pads = list("pads", 2 * spatial, 0);
+  bool fits = static_cast<int64_t>(w.strides.size()) == spatial &&
+              static_cast<int64_t>(w.dilations.size()) == spatial &&
+              static_cast<int64_t>(pads.size()) == 2 * spatial &&
+              n.rank(x) == spatial + 2;
+  if (!fits || llvm::any_of(w.strides, [](int64_t s) { return s < 1; }) ||
+      llvm::any_of(w.dilations, [](int64_t d) { return d < 1; })) {
+    (void)n.invalid("found a window, strides, dilations or pads that do not go "
+                    "with " + Twine(n.rank(x) - 2) + " spatial dimensions");
+    return std::nullopt;
+  }
+  std::string_view autoPad = n.s("auto_pad");
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t before = pads[i], after = pads[spatial + i];
+    if (autoPad == "VALID") {
+      before = after = 0;
+    } else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
+      int64_t in = n.type(x).getDimSize(i + 2);
+      int64_t extent = (w.size[i] - 1) * w.dilations[i] + 1;
+      if (ShapedType::isDynamic(in)) {
+        // With a stride of 1 the padding does not depend on the size.
+        if (w.strides[i] != 1) {
+          (void)n.unsupported("found auto_pad " + Twine(autoPad) +
+                              " over a dimension whose size is open; possible "
+                              "are explicit pads, or a fixed size");
+          return std::nullopt;
+        }
+        in = extent;
+      }
+      int64_t out = (in + w.strides[i] - 1) / w.strides[i];
+      int64_t total =
+          std::max<int64_t>((out - 1) * w.strides[i] + extent - in, 0);
+      before = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      after = total - before;
+    }
+    w.pads.push_back(before);
+    w.pads.push_back(after);
+  }
+  return w;
+}
+
+Value weir::onnx::perChannel(TensorBuilder &t, Value vector, int64_t rank) {
+  return t.unsqueeze(vector, axesFrom(1, rank - 1));
+}
+
+namespace {
+
+SmallVector<int64_t> kernelSize(NodeImport &n, Value filter) {
+  if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape");
+      size && !size->empty())
+    return *size;
+  ArrayRef<int64_t> shape = n.type(filter).getShape();
+  return SmallVector<int64_t>(shape.drop_front(2));
+}
+
+LogicalResult conv(NodeImport &n) {
+  Value x = n.in(0), filter = n.in(1);
+  if (!x || !filter)
+    return failure();
+  if (n.rank(x) < 3 || n.rank(filter) != n.rank(x))
+    return n.invalid("found operands of rank " + Twine(n.rank(x)) + " and " +
+                     Twine(n.rank(filter)) +
+                     "; possible are equal ranks from 3 on");
+  SmallVector<int64_t> size = kernelSize(n, filter);
+  if (llvm::any_of(size, ShapedType::isDynamic))
+    return n.unsupported("found a filter whose size is open");
+  std::optional<Window> w = window(n, x, size);
+  if (!w)
+    return failure();
+  Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads),
+                         n.list(w->dilations), n.number(n.i("group")),
+                         n.flag(false), n.typeAttr(n.element(x)));
+  if (n.has(2))
+    y = n.add(y, perChannel(n, n.in(2), n.rank(x)));
+  return n.result(y);
+}
+
+LogicalResult convTranspose(NodeImport &n) {
+  Value x = n.in(0), filter = n.in(1);
+  if (!x || !filter)
+    return failure();
+  SmallVector<int64_t> size = kernelSize(n, filter);
+  if (n.rank(x) < 3 || n.rank(filter) != n.rank(x) ||
+      llvm::any_of(size, ShapedType::isDynamic))
+    return n.invalid("found operands of different ranks, or a filter whose "
+                     "size is open");
+  auto spatial = static_cast<int64_t>(size.size());
+  std::string_view autoPad = n.s("auto_pad");
+  // Explicit pads first; auto_pad and output_shape decide anew below.
+  SmallVector<int64_t> strides =
+      n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
+  SmallVector<int64_t> dilations =
+      n.is("dilations").value_or(SmallVector<int64_t>(spatial, 1));
+  SmallVector<int64_t> extra =
+      n.is("output_padding").value_or(SmallVector<int64_t>(spatial, 0));
+  SmallVector<int64_t> given =
+      n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+  std::optional<SmallVector<int64_t>> asked = n.is("output_shape");
+  if (asked && static_cast<int64_t>(asked->size()) == spatial + 2)
+    asked->erase(asked->begin(), asked->begin() + 2);
+  auto wrong = [&](const SmallVector<int64_t> &v, int64_t count) {
+    return static_cast<int64_t>(v.size()) != count;
+  };
+  if (wrong(strides, spatial) || wrong(dilations, spatial) ||
+      wrong(extra, spatial) || wrong(given, 2 * spatial) ||
+      (asked && wrong(*asked, spatial)))
+    return n.invalid("found strides, dilations, pads or an output shape that "
+                     "do not go with " + Twine(spatial) +
+                     " spatial dimensions");
+  SmallVector<int64_t> pads;
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t in = n.type(x).getDimSize(i + 2);
+    int64_t extent = (size[i] - 1) * dilations[i] + 1;
+    int64_t before = given[i], after = given[spatial + i];
+    bool automatic = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
+    if (asked || automatic) {
+      if (ShapedType::isDynamic(in))
+        return n.unsupported("found an output shape or auto_pad over a "
+                             "dimension whose size is open");
+      int64_t out = asked ? (*asked)[i] : in * strides[i];
+      int64_t total = strides[i] * (in - 1) + extra[i] + extent - out;
+      // What is cut off may be negative: then zeros are added.
+      int64_t half = total / 2;
+      before = autoPad == "SAME_UPPER" ? half : total - half;
+      after = total - before;
+      sizes.push_back(n.ints({out}));
+    } else {
+      Value in1 = n.sizeOf(x, i + 2);
+      Value out = n.add(n.mul(n.sub(in1, 1.0), double(strides[i])),
+                        double(extra[i] + extent - before - after));
+      sizes.push_back(ShapedType::isDynamic(in)
+                          ? out
+                          : n.ints({(in - 1) * strides[i] + extra[i] + extent -
+                                    before - after}));
+    }
+    pads.push_back(before);
+    pads.push_back(after);
+  }
+  Value y = n.op<ConvTransposeOp>(
+      x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
+      n.list(dilations), n.number(n.i("group")), n.flag(false));
+  if (n.has(2))
+    y = n.add(y, perChannel(n, n.in(2), n.rank(x)));
+  return n.result(y);
+}
+
+Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind,
+             int64_t p) {
+  return n.op<PoolOp>(x, n.text(kind), n.list(w.size), n.list(w.strides),
+                      n.list(w.pads), n.list(w.dilations),
+                      n.flag(n.i("ceil_mode") != 0),
+                      n.flag(n.i("count_include_pad") != 0), n.number(p),
+                      n.flag(false));
+}
+
+LogicalResult averagePool(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<Window> w =
+      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
+        : std::nullopt;
+  return w ? n.result(poolOf(n, x, *w, "average", 1)) : failure();
+}
+
+LogicalResult lpPool(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<Window> w =
+      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
+        : std::nullopt;
+  if (!w)
+    return failure();
+  // Version 1 wrote p as a float.
+  const NodeAttribute *p = n.attr("p");
+  int64_t power = p && p->kind == AttributeKind::Float
+                      ? static_cast<int64_t>(p->f)
+                      : (n.version < 2 && !p ? 2 : n.i("p"));
+  return n.result(poolOf(n, x, *w, "lp", power));
+}
+
+LogicalResult maxPool(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<Window> w =
+      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
+        : std::nullopt;
+  if (!w)
+    return failure();
+  Value y = poolOf(n, x, *w, "max", 1);
+  Value indices;
+  if (n.wants(1))
+    indices = n.op<MaxPoolIndexOp>(
+        x, n.list(w->size), n.list(w->strides), n.list(w->pads),
+        n.list(w->dilations), n.flag(n.i("ceil_mode") != 0), n.flag(false),
+        n.flag(false), n.flag(n.i("storage_order") != 0),
+        n.typeAttr(n.b.getI64Type()));
+  return n.results({y, indices});
+}
+
+template <bool max> LogicalResult globalPool(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  return n.result(
+      n.reduce(x, max ? "max" : "mean", axesFrom(2, n.rank(x)), true));
+}
+
+LogicalResult globalLpPool(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  const NodeAttribute *given = n.attr("p");
+  double p = given && given->kind == AttributeKind::Float ? given->f
+             : given                                      ? double(given->i)
+                                                          : 2;
+  Value power = n.op<PowOp>(n.op<AbsOp>(x), n.like(x, p));
+  Value sum = n.reduce(power, "sum", axesFrom(2, n.rank(x)), true);
+  return n.result(n.op<PowOp>(sum, n.like(x, 1 / p)));
+}
+
+/// Puts values back where a max pool found them.
+LogicalResult maxUnpool(NodeImport &n) {
+  Value x = n.in(0), indices = n.in(1);
+  if (!x || !indices)
+    return failure();
+  int64_t rank = n.rank(x), spatial = rank - 2;
+  Value shape;
+  if (n.has(2)) {
+    shape = n.in(2);
+  } else {
+    SmallVector<int64_t> size =
+        n.is("kernel_shape").value_or(SmallVector<int64_t>());
+    SmallVector<int64_t> strides =
+        n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
+    SmallVector<int64_t> pads =
+        n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+    if (static_cast<int64_t>(size.size()) != spatial ||
+        static_cast<int64_t>(strides.size()) != spatial ||
+        static_cast<int64_t>(pads.size()) != 2 * spatial)
+      return n.invalid("found a window that does not go with " +
+                       Twine(spatial) + " spatial dimensions");
+    SmallVector<Value> sizes = {n.shapeSlice(x, 0, 2)};
+    for (int64_t i = 0; i < spatial; ++i)
+      sizes.push_back(n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0),
+                                  double(strides[i])),
+                            double(size[i] - pads[i] - pads[spatial + i])));
+    shape = n.concat(sizes, 0);
+  }
+  if (!shape)
+    return failure();
+  // The indices count in the tensor that was pooled. Where a larger output is
+  // asked for, they are those of the size that strides and window give.
+  Value count = n.reduce(shape, "prod", {0}, true);
+  Value flat = n.expandTo(n.like(x, 0), count);
+  Value values = n.reshape(x, {-1});
+  Value places = n.reshape(indices, {-1});
+  Value written =
+      n.op<ScatterElementsOp>(flat, places, values, n.number(0),
+                              n.text("none"), n.flag(false));
+  return n.result(n.reshapeTo(written, shape));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "AveragePool", 1, 0, averagePool},
+    {"", "Conv", 1, 0, conv},
+    {"", "ConvTranspose", 1, 0, convTranspose},
+    {"", "GlobalAveragePool", 1, 0, globalPool<false>},
+    {"", "GlobalLpPool", 1, 0, globalLpPool},
+    {"", "GlobalMaxPool", 1, 0, globalPool<true>},
+    {"", "LpPool", 1, 0, lpPool},
+    {"", "MaxPool", 1, 0, maxPool},
+    {"", "MaxUnpool", 9, 0, maxUnpool},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::convolutionImports() { return table; }

@@ -1,0 +1,212 @@
+//===- GraphImporter.cpp - ONNX graphs to functions of weir ---------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/ModelReader.h"
+#include "compiler/frontend/onnx/ModelVerifier.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+/// Nodes that one function of the program may hold after inlining. A file of a
+/// few kilobytes, whose functions call each other twice each, could ask for
+/// more than any memory holds.
+static constexpr int64_t maxNodes = 4'000'000;
+
+GraphImporter::GraphImporter(const Model &model, std::string_view bytes,
+                             const std::string &file, ExternalFiles &externals,
+                             DiagnosticSink &sink, Block &entry)
+    : model(model), bytes(bytes), file(file), externals(externals), sink(sink),
+      entry(entry), budget(maxNodes) {}
+
+int64_t GraphImporter::opset(std::string_view domain) const {
+  const std::vector<OpsetImport> &opsets =
+      calls ? calls->function->opsets : model.opsets;
+  for (const OpsetImport &opset : opsets)
+    if (opset.domain == domain)
+      return opset.version;
+  return calls ? model.opsetVersion(domain) : -1;
+}
+
+std::string GraphImporter::nameOf(const Node &node) const {
+  // Nodes of an inlined function are told apart by the calls that led there.
+  std::string name = displayName(node);
+  for (const Call *call = calls; call; call = call->outer)
+    name = displayName(*call->node) + "/" + name;
+  return name;
+}
+
+Location GraphImporter::location(const Node &node) {
+  auto op = NameLoc::get(
+      StringAttr::get(context(), StringRef(node.op.data(), node.op.size())));
+  return NameLoc::get(StringAttr::get(context(), nameOf(node)), op);
+}
+
+LogicalResult GraphImporter::report(const Node &node, int code,
+                                    std::string text) {
+  Diagnostic diagnostic = diagnose(file, &node, {code, std::move(text)});
+  diagnostic.node = nameOf(node);
+  sink.report(std::move(diagnostic));
+  return failure();
+}
+
+const NodeAttribute *GraphImporter::resolve(const NodeAttribute &attr) const {
+  const NodeAttribute *found = &attr;
+  for (const Call *call = calls; call && !found->reference.empty();
+       call = call->outer) {
+    std::string_view wanted = found->reference;
+    found = call->node->attribute(wanted);
+    if (!found)
+      for (const NodeAttribute &byDefault : call->function->defaults)
+        if (byDefault.name == wanted)
+          return &byDefault;
+    if (!found)
+      return nullptr;
+  }
+  return found;
+}
+
+Imported GraphImporter::initializer(const Graph &graph,
+                                    std::string_view name) {
+  auto &known = initializers[&graph];
+  if (known.empty())
+    for (const Tensor &tensor : graph.initializers)
+      known.emplace(tensor.name, &tensor);
+  OpBuilder b(context());
+  // Constants stand at the function's head: every region sees them.
+  if (lastConstant)
+    b.setInsertionPointAfter(lastConstant);
+  else
+    b.setInsertionPointToStart(&entry);
+  Location loc = NameLoc::get(
+      StringAttr::get(context(), StringRef(name.data(), name.size())));
+  Value value;
+  auto found = known.find(name);
+  if (found != known.end()) {
+    value = constant(*found->second, b, loc, nullptr);
+  } else {
+    for (const SparseTensor &tensor : graph.sparseInitializers)
+      if (tensor.values.name == name)
+        value = sparseConstant(tensor, b, loc, nullptr);
+  }
+  if (!value)
+    return {};
+  lastConstant = value.getDefiningOp();
+  return Imported(value);
+}
+
+Imported GraphImporter::lookup(std::string_view name, Scope &scope) {
+  for (Scope *at = &scope; at; at = at->outer) {
+    auto known = at->names.find(name);
+    if (known != at->names.end())
+      return known->second;
+    if (!at->graph)
+      continue;
+    Imported constant = initializer(*at->graph, name);
+    if (constant.kind == Imported::Kind::None)
+      continue;
+    at->names.emplace(name, constant);
+    return constant;
+  }
+  return {};
+}
+
+void GraphImporter::call(const Function &function, const Node &node,
+                         ArrayRef<Imported> inputs, Scope &scope,
+                         OpBuilder &b) {
+  Scope inner;
+  for (size_t i = 0; i < function.inputs.size(); ++i)
+    inner.names[function.inputs[i]] =
+        i < inputs.size() ? inputs[i] : Imported();
+  Call frame{&function, &node, calls};
+  calls = &frame;
+  for (const Node &one : function.nodes)
+    this->node(one, inner, b);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (i >= function.outputs.size() || node.outputs[i].empty())
+      continue;
+    Imported value = lookup(function.outputs[i], inner);
+    scope.names[node.outputs[i]] = value;
+  }
+  calls = frame.outer;
+}
+
+void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
+  const Function *function = findFunction(model, node);
+  std::vector<Imported> inputs;
+  for (std::string_view name : node.inputs) {
+    inputs.push_back(name.empty() ? Imported() : lookup(name, scope));
+    // What an input's node could not give has been reported there. A function's
+    // own inputs may have been left out by its caller.
+    bool absent = inputs.back().kind == Imported::Kind::None && !name.empty();
+    if (absent && !(calls && llvm::is_contained(calls->function->inputs, name)))
+      return;
+  }
+  if (--budget < 0) {
+    if (budget == -1)
+      (void)report(node, 316,
+                   "found functions that call functions until there are more "
+                   "than " + std::to_string(maxNodes) + " nodes");
+    return;
+  }
+  if (function)
+    return call(*function, node, inputs, scope, b);
+  int64_t version = opset(node.domain);
+  std::optional<OperatorSpec> spec =
+      findOperator(node.domain, node.op, version);
+  if (spec)
+    version = spec->since;
+  const OperatorImport *row = findImport(node.domain, node.op, version);
+  if (!row) {
+    std::string domain =
+        node.domain.empty() ? "" : " of domain \"" + std::string(node.domain) + "\"";
+    (void)report(node, 317,
+                 "found operator " + std::string(node.op) + domain +
+                     " of version " + std::to_string(version) +
+                     ", which weir does not import; possible are the operators "
+                     "in docs/import-onnx.md");
+    return;
+  }
+  NodeImport import(*this, node, version, spec, b, location(node));
+  import.inputs = std::move(inputs);
+  size_t errors = sink.errorCount();
+  Scope *outer = current;
+  current = &scope;
+  reason.clear();
+  LogicalResult done = row->import(import);
+  current = outer;
+  if (failed(done)) {
+    if (sink.errorCount() == errors)
+      (void)report(node, 322,
+                   "found operands that do not go together" +
+                       (reason.empty() ? "" : ": " + reason));
+    return;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (!node.outputs[i].empty())
+      scope.names[node.outputs[i]] = std::move(import.made[i]);
+}
+
+FailureOr<std::vector<Imported>>
+GraphImporter::subgraph(const Graph &graph, ArrayRef<Imported> inputs,
+                        OpBuilder &b) {
+  Scope inner;
+  inner.outer = current;
+  inner.graph = &graph;
+  for (size_t i = 0; i < graph.inputs.size() && i < inputs.size(); ++i)
+    inner.names[graph.inputs[i].name] = inputs[i];
+  for (const Node &one : graph.nodes)
+    node(one, inner, b);
+  std::vector<Imported> results;
+  for (const ValueInfo &output : graph.outputs) {
+    results.push_back(lookup(output.name, inner));
+    if (results.back().kind == Imported::Kind::None)
+      return failure();
+  }
+  return results;
+}

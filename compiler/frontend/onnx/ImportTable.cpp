@@ -1,0 +1,40 @@
+//===- ImportTable.cpp - which operators weir imports ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+#include <map>
+
+using namespace weir::onnx;
+
+namespace {
+using Key = std::pair<std::string_view, std::string_view>;
+using Index = std::multimap<Key, const OperatorImport *>;
+
+Index makeIndex() {
+  Index index;
+  for (llvm::ArrayRef<OperatorImport> family :
+       {mathImports(), activationImports(), arrayImports(), indexingImports(),
+        reductionImports(), convolutionImports(), normalizationImports()})
+    for (const OperatorImport &row : family)
+      index.emplace(Key(row.domain, row.name), &row);
+  return index;
+}
+} // namespace
+
+const OperatorImport *weir::onnx::findImport(std::string_view domain,
+                                             std::string_view name,
+                                             int64_t version) {
+  static const Index index = makeIndex();
+  auto [first, last] = index.equal_range(Key(domain, name));
+  for (auto it = first; it != last; ++it) {
+    const OperatorImport *row = it->second;
+    if (version >= row->first && (!row->last || version <= row->last))
+      return row;
+  }
+  return nullptr;
+}

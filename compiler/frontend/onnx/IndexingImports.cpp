@@ -1,0 +1,353 @@
+//===- IndexingImports.cpp - slices, gathers, scatters, orders ------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+LogicalResult slice(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Value starts, ends, steps;
+  std::optional<SmallVector<int64_t>> given;
+  int64_t count;
+  bool byInput = n.version >= 10 || n.node.op == "DynamicSlice";
+  if (byInput) {
+    starts = n.in(1);
+    ends = n.in(2);
+    if (!starts || !ends)
+      return failure();
+    count = n.type(starts).getDimSize(0);
+    if (n.has(3) && !(given = n.constantInts(3)))
+      return failure();
+    steps = n.has(4) ? n.in(4) : Value();
+  } else {
+    std::optional<SmallVector<int64_t>> from = n.is("starts"), to = n.is("ends");
+    if (!from || !to || from->size() != to->size())
+      return n.invalid("found starts and ends that do not go together");
+    given = n.is("axes");
+    starts = n.ints(*from);
+    ends = n.ints(*to);
+    count = from->size();
+  }
+  if (given)
+    count = given->size();
+  if (ShapedType::isDynamic(count))
+    return n.unsupported("found starts of unknown number and no axes");
+  SmallVector<int64_t> axes;
+  for (int64_t one : given.value_or(axesFrom(0, count))) {
+    std::optional<int64_t> axis = n.axis(one, n.rank(x));
+    if (!axis)
+      return failure();
+    axes.push_back(*axis);
+  }
+  if (!steps)
+    steps = n.ints(SmallVector<int64_t>(count, 1));
+  return n.result(n.op<SliceOp>(x, starts, ends, steps, n.list(axes),
+                                n.flag(false)));
+}
+
+LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes,
+                      size_t parts) {
+  SmallVector<Value> results;
+  std::optional<SmallVector<int64_t>> known = constantIntegers(sizes);
+  if (known && known->size() < parts)
+    return n.invalid("found " + Twine(known->size()) + " sizes for " +
+                     Twine(parts) + " outputs");
+  int64_t at = 0;
+  Value end;
+  for (size_t i = 0; i < parts; ++i) {
+    if (known) {
+      results.push_back(n.slice(x, axis, at, at + (*known)[i]));
+      at += (*known)[i];
+      continue;
+    }
+    Value start = end ? end : n.ints({0});
+    Value size = n.cast(n.slice(sizes, 0, i, i + 1), n.b.getI64Type());
+    end = n.add(start, size);
+    results.push_back(n.op<SliceOp>(x, start, end, n.ints({1}), n.list({axis}),
+                                    n.flag(true)));
+  }
+  return n.results(results);
+}
+
+LogicalResult split(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!axis)
+    return failure();
+  size_t parts = n.outputCount();
+  if (n.version >= 13 || (n.version == 1 && n.has(1))) {
+    if (n.has(1))
+      return n.in(1) ? splitAt(n, x, *axis, n.in(1), parts) : failure();
+  } else if (std::optional<SmallVector<int64_t>> sizes = n.is("split")) {
+    return splitAt(n, x, *axis, n.ints(*sizes), parts);
+  }
+  auto count = static_cast<int64_t>(parts);
+  if (n.version >= 18 && n.hasAttr("num_outputs") &&
+      n.i("num_outputs") != count)
+    return n.invalid("found num_outputs " + Twine(n.i("num_outputs")) + " and " +
+                     Twine(count) + " outputs");
+  int64_t size = n.type(x).getDimSize(*axis);
+  if (!ShapedType::isDynamic(size)) {
+    // The last part is smaller where the size does not divide.
+    int64_t each = (size + count - 1) / count;
+    SmallVector<int64_t> sizes(parts, each);
+    sizes.back() = size - each * (count - 1);
+    if (sizes.back() < 0)
+      return n.invalid("found size " + Twine(size) + " for " + Twine(count) +
+                       " parts");
+    return splitAt(n, x, *axis, n.ints(sizes), parts);
+  }
+  Value whole = n.sizeOf(x, *axis);
+  Value each = n.div(n.add(whole, double(count - 1)), double(count));
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < count; ++i)
+    results.push_back(n.op<SliceOp>(
+        x, n.mul(each, double(i)),
+        i + 1 == count ? whole : n.mul(each, double(i + 1)), n.ints({1}),
+        n.list({*axis}), n.flag(false)));
+  return n.results(results);
+}
+
+LogicalResult pad(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t rank = n.rank(x);
+  Value pads, value = n.like(x, 0);
+  if (n.version < 11) {
+    std::optional<SmallVector<int64_t>> given =
+        n.is(n.version == 1 ? "paddings" : "pads");
+    pads = n.ints(given.value_or(SmallVector<int64_t>()));
+    value = n.like(x, n.f("value"));
+  } else {
+    pads = n.in(1);
+    if (n.has(2) && n.in(2))
+      value = n.toScalar(n.in(2));
+  }
+  if (!pads || !value)
+    return failure();
+  if (n.has(3)) {
+    std::optional<SmallVector<int64_t>> axes = n.constantInts(3);
+    if (!axes)
+      return failure();
+    SmallVector<Value> all(2 * rank, n.ints({0}));
+    auto count = static_cast<int64_t>(axes->size());
+    pads = n.cast(pads, n.b.getI64Type());
+    for (auto [i, one] : llvm::enumerate(*axes)) {
+      std::optional<int64_t> axis = n.axis(one, rank);
+      if (!axis)
+        return failure();
+      int64_t at = i;
+      all[*axis] = n.slice(pads, 0, at, at + 1);
+      all[rank + *axis] = n.slice(pads, 0, count + at, count + at + 1);
+    }
+    std::optional<SmallVector<int64_t>> known = constantIntegers(pads);
+    if (known) {
+      SmallVector<int64_t> flat(2 * rank, 0);
+      for (auto [i, one] : llvm::enumerate(*axes)) {
+        int64_t axis = *n.axis(one, rank);
+        flat[axis] = (*known)[i];
+        flat[rank + axis] = (*known)[count + i];
+      }
+      pads = n.ints(flat);
+    } else {
+      pads = n.concat(all, 0);
+    }
+  }
+  std::string_view mode = n.s("mode");
+  return n.result(n.op<PadOp>(x, pads, value,
+                              n.text(StringRef(mode.data(), mode.size()))));
+}
+
+LogicalResult gather(NodeImport &n) {
+  Value x = n.in(0), indices = n.in(1);
+  if (!x || !indices)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  return axis ? n.result(n.gather(x, indices, *axis)) : failure();
+}
+
+LogicalResult gatherElements(NodeImport &n) {
+  Value x = n.in(0), indices = n.in(1);
+  if (!x || !indices)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  return axis ? n.result(n.op<GatherElementsOp>(x, indices, n.number(*axis),
+                                                n.flag(true)))
+              : failure();
+}
+
+LogicalResult gatherNd(NodeImport &n) {
+  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1), n.number(n.i("batch_dims")),
+                                   n.flag(true)));
+}
+
+StringRef reduction(NodeImport &n) {
+  std::string_view kind = n.s("reduction");
+  return kind.empty() ? StringRef("none") : StringRef(kind.data(), kind.size());
+}
+
+LogicalResult scatterElements(NodeImport &n) {
+  Value x = n.in(0), indices = n.in(1), updates = n.in(2);
+  if (!x || !indices || !updates)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  return axis ? n.result(n.op<ScatterElementsOp>(
+                    x, indices, updates, n.number(*axis),
+                    n.text(reduction(n)), n.flag(true)))
+              : failure();
+}
+
+LogicalResult scatterNd(NodeImport &n) {
+  return n.result(n.op<ScatterNdOp>(n.in(0), n.in(1), n.in(2),
+                                    n.text(reduction(n)), n.flag(true),
+                                    n.flag(false)));
+}
+
+/// Writes a run of entries, which begins at each batch entry's own index, into
+/// a cache.
+LogicalResult tensorScatter(NodeImport &n) {
+  Value cache = n.in(0), update = n.in(1);
+  if (!cache || !update)
+    return failure();
+  int64_t rank = n.rank(cache);
+  std::optional<int64_t> axis = n.axis(n.i("axis"), rank);
+  if (!axis)
+    return failure();
+  Value place = n.op<IotaOp>(n.shapeOf(update), n.number(*axis),
+                             n.typeAttr(n.b.getI64Type()));
+  if (n.has(2))
+    place = n.add(place, n.unsqueeze(n.cast(n.in(2), n.b.getI64Type()),
+                                     axesFrom(1, rank)));
+  if (n.s("mode") == "circular")
+    place = n.op<FloorModOp>(place, n.toScalar(n.sizeOf(cache, *axis)));
+  return n.result(n.op<ScatterElementsOp>(cache, place, update,
+                                          n.number(*axis), n.text("none"),
+                                          n.flag(false)));
+}
+
+LogicalResult nonZero(NodeImport &n) {
+  Value places = n.op<NonZeroOp>(n.in(0));
+  return n.result(n.transpose(places, {1, 0}));
+}
+
+LogicalResult compress(NodeImport &n) {
+  Value x = n.in(0), condition = n.in(1);
+  if (!x || !condition)
+    return failure();
+  int64_t axis = 0;
+  if (n.hasAttr("axis")) {
+    std::optional<int64_t> given = n.axis(n.i("axis"), n.rank(x));
+    if (!given)
+      return failure();
+    axis = *given;
+  } else {
+    x = n.reshape(x, {-1});
+  }
+  Value places = n.squeeze(n.op<NonZeroOp>(condition), {1});
+  return n.result(n.gather(x, places, axis));
+}
+
+LogicalResult unique(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t axis = -1;
+  if (n.hasAttr("axis")) {
+    std::optional<int64_t> given = n.axis(n.i("axis"), n.rank(x));
+    if (!given)
+      return failure();
+    axis = *given;
+  }
+  Operation *made =
+      n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(n.i("sorted") != 0),
+                           n.typeAttr(n.b.getI64Type()));
+  if (!made)
+    return failure();
+  return n.results({made->getResult(0), made->getResult(1), made->getResult(2),
+                    made->getResult(3)});
+}
+
+LogicalResult topK(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Value k = n.version < 10 ? n.ints({n.i("k")}) : n.in(1);
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!k || !axis)
+    return failure();
+  bool largest = n.version < 11 || n.i("largest") != 0;
+  bool sorted = n.version < 11 || n.i("sorted") != 0;
+  Operation *made = n.multi<TopKOp, 2>(x, n.reshape(k, {1}), n.number(*axis),
+                                       n.flag(largest), n.flag(sorted),
+                                       n.typeAttr(n.b.getI64Type()));
+  if (!made)
+    return failure();
+  return n.results({made->getResult(0), made->getResult(1)});
+}
+
+template <bool largest> LogicalResult argReduce(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!axis)
+    return failure();
+  bool last = n.version >= 12 && n.i("select_last_index") != 0;
+  return n.result(n.op<ArgReduceOp>(
+      x, n.flag(largest), n.number(*axis), n.flag(n.i("keepdims") != 0),
+      n.flag(last), n.typeAttr(n.b.getI64Type())));
+}
+
+LogicalResult nonMaxSuppression(NodeImport &n) {
+  Value boxes = n.in(0), scores = n.in(1);
+  Type f32 = n.b.getF32Type();
+  Value most = n.has(2) ? n.toScalar(n.in(2)) : n.intScalar(0);
+  Value overlap = n.has(3) ? n.toScalar(n.in(3)) : n.scalar(f32, 0);
+  Value least =
+      n.has(4) ? n.toScalar(n.in(4))
+               : n.scalar(f32, -std::numeric_limits<double>::infinity());
+  return n.result(n.op<NonMaxSuppressionOp>(
+      boxes, scores, most, overlap, least,
+      n.flag(n.i("center_point_box") != 0)));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "ArgMax", 1, 0, argReduce<true>},
+    {"", "ArgMin", 1, 0, argReduce<false>},
+    {"", "Compress", 9, 0, compress},
+    {"", "DynamicSlice", 1, 0, slice},
+    {"", "Gather", 1, 0, gather},
+    {"", "GatherElements", 11, 0, gatherElements},
+    {"", "GatherND", 11, 0, gatherNd},
+    {"", "NonMaxSuppression", 10, 0, nonMaxSuppression},
+    {"", "NonZero", 9, 0, nonZero},
+    {"", "Pad", 1, 0, pad},
+    {"", "Scatter", 9, 0, scatterElements},
+    {"", "ScatterElements", 11, 0, scatterElements},
+    {"", "ScatterND", 11, 0, scatterNd},
+    {"", "Slice", 1, 0, slice},
+    {"", "Split", 1, 0, split},
+    {"", "TensorScatter", 24, 0, tensorScatter},
+    {"", "TopK", 1, 0, topK},
+    {"", "Unique", 11, 0, unique},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::indexingImports() { return table; }

@@ -1,0 +1,304 @@
+//===- MathImports.cpp - arithmetic, comparison, conversion ---------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+template <typename OpT> LogicalResult unary(NodeImport &n) {
+  return n.result(n.op<OpT>(n.in(0)));
+}
+
+LogicalResult identity(NodeImport &n) {
+  if (!n.has(0))
+    return n.in(0), failure();
+  n.set(0, n.imported(0)); // sequences and optionals, too
+  return success();
+}
+
+/// Before opset 7, operands broadcast only where the attribute `broadcast` says
+/// so, and then the second one's dimensions align at `axis` of the first.
+bool alignLegacy(NodeImport &n, Value x, Value &y) {
+  if (!x || !y || !n.hasAttr("axis"))
+    return x && y;
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!axis)
+    return false;
+  int64_t behind = n.rank(x) - *axis - n.rank(y);
+  if (behind < 0) {
+    (void)n.invalid("found axis " + Twine(*axis) +
+                    " past which the second operand's dimensions do not fit");
+    return false;
+  }
+  y = n.unsqueeze(y, axesFrom(n.rank(y), n.rank(y) + behind));
+  return static_cast<bool>(y);
+}
+
+template <typename OpT> LogicalResult binary(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (n.version < 7 && !alignLegacy(n, x, y))
+    return failure();
+  return n.result(n.op<OpT>(x, y));
+}
+
+template <char first, char second> LogicalResult compare(NodeImport &n) {
+  const char predicate[] = {first, second};
+  Value x = n.in(0), y = n.in(1);
+  if (n.version < 7 && !alignLegacy(n, x, y))
+    return failure();
+  return n.result(n.compare(StringRef(predicate, 2), x, y));
+}
+
+LogicalResult power(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (n.version < 7 && !alignLegacy(n, x, y))
+    return failure();
+  if (!x || !y)
+    return failure();
+  Type type = n.element(x);
+  // The result is of the base's type, however the two differ.
+  if (n.isFloat(x) || !n.isFloat(y))
+    return n.result(n.op<PowOp>(x, n.cast(y, type)));
+  return n.result(n.cast(n.op<PowOp>(n.cast(x, n.element(y)), y), type));
+}
+
+LogicalResult mod(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (n.i("fmod"))
+    return n.result(n.op<RemOp>(x, y));
+  return n.result(n.op<FloorModOp>(x, y));
+}
+
+LogicalResult bitShift(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  std::string_view direction = n.s("direction");
+  if (direction == "LEFT")
+    return n.result(n.op<ShlOp>(x, y));
+  if (direction == "RIGHT")
+    return n.result(n.op<ShrOp>(x, y));
+  return n.invalid("found direction \"" + Twine(direction) +
+                   "\"; possible are LEFT and RIGHT");
+}
+
+LogicalResult reciprocal(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.div(n.like(x, 1), x));
+}
+
+LogicalResult isInf(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  bool negative = n.i("detect_negative"), positive = n.i("detect_positive");
+  Value infinite = n.op<IsInfOp>(x);
+  if (negative && positive)
+    return n.result(infinite);
+  if (!negative && !positive)
+    return n.result(n.op<AndOp>(infinite, n.scalar(n.b.getI1Type(), 0)));
+  return n.result(n.op<AndOp>(
+      infinite, n.compare(positive ? "gt" : "lt", x, 0.0)));
+}
+
+/// Sum, Mean, Max, Min of any number of operands.
+template <typename OpT, bool mean = false>
+LogicalResult variadic(NodeImport &n) {
+  Value result;
+  SmallVector<Value> operands = n.tensors();
+  for (Value operand : operands) {
+    result = result ? n.op<OpT>(result, operand) : operand;
+    if (!result)
+      return failure();
+  }
+  if (mean)
+    result = n.div(result, static_cast<double>(operands.size()));
+  return n.result(result);
+}
+
+LogicalResult clip(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  if (n.version < 11) {
+    // Without the attribute (version 1), or with the type's limit, no bound.
+    double largest = std::numeric_limits<float>::max();
+    if (n.hasAttr("min") && n.f("min") > -largest)
+      x = n.maximum(x, n.f("min"));
+    if (n.hasAttr("max") && n.f("max") < largest)
+      x = n.minimum(x, n.f("max"));
+    return n.result(x);
+  }
+  if (n.has(1))
+    x = n.maximum(x, n.in(1));
+  if (n.has(2))
+    x = n.minimum(x, n.in(2));
+  return n.result(x);
+}
+
+bool isNarrowFloat(Type type) {
+  auto floating = dyn_cast<FloatType>(type);
+  return floating && floating.getWidth() <= 8;
+}
+
+LogicalResult castTo(NodeImport &n, Value x, Type to) {
+  if (!x || !to)
+    return failure();
+  if (n.isString(x) != isa<StringType>(to))
+    return n.unsupported("found a conversion between strings and numbers; "
+                         "possible are conversions between numbers");
+  bool fromFloat = n.isFloat(x);
+  bool toInteger = isa<IntegerType>(to);
+  // To 8 bits and less the attribute decides; floats out of an integer's range
+  // have no result that the standard gives, integers wrap.
+  bool saturate = isNarrowFloat(to) ? !n.spec || n.version < 19 ||
+                                          n.i("saturate") != 0
+                                    : fromFloat && toInteger;
+  return n.result(n.cast(x, to, saturate));
+}
+
+/// Version 1 of Cast names its type.
+Type typeByName(MLIRContext *context, std::string_view name) {
+  static constexpr std::pair<std::string_view, DataType> names[] = {
+      {"FLOAT", DataType::Float},     {"UINT8", DataType::UInt8},
+      {"INT8", DataType::Int8},       {"UINT16", DataType::UInt16},
+      {"INT16", DataType::Int16},     {"INT32", DataType::Int32},
+      {"INT64", DataType::Int64},     {"STRING", DataType::String},
+      {"BOOL", DataType::Bool},       {"FLOAT16", DataType::Float16},
+      {"DOUBLE", DataType::Double},   {"UINT32", DataType::UInt32},
+      {"UINT64", DataType::UInt64},   {"COMPLEX64", DataType::Complex64},
+      {"COMPLEX128", DataType::Complex128}};
+  for (auto [known, type] : names)
+    if (known == name)
+      return elementType(context, type);
+  return {};
+}
+
+LogicalResult castNode(NodeImport &n) {
+  Type to = n.version < 6
+                ? typeByName(n.b.getContext(), n.s("to"))
+                : elementType(n.b.getContext(),
+                              static_cast<DataType>(n.i("to")));
+  if (!to)
+    return n.invalid("found attribute \"to\" that names no type");
+  if (n.version >= 24 && isa<Float8E8M0FNUType>(to) && n.s("round_mode") != "up")
+    return n.unsupported("found round_mode " + Twine(n.s("round_mode")) +
+                         "; possible is up");
+  return castTo(n, n.in(0), to);
+}
+
+LogicalResult castLike(NodeImport &n) {
+  Value x = n.in(0), like = n.in(1);
+  if (!x || !like)
+    return failure();
+  return castTo(n, x, n.element(like));
+}
+
+LogicalResult bitCast(NodeImport &n) {
+  Value x = n.in(0);
+  Type to = elementType(n.b.getContext(), static_cast<DataType>(n.i("to")));
+  if (!x || !to)
+    return failure();
+  auto bits = [](Type type) {
+    return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+  };
+  if (bits(to) != bits(n.element(x)) || !bits(to) || to.isInteger(1) ||
+      n.isBool(x))
+    return n.invalid("found types of different sizes, or of no fixed size");
+  return n.result(
+      BitcastOp::create(n.b, n.loc, n.type(x).clone(to), x));
+}
+
+LogicalResult where(NodeImport &n) {
+  Value c = n.in(0), x = n.in(1), y = n.in(2);
+  return n.result(n.select(c, x, y));
+}
+
+/// x * scale + shift with attributes: Affine, Scale, ImageScaler of old files.
+LogicalResult affine(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.add(n.mul(x, n.f("alpha")), n.f("beta")));
+}
+LogicalResult scale(NodeImport &n) {
+  return n.result(n.mul(n.in(0), n.f("scale")));
+}
+LogicalResult imageScaler(NodeImport &n) {
+  Value x = n.mul(n.in(0), n.f("scale"));
+  std::optional<SmallVector<double>> bias = n.fs("bias");
+  if (!x || !bias)
+    return n.result(x);
+  Value shift = n.floats(*bias, n.element(x));
+  return n.result(n.add(x, n.reshape(shift, {-1, 1, 1})));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "Abs", 1, 0, unary<AbsOp>},
+    {"", "Acos", 7, 0, unary<AcosOp>},
+    {"", "Acosh", 9, 0, unary<AcoshOp>},
+    {"", "Add", 1, 0, binary<AddOp>},
+    {"", "Affine", 1, 0, affine},
+    {"", "And", 1, 0, binary<AndOp>},
+    {"", "Asin", 7, 0, unary<AsinOp>},
+    {"", "Asinh", 9, 0, unary<AsinhOp>},
+    {"", "Atan", 7, 0, unary<AtanOp>},
+    {"", "Atanh", 9, 0, unary<AtanhOp>},
+    {"", "BitCast", 1, 0, bitCast},
+    {"", "BitShift", 11, 0, bitShift},
+    {"", "BitwiseAnd", 18, 0, binary<AndOp>},
+    {"", "BitwiseNot", 18, 0, unary<NotOp>},
+    {"", "BitwiseOr", 18, 0, binary<OrOp>},
+    {"", "BitwiseXor", 18, 0, binary<XorOp>},
+    {"", "Cast", 1, 0, castNode},
+    {"", "CastLike", 15, 0, castLike},
+    {"", "Ceil", 1, 0, unary<CeilOp>},
+    {"", "Clip", 1, 0, clip},
+    {"", "Cos", 7, 0, unary<CosOp>},
+    {"", "Cosh", 9, 0, unary<CoshOp>},
+    {"", "Div", 1, 0, binary<DivOp>},
+    {"", "Equal", 1, 0, compare<'e', 'q'>},
+    {"", "Erf", 9, 0, unary<ErfOp>},
+    {"", "Exp", 1, 0, unary<ExpOp>},
+    {"", "Floor", 1, 0, unary<FloorOp>},
+    {"", "Greater", 1, 0, compare<'g', 't'>},
+    {"", "GreaterOrEqual", 12, 0, compare<'g', 'e'>},
+    {"", "Identity", 1, 0, identity},
+    {"", "ImageScaler", 1, 0, imageScaler},
+    {"", "IsInf", 10, 0, isInf},
+    {"", "IsNaN", 9, 0, unary<IsNanOp>},
+    {"", "Less", 1, 0, compare<'l', 't'>},
+    {"", "LessOrEqual", 12, 0, compare<'l', 'e'>},
+    {"", "Log", 1, 0, unary<LogOp>},
+    {"", "Max", 1, 0, variadic<MaximumOp>},
+    {"", "Mean", 1, 0, variadic<AddOp, true>},
+    {"", "Min", 1, 0, variadic<MinimumOp>},
+    {"", "Mod", 10, 0, mod},
+    {"", "Mul", 1, 0, binary<MulOp>},
+    {"", "Neg", 1, 0, unary<NegOp>},
+    {"", "Not", 1, 0, unary<NotOp>},
+    {"", "Or", 1, 0, binary<OrOp>},
+    {"", "Pow", 1, 0, power},
+    {"", "Reciprocal", 1, 0, reciprocal},
+    {"", "Round", 11, 0, unary<RoundEvenOp>},
+    {"", "Scale", 1, 0, scale},
+    {"", "Sign", 9, 0, unary<SignOp>},
+    {"", "Sin", 7, 0, unary<SinOp>},
+    {"", "Sinh", 9, 0, unary<SinhOp>},
+    {"", "Sqrt", 1, 0, unary<SqrtOp>},
+    {"", "Sub", 1, 0, binary<SubOp>},
+    {"", "Sum", 1, 0, variadic<AddOp>},
+    {"", "Tan", 7, 0, unary<TanOp>},
+    {"", "Where", 9, 0, where},
+    {"", "Xor", 1, 0, binary<XorOp>},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::mathImports() { return table; }

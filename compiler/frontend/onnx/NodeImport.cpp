@@ -1,0 +1,208 @@
+//===- NodeImport.cpp - one ONNX node on its way to weir ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/GraphImporter.h"
+
+#include <charconv>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+NodeImport::NodeImport(GraphImporter &graph, const Node &node, int64_t version,
+                       std::optional<OperatorSpec> spec, OpBuilder &b,
+                       Location loc)
+    : TensorBuilder(b, loc), graph(graph), node(node), version(version),
+      spec(spec), made(node.outputs.size()) {}
+
+Value NodeImport::in(size_t i) {
+  if (i < inputs.size() && inputs[i].kind == Imported::Kind::Tensor)
+    return inputs[i].tensor;
+  std::string name = spec ? spec->inputName(i) : "input " + std::to_string(i);
+  if (!has(i))
+    (void)invalid("found no " + name + "; the operator cannot do without it");
+  else
+    (void)unsupported("found a sequence or optional as " + name +
+                      "; possible is a tensor");
+  return {};
+}
+
+SmallVector<Value> NodeImport::tensors() {
+  SmallVector<Value> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    values.push_back(in(i));
+    if (!values.back())
+      return {};
+  }
+  return values;
+}
+
+void NodeImport::set(size_t i, Imported value) {
+  if (i < made.size())
+    made[i] = std::move(value);
+}
+
+LogicalResult NodeImport::results(ArrayRef<Value> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!wants(i))
+      continue;
+    if (!values[i])
+      return failure();
+    made[i] = Imported(values[i]);
+  }
+  return success();
+}
+
+const NodeAttribute *NodeImport::attr(std::string_view name) const {
+  const NodeAttribute *found = node.attribute(name);
+  return found ? graph.resolve(*found) : nullptr;
+}
+
+namespace {
+template <typename T> T parse(std::string_view text) {
+  T value{};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::optional<std::string_view>
+defaultOf(const std::optional<OperatorSpec> &spec, std::string_view name) {
+  if (!spec)
+    return std::nullopt;
+  std::optional<AttributeSpec> known = spec->attribute(name);
+  return known ? known->defaultValue : std::nullopt;
+}
+
+template <typename T>
+std::optional<SmallVector<T>>
+defaultList(const std::optional<OperatorSpec> &spec, std::string_view name) {
+  std::optional<std::string_view> text = defaultOf(spec, name);
+  if (!text)
+    return std::nullopt;
+  SmallVector<T> values;
+  while (!text->empty()) {
+    size_t comma = text->find(',');
+    values.push_back(parse<T>(text->substr(0, comma)));
+    *text = comma == std::string_view::npos ? std::string_view()
+                                            : text->substr(comma + 1);
+  }
+  return values;
+}
+} // namespace
+
+int64_t NodeImport::i(std::string_view name) const {
+  if (const NodeAttribute *found = attr(name))
+    return found->i;
+  return parse<int64_t>(defaultOf(spec, name).value_or("0"));
+}
+
+double NodeImport::f(std::string_view name) const {
+  if (const NodeAttribute *found = attr(name))
+    return found->f;
+  // The table's text is that of a float, not of a double.
+  return parse<float>(defaultOf(spec, name).value_or("0"));
+}
+
+std::string_view NodeImport::s(std::string_view name) const {
+  if (const NodeAttribute *found = attr(name))
+    return found->s;
+  return defaultOf(spec, name).value_or("");
+}
+
+std::optional<SmallVector<int64_t>>
+NodeImport::is(std::string_view name) const {
+  if (const NodeAttribute *found = attr(name))
+    return SmallVector<int64_t>(found->ints.begin(), found->ints.end());
+  return defaultList<int64_t>(spec, name);
+}
+
+std::optional<SmallVector<double>> NodeImport::fs(std::string_view name) const {
+  if (const NodeAttribute *found = attr(name))
+    return SmallVector<double>(found->floats.begin(), found->floats.end());
+  return defaultList<double>(spec, name);
+}
+
+std::vector<std::string_view> NodeImport::ss(std::string_view name) const {
+  const NodeAttribute *found = attr(name);
+  return found ? found->strings : std::vector<std::string_view>();
+}
+
+std::optional<SmallVector<int64_t>> NodeImport::knownInts(size_t i) {
+  if (!has(i) || inputs[i].kind != Imported::Kind::Tensor)
+    return std::nullopt;
+  return constantIntegers(inputs[i].tensor);
+}
+
+std::optional<SmallVector<int64_t>> NodeImport::constantInts(size_t i) {
+  std::optional<SmallVector<int64_t>> values = knownInts(i);
+  std::string name = spec ? spec->inputName(i) : "input " + std::to_string(i);
+  if (!values)
+    (void)graph.report(node, 319,
+                       "found " + name +
+                           " computed by the model from its inputs; possible "
+                           "is a constant");
+  return values;
+}
+
+std::optional<SmallVector<double>> NodeImport::constantFloats(size_t i) {
+  DenseElementsAttr values;
+  if (has(i) && inputs[i].kind == Imported::Kind::Tensor &&
+      matchPattern(inputs[i].tensor, m_Constant(&values)) &&
+      isa<FloatType>(values.getElementType())) {
+    SmallVector<double> result;
+    for (const APFloat &value : values.getValues<APFloat>()) {
+      APFloat wide = value;
+      bool lost;
+      wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+      result.push_back(wide.convertToDouble());
+    }
+    return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> NodeImport::axis(int64_t given, int64_t rank) {
+  int64_t axis = given < 0 ? given + rank : given;
+  if (axis >= 0 && axis < rank)
+    return axis;
+  (void)invalid("found axis " + Twine(given) + " of a tensor of rank " +
+                Twine(rank) + "; possible are -" + Twine(rank) + " to " +
+                Twine(rank - 1));
+  return std::nullopt;
+}
+
+std::optional<SmallVector<int64_t>>
+NodeImport::axes(std::optional<SmallVector<int64_t>> given, int64_t rank) {
+  if (!given)
+    return axesFrom(0, rank);
+  SmallVector<int64_t> result;
+  for (int64_t one : *given) {
+    std::optional<int64_t> checked = axis(one, rank);
+    if (!checked)
+      return std::nullopt;
+    result.push_back(*checked);
+  }
+  llvm::sort(result);
+  if (llvm::unique(result) != result.end()) {
+    (void)invalid("found an axis twice; possible is each once");
+    return std::nullopt;
+  }
+  return result;
+}
+
+Value NodeImport::tensorConstant(const Tensor &tensor) {
+  return graph.constant(tensor, b, loc, &node);
+}
+
+LogicalResult NodeImport::unsupported(const Twine &what) {
+  return graph.report(node, 317, what.str());
+}
+
+LogicalResult NodeImport::invalid(const Twine &what) {
+  return graph.report(node, 322, what.str());
+}

@@ -1,0 +1,147 @@
+//===- NodeImport.h - one ONNX node on its way to weir ----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_ONNX_NODEIMPORT_H
+#define WEIR_COMPILER_FRONTEND_ONNX_NODEIMPORT_H
+
+#include "compiler/frontend/onnx/OperatorTable.h"
+#include "compiler/frontend/onnx/TensorBuilder.h"
+
+#include <memory>
+#include <optional>
+
+namespace weir::onnx {
+
+class GraphImporter;
+
+/// What a name of the model stands for while it is imported. Sequences and
+/// optionals have no type in weir: they are followed at compile time, as lists
+/// of the values they hold.
+struct Imported {
+  enum class Kind : uint8_t { None, Tensor, Sequence, Optional };
+  Kind kind = Kind::None;
+  Value tensor;
+  /// Of a sequence; of an optional, empty or one.
+  std::vector<Imported> elements;
+
+  Imported() = default;
+  Imported(Value tensor) : kind(Kind::Tensor), tensor(tensor) {}
+  static Imported sequence(std::vector<Imported> elements) {
+    Imported result;
+    result.kind = Kind::Sequence;
+    result.elements = std::move(elements);
+    return result;
+  }
+  static Imported optional(std::vector<Imported> elements) {
+    Imported result = sequence(std::move(elements));
+    result.kind = Kind::Optional;
+    return result;
+  }
+};
+
+/// What an operator's importer works with: the node's inputs as values, its
+/// attributes with defaults, and a TensorBuilder at the node's location. An
+/// importer sets the results, or reports why it cannot, and says which.
+class NodeImport : public TensorBuilder {
+public:
+  NodeImport(GraphImporter &graph, const Node &node, int64_t version,
+             std::optional<OperatorSpec> spec, mlir::OpBuilder &b,
+             mlir::Location loc);
+
+  GraphImporter &graph;
+  const Node &node;
+  /// The operator's own version (Softmax of opset 15 is version 13).
+  int64_t version;
+  std::optional<OperatorSpec> spec;
+
+  // Inputs.
+  size_t inputCount() const { return inputs.size(); }
+  bool has(size_t i) const {
+    return i < inputs.size() && inputs[i].kind != Imported::Kind::None;
+  }
+  /// Input `i` as a tensor; null, with a report, where it is none.
+  Value in(size_t i);
+  const Imported &imported(size_t i) const { return inputs[i]; }
+  /// All inputs as tensors; reports and empty where one is none.
+  llvm::SmallVector<Value> tensors();
+
+  // Results.
+  size_t outputCount() const { return node.outputs.size(); }
+  bool wants(size_t i) const {
+    return i < node.outputs.size() && !node.outputs[i].empty();
+  }
+  void set(size_t i, Imported value);
+  /// The importer's end: sets output 0, or fails where `value` is null.
+  mlir::LogicalResult result(Value value) { return results({value}); }
+  /// The same for several outputs; those that nobody wants may be null.
+  mlir::LogicalResult results(llvm::ArrayRef<Value> values);
+  std::vector<Imported> &outputs() { return made; }
+
+  // Attributes, by name; where the node has none, the default of its version.
+  const NodeAttribute *attr(std::string_view name) const;
+  bool hasAttr(std::string_view name) const { return attr(name); }
+  int64_t i(std::string_view name) const;
+  double f(std::string_view name) const;
+  std::string_view s(std::string_view name) const;
+  std::optional<llvm::SmallVector<int64_t>> is(std::string_view name) const;
+  std::optional<llvm::SmallVector<double>> fs(std::string_view name) const;
+  std::vector<std::string_view> ss(std::string_view name) const;
+
+  // Constants.
+  /// The integers that an input holds, where they are known now.
+  std::optional<llvm::SmallVector<int64_t>> knownInts(size_t i);
+  /// The same, with a report where they are not: `what` cannot be computed.
+  std::optional<llvm::SmallVector<int64_t>> constantInts(size_t i);
+  /// The floats of an input that is a constant.
+  std::optional<llvm::SmallVector<double>> constantFloats(size_t i);
+  /// The single float of a constant input, or of `fallback`.
+  /// An axis in [0, rank), from one that may count from the end; reports.
+  std::optional<int64_t> axis(int64_t given, int64_t rank);
+  /// Sorted axes, likewise; none given: all of [0, rank).
+  std::optional<llvm::SmallVector<int64_t>>
+  axes(std::optional<llvm::SmallVector<int64_t>> given, int64_t rank);
+  /// A tensor attribute, or one in the file at large, as a constant.
+  Value tensorConstant(const Tensor &tensor);
+
+  /// Reports that the node cannot be imported; always a failure.
+  mlir::LogicalResult unsupported(const llvm::Twine &what);
+  /// Reports that the node says something that cannot be.
+  mlir::LogicalResult invalid(const llvm::Twine &what);
+
+private:
+  friend class GraphImporter;
+  std::vector<Imported> inputs;
+  std::vector<Imported> made;
+};
+
+/// weir's element type of an ONNX type; null where weir has none.
+Type elementType(mlir::MLIRContext *context, DataType type);
+
+/// A row of the importer table: `import` takes the operator's versions `first`
+/// to `last` (0: to the newest).
+struct OperatorImport {
+  std::string_view domain, name;
+  int64_t first, last;
+  mlir::LogicalResult (*import)(NodeImport &n);
+};
+
+/// The row for an operator's version; null where weir has none.
+const OperatorImport *findImport(std::string_view domain, std::string_view name,
+                                 int64_t version);
+
+// The families, each in the file of its name.
+llvm::ArrayRef<OperatorImport> mathImports();
+llvm::ArrayRef<OperatorImport> activationImports();
+llvm::ArrayRef<OperatorImport> arrayImports();
+llvm::ArrayRef<OperatorImport> indexingImports();
+llvm::ArrayRef<OperatorImport> reductionImports();
+llvm::ArrayRef<OperatorImport> convolutionImports();
+llvm::ArrayRef<OperatorImport> normalizationImports();
+
+} // namespace weir::onnx
+
+#endif // WEIR_COMPILER_FRONTEND_ONNX_NODEIMPORT_H

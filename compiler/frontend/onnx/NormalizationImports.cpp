@@ -1,0 +1,212 @@
+//===- NormalizationImports.cpp - normalisations --------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Window.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// What a training batch normalisation computes and keeps: y, and the running
+/// statistics that it moves.
+LogicalResult trainBatchNorm(NodeImport &n, Value x) {
+  Value scale = n.in(1), bias = n.in(2), mean = n.in(3), variance = n.in(4);
+  if (!scale || !bias || !mean || !variance)
+    return failure();
+  SmallVector<int64_t> axes = {0};
+  llvm::append_range(axes, axesFrom(2, n.rank(x)));
+  Value wide = n.widen(x);
+  Value current = n.reduce(wide, "mean", axes, true);
+  Value centred = n.sub(wide, current);
+  Value spread = n.reduce(n.mul(centred, centred), "mean", axes, true);
+  auto channel = [&](Value v) { return n.squeeze(v, axes); };
+  Type statistic = n.element(mean);
+  Value y = n.op<BatchNormOp>(
+      x, n.cast(scale, n.element(x)), n.cast(bias, n.element(x)),
+      n.cast(channel(current), n.element(x)),
+      n.cast(channel(spread), n.element(x)), n.number(1),
+      n.real(n.f("epsilon")));
+  double momentum = n.f("momentum");
+  auto moved = [&](Value old, Value fresh) {
+    return n.add(n.mul(old, momentum),
+                 n.mul(n.cast(channel(fresh), statistic), 1 - momentum));
+  };
+  return n.results({y, moved(mean, current), moved(variance, spread)});
+}
+
+LogicalResult batchNorm(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  if (n.version < 9 && n.spec && n.i("spatial") == 0 && n.rank(x) > 2)
+    return n.unsupported("found spatial = 0, statistics for each position; "
+                         "possible are statistics for each channel");
+  bool extra = false;
+  for (size_t i = 1; i < n.outputCount(); ++i)
+    extra |= n.wants(i);
+  bool training = n.version >= 14 ? n.i("training_mode") != 0 : extra;
+  if (training)
+    return n.version >= 14
+               ? trainBatchNorm(n, x)
+               : n.unsupported("found batch normalisation that trains; "
+                               "possible is inference, with one output");
+  Value scale = n.in(1), bias = n.in(2), mean = n.in(3), variance = n.in(4);
+  if (!scale || !bias || !mean || !variance)
+    return failure();
+  Type type = n.element(x);
+  return n.result(n.op<BatchNormOp>(
+      x, n.cast(scale, type), n.cast(bias, type), n.cast(mean, type),
+      n.cast(variance, type), n.number(1), n.real(n.f("epsilon"))));
+}
+
+/// (x - mean) / sqrt(variance + epsilon) over `axes`, in f32 or wider.
+Value standardize(TensorBuilder &t, Value x, Ints axes, double epsilon) {
+  Value wide = t.widen(x);
+  Value centred = t.sub(wide, t.reduce(wide, "mean", axes, true));
+  Value variance = t.reduce(t.mul(centred, centred), "mean", axes, true);
+  return t.mul(centred, t.op<RsqrtOp>(t.add(variance, epsilon)));
+}
+
+LogicalResult instanceNorm(NodeImport &n) {
+  Value x = n.in(0), scale = n.in(1), bias = n.in(2);
+  if (!x || !scale || !bias)
+    return failure();
+  Value y = n.cast(
+      standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon")), n.element(x));
+  y = n.mul(y, perChannel(n, scale, n.rank(x)));
+  return n.result(n.add(y, perChannel(n, bias, n.rank(x))));
+}
+
+LogicalResult groupNorm(NodeImport &n) {
+  Value x = n.in(0), scale = n.in(1), bias = n.in(2);
+  if (!x || !scale || !bias)
+    return failure();
+  int64_t groups = n.i("num_groups"), rank = n.rank(x);
+  int64_t channels = n.type(x).getDimSize(1);
+  if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups)
+    return n.invalid("found " + Twine(groups) + " groups for " +
+                     Twine(channels) + " channels");
+  Value shape = n.shapeOf(x);
+  Value grouped = n.reshapeTo(
+      x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
+  Value y = standardize(n, grouped, {2}, n.f("epsilon"));
+  if (n.version < 21) {
+    // One scale a group, which covers that group's channels.
+    y = n.cast(y, n.element(x));
+    auto perGroup = [&](Value v) { return n.unsqueeze(v, {0, 2}); };
+    y = n.add(n.mul(y, perGroup(scale)), perGroup(bias));
+    return n.result(n.reshapeTo(y, shape));
+  }
+  y = n.reshapeTo(n.cast(y, n.element(x)), shape);
+  y = n.mul(y, perChannel(n, scale, rank));
+  return n.result(n.add(y, perChannel(n, bias, rank)));
+}
+
+LogicalResult layerNorm(NodeImport &n) {
+  Value x = n.in(0), scale = n.in(1);
+  if (!x || !scale)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!axis)
+    return failure();
+  Value bias = n.has(2) ? n.in(2) : n.like(x, 0);
+  double epsilon = n.f("epsilon");
+  Value y = n.op<LayerNormOp>(x, scale, bias, n.number(*axis), n.real(epsilon));
+  Value mean, inverse;
+  if (n.wants(1) || n.wants(2)) {
+    SmallVector<int64_t> axes = axesFrom(*axis, n.rank(x));
+    Value wide = n.widen(x);
+    mean = n.reduce(wide, "mean", axes, true);
+    Value centred = n.sub(wide, mean);
+    Value variance = n.reduce(n.mul(centred, centred), "mean", axes, true);
+    inverse = n.op<RsqrtOp>(n.add(variance, epsilon));
+  }
+  return n.results({y, mean, inverse});
+}
+
+LogicalResult rmsNorm(NodeImport &n) {
+  Value x = n.in(0), scale = n.in(1);
+  if (!x || !scale)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!axis)
+    return failure();
+  Value wide = n.widen(x);
+  Value square =
+      n.reduce(n.mul(wide, wide), "mean", axesFrom(*axis, n.rank(x)), true);
+  Value y = n.mul(wide, n.op<RsqrtOp>(n.add(square, n.f("epsilon"))));
+  y = n.cast(y, n.element(scale));
+  return n.result(n.mul(y, scale));
+}
+
+LogicalResult lpNorm(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!axis)
+    return failure();
+  bool first = n.i("p") == 1;
+  Value power = first ? n.op<AbsOp>(x) : n.mul(x, x);
+  Value norm = n.reduce(power, "sum", {*axis}, true);
+  if (!first)
+    norm = n.sqrt(norm);
+  // A zero vector stays zero.
+  Value zero = n.compare("eq", norm, 0.0);
+  Value divisor = n.select(zero, n.like(norm, 1), norm);
+  return n.result(n.div(x, divisor));
+}
+
+LogicalResult meanVariance(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<SmallVector<int64_t>> given = n.is("axes");
+  bool scale = true;
+  if (n.version < 9) {
+    given = n.i("across_channels") ? axesFrom(1, n.rank(x))
+                                   : axesFrom(2, n.rank(x));
+    given->insert(given->begin(), 0);
+    scale = n.i("normalize_variance") != 0;
+  }
+  std::optional<SmallVector<int64_t>> axes = n.axes(given, n.rank(x));
+  if (!axes)
+    return failure();
+  Value wide = n.widen(x);
+  Value mean = n.reduce(wide, "mean", *axes, true);
+  Value centred = n.sub(wide, mean);
+  if (scale) {
+    Value square = n.reduce(n.mul(wide, wide), "mean", *axes, true);
+    Value deviation = n.sqrt(n.sub(square, n.mul(mean, mean)));
+    centred = n.div(centred, n.add(deviation, 1e-9));
+  }
+  return n.result(n.cast(centred, n.element(x)));
+}
+
+LogicalResult lrn(NodeImport &n) {
+  int64_t size = n.i("size");
+  return n.result(n.op<LrnOp>(n.in(0), n.number(1), n.number(size),
+                              n.number((size - 1) / 2), n.real(n.f("alpha") / size),
+                              n.real(n.f("beta")), n.real(n.f("bias"))));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "BatchNormalization", 1, 0, batchNorm},
+    {"", "GroupNormalization", 18, 0, groupNorm},
+    {"", "InstanceNormalization", 1, 0, instanceNorm},
+    {"", "LRN", 1, 0, lrn},
+    {"", "LayerNormalization", 17, 0, layerNorm},
+    {"", "LpNormalization", 1, 0, lpNorm},
+    {"", "MeanVarianceNormalization", 1, 0, meanVariance},
+    {"", "RMSNormalization", 23, 0, rmsNorm},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::normalizationImports() { return table; }

@@ -1,0 +1,158 @@
+//===- OnnxImporter.cpp - from an ONNX file to a module of weir -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Read, verify, and import one function an entry: its feeds become arguments,
+// its fetches results, and only nodes that fetches need are imported.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/Import.h"
+#include "compiler/frontend/onnx/Entry.h"
+#include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/ModelReader.h"
+#include "compiler/frontend/onnx/ModelVerifier.h"
+#include "dialects/weir/NodeName.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+class ModuleImporter {
+public:
+  ModuleImporter(MLIRContext &context, const MappedFile &mapped,
+                 const std::string &file, const ImportOptions &options,
+                 DiagnosticSink &sink)
+      : context(context), mapped(mapped), file(file), options(options),
+        sink(sink), externals(file) {}
+
+  OwningOpRef<ModuleOp> run(Model &model);
+
+private:
+  void entry(Model &model, const EntrySpec &spec, ModuleOp module);
+  void report(int code, std::string text) {
+    sink.report(diagnose(file, nullptr, {code, std::move(text)}));
+  }
+
+  MLIRContext &context;
+  const MappedFile &mapped;
+  const std::string &file;
+  const ImportOptions &options;
+  DiagnosticSink &sink;
+  ExternalFiles externals;
+};
+
+std::string quoted(std::string_view text) {
+  return "\"" + std::string(text) + "\"";
+}
+
+void ModuleImporter::entry(Model &model, const EntrySpec &spec,
+                           ModuleOp module) {
+  std::optional<EntryPlan> plan =
+      planEntry(model, spec, options, context, file, sink);
+  if (!plan)
+    return;
+  OpBuilder b(&context);
+  b.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types;
+  for (const PlannedFeed &feed : plan->feeds)
+    types.push_back(feed.type);
+  Location loc = NameLoc::get(b.getStringAttr(plan->name));
+  auto function = func::FuncOp::create(b, loc, plan->name,
+                                       b.getFunctionType(types, {}));
+  function->setAttr("weir.entry", b.getStringAttr(plan->name));
+  Block *block = function.addEntryBlock();
+  b.setInsertionPointToStart(block);
+
+  GraphImporter importer(model, mapped.bytes(), file, externals, sink, *block);
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    importer.noteReason(diagnostic.str());
+    return success();
+  });
+  GraphImporter::Scope scope;
+  scope.graph = &model.graph;
+  for (auto [i, feed] : llvm::enumerate(plan->feeds)) {
+    Imported value(block->getArgument(i));
+    if (feed.optional)
+      value = Imported::optional({value});
+    scope.names[feed.value] = value;
+    for (NamedAttribute attr : feed.attributes)
+      function.setArgAttr(i, attr.getName(), attr.getValue());
+  }
+  for (const Node *node : plan->needed)
+    importer.node(*node, scope, b);
+
+  SmallVector<Value> results;
+  SmallVector<Attribute> names;
+  for (const PlannedFetch &fetch : plan->fetches) {
+    Imported value = importer.lookup(fetch.value, scope);
+    if (value.kind == Imported::Kind::Optional && value.elements.size() == 1)
+      value = value.elements[0];
+    if (value.kind == Imported::Kind::Sequence ||
+        value.kind == Imported::Kind::Optional)
+      report(318, "found output " + quoted(fetch.value) +
+                      " to be a sequence or an empty optional; possible are "
+                      "tensors");
+    if (value.kind != Imported::Kind::Tensor)
+      continue;
+    results.push_back(value.tensor);
+    names.push_back(b.getStringAttr(fetch.name));
+  }
+  func::ReturnOp::create(b, loc, results);
+  function.setType(
+      b.getFunctionType(types, ValueRange(results).getTypes()));
+  for (auto [i, name] : llvm::enumerate(names))
+    function.setResultAttr(i, "weir.name", name);
+}
+
+OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
+  if (options.entries.empty())
+    entry(model, EntrySpec(), *module);
+  for (const EntrySpec &spec : options.entries)
+    entry(model, spec, *module);
+  if (sink.hasErrors())
+    return nullptr;
+  // Whatever an operation's verifier finds, its node is named.
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    weir::Diagnostic error =
+        diagnose(file, nullptr, {322, "found " + diagnostic.str()});
+    error.node = nodeName(diagnostic.getLocation()).str();
+    sink.report(std::move(error));
+    return success();
+  });
+  if (failed(verify(*module))) {
+    if (!sink.hasErrors())
+      report(322, "found a graph that does not verify");
+    return nullptr;
+  }
+  return module;
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> weir::importOnnx(MLIRContext &context,
+                                       const std::string &path,
+                                       const ImportOptions &options,
+                                       DiagnosticSink &sink) {
+  context.loadDialect<WeirDialect, func::FuncDialect>();
+  std::string reason;
+  std::unique_ptr<MappedFile> mapped = MappedFile::open(path, reason);
+  if (!mapped) {
+    sink.report(
+        diagnose(path, nullptr, {300, "found no file to read: " + reason}));
+    return nullptr;
+  }
+  std::unique_ptr<Model> model = readModel(mapped->bytes(), path, sink);
+  if (!model || !verifyModel(*model, path, sink))
+    return nullptr;
+  return ModuleImporter(context, *mapped, path, options, sink).run(*model);
+}

@@ -1,0 +1,300 @@
+//===- TensorBuilder.cpp - short ways to write weir operations ------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/TensorBuilder.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+SmallVector<int64_t> weir::onnx::axesFrom(int64_t first, int64_t end) {
+  SmallVector<int64_t> axes;
+  for (int64_t axis = first; axis < end; ++axis)
+    axes.push_back(axis);
+  return axes;
+}
+
+bool TensorBuilder::isString(Value v) { return isa<StringType>(element(v)); }
+
+Value TensorBuilder::constant(TypedAttr value) {
+  return ConstantOp::create(b, loc, value);
+}
+
+Value TensorBuilder::ints(Ints values) {
+  return constant(DenseElementsAttr::get(
+      RankedTensorType::get({static_cast<int64_t>(values.size())},
+                            b.getI64Type()),
+      values));
+}
+
+Value TensorBuilder::intScalar(int64_t value) {
+  return scalar(b.getI64Type(), value);
+}
+
+Value TensorBuilder::scalar(Type element, double value) {
+  return splat(element, {}, value);
+}
+
+namespace {
+/// A scalar of a numeric type as an attribute, for DenseElementsAttr.
+Attribute scalarAttribute(OpBuilder &b, Type element, double value) {
+  if (auto floating = dyn_cast<FloatType>(element)) {
+    APFloat number(value);
+    bool lost;
+    number.convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &lost);
+    return FloatAttr::get(floating, number);
+  }
+  if (auto integer = dyn_cast<IntegerType>(element)) {
+    // Limits of unsigned 64 bits do not fit a signed conversion.
+    uint64_t bits = value < 0 ? static_cast<uint64_t>(
+                                    static_cast<int64_t>(value))
+                              : static_cast<uint64_t>(value);
+    return IntegerAttr::get(
+        element, APInt(integer.getWidth(), bits, false, /*implicitTrunc=*/true));
+  }
+  return {};
+}
+} // namespace
+
+Value TensorBuilder::splat(Type element, Ints shape, double value) {
+  auto type = RankedTensorType::get(shape, element);
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    auto real = cast<FloatAttr>(
+        scalarAttribute(b, complex.getElementType(), value));
+    auto zero =
+        cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), 0));
+    return constant(DenseElementsAttr::get(
+        type, std::complex<APFloat>(real.getValue(), zero.getValue())));
+  }
+  Attribute attr = scalarAttribute(b, element, value);
+  return attr ? constant(DenseElementsAttr::get(type, attr)) : Value();
+}
+
+Value TensorBuilder::like(Value v, double value) {
+  return v ? scalar(element(v), value) : Value();
+}
+
+Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
+  SmallVector<Attribute> attrs;
+  for (double value : values)
+    attrs.push_back(scalarAttribute(b, element, value));
+  return constant(DenseElementsAttr::get(
+      RankedTensorType::get({static_cast<int64_t>(values.size())}, element),
+      attrs));
+}
+
+Value TensorBuilder::shapeOf(Value v) {
+  if (!v)
+    return {};
+  if (type(v).hasStaticShape())
+    return ints(type(v).getShape());
+  return op<ShapeOfOp>(v, typeAttr(b.getI64Type()));
+}
+
+Value TensorBuilder::sizeOf(Value v, int64_t dim) {
+  return shapeSlice(v, dim, dim + 1);
+}
+
+Value TensorBuilder::shapeSlice(Value v, int64_t begin, int64_t end) {
+  if (!v)
+    return {};
+  Ints sizes = type(v).getShape().slice(begin, end - begin);
+  if (llvm::none_of(sizes, ShapedType::isDynamic))
+    return ints(sizes);
+  Value shape = op<ShapeOfOp>(v, typeAttr(b.getI64Type()));
+  if (begin == 0 && end == rank(v))
+    return shape;
+  return slice(shape, 0, begin, end);
+}
+
+Value TensorBuilder::sizeProduct(Value v, int64_t begin, int64_t end) {
+  if (!v)
+    return {};
+  Ints sizes = type(v).getShape().slice(begin, end - begin);
+  if (llvm::none_of(sizes, ShapedType::isDynamic)) {
+    int64_t product = 1;
+    for (int64_t size : sizes)
+      product *= size;
+    return ints({product});
+  }
+  return reduce(shapeSlice(v, begin, end), "prod", {0}, true);
+}
+
+Value TensorBuilder::reshape(Value v, Ints shape) {
+  if (!v)
+    return {};
+  if (type(v).hasStaticShape() && type(v).getShape() == shape)
+    return v;
+  return reshapeTo(v, ints(shape));
+}
+
+Value TensorBuilder::unsqueeze(Value v, Ints axes) {
+  if (!v)
+    return {};
+  if (axes.empty())
+    return v;
+  RankedTensorType source = type(v);
+  int64_t resultRank = source.getRank() + static_cast<int64_t>(axes.size());
+  SmallVector<int64_t> shape;
+  int64_t next = 0;
+  for (int64_t i = 0; i < resultRank; ++i)
+    shape.push_back(llvm::is_contained(axes, i) ? 1
+                                                : source.getDimSize(next++));
+  auto dynamic = llvm::count_if(shape, ShapedType::isDynamic);
+  if (dynamic == 0)
+    return reshape(v, shape);
+  if (dynamic == 1 && !llvm::is_contained(shape, 0)) {
+    llvm::replace(shape, ShapedType::kDynamic, int64_t(-1));
+    return reshape(v, shape);
+  }
+  SmallVector<Value> parts;
+  next = 0;
+  for (int64_t i = 0; i < resultRank; ++i)
+    parts.push_back(llvm::is_contained(axes, i) ? ints({1})
+                                                : sizeOf(v, next++));
+  return reshapeTo(v, concat(parts, 0));
+}
+
+Value TensorBuilder::squeeze(Value v, Ints axes) {
+  if (!v)
+    return {};
+  if (axes.empty())
+    return v;
+  RankedTensorType source = type(v);
+  SmallVector<int64_t> shape;
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < source.getRank(); ++i)
+    if (!llvm::is_contained(axes, i))
+      shape.push_back(source.getDimSize(i));
+  auto dynamic = llvm::count_if(shape, ShapedType::isDynamic);
+  if (dynamic == 0)
+    return reshape(v, shape);
+  if (dynamic == 1 && !llvm::is_contained(shape, 0)) {
+    llvm::replace(shape, ShapedType::kDynamic, int64_t(-1));
+    return reshape(v, shape);
+  }
+  for (int64_t i = 0; i < source.getRank(); ++i)
+    if (!llvm::is_contained(axes, i))
+      parts.push_back(sizeOf(v, i));
+  return reshapeTo(v, concat(parts, 0));
+}
+
+Value TensorBuilder::expandTo(Value v, Value shape) {
+  return op<BroadcastToOp>(v, shape);
+}
+
+Value TensorBuilder::concat(ArrayRef<Value> values, int64_t axis) {
+  if (values.size() == 1)
+    return values[0];
+  return op<ConcatOp>(ValueRange(values), number(axis));
+}
+
+Value TensorBuilder::transpose(Value v, Ints permutation) {
+  if (v && llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+    return v;
+  return op<TransposeOp>(v, list(permutation));
+}
+
+Value TensorBuilder::slice(Value v, int64_t axis, int64_t start, int64_t end) {
+  return op<SliceOp>(v, ints({start}), ints({end}), ints({1}), list({axis}),
+                     flag(false));
+}
+
+Value TensorBuilder::pick(Value v, int64_t axis, int64_t index) {
+  return gather(v, intScalar(index), axis);
+}
+
+Value TensorBuilder::gather(Value v, Value indices, int64_t axis) {
+  return op<GatherOp>(v, indices, number(axis), number(0), flag(true));
+}
+
+Value TensorBuilder::reduce(Value v, StringRef kind, Ints axes, bool keepDims) {
+  return op<ReduceOp>(v, text(kind), list(axes), flag(keepDims));
+}
+
+Value TensorBuilder::softmax(Value v, int64_t axis, bool log) {
+  return op<SoftmaxOp>(v, number(axis), flag(log));
+}
+
+Value TensorBuilder::cast(Value v, Type element, bool saturate) {
+  if (!v || this->element(v) == element)
+    return v;
+  return CastOp::create(b, loc, type(v).clone(element), v, flag(saturate));
+}
+
+Value TensorBuilder::widen(Value v) {
+  if (!v)
+    return {};
+  auto floating = dyn_cast<FloatType>(element(v));
+  return floating && floating.getWidth() < 32 ? cast(v, b.getF32Type()) : v;
+}
+
+Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
+  if (!x || !y)
+    return {};
+  if (!accumulator)
+    accumulator = element(x);
+  int64_t xRank = rank(x), yRank = rank(y);
+  // Vectors become matrices of one row or column, dropped again at the end.
+  if (xRank == 1)
+    x = unsqueeze(x, {0});
+  if (yRank == 1)
+    y = unsqueeze(y, {1});
+  if (!x || !y)
+    return {};
+  int64_t resultRank = std::max(rank(x), rank(y));
+  int64_t batch = resultRank - 2;
+  if (rank(y) == 2 || (rank(x) == 2 && batch == 0)) {
+    // One matrix for all of x: no batch, x's rows are free dimensions.
+    Value result = op<DotGeneralOp>(x, y, list({}), list({}),
+                                    list({rank(x) - 1}), list({0}),
+                                    typeAttr(accumulator));
+    if (!result)
+      return {};
+    SmallVector<int64_t> dropped;
+    if (xRank == 1)
+      dropped.push_back(rank(result) - 2);
+    if (yRank == 1)
+      dropped.push_back(rank(result) - 1);
+    return squeeze(result, dropped);
+  }
+  auto batchSizes = [&](Value v) {
+    SmallVector<int64_t> sizes(batch - (rank(v) - 2), 1);
+    llvm::append_range(sizes, type(v).getShape().drop_back(2));
+    return sizes;
+  };
+  SmallVector<int64_t> xs = batchSizes(x), ys = batchSizes(y);
+  x = unsqueeze(x, axesFrom(0, resultRank - rank(x)));
+  y = unsqueeze(y, axesFrom(0, resultRank - rank(y)));
+  auto spread = [&](Value v, SmallVector<int64_t> &own,
+                    SmallVector<int64_t> &other, Value partner) -> Value {
+    if (!v || !partner || own == other)
+      return v;
+    SmallVector<Value> sizes;
+    for (int64_t i = 0; i < batch; ++i) {
+      if (own[i] == 1)
+        sizes.push_back(sizeOf(partner, i));
+      else if (!ShapedType::isDynamic(own[i]) || other[i] == 1)
+        sizes.push_back(sizeOf(v, i));
+      else // either may be 1 at run time
+        sizes.push_back(maximum(sizeOf(v, i), sizeOf(partner, i)));
+    }
+    sizes.push_back(shapeSlice(v, batch, resultRank));
+    return expandTo(v, concat(sizes, 0));
+  };
+  Value wideX = spread(x, xs, ys, y), wideY = spread(y, ys, xs, x);
+  Value result = op<DotGeneralOp>(
+      wideX, wideY, list(axesFrom(0, batch)), list(axesFrom(0, batch)),
+      list({resultRank - 1}), list({resultRank - 2}), typeAttr(accumulator));
+  SmallVector<int64_t> dropped;
+  if (xRank == 1)
+    dropped.push_back(resultRank - 2);
+  if (yRank == 1)
+    dropped.push_back(resultRank - 1);
+  return squeeze(result, dropped);
+}

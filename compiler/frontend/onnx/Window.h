@@ -1,0 +1,31 @@
+//===- Window.h - sliding windows of ONNX operators -------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_ONNX_WINDOW_H
+#define WEIR_COMPILER_FRONTEND_ONNX_WINDOW_H
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+namespace weir::onnx {
+
+/// One entry a spatial dimension; pads have two, before and after in turn.
+struct Window {
+  llvm::SmallVector<int64_t> size, strides, dilations, pads;
+};
+
+/// The window of a node over input `x` (N C S…), of which `size` is known:
+/// strides, dilations, and pads, explicit or by auto_pad. Reports what does not
+/// go together.
+std::optional<Window> window(NodeImport &n, Value x,
+                             llvm::SmallVector<int64_t> size);
+
+/// A vector of one value a channel, shaped to broadcast over N C S… of `rank`.
+Value perChannel(TensorBuilder &t, Value vector, int64_t rank);
+
+} // namespace weir::onnx
+
+#endif // WEIR_COMPILER_FRONTEND_ONNX_WINDOW_H
