@@ -84,7 +84,7 @@ bool weir::tools::parseShape(std::string_view text,
   }
 }
 
-std::string weir::tools::parseEntry(std::string_view text, EntrySpec &entry) {
+std::string weir::tools::parseEntry(std::string_view text, driver::EntrySpec &entry) {
   if (!takeName(text, entry.name))
     return "names no entry; possible: NAME, NAME=signature";
   if (text.empty())
@@ -97,15 +97,15 @@ std::string weir::tools::parseEntry(std::string_view text, EntrySpec &entry) {
   return "";
 }
 
-std::string weir::tools::parseFeed(std::string_view text, FeedSpec &feed) {
-  std::string problem = takeValue(text, feed.value, feed.name);
+std::string weir::tools::parseFeed(std::string_view text, driver::FeedSpec &feed) {
+  std::string problem = takeValue(text, feed.tensor, feed.name);
   if (!problem.empty())
     return problem;
   if (text.starts_with(':')) {
     std::string_view part = takePart(text);
     std::vector<int64_t> dims;
     if (parseShape(part, dims)) {
-      feed.shape = dims;
+      feed.shape = part;
       part = text.starts_with(':') ? takePart(text) : std::string_view();
     }
     if (!part.empty()) {
@@ -120,43 +120,40 @@ std::string weir::tools::parseFeed(std::string_view text, FeedSpec &feed) {
   return "";
 }
 
-std::string weir::tools::parseFetch(std::string_view text, FetchSpec &fetch) {
-  std::string problem = takeValue(text, fetch.value, fetch.name);
+std::string weir::tools::parseFetch(std::string_view text, driver::FetchSpec &fetch) {
+  std::string problem = takeValue(text, fetch.tensor, fetch.name);
   if (problem.empty() && !text.empty())
     problem = "is no fetch; possible: node:port[=name]";
   return problem;
 }
 
 std::string weir::tools::parseShapeBinding(std::string_view text,
-                                           std::string &name,
-                                           std::vector<int64_t> &dims) {
-  std::string port;
-  if (!takeName(text, name))
+                                           Binding &binding) {
+  if (!takeName(text, binding.first))
     return "names no input; possible: name=1x3x224x224";
   if (text.starts_with(':'))
-    name += ":" + std::string(takePart(text));
+    binding.first += ":" + std::string(takePart(text));
+  std::vector<int64_t> dims;
   if (!text.starts_with('=') || !parseShape(text.substr(1), dims))
     return "gives no shape; possible: name=1x3x224x224";
+  binding.second = text.substr(1);
   return "";
 }
 
 std::string weir::tools::parseDimBinding(std::string_view text,
-                                         std::string &name,
-                                         DimBinding &binding) {
+                                         Binding &binding) {
   const char *possible = "binds no dimension; possible: N=5, N=1..64";
-  if (!takeName(text, name) || !text.starts_with('='))
+  if (!takeName(text, binding.first) || !text.starts_with('='))
     return possible;
   text.remove_prefix(1);
+  binding.second = text;
   size_t dots = text.find("..");
   constexpr int64_t most = int64_t(1) << 48;
-  if (dots == std::string_view::npos) {
-    if (!parseInteger(text, 0, most, binding.lower))
-      return possible;
-    binding.upper = binding.lower;
-    return "";
-  }
-  if (!parseInteger(text.substr(0, dots), 0, most, binding.lower) ||
-      !parseInteger(text.substr(dots + 2), binding.lower, most, binding.upper))
+  int64_t lower, upper;
+  if (!parseInteger(text.substr(0, dots), 0, most, lower))
+    return possible;
+  if (dots != std::string_view::npos &&
+      !parseInteger(text.substr(dots + 2), lower, most, upper))
     return possible;
   return "";
 }

@@ -21,26 +21,29 @@
 #ifndef WEIR_TOOLS_COMMON_ENTRYSPECS_H
 #define WEIR_TOOLS_COMMON_ENTRYSPECS_H
 
-#include "compiler/frontend/Import.h"
+#include "compiler/driver/Options.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace weir::tools {
 
-std::string parseEntry(std::string_view text, EntrySpec &entry);
-std::string parseFeed(std::string_view text, FeedSpec &feed);
-std::string parseFetch(std::string_view text, FetchSpec &fetch);
+std::string parseEntry(std::string_view text, driver::EntrySpec &entry);
+std::string parseFeed(std::string_view text, driver::FeedSpec &feed);
+std::string parseFetch(std::string_view text, driver::FetchSpec &fetch);
 
-/// "2x?x3": -1 for a size that is not fixed.
+/// "2x?x3", "scalar": -1 for a size that is not fixed.
 bool parseShape(std::string_view text, std::vector<int64_t> &dims);
 
-/// `name=1x3` → name and dims.
-std::string parseShapeBinding(std::string_view text, std::string &name,
-                              std::vector<int64_t> &dims);
-/// `N=5`, `N=1..64` → name and range.
-std::string parseDimBinding(std::string_view text, std::string &name,
-                            DimBinding &binding);
+using Binding = std::pair<std::string, std::string>;
+
+/// `name=1x3`: name and shape, as Options::shapes has them.
+std::string parseShapeBinding(std::string_view text, Binding &binding);
+/// `N=5`, `N=1..64`: name and range, as Options::dims has them.
+std::string parseDimBinding(std::string_view text, Binding &binding);
 
 } // namespace weir::tools
 

@@ -30,7 +30,7 @@ constexpr std::string_view programSuffix = "_program";
 class JitModel : public LoadedModel {
 public:
   /// Empty where the object is linked.
-  std::string link(std::string object, const std::string &name) {
+  std::string link(std::string_view object, const std::string &name) {
     static const bool initialised =
         !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
     if (!initialised)
@@ -66,7 +66,7 @@ public:
     library.addGenerator(std::move(*process));
 
     if (llvm::Error error = jit->addObjectFile(
-            llvm::MemoryBuffer::getMemBufferCopy(object, name + ".o")))
+            llvm::MemoryBuffer::getMemBuffer(object, name + ".o", false)))
       return llvm::toString(std::move(error));
     auto found = jit->lookup(name + std::string(programSuffix));
     if (!found)
@@ -158,11 +158,11 @@ private:
 
 LoadedModel::~LoadedModel() = default;
 
-std::unique_ptr<LoadedModel> LoadedModel::link(std::string object,
+std::unique_ptr<LoadedModel> LoadedModel::link(std::string_view object,
                                                const std::string &name,
                                                std::string &error) {
   auto model = std::make_unique<JitModel>();
-  error = model->link(std::move(object), name);
+  error = model->link(object, name);
   if (!error.empty())
     return nullptr;
   return model;

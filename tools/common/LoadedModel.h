@@ -37,9 +37,9 @@ class LoadedModel {
 public:
   virtual ~LoadedModel();
 
-  /// Links object bytes; `name` is the prefix of the object's symbols (weirc's
-  /// --name). Null, with the reason in `error`.
-  static std::unique_ptr<LoadedModel> link(std::string object,
+  /// Links object bytes, which are not needed afterwards; `name` is the prefix of
+  /// the object's symbols (weirc's --name). Null, with the reason in `error`.
+  static std::unique_ptr<LoadedModel> link(std::string_view object,
                                            const std::string &name,
                                            std::string &error);
 

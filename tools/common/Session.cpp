@@ -11,8 +11,8 @@ using namespace weir::tools;
 
 namespace {
 
-TensorInfo describe(const weir_tensor_info &info) {
-  TensorInfo out;
+LoadedTensor describe(const weir_tensor_info &info) {
+  LoadedTensor out;
   out.name = info.name;
   out.dtype = info.dtype;
   out.ranked = info.rank >= 0;
@@ -34,11 +34,11 @@ std::string RunStatus::text() const {
   return std::string(weir_code_name(code)) + ": " + message;
 }
 
-std::vector<EntryInfo>
+std::vector<LoadedEntry>
 weir::tools::describeEntries(const weir_program_desc *program) {
-  std::vector<EntryInfo> entries;
+  std::vector<LoadedEntry> entries;
   for (int32_t e = 0; e < weir_program_entry_count(program); ++e) {
-    EntryInfo entry;
+    LoadedEntry entry;
     entry.name = weir_program_entry_name(program, e);
     weir_tensor_info info = WEIR_TENSOR_INFO_INIT;
     for (int32_t i = 0; i < weir_program_feed_count(program, e); ++i)
@@ -100,7 +100,7 @@ RunStatus Session::run(int entry, std::vector<HostTensor> &feeds,
   std::vector<weir_tensor> views;
   for (size_t i = 0; i < feeds.size(); ++i)
     views.push_back(viewOf(feeds[i], strings[i]));
-  const std::vector<TensorInfo> &outputs = descriptions[entry].fetches;
+  const std::vector<LoadedTensor> &outputs = descriptions[entry].fetches;
   std::vector<weir_tensor> results(outputs.size());
   RunStatus status = runRaw(entry, views, results, options);
   fetches.clear();

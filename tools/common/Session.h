@@ -25,7 +25,7 @@ struct RunStatus {
 };
 
 /// A feed or fetch of an entry.
-struct TensorInfo {
+struct LoadedTensor {
   std::string name;
   int32_t dtype = WEIR_INVALID;
   bool ranked = true;
@@ -34,13 +34,13 @@ struct TensorInfo {
   std::vector<int64_t> upper; ///< as dims, -1: no bound
 };
 
-struct EntryInfo {
+struct LoadedEntry {
   std::string name;
-  std::vector<TensorInfo> feeds, fetches;
+  std::vector<LoadedTensor> feeds, fetches;
 };
 
 /// What a program offers.
-std::vector<EntryInfo> describeEntries(const weir_program_desc *program);
+std::vector<LoadedEntry> describeEntries(const weir_program_desc *program);
 
 /// A session that takes and gives HostTensors. The model must outlive it.
 /// Calls from several threads at once are fine.
@@ -52,7 +52,7 @@ public:
                                          RunStatus &status);
   ~Session();
 
-  const std::vector<EntryInfo> &entries() const { return descriptions; }
+  const std::vector<LoadedEntry> &entries() const { return descriptions; }
 
   /// Index of an entry, -1: none.
   int findEntry(std::string_view name) const;
@@ -75,7 +75,7 @@ private:
   Session(const LoadedModel &model) : model(model) {}
   const LoadedModel &model;
   weir_session *session = nullptr;
-  std::vector<EntryInfo> descriptions;
+  std::vector<LoadedEntry> descriptions;
 };
 
 } // namespace weir::tools

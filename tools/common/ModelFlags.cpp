@@ -1,0 +1,191 @@
+//===- ModelFlags.cpp - weirc's flags, for all tools that compile ---------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/ModelFlags.h"
+
+#include "tools/common/EntrySpecs.h"
+
+using namespace weir;
+using namespace weir::tools;
+using driver::Options;
+
+namespace {
+
+/// The entry that a --feed or --fetch belongs to: the one before it, or an
+/// unnamed one where there is none.
+driver::EntrySpec &currentEntry(Options &options) {
+  if (options.entries.empty())
+    options.entries.emplace_back();
+  return options.entries.back();
+}
+
+/// A setter that takes one of a few words.
+FlagParser::Setter choice(std::string &target,
+                          std::vector<std::string> possible) {
+  return [&target, possible](std::string_view value) -> std::string {
+    std::string all;
+    for (const std::string &word : possible) {
+      if (word == value) {
+        target = value;
+        return "";
+      }
+      all += (all.empty() ? "" : ", ") + word;
+    }
+    std::string nearest = nearestTo(value, possible);
+    return "is unknown; possible: " + all +
+           (nearest.empty() ? "" : "; did you mean '" + nearest + "'?");
+  };
+}
+
+} // namespace
+
+FlagParser::Setter weir::tools::intSetter(int &target, int lowest,
+                                          int highest) {
+  return [&target, lowest, highest](std::string_view value) -> std::string {
+    int64_t number;
+    if (!parseInteger(value, lowest, highest, number))
+      return "is no whole number from " + std::to_string(lowest) + " to " +
+             std::to_string(highest);
+    target = static_cast<int>(number);
+    return "";
+  };
+}
+
+void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
+  parser.group("What of the model");
+  parser.value("--entry", "NAME[=signature]",
+               "an entry of the program; the --feed and --fetch after it are "
+               "its own. Repeatable; ONNX and SavedModel need none",
+               [&options](std::string_view value) {
+                 driver::EntrySpec entry;
+                 std::string problem = parseEntry(value, entry);
+                 if (problem.empty())
+                   options.entries.push_back(std::move(entry));
+                 return problem;
+               });
+  parser.value("--feed", "node:port[=name][:2x?x3[:f32]]",
+               "a value that the caller provides, any edge of the graph. "
+               "Repeatable; a GraphDef without it: its Placeholders",
+               [&options](std::string_view value) {
+                 driver::FeedSpec feed;
+                 std::string problem = parseFeed(value, feed);
+                 if (problem.empty())
+                   currentEntry(options).feeds.push_back(std::move(feed));
+                 return problem;
+               });
+  parser.value("--fetch", "node:port[=name]",
+               "a value that the caller gets. Repeatable; a GraphDef without "
+               "it: the nodes that nothing uses",
+               [&options](std::string_view value) {
+                 driver::FetchSpec fetch;
+                 std::string problem = parseFetch(value, fetch);
+                 if (problem.empty())
+                   currentEntry(options).fetches.push_back(std::move(fetch));
+                 return problem;
+               });
+  parser.value("--shape", "name=1x3x224x224", "fixes the shape of an input",
+               [&options](std::string_view value) {
+                 Binding binding;
+                 std::string problem = parseShapeBinding(value, binding);
+                 if (problem.empty())
+                   options.shapes.push_back(std::move(binding));
+                 return problem;
+               });
+  parser.value("--dim", "N=5|N=1..64",
+               "fixes a named dimension, or bounds it (then memory is planned "
+               "for the bound)",
+               [&options](std::string_view value) {
+                 Binding binding;
+                 std::string problem = parseDimBinding(value, binding);
+                 if (problem.empty())
+                   options.dims.push_back(std::move(binding));
+                 return problem;
+               });
+}
+
+void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
+  parser.group("Code");
+  parser.text("--cpu", "NAME",
+              "processor, as clang's -march= takes it: native (default), "
+              "x86-64-v3 … . Checked when the program is loaded",
+              options.cpu);
+  parser.text("--target", "TRIPLE", "target triple (default: this machine's)",
+              options.target);
+  parser.text("--cuda", "sm_90[,sm_80]", "GPU architectures to make code for",
+              options.cuda);
+  parser.joined("-O", "0..3", "optimisation (default -O3)",
+                intSetter(options.optLevel, 0, 3));
+  parser.value("--precision", "f32|bf16",
+               "bf16: products and convolutions may round their operands",
+               choice(options.precision, {"f32", "bf16"}));
+  parser.value("--tune", "STEPS", "steps of the search for tiles",
+               intSetter(options.tune, 0, 1 << 30));
+  parser.value("--threads", "N",
+               "threads of a run where the caller does not say (default: the "
+               "machine's)",
+               intSetter(options.threads, 0, 4096));
+  parser.value("-j", "N", "threads of the compilation (default 1)",
+               intSetter(options.jobs, 1, 4096));
+  parser.value("--sanitize", "address",
+               "checks every access of the generated code",
+               [&options](std::string_view value) -> std::string {
+                 if (value != "address")
+                   return "is unknown; possible: address";
+                 options.sanitizeAddress = true;
+                 return "";
+               });
+
+  parser.group("Devices and memory");
+  parser.text("--devices", "CLUSTER.json", "the devices of the run",
+              options.devicesFile);
+  parser.text("--placement", "P.json", "which node goes where",
+              options.placementFile);
+  parser.text("--placement-out", "P.json", "writes what was decided",
+              options.placementOut);
+  parser.value("--placer", "search|greedy", "how placement is decided",
+               choice(options.placer, {"search", "greedy"}));
+  parser.value("--schedule", "latency|memory|balanced",
+               "what the order of kernels is to be good for",
+               choice(options.schedule, {"latency", "memory", "balanced"}));
+  parser.text("--profile", "F", "measured times, from weir-run --profile-out",
+              options.profileFile);
+  parser.value("--memory-limit", "SIZE",
+               "bytes a device may use: 512M, 2G; the plan fits or is refused",
+               [&options](std::string_view value) -> std::string {
+                 if (parseSize(value) < 0)
+                   return "is no size; possible: 4096, 512M, 1.5G";
+                 options.memoryLimit = value;
+                 return "";
+               });
+}
+
+void weir::tools::addInspectionFlags(FlagParser &parser, Options &options) {
+  parser.group("Looking inside");
+  parser.optionalValue("--report", "DIR",
+                       "writes the report (default: OUT's stem + .report)",
+                       [&options](std::string_view value) {
+                         options.report = true;
+                         options.reportDir = value;
+                         return std::string();
+                       });
+  parser.text("--dump-ir", "DIR",
+              "writes the IR after every pass that changed it, numbered, with "
+              "an index",
+              options.dumpIrDir);
+  parser.text("--dump-ir-filter", "PASS",
+              "only after passes whose name holds this", options.dumpIrFilter);
+  parser.text("--stop-after", "STAGE",
+              "ends after a stage of --print-pipeline and writes the IR to OUT",
+              options.stopAfter);
+  parser.flag("--print-pipeline",
+              "prints the stages and passes, with the reason for their order",
+              options.printPipeline);
+  parser.flag("--time-passes", "prints the time of every pass",
+              options.timePasses);
+  parser.flag("-v, --verbose", "says what is done, step by step",
+              options.verbose);
+}

@@ -1,0 +1,31 @@
+//===- ModelFlags.h - weirc's flags, for all tools that compile --*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_COMMON_MODELFLAGS_H
+#define WEIR_TOOLS_COMMON_MODELFLAGS_H
+
+#include "compiler/driver/Options.h"
+#include "tools/common/FlagParser.h"
+
+namespace weir::tools {
+
+/// Declares the flags that say what of a model is wanted: --entry, --feed,
+/// --fetch, --shape, --dim. `options` must outlive the parser.
+void addEntryFlags(FlagParser &parser, driver::Options &options);
+
+/// Declares those that say how code is made: --cpu, -O, --precision … .
+void addCodeFlags(FlagParser &parser, driver::Options &options);
+
+/// Declares those that show what the compiler does: --report, --dump-ir … .
+void addInspectionFlags(FlagParser &parser, driver::Options &options);
+
+/// A setter that stores a number into an int option.
+FlagParser::Setter intSetter(int &target, int lowest, int highest);
+
+} // namespace weir::tools
+
+#endif // WEIR_TOOLS_COMMON_MODELFLAGS_H

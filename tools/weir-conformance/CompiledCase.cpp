@@ -1,0 +1,132 @@
+//===- CompiledCase.cpp - from a case's model to a session ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weir-conformance/CompiledCase.h"
+
+using namespace weir;
+using namespace weir::conformance;
+using namespace weir::tools;
+
+bool weir::conformance::meansUnsupported(const Diagnostic &diagnostic) {
+  int number = 0;
+  if (diagnostic.code.size() == 5 && diagnostic.code[0] == 'W')
+    number = std::atoi(diagnostic.code.c_str() + 1);
+  return (number >= 250 && number <= 299) || (number >= 350 && number <= 399) ||
+         (number >= 500 && number <= 599);
+}
+
+Verdict weir::conformance::verdictOfRefusal(const DiagnosticSink &sink) {
+  const Diagnostic *first = nullptr, *wrong = nullptr;
+  for (const Diagnostic &diagnostic : sink.diagnostics()) {
+    if (diagnostic.severity != Severity::Error)
+      continue;
+    if (!first)
+      first = &diagnostic;
+    if (!wrong && !meansUnsupported(diagnostic))
+      wrong = &diagnostic;
+  }
+  if (!first)
+    return Verdict::failed("refused without a diagnostic");
+  Diagnostic shown = wrong ? *wrong : *first;
+  shown.file.clear();
+  shown.notes.clear();
+  return {wrong ? Outcome::Failed : Outcome::Unsupported, shown.str(), {}};
+}
+
+std::optional<Verdict>
+weir::conformance::openSession(CompiledCase &compiled) {
+  weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+  RunStatus status;
+  compiled.session.reset();
+  compiled.session = Session::create(*compiled.model, options, status);
+  if (!compiled.session)
+    return Verdict::failed("session: " + status.text());
+  return std::nullopt;
+}
+
+std::optional<Verdict>
+weir::conformance::compileCase(const driver::Options &options,
+                               CompiledCase &compiled) {
+  DiagnosticSink sink;
+  driver::Result result;
+  if (!driver::compile(options, sink, result))
+    return verdictOfRefusal(sink);
+  std::string error;
+  compiled.model = LoadedModel::link(
+      std::string_view(result.object.data(), result.object.size()),
+      result.symbolPrefix, error);
+  if (!compiled.model)
+    return Verdict::failed("link: " + error);
+  return std::nullopt;
+}
+
+std::optional<Verdict>
+weir::conformance::collectFeeds(const LoadedEntry &entry, NamedTensors &given,
+                                std::vector<HostTensor> &feeds) {
+  feeds.clear();
+  for (const LoadedTensor &feed : entry.feeds) {
+    HostTensor *tensor = findTensor(given, feed.name);
+    if (!tensor) {
+      std::string have;
+      for (auto &[name, value] : given)
+        have += (have.empty() ? "" : ", ") + name;
+      return Verdict::failed("the program wants feed \"" + feed.name +
+                             "\"; the case has " +
+                             (have.empty() ? "none" : have));
+    }
+    feeds.push_back(*tensor);
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict>
+weir::conformance::compareAll(NamedTensors &got, const NamedTensors &wanted,
+                              const Tolerance &tolerance) {
+  for (const auto &[name, want] : wanted) {
+    HostTensor *tensor = findTensor(got, name);
+    if (!tensor)
+      return Verdict::failed("the program has no fetch \"" + name + "\"");
+    if (auto difference = compareTensors(*tensor, want, tolerance))
+      return Verdict::failed("\"" + name + "\": " + *difference);
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> weir::conformance::runAndCompare(
+    CompiledCase &compiled, int entry, NamedTensors &given,
+    const NamedTensors &wanted, const Tolerance &tolerance) {
+  std::vector<HostTensor> feeds;
+  if (auto verdict = collectFeeds(compiled.session->entries()[entry], given,
+                                  feeds))
+    return verdict;
+  NamedTensors got;
+  RunStatus status = compiled.session->run(entry, feeds, got);
+  if (!status.ok())
+    return Verdict::failed("run: " + status.text());
+  return compareAll(got, wanted, tolerance);
+}
+
+Verdict weir::conformance::runCase(const Case &test,
+                                   const std::string &temporary) {
+  switch (test.layout) {
+  case Layout::OnnxTest:
+    return runOnnxTest(test);
+  case Layout::OnnxLight:
+    return runOnnxLight(test);
+  case Layout::Model:
+    return runModel(test);
+  case Layout::Frozen:
+    return runFrozen(test);
+  case Layout::Operation:
+    return runOperation(test);
+  case Layout::GraphImport:
+    return runGraphImport(test);
+  case Layout::System:
+    return runSystem(test, temporary);
+  }
+  return Verdict::failed("unknown layout");
+}

@@ -1,0 +1,72 @@
+//===- CompiledCase.h - from a case's model to a session ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_CONFORMANCE_COMPILEDCASE_H
+#define WEIR_TOOLS_CONFORMANCE_COMPILEDCASE_H
+
+#include "compiler/driver/Driver.h"
+#include "tools/common/Compare.h"
+#include "tools/common/Session.h"
+#include "tools/weir-conformance/Case.h"
+
+#include <memory>
+#include <optional>
+
+namespace weir::conformance {
+
+/// Whether a diagnostic says that weir does not do something yet, by its number
+/// (W0250-W0299, W0350-W0399: importers; W05xx: lowering), rather than that the
+/// file is wrong.
+bool meansUnsupported(const Diagnostic &diagnostic);
+
+/// The verdict on a model that was refused: unsupported only where every error
+/// says so. The reason is the first error that decides.
+Verdict verdictOfRefusal(const DiagnosticSink &sink);
+
+/// A case's program: the bytes of the emitted object, linked in memory.
+struct CompiledCase {
+  std::unique_ptr<tools::LoadedModel> model;
+  std::unique_ptr<tools::Session> session;
+};
+
+/// Compiles `options.input` and links it. A verdict where that failed.
+std::optional<Verdict> compileCase(const driver::Options &options,
+                                   CompiledCase &compiled);
+
+/// Opens a (new) session on the program.
+std::optional<Verdict> openSession(CompiledCase &compiled);
+
+/// Finds the feeds of an entry by name. A verdict that names what is missing.
+/// Tensors in `given` that are no feeds are ignored: the graph does not need
+/// them.
+std::optional<Verdict> collectFeeds(const tools::LoadedEntry &entry,
+                                    tools::NamedTensors &given,
+                                    std::vector<tools::HostTensor> &feeds);
+
+/// Runs an entry and compares each wanted tensor with the fetch of its name.
+std::optional<Verdict> runAndCompare(CompiledCase &compiled, int entry,
+                                     tools::NamedTensors &given,
+                                     const tools::NamedTensors &wanted,
+                                     const tools::Tolerance &tolerance);
+
+/// `name: found …` for the first wanted tensor that differs.
+std::optional<Verdict> compareAll(tools::NamedTensors &got,
+                                  const tools::NamedTensors &wanted,
+                                  const tools::Tolerance &tolerance);
+
+// One function a layout.
+Verdict runOnnxTest(const Case &test);
+Verdict runOnnxLight(const Case &test);
+Verdict runModel(const Case &test);
+Verdict runFrozen(const Case &test);
+Verdict runOperation(const Case &test);
+Verdict runGraphImport(const Case &test);
+Verdict runSystem(const Case &test, const std::string &temporary);
+
+} // namespace weir::conformance
+
+#endif // WEIR_TOOLS_CONFORMANCE_COMPILEDCASE_H
