@@ -180,7 +180,7 @@ bool BfcAllocator::extend(int64_t rounded) {
     source.release(source.self, data, received);
     return false;
   }
-  if (!doubled && nextRegion < unlimited / 2)
+  if (options.growth && !doubled && nextRegion < unlimited / 2)
     nextRegion *= 2;
   return true;
 }

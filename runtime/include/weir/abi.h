@@ -232,6 +232,10 @@ struct weir_program_desc {
 // What generated code calls
 //===----------------------------------------------------------------------===//
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
 /// Runs `kernel` over [0, n) on the run's thread pool, in parts whose borders
 /// are multiples of `grain` (>= 1) counted from 0, and returns when all have
 /// ended. The borders depend on n, grain and the number of threads; kernels
@@ -290,7 +294,9 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
 /// returns 0, and resumes `coroutine` once it is there or the run is aborted;
 /// the caller suspends at once. Resuming calls the function pointer in the
 /// coroutine frame's first word with the frame (LLVM's switched-resume form),
-/// on a thread of the pool.
+/// on any thread of the run. That may happen before this call returns: the
+/// coroutine saves its state (llvm.coro.save) first, and touches its frame no
+/// more after a 0. At most one receive waits for an edge and iteration.
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
                               int64_t iteration, void *coroutine);
 /// After weir_rt_receive_ready returned 1, or after the resume: describes the
@@ -300,6 +306,10 @@ int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
                         weir_tensor *out);
 /// The last call of a step that ever returned WEIR_PENDING.
 void weir_rt_step_done(weir_context *ctx, int32_t code);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

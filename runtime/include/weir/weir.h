@@ -206,8 +206,9 @@ typedef struct weir_allocator {
 } weir_allocator;
 
 /// Threads by the caller. `schedule` promises to call work(argument) once, on
-/// any thread, soon or late; it may refuse by returning 0. Work never blocks
-/// for long. Results do not depend on what the pool does.
+/// any thread, soon or late, but not from within `schedule`; it may refuse by
+/// returning 0. Work does not block. Results do not depend on what the pool
+/// does.
 typedef struct weir_thread_pool {
   uint32_t size;
   int32_t threads; ///< how many pieces of work run at once at best, >= 1

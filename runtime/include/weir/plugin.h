@@ -1,0 +1,64 @@
+//===- plugin.h - using a model from a shared object ---------------*- C -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `weirc m.onnx -o m.so` keeps the runtime inside and hidden, so that shared
+// objects of different releases live in one process. A program that was built
+// with m.h calls m_create and so on. A program that gets to know the model only
+// at run time (weir-run does) looks up one symbol:
+//
+//   const weir_plugin *p = dlsym(handle, WEIR_PLUGIN_SYMBOL);
+//   p->session_create(p->program, NULL, &session, &status);
+//
+// Sessions of a shared object are only ever handed to functions of that object,
+// and all must be destroyed before dlclose.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PLUGIN_H
+#define WEIR_PLUGIN_H
+
+#include "weir/weir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_PLUGIN_SYMBOL "weir_plugin"
+
+/// A shared object's functions, each as weir.h documents it. `size` tells which
+/// of them there are: later releases add at the end.
+typedef struct weir_plugin {
+  uint32_t size;
+  uint32_t abi_version; ///< of the runtime inside
+  const weir_program_desc *program;
+  int32_t (*session_create)(const weir_program_desc *program,
+                            const weir_session_options *options,
+                            weir_session **session, weir_status *status);
+  void (*session_destroy)(weir_session *session);
+  int32_t (*session_run)(weir_session *session, int32_t entry,
+                         const weir_tensor *feeds, int32_t feed_count,
+                         weir_tensor *fetches, int32_t fetch_count,
+                         const weir_run_options *options, weir_status *status);
+  void (*session_release)(weir_session *session, weir_tensor *tensor);
+  int32_t (*session_reset)(weir_session *session, weir_status *status);
+  int32_t (*session_get_variable)(weir_session *session, const char *name,
+                                  weir_tensor *value, weir_status *status);
+  int32_t (*session_set_variable)(weir_session *session, const char *name,
+                                  const weir_tensor *value,
+                                  weir_status *status);
+  int32_t (*session_memory)(weir_session *session, int32_t device,
+                            weir_memory_stats *stats);
+  int64_t (*session_memory_report)(weir_session *session, int32_t device,
+                                   char *buffer, int64_t capacity);
+  int32_t (*session_threads)(const weir_session *session);
+} weir_plugin;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // WEIR_PLUGIN_H

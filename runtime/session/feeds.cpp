@@ -1,0 +1,153 @@
+//===- feeds.cpp - what a caller feeds, against what a program takes ------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/session.h"
+
+namespace weir::rt {
+
+/// What the entry takes, as `f32 2x?x3`, bounds as `1..64`.
+static void appendPossible(Text &out, const weir_tensor_desc &desc) {
+  out << weir_dtype_name(desc.dtype) << ' ';
+  if (desc.rank <= 0) {
+    appendShape(out, desc.rank, desc.dims);
+    return;
+  }
+  for (int32_t i = 0; i < desc.rank; ++i) {
+    if (i > 0)
+      out << 'x';
+    int64_t lower = desc.lower ? desc.lower[i] : 0;
+    int64_t upper = desc.upper ? desc.upper[i] : -1;
+    if (desc.dims[i] >= 0)
+      out << desc.dims[i];
+    else if (upper >= 0)
+      out << '(' << lower << ".." << upper << ')';
+    else if (lower > 0)
+      out << '(' << lower << "..)";
+    else
+      out << '?';
+  }
+}
+
+namespace {
+
+/// One feed's check; writes what is wrong with it.
+struct FeedCheck {
+  const weir_entry_desc &entry;
+  const weir_tensor_desc &desc;
+  const weir_tensor &feed;
+  weir_status *status;
+
+  int32_t fail(const char *problem) {
+    return failWith([&](Text &out) { out << problem; });
+  }
+
+  template <typename Write> int32_t failWith(Write write) {
+    StatusText out(status, WEIR_INVALID_ARGUMENT);
+    out << "feed \"" << desc.name << "\" of entry \"" << entry.name
+        << "\": ";
+    write(out);
+    out << "; found " << weir_dtype_name(feed.dtype) << ' ';
+    if (feed.rank > WEIR_MAX_RANK)
+      out << "of rank " << feed.rank;
+    else
+      appendShape(out, feed.rank, feed.dims);
+    out << ", possible ";
+    appendPossible(out, desc);
+    return WEIR_INVALID_ARGUMENT;
+  }
+
+  int32_t checkDimension(int32_t i) {
+    int64_t size = feed.dims[i];
+    int64_t lower = desc.lower ? desc.lower[i] : 0;
+    int64_t upper = desc.upper ? desc.upper[i] : -1;
+    if (desc.dims[i] >= 0 ? size == desc.dims[i]
+                          : size >= lower && (upper < 0 || size <= upper))
+      return WEIR_OK;
+    return failWith(
+        [&](Text &out) { out << "dimension " << i << " is " << size; });
+  }
+
+  int32_t check() {
+    if (feed.dtype != desc.dtype)
+      return fail("its element type differs");
+    if (feed.rank < 0 || feed.rank > WEIR_MAX_RANK ||
+        (desc.rank >= 0 && feed.rank != desc.rank))
+      return fail("its rank differs");
+    for (int32_t i = 0; i < desc.rank; ++i)
+      if (int32_t code = checkDimension(i))
+        return code;
+    int64_t count = elementCount(feed.rank, feed.dims);
+    int64_t size = weir_dtype_size(feed.dtype), bytes = 0;
+    if (count < 0 || __builtin_mul_overflow(count, size, &bytes))
+      return fail("its sizes are negative or too large");
+    if (feed.bytes < bytes)
+      return failWith([&](Text &out) {
+        out << "it has " << feed.bytes << " bytes, and its shape needs "
+            << bytes;
+      });
+    if (bytes > 0 && !feed.data)
+      return fail("its data is null");
+    // Complex numbers and strings are pairs, aligned as their halves.
+    int64_t align = size > 8 ? 8 : feed.dtype == WEIR_C64 ? 4 : size;
+    if (align > 0 && uintptr_t(feed.data) % uintptr_t(align))
+      return fail("its data is not aligned to its element type");
+    return WEIR_OK;
+  }
+};
+
+} // namespace
+
+int32_t checkFeeds(const weir_session *session, int32_t entryIndex,
+                   const weir_tensor *feeds, int32_t count,
+                   weir_tensor *checked, int64_t *symbols,
+                   weir_status *status) {
+  const weir_entry_desc &entry = session->program->entries[entryIndex];
+  if (count != entry.feed_count) {
+    StatusText(status, WEIR_INVALID_ARGUMENT)
+        << "entry \"" << entry.name << "\" takes " << entry.feed_count
+        << (entry.feed_count == 1 ? " feed" : " feeds") << ", not " << count;
+    return WEIR_INVALID_ARGUMENT;
+  }
+  for (int32_t i = 0; i < session->symbolCount; ++i)
+    symbols[i] = -1;
+  for (int32_t i = 0; i < count; ++i) {
+    const weir_tensor_desc &desc = entry.feeds[i];
+    FeedCheck check{entry, desc, feeds[i], status};
+    if (int32_t code = check.check())
+      return code;
+    for (int32_t d = 0; desc.symbols && d < desc.rank; ++d) {
+      int32_t symbol = desc.symbols[d];
+      if (symbol < 0)
+        continue;
+      int64_t &size = symbols[symbol];
+      if (size < 0)
+        size = feeds[i].dims[d];
+      if (size == feeds[i].dims[d])
+        continue;
+      // Who said otherwise: the first that has the symbol, as it set the size.
+      const weir_tensor_desc *other = entry.feeds;
+      int32_t otherDim = 0;
+      for (bool found = false; !found; other += !found)
+        for (otherDim = 0; otherDim < other->rank; ++otherDim)
+          if (other->symbols && other->symbols[otherDim] == symbol) {
+            found = true;
+            break;
+          }
+      return check.failWith([&](Text &out) {
+        out << "dimension " << d << " is " << feeds[i].dims[d]
+            << ", but must equal dimension " << otherDim << " of feed \""
+            << other->name << "\", which is " << size;
+      });
+    }
+    checked[i] = feeds[i];
+    checked[i].bytes = elementCount(feeds[i].rank, feeds[i].dims) *
+                       weir_dtype_size(feeds[i].dtype);
+  }
+  return WEIR_OK;
+}
+
+} // namespace weir::rt

@@ -1,0 +1,154 @@
+//===- launch.cpp - kernels and custom operations -------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/run.h"
+
+namespace weir::rt {
+
+weir_trace_event traceEvent(const weir_context *ctx, int32_t kind,
+                            const char *name, const char *nodes) {
+  weir_trace_event event = {};
+  event.size = sizeof(event);
+  event.kind = kind;
+  event.step = ctx->step;
+  event.name = name;
+  event.nodes = nodes;
+  event.device = ctx->run->session->program->devices[ctx->device].name;
+  event.flops = event.bytes = -1;
+  return event;
+}
+
+namespace {
+
+/// A kernel's launch, shared by the threads that work on it.
+struct Launch {
+  weir_context *ctx;
+  weir_kernel_fn kernel;
+  void *const *buffers;
+  const int64_t *dims;
+  int64_t n, grain, units;
+  int32_t parts, kernelIndex;
+  /// Part in the high half, code in the low one; of the lowest part that
+  /// failed.
+  std::atomic<uint64_t> firstError;
+
+  static constexpr uint64_t noError = UINT64_MAX;
+
+  /// Where part `part` begins: a multiple of the grain, or n.
+  int64_t border(int32_t part) const {
+    // units * part cannot overflow before memory does: units <= n <= 2^47.
+    int64_t at = units * part / parts * grain;
+    return at < n ? at : n;
+  }
+
+  int32_t runPart(int32_t part, int32_t thread) const {
+    int64_t begin = border(part), end = border(part + 1);
+    const weir_trace *trace = ctx->run->trace;
+    if (!trace)
+      return kernel(ctx, buffers, dims, begin, end);
+    const weir_program_desc *program = ctx->run->session->program;
+    bool known = kernelIndex >= 0 && kernelIndex < program->kernel_count;
+    weir_trace_event event =
+        traceEvent(ctx, WEIR_TRACE_KERNEL,
+                   known ? program->kernels[kernelIndex].name : "kernel",
+                   known ? program->kernels[kernelIndex].nodes : "");
+    if (known) {
+      event.flops = program->kernels[kernelIndex].flops;
+      event.bytes = program->kernels[kernelIndex].bytes;
+    }
+    event.part_begin = begin;
+    event.part_end = end;
+    event.thread = thread;
+    trace->begin(trace->self, &event);
+    int32_t code = kernel(ctx, buffers, dims, begin, end);
+    trace->end(trace->self, &event);
+    return code;
+  }
+};
+
+void launchPart(void *argument, int32_t part, int32_t thread) {
+  auto &launch = *static_cast<Launch *>(argument);
+  // Parts above a failed one are of no use any more; those below decide which
+  // error is reported.
+  uint64_t first = launch.firstError.load(std::memory_order_relaxed);
+  if (first >> 32 < uint64_t(part))
+    return;
+  int32_t code = launch.runPart(part, thread);
+  if (code == 0)
+    return;
+  uint64_t mine = uint64_t(part) << 32 | uint32_t(code);
+  while (mine < first && !launch.firstError.compare_exchange_weak(
+                             first, mine, std::memory_order_relaxed))
+    ;
+}
+
+} // namespace
+} // namespace weir::rt
+
+using namespace weir::rt;
+
+int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel,
+                         void *const *buffers, const int64_t *dims, int64_t n,
+                         int64_t grain, int32_t kernel_index) {
+  weir_run *run = ctx->run;
+  if (int32_t code = checkStop(run))
+    return code;
+  if (n <= 0)
+    return WEIR_OK;
+  if (grain < 1)
+    grain = 1;
+  int64_t units = (n - 1) / grain + 1;
+  int32_t parts = units < run->threads ? int32_t(units) : run->threads;
+  Launch launch{ctx,   kernel, buffers, dims,         n,
+                grain, units,  parts,   kernel_index, {Launch::noError}};
+  if (parts == 1)
+    return launch.runPart(0, 0);
+  run->session->executor->parallel(launchPart, &launch, parts);
+  uint64_t first = launch.firstError.load(std::memory_order_relaxed);
+  return first == Launch::noError ? int32_t(WEIR_OK) : int32_t(first);
+}
+
+int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
+                       const weir_tensor *operands, int32_t operand_count,
+                       weir_tensor *results, int32_t result_count,
+                       const int64_t *attributes) {
+  weir_run *run = ctx->run;
+  if (int32_t code = checkStop(run))
+    return code;
+  if (custom < 0 || custom >= customCount(run->session->program))
+    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
+                              "custom operation {0} is not in the table",
+                              custom, 0);
+  const weir_custom_desc &desc = run->session->program->customs[custom];
+  run->devices[ctx->device].customSite = site;
+  weir_trace_event event;
+  if (run->trace) {
+    event = traceEvent(ctx, WEIR_TRACE_CUSTOM, desc.name, nodeOf(run, site));
+    run->trace->begin(run->trace->self, &event);
+  }
+  int32_t code = run->session->customs[custom](
+      ctx, operands, operand_count, results, result_count, attributes);
+  if (run->trace)
+    run->trace->end(run->trace->self, &event);
+  // An encoded error has the record's number above its code. Any other number,
+  // WEIR_PENDING included, is the function's own.
+  if (code != 0 && code >> 8 < 1)
+    return weir_rt_error_text(ctx, site, WEIR_UNKNOWN,
+                              "the custom operation returned {0}", code, 0);
+  return code;
+}
+
+void *weir_custom_alloc(weir_context *ctx, int64_t bytes) {
+  return weir_rt_alloc(ctx, bytes,
+                       ctx->run->devices[ctx->device].customSite);
+}
+
+int32_t weir_custom_error(weir_context *ctx, int32_t code,
+                          const char *message) {
+  return recordError(ctx->run, code,
+                     ctx->run->devices[ctx->device].customSite, message);
+}

@@ -1,0 +1,116 @@
+//===- program.cpp - what a program says about itself ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/session.h"
+
+#include <stddef.h>
+
+using namespace weir::rt;
+
+int64_t weir::rt::customCount(const weir_program_desc *program) {
+  constexpr size_t end =
+      offsetof(weir_program_desc, custom_count) + sizeof(int64_t);
+  return program->size < end ? 0 : program->custom_count;
+}
+
+const char *weir_program_name(const weir_program_desc *program) {
+  return program->name;
+}
+
+const char *weir_program_compiler(const weir_program_desc *program) {
+  return program->compiler;
+}
+
+int32_t weir_program_entry_count(const weir_program_desc *program) {
+  return program->entry_count;
+}
+
+static const weir_entry_desc *entryOf(const weir_program_desc *program,
+                                      int32_t entry) {
+  bool exists = entry >= 0 && entry < program->entry_count;
+  return exists ? &program->entries[entry] : nullptr;
+}
+
+const char *weir_program_entry_name(const weir_program_desc *program,
+                                    int32_t entry) {
+  const weir_entry_desc *desc = entryOf(program, entry);
+  return desc ? desc->name : nullptr;
+}
+
+int32_t weir_program_feed_count(const weir_program_desc *program,
+                                int32_t entry) {
+  const weir_entry_desc *desc = entryOf(program, entry);
+  return desc ? desc->feed_count : 0;
+}
+
+int32_t weir_program_fetch_count(const weir_program_desc *program,
+                                 int32_t entry) {
+  const weir_entry_desc *desc = entryOf(program, entry);
+  return desc ? desc->fetch_count : 0;
+}
+
+/// Copies as much as the caller's structure has, and keeps its size.
+static int32_t giveInfo(weir_tensor_info full, weir_tensor_info *info) {
+  full.size = info->size;
+  size_t bytes = info->size < sizeof(full) ? info->size : sizeof(full);
+  memcpy(info, &full, bytes);
+  return WEIR_OK;
+}
+
+static int32_t describe(const weir_tensor_desc *descs, int32_t count,
+                        int32_t index, weir_tensor_info *info) {
+  if (index < 0 || index >= count)
+    return WEIR_OUT_OF_RANGE;
+  const weir_tensor_desc &desc = descs[index];
+  return giveInfo({0, desc.dtype, desc.rank, 0, desc.name, desc.dims,
+                   desc.lower, desc.upper, desc.symbols},
+                  info);
+}
+
+int32_t weir_program_feed(const weir_program_desc *program, int32_t entry,
+                          int32_t index, weir_tensor_info *info) {
+  const weir_entry_desc *desc = entryOf(program, entry);
+  return desc ? describe(desc->feeds, desc->feed_count, index, info)
+              : WEIR_OUT_OF_RANGE;
+}
+
+int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry,
+                           int32_t index, weir_tensor_info *info) {
+  const weir_entry_desc *desc = entryOf(program, entry);
+  return desc ? describe(desc->fetches, desc->fetch_count, index, info)
+              : WEIR_OUT_OF_RANGE;
+}
+
+int32_t weir_program_variable_count(const weir_program_desc *program) {
+  return program->slot_count;
+}
+
+int32_t weir_program_variable(const weir_program_desc *program, int32_t index,
+                              weir_tensor_info *info) {
+  if (index < 0 || index >= program->slot_count)
+    return WEIR_OUT_OF_RANGE;
+  const weir_slot_desc &slot = program->slots[index];
+  return giveInfo({0, slot.dtype, slot.rank, 0, slot.name, slot.dims, nullptr,
+                   nullptr, nullptr},
+                  info);
+}
+
+int32_t weir_program_device_count(const weir_program_desc *program) {
+  return program->device_count;
+}
+
+const char *weir_program_device_name(const weir_program_desc *program,
+                                     int32_t device) {
+  bool exists = device >= 0 && device < program->device_count;
+  return exists ? program->devices[device].name : nullptr;
+}
+
+int64_t weir_program_arena_bytes(const weir_program_desc *program,
+                                 int32_t device) {
+  bool exists = device >= 0 && device < program->device_count;
+  return exists ? program->devices[device].arena_bytes : 0;
+}

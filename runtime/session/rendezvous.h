@@ -1,0 +1,67 @@
+//===- rendezvous.h - where tensors that cross devices meet -----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The table of one run. In it a tensor is known by (edge, iteration); the rest
+// of the full key, program, session and step, is which table it is. A tensor
+// that arrives first waits for its receiver, a receiver that comes first leaves
+// its coroutine: no thread waits for anything here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_SESSION_RENDEZVOUS_H
+#define WEIR_RUNTIME_SESSION_RENDEZVOUS_H
+
+#include "pool/executor.h"
+#include "weir/abi.h"
+
+namespace weir::rt {
+
+struct Block;
+
+/// A tensor that was sent, or a receiver that waits for one.
+struct Arrival {
+  Task task; ///< resumes the coroutine; first, so that a task is an arrival
+  Arrival *next; ///< in its bucket, or among unused ones
+  int64_t iteration;
+  int32_t edge;
+  bool sent;
+  void *coroutine; ///< null: no one waits (any more)
+  weir_context *receiver;
+  weir_tensor tensor;
+  Block *block; ///< holds the tensor; null: not sent, or taken
+};
+
+/// Not thread-safe: guarded by its run's lock.
+class Rendezvous {
+public:
+  /// Null: none.
+  Arrival *find(int32_t edge, int64_t iteration);
+  /// A new one, zeroed but for its key; null when there is no memory.
+  Arrival *add(int32_t edge, int64_t iteration);
+  void remove(Arrival *arrival);
+  /// Calls visit(argument, arrival) for each; it must not add or remove.
+  void forEach(void (*visit)(void *argument, Arrival *arrival),
+               void *argument);
+  /// Forgets all, and keeps the memory.
+  void clear();
+  /// Gives the memory back.
+  void destroy();
+
+private:
+  Arrival **bucket(int32_t edge, int64_t iteration);
+  bool grow();
+
+  Arrival **buckets = nullptr;
+  int64_t bucketCount = 0; ///< a power of two
+  int64_t count = 0;
+  Arrival *unused = nullptr;
+};
+
+} // namespace weir::rt
+
+#endif // WEIR_RUNTIME_SESSION_RENDEZVOUS_H

@@ -1,0 +1,413 @@
+//===- run.cpp - one execution of an entry --------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/run.h"
+
+#include <new>
+#include <stdlib.h>
+
+namespace weir::rt {
+
+//===----------------------------------------------------------------------===//
+// Making and keeping runs
+//===----------------------------------------------------------------------===//
+
+static void *callocArray(int64_t count, size_t size) {
+  return calloc(size_t(count < 1 ? 1 : count), size);
+}
+
+void destroyRun(weir_run *run) {
+  for (int32_t i = 0; run->devices && i < run->session->deviceCount; ++i)
+    run->session->memory[i]->free(run->devices[i].arenaBlock);
+  run->rendezvous.destroy();
+  free(run->devices);
+  free(run->feeds);
+  free(run->symbols);
+  free(run->results);
+  free(run->latestHeld);
+  free(run->held);
+  run->~weir_run();
+  free(run);
+}
+
+/// A run without arenas, with room for any entry.
+static weir_run *makeRun(weir_session *session) {
+  const weir_program_desc *program = session->program;
+  int32_t feeds = 0, fetches = 0;
+  for (int32_t i = 0; i < program->entry_count; ++i) {
+    const weir_entry_desc &entry = program->entries[i];
+    feeds = entry.feed_count > feeds ? entry.feed_count : feeds;
+    fetches = entry.fetch_count > fetches ? entry.fetch_count : fetches;
+  }
+  void *memory = calloc(1, sizeof(weir_run));
+  if (!memory)
+    return nullptr;
+  auto *run = new (memory) weir_run();
+  run->session = session;
+  run->devices = static_cast<DeviceRun *>(
+      callocArray(session->deviceCount, sizeof(DeviceRun)));
+  run->feeds =
+      static_cast<weir_tensor *>(callocArray(feeds, sizeof(weir_tensor)));
+  run->symbols = static_cast<int64_t *>(
+      callocArray(session->symbolCount, sizeof(int64_t)));
+  run->results =
+      static_cast<FetchResult *>(callocArray(fetches, sizeof(FetchResult)));
+  run->latestHeld = static_cast<VariableValue **>(
+      callocArray(program->slot_count, sizeof(VariableValue *)));
+  if (!run->devices || !run->feeds || !run->symbols || !run->results ||
+      !run->latestHeld) {
+    destroyRun(run);
+    return nullptr;
+  }
+  for (int32_t i = 0; i < session->deviceCount; ++i) {
+    weir_context &context = run->devices[i].context;
+    context.size = sizeof(weir_context);
+    context.device = uint32_t(i);
+    context.blobs = session->blobs;
+    context.feeds = run->feeds;
+    context.run = run;
+  }
+  return run;
+}
+
+/// Gives the devices that the entry uses their arenas.
+static bool allocateArenas(weir_run *run, int64_t deadline,
+                           weir_status *status) {
+  const weir_session *session = run->session;
+  for (int32_t i = 0; i < session->deviceCount; ++i) {
+    const weir_device_desc &device = session->program->devices[i];
+    DeviceRun &deviceRun = run->devices[i];
+    if (!run->entry->steps[i] || deviceRun.arenaBlock ||
+        device.arena_bytes <= 0)
+      continue;
+    // Chunks are aligned to 256; what wants more gets room to be moved in.
+    int64_t align = device.arena_align > granule ? device.arena_align : 0;
+    AllocationRequest request;
+    request.bytes = device.arena_bytes + align;
+    request.tag = "the planned arena of a run";
+    request.deadline = deadline;
+    void *block = session->memory[i]->allocate(request);
+    if (!block) {
+      char text[1016];
+      session->memory[i]->explainFailure(request, text, sizeof(text));
+      StatusText(status, WEIR_RESOURCE_EXHAUSTED) << text;
+      return false;
+    }
+    deviceRun.arenaBlock = block;
+    auto address = uintptr_t(block);
+    if (align)
+      address = (address + uintptr_t(align) - 1) / uintptr_t(align) *
+                uintptr_t(align);
+    deviceRun.context.arena = reinterpret_cast<uint8_t *>(address);
+  }
+  return true;
+}
+
+weir_run *takeRun(weir_session *session, const weir_entry_desc *entry,
+                  int64_t deadline, weir_status *status) {
+  weir_run *run;
+  {
+    Lock lock(session->mutex);
+    run = session->idleRuns;
+    if (run)
+      session->idleRuns = run->next;
+  }
+  if (!run && !(run = makeRun(session))) {
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";
+    return nullptr;
+  }
+  run->entry = entry;
+  if (allocateArenas(run, 0, status))
+    return run;
+  // Other arenas that lie idle, then those of runs that are about to end.
+  trimSession(session);
+  bool others = session->activeRuns.load(std::memory_order_relaxed) > 1;
+  if (allocateArenas(run, others ? deadline : 0, status))
+    return run;
+  destroyRun(run);
+  return nullptr;
+}
+
+static void freeArrival(void *, Arrival *arrival) {
+  if (arrival->block)
+    arrival->block->memory->free(arrival->block);
+}
+
+void returnRun(weir_run *run) {
+  while (Block *block = run->blocks) {
+    run->blocks = block->next;
+    block->memory->free(block);
+  }
+  run->rendezvous.forEach(freeArrival, nullptr);
+  run->rendezvous.clear();
+  for (int32_t i = 0; i < run->heldCount; ++i)
+    releaseValue(run->held[i]);
+  run->heldCount = 0;
+  for (int32_t i = 0; i < run->session->program->slot_count; ++i)
+    run->latestHeld[i] = nullptr;
+  for (int32_t i = 0; i < run->errorCount; ++i)
+    free(run->errors[i].text);
+  run->errorCount = 0;
+  run->aborted.store(0, std::memory_order_relaxed);
+  run->done = false;
+
+  weir_session *session = run->session;
+  Lock lock(session->mutex);
+  run->next = session->idleRuns;
+  session->idleRuns = run;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void finishStep(weir_context *ctx, int32_t code) {
+  weir_run *run = ctx->run;
+  if (code != WEIR_OK)
+    abortRun(run, code);
+  Lock lock(run->mutex);
+  DeviceRun &device = run->devices[ctx->device];
+  if (!device.unfinished)
+    return;
+  device.unfinished = false;
+  --run->unfinishedSteps;
+}
+
+void endSegment(weir_run *run) {
+  bool stuck = false;
+  {
+    Lock lock(run->mutex);
+    if (--run->segments > 0)
+      return;
+    stuck = run->unfinishedSteps > 0;
+    if (stuck) {
+      // Someone must stay in charge while the abort looks for receivers.
+      ++run->segments;
+    } else {
+      run->done = true;
+      // Under the lock, which the waiting thread takes before it goes on.
+      run->notify();
+    }
+  }
+  if (!stuck)
+    return;
+  if (run->aborted.load(std::memory_order_acquire)) {
+    // A step neither ended nor waits after the abort: nothing will end it.
+    Lock lock(run->mutex);
+    run->unfinishedSteps = 0;
+  } else {
+    abortRun(run, WEIR_INTERNAL,
+             "a receive waits for a tensor that no device will send");
+  }
+  endSegment(run);
+}
+
+static void runStep(weir_run *run, int32_t device) {
+  weir_context *context = &run->devices[device].context;
+  int32_t code = run->entry->steps[device](context);
+  if (code != WEIR_PENDING)
+    finishStep(context, code);
+  endSegment(run);
+}
+
+static void startDevice(Task *task) {
+  auto *run = static_cast<weir_run *>(task->owner);
+  for (int32_t i = 0; i < run->session->deviceCount; ++i)
+    if (&run->devices[i].start == task)
+      return runStep(run, i);
+}
+
+static bool isDone(TaskOwner &owner) {
+  auto &run = static_cast<weir_run &>(owner);
+  Lock lock(run.mutex);
+  return run.done;
+}
+
+/// Runs all devices' steps to their ends.
+static void executeSteps(weir_run *run) {
+  Executor &executor = *run->session->executor;
+  int32_t first = -1, count = 0;
+  for (int32_t i = 0; i < run->session->deviceCount; ++i) {
+    bool active = run->entry->steps[i] != nullptr;
+    run->devices[i].unfinished = active;
+    count += active;
+    if (active && first < 0)
+      first = i;
+  }
+  if (first < 0)
+    return;
+  run->segments = count;
+  run->unfinishedSteps = count;
+  for (int32_t i = first + 1; i < run->session->deviceCount; ++i)
+    if (run->devices[i].unfinished) {
+      run->devices[i].start.run = startDevice;
+      run->devices[i].start.owner = run;
+      executor.post(&run->devices[i].start);
+    }
+  runStep(run, first);
+  if (executor.helpUntil(*run, isDone, run->deadline))
+    return;
+  abortRun(run, WEIR_DEADLINE_EXCEEDED,
+           "the time that the run was given is over");
+  executor.helpUntil(*run, isDone, noDeadline);
+}
+
+//===----------------------------------------------------------------------===//
+// Fetches
+//===----------------------------------------------------------------------===//
+
+static void dropResults(weir_run *run) {
+  for (int32_t i = 0; i < run->entry->fetch_count; ++i) {
+    if (Block *block = run->results[i].block)
+      block->memory->free(block);
+    run->results[i].block = nullptr;
+  }
+}
+
+/// Strings of a result point into memory of the run: copies elements and
+/// contents to a result's.
+static bool keepStrings(weir_run *run, FetchResult &result, const char *name) {
+  weir_tensor tensor = {};
+  tensor.data = result.data;
+  tensor.bytes = result.bytes;
+  tensor.dtype = WEIR_STRING;
+  int64_t bytes = copyBytes(tensor);
+  weir_context *context = &run->devices[0].context;
+  Block *block = allocateForRun(context, bytes, name, Block::ofResult);
+  if (!block) {
+    abortRun(run, recordOutOfMemory(context, bytes, name, -1));
+    return false;
+  }
+  copyElements(tensor, block->data());
+  if (result.block)
+    result.block->memory->free(result.block);
+  result.block = block;
+  result.data = block->data();
+  return true;
+}
+
+/// Hands the results over, all or none.
+static void giveResults(weir_run *run, weir_tensor *fetches) {
+  const weir_entry_desc &entry = *run->entry;
+  for (int32_t i = 0; i < entry.fetch_count; ++i) {
+    if (!run->results[i].written) {
+      char text[256];
+      Text(text, sizeof(text))
+          << "fetch \"" << entry.fetches[i].name << "\" was not computed";
+      abortRun(run, WEIR_INTERNAL, text);
+      return;
+    }
+    if (entry.fetches[i].dtype == WEIR_STRING &&
+        !keepStrings(run, run->results[i], entry.fetches[i].name))
+      return;
+  }
+  for (int32_t i = 0; i < entry.fetch_count; ++i) {
+    FetchResult &result = run->results[i];
+    weir_tensor &fetch = fetches[i];
+    if (result.data != fetch.data && fetch.data)
+      if (Block *old = findResult(run->session, fetch.data))
+        old->memory->free(old);
+    fetch.data = result.data;
+    fetch.bytes = result.bytes;
+    fetch.dtype = entry.fetches[i].dtype;
+    fetch.rank = result.rank;
+    for (int32_t d = 0; d < WEIR_MAX_RANK; ++d)
+      fetch.dims[d] = d < result.rank ? result.dims[d] : 0;
+    result.block = nullptr;
+  }
+}
+
+} // namespace weir::rt
+
+using namespace weir::rt;
+
+void weir_rt_step_done(weir_context *ctx, int32_t code) {
+  finishStep(ctx, code);
+}
+
+static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
+                        int32_t feedCount, weir_tensor *fetches,
+                        weir_status *status) {
+  auto entryIndex = int32_t(run->entry - run->session->program->entries);
+  if (int32_t code = checkFeeds(run->session, entryIndex, feeds, feedCount,
+                                run->feeds, run->symbols, status))
+    return code;
+  run->fetches = fetches;
+  for (int32_t i = 0; i < run->entry->fetch_count; ++i)
+    run->results[i] = FetchResult{};
+  int64_t step =
+      run->session->nextStep.fetch_add(1, std::memory_order_relaxed);
+  for (int32_t i = 0; i < run->session->deviceCount; ++i)
+    run->devices[i].context.step = step;
+
+  weir_trace_event event;
+  if (run->trace) {
+    event = traceEvent(&run->devices[0].context, WEIR_TRACE_RUN,
+                       run->entry->name, "");
+    run->trace->begin(run->trace->self, &event);
+  }
+  executeSteps(run);
+  if (!run->aborted.load(std::memory_order_acquire))
+    giveResults(run, fetches);
+  if (run->trace)
+    run->trace->end(run->trace->self, &event);
+  if (!run->aborted.load(std::memory_order_acquire))
+    return setStatus(status, WEIR_OK);
+  dropResults(run);
+  return describeError(run, status);
+}
+
+int32_t weir_session_run(weir_session *session, int32_t entry,
+                         const weir_tensor *feeds, int32_t feed_count,
+                         weir_tensor *fetches, int32_t fetch_count,
+                         const weir_run_options *options,
+                         weir_status *status) {
+  const weir_program_desc *program = session->program;
+  weir_run_options given = {};
+  if (options)
+    memcpy(&given, options,
+           options->size < sizeof(given) ? options->size : sizeof(given));
+  if (entry < 0 || entry >= program->entry_count) {
+    StatusText(status, WEIR_OUT_OF_RANGE)
+        << "entry " << entry << " of program \"" << program->name
+        << "\" does not exist; it has " << program->entry_count;
+    return WEIR_OUT_OF_RANGE;
+  }
+  const weir_entry_desc *desc = &program->entries[entry];
+  if (fetch_count != desc->fetch_count) {
+    StatusText(status, WEIR_INVALID_ARGUMENT)
+        << "entry \"" << desc->name << "\" gives " << desc->fetch_count
+        << (desc->fetch_count == 1 ? " fetch" : " fetches") << ", not "
+        << fetch_count;
+    return WEIR_INVALID_ARGUMENT;
+  }
+  int64_t deadline = noDeadline;
+  if (given.timeout_ns > 0 &&
+      __builtin_add_overflow(now(), given.timeout_ns, &deadline))
+    deadline = noDeadline;
+
+  session->activeRuns.fetch_add(1, std::memory_order_relaxed);
+  int64_t patience = now() + session->allocationWait;
+  weir_run *run =
+      takeRun(session, desc, deadline < patience ? deadline : patience, status);
+  int32_t code = WEIR_RESOURCE_EXHAUSTED;
+  if (run) {
+    run->deadline = deadline;
+    run->trace = given.trace ? given.trace : session->trace;
+    run->threads = session->executor->threads();
+    if (given.threads > 0 && given.threads < run->threads)
+      run->threads = given.threads;
+    if (given.cancellation)
+      enterCancellation(given.cancellation, run);
+    code = runEntry(run, feeds, feed_count, fetches, status);
+    if (given.cancellation)
+      leaveCancellation(given.cancellation, run);
+    returnRun(run);
+  }
+  session->activeRuns.fetch_sub(1, std::memory_order_relaxed);
+  return code;
+}

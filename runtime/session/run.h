@@ -1,0 +1,148 @@
+//===- run.h - one execution of an entry ------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_SESSION_RUN_H
+#define WEIR_RUNTIME_SESSION_RUN_H
+
+#include "session/rendezvous.h"
+#include "session/session.h"
+
+namespace weir::rt {
+
+/// What went wrong at one place. Kept until the run ends, since what generated
+/// code hands upwards is only a number.
+struct ErrorRecord {
+  int32_t code;
+  int32_t site; ///< -1: none
+  int64_t value0, value1;
+  char *text; ///< instead of the site's message; owned
+  bool fill;  ///< whether {0} and {1} stand for the values
+};
+
+/// One device's part of a run.
+struct DeviceRun {
+  weir_context context;
+  Task start; ///< its step, when another thread begins it
+  void *arenaBlock;
+  bool unfinished;
+  int32_t customSite; ///< site of the custom operation that is being called
+};
+
+/// A fetch as the step produced it.
+struct FetchResult {
+  void *data;
+  int64_t bytes;
+  int32_t rank;
+  bool written;
+  Block *block; ///< null: the caller's buffer
+  int64_t dims[WEIR_MAX_RANK];
+};
+
+} // namespace weir::rt
+
+/// Runs are kept by their session when they end, with their arenas, for the
+/// next one of any entry.
+struct weir_run : weir::rt::TaskOwner {
+  static constexpr int32_t errorCapacity = 64;
+
+  weir_session *session;
+  const weir_entry_desc *entry;
+  weir_run *next; ///< among idle runs, or those of a cancellation
+  weir_run *cancellationPrevious, *cancellationNext;
+  int32_t threads;
+  int64_t deadline;
+  const weir_trace *trace;
+  weir_tensor *fetches; ///< the caller's; only read until the run succeeded
+  weir::rt::DeviceRun *devices;
+
+  weir_tensor *feeds; ///< checked copies; room for the entry with most
+  int64_t *symbols;
+  weir::rt::FetchResult *results;
+  weir::rt::VariableValue **latestHeld; ///< by slot: the last value read
+
+  /// 0, or what the run ends with: set once, read without the lock.
+  std::atomic<uint32_t> aborted;
+
+  weir::rt::Mutex mutex; ///< guards what follows
+  weir::rt::ErrorRecord errors[errorCapacity];
+  int32_t errorCount;
+  /// Steps or resumed parts of them that run or are queued. When none are left
+  /// and a step is unfinished, nothing could ever resume it.
+  int32_t segments;
+  int32_t unfinishedSteps;
+  bool done;
+  weir::rt::Block *blocks; ///< doubly linked, freed with the run
+  weir::rt::VariableValue **held;
+  int32_t heldCount, heldCapacity;
+  weir::rt::Rendezvous rendezvous;
+};
+
+namespace weir::rt {
+
+/// What generated code is handed for error record `index`: positive, with the
+/// weir_code in the low byte.
+inline int32_t encodeError(int32_t index, int32_t code) {
+  return (index + 1) << 8 | (code & 0xff);
+}
+
+/// A run that is not in use, its arenas ready. Null when there is no memory;
+/// then `status` says so.
+weir_run *takeRun(weir_session *session, const weir_entry_desc *entry,
+                  int64_t deadline, weir_status *status);
+/// Frees what the run holds and keeps it for the next.
+void returnRun(weir_run *run);
+/// Frees a run that is in no list.
+void destroyRun(weir_run *run);
+
+/// Records an error and returns its encoding. `text` is copied; null: the
+/// site's.
+int32_t recordError(weir_run *run, const ErrorRecord &error);
+/// The same with a text that is taken as it is.
+int32_t recordError(weir_run *run, int32_t code, int32_t site,
+                    const char *text);
+/// Makes `encoded` what the run ends with, unless there is one already, and
+/// resumes all who wait. Returns what the run ends with.
+int32_t abortRun(weir_run *run, int32_t encoded);
+/// The same, with a message of its own.
+int32_t abortRun(weir_run *run, int32_t code, const char *text);
+/// Fills the status from what the run ended with. Returns the weir_code.
+int32_t describeError(weir_run *run, weir_status *status);
+
+/// 0, or why the run is to end now: asked at the beginning of each kernel.
+int32_t checkStop(weir_run *run);
+
+/// Allocation for the run: first without waiting, then with idle runs given up,
+/// then waiting for concurrent runs. Null when all fails.
+Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
+                      uint64_t kind);
+/// The message for what allocateForRun could not do, recorded against `site`.
+int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
+                          int32_t site);
+/// Adds to, or takes off, the blocks that end with the run.
+void linkBlock(weir_run *run, Block *block);
+void unlinkBlock(weir_run *run, Block *block);
+const char *nodeOf(const weir_run *run, int32_t site);
+
+/// A segment of a step has come back; its step's code, or WEIR_PENDING.
+void endSegment(weir_run *run);
+void finishStep(weir_context *ctx, int32_t code);
+
+/// Fills the part of an event that all kinds share.
+weir_trace_event traceEvent(const weir_context *ctx, int32_t kind,
+                            const char *name, const char *nodes);
+
+//===----------------------------------------------------------------------===//
+// Cancellation
+//===----------------------------------------------------------------------===//
+
+/// From here to leaveCancellation the run ends when the switch is thrown.
+void enterCancellation(weir_cancellation *cancellation, weir_run *run);
+void leaveCancellation(weir_cancellation *cancellation, weir_run *run);
+
+} // namespace weir::rt
+
+#endif // WEIR_RUNTIME_SESSION_RUN_H

@@ -1,0 +1,160 @@
+//===- run_memory.cpp - memory that ends with a run, and its results ------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/run.h"
+
+#include <new>
+
+namespace weir::rt {
+
+Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag,
+                     uint64_t kind, int64_t deadline,
+                     const std::atomic<uint32_t> *stop) {
+  AllocationRequest request;
+  if (__builtin_add_overflow(bytes, int64_t(sizeof(Block)), &request.bytes))
+    return nullptr;
+  request.tag = tag;
+  request.deadline = deadline;
+  request.stop = stop;
+  void *data = memory->allocate(request);
+  return data ? new (data) Block{nullptr, nullptr, memory, bytes, kind}
+              : nullptr;
+}
+
+Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
+                      uint64_t kind) {
+  weir_run *run = ctx->run;
+  weir_session *session = run->session;
+  BfcAllocator *memory = session->memory[ctx->device];
+  if (Block *block = allocateBlock(memory, bytes, tag, kind, 0, nullptr))
+    return block;
+  trimSession(session);
+  int64_t deadline = 0;
+  // Without other runs no one would free what we wait for.
+  if (session->activeRuns.load(std::memory_order_relaxed) > 1 &&
+      session->allocationWait > 0) {
+    deadline = now() + session->allocationWait;
+    if (run->deadline < deadline)
+      deadline = run->deadline;
+  }
+  return allocateBlock(memory, bytes, tag, kind, deadline, &run->aborted);
+}
+
+int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
+                          int32_t site) {
+  // An abort may have ended the wait: then it is the reason.
+  if (uint32_t code = ctx->run->aborted.load(std::memory_order_acquire))
+    return int32_t(code);
+  AllocationRequest request;
+  request.bytes = bytes;
+  request.tag = tag;
+  char text[1016];
+  ctx->run->session->memory[ctx->device]->explainFailure(request, text,
+                                                         sizeof(text));
+  return recordError(ctx->run, WEIR_RESOURCE_EXHAUSTED, site, text);
+}
+
+void linkBlock(weir_run *run, Block *block) {
+  Lock lock(run->mutex);
+  block->previous = nullptr;
+  block->next = run->blocks;
+  if (run->blocks)
+    run->blocks->previous = block;
+  run->blocks = block;
+}
+
+void unlinkBlock(weir_run *run, Block *block) {
+  Lock lock(run->mutex);
+  (block->previous ? block->previous->next : run->blocks) = block->next;
+  if (block->next)
+    block->next->previous = block->previous;
+}
+
+Block *findResult(weir_session *session, void *data) {
+  if (!data || uintptr_t(data) < sizeof(Block))
+    return nullptr;
+  Block *block = Block::of(data);
+  // The allocators know by their own tables: memory of the caller's is not
+  // looked into.
+  for (int32_t i = 0; i < session->deviceCount; ++i)
+    if (session->memory[i]->requestedSize(block) >= int64_t(sizeof(Block)))
+      return block->kind == Block::ofResult ? block : nullptr;
+  return nullptr;
+}
+
+} // namespace weir::rt
+
+using namespace weir::rt;
+
+void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
+  weir_run *run = ctx->run;
+  if (bytes < 0) {
+    abortRun(run, weir_rt_error_text(ctx, site, WEIR_INTERNAL,
+                                     "a buffer of {0} bytes was asked for",
+                                     bytes, 0));
+    return nullptr;
+  }
+  const char *tag = nodeOf(run, site);
+  Block *block = allocateForRun(ctx, bytes, tag, Block::ofRun);
+  if (!block) {
+    // Null carries no code, so that the run must learn of it here.
+    abortRun(run, recordOutOfMemory(ctx, bytes, tag, site));
+    return nullptr;
+  }
+  linkBlock(run, block);
+  return block->data();
+}
+
+void weir_rt_free(weir_context *ctx, void *data) {
+  if (!data)
+    return;
+  Block *block = Block::of(data);
+  unlinkBlock(ctx->run, block);
+  block->memory->free(block);
+}
+
+void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
+                    const int64_t *dims, int64_t bytes) {
+  weir_run *run = ctx->run;
+  const weir_entry_desc &entry = *run->entry;
+  int64_t count = elementCount(rank, dims);
+  if (index < 0 || index >= entry.fetch_count || rank < 0 ||
+      rank > WEIR_MAX_RANK || count < 0 ||
+      bytes / (weir_dtype_size(entry.fetches[index].dtype) | !count) != count) {
+    char text[256];
+    Text out(text, sizeof(text));
+    out << "fetch " << index << " of entry \"" << entry.name << "\" is said to "
+        << "have rank " << rank << " and " << bytes
+        << " bytes, which contradict each other or the entry";
+    abortRun(run, WEIR_INTERNAL, text);
+    return nullptr;
+  }
+  FetchResult &result = run->results[index];
+  if (result.block)
+    result.block->memory->free(result.block);
+  result.block = nullptr;
+  const weir_tensor &offer = run->fetches[index];
+  bool inPlace = offer.data && offer.bytes >= bytes &&
+                 entry.fetches[index].dtype != WEIR_STRING;
+  if (inPlace) {
+    result.data = offer.data;
+  } else {
+    const char *tag = entry.fetches[index].name;
+    result.block = allocateForRun(ctx, bytes, tag, Block::ofResult);
+    if (!result.block) {
+      abortRun(run, recordOutOfMemory(ctx, bytes, tag, -1));
+      return nullptr;
+    }
+    result.data = result.block->data();
+  }
+  result.bytes = bytes;
+  result.rank = rank;
+  for (int32_t i = 0; i < rank; ++i)
+    result.dims[i] = dims[i];
+  result.written = true;
+  return result.data;
+}

@@ -1,0 +1,319 @@
+//===- session.cpp - making and ending sessions ---------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/session.h"
+
+#include "pool/registry.h"
+#include "session/cpu_features.h"
+#include "session/run.h"
+
+#include <new>
+#include <stddef.h>
+#include <stdlib.h>
+
+namespace weir::rt {
+
+static int32_t noMemory(weir_status *status) {
+  StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a session";
+  return WEIR_RESOURCE_EXHAUSTED;
+}
+
+/// Everything that must hold before a field of the program is believed.
+static int32_t checkProgram(const weir_program_desc *program,
+                            weir_status *status) {
+  // Fields after these came later; they are read through functions.
+  constexpr size_t first = offsetof(weir_program_desc, customs);
+  if (program->abi_version != WEIR_ABI_VERSION || program->size < first) {
+    StatusText out(status, WEIR_FAILED_PRECONDITION);
+    out << "the object was compiled for runtime ABI "
+        << int64_t(program->abi_version) << ", and this runtime ("
+        << weir_runtime_version() << ") has " << int64_t(WEIR_ABI_VERSION)
+        << "; compile the model anew, or link the runtime it was compiled for";
+    return WEIR_FAILED_PRECONDITION;
+  }
+  uint64_t missing = program->required_cpu_features &
+                     ~usableCpuFeatures(program->required_cpu_features);
+  if (missing) {
+    StatusText out(status, WEIR_FAILED_PRECONDITION);
+    out << "program \"" << program->name
+        << "\" was compiled for a processor with";
+    for (; missing; missing &= missing - 1)
+      out << ' ' << cpuFeatureName(__builtin_ctzll(missing));
+    out << ", which this one lacks, or the system does not let us use; "
+           "compile with a lower --cpu, x86-64-v3 for one";
+    return WEIR_FAILED_PRECONDITION;
+  }
+  if (program->device_count < 1) {
+    StatusText(status, WEIR_FAILED_PRECONDITION)
+        << "program \"" << program->name << "\" names no device";
+    return WEIR_FAILED_PRECONDITION;
+  }
+  return WEIR_OK;
+}
+
+static int32_t resolveCustoms(weir_session *session,
+                              const weir_session_options &options,
+                              weir_status *status) {
+  const weir_program_desc *program = session->program;
+  int64_t count = customCount(program);
+  if (count == 0)
+    return WEIR_OK;
+  session->customs =
+      static_cast<weir_library_fn *>(calloc(size_t(count), sizeof(void *)));
+  if (!session->customs)
+    return noMemory(status);
+  for (int64_t i = 0; i < count; ++i) {
+    const weir_custom_desc &desc = program->customs[i];
+    session->customs[i] = desc.fallback;
+    for (int32_t f = 0; f < options.function_count; ++f)
+      if (strcmp(options.functions[f].name, desc.name) == 0)
+        session->customs[i] = options.functions[f].function;
+    if (session->customs[i])
+      continue;
+    StatusText(status, WEIR_NOT_FOUND)
+        << "custom operation \"" << desc.name << "\" of node \"" << desc.nodes
+        << "\" has no function; hand it over in "
+           "weir_session_options::functions";
+    return WEIR_NOT_FOUND;
+  }
+  return WEIR_OK;
+}
+
+static int32_t makeDevices(weir_session *session,
+                           const weir_session_options &options,
+                           weir_status *status) {
+  const weir_program_desc *program = session->program;
+  session->memory = static_cast<BfcAllocator **>(
+      calloc(size_t(program->device_count), sizeof(BfcAllocator *)));
+  if (!session->memory)
+    return noMemory(status);
+  BfcOptions memoryOptions;
+  memoryOptions.limit = options.memory_limit;
+  SubAllocator source = options.allocator
+                            ? callerSubAllocator(options.allocator)
+                            : systemSubAllocator();
+  for (int32_t i = 0; i < program->device_count; ++i) {
+    void *memory = malloc(sizeof(BfcAllocator));
+    if (!memory)
+      return noMemory(status);
+    session->memory[i] = new (memory)
+        BfcAllocator(program->devices[i].name, source, memoryOptions);
+    session->deviceCount = i + 1;
+  }
+  return WEIR_OK;
+}
+
+/// Values that variables begin with lie in the blobs; no copies are made.
+static int32_t makeSlots(weir_session *session, weir_status *status) {
+  const weir_program_desc *program = session->program;
+  auto count = size_t(program->slot_count);
+  if (count == 0)
+    return WEIR_OK;
+  session->slots =
+      static_cast<VariableValue **>(calloc(count, sizeof(VariableValue *)));
+  session->initial =
+      static_cast<VariableValue *>(calloc(count, sizeof(VariableValue)));
+  if (!session->slots || !session->initial)
+    return noMemory(status);
+  for (size_t i = 0; i < count; ++i) {
+    const weir_slot_desc &slot = program->slots[i];
+    if (slot.initial < 0)
+      continue;
+    weir_tensor &tensor = session->initial[i].tensor;
+    int64_t elements = elementCount(slot.rank, slot.dims);
+    if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK ||
+        slot.dtype == WEIR_STRING || slot.initial_bytes < 0 ||
+        slot.initial > program->blob_bytes - slot.initial_bytes ||
+        elements * weir_dtype_size(slot.dtype) != slot.initial_bytes) {
+      StatusText(status, WEIR_INTERNAL)
+          << "the initial value of variable \"" << slot.name
+          << "\" contradicts its description";
+      return WEIR_INTERNAL;
+    }
+    tensor.data = const_cast<uint8_t *>(session->blobs + slot.initial);
+    tensor.bytes = slot.initial_bytes;
+    tensor.dtype = slot.dtype;
+    tensor.rank = slot.rank;
+    for (int32_t d = 0; d < slot.rank; ++d)
+      tensor.dims[d] = slot.dims[d];
+    session->slots[i] = &session->initial[i];
+  }
+  return WEIR_OK;
+}
+
+static int32_t countSymbols(const weir_program_desc *program) {
+  int32_t count = 0;
+  for (int32_t e = 0; e < program->entry_count; ++e)
+    for (int32_t f = 0; f < program->entries[e].feed_count; ++f) {
+      const weir_tensor_desc &feed = program->entries[e].feeds[f];
+      for (int32_t d = 0; feed.symbols && d < feed.rank; ++d)
+        if (feed.symbols[d] >= count)
+          count = feed.symbols[d] + 1;
+    }
+  return count;
+}
+
+static int32_t fillSession(weir_session *session,
+                           const weir_session_options &options,
+                           weir_status *status) {
+  const weir_program_desc *program = session->program;
+  session->trace = options.trace;
+  constexpr int64_t millisecond = 1000000;
+  session->allocationWait = options.allocation_wait_ms == 0 ? 10000 * millisecond
+                            : options.allocation_wait_ms < 0
+                                ? 0
+                                : options.allocation_wait_ms * millisecond;
+  session->blobs = program->blobs;
+  if (program->weights_file) {
+    if (int32_t code = mapWeights(program, options.weights_file,
+                                  &session->weights, status))
+      return code;
+    session->blobs = session->weights.data;
+  }
+  if (int32_t code = resolveCustoms(session, options, status))
+    return code;
+  if (int32_t code = makeDevices(session, options, status))
+    return code;
+  if (int32_t code = makeSlots(session, status))
+    return code;
+  session->symbolCount = countSymbols(program);
+  int32_t threads = options.threads > 0          ? options.threads
+                    : program->default_threads > 0 ? program->default_threads
+                                                   : usableProcessors();
+  if (threads > maxThreads)
+    threads = maxThreads;
+  return acquireExecutor(options, threads, &session->executor, status);
+}
+
+static void destroyIdleRuns(weir_session *session) {
+  for (;;) {
+    weir_run *run;
+    {
+      Lock lock(session->mutex);
+      run = session->idleRuns;
+      if (!run)
+        return;
+      session->idleRuns = run->next;
+    }
+    destroyRun(run);
+  }
+}
+
+void trimSession(weir_session *session) {
+  destroyIdleRuns(session);
+  for (int32_t i = 0; i < session->deviceCount; ++i)
+    session->memory[i]->collect();
+}
+
+} // namespace weir::rt
+
+using namespace weir::rt;
+
+int32_t weir_session_create(const weir_program_desc *program,
+                            const weir_session_options *options,
+                            weir_session **session, weir_status *status) {
+  weir_session_options given = {};
+  if (options)
+    memcpy(&given, options,
+           options->size < sizeof(given) ? options->size : sizeof(given));
+  if ((options && options->size < 2 * sizeof(uint32_t)) || !session ||
+      (given.function_count > 0 && !given.functions) ||
+      (given.allocator && (!given.allocator->allocate ||
+                           !given.allocator->release))) {
+    StatusText(status, WEIR_INVALID_ARGUMENT)
+        << "weir_session_create: options without size (see "
+           "WEIR_SESSION_OPTIONS_INIT), or a pointer that must not be null";
+    return WEIR_INVALID_ARGUMENT;
+  }
+  if (int32_t code = checkProgram(program, status))
+    return code;
+  void *memory = calloc(1, sizeof(weir_session));
+  if (!memory)
+    return noMemory(status);
+  auto *made = new (memory) weir_session();
+  made->program = program;
+  if (int32_t code = fillSession(made, given, status)) {
+    weir_session_destroy(made);
+    return code;
+  }
+  *session = made;
+  return setStatus(status, WEIR_OK);
+}
+
+void weir_session_destroy(weir_session *session) {
+  if (!session)
+    return;
+  destroyIdleRuns(session);
+  if (session->executor)
+    releaseExecutor(session->executor);
+  // Values, results and all else that lies in the devices' memory goes with it.
+  for (int32_t i = 0; i < session->deviceCount; ++i) {
+    session->memory[i]->~BfcAllocator();
+    free(session->memory[i]);
+  }
+  free(session->memory);
+  free(session->customs);
+  free(session->slots);
+  free(static_cast<void *>(session->initial));
+  unmapWeights(&session->weights);
+  session->~weir_session();
+  free(session);
+}
+
+const weir_program_desc *weir_session_program(const weir_session *session) {
+  return session->program;
+}
+
+int32_t weir_session_find_entry(const weir_session *session,
+                                const char *name) {
+  for (int32_t i = 0; i < session->program->entry_count; ++i)
+    if (strcmp(session->program->entries[i].name, name) == 0)
+      return i;
+  return -1;
+}
+
+int32_t weir_session_threads(const weir_session *session) {
+  return session->executor->threads();
+}
+
+void weir_session_release(weir_session *session, weir_tensor *tensor) {
+  Block *block = findResult(session, tensor->data);
+  if (!block)
+    return;
+  block->memory->free(block);
+  tensor->data = nullptr;
+}
+
+void weir_session_trim(weir_session *session) { trimSession(session); }
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+int32_t weir_session_memory(weir_session *session, int32_t device,
+                            weir_memory_stats *stats) {
+  if (device < 0 || device >= session->deviceCount)
+    return WEIR_OUT_OF_RANGE;
+  BfcStats s = session->memory[device]->stats();
+  weir_memory_stats full = {
+      stats->size, s.regions,     s.limit, s.reserved, s.inUse,
+      s.requested, s.peakInUse,   s.allocations, s.live, s.largest,
+      s.largestFree, s.waits,     s.collected, s.fragmentation};
+  memcpy(stats, &full,
+         stats->size < sizeof(full) ? stats->size : sizeof(full));
+  return WEIR_OK;
+}
+
+int64_t weir_session_memory_report(weir_session *session, int32_t device,
+                                   char *buffer, int64_t capacity) {
+  if (device < 0 || device >= session->deviceCount) {
+    if (capacity > 0)
+      buffer[0] = 0;
+    return 1;
+  }
+  return session->memory[device]->report(buffer, capacity) + 1;
+}

@@ -1,0 +1,130 @@
+//===- session.h - programs with state --------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_SESSION_SESSION_H
+#define WEIR_RUNTIME_SESSION_SESSION_H
+
+#include "bfc/bfc_allocator.h"
+#include "pool/executor.h"
+#include "session/status.h"
+#include "weir/abi.h"
+
+namespace weir::rt {
+
+/// A value that a variable has or had. Never changes: an assignment makes a new
+/// one, so that who holds a reference has one whole value.
+struct VariableValue {
+  std::atomic<int32_t> references;
+  BfcAllocator *memory; ///< where this lies; null: the session's, immortal
+  weir_tensor tensor;
+};
+
+/// Heads every block of memory that a run or a result has; 64 bytes, and the
+/// data follows. Lies in the device's memory, so that one size holds both.
+struct alignas(64) Block {
+  Block *previous, *next; ///< in the run's list; null for results
+  BfcAllocator *memory;
+  int64_t bytes; ///< of the data
+  uint64_t kind;
+
+  static constexpr uint64_t ofRun = 0x52756e426c6f636b;
+  static constexpr uint64_t ofResult = 0x526573756c742121;
+  void *data() { return this + 1; }
+  static Block *of(void *data) { return static_cast<Block *>(data) - 1; }
+};
+static_assert(sizeof(Block) == 64);
+
+/// The blobs, when they lie in a file of their own.
+struct MappedFile {
+  const uint8_t *data = nullptr;
+  int64_t bytes = 0;
+};
+
+/// Maps the program's weights file. Returns a weir_code.
+int32_t mapWeights(const weir_program_desc *program, const char *path,
+                   MappedFile *file, weir_status *status);
+void unmapWeights(MappedFile *file);
+
+/// The fields of the descriptor that grew at its end.
+int64_t customCount(const weir_program_desc *program);
+
+} // namespace weir::rt
+
+struct weir_session {
+  const weir_program_desc *program;
+  const uint8_t *blobs;
+  weir::rt::MappedFile weights;
+  weir::rt::Executor *executor;
+  /// One allocator a device of the program.
+  weir::rt::BfcAllocator **memory;
+  int32_t deviceCount;
+  int64_t allocationWait; ///< nanoseconds
+  const weir_trace *trace;
+  weir_library_fn *customs; ///< by number of weir_custom_desc
+  int32_t symbolCount;      ///< largest symbol of any entry, plus one
+
+  std::atomic<int64_t> nextStep;
+  std::atomic<int32_t> activeRuns;
+
+  weir::rt::Mutex mutex; ///< guards what follows
+  weir::rt::VariableValue **slots;    ///< current values, null: none
+  weir::rt::VariableValue *initial;   ///< initial values, by slot
+  weir_run *idleRuns;                 ///< ready to be used again
+};
+
+namespace weir::rt {
+
+/// Memory with a Block before it; null when there is none. `deadline` as in
+/// AllocationRequest.
+Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag,
+                     uint64_t kind, int64_t deadline,
+                     const std::atomic<uint32_t> *stop);
+/// Whether `data` is a result of this session that was not released.
+Block *findResult(weir_session *session, void *data);
+/// Gives runs that are not in use, and idle regions, back.
+void trimSession(weir_session *session);
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// A copy of `tensor` in memory of its own, string contents included; null when
+/// there is none. One reference.
+VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor,
+                         const char *tag, int64_t deadline,
+                         const std::atomic<uint32_t> *stop);
+void releaseValue(VariableValue *value);
+/// The value that `slot` has now, with a reference; null: none.
+VariableValue *currentValue(weir_session *session, int32_t slot);
+/// Makes `value` (its reference moves here) the slot's.
+void replaceValue(weir_session *session, int32_t slot, VariableValue *value);
+/// Whether a tensor may be the value of a slot; says why not in `out`.
+bool fitsSlot(const weir_slot_desc &slot, const weir_tensor &tensor, Text &out);
+
+/// Bytes that a copy of a tensor takes: its elements, and the contents of its
+/// strings.
+int64_t copyBytes(const weir_tensor &tensor);
+/// Copies into `to`, which has copyBytes bytes.
+void copyElements(const weir_tensor &tensor, void *to);
+/// Number of elements, -1 when it overflows or a size is negative.
+int64_t elementCount(int32_t rank, const int64_t *dims);
+
+//===----------------------------------------------------------------------===//
+// Feeds
+//===----------------------------------------------------------------------===//
+
+/// Checks feeds against the entry and copies them to `checked`, with `bytes`
+/// exact. `symbols` has room for session->symbolCount sizes. Returns a
+/// weir_code.
+int32_t checkFeeds(const weir_session *session, int32_t entry,
+                   const weir_tensor *feeds, int32_t count,
+                   weir_tensor *checked, int64_t *symbols,
+                   weir_status *status);
+
+} // namespace weir::rt
+
+#endif // WEIR_RUNTIME_SESSION_SESSION_H

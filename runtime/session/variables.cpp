@@ -1,0 +1,258 @@
+//===- variables.cpp - state that outlives a run --------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/run.h"
+
+#include <new>
+#include <stdlib.h>
+
+namespace weir::rt {
+
+VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor,
+                         const char *tag, int64_t deadline,
+                         const std::atomic<uint32_t> *stop) {
+  // The value is headed by itself, rounded up so that the data is aligned.
+  constexpr int64_t head = (int64_t(sizeof(VariableValue)) + 63) / 64 * 64;
+  AllocationRequest request;
+  request.bytes = head + copyBytes(tensor);
+  request.tag = tag;
+  request.deadline = deadline;
+  request.stop = stop;
+  void *data = memory->allocate(request);
+  if (!data)
+    return nullptr;
+  auto *value = new (data) VariableValue{{1}, memory, tensor};
+  value->tensor.data = static_cast<uint8_t *>(data) + head;
+  copyElements(tensor, value->tensor.data);
+  return value;
+}
+
+void releaseValue(VariableValue *value) {
+  if (value && value->memory &&
+      value->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    value->memory->free(value);
+}
+
+VariableValue *currentValue(weir_session *session, int32_t slot) {
+  Lock lock(session->mutex);
+  VariableValue *value = session->slots[slot];
+  if (value && value->memory)
+    value->references.fetch_add(1, std::memory_order_relaxed);
+  return value;
+}
+
+void replaceValue(weir_session *session, int32_t slot, VariableValue *value) {
+  VariableValue *old;
+  {
+    Lock lock(session->mutex);
+    old = session->slots[slot];
+    session->slots[slot] = value;
+  }
+  releaseValue(old);
+}
+
+bool fitsSlot(const weir_slot_desc &slot, const weir_tensor &tensor,
+              Text &out) {
+  bool fits = tensor.dtype == slot.dtype && tensor.rank >= 0 &&
+              tensor.rank <= WEIR_MAX_RANK &&
+              (slot.rank < 0 || slot.rank == tensor.rank);
+  for (int32_t i = 0; fits && i < slot.rank; ++i)
+    fits = slot.dims[i] < 0 || slot.dims[i] == tensor.dims[i];
+  if (fits)
+    return true;
+  out << "variable \"" << slot.name << "\" holds "
+      << weir_dtype_name(slot.dtype) << ' ';
+  appendShape(out, slot.rank, slot.dims);
+  out << ", and was to be assigned " << weir_dtype_name(tensor.dtype) << ' ';
+  if (tensor.rank > WEIR_MAX_RANK)
+    out << "of rank " << tensor.rank;
+  else
+    appendShape(out, tensor.rank, tensor.dims);
+  return false;
+}
+
+/// Keeps a reference until the run ends. False: no memory.
+static bool holdValue(weir_run *run, int32_t slot, VariableValue *value) {
+  Lock lock(run->mutex);
+  // A run that reads one value many times holds it once.
+  if (run->latestHeld[slot] == value) {
+    releaseValue(value);
+    return true;
+  }
+  if (run->heldCount == run->heldCapacity) {
+    int32_t capacity = run->heldCapacity ? run->heldCapacity * 2 : 16;
+    void *grown = realloc(static_cast<void *>(run->held),
+                          size_t(capacity) * sizeof(VariableValue *));
+    if (!grown)
+      return false;
+    run->held = static_cast<VariableValue **>(grown);
+    run->heldCapacity = capacity;
+  }
+  run->held[run->heldCount++] = value;
+  run->latestHeld[slot] = value;
+  return true;
+}
+
+} // namespace weir::rt
+
+using namespace weir::rt;
+
+static bool slotExists(const weir_context *ctx, int32_t slot) {
+  return slot >= 0 && slot < ctx->run->session->program->slot_count;
+}
+
+int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site,
+                              weir_tensor *out) {
+  weir_run *run = ctx->run;
+  if (!slotExists(ctx, slot))
+    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
+                              "variable {0} is not in the table", slot, 0);
+  VariableValue *value = currentValue(run->session, slot);
+  if (!value) {
+    char text[256];
+    Text(text, sizeof(text))
+        << "variable \"" << run->session->program->slots[slot].name
+        << "\" is read before it was assigned";
+    return recordError(run, WEIR_FAILED_PRECONDITION, site, text);
+  }
+  // Values of the program's own live as long as the session.
+  if (value->memory && !holdValue(run, slot, value)) {
+    releaseValue(value);
+    return weir_rt_error_text(ctx, site, WEIR_RESOURCE_EXHAUSTED,
+                              "no memory to hold a variable", 0, 0);
+  }
+  *out = value->tensor;
+  return WEIR_OK;
+}
+
+int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
+                                const weir_tensor *value) {
+  weir_run *run = ctx->run;
+  weir_session *session = run->session;
+  if (!slotExists(ctx, slot))
+    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
+                              "variable {0} is not in the table", slot, 0);
+  const weir_slot_desc &desc = session->program->slots[slot];
+  char text[512];
+  Text problem(text, sizeof(text));
+  if (!fitsSlot(desc, *value, problem))
+    return recordError(run, WEIR_INVALID_ARGUMENT, site, text);
+  BfcAllocator *memory = session->memory[ctx->device];
+  VariableValue *copy = copyValue(memory, *value, desc.name, 0, nullptr);
+  if (!copy) {
+    trimSession(session);
+    int64_t deadline = now() + session->allocationWait;
+    copy = copyValue(memory, *value, desc.name,
+                     run->deadline < deadline ? run->deadline : deadline,
+                     &run->aborted);
+  }
+  if (!copy)
+    return recordOutOfMemory(ctx, value->bytes, desc.name, site);
+  replaceValue(session, slot, copy);
+  return WEIR_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// What users call
+//===----------------------------------------------------------------------===//
+
+/// Number of the variable, -1 with a status: none.
+static int32_t findVariable(const weir_session *session, const char *name,
+                            weir_status *status) {
+  const weir_program_desc *program = session->program;
+  for (int32_t i = 0; i < program->slot_count; ++i)
+    if (strcmp(program->slots[i].name, name) == 0)
+      return i;
+  StatusText(status, WEIR_NOT_FOUND)
+      << "program \"" << program->name << "\" has no variable \"" << name
+      << '"';
+  return -1;
+}
+
+int32_t weir_session_get_variable(weir_session *session, const char *name,
+                                  weir_tensor *value, weir_status *status) {
+  int32_t slot = findVariable(session, name, status);
+  if (slot < 0)
+    return WEIR_NOT_FOUND;
+  VariableValue *current = currentValue(session, slot);
+  if (!current) {
+    StatusText(status, WEIR_FAILED_PRECONDITION)
+        << "variable \"" << name << "\" was never assigned";
+    return WEIR_FAILED_PRECONDITION;
+  }
+  const weir_tensor &tensor = current->tensor;
+  void *data = value->data;
+  Block *old = findResult(session, data);
+  if (!data || value->bytes < tensor.bytes || tensor.dtype == WEIR_STRING) {
+    Block *block = allocateBlock(session->memory[0], copyBytes(tensor),
+                                 session->program->slots[slot].name,
+                                 Block::ofResult, 0, nullptr);
+    if (!block) {
+      releaseValue(current);
+      StatusText(status, WEIR_RESOURCE_EXHAUSTED)
+          << "no memory for a copy of variable \"" << name << '"';
+      return WEIR_RESOURCE_EXHAUSTED;
+    }
+    data = block->data();
+  }
+  copyElements(tensor, data);
+  if (old && value->data != data)
+    old->memory->free(old);
+  *value = tensor;
+  value->data = data;
+  releaseValue(current);
+  return setStatus(status, WEIR_OK);
+}
+
+int32_t weir_session_set_variable(weir_session *session, const char *name,
+                                  const weir_tensor *value,
+                                  weir_status *status) {
+  int32_t slot = findVariable(session, name, status);
+  if (slot < 0)
+    return WEIR_NOT_FOUND;
+  const weir_slot_desc &desc = session->program->slots[slot];
+  {
+    char text[512];
+    Text problem(text, sizeof(text));
+    int64_t bytes = 0;
+    bool fits = fitsSlot(desc, *value, problem);
+    if (fits) {
+      int64_t count = elementCount(value->rank, value->dims);
+      fits = count >= 0 &&
+             !__builtin_mul_overflow(count, weir_dtype_size(value->dtype),
+                                     &bytes) &&
+             value->bytes >= bytes && (value->data || bytes == 0);
+      if (!fits)
+        problem << "variable \"" << name << "\": the value has "
+                << value->bytes << " bytes, and its shape needs " << bytes;
+    }
+    if (!fits) {
+      StatusText(status, WEIR_INVALID_ARGUMENT) << text;
+      return WEIR_INVALID_ARGUMENT;
+    }
+  }
+  weir_tensor exact = *value;
+  exact.bytes = elementCount(value->rank, value->dims) *
+                weir_dtype_size(value->dtype);
+  VariableValue *copy =
+      copyValue(session->memory[0], exact, desc.name, 0, nullptr);
+  if (!copy) {
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED)
+        << "no memory for a value of variable \"" << name << '"';
+    return WEIR_RESOURCE_EXHAUSTED;
+  }
+  replaceValue(session, slot, copy);
+  return setStatus(status, WEIR_OK);
+}
+
+int32_t weir_session_reset(weir_session *session, weir_status *status) {
+  for (int32_t i = 0; i < session->program->slot_count; ++i) {
+    VariableValue *initial = &session->initial[i];
+    replaceValue(session, i, initial->tensor.dtype ? initial : nullptr);
+  }
+  return setStatus(status, WEIR_OK);
+}
