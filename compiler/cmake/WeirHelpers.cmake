@@ -55,6 +55,6 @@ endfunction()
 
 # weir_tablegen(out flags...): one generated file out of LLVM_TARGET_DEFINITIONS.
 function(weir_tablegen out)
-  mlir_tablegen(${out} ${ARGN} -I ${CMAKE_SOURCE_DIR})
+  mlir_tablegen(${out} ${ARGN} -I ${CMAKE_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS})
   set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
 endfunction()
