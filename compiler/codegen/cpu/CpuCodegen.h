@@ -1,0 +1,48 @@
+//===- CpuCodegen.h - native CPU code of a planned module --------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_CPUCODEGEN_H
+#define WEIR_COMPILER_CODEGEN_CPU_CPUCODEGEN_H
+
+#include "compiler/emit/Program.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/Module.h"
+#include <memory>
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace weir {
+
+struct CpuOptions {
+  std::string prefix;         ///< of all symbols, a C identifier
+  llvm::TargetMachine *machine = nullptr;
+  int optLevel = 3;
+  bool sanitizeAddress = false;
+};
+
+/// Lowers a module whose memory is planned to LLVM IR in `llvmContext`, and
+/// fills in `program`: entries, devices, slots, error sites, kernels, blobs.
+/// The module is consumed. Null, with diagnostics on the module's context,
+/// where something cannot be emitted.
+std::unique_ptr<llvm::Module> generateCpu(mlir::ModuleOp module,
+                                          const CpuOptions &options,
+                                          llvm::LLVMContext &llvmContext,
+                                          Program &program);
+
+/// Runs LLVM's optimisations on `module` and appends the ELF object to `object`.
+/// False with `error` set when the target cannot emit it.
+bool emitNative(llvm::Module &module, const CpuOptions &options,
+                llvm::SmallVectorImpl<char> &object, std::string &error);
+
+/// Registers what generateCpu translates from with a context's registry.
+void registerCpuDialects(mlir::DialectRegistry &registry);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_CPUCODEGEN_H

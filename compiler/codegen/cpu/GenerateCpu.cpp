@@ -1,0 +1,279 @@
+//===- GenerateCpu.cpp - native CPU code of a planned module -----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/CpuCodegen.h"
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/StepLowering.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace weir;
+
+void weir::registerCpuDialects(DialectRegistry &registry) {
+  registry.insert<cf::ControlFlowDialect, LLVM::LLVMDialect,
+                  vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+namespace {
+
+/// exp, log, tanh, erf and their kin on f32 as polynomials, which vectorise; the
+/// rest is left to the C library.
+struct ApproximateMath
+    : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
+      return name == "exp" || name == "math.exp" || name == "tanh" ||
+             name == "math.tanh" || name == "erf" || name == "math.erf";
+    });
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+/// Declares the C library's functions that elements call by name.
+void declareLibm(ModuleOp module) {
+  OpBuilder b(module.getContext());
+  b.setInsertionPointToStart(module.getBody());
+  module.walk([&](func::CallOp call) {
+    if (!call->hasAttr("weir.libm"))
+      return;
+    if (!module.lookupSymbol(call.getCallee()))
+      func::FuncOp::create(b, call.getLoc(), call.getCallee(),
+                           call.getCalleeType())
+          .setPrivate();
+    call->removeAttr("weir.libm");
+  });
+}
+
+TensorInfo describeTensor(DictionaryAttr attributes, size_t index,
+                          StringRef fallback) {
+  TensorInfo info;
+  auto type = cast<RankedTensorType>(
+      cast<TypeAttr>(attributes.get("type")).getValue());
+  auto name = attributes.getAs<StringAttr>("weir.name");
+  info.name = name ? name.str() : (fallback + std::to_string(index)).str();
+  info.dtype = dtypeOf(type.getElementType());
+  for (int64_t size : type.getShape())
+    info.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
+  if (auto names = attributes.getAs<ArrayAttr>("weir.dims"))
+    for (auto [i, symbol] : llvm::enumerate(names))
+      info.symbols.push_back(i < info.dims.size() && info.dims[i] < 0
+                                 ? cast<StringAttr>(symbol).str() : "");
+  auto bounds = [&](StringRef key, std::vector<int64_t> &into) {
+    if (auto values = attributes.getAs<ArrayAttr>(key))
+      for (Attribute value : values)
+        into.push_back(cast<IntegerAttr>(value).getInt());
+    else if (auto dense = attributes.getAs<DenseI64ArrayAttr>(key))
+      into.assign(dense.asArrayRef().begin(), dense.asArrayRef().end());
+  };
+  bounds("weir.lower", info.lower);
+  bounds("weir.upper", info.upper);
+  return info;
+}
+
+/// What the module's attributes and functions say of the program.
+void describeProgram(ModuleOp module, StepTables &tables) {
+  Program &program = tables.program;
+  if (auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices"))
+    for (Attribute device : devices)
+      program.devices.push_back({cast<StringAttr>(device).str()});
+  else
+    program.devices.push_back({"/device:CPU:0"});
+  if (auto arenas = module->getAttrOfType<ArrayAttr>("weir_plan.arenas"))
+    for (Attribute attribute : arenas) {
+      auto arena = cast<DictionaryAttr>(attribute);
+      auto number = [&](StringRef key) { return arena.getAs<IntegerAttr>(key).getInt(); };
+      DeviceInfo &device = program.devices[number("device")];
+      device.arenaBytes = number("bytes");
+      device.lowerBound = number("bound");
+    }
+  if (auto edges = module->getAttrOfType<ArrayAttr>("weir_plan.edges"))
+    for (Attribute attribute : edges) {
+      auto edge = cast<DictionaryAttr>(attribute);
+      program.edges.push_back({edge.getAs<StringAttr>("name").str(),
+                               (int)edge.getAs<IntegerAttr>("source").getInt(),
+                               (int)edge.getAs<IntegerAttr>("destination").getInt()});
+    }
+  if (auto slots = module->getAttrOfType<ArrayAttr>("weir_plan.slots"))
+    for (Attribute attribute : slots) {
+      auto slot = cast<DictionaryAttr>(attribute);
+      SlotInfo info;
+      info.name = slot.getAs<StringAttr>("name").str();
+      info.container = slot.getAs<StringAttr>("container").str();
+      auto type = cast<TensorType>(slot.getAs<TypeAttr>("type").getValue());
+      info.dtype = dtypeOf(type.getElementType());
+      info.ranked = type.hasRank();
+      if (info.ranked)
+        for (int64_t size : type.getShape())
+          info.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
+      if (Attribute initial = slot.get("initial"))
+        info.initial = tables.blobIndex(initial);
+      program.slots.push_back(info);
+    }
+
+  // One entry may have a step on several devices.
+  std::map<std::string, size_t> entryIndex;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto feeds = function->getAttrOfType<ArrayAttr>("weir_plan.feeds");
+    if (!feeds)
+      continue;
+    auto nameAttr = function->getAttrOfType<StringAttr>("weir.entry");
+    std::string name = nameAttr ? nameAttr.str() : function.getSymName().str();
+    auto [it, isNew] = entryIndex.try_emplace(name, program.entries.size());
+    if (isNew) {
+      EntryInfo entry;
+      entry.name = name;
+      entry.steps.resize(program.devices.size());
+      for (auto [i, feed] : llvm::enumerate(feeds))
+        entry.feeds.push_back(describeTensor(cast<DictionaryAttr>(feed), i, "input"));
+      auto fetches = function->getAttrOfType<ArrayAttr>("weir_plan.fetches");
+      for (auto [i, fetch] : llvm::enumerate(fetches))
+        entry.fetches.push_back(describeTensor(cast<DictionaryAttr>(fetch), i, "output"));
+      program.entries.push_back(entry);
+    }
+    auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
+    program.entries[it->second].steps[device ? device.getInt() : 0] =
+        function.getSymName().str();
+  }
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
+    int64_t position = 0;
+    function.walk([&](Operation *op) {
+      ++position;
+      auto buffer = dyn_cast<plan::BufferOp>(op);
+      if (!buffer)
+        return;
+      auto type = cast<MemRefType>(buffer.getType());
+      BufferInfo info;
+      info.node = tables.nodeOf(op);
+      info.device = device ? device.getInt() : 0;
+      info.bytes = type.getNumElements() * elementBytes(type.getElementType());
+      info.offset = buffer.getOffset().value_or(0);
+      info.firstUse = position;
+      program.buffers.push_back(info);
+    });
+  }
+}
+
+std::string symbolOf(StringRef prefix, StringRef kernel) {
+  std::string symbol = (prefix + "_k_" + kernel).str();
+  for (char &c : symbol)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return symbol;
+}
+
+} // namespace
+
+std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
+                                                const CpuOptions &options,
+                                                llvm::LLVMContext &llvmContext,
+                                                Program &program) {
+  MLIRContext *context = module.getContext();
+  SiteTable sites(program.sites);
+  StepTables tables(sites, program);
+  program.name = options.prefix;
+  // Step functions take the model's prefix: two models may share entry names.
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+    if (function->hasAttr("weir_plan.feeds")) {
+      std::string symbol = symbolOf(options.prefix + "_step", function.getSymName());
+      function.setSymName(symbol);
+      function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
+    }
+  describeProgram(module, tables);
+  declareRuntime(module);
+
+  for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {
+    std::string symbol = symbolOf(options.prefix, kernel.getSymName());
+    tables.kernelIndex[kernel.getSymName()] = program.kernels.size();
+    tables.kernelSymbol[kernel.getSymName()] = symbol;
+    KernelInfo info;
+    info.name = kernel.getSymName().str();
+    info.nodes = kernel.getNodes().str();
+    program.kernels.push_back(info);
+    if (failed(emitKernel(kernel, symbol, sites)))
+      return nullptr;
+  }
+  declareLibm(module);
+  SmallVector<plan::KernelOp> kernels(module.getOps<plan::KernelOp>());
+  // Launches name kernels by symbol; the bodies are no longer needed, but the
+  // symbols are until steps are lowered. They take no part in the passes below.
+  OwningOpRef<ModuleOp> parked = ModuleOp::create(module.getLoc());
+  for (plan::KernelOp kernel : kernels)
+    kernel->moveBefore(parked->getBody(), parked->getBody()->end());
+
+  PassManager first(context);
+  first.enableVerifier(false);
+  first.addPass(createCanonicalizerPass());
+  first.addPass(createCSEPass());
+  first.addPass(createLoopInvariantCodeMotionPass());
+  first.addPass(std::make_unique<ApproximateMath>());
+  first.addPass(createConvertComplexToStandardPass());
+  first.addPass(createSCFToControlFlowPass());
+  if (failed(first.run(module)))
+    return nullptr;
+
+  if (failed(lowerSteps(module, tables)))
+    return nullptr;
+
+  PassManager second(context);
+  second.enableVerifier(false);
+  second.addPass(memref::createExpandStridedMetadataPass());
+  second.addPass(createConvertMathToLLVMPass());
+  second.addPass(createConvertMathToLibmPass());
+  second.addPass(createConvertComplexToLLVMPass());
+  second.addPass(createConvertVectorToLLVMPass());
+  second.addPass(createFinalizeMemRefToLLVMConversionPass());
+  second.addPass(createArithToLLVMConversionPass());
+  second.addPass(createConvertControlFlowToLLVMPass());
+  second.addPass(createConvertFuncToLLVMPass());
+  second.addPass(createReconcileUnrealizedCastsPass());
+  if (failed(second.run(module)))
+    return nullptr;
+
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(module, llvmContext, options.prefix);
+  if (!result) {
+    module.emitError("the lowered module does not translate to LLVM IR");
+    return nullptr;
+  }
+  if (options.machine) {
+    result->setDataLayout(options.machine->createDataLayout());
+    result->setTargetTriple(options.machine->getTargetTriple());
+  }
+  for (llvm::Function &function : *result) {
+    if (function.isDeclaration())
+      continue;
+    if (function.getName().ends_with(".body"))
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (options.sanitizeAddress)
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
+  }
+  return result;
+}

@@ -1,0 +1,25 @@
+//===- KernelEmitter.h - the emitters behind kernel strategies ---*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_KERNELEMITTER_H
+#define WEIR_COMPILER_CODEGEN_CPU_KERNELEMITTER_H
+
+#include "compiler/codegen/cpu/KernelReader.h"
+
+namespace weir {
+
+/// Emits, at the reader's insertion point, the part [begin, end) of the
+/// kernel's range in the way that its strategy names.
+mlir::LogicalResult emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
+                                   mlir::Value begin, mlir::Value end);
+
+/// One sequential pass: copies the operand, then applies the updates in order.
+mlir::LogicalResult emitScatter(KernelReader &reader, plan::KernelOp kernel);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_KERNELEMITTER_H

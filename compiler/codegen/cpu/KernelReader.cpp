@@ -1,0 +1,234 @@
+//===- KernelReader.cpp - elements inside of a kernel ------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/KernelReader.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+
+int SiteTable::add(StringRef node, StringRef operation, StringRef message,
+                   int code) {
+  for (auto [i, site] : llvm::enumerate(sites))
+    if (site.node == node && site.operation == operation &&
+        site.message == message && site.code == code)
+      return i;
+  sites.push_back({node.str(), operation.str(), message.str(), code});
+  return sites.size() - 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Type BufferAccess::storageType(Type element) {
+  MLIRContext *context = element.getContext();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return IntegerType::get(context, std::max(8u, integer.getWidth()));
+  if (auto type = dyn_cast<FloatType>(element))
+    if (type.getWidth() <= 8)
+      return IntegerType::get(context, 8);
+  if (auto complexType = dyn_cast<ComplexType>(element))
+    return LLVM::LLVMStructType::getLiteral(
+        context, {complexType.getElementType(), complexType.getElementType()});
+  if (isa<StringType>(element))
+    return LLVM::LLVMStructType::getLiteral(
+        context, {LLVM::LLVMPointerType::get(context), IntegerType::get(context, 64)});
+  return element;
+}
+
+static Value toI64(ElementReader &r, Value index) {
+  return r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), index);
+}
+
+Value BufferAccess::address(ElementReader &r, Value pointer, Type element,
+                            Value linear) {
+  return LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), storageType(element),
+                             pointer, ArrayRef<LLVM::GEPArg>{toI64(r, linear)},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value BufferAccess::load(ElementReader &r, Value pointer, Type element,
+                         Value linear) {
+  Value where = address(r, pointer, element, linear);
+  if (auto complexType = dyn_cast<ComplexType>(element)) {
+    Type part = complexType.getElementType();
+    Value next = LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), part, where,
+                                     ArrayRef<LLVM::GEPArg>{1});
+    Value re = LLVM::LoadOp::create(r.b, r.loc, part, where);
+    Value im = LLVM::LoadOp::create(r.b, r.loc, part, next);
+    return complex::CreateOp::create(r.b, r.loc, complexType, re, im);
+  }
+  Type storage = storageType(element);
+  Value value = LLVM::LoadOp::create(r.b, r.loc, storage, where);
+  Type compute = computeType(element);
+  if (storage == compute)
+    return value;
+  if (compute.isInteger(1)) {
+    Value zero = arith::ConstantIntOp::create(r.b, r.loc, storage, 0);
+    return arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::ne, value, zero);
+  }
+  if (isa<IntegerType>(compute))
+    return arith::TruncIOp::create(r.b, r.loc, compute, value);
+  if (compute.getIntOrFloatBitWidth() == 8)
+    return arith::BitcastOp::create(r.b, r.loc, compute, value);
+  Value narrow = arith::TruncIOp::create(
+      r.b, r.loc, r.b.getIntegerType(compute.getIntOrFloatBitWidth()), value);
+  return arith::BitcastOp::create(r.b, r.loc, compute, narrow);
+}
+
+void BufferAccess::store(ElementReader &r, Value value, Value pointer,
+                         Type element, Value linear) {
+  Value where = address(r, pointer, element, linear);
+  if (auto complexType = dyn_cast<ComplexType>(element)) {
+    Type part = complexType.getElementType();
+    Value next = LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), part, where,
+                                     ArrayRef<LLVM::GEPArg>{1});
+    LLVM::StoreOp::create(r.b, r.loc, complex::ReOp::create(r.b, r.loc, value), where);
+    LLVM::StoreOp::create(r.b, r.loc, complex::ImOp::create(r.b, r.loc, value), next);
+    return;
+  }
+  Type storage = storageType(element);
+  if (value.getType() != storage) {
+    if (isa<FloatType>(value.getType()))
+      value = arith::BitcastOp::create(
+          r.b, r.loc,
+          r.b.getIntegerType(value.getType().getIntOrFloatBitWidth()), value);
+    if (value.getType() != storage) {
+      // Signed narrow integers keep their sign in the byte that holds them.
+      auto integer = dyn_cast<IntegerType>(element);
+      bool isSigned = integer && integer.getWidth() > 1 && !integer.isUnsigned();
+      value = isSigned
+                  ? arith::ExtSIOp::create(r.b, r.loc, storage, value).getResult()
+                  : arith::ExtUIOp::create(r.b, r.loc, storage, value).getResult();
+    }
+  }
+  LLVM::StoreOp::create(r.b, r.loc, value, where);
+}
+
+//===----------------------------------------------------------------------===//
+// KernelReader
+//===----------------------------------------------------------------------===//
+
+Value KernelReader::linearIndex(const Buffer &buffer, ValueRange indices) {
+  if (indices.empty())
+    return constant(0);
+  Value linear = indices[0];
+  for (size_t i = 1; i < indices.size(); ++i)
+    linear = add(mul(linear, buffer.dims[i]), indices[i]);
+  return linear;
+}
+
+bool KernelReader::isLeaf(Value tensor) {
+  return isa<BlockArgument>(tensor);
+}
+
+Value KernelReader::leafElement(Value tensor, ValueRange indices) {
+  const Buffer &buffer = buffers[tensor];
+  Type element = getElementTypeOrSelf(tensor.getType());
+  if (flat) {
+    bool single = buffer.type.hasStaticShape() && buffer.type.getNumElements() == 1;
+    return BufferAccess::load(*this, buffer.pointer, element,
+                              single ? constant(0) : flat);
+  }
+  return BufferAccess::load(*this, buffer.pointer, element,
+                            linearIndex(buffer, indices));
+}
+
+Value KernelReader::dim(Value tensor, unsigned i) {
+  auto it = buffers.find(tensor);
+  if (it != buffers.end())
+    return it->second.dims[i];
+  return RecursiveReader::dim(tensor, i);
+}
+
+Value KernelReader::leafDim(Value tensor, unsigned i) {
+  return buffers[tensor].dims[i];
+}
+
+Value KernelReader::constantElement(Value tensor, ElementsAttr value,
+                                    ValueRange indices) {
+  // A small table in the kernel's constants.
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Type element = type.getElementType(), storage = BufferAccess::storageType(element);
+  auto module = b.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string name = "weir.table." +
+                     std::to_string((uint64_t)hash_value((Attribute)value));
+  Type arrayType = LLVM::LLVMArrayType::get(storage, type.getNumElements());
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto global = LLVM::GlobalOp::create(b, loc, arrayType, /*isConstant=*/true,
+                                         LLVM::Linkage::Internal, name, Attribute(), 64);
+    Block *block = b.createBlock(&global.getInitializerRegion());
+    b.setInsertionPointToStart(block);
+    Value table = LLVM::UndefOp::create(b, loc, arrayType);
+    int64_t i = 0;
+    for (Attribute attribute : value.getValues<Attribute>()) {
+      Value item;
+      if (auto integer = dyn_cast<IntegerAttr>(attribute)) {
+        APInt bits = integer.getValue();
+        unsigned width = storage.getIntOrFloatBitWidth();
+        bool isSigned = cast<IntegerType>(element).getWidth() > 1 && !element.isUnsignedInteger();
+        item = LLVM::ConstantOp::create(b, loc, storage,
+                                        IntegerAttr::get(storage, isSigned ? bits.sext(width) : bits.zext(width)));
+      } else if (isa<FloatType>(storage)) {
+        item = LLVM::ConstantOp::create(b, loc, storage, attribute);
+      } else {
+        APInt bits = cast<FloatAttr>(attribute).getValue().bitcastToAPInt();
+        item = LLVM::ConstantOp::create(
+            b, loc, storage, IntegerAttr::get(storage, bits.zext(storage.getIntOrFloatBitWidth())));
+      }
+      table = LLVM::InsertValueOp::create(b, loc, table, item, i++);
+    }
+    LLVM::ReturnOp::create(b, loc, table);
+  }
+  Buffer buffer;
+  buffer.type = type;
+  for (int64_t size : type.getShape())
+    buffer.dims.push_back(constant(size));
+  Value pointer = LLVM::AddressOfOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext()), name);
+  return BufferAccess::load(*this, pointer, element, linearIndex(buffer, indices));
+}
+
+void KernelReader::store(Value value, const Buffer &buffer, ValueRange indices) {
+  BufferAccess::store(*this, value, buffer.pointer, buffer.type.getElementType(),
+                      flat ? flat : linearIndex(buffer, indices));
+}
+
+void KernelReader::require(Operation *op, Value ok, StringRef message, int code,
+                           Value value0, Value value1) {
+  if (matchPattern(ok, m_One()))
+    return;
+  int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(),
+                       message, code);
+  Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  Value bad = b.createOrFold<arith::XOrIOp>(loc, ok, yes);
+  OpBuilder::InsertionGuard guard(b);
+  auto branch = scf::IfOp::create(b, loc, bad, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  Type i64 = b.getI64Type();
+  auto widen = [&](Value value) -> Value {
+    if (!value)
+      return arith::ConstantIntOp::create(b, loc, i64, 0);
+    if (value.getType().isIndex())
+      return arith::IndexCastOp::create(b, loc, i64, value);
+    unsigned width = value.getType().getIntOrFloatBitWidth();
+    if (width < 64)
+      return arith::ExtSIOp::create(b, loc, i64, value);
+    return value;
+  };
+  Value number = arith::ConstantIntOp::create(b, loc, b.getI32Type(), site);
+  Value code32 =
+      LLVM::CallOp::create(b, loc, TypeRange{b.getI32Type()},
+                           SymbolRefAttr::get(b.getContext(), "weir_rt_error"),
+                           ValueRange{context, number, widen(value0), widen(value1)})
+          .getResult();
+  LLVM::StoreOp::create(b, loc, code32, errorSlot);
+}

@@ -1,0 +1,89 @@
+//===- KernelReader.h - elements inside of a kernel --------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_KERNELREADER_H
+#define WEIR_COMPILER_CODEGEN_CPU_KERNELREADER_H
+
+#include "compiler/emit/Program.h"
+#include "dialects/plan/Plan.h"
+#include "dialects/weir/RecursiveReader.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace weir {
+
+/// Numbers the places of a program that can fail at run time.
+class SiteTable {
+public:
+  explicit SiteTable(std::vector<SiteInfo> &sites) : sites(sites) {}
+  int add(llvm::StringRef node, llvm::StringRef operation,
+          llvm::StringRef message, int code);
+
+private:
+  std::vector<SiteInfo> &sites;
+};
+
+/// Reads and writes buffers, given as pointers, element by element.
+class BufferAccess {
+public:
+  /// The type that an element has in memory.
+  static mlir::Type storageType(mlir::Type element);
+  static mlir::Value address(ElementReader &r, mlir::Value pointer,
+                             mlir::Type element, mlir::Value linear);
+  /// In compute form.
+  static mlir::Value load(ElementReader &r, mlir::Value pointer,
+                          mlir::Type element, mlir::Value linear);
+  static void store(ElementReader &r, mlir::Value value, mlir::Value pointer,
+                    mlir::Type element, mlir::Value linear);
+};
+
+/// What a kernel's emitter works with: its operands as pointers and sizes.
+class KernelReader : public RecursiveReader {
+public:
+  KernelReader(mlir::OpBuilder &b, mlir::Location loc, SiteTable &sites)
+      : RecursiveReader(b, loc), sites(sites) {}
+
+  struct Buffer {
+    mlir::Value pointer;
+    llvm::SmallVector<mlir::Value> dims; ///< of type index
+    mlir::RankedTensorType type;
+  };
+
+  void bind(mlir::Value tensor, Buffer buffer) { buffers[tensor] = buffer; }
+  const Buffer &bufferOf(mlir::Value tensor) { return buffers[tensor]; }
+  mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
+  void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices);
+  /// Reads all leaves at one linear index, for kernels over equal shapes.
+  void setFlatIndex(mlir::Value index) { flat = index; }
+
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
+               int code, mlir::Value value0, mlir::Value value1) override;
+  mlir::Value dim(mlir::Value tensor, unsigned i) override;
+
+  mlir::Value context;   ///< weir_context *
+  mlir::Value errorSlot; ///< i32 *, what the kernel will return
+
+protected:
+  bool isLeaf(mlir::Value tensor) override;
+  mlir::Value leafElement(mlir::Value tensor,
+                          mlir::ValueRange indices) override;
+  mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
+  mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr value,
+                              mlir::ValueRange indices) override;
+
+private:
+  SiteTable &sites;
+  llvm::DenseMap<mlir::Value, Buffer> buffers;
+  mlir::Value flat;
+};
+
+/// Emits the function of `kernel` before it: weir_kernel_fn named `symbol`.
+mlir::LogicalResult emitKernel(plan::KernelOp kernel, llvm::StringRef symbol,
+                               SiteTable &sites);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_KERNELREADER_H

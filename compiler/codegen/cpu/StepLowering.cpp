@@ -1,0 +1,84 @@
+//===- StepLowering.cpp - step functions become LLVM -------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/StepLowering.h"
+#include "compiler/codegen/cpu/StepRewriter.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "weir/abi.h"
+
+using namespace mlir;
+using namespace weir;
+
+int StepTables::blobIndex(Attribute value) {
+  blobOffset(value);
+  for (auto [i, blob] : llvm::enumerate(program.blobs))
+    if (blob.value == value)
+      return i;
+  return -1;
+}
+
+int64_t StepTables::blobOffset(Attribute value) {
+  // Equal bytes lie in the object once: a blob is known by its hash.
+  Attribute key = value;
+  if (auto blob = dyn_cast<BlobAttr>(value))
+    key = StringAttr::get(value.getContext(),
+                          blob.getHash() + ":" + std::to_string(blob.getLength()));
+  auto [it, isNew] = blobOffsets.try_emplace(key, program.blobBytes);
+  if (!isNew)
+    return it->second;
+  auto type = cast<RankedTensorType>(cast<TypedAttr>(value).getType());
+  BlobInfo info;
+  info.value = value;
+  info.offset = program.blobBytes;
+  info.bytes = type.getNumElements() * elementBytes(type.getElementType());
+  program.blobs.push_back(info);
+  program.blobBytes = llvm::alignTo(info.offset + std::max<int64_t>(info.bytes, 1), 64);
+  return info.offset;
+}
+
+std::string StepTables::nodeOf(Operation *op) {
+  return nodeName(op->getLoc()).str();
+}
+
+void weir::declareRuntime(ModuleOp module) {
+  OpBuilder b(module.getContext());
+  b.setInsertionPointToStart(module.getBody());
+  Type p = LLVM::LLVMPointerType::get(b.getContext());
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  Type none = LLVM::LLVMVoidType::get(b.getContext());
+  auto declare = [&](StringRef name, Type result, ArrayRef<Type> arguments) {
+    if (!module.lookupSymbol(name))
+      LLVM::LLVMFuncOp::create(b, module.getLoc(), name,
+                               LLVM::LLVMFunctionType::get(result, arguments));
+  };
+  declare("weir_rt_parallel", i32, {p, p, p, p, i64, i64, i32});
+  declare("weir_rt_error", i32, {p, i32, i64, i64});
+  declare("weir_rt_alloc", p, {p, i64, i32});
+  declare("weir_rt_free", none, {p, p});
+  declare("weir_rt_fetch", p, {p, i32, i32, p, i64});
+  declare("weir_rt_variable_read", i32, {p, i32, i32, p});
+  declare("weir_rt_variable_assign", i32, {p, i32, i32, p});
+  declare("weir_rt_send", i32, {p, i32, i64, p});
+  declare("weir_rt_receive_ready", i32, {p, i32, i64, p});
+  declare("weir_rt_receive", i32, {p, i32, i64, p});
+  declare("weir_rt_step_done", none, {p, i32});
+  declare("memcpy", p, {p, p, i64});
+  declare("malloc", p, {i64});
+  declare("free", none, {p});
+}
+
+LogicalResult weir::lowerSteps(ModuleOp module, StepTables &tables) {
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    if (!function->hasAttr("weir_plan.feeds"))
+      continue;
+    StepRewriter rewriter(function, tables);
+    if (failed(rewriter.run()))
+      return failure();
+  }
+  return success();
+}

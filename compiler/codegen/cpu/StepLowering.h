@@ -1,0 +1,41 @@
+//===- StepLowering.h - step functions become LLVM ---------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_STEPLOWERING_H
+#define WEIR_COMPILER_CODEGEN_CPU_STEPLOWERING_H
+
+#include "compiler/codegen/cpu/KernelReader.h"
+
+namespace weir {
+
+/// What step functions refer to by number.
+struct StepTables {
+  StepTables(SiteTable &sites, Program &program)
+      : sites(sites), program(program) {}
+
+  SiteTable &sites;
+  Program &program;
+  llvm::DenseMap<mlir::Attribute, int64_t> blobOffsets;
+  llvm::StringMap<int> kernelIndex; ///< by the kernel's symbol in the plan
+  llvm::StringMap<std::string> kernelSymbol;
+
+  /// Offset in the constants of `value`, which is added when it is new.
+  int64_t blobOffset(mlir::Attribute value);
+  int blobIndex(mlir::Attribute value);
+  static std::string nodeOf(mlir::Operation *op);
+};
+
+/// Gives every step function its context argument and code as result, and turns
+/// the plan's operations in it into LLVM's. Control flow must be of cf already.
+mlir::LogicalResult lowerSteps(mlir::ModuleOp module, StepTables &tables);
+
+/// Declares the runtime's functions that generated code calls.
+void declareRuntime(mlir::ModuleOp module);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_STEPLOWERING_H

@@ -1,0 +1,79 @@
+//===- StepRewriter.h - one step function becomes LLVM -----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_STEPREWRITER_H
+#define WEIR_COMPILER_CODEGEN_CPU_STEPREWRITER_H
+
+#include "compiler/codegen/cpu/StepLowering.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+namespace weir {
+
+/// Replaces the plan's operations of one step. Buffers become memref
+/// descriptors, by way of casts that the conversion of memref to LLVM removes.
+class StepRewriter {
+public:
+  StepRewriter(mlir::func::FuncOp function, StepTables &tables);
+  mlir::LogicalResult run();
+
+private:
+  struct Buffer {
+    mlir::Value pointer;
+    llvm::SmallVector<mlir::Value> dims; ///< i64
+    mlir::MemRefType type;
+  };
+
+  void rewrite(mlir::Operation *op);
+  void rewriteRun(plan::RunOp op);
+  void rewriteLibrary(plan::LibraryOp op);
+  void rewriteReceive(plan::ReceiveOp op);
+
+  // Values
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value toI64(mlir::Value index);
+  Buffer unpack(mlir::Value memref);
+  mlir::Value pack(mlir::MemRefType type, mlir::Value pointer,
+                   mlir::ValueRange dims);
+  mlir::Value bytesOf(mlir::MemRefType type, mlir::ValueRange dims);
+  /// A descriptor of type weir_tensor on the stack.
+  mlir::Value tensorOnStack(const Buffer &buffer);
+  mlir::Value packFromTensor(mlir::MemRefType type, mlir::Value tensor);
+  /// Space of `bytes` in the function's frame.
+  mlir::Value stack(int64_t bytes);
+  mlir::Value offset(mlir::Value pointer, int64_t bytes);
+  mlir::Value loadField(mlir::Value pointer, int64_t bytes, mlir::Type type);
+  void storeField(mlir::Value value, mlir::Value pointer, int64_t bytes);
+  mlir::Value call(llvm::StringRef name, mlir::Type result,
+                   mlir::ValueRange arguments);
+  mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
+
+  /// Ends the step with `code` where it is not zero; emission goes on behind.
+  void returnIfError(mlir::Value code);
+  int site(mlir::Operation *op, llvm::StringRef message, int code);
+
+  // Coroutines
+  void beginCoroutine();
+  void suspend(mlir::Value save);
+
+  mlir::func::FuncOp function;
+  StepTables &tables;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  mlir::Type pointer;
+  mlir::Value context;
+  mlir::Block *head = nullptr;    ///< where frame space is made
+  mlir::Block *failBlock = nullptr; ///< takes the code to return
+  bool isCoroutine = false;
+  mlir::Value handle, coroutineId, everSuspended;
+  mlir::Block *suspendBlock = nullptr;
+};
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_STEPREWRITER_H

@@ -1,0 +1,20 @@
+//===- Plan.h - the weir_plan dialect ----------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_DIALECTS_PLAN_PLAN_H
+#define WEIR_DIALECTS_PLAN_PLAN_H
+
+#include "dialects/weir/Weir.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "dialects/plan/PlanDialect.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/plan/PlanOps.h.inc"
+
+#endif // WEIR_DIALECTS_PLAN_PLAN_H

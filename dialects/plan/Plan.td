@@ -1,0 +1,181 @@
+//===- Plan.td - the weir_plan dialect -*- tablegen -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PLAN_TD
+#define WEIR_PLAN_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+def WeirPlan_Dialect : Dialect {
+  let name = "weir_plan";
+  let cppNamespace = "::weir::plan";
+  let summary = "what a device does in a step";
+  let description = [{
+    Kernels, and step functions that launch them. A step function stands first
+    on tensors (`launch`), is then given an order, and then buffers (`run` on
+    memrefs); last, buffers of fixed size get offsets in the device's arena.
+    Buffers are contiguous and row-major. Shape arithmetic and control flow in
+    between are plain arith and scf, and become native code with the launches.
+  }];
+  let dependentDialects = ["::weir::WeirDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
+}
+
+class Plan_Op<string mnemonic, list<Trait> traits = []>
+    : Op<WeirPlan_Dialect, mnemonic, traits>;
+def Plan_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">, "tensor", "::mlir::TensorType">;
+
+//===----------------------------------------------------------------------===//
+// Kernels, and launches of them on tensors
+//===----------------------------------------------------------------------===//
+
+def Plan_KernelOp : Plan_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, NoRegionArguments]> {
+  let summary = "operations that one generated function computes";
+  let description = [{
+    The body holds weir operations on tensors: block arguments are the buffers
+    that the kernel reads, the operands of `return` those that it writes.
+    `strategy` names the emitter: loops, product, convolution, scatter, ….
+    `nodes` names the model's nodes that it serves, for reports and traces.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$strategy, StrAttr:$nodes);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = "$sym_name `strategy` $strategy `nodes` $nodes attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+def Plan_ReturnOp : Plan_Op<"return", [Pure, Terminator, ReturnLike, HasParent<"KernelOp">]> {
+  let summary = "the kernel's results";
+  let arguments = (ins Variadic<Plan_AnyTensor>:$results);
+  let assemblyFormat = "attr-dict $results `:` type($results)";
+}
+def Plan_LaunchOp : Plan_Op<"launch", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one application of a kernel, on tensors";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Plan_AnyTensor>:$inputs);
+  let results = (outs Variadic<Plan_AnyTensor>:$results);
+  let assemblyFormat = "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+def Plan_FeedOp : Plan_Op<"feed", [Pure]> {
+  let summary = "the caller's buffer of feed `index`";
+  let arguments = (ins I64Attr:$index);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$index attr-dict `:` type($result)";
+}
+def Plan_BlobOp : Plan_Op<"blob", [Pure]> {
+  let summary = "a constant, in the object's read-only data";
+  let arguments = (ins AnyAttr:$value);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "`(` $value `)` attr-dict `:` type($result)";
+}
+def Plan_BufferOp : Plan_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a buffer of fixed size in the device's arena";
+  let description = [{`offset` in bytes once memory has been planned.}];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+}
+def Plan_AllocOp : Plan_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a buffer whose size is known at run time";
+  let arguments = (ins Variadic<Index>:$sizes);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "`(` $sizes `)` attr-dict `:` type($result)";
+}
+def Plan_FreeOp : Plan_Op<"free", [MemoryEffects<[MemFree]>]> {
+  let summary = "ends the life of a buffer made by alloc, library or receive";
+  let arguments = (ins AnyMemRef:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+}
+def Plan_ViewOp : Plan_Op<"view", [Pure]> {
+  let summary = "the same bytes under another shape";
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$sizes);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$source `[` $sizes `]` attr-dict `:` type($source) `to` type($result)";
+}
+def Plan_CopyOp : Plan_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "copies all bytes of `source` to `target`";
+  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
+}
+def Plan_LoadOp : Plan_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "one element, in compute form (signless, i1)";
+  let arguments = (ins AnyMemRef:$buffer, Variadic<Index>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer) `to` type($result)";
+}
+def Plan_StoreOp : Plan_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes one element, given in compute form";
+  let arguments = (ins AnyType:$value, AnyMemRef:$buffer, Variadic<Index>:$indices);
+  let assemblyFormat = "$value `to` $buffer `[` $indices `]` attr-dict `:` type($value) `,` type($buffer)";
+}
+def Plan_FetchOp : Plan_Op<"fetch", [MemoryEffects<[MemAlloc, MemWrite]>]> {
+  let summary = "where fetch `index`, of the given sizes, is to be written";
+  let arguments = (ins I64Attr:$index, Variadic<Index>:$sizes);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$index `(` $sizes `)` attr-dict `:` type($result)";
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+def Plan_RunOp : Plan_Op<"run", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>,
+                                DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel over [0, range) on the device's threads";
+  let description = [{`grain`: borders between threads are multiples of it.}];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Index:$range, I64Attr:$grain,
+                       Variadic<AnyMemRef>:$inputs, Variadic<AnyMemRef>:$outputs);
+  let assemblyFormat = [{
+    $kernel `range` $range `grain` $grain `reads` `(` $inputs `:` type($inputs) `)`
+    `writes` `(` $outputs `:` type($outputs) `)` attr-dict
+  }];
+}
+def Plan_LibraryOp : Plan_Op<"library", [MemoryEffects<[MemRead, MemAlloc, MemWrite]>]> {
+  let summary = "calls a weir_library_fn";
+  let description = [{
+    Results whose memref type is static are written into `targets` (in order);
+    the callee allocates the others, which the step frees.
+  }];
+  let arguments = (ins StrAttr:$callee, Variadic<AnyMemRef>:$inputs, DenseI64ArrayAttr:$parameters);
+  let results = (outs Variadic<AnyMemRef>:$results);
+  let assemblyFormat = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, results)";
+}
+def Plan_RequireOp : Plan_Op<"require", [MemoryEffects<[MemWrite]>]> {
+  let summary = "ends the step with an error unless `condition` holds";
+  let arguments = (ins I1:$condition, StrAttr:$node, StrAttr:$kind, StrAttr:$message, I64Attr:$code, Variadic<AnyType>:$values);
+  let assemblyFormat = "$condition `,` $node `,` $kind `,` $message `code` $code (`(` $values^ `:` type($values) `)`)? attr-dict";
+}
+def Plan_VariableReadOp : Plan_Op<"variable_read", [MemoryEffects<[MemRead]>]> {
+  let summary = "the value of session slot `slot`, alive until the run ends";
+  let arguments = (ins I64Attr:$slot, StrAttr:$node);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$slot `,` $node attr-dict `:` type($result)";
+}
+def Plan_VariableAssignOp : Plan_Op<"variable_assign", [MemoryEffects<[MemWrite]>]> {
+  let summary = "copies `value` into session slot `slot`";
+  let arguments = (ins I64Attr:$slot, StrAttr:$node, AnyMemRef:$value);
+  let assemblyFormat = "$slot `,` $node `,` $value attr-dict `:` type($value)";
+}
+def Plan_SendOp : Plan_Op<"send", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "sends a buffer (or nothing but the event) over `edge`";
+  let arguments = (ins I64Attr:$edge, Index:$iteration, Variadic<AnyMemRef>:$value);
+  let assemblyFormat = "$edge `,` $iteration (`,` $value^ `:` type($value))? attr-dict";
+}
+def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAlloc]>]> {
+  let summary = "waits for `edge`; the step is suspended until it is there";
+  let arguments = (ins I64Attr:$edge, Index:$iteration);
+  let results = (outs Optional<AnyMemRef>:$result);
+  let assemblyFormat = "$edge `,` $iteration attr-dict (`:` type($result)^)?";
+}
+
+#endif // WEIR_PLAN_TD

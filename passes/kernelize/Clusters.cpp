@@ -1,0 +1,246 @@
+//===- Clusters.cpp - which operations will share a kernel -------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/Clusters.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/RecursiveReader.h"
+#include "dialects/weir/Weir.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace weir;
+
+/// Elements up to which integers live in registers of the step.
+static constexpr int64_t maxScalarElements = 16;
+/// Constants up to which a kernel gets its own copy as immediates.
+static constexpr int64_t maxInlineConstant = 64;
+
+static std::optional<int64_t> staticCount(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return std::nullopt;
+  return tensor.getNumElements();
+}
+
+static bool isSmallInteger(Type type) {
+  auto count = staticCount(type);
+  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
+  return count && *count <= maxScalarElements && integer &&
+         integer.getWidth() <= 64;
+}
+
+OperationRole weir::roleOf(Operation *op) {
+  if (isa<ConstantOp>(op))
+    return OperationRole::Constant;
+  if (isa<ReshapeOp>(op))
+    return isSmallInteger(op->getResult(0).getType()) ? OperationRole::Scalar
+                                                      : OperationRole::Step;
+  bool elemental = isa<ElementalOpInterface>(op);
+  if (!elemental)
+    return isa<ScatterNdOp, ScatterElementsOp>(op) ? OperationRole::Kernel
+                                                   : OperationRole::Step;
+  // Shape arithmetic: few integers made from few integers. Sums over larger
+  // operands are a kernel's work.
+  if (llvm::all_of(op->getResultTypes(), isSmallInteger)) {
+    bool small = llvm::all_of(op->getOperandTypes(), [](Type type) {
+      auto count = staticCount(type);
+      return count && *count <= maxScalarElements;
+    });
+    if (small || isa<ShapeOfOp>(op))
+      return OperationRole::Scalar;
+  }
+  return OperationRole::Kernel;
+}
+
+namespace {
+
+bool sameDims(Type a, Type b) {
+  auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+  return x && y && x.getShape() == y.getShape();
+}
+
+/// Reads every operand element at most once for each element of the result, at
+/// the same index: what may follow an expensive producer.
+bool isIdentityUse(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return isa<ElementwiseOpInterface>(user) &&
+         sameDims(use.get().getType(), user->getResult(0).getType());
+}
+
+bool sameShape(Type a, Type b) {
+  auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+  return x && y && x.hasStaticShape() && x.getShape() == y.getShape();
+}
+
+/// Nothing to compute: worth repeating in every kernel rather than storing.
+bool isTrivial(Operation *op) {
+  if (isa<IotaOp>(op))
+    return true;
+  if (isa<BroadcastToOp>(op)) {
+    Value source = op->getOperand(0);
+    ElementsAttr constant = constantElements(source);
+    return constant && constant.isSplat();
+  }
+  return false;
+}
+
+bool isInlineConstant(Operation *op) {
+  auto constant = dyn_cast<ConstantOp>(op);
+  if (!constant)
+    return false;
+  auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+  return elements && !isa<StringType>(elements.getElementType()) &&
+         (elements.isSplat() ||
+          (elements.getNumElements() <= maxInlineConstant &&
+           !isa<ComplexType>(elements.getElementType())));
+}
+
+/// Whether `producer` may be computed inside of the kernel of its user.
+bool mayFuse(Operation *producer, OpOperand &use) {
+  Operation *user = use.getOwner();
+  auto elemental = dyn_cast<ElementalOpInterface>(producer);
+  auto userElemental = dyn_cast<ElementalOpInterface>(user);
+  if (!elemental || !userElemental || producer->getNumResults() != 1)
+    return false;
+  if (elemental.isElementExpensive())
+    return isIdentityUse(use) && sameShape(use.get().getType(), user->getResult(0).getType());
+  if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp,
+          CumulativeOp, ResizeOp>(user))
+    return false; // they read an element many times
+  if (isa<TileOp, BroadcastToOp>(user))
+    return false;
+  if (isa<GatherOp, GatherNdOp, GatherElementsOp>(user)) {
+    // Indices are read once an element of the result: compute them before.
+    return use.getOperandNumber() == 0 &&
+           sameShape(use.get().getType(), user->getResult(0).getType());
+  }
+  // Under broadcasting an operand's element is read again and again.
+  if (isa<ElementwiseOpInterface>(user) &&
+      !isIdentityUse(use)) {
+    auto count = staticCount(use.get().getType());
+    auto total = staticCount(user->getResult(0).getType());
+    return isTrivial(producer) || (count && total && *count == *total);
+  }
+  return true;
+}
+
+class Clusterer {
+public:
+  explicit Clusterer(Block &block) : block(block) {}
+
+  std::vector<Cluster> run() {
+    for (auto [i, op] : llvm::enumerate(block)) {
+      order[&op] = i;
+      if (roleOf(&op) == OperationRole::Kernel)
+        clusterOf[&op] = &op;
+    }
+    // Users before producers, so that a producer sees its users' clusters.
+    for (Operation &op : llvm::reverse(block))
+      if (clusterOf.count(&op))
+        place(&op);
+    return collect();
+  }
+
+private:
+  /// Fuses `op` into the cluster of its users, when they share one.
+  void place(Operation *op) {
+    if (op->use_empty() || isTrivial(op))
+      return;
+    Operation *target = nullptr;
+    for (OpOperand &use : op->getUses()) {
+      Operation *user = use.getOwner();
+      auto it = clusterOf.find(user);
+      if (user->getBlock() != &block || it == clusterOf.end() ||
+          !mayFuse(op, use) || (target && it->second != target))
+        return;
+      target = it->second;
+    }
+    // A costly element must be computed once: a single use, and only
+    // elementwise operations between it and the kernel's results.
+    if (isExpensive(op) &&
+        (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
+         !isElementwisePath(*op->user_begin(), target)))
+      return;
+    for (Operation *producer : fusedInto[op])
+      fusedInto[target].push_back(producer);
+    if (expensive.count(op) || isExpensive(op))
+      expensive.insert(target);
+    clusterOf[op] = target;
+    fusedInto[target].push_back(op);
+  }
+
+  static bool isExpensive(Operation *op) {
+    auto elemental = dyn_cast<ElementalOpInterface>(op);
+    return elemental && elemental.isElementExpensive();
+  }
+  bool isElementwisePath(Operation *from, Operation *root) {
+    while (isa<ElementwiseOpInterface>(from)) {
+      if (from == root)
+        return true;
+      if (!from->hasOneUse() || !isIdentityUse(*from->use_begin()))
+        return false;
+      from = *from->user_begin();
+    }
+    return false;
+  }
+
+  std::vector<Cluster> collect() {
+    DenseMap<Operation *, llvm::SetVector<Operation *>> members;
+    SmallVector<Operation *> roots;
+    for (Operation &op : block) {
+      auto it = clusterOf.find(&op);
+      if (it == clusterOf.end())
+        continue;
+      if (it->second == &op)
+        roots.push_back(&op);
+      members[it->second].insert(&op);
+    }
+    std::vector<Cluster> clusters;
+    for (Operation *root : roots) {
+      // A trivial root whose users all repeat it needs no kernel of its own.
+      if (isTrivial(root) && llvm::all_of(root->getUsers(), [&](Operation *user) {
+            return user->getBlock() == &block && clusterOf.count(user);
+          }))
+        continue;
+      llvm::SetVector<Operation *> all;
+      for (Operation *member : members[root])
+        addWithLeaves(member, all);
+      SmallVector<Operation *> sorted(all.begin(), all.end());
+      llvm::sort(sorted, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
+      clusters.push_back({std::move(sorted)});
+    }
+    return clusters;
+  }
+
+  void addWithLeaves(Operation *op, llvm::SetVector<Operation *> &all) {
+    if (!all.insert(op))
+      return;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (def && (isInlineConstant(def) ||
+                  (isTrivial(def) && def->getBlock() == &block)))
+        addWithLeaves(def, all);
+    }
+  }
+  /// Constants may come from enclosing blocks: they go first.
+  int64_t rank(Operation *op) {
+    auto it = order.find(op);
+    return it == order.end() ? -1 : it->second;
+  }
+
+  Block &block;
+  DenseMap<Operation *, int64_t> order;
+  DenseMap<Operation *, Operation *> clusterOf;
+  DenseMap<Operation *, SmallVector<Operation *>> fusedInto;
+  llvm::DenseSet<Operation *> expensive;
+};
+
+} // namespace
+
+std::vector<Cluster> weir::clusterBlock(Block &block) {
+  return Clusterer(block).run();
+}

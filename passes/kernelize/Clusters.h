@@ -1,0 +1,47 @@
+//===- Clusters.h - which operations will share a kernel ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The analysis that kernelize and placement share: operations that fuse run on
+// one device and cost one launch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_KERNELIZE_CLUSTERS_H
+#define WEIR_PASSES_KERNELIZE_CLUSTERS_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SetVector.h"
+#include <memory>
+#include <vector>
+
+namespace weir {
+
+/// Operations of one block that one kernel computes, in block order. The last
+/// one is the root: its results are the kernel's.
+struct Cluster {
+  llvm::SmallVector<mlir::Operation *> operations;
+  mlir::Operation *root() const { return operations.back(); }
+};
+
+/// Who performs an operation.
+enum class OperationRole {
+  Step,     ///< the step itself: state, control flow, calls, views
+  Scalar,   ///< the step, as scalar code: few host integers
+  Kernel,   ///< a kernel
+  Constant, ///< nobody: data
+};
+OperationRole roleOf(mlir::Operation *op);
+
+/// Clusters of the block's operations that are for kernels (regions inside are
+/// other blocks), in the order of their roots. Constants and cheap leaves may
+/// stand in several clusters: they are computed in each.
+std::vector<Cluster> clusterBlock(mlir::Block &block);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_KERNELIZE_CLUSTERS_H

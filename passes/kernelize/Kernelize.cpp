@@ -1,0 +1,189 @@
+//===- Kernelize.cpp - clusters become kernels and launches ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/plan/Plan.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/RecursiveReader.h"
+#include "passes/Passes.h"
+#include "passes/kernelize/Clusters.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRKERNELIZEPASS
+#include "passes/kernelize/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<Block *> blocks;
+    module.walk([&](func::FuncOp func) {
+      func.walk([&](Block *block) { blocks.push_back(block); });
+    });
+    for (Block *block : blocks)
+      for (Cluster &cluster : clusterBlock(*block))
+        outline(module, cluster);
+    for (Block *block : blocks)
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+  }
+
+  void outline(ModuleOp module, Cluster &cluster) {
+    Operation *root = cluster.root();
+    llvm::SetVector<Operation *> members(cluster.operations.begin(),
+                                         cluster.operations.end());
+    llvm::SetVector<Value> inputs;
+    llvm::SetVector<StringRef> names;
+    SmallVector<Location> locations;
+    for (Operation *op : cluster.operations) {
+      for (Value operand : op->getOperands())
+        if (!members.contains(operand.getDefiningOp()))
+          inputs.insert(operand);
+      if (!isa<ConstantOp>(op)) {
+        collectNodeNames(op->getLoc(), names);
+        locations.push_back(op->getLoc());
+      }
+    }
+    OpBuilder b(module.getContext());
+    b.setInsertionPointToEnd(module.getBody());
+    Location loc = FusedLoc::get(module.getContext(), locations);
+    auto kernel = plan::KernelOp::create(b, loc, "kernel", strategyOf(cluster),
+                                         llvm::join(names, ";"));
+    Block *body = b.createBlock(&kernel.getBody());
+    IRMapping mapping;
+    for (Value input : inputs)
+      mapping.map(input, body->addArgument(input.getType(), loc));
+    for (Operation *op : cluster.operations)
+      b.clone(*op, mapping);
+    SmallVector<Value> results;
+    for (Value result : root->getResults())
+      results.push_back(mapping.lookup(result));
+    plan::ReturnOp::create(b, loc, results);
+    setRange(kernel, cluster);
+
+    StringRef symbol = unique(kernel, root);
+    b.setInsertionPoint(root);
+    auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
+                                         inputs.getArrayRef());
+    if (Attribute device = root->getAttr("weir.device"))
+      launch->setAttr("weir.device", device);
+    root->replaceAllUsesWith(launch);
+    for (Operation *op : llvm::reverse(cluster.operations))
+      if (isOpTriviallyDead(op) && !isa<ConstantOp>(op))
+        op->erase();
+  }
+
+  /// The hero decides how a kernel is emitted.
+  static StringRef strategyOf(Cluster &cluster) {
+    for (Operation *op : cluster.operations) {
+      if (isa<DotGeneralOp>(op))
+        return "product";
+      if (isa<ConvOp>(op))
+        return "convolution";
+      if (isa<ScatterNdOp, ScatterElementsOp>(op))
+        return "scatter";
+    }
+    return "loops";
+  }
+
+  /// Over what the kernel's range runs, and how much of it is worth a thread.
+  /// Without `tiles`, over all elements (every operand is read at the result's
+  /// own index); with them, over parts of the leading dimensions.
+  static void setRange(plan::KernelOp kernel, Cluster &cluster) {
+    OpBuilder b(kernel.getContext());
+    Operation *root = cluster.root();
+    auto type = cast<RankedTensorType>(root->getResult(0).getType());
+    int64_t flops = 0;
+    bool flat = type.hasStaticShape();
+    for (Operation *op : cluster.operations) {
+      if (isa<ConstantOp>(op))
+        continue;
+      flat = flat && isElementwiseOver(op, type);
+      if (auto cost = dyn_cast<CostOpInterface>(op))
+        flops += std::max<int64_t>(cost.getFlops(), 0);
+    }
+    int64_t items = 1; // of the range
+    if (kernel.getStrategy() == "scatter") {
+      kernel->setAttr("tiles", b.getDenseI64ArrayAttr({}));
+    } else if (flat) {
+      items = type.getNumElements();
+    } else {
+      int64_t parallel = std::max<int64_t>(type.getRank() - 1, std::min<int64_t>(type.getRank(), 1));
+      kernel->setAttr("tiles", b.getDenseI64ArrayAttr(SmallVector<int64_t>(parallel, 1)));
+      for (int64_t size : type.getShape().take_front(parallel))
+        items *= ShapedType::isDynamic(size) ? 16 : size;
+    }
+    // Some 20 microseconds of work at a modest 4 operations a nanosecond.
+    int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(items, 1));
+    kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, 80000 / each)));
+  }
+
+  static bool isElementwiseOver(Operation *op, RankedTensorType type) {
+    if (!isa<ElementwiseOpInterface>(op))
+      return false;
+    auto isOver = [&](Type other) {
+      auto tensor = cast<RankedTensorType>(other);
+      return tensor.getShape() == type.getShape() ||
+             (tensor.hasStaticShape() && tensor.getNumElements() == 1);
+    };
+    if (cast<RankedTensorType>(op->getResult(0).getType()).getShape() != type.getShape())
+      return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      ElementsAttr constant = constantElements(operand);
+      return isOver(operand.getType()) && (!constant || constant.isSplat());
+    });
+  }
+
+  /// Keeps `kernel` under a telling name, or drops it for an equal one.
+  StringRef unique(plan::KernelOp kernel, Operation *root) {
+    std::string key;
+    llvm::raw_string_ostream os(key);
+    os << kernel.getStrategy() << '\n';
+    kernel.getBody().front().walk([&](Operation *op) {
+      op->print(os, OpPrintingFlags().printGenericOpForm().useLocalScope().elideLargeElementsAttrs(1 << 20));
+      os << '\n';
+    });
+    for (BlockArgument argument : kernel.getBody().getArguments())
+      os << argument.getType() << ' ';
+    auto [it, isNew] = known.try_emplace(key, kernel);
+    if (!isNew) {
+      // One function serves the nodes of both.
+      llvm::SetVector<StringRef> names;
+      SmallVector<StringRef> parts;
+      it->second.getNodes().split(parts, ';', -1, false);
+      kernel.getNodes().split(parts, ';', -1, false);
+      names.insert(parts.begin(), parts.end());
+      it->second.setNodes(llvm::join(names, ";"));
+      kernel.erase();
+      return it->second.getSymName();
+    }
+    std::string name = root->getName().stripDialect().str();
+    auto tensor = cast<RankedTensorType>(root->getResult(0).getType());
+    for (int64_t size : tensor.getShape())
+      name += ShapedType::isDynamic(size) ? "_d" : "_" + std::to_string(size);
+    llvm::raw_string_ostream(name) << "_" << tensor.getElementType();
+    for (char &c : name)
+      if (!llvm::isAlnum(c))
+        c = '_';
+    int &count = used[name];
+    kernel.setSymName(count++ ? name + "." + std::to_string(count) : name);
+    return kernel.getSymName();
+  }
+
+  llvm::StringMap<plan::KernelOp> known;
+  llvm::StringMap<int> used;
+};
+
+} // namespace

@@ -1,0 +1,29 @@
+//===- Passes.td - from operations to kernels -*- tablegen -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_KERNELIZE_PASSES_TD
+#define WEIR_PASSES_KERNELIZE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
+  let summary = "groups operations into kernels and replaces them by launches";
+  let description = [{
+    What: clusters the operations of every block by fusing producers into the
+    one cluster that uses them, moves each cluster into a weir_plan.kernel, and
+    leaves a weir_plan.launch. Equal kernels are one. Operations on a few host
+    integers (shape arithmetic, loop counters) stay, to become scalar code of
+    the step; so do views, state, control flow and library calls.
+    Why here: after partition, since a kernel belongs to one device; before
+    buffers exist, since fused values never get any.
+    Before: ranked types, composites decomposed. After: every tensor operation
+    that is left is one that the step itself performs.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
+#endif // WEIR_PASSES_KERNELIZE_PASSES_TD

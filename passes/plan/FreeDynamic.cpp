@@ -1,0 +1,60 @@
+//===- FreeDynamic.cpp - ends the life of dynamic buffers --------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Pch.h"
+#include "passes/Passes.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRFREEDYNAMICPASS
+#include "passes/plan/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+namespace {
+struct FreeDynamicPass : weir::impl::WeirFreeDynamicPassBase<FreeDynamicPass> {
+  void runOnOperation() override {
+    SmallVector<Value> owned;
+    getOperation().walk([&](Operation *op) {
+      if (isa<AllocOp, LibraryOp, scf::IfOp, scf::WhileOp>(op))
+        for (Value result : op->getResults())
+          if (isa<MemRefType>(result.getType()))
+            owned.push_back(result);
+    });
+    for (Value buffer : owned)
+      free(buffer);
+  }
+
+  static void free(Value buffer) {
+    Block *block = buffer.getParentBlock();
+    Operation *last = buffer.getDefiningOp();
+    SmallVector<Value> aliases{buffer};
+    while (!aliases.empty()) {
+      Value alias = aliases.pop_back_val();
+      for (OpOperand &use : alias.getUses()) {
+        Operation *user = use.getOwner();
+        if (isa<FreeOp>(user))
+          return; // its region ends it
+        // Yielded or carried: the owner is whoever receives it.
+        if (user->hasTrait<OpTrait::IsTerminator>() ||
+            isa<scf::WhileOp>(user))
+          return;
+        if (isa<ViewOp>(user))
+          aliases.push_back(user->getResult(0));
+        Operation *ancestor = block->findAncestorOpInBlock(*user);
+        if (last->isBeforeInBlock(ancestor))
+          last = ancestor;
+      }
+    }
+    OpBuilder b(last->getContext());
+    b.setInsertionPointAfter(last);
+    FreeOp::create(b, buffer.getLoc(), buffer);
+  }
+};
+} // namespace

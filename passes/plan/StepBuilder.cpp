@@ -1,0 +1,416 @@
+//===- StepBuilder.cpp - tensors of a step become buffers --------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/StepBuilder.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "passes/kernelize/Clusters.h"
+#include "weir/weir.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+bool plan::isScalarForm(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() > 16)
+    return false;
+  auto integer = dyn_cast<IntegerType>(tensor.getElementType());
+  return integer && integer.getWidth() <= 64;
+}
+
+MemRefType plan::bufferType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+int64_t SlotTable::add(VariableOp op) {
+  auto it = llvm::find_if(slots, [&](const Slot &slot) {
+    return slot.name == op.getName() && slot.container == op.getContainer();
+  });
+  if (it == slots.end()) {
+    slots.push_back({op.getName().str(), op.getContainer().str(), op.getType(),
+                     op.getInitialAttr()});
+    return slots.size() - 1;
+  }
+  if (!it->initial)
+    it->initial = op.getInitialAttr();
+  return it - slots.begin();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+TensorState &StepBuilder::stateOf(Value tensor) { return states[tensor]; }
+
+SmallVector<Value> StepBuilder::dimsOfBuffer(Value buffer) {
+  SmallVector<Value> dims;
+  auto type = cast<MemRefType>(buffer.getType());
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    dims.push_back(type.isDynamicDim(i)
+                       ? memref::DimOp::create(b, loc, buffer, i).getResult()
+                       : constant(type.getDimSize(i)));
+  return dims;
+}
+
+void StepBuilder::setBuffer(Value tensor, Value buffer) {
+  TensorState state;
+  state.buffer = buffer;
+  state.dims = dimsOfBuffer(buffer);
+  states[tensor] = state;
+}
+
+SmallVector<Value> StepBuilder::dynamicOnly(Type type, ValueRange dims) {
+  SmallVector<Value> result;
+  auto tensor = cast<RankedTensorType>(type);
+  for (auto [i, dim] : llvm::enumerate(dims))
+    if (tensor.isDynamicDim(i))
+      result.push_back(dim);
+  return result;
+}
+
+Value StepBuilder::allocate(Type type, ValueRange dims) {
+  MemRefType buffer = bufferType(type);
+  if (buffer.hasStaticShape())
+    return BufferOp::create(b, loc, buffer, IntegerAttr());
+  return AllocOp::create(b, loc, buffer, dynamicOnly(type, dims));
+}
+
+Value StepBuilder::blob(Attribute value, Type type) {
+  Value &known = blobs[value];
+  if (!known) {
+    // At the head, where it dominates every use.
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&function.getBody().front());
+    known = BlobOp::create(b, loc, bufferType(type), value);
+  }
+  return known;
+}
+
+Value StepBuilder::bufferOf(Value tensor) {
+  if (auto constant = tensor.getDefiningOp<ConstantOp>())
+    return blob(constant.getValue(), tensor.getType());
+  TensorState &state = states[tensor];
+  if (state.buffer)
+    return state.buffer;
+  // The scalars dominate this point; a later use elsewhere may not be
+  // dominated by it, so the buffer is not remembered across blocks.
+  Value buffer = allocate(tensor.getType(), state.dims);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  for (auto [i, scalar] : llvm::enumerate(state.scalars)) {
+    SmallVector<Value> indices;
+    int64_t rest = i;
+    for (int64_t size : llvm::reverse(type.getShape())) {
+      indices.insert(indices.begin(), constant(rest % size));
+      rest /= size;
+    }
+    StoreOp::create(b, loc, scalar, buffer, indices);
+  }
+  return buffer;
+}
+
+SmallVector<Value> StepBuilder::scalarsOf(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<Value> result;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    SmallVector<Value> indices;
+    int64_t rest = i;
+    for (int64_t size : llvm::reverse(type.getShape())) {
+      indices.insert(indices.begin(), constant(rest % size));
+      rest /= size;
+    }
+    result.push_back(element(tensor, indices));
+  }
+  return result;
+}
+
+Value StepBuilder::leafElement(Value tensor, ValueRange indices) {
+  TensorState &state = states[tensor];
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (state.hasScalars) {
+    Value linear = constant(0);
+    for (auto [index, size] : llvm::zip(indices, type.getShape()))
+      linear = add(mul(linear, constant(size)), index);
+    APInt known;
+    if (matchPattern(linear, m_ConstantInt(&known)))
+      return state.scalars[known.getZExtValue()];
+    Value result = state.scalars[0];
+    for (size_t i = 1; i < state.scalars.size(); ++i)
+      result = select(equal(linear, constant(i)), state.scalars[i], result);
+    return result;
+  }
+  return LoadOp::create(b, loc, computeType(type.getElementType()),
+                        state.buffer, indices);
+}
+
+Value StepBuilder::leafDim(Value tensor, unsigned i) {
+  return states[tensor].dims[i];
+}
+
+Value StepBuilder::constantElement(Value tensor, ElementsAttr value,
+                                   ValueRange indices) {
+  return LoadOp::create(b, loc, computeType(value.getElementType()),
+                        bufferOf(tensor), indices);
+}
+
+void StepBuilder::require(Operation *op, Value ok, StringRef message, int code,
+                          Value value0, Value value1) {
+  if (quiet || matchPattern(ok, m_One()))
+    return;
+  SmallVector<Value> values;
+  for (Value value : {value0, value1})
+    if (value)
+      values.push_back(value);
+  RequireOp::create(b, loc, ok, nodeName(op->getLoc()),
+                    op->getName().stripDialect(), message, code, values);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult StepBuilder::build(func::FuncOp source, func::FuncOp target) {
+  function = target;
+  Block *body = target.addEntryBlock();
+  b.setInsertionPointToStart(body);
+  for (BlockArgument argument : source.getArguments()) {
+    loc = argument.getLoc();
+    auto feedIndex = source.getArgAttrOfType<IntegerAttr>(
+        argument.getArgNumber(), "weir.feed_index");
+    int64_t index = feedIndex ? feedIndex.getInt() : argument.getArgNumber();
+    setBuffer(argument, FeedOp::create(b, loc, bufferType(argument.getType()),
+                                       b.getI64IntegerAttr(index)));
+  }
+  return visitBlock(source.getBody().front());
+}
+
+LogicalResult StepBuilder::visitBlock(Block &block) {
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>() && !isa<func::ReturnOp>(op))
+      break;
+    loc = op.getLoc();
+    if (failed(visit(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult StepBuilder::visit(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ConstantOp, DoneOp>([](auto) { return success(); })
+      .Case<LaunchOp>([&](auto o) { return visitLaunch(o); })
+      .Case<IfOp>([&](auto o) { return visitIf(o); })
+      .Case<WhileOp>([&](auto o) { return visitWhile(o); })
+      .Case<AssertOp>([&](auto o) { return visitAssert(o); })
+      .Case<func::ReturnOp>([&](auto o) { return visitReturn(o); })
+      .Case<GateOp>([&](GateOp gate) {
+        if (!gate.getValue().getDefiningOp<ConstantOp>()) {
+          states[gate.getResult()] = TensorState(states[gate.getValue()]);
+          return success();
+        }
+        setBuffer(gate.getResult(), bufferOf(gate.getValue()));
+        return success();
+      })
+      .Case<VariableOp>([&](VariableOp variable) {
+        resources[variable.getResource()] = slots.add(variable);
+        return success();
+      })
+      .Case<weir::VariableReadOp>([&](weir::VariableReadOp read) {
+        setBuffer(read.getResult(),
+                  plan::VariableReadOp::create(
+                      b, loc, bufferType(read.getType()),
+                      b.getI64IntegerAttr(resources.lookup(read.getResource())),
+                      b.getStringAttr(nodeName(loc))));
+        return success();
+      })
+      .Case<weir::VariableAssignOp>([&](weir::VariableAssignOp assign) {
+        plan::VariableAssignOp::create(
+            b, loc, b.getI64IntegerAttr(resources.lookup(assign.getResource())),
+            b.getStringAttr(nodeName(loc)), bufferOf(assign.getValue()));
+        return success();
+      })
+      .Case<weir::SendOp>([&](weir::SendOp send) {
+        SmallVector<Value> buffers;
+        for (Value value : send.getValue())
+          if (isa<TensorType>(value.getType()))
+            buffers.push_back(bufferOf(value));
+        plan::SendOp::create(b, loc, send.getEdgeAttr(), constant(0), buffers);
+        return success();
+      })
+      .Case<weir::ReceiveOp>([&](weir::ReceiveOp receive) {
+        bool isTensor = isa<TensorType>(receive.getType());
+        auto op = plan::ReceiveOp::create(
+            b, loc, isTensor ? Type(bufferType(receive.getType())) : Type(),
+            receive.getEdgeAttr(), constant(0));
+        if (isTensor)
+          setBuffer(receive.getResult(), op.getResult());
+        return success();
+      })
+      .Default([&](Operation *other) -> LogicalResult {
+        if (auto reshape = dyn_cast<ReshapeOp>(other))
+          if (!isScalarForm(reshape.getType()))
+            return visitReshape(reshape);
+        if (roleOf(other) == OperationRole::Scalar)
+          return visitScalar(other);
+        return visitLibrary(other);
+      });
+}
+
+LogicalResult StepBuilder::visitScalar(Operation *op) {
+  // The operation's elements first, the results' states after: until then the
+  // results are no leaves.
+  SmallVector<TensorState> made;
+  for (OpResult result : op->getResults()) {
+    TensorState state;
+    state.hasScalars = true;
+    auto type = cast<RankedTensorType>(result.getType());
+    for (int64_t size : type.getShape())
+      state.dims.push_back(constant(size));
+    state.scalars = scalarsOf(result);
+    made.push_back(state);
+  }
+  // Checks that the operation makes of its sizes.
+  if (auto reify = dyn_cast<ReifyShapeOpInterface>(op)) {
+    SmallVector<Value> ignored;
+    (void)reify.reifyShape(*this, 0, ignored);
+  }
+  for (auto [result, state] : llvm::zip(op->getResults(), made))
+    states[result] = state;
+  return success();
+}
+
+LogicalResult StepBuilder::visitReshape(ReshapeOp op) {
+  SmallVector<Value> dims;
+  if (failed(op.reifyShape(*this, 0, dims)))
+    return op.emitError("the result's sizes cannot be derived");
+  Value source = bufferOf(op.getOperand());
+  TensorState state;
+  state.buffer = ViewOp::create(b, loc, bufferType(op.getType()), source,
+                                dynamicOnly(op.getType(), dims));
+  state.dims = dims;
+  states[op.getResult()] = state;
+  return success();
+}
+
+LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
+  auto kernel = symbols.lookup<KernelOp>(op.getKernel());
+  Block &body = kernel.getBody().front();
+  SmallVector<Value> inputs, outputs;
+  for (auto [argument, input] :
+       llvm::zip(body.getArguments(), op.getInputs())) {
+    Value buffer = bufferOf(input);
+    inputs.push_back(buffer);
+    TensorState state;
+    if (states.count(input))
+      state = states[input];
+    state.buffer = buffer;
+    if (state.dims.empty())
+      state.dims = dimsOfBuffer(buffer);
+    states[argument] = state;
+  }
+  // Sizes follow from the operations inside; their checks belong to the step.
+  SmallVector<SmallVector<Value>> sizes;
+  for (Value result : body.getTerminator()->getOperands()) {
+    auto opResult = cast<OpResult>(result);
+    SmallVector<Value> dims;
+    auto reify = cast<ReifyShapeOpInterface>(opResult.getOwner());
+    if (failed(reify.reifyShape(*this, opResult.getResultNumber(), dims)))
+      return op.emitError("a result's sizes cannot be derived");
+    auto type = cast<RankedTensorType>(result.getType());
+    for (auto [i, size] : llvm::enumerate(type.getShape()))
+      if (!ShapedType::isDynamic(size))
+        dims[i] = constant(size);
+    sizes.push_back(dims);
+  }
+  for (BlockArgument argument : body.getArguments())
+    states.erase(argument);
+  for (auto [result, dims] : llvm::zip(op.getResults(), sizes)) {
+    TensorState state;
+    state.buffer = allocate(result.getType(), dims);
+    state.dims = dims;
+    outputs.push_back(state.buffer);
+    states[result] = state;
+  }
+  auto grain = kernel->getAttrOfType<IntegerAttr>("grain");
+  RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()),
+                grain ? grain.getInt() : 1, inputs, outputs);
+  return success();
+}
+
+Value StepBuilder::rangeOf(KernelOp kernel, ValueRange dims) {
+  auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
+  Value range = constant(1);
+  if (!tiles) // the whole, element by element
+    for (Value dim : dims)
+      range = mul(range, dim);
+  else {
+    for (auto [dim, tile] : llvm::zip(dims, tiles.asArrayRef())) {
+      Value parts = tile == 1 ? dim
+                              : divide(add(dim, constant(tile - 1)), constant(tile));
+      range = mul(range, parts);
+    }
+    // Nothing to do when a dimension within the parts is empty.
+    for (Value dim : dims.drop_front(tiles.size())) {
+      APInt known;
+      if (matchPattern(dim, m_ConstantInt(&known)) && !known.isZero())
+        continue;
+      range = select(equal(dim, constant(0)), constant(0), range);
+    }
+  }
+  return range;
+}
+
+LogicalResult StepBuilder::visitAssert(AssertOp op) {
+  Value condition = op.getCondition();
+  auto type = cast<RankedTensorType>(condition.getType());
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    sizes.push_back(dim(condition, i));
+  Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  Value all = emitReductionLoops(*this, sizes, yes, [&](ValueRange indices, Value carried) {
+    return logicalAnd(carried, element(condition, indices));
+  });
+  require(op, all, op.getMessage(), op.getCode(), {}, {});
+  return success();
+}
+
+LogicalResult StepBuilder::visitReturn(func::ReturnOp op) {
+  auto source = op->getParentOfType<func::FuncOp>();
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value tensor = operand.get();
+    auto attr = source.getResultAttrOfType<IntegerAttr>(
+        operand.getOperandNumber(), "weir.fetch_index");
+    auto index = b.getI64IntegerAttr(attr ? attr.getInt()
+                                          : operand.getOperandNumber());
+    Value buffer = bufferOf(tensor);
+    loc = tensor.getLoc();
+    // Written in place where its buffer is made for it alone; otherwise copied.
+    Operation *def = buffer.getDefiningOp();
+    if (isa<BufferOp, AllocOp>(def) && def->getBlock() == b.getBlock()) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(def);
+      auto fetch = FetchOp::create(b, loc, buffer.getType(), index,
+                                   def->getOperands());
+      def->replaceAllUsesWith(fetch);
+      for (auto &entry : states)
+        if (entry.second.buffer == buffer)
+          entry.second.buffer = fetch;
+      def->erase();
+      continue;
+    }
+    SmallVector<Value> dims;
+    auto type = cast<MemRefType>(buffer.getType());
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i))
+        dims.push_back(memref::DimOp::create(b, loc, buffer, i));
+    auto fetch = FetchOp::create(b, loc, type, index, dims);
+    CopyOp::create(b, loc, buffer, fetch);
+  }
+  func::ReturnOp::create(b, op.getLoc());
+  return success();
+}

@@ -1,0 +1,101 @@
+//===- StepBuilder.h - tensors of a step become buffers ----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_PLAN_STEPBUILDER_H
+#define WEIR_PASSES_PLAN_STEPBUILDER_H
+
+#include "dialects/plan/Plan.h"
+#include "dialects/weir/RecursiveReader.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace weir::plan {
+
+/// Whether values of this type are kept as scalars of the step.
+bool isScalarForm(mlir::Type type);
+/// The memref type of a tensor's buffer.
+mlir::MemRefType bufferType(mlir::Type tensor);
+
+/// Where a tensor lives: in a buffer, in scalars, or in both.
+struct TensorState {
+  mlir::Value buffer;
+  llvm::SmallVector<mlir::Value> scalars; ///< row-major, in compute form
+  bool hasScalars = false;
+  llvm::SmallVector<mlir::Value> dims; ///< of type index
+};
+
+/// The session's state, numbered over the whole module.
+struct SlotTable {
+  struct Slot {
+    std::string name, container;
+    mlir::Type type;
+    mlir::Attribute initial;
+  };
+  std::vector<Slot> slots;
+  int64_t add(VariableOp op);
+};
+
+/// Builds the step function of one entry on one device.
+class StepBuilder : public RecursiveReader {
+public:
+  StepBuilder(mlir::OpBuilder &b, mlir::SymbolTable &symbols, SlotTable &slots)
+      : RecursiveReader(b, b.getUnknownLoc()), symbols(symbols), slots(slots) {}
+
+  /// Translates `source` into the empty function `target`.
+  mlir::LogicalResult build(mlir::func::FuncOp source,
+                            mlir::func::FuncOp target);
+
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
+               int code, mlir::Value value0, mlir::Value value1) override;
+
+protected:
+  bool isLeaf(mlir::Value tensor) override { return states.count(tensor); }
+  mlir::Value leafElement(mlir::Value tensor,
+                          mlir::ValueRange indices) override;
+  mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
+  mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr value,
+                              mlir::ValueRange indices) override;
+
+private:
+  mlir::LogicalResult visitBlock(mlir::Block &block);
+  mlir::LogicalResult visit(mlir::Operation *op);
+  mlir::LogicalResult visitLaunch(LaunchOp op);
+  mlir::LogicalResult visitIf(IfOp op);
+  mlir::LogicalResult visitWhile(WhileOp op);
+  mlir::LogicalResult visitScalar(mlir::Operation *op);
+  mlir::LogicalResult visitReshape(ReshapeOp op);
+  mlir::LogicalResult visitAssert(AssertOp op);
+  mlir::LogicalResult visitLibrary(mlir::Operation *op);
+  mlir::LogicalResult visitReturn(mlir::func::ReturnOp op);
+
+  /// The buffer of `tensor`, written from its scalars or its constant if need be.
+  mlir::Value bufferOf(mlir::Value tensor);
+  TensorState &stateOf(mlir::Value tensor);
+  /// A new buffer of `tensor`'s type with the given sizes.
+  mlir::Value allocate(mlir::Type tensor, mlir::ValueRange dims);
+  void setBuffer(mlir::Value tensor, mlir::Value buffer);
+  llvm::SmallVector<mlir::Value> dynamicOnly(mlir::Type tensor,
+                                             mlir::ValueRange dims);
+  llvm::SmallVector<mlir::Value> dimsOfBuffer(mlir::Value buffer);
+  llvm::SmallVector<mlir::Value> scalarsOf(mlir::Value tensor);
+  mlir::Value blob(mlir::Attribute value, mlir::Type tensor);
+  /// Parallel range of a kernel whose first result has these dims.
+  mlir::Value rangeOf(KernelOp kernel, mlir::ValueRange dims);
+  /// What a region carries or yields: scalars, or one buffer.
+  void appendCarried(mlir::Value tensor, llvm::SmallVectorImpl<mlir::Value> &to);
+
+  mlir::SymbolTable &symbols;
+  SlotTable &slots;
+  mlir::func::FuncOp function;
+  llvm::DenseMap<mlir::Value, TensorState> states;
+  llvm::DenseMap<mlir::Value, int64_t> resources;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> blobs;
+  unsigned quiet = 0; ///< sizes are asked for a second time: no checks
+};
+
+} // namespace weir::plan
+
+#endif // WEIR_PASSES_PLAN_STEPBUILDER_H

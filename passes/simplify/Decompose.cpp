@@ -1,0 +1,50 @@
+//===- Decompose.cpp - expands composites ------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Pch.h"
+#include "passes/Passes.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRDECOMPOSEPASS
+#include "passes/simplify/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+struct DecomposePass : weir::impl::WeirDecomposePassBase<DecomposePass> {
+  void runOnOperation() override {
+    SmallVector<Operation *> work;
+    getOperation().walk([&](Operation *op) {
+      if (isa<DecomposeOpInterface>(op))
+        work.push_back(op);
+    });
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val();
+      OpBuilder b(op);
+      // A decomposition may use composites in turn.
+      struct Listener : OpBuilder::Listener {
+        SmallVector<Operation *> &work;
+        explicit Listener(SmallVector<Operation *> &work) : work(work) {}
+        void notifyOperationInserted(Operation *made, OpBuilder::InsertPoint) override {
+          if (isa<DecomposeOpInterface>(made))
+            work.push_back(made);
+        }
+      } listener(work);
+      b.setListener(&listener);
+      auto results = cast<DecomposeOpInterface>(op).decompose(b);
+      if (failed(results)) {
+        op->emitError("this form cannot be expanded");
+        return signalPassFailure();
+      }
+      op->replaceAllUsesWith(*results);
+      op->erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,154 @@
+//===- InferShapes.cpp - derives result types --------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Pch.h"
+#include "passes/Passes.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRINFERSHAPESPASS
+#include "passes/simplify/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+/// The type that says what both say; `a` where they contradict each other.
+static Type refine(Type a, Type b) {
+  auto x = dyn_cast<TensorType>(a), y = dyn_cast<TensorType>(b);
+  if (!x || !y || x.getElementType() != y.getElementType() || !y.hasRank())
+    return a;
+  if (!x.hasRank())
+    return b;
+  if (x.getRank() != y.getRank())
+    return a;
+  SmallVector<int64_t> shape(x.getShape());
+  for (auto [size, other] : llvm::zip(shape, y.getShape()))
+    if (ShapedType::isDynamic(size))
+      size = other;
+  return RankedTensorType::get(shape, x.getElementType());
+}
+
+namespace {
+struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      inferBlock(function.getBody().front());
+      auto terminator = function.getBody().front().getTerminator();
+      function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(),
+                                         terminator->getOperandTypes()));
+      WalkResult result = function.walk([&](Operation *op) {
+        for (Value value : op->getResults())
+          if (isa<UnrankedTensorType>(value.getType())) {
+            op->emitError("the rank of a result is not known at compile time");
+            return WalkResult::interrupt();
+          }
+        return WalkResult::advance();
+      });
+      if (result.wasInterrupted())
+        signalPassFailure();
+    }
+  }
+
+  void inferBlock(Block &block) {
+    for (Operation &op : block)
+      inferOperation(&op);
+  }
+
+  void inferOperation(Operation *op) {
+    if (auto loop = dyn_cast<WhileOp>(op))
+      return inferWhile(loop);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        inferBlock(block);
+    if (auto branch = dyn_cast<IfOp>(op)) {
+      auto thenTypes = branch.getThenRegion().front().getTerminator()->getOperandTypes();
+      auto elseTypes = branch.getElseRegion().front().getTerminator()->getOperandTypes();
+      for (auto [result, a, b] : llvm::zip(op->getResults(), thenTypes, elseTypes))
+        if (a == b)
+          result.setType(refine(result.getType(), a));
+      return;
+    }
+    if (isa<CastOp>(op)) {
+      auto operand = cast<TensorType>(op->getOperand(0).getType());
+      if (operand.hasRank())
+        op->getResult(0).setType(refine(
+            op->getResult(0).getType(),
+            operand.clone(getElementTypeOrSelf(op->getResult(0).getType()))));
+      return;
+    }
+    if (isa<GateOp>(op)) {
+      op->getResult(0).setType(op->getOperand(0).getType());
+      return;
+    }
+    auto infer = dyn_cast<InferTypeOpInterface>(op);
+    if (!infer)
+      return;
+    SmallVector<Type> types;
+    if (failed(infer.inferReturnTypes(op->getContext(), op->getLoc(),
+                                      op->getOperands(), op->getAttrDictionary(),
+                                      op->getPropertiesStorage(), op->getRegions(), types)))
+      return;
+    for (auto [result, type] : llvm::zip(op->getResults(), types))
+      result.setType(refine(result.getType(), type));
+  }
+
+  /// What is carried keeps its type unless the body proves the initial one to
+  /// be invariant: assume the initial types, and give up, one value at a time,
+  /// those that the body does not keep.
+  void inferWhile(WhileOp loop) {
+    Block &condition = loop.getCondition().front(), &body = loop.getBody().front();
+    SmallVector<Type> types(loop.getInits().getTypes());
+    for (unsigned attempt = 0; attempt <= types.size(); ++attempt) {
+      for (auto [i, type] : llvm::enumerate(types)) {
+        condition.getArgument(i).setType(type);
+        body.getArgument(i).setType(type);
+        loop.getResult(i).setType(type);
+      }
+      inferBlock(condition);
+      inferBlock(body);
+      bool stable = true;
+      for (auto [type, yielded] : llvm::zip(types, body.getTerminator()->getOperandTypes())) {
+        if (type == yielded)
+          continue;
+        Type wider = widen(type, yielded);
+        stable = stable && wider == type;
+        type = wider;
+      }
+      if (stable)
+        break;
+      forget(body);
+      forget(condition);
+    }
+  }
+
+  /// Resets results inside to what their operations say without context.
+  void forget(Block &block) {
+    for (Operation &op : block)
+      op.walk([&](Operation *inner) {
+        if (isa<InferTypeOpInterface>(inner))
+          for (Value result : inner->getResults())
+            if (auto tensor = dyn_cast<TensorType>(result.getType()))
+              result.setType(UnrankedTensorType::get(tensor.getElementType()));
+      });
+  }
+
+  static Type widen(Type a, Type b) {
+    auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+    if (!x || !y)
+      return isa<UnrankedTensorType>(a) ? a : b;
+    if (x.getRank() != y.getRank())
+      return UnrankedTensorType::get(x.getElementType());
+    SmallVector<int64_t> shape(x.getShape());
+    for (auto [size, other] : llvm::zip(shape, y.getShape()))
+      if (size != other)
+        size = ShapedType::kDynamic;
+    return RankedTensorType::get(shape, x.getElementType());
+  }
+};
+} // namespace

@@ -1,0 +1,34 @@
+//===- Passes.td - simplifications of the graph -*- tablegen -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_SIMPLIFY_PASSES_TD
+#define WEIR_PASSES_SIMPLIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def WeirInferShapesPass : Pass<"weir-infer-shapes", "::mlir::ModuleOp"> {
+  let summary = "derives result types from operand types and known values";
+  let description = [{
+    What: recomputes the result types of every operation in order, and refines
+    them where the new ones say more; loops keep the types of what they carry.
+    Why here: after constants have been folded, which settles shape operands;
+    every later stage asks for ranks. After: nothing is unranked, or the
+    operation is named in an error.
+  }];
+}
+
+def WeirDecomposePass : Pass<"weir-decompose", "::mlir::ModuleOp"> {
+  let summary = "expands composites that no back end claims";
+  let description = [{
+    What: replaces softmax, layer_norm and the like by smaller operations through
+    DecomposeOpInterface.
+    Why here: last of the graph level. Earlier passes match composites whole;
+    kernelize fuses what this leaves.
+  }];
+}
+
+#endif // WEIR_PASSES_SIMPLIFY_PASSES_TD
