@@ -1,4 +1,5 @@
-//===- Program.h - what an object describes ----------------------*- C++ -*-===//
+//===- Program.h - what an object describes ----------------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,6 +15,7 @@
 #define WEIR_COMPILER_EMIT_PROGRAM_H
 
 #include "mlir/IR/Attributes.h"
+#include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -66,6 +68,12 @@ struct EdgeInfo {
   int source = 0, destination = 0;
 };
 
+/// A custom operation that the program calls through weir_rt_custom.
+struct CustomInfo {
+  std::string name, nodes;
+  std::string fallback; ///< symbol of a function that is linked in, or ""
+};
+
 /// Bytes of the object's constants. `value` is a BlobAttr (bytes of a mapped
 /// file) or a DenseElementsAttr.
 struct BlobInfo {
@@ -89,6 +97,7 @@ struct Program {
   std::vector<SiteInfo> sites;
   std::vector<KernelInfo> kernels;
   std::vector<EdgeInfo> edges;
+  std::vector<CustomInfo> customs;
   std::vector<BlobInfo> blobs;
   std::vector<BufferInfo> buffers;
   int64_t blobBytes = 0;
@@ -99,8 +108,13 @@ struct Program {
 
 /// The weir_dtype of an element type, 0 when it has none.
 int dtypeOf(mlir::Type elementType);
-/// Bytes of one element in a buffer (sub-byte types take one byte).
+/// Bytes of one element in a buffer (sub-byte types take one byte), 0 for a
+/// type that has no weir_dtype.
 int64_t elementBytes(mlir::Type elementType);
+/// The same for a weir_dtype.
+int64_t dtypeBytes(int dtype);
+/// "f32", "i64", …; "?" for an unknown one.
+llvm::StringRef dtypeName(int dtype);
 
 } // namespace weir
 

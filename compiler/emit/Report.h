@@ -1,4 +1,5 @@
-//===- Report.h - what a compilation made ------------------------*- C++ -*-===//
+//===- Report.h - what a compilation made ------------------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,0 +1,176 @@
+//===- BlobBytes.cpp - constants as buffers hold them ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/BlobBytes.h"
+
+#include "dialects/weir/Weir.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Endian.h"
+
+using namespace mlir;
+using namespace weir;
+
+/// Bytes converted at a time.
+static constexpr size_t pieceBytes = 1 << 20;
+
+static llvm::Error malformed(const llvm::Twine &message) {
+  return llvm::createStringError(message);
+}
+
+llvm::Expected<int64_t> weir::blobBytes(Attribute value) {
+  auto typed = dyn_cast_or_null<TypedAttr>(value);
+  auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : nullptr;
+  if (!type || !type.hasStaticShape())
+    return malformed("a constant has no fixed shape");
+  int64_t width = elementBytes(type.getElementType());
+  if (width == 0 || isa<StringType>(type.getElementType())) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type.getElementType();
+    return malformed("constants of type " + text + " have no bytes");
+  }
+  return type.getNumElements() * width;
+}
+
+namespace {
+
+/// Collects converted elements and hands them on a piece at a time.
+class Pieces {
+public:
+  Pieces(int64_t offset, BlobSink sink) : offset(offset), sink(sink) {
+    buffer.reserve(pieceBytes);
+  }
+
+  llvm::Error append(llvm::ArrayRef<char> element) {
+    if (buffer.size() + element.size() > pieceBytes)
+      if (llvm::Error error = flush())
+        return error;
+    buffer.append(element.begin(), element.end());
+    return llvm::Error::success();
+  }
+
+  llvm::Error flush() {
+    if (buffer.empty())
+      return llvm::Error::success();
+    llvm::Error error = sink(offset, buffer);
+    offset += buffer.size();
+    buffer.clear();
+    return error;
+  }
+
+private:
+  int64_t offset;
+  BlobSink sink;
+  llvm::SmallVector<char, 0> buffer;
+};
+
+} // namespace
+
+/// Elements of at most one byte: integers in the low bits, signed ones
+/// extended; floats by their bit pattern.
+static llvm::Error writeSmallElements(DenseElementsAttr dense, Pieces &pieces) {
+  Type type = dense.getElementType();
+  auto append = [&](llvm::APInt bits, bool isSigned) {
+    char byte =
+        isSigned ? char(bits.getSExtValue()) : char(bits.getZExtValue());
+    return pieces.append(byte);
+  };
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isSigned = integer.getWidth() > 1 && !integer.isUnsigned();
+    for (const llvm::APInt &bits : dense.getValues<llvm::APInt>())
+      if (llvm::Error error = append(bits, isSigned))
+        return error;
+  } else {
+    for (const llvm::APFloat &number : dense.getValues<llvm::APFloat>())
+      if (llvm::Error error = append(number.bitcastToAPInt(), false))
+        return error;
+  }
+  return pieces.flush();
+}
+
+static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset,
+                              BlobSink sink) {
+  Type type = dense.getElementType();
+  int64_t width = elementBytes(type);
+  llvm::ArrayRef<char> raw = dense.getRawData();
+  int64_t count = dense.getNumElements();
+
+  // Booleans and sub-byte types have a storage of their own in attributes.
+  bool isSmall = type.isIntOrFloat() && type.getIntOrFloatBitWidth() < 8;
+  if (!dense.isSplat()) {
+    if (!isSmall)
+      return count == 0 ? llvm::Error::success() : sink(offset, raw);
+    Pieces pieces(offset, sink);
+    return writeSmallElements(dense, pieces);
+  }
+
+  llvm::SmallVector<char, 16> element(raw.begin(), raw.end());
+  if (isSmall) {
+    auto collect = [&](int64_t, llvm::ArrayRef<char> bytes) {
+      element.assign(bytes.begin(), bytes.end());
+      return llvm::Error::success();
+    };
+    Pieces one(0, collect);
+    auto scalar =
+        dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType()));
+    if (llvm::Error error = writeSmallElements(scalar, one))
+      return error;
+  }
+  assert(int64_t(element.size()) == width && "raw data is one element");
+  (void)width;
+  Pieces pieces(offset, sink);
+  for (int64_t i = 0; i < count; ++i)
+    if (llvm::Error error = pieces.append(element))
+      return error;
+  return pieces.flush();
+}
+
+llvm::Error weir::writeBlob(Attribute value, int64_t offset,
+                            BlobResolver resolve, BlobSink sink) {
+  llvm::Expected<int64_t> size = blobBytes(value);
+  if (!size)
+    return size.takeError();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return writeDense(dense, offset, sink);
+  auto blob = dyn_cast<BlobAttr>(value);
+  if (!blob)
+    return malformed("a constant is neither dense nor a blob");
+  llvm::Expected<llvm::ArrayRef<char>> bytes = resolve(blob);
+  if (!bytes)
+    return bytes.takeError();
+  if (int64_t(bytes->size()) != *size)
+    return malformed("a constant of " + llvm::Twine(*size) + " bytes has " +
+                     llvm::Twine(bytes->size()) + " in " + blob.getSource());
+  return bytes->empty() ? llvm::Error::success() : sink(offset, *bytes);
+}
+
+llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve,
+                             BlobSink sink) {
+  llvm::SmallVector<const BlobInfo *> order;
+  for (const BlobInfo &blob : program.blobs)
+    order.push_back(&blob);
+  llvm::stable_sort(order, [](const BlobInfo *a, const BlobInfo *b) {
+    return a->offset < b->offset;
+  });
+  int64_t end = 0;
+  for (const BlobInfo *blob : order) {
+    if (blob->offset < end || blob->offset + blob->bytes > program.blobBytes)
+      return malformed("constants overlap, or lie outside of their section");
+    // Each write is bounded by what was planned, whatever the attribute says.
+    llvm::Expected<int64_t> size = blobBytes(blob->value);
+    if (!size)
+      return size.takeError();
+    if (*size != blob->bytes)
+      return malformed("a constant of " + llvm::Twine(*size) +
+                       " bytes was planned with " + llvm::Twine(blob->bytes));
+    if (llvm::Error error = writeBlob(blob->value, blob->offset, resolve, sink))
+      return error;
+    end = blob->offset + blob->bytes;
+  }
+  return llvm::Error::success();
+}

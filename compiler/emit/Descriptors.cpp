@@ -1,0 +1,558 @@
+//===- Descriptors.cpp - read-only data that describes a program ----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/Descriptors.h"
+
+#include "weir/abi.h"
+#include "weir/plugin.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IRBuilder.h"
+
+using namespace weir;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+std::string weir::cIdentifier(llvm::StringRef text) {
+  static const llvm::StringSet<> keywords = {"alignas",
+                                             "alignof",
+                                             "and",
+                                             "and_eq",
+                                             "asm",
+                                             "auto",
+                                             "bitand",
+                                             "bitor",
+                                             "bool",
+                                             "break",
+                                             "case",
+                                             "catch",
+                                             "char",
+                                             "char16_t",
+                                             "char32_t",
+                                             "char8_t",
+                                             "class",
+                                             "co_await",
+                                             "co_return",
+                                             "co_yield",
+                                             "compl",
+                                             "concept",
+                                             "const",
+                                             "const_cast",
+                                             "consteval",
+                                             "constexpr",
+                                             "constinit",
+                                             "continue",
+                                             "decltype",
+                                             "default",
+                                             "delete",
+                                             "do",
+                                             "double",
+                                             "dynamic_cast",
+                                             "else",
+                                             "enum",
+                                             "explicit",
+                                             "export",
+                                             "extern",
+                                             "false",
+                                             "float",
+                                             "for",
+                                             "friend",
+                                             "goto",
+                                             "if",
+                                             "inline",
+                                             "int",
+                                             "long",
+                                             "mutable",
+                                             "namespace",
+                                             "new",
+                                             "noexcept",
+                                             "not",
+                                             "not_eq",
+                                             "nullptr",
+                                             "operator",
+                                             "or",
+                                             "or_eq",
+                                             "private",
+                                             "protected",
+                                             "public",
+                                             "register",
+                                             "reinterpret_cast",
+                                             "requires",
+                                             "restrict",
+                                             "return",
+                                             "short",
+                                             "signed",
+                                             "sizeof",
+                                             "static",
+                                             "static_assert",
+                                             "static_cast",
+                                             "struct",
+                                             "switch",
+                                             "template",
+                                             "this",
+                                             "thread_local",
+                                             "throw",
+                                             "true",
+                                             "try",
+                                             "typedef",
+                                             "typeid",
+                                             "typename",
+                                             "typeof",
+                                             "union",
+                                             "unsigned",
+                                             "using",
+                                             "virtual",
+                                             "void",
+                                             "volatile",
+                                             "wchar_t",
+                                             "while",
+                                             "xor",
+                                             "xor_eq",
+                                             "main",
+                                             "linux",
+                                             "unix"};
+  std::string name;
+  for (char c : text)
+    name += llvm::isAlnum(c) ? c : '_';
+  if (name.empty() || llvm::isDigit(name[0]))
+    name.insert(name.begin(), '_');
+  if (keywords.contains(name))
+    name += '_';
+  return name;
+}
+
+std::vector<ApiFunction> weir::apiFunctions(const Program &program) {
+  std::vector<ApiFunction> functions;
+  llvm::StringSet<> taken;
+  auto add = [&](ApiFunction::Kind kind, llvm::StringRef name, int entry = -1) {
+    std::string symbol = (program.name + "_" + name).str();
+    for (int n = 2; !taken.insert(symbol).second; ++n)
+      symbol = (program.name + "_" + name + "_" + llvm::Twine(n)).str();
+    functions.push_back({kind, symbol, entry});
+  };
+  add(ApiFunction::Program, "program");
+  add(ApiFunction::Create, "create");
+  add(ApiFunction::Destroy, "destroy");
+  add(ApiFunction::Release, "release");
+  if (!program.slots.empty()) {
+    add(ApiFunction::Reset, "reset");
+    add(ApiFunction::GetVariable, "get_variable");
+    add(ApiFunction::SetVariable, "set_variable");
+  }
+  for (size_t i = 0; i < program.entries.size(); ++i) {
+    // Not cIdentifier: the prefix has made keywords and digits harmless.
+    std::string name = i == 0 ? "run" : program.entries[i].name;
+    for (char &c : name)
+      if (!llvm::isAlnum(c))
+        c = '_';
+    add(ApiFunction::Run, name, int(i));
+  }
+  return functions;
+}
+
+llvm::StringRef weir::blobSectionName(int64_t blobBytes) {
+  return blobBytes >= (int64_t(1) << 30) ? ".lrodata.weir" : ".rodata.weir";
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Builds read-only globals. Structures are given field by field in the order
+/// of weir/abi.h; their sizes are checked against the compiler's own.
+class DescriptorBuilder {
+public:
+  DescriptorBuilder(const Program &program, const DescriptorOptions &options,
+                    llvm::Module &module)
+      : program(program), options(options), module(module),
+        context(module.getContext()),
+        pointerType(llvm::PointerType::getUnqual(context)) {}
+
+  llvm::Error build();
+
+private:
+  using Constants = llvm::SmallVector<llvm::Constant *>;
+
+  llvm::Constant *i32(int64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value,
+                                  /*IsSigned=*/true, /*ImplicitTrunc=*/true);
+  }
+  llvm::Constant *i64(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
+  }
+  llvm::Constant *null() { return llvm::ConstantPointerNull::get(pointerType); }
+
+  llvm::GlobalVariable *global(llvm::Constant *value, llvm::StringRef name) {
+    auto *variable = new llvm::GlobalVariable(
+        module, value->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::PrivateLinkage, value, name);
+    exclude(variable);
+    return variable;
+  }
+  /// The sanitizer would put red zones into arrays that the runtime indexes.
+  static void exclude(llvm::GlobalVariable *variable) {
+    llvm::GlobalValue::SanitizerMetadata metadata;
+    metadata.NoAddress = true;
+    variable->setSanitizerMetadata(metadata);
+  }
+
+  llvm::Constant *string(llvm::StringRef text) {
+    llvm::GlobalVariable *&entry = strings[text];
+    if (!entry) {
+      entry = global(llvm::ConstantDataArray::getString(context, text),
+                     "weir.string");
+      entry->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+      entry->setAlignment(llvm::Align(1));
+    }
+    return entry;
+  }
+
+  template <typename C> llvm::Constant *structure(Constants fields) {
+    auto *value = llvm::ConstantStruct::getAnon(context, fields);
+    assert(module.getDataLayout().getTypeAllocSize(value->getType()) ==
+               sizeof(C) &&
+           "the fields are those of the C structure");
+    return value;
+  }
+  llvm::Constant *array(const Constants &values, llvm::StringRef name) {
+    if (values.empty())
+      return null();
+    auto *type = llvm::ArrayType::get(values[0]->getType(), values.size());
+    return global(llvm::ConstantArray::get(type, values), name);
+  }
+  llvm::Constant *int64Array(llvm::ArrayRef<int64_t> values) {
+    if (values.empty())
+      return null();
+    return global(llvm::ConstantDataArray::get(context, values), "weir.dims");
+  }
+
+  llvm::Constant *tensors(llvm::ArrayRef<TensorInfo> list,
+                          llvm::StringMap<int> &symbols);
+  llvm::Expected<llvm::Constant *> entries();
+  llvm::Constant *slots();
+  llvm::Constant *sites();
+  llvm::Constant *kernels();
+  llvm::Constant *customs();
+  llvm::Constant *blobs();
+  void functions(llvm::GlobalVariable *descriptor);
+  void plugin(llvm::GlobalVariable *descriptor);
+  llvm::Function *function(const ApiFunction &api, llvm::Type *result,
+                           unsigned arguments);
+  llvm::FunctionCallee runtime(llvm::StringRef name, llvm::Type *result,
+                               llvm::ArrayRef<llvm::Type *> arguments);
+
+  const Program &program;
+  const DescriptorOptions &options;
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+  llvm::PointerType *pointerType;
+  llvm::StringMap<llvm::GlobalVariable *> strings;
+};
+
+} // namespace
+
+llvm::Constant *DescriptorBuilder::tensors(llvm::ArrayRef<TensorInfo> list,
+                                           llvm::StringMap<int> &symbols) {
+  Constants values;
+  for (const TensorInfo &tensor : list) {
+    Constants numbers;
+    for (const std::string &symbol : tensor.symbols) {
+      int number = -1;
+      if (!symbol.empty())
+        number = symbols.try_emplace(symbol, symbols.size()).first->second;
+      numbers.push_back(i32(number));
+    }
+    values.push_back(structure<weir_tensor_desc>(
+        {string(tensor.name), i32(tensor.dtype),
+         i32(tensor.ranked ? int64_t(tensor.dims.size()) : -1),
+         int64Array(tensor.dims), int64Array(tensor.lower),
+         int64Array(tensor.upper), array(numbers, "weir.symbols")}));
+  }
+  return array(values, "weir.tensors");
+}
+
+llvm::Expected<llvm::Constant *> DescriptorBuilder::entries() {
+  Constants values;
+  for (const EntryInfo &entry : program.entries) {
+    Constants steps;
+    for (const std::string &name : entry.steps) {
+      if (name.empty()) {
+        steps.push_back(null());
+        continue;
+      }
+      llvm::Function *step = module.getFunction(name);
+      if (!step || step->isDeclaration())
+        return llvm::createStringError("entry \"" + entry.name +
+                                       "\" has no code for its step " + name);
+      steps.push_back(step);
+    }
+    if (steps.size() != program.devices.size())
+      return llvm::createStringError("entry \"" + entry.name +
+                                     "\" does not have one step a device");
+    llvm::StringMap<int> symbols; // numbered within the entry
+    llvm::Constant *feeds = tensors(entry.feeds, symbols);
+    llvm::Constant *fetches = tensors(entry.fetches, symbols);
+    values.push_back(structure<weir_entry_desc>(
+        {string(entry.name), i32(entry.feeds.size()), i32(entry.fetches.size()),
+         feeds, fetches, array(steps, "weir.steps"),
+         i64(program.edges.size())}));
+  }
+  return array(values, "weir.entries");
+}
+
+llvm::Constant *DescriptorBuilder::slots() {
+  Constants values;
+  for (const SlotInfo &slot : program.slots) {
+    const BlobInfo *initial =
+        slot.initial >= 0 ? &program.blobs[slot.initial] : nullptr;
+    values.push_back(structure<weir_slot_desc>(
+        {string(slot.name), string(slot.container), string(slot.sharedName),
+         i32(slot.kind), i32(slot.dtype),
+         i32(slot.ranked ? int64_t(slot.dims.size()) : -1), i32(0),
+         int64Array(slot.dims), i64(initial ? initial->offset : -1),
+         i64(initial ? initial->bytes : 0)}));
+  }
+  return array(values, "weir.slots");
+}
+
+llvm::Constant *DescriptorBuilder::sites() {
+  Constants values;
+  for (const SiteInfo &site : program.sites)
+    values.push_back(structure<weir_error_site>(
+        {string(site.node), string(site.operation), string(site.message),
+         i32(site.code), i32(0)}));
+  return array(values, "weir.sites");
+}
+
+llvm::Constant *DescriptorBuilder::kernels() {
+  Constants values;
+  for (const KernelInfo &kernel : program.kernels)
+    values.push_back(
+        structure<weir_kernel_desc>({string(kernel.name), string(kernel.nodes),
+                                     i64(kernel.flops), i64(kernel.bytes)}));
+  return array(values, "weir.kernels");
+}
+
+llvm::Constant *DescriptorBuilder::customs() {
+  Constants values;
+  for (const CustomInfo &custom : program.customs) {
+    llvm::Constant *fallback = null();
+    if (!custom.fallback.empty()) {
+      llvm::SmallVector<llvm::Type *> types = {pointerType,
+                                               pointerType,
+                                               llvm::Type::getInt32Ty(context),
+                                               pointerType,
+                                               llvm::Type::getInt32Ty(context),
+                                               pointerType};
+      fallback = llvm::cast<llvm::Constant>(
+          runtime(custom.fallback, llvm::Type::getInt32Ty(context), types)
+              .getCallee());
+    }
+    values.push_back(structure<weir_custom_desc>(
+        {string(custom.name), string(custom.nodes), fallback}));
+  }
+  return array(values, "weir.customs");
+}
+
+llvm::Constant *DescriptorBuilder::blobs() {
+  if (program.blobBytes == 0 || !options.weightsFile.empty())
+    return null();
+  // One byte that no optimisation may believe in, in a section of its own.
+  auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 1);
+  auto *variable = new llvm::GlobalVariable(
+      module, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+      llvm::ConstantAggregateZero::get(type), "weir.blobs");
+  variable->setExternallyInitialized(true);
+  variable->setSection(blobSectionName(program.blobBytes));
+  variable->setAlignment(llvm::Align(64));
+  if (blobSectionName(program.blobBytes).starts_with(".l"))
+    variable->setCodeModel(llvm::CodeModel::Large);
+  exclude(variable);
+  return variable;
+}
+
+llvm::Error DescriptorBuilder::build() {
+  Constants devices, edges;
+  for (const DeviceInfo &device : program.devices)
+    devices.push_back(structure<weir_device_desc>(
+        {string(device.name), i64(device.arenaBytes), i64(device.arenaAlign)}));
+  for (const EdgeInfo &edge : program.edges)
+    edges.push_back(structure<weir_edge_desc>(
+        {string(edge.name), i32(edge.source), i32(edge.destination)}));
+  llvm::Expected<llvm::Constant *> entryArray = entries();
+  if (!entryArray)
+    return entryArray.takeError();
+
+  auto *hash = llvm::ConstantDataArray::get(
+      context, llvm::ArrayRef<uint64_t>(program.hash, 2));
+  llvm::Constant *value = structure<weir_program_desc>(
+      {i32(sizeof(weir_program_desc)),
+       i32(WEIR_ABI_VERSION),
+       string(program.name),
+       string(options.compiler),
+       hash,
+       i64(program.requiredCpuFeatures),
+       i32(program.defaultThreads),
+       i32(program.devices.size()),
+       i32(program.entries.size()),
+       i32(program.slots.size()),
+       i32(program.sites.size()),
+       i32(program.kernels.size()),
+       i32(program.edges.size()),
+       i32(0),
+       array(devices, "weir.devices"),
+       *entryArray,
+       slots(),
+       sites(),
+       kernels(),
+       array(edges, "weir.edges"),
+       blobs(),
+       i64(program.blobBytes),
+       options.weightsFile.empty() ? null() : string(options.weightsFile),
+       customs(),
+       i64(program.customs.size())});
+  llvm::GlobalVariable *descriptor = global(value, "weir.program");
+
+  // Kernels and steps keep their names for profilers, but only as local
+  // symbols.
+  for (llvm::GlobalValue &symbol : module.global_values())
+    if (!symbol.isDeclaration() && !symbol.hasLocalLinkage() &&
+        !symbol.getName().starts_with("llvm."))
+      symbol.setLinkage(llvm::GlobalValue::InternalLinkage);
+  functions(descriptor);
+  if (options.plugin)
+    plugin(descriptor);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+llvm::FunctionCallee
+DescriptorBuilder::runtime(llvm::StringRef name, llvm::Type *result,
+                           llvm::ArrayRef<llvm::Type *> arguments) {
+  return module.getOrInsertFunction(
+      name, llvm::FunctionType::get(result, arguments, /*isVarArg=*/false));
+}
+
+llvm::Function *DescriptorBuilder::function(const ApiFunction &api,
+                                            llvm::Type *result,
+                                            unsigned arguments) {
+  llvm::SmallVector<llvm::Type *> types(arguments, pointerType);
+  auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(result, types, /*isVarArg=*/false),
+      llvm::GlobalValue::ExternalLinkage, api.symbol, module);
+  function->setDoesNotThrow();
+  return function;
+}
+
+/// All of them hand on to the runtime what the object knows, so that a program
+/// needs the model's header only, and a shared object may hide its runtime.
+void DescriptorBuilder::functions(llvm::GlobalVariable *descriptor) {
+  llvm::Type *none = llvm::Type::getVoidTy(context);
+  llvm::Type *int32 = llvm::Type::getInt32Ty(context);
+  llvm::Type *ptr = pointerType;
+  llvm::IRBuilder<> b(context);
+  auto begin = [&](const ApiFunction &api, llvm::Type *result,
+                   unsigned arguments) {
+    llvm::Function *f = function(api, result, arguments);
+    b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
+    return f;
+  };
+  auto forward = [&](const ApiFunction &api, llvm::Type *result,
+                     unsigned arguments, llvm::StringRef target) {
+    llvm::Function *f = begin(api, result, arguments);
+    llvm::SmallVector<llvm::Value *> values(
+        llvm::make_pointer_range(f->args()));
+    llvm::SmallVector<llvm::Type *> types(arguments, ptr);
+    llvm::Value *call = b.CreateCall(runtime(target, result, types), values);
+    result->isVoidTy() ? b.CreateRetVoid() : b.CreateRet(call);
+  };
+
+  for (const ApiFunction &api : apiFunctions(program)) {
+    switch (api.kind) {
+    case ApiFunction::Program:
+      begin(api, ptr, 0);
+      b.CreateRet(descriptor);
+      break;
+    case ApiFunction::Create: {
+      llvm::Function *f = begin(api, int32, 3);
+      b.CreateRet(b.CreateCall(
+          runtime("weir_session_create", int32, {ptr, ptr, ptr, ptr}),
+          {descriptor, f->getArg(0), f->getArg(1), f->getArg(2)}));
+      break;
+    }
+    case ApiFunction::Destroy:
+      forward(api, none, 1, "weir_session_destroy");
+      break;
+    case ApiFunction::Release:
+      forward(api, none, 2, "weir_session_release");
+      break;
+    case ApiFunction::Reset:
+      forward(api, int32, 2, "weir_session_reset");
+      break;
+    case ApiFunction::GetVariable:
+      forward(api, int32, 4, "weir_session_get_variable");
+      break;
+    case ApiFunction::SetVariable:
+      forward(api, int32, 4, "weir_session_set_variable");
+      break;
+    case ApiFunction::Run: {
+      const EntryInfo &entry = program.entries[api.entry];
+      llvm::Function *f = begin(api, int32, 5);
+      b.CreateRet(b.CreateCall(
+          runtime("weir_session_run", int32,
+                  {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
+          {f->getArg(0), i32(api.entry), f->getArg(1), i32(entry.feeds.size()),
+           f->getArg(2), i32(entry.fetches.size()), f->getArg(3),
+           f->getArg(4)}));
+      break;
+    }
+    }
+  }
+}
+
+void DescriptorBuilder::plugin(llvm::GlobalVariable *descriptor) {
+  llvm::Type *none = llvm::Type::getVoidTy(context);
+  llvm::Type *int32 = llvm::Type::getInt32Ty(context);
+  llvm::Type *int64 = llvm::Type::getInt64Ty(context);
+  llvm::Type *ptr = pointerType;
+  auto callee = [&](llvm::StringRef name, llvm::Type *result,
+                    llvm::ArrayRef<llvm::Type *> types) {
+    return llvm::cast<llvm::Constant>(runtime(name, result, types).getCallee());
+  };
+  llvm::Constant *value = structure<weir_plugin>(
+      {i32(sizeof(weir_plugin)), i32(WEIR_ABI_VERSION), descriptor,
+       callee("weir_session_create", int32, {ptr, ptr, ptr, ptr}),
+       callee("weir_session_destroy", none, {ptr}),
+       callee("weir_session_run", int32,
+              {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
+       callee("weir_session_release", none, {ptr, ptr}),
+       callee("weir_session_reset", int32, {ptr, ptr}),
+       callee("weir_session_get_variable", int32, {ptr, ptr, ptr, ptr}),
+       callee("weir_session_set_variable", int32, {ptr, ptr, ptr, ptr}),
+       callee("weir_session_memory", int32, {ptr, int32, ptr}),
+       callee("weir_session_memory_report", int64, {ptr, int32, ptr, int64}),
+       callee("weir_session_threads", int32, {ptr})});
+  llvm::GlobalVariable *table = global(value, WEIR_PLUGIN_SYMBOL);
+  table->setLinkage(llvm::GlobalValue::ExternalLinkage);
+}
+
+llvm::Error weir::emitDescriptors(const Program &program,
+                                  const DescriptorOptions &options,
+                                  llvm::Module &module) {
+  return DescriptorBuilder(program, options, module).build();
+}

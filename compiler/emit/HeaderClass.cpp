@@ -1,0 +1,281 @@
+//===- HeaderClass.cpp - the C++ class of a compiled model ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/Descriptors.h"
+#include "compiler/emit/Header.h"
+#include "weir/weir.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace weir;
+using namespace weir::detail;
+
+static std::string quoted(llvm::StringRef text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += char(c);
+    } else if (c < 0x20 || c == 0x7f || c == '?') { // no trigraphs
+      char octal[5];
+      snprintf(octal, sizeof(octal), "\\%03o", c);
+      out += octal;
+    } else {
+      out += char(c);
+    }
+  }
+  return out + "\"";
+}
+
+namespace {
+
+class ClassWriter {
+public:
+  ClassWriter(const Program &program, const HeaderNames &names,
+              llvm::raw_ostream &os)
+      : program(program), names(names), os(os) {
+    for (const HeaderTensor &tensor : names.tensors)
+      (tensor.isFeed ? feeds : fetches).push_back(&tensor);
+    for (const ApiFunction &api : apiFunctions(program)) {
+      if (api.kind == ApiFunction::Run)
+        runFunctions.push_back(api.symbol);
+      else
+        symbols[api.kind] = api.symbol;
+    }
+  }
+
+  void write();
+
+private:
+  void writeLife();
+  void writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list,
+                        llvm::StringRef name);
+  void writeFinder(llvm::StringRef method, llvm::StringRef kind,
+                   llvm::ArrayRef<const HeaderTensor *> list);
+  void writeRun(size_t entry);
+  void writeAccessors(const HeaderTensor &tensor, size_t position);
+  /// Position of an entry's first feed or fetch in the whole table.
+  size_t first(llvm::ArrayRef<const HeaderTensor *> list, size_t entry) const {
+    size_t i = 0;
+    while (i < list.size() && size_t(list[i]->entry) < entry)
+      ++i;
+    return i;
+  }
+  const std::string &symbol(ApiFunction::Kind kind) { return symbols[kind]; }
+
+  const Program &program;
+  const HeaderNames &names;
+  llvm::raw_ostream &os;
+  std::vector<const HeaderTensor *> feeds, fetches;
+  std::vector<std::string> runFunctions;
+  std::string symbols[ApiFunction::SetVariable + 1];
+};
+
+} // namespace
+
+void ClassWriter::write() {
+  bool hasComplex = llvm::any_of(names.tensors, [](const HeaderTensor &tensor) {
+    return tensor.info->dtype == WEIR_C64 || tensor.info->dtype == WEIR_C128;
+  });
+  os << "#ifdef __cplusplus\n";
+  if (hasComplex)
+    os << "#include <complex>\n";
+  os << "\nnamespace " << program.name << " {\n\n"
+     << "/// A session with its inputs and outputs. May be moved, not copied. "
+        "One object is\n/// used by one thread at a time; for concurrent runs "
+        "each thread takes a view().\n"
+     << "class Model {\npublic:\n";
+  writeLife();
+  for (size_t e = 0; e < program.entries.size(); ++e)
+    writeRun(e);
+  for (size_t i = 0; i < feeds.size(); ++i)
+    writeAccessors(*feeds[i], i);
+  for (size_t i = 0; i < fetches.size(); ++i)
+    writeAccessors(*fetches[i], i);
+  os << "\n  /// By name; false in a condition when there is none.\n";
+  writeFinder("input", "feed", feeds);
+  writeFinder("output", "fetch", fetches);
+  os << "\nprivate:\n"
+     << "  struct View {};\n"
+     << "  Model(View, weir_session *session) noexcept\n"
+     << "      : session_(session), owns_(false) {\n    describe();\n  }\n";
+  writeTensorTable(feeds, "feed");
+  writeTensorTable(fetches, "fetch");
+  os << "  void describe() noexcept {\n"
+     << "    for (int i = 0; i < " << feeds.size() << "; ++i)\n"
+     << "      ::weir::describe(feed_facts()[i], feeds_[i]);\n"
+     << "    for (int i = 0; i < " << fetches.size() << "; ++i) {\n"
+     << "      ::weir::describe(fetch_facts()[i], fetches_[i]);\n"
+     << "      fetches_[i].bytes = 0; // nothing there before the first run\n"
+     << "    }\n  }\n\n"
+     << "  weir_session *session_ = nullptr;\n  bool owns_ = true;\n"
+     << "  ::weir::Status status_;\n"
+     << "  weir_tensor feeds_[" << std::max<size_t>(1, feeds.size()) << "];\n"
+     << "  weir_tensor fetches_[" << std::max<size_t>(1, fetches.size())
+     << "];\n"
+     << "  ::weir::FeedMemory memory_[" << std::max<size_t>(1, feeds.size())
+     << "];\n};\n\n} // namespace " << program.name << "\n#endif\n";
+}
+
+void ClassWriter::writeLife() {
+  os << "  explicit Model(const weir_session_options *options = nullptr) "
+        "noexcept {\n    describe();\n    "
+     << symbol(ApiFunction::Create)
+     << "(options, &session_, status_.get());\n  }\n"
+     << "  Model(Model &&other) noexcept : Model(View(), nullptr) { "
+        "swap(other); }\n"
+     << "  Model &operator=(Model &&other) noexcept {\n    swap(other);\n    "
+        "return *this;\n  }\n"
+     << "  ~Model() {\n"
+     << "    if (session_)\n"
+     << "      for (int i = 0; i < " << fetches.size() << "; ++i)\n        "
+     << symbol(ApiFunction::Release) << "(session_, &fetches_[i]);\n"
+     << "    if (owns_)\n      " << symbol(ApiFunction::Destroy)
+     << "(session_);\n  }\n"
+     << "  void swap(Model &other) noexcept {\n"
+     << "    std::swap(session_, other.session_);\n"
+     << "    std::swap(owns_, other.owns_);\n"
+     << "    std::swap(status_, other.status_);\n"
+     << "    std::swap(feeds_, other.feeds_);\n"
+     << "    std::swap(fetches_, other.fetches_);\n"
+     << "    for (int i = 0; i < " << std::max<size_t>(1, feeds.size())
+     << "; ++i)\n      memory_[i].swap(other.memory_[i]);\n  }\n\n"
+     << "  /// How the construction ended; runs of a model that failed return "
+        "it, too.\n"
+     << "  const ::weir::Status &status() const noexcept { return status_; }\n"
+     << "  /// For the C API.\n"
+     << "  weir_session *session() const noexcept { return session_; }\n"
+     << "  /// The same session (variables are shared) with inputs and outputs "
+        "of its own.\n  /// Must end before this object.\n"
+     << "  Model view() const noexcept { return Model(View(), session_); }\n";
+  if (!symbol(ApiFunction::Reset).empty())
+    os << "  /// Gives all variables their initial values.\n"
+       << "  ::weir::Status reset() noexcept {\n    if (!session_)\n      "
+          "return status_;\n    ::weir::Status status;\n    "
+       << symbol(ApiFunction::Reset)
+       << "(session_, status.get());\n    return status;\n  }\n";
+}
+
+void ClassWriter::writeRun(size_t e) {
+  const EntryInfo &entry = program.entries[e];
+  size_t feed = first(feeds, e), fetch = first(fetches, e);
+  os << "\n  /// Runs entry " << quoted(entry.name) << ".\n"
+     << "  ::weir::Status " << names.runMethods[e]
+     << "(const weir_run_options *options = nullptr) noexcept {\n"
+     << "    if (!session_)\n"
+     << "      return status_.ok() ? ::weir::Status(WEIR_FAILED_PRECONDITION,\n"
+     << "                                           \"the model was moved "
+        "from\")\n                          : status_;\n"
+     << "    ::weir::Status status;\n    " << runFunctions[e]
+     << "(session_, feeds_ + " << feed << ", fetches_ + " << fetch
+     << ", options, status.get());\n    return status;\n  }\n";
+}
+
+void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
+  const TensorInfo &info = *tensor.info;
+  int64_t elements = 0;
+  bool fixed = isStatic(info, elements);
+  const std::string &type = tensor.cxxType, &name = tensor.accessor;
+  std::string slot = "[" + std::to_string(position) + "]";
+  if (tensor.isFeed) {
+    std::string all = "::weir::Tensor(feed_facts() + " +
+                      std::to_string(position) + ", feeds_ + " +
+                      std::to_string(position) + ", memory_ + " +
+                      std::to_string(position) + ")";
+    os << "\n  /// Feed " << quoted(info.name) << "\n"
+       << "  ::weir::Span<" << type << "> " << name << "() noexcept {\n"
+       << "    return " << all << ".as<" << type << ">();\n  }\n";
+    if (!fixed)
+      os << "  ::weir::Span<" << type << "> resize_" << name
+         << "(std::initializer_list<int64_t> dims) noexcept {\n"
+         << "    ::weir::Tensor tensor = " << all << ";\n"
+         << "    return tensor.resize(dims) ? tensor.as<" << type
+         << ">() : ::weir::Span<" << type << ">();\n  }\n";
+    // Reading the caller's memory instead of one's own.
+    os << "  void bind_" << name << "(const " << type << " *data";
+    if (!fixed)
+      os << ", std::initializer_list<int64_t> dims";
+    os << ") noexcept {\n    feeds_" << slot << ".data = const_cast<" << type
+       << " *>(data);\n";
+    if (!fixed)
+      os << "    feeds_" << slot << ".rank = 0;\n    feeds_" << slot
+         << ".bytes = " << dtypeBytes(info.dtype) << ";\n"
+         << "    for (int64_t size : dims) {\n"
+         << "      if (feeds_" << slot << ".rank == WEIR_MAX_RANK)\n"
+         << "        break;\n      feeds_" << slot << ".dims[feeds_" << slot
+         << ".rank++] = size;\n      feeds_" << slot
+         << ".bytes *= size;\n    }\n";
+    os << "  }\n";
+  } else {
+    os << "\n  /// Fetch " << quoted(info.name) << ", as the last run left it\n"
+       << "  ::weir::Span<const " << type << "> " << name
+       << "() const noexcept {\n    return fetches_" << slot
+       << ".data ? ::weir::Span<const " << type << ">(static_cast<const "
+       << type << " *>(fetches_" << slot << ".data), size_t(fetches_" << slot
+       << ".bytes) / " << dtypeBytes(info.dtype)
+       << ")\n        : ::weir::Span<const " << type << ">();\n  }\n"
+       << "  void bind_" << name << "(" << type
+       << " *data, size_t size) noexcept {\n    if (session_)\n      "
+       << symbol(ApiFunction::Release) << "(session_, &fetches_" << slot
+       << ");\n    fetches_" << slot << ".data = data;\n    fetches_" << slot
+       << ".bytes = int64_t(size * " << dtypeBytes(info.dtype) << ");\n  }\n";
+  }
+  os << "  ::weir::Span<const int64_t> " << name
+     << "_shape() const noexcept {\n    return ::weir::Span<const int64_t>("
+     << (tensor.isFeed ? "feeds_" : "fetches_") << slot << ".dims, size_t("
+     << (tensor.isFeed ? "feeds_" : "fetches_") << slot << ".rank));\n  }\n";
+}
+
+void ClassWriter::writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list,
+                                   llvm::StringRef name) {
+  os << "  static const ::weir::TensorFacts *" << name
+     << "_facts() noexcept {\n";
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i]->info->ranked && !list[i]->info->dims.empty())
+      os << "    static const int64_t dims" << i << "[] = " << list[i]->macro
+         << "_DIMS;\n";
+  os << "    static const ::weir::TensorFacts facts[] = {\n";
+  for (size_t i = 0; i < list.size(); ++i) {
+    const TensorInfo &info = *list[i]->info;
+    os << "        {" << quoted(info.name) << ", " << info.dtype << ", "
+       << (info.ranked ? int64_t(info.dims.size()) : -1) << ", "
+       << dtypeBytes(info.dtype) << ", ";
+    if (info.ranked && !info.dims.empty())
+      os << "dims" << i;
+    else
+      os << "nullptr";
+    os << "},\n";
+  }
+  os << "        {nullptr, 0, 0, 1, nullptr}};\n    return facts;\n  }\n";
+}
+
+void ClassWriter::writeFinder(llvm::StringRef method, llvm::StringRef kind,
+                              llvm::ArrayRef<const HeaderTensor *> list) {
+  bool isFeed = kind == "feed";
+  os << "  ::weir::Tensor " << method
+     << "(const char *name, int entry = 0) noexcept {\n"
+     << "    static const int begin[] = {";
+  for (size_t e = 0; e <= program.entries.size(); ++e)
+    os << (e ? ", " : "") << first(list, e);
+  os << "};\n    if (entry < 0 || entry >= " << program.entries.size()
+     << ")\n      return ::weir::Tensor();\n"
+     << "    for (int i = begin[entry]; i < begin[entry + 1]; ++i)\n"
+     << "      if (std::strcmp(" << kind << "_facts()[i].name, name) == 0)\n"
+     << "        return ::weir::Tensor(" << kind << "_facts() + i, " << kind
+     << (isFeed ? "s_ + i, memory_ + i" : "es_ + i, nullptr")
+     << ");\n    return ::weir::Tensor();\n  }\n";
+}
+
+std::string detail::modelClass(const Program &program,
+                               const HeaderNames &names) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  ClassWriter(program, names, os).write();
+  return text;
+}

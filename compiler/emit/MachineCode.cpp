@@ -1,0 +1,92 @@
+//===- MachineCode.cpp - from LLVM IR to object bytes ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/MachineCode.h"
+
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Instrumentation/AddressSanitizer.h"
+
+using namespace weir;
+
+void weir::setTargetAttributes(llvm::Module &module, const CodeTarget &target) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    // Only what the runtime can check for is ever on: the baseline processor,
+    // and features by name.
+    function.addFnAttr("target-cpu", "x86-64");
+    if (!target.features.empty())
+      function.addFnAttr("target-features", target.features);
+    if (!target.tuneCpu.empty())
+      function.addFnAttr("tune-cpu", target.tuneCpu);
+    if (target.preferVectorBits &&
+        !function.hasFnAttribute("prefer-vector-width"))
+      function.addFnAttr("prefer-vector-width",
+                         std::to_string(target.preferVectorBits));
+    if (target.sanitizeAddress)
+      function.addFnAttr(llvm::Attribute::SanitizeAddress);
+  }
+}
+
+static llvm::OptimizationLevel optimizationLevel(int level) {
+  switch (level) {
+  case 0:
+    return llvm::OptimizationLevel::O0;
+  case 1:
+    return llvm::OptimizationLevel::O1;
+  case 2:
+    return llvm::OptimizationLevel::O2;
+  default:
+    return llvm::OptimizationLevel::O3;
+  }
+}
+
+void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                    int level, bool sanitizeAddress) {
+  llvm::PassBuilder builder(&machine);
+  if (sanitizeAddress)
+    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
+                                               llvm::OptimizationLevel,
+                                               llvm::ThinOrFullLTOPhase) {
+      // No constructor: the program that links the object brings the
+      // sanitizer up, and globals are not instrumented.
+      passes.addPass(llvm::AddressSanitizerPass(
+          llvm::AddressSanitizerOptions(), /*UseGlobalGC=*/true,
+          /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None,
+          llvm::AsanCtorKind::None));
+    });
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::OptimizationLevel wanted = optimizationLevel(level);
+  llvm::ModulePassManager passes =
+      level == 0 ? builder.buildO0DefaultPipeline(wanted)
+                 : builder.buildPerModuleDefaultPipeline(wanted);
+  passes.run(module, modules);
+}
+
+llvm::Error weir::generateMachineCode(llvm::Module &module,
+                                      llvm::TargetMachine &machine,
+                                      llvm::CodeGenFileType type,
+                                      llvm::SmallVectorImpl<char> &out) {
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    return llvm::createStringError("LLVM cannot write files for " +
+                                   machine.getTargetTriple().str());
+  passes.run(module);
+  return llvm::Error::success();
+}

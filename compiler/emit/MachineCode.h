@@ -1,0 +1,49 @@
+//===- MachineCode.h - from LLVM IR to object bytes -------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// LLVM's own passes and code generation, set up the way weir needs them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_EMIT_MACHINECODE_H
+#define WEIR_COMPILER_EMIT_MACHINECODE_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <string>
+
+namespace weir {
+
+/// The instruction set that functions are compiled for.
+struct CodeTarget {
+  std::string features;     ///< "+avx2,+fma,…"; nothing else is used
+  std::string tuneCpu;      ///< schedules and costs are this processor's
+  int preferVectorBits = 0; ///< 0: LLVM's choice
+  bool sanitizeAddress = false;
+};
+
+/// Gives every function of the module the attributes of the target. To be
+/// called before optimize.
+void setTargetAttributes(llvm::Module &module, const CodeTarget &target);
+
+/// Runs LLVM's standard pipeline for -O`level`; with `sanitizeAddress`, loads
+/// and stores are instrumented at its end.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level,
+              bool sanitizeAddress);
+
+/// Object or assembly of the module.
+llvm::Error generateMachineCode(llvm::Module &module,
+                                llvm::TargetMachine &machine,
+                                llvm::CodeGenFileType type,
+                                llvm::SmallVectorImpl<char> &out);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_EMIT_MACHINECODE_H

@@ -1,0 +1,275 @@
+//===- Report.cpp - what a compilation made -------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace weir;
+
+/// So many of a long list are on the screen; JSON has all.
+static constexpr size_t shown = 8;
+
+static std::string size(int64_t bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = double(bytes);
+  unsigned unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(units)) {
+    value /= 1024;
+    ++unit;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format(unit ? "%.1f " : "%.0f ", value) << units[unit];
+  return text;
+}
+
+static std::string count(double value) {
+  static const char *const units[] = {"", " k", " M", " G", " T"};
+  unsigned unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(units)) {
+    value /= 1000;
+    ++unit;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format(unit ? "%.2f" : "%.0f", value) << units[unit];
+  return text;
+}
+
+static std::string typeText(const TensorInfo &tensor) {
+  std::string text = dtypeName(tensor.dtype).str() + " [";
+  if (!tensor.ranked)
+    text += "*";
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    text += i ? ", " : "";
+    if (tensor.dims[i] >= 0)
+      text += std::to_string(tensor.dims[i]);
+    else if (i < tensor.symbols.size() && !tensor.symbols[i].empty())
+      text += tensor.symbols[i];
+    else
+      text += "?";
+  }
+  return text + "]";
+}
+
+/// "a;b;c" as at most `width` characters.
+static std::string shortened(llvm::StringRef text, size_t width) {
+  if (text.size() <= width)
+    return text.str();
+  return text.take_front(width - 3).str() + "...";
+}
+
+static std::vector<const BufferInfo *> largestBuffers(const Report &report) {
+  std::vector<const BufferInfo *> list;
+  for (const BufferInfo &buffer : report.buffers)
+    list.push_back(&buffer);
+  llvm::stable_sort(list, [](const BufferInfo *a, const BufferInfo *b) {
+    return a->bytes > b->bytes;
+  });
+  return list;
+}
+
+static std::vector<const KernelInfo *> heaviestKernels(const Report &report) {
+  std::vector<const KernelInfo *> list;
+  for (const KernelInfo &kernel : report.kernels)
+    list.push_back(&kernel);
+  llvm::stable_sort(list, [](const KernelInfo *a, const KernelInfo *b) {
+    return a->flops > b->flops;
+  });
+  return list;
+}
+
+std::string Report::text() const {
+  std::string out;
+  llvm::raw_string_ostream os(out);
+  os << name << ", from " << model << ", for " << cpu << " (" << target
+     << ")\n";
+  for (const EntryInfo &entry : entries) {
+    os << "\nentry " << entry.name << "\n";
+    auto list = [&](const char *kind, const std::vector<TensorInfo> &tensors) {
+      for (size_t i = 0; i < tensors.size() && i < shown; ++i)
+        os << "  " << kind << ' ' << tensors[i].name << ": "
+           << typeText(tensors[i]) << "\n";
+      if (tensors.size() > shown)
+        os << "  and " << tensors.size() - shown << " more\n";
+    };
+    list("feed ", entry.feeds);
+    list("fetch", entry.fetches);
+  }
+
+  os << "\nconstants   " << size(weightBytes) << " in " << weightCount << "\n";
+  if (!slots.empty())
+    os << "variables   " << slots.size() << "\n";
+  for (const DeviceInfo &device : devices) {
+    os << "arena       " << size(device.arenaBytes) << " on " << device.name;
+    if (device.lowerBound > 0)
+      os << llvm::format(", %.1f %% above the bound of ",
+                         100.0 * double(device.arenaBytes - device.lowerBound) /
+                             double(device.lowerBound))
+         << size(device.lowerBound);
+    os << "\n";
+  }
+  if (objectBytes)
+    os << "object      " << size(objectBytes) << ", " << size(codeBytes)
+       << " without constants\n";
+
+  if (!buffers.empty()) {
+    os << "\nlargest buffers of " << buffers.size() << "\n";
+    std::vector<const BufferInfo *> list = largestBuffers(*this);
+    for (size_t i = 0; i < list.size() && i < shown; ++i)
+      os << llvm::format("  %10s  ", size(list[i]->bytes).c_str())
+         << shortened(list[i]->node, 60) << "\n";
+  }
+  if (!kernels.empty()) {
+    int64_t work = 0;
+    for (const KernelInfo &kernel : kernels)
+      work += std::max<int64_t>(0, kernel.flops);
+    os << "\nheaviest kernels of " << kernels.size() << ", together "
+       << count(double(work)) << "flop where known\n";
+    std::vector<const KernelInfo *> list = heaviestKernels(*this);
+    for (size_t i = 0; i < list.size() && i < shown; ++i)
+      os << llvm::format("  %10s  ",
+                         list[i]->flops < 0
+                             ? "?"
+                             : count(double(list[i]->flops)).c_str())
+         << shortened(list[i]->name, 40) << "  "
+         << shortened(list[i]->nodes, 40) << "\n";
+  }
+  if (!operations.empty()) {
+    std::vector<std::pair<std::string, int64_t>> list(operations.begin(),
+                                                      operations.end());
+    llvm::stable_sort(
+        list, [](const auto &a, const auto &b) { return a.second > b.second; });
+    os << "\noperations ";
+    for (size_t i = 0; i < list.size() && i < 2 * shown; ++i)
+      os << (i ? ", " : " ") << list[i].second << ' ' << list[i].first;
+    if (list.size() > 2 * shown)
+      os << ", and " << list.size() - 2 * shown << " other kinds";
+    os << "\n";
+  }
+  for (const std::string &note : notes)
+    os << "\nnote: " << note << "\n";
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// Names come from model files, which may hold any bytes.
+static std::string utf8(llvm::StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
+
+static void writeTensors(llvm::json::OStream &json, llvm::StringRef key,
+                         const std::vector<TensorInfo> &tensors) {
+  json.attributeArray(key, [&] {
+    for (const TensorInfo &tensor : tensors)
+      json.object([&] {
+        json.attribute("name", utf8(tensor.name));
+        json.attribute("dtype", dtypeName(tensor.dtype));
+        if (tensor.ranked)
+          json.attributeArray("dims", [&] {
+            for (int64_t dim : tensor.dims)
+              json.value(dim);
+          });
+        if (!tensor.symbols.empty())
+          json.attributeArray("symbols", [&] {
+            for (const std::string &symbol : tensor.symbols)
+              json.value(utf8(symbol));
+          });
+      });
+  });
+}
+
+std::string Report::json() const {
+  std::string out;
+  llvm::raw_string_ostream os(out);
+  llvm::json::OStream json(os, 2);
+  json.object([&] {
+    json.attribute("model", utf8(model));
+    json.attribute("name", name);
+    json.attribute("cpu", cpu);
+    json.attribute("target", target);
+    json.attributeArray("entries", [&] {
+      for (const EntryInfo &entry : entries)
+        json.object([&] {
+          json.attribute("name", utf8(entry.name));
+          writeTensors(json, "feeds", entry.feeds);
+          writeTensors(json, "fetches", entry.fetches);
+        });
+    });
+    json.attributeObject("constants", [&] {
+      json.attribute("bytes", weightBytes);
+      json.attribute("count", weightCount);
+    });
+    json.attributeObject("object", [&] {
+      json.attribute("bytes", objectBytes);
+      json.attribute("bytes_without_constants", codeBytes);
+    });
+    json.attributeArray("variables", [&] {
+      for (const SlotInfo &slot : slots)
+        json.object([&] {
+          json.attribute("name", utf8(slot.name));
+          json.attribute("dtype", dtypeName(slot.dtype));
+        });
+    });
+    json.attributeArray("devices", [&] {
+      for (const DeviceInfo &device : devices)
+        json.object([&] {
+          json.attribute("name", device.name);
+          json.attribute("arena_bytes", device.arenaBytes);
+          json.attribute("lower_bound", device.lowerBound);
+        });
+    });
+    json.attributeArray("buffers", [&] {
+      for (const BufferInfo *buffer : largestBuffers(*this))
+        json.object([&] {
+          json.attribute("node", utf8(buffer->node));
+          json.attribute("device", buffer->device);
+          json.attribute("bytes", buffer->bytes);
+          json.attribute("offset", buffer->offset);
+          json.attribute("first_use", buffer->firstUse);
+          json.attribute("last_use", buffer->lastUse);
+        });
+    });
+    json.attributeArray("kernels", [&] {
+      for (const KernelInfo &kernel : kernels)
+        json.object([&] {
+          json.attribute("name", utf8(kernel.name));
+          json.attribute("nodes", utf8(kernel.nodes));
+          json.attribute("flops", kernel.flops);
+          json.attribute("bytes", kernel.bytes);
+        });
+    });
+    json.attributeObject("operations", [&] {
+      for (const auto &[operation, number] : operations)
+        json.attribute(operation, number);
+    });
+    json.attributeArray("notes", [&] {
+      for (const std::string &note : notes)
+        json.value(utf8(note));
+    });
+  });
+  os << "\n";
+  return out;
+}
+
+void weir::describeProgram(const Program &program, Report &report) {
+  report.name = program.name;
+  report.entries = program.entries;
+  report.slots = program.slots;
+  report.devices = program.devices;
+  report.kernels = program.kernels;
+  report.buffers = program.buffers;
+  report.weightBytes = program.blobBytes;
+  report.weightCount = int64_t(program.blobs.size());
+}
