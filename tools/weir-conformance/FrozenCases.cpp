@@ -85,7 +85,7 @@ std::string readText(const TextTensor &text, int32_t dtype, HostTensor &out) {
   for (int64_t i = 0; i < count; ++i)
     if (!setElementFromText(out, i, lines[i]))
       return text.name + ": \"" + std::string(lines[i]) + "\" is no " +
-             std::string(dtypeName(dtype));
+             std::string(tools::dtypeName(dtype));
   return "";
 }
 

@@ -22,7 +22,7 @@ void collect(const std::vector<onnx::Node> &nodes, Names &names) {
     names.insert(standard ? std::string(node.op)
                           : std::string(node.domain) + "." +
                                 std::string(node.op));
-    for (const onnx::Attribute &attribute : node.attributes)
+    for (const onnx::NodeAttribute &attribute : node.attributes)
       for (const std::unique_ptr<onnx::Graph> &graph : attribute.graphs)
         collect(graph->nodes, names);
   }

@@ -76,7 +76,7 @@ driver::FeedSpec weir::conformance::feedOf(const TensorFlowGraph &graph,
   driver::FeedSpec feed{std::move(tensor), std::move(name), "", ""};
   if (!graph.describesItself(nodeOf(feed.tensor))) {
     feed.shape = shapeName(value.dims);
-    feed.dtype = dtypeName(value.dtype);
+    feed.dtype = tools::dtypeName(value.dtype);
   }
   return feed;
 }

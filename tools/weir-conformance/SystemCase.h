@@ -1,0 +1,67 @@
+//===- SystemCase.h - a script of session runs -------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// case.json as structures: a graph, the runs to make in order, and what
+// TensorFlow answered. SystemCase.cpp reads it, SystemRun.cpp plays it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_CONFORMANCE_SYSTEMCASE_H
+#define WEIR_TOOLS_CONFORMANCE_SYSTEMCASE_H
+
+#include "tools/common/Npy.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir::conformance {
+
+/// One run, and what is to come of it.
+struct SystemRun {
+  std::string session = "s0";
+  bool restart = false; ///< close the session first and make a new one
+  std::string signature;
+  std::vector<std::pair<std::string, std::string>> feeds; ///< edge, array
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+  int64_t timeoutMs = 0;
+
+  bool expectsError = false;
+  std::string code;                  ///< TensorFlow's, or CLIENT
+  std::vector<std::string> expected; ///< arrays, in the order of the fetches
+  std::map<size_t, std::string> compare; ///< fetch → sorted, any, exact
+};
+
+struct SystemStep {
+  enum class Kind { Run, Concurrent, Other };
+  Kind kind = Kind::Run;
+  SystemRun run;
+  std::string other; ///< what kind of step it is instead
+};
+
+struct SystemScript {
+  std::string graph; ///< "graph.pb" or "saved_model"
+  std::string tags;
+  double rtol = 0, atol = 0;
+  tools::NamedTensors arrays;
+  /// Signature → tensor (node:port) → name in the signature.
+  std::map<std::string, std::map<std::string, std::string>> signatures;
+  std::vector<SystemStep> steps;
+  bool hasGradients = false;
+  bool hasCluster = false;
+  /// A session that runs another graph than `graph`.
+  bool hasOtherGraphs = false;
+};
+
+/// Reads case.json and data.npz in `folder`. A reason where they are broken.
+std::string readScript(const std::string &folder, SystemScript &script);
+
+} // namespace weir::conformance
+
+#endif // WEIR_TOOLS_CONFORMANCE_SYSTEMCASE_H

@@ -1,0 +1,340 @@
+//===- main.cpp - weir-conformance ----------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds cases, runs each in a forked child through the bytes of the emitted
+// object, and counts. docs/tools.md is the manual.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/Files.h"
+#include "tools/common/FlagParser.h"
+#include "tools/common/ForkServer.h"
+#include "tools/common/Terminal.h"
+#include "tools/weir-conformance/Discovery.h"
+#include "tools/weir-conformance/Scores.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Regex.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <sched.h>
+
+namespace fs = std::filesystem;
+using namespace weir;
+using namespace weir::conformance;
+using namespace weir::tools;
+
+namespace {
+
+constexpr const char *toolName = "weir-conformance";
+constexpr size_t shownFailures = 40;
+
+struct Settings {
+  std::vector<std::string> paths;
+  std::string filter, tsv, scores, against;
+  int64_t jobs = 1, sample = 1;
+  double secondsPerCase = 20;
+  int64_t memoryLimit = int64_t(4) << 30;
+  bool list = false, verbose = false, inProcess = false;
+};
+
+/// Processors that this process may use.
+int64_t processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return 1;
+  return std::max(CPU_COUNT(&set), 1);
+}
+
+bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
+  FlagParser parser(toolName, "DIR... [flags]",
+                    "Runs every case of the conformance suites under DIR "
+                    "through the bytes of the emitted object.");
+  parser.usageStatus = 2;
+  settings.jobs = processors();
+  parser.positionals("DIR", "folders that hold cases, or single cases", 1, 0,
+                     settings.paths);
+  parser.group("Which cases");
+  parser.text("--filter", "REGEX", "only cases whose name matches",
+              settings.filter);
+  parser.number("--sample", "N",
+                "only one case in N, always the same ones, and with --against "
+                "all that failed before",
+                settings.sample, 1, 1 << 20);
+  parser.flag("--list", "prints the names of the cases and ends",
+              settings.list);
+  parser.group("How they run");
+  parser.number("--jobs, -j", "N", "cases at once (default: all processors)",
+                settings.jobs, 1, 1024);
+  parser.value("--max-seconds-per-case", "SECONDS",
+               "a case that takes longer counts as crashed (default 20)",
+               [&settings](std::string_view value) -> std::string {
+                 settings.secondsPerCase =
+                     std::strtod(std::string(value).c_str(), nullptr);
+                 return settings.secondsPerCase > 0 ? "" : "is no time";
+               });
+  parser.value("--memory-limit", "SIZE",
+               "private memory of a case (default 4G, 0: none)",
+               [&settings](std::string_view value) -> std::string {
+                 settings.memoryLimit = parseSize(value);
+                 return settings.memoryLimit >= 0
+                            ? ""
+                            : "is no size; possible: 512M, 2G, 0";
+               });
+  parser.value("--device", "NAME", "where to run: CPU:0",
+               [](std::string_view value) -> std::string {
+                 std::string_view cpu = "CPU:0";
+                 return value.ends_with(cpu) || value == "cpu" || value == "CPU"
+                            ? ""
+                            : "is not there; possible: CPU:0";
+               });
+  parser.flag("--in-process",
+              "no processes of their own: for a debugger, a crash ends it all",
+              settings.inProcess);
+  parser.group("Results");
+  parser.text("--tsv", "FILE",
+              "writes a line a case: case, passed|failed|unsupported|crashed "
+              "(or doubtful), reason",
+              settings.tsv);
+  parser.text("--scores", "FILE.md",
+              "writes the table of scores, and FILE-rest.tsv with every case "
+              "that does not pass",
+              settings.scores);
+  parser.text("--against", "FILE.md",
+              "compares with such a table: what passed must pass. The exit "
+              "code then says only whether something got worse",
+              settings.against);
+  parser.flag("-v, --verbose", "prints every case as it ends",
+              settings.verbose);
+  parser.exitCode(0, "no case failed or crashed (--against: none got worse)");
+  parser.exitCode(1, "some did");
+  parser.exitCode(2, "the command line is wrong, or there are no cases");
+  return parser.parse(argc, argv, status);
+}
+
+/// Results of children travel as lines: outcome, reason, operators.
+std::string encode(const Verdict &verdict) {
+  std::string text = std::to_string(static_cast<int>(verdict.outcome)) + "\n";
+  for (char c : verdict.reason)
+    text += c == '\n' ? ' ' : c;
+  for (const std::string &name : verdict.operators)
+    text += "\n" + name;
+  return text;
+}
+
+Verdict decode(const std::string &text) {
+  std::vector<std::string_view> lines = splitFields(text, '\n');
+  Verdict verdict;
+  if (lines.size() < 2)
+    return {Outcome::Crashed, "no result", {}};
+  verdict.outcome = static_cast<Outcome>(std::atoi(text.c_str()));
+  verdict.reason = lines[1];
+  verdict.operators.assign(lines.begin() + 2, lines.end());
+  return verdict;
+}
+
+struct Totals {
+  size_t outcomes[4] = {}, doubtful = 0;
+  void add(const Case &test, const Verdict &verdict) {
+    if (test.doubtful)
+      ++doubtful;
+    else
+      ++outcomes[static_cast<size_t>(verdict.outcome)];
+  }
+  std::string text() const {
+    std::string line;
+    for (int i = 0; i < 4; ++i)
+      line += std::to_string(outcomes[i]) + " " +
+              std::string(outcomeName(static_cast<Outcome>(i))) + ", ";
+    return line + std::to_string(doubtful) + " doubtful";
+  }
+};
+
+/// A folder for the cases that write files, removed at the end.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::string name =
+        (fs::temp_directory_path() / "weir-conformance-XXXXXX").string();
+    if (mkdtemp(name.data()))
+      path = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code code;
+    if (!path.empty())
+      fs::remove_all(path, code);
+  }
+  std::string of(size_t index) const {
+    return path + "/" + std::to_string(index);
+  }
+  void remove(size_t index) const {
+    std::error_code code;
+    fs::remove_all(of(index), code);
+  }
+  std::string path;
+};
+
+bool writeTsv(const std::string &path, const std::vector<Scored> &results) {
+  std::string text, error;
+  for (const Scored &scored : results) {
+    const Verdict &verdict = scored.verdict;
+    std::string reason = verdict.reason;
+    if (scored.test->doubtful)
+      reason = std::string(outcomeName(verdict.outcome)) +
+               (reason.empty() ? "" : ": " + reason);
+    for (char &c : reason)
+      if (c == '\t')
+        c = ' ';
+    text += scored.test->id + "\t" +
+            std::string(scored.test->doubtful ? "doubtful"
+                                              : outcomeName(verdict.outcome)) +
+            "\t" + reason + "\n";
+  }
+  if (writeFile(path, text, error))
+    return true;
+  printError(toolName, path + ": " + error);
+  return false;
+}
+
+/// Finds the cases that are to run.
+bool selectCases(const Settings &settings, const KnownScores &known,
+                 std::vector<Case> &cases) {
+  std::string error;
+  for (const std::string &path : settings.paths)
+    if (!findCases(path, cases, error)) {
+      printError(toolName, error);
+      return false;
+    }
+  if (!settings.filter.empty()) {
+    llvm::Regex filter(settings.filter);
+    if (!filter.isValid(error)) {
+      printError(toolName, "--filter=" + settings.filter + ": " + error);
+      return false;
+    }
+    std::erase_if(cases,
+                  [&](const Case &test) { return !filter.match(test.id); });
+  }
+  if (settings.sample > 1)
+    std::erase_if(cases, [&](const Case &test) {
+      bool failedBefore = known.lists(test.id, Outcome::Failed) ||
+                          known.lists(test.id, Outcome::Crashed);
+      return !failedBefore &&
+             !inSample(test.id, static_cast<unsigned>(settings.sample));
+    });
+  if (cases.empty()) {
+    printError(toolName, "no cases found",
+               {"docs/tools.md lists the layouts that are recognised"});
+    return false;
+  }
+  return true;
+}
+
+/// Runs all cases; `results` is in their order. False: no processes.
+bool runAll(const Settings &settings, const std::vector<Case> &cases,
+            std::vector<Scored> &results) {
+  TemporaryFolder temporary;
+  ProgressLine progress;
+  Totals totals;
+  size_t finished = 0, shown = 0;
+  for (const Case &test : cases)
+    results.push_back({&test, {Outcome::Crashed, "did not run", {}}});
+
+  auto take = [&](size_t index, Verdict verdict, double seconds) {
+    const Case &test = cases[index];
+    temporary.remove(index);
+    totals.add(test, verdict);
+    ++finished;
+    bool bad = !test.doubtful && (verdict.outcome == Outcome::Failed ||
+                                  verdict.outcome == Outcome::Crashed);
+    if (settings.verbose || (bad && shown++ < shownFailures)) {
+      progress.clear();
+      std::fprintf(stderr, "%s %s%s%s", test.id.c_str(),
+                   std::string(outcomeName(verdict.outcome)).c_str(),
+                   verdict.reason.empty() ? "" : ": ", verdict.reason.c_str());
+      if (settings.verbose)
+        std::fprintf(stderr, " (%.2f s)", seconds);
+      std::fprintf(stderr, "\n");
+      if (bad && !settings.verbose && shown == shownFailures)
+        std::fprintf(stderr, "(more are not shown; --tsv=FILE lists all)\n");
+    }
+    results[index].verdict = std::move(verdict);
+    progress.update("[" + std::to_string(finished) + "/" +
+                    std::to_string(cases.size()) + "] " + totals.text() + "  " +
+                    test.id);
+  };
+
+  auto work = [&](size_t index) {
+    return encode(runCase(cases[index], temporary.of(index)));
+  };
+  if (settings.inProcess) {
+    for (size_t i = 0; i < cases.size(); ++i)
+      take(i, decode(work(i)), 0);
+    return true;
+  }
+  ForkOptions options;
+  options.jobs = static_cast<unsigned>(settings.jobs);
+  options.secondsPerCase = settings.secondsPerCase;
+  options.memoryLimit = settings.memoryLimit;
+  return runForked(cases.size(), options, work,
+                   [&](size_t index, const ForkedResult &result) {
+                     Verdict verdict{Outcome::Crashed, result.text, {}};
+                     if (result.kind == ForkedResult::Kind::Done)
+                       verdict = decode(result.text);
+                     take(index, std::move(verdict), result.seconds);
+                   });
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Settings settings;
+  int status = 0;
+  if (!parseCommandLine(argc, argv, settings, status))
+    return status;
+  KnownScores known;
+  std::string error;
+  if (!settings.against.empty() &&
+      !readScores(settings.against, known, error)) {
+    printError(toolName, error);
+    return 2;
+  }
+  std::vector<Case> cases;
+  if (!selectCases(settings, known, cases))
+    return 2;
+  if (settings.list) {
+    for (const Case &test : cases)
+      std::printf("%s%s\n", test.id.c_str(), test.doubtful ? " (doubtful)" : "");
+    return 0;
+  }
+  std::vector<Scored> results;
+  if (!runAll(settings, cases, results)) {
+    printError(toolName, "cannot make processes");
+    return 2;
+  }
+  if (!settings.tsv.empty() && !writeTsv(settings.tsv, results))
+    return 2;
+  if (!settings.scores.empty() &&
+      !writeScores(settings.scores, results, error)) {
+    printError(toolName, error);
+    return 2;
+  }
+  Totals totals;
+  for (const Scored &scored : results)
+    totals.add(*scored.test, scored.verdict);
+  bool bad = totals.outcomes[1] + totals.outcomes[3] != 0;
+  if (!settings.against.empty()) {
+    std::vector<std::string> worse = findRegressions(known, results);
+    for (const std::string &line : worse)
+      printError(toolName, line);
+    bad = !worse.empty();
+  }
+  std::printf("%s\n", totals.text().c_str());
+  return bad ? 1 : 0;
+}
