@@ -50,8 +50,10 @@ struct BufferizePass : weir::impl::WeirBufferizePassBase<BufferizePass> {
       for (unsigned i = 0; i < source.getNumResults(); ++i)
         fetches.push_back(describe(b, source.getResultTypes()[i],
                                    source.getResultAttrDict(i) ? source.getResultAttrDict(i) : b.getDictionaryAttr({})));
-      target->setAttr("weir_plan.feeds", b.getArrayAttr(feeds));
-      target->setAttr("weir_plan.fetches", b.getArrayAttr(fetches));
+      Attribute allFeeds = source->getAttr("weir.entry_feeds"),
+                allFetches = source->getAttr("weir.entry_fetches");
+      target->setAttr("weir_plan.feeds", allFeeds ? allFeeds : b.getArrayAttr(feeds));
+      target->setAttr("weir_plan.fetches", allFetches ? allFetches : b.getArrayAttr(fetches));
       for (StringRef key : {"weir.entry", "weir.device_index"})
         if (Attribute value = source->getAttr(key))
           target->setAttr(key, value);

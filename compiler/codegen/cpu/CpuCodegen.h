@@ -35,11 +35,6 @@ std::unique_ptr<llvm::Module> generateCpu(mlir::ModuleOp module,
                                           llvm::LLVMContext &llvmContext,
                                           Program &program);
 
-/// Runs LLVM's optimisations on `module` and appends the ELF object to `object`.
-/// False with `error` set when the target cannot emit it.
-bool emitNative(llvm::Module &module, const CpuOptions &options,
-                llvm::SmallVectorImpl<char> &object, std::string &error);
-
 /// Registers what generateCpu translates from with a context's registry.
 void registerCpuDialects(mlir::DialectRegistry &registry);
 
