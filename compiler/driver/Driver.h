@@ -1,4 +1,5 @@
-//===- Driver.h - from a model file to an object -----------------*- C++ -*-===//
+//===- Driver.h - from a model file to an object -----------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

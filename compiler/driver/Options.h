@@ -1,4 +1,5 @@
-//===- Options.h - what a compilation is asked to do -------------*- C++ -*-===//
+//===- Options.h - what a compilation is asked to do -------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,7 +61,7 @@ struct Options {
   int jobs = 1;               ///< threads of the compilation
   bool sanitizeAddress = false;
 
-  std::string weightsFile; ///< constants go there instead of into the object
+  std::string weightsFile;    ///< constants go there instead of into the object
   bool sharedRuntime = false; ///< .so: leave the runtime out
   std::string runtimeLibrary; ///< libweir_runtime.a for .so; empty: search
 

@@ -154,8 +154,8 @@ llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve,
   llvm::SmallVector<const BlobInfo *> order;
   for (const BlobInfo &blob : program.blobs)
     order.push_back(&blob);
-  llvm::stable_sort(order, [](const BlobInfo *a, const BlobInfo *b) {
-    return a->offset < b->offset;
+  llvm::sort(order, [](const BlobInfo *a, const BlobInfo *b) {
+    return std::pair(a->offset, a) < std::pair(b->offset, b);
   });
   int64_t end = 0;
   for (const BlobInfo *blob : order) {

@@ -54,7 +54,7 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object,
 
   std::string script = (output + ".exports").str();
   std::string log = (output + ".log").str();
-  auto cleanup = llvm::make_scope_exit([&] {
+  llvm::scope_exit cleanup([&] {
     llvm::sys::fs::remove(script);
     llvm::sys::fs::remove(log);
   });

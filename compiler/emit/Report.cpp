@@ -71,8 +71,9 @@ static std::vector<const BufferInfo *> largestBuffers(const Report &report) {
   std::vector<const BufferInfo *> list;
   for (const BufferInfo &buffer : report.buffers)
     list.push_back(&buffer);
-  llvm::stable_sort(list, [](const BufferInfo *a, const BufferInfo *b) {
-    return a->bytes > b->bytes;
+  // Equal ones stay in order, which is that of their addresses.
+  llvm::sort(list, [](const BufferInfo *a, const BufferInfo *b) {
+    return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
   });
   return list;
 }
@@ -81,8 +82,8 @@ static std::vector<const KernelInfo *> heaviestKernels(const Report &report) {
   std::vector<const KernelInfo *> list;
   for (const KernelInfo &kernel : report.kernels)
     list.push_back(&kernel);
-  llvm::stable_sort(list, [](const KernelInfo *a, const KernelInfo *b) {
-    return a->flops > b->flops;
+  llvm::sort(list, [](const KernelInfo *a, const KernelInfo *b) {
+    return std::pair(-a->flops, a) < std::pair(-b->flops, b);
   });
   return list;
 }

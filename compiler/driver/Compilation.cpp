@@ -1,0 +1,383 @@
+//===- Compilation.cpp - one compilation, stage by stage ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Compilation.h"
+
+#include "compiler/codegen/cpu/CpuCodegen.h"
+#include "compiler/driver/Messages.h"
+#include "compiler/driver/Pipeline.h"
+#include "compiler/driver/Specs.h"
+#include "compiler/driver/Version.h"
+#include "compiler/emit/Descriptors.h"
+#include "compiler/emit/Fingerprint.h"
+#include "compiler/emit/Header.h"
+#include "compiler/frontend/Import.h"
+#include "dialects/weir/Weir.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::driver;
+
+Compilation::Compilation(const Options &options, DiagnosticSink &sink)
+    : options(options), sink(sink), name(symbolPrefix(options)),
+      log(options.dumpIrDir, options.dumpIrFilter),
+      logging(!options.dumpIrDir.empty() || options.timePasses) {}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+bool Compilation::checkOptions() {
+  size_t before = sink.errorCount();
+  auto refuse = [&](llvm::StringRef flag, llvm::StringRef possible) {
+    driver::report(sink, "W0112", options.input,
+                   "found " + flag + "; possible in this release: " + possible);
+  };
+  if (!options.cuda.empty())
+    refuse("--cuda=" + options.cuda, "CPU devices only");
+  if (!options.devicesFile.empty())
+    refuse("--devices=" + options.devicesFile,
+           "the devices that the model's nodes name");
+  for (auto &[flag, file] : {std::pair<const char *, const std::string &>{
+                                 "--placement=", options.placementFile},
+                             {"--placement-out=", options.placementOut},
+                             {"--profile=", options.profileFile}})
+    if (!file.empty())
+      refuse(flag + file, "placement as the model's nodes ask for it");
+  if (!options.placer.empty() && options.placer != "greedy")
+    refuse("--placer=" + options.placer, "greedy");
+  if (!options.schedule.empty() && options.schedule != "latency")
+    refuse("--schedule=" + options.schedule, "latency");
+  if (!options.precision.empty() && options.precision != "f32")
+    refuse("--precision=" + options.precision, "f32");
+  if (options.tune)
+    refuse("--tune=" + std::to_string(options.tune), "--tune=0");
+
+  if (!options.name.empty() &&
+      (cIdentifier(options.name) != options.name ||
+       llvm::StringRef(options.name).starts_with("weir")))
+    driver::report(sink, "W0109", options.input,
+                   "found --name=" + options.name +
+                       "; possible: a C identifier that is no keyword and does "
+                       "not start with weir");
+  if (!options.stopAfter.empty() && stageIndex(options.stopAfter) < 0) {
+    std::string nearest = nearestName(options.stopAfter, stageNames());
+    driver::report(
+        sink, "W0108", options.input,
+        "found --stop-after=" + options.stopAfter + "; possible: " +
+            (nearest.empty() ? llvm::join(stageNames(), ", ") : nearest));
+  }
+  return sink.errorCount() == before;
+}
+
+//===----------------------------------------------------------------------===//
+// Import
+//===----------------------------------------------------------------------===//
+
+bool Compilation::load() {
+  llvm::sys::fs::file_status status;
+  if (std::error_code code = llvm::sys::fs::status(options.input, status)) {
+    driver::report(sink, "W0101", options.input,
+                   "cannot be read: " + code.message());
+    return false;
+  }
+  bool isFolder = llvm::sys::fs::is_directory(status);
+  llvm::StringRef suffix = llvm::sys::path::extension(options.input);
+  ImportOptions imports;
+  if (!importOptions(options, sink, imports))
+    return false;
+
+  log.setStage(importStage);
+  log.begin({});
+  if (!isFolder && suffix == ".mlir") {
+    ParserConfig config(context.get());
+    module = parseSourceFile<ModuleOp>(options.input, config);
+    if (!module && !sink.hasErrors())
+      driver::report(sink, "W0110", options.input, "is no MLIR module");
+  } else if (!isFolder && suffix == ".onnx") {
+    module = importOnnx(*context, options.input, imports, sink);
+  } else if (isFolder || suffix == ".pb" || suffix == ".pbtxt") {
+    module = importTensorFlow(*context, options.input, imports, sink);
+  } else {
+    driver::report(sink, "W0102", options.input,
+                   "found a model file that ends in \"" + suffix +
+                       "\"; possible: .onnx, .pb, .pbtxt, .mlir, or the folder "
+                       "of a SavedModel");
+    return false;
+  }
+  if (!module || sink.hasErrors()) {
+    if (!sink.hasErrors())
+      driver::report(sink, "W0199", options.input,
+                     "the import failed without saying why");
+    return false;
+  }
+  if (failed(verify(*module)))
+    return false;
+
+  nextStage = 1;
+  if (auto done = (*module)->getAttrOfType<StringAttr>(stageAttribute)) {
+    int index = stageIndex(done.getValue());
+    if (index < 0) {
+      driver::report(sink, "W0115", options.input,
+                     "found weir.stage = \"" + done.getValue() +
+                         "\"; possible: " + llvm::join(stageNames(), ", "));
+      return false;
+    }
+    nextStage = index + 1;
+  } else {
+    (*module)->setAttr(stageAttribute,
+                       StringAttr::get(context.get(), importStage));
+  }
+  if (logging)
+    log.end(importStage, *module);
+  if (stopStage < nextStage - 1) {
+    driver::report(
+        sink, "W0108", options.input,
+        "found --stop-after=" + options.stopAfter +
+            " for a module that is past it; possible: a stage from " +
+            llvm::StringRef(stages()[nextStage - 1].name) + " on");
+    return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+void Compilation::countOperations() {
+  reported.operations.clear();
+  module->walk([&](Operation *op) {
+    if (op->getName().getDialectNamespace() == "weir")
+      ++reported.operations[op->getName().stripDialect().str()];
+  });
+}
+
+bool Compilation::runPasses() {
+  int codegen = stageIndex(codegenStage);
+  MlirMessages messages(*context, sink, options.input);
+  if (nextStage > stageIndex("simplify"))
+    countOperations();
+  for (; nextStage < codegen && nextStage <= stopStage; ++nextStage) {
+    const Stage &stage = stages()[nextStage];
+    messages.setDefaultCode(stage.defaultCode);
+    log.setStage(stage.name);
+    std::string text;
+    for (const PipelinePass &pass : stage.passes)
+      text += (text.empty() ? "" : ",") + std::string(pass.pass);
+    PassManager passes(context.get(), ModuleOp::getOperationName());
+    passes.enableVerifier(true);
+    std::string error;
+    llvm::raw_string_ostream errors(error);
+    if (failed(parsePassPipeline(text, passes, errors))) {
+      driver::report(sink, "W0199", options.input,
+                     "stage " + llvm::StringRef(stage.name) +
+                         " cannot be set up: " + error);
+      return false;
+    }
+    if (logging)
+      passes.addInstrumentation(log.instrumentation());
+    bool good = succeeded(passes.run(*module));
+    if (!good && !sink.hasErrors())
+      driver::report(sink, "W0199", options.input,
+                     "stage " + llvm::StringRef(stage.name) +
+                         " failed without saying why");
+    if (!good || sink.hasErrors())
+      return false;
+    (*module)->setAttr(stageAttribute,
+                       StringAttr::get(context.get(), stage.name));
+    if (llvm::StringRef(stage.name) == "simplify")
+      countOperations();
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+/// LLVM's own errors, which it would otherwise print and exit.
+static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
+  if (info->getSeverity() != llvm::DS_Error)
+    return;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::DiagnosticPrinterRawOStream printer(os);
+  info->print(printer);
+  driver::report(*static_cast<DiagnosticSink *>(context), "W0500", "", text);
+}
+
+bool Compilation::generateCode(OutputForm form) {
+  auto fail = [&](llvm::Error error) {
+    if (!error)
+      return !sink.hasErrors();
+    driver::report(sink, "W0500", options.input,
+                   llvm::toString(std::move(error)));
+    return false;
+  };
+  log.setStage(codegenStage);
+  llvmContext.setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);
+  {
+    MlirMessages messages(*context, sink, options.input);
+    messages.setDefaultCode(stages()[stageIndex(codegenStage)].defaultCode);
+    CpuOptions cpu;
+    cpu.prefix = name;
+    cpu.machine = target.machine.get();
+    cpu.optLevel = options.optLevel;
+    cpu.sanitizeAddress = options.sanitizeAddress;
+    log.begin(*module);
+    llvmModule = generateCpu(*module, cpu, llvmContext, described);
+    if (!llvmModule && !sink.hasErrors())
+      driver::report(sink, "W0199", options.input,
+                     "code generation failed without saying why");
+    if (!llvmModule || sink.hasErrors())
+      return false;
+  }
+  described.requiredCpuFeatures = target.requiredFeatures;
+  described.defaultThreads = options.threads;
+  std::string flags = (llvm::Twine(weirVersion) + " " + target.triple + " " +
+                       target.code.features + " " + target.code.tuneCpu +
+                       " -O" + llvm::Twine(options.optLevel) + " " +
+                       llvm::Twine(int(options.sanitizeAddress)))
+                          .str();
+  fingerprint(*llvmModule, flags, described);
+  DescriptorOptions descriptors;
+  descriptors.compiler = weirVersion;
+  // Looked for by its own name beside the program, wherever that is then.
+  descriptors.weightsFile =
+      llvm::sys::path::filename(options.weightsFile).str();
+  descriptors.plugin = form == OutputForm::SharedObject;
+  if (!fail(emitDescriptors(described, descriptors, *llvmModule)))
+    return false;
+  setTargetAttributes(*llvmModule, target.code);
+  if (logging)
+    log.end("translate", llvmModule.get());
+
+  log.begin({});
+  optimize(*llvmModule, *target.machine, options.optLevel,
+           options.sanitizeAddress);
+  if (logging)
+    log.end("optimize", llvmModule.get());
+  describeProgram(described, reported);
+  if (form == OutputForm::LlvmIr || stopStage == stageIndex(codegenStage)) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    llvmModule->print(os, nullptr);
+    leaveText(std::move(text));
+    return true;
+  }
+
+  log.setStage(emitStage);
+  log.begin({});
+  bool assembly = form == OutputForm::Assembly;
+  output.clear();
+  if (!fail(generateMachineCode(*llvmModule, *target.machine,
+                                assembly ? llvm::CodeGenFileType::AssemblyFile
+                                         : llvm::CodeGenFileType::ObjectFile,
+                                output)))
+    return false;
+  textOutput = assembly;
+  if (logging)
+    log.end("machine-code", static_cast<llvm::Module *>(nullptr));
+  if (!textOutput) {
+    reported.codeBytes = output.size();
+    reported.objectBytes =
+        output.size() + (options.weightsFile.empty() ? described.blobBytes : 0);
+  }
+  return true;
+}
+
+void Compilation::leaveText(std::string text) {
+  output.assign(text.begin(), text.end());
+  textOutput = true;
+}
+
+//===----------------------------------------------------------------------===//
+// All together
+//===----------------------------------------------------------------------===//
+
+bool Compilation::finishLog(bool good) {
+  if (llvm::Error error = log.finish()) {
+    driver::report(sink, "W0104", options.input,
+                   llvm::toString(std::move(error)));
+    good = false;
+  }
+  if (options.timePasses)
+    llvm::errs() << log.times();
+  return good;
+}
+
+bool Compilation::run(OutputForm form) {
+  if (!checkOptions() || !selectTarget(options, sink, target))
+    return false;
+  reported.model = options.input;
+  reported.name = name;
+  reported.cpu = target.cpu;
+  reported.target = target.triple;
+  stopStage = options.stopAfter.empty() ? stageIndex(emitStage)
+                                        : stageIndex(options.stopAfter);
+  int codegen = stageIndex(codegenStage);
+  // A module is asked for: the last stage that leaves one.
+  if (form == OutputForm::Mlir)
+    stopStage = std::min(stopStage, codegen - 1);
+
+  registerPasses();
+  DialectRegistry registry;
+  registerDialects(registry);
+  // Without threads: the compilation may run in a process that forks, and a
+  // log wants passes one at a time.
+  context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  {
+    MlirMessages messages(*context, sink, options.input);
+    messages.setDefaultCode(
+        llvm::StringRef(options.input).ends_with(".mlir") ? "W0110" : "W0400");
+    if (!load())
+      return finishLog(false);
+  }
+  if (!runPasses())
+    return finishLog(false);
+  if (stopStage < codegen) {
+    leaveText(printModule(*module));
+    return finishLog(true);
+  }
+  return finishLog(generateCode(form));
+}
+
+std::string Compilation::header() const {
+  return modelHeader(described, llvm::sys::path::filename(options.input),
+                     weirVersion);
+}
+
+llvm::Expected<llvm::ArrayRef<char>> Compilation::blob(BlobAttr attribute) {
+  llvm::StringRef source = attribute.getSource();
+  auto found = files.find(source);
+  if (found == files.end()) {
+    std::string error;
+    std::unique_ptr<MappedFile> file = MappedFile::open(source.str(), error);
+    if (!file)
+      return llvm::createStringError("cannot read constants from " + source +
+                                     ": " + error);
+    found = files.emplace(source.str(), std::move(file)).first;
+  }
+  std::string_view bytes = found->second->bytes();
+  uint64_t offset = attribute.getOffset(), length = attribute.getLength();
+  if (offset > bytes.size() || length > bytes.size() - offset)
+    return llvm::createStringError(
+        source + " is shorter than it was when the model was read");
+  return llvm::ArrayRef<char>(bytes.data() + offset, length);
+}

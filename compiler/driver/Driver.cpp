@@ -1,0 +1,362 @@
+//===- Driver.cpp - from a model file to an object ------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Driver.h"
+
+#include "compiler/codegen/cpu/CpuCodegen.h"
+#include "compiler/driver/Compilation.h"
+#include "compiler/driver/Messages.h"
+#include "compiler/driver/Pipeline.h"
+#include "compiler/emit/Descriptors.h"
+#include "compiler/emit/ElfObject.h"
+#include "compiler/emit/Link.h"
+#include "passes/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <mutex>
+
+using namespace weir;
+using namespace weir::driver;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// The model's name without folders and suffix.
+static std::string inputStem(const Options &options) {
+  llvm::StringRef path = options.input;
+  while (path.size() > 1 && path.ends_with("/"))
+    path = path.drop_back();
+  bool isFolder = llvm::sys::fs::is_directory(options.input);
+  return (isFolder ? llvm::sys::path::filename(path)
+                   : llvm::sys::path::stem(path))
+      .str();
+}
+
+std::string driver::defaultOutput(const Options &options) {
+  int stop = stageIndex(options.stopAfter);
+  const char *suffix = ".o";
+  if (stop >= 0 && stop < stageIndex(codegenStage))
+    suffix = ".mlir";
+  else if (stop == stageIndex(codegenStage))
+    suffix = ".ll";
+  return inputStem(options) + suffix;
+}
+
+std::string driver::symbolPrefix(const Options &options) {
+  if (!options.name.empty())
+    return options.name;
+  std::string stem = options.output.empty() || options.output == "-"
+                         ? inputStem(options)
+                         : llvm::sys::path::stem(options.output).str();
+  std::string name = cIdentifier(stem);
+  // weir_session_create and the like belong to the runtime.
+  return llvm::StringRef(name).starts_with("weir") ? "m_" + name : name;
+}
+
+std::vector<std::string> driver::stageNames() {
+  std::vector<std::string> names;
+  for (const Stage &stage : stages())
+    names.push_back(stage.name);
+  return names;
+}
+
+void driver::printPipeline(const Options &options, llvm::raw_ostream &os) {
+  int last = options.stopAfter.empty() ? int(stages().size()) - 1
+                                       : stageIndex(options.stopAfter);
+  for (int i = 0; i <= last; ++i) {
+    const Stage &stage = stages()[i];
+    os << stage.name << ": " << stage.why << "\n";
+    for (const PipelinePass &pass : stage.passes)
+      os << "  " << pass.pass << ": " << pass.why << "\n";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void driver::registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<WeirDialect, plan::WeirPlanDialect, mlir::arith::ArithDialect,
+                  mlir::cf::ControlFlowDialect, mlir::complex::ComplexDialect,
+                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+  registerCpuDialects(registry);
+}
+
+void driver::registerPasses() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    mlir::registerTransformsPasses();
+    registerWeirPasses();
+    for (const Stage &stage : stages()) {
+      if (stage.passes.empty())
+        continue;
+      std::string text;
+      for (const PipelinePass &pass : stage.passes)
+        text += (text.empty() ? "" : ",") + std::string(pass.pass);
+      mlir::PassPipelineRegistration<>(
+          "weir-stage-" + std::string(stage.name), stage.why,
+          [text](mlir::OpPassManager &passes) {
+            if (mlir::failed(mlir::parsePassPipeline(text, passes)))
+              llvm::report_fatal_error(
+                  "a stage names a pass that is not there");
+          });
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+static std::optional<OutputForm> formOf(llvm::StringRef output) {
+  return llvm::StringSwitch<std::optional<OutputForm>>(
+             llvm::sys::path::extension(output))
+      .Case(".o", OutputForm::Object)
+      .Case(".a", OutputForm::Archive)
+      .Case(".so", OutputForm::SharedObject)
+      .Case(".mlir", OutputForm::Mlir)
+      .Case(".ll", OutputForm::LlvmIr)
+      .Case(".s", OutputForm::Assembly)
+      .Default(std::nullopt);
+}
+
+namespace {
+
+/// Writes what a compilation left, all files or none.
+class Outputs {
+public:
+  Outputs(const Options &options, DiagnosticSink &sink,
+          Compilation &compilation, std::string output)
+      : options(options), sink(sink), compilation(compilation),
+        output(std::move(output)) {}
+
+  bool writeText();
+  bool writeBinary(OutputForm form);
+  bool writeWeightsBeside();
+
+private:
+  bool check(llvm::Error error, llvm::StringRef code = "W0104");
+  bool add(llvm::StringRef path, llvm::StringRef text);
+  bool addReport();
+  bool link(OutputForm form, OutputFile &object);
+  bool commit();
+  llvm::Error resolveAndWrite(OutputFile &file);
+  /// The output's path with another suffix.
+  std::string beside(llvm::StringRef suffix) {
+    llvm::SmallString<256> path(output);
+    llvm::sys::path::replace_extension(path, suffix);
+    return std::string(path);
+  }
+
+  const Options &options;
+  DiagnosticSink &sink;
+  Compilation &compilation;
+  std::string output;
+  std::vector<OutputFile> files; ///< written, not yet under their names
+  std::vector<std::pair<std::string, std::string>> linked; ///< from, to
+};
+
+} // namespace
+
+bool Outputs::check(llvm::Error error, llvm::StringRef code) {
+  if (!error)
+    return true;
+  report(sink, code, options.input, llvm::toString(std::move(error)));
+  return false;
+}
+
+bool Outputs::add(llvm::StringRef path, llvm::StringRef text) {
+  llvm::Expected<OutputFile> file = OutputFile::create(path);
+  if (!file)
+    return check(file.takeError());
+  if (!check(file->write({text.data(), text.size()})))
+    return false;
+  files.push_back(std::move(*file));
+  return true;
+}
+
+bool Outputs::addReport() {
+  if (!options.report)
+    return true;
+  std::string folder =
+      options.reportDir.empty() ? beside(".report") : options.reportDir;
+  if (std::error_code code = llvm::sys::fs::create_directories(folder)) {
+    report(sink, "W0104", options.input,
+           "cannot make " + folder + ": " + code.message());
+    return false;
+  }
+  return add(folder + "/report.txt", compilation.report().text()) &&
+         add(folder + "/report.json", compilation.report().json());
+}
+
+bool Outputs::commit() {
+  bool good = true;
+  for (OutputFile &file : files)
+    good &= check(file.commit());
+  for (auto &[from, to] : linked)
+    if (std::error_code code = llvm::sys::fs::rename(from, to)) {
+      report(sink, "W0104", options.input,
+             "cannot write " + to + ": " + code.message());
+      good = false;
+    }
+  return good;
+}
+
+bool Outputs::writeText() {
+  llvm::StringRef text(compilation.bytes().data(), compilation.bytes().size());
+  if (output == "-") {
+    llvm::outs() << text;
+    return true;
+  }
+  return add(output, text) && commit();
+}
+
+bool Outputs::writeWeightsBeside() {
+  if (options.weightsFile.empty())
+    return true;
+  llvm::Expected<OutputFile> file = OutputFile::create(options.weightsFile);
+  if (!file)
+    return check(file.takeError());
+  auto resolve = [&](BlobAttr blob) { return compilation.blob(blob); };
+  if (!check(writeWeights(compilation.program(), resolve, *file)))
+    return false;
+  return check(file->commit());
+}
+
+bool Outputs::link(OutputForm form, OutputFile &object) {
+  std::string temporary = object.temporaryPath() + ".linked";
+  llvm::scope_exit cleanup([&] { llvm::sys::fs::remove(temporary); });
+  llvm::StringRef stem = llvm::sys::path::stem(output);
+  if (form == OutputForm::Archive) {
+    if (!check(writeArchive(object.temporaryPath(), (stem + ".o").str(),
+                            temporary)))
+      return false;
+  } else {
+    SharedObjectOptions shared;
+    shared.soname = llvm::sys::path::filename(output).str();
+    shared.exports.push_back("weir_plugin");
+    for (const ApiFunction &api : apiFunctions(compilation.program()))
+      shared.exports.push_back(api.symbol);
+    if (!options.sharedRuntime) {
+      llvm::Expected<std::string> library =
+          findRuntimeLibrary(options.runtimeLibrary);
+      if (!library)
+        return check(library.takeError(), "W0111");
+      shared.runtimeLibrary = *library;
+    }
+    if (!check(linkSharedObject(object.temporaryPath(), temporary, shared),
+               "W0111"))
+      return false;
+  }
+  linked.emplace_back(temporary, output);
+  bool good =
+      add(beside(".h"), compilation.header()) && addReport() && commit();
+  linked.clear();
+  return good;
+}
+
+bool Outputs::writeBinary(OutputForm form) {
+  // Archives and shared objects are made from an object that lies beside them.
+  bool isObject = form == OutputForm::Object;
+  llvm::Expected<OutputFile> object =
+      OutputFile::create(isObject ? output : output + ".o");
+  if (!object)
+    return check(object.takeError());
+  auto resolve = [&](BlobAttr blob) { return compilation.blob(blob); };
+  llvm::Error error = options.weightsFile.empty()
+                          ? writeObject(compilation.program(), resolve,
+                                        compilation.bytes(), *object)
+                          : object->write(compilation.bytes());
+  if (!check(std::move(error)) || !writeWeightsBeside())
+    return false;
+  if (!isObject)
+    return link(form, *object);
+  files.push_back(std::move(*object));
+  return add(beside(".h"), compilation.header()) && addReport() && commit();
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+static void fillResult(Compilation &compilation, Result &result) {
+  result.report = compilation.report();
+  result.symbolPrefix = compilation.prefix();
+  if (!compilation.isText())
+    result.header = compilation.header();
+}
+
+bool driver::compile(const Options &options, DiagnosticSink &sink,
+                     Result &result) {
+  OutputForm form = formOf(options.output).value_or(OutputForm::Object);
+  // In memory an object is all that can be used.
+  if (form == OutputForm::Archive || form == OutputForm::SharedObject)
+    form = OutputForm::Object;
+  Compilation compilation(options, sink);
+  if (!compilation.run(form))
+    return false;
+  fillResult(compilation, result);
+  if (!compilation.isText()) {
+    auto resolve = [&](BlobAttr blob) { return compilation.blob(blob); };
+    if (!options.weightsFile.empty()) {
+      if (!Outputs(options, sink, compilation, "").writeWeightsBeside())
+        return false;
+    } else if (llvm::Error error = appendBlobs(compilation.program(), resolve,
+                                               compilation.bytes())) {
+      report(sink, "W0104", options.input, llvm::toString(std::move(error)));
+      return false;
+    }
+  }
+  result.object = std::move(compilation.bytes());
+  return true;
+}
+
+bool driver::compileToFiles(const Options &options, DiagnosticSink &sink,
+                            Result *result) {
+  std::string output =
+      options.output.empty() ? defaultOutput(options) : options.output;
+  std::optional<OutputForm> form = formOf(output);
+  // What a stage left is text, whatever its file is called.
+  if (!form && options.stopAfter.empty()) {
+    report(sink, "W0103", options.input,
+           "found the output " + output +
+               "; possible: a name that ends in .o, .a, .so, .mlir, .ll or .s");
+    return false;
+  }
+  Compilation compilation(options, sink);
+  if (!compilation.run(form.value_or(OutputForm::Object)))
+    return false;
+  if (result)
+    fillResult(compilation, *result);
+  Outputs outputs(options, sink, compilation, output);
+  return compilation.isText()
+             ? outputs.writeText()
+             : outputs.writeBinary(form.value_or(OutputForm::Object));
+}

@@ -1,0 +1,115 @@
+//===- Messages.cpp - numbered messages of the driver ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Messages.h"
+
+#include "dialects/weir/NodeName.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace weir;
+using namespace weir::driver;
+
+void driver::report(DiagnosticSink &sink, llvm::StringRef code,
+                    llvm::StringRef file, const llvm::Twine &message) {
+  Diagnostic diagnostic;
+  diagnostic.code = code.str();
+  diagnostic.file = file.str();
+  diagnostic.message = message.str();
+  sink.report(std::move(diagnostic));
+}
+
+std::string driver::nearestName(llvm::StringRef name,
+                                llvm::ArrayRef<llvm::StringRef> candidates) {
+  // As far off as a slip of the hand goes; longer names may be further off.
+  unsigned best = std::max<size_t>(1, name.size() / 3) + 1;
+  std::string nearest;
+  for (llvm::StringRef candidate : candidates) {
+    unsigned distance = name.edit_distance(candidate, true, best);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate.str();
+    }
+  }
+  return nearest;
+}
+
+std::string driver::nearestName(llvm::StringRef name,
+                                const std::vector<std::string> &candidates) {
+  llvm::SmallVector<llvm::StringRef> references(candidates.begin(),
+                                                candidates.end());
+  return nearestName(name, references);
+}
+
+MlirMessages::MlirMessages(mlir::MLIRContext &context, DiagnosticSink &sink,
+                           std::string file)
+    : sink(sink), file(std::move(file)),
+      handler(&context,
+              [this](mlir::Diagnostic &diagnostic) { handle(diagnostic); }) {}
+
+/// Takes "W0512: " off the front of a message.
+static bool takeCode(std::string &message, std::string &code) {
+  llvm::StringRef text(message);
+  if (text.size() < 7 || text[0] != 'W' || text[5] != ':' ||
+      !llvm::all_of(text.substr(1, 4), llvm::isDigit))
+    return false;
+  code = text.take_front(5).str();
+  message = text.drop_front(6).ltrim().str();
+  return true;
+}
+
+/// Takes MLIR's "'weir.conv' op " off the front of a message.
+static std::string takeOperation(std::string &message) {
+  llvm::StringRef text(message);
+  if (!text.consume_front("'"))
+    return "";
+  auto [operation, rest] = text.split('\'');
+  if (!rest.consume_front(" op "))
+    return "";
+  std::string name = operation.str();
+  message = rest.str();
+  return name;
+}
+
+/// One line, as numbered diagnostics have it.
+static std::string oneLine(llvm::StringRef text) {
+  std::string line;
+  for (char c : text.rtrim())
+    line += c == '\n' ? ' ' : c;
+  return line;
+}
+
+void MlirMessages::handle(mlir::Diagnostic &source) {
+  if (source.getSeverity() == mlir::DiagnosticSeverity::Remark ||
+      source.getSeverity() == mlir::DiagnosticSeverity::Note)
+    return;
+  Diagnostic diagnostic;
+  diagnostic.code = code;
+  diagnostic.file = file;
+  diagnostic.severity =
+      source.getSeverity() == mlir::DiagnosticSeverity::Warning
+          ? Severity::Warning
+          : Severity::Error;
+  diagnostic.message = source.str();
+  // "'op' op W0512: …" and "W0512: 'op' op …" are both in use.
+  takeCode(diagnostic.message, diagnostic.code);
+  diagnostic.op = takeOperation(diagnostic.message);
+  takeCode(diagnostic.message, diagnostic.code);
+  diagnostic.message = oneLine(diagnostic.message);
+  llvm::StringRef node = nodeName(source.getLocation());
+  if (node != "?")
+    diagnostic.node = node.str();
+  else if (auto place =
+               mlir::dyn_cast<mlir::FileLineColLoc>(source.getLocation()))
+    diagnostic.file =
+        (place.getFilename().getValue() + ":" + llvm::Twine(place.getLine()) +
+         ":" + llvm::Twine(place.getColumn()))
+            .str();
+  for (mlir::Diagnostic &note : source.getNotes())
+    diagnostic.notes.push_back(oneLine(note.str()));
+  sink.report(std::move(diagnostic));
+}

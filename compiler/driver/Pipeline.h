@@ -1,0 +1,48 @@
+//===- Pipeline.h - the stages of a compilation -----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_DRIVER_PIPELINE_H
+#define WEIR_COMPILER_DRIVER_PIPELINE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace weir::driver {
+
+/// A pass as mlir-opt names it, and why it stands where it does.
+struct PipelinePass {
+  const char *pass; ///< text of a pass on the module, options included
+  const char *why;
+};
+
+struct Stage {
+  const char *name;
+  const char *why;
+  std::vector<PipelinePass> passes; ///< empty: the stage is not made of passes
+  /// For messages of its passes that bring no number of their own.
+  const char *defaultCode;
+};
+
+/// All stages, in order.
+llvm::ArrayRef<Stage> stages();
+/// Position of the stage of that name, -1: none.
+int stageIndex(llvm::StringRef name);
+
+// The stages that are not made of passes.
+inline constexpr const char *importStage = "import";
+inline constexpr const char *codegenStage = "codegen";
+inline constexpr const char *emitStage = "emit";
+
+/// The attribute of a module that names the last stage it went through; a dump
+/// is taken up behind it.
+inline constexpr const char *stageAttribute = "weir.stage";
+
+} // namespace weir::driver
+
+#endif // WEIR_COMPILER_DRIVER_PIPELINE_H

@@ -1,0 +1,195 @@
+//===- Target.cpp - the processor that code is generated for --------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Target.h"
+
+#include "compiler/driver/Messages.h"
+#include "weir/abi.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+
+#include <mutex>
+
+using namespace weir;
+using namespace weir::driver;
+
+namespace {
+
+struct Feature {
+  const char *name; ///< LLVM's
+  uint64_t bit;     ///< the runtime's
+};
+
+// What LLVM may use to compute. Features of other kinds (keys, random numbers,
+// tiles that the kernel has to be asked for) would only make an object refuse
+// machines that could run it. SSE4.2 stands for all before it.
+constexpr Feature features[] = {
+    {"sse3", 0},
+    {"ssse3", 0},
+    {"sse4.1", 0},
+    {"sse4.2", WEIR_CPU_SSE42},
+    {"popcnt", WEIR_CPU_POPCNT},
+    {"avx", WEIR_CPU_AVX},
+    {"avx2", WEIR_CPU_AVX2},
+    {"fma", WEIR_CPU_FMA},
+    {"f16c", WEIR_CPU_F16C},
+    {"bmi", WEIR_CPU_BMI1},
+    {"bmi2", WEIR_CPU_BMI2},
+    {"lzcnt", WEIR_CPU_LZCNT},
+    {"movbe", WEIR_CPU_MOVBE},
+    {"gfni", WEIR_CPU_GFNI},
+    {"avxvnni", WEIR_CPU_AVX_VNNI},
+    {"avxvnniint8", WEIR_CPU_AVX_VNNI_INT8},
+    {"avxneconvert", WEIR_CPU_AVX_NE_CONVERT},
+};
+
+constexpr const char *avx512Base[] = {"avx512f", "avx512cd", "avx512bw",
+                                      "avx512dq", "avx512vl"};
+
+constexpr Feature avx512Features[] = {
+    {"avx512vnni", WEIR_CPU_AVX512_VNNI},
+    {"avx512bf16", WEIR_CPU_AVX512_BF16},
+    {"avx512fp16", WEIR_CPU_AVX512_FP16},
+    {"avx512ifma", WEIR_CPU_AVX512_IFMA},
+    {"avx512vbmi", WEIR_CPU_AVX512_VBMI},
+    {"avx512vbmi2", WEIR_CPU_AVX512_VBMI2},
+    {"avx512bitalg", WEIR_CPU_AVX512_BITALG},
+    {"avx512vpopcntdq", WEIR_CPU_AVX512_VPOPCNTDQ},
+};
+
+} // namespace
+
+std::string driver::usableFeatures(const llvm::StringMap<bool> &has,
+                                   uint64_t &bits) {
+  std::string text;
+  bits = 0;
+  auto add = [&](const char *name, uint64_t bit) {
+    if (!has.lookup(name))
+      return;
+    text += (text.empty() ? "+" : ",+") + std::string(name);
+    bits |= bit;
+  };
+  // Without SSE4.2 there is nothing that stands for what came before it.
+  if (has.lookup("sse4.2"))
+    for (const Feature &feature : features)
+      add(feature.name, feature.bit);
+  bool wide = has.lookup("avx2") &&
+              llvm::all_of(avx512Base,
+                           [&](const char *name) { return has.lookup(name); });
+  if (wide) {
+    for (const char *name : avx512Base)
+      add(name, WEIR_CPU_AVX512);
+    for (const Feature &feature : avx512Features)
+      add(feature.name, feature.bit);
+  }
+  return text;
+}
+
+static void initializeLlvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
+}
+
+/// Fills in what --cpu says.
+static bool selectCpu(const Options &options, DiagnosticSink &sink,
+                      Target &target) {
+  llvm::StringMap<bool> has;
+  if (llvm::StringRef(options.cpu).contains(',')) {
+    report(sink, "W0106", options.input,
+           "found several processors in --cpu=" + options.cpu +
+               "; possible: one");
+    return false;
+  }
+  if (options.cpu.empty() || options.cpu == "native") {
+    if (llvm::Triple(llvm::sys::getProcessTriple()).getArch() !=
+        llvm::Triple::x86_64) {
+      report(sink, "W0106", options.input,
+             "found --cpu=native on a machine of another kind; possible: the "
+             "name of an x86-64 processor, such as x86-64-v3");
+      return false;
+    }
+    has = llvm::sys::getHostCPUFeatures();
+    std::string host = llvm::sys::getHostCPUName().str();
+    target.cpu = "native (" + host + ")";
+    target.code.tuneCpu = host;
+  } else {
+    llvm::SmallVector<llvm::StringRef> known;
+    llvm::X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
+    if (!llvm::is_contained(known, options.cpu)) {
+      std::string nearest = nearestName(options.cpu, known);
+      report(sink, "W0106", options.input,
+             "found --cpu=" + options.cpu + "; possible: " +
+                 (nearest.empty() ? "native, x86-64-v2, x86-64-v3, x86-64-v4, "
+                                    "or a processor as in clang's -march="
+                                  : nearest));
+      return false;
+    }
+    llvm::SmallVector<llvm::StringRef> list;
+    llvm::X86::getFeaturesForCPU(options.cpu, list);
+    for (llvm::StringRef name : list)
+      has[name] = true;
+    target.cpu = options.cpu;
+    // The levels of the psABI name no processor to schedule for.
+    target.code.tuneCpu = llvm::StringRef(options.cpu).starts_with("x86-64")
+                              ? "generic"
+                              : options.cpu;
+  }
+  target.code.features = usableFeatures(has, target.requiredFeatures);
+  if (target.requiredFeatures & WEIR_CPU_AVX512)
+    target.code.preferVectorBits = 512;
+  target.code.sanitizeAddress = options.sanitizeAddress;
+  return true;
+}
+
+bool driver::selectTarget(const Options &options, DiagnosticSink &sink,
+                          Target &target) {
+  initializeLlvm();
+  // The same triple on every host: it is part of the object's bytes.
+  target.triple = options.target.empty()
+                      ? "x86_64-unknown-linux-gnu"
+                      : llvm::Triple::normalize(options.target);
+  llvm::Triple triple(target.triple);
+  if (triple.getArch() != llvm::Triple::x86_64 || !triple.isOSLinux() ||
+      !triple.isOSBinFormatELF()) {
+    report(sink, "W0107", options.input,
+           "found --target=" + options.target +
+               "; possible: x86_64-linux-gnu and its variants");
+    return false;
+  }
+  if (!selectCpu(options, sink, target))
+    return false;
+
+  std::string error;
+  const llvm::Target *kind = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!kind) {
+    report(sink, "W0107", options.input, error);
+    return false;
+  }
+  llvm::TargetOptions settings;
+  // Only what one operation of the model asked for is contracted
+  // (llvm.fmuladd).
+  settings.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  llvm::CodeGenOptLevel level =
+      options.optLevel <= 0   ? llvm::CodeGenOptLevel::None
+      : options.optLevel == 1 ? llvm::CodeGenOptLevel::Less
+      : options.optLevel == 2 ? llvm::CodeGenOptLevel::Default
+                              : llvm::CodeGenOptLevel::Aggressive;
+  target.machine.reset(kind->createTargetMachine(
+      triple, "x86-64", target.code.features, settings, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, level));
+  return true;
+}

@@ -1,0 +1,43 @@
+//===- Target.h - the processor that code is generated for ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_DRIVER_TARGET_H
+#define WEIR_COMPILER_DRIVER_TARGET_H
+
+#include "compiler/driver/Options.h"
+#include "compiler/emit/MachineCode.h"
+#include "compiler/frontend/Diagnostic.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace weir::driver {
+
+struct Target {
+  std::string triple;
+  std::string cpu; ///< for people: "native (znver4)"
+  CodeTarget code;
+  uint64_t requiredFeatures = 0; ///< WEIR_CPU_…
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+/// The features among those given that code may use: ones whose presence the
+/// runtime checks when a session is made, with the bits it checks them by. All
+/// of AVX-512's base or none of AVX-512.
+std::string usableFeatures(const llvm::StringMap<bool> &has, uint64_t &bits);
+
+/// Chooses by --cpu, --target and -O. False, with a diagnostic, for names that
+/// are unknown or not supported. Thread-safe.
+bool selectTarget(const Options &options, DiagnosticSink &sink, Target &target);
+
+} // namespace weir::driver
+
+#endif // WEIR_COMPILER_DRIVER_TARGET_H

@@ -1,0 +1,117 @@
+//===- pipeline.cpp - the story of a compilation --------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every stage and every pass, in order, each with the reason for its place. To
+// add a pass is to add a line. What a pass is for is said where it is defined.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Pipeline.h"
+
+using namespace weir::driver;
+
+static std::vector<Stage> makeStages() {
+  return {
+      {importStage,
+       "reads the model file into the weir dialect, one operation a node; "
+       "nothing after it knows the file's format",
+       {},
+       "W0400"},
+
+      {"simplify",
+       "brings the graph into its smallest form while composites are still "
+       "whole: everything after it costs by the operation",
+       {
+           {"canonicalize", "folds what the file spells out; shape operands "
+                            "become constants"},
+           {"weir-infer-shapes",
+            "the constants just found settle result types"},
+           {"canonicalize", "known sizes let shape arithmetic fold"},
+           {"cse", "equal constants and repeated subgraphs become one, before "
+                   "patterns count uses"},
+           {"weir-infer-shapes", "what folded last may settle more types, and "
+                                 "whatever has no rank now is an error"},
+           {"weir-decompose",
+            "last: earlier passes match composites whole, and "
+            "no later one knows them"},
+           {"canonicalize", "cleans up behind the expansions"},
+           {"cse", "expansions repeat constants and shape arithmetic"},
+       },
+       "W0400"},
+
+      {"place",
+       "gives every operation a device, on the graph's final form: a rewrite "
+       "after it would have to keep devices apart",
+       {
+           {"weir-place", "completes what the model and the user asked for"},
+       },
+       "W0600"},
+
+      {"partition",
+       "cuts the graph into one function a device; from here on order between "
+       "devices is tokens, sends and receives alone",
+       {
+           {"weir-partition", "each value crosses once, however many use it"},
+           {"canonicalize", "drops what only other devices needed"},
+       },
+       "W0600"},
+
+      {"kernelize",
+       "groups operations into kernels before anything has a buffer: values "
+       "that live inside of a kernel never get one",
+       {
+           {"weir-kernelize", "clusters producers into their only consumer"},
+           {"cse", "equal launches are one"},
+       },
+       "W0500"},
+
+      {"schedule",
+       "fixes the order of launches and with it how long values live, then "
+       "gives each a buffer: offsets need both",
+       {
+           {"weir-bufferize",
+            "tensors become buffers in the order of launches"},
+           {"canonicalize", "sizes that became index arithmetic fold"},
+           {"cse", "the same size is computed once"},
+       },
+       "W0500"},
+
+      {"plan-memory",
+       "last before code: no later pass moves work, so lifetimes are final",
+       {
+           {"weir-free-dynamic", "buffers of run-time size end with their last "
+                                 "use"},
+           {"weir-plan-memory",
+            "buffers of fixed size get their offsets in one "
+            "arena a device, checked independently"},
+       },
+       "W0600"},
+
+      {codegenStage,
+       "lowers kernels and steps to LLVM IR and optimises it for the processor",
+       {},
+       "W0500"},
+
+      {emitStage,
+       "writes the object (constants straight from the model file), the header "
+       "and the report",
+       {},
+       "W0104"},
+  };
+}
+
+llvm::ArrayRef<Stage> weir::driver::stages() {
+  static const std::vector<Stage> table = makeStages();
+  return table;
+}
+
+int weir::driver::stageIndex(llvm::StringRef name) {
+  for (size_t i = 0; i < stages().size(); ++i)
+    if (name == stages()[i].name)
+      return int(i);
+  return -1;
+}
