@@ -296,6 +296,11 @@ bool weir::tools::readNpyFile(const std::string &path, HostTensor &tensor,
   return readFile(path, bytes, error) && readNpy(bytes, tensor, error);
 }
 
+bool weir::tools::writeNpyFile(const std::string &path,
+                               const HostTensor &tensor, std::string &error) {
+  return writeFile(path, writeNpy(tensor), error);
+}
+
 bool weir::tools::readNpzFile(const std::string &path, NamedTensors &tensors,
                               std::string &error) {
   std::string bytes;

@@ -40,6 +40,10 @@ std::string writeNpy(const HostTensor &tensor);
 bool readNpyFile(const std::string &path, HostTensor &tensor,
                  std::string &error);
 
+/// Writes one array. False, with the reason in `error`.
+bool writeNpyFile(const std::string &path, const HostTensor &tensor,
+                  std::string &error);
+
 /// Reads an archive; keys come without `.npy` and without the type after the
 /// bar, which becomes the tensor's type.
 bool readNpzFile(const std::string &path, NamedTensors &tensors,

@@ -1,0 +1,69 @@
+//===- main.cpp - weir-bench ----------------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/FlagParser.h"
+#include "tools/common/Terminal.h"
+#include "tools/weir-bench/MemoryPlan.h"
+#include "tools/weir-bench/Model.h"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+using namespace weir::tools;
+
+namespace {
+
+struct Command {
+  const char *name, *summary;
+  int (*run)(int argc, char **argv);
+};
+
+constexpr Command commands[] = {
+    {"model", "time of whole models, ours and other engines'",
+     runModelBenchmark},
+    {"memory-plan", "offsets for the buffers of a CSV file, within a capacity",
+     runMemoryPlan},
+};
+
+void printHelp() {
+  std::printf("Measures weir.\n\nUsage: weir-bench COMMAND ...\n\n");
+  for (const Command &command : commands)
+    std::printf("  %-12s %s\n", command.name, command.summary);
+  std::printf("\nweir-bench COMMAND --help tells more.\n");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == "--help" || name == "-h") {
+    printHelp();
+    return 0;
+  }
+  if (name == "--version") {
+    std::fputs(versionText("weir-bench").c_str(), stdout);
+    return 0;
+  }
+  std::vector<std::string> names;
+  std::string all;
+  for (const Command &command : commands) {
+    if (name == command.name)
+      return command.run(argc - 1, argv + 1);
+    names.emplace_back(command.name);
+    all += (all.empty() ? "" : ", ") + std::string(command.name);
+  }
+  std::string nearest = nearestTo(name, names);
+  printError("weir-bench",
+             name.empty() ? "no command given"
+                          : "unknown command '" + std::string(name) + "'" +
+                                (nearest.empty()
+                                     ? ""
+                                     : "; did you mean '" + nearest + "'?"),
+             {"possible: " + all});
+  return 1;
+}

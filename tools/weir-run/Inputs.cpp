@@ -1,0 +1,186 @@
+//===- Inputs.cpp - what --input and --output name ------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weir-run/Inputs.h"
+
+#include "tools/common/FlagParser.h"
+
+#include <cstdio>
+#include <filesystem>
+
+namespace fs = std::filesystem;
+using namespace weir;
+using namespace weir::tools;
+
+namespace {
+
+constexpr std::string_view randomPrefix = "random:";
+
+void report(DiagnosticSink &sink, const char *code, const std::string &file,
+            std::string message, std::vector<std::string> notes = {}) {
+  sink.report({code, file, "", "", std::move(message), std::move(notes)});
+}
+
+/// Sizes for a feed that nobody gave: open dimensions take their lower bound,
+/// or 1.
+std::vector<int64_t> randomShape(const LoadedTensor &feed) {
+  std::vector<int64_t> dims = feed.dims;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] < 0)
+      dims[d] = std::max<int64_t>(feed.lower[d], 1);
+  return dims;
+}
+
+std::string elementText(const HostTensor &tensor, int64_t i) {
+  if (tensor.dtype == WEIR_STRING)
+    return "\"" + tensor.strings[i] + "\"";
+  if (isComplex(tensor.dtype)) {
+    HostTensor parts = tensor;
+    parts.dtype = tensor.dtype == WEIR_C64 ? WEIR_F32 : WEIR_F64;
+    char text[64];
+    std::snprintf(text, sizeof(text), "(%.6g%+.6gj)",
+                  elementAsDouble(parts, 2 * i),
+                  elementAsDouble(parts, 2 * i + 1));
+    return text;
+  }
+  if (!isFloat(tensor.dtype))
+    return std::to_string(elementAsInteger(tensor, i));
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.6g", elementAsDouble(tensor, i));
+  return text;
+}
+
+} // namespace
+
+bool InputSet::add(const std::string &flag, DiagnosticSink &sink) {
+  std::string error;
+  if (flag.starts_with(randomPrefix)) {
+    int64_t number;
+    if (!parseInteger(std::string_view(flag).substr(randomPrefix.size()), 0,
+                      INT64_MAX, number)) {
+      report(sink, "W0702", "",
+             "--input=" + flag + ": found no seed; possible: random:1");
+      return false;
+    }
+    random = true;
+    seed = static_cast<uint64_t>(number);
+    return true;
+  }
+  if (flag.ends_with(".npz") && flag.find('=') == std::string::npos) {
+    if (readNpzFile(flag, tensors, error))
+      return true;
+    report(sink, "W0702", flag, error);
+    return false;
+  }
+  // The last '=': a feed's name may hold one, a file's rarely does.
+  size_t equals = flag.rfind('=');
+  if (equals == std::string::npos || !flag.ends_with(".npy")) {
+    report(sink, "W0702", "",
+           "--input=" + flag +
+               ": found neither file nor seed; possible: name=x.npy, all.npz, "
+               "random:SEED");
+    return false;
+  }
+  HostTensor tensor;
+  std::string path = flag.substr(equals + 1);
+  if (!readNpyFile(path, tensor, error)) {
+    report(sink, "W0702", path, error);
+    return false;
+  }
+  tensors.emplace_back(flag.substr(0, equals), std::move(tensor));
+  return true;
+}
+
+bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
+                       std::vector<HostTensor> &feeds, DiagnosticSink &sink) {
+  size_t before = sink.errorCount();
+  std::vector<std::string> names;
+  for (const LoadedTensor &feed : entry.feeds)
+    names.push_back(feed.name);
+  for (auto &[name, tensor] : tensors) {
+    bool known = false;
+    for (const std::string &feed : names)
+      known |= feed == name;
+    if (known)
+      continue;
+    std::string all, nearest = nearestTo(name, names);
+    for (const std::string &feed : names)
+      all += (all.empty() ? "" : ", ") + ("\"" + feed + "\"");
+    report(sink, "W0703", model,
+           "found input \"" + name + "\", which entry \"" + entry.name +
+               "\" does not have; possible: " + (all.empty() ? "none" : all),
+           nearest.empty() ? std::vector<std::string>{}
+                           : std::vector<std::string>{"did you mean \"" +
+                                                      nearest + "\"?"});
+  }
+  for (const LoadedTensor &feed : entry.feeds) {
+    HostTensor *tensor = findTensor(tensors, feed.name);
+    if (tensor) {
+      // numpy has no bfloat16 and the like: integers of the same width are
+      // taken for their bits.
+      if (tensor->dtype != feed.dtype && tensor->dtype != WEIR_STRING &&
+          elementSize(tensor->dtype) == elementSize(feed.dtype) &&
+          (tensor->dtype == WEIR_U16 || tensor->dtype == WEIR_U8))
+        tensor->dtype = feed.dtype;
+      feeds.push_back(*tensor);
+    } else if (random) {
+      feeds.push_back(randomTensor(feed.dtype, randomShape(feed),
+                                   seed + feeds.size()));
+    } else {
+      report(sink, "W0701", model,
+             "entry \"" + entry.name + "\" needs input \"" + feed.name +
+                 "\" (" + std::string(tools::dtypeName(feed.dtype)) + " " +
+                 shapeName(feed.dims) +
+                 "), which was not given; possible: --input=" + feed.name +
+                 "=x.npy, --input=all.npz, --input=random:1");
+    }
+  }
+  return sink.errorCount() == before;
+}
+
+bool weir::tools::writeOutputs(const std::string &output,
+                               const NamedTensors &fetches,
+                               DiagnosticSink &sink) {
+  std::string error;
+  if (output.ends_with(".npz")) {
+    if (writeNpzFile(output, fetches, error))
+      return true;
+    report(sink, "W0707", output, "cannot be written: " + error);
+    return false;
+  }
+  std::error_code code;
+  fs::create_directories(output, code);
+  if (code) {
+    report(sink, "W0707", output, "cannot be made: " + code.message());
+    return false;
+  }
+  for (const auto &[name, tensor] : fetches) {
+    std::string file = name;
+    for (char &c : file)
+      if (c == '/' || c == ':')
+        c = '_';
+    std::string path = output + "/" + file + ".npy";
+    if (!writeNpyFile(path, tensor, error)) {
+      report(sink, "W0707", path, "cannot be written: " + error);
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string weir::tools::summaryOf(const std::string &name,
+                                   const HostTensor &tensor) {
+  std::string text = name + ": " + tensor.typeName();
+  int64_t count = tensor.count();
+  text += tensor.dims.empty() ? " " : " [";
+  constexpr int64_t shown = 8;
+  for (int64_t i = 0; i < count && i < shown; ++i)
+    text += (i ? ", " : "") + elementText(tensor, i);
+  if (count > shown)
+    text += ", …";
+  return text + (tensor.dims.empty() ? "" : "]");
+}

@@ -1,0 +1,47 @@
+//===- Inputs.h - what --input and --output name -----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_WEIRRUN_INPUTS_H
+#define WEIR_TOOLS_WEIRRUN_INPUTS_H
+
+#include "compiler/frontend/Diagnostic.h"
+#include "tools/common/Session.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir::tools {
+
+/// Reads `name=x.npy`, `all.npz` or `random:SEED` flags into tensors by name.
+/// `random:SEED` stands for every feed that nothing else names.
+class InputSet {
+public:
+  /// False, with a diagnostic, where a file cannot be read.
+  bool add(const std::string &flag, DiagnosticSink &sink);
+
+  /// Tensors for an entry's feeds, in its order. `model` names the program in
+  /// diagnostics. Feeds without a value, and values without a feed, are errors.
+  bool collect(const std::string &model, const LoadedEntry &entry,
+               std::vector<HostTensor> &feeds, DiagnosticSink &sink);
+
+private:
+  NamedTensors tensors;
+  bool random = false;
+  uint64_t seed = 0;
+};
+
+/// Writes fetches to a folder (a .npy file each) or to one .npz file.
+bool writeOutputs(const std::string &output, const NamedTensors &fetches,
+                  DiagnosticSink &sink);
+
+/// `y: f32 2x3 [0.1, 0.2, …]`
+std::string summaryOf(const std::string &name, const HostTensor &tensor);
+
+} // namespace weir::tools
+
+#endif // WEIR_TOOLS_WEIRRUN_INPUTS_H

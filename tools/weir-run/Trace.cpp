@@ -1,0 +1,208 @@
+//===- Trace.cpp - recording a run's kernels ------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weir-run/Trace.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <atomic>
+
+using namespace weir::tools;
+
+namespace {
+
+const char *kindName(int32_t kind) {
+  switch (kind) {
+  case WEIR_TRACE_RUN:
+    return "run";
+  case WEIR_TRACE_KERNEL:
+    return "kernel";
+  case WEIR_TRACE_RECEIVE:
+    return "receive";
+  case WEIR_TRACE_CUSTOM:
+    return "custom";
+  default:
+    return "other";
+  }
+}
+
+std::string receiveKey(const weir_trace_event &event) {
+  return std::string(event.name) + "\n" + event.device + "\n" +
+         std::to_string(event.step);
+}
+
+/// Numbers recorders: one may be made where another was.
+std::atomic<uint64_t> recorderCount{0};
+
+} // namespace
+
+TraceRecorder::TraceRecorder()
+    : number(++recorderCount), origin(std::chrono::steady_clock::now()) {
+  table.size = sizeof(table);
+  table.reserved = 0;
+  table.self = this;
+  table.begin = [](void *self, const weir_trace_event *event) {
+    static_cast<TraceRecorder *>(self)->begin(*event);
+  };
+  table.end = [](void *self, const weir_trace_event *event) {
+    static_cast<TraceRecorder *>(self)->end(*event);
+  };
+}
+
+TraceRecorder::~TraceRecorder() = default;
+
+int64_t TraceRecorder::now() const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now() - origin)
+      .count();
+}
+
+TraceRecorder::Lane &TraceRecorder::laneOfThread() {
+  thread_local uint64_t owner = 0;
+  thread_local Lane *lane = nullptr;
+  if (owner != number) {
+    std::lock_guard<std::mutex> lock(mutex);
+    lanes.push_back(std::make_unique<Lane>());
+    lane = lanes.back().get();
+    owner = number;
+  }
+  return *lane;
+}
+
+void TraceRecorder::begin(const weir_trace_event &event) {
+  if (event.kind == WEIR_TRACE_RECEIVE) {
+    std::lock_guard<std::mutex> lock(mutex);
+    receives[receiveKey(event)] = now();
+    return;
+  }
+  Lane &lane = laneOfThread();
+  lane.open.push_back(now());
+}
+
+void TraceRecorder::end(const weir_trace_event &event) {
+  int64_t stop = now(), start = stop;
+  Lane &lane = laneOfThread();
+  if (event.kind == WEIR_TRACE_RECEIVE) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = receives.find(receiveKey(event));
+    if (found != receives.end()) {
+      start = found->second;
+      receives.erase(found);
+    }
+  } else if (!lane.open.empty()) {
+    start = lane.open.back();
+    lane.open.pop_back();
+  }
+  lane.events.push_back({event.kind, event.thread, event.step, event.flops,
+                         event.bytes, event.part_begin, event.part_end,
+                         event.name ? event.name : "",
+                         event.nodes ? event.nodes : "",
+                         event.device ? event.device : "", start,
+                         stop - start});
+}
+
+std::string TraceRecorder::traceJson() const {
+  std::vector<const Event *> events;
+  for (const auto &lane : lanes)
+    for (const Event &event : lane->events)
+      events.push_back(&event);
+  // What encloses comes before what it encloses.
+  std::sort(events.begin(), events.end(), [](const Event *a, const Event *b) {
+    return a->start != b->start ? a->start < b->start
+                                : a->duration > b->duration;
+  });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  // One process a device, so that viewers group their threads.
+  std::map<std::string, int64_t> devices;
+  json.object([&] {
+    json.attribute("displayTimeUnit", "ms");
+    json.attributeArray("traceEvents", [&] {
+      for (const Event *event : events) {
+        auto [device, isNew] = devices.try_emplace(
+            event->device, static_cast<int64_t>(devices.size()));
+        if (isNew)
+          json.object([&] {
+            json.attribute("name", "process_name");
+            json.attribute("ph", "M");
+            json.attribute("pid", device->second);
+            json.attributeObject("args", [&] {
+              json.attribute("name", llvm::json::fixUTF8(event->device));
+            });
+          });
+        json.object([&] {
+          json.attribute("name", llvm::json::fixUTF8(event->name));
+          json.attribute("cat", kindName(event->kind));
+          json.attribute("ph", "X");
+          json.attribute("ts", static_cast<double>(event->start) / 1e3);
+          json.attribute("dur", static_cast<double>(event->duration) / 1e3);
+          json.attribute("pid", device->second);
+          json.attribute("tid", event->thread);
+          json.attributeObject("args", [&] {
+            json.attribute("step", event->step);
+            if (!event->nodes.empty())
+              json.attribute("nodes", llvm::json::fixUTF8(event->nodes));
+            if (event->flops >= 0)
+              json.attribute("flops", event->flops);
+            if (event->bytes >= 0)
+              json.attribute("bytes", event->bytes);
+            if (event->partEnd > event->partBegin) {
+              json.attribute("part_begin", event->partBegin);
+              json.attribute("part_end", event->partEnd);
+            }
+          });
+        });
+      }
+    });
+  });
+  os.flush();
+  return text + "\n";
+}
+
+std::string TraceRecorder::profileJson() const {
+  struct Row {
+    std::string nodes, device;
+    int64_t calls = 0, nanoseconds = 0, flops = -1, bytes = -1;
+  };
+  std::map<std::string, Row> rows;
+  for (const auto &lane : lanes)
+    for (const Event &event : lane->events) {
+      if (event.kind != WEIR_TRACE_KERNEL && event.kind != WEIR_TRACE_CUSTOM)
+        continue;
+      Row &row = rows[event.name];
+      row.nodes = event.nodes;
+      row.device = event.device;
+      // A launch is counted by its first part.
+      row.calls += event.partBegin == 0;
+      row.nanoseconds += event.duration;
+      row.flops = event.flops;
+      row.bytes = event.bytes;
+    }
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, 1);
+  json.object([&] {
+    json.attribute("version", 1);
+    json.attributeArray("kernels", [&] {
+      for (const auto &[name, row] : rows)
+        json.object([&] {
+          json.attribute("name", llvm::json::fixUTF8(name));
+          json.attribute("nodes", llvm::json::fixUTF8(row.nodes));
+          json.attribute("device", llvm::json::fixUTF8(row.device));
+          json.attribute("calls", row.calls);
+          json.attribute("nanoseconds", row.nanoseconds);
+          json.attribute("flops", row.flops);
+          json.attribute("bytes", row.bytes);
+        });
+    });
+  });
+  os.flush();
+  return text + "\n";
+}

@@ -1,0 +1,71 @@
+//===- Trace.h - recording a run's kernels -----------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Listens to the runtime's tracing hooks. The trace is JSON for Perfetto and
+// chrome://tracing; the profile is a table of kernels that weirc --profile
+// reads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TOOLS_WEIRRUN_TRACE_H
+#define WEIR_TOOLS_WEIRRUN_TRACE_H
+
+#include "weir/weir.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace weir::tools {
+
+class TraceRecorder {
+public:
+  TraceRecorder();
+  ~TraceRecorder();
+
+  /// To be given to a session or a run; valid as long as the recorder.
+  const weir_trace *hooks() const { return &table; }
+
+  /// Trace Event Format, complete events, microseconds. Not during a run.
+  std::string traceJson() const;
+
+  /// One object a kernel: calls, nanoseconds over all threads, work.
+  std::string profileJson() const;
+
+private:
+  struct Event {
+    int32_t kind, thread;
+    int64_t step, flops, bytes, partBegin, partEnd;
+    std::string name, nodes, device;
+    int64_t start, duration; ///< nanoseconds since the recorder was made
+  };
+  /// What one thread records, without waiting for others.
+  struct Lane {
+    std::vector<int64_t> open; ///< starts of what has not ended yet
+    std::vector<Event> events;
+  };
+
+  int64_t now() const;
+  Lane &laneOfThread();
+  void begin(const weir_trace_event &event);
+  void end(const weir_trace_event &event);
+
+  const uint64_t number; ///< never given twice in a process
+  std::chrono::steady_clock::time_point origin;
+  weir_trace table;
+  mutable std::mutex mutex;
+  std::vector<std::unique_ptr<Lane>> lanes;
+  /// Receives may end on another thread than they began on.
+  std::map<std::string, int64_t> receives;
+};
+
+} // namespace weir::tools
+
+#endif // WEIR_TOOLS_WEIRRUN_TRACE_H

@@ -1,0 +1,238 @@
+//===- main.cpp - weir-run ------------------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a model, or a shared library that holds one. docs/tools.md is the manual.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/common/Files.h"
+#include "tools/common/LoadProgram.h"
+#include "tools/common/ModelFlags.h"
+#include "tools/common/Terminal.h"
+#include "tools/weir-run/Inputs.h"
+#include "tools/weir-run/Trace.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+using namespace weir;
+using namespace weir::tools;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr const char *toolName = "weir-run";
+
+struct Settings {
+  driver::Options options;
+  std::vector<std::string> inputs, entries;
+  std::string output, trace, profile;
+  int64_t repeat = 0;
+};
+
+/// Refuses flags of programs over several hosts by name, until they are there.
+FlagParser::Setter notYet(const char *possible) {
+  return [possible](std::string_view) {
+    return std::string("is not possible yet; possible: ") + possible;
+  };
+}
+
+bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
+  FlagParser parser(toolName, "MODEL|FILE.so [flags]",
+                    "Runs a model (compiled and linked in memory), or a shared "
+                    "library that weirc made.");
+  std::vector<std::string> models;
+  parser.positionals("MODEL|FILE.so", "a model as weirc takes it, or a .so", 1,
+                     1, models);
+  parser.group("Run");
+  parser.value("--input", "name=x.npy|all.npz|random:SEED",
+               "values of feeds; random: of all feeds that no other names. "
+               "Repeatable",
+               [&settings](std::string_view value) {
+                 settings.inputs.emplace_back(value);
+                 return std::string();
+               });
+  parser.text("--output", "DIR|out.npz",
+              "where results go (default: a line each on the terminal)",
+              settings.output);
+  parser.value("--run", "ENTRY",
+               "which entry (default: the first). Repeatable: run one after "
+               "the other in one session",
+               [&settings](std::string_view value) {
+                 settings.entries.emplace_back(value);
+                 return std::string();
+               });
+  parser.number("--repeat", "N",
+                "runs N times, and prints times in one line at the end",
+                settings.repeat, 1, 1000000000);
+  parser.text("--trace", "t.json",
+              "writes what ran when, for ui.perfetto.dev or chrome://tracing",
+              settings.trace);
+  parser.text("--profile-out", "F",
+              "writes the time of every kernel, for weirc --profile",
+              settings.profile);
+  parser.text("--name", "IDENT", "the program's name in a .so with several",
+              settings.options.name);
+  parser.value("--device", "NAME", "where to run: CPU:0",
+               [](std::string_view value) -> std::string {
+                 return value.ends_with("CPU:0") ? ""
+                                                 : "is not there; possible: "
+                                                   "CPU:0";
+               });
+  parser.value("--cluster", "C.json", "the tasks of a program over hosts",
+               notYet("programs of one process"));
+  parser.value("--task", "worker:0", "which of them this process is",
+               notYet("programs of one process"));
+  addEntryFlags(parser, settings.options);
+  addCodeFlags(parser, settings.options);
+  parser.exitCode(0, "all runs succeeded");
+  parser.exitCode(1, "an error was printed");
+  if (!parser.parse(argc, argv, status))
+    return false;
+  settings.options.input = models[0];
+  return true;
+}
+
+double milliseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+/// Milliseconds that the process has computed since it was made. At the start
+/// of main that is what loading took, up to pages that were not in memory.
+double processMilliseconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 +
+         static_cast<double>(time.tv_nsec) / 1e6;
+}
+
+/// Repeats an entry and prints the line of times.
+void measure(Session &session, int entry, std::vector<HostTensor> &feeds,
+             int64_t repeat, double loadMs, NamedTensors &fetches,
+             RunStatus &status) {
+  std::vector<std::vector<weir_string>> strings(feeds.size());
+  std::vector<weir_tensor> views;
+  for (size_t i = 0; i < feeds.size(); ++i)
+    views.push_back(viewOf(feeds[i], strings[i]));
+  const std::vector<LoadedTensor> &outputs = session.entries()[entry].fetches;
+  std::vector<weir_tensor> results(outputs.size());
+  std::vector<double> times;
+  for (int64_t i = 0; i < repeat && status.ok(); ++i) {
+    Clock::time_point start = Clock::now();
+    status = session.runRaw(entry, views, results);
+    times.push_back(milliseconds(Clock::now() - start));
+  }
+  if (status.ok())
+    for (size_t i = 0; i < outputs.size(); ++i)
+      fetches.emplace_back(outputs[i].name, copyOf(results[i]));
+  session.release(results);
+  if (!status.ok())
+    return;
+  double first = times[0];
+  std::sort(times.begin(), times.end());
+  std::printf("load_ms=%.3f first_ms=%.3f median_ms=%.3f min_ms=%.3f "
+              "runs=%lld\n",
+              loadMs, first, times[times.size() / 2], times[0],
+              static_cast<long long>(repeat));
+}
+
+bool writeText(const std::string &path, const std::string &text,
+               DiagnosticSink &sink) {
+  std::string error;
+  if (path.empty() || writeFile(path, text, error))
+    return true;
+  sink.report({"W0707", path, "", "", "cannot be written: " + error, {}});
+  return false;
+}
+
+/// Everything after the command line. False with errors in `sink`.
+bool run(Settings &settings, Clock::time_point start, double beforeMain,
+         DiagnosticSink &sink) {
+  const std::string &input = settings.options.input;
+  InputSet inputs;
+  for (const std::string &flag : settings.inputs)
+    if (!inputs.add(flag, sink))
+      return false;
+  std::unique_ptr<LoadedModel> model = loadProgram(settings.options, sink);
+  if (!model)
+    return false;
+
+  TraceRecorder recorder;
+  weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
+  sessionOptions.threads = settings.options.threads;
+  if (!settings.trace.empty() || !settings.profile.empty())
+    sessionOptions.trace = recorder.hooks();
+  RunStatus status;
+  std::unique_ptr<Session> session =
+      Session::create(*model, sessionOptions, status);
+  if (!session) {
+    sink.report({"W0706", input, "", "",
+                 "no session can be made: " + status.text(), {}});
+    return false;
+  }
+  double loadMs = beforeMain + milliseconds(Clock::now() - start);
+
+  if (settings.entries.empty())
+    settings.entries.push_back(session->entries().empty()
+                                   ? std::string()
+                                   : session->entries()[0].name);
+  NamedTensors all;
+  for (const std::string &name : settings.entries) {
+    int entry = session->findEntry(name);
+    if (entry < 0) {
+      std::string names;
+      for (const LoadedEntry &candidate : session->entries())
+        names += (names.empty() ? "" : ", ") + candidate.name;
+      sink.report({"W0708", input, "", "",
+                   "found no entry \"" + name + "\"; possible: " + names, {}});
+      return false;
+    }
+    std::vector<HostTensor> feeds;
+    if (!inputs.collect(input, session->entries()[entry], feeds, sink))
+      return false;
+    NamedTensors fetches;
+    bool timed = settings.repeat > 0 && &name == &settings.entries.back();
+    if (timed)
+      measure(*session, entry, feeds, settings.repeat, loadMs, fetches, status);
+    else
+      status = session->run(entry, feeds, fetches);
+    if (!status.ok()) {
+      sink.report({"W0704", input, "", "",
+                   "entry \"" + name + "\" failed: " + status.text(), {}});
+      return false;
+    }
+    if (settings.output.empty() && !timed)
+      for (const auto &[fetch, tensor] : fetches)
+        std::printf("%s\n", summaryOf(fetch, tensor).c_str());
+    all.insert(all.end(), fetches.begin(), fetches.end());
+  }
+  if (!settings.output.empty() && !writeOutputs(settings.output, all, sink))
+    return false;
+  session.reset();
+  return writeText(settings.trace,
+                   settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
+         writeText(settings.profile,
+                   settings.profile.empty() ? "" : recorder.profileJson(),
+                   sink);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  double beforeMain = processMilliseconds();
+  Clock::time_point start = Clock::now();
+  Settings settings;
+  int status = 0;
+  if (!parseCommandLine(argc, argv, settings, status))
+    return status;
+  DiagnosticSink sink;
+  bool good = run(settings, start, beforeMain, sink);
+  printDiagnostics(sink);
+  return good ? 0 : 1;
+}

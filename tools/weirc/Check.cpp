@@ -1,0 +1,170 @@
+//===- Check.cpp - weirc check --------------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles in memory and writes nothing: what the compiler would refuse is what
+// is listed, grouped by what is missing. Code generation is cheap at -O0 and is
+// part of it, so that a model that checks also compiles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weirc/Commands.h"
+
+#include "compiler/driver/Driver.h"
+#include "tools/common/ModelFlags.h"
+#include "tools/common/Terminal.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+using namespace weir;
+using namespace weir::tools;
+
+namespace {
+
+constexpr size_t shownNodes = 8;
+
+/// Diagnostics that say the same of several nodes.
+struct Finding {
+  const Diagnostic *first;
+  std::vector<std::string> nodes;
+};
+
+std::vector<Finding> groupFindings(const DiagnosticSink &sink) {
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
+  std::vector<Finding> findings;
+  for (const Diagnostic &diagnostic : sink.diagnostics()) {
+    auto [at, isNew] = known.try_emplace(
+        {diagnostic.code, diagnostic.op, diagnostic.message}, findings.size());
+    if (isNew)
+      findings.push_back({&diagnostic, {}});
+    if (!diagnostic.node.empty())
+      findings[at->second].nodes.push_back(diagnostic.node);
+  }
+  return findings;
+}
+
+std::string megabytes(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f MB",
+                static_cast<double>(bytes) / 1e6);
+  return text;
+}
+
+/// Floating-point operations of a run, -1 where no kernel says.
+int64_t totalFlops(const Report &report) {
+  int64_t total = -1;
+  for (const KernelInfo &kernel : report.kernels)
+    if (kernel.flops >= 0)
+      total = std::max<int64_t>(total, 0) + kernel.flops;
+  return total;
+}
+
+int64_t totalArena(const Report &report) {
+  int64_t total = 0;
+  for (const DeviceInfo &device : report.devices)
+    total += device.arenaBytes;
+  return total;
+}
+
+void printText(const std::string &model, const std::vector<Finding> &findings,
+               bool compiles, const Report &report) {
+  for (const Finding &finding : findings) {
+    Diagnostic shown = *finding.first;
+    if (finding.nodes.size() > 1) {
+      // The count stands where one node's name would.
+      std::string all;
+      for (size_t i = 0; i < finding.nodes.size() && i < shownNodes; ++i)
+        all += (i ? ", " : "") + ("\"" + finding.nodes[i] + "\"");
+      if (finding.nodes.size() > shownNodes)
+        all += " and " + std::to_string(finding.nodes.size() - shownNodes) +
+               " more";
+      shown.notes.insert(shown.notes.begin(),
+                         std::to_string(finding.nodes.size()) +
+                             " nodes: " + all);
+    }
+    printDiagnostic(shown);
+  }
+  if (!compiles)
+    return;
+  std::printf("%s: compiles; %zu entr%s, %zu kernels, weights %s, planned "
+              "memory %s",
+              model.c_str(), report.entries.size(),
+              report.entries.size() == 1 ? "y" : "ies", report.kernels.size(),
+              megabytes(report.weightBytes).c_str(),
+              megabytes(totalArena(report)).c_str());
+  if (int64_t flops = totalFlops(report); flops >= 0)
+    std::printf(", %.3g GFLOP a run", static_cast<double>(flops) / 1e9);
+  std::printf("\n");
+}
+
+void printJson(const std::string &model, const std::vector<Finding> &findings,
+               bool compiles, const Report &report) {
+  llvm::json::Array list;
+  for (const Finding &finding : findings) {
+    const Diagnostic &diagnostic = *finding.first;
+    list.push_back(llvm::json::Object{
+        {"code", diagnostic.code},
+        {"severity",
+         diagnostic.severity == Severity::Error ? "error" : "warning"},
+        {"operation", diagnostic.op},
+        {"message", diagnostic.message},
+        {"nodes", llvm::json::Array(finding.nodes)},
+        {"notes", llvm::json::Array(diagnostic.notes)}});
+  }
+  llvm::json::Object root{{"model", model},
+                          {"compiles", compiles},
+                          {"findings", std::move(list)}};
+  if (compiles) {
+    llvm::json::Object operations;
+    for (const auto &[name, count] : report.operations)
+      operations[name] = count;
+    root["operations"] = std::move(operations);
+    root["weight_bytes"] = report.weightBytes;
+    root["arena_bytes"] = totalArena(report);
+    root["flops"] = totalFlops(report);
+  }
+  llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(root)))
+               << "\n";
+}
+
+} // namespace
+
+int weir::tools::runCheck(int argc, char **argv) {
+  driver::Options options;
+  options.optLevel = 0;
+  FlagParser parser("weirc check", "MODEL [flags]",
+                    "Lists all that is unsupported or unknown in a model, at "
+                    "once, by node name.");
+  std::vector<std::string> models;
+  bool json = false;
+  parser.positionals("MODEL", "as weirc takes it", 1, 1, models);
+  parser.group("Output");
+  parser.flag("--json", "for programs", json);
+  addEntryFlags(parser, options);
+  addCodeFlags(parser, options);
+  parser.exitCode(0, "the model compiles");
+  parser.exitCode(1, "the command line is wrong");
+  parser.exitCode(2, "something is unsupported, unknown or broken");
+  int status = 0;
+  if (!parser.parse(argc, argv, status))
+    return status;
+  options.input = models[0];
+  options.name = "model";
+  DiagnosticSink sink;
+  driver::Result result;
+  bool compiles = driver::compile(options, sink, result);
+  std::vector<Finding> findings = groupFindings(sink);
+  if (json)
+    printJson(options.input, findings, compiles, result.report);
+  else
+    printText(options.input, findings, compiles, result.report);
+  return compiles ? 0 : 2;
+}

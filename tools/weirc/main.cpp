@@ -1,0 +1,104 @@
+//===- main.cpp - weirc ---------------------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler's command line: fills the driver's options, calls it, prints what
+// it has to say. docs/tools.md is the manual.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weirc/Commands.h"
+
+#include "compiler/driver/Driver.h"
+#include "tools/common/ModelFlags.h"
+#include "tools/common/Terminal.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdio>
+#include <cstring>
+
+using namespace weir;
+using namespace weir::tools;
+
+namespace {
+
+constexpr const char *toolName = "weirc";
+
+bool parseCommandLine(int argc, char **argv, driver::Options &options,
+                      int &status) {
+  FlagParser parser(
+      toolName, "MODEL [-o OUT] [flags]",
+      "Compiles a model file to a native object with a typed C/C++ header.\n"
+      "\n"
+      "  weirc MODEL [-o OUT]      compile\n"
+      "  weirc check MODEL         list all that is unsupported or unknown\n"
+      "  weirc explain MODEL NODE  where a node runs, and what it costs");
+  std::vector<std::string> models;
+  parser.positionals("MODEL",
+                     ".onnx, .pb or .pbtxt (GraphDef), a SavedModel's folder, "
+                     "or .mlir (from --dump-ir or --stop-after)",
+                     0, 1, models);
+  parser.group("Output");
+  parser.text("-o", "OUT",
+              "by suffix: .o, .a, .so, .mlir, .ll, .s (default: MODEL's stem "
+              "+ .o). A header is written beside .o, .a and .so",
+              options.output);
+  parser.text("--name", "IDENT",
+              "prefix of the symbols and name of the class (default: OUT's "
+              "stem)",
+              options.name);
+  parser.text("--weights", "FILE",
+              "puts the constants beside the object instead of into it",
+              options.weightsFile);
+  parser.flag("--shared-runtime", "leaves the runtime out of a .so",
+              options.sharedRuntime);
+  parser.text("--runtime-library", "FILE",
+              "libweir_runtime.a for a .so (default: the one installed)",
+              options.runtimeLibrary);
+  addEntryFlags(parser, options);
+  addCodeFlags(parser, options);
+  addInspectionFlags(parser, options);
+  parser.exitCode(0, "OUT is written");
+  parser.exitCode(1, "an error was printed, and nothing is written");
+  parser.exitCode(2, "weirc check: something is unsupported or unknown");
+  if (!parser.parse(argc, argv, status))
+    return false;
+  if (models.empty() && !options.printPipeline) {
+    printError(toolName, "no MODEL given",
+               {"usage: weirc MODEL [-o OUT] [flags]"});
+    status = 1;
+    return false;
+  }
+  if (!models.empty())
+    options.input = models[0];
+  return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc > 1 && std::strcmp(argv[1], "check") == 0)
+    return runCheck(argc - 1, argv + 1);
+  if (argc > 1 && std::strcmp(argv[1], "explain") == 0)
+    return runExplain(argc - 1, argv + 1);
+  driver::Options options;
+  int status = 0;
+  if (!parseCommandLine(argc, argv, options, status))
+    return status;
+  if (options.printPipeline) {
+    driver::printPipeline(options, llvm::outs());
+    if (options.input.empty())
+      return 0;
+  }
+  DiagnosticSink sink;
+  ProgressLine progress;
+  progress.update("compiling " + options.input);
+  bool good = driver::compileToFiles(options, sink);
+  progress.clear();
+  printDiagnostics(sink);
+  return good ? 0 : 1;
+}
