@@ -19,7 +19,9 @@ Index makeIndex() {
   Index index;
   for (llvm::ArrayRef<OperatorImport> family :
        {mathImports(), activationImports(), arrayImports(), indexingImports(),
-        reductionImports(), convolutionImports(), normalizationImports()})
+        reductionImports(), convolutionImports(), normalizationImports(),
+        controlImports(), recurrentImports(), quantizationImports(),
+        imageImports(), attentionImports(), sequenceImports(), lossImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

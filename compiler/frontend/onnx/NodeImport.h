@@ -141,6 +141,13 @@ llvm::ArrayRef<OperatorImport> indexingImports();
 llvm::ArrayRef<OperatorImport> reductionImports();
 llvm::ArrayRef<OperatorImport> convolutionImports();
 llvm::ArrayRef<OperatorImport> normalizationImports();
+llvm::ArrayRef<OperatorImport> controlImports();
+llvm::ArrayRef<OperatorImport> recurrentImports();
+llvm::ArrayRef<OperatorImport> quantizationImports();
+llvm::ArrayRef<OperatorImport> imageImports();
+llvm::ArrayRef<OperatorImport> attentionImports();
+llvm::ArrayRef<OperatorImport> sequenceImports();
+llvm::ArrayRef<OperatorImport> lossImports();
 
 } // namespace weir::onnx
 

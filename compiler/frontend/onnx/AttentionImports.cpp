@@ -1,0 +1,283 @@
+//===- AttentionImports.cpp - attention and its parts ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// [batch, length, heads·size] as [batch, heads, length, size].
+Value splitHeads(NodeImport &n, Value x, int64_t heads) {
+  if (!x || n.rank(x) != 3)
+    return x;
+  int64_t hidden = n.type(x).getDimSize(2);
+  if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads) {
+    (void)n.invalid("found " + Twine(heads) + " heads for a hidden size of " +
+                    Twine(hidden));
+    return {};
+  }
+  Value parts = n.reshapeTo(
+      x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, hidden / heads})}, 0));
+  return n.transpose(parts, {0, 2, 1, 3});
+}
+
+/// Each head `times` times in a row.
+Value repeatHeads(NodeImport &n, Value x, int64_t times) {
+  if (!x || times == 1)
+    return x;
+  Value wide = n.unsqueeze(x, {2});
+  wide = n.expandTo(wide, n.concat({n.shapeSlice(x, 0, 2), n.ints({times}),
+                                    n.shapeSlice(x, 2, 4)}, 0));
+  return n.reshapeTo(
+      wide, n.concat({n.sizeOf(x, 0),
+                      n.ints({n.type(x).getDimSize(1) * times}),
+                      n.shapeSlice(x, 2, 4)}, 0));
+}
+
+class Attention {
+public:
+  explicit Attention(NodeImport &n) : n(n) {}
+  LogicalResult run();
+
+private:
+  bool operands();
+  Value bias();
+  Value offset();
+  Value position(int64_t axis);
+
+  NodeImport &n;
+  Value q, k, v;
+  Value length, keys; ///< tensor<1xi64>
+};
+
+bool Attention::operands() {
+  q = n.in(0);
+  k = n.in(1);
+  v = n.in(2);
+  if (!q || !k || !v)
+    return false;
+  q = splitHeads(n, q, n.i("q_num_heads"));
+  k = splitHeads(n, k, n.i("kv_num_heads"));
+  v = splitHeads(n, v, n.i("kv_num_heads"));
+  if (!q || !k || !v)
+    return false;
+  if (n.has(4))
+    k = n.concat({n.in(4), k}, 2);
+  if (n.has(5))
+    v = n.concat({n.in(5), v}, 2);
+  if (!k || !v || n.rank(q) != 4 || n.rank(k) != 4 || n.rank(v) != 4) {
+    (void)n.invalid("found operands that are not of rank 3 or 4");
+    return false;
+  }
+  length = n.sizeOf(q, 2);
+  keys = n.sizeOf(k, 2);
+  return true;
+}
+
+/// The place along the queries (0) or keys (1), [queries, keys].
+Value Attention::position(int64_t axis) {
+  return n.op<IotaOp>(n.concat({length, keys}, 0), n.number(axis),
+                      n.typeAttr(n.b.getI64Type()));
+}
+
+/// How many keys came before the first query: a scalar, or [batch, 1, 1, 1].
+Value Attention::offset() {
+  if (n.has(4))
+    return n.toScalar(n.sizeOf(n.in(4), 2));
+  if (n.has(6)) {
+    Value valid = n.unsqueeze(n.reshape(n.in(6), {-1}), {1, 2, 3});
+    return n.sub(valid, n.toScalar(length));
+  }
+  return n.intScalar(0);
+}
+
+/// What is added to the scores: 0 where a query may look, -inf where not, and
+/// the mask. Null where nothing is.
+Value Attention::bias() {
+  Type type = n.element(q);
+  Value none = n.scalar(type, -infinity), zero = n.scalar(type, 0);
+  Value sum;
+  auto add = [&](Value part) { sum = sum ? n.add(sum, part) : part; };
+  if (n.has(3)) {
+    Value mask = n.in(3);
+    if (!mask)
+      return {};
+    // A mask shorter than the keys hides the rest.
+    int64_t own = n.type(mask).getShape().back();
+    int64_t all = n.type(k).getDimSize(2);
+    bool shorter = own != all && own != 1 && !ShapedType::isDynamic(own);
+    if (shorter || (own == 1 && all > 1)) {
+      SmallVector<Value> pads(2 * n.rank(mask), n.ints({0}));
+      pads.back() = n.sub(keys, n.sizeOf(mask, n.rank(mask) - 1));
+      Value fill = n.isBool(mask) ? n.like(mask, 0) : n.like(mask, -infinity);
+      mask = n.op<PadOp>(mask, n.concat(pads, 0), fill, n.text("constant"));
+    }
+    if (!mask)
+      return {};
+    add(n.isBool(mask) ? n.select(mask, zero, none) : n.cast(mask, type));
+  }
+  auto allow = [&](Value allowed) { add(n.select(allowed, zero, none)); };
+  if (n.i("is_causal"))
+    allow(n.compare("le", position(1), n.add(position(0), offset())));
+  if (n.version >= 25) {
+    int64_t left = n.i("left_window_size"), right = n.i("right_window_size");
+    Value at = left >= 0 || right >= 0 ? n.add(position(0), offset()) : Value();
+    if (left >= 0)
+      allow(n.compare("le", n.sub(at, position(1)), double(left)));
+    if (right >= 0)
+      allow(n.compare("le", n.sub(position(1), at), double(right)));
+  }
+  if (n.has(6)) {
+    Value valid = n.unsqueeze(n.reshape(n.in(6), {-1}), {1, 2, 3});
+    Value place = n.op<IotaOp>(keys, n.number(0), n.typeAttr(n.b.getI64Type()));
+    allow(n.compare("lt", place, valid));
+  }
+  return sum;
+}
+
+LogicalResult Attention::run() {
+  Value x = n.in(0);
+  if (!operands())
+    return failure();
+  Value presentKey = k, presentValue = v;
+  Type type = n.element(q);
+  int64_t heads = n.type(q).getDimSize(1), keyHeads = n.type(k).getDimSize(1);
+  int64_t size = n.type(q).getDimSize(3);
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) ||
+      keyHeads == 0 || heads % keyHeads || ShapedType::isDynamic(size))
+    return n.unsupported("found " + Twine(heads) + " query heads of size " +
+                         Twine(size) + " over " + Twine(keyHeads) +
+                         " key heads; possible are fixed sizes that divide");
+  k = repeatHeads(n, k, heads / keyHeads);
+  v = repeatHeads(n, v, heads / keyHeads);
+  double scale = n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
+  double half = std::sqrt(scale);
+  Value bias = this->bias();
+  bool hasBias = n.has(3) || n.has(6) || n.i("is_causal") ||
+                 (n.version >= 25 && (n.i("left_window_size") >= 0 ||
+                                      n.i("right_window_size") >= 0));
+  if (hasBias && !bias)
+    return failure();
+  Value scores = n.matmul(n.mul(q, half),
+                          n.transpose(n.mul(k, half), {0, 1, 3, 2}));
+  int64_t mode = n.i("qk_matmul_output_mode");
+  Value shown = scores;
+  if (double cap = n.f("softcap"); cap > 0) {
+    scores = n.mul(n.op<TanhOp>(n.div(scores, cap)), cap);
+    if (mode == 1)
+      shown = scores;
+  }
+  if (bias)
+    scores = n.add(scores, bias);
+  if (mode == 2)
+    shown = scores;
+  if (!scores)
+    return failure();
+  Type precise = type;
+  if (n.i("softmax_precision"))
+    precise = elementType(n.b.getContext(),
+                          static_cast<DataType>(n.i("softmax_precision")));
+  Value weights = n.softmax(n.cast(scores, precise), 3);
+  if (bias) {
+    // A query that may look nowhere gets nothing, instead of 0/0.
+    Value most = n.reduce(bias, "max", {n.rank(bias) - 1}, true);
+    Value blind = n.compare("eq", most, -infinity);
+    weights = n.select(blind, n.like(weights, 0), weights);
+  }
+  weights = n.cast(weights, type);
+  if (mode == 3)
+    shown = weights;
+  Value y = n.matmul(weights, v);
+  if (y && n.rank(x) == 3) {
+    Value joined = n.transpose(y, {0, 2, 1, 3});
+    y = n.reshapeTo(joined, n.concat({n.sizeOf(joined, 0), n.sizeOf(joined, 1),
+                                      n.sizeProduct(joined, 2, 4)}, 0));
+  }
+  return n.results({y, presentKey, presentValue, shown});
+}
+
+LogicalResult attention(NodeImport &n) { return Attention(n).run(); }
+
+LogicalResult rotaryEmbedding(NodeImport &n) {
+  Value x = n.in(0), cosines = n.in(1), sines = n.in(2);
+  if (!x || !cosines || !sines)
+    return failure();
+  // Work on [batch, length, heads, size].
+  bool flat = n.rank(x) == 3;
+  Value given = n.shapeOf(x);
+  Value y;
+  if (flat) {
+    int64_t heads = n.i("num_heads"), hidden = n.type(x).getDimSize(2);
+    if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads)
+      return n.invalid("found " + Twine(heads) +
+                       " heads for a hidden size of " + Twine(hidden));
+    y = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2),
+                                 n.ints({heads, hidden / heads})}, 0));
+  } else {
+    y = n.transpose(x, {0, 2, 1, 3});
+  }
+  if (!y)
+    return failure();
+  int64_t size = n.type(y).getDimSize(3);
+  int64_t rotated = n.i("rotary_embedding_dim");
+  rotated = rotated ? rotated : size;
+  if (ShapedType::isDynamic(size) || rotated > size || rotated % 2)
+    return n.invalid("found " + Twine(rotated) + " rotated entries of " +
+                     Twine(size));
+  Value rest = rotated < size ? n.slice(y, 3, rotated, size) : Value();
+  Value turned = n.slice(y, 3, 0, rotated);
+  if (n.has(3)) {
+    cosines = n.gather(cosines, n.in(3), 0);
+    sines = n.gather(sines, n.in(3), 0);
+  }
+  int64_t half = rotated / 2;
+  auto angles = [&](Value v) {
+    return n.unsqueeze(n.slice(v, 2, 0, half), {2});
+  };
+  if (!cosines || !sines || n.rank(cosines) != 3)
+    return n.invalid("found caches that do not go with the positions");
+  Value c = angles(cosines), s = angles(sines);
+  Value first, second;
+  Value pairs;
+  if (n.i("interleaved")) {
+    pairs = n.reshapeTo(turned, n.concat({n.shapeSlice(turned, 0, 3),
+                                          n.ints({half, 2})}, 0));
+    first = n.pick(pairs, 4, 0);
+    second = n.pick(pairs, 4, 1);
+  } else {
+    first = n.slice(turned, 3, 0, half);
+    second = n.slice(turned, 3, half, rotated);
+  }
+  Value real = n.sub(n.mul(c, first), n.mul(s, second));
+  Value imaginary = n.add(n.mul(s, first), n.mul(c, second));
+  if (n.i("interleaved")) {
+    Value both =
+        n.concat({n.unsqueeze(real, {4}), n.unsqueeze(imaginary, {4})}, 4);
+    turned = n.reshapeTo(both, n.shapeOf(turned));
+  } else {
+    turned = n.concat({real, imaginary}, 3);
+  }
+  y = rest ? n.concat({turned, rest}, 3) : turned;
+  return n.result(flat ? n.reshapeTo(y, given) : n.transpose(y, {0, 2, 1, 3}));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "Attention", 23, 0, attention},
+    {"", "RotaryEmbedding", 23, 0, rotaryEmbedding},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::attentionImports() { return table; }

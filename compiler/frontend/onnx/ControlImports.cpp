@@ -1,0 +1,434 @@
+//===- ControlImports.cpp - If, Loop, Scan --------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/Loops.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// The tensors inside a value, in order.
+void flatten(const Imported &value, Values &out) {
+  if (value.kind == Imported::Kind::Tensor)
+    out.push_back(value.tensor);
+  for (const Imported &element : value.elements)
+    flatten(element, out);
+}
+
+/// A value built like `shape`, of tensors taken from `tensors`.
+Imported rebuild(const Imported &shape, ArrayRef<Value> &tensors) {
+  Imported result = shape;
+  if (result.kind == Imported::Kind::Tensor) {
+    result.tensor = tensors.front();
+    tensors = tensors.drop_front();
+  }
+  for (Imported &element : result.elements)
+    element = rebuild(element, tensors);
+  return result;
+}
+
+bool sameStructure(const Imported &x, const Imported &y) {
+  if (x.kind != y.kind || x.elements.size() != y.elements.size())
+    return false;
+  for (auto [a, b] : llvm::zip(x.elements, y.elements))
+    if (!sameStructure(a, b))
+      return false;
+  return true;
+}
+
+const Graph &graphOf(NodeImport &n, std::string_view name) {
+  return *n.attr(name)->graphs[0];
+}
+
+LogicalResult ifNode(NodeImport &n) {
+  Value condition = n.toScalar(n.in(0));
+  if (!condition)
+    return failure();
+  std::optional<SmallVector<int64_t>> known = constantIntegers(condition);
+  if (known) {
+    FailureOr<std::vector<Imported>> taken = n.graph.subgraph(
+        graphOf(n, (*known)[0] ? "then_branch" : "else_branch"), {}, n.b);
+    if (failed(taken))
+      return failure();
+    for (auto [i, value] : llvm::enumerate(*taken))
+      n.set(i, std::move(value));
+    return success();
+  }
+  std::vector<Imported> shapes[2];
+  auto branch = [&](int which) -> FailureOr<Values> {
+    FailureOr<std::vector<Imported>> made = n.graph.subgraph(
+        graphOf(n, which ? "else_branch" : "then_branch"), {}, n.b);
+    if (failed(made))
+      return failure();
+    shapes[which] = *made;
+    Values tensors;
+    for (const Imported &value : *made)
+      flatten(value, tensors);
+    // Sequences and optionals must be alike, or no value stands for both.
+    if (which)
+      for (auto [x, y] : llvm::zip(shapes[0], shapes[1]))
+        if (!sameStructure(x, y))
+          return n.unsupported("found branches whose sequences or optionals "
+                               "hold different numbers of values; possible are "
+                               "equal numbers");
+    return tensors;
+  };
+  FailureOr<Values> made = buildIf(
+      n, condition, [&] { return branch(0); }, [&] { return branch(1); });
+  if (failed(made))
+    return failure();
+  ArrayRef<Value> tensors = *made;
+  for (auto [i, shape] : llvm::enumerate(shapes[0]))
+    n.set(i, rebuild(shape, tensors));
+  return success();
+}
+
+class LoopImport {
+public:
+  explicit LoopImport(NodeImport &n) : n(n), body(graphOf(n, "body")) {}
+
+  LogicalResult run();
+
+private:
+  FailureOr<Values> iterate(Value index, Values args);
+  LogicalResult probe(Value condition);
+  LogicalResult unroll(int64_t count);
+
+  NodeImport &n;
+  const Graph &body;
+  std::vector<Imported> carried; ///< as the node's inputs are built
+  size_t carriedTensors = 0;
+  bool fixedCount = false;       ///< entries are written in place
+  bool conditional = false;      ///< the body may end the loop
+  SmallVector<RankedTensorType> entries;
+};
+
+/// Runs the body once on a scratch block, to learn the types of its outputs.
+LogicalResult LoopImport::probe(Value condition) {
+  Block scratch;
+  OpBuilder::InsertionGuard guard(n.b);
+  n.b.setInsertionPointToEnd(&scratch);
+  std::vector<Imported> inputs = {Imported(n.intScalar(0)),
+                                  Imported(condition)};
+  // A block argument stands for the iteration: its number is not known.
+  inputs[0] = Imported(scratch.addArgument(
+      RankedTensorType::get({}, n.b.getI64Type()), n.loc));
+  llvm::append_range(inputs, carried);
+  FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
+  LogicalResult result = success();
+  if (failed(made)) {
+    result = failure();
+  } else {
+    std::optional<SmallVector<int64_t>> more =
+        constantIntegers((*made)[0].tensor);
+    bool passed = (*made)[0].tensor == condition;
+    conditional = !passed && !(more && (*more)[0]);
+    for (size_t i = 1 + carried.size(); i < made->size(); ++i)
+      entries.push_back(cast<RankedTensorType>((*made)[i].tensor.getType()));
+  }
+  scratch.dropAllDefinedValueUses();
+  while (!scratch.empty())
+    scratch.back().erase();
+  return result;
+}
+
+FailureOr<Values> LoopImport::iterate(Value index, Values args) {
+  std::vector<Imported> inputs = {Imported(index),
+                                  Imported(n.scalar(n.b.getI1Type(), 1))};
+  ArrayRef<Value> tensors = ArrayRef(args).take_front(carriedTensors);
+  for (const Imported &shape : carried)
+    inputs.push_back(rebuild(shape, tensors));
+  FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
+  if (failed(made))
+    return failure();
+  Values next;
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (!sameStructure((*made)[i + 1], carried[i]))
+      return n.unsupported("found a sequence or optional that grows from "
+                           "iteration to iteration, in a loop whose length is "
+                           "not known; possible is a constant trip count");
+    flatten((*made)[i + 1], next);
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Value entry = (*made)[i + 1 + carried.size()].tensor;
+    Value so_far = args[carriedTensors + i];
+    next.push_back(fixedCount
+                       ? writeEntry(n, so_far, index, entry)
+                       : n.concat({so_far, n.unsqueeze(entry, {0})}, 0));
+  }
+  if (conditional)
+    next.push_back(n.toScalar((*made)[0].tensor));
+  return next;
+}
+
+/// A loop of known length over sequences is written out: their lengths are then
+/// known in each iteration.
+LogicalResult LoopImport::unroll(int64_t count) {
+  std::vector<Imported> state = carried;
+  size_t scans = body.outputs.size() - 1 - carried.size();
+  SmallVector<Values> collected(scans);
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<Imported> inputs = {Imported(n.intScalar(i)),
+                                    Imported(n.scalar(n.b.getI1Type(), 1))};
+    llvm::append_range(inputs, state);
+    FailureOr<std::vector<Imported>> made =
+        n.graph.subgraph(body, inputs, n.b);
+    if (failed(made))
+      return failure();
+    std::optional<SmallVector<int64_t>> more =
+        constantIntegers((*made)[0].tensor);
+    if (!more)
+      return n.unsupported("found sequences in a loop whose condition the "
+                           "model computes; possible is a constant condition");
+    for (size_t k = 0; k < carried.size(); ++k)
+      state[k] = (*made)[k + 1];
+    for (size_t k = 0; k < scans; ++k)
+      collected[k].push_back(
+          n.unsqueeze((*made)[k + 1 + carried.size()].tensor, {0}));
+    if (!(*more)[0])
+      break;
+  }
+  for (size_t k = 0; k < carried.size(); ++k)
+    n.set(k, state[k]);
+  for (size_t k = 0; k < scans; ++k) {
+    if (collected[k].empty())
+      return n.unsupported("found a loop of no iterations");
+    n.set(carried.size() + k, Imported(n.concat(collected[k], 0)));
+  }
+  return success();
+}
+
+LogicalResult LoopImport::run() {
+  Value count = n.has(0) ? n.cast(n.toScalar(n.in(0)), n.b.getI64Type())
+                         : Value();
+  Value condition = n.has(1) ? n.toScalar(n.in(1)) : Value();
+  if ((n.has(0) && !count) || (n.has(1) && !condition))
+    return failure();
+  if (body.inputs.size() != n.inputCount() ||
+      body.outputs.size() + 1 < body.inputs.size())
+    return n.invalid("found a body whose inputs and outputs do not go with "
+                     "those of the loop");
+  bool structured = false;
+  Values inits;
+  for (size_t i = 2; i < n.inputCount(); ++i) {
+    carried.push_back(n.imported(i));
+    structured |= carried.back().kind != Imported::Kind::Tensor;
+    flatten(carried.back(), inits);
+  }
+  carriedTensors = inits.size();
+  std::optional<SmallVector<int64_t>> knownCount =
+      count ? constantIntegers(count) : std::nullopt;
+  std::optional<SmallVector<int64_t>> knownCondition =
+      condition ? constantIntegers(condition)
+                : SmallVector<int64_t>{1};
+  bool alwaysBegins = knownCondition && (*knownCondition)[0];
+  constexpr int64_t mostUnrolled = 256;
+  if (structured && knownCount && alwaysBegins &&
+      (*knownCount)[0] <= mostUnrolled)
+    return unroll((*knownCount)[0]);
+  Value scalarTrue = n.scalar(n.b.getI1Type(), 1);
+  if (failed(probe(condition ? condition : scalarTrue)))
+    return failure();
+  fixedCount = count && alwaysBegins && !conditional;
+  for (RankedTensorType entry : entries) {
+    if (!entry.hasStaticShape())
+      return n.unsupported("found an output of each iteration whose shape is "
+                           "open; possible is a fixed shape");
+    Value rows = fixedCount ? n.reshape(n.maximum(count, 0.0), {1})
+                            : n.ints({0});
+    inits.push_back(makeEntries(n, rows, entry));
+  }
+  // Without a condition of its own, the loop begins.
+  Value begins = condition ? condition : scalarTrue;
+  FailureOr<Values> made = buildLoop(
+      n, count, conditional || !alwaysBegins || !count ? begins : Value(),
+      inits, [&](Value index, Values args) { return iterate(index, args); });
+  if (failed(made))
+    return failure();
+  ArrayRef<Value> tensors = *made;
+  for (auto [i, shape] : llvm::enumerate(carried))
+    n.set(i, rebuild(shape, tensors));
+  for (auto [i, value] : llvm::enumerate(tensors))
+    n.set(carried.size() + i, Imported(value));
+  return success();
+}
+
+LogicalResult loopNode(NodeImport &n) { return LoopImport(n).run(); }
+
+/// Scan from version 9 on, on values without a batch dimension.
+LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
+                   ArrayRef<Value> sequences, ArrayRef<int64_t> inputAxes,
+                   ArrayRef<int64_t> inputDirections,
+                   ArrayRef<int64_t> outputAxes,
+                   ArrayRef<int64_t> outputDirections, Values &results) {
+  const Graph &body = graphOf(n, "body");
+  if (body.inputs.size() != states.size() + sequences.size() ||
+      body.outputs.size() < states.size() || sequences.empty())
+    return n.invalid("found a body whose inputs and outputs do not go with "
+                     "those of the scan");
+  size_t outputs = body.outputs.size() - states.size();
+  Value count1 = n.sizeOf(sequences[0], inputAxes[0]);
+  Value count = n.toScalar(count1);
+  auto once = [&](Value index, ArrayRef<Value> state)
+      -> FailureOr<std::vector<Imported>> {
+    std::vector<Imported> inputs(state.begin(), state.end());
+    for (auto [i, sequence] : llvm::enumerate(sequences)) {
+      Value at = index;
+      if (inputDirections[i])
+        at = n.sub(n.sub(count, 1.0), index);
+      inputs.push_back(Imported(n.gather(sequence, at, inputAxes[i])));
+    }
+    return n.graph.subgraph(body, inputs, n.b);
+  };
+  // The entries' types are those of a trial iteration.
+  Values inits(states.begin(), states.end());
+  SmallVector<RankedTensorType> types;
+  {
+    Block scratch;
+    OpBuilder::InsertionGuard guard(n.b);
+    n.b.setInsertionPointToEnd(&scratch);
+    Value index = scratch.addArgument(
+        RankedTensorType::get({}, n.b.getI64Type()), n.loc);
+    FailureOr<std::vector<Imported>> made = once(index, states);
+    if (succeeded(made))
+      for (size_t i = 0; i < outputs; ++i)
+        types.push_back(cast<RankedTensorType>(
+            (*made)[states.size() + i].tensor.getType()));
+    scratch.dropAllDefinedValueUses();
+    while (!scratch.empty())
+      scratch.back().erase();
+    if (failed(made))
+      return failure();
+  }
+  for (RankedTensorType type : types) {
+    if (!type.hasStaticShape())
+      return n.unsupported("found an output of each iteration whose shape is "
+                           "open; possible is a fixed shape");
+    inits.push_back(makeEntries(n, count1, type));
+  }
+  FailureOr<Values> made = buildLoop(
+      n, count, {}, inits,
+      [&](Value index, Values args) -> FailureOr<Values> {
+        FailureOr<std::vector<Imported>> step =
+            once(index, ArrayRef(args).take_front(states.size()));
+        if (failed(step))
+          return failure();
+        Values next;
+        for (size_t i = 0; i < states.size(); ++i)
+          next.push_back((*step)[i].tensor);
+        for (size_t i = 0; i < outputs; ++i) {
+          Value at = index;
+          if (outputDirections[i])
+            at = n.sub(n.sub(count, 1.0), index);
+          next.push_back(writeEntry(n, args[states.size() + i], at,
+                                    (*step)[states.size() + i].tensor));
+        }
+        return next;
+      });
+  if (failed(made))
+    return failure();
+  for (size_t i = 0; i < outputs; ++i) {
+    Value &entries = (*made)[states.size() + i];
+    std::optional<int64_t> axis = n.axis(outputAxes[i], n.rank(entries));
+    if (!axis)
+      return failure();
+    SmallVector<int64_t> order;
+    for (int64_t d = 1; d < n.rank(entries); ++d)
+      order.push_back(d);
+    order.insert(order.begin() + *axis, 0);
+    entries = n.transpose(entries, order);
+  }
+  results = *made;
+  return success();
+}
+
+LogicalResult scanNode(NodeImport &n) {
+  Values inputs = n.tensors();
+  if (inputs.empty())
+    return failure();
+  auto count = static_cast<size_t>(n.i("num_scan_inputs"));
+  if (count > inputs.size() || !n.attr("body"))
+    return n.invalid("found more scanned inputs than inputs");
+  size_t states = inputs.size() - count;
+  ArrayRef<Value> sequences = ArrayRef(inputs).drop_front(states);
+  auto list = [&](std::string_view name, size_t size) {
+    SmallVector<int64_t> values =
+        n.is(name).value_or(SmallVector<int64_t>(size, 0));
+    values.resize(size, 0);
+    return values;
+  };
+  size_t outputs = n.outputCount() - std::min(states, n.outputCount());
+  SmallVector<int64_t> axes = list("scan_input_axes", count);
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<int64_t> axis = n.axis(axes[i], n.rank(sequences[i]));
+    if (!axis)
+      return failure();
+    axes[i] = *axis;
+  }
+  Values results;
+  if (failed(scan(n, ArrayRef(inputs).take_front(states), sequences, axes,
+                  list("scan_input_directions", count),
+                  list("scan_output_axes", outputs),
+                  list("scan_output_directions", outputs), results)))
+    return failure();
+  return n.results(results);
+}
+
+/// Version 8: everything has a leading batch dimension. Of one batch entry, it
+/// is dropped; several are written out, one after the other.
+LogicalResult batchedScan(NodeImport &n) {
+  if (n.has(0))
+    return n.unsupported("found sequence_lens; possible is none");
+  auto count = static_cast<size_t>(n.i("num_scan_inputs"));
+  Values inputs;
+  for (size_t i = 1; i < n.inputCount(); ++i) {
+    inputs.push_back(n.in(i));
+    if (!inputs.back())
+      return failure();
+  }
+  if (inputs.empty() || count > inputs.size())
+    return n.invalid("found more scanned inputs than inputs");
+  size_t states = inputs.size() - count;
+  int64_t batch = n.type(inputs[0]).getDimSize(0);
+  if (ShapedType::isDynamic(batch) || batch < 1 || batch > 64)
+    return n.unsupported("found a batch of open size, or of more than 64");
+  SmallVector<int64_t> directions =
+      n.is("directions").value_or(SmallVector<int64_t>(count, 0));
+  directions.resize(count, 0);
+  SmallVector<int64_t> zeros(n.outputCount() + inputs.size(), 0);
+  SmallVector<Values> byOutput(n.outputCount());
+  for (int64_t i = 0; i < batch; ++i) {
+    Values one, results;
+    for (Value input : inputs)
+      one.push_back(n.pick(input, 0, i));
+    if (failed(scan(n, ArrayRef(one).take_front(states),
+                    ArrayRef(one).drop_front(states), zeros, directions, zeros,
+                    zeros, results)))
+      return failure();
+    for (auto [k, value] : llvm::enumerate(results))
+      if (k < byOutput.size())
+        byOutput[k].push_back(n.unsqueeze(value, {0}));
+  }
+  Values results;
+  for (Values &parts : byOutput)
+    results.push_back(n.concat(parts, 0));
+  return n.results(results);
+}
+
+constexpr OperatorImport table[] = {
+    {"", "If", 1, 0, ifNode},
+    {"", "Loop", 1, 0, loopNode},
+    {"", "Scan", 8, 8, batchedScan},
+    {"", "Scan", 9, 0, scanNode},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::controlImports() { return table; }

@@ -1,0 +1,375 @@
+//===- ImageImports.cpp - resampling --------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Sampling.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// What a resize is asked for, one entry an axis.
+struct ResizeParameters {
+  SmallVector<int64_t> axes;
+  Value sizes;  ///< tensor<n x i64>
+  Value scales; ///< tensor<n x f32>
+  Value roi;    ///< starts, then ends, f32
+  std::string mode, coordinates, nearest;
+  double cubic = -0.75, extrapolation = 0;
+  bool excludeOutside = false, antialias = false;
+};
+
+LogicalResult build(NodeImport &n, Value x, const ResizeParameters &p) {
+  return n.result(n.op<ResizeOp>(
+      x, p.sizes, p.scales, p.roi, n.list(p.axes), n.text(p.mode),
+      n.text(p.coordinates), n.text(p.nearest), n.real(p.cubic),
+      n.flag(p.excludeOutside), n.real(p.extrapolation), n.flag(p.antialias)));
+}
+
+Value noRoi(NodeImport &n, size_t axes) {
+  SmallVector<double> bounds(axes, 0);
+  bounds.append(axes, 1);
+  return n.floats(bounds, n.b.getF32Type());
+}
+
+/// Sizes from scales; keeps only axes that change, where all is known.
+bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
+                bool keepAll) {
+  Value scales = n.in(input);
+  if (!scales)
+    return false;
+  if (std::optional<SmallVector<double>> known = n.constantFloats(input)) {
+    if (known->size() != p.axes.size()) {
+      (void)n.invalid("found " + Twine(known->size()) + " scales for " +
+                      Twine(p.axes.size()) + " axes");
+      return false;
+    }
+    SmallVector<int64_t> axes;
+    SmallVector<double> kept;
+    SmallVector<Value> sizes;
+    for (auto [axis, scale] : llvm::zip(p.axes, *known)) {
+      if (scale == 1 && !keepAll)
+        continue;
+      int64_t size = n.type(x).getDimSize(axis);
+      axes.push_back(axis);
+      kept.push_back(scale);
+      if (!ShapedType::isDynamic(size)) {
+        sizes.push_back(n.ints({static_cast<int64_t>(std::floor(size * scale))}));
+        continue;
+      }
+      Value wide = n.mul(n.cast(n.sizeOf(x, axis), n.b.getF64Type()), scale);
+      sizes.push_back(n.cast(n.op<FloorOp>(wide), n.b.getI64Type()));
+    }
+    p.axes = axes;
+    p.scales = n.floats(kept, n.b.getF32Type());
+    p.sizes = sizes.empty() ? n.ints({}) : n.concat(sizes, 0);
+    return p.sizes && p.scales;
+  }
+  SmallVector<Value> parts;
+  for (int64_t axis : p.axes)
+    parts.push_back(n.sizeOf(x, axis));
+  Value own = n.cast(n.concat(parts, 0), n.b.getF32Type());
+  p.scales = n.cast(scales, n.b.getF32Type());
+  p.sizes = n.cast(n.op<FloorOp>(n.mul(own, p.scales)), n.b.getI64Type());
+  return static_cast<bool>(p.sizes);
+}
+
+/// Scales from sizes, and sizes again where the aspect ratio is kept.
+bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
+               bool keepAll, std::string_view policy) {
+  Type f32 = n.b.getF32Type();
+  std::optional<SmallVector<int64_t>> known = n.knownInts(input);
+  SmallVector<int64_t> own;
+  bool fixed = known && known->size() == p.axes.size();
+  for (int64_t axis : p.axes) {
+    own.push_back(n.type(x).getDimSize(axis));
+    fixed &= !ShapedType::isDynamic(own.back());
+  }
+  bool stretch = policy.empty() || policy == "stretch";
+  if (fixed) {
+    SmallVector<double> scales;
+    for (auto [size, from] : llvm::zip(*known, own))
+      scales.push_back(static_cast<double>(size) / from);
+    if (!stretch) {
+      double one = policy == "not_larger"
+                       ? *std::min_element(scales.begin(), scales.end())
+                       : *std::max_element(scales.begin(), scales.end());
+      for (auto [scale, size, from] : llvm::zip(scales, *known, own)) {
+        scale = one;
+        size = static_cast<int64_t>(std::floor(one * from + 0.5));
+      }
+    }
+    SmallVector<int64_t> axes, sizes;
+    SmallVector<double> kept;
+    for (size_t i = 0; i < own.size(); ++i)
+      if (keepAll || (*known)[i] != own[i] || scales[i] != 1) {
+        axes.push_back(p.axes[i]);
+        sizes.push_back((*known)[i]);
+        kept.push_back(scales[i]);
+      }
+    p.axes = axes;
+    p.sizes = n.ints(sizes);
+    p.scales = n.floats(kept, f32);
+    return p.sizes && p.scales;
+  }
+  SmallVector<Value> parts;
+  for (int64_t axis : p.axes)
+    parts.push_back(n.sizeOf(x, axis));
+  Value from = n.cast(n.concat(parts, 0), f32);
+  p.sizes = n.cast(n.in(input), n.b.getI64Type());
+  p.scales = n.div(n.cast(p.sizes, f32), from);
+  if (!stretch) {
+    Value one = n.reduce(p.scales, policy == "not_larger" ? "min" : "max", {0},
+                         true);
+    p.scales = n.add(n.mul(p.scales, 0.0), one);
+    p.sizes = n.cast(n.op<FloorOp>(n.add(n.mul(from, p.scales), 0.5)),
+                     n.b.getI64Type());
+  }
+  return p.sizes && p.scales;
+}
+
+LogicalResult resize(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  ResizeParameters p;
+  p.axes = axesFrom(0, n.rank(x));
+  p.mode = std::string(n.s("mode"));
+  if (n.version < 11) {
+    p.coordinates = "asymmetric";
+    p.nearest = "floor";
+    if (!scaleSizes(n, x, 1, p, false))
+      return failure();
+    p.roi = noRoi(n, p.axes.size());
+    return build(n, x, p);
+  }
+  if (std::optional<SmallVector<int64_t>> given =
+          n.version >= 18 ? n.is("axes") : std::nullopt) {
+    SmallVector<int64_t> axes;
+    for (int64_t one : *given) {
+      std::optional<int64_t> axis = n.axis(one, n.rank(x));
+      if (!axis)
+        return failure();
+      axes.push_back(*axis);
+    }
+    p.axes = axes;
+  }
+  p.coordinates = std::string(n.s("coordinate_transformation_mode"));
+  p.nearest = std::string(n.s("nearest_mode"));
+  p.cubic = n.f("cubic_coeff_a");
+  p.extrapolation = n.f("extrapolation_value");
+  p.excludeOutside = n.i("exclude_outside") != 0;
+  p.antialias = n.version >= 18 && n.i("antialias") != 0;
+  bool crop = p.coordinates == "tf_crop_and_resize";
+  // An input of no elements counts as left out, as in version 11.
+  auto given = [&](size_t i) {
+    if (!n.has(i))
+      return false;
+    Value v = n.in(i);
+    return v && n.type(v).getShape() != ArrayRef<int64_t>{0};
+  };
+  if (given(3)) {
+    if (!giveSizes(n, x, 3, p, crop,
+                   n.version >= 18 ? n.s("keep_aspect_ratio_policy") : ""))
+      return failure();
+  } else if (given(2)) {
+    if (!scaleSizes(n, x, 2, p, crop))
+      return failure();
+  } else {
+    return n.invalid("found neither scales nor sizes");
+  }
+  p.roi = crop && given(1) ? n.cast(n.in(1), n.b.getF32Type())
+                           : noRoi(n, p.axes.size());
+  if (p.axes.empty())
+    return n.result(x);
+  return build(n, x, p);
+}
+
+LogicalResult upsample(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  ResizeParameters p;
+  p.axes = axesFrom(0, n.rank(x));
+  p.mode = n.s("mode") == "nearest" ? "nearest" : "linear";
+  p.coordinates = "asymmetric";
+  p.nearest = "floor";
+  if (n.version >= 9) {
+    if (!scaleSizes(n, x, 1, p, false))
+      return failure();
+  } else {
+    SmallVector<double> scales;
+    if (n.version < 7)
+      scales = {1, 1, n.f("height_scale"), n.f("width_scale")};
+    else
+      scales = n.fs("scales").value_or(SmallVector<double>());
+    if (static_cast<int64_t>(scales.size()) != n.rank(x) ||
+        !n.type(x).hasStaticShape())
+      return n.unsupported("found scales that do not go with the operand's "
+                           "rank, or an open shape");
+    SmallVector<int64_t> axes, sizes;
+    SmallVector<double> kept;
+    for (auto [i, scale] : llvm::enumerate(scales))
+      if (scale != 1) {
+        axes.push_back(i);
+        kept.push_back(scale);
+        sizes.push_back(
+            static_cast<int64_t>(std::floor(n.type(x).getDimSize(i) * scale)));
+      }
+    p.axes = axes;
+    p.sizes = n.ints(sizes);
+    p.scales = n.floats(kept, n.b.getF32Type());
+  }
+  if (p.axes.empty())
+    return n.result(x);
+  p.roi = noRoi(n, p.axes.size());
+  return build(n, x, p);
+}
+
+/// Coordinates in [-1, 1] for `size` (tensor<1xi64>) places, as `type`.
+Value unitPlaces(NodeImport &n, Value size, bool alignCorners, Type type) {
+  Value place = n.op<IotaOp>(size, n.number(0), n.typeAttr(type));
+  Value count = n.toScalar(n.cast(size, type));
+  if (alignCorners) // size 1: its centre
+    return n.select(n.compare("gt", count, 1.0),
+                    n.sub(n.div(n.mul(place, 2.0),
+                                n.maximum(n.sub(count, 1.0), 1.0)),
+                          1.0),
+                    n.mul(place, 0.0));
+  return n.sub(n.div(n.add(n.mul(place, 2.0), 1.0), count), 1.0);
+}
+
+LogicalResult affineGrid(NodeImport &n) {
+  Value theta = n.in(0), size = n.in(1);
+  std::optional<SmallVector<int64_t>> known = n.constantInts(1);
+  if (!theta || !size || !known)
+    return failure();
+  auto dims = static_cast<int64_t>(known->size()) - 2;
+  if (dims != 2 && dims != 3)
+    return n.invalid("found a size of " + Twine(dims + 2) +
+                     " dimensions; possible are 4 and 5");
+  Type type = n.element(theta);
+  SmallVector<int64_t> shape(known->begin() + 2, known->end());
+  // Homogeneous coordinates of every place: x varies fastest, then y, z.
+  SmallVector<Value> columns;
+  for (int64_t axis = dims - 1; axis >= 0; --axis) {
+    Value places = unitPlaces(n, n.ints({shape[axis]}),
+                              n.i("align_corners") != 0, type);
+    places = n.unsqueeze(places, axesFrom(1, dims - axis));
+    columns.push_back(n.reshape(n.expandTo(places, n.ints(shape)), {-1, 1}));
+  }
+  columns.push_back(n.expandTo(n.scalar(type, 1), n.shapeOf(columns[0])));
+  Value base = n.concat(columns, 1);
+  // [N, dims, dims + 1] · [places, dims + 1]ᵀ, as [N, places, dims].
+  Value grid = n.transpose(
+      n.op<DotGeneralOp>(theta, base, n.list({}), n.list({}), n.list({2}),
+                         n.list({1}), n.typeAttr(type)),
+      {0, 2, 1});
+  return n.result(n.reshapeTo(
+      grid, n.concat({n.sizeOf(theta, 0), n.ints(shape), n.ints({dims})}, 0)));
+}
+
+/// A coordinate in [-1, 1] as a place among `size`.
+Value unnormalize(NodeImport &n, Value v, Value size, bool alignCorners) {
+  Value count = n.cast(size, n.element(v));
+  if (alignCorners)
+    return n.mul(n.div(n.add(v, 1.0), 2.0), n.sub(count, 1.0));
+  return n.div(n.sub(n.mul(n.add(v, 1.0), count), 1.0), 2.0);
+}
+
+LogicalResult gridSample(NodeImport &n) {
+  Value x = n.in(0), grid = n.in(1);
+  if (!x || !grid)
+    return failure();
+  int64_t dims = n.rank(x) - 2;
+  std::string_view mode = n.s("mode");
+  Interpolation kind = mode == "nearest"                     ? Interpolation::Nearest
+                       : mode == "cubic" || mode == "bicubic" ? Interpolation::Cubic
+                                                              : Interpolation::Linear;
+  if (dims < 1 || dims > 3 || (kind == Interpolation::Cubic && dims != 2))
+    return n.unsupported("found " + Twine(dims) + " spatial dimensions in mode " +
+                         Twine(mode));
+  std::string_view padding = n.s("padding_mode");
+  Border border = padding == "border"       ? Border::Clamp
+                  : padding == "reflection" ? Border::Reflect
+                                            : Border::Zero;
+  bool corners = n.i("align_corners") != 0;
+  // The grid's last dimension is x, y, z: the last spatial dimension first.
+  SmallVector<Value> places;
+  for (int64_t d = 0; d < dims; ++d) {
+    Value v = n.pick(grid, n.rank(grid) - 1, dims - 1 - d);
+    places.push_back(
+        unnormalize(n, v, n.toScalar(n.sizeOf(x, d + 2)), corners));
+    if (!places.back())
+      return failure();
+  }
+  return n.result(samplePlaces(n, x, places, kind, border, corners));
+}
+
+LogicalResult roiAlign(NodeImport &n) {
+  Value x = n.in(0), rois = n.in(1), batches = n.in(2);
+  if (!x || !rois || !batches)
+    return failure();
+  int64_t height = n.i("output_height"), width = n.i("output_width");
+  int64_t samples = n.i("sampling_ratio");
+  bool average = n.s("mode") != "max";
+  if (samples < 1)
+    return n.unsupported("found sampling_ratio 0, whose number of samples "
+                         "depends on the data; possible are fixed numbers");
+  bool half = n.version >= 16 &&
+              n.s("coordinate_transformation_mode") != "output_half_pixel";
+  double scale = n.f("spatial_scale");
+  // Edges of the regions: x1 y1 x2 y2.
+  auto edge = [&](int64_t i) {
+    Value v = n.mul(n.pick(rois, 1, i), scale);
+    return half ? n.sub(v, 0.5) : v;
+  };
+  auto along = [&](Value from, Value to, int64_t bins) -> Value {
+    Value extent = n.sub(to, from);
+    if (!half)
+      extent = n.maximum(extent, 1.0);
+    SmallVector<double> offsets;
+    for (int64_t i = 0; i < bins * samples; ++i)
+      offsets.push_back((i + 0.5) / (bins * samples));
+    if (!extent)
+      return {};
+    Value steps = n.floats(offsets, n.element(extent));
+    return n.add(n.unsqueeze(from, {1}),
+                 n.mul(n.unsqueeze(extent, {1}), steps));
+  };
+  Value ys = along(edge(1), edge(3), height), xs = along(edge(0), edge(2), width);
+  if (!ys || !xs)
+    return failure();
+  // [regions, bins·samples, bins·samples]
+  Value whole = n.concat({n.sizeOf(rois, 0),
+                          n.ints({height * samples, width * samples})}, 0);
+  Value y = n.expandTo(n.unsqueeze(ys, {2}), whole);
+  Value xx = n.expandTo(n.unsqueeze(xs, {1}), whole);
+  Value regions = n.gather(x, batches, 0);
+  Value values = average ? samplePlaces(n, regions, {y, xx},
+                                        Interpolation::Linear, Border::Region, false)
+                         : sampleLargest(n, regions, {y, xx});
+  Value split = n.reshapeTo(
+      values, n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1),
+                        n.ints({height, samples, width, samples})}, 0));
+  return n.result(n.reduce(split, average ? "mean" : "max", {3, 5}, false));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "AffineGrid", 20, 0, affineGrid},
+    {"", "GridSample", 16, 0, gridSample},
+    {"", "Resize", 10, 0, resize},
+    {"", "RoiAlign", 10, 0, roiAlign},
+    {"", "Upsample", 1, 0, upsample},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::imageImports() { return table; }

@@ -1,0 +1,306 @@
+//===- LossImports.cpp - losses, einsum, determinants ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// The negative log likelihood of `target` under log probabilities `x`
+/// [N, C, d…], reduced as the node says.
+Value likelihoodLoss(NodeImport &n, Value x, Value target, Value weight) {
+  if (!x || !target)
+    return {};
+  Type i64 = n.b.getI64Type();
+  target = n.cast(target, i64);
+  Value ignored;
+  if (n.hasAttr("ignore_index")) {
+    ignored = n.compare("eq", target, double(n.i("ignore_index")));
+    // Any class serves where the result is not used.
+    target = n.select(ignored, n.like(target, 0), target);
+  }
+  Value picked = n.op<GatherElementsOp>(x, n.unsqueeze(target, {1}),
+                                        n.number(1), n.flag(false));
+  Value loss = n.op<NegOp>(n.squeeze(picked, {1}));
+  Value weights = weight ? n.gather(weight, target, 0) : Value();
+  if (ignored) {
+    if (!weights)
+      weights = n.expandTo(n.like(x, 1), n.shapeOf(target));
+    weights = n.select(ignored, n.like(x, 0), weights);
+  }
+  if (weights)
+    loss = n.mul(loss, weights);
+  if (ignored && loss)
+    loss = n.select(ignored, n.like(loss, 0), loss);
+  std::string_view reduction = n.s("reduction");
+  if (!loss || reduction == "none")
+    return loss;
+  SmallVector<int64_t> all = axesFrom(0, n.rank(loss));
+  if (reduction == "sum")
+    return n.reduce(loss, "sum", all, false);
+  if (!weights)
+    return n.reduce(loss, "mean", all, false);
+  return n.div(n.reduce(loss, "sum", all, false),
+               n.reduce(weights, "sum", all, false));
+}
+
+LogicalResult negativeLogLikelihood(NodeImport &n) {
+  Value weight = n.has(2) ? n.in(2) : Value();
+  return n.result(likelihoodLoss(n, n.in(0), n.in(1), weight));
+}
+
+LogicalResult softmaxCrossEntropy(NodeImport &n) {
+  Value logarithms = n.softmax(n.in(0), 1, /*log=*/true);
+  Value weight = n.has(2) ? n.in(2) : Value();
+  return n.results(
+      {likelihoodLoss(n, logarithms, n.in(1), weight), logarithms});
+}
+
+//===----------------------------------------------------------------------===//
+// Einsum
+//===----------------------------------------------------------------------===//
+
+/// A tensor whose dimensions are labelled. Dimensions under an ellipsis have
+/// the labels from '\1' on, counted from the last.
+struct Term {
+  Value v;
+  std::string labels;
+};
+
+class Einsum {
+public:
+  explicit Einsum(NodeImport &n) : n(n) {}
+  LogicalResult run();
+
+private:
+  bool parse(std::string_view equation);
+  bool expand(std::string &labels, int64_t rank);
+  bool diagonals(Term &term);
+  Term contract(Term x, Term y, const std::string &kept);
+  void drop(Term &term, const std::string &kept);
+
+  NodeImport &n;
+  std::vector<std::string> inputs;
+  std::string output;
+  bool explicitOutput = false;
+  int64_t ellipsis = 0;
+};
+
+bool Einsum::parse(std::string_view equation) {
+  std::string text;
+  for (char c : equation)
+    if (c != ' ')
+      text += c;
+  size_t arrow = text.find("->");
+  explicitOutput = arrow != std::string::npos;
+  std::string left = text.substr(0, arrow);
+  output = explicitOutput ? text.substr(arrow + 2) : "";
+  for (size_t at = 0;;) {
+    size_t comma = left.find(',', at);
+    inputs.push_back(left.substr(at, comma - at));
+    if (comma == std::string::npos)
+      break;
+    at = comma + 1;
+  }
+  return inputs.size() == n.inputCount();
+}
+
+/// Replaces an ellipsis by labels for the dimensions it stands for.
+bool Einsum::expand(std::string &labels, int64_t rank) {
+  size_t dots = labels.find("...");
+  if (dots == std::string::npos)
+    return rank < 0 || static_cast<int64_t>(labels.size()) == rank;
+  int64_t count =
+      rank < 0 ? ellipsis : rank - static_cast<int64_t>(labels.size() - 3);
+  if (count < 0 || count > 30)
+    return false;
+  ellipsis = std::max(ellipsis, count);
+  std::string names;
+  for (int64_t i = count; i > 0; --i)
+    names += static_cast<char>(i);
+  labels.replace(dots, 3, names);
+  return true;
+}
+
+/// A label that occurs twice in a term takes the diagonal.
+bool Einsum::diagonals(Term &term) {
+  for (size_t i = 0; i < term.labels.size(); ++i) {
+    size_t j = term.labels.find(term.labels[i], i + 1);
+    while (j != std::string::npos) {
+      auto index = n.typeAttr(n.b.getI64Type());
+      Value shape = n.shapeOf(term.v);
+      Value same = n.compare(
+          "eq", n.op<IotaOp>(shape, n.number(i), index),
+          n.op<IotaOp>(shape, n.number(j), index));
+      Value kept = n.select(same, term.v, n.like(term.v, 0));
+      term.v = n.reduce(kept, "sum", {static_cast<int64_t>(j)}, false);
+      if (!term.v)
+        return false;
+      term.labels.erase(j, 1);
+      j = term.labels.find(term.labels[i], i + 1);
+    }
+  }
+  return true;
+}
+
+/// Sums over the dimensions whose labels nobody needs.
+void Einsum::drop(Term &term, const std::string &kept) {
+  SmallVector<int64_t> axes;
+  std::string labels;
+  for (auto [i, label] : llvm::enumerate(term.labels)) {
+    if (kept.find(label) == std::string::npos)
+      axes.push_back(i);
+    else
+      labels += label;
+  }
+  if (!axes.empty())
+    term.v = n.reduce(term.v, "sum", axes, false);
+  term.labels = labels;
+}
+
+Term Einsum::contract(Term x, Term y, const std::string &kept) {
+  drop(x, kept + y.labels);
+  drop(y, kept + x.labels);
+  if (!x.v || !y.v)
+    return {};
+  // A dimension of size 1 against a larger one is broadcast: drop it.
+  for (auto *pair : {&x, &y}) {
+    Term &own = *pair, &other = pair == &x ? y : x;
+    for (size_t i = 0; i < own.labels.size();) {
+      size_t at = other.labels.find(own.labels[i]);
+      if (at != std::string::npos && n.type(own.v).getDimSize(i) == 1 &&
+          n.type(other.v).getDimSize(at) != 1) {
+        own.v = n.squeeze(own.v, {static_cast<int64_t>(i)});
+        own.labels.erase(i, 1);
+      } else {
+        ++i;
+      }
+    }
+  }
+  SmallVector<int64_t> xBatch, yBatch, xContract, yContract;
+  std::string batch, freeX, freeY;
+  for (auto [i, label] : llvm::enumerate(x.labels)) {
+    size_t at = y.labels.find(label);
+    if (at == std::string::npos) {
+      freeX += label;
+    } else if (kept.find(label) != std::string::npos) {
+      batch += label;
+      xBatch.push_back(i);
+      yBatch.push_back(at);
+    } else {
+      xContract.push_back(i);
+      yContract.push_back(at);
+    }
+  }
+  for (char label : y.labels)
+    if (x.labels.find(label) == std::string::npos)
+      freeY += label;
+  Value v = n.op<DotGeneralOp>(x.v, y.v, n.list(xBatch), n.list(yBatch),
+                               n.list(xContract), n.list(yContract),
+                               n.typeAttr(n.element(x.v)));
+  return {v, batch + freeX + freeY};
+}
+
+LogicalResult Einsum::run() {
+  SmallVector<Value> values = n.tensors();
+  if (values.empty() || !parse(n.s("equation")))
+    return n.invalid("found an equation that does not go with the inputs");
+  for (auto [labels, value] : llvm::zip(inputs, values))
+    if (!expand(labels, n.rank(value)))
+      return n.invalid("found \"" + Twine(labels) + "\" for rank " +
+                       Twine(n.rank(value)));
+  if (explicitOutput) {
+    expand(output, -1);
+  } else {
+    // Dimensions of the ellipsis, then labels that occur once, sorted.
+    std::string all;
+    for (const std::string &labels : inputs)
+      all += labels;
+    std::string once;
+    for (char label : all)
+      if (label > 30 && llvm::count(all, label) == 1)
+        once += label;
+    llvm::sort(once);
+    for (int64_t i = ellipsis; i > 0; --i)
+      output += static_cast<char>(i);
+    output += once;
+  }
+  std::vector<Term> terms;
+  for (auto [labels, value] : llvm::zip(inputs, values)) {
+    terms.push_back({value, labels});
+    if (!diagonals(terms.back()))
+      return failure();
+  }
+  Term result = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) {
+    std::string kept = output;
+    for (size_t j = i + 1; j < terms.size(); ++j)
+      kept += terms[j].labels;
+    result = contract(result, terms[i], kept);
+    if (!result.v)
+      return failure();
+  }
+  drop(result, output);
+  if (result.labels.size() != output.size())
+    return n.invalid("found an output label that no input has");
+  SmallVector<int64_t> permutation;
+  for (char label : output)
+    permutation.push_back(result.labels.find(label));
+  return n.result(n.transpose(result.v, permutation));
+}
+
+LogicalResult einsum(NodeImport &n) { return Einsum(n).run(); }
+
+/// By cofactors along the first row: matrices beyond 4×4 are for a library.
+Value determinant(NodeImport &n, Value x, int64_t size, int64_t rows) {
+  if (!x)
+    return {};
+  int64_t rank = n.rank(x);
+  if (size == 1)
+    return n.pick(n.pick(x, rank - 1, 0), rank - 2, 0);
+  Value sum;
+  Value below = n.slice(x, rank - 2, 1, rows);
+  Value first = n.pick(x, rank - 2, 0);
+  for (int64_t column = 0; column < size; ++column) {
+    SmallVector<int64_t> rest;
+    for (int64_t i = 0; i < size; ++i)
+      if (i != column)
+        rest.push_back(i);
+    Value minor = determinant(n, n.gather(below, n.ints(rest), rank - 1),
+                              size - 1, rows - 1);
+    Value term = n.mul(n.pick(first, rank - 2, column), minor);
+    sum = !sum ? term : column % 2 ? n.sub(sum, term) : n.add(sum, term);
+  }
+  return sum;
+}
+
+LogicalResult det(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t rank = n.rank(x);
+  int64_t size = rank < 2 ? 0 : n.type(x).getDimSize(rank - 1);
+  if (rank < 2 || size != n.type(x).getDimSize(rank - 2) || size < 1 ||
+      size > 4)
+    return n.unsupported("found matrices that are not square, of open size, or "
+                         "larger than 4; possible are 1×1 to 4×4");
+  return n.result(determinant(n, x, size, size));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "Det", 11, 0, det},
+    {"", "Einsum", 12, 0, einsum},
+    {"", "NegativeLogLikelihoodLoss", 12, 0, negativeLogLikelihood},
+    {"", "SoftmaxCrossEntropyLoss", 12, 0, softmaxCrossEntropy},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::lossImports() { return table; }

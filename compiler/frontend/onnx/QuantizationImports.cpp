@@ -1,0 +1,279 @@
+//===- QuantizationImports.cpp - quantised operators ----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Quantisation is arithmetic on plain integers: x = (q - zero point) · scale.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Window.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// Shapes a scale or zero point to broadcast over `x`: one value, one an entry
+/// of `axis`, or one a block of `block` entries of it.
+Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
+  if (!v || n.rank(v) == 0)
+    return v;
+  if (n.rank(v) == 1 && n.type(v).getDimSize(0) == 1 && n.rank(x) != 1)
+    return n.toScalar(v);
+  if (n.rank(v) == 1 && block == 0)
+    return n.unsqueeze(v, axesFrom(1, n.rank(x) - axis));
+  if (block == 0)
+    return v;
+  // Each value `block` times along the axis, cut to the operand's size.
+  Value wide = n.unsqueeze(v, {axis + 1});
+  SmallVector<int64_t> repeats(n.rank(v) + 1, 1);
+  repeats[axis + 1] = block;
+  wide = n.op<TileOp>(wide, n.ints(repeats));
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < n.rank(v); ++i)
+    sizes.push_back(i == axis ? n.mul(n.sizeOf(v, i), double(block))
+                              : n.sizeOf(v, i));
+  Value whole = n.reshapeTo(wide, n.concat(sizes, 0));
+  int64_t size = n.type(x).getDimSize(axis);
+  return ShapedType::isDynamic(size) ? whole : n.slice(whole, axis, 0, size);
+}
+
+/// The limits of an integer type as doubles.
+std::pair<double, double> limits(IntegerType type) {
+  unsigned width = type.getWidth();
+  if (type.isUnsigned())
+    return {0, std::ldexp(1, width) - 1};
+  return {-std::ldexp(1, width - 1), std::ldexp(1, width - 1) - 1};
+}
+
+/// round(x) + zero, clamped, as `type`.
+Value quantize(TensorBuilder &t, Value scaled, Value zero, Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return t.cast(zero ? t.add(scaled, t.cast(zero, t.element(scaled)))
+                       : scaled,
+                  type);
+  Value rounded = t.op<RoundEvenOp>(scaled);
+  if (zero)
+    rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
+  auto [low, high] = limits(integer);
+  return t.cast(t.minimum(t.maximum(rounded, low), high), type);
+}
+
+/// (q - zero) · scale in the type of `scale`, or wider.
+Value dequantize(TensorBuilder &t, Value q, Value scale, Value zero) {
+  Value x = t.cast(q, t.element(scale));
+  if (zero) {
+    // Integers are subtracted exactly before they become floats.
+    if (isa<IntegerType>(t.element(q))) {
+      Type wide = t.b.getI32Type();
+      x = t.cast(t.sub(t.cast(q, wide), t.cast(zero, wide)),
+                 t.element(scale));
+    } else {
+      x = t.sub(x, t.cast(zero, t.element(scale)));
+    }
+  }
+  return t.mul(x, scale);
+}
+
+LogicalResult quantizeLinear(NodeImport &n) {
+  Value x = n.in(0), scale = n.in(1);
+  if (!x || !scale)
+    return failure();
+  Type type = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
+  if (n.version >= 21 && n.i("output_dtype"))
+    type = elementType(n.b.getContext(),
+                       static_cast<DataType>(n.i("output_dtype")));
+  Value zero = n.has(2) ? n.in(2) : Value();
+  if (n.has(2) && !zero)
+    return failure();
+  if (zero)
+    type = n.element(zero);
+  int64_t axis = 0, block = n.version >= 21 ? n.i("block_size") : 0;
+  if (n.rank(scale) > 0 && n.rank(x) > 0) {
+    bool single = n.rank(scale) == 1 && n.type(scale).getDimSize(0) == 1;
+    std::optional<int64_t> given =
+        single ? std::optional<int64_t>(0)
+               : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(x));
+    if (!given)
+      return failure();
+    axis = *given;
+  }
+  scale = spread(n, scale, x, axis, block);
+  zero = spread(n, zero, x, axis, block);
+  // Operands meet in the precision asked for, else in the wider type.
+  Type compute = n.element(x);
+  if (n.version >= 23 && n.i("precision"))
+    compute = elementType(n.b.getContext(),
+                          static_cast<DataType>(n.i("precision")));
+  else if (!n.isFloat(x))
+    compute = n.element(scale);
+  if (!scale || !isa_and_nonnull<FloatType>(compute))
+    return failure();
+  Value scaled = n.div(n.cast(x, compute), n.cast(scale, compute));
+  if (!scaled)
+    return failure();
+  // The zero point is added in at least f32: it need not fit a narrow float.
+  return n.result(quantize(n, n.widen(scaled), zero, type));
+}
+
+LogicalResult dequantizeLinear(NodeImport &n) {
+  Value q = n.in(0), scale = n.in(1);
+  if (!q || !scale)
+    return failure();
+  Value zero = n.has(2) ? n.in(2) : Value();
+  if (n.has(2) && !zero)
+    return failure();
+  int64_t axis = 0, block = n.version >= 21 ? n.i("block_size") : 0;
+  if (n.rank(scale) > 0 && n.rank(q) > 0) {
+    bool single = n.rank(scale) == 1 && n.type(scale).getDimSize(0) == 1;
+    std::optional<int64_t> given =
+        single ? std::optional<int64_t>(0)
+               : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(q));
+    if (!given)
+      return failure();
+    axis = *given;
+  }
+  Type type = n.element(scale);
+  if (n.version >= 23 && n.i("output_dtype"))
+    type = elementType(n.b.getContext(),
+                       static_cast<DataType>(n.i("output_dtype")));
+  Value wide = n.widen(scale);
+  Value x = dequantize(n, q, spread(n, wide, q, axis, block),
+                       spread(n, zero, q, axis, block));
+  return n.result(n.cast(x, type));
+}
+
+LogicalResult dynamicQuantizeLinear(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  SmallVector<int64_t> all = axesFrom(0, n.rank(x));
+  Value most = n.maximum(n.reduce(x, "max", all, false), 0.0);
+  Value least = n.minimum(n.reduce(x, "min", all, false), 0.0);
+  Value scale = n.div(n.sub(most, least), 255.0);
+  Type ui8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
+  Value zero =
+      quantize(n, n.div(n.sub(n.like(x, 0), least), scale), {}, ui8);
+  Value y = quantize(n, n.div(x, scale), zero, ui8);
+  return n.results({y, scale, zero});
+}
+
+/// An integer operand with its zero point taken off, as i32. `rows`: a zero
+/// point of one dimension belongs to the rows of a matrix, else to its columns.
+Value centred(NodeImport &n, Value q, size_t zeroInput, bool rows) {
+  Type i32 = n.b.getI32Type();
+  Value wide = n.cast(q, i32);
+  if (!wide || !n.has(zeroInput))
+    return wide;
+  Value zero = n.cast(n.in(zeroInput), i32);
+  if (zero && n.rank(zero) == 1)
+    zero = n.type(zero).getDimSize(0) == 1 ? n.toScalar(zero)
+           : rows                          ? n.unsqueeze(zero, {1})
+                                           : zero;
+  return n.sub(wide, zero);
+}
+
+LogicalResult matMulInteger(NodeImport &n) {
+  Value a = centred(n, n.in(0), 2, true), b = centred(n, n.in(1), 3, false);
+  return n.result(n.matmul(a, b, n.b.getI32Type()));
+}
+
+/// scale_a · scale_b / scale_y of a product, to be rounded: in f32.
+LogicalResult qLinearMatMul(NodeImport &n) {
+  Value a = centred(n, n.in(0), 2, true), b = centred(n, n.in(3), 5, false);
+  Value aScale = n.in(1), bScale = n.in(4), yScale = n.in(6), yZero = n.in(7);
+  if (!a || !b || !aScale || !bScale || !yScale || !yZero)
+    return failure();
+  Type f32 = n.b.getF32Type();
+  auto one = [&](Value v, bool rows) -> Value {
+    v = n.cast(v, f32);
+    if (v && n.rank(v) == 1)
+      return n.type(v).getDimSize(0) == 1 ? n.toScalar(v)
+             : rows                       ? n.unsqueeze(v, {1})
+                                          : v;
+    return v;
+  };
+  Value product = n.cast(n.matmul(a, b, n.b.getI32Type()), f32);
+  Value scale = n.mul(one(aScale, true), one(bScale, false));
+  Value y = n.div(n.mul(product, scale), one(yScale, true));
+  Value zero = n.rank(yZero) == 1 && n.type(yZero).getDimSize(0) == 1
+                   ? n.toScalar(yZero)
+                   : yZero;
+  return n.result(quantize(n, y, zero, n.element(yZero)));
+}
+
+/// The sum of a convolution of integers, i32.
+Value integerConv(NodeImport &n, Value x, Value filter, Value xZero,
+                  Value filterZero) {
+  if (!x || !filter)
+    return {};
+  Type i32 = n.b.getI32Type();
+  SmallVector<int64_t> size(n.type(filter).getShape().drop_front(2));
+  std::optional<Window> w = window(n, x, size);
+  if (!w)
+    return {};
+  Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);
+  if (xZero)
+    wideX = n.sub(wideX, n.cast(n.toScalar(xZero), i32));
+  if (filterZero) {
+    Value zero = n.cast(filterZero, i32);
+    if (n.rank(zero) == 1)
+      zero = n.type(zero).getDimSize(0) == 1
+                 ? n.toScalar(zero)
+                 : n.unsqueeze(zero, axesFrom(1, n.rank(filter)));
+    wideFilter = n.sub(wideFilter, zero);
+  }
+  return n.op<ConvOp>(wideX, wideFilter, n.list(w->strides), n.list(w->pads),
+                      n.list(w->dilations), n.number(n.i("group")),
+                      n.flag(false), n.typeAttr(i32));
+}
+
+LogicalResult convInteger(NodeImport &n) {
+  return n.result(integerConv(n, n.in(0), n.in(1),
+                              n.has(2) ? n.in(2) : Value(),
+                              n.has(3) ? n.in(3) : Value()));
+}
+
+LogicalResult qLinearConv(NodeImport &n) {
+  Value x = n.in(0), filter = n.in(3);
+  Value sum = integerConv(n, x, filter, n.in(2), n.in(5));
+  if (!sum)
+    return failure();
+  if (n.has(8))
+    sum = n.add(sum, perChannel(n, n.in(8), n.rank(x)));
+  Type f32 = n.b.getF32Type();
+  auto scaleOf = [&](size_t input) -> Value {
+    Value v = n.cast(n.in(input), f32);
+    if (v && n.rank(v) == 1)
+      return n.type(v).getDimSize(0) == 1 ? n.toScalar(v)
+                                          : perChannel(n, v, n.rank(x));
+    return v;
+  };
+  Value scale = n.mul(scaleOf(1), scaleOf(4));
+  Value y = n.div(n.mul(n.cast(sum, f32), scale), scaleOf(6));
+  Value zero = n.in(7);
+  if (!y || !zero)
+    return failure();
+  return n.result(quantize(n, y, n.toScalar(zero), n.element(zero)));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "ConvInteger", 10, 0, convInteger},
+    {"", "DequantizeLinear", 10, 0, dequantizeLinear},
+    {"", "DynamicQuantizeLinear", 11, 0, dynamicQuantizeLinear},
+    {"", "MatMulInteger", 10, 0, matMulInteger},
+    {"", "QLinearConv", 10, 0, qLinearConv},
+    {"", "QLinearMatMul", 10, 0, qLinearMatMul},
+    {"", "QuantizeLinear", 10, 0, quantizeLinear},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::quantizationImports() { return table; }

@@ -1,0 +1,334 @@
+//===- RecurrentImports.cpp - RNN, GRU, LSTM ------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One loop over time a direction. What the input gives to the gates is one
+// product for all steps, before the loop; the loop holds the product with the
+// state.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Activations.h"
+#include "compiler/frontend/onnx/Loops.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// An activation by name, with the parameters that the node gives it.
+struct Activation {
+  std::string name;
+  double alpha, beta;
+};
+
+Value apply(TensorBuilder &t, const Activation &f, Value x) {
+  StringRef name = f.name;
+  if (name == "sigmoid")
+    return t.op<LogisticOp>(x);
+  if (name == "tanh")
+    return t.op<TanhOp>(x);
+  if (name == "relu")
+    return t.op<ReluOp>(x);
+  if (name == "affine")
+    return t.add(t.mul(x, f.alpha), f.beta);
+  if (name == "leakyrelu")
+    return leakyRelu(t, x, f.alpha);
+  if (name == "thresholdedrelu")
+    return t.select(t.compare("gt", x, f.alpha), x, t.like(x, 0));
+  if (name == "scaledtanh")
+    return t.mul(t.op<TanhOp>(t.mul(x, f.beta)), f.alpha);
+  if (name == "hardsigmoid")
+    return hardSigmoid(t, x, f.alpha, f.beta);
+  if (name == "elu")
+    return elu(t, x, f.alpha);
+  if (name == "softsign")
+    return softsign(t, x);
+  return softplus(t, x);
+}
+
+/// The standard's parameters where a node gives none.
+Activation withDefaults(std::string name) {
+  if (name == "leakyrelu")
+    return {name, 0.01, 0};
+  if (name == "hardsigmoid")
+    return {name, 0.2, 0.5};
+  return {name, 1, name == "scaledtanh" ? 1.0 : 0.0};
+}
+
+bool isActivation(StringRef name) {
+  return llvm::is_contained(
+      ArrayRef<StringRef>{"sigmoid", "tanh", "relu", "affine", "leakyrelu",
+                          "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu",
+                          "softsign", "softplus"},
+      name);
+}
+
+/// Number of parameters that an activation takes from activation_alpha.
+bool takesAlpha(StringRef name) {
+  return llvm::is_contained(
+      ArrayRef<StringRef>{"affine", "leakyrelu", "thresholdedrelu",
+                          "scaledtanh", "hardsigmoid", "elu"},
+      name);
+}
+bool takesBeta(StringRef name) {
+  return llvm::is_contained(
+      ArrayRef<StringRef>{"affine", "scaledtanh", "hardsigmoid"}, name);
+}
+
+/// One direction's weights: `gates` times the hidden size in rows.
+struct Cell {
+  Value w, r;                ///< [gates·hidden, input], [gates·hidden, hidden]
+  Value wb, rb;              ///< [gates·hidden], or null
+  Value peepholes;           ///< [3·hidden], or null
+  ArrayRef<Activation> f;    ///< of this direction
+};
+
+class Recurrent {
+public:
+  Recurrent(NodeImport &n, int64_t gates, ArrayRef<const char *> defaults)
+      : n(n), gates(gates), defaults(defaults) {}
+  virtual ~Recurrent() = default;
+
+  LogicalResult run();
+
+protected:
+  /// A step: `x` [batch, gates·hidden] is the input's share with its bias;
+  /// states are [batch, hidden]. Returns the next states, the output first.
+  virtual Values step(const Cell &cell, Value x, Values states) = 0;
+  /// Rows [i·hidden, …) of a tensor's dimension.
+  Value gate(Value v, int64_t axis, int64_t i) {
+    return n.slice(v, axis, i * hidden, (i + 1) * hidden);
+  }
+  Value activate(const Activation &f, Value x) {
+    double clip = n.f("clip");
+    if (n.hasAttr("clip") && clip > 0)
+      x = n.minimum(n.maximum(x, -clip), clip);
+    return apply(n, f, x);
+  }
+  /// state · rᵀ
+  Value product(Value state, Value r) {
+    return n.op<DotGeneralOp>(state, r, n.list({}), n.list({}), n.list({1}),
+                              n.list({1}), n.typeAttr(n.element(state)));
+  }
+
+  NodeImport &n;
+  int64_t gates, hidden = 0;
+  size_t stateCount = 1;
+
+private:
+  LogicalResult activations(int64_t directions);
+  FailureOr<Values> direction(const Cell &cell, Value x, Value lengths,
+                              Values states, bool reverse);
+
+  ArrayRef<const char *> defaults;
+  SmallVector<Activation> functions;
+};
+
+LogicalResult Recurrent::activations(int64_t directions) {
+  std::vector<std::string_view> names = n.ss("activations");
+  SmallVector<double> alphas = n.fs("activation_alpha").value_or(
+      SmallVector<double>());
+  SmallVector<double> betas = n.fs("activation_beta").value_or(
+      SmallVector<double>());
+  size_t alpha = 0, beta = 0;
+  for (size_t i = 0; i < defaults.size() * directions; ++i) {
+    StringRef given = i < names.size()
+                          ? StringRef(names[i].data(), names[i].size())
+                          : StringRef(defaults[i % defaults.size()]);
+    std::string name = given.lower();
+    if (!isActivation(name))
+      return n.unsupported("found activation \"" + given + "\"");
+    Activation f = withDefaults(name);
+    if (takesAlpha(name) && alpha < alphas.size())
+      f.alpha = alphas[alpha++];
+    if (takesBeta(name) && beta < betas.size())
+      f.beta = betas[beta++];
+    functions.push_back(f);
+  }
+  return success();
+}
+
+/// Runs one direction; the outputs of all steps and the last states.
+FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths,
+                                       Values states, bool reverse) {
+  // All steps at once: [time, batch, input] · wᵀ.
+  Value shares = n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}),
+                                    n.list({2}), n.list({1}),
+                                    n.typeAttr(n.element(x)));
+  if (cell.wb)
+    shares = n.add(shares, cell.wb);
+  Value count1 = n.sizeOf(x, 0), count = n.toScalar(count1);
+  if (!shares || !count || llvm::any_of(states, [](Value v) { return !v; }))
+    return failure();
+  Value outputs = n.expandTo(
+      n.like(x, 0), n.concat({count1, n.sizeOf(x, 1), n.ints({hidden})}, 0));
+  Values inits = states;
+  inits.push_back(outputs);
+  return buildLoop(
+      n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
+        Value at = reverse ? n.sub(n.sub(count, 1.0), index) : index;
+        Value collected = args.pop_back_val();
+        Values next = step(cell, n.gather(shares, at, 0), args);
+        Value output = next[0];
+        if (lengths) {
+          // Past a sequence's end its state stays, and its output is zero.
+          Value inside = n.unsqueeze(n.compare("lt", at, lengths), {1});
+          for (auto [state, old] : llvm::zip(next, args))
+            state = n.select(inside, state, old);
+          output = n.select(inside, output, n.like(output, 0));
+        }
+        next.push_back(writeEntry(n, collected, at, output));
+        return next;
+      });
+}
+
+LogicalResult Recurrent::run() {
+  Value x = n.in(0), w = n.in(1), r = n.in(2);
+  if (!x || !w || !r)
+    return failure();
+  if (n.rank(x) != 3 || n.rank(w) != 3 || n.rank(r) != 3)
+    return n.invalid("found operands that are not of rank 3");
+  hidden = n.type(r).getDimSize(2);
+  int64_t directions = n.type(r).getDimSize(0);
+  std::string_view name = n.s("direction");
+  if (ShapedType::isDynamic(hidden) ||
+      directions != (name == "bidirectional" ? 2 : 1))
+    return n.invalid("found weights whose sizes do not go with direction \"" +
+                     Twine(name) + "\"");
+  if (failed(activations(directions)))
+    return failure();
+  bool batchFirst = n.version >= 14 && n.i("layout") != 0;
+  if (batchFirst)
+    x = n.transpose(x, {1, 0, 2});
+  Value lengths = n.has(4) ? n.cast(n.in(4), n.b.getI64Type()) : Value();
+  Value stateShape =
+      n.concat({n.sizeOf(x, 1), n.ints({hidden})}, 0);
+  SmallVector<Values> perState(stateCount);
+  Values outputs;
+  for (int64_t d = 0; d < directions; ++d) {
+    Cell cell{n.pick(w, 0, d), n.pick(r, 0, d), {}, {}, {},
+              ArrayRef(functions).slice(d * defaults.size(), defaults.size())};
+    if (n.has(3)) {
+      Value biases = n.pick(n.in(3), 0, d);
+      cell.wb = n.slice(biases, 0, 0, gates * hidden);
+      cell.rb = n.slice(biases, 0, gates * hidden, 2 * gates * hidden);
+    }
+    if (n.has(7))
+      cell.peepholes = n.pick(n.in(7), 0, d);
+    Values states;
+    for (size_t s = 0; s < stateCount; ++s)
+      states.push_back(n.has(5 + s)
+                           ? n.pick(n.in(5 + s), batchFirst ? 1 : 0, d)
+                           : n.expandTo(n.like(x, 0), stateShape));
+    FailureOr<Values> made = direction(cell, x, lengths, states,
+                                       name == "reverse" || d == 1);
+    if (failed(made))
+      return failure();
+    for (size_t s = 0; s < stateCount; ++s)
+      perState[s].push_back(n.unsqueeze((*made)[s], {batchFirst ? 1 : 0}));
+    // [time, batch, hidden]: the direction goes between, or behind both.
+    Value y = made->back();
+    if (batchFirst)
+      y = n.transpose(y, {1, 0, 2});
+    outputs.push_back(n.unsqueeze(y, {batchFirst ? 2 : 1}));
+  }
+  Values results = {n.concat(outputs, batchFirst ? 2 : 1)};
+  for (Values &states : perState)
+    results.push_back(n.concat(states, batchFirst ? 1 : 0));
+  return n.results(results);
+}
+
+class Rnn : public Recurrent {
+public:
+  explicit Rnn(NodeImport &n) : Recurrent(n, 1, names) {}
+
+private:
+  static constexpr const char *names[] = {"Tanh"};
+  Values step(const Cell &cell, Value x, Values states) override {
+    Value sum = n.add(x, product(states[0], cell.r));
+    if (cell.rb)
+      sum = n.add(sum, cell.rb);
+    return {activate(cell.f[0], sum)};
+  }
+};
+
+class Gru : public Recurrent {
+public:
+  explicit Gru(NodeImport &n) : Recurrent(n, 3, names) {}
+
+private:
+  static constexpr const char *names[] = {"Sigmoid", "Tanh"};
+  /// Gates: update z, reset r, hidden h.
+  Values step(const Cell &cell, Value x, Values states) override {
+    Value h = states[0];
+    Value zr = product(h, n.slice(cell.r, 0, 0, 2 * hidden));
+    zr = n.add(zr, n.slice(x, 1, 0, 2 * hidden));
+    if (cell.rb)
+      zr = n.add(zr, n.slice(cell.rb, 0, 0, 2 * hidden));
+    Value z = activate(cell.f[0], gate(zr, 1, 0));
+    Value r = activate(cell.f[0], gate(zr, 1, 1));
+    Value rh = gate(cell.r, 0, 2);
+    Value bias = cell.rb ? gate(cell.rb, 0, 2) : Value();
+    Value inner;
+    if (n.version >= 3 && n.i("linear_before_reset")) {
+      inner = product(h, rh);
+      if (bias)
+        inner = n.add(inner, bias);
+      inner = n.mul(r, inner);
+    } else {
+      inner = product(n.mul(r, h), rh);
+      if (bias)
+        inner = n.add(inner, bias);
+    }
+    Value candidate = activate(cell.f[1], n.add(gate(x, 1, 2), inner));
+    Value kept = n.mul(z, h);
+    return {n.add(n.mul(n.sub(n.like(z, 1), z), candidate), kept)};
+  }
+};
+
+class Lstm : public Recurrent {
+public:
+  explicit Lstm(NodeImport &n) : Recurrent(n, 4, names) { stateCount = 2; }
+
+private:
+  static constexpr const char *names[] = {"Sigmoid", "Tanh", "Tanh"};
+  /// Gates: input i, output o, forget f, cell c.
+  Values step(const Cell &cell, Value x, Values states) override {
+    Value h = states[0], c = states[1];
+    Value sum = n.add(x, product(h, cell.r));
+    if (cell.rb)
+      sum = n.add(sum, cell.rb);
+    auto peep = [&](Value v, int64_t which, Value state) {
+      return cell.peepholes
+                 ? n.add(v, n.mul(gate(cell.peepholes, 0, which), state))
+                 : v;
+    };
+    Value i = activate(cell.f[0], peep(gate(sum, 1, 0), 0, c));
+    Value f = n.i("input_forget")
+                  ? n.sub(n.like(i, 1), i)
+                  : activate(cell.f[0], peep(gate(sum, 1, 2), 2, c));
+    Value fresh = activate(cell.f[1], gate(sum, 1, 3));
+    Value next = n.add(n.mul(f, c), n.mul(i, fresh));
+    Value o = activate(cell.f[0], peep(gate(sum, 1, 1), 1, next));
+    return {n.mul(o, apply(n, cell.f[2], next)), next};
+  }
+};
+
+LogicalResult rnn(NodeImport &n) { return Rnn(n).run(); }
+LogicalResult gru(NodeImport &n) { return Gru(n).run(); }
+LogicalResult lstm(NodeImport &n) { return Lstm(n).run(); }
+
+constexpr OperatorImport table[] = {
+    {"", "GRU", 1, 0, gru},
+    {"", "LSTM", 1, 0, lstm},
+    {"", "RNN", 1, 0, rnn},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::recurrentImports() { return table; }
