@@ -165,8 +165,8 @@ bool BfcAllocator::extend(int64_t rounded) {
   int64_t bytes = nextRegion < available ? nextRegion : available;
   int64_t received = 0;
   void *data = source.allocate(source.self, granule, bytes, &received);
-  // The system has less than we would like to take ahead: nine tenths of it, and
-  // so on, down to what is needed.
+  // The system has less than we would like to take ahead: nine tenths of it,
+  // and so on, down to what is needed.
   while (!data && bytes > rounded) {
     bytes = bytes / 10 * 9 / granule * granule;
     if (bytes < rounded)
@@ -175,8 +175,7 @@ bool BfcAllocator::extend(int64_t rounded) {
   }
   if (!data)
     return false;
-  if (!addRegion(static_cast<uint8_t *>(data),
-                 received / granule * granule)) {
+  if (!addRegion(static_cast<uint8_t *>(data), received / granule * granule)) {
     source.release(source.self, data, received);
     return false;
   }
@@ -287,8 +286,8 @@ bool BfcAllocator::free(void *data) {
   return true;
 }
 
-/// Merges a chunk that is in no bin with its free neighbours, the next one, then
-/// the previous one, and returns the result, which is in no bin either.
+/// Merges a chunk that is in no bin with its free neighbours, the next one,
+/// then the previous one, and returns the result, which is in no bin either.
 ChunkHandle BfcAllocator::coalesce(ChunkHandle handle, bool ignoreStamps) {
   auto mergeable = [&](ChunkHandle neighbour) {
     return neighbour != noChunk && !chunks[neighbour].inUse() &&
@@ -428,9 +427,9 @@ double BfcAllocator::fragmentation() const {
 
 BfcStats BfcAllocator::stats() {
   Lock lock(mutex);
-  return {options.limit,     reserved,  inUse,         requested,
-          peakInUse,         allocations, live,        largest,
-          largestFree(),     waits,     collected,     regions.count(),
+  return {options.limit,  reserved,    inUse,     requested,
+          peakInUse,      allocations, live,      largest,
+          largestFree(),  waits,       collected, regions.count(),
           fragmentation()};
 }
 

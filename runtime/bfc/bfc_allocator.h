@@ -7,11 +7,11 @@
 
 //
 // The allocator of every device, after TensorFlow's (which is after Doug Lea's
-// dlmalloc): memory comes in regions from a sub-allocator, is cut into chunks of
-// whole granules, and a request gets the smallest chunk that fits, the one at
-// the lowest address among equals. All bookkeeping is beside the memory, never
-// in it, so that the memory may be a GPU's. docs/bfc-allocator.md has layout,
-// invariants, policy and limits.
+// dlmalloc): memory comes in regions from a sub-allocator, is cut into chunks
+// of whole granules, and a request gets the smallest chunk that fits, the one
+// at the lowest address among equals. All bookkeeping is beside the memory,
+// never in it, so that the memory may be a GPU's. docs/bfc-allocator.md has
+// layout, invariants, policy and limits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,10 @@
 namespace weir::rt {
 
 struct BfcOptions {
-  int64_t limit = 0;            ///< bytes from the sub-allocator, 0: none
+  int64_t limit = 0;             ///< bytes from the sub-allocator, 0: none
   int64_t firstRegion = 2 << 20; ///< size of the first region asked for
-  bool growth = true;           ///< false: one region of the size of the limit
-  bool collect = true;          ///< give idle regions back when that helps
+  bool growth = true;            ///< false: one region of the size of the limit
+  bool collect = true;           ///< give idle regions back when that helps
   /// A larger surplus is split off even from a chunk less than twice the size.
   int64_t splitSurplus = int64_t(128) << 20;
   /// Counts the events of a device in order; frees are stamped with it. Null:

@@ -28,7 +28,8 @@ int compareTags(const void *a, const void *b) {
 
 /// The largest first; equal ones by tag, so that reports can be compared.
 int compareBytes(const void *a, const void *b) {
-  auto &x = *static_cast<const Holder *>(a), &y = *static_cast<const Holder *>(b);
+  auto &x = *static_cast<const Holder *>(a),
+       &y = *static_cast<const Holder *>(b);
   if (x.bytes != y.bytes)
     return x.bytes < y.bytes ? 1 : -1;
   return strcmp(x.tag, y.tag);

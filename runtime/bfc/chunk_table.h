@@ -1,4 +1,5 @@
-//===- chunk_table.h - chunks, bins and regions of the BFC allocator -*- C++ -*-===//
+//===- chunk_table.h - chunks, bins and regions of the BFC allocator -*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -44,8 +45,8 @@ struct Chunk {
   int64_t size;      ///< a multiple of the granule
   int64_t requested; ///< what was asked for; -1 while free
   const char *tag;
-  uint64_t number;  ///< of the allocation, counting from 1
-  uint64_t freedAt; ///< stamp of the clock, 0: reusable by anyone
+  uint64_t number;            ///< of the allocation, counting from 1
+  uint64_t freedAt;           ///< stamp of the clock, 0: reusable by anyone
   ChunkHandle previous, next; ///< neighbours in the region, by address
   ChunkHandle left, right;    ///< in the bin's tree; `left` chains unused ones
   ChunkHandle stampPrevious, stampNext;

@@ -1,4 +1,5 @@
-//===- sub_allocator.h - where the BFC allocator gets its regions -*- C++ -*-===//
+//===- sub_allocator.h - where the BFC allocator gets its regions -*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +13,10 @@
 
 namespace weir::rt {
 
-/// A source of large pieces of memory, which need not be readable from the host.
-/// A table of functions, not a class: a vtable with pure functions would pull in
-/// the C++ runtime. Called with the allocator's lock held, so one at a time for
-/// each allocator.
+/// A source of large pieces of memory, which need not be readable from the
+/// host. A table of functions, not a class: a vtable with pure functions would
+/// pull in the C++ runtime. Called with the allocator's lock held, so one at a
+/// time for each allocator.
 struct SubAllocator {
   void *self;
   /// Memory of at least `bytes` at a multiple of `alignment` (a power of two),

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Two kinds of work. A parallel region is one kernel's loop, cut into one part a
-// thread: it is published in a slot, each thread of ours has its own flag there,
-// and the publisher works, too, and takes over every part that no one has
-// begun. So a region never waits for a thread to wake up, and needs no lock. A
-// task is a resumed step of a run with several devices, which is rare: tasks go
-// through a queue with a lock. Both are open to the thread that waits for them,
-// so that a session works with no threads of its own at all.
+// Two kinds of work. A parallel region is one kernel's loop, cut into one part
+// a thread: it is published in a slot, each thread of ours has its own flag
+// there, and the publisher works, too, and takes over every part that no one
+// has begun. So a region never waits for a thread to wake up, and needs no
+// lock. A task is a resumed step of a run with several devices, which is rare:
+// tasks go through a queue with a lock. Both are open to the thread that waits
+// for them, so that a session works with no threads of its own at all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,8 +65,8 @@ public:
   static Executor *create(int32_t threads);
   /// Works on the caller's threads.
   static Executor *create(const weir_thread_pool *pool);
-  /// No work may be in progress. Joins threads, or waits until the caller's pool
-  /// has called whatever it promised to.
+  /// No work may be in progress. Joins threads, or waits until the caller's
+  /// pool has called whatever it promised to.
   void destroy();
 
   int32_t threads() const { return threadCount; }
@@ -131,7 +131,7 @@ private:
   alignas(line) std::atomic<uint32_t> active{0}; ///< slots that offer parts
   alignas(line) std::atomic<uint32_t> epoch{0};  ///< counts publications
   std::atomic<uint32_t> stopping{0};
-  std::atomic<uint32_t> queued{0}; ///< tasks in the queue
+  std::atomic<uint32_t> queued{0};  ///< tasks in the queue
   std::atomic<uint32_t> helpers{0}; ///< calls the caller's pool still owes
   Mutex taskMutex;
   Task *head = nullptr, *tail = nullptr;

@@ -25,8 +25,8 @@ static int64_t readSmallFile(const char *path, char *buffer, size_t capacity) {
   return count > 0 ? count : 0;
 }
 
-/// Processors that the control group may use, rounded up; 0: no quota. Seen from
-/// inside a container its own group is the root of what is mounted.
+/// Processors that the control group may use, rounded up; 0: no quota. Seen
+/// from inside a container its own group is the root of what is mounted.
 static int32_t quota() {
   char text[64];
   if (readSmallFile("/sys/fs/cgroup/cpu.max", text, sizeof(text))) {

@@ -65,7 +65,6 @@ void weir_cancellation_reset(weir_cancellation *cancellation) {
   cancellation->thrown.store(0, std::memory_order_release);
 }
 
-int32_t
-weir_cancellation_is_cancelled(const weir_cancellation *cancellation) {
+int32_t weir_cancellation_is_cancelled(const weir_cancellation *cancellation) {
   return cancellation->thrown.load(std::memory_order_acquire) != 0;
 }

@@ -49,8 +49,7 @@ int32_t recordError(weir_run *run, const ErrorRecord &error) {
 
 int32_t recordError(weir_run *run, int32_t code, int32_t site,
                     const char *text) {
-  return recordError(run,
-                     {code, site, 0, 0, const_cast<char *>(text), false});
+  return recordError(run, {code, site, 0, 0, const_cast<char *>(text), false});
 }
 
 int32_t abortRun(weir_run *run, int32_t code, const char *text) {
@@ -69,8 +68,8 @@ int32_t describeError(weir_run *run, weir_status *status) {
     int32_t code = encoded > 0 && encoded <= WEIR_UNAUTHENTICATED
                        ? encoded
                        : int32_t(WEIR_UNKNOWN);
-    StatusText(status, code) << "a step ended with code " << encoded
-                             << ", and without a message";
+    StatusText(status, code)
+        << "a step ended with code " << encoded << ", and without a message";
     return code;
   }
   const ErrorRecord &error = run->errors[index];

@@ -47,8 +47,7 @@ struct FeedCheck {
 
   template <typename Write> int32_t failWith(Write write) {
     StatusText out(status, WEIR_INVALID_ARGUMENT);
-    out << "feed \"" << desc.name << "\" of entry \"" << entry.name
-        << "\": ";
+    out << "feed \"" << desc.name << "\" of entry \"" << entry.name << "\": ";
     write(out);
     out << "; found " << weir_dtype_name(feed.dtype) << ' ';
     if (feed.rank > WEIR_MAX_RANK)

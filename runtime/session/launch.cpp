@@ -143,12 +143,11 @@ int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
 }
 
 void *weir_custom_alloc(weir_context *ctx, int64_t bytes) {
-  return weir_rt_alloc(ctx, bytes,
-                       ctx->run->devices[ctx->device].customSite);
+  return weir_rt_alloc(ctx, bytes, ctx->run->devices[ctx->device].customSite);
 }
 
 int32_t weir_custom_error(weir_context *ctx, int32_t code,
                           const char *message) {
-  return recordError(ctx->run, code,
-                     ctx->run->devices[ctx->device].customSite, message);
+  return recordError(ctx->run, code, ctx->run->devices[ctx->device].customSite,
+                     message);
 }

@@ -20,8 +20,8 @@ namespace weir::rt {
 
 /// Finalizer of SplitMix64.
 static uint64_t hashOf(int32_t edge, int64_t iteration) {
-  uint64_t hash = uint64_t(uint32_t(edge)) * 0x9e3779b97f4a7c15 +
-                  uint64_t(iteration);
+  uint64_t hash =
+      uint64_t(uint32_t(edge)) * 0x9e3779b97f4a7c15 + uint64_t(iteration);
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
   return hash ^ (hash >> 31);
@@ -35,8 +35,7 @@ Arrival *Rendezvous::find(int32_t edge, int64_t iteration) {
   if (bucketCount == 0)
     return nullptr;
   Arrival *arrival = *bucket(edge, iteration);
-  while (arrival &&
-         (arrival->edge != edge || arrival->iteration != iteration))
+  while (arrival && (arrival->edge != edge || arrival->iteration != iteration))
     arrival = arrival->next;
   return arrival;
 }
@@ -210,8 +209,7 @@ static const char *edgeName(const weir_run *run, int32_t edge) {
 static int32_t failEdge(weir_run *run, int32_t edge, int32_t code,
                         const char *problem) {
   char text[256];
-  Text(text, sizeof(text)) << "edge " << edgeName(run, edge) << ": "
-                           << problem;
+  Text(text, sizeof(text)) << "edge " << edgeName(run, edge) << ": " << problem;
   return abortRun(run, code, text);
 }
 
@@ -304,8 +302,7 @@ int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
     }
   }
   if (!block)
-    return failEdge(run, edge, WEIR_INTERNAL,
-                    "received before it was there");
+    return failEdge(run, edge, WEIR_INTERNAL, "received before it was there");
   linkBlock(run, block);
   return WEIR_OK;
 }

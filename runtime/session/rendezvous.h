@@ -25,7 +25,7 @@ struct Block;
 
 /// A tensor that was sent, or a receiver that waits for one.
 struct Arrival {
-  Task task; ///< resumes the coroutine; first, so that a task is an arrival
+  Task task;     ///< resumes the coroutine; first, so that a task is an arrival
   Arrival *next; ///< in its bucket, or among unused ones
   int64_t iteration;
   int32_t edge;
@@ -45,8 +45,7 @@ public:
   Arrival *add(int32_t edge, int64_t iteration);
   void remove(Arrival *arrival);
   /// Calls visit(argument, arrival) for each; it must not add or remove.
-  void forEach(void (*visit)(void *argument, Arrival *arrival),
-               void *argument);
+  void forEach(void (*visit)(void *argument, Arrival *arrival), void *argument);
   /// Forgets all, and keeps the memory.
   void clear();
   /// Gives the memory back.

@@ -339,8 +339,7 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
   run->fetches = fetches;
   for (int32_t i = 0; i < run->entry->fetch_count; ++i)
     run->results[i] = FetchResult{};
-  int64_t step =
-      run->session->nextStep.fetch_add(1, std::memory_order_relaxed);
+  int64_t step = run->session->nextStep.fetch_add(1, std::memory_order_relaxed);
   for (int32_t i = 0; i < run->session->deviceCount; ++i)
     run->devices[i].context.step = step;
 
@@ -364,8 +363,7 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
 int32_t weir_session_run(weir_session *session, int32_t entry,
                          const weir_tensor *feeds, int32_t feed_count,
                          weir_tensor *fetches, int32_t fetch_count,
-                         const weir_run_options *options,
-                         weir_status *status) {
+                         const weir_run_options *options, weir_status *status) {
   const weir_program_desc *program = session->program;
   weir_run_options given = {};
   if (options)

@@ -163,7 +163,8 @@ static int32_t fillSession(weir_session *session,
   const weir_program_desc *program = session->program;
   session->trace = options.trace;
   constexpr int64_t millisecond = 1000000;
-  session->allocationWait = options.allocation_wait_ms == 0 ? 10000 * millisecond
+  session->allocationWait = options.allocation_wait_ms == 0
+                                ? 10000 * millisecond
                             : options.allocation_wait_ms < 0
                                 ? 0
                                 : options.allocation_wait_ms * millisecond;
@@ -181,7 +182,7 @@ static int32_t fillSession(weir_session *session,
   if (int32_t code = makeSlots(session, status))
     return code;
   session->symbolCount = countSymbols(program);
-  int32_t threads = options.threads > 0          ? options.threads
+  int32_t threads = options.threads > 0            ? options.threads
                     : program->default_threads > 0 ? program->default_threads
                                                    : usableProcessors();
   if (threads > maxThreads)
@@ -222,8 +223,8 @@ int32_t weir_session_create(const weir_program_desc *program,
            options->size < sizeof(given) ? options->size : sizeof(given));
   if ((options && options->size < 2 * sizeof(uint32_t)) || !session ||
       (given.function_count > 0 && !given.functions) ||
-      (given.allocator && (!given.allocator->allocate ||
-                           !given.allocator->release))) {
+      (given.allocator &&
+       (!given.allocator->allocate || !given.allocator->release))) {
     StatusText(status, WEIR_INVALID_ARGUMENT)
         << "weir_session_create: options without size (see "
            "WEIR_SESSION_OPTIONS_INIT), or a pointer that must not be null";
@@ -268,8 +269,7 @@ const weir_program_desc *weir_session_program(const weir_session *session) {
   return session->program;
 }
 
-int32_t weir_session_find_entry(const weir_session *session,
-                                const char *name) {
+int32_t weir_session_find_entry(const weir_session *session, const char *name) {
   for (int32_t i = 0; i < session->program->entry_count; ++i)
     if (strcmp(session->program->entries[i].name, name) == 0)
       return i;
@@ -300,11 +300,10 @@ int32_t weir_session_memory(weir_session *session, int32_t device,
     return WEIR_OUT_OF_RANGE;
   BfcStats s = session->memory[device]->stats();
   weir_memory_stats full = {
-      stats->size, s.regions,     s.limit, s.reserved, s.inUse,
-      s.requested, s.peakInUse,   s.allocations, s.live, s.largest,
-      s.largestFree, s.waits,     s.collected, s.fragmentation};
-  memcpy(stats, &full,
-         stats->size < sizeof(full) ? stats->size : sizeof(full));
+      stats->size,   s.regions,   s.limit,       s.reserved,     s.inUse,
+      s.requested,   s.peakInUse, s.allocations, s.live,         s.largest,
+      s.largestFree, s.waits,     s.collected,   s.fragmentation};
+  memcpy(stats, &full, stats->size < sizeof(full) ? stats->size : sizeof(full));
   return WEIR_OK;
 }
 

@@ -70,10 +70,10 @@ struct weir_session {
   std::atomic<int64_t> nextStep;
   std::atomic<int32_t> activeRuns;
 
-  weir::rt::Mutex mutex; ///< guards what follows
-  weir::rt::VariableValue **slots;    ///< current values, null: none
-  weir::rt::VariableValue *initial;   ///< initial values, by slot
-  weir_run *idleRuns;                 ///< ready to be used again
+  weir::rt::Mutex mutex;            ///< guards what follows
+  weir::rt::VariableValue **slots;  ///< current values, null: none
+  weir::rt::VariableValue *initial; ///< initial values, by slot
+  weir_run *idleRuns;               ///< ready to be used again
 };
 
 namespace weir::rt {
@@ -122,8 +122,7 @@ int64_t elementCount(int32_t rank, const int64_t *dims);
 /// weir_code.
 int32_t checkFeeds(const weir_session *session, int32_t entry,
                    const weir_tensor *feeds, int32_t count,
-                   weir_tensor *checked, int64_t *symbols,
-                   weir_status *status);
+                   weir_tensor *checked, int64_t *symbols, weir_status *status);
 
 } // namespace weir::rt
 

@@ -68,13 +68,23 @@ void appendShape(Text &out, int32_t rank, const int64_t *dims) {
 } // namespace weir::rt
 
 const char *weir_code_name(int32_t code) {
-  static const char names[][24] = {
-      "OK",          "CANCELLED",           "UNKNOWN",
-      "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-      "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED",
-      "FAILED_PRECONDITION", "ABORTED",      "OUT_OF_RANGE",
-      "UNIMPLEMENTED", "INTERNAL",           "UNAVAILABLE",
-      "DATA_LOSS",   "UNAUTHENTICATED"};
+  static const char names[][24] = {"OK",
+                                   "CANCELLED",
+                                   "UNKNOWN",
+                                   "INVALID_ARGUMENT",
+                                   "DEADLINE_EXCEEDED",
+                                   "NOT_FOUND",
+                                   "ALREADY_EXISTS",
+                                   "PERMISSION_DENIED",
+                                   "RESOURCE_EXHAUSTED",
+                                   "FAILED_PRECONDITION",
+                                   "ABORTED",
+                                   "OUT_OF_RANGE",
+                                   "UNIMPLEMENTED",
+                                   "INTERNAL",
+                                   "UNAVAILABLE",
+                                   "DATA_LOSS",
+                                   "UNAUTHENTICATED"};
   bool known = code >= 0 && size_t(code) < sizeof(names) / sizeof(names[0]);
   return names[known ? code : WEIR_UNKNOWN];
 }
@@ -87,13 +97,15 @@ struct ElementType {
 } // namespace
 
 static const ElementType elementTypes[] = {
-    {"?", 0},          {"f32", 4},      {"u8", 1},         {"i8", 1},
-    {"u16", 2},        {"i16", 2},      {"i32", 4},        {"i64", 8},
-    {"string", sizeof(weir_string)},    {"bool", 1},       {"f16", 2},
-    {"f64", 8},        {"u32", 4},      {"u64", 8},        {"c64", 8},
-    {"c128", 16},      {"bf16", 2},     {"f8e4m3fn", 1},   {"f8e4m3fnuz", 1},
-    {"f8e5m2", 1},     {"f8e5m2fnuz", 1}, {"u4", 1},       {"i4", 1},
-    {"f4e2m1", 1},     {"f8e8m0", 1},   {"u2", 1},         {"i2", 1}};
+    {"?", 0},          {"f32", 4},    {"u8", 1},
+    {"i8", 1},         {"u16", 2},    {"i16", 2},
+    {"i32", 4},        {"i64", 8},    {"string", sizeof(weir_string)},
+    {"bool", 1},       {"f16", 2},    {"f64", 8},
+    {"u32", 4},        {"u64", 8},    {"c64", 8},
+    {"c128", 16},      {"bf16", 2},   {"f8e4m3fn", 1},
+    {"f8e4m3fnuz", 1}, {"f8e5m2", 1}, {"f8e5m2fnuz", 1},
+    {"u4", 1},         {"i4", 1},     {"f4e2m1", 1},
+    {"f8e8m0", 1},     {"u2", 1},     {"i2", 1}};
 
 static const ElementType &elementType(int32_t dtype) {
   constexpr int32_t count = sizeof(elementTypes) / sizeof(elementTypes[0]);

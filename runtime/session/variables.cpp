@@ -167,9 +167,8 @@ static int32_t findVariable(const weir_session *session, const char *name,
   for (int32_t i = 0; i < program->slot_count; ++i)
     if (strcmp(program->slots[i].name, name) == 0)
       return i;
-  StatusText(status, WEIR_NOT_FOUND)
-      << "program \"" << program->name << "\" has no variable \"" << name
-      << '"';
+  StatusText(status, WEIR_NOT_FOUND) << "program \"" << program->name
+                                     << "\" has no variable \"" << name << '"';
   return -1;
 }
 
@@ -227,8 +226,8 @@ int32_t weir_session_set_variable(weir_session *session, const char *name,
                                      &bytes) &&
              value->bytes >= bytes && (value->data || bytes == 0);
       if (!fits)
-        problem << "variable \"" << name << "\": the value has "
-                << value->bytes << " bytes, and its shape needs " << bytes;
+        problem << "variable \"" << name << "\": the value has " << value->bytes
+                << " bytes, and its shape needs " << bytes;
     }
     if (!fits) {
       StatusText(status, WEIR_INVALID_ARGUMENT) << text;
@@ -236,8 +235,8 @@ int32_t weir_session_set_variable(weir_session *session, const char *name,
     }
   }
   weir_tensor exact = *value;
-  exact.bytes = elementCount(value->rank, value->dims) *
-                weir_dtype_size(value->dtype);
+  exact.bytes =
+      elementCount(value->rank, value->dims) * weir_dtype_size(value->dtype);
   VariableValue *copy =
       copyValue(session->memory[0], exact, desc.name, 0, nullptr);
   if (!copy) {

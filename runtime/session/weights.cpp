@@ -83,7 +83,8 @@ static int openWeights(const weir_program_desc *program, const char *chosen,
       return file;
   char local[pathMax];
   int file = openIn("", name, local);
-  if (file >= 0)
+  // Beside the program is where a person would look first.
+  if (file >= 0 || !*path)
     memcpy(path, local, pathMax);
   return file;
 }
@@ -97,7 +98,8 @@ int32_t mapWeights(const weir_program_desc *program, const char *chosen,
         << "cannot open the weights file " << path << " of program \""
         << program->name
         << "\"; it may lie beside the program, in the working directory, in "
-           "$WEIR_WEIGHTS_DIR, or where weir_session_options::weights_file says";
+           "$WEIR_WEIGHTS_DIR, or where weir_session_options::weights_file "
+           "says";
     return WEIR_NOT_FOUND;
   }
   struct stat info;

@@ -1,0 +1,413 @@
+//===- rendezvous_test.cpp - several devices in one run -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// Steps are coroutines. These are written by hand, in the form that LLVM's
+// switched-resume lowering gives them: a frame whose first word is the function
+// that resumes it.
+
+#include "test_program.h"
+
+#include <thread>
+
+using namespace weir::rt::test;
+
+namespace {
+
+weir_tensor scalar(int64_t *value) {
+  weir_tensor tensor = {};
+  tensor.data = value;
+  tensor.bytes = 8;
+  tensor.dtype = WEIR_I64;
+  return tensor;
+}
+
+/// Receives `count` values over `edge` one after another, then sends their sum
+/// over `answer` (unless < 0), then ends its step.
+struct SumFrame {
+  void (*resume)(void *);
+  weir_context *ctx;
+  int32_t edge, answer;
+  int64_t count, at, sum;
+
+  /// Returns the step's code, or WEIR_PENDING when it was suspended.
+  int32_t advance() {
+    for (; at < count; ++at) {
+      if (!weir_rt_receive_ready(ctx, edge, at, this))
+        return WEIR_PENDING;
+      if (int32_t code = take())
+        return code;
+    }
+    return answer < 0 ? 0 : send();
+  }
+
+  int32_t take() {
+    weir_tensor value;
+    if (int32_t code = weir_rt_receive(ctx, edge, at, &value))
+      return code;
+    sum += *static_cast<int64_t *>(value.data);
+    weir_rt_free(ctx, value.data);
+    return 0;
+  }
+
+  int32_t send() {
+    weir_tensor tensor = scalar(&sum);
+    return weir_rt_send(ctx, answer, 0, &tensor);
+  }
+
+  static void resumed(void *frame) {
+    auto *self = static_cast<SumFrame *>(frame);
+    int32_t code = self->take();
+    ++self->at;
+    if (code == 0)
+      code = self->advance();
+    if (code == WEIR_PENDING)
+      return;
+    weir_context *ctx = self->ctx;
+    delete self;
+    weir_rt_step_done(ctx, code);
+  }
+
+  static int32_t start(weir_context *ctx, int32_t edge, int32_t answer,
+                       int64_t count) {
+    auto *self = new SumFrame{resumed, ctx, edge, answer, count, 0, 0};
+    int32_t code = self->advance();
+    if (code != WEIR_PENDING)
+      delete self;
+    return code;
+  }
+};
+
+/// Ping-pong: device 0 sends, device 1 adds up and answers, device 0 fetches.
+struct FetchFrame {
+  void (*resume)(void *);
+  weir_context *ctx;
+  int32_t edge;
+
+  int32_t finish() {
+    weir_tensor value;
+    if (int32_t code = weir_rt_receive(ctx, edge, 0, &value))
+      return code;
+    void *out = weir_rt_fetch(ctx, 0, 0, nullptr, 8);
+    if (!out)
+      return WEIR_INTERNAL;
+    *static_cast<int64_t *>(out) = *static_cast<int64_t *>(value.data);
+    return 0;
+  }
+
+  static void resumed(void *frame) {
+    auto *self = static_cast<FetchFrame *>(frame);
+    int32_t code = self->finish();
+    weir_context *ctx = self->ctx;
+    delete self;
+    weir_rt_step_done(ctx, code);
+  }
+
+  static int32_t start(weir_context *ctx, int32_t edge) {
+    auto *self = new FetchFrame{resumed, ctx, edge};
+    if (!weir_rt_receive_ready(ctx, edge, 0, self))
+      return WEIR_PENDING;
+    int32_t code = self->finish();
+    delete self;
+    return code;
+  }
+};
+
+constexpr int64_t rounds = 100;
+
+int32_t sendNumbers(weir_context *ctx) {
+  for (int64_t i = 0; i < rounds; ++i) {
+    int64_t value = i + ctx->step;
+    weir_tensor tensor = scalar(&value);
+    if (int32_t code = weir_rt_send(ctx, 0, i, &tensor))
+      return code;
+  }
+  return FetchFrame::start(ctx, 1);
+}
+
+int32_t addNumbers(weir_context *ctx) {
+  return SumFrame::start(ctx, 0, 1, rounds);
+}
+
+void addTwoDevices(TestProgram &program, weir_step_fn first,
+                   weir_step_fn second) {
+  program.device("/job:localhost/task:0/device:CPU:1", 1024);
+  program.edge("numbers;0->1", 0, 1);
+  program.edge("sum;1->0", 1, 0);
+  program.entry("main", {}, {{"sum", WEIR_I64}}, {first, second});
+}
+
+TEST(Rendezvous, TwoDevicesWithAnyNumberOfThreads) {
+  TestProgram program;
+  addTwoDevices(program, sendNumbers, addNumbers);
+  for (int32_t threads : {1, 2, 5}) {
+    TestSession session(program.get(), TestSession::defaults(threads));
+    for (int64_t step = 0; step < 50; ++step) {
+      int64_t sum = 0;
+      std::vector<weir_tensor> fetches = {scalar(&sum)};
+      ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
+      EXPECT_EQ(sum, rounds * (rounds - 1) / 2 + rounds * step);
+    }
+    weir_memory_stats stats = {};
+    stats.size = sizeof(stats);
+    for (int32_t device : {0, 1}) {
+      weir_session_memory(session, device, &stats);
+      EXPECT_EQ(stats.live, 1) << "only the arena is left";
+    }
+  }
+}
+
+TEST(Rendezvous, ConcurrentRunsDoNotMixTheirSteps) {
+  TestProgram program;
+  addTwoDevices(program, sendNumbers, addNumbers);
+  TestSession session(program.get(), TestSession::defaults(2));
+  std::atomic<int64_t> total = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        int64_t sum = 0;
+        weir_tensor fetch = scalar(&sum);
+        ASSERT_EQ(weir_session_run(session, 0, nullptr, 0, &fetch, 1, nullptr,
+                                   nullptr),
+                  WEIR_OK);
+        // Each step adds its own number `rounds` times.
+        EXPECT_EQ((sum - rounds * (rounds - 1) / 2) % rounds, 0);
+        total += (sum - rounds * (rounds - 1) / 2) / rounds;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(total, 200 * 199 / 2) << "each step number exactly once";
+}
+
+//===----------------------------------------------------------------------===//
+// More receives than threads
+//===----------------------------------------------------------------------===//
+
+constexpr int64_t manyReceives = 10000;
+
+/// A device that waits for 10,000 tensors at once, each with a coroutine of its
+/// own, as a loop with parallel iterations does.
+struct ManyFrame {
+  struct One {
+    void (*resume)(void *);
+    ManyFrame *all;
+    int64_t iteration;
+  };
+  weir_context *ctx;
+  std::atomic<int64_t> left{manyReceives};
+  std::atomic<int64_t> sum{0};
+  std::atomic<int32_t> code{0};
+  std::vector<One> ones{size_t(manyReceives)};
+
+  void take(int64_t iteration) {
+    weir_tensor value;
+    int32_t result = weir_rt_receive(ctx, 0, iteration, &value);
+    if (result)
+      code = result;
+    else
+      sum += *static_cast<int64_t *>(value.data);
+  }
+
+  /// Whether this was the last one.
+  bool done(int64_t iteration) {
+    take(iteration);
+    return --left == 0;
+  }
+
+  int32_t finish() {
+    int32_t result = code;
+    if (result == 0) {
+      int64_t value = sum;
+      weir_tensor tensor = scalar(&value);
+      result = weir_rt_send(ctx, 1, 0, &tensor);
+    }
+    delete this;
+    return result;
+  }
+
+  static void resumed(void *frame) {
+    auto *one = static_cast<One *>(frame);
+    ManyFrame *all = one->all;
+    weir_context *ctx = all->ctx;
+    if (all->done(one->iteration))
+      weir_rt_step_done(ctx, all->finish());
+  }
+
+  static int32_t start(weir_context *ctx) {
+    auto *self = new ManyFrame;
+    self->ctx = ctx;
+    ++self->left; // held by this loop
+    for (int64_t i = 0; i < manyReceives; ++i) {
+      self->ones[size_t(i)] = {resumed, self, i};
+      if (weir_rt_receive_ready(ctx, 0, i, &self->ones[size_t(i)]))
+        self->done(i);
+    }
+    if (--self->left == 0)
+      return self->finish();
+    return WEIR_PENDING;
+  }
+};
+
+int32_t sendMany(weir_context *ctx) {
+  for (int64_t i = manyReceives - 1; i >= 0; --i) {
+    weir_tensor tensor = scalar(&i);
+    if (int32_t code = weir_rt_send(ctx, 0, i, &tensor))
+      return code;
+  }
+  return FetchFrame::start(ctx, 1);
+}
+
+TEST(Rendezvous, TenThousandReceivesOnTwoThreads) {
+  TestProgram program;
+  addTwoDevices(program, sendMany, ManyFrame::start);
+  TestSession session(program.get(), TestSession::defaults(2));
+  for (int round = 0; round < 3; ++round) {
+    int64_t sum = 0;
+    std::vector<weir_tensor> fetches = {scalar(&sum)};
+    ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
+    EXPECT_EQ(sum, manyReceives * (manyReceives - 1) / 2);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Aborts
+//===----------------------------------------------------------------------===//
+
+int32_t failStep(weir_context *ctx) { return weir_rt_error(ctx, 0, 3, 4); }
+
+TEST(Rendezvous, AFailureReachesAllWhoWait) {
+  TestProgram program;
+  program.site("bad", "Gather", "{0} of {1}", WEIR_OUT_OF_RANGE);
+  addTwoDevices(program, failStep, ManyFrame::start);
+  for (int32_t threads : {1, 2}) {
+    TestSession session(program.get(), TestSession::defaults(threads));
+    std::vector<weir_tensor> fetches(1, weir_tensor{});
+    EXPECT_EQ(session.run({}, &fetches), WEIR_OUT_OF_RANGE);
+    EXPECT_EQ(session.message(), "node \"bad\" (Gather): 3 of 4");
+  }
+}
+
+TEST(Rendezvous, AReceiveThatNobodyServesIsAStatus) {
+  TestProgram program;
+  addTwoDevices(
+      program, [](weir_context *) { return 0; }, addNumbers);
+  TestSession session(program.get(), TestSession::defaults(2));
+  std::vector<weir_tensor> fetches(1, weir_tensor{});
+  EXPECT_EQ(session.run({}, &fetches), WEIR_INTERNAL);
+  EXPECT_NE(session.message().find("no device will send"), std::string::npos)
+      << session.message();
+}
+
+/// Works for as long as the run is allowed to.
+int32_t endlessStep(weir_context *ctx) {
+  for (;;)
+    if (int32_t code = weir_rt_parallel(
+            ctx,
+            [](weir_context *, void *const *, const int64_t *, int64_t,
+               int64_t) { return 0; },
+            nullptr, nullptr, 8, 1, -1))
+      return code;
+}
+
+TEST(Rendezvous, DeadlineAndCancellationEndWaitingAndWorkingSteps) {
+  TestProgram program;
+  addTwoDevices(program, endlessStep, addNumbers);
+  for (int32_t threads : {1, 3}) {
+    TestSession session(program.get(), TestSession::defaults(threads));
+    std::vector<weir_tensor> fetches(1, weir_tensor{});
+    weir_run_options options = WEIR_RUN_OPTIONS_INIT;
+    options.timeout_ns = 20 * 1000 * 1000;
+    EXPECT_EQ(session.run({}, &fetches, &options), WEIR_DEADLINE_EXCEEDED);
+    EXPECT_STREQ(session.status.message,
+                 "the time that the run was given is over");
+
+    options.timeout_ns = 0;
+    options.cancellation = weir_cancellation_create();
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      weir_cancellation_cancel(options.cancellation);
+    });
+    EXPECT_EQ(session.run({}, &fetches, &options), WEIR_CANCELLED);
+    canceller.join();
+    EXPECT_TRUE(weir_cancellation_is_cancelled(options.cancellation));
+    EXPECT_EQ(session.run({}, &fetches, &options), WEIR_CANCELLED)
+        << "a thrown switch ends later runs at once";
+    weir_cancellation_reset(options.cancellation);
+    options.timeout_ns = 1000 * 1000;
+    EXPECT_EQ(session.run({}, &fetches, &options), WEIR_DEADLINE_EXCEEDED);
+    weir_cancellation_destroy(options.cancellation);
+  }
+}
+
+TEST(Rendezvous, EachEdgeIsServedOnce) {
+  TestProgram program;
+  addTwoDevices(
+      program,
+      [](weir_context *ctx) {
+        int64_t value = 1;
+        weir_tensor tensor = scalar(&value);
+        weir_rt_send(ctx, 0, 0, &tensor);
+        return weir_rt_send(ctx, 0, 0, &tensor);
+      },
+      nullptr);
+  TestSession session(program.get(), TestSession::defaults(1));
+  std::vector<weir_tensor> fetches(1, weir_tensor{});
+  EXPECT_EQ(session.run({}, &fetches), WEIR_INTERNAL);
+  EXPECT_NE(session.message().find("sent twice"), std::string::npos);
+}
+
+TEST(Rendezvous, StringsCrossWhole) {
+  TestProgram program;
+  addTwoDevices(
+      program,
+      [](weir_context *ctx) {
+        char text[] = "across";
+        weir_string string = {text, 6};
+        weir_tensor tensor = {};
+        tensor.data = &string;
+        tensor.bytes = sizeof(string);
+        tensor.dtype = WEIR_STRING;
+        int32_t code = weir_rt_send(ctx, 0, 0, &tensor);
+        text[0] = '?'; // the buffer may be used again at once
+        return code;
+      },
+      [](weir_context *ctx) {
+        struct Frame {
+          void (*resume)(void *);
+          weir_context *ctx;
+          static int32_t finish(weir_context *ctx) {
+            weir_tensor value;
+            if (int32_t code = weir_rt_receive(ctx, 0, 0, &value))
+              return code;
+            auto *string = static_cast<weir_string *>(value.data);
+            auto *out =
+                static_cast<int64_t *>(weir_rt_fetch(ctx, 0, 0, nullptr, 8));
+            *out = std::string(string->data, size_t(string->size)) == "across";
+            return 0;
+          }
+          static void resumed(void *frame) {
+            auto *self = static_cast<Frame *>(frame);
+            weir_context *ctx = self->ctx;
+            delete self;
+            weir_rt_step_done(ctx, finish(ctx));
+          }
+        };
+        auto *frame = new Frame{Frame::resumed, ctx};
+        if (!weir_rt_receive_ready(ctx, 0, 0, frame))
+          return int32_t(WEIR_PENDING);
+        delete frame;
+        return Frame::finish(ctx);
+      });
+  TestSession session(program.get(), TestSession::defaults(2));
+  int64_t same = 0;
+  std::vector<weir_tensor> fetches = {scalar(&same)};
+  ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
+  EXPECT_EQ(same, 1);
+}
+
+} // namespace

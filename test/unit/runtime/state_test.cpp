@@ -1,0 +1,544 @@
+//===- state_test.cpp - variables, custom operations, memory, tracing -----===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test_program.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+using namespace weir::rt::test;
+
+namespace {
+
+weir_tensor scalar(int64_t *value) {
+  weir_tensor tensor = {};
+  tensor.data = value;
+  tensor.bytes = 8;
+  tensor.dtype = WEIR_I64;
+  return tensor;
+}
+
+int32_t giveScalar(weir_context *ctx, int64_t value) {
+  void *out = weir_rt_fetch(ctx, 0, 0, nullptr, 8);
+  if (!out)
+    return WEIR_INTERNAL;
+  std::memcpy(out, &value, 8);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// counter += 1; returns the new value.
+int32_t countStep(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_read(ctx, 0, 0, &value))
+    return code;
+  int64_t next = *static_cast<int64_t *>(value.data) + 1;
+  weir_tensor tensor = scalar(&next);
+  if (int32_t code = weir_rt_variable_assign(ctx, 0, 0, &tensor))
+    return code;
+  // The old value is whole as long as the run lives.
+  if (*static_cast<int64_t *>(value.data) != next - 1)
+    return WEIR_INTERNAL;
+  return giveScalar(ctx, next);
+}
+
+void addCounter(TestProgram &program) {
+  program.site("counter/read", "VarHandleOp", "?", WEIR_INTERNAL);
+  program.blobs<int64_t>({41});
+  program.slot("counter", WEIR_I64, {}, 0, 8);
+  program.entry("count", {}, {{"n", WEIR_I64}}, {countStep});
+}
+
+TEST(Variables, LiveAcrossRunsAndStartAnew) {
+  TestProgram program;
+  addCounter(program);
+  TestSession session(program.get());
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  int64_t n = 0;
+  for (int64_t expected : {42, 43, 44}) {
+    std::vector<weir_tensor> fetches = {scalar(&n)};
+    ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
+    EXPECT_EQ(n, expected);
+  }
+  EXPECT_EQ(weir_session_reset(session, nullptr), WEIR_OK);
+  std::vector<weir_tensor> fetches = {scalar(&n)};
+  session.run({}, &fetches);
+  EXPECT_EQ(n, 42);
+
+  // Another session has its own.
+  TestSession other(program.get());
+  weir_tensor value = scalar(&n);
+  EXPECT_EQ(weir_session_get_variable(other, "counter", &value, nullptr),
+            WEIR_OK);
+  EXPECT_EQ(n, 41);
+  weir_tensor owned = {};
+  EXPECT_EQ(weir_session_get_variable(session, "counter", &owned, nullptr),
+            WEIR_OK);
+  EXPECT_EQ(*static_cast<int64_t *>(owned.data), 42);
+  weir_session_release(session, &owned);
+  EXPECT_EQ(owned.data, nullptr);
+
+  n = 7;
+  value = scalar(&n);
+  EXPECT_EQ(weir_session_set_variable(session, "counter", &value, nullptr),
+            WEIR_OK);
+  session.run({}, &fetches);
+  EXPECT_EQ(n, 8);
+  EXPECT_EQ(
+      weir_session_set_variable(session, "other", &value, &session.status),
+      WEIR_NOT_FOUND);
+  value.rank = 1;
+  value.dims[0] = 1;
+  EXPECT_EQ(
+      weir_session_set_variable(session, "counter", &value, &session.status),
+      WEIR_INVALID_ARGUMENT);
+  EXPECT_STREQ(session.status.message,
+               "variable \"counter\" holds i64 scalar, and was to be assigned "
+               "i64 1");
+}
+
+TEST(Variables, UnassignedOnesAreAStatus) {
+  TestProgram program;
+  program.site("w/read", "ReadVariableOp", "?", WEIR_INTERNAL);
+  program.slot("w", WEIR_F32, {2}, -1, 0);
+  program.entry("main", {}, {}, {[](weir_context *ctx) {
+                  weir_tensor value;
+                  return weir_rt_variable_read(ctx, 0, 0, &value);
+                }});
+  TestSession session(program.get());
+  EXPECT_EQ(session.run({}, nullptr), WEIR_FAILED_PRECONDITION);
+  EXPECT_EQ(session.message(), "node \"w/read\" (ReadVariableOp): variable "
+                               "\"w\" is read before it was assigned");
+  weir_tensor value = {};
+  EXPECT_EQ(weir_session_get_variable(session, "w", &value, nullptr),
+            WEIR_FAILED_PRECONDITION);
+}
+
+constexpr int64_t wide = 4096;
+
+/// Reads a variable that others write, and checks that it is of one piece.
+int32_t readWhole(weir_context *ctx) {
+  weir_tensor value;
+  if (int32_t code = weir_rt_variable_read(ctx, 0, -1, &value))
+    return code;
+  auto *data = static_cast<int64_t *>(value.data);
+  for (int64_t i = 1; i < wide; ++i)
+    if (data[i] != data[0])
+      return WEIR_DATA_LOSS;
+  return 0;
+}
+
+int32_t writeWhole(weir_context *ctx) {
+  std::vector<int64_t> data(size_t(wide), ctx->step);
+  weir_tensor value = tensorOf(data, WEIR_I64, {wide});
+  return weir_rt_variable_assign(ctx, 0, -1, &value);
+}
+
+TEST(Variables, ConcurrentReadersSeeOneWholeValue) {
+  TestProgram program;
+  program.blobs(std::vector<int64_t>(size_t(wide), 0));
+  program.slot("v", WEIR_I64, {wide}, 0, wide * 8);
+  program.entry("read", {}, {}, {readWhole});
+  program.entry("write", {}, {}, {writeWhole});
+  TestSession session(program.get(), TestSession::defaults(1));
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i)
+        failures += weir_session_run(session, t % 2, nullptr, 0, nullptr, 0,
+                                     nullptr, nullptr) != 0;
+    });
+  threads.emplace_back([&] {
+    for (int i = 0; i < 100; ++i)
+      weir_session_reset(session, nullptr);
+  });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 0);
+  weir_session_trim(session);
+  weir_session_reset(session, nullptr);
+  weir_memory_stats stats = {};
+  stats.size = sizeof(stats);
+  weir_session_memory(session, 0, &stats);
+  EXPECT_EQ(stats.live, 0) << "values were not given back";
+}
+
+//===----------------------------------------------------------------------===//
+// Strings and custom operations
+//===----------------------------------------------------------------------===//
+
+/// Returns its operand's strings with '!' after each.
+int32_t shout(weir_context *ctx, const weir_tensor *operands, int32_t,
+              weir_tensor *results, int32_t, const int64_t *attributes) {
+  auto *in = static_cast<const weir_string *>(operands[0].data);
+  int64_t count = operands[0].bytes / int64_t(sizeof(weir_string));
+  if (attributes[0] < 0)
+    return weir_custom_error(ctx, WEIR_UNIMPLEMENTED, "cannot shout {0}");
+  if (attributes[0] == 0)
+    return 77;
+  results[0] = operands[0];
+  auto *out =
+      static_cast<weir_string *>(weir_custom_alloc(ctx, operands[0].bytes));
+  if (!out)
+    return WEIR_RESOURCE_EXHAUSTED;
+  results[0].data = out;
+  for (int64_t i = 0; i < count; ++i) {
+    auto *text = static_cast<char *>(weir_custom_alloc(ctx, in[i].size + 1));
+    std::memcpy(text, in[i].data, size_t(in[i].size));
+    text[in[i].size] = '!';
+    out[i] = {text, in[i].size + 1};
+  }
+  return 0;
+}
+
+int64_t loudness;
+
+int32_t shoutStep(weir_context *ctx) {
+  weir_tensor result = {};
+  int64_t attributes[] = {loudness};
+  if (int32_t code =
+          weir_rt_custom(ctx, 0, 0, ctx->feeds, 1, &result, 1, attributes))
+    return code;
+  void *out = weir_rt_fetch(ctx, 0, result.rank, result.dims, result.bytes);
+  if (!out)
+    return WEIR_INTERNAL;
+  std::memcpy(out, result.data, size_t(result.bytes));
+  return 0;
+}
+
+void addShout(TestProgram &program, weir_library_fn fallback) {
+  program.site("loud", "Shout", "?", WEIR_INTERNAL);
+  program.custom("Shout", "loud", fallback);
+  program.entry("main", {{"s", WEIR_STRING, {-1}}}, {{"t", WEIR_STRING, {-1}}},
+                {shoutStep});
+}
+
+TEST(Custom, CallsTheFunctionThatWasHandedOver) {
+  TestProgram program;
+  addShout(program, nullptr);
+  {
+    TestSession session(program.get());
+    EXPECT_EQ(session.code, WEIR_NOT_FOUND);
+    EXPECT_NE(session.message().find("\"Shout\" of node \"loud\""),
+              std::string::npos);
+  }
+  weir_custom_function function = {"Shout", shout};
+  weir_session_options options = TestSession::defaults();
+  options.functions = &function;
+  options.function_count = 1;
+  TestSession session(program.get(), options);
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  loudness = 1;
+  std::vector<weir_string> strings = {{"one", 3}, {"", 0}, {"drei", 4}};
+  weir_tensor feed = tensorOf(strings, WEIR_STRING, {3});
+  std::vector<weir_string> offered(3);
+  std::vector<weir_tensor> fetches = {tensorOf(offered, WEIR_STRING, {3})};
+  ASSERT_EQ(session.run({feed}, &fetches), WEIR_OK) << session.message();
+  EXPECT_NE(fetches[0].data, offered.data()) << "strings are the session's";
+  auto *out = static_cast<weir_string *>(fetches[0].data);
+  EXPECT_EQ(std::string(out[0].data, size_t(out[0].size)), "one!");
+  EXPECT_EQ(std::string(out[1].data, size_t(out[1].size)), "!");
+  EXPECT_EQ(std::string(out[2].data, size_t(out[2].size)), "drei!");
+  // The same tensors again: the memory of before is given back.
+  ASSERT_EQ(session.run({feed}, &fetches), WEIR_OK);
+  weir_session_release(session, &fetches[0]);
+  weir_memory_stats stats = {};
+  stats.size = sizeof(stats);
+  weir_session_memory(session, 0, &stats);
+  EXPECT_EQ(stats.live, 1) << "the arena";
+
+  loudness = -1;
+  EXPECT_EQ(session.run({feed}, &fetches), WEIR_UNIMPLEMENTED);
+  EXPECT_EQ(session.message(), "node \"loud\" (Shout): cannot shout {0}");
+  loudness = 0;
+  EXPECT_EQ(session.run({feed}, &fetches), WEIR_UNKNOWN);
+  EXPECT_EQ(session.message(),
+            "node \"loud\" (Shout): the custom operation returned 77");
+}
+
+TEST(Custom, FallsBackToWhatWasLinked) {
+  TestProgram program;
+  addShout(program, shout);
+  TestSession session(program.get());
+  EXPECT_EQ(session.code, WEIR_OK) << session.message();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+int64_t wanted;
+
+int32_t allocateStep(weir_context *ctx) {
+  void *data = weir_rt_alloc(ctx, wanted, 0);
+  if (!data)
+    return WEIR_RESOURCE_EXHAUSTED;
+  if (reinterpret_cast<uintptr_t>(data) % 64 != 0 ||
+      reinterpret_cast<uintptr_t>(ctx->arena) % 4096 != 0)
+    return WEIR_INTERNAL;
+  std::memset(data, 1, size_t(wanted));
+  std::memset(ctx->arena, 1, 100000);
+  void *second = weir_rt_alloc(ctx, 10, 0);
+  weir_rt_free(ctx, data);
+  weir_rt_free(ctx, nullptr);
+  return second ? 0 : WEIR_INTERNAL;
+}
+
+TEST(Memory, LimitsEndInAReportThatNamesNodes) {
+  TestProgram program;
+  program.arena(100000, 4096);
+  program.site("big/concat", "ConcatV2", "?", WEIR_INTERNAL);
+  program.entry("main", {}, {}, {allocateStep});
+  weir_session_options options = TestSession::defaults();
+  options.memory_limit = 8 << 20;
+  TestSession session(program.get(), options);
+  wanted = 4 << 20;
+  ASSERT_EQ(session.run({}, nullptr), WEIR_OK) << session.message();
+  wanted = 32 << 20;
+  EXPECT_EQ(session.run({}, nullptr), WEIR_RESOURCE_EXHAUSTED);
+  for (const char *part :
+       {"node \"big/concat\" (ConcatV2)", "out of memory on ", "32.0 MiB",
+        "limit 8.0 MiB", "the planned arena of a run", "a memory limit of"})
+    EXPECT_NE(session.message().find(part), std::string::npos)
+        << part << " in " << session.message();
+  wanted = -5;
+  EXPECT_EQ(session.run({}, nullptr), WEIR_INTERNAL);
+
+  int64_t needed = weir_session_memory_report(session, 0, nullptr, 0);
+  ASSERT_GT(needed, 100);
+  std::string report(size_t(needed), '?');
+  EXPECT_EQ(weir_session_memory_report(session, 0, report.data(), needed),
+            needed);
+  EXPECT_EQ(report.find('\0'), size_t(needed) - 1);
+  EXPECT_NE(report.find("device:CPU:0"), std::string::npos);
+  EXPECT_EQ(weir_session_memory_report(session, 9, nullptr, 0), 1);
+  weir_memory_stats stats = {};
+  stats.size = sizeof(stats);
+  EXPECT_EQ(weir_session_memory(session, 1, &stats), WEIR_OUT_OF_RANGE);
+}
+
+TEST(Memory, AnArenaThatDoesNotFitIsAStatus) {
+  TestProgram program;
+  program.arena(4 << 20);
+  program.entry("main", {}, {}, {[](weir_context *) { return 0; }});
+  weir_session_options options = TestSession::defaults();
+  options.memory_limit = 1 << 20;
+  TestSession session(program.get(), options);
+  EXPECT_EQ(session.run({}, nullptr), WEIR_RESOURCE_EXHAUSTED);
+  EXPECT_NE(session.message().find("planned arena"), std::string::npos);
+}
+
+std::atomic<int> inside;
+
+/// Holds most of the limit until another run has come in and waits.
+int32_t holdStep(weir_context *ctx) {
+  ++inside;
+  void *data = weir_rt_alloc(ctx, 5 << 20, 0);
+  if (!data)
+    return WEIR_RESOURCE_EXHAUSTED;
+  while (inside < 2)
+    std::this_thread::yield();
+  weir_rt_free(ctx, data);
+  return 0;
+}
+
+TEST(Memory, AllocationsWaitForConcurrentRuns) {
+  TestProgram program;
+  program.site("n", "Op", "?", WEIR_INTERNAL);
+  program.entry("main", {}, {}, {holdStep});
+  weir_session_options options = TestSession::defaults(1);
+  options.memory_limit = 9 << 20;
+  TestSession session(program.get(), options);
+  inside = 0;
+  std::vector<std::thread> threads;
+  std::atomic<int> failures = 0;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      failures += weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr,
+                                   nullptr) != 0;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(failures, 0);
+}
+
+TEST(Memory, CallersAllocatorGivesAndTakesBackAll) {
+  struct Counting {
+    std::atomic<int64_t> held{0}, calls{0};
+  } counting;
+  weir_allocator allocator = {};
+  allocator.size = sizeof(allocator);
+  allocator.self = &counting;
+  allocator.allocate = [](void *self, int64_t bytes,
+                          int64_t alignment) -> void * {
+    auto *c = static_cast<Counting *>(self);
+    c->held += bytes;
+    ++c->calls;
+    return std::aligned_alloc(size_t(alignment), size_t(bytes));
+  };
+  allocator.release = [](void *self, void *data, int64_t bytes) {
+    static_cast<Counting *>(self)->held -= bytes;
+    std::free(data);
+  };
+  TestProgram program;
+  program.arena(100000, 4096);
+  program.site("n", "Op", "?", WEIR_INTERNAL);
+  program.entry("main", {}, {}, {allocateStep});
+  {
+    weir_session_options options = TestSession::defaults();
+    options.allocator = &allocator;
+    TestSession session(program.get(), options);
+    wanted = 3 << 20;
+    EXPECT_EQ(session.run({}, nullptr), WEIR_OK) << session.message();
+    EXPECT_GT(counting.held, 3 << 20);
+  }
+  EXPECT_EQ(counting.held, 0);
+  EXPECT_GE(counting.calls, 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights in a file
+//===----------------------------------------------------------------------===//
+
+class Weights : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "weir-weights-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    program.desc.weights_file = "m.weights";
+    program.blobs<int64_t>({1, 2, 3});
+    program.entry("main", {}, {{"n", WEIR_I64}}, {[](weir_context *ctx) {
+                    return giveScalar(
+                        ctx, reinterpret_cast<const int64_t *>(ctx->blobs)[1]);
+                  }});
+    program.get();
+    program.desc.blobs = nullptr;
+  }
+  void TearDown() override {
+    unsetenv("WEIR_WEIGHTS_DIR");
+    std::remove(path().c_str());
+    rmdir(folder.c_str());
+  }
+
+  std::string path() const { return folder + "/m.weights"; }
+
+  void write(uint64_t hash) {
+    std::vector<char> bytes(64 + sizeof(weir_weights_trailer));
+    int64_t values[] = {10, 20, 30};
+    std::memcpy(bytes.data(), values, sizeof(values));
+    weir_weights_trailer trailer = {
+        {'W', 'E', 'I', 'R', 'W', 'T', 'S', '1'}, {hash, 0x5678}, 24};
+    std::memcpy(bytes.data() + 64, &trailer, sizeof(trailer));
+    FILE *file = std::fopen(path().c_str(), "wb");
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fclose(file);
+  }
+
+  TestProgram program;
+  std::string folder;
+};
+
+TEST_F(Weights, AreMappedFromWhereTheOptionsSay) {
+  write(0x1234);
+  weir_session_options options = TestSession::defaults();
+  std::string at = path();
+  options.weights_file = at.c_str();
+  TestSession session(&program.desc, options);
+  ASSERT_EQ(session.code, WEIR_OK) << session.message();
+  int64_t n = 0;
+  std::vector<weir_tensor> fetches = {scalar(&n)};
+  EXPECT_EQ(session.run({}, &fetches), WEIR_OK);
+  EXPECT_EQ(n, 20);
+}
+
+TEST_F(Weights, AreFoundThroughTheEnvironment) {
+  write(0x1234);
+  setenv("WEIR_WEIGHTS_DIR", folder.c_str(), 1);
+  TestSession session(&program.desc);
+  EXPECT_EQ(session.code, WEIR_OK) << session.message();
+}
+
+TEST_F(Weights, OfAnotherProgramAreRefused) {
+  write(0x9999);
+  setenv("WEIR_WEIGHTS_DIR", folder.c_str(), 1);
+  TestSession session(&program.desc);
+  EXPECT_EQ(session.code, WEIR_FAILED_PRECONDITION);
+  EXPECT_NE(session.message().find(path()), std::string::npos);
+  ASSERT_EQ(truncate(path().c_str(), 70), 0);
+  TestSession cut(&program.desc);
+  EXPECT_EQ(cut.code, WEIR_DATA_LOSS);
+}
+
+TEST_F(Weights, ThatAreMissingAreNamed) {
+  TestSession session(&program.desc);
+  EXPECT_EQ(session.code, WEIR_NOT_FOUND);
+  EXPECT_NE(session.message().find("m.weights"), std::string::npos);
+}
+
+//===----------------------------------------------------------------------===//
+// Tracing
+//===----------------------------------------------------------------------===//
+
+struct Recorder {
+  std::mutex mutex;
+  std::vector<std::string> begun;
+  int64_t parts = 0;
+  int open = 0;
+  weir_trace trace = {sizeof(weir_trace), 0, this, begin, end};
+
+  static void begin(void *self, const weir_trace_event *event) {
+    auto *recorder = static_cast<Recorder *>(self);
+    std::lock_guard lock(recorder->mutex);
+    ++recorder->open;
+    if (event->kind == WEIR_TRACE_KERNEL)
+      recorder->parts += event->part_end - event->part_begin;
+    recorder->begun.push_back(std::to_string(event->kind) + " " + event->name +
+                              " " + event->nodes);
+    EXPECT_NE(std::string(event->device).find("CPU:0"), std::string::npos);
+  }
+  static void end(void *self, const weir_trace_event *) {
+    auto *recorder = static_cast<Recorder *>(self);
+    std::lock_guard lock(recorder->mutex);
+    --recorder->open;
+  }
+};
+
+TEST(Trace, NamesKernelsAndNodes) {
+  TestProgram program;
+  program.kernel("add_f32_64", "a;b");
+  program.entry("main", {}, {}, {[](weir_context *ctx) {
+                  return weir_rt_parallel(
+                      ctx,
+                      [](weir_context *, void *const *, const int64_t *,
+                         int64_t, int64_t) { return 0; },
+                      nullptr, nullptr, 64, 8, 0);
+                }});
+  TestSession session(program.get(), TestSession::defaults(2));
+  Recorder recorder;
+  weir_run_options options = WEIR_RUN_OPTIONS_INIT;
+  options.trace = &recorder.trace;
+  ASSERT_EQ(session.run({}, nullptr, &options), WEIR_OK);
+  EXPECT_EQ(recorder.open, 0);
+  EXPECT_EQ(recorder.parts, 64) << "parts make up the whole";
+  ASSERT_EQ(recorder.begun.size(), 3u) << "the run and two parts";
+  EXPECT_EQ(recorder.begun[0], "0 main ");
+  EXPECT_EQ(recorder.begun[1], "1 add_f32_64 a;b");
+  options.threads = 1;
+  ASSERT_EQ(session.run({}, nullptr, &options), WEIR_OK);
+  EXPECT_EQ(recorder.begun.size(), 5u) << "one part with one thread";
+}
+
+} // namespace
