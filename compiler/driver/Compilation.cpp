@@ -362,22 +362,3 @@ std::string Compilation::header() const {
   return modelHeader(described, llvm::sys::path::filename(options.input),
                      weirVersion);
 }
-
-llvm::Expected<llvm::ArrayRef<char>> Compilation::blob(BlobAttr attribute) {
-  llvm::StringRef source = attribute.getSource();
-  auto found = files.find(source);
-  if (found == files.end()) {
-    std::string error;
-    std::unique_ptr<MappedFile> file = MappedFile::open(source.str(), error);
-    if (!file)
-      return llvm::createStringError("cannot read constants from " + source +
-                                     ": " + error);
-    found = files.emplace(source.str(), std::move(file)).first;
-  }
-  std::string_view bytes = found->second->bytes();
-  uint64_t offset = attribute.getOffset(), length = attribute.getLength();
-  if (offset > bytes.size() || length > bytes.size() - offset)
-    return llvm::createStringError(
-        source + " is shorter than it was when the model was read");
-  return llvm::ArrayRef<char>(bytes.data() + offset, length);
-}

@@ -11,9 +11,7 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/IrDump.h"
 #include "compiler/driver/Target.h"
-#include "compiler/emit/BlobBytes.h"
 #include "compiler/emit/Program.h"
-#include "compiler/frontend/MappedFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -21,7 +19,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
-#include <map>
 #include <memory>
 
 namespace weir::driver {
@@ -45,8 +42,6 @@ public:
   Report &report() { return reported; }
   const std::string &prefix() const { return name; }
   std::string header() const;
-  /// Bytes of constants, from files that stay mapped as long as this object.
-  llvm::Expected<llvm::ArrayRef<char>> blob(BlobAttr attribute);
 
 private:
   bool checkOptions();
@@ -70,7 +65,6 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
-  std::map<std::string, std::unique_ptr<MappedFile>, std::less<>> files;
 
   Program described;
   Report reported;

@@ -14,6 +14,7 @@
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/ElfObject.h"
 #include "compiler/emit/Link.h"
+#include "dialects/weir/BlobStore.h"
 #include "passes/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -167,7 +168,6 @@ private:
   bool addReport();
   bool link(OutputForm form, OutputFile &object);
   bool commit();
-  llvm::Error resolveAndWrite(OutputFile &file);
   /// The output's path with another suffix.
   std::string beside(llvm::StringRef suffix) {
     llvm::SmallString<256> path(output);
@@ -244,7 +244,7 @@ bool Outputs::writeWeightsBeside() {
   llvm::Expected<OutputFile> file = OutputFile::create(options.weightsFile);
   if (!file)
     return check(file.takeError());
-  auto resolve = [&](BlobAttr blob) { return compilation.blob(blob); };
+  auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
   if (!check(writeWeights(compilation.program(), resolve, *file)))
     return false;
   return check(file->commit());
@@ -289,7 +289,7 @@ bool Outputs::writeBinary(OutputForm form) {
       OutputFile::create(isObject ? output : output + ".o");
   if (!object)
     return check(object.takeError());
-  auto resolve = [&](BlobAttr blob) { return compilation.blob(blob); };
+  auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
   llvm::Error error = options.weightsFile.empty()
                           ? writeObject(compilation.program(), resolve,
                                         compilation.bytes(), *object)
@@ -324,7 +324,9 @@ bool driver::compile(const Options &options, DiagnosticSink &sink,
     return false;
   fillResult(compilation, result);
   if (!compilation.isText()) {
-    auto resolve = [&](BlobAttr blob) { return compilation.blob(blob); };
+    auto resolve = [](BlobAttr blob) {
+      return BlobStore::global().bytes(blob);
+    };
     if (!options.weightsFile.empty()) {
       if (!Outputs(options, sink, compilation, "").writeWeightsBeside())
         return false;

@@ -58,6 +58,11 @@ public:
       log.end(pass->getArgument(), moduleOf(op));
   }
 
+  void runAfterPassFailed(Pass *pass, Operation *op) override {
+    if (!pass->getArgument().empty())
+      log.end((pass->getArgument() + "-failed").str(), moduleOf(op));
+  }
+
 private:
   PipelineLog &log;
 };

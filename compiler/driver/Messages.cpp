@@ -75,6 +75,21 @@ static std::string takeOperation(std::string &message) {
   return name;
 }
 
+/// What the model's format calls the operation of the first node: importers put
+/// it inside of the node's name.
+static llvm::StringRef operationOf(mlir::Location location) {
+  if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(location)) {
+    for (mlir::Location part : fused.getLocations())
+      if (nodeName(part) != "?")
+        return operationOf(part);
+    return "";
+  }
+  auto name = mlir::dyn_cast<mlir::NameLoc>(location);
+  auto kind = name ? mlir::dyn_cast<mlir::NameLoc>(name.getChildLoc())
+                   : mlir::NameLoc();
+  return kind ? kind.getName().getValue() : llvm::StringRef();
+}
+
 /// One line, as numbered diagnostics have it.
 static std::string oneLine(llvm::StringRef text) {
   std::string line;
@@ -101,15 +116,22 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
   takeCode(diagnostic.message, diagnostic.code);
   diagnostic.message = oneLine(diagnostic.message);
   llvm::StringRef node = nodeName(source.getLocation());
-  if (node != "?")
+  if (node != "?") {
     diagnostic.node = node.str();
-  else if (auto place =
-               mlir::dyn_cast<mlir::FileLineColLoc>(source.getLocation()))
+    llvm::StringRef kind = operationOf(source.getLocation());
+    if (!kind.empty())
+      diagnostic.op = kind.str();
+  } else if (auto place =
+                 mlir::dyn_cast<mlir::FileLineColLoc>(source.getLocation()))
     diagnostic.file =
         (place.getFilename().getValue() + ":" + llvm::Twine(place.getLine()) +
          ":" + llvm::Twine(place.getColumn()))
             .str();
-  for (mlir::Diagnostic &note : source.getNotes())
-    diagnostic.notes.push_back(oneLine(note.str()));
+  for (mlir::Diagnostic &note : source.getNotes()) {
+    std::string text = oneLine(note.str());
+    // The IR around it is for those who ask for it, by --dump-ir.
+    if (!llvm::StringRef(text).starts_with("see current operation"))
+      diagnostic.notes.push_back(std::move(text));
+  }
   sink.report(std::move(diagnostic));
 }
