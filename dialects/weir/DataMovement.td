@@ -27,28 +27,28 @@ def Weir_ConstantOp : Weir_Op<"constant", [Pure, ConstantLike]> {
   let builders = [OpBuilder<(ins "::mlir::TypedAttr":$value)>];
 }
 
-def Weir_ShapeOfOp : Weir_ElementalOp<"shape_of"> {
+def Weir_ShapeOfOp : Weir_MovementOp<"shape_of"> {
   let summary = "the sizes of a tensor's dimensions";
   let arguments = (ins Weir_AnyTensor:$operand, TypeAttr:$index_type);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ReshapeOp : Weir_ElementalOp<"reshape"> {
+def Weir_ReshapeOp : Weir_MovementOp<"reshape"> {
   let summary = "the same elements in row-major order under another shape";
   let description = [{One entry of `shape` may be -1: it is derived. Counts that differ are a run-time error.}];
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$shape);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_BroadcastToOp : Weir_ElementalOp<"broadcast_to"> {
+def Weir_BroadcastToOp : Weir_MovementOp<"broadcast_to"> {
   let summary = "repeats dimensions of size 1, NumPy's rules, to exactly `shape`";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$shape);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_TransposeOp : Weir_ElementalOp<"transpose"> {
+def Weir_TransposeOp : Weir_MovementOp<"transpose"> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Weir_AnyTensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_SliceOp : Weir_ElementalOp<"slice"> {
+def Weir_SliceOp : Weir_MovementOp<"slice"> {
   let summary = "NumPy's basic slicing along `axes`";
   let description = [{
     `starts`, `ends`, `steps` have one entry for each of `axes`. Negative bounds
@@ -59,7 +59,7 @@ def Weir_SliceOp : Weir_ElementalOp<"slice"> {
                        Weir_IntTensor:$steps, DenseI64ArrayAttr:$axes, BoolAttr:$strict);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_PadOp : Weir_ElementalOp<"pad"> {
+def Weir_PadOp : Weir_MovementOp<"pad"> {
   let summary = "adds a border";
   let description = [{
     `pads`: the sizes before each dimension, then those after; negative ones
@@ -69,22 +69,22 @@ def Weir_PadOp : Weir_ElementalOp<"pad"> {
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$pads, Weir_AnyTensor:$value, StrAttr:$mode);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ConcatOp : Weir_ElementalOp<"concat"> {
+def Weir_ConcatOp : Weir_MovementOp<"concat"> {
   let arguments = (ins Variadic<Weir_AnyTensor>:$inputs, I64Attr:$axis);
   let results = (outs Weir_AnyTensor:$result);
   let summary = "operands one after the other along `axis`";
 }
-def Weir_TileOp : Weir_ElementalOp<"tile"> {
+def Weir_TileOp : Weir_MovementOp<"tile"> {
   let summary = "repeats the whole tensor `repeats[i]` times along dimension i";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$repeats);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ReverseOp : Weir_ElementalOp<"reverse"> {
+def Weir_ReverseOp : Weir_MovementOp<"reverse"> {
   let summary = "reverses the order along `axes`";
   let arguments = (ins Weir_AnyTensor:$operand, DenseI64ArrayAttr:$axes);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_GatherOp : Weir_ElementalOp<"gather"> {
+def Weir_GatherOp : Weir_MovementOp<"gather"> {
   let summary = "slices of `operand` along `axis`, picked by `indices`";
   let description = [{
     Result dimensions: operand[0, axis), indices[batch_dims, …), operand(axis, …).
@@ -95,12 +95,12 @@ def Weir_GatherOp : Weir_ElementalOp<"gather"> {
                        I64Attr:$batch_dims, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_GatherElementsOp : Weir_ElementalOp<"gather_elements"> {
+def Weir_GatherElementsOp : Weir_MovementOp<"gather_elements"> {
   let summary = "result[i…] = operand[i… with indices[i…] at `axis`]";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$indices, I64Attr:$axis, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_GatherNdOp : Weir_ElementalOp<"gather_nd"> {
+def Weir_GatherNdOp : Weir_MovementOp<"gather_nd"> {
   let summary = "slices picked by index tuples along the last dimension of `indices`";
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$indices, I64Attr:$batch_dims, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
@@ -120,17 +120,17 @@ def Weir_ScatterElementsOp : Weir_PureOp<"scatter_elements", [DeclareOpInterface
                        I64Attr:$axis, StrAttr:$reduction, BoolAttr:$wrap_negative);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_IotaOp : Weir_ElementalOp<"iota"> {
+def Weir_IotaOp : Weir_MovementOp<"iota"> {
   let summary = "the index along `axis`, as element_type, in shape `shape`";
   let arguments = (ins Weir_IntTensor:$shape, I64Attr:$axis, TypeAttr:$element_type);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_RangeOp : Weir_ElementalOp<"range"> {
+def Weir_RangeOp : Weir_MovementOp<"range"> {
   let summary = "start, start + delta, …, before limit (scalars of one type)";
   let arguments = (ins Weir_AnyTensor:$start, Weir_AnyTensor:$limit, Weir_AnyTensor:$delta);
   let results = (outs Weir_AnyTensor:$result);
 }
-def Weir_ResizeOp : Weir_ElementalOp<"resize"> {
+def Weir_ResizeOp : Weir_ElementalOp<"resize", [], ["getFlops"]> {
   let summary = "resamples the dimensions `axes` to `sizes`";
   let description = [{
     mode: nearest, linear, cubic. coordinates: half_pixel, half_pixel_symmetric,

@@ -228,9 +228,8 @@ Type weir::detail::realType(Type type) {
   return element;
 }
 
-/// Element of `operand` for result indices under NumPy's broadcasting.
-static Value broadcastElement(ElementReader &r, Value operand,
-                              ValueRange indices) {
+Value weir::detail::broadcastElement(ElementReader &r, Value operand,
+                               ValueRange indices) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<Value> own;
   ValueRange trailing = indices.take_back(type.getRank());

@@ -111,6 +111,10 @@ llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc,
                                    mlir::Type element,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::Type realType(mlir::Type type);
+/// The element of `operand` that the last of `indices` reach under NumPy's
+/// broadcasting.
+mlir::Value broadcastElement(ElementReader &reader, mlir::Value operand,
+                             mlir::ValueRange indices);
 mlir::Value emitElementwise(mlir::Operation *op, ElementReader &reader,
                             mlir::ValueRange indices);
 llvm::LogicalResult

@@ -207,6 +207,7 @@ def Weir_BitcastOp : Weir_Op<"bitcast", [Pure, DeclareOpInterfaceMethods<Element
   let arguments = (ins Weir_AnyTensor:$operand);
   let results = (outs Weir_AnyTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // WEIR_ELEMENTWISE_TD

@@ -100,7 +100,7 @@ def Weir_MaxPoolIndexOp : Weir_ContractionOp<"max_pool_index"> {
 
 class Weir_CompositeOp<string mnemonic, list<Trait> traits = []>
     : Weir_PureOp<mnemonic, !listconcat([DeclareOpInterfaceMethods<DecomposeOpInterface>,
-        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits)>;
+        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits), ["getFlops"]>;
 
 def Weir_SoftmaxOp : Weir_CompositeOp<"softmax"> {
   let summary = "exp(x - max) over its sum, along `axis`; its logarithm with `log`";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Weir.h"
+#include "dialects/weir/Folding.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -34,6 +35,7 @@ void WeirDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/weir/WeirOps.cpp.inc"
       >();
+  addInterfaces<WeirFolder>();
 }
 
 Operation *WeirDialect::materializeConstant(OpBuilder &builder, Attribute value,

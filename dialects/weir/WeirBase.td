@@ -30,6 +30,7 @@ def Weir_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasCanonicalizer = 1;
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
@@ -90,9 +91,10 @@ class Weir_Op<string mnemonic, list<Trait> traits = []>
 
 // A pure operation on tensors whose result types follow from its operands and
 // attributes. `inferReturnTypes(…, Adaptor, …)` is written beside its family.
-class Weir_PureOp<string mnemonic, list<Trait> traits = []>
+// `cost`: ["getFlops"] where the operation counts its own.
+class Weir_PureOp<string mnemonic, list<Trait> traits = [], list<string> cost = []>
     : Weir_Op<mnemonic, !listconcat([Pure, InferTypeOpAdaptorWithIsCompatible,
-        DeclareOpInterfaceMethods<CostOpInterface>], traits)> {
+        DeclareOpInterfaceMethods<CostOpInterface, cost>], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   code baseDefinition = [{
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
@@ -103,16 +105,24 @@ class Weir_PureOp<string mnemonic, list<Trait> traits = []>
 }
 
 // A pure operation computed element by element.
-class Weir_ElementalOp<string mnemonic, list<Trait> traits = []>
+class Weir_ElementalOp<string mnemonic, list<Trait> traits = [], list<string> cost = []>
     : Weir_PureOp<mnemonic, !listconcat([
         DeclareOpInterfaceMethods<ElementalOpInterface>,
-        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits)>;
+        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits), cost>;
 
-// As above, and an element is costly: sums, windows.
+// One that only moves elements: no arithmetic.
+class Weir_MovementOp<string mnemonic, list<Trait> traits = []>
+    : Weir_ElementalOp<mnemonic, traits, ["getFlops"]> {
+  let extraClassDefinition = baseDefinition # [{
+    int64_t $cppClass::getFlops() { return 0; }
+  }];
+}
+
+// As Weir_ElementalOp, and an element is costly: sums, windows.
 class Weir_ContractionOp<string mnemonic, list<Trait> traits = []>
     : Weir_PureOp<mnemonic, !listconcat([
         DeclareOpInterfaceMethods<ElementalOpInterface, ["isElementExpensive"]>,
-        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits)> {
+        DeclareOpInterfaceMethods<ReifyShapeOpInterface>], traits), ["getFlops"]> {
   let extraClassDefinition = baseDefinition # [{
     bool $cppClass::isElementExpensive() { return true; }
   }];

@@ -1,0 +1,241 @@
+//===- Folding.cpp - what operations fold to ----------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Folding.h"
+#include "dialects/weir/ConstantEvaluator.h"
+#include "dialects/weir/KnownIntegers.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::shape;
+
+namespace {
+
+bool isAll(Value integers, int64_t value) {
+  auto known = knownIntegers(integers);
+  return known && llvm::all_of(*known, [&](auto entry) { return entry == value; });
+}
+
+/// Whether every size of `shape` is the size of `operand` at the same place.
+/// One entry may be -1, to be derived.
+bool isShapeOf(Value shape, Value operand) {
+  auto type = ranked(operand);
+  auto wanted = followIntegers(shape);
+  if (!type || !wanted || (int64_t)wanted->size() != type.getRank())
+    return false;
+  int64_t derived = 0;
+  for (auto [i, entry] : llvm::enumerate(*wanted)) {
+    if (entry.value == -1) {
+      ++derived;
+      continue;
+    }
+    bool same = entry.isSymbol() ? entry.tensor == operand && entry.dimension == (int64_t)i
+                                 : entry.value == type.getDimSize(i);
+    if (!same)
+      return false;
+  }
+  return derived <= 1;
+}
+
+bool takesAll(SliceOp op) {
+  auto type = ranked(op.getOperand()), resultType = ranked(op.getResult());
+  auto starts = knownIntegers(op.getStarts()), ends = knownIntegers(op.getEnds());
+  if (!isAll(op.getSteps(), 1) || !type || !resultType)
+    return false;
+  for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
+    if (!type.isDynamicDim(axis) && type.getDimSize(axis) == resultType.getDimSize(axis))
+      continue; // all of them, one by one
+    // Past any size: no dimension has so many elements.
+    if (op.getStrict() || !starts || !ends || (*starts)[i] != 0 || !(*ends)[i] ||
+        *(*ends)[i] < INT32_MAX)
+      return false;
+  }
+  return true;
+}
+
+/// Whether `attribute` holds `value` alone.
+bool isSplatOf(Attribute attribute, double value) {
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(attribute);
+  if (!elements || !elements.isSplat())
+    return false;
+  if (isa<FloatType>(elements.getElementType())) {
+    // As bits: -0 is not 0 here.
+    APFloat splat = elements.getSplatValue<APFloat>();
+    bool lost;
+    APFloat wanted(value);
+    wanted.convert(splat.getSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    return splat.bitwiseIsEqual(wanted);
+  }
+  if (isa<IntegerType>(elements.getElementType()))
+    return elements.getSplatValue<APInt>().getSExtValue() == (int64_t)value &&
+           !elements.getElementType().isInteger(1);
+  return false;
+}
+
+/// The operand that the result of `op` equals in every bit, or null. Its type
+/// is checked by the caller.
+Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return op->getOperand(0).getType() == op->getResult(0).getType() &&
+                   (ranked(reshape.getOperand()).hasStaticShape() ||
+                    isShapeOf(reshape.getShape(), reshape.getOperand()))
+               ? reshape.getOperand()
+               : Value();
+  if (auto broadcast = dyn_cast<BroadcastToOp>(op)) {
+    auto type = ranked(broadcast.getOperand());
+    return type && (type.hasStaticShape() || (isShapeOf(broadcast.getShape(), broadcast.getOperand()) &&
+                                              !isAll(broadcast.getShape(), -1)))
+               ? broadcast.getOperand()
+               : Value();
+  }
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (auto [i, source] : llvm::enumerate(transpose.getPermutation()))
+      if ((int64_t)i != source)
+        return {};
+    return transpose.getOperand();
+  }
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return takesAll(slice) ? slice.getOperand() : Value();
+  if (auto pad = dyn_cast<PadOp>(op))
+    return isAll(pad.getPads(), 0) ? pad.getOperand() : Value();
+  if (auto tile = dyn_cast<TileOp>(op))
+    return isAll(tile.getRepeats(), 1) ? tile.getOperand() : Value();
+  if (auto concat = dyn_cast<ConcatOp>(op))
+    return concat.getInputs().size() == 1 ? concat.getInputs()[0] : Value();
+  if (auto reverse = dyn_cast<ReverseOp>(op))
+    return reverse.getAxes().empty() ? reverse.getOperand() : Value();
+  if (auto select = dyn_cast<SelectOp>(op)) {
+    auto condition = dyn_cast_or_null<DenseElementsAttr>(operands[0]);
+    if (!condition || !condition.isSplat())
+      return select.getOnTrue() == select.getOnFalse() ? select.getOnTrue() : Value();
+    return condition.getSplatValue<bool>() ? select.getOnTrue() : select.getOnFalse();
+  }
+  // Neutral operands. Not x + 0 for floats, which makes 0 of -0.
+  bool isFloat = op->getNumOperands() && isa<FloatType>(elementOf(op->getOperand(0)));
+  if (isa<AddOp, SubOp>(op) && (!isFloat || isa<SubOp>(op)) && isSplatOf(operands[1], 0))
+    return op->getOperand(0);
+  if (isa<AddOp>(op) && !isFloat && isSplatOf(operands[0], 0))
+    return op->getOperand(1);
+  if (isa<MulOp, DivOp>(op) && isSplatOf(operands[1], 1))
+    return op->getOperand(0);
+  if (isa<MulOp>(op) && isSplatOf(operands[0], 1))
+    return op->getOperand(1);
+  if (isa<FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp>(op) && !isFloat)
+    return op->getOperand(0);
+  return {};
+}
+
+/// A constant of any size under another shape.
+Attribute reshaped(Attribute constant, RankedTensorType type) {
+  if (auto blob = dyn_cast_or_null<weir::BlobAttr>(constant))
+    return weir::BlobAttr::get(type, blob.getSource(), blob.getOffset(), blob.getLength(), blob.getHash());
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(constant);
+  if (!elements || elements.getNumElements() != type.getNumElements())
+    return {};
+  return elements.reshape(type);
+}
+
+} // namespace
+
+LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
+                               SmallVectorImpl<OpFoldResult> &results) const {
+  if (op->getNumResults() != 1 || op->getNumRegions() || isa<ConstantOp>(op) ||
+      !isa<TensorType>(op->getResult(0).getType()) || !isPure(op))
+    return failure();
+  if (Value same = sameAsOperand(op, operands);
+      same && same.getType() == op->getResult(0).getType() && same != op->getResult(0)) {
+    results.push_back(same);
+    return success();
+  }
+  auto type = ranked(op->getResult(0));
+  if (!type || !type.hasStaticShape())
+    return failure();
+  if (isa<ReshapeOp>(op))
+    if (Attribute constant = reshaped(operands[0], type)) {
+      results.push_back(constant);
+      return success();
+    }
+  if (auto constants = evaluateConstants(op, operands)) {
+    results.push_back(constants->front());
+    return success();
+  }
+  // Shapes of dynamic tensors may be known in part.
+  if (isa<IntegerType>(type.getElementType()) && type.getNumElements() <= maxKnownIntegers)
+    if (Attribute constant = knownConstant(op->getResult(0))) {
+      results.push_back(constant);
+      return success();
+    }
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Folders of their own
+//===----------------------------------------------------------------------===//
+
+OpFoldResult CastOp::fold(FoldAdaptor) {
+  if (getOperand().getType() == getType())
+    return getOperand();
+  // To a wider integer and back.
+  auto inner = getOperand().getDefiningOp<CastOp>();
+  if (!inner || inner.getOperand().getType() != getType())
+    return {};
+  auto narrow = dyn_cast<IntegerType>(elementOf(getResult()));
+  auto wide = dyn_cast<IntegerType>(elementOf(getOperand()));
+  if (!narrow || !wide || wide.getWidth() <= narrow.getWidth() || narrow.getWidth() == 1)
+    return {};
+  // A saturating cast of a negative number to an unsigned type is not undone.
+  if (narrow.isUnsigned() != wide.isUnsigned() && !narrow.isUnsigned())
+    return {};
+  return inner.getOperand();
+}
+
+OpFoldResult GateOp::fold(FoldAdaptor) {
+  return getTokens().empty() ? OpFoldResult(getValue()) : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Canonical forms
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The elements keep their order: only the last shape counts.
+struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getOperand().getDefiningOp<ReshapeOp>();
+    if (!inner)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getOperandMutable().assign(inner.getOperand()); });
+    return success();
+  }
+};
+
+struct TransposeOfTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getOperand().getDefiningOp<TransposeOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int64_t> permutation;
+    for (int64_t i : op.getPermutation())
+      permutation.push_back(inner.getPermutation()[i]);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getOperandMutable().assign(inner.getOperand());
+      op.setPermutation(permutation);
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void WeirDialect::getCanonicalizationPatterns(RewritePatternSet &results) const {
+  results.add<ReshapeOfReshape, TransposeOfTranspose>(getContext());
+}

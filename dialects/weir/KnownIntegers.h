@@ -1,0 +1,47 @@
+//===- KnownIntegers.h - shape computations at compile time ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What models compute about shapes, followed at compile time: an element of a
+// small integer tensor is a number, or the size of a dimension that stays open,
+// or unknown. Pure functions of the IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_DIALECTS_WEIR_KNOWNINTEGERS_H
+#define WEIR_DIALECTS_WEIR_KNOWNINTEGERS_H
+
+#include "dialects/weir/Elemental.h"
+#include <optional>
+
+namespace weir {
+
+/// One element of an integer tensor, as far as it is known.
+struct KnownInteger {
+  std::optional<int64_t> value;
+  /// Otherwise, when not null: the size of dimension `dimension` of `tensor`.
+  mlir::Value tensor;
+  int64_t dimension = 0;
+
+  bool isSymbol() const { return !value && tensor; }
+  bool operator==(const KnownInteger &other) const {
+    return value == other.value && tensor == other.tensor &&
+           dimension == other.dimension;
+  }
+};
+
+/// The elements of `tensor` in row-major order; nothing when not even their
+/// number is known, or when there are more than `maxKnownIntegers`.
+std::optional<llvm::SmallVector<KnownInteger>> followIntegers(mlir::Value tensor);
+
+/// The tensor as a constant, when all of its elements are numbers; else null.
+mlir::Attribute knownConstant(mlir::Value tensor);
+
+constexpr int64_t maxKnownIntegers = 1024;
+
+} // namespace weir
+
+#endif // WEIR_DIALECTS_WEIR_KNOWNINTEGERS_H
