@@ -234,13 +234,14 @@ bool weir::tools::runForked(
         good = false;
         break;
       }
+      // Before the child knows its case, and may write again.
+      if (ftruncate(worker.output, 0) == 0)
+        lseek(worker.output, 0, SEEK_SET);
       uint64_t index = next;
       if (!writeAll(worker.toChild, &index, sizeof(index))) {
         end(worker); // died while idle: a new child takes the case
         continue;
       }
-      if (ftruncate(worker.output, 0) == 0)
-        lseek(worker.output, 0, SEEK_SET);
       worker.current = next++;
       worker.busy = true;
       ++worker.taken;
