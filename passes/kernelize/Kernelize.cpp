@@ -8,9 +8,9 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "dialects/weir/RecursiveReader.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/kernelize/Tiling.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -59,7 +59,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     OpBuilder b(module.getContext());
     b.setInsertionPointToEnd(module.getBody());
     Location loc = FusedLoc::get(module.getContext(), locations);
-    auto kernel = plan::KernelOp::create(b, loc, "kernel", strategyOf(cluster),
+    auto kernel = plan::KernelOp::create(b, loc, "kernel", "loops",
                                          llvm::join(names, ";"));
     Block *body = b.createBlock(&kernel.getBody());
     IRMapping mapping;
@@ -71,7 +71,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     for (Value result : root->getResults())
       results.push_back(mapping.lookup(result));
     plan::ReturnOp::create(b, loc, results);
-    setRange(kernel, cluster);
+    chooseStrategy(kernel, vectorUnitOf(module));
 
     StringRef symbol = unique(kernel, root);
     b.setInsertionPoint(root);
@@ -83,67 +83,6 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     for (Operation *op : llvm::reverse(cluster.operations))
       if (isOpTriviallyDead(op) && !isa<ConstantOp>(op))
         op->erase();
-  }
-
-  /// The hero decides how a kernel is emitted.
-  static StringRef strategyOf(Cluster &cluster) {
-    for (Operation *op : cluster.operations) {
-      if (isa<DotGeneralOp>(op))
-        return "product";
-      if (isa<ConvOp>(op))
-        return "convolution";
-      if (isa<ScatterNdOp, ScatterElementsOp>(op))
-        return "scatter";
-    }
-    return "loops";
-  }
-
-  /// Over what the kernel's range runs, and how much of it is worth a thread.
-  /// Without `tiles`, over all elements (every operand is read at the result's
-  /// own index); with them, over parts of the leading dimensions.
-  static void setRange(plan::KernelOp kernel, Cluster &cluster) {
-    OpBuilder b(kernel.getContext());
-    Operation *root = cluster.root();
-    auto type = cast<RankedTensorType>(root->getResult(0).getType());
-    int64_t flops = 0;
-    bool flat = type.hasStaticShape();
-    for (Operation *op : cluster.operations) {
-      if (isa<ConstantOp>(op))
-        continue;
-      flat = flat && isElementwiseOver(op, type);
-      if (auto cost = dyn_cast<CostOpInterface>(op))
-        flops += std::max<int64_t>(cost.getFlops(), 0);
-    }
-    int64_t items = 1; // of the range
-    if (kernel.getStrategy() == "scatter") {
-      kernel->setAttr("tiles", b.getDenseI64ArrayAttr({}));
-    } else if (flat) {
-      items = type.getNumElements();
-    } else {
-      int64_t parallel = std::max<int64_t>(type.getRank() - 1, std::min<int64_t>(type.getRank(), 1));
-      kernel->setAttr("tiles", b.getDenseI64ArrayAttr(SmallVector<int64_t>(parallel, 1)));
-      for (int64_t size : type.getShape().take_front(parallel))
-        items *= ShapedType::isDynamic(size) ? 16 : size;
-    }
-    // Some 20 microseconds of work at a modest 4 operations a nanosecond.
-    int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(items, 1));
-    kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, 80000 / each)));
-  }
-
-  static bool isElementwiseOver(Operation *op, RankedTensorType type) {
-    if (!isa<ElementwiseOpInterface>(op))
-      return false;
-    auto isOver = [&](Type other) {
-      auto tensor = cast<RankedTensorType>(other);
-      return tensor.getShape() == type.getShape() ||
-             (tensor.hasStaticShape() && tensor.getNumElements() == 1);
-    };
-    if (cast<RankedTensorType>(op->getResult(0).getType()).getShape() != type.getShape())
-      return false;
-    return llvm::all_of(op->getOperands(), [&](Value operand) {
-      ElementsAttr constant = constantElements(operand);
-      return isOver(operand.getType()) && (!constant || constant.isSplat());
-    });
   }
 
   /// Keeps `kernel` under a telling name, or drops it for an equal one.

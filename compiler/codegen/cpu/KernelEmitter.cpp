@@ -157,6 +157,10 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
   StringRef strategy = kernel.getStrategy();
   if (strategy == "scatter")
     return emitScatter(reader, kernel);
+  if (strategy == "product")
+    return emitProduct(reader, kernel, begin, end);
+  if (strategy == "convolution")
+    return emitConvolution(reader, kernel, begin, end);
   emitLoops(reader, kernel, begin, end);
   return success();
 }

@@ -17,6 +17,13 @@ namespace weir {
 mlir::LogicalResult emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
                                    mlir::Value begin, mlir::Value end);
 
+/// Matrix products and convolutions by register tiles.
+mlir::LogicalResult emitProduct(KernelReader &reader, plan::KernelOp kernel,
+                                mlir::Value begin, mlir::Value end);
+mlir::LogicalResult emitConvolution(KernelReader &reader,
+                                    plan::KernelOp kernel, mlir::Value begin,
+                                    mlir::Value end);
+
 /// One sequential pass: copies the operand, then applies the updates in order.
 mlir::LogicalResult emitScatter(KernelReader &reader, plan::KernelOp kernel);
 

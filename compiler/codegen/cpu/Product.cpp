@@ -1,0 +1,123 @@
+//===- Product.cpp - matrix products -----------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// [batch…, M, K] by [batch…, K, N]. The range counts blocks of rows by panels of
+// columns, row-major: a panel of the right operand (K by two vectors) stays in
+// the second-level cache while the block's rows pass by.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+
+LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
+                                Value begin, Value end) {
+  Block &body = kernel.getBody().front();
+  auto dots = body.getOps<DotGeneralOp>();
+  DotGeneralOp dot = *dots.begin();
+  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+  auto blocks = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+  TileShape shape{tile[0], tile[1], tile[2]};
+  const KernelReader::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
+  const KernelReader::Buffer lhs = r.bufferOf(dot.getLhs()), rhs = r.bufferOf(dot.getRhs());
+  int64_t rank = target.type.getRank(), batch = rank - 2;
+  Value rows = target.dims[batch], columns = target.dims[batch + 1];
+  Value depth = lhs.dims[batch + 1];
+
+  emitStepLoop(r, begin, end, 1, [&](Value part) {
+    // part = (batch…, row block, column panel)
+    SmallVector<Value> at(rank);
+    Value rest = part;
+    for (int64_t i = rank - 1; i >= 0; --i) {
+      Value count = blocks[i] == 1
+                        ? target.dims[i]
+                        : r.divide(r.add(target.dims[i], r.constant(blocks[i] - 1)), r.constant(blocks[i]));
+      at[i] = i ? r.remainder(rest, count) : rest;
+      if (i)
+        rest = r.divide(rest, count);
+    }
+    SmallVector<Value> outer(at.begin(), at.begin() + batch);
+    Value index = r.constant(0);
+    for (int64_t i = 0; i < batch; ++i)
+      index = r.add(r.mul(index, target.dims[i]), at[i]);
+    Value left = r.mul(index, r.mul(rows, depth));
+    Value right = r.mul(index, r.mul(depth, columns));
+    Value firstRow = r.mul(at[batch], r.constant(blocks[batch]));
+    // Whole blocks have a number of rows known at compile time.
+    bool exact = !target.type.isDynamicDim(batch) &&
+                 target.type.getDimSize(batch) % blocks[batch] == 0;
+    Value rowCount = exact ? r.constant(blocks[batch])
+                           : r.minimum(r.constant(blocks[batch]), r.sub(rows, firstRow));
+    Value column = r.mul(at[batch + 1], r.constant(shape.width()));
+
+    auto emit = [&](int64_t tileRows, int64_t vectors, Value limit, Value offset) {
+      TileShape own{tileRows, vectors, shape.lanes};
+      Value row = r.add(firstRow, offset);
+      Value base = r.add(left, r.mul(row, depth));
+      auto readLeft = [&](int64_t i, ValueRange k) {
+        Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), depth));
+        return BufferAccess::load(r, lhs.pointer, r.b.getF32Type(), linear);
+      };
+      auto readRight = [&](int64_t v, ValueRange k) {
+        Value linear = r.add(r.add(right, r.mul(k[0], columns)),
+                             r.add(column, r.constant(v * shape.lanes)));
+        return std::make_pair(rhs.pointer, linear);
+      };
+      auto indexOfRow = [&](int64_t i) {
+        SmallVector<Value> indices(outer);
+        indices.push_back(r.add(row, r.constant(i)));
+        return indices;
+      };
+      emitTile(r, kernel, dot, own, {depth}, {readLeft, readRight}, indexOfRow, column, limit);
+    };
+    auto emitRows = [&](int64_t vectors, Value limit) {
+      emitTiled(
+          r, r.constant(0), rowCount, shape.rows,
+          [&](Value offset) { emit(shape.rows, vectors, limit, offset); },
+          [&](Value offset, int64_t left) {
+            if (left) {
+              emit(left, vectors, limit, offset);
+              return;
+            }
+            emitStepLoop(r, offset, rowCount, 1,
+                         [&](Value one) { emit(1, vectors, limit, one); });
+          });
+    };
+    emitPanel(r, target.type.getShape().back(), columns, column, shape, emitRows);
+  });
+  return success();
+}
+
+void weir::emitPanel(KernelReader &r, int64_t staticColumns, Value columns,
+                     Value column, const TileShape &shape,
+                     function_ref<void(int64_t, Value)> emit) {
+  bool dynamic = ShapedType::isDynamic(staticColumns);
+  if (!dynamic && staticColumns % shape.width() == 0)
+    return emit(shape.vectors, Value());
+  OpBuilder::InsertionGuard guard(r.b);
+  Value fits = r.b.createOrFold<arith::CmpIOp>(
+      r.loc, arith::CmpIPredicate::sle, r.add(column, r.constant(shape.width())), columns);
+  int64_t left = dynamic ? 0 : staticColumns % shape.width();
+  auto emitRest = [&] {
+    if (!dynamic) {
+      int64_t vectors = llvm::divideCeil(left, shape.lanes);
+      emit(vectors, left % shape.lanes ? columns : Value());
+      return;
+    }
+    emit(shape.vectors, columns); // every vector is masked for itself
+  };
+  if (!dynamic && staticColumns < shape.width())
+    return emitRest();
+  auto branch = scf::IfOp::create(r.b, r.loc, fits, true);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  emit(shape.vectors, Value());
+  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  emitRest();
+}

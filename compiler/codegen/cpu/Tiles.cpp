@@ -1,0 +1,107 @@
+//===- Tiles.cpp - register tiles of products and convolutions ---*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace weir;
+
+static std::optional<int64_t> known(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)))
+    return number.getSExtValue();
+  return std::nullopt;
+}
+
+void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
+                    const TileShape &shape, ArrayRef<Value> loops,
+                    const TileOperands &operands,
+                    function_ref<SmallVector<Value>(int64_t)> indexOfRow,
+                    Value column, Value columns) {
+  OpBuilder &b = r.b;
+  Location loc = r.loc;
+  auto vectorType = VectorType::get({shape.lanes}, b.getF32Type());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType));
+  SmallVector<Value> inits(shape.rows * shape.vectors, zero);
+
+  // With a fixed number of columns only the last vector is partly outside.
+  SmallVector<std::unique_ptr<VectorReader>> readers;
+  SmallVector<Value> masks(shape.vectors);
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    readers.push_back(std::make_unique<VectorReader>(r, shape.lanes));
+    if (!columns || (known(columns) && v + 1 < shape.vectors))
+      continue;
+    // The mask's operand may be negative: then no lane exists.
+    Value left = r.sub(columns, r.add(column, r.constant(v * shape.lanes)));
+    masks[v] = vector::CreateMaskOp::create(
+        b, loc, VectorType::get({shape.lanes}, b.getI1Type()), left);
+    readers[v]->setLanes({}, masks[v]);
+  }
+
+  SmallVector<Value> sums = emitReductionLoops(
+      r, loops, inits, [&](ValueRange at, ValueRange carried) {
+        SmallVector<Value> right, next;
+        for (int64_t v = 0; v < shape.vectors; ++v) {
+          auto [pointer, linear] = operands.right(v, at);
+          right.push_back(readers[v]->load(pointer, b.getF32Type(), linear));
+        }
+        for (int64_t row = 0; row < shape.rows; ++row) {
+          Value left = vector::BroadcastOp::create(b, loc, vectorType,
+                                                   operands.left(row, at));
+          for (int64_t v = 0; v < shape.vectors; ++v)
+            next.push_back(vector::FMAOp::create(
+                b, loc, left, right[v], carried[row * shape.vectors + v]));
+        }
+        return next;
+      });
+
+  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
+  const KernelReader::Buffer &target = r.bufferOf(result);
+  for (int64_t row = 0; row < shape.rows; ++row) {
+    SmallVector<Value> indices = indexOfRow(row);
+    indices.push_back(Value());
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      VectorReader &reader = *readers[v];
+      indices.back() = r.add(column, r.constant(v * shape.lanes));
+      reader.setLanes(indices.back(), masks[v]);
+      reader.setHero(hero->getResult(0), sums[row * shape.vectors + v]);
+      Value value = reader.element(result, indices);
+      reader.store(value, target.pointer, b.getF32Type(), r.linearIndex(target, indices));
+    }
+  }
+}
+
+void weir::emitStepLoop(KernelReader &r, Value begin, Value end, int64_t step,
+                        function_ref<void(Value)> body) {
+  OpBuilder::InsertionGuard guard(r.b);
+  auto loop = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(step));
+  r.b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+void weir::emitTiled(KernelReader &r, Value begin, Value end, int64_t size,
+                     function_ref<void(Value)> full,
+                     function_ref<void(Value, int64_t)> rest) {
+  auto first = known(begin), last = known(end);
+  if (first && last) {
+    int64_t whole = *first + (*last - *first) / size * size;
+    if (whole > *first)
+      emitStepLoop(r, begin, r.constant(whole), size, full);
+    if (whole < *last)
+      rest(r.constant(whole), *last - whole);
+    return;
+  }
+  Value count = r.sub(end, begin);
+  Value whole = r.add(begin, r.mul(r.divide(count, r.constant(size)), r.constant(size)));
+  emitStepLoop(r, begin, whole, size, full);
+  OpBuilder::InsertionGuard guard(r.b);
+  auto branch = scf::IfOp::create(r.b, r.loc, r.less(whole, end), false);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  rest(whole, 0);
+}

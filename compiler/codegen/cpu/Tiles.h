@@ -1,0 +1,65 @@
+//===- Tiles.h - register tiles of products and convolutions -----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_TILES_H
+#define WEIR_COMPILER_CODEGEN_CPU_TILES_H
+
+#include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/VectorReader.h"
+
+namespace weir {
+
+/// A block of results that stays in vector registers while its sums run: `rows`
+/// results next to each other in one dimension, each `vectors` registers of
+/// `lanes` floats along the last one.
+struct TileShape {
+  int64_t rows = 1, vectors = 1, lanes = 16;
+  int64_t width() const { return vectors * lanes; }
+};
+
+/// Where a tile's operands lie. Loop indices are those of the reduction.
+struct TileOperands {
+  /// Scalar of the left operand for a row.
+  llvm::function_ref<mlir::Value(int64_t row, mlir::ValueRange loops)> left;
+  /// Pointer and linear index of the right operand for a vector.
+  llvm::function_ref<std::pair<mlir::Value, mlir::Value>(int64_t vector,
+                                                         mlir::ValueRange loops)>
+      right;
+};
+
+/// Emits one tile: sums over `loops`, then the kernel's elementwise operations,
+/// then stores. `indexOfRow` gives the result's indices of a row, the last of
+/// them excluded; `column` is the first column; columns from `columns` on do
+/// not exist (null: all do).
+void emitTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero,
+              const TileShape &shape, llvm::ArrayRef<mlir::Value> loops,
+              const TileOperands &operands,
+              llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)>
+                  indexOfRow,
+              mlir::Value column, mlir::Value columns);
+
+/// Runs `body(first)` for first = begin, begin + step, …, before `end`.
+void emitStepLoop(KernelReader &r, mlir::Value begin, mlir::Value end,
+                  int64_t step, llvm::function_ref<void(mlir::Value)> body);
+
+/// Runs `full` for whole tiles of `size` out of `count` and `rest` for what is
+/// left over, whose size is given when it is known at compile time and 0
+/// otherwise.
+void emitTiled(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t size,
+               llvm::function_ref<void(mlir::Value first)> full,
+               llvm::function_ref<void(mlir::Value first, int64_t left)> rest);
+
+/// Emits `emit(vectors, limit)` for the panel of columns that starts at
+/// `column`: a whole panel of the tile's width, or what is left of the last one
+/// (with a limit where lanes go beyond it).
+void emitPanel(KernelReader &r, int64_t staticColumns, mlir::Value columns,
+               mlir::Value column, const TileShape &shape,
+               llvm::function_ref<void(int64_t vectors, mlir::Value limit)> emit);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_TILES_H

@@ -1,0 +1,72 @@
+//===- VectorReader.h - elementwise operations on vectors --------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What follows a hero (a product, a convolution, a window) in its kernel is
+// computed on the vectors that the hero leaves in registers: consecutive
+// elements along the last dimension.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CPU_VECTORREADER_H
+#define WEIR_COMPILER_CODEGEN_CPU_VECTORREADER_H
+
+#include "compiler/codegen/cpu/KernelReader.h"
+
+namespace weir {
+
+class VectorReader : public RecursiveReader {
+public:
+  VectorReader(KernelReader &scalars, int64_t lanes)
+      : RecursiveReader(scalars.b, scalars.loc), scalars(scalars),
+        lanes(lanes) {}
+
+  /// Elements are those whose last index runs from `first` on; only the first
+  /// `valid` exist where `mask` (a vector of i1) is given.
+  void setLanes(mlir::Value first, mlir::Value mask) {
+    firstLane = first;
+    laneMask = mask;
+  }
+  void setHero(mlir::Value tensor, mlir::Value vector) {
+    hero = tensor;
+    heroVector = vector;
+  }
+
+  mlir::Value element(mlir::Value tensor, mlir::ValueRange indices) override;
+  mlir::Value dim(mlir::Value tensor, unsigned i) override {
+    return scalars.dim(tensor, i);
+  }
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
+               int code, mlir::Value a, mlir::Value b) override {
+    scalars.require(op, ok, message, code, a, b);
+  }
+
+  /// A vector of consecutive elements at `linear`, masked where lanes are.
+  mlir::Value load(mlir::Value pointer, mlir::Type element, mlir::Value linear);
+  void store(mlir::Value vector, mlir::Value pointer, mlir::Type element,
+             mlir::Value linear);
+  mlir::Value broadcast(mlir::Value scalar);
+
+protected:
+  bool isLeaf(mlir::Value tensor) override {
+    return llvm::isa<mlir::BlockArgument>(tensor);
+  }
+  mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) override;
+  mlir::Value leafDim(mlir::Value tensor, unsigned i) override {
+    return scalars.dim(tensor, i);
+  }
+  mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr,
+                              mlir::ValueRange indices) override;
+
+private:
+  KernelReader &scalars;
+  int64_t lanes;
+  mlir::Value firstLane, laneMask, hero, heroVector;
+};
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CPU_VECTORREADER_H

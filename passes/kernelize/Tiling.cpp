@@ -1,0 +1,188 @@
+//===- Tiling.cpp - strategies and tiles of kernels --------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/Tiling.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/RecursiveReader.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+VectorUnit weir::vectorUnitOf(ModuleOp module) {
+  VectorUnit unit;
+  if (auto bytes = module->getAttrOfType<IntegerAttr>("weir.vector_bytes"))
+    unit.bytes = bytes.getInt();
+  unit.registers = unit.bytes >= 64 ? 32 : 16;
+  return unit;
+}
+
+/// Whether every operation of the kernel but `hero` can be computed on vectors
+/// of hero's results: elementwise, f32, operands that run along the last
+/// dimension or do not depend on it.
+static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
+  auto resultType = cast<RankedTensorType>(hero->getResult(0).getType());
+  if (!resultType.getElementType().isF32() ||
+      kernel.getBody().front().getTerminator()->getNumOperands() != 1)
+    return false;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (&op == hero)
+      continue;
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+      if (elements && elements.isSplat() && elements.getElementType().isF32())
+        continue;
+      return false;
+    }
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    if (!isa<ElementwiseOpInterface>(op) || !type ||
+        type.getShape() != resultType.getShape() || !type.getElementType().isF32() ||
+        isa<PowOp, SelectOp, CastOp>(op))
+      return false;
+    for (Value operand : op.getOperands()) {
+      auto operandType = cast<RankedTensorType>(operand.getType());
+      if (!operandType.getElementType().isF32())
+        return false;
+      if (operand.getDefiningOp() || operandType.getRank() == 0)
+        continue;
+      int64_t last = operandType.getShape().back();
+      if (ShapedType::isDynamic(last) ||
+          (last != 1 && last != resultType.getShape().back()))
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool isRange(ArrayRef<int64_t> values, int64_t first) {
+  for (auto [i, value] : llvm::enumerate(values))
+    if (value != first + (int64_t)i)
+      return false;
+  return true;
+}
+
+/// [batch…, M, K] by [batch…, K, N] of f32, both read from buffers.
+static bool isPlainProduct(DotGeneralOp dot) {
+  auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+  auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
+  int64_t batch = dot.getLhsBatch().size();
+  return lhs.getElementType().isF32() && rhs.getElementType().isF32() &&
+         isa<BlockArgument>(dot.getLhs()) && isa<BlockArgument>(dot.getRhs()) &&
+         lhs.getRank() == batch + 2 && rhs.getRank() == batch + 2 &&
+         isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
+         isRange(dot.getLhsContract(), batch + 1) &&
+         isRange(dot.getRhsContract(), batch);
+}
+
+/// Channels last, two spatial dimensions, no groups, no padding, f32.
+static bool isPlainConvolution(ConvOp conv) {
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  return conv.getChannelsLast() && input.getRank() == 4 && conv.getGroups() == 1 &&
+         input.getElementType().isF32() && filter.hasStaticShape() &&
+         isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
+         llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
+}
+
+/// Rows and vectors that fill the registers: two are kept for operands.
+static SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows,
+                                         int64_t columns) {
+  int64_t lanes = unit.bytes / 4;
+  int64_t budget = unit.registers == 32 ? 28 : 12;
+  int64_t most = ShapedType::isDynamic(columns) ? 2 : std::max<int64_t>(1, llvm::divideCeil(columns, lanes));
+  int64_t vectors = std::min<int64_t>(most, 2);
+  int64_t tileRows = budget / vectors;
+  if (!ShapedType::isDynamic(rows) && rows < tileRows) {
+    tileRows = std::max<int64_t>(rows, 1);
+    vectors = std::min<int64_t>(most, std::min<int64_t>(8, std::max<int64_t>(1, budget / tileRows)));
+  } else if (!ShapedType::isDynamic(rows)) {
+    // As few rows left over as a slightly smaller tile allows.
+    int64_t best = tileRows;
+    for (int64_t candidate = tileRows; candidate >= tileRows - 4 && candidate > 0; --candidate)
+      if (rows % candidate == 0) {
+        best = candidate;
+        break;
+      }
+    tileRows = best;
+  }
+  return {tileRows, vectors, lanes};
+}
+
+static bool isElementwiseOver(Operation *op, RankedTensorType type) {
+  if (!isa<ElementwiseOpInterface>(op))
+    return false;
+  auto isOver = [&](Type other) {
+    auto tensor = cast<RankedTensorType>(other);
+    return tensor.getShape() == type.getShape() ||
+           (tensor.hasStaticShape() && tensor.getNumElements() == 1);
+  };
+  if (cast<RankedTensorType>(op->getResult(0).getType()).getShape() != type.getShape())
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    ElementsAttr constant = constantElements(operand);
+    return isOver(operand.getType()) && (!constant || constant.isSplat());
+  });
+}
+
+void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
+  OpBuilder b(kernel.getContext());
+  Block &body = kernel.getBody().front();
+  auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
+  int64_t flops = 0, rank = type.getRank();
+  bool flat = type.hasStaticShape();
+  Operation *hero = nullptr;
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ConstantOp>(op))
+      continue;
+    flat = flat && isElementwiseOver(&op, type);
+    if (auto cost = dyn_cast<CostOpInterface>(op))
+      flops += std::max<int64_t>(cost.getFlops(), 0);
+    if (isa<DotGeneralOp, ConvOp, ScatterNdOp, ScatterElementsOp>(op))
+      hero = &op;
+  }
+  std::optional<SmallVector<int64_t>> tiles;
+  if (hero && isa<ScatterNdOp, ScatterElementsOp>(hero)) {
+    kernel.setStrategy("scatter");
+    tiles.emplace();
+  } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
+             dot && isPlainProduct(dot) && isVectorEpilogue(kernel, dot)) {
+    kernel.setStrategy("product");
+    int64_t rows = type.getDimSize(rank - 2), columns = type.getDimSize(rank - 1);
+    auto tile = registerTile(unit, rows, columns);
+    kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+    tiles.emplace(rank, 1);
+    // Enough rows that a panel of the right operand is read once for many.
+    (*tiles)[rank - 2] = ShapedType::isDynamic(rows) ? tile[0] * 10
+                                                     : std::max<int64_t>(1, std::min(rows, tile[0] * 10));
+    (*tiles)[rank - 1] = tile[1] * tile[2];
+  } else if (auto conv = dyn_cast_or_null<ConvOp>(hero);
+             conv && isPlainConvolution(conv) && isVectorEpilogue(kernel, conv)) {
+    kernel.setStrategy("convolution");
+    int64_t width = type.getDimSize(2);
+    auto tile = registerTile(unit, width, type.getDimSize(3));
+    kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+    int64_t lines = ShapedType::isDynamic(width) ? 4 : std::max<int64_t>(1, 224 / std::max<int64_t>(width, 1));
+    tiles = SmallVector<int64_t>{1, lines, ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1), tile[1] * tile[2]};
+    if (!type.isDynamicDim(1))
+      (*tiles)[1] = std::max<int64_t>(1, std::min(lines, type.getDimSize(1)));
+  } else {
+    kernel.setStrategy("loops");
+    if (!flat)
+      tiles.emplace(std::max<int64_t>(rank - 1, std::min<int64_t>(rank, 1)), 1);
+  }
+  int64_t items = 1;
+  if (tiles) {
+    kernel->setAttr("tiles", b.getDenseI64ArrayAttr(*tiles));
+    for (auto [size, tile] : llvm::zip(type.getShape(), *tiles))
+      items *= ShapedType::isDynamic(size) ? 16 : llvm::divideCeil(size, tile);
+  } else {
+    items = type.getNumElements();
+  }
+  // Some 20 microseconds of work at a modest 4 operations a nanosecond.
+  int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(items, 1));
+  kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, 80000 / each)));
+}

@@ -1,0 +1,31 @@
+//===- Tiling.h - strategies and tiles of kernels ----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_KERNELIZE_TILING_H
+#define WEIR_PASSES_KERNELIZE_TILING_H
+
+#include "dialects/plan/Plan.h"
+
+namespace weir {
+
+/// The vector unit that tiles are chosen for.
+struct VectorUnit {
+  int64_t bytes = 32;     ///< of a register
+  int64_t registers = 16; ///< how many there are
+};
+/// From the module's `weir.vector_bytes`, set from the target.
+VectorUnit vectorUnitOf(mlir::ModuleOp module);
+
+/// Chooses how the kernel will be emitted and writes it down: `strategy`; the
+/// register tile `tile` = [rows, vectors, lanes]; `tiles`, the parts of the
+/// leading result dimensions that make the parallel range (absent: every
+/// element by itself); `grain`, how many of them are worth a thread.
+void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_KERNELIZE_TILING_H
