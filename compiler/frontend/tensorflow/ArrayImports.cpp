@@ -1,0 +1,472 @@
+//===- ArrayImports.cpp - constants, shapes, joining, rearranging ---------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+//===----------------------------------------------------------------------===//
+// Constants and passing through
+//===----------------------------------------------------------------------===//
+
+static LogicalResult constant(NodeImport &n) {
+  const AttrValue *value = n.attr("value");
+  if (!value || !value->tensor)
+    return n.invalid("found no value");
+  TypedAttr attr = n.g.tensorAttr(*value->tensor, n.node);
+  if (!attr)
+    return failure();
+  return n.result(n.constant(attr));
+}
+
+static LogicalResult identity(NodeImport &n) {
+  if (n.inputs[0].kind == Imported::Kind::Resource && !n.inputs[0].isRef)
+    return n.result(n.inputs[0]);
+  if (n.inputs[0].kind == Imported::Kind::Array ||
+      n.inputs[0].kind == Imported::Kind::Handle)
+    return n.result(n.inputs[0]);
+  return n.result(n.in(0));
+}
+
+static LogicalResult identityN(NodeImport &n) {
+  for (const Imported &input : n.inputs)
+    n.made.push_back(input);
+  return success();
+}
+
+static LogicalResult placeholder(NodeImport &n) {
+  return n.g.report(n.node, "W0212",
+                    "found an input that is needed, but not fed; possible is "
+                    "--feed=" + std::string(n.node.name));
+}
+
+static LogicalResult zerosLike(NodeImport &n) {
+  if (n.inputs[0].kind == Imported::Kind::Array) {
+    Imported zeros = n.inputs[0];
+    if (zeros.value)
+      zeros.value = n.expandTo(n.like(zeros.value, 0), n.shapeOf(zeros.value));
+    return n.result(zeros);
+  }
+  Value x = n.in(0);
+  if (x && n.isString(x))
+    return n.unsupported("found strings; possible are numbers");
+  return n.result(n.expandTo(n.like(x, 0), n.shapeOf(x)));
+}
+
+static LogicalResult onesLike(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.expandTo(n.like(x, 1), n.shapeOf(x)));
+}
+
+static LogicalResult fill(NodeImport &n) {
+  return n.result(n.expandTo(n.in(1), n.in(0)));
+}
+
+static LogicalResult empty(NodeImport &n) {
+  Type type = n.elementAttr("dtype");
+  if (!type || isa<StringType>(type))
+    return n.unsupported("found a type without zero");
+  return n.result(n.expandTo(n.scalar(type, 0), n.in(0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// The sizes of a tensor as integers of type `type`.
+static Value shapeAs(NodeImport &n, Value x, Type type) {
+  return n.cast(n.shapeOf(x), type);
+}
+
+static LogicalResult shape(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(shapeAs(n, x, n.elementAttr("out_type")));
+}
+
+static LogicalResult shapeN(NodeImport &n) {
+  for (size_t i = 0; i < n.inputCount(); ++i) {
+    Value x = n.in(i);
+    Value sizes = shapeAs(n, x, n.elementAttr("out_type"));
+    if (!sizes)
+      return failure();
+    n.made.emplace_back(sizes);
+  }
+  return success();
+}
+
+static LogicalResult size(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Value count = n.toScalar(n.sizeProduct(x, 0, n.rank(x)));
+  return n.result(n.cast(count, n.elementAttr("out_type")));
+}
+
+static LogicalResult rank(NodeImport &n) {
+  Value x = n.in(0);
+  return x ? n.result(n.scalar(n.b.getI32Type(), n.rank(x))) : failure();
+}
+
+static LogicalResult reshape(NodeImport &n) {
+  return n.result(n.reshapeTo(n.in(0), n.in(1)));
+}
+
+static LogicalResult ensureShape(NodeImport &n) {
+  Value x = n.in(0);
+  const AttrValue *shape = n.attr("shape");
+  if (!x || !shape || !shape->shape)
+    return failure();
+  if (shape->shape->unknownRank)
+    return n.result(x);
+  if (static_cast<int64_t>(shape->shape->dims.size()) != n.rank(x))
+    return n.invalid("found rank " + Twine(n.rank(x)) + "; the shape says " +
+                     Twine(shape->shape->dims.size()));
+  SmallVector<Value> parts;
+  for (auto [i, dim] : llvm::enumerate(shape->shape->dims)) {
+    int64_t known = n.type(x).getDimSize(i);
+    if (dim >= 0 && !ShapedType::isDynamic(known) && known != dim)
+      return n.invalid("found size " + Twine(known) + " of dimension " +
+                       Twine(i) + "; the shape says " + Twine(dim));
+    parts.push_back(dim >= 0 ? n.ints({dim}) : n.sizeOf(x, i));
+  }
+  if (n.type(x).hasStaticShape() || parts.empty())
+    return n.result(x);
+  return n.result(n.reshapeTo(x, n.concat(parts, 0)));
+}
+
+static LogicalResult expandDims(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x) + 1);
+  return axis ? n.result(n.unsqueeze(x, {*axis})) : failure();
+}
+
+static LogicalResult squeeze(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  IntVector axes;
+  for (int64_t one : n.is("squeeze_dims")) {
+    std::optional<int64_t> axis = n.axis(one, n.rank(x));
+    if (!axis)
+      return failure();
+    int64_t known = n.type(x).getDimSize(*axis);
+    if (known != 1 && !ShapedType::isDynamic(known))
+      return n.invalid("found size " + Twine(known) + " of dimension " +
+                       Twine(*axis) + "; possible is 1");
+    if (!llvm::is_contained(axes, *axis))
+      axes.push_back(*axis);
+  }
+  if (axes.empty())
+    for (auto [i, known] : llvm::enumerate(n.type(x).getShape()))
+      if (known == 1)
+        axes.push_back(i);
+  llvm::sort(axes);
+  return n.result(n.squeeze(x, axes));
+}
+
+static LogicalResult broadcastTo(NodeImport &n) {
+  return n.result(n.expandTo(n.in(0), n.in(1)));
+}
+
+/// The shape that two shapes broadcast to.
+static LogicalResult broadcastArgs(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (!x || !y)
+    return failure();
+  int64_t xs = n.type(x).getDimSize(0), ys = n.type(y).getDimSize(0);
+  if (ShapedType::isDynamic(xs) || ShapedType::isDynamic(ys))
+    return n.unsupported("found shapes of unknown rank");
+  auto pad = [&](Value v, int64_t by) -> Value {
+    if (by <= 0)
+      return v;
+    return n.concat({n.cast(n.ints(IntVector(by, 1)), n.element(v)), v}, 0);
+  };
+  x = pad(x, ys - xs);
+  y = pad(y, xs - ys);
+  // 1 gives way, also to 0.
+  return n.result(n.select(n.compare("eq", x, 1), y, x));
+}
+
+/// Which dimensions a gradient sums over, of two shapes that broadcast.
+static LogicalResult broadcastGradientArgs(NodeImport &n) {
+  auto xs = n.constantInts(0), ys = n.constantInts(1);
+  if (!xs || !ys)
+    return failure();
+  size_t rank = std::max(xs->size(), ys->size());
+  IntVector xAxes, yAxes;
+  for (size_t i = 0; i < rank; ++i) {
+    auto dim = [&](const IntVector &shape) -> int64_t {
+      size_t missing = rank - shape.size();
+      return i < missing ? 1 : shape[i - missing];
+    };
+    int64_t a = dim(*xs), b = dim(*ys);
+    // Where both are 1, summing changes nothing; TensorFlow lists both.
+    if (a == 1)
+      xAxes.push_back(i);
+    if (b == 1)
+      yAxes.push_back(i);
+  }
+  if (*xs == *ys) {
+    xAxes.clear();
+    yAxes.clear();
+  }
+  Type type = n.elementAttr("T");
+  return n.results({n.cast(n.ints(xAxes), type), n.cast(n.ints(yAxes), type)});
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences of numbers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult range(NodeImport &n) {
+  return n.result(n.op<RangeOp>(n.in(0), n.in(1), n.in(2)));
+}
+
+static LogicalResult linSpace(NodeImport &n) {
+  Value start = n.in(0), stop = n.in(1), count = n.in(2);
+  if (!start || !stop || !count)
+    return failure();
+  Value steps = n.reshape(n.toI64(count), {1});
+  Value index = n.op<IotaOp>(steps, n.number(0), n.typeAttr(n.element(start)));
+  Value last = n.cast(n.maximum(n.sub(n.toScalar(steps), 1.0), 1.0),
+                      n.element(start));
+  Value delta = n.div(n.sub(stop, start), last);
+  Value values = n.add(n.mul(index, delta), start);
+  // The end is exact, whatever the steps add up to.
+  Value isLast = n.compare("eq", index, n.cast(n.sub(n.toScalar(steps), 1.0),
+                                               n.element(start)));
+  Value single = n.compare("eq", n.toScalar(steps), 1);
+  Value end = n.select(single, start, stop);
+  return n.result(n.select(isLast, end, values));
+}
+
+static LogicalResult invertPermutation(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  if (auto known = n.knownInts(0)) {
+    IntVector inverse(known->size(), 0);
+    for (auto [i, at] : llvm::enumerate(*known)) {
+      if (at < 0 || at >= static_cast<int64_t>(inverse.size()))
+        return n.invalid("found " + Twine(at) + ", which is no index");
+      inverse[at] = i;
+    }
+    return n.result(n.cast(n.ints(inverse), n.element(x)));
+  }
+  Value index = n.op<IotaOp>(n.shapeOf(x), n.number(0),
+                             n.typeAttr(n.element(x)));
+  return n.result(n.op<ScatterNdOp>(n.expandTo(n.like(x, 0), n.shapeOf(x)),
+                                    n.unsqueeze(x, {1}), index, n.text("none"),
+                                    n.flag(false), n.flag(false)));
+}
+
+//===----------------------------------------------------------------------===//
+// Joining and rearranging
+//===----------------------------------------------------------------------===//
+
+static LogicalResult concatAt(NodeImport &n, size_t axisInput, size_t first,
+                              size_t end) {
+  SmallVector<Value> values = n.tensors(first, end);
+  if (values.empty())
+    return failure();
+  std::optional<int64_t> axis =
+      n.constantAxis(axisInput, n.rank(values.front()));
+  return axis ? n.result(n.concat(values, *axis)) : failure();
+}
+
+static LogicalResult concat(NodeImport &n) {
+  return concatAt(n, 0, 1, n.inputCount());
+}
+
+static LogicalResult concatV2(NodeImport &n) {
+  return concatAt(n, n.inputCount() - 1, 0, n.inputCount() - 1);
+}
+
+/// For each shape, where its part begins in the concatenation.
+static LogicalResult concatOffset(NodeImport &n) {
+  SmallVector<Value> shapes = n.tensors(1, n.inputCount());
+  if (shapes.empty())
+    return failure();
+  int64_t rank = n.type(shapes[0]).getDimSize(0);
+  std::optional<int64_t> axis = n.constantAxis(0, rank);
+  if (!axis)
+    return failure();
+  IntVector mask(rank, 0);
+  mask[*axis] = 1;
+  Value only = n.cast(n.ints(mask), n.element(shapes[0]));
+  Value offset = n.cast(n.ints(IntVector(rank, 0)), n.element(shapes[0]));
+  for (Value shape : shapes) {
+    if (!offset)
+      return failure();
+    n.made.emplace_back(offset);
+    offset = n.add(offset, n.mul(shape, only));
+  }
+  return success();
+}
+
+static LogicalResult pack(NodeImport &n) {
+  SmallVector<Value> values = n.tensors(0, n.inputCount());
+  if (values.empty())
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(values[0]) + 1);
+  return axis ? n.result(n.stack(values, *axis)) : failure();
+}
+
+/// Each input is one row already.
+static LogicalResult parallelConcat(NodeImport &n) {
+  SmallVector<Value> values = n.tensors(0, n.inputCount());
+  return values.empty() ? failure() : n.result(n.concat(values, 0));
+}
+
+static LogicalResult transpose(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<IntVector> permutation = n.constantInts(1);
+  if (!x || !permutation)
+    return failure();
+  IntVector axes;
+  for (int64_t one : *permutation) {
+    std::optional<int64_t> axis = n.axis(one, n.rank(x));
+    if (!axis)
+      return failure();
+    axes.push_back(*axis);
+  }
+  Value result = n.transpose(x, axes);
+  if (n.node.op == "ConjugateTranspose" && result &&
+      isa<ComplexType>(n.element(result)))
+    result = n.op<ConjOp>(result);
+  return n.result(result);
+}
+
+static LogicalResult tile(NodeImport &n) {
+  return n.result(n.op<TileOp>(n.in(0), n.in(1)));
+}
+
+static LogicalResult reverse(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<IntVector> given = n.constantInts(1);
+  if (!x || !given)
+    return failure();
+  IntVector axes;
+  if (n.node.op == "Reverse") { // a flag for each dimension
+    for (auto [i, flag] : llvm::enumerate(*given))
+      if (flag)
+        axes.push_back(i);
+  } else {
+    for (int64_t one : *given) {
+      std::optional<int64_t> axis = n.axis(one, n.rank(x));
+      if (!axis)
+        return failure();
+      axes.push_back(*axis);
+    }
+  }
+  if (axes.empty())
+    return n.result(x);
+  llvm::sort(axes);
+  return n.result(n.op<ReverseOp>(x, n.list(axes)));
+}
+
+/// Reverses the first `lengths[b]` elements of each batch entry b.
+static LogicalResult reverseSequence(NodeImport &n) {
+  Value x = n.in(0), lengths = n.in(1);
+  if (!x || !lengths)
+    return failure();
+  int64_t rank = n.rank(x);
+  auto seq = n.axis(n.i("seq_dim"), rank), batch = n.axis(n.i("batch_dim"), rank);
+  if (!seq || !batch || *seq == *batch)
+    return failure();
+  IntVector order = {*batch, *seq}, back(rank);
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != *batch && i != *seq)
+      order.push_back(i);
+  for (int64_t i = 0; i < rank; ++i)
+    back[order[i]] = i;
+  Value rows = n.transpose(x, order);
+  Value length = n.unsqueeze(n.toI64(lengths), {1});
+  if (!rows)
+    return failure();
+  Value index = n.op<IotaOp>(n.shapeSlice(rows, 0, 2), n.number(1),
+                             n.typeAttr(n.b.getI64Type()));
+  Value mirrored = n.sub(n.sub(length, 1.0), index);
+  index = n.select(n.compare("lt", index, length), mirrored, index);
+  Value result = n.op<GatherOp>(rows, index, n.number(1), n.number(1),
+                                n.flag(false));
+  return n.result(n.transpose(result, back));
+}
+
+/// Shifts cyclically: the last `shift` elements come first.
+static LogicalResult roll(NodeImport &n) {
+  Value x = n.in(0), shift = n.in(1);
+  if (!x || !shift)
+    return failure();
+  std::optional<IntVector> axes = n.constantInts(2);
+  if (!axes)
+    return failure();
+  Value shifts = n.reshape(n.toI64(shift), {-1});
+  for (auto [i, given] : llvm::enumerate(*axes)) {
+    std::optional<int64_t> axis = n.axis(given, n.rank(x));
+    if (!axis)
+      return failure();
+    Value size = n.sizeOf(x, *axis);
+    Value by = n.slice(shifts, 0, i, i + 1);
+    Value index = n.op<IotaOp>(size, n.number(0),
+                               n.typeAttr(n.b.getI64Type()));
+    // An empty dimension has nothing to divide.
+    Value from = n.op<FloorModOp>(n.sub(index, by), n.maximum(size, 1.0));
+    x = n.gather(x, from, *axis);
+    if (!x)
+      return failure();
+  }
+  return n.result(x);
+}
+
+ArrayRef<OpImport> weir::tf::arrayImports() {
+  static const OpImport rows[] = {
+      {"Const", constant},
+      {"HostConst", constant},
+      {"Identity", identity},
+      {"RefIdentity", identity},
+      {"IdentityN", identityN},
+      {"Placeholder", placeholder},
+      {"PlaceholderV2", placeholder},
+      {"_Arg", placeholder},
+      {"ZerosLike", zerosLike},
+      {"OnesLike", onesLike},
+      {"Fill", fill},
+      {"Empty", empty},
+      {"Shape", shape},
+      {"ShapeN", shapeN},
+      {"Size", size},
+      {"Rank", rank},
+      {"Reshape", reshape},
+      {"EnsureShape", ensureShape},
+      {"ExpandDims", expandDims},
+      {"Squeeze", squeeze},
+      {"BroadcastTo", broadcastTo},
+      {"BroadcastArgs", broadcastArgs},
+      {"BroadcastGradientArgs", broadcastGradientArgs},
+      {"Range", range},
+      {"LinSpace", linSpace},
+      {"InvertPermutation", invertPermutation},
+      {"Concat", concat},
+      {"ConcatV2", concatV2},
+      {"ConcatOffset", concatOffset},
+      {"Pack", pack},
+      {"ParallelConcat", parallelConcat},
+      {"Transpose", transpose},
+      {"ConjugateTranspose", transpose},
+      {"Tile", tile},
+      {"Reverse", reverse},
+      {"ReverseV2", reverse},
+      {"ReverseSequence", reverseSequence},
+      {"Roll", roll},
+  };
+  return rows;
+}

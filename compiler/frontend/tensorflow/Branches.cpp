@@ -1,0 +1,177 @@
+//===- Branches.cpp - switches and merges become weir.if ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Items on no further branch are emitted as they become ready. When none is
+// left that could be, a predicate is chosen, and everything on its two sides
+// that needs nothing else becomes one weir.if, whose results are the merges
+// that this completes, and values that later items on the same branch need.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/Regions.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+void GraphImporter::emit(Region &region, ArrayRef<uint32_t> order,
+                         const Branches &base, Scope &scope, OpBuilder &b) {
+  std::vector<uint32_t> pending(order.begin(), order.end());
+  auto isReady = [&](const Item &item) {
+    return llvm::all_of(item.needs, [&](uint32_t need) {
+      return region.items[need].done;
+    });
+  };
+  while (!pending.empty()) {
+    std::vector<uint32_t> rest;
+    for (uint32_t index : pending) {
+      Item &item = region.items[index];
+      bool here = item.branches.size() <= base.size() &&
+                  item.mergeOf.first == UINT32_MAX;
+      if (here && isReady(item))
+        emitItem(region, item, scope, b);
+      else if (!item.done)
+        rest.push_back(index);
+    }
+    pending = std::move(rest);
+    if (!pending.empty())
+      emitBranch(region, pending, base, scope, b);
+  }
+}
+
+void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
+                               const Branches &base, Scope &scope,
+                               OpBuilder &b) {
+  const Graph &graph = region.body.graph();
+  // The first predicate that is known here and that some pending item is on.
+  std::pair<uint32_t, uint32_t> predicate = {UINT32_MAX, 0};
+  auto consider = [&](std::pair<uint32_t, uint32_t> candidate) {
+    if (predicate.first == UINT32_MAX && !base.count(candidate) &&
+        scope.find({candidate.first, candidate.second}))
+      predicate = candidate;
+  };
+  for (uint32_t index : pending) {
+    const Item &item = region.items[index];
+    for (auto &[candidate, side] : item.branches)
+      consider(candidate);
+    if (item.mergeOf.first != UINT32_MAX)
+      consider(item.mergeOf);
+  }
+  if (predicate.first == UINT32_MAX) {
+    // Nothing can be decided: a predicate could not be imported (reported), or
+    // the graph is not structured. Leave the rest out.
+    const Node &node = graph.nodes[region.items[pending[0]].node];
+    if (sink->errorCount() == 0)
+      (void)report(node, "W0223",
+                   "found switches and merges that are not nested conditions");
+    for (uint32_t index : pending)
+      region.items[index].done = true;
+    pending.clear();
+    return;
+  }
+
+  // What is on either side and needs nothing that is not there yet.
+  std::vector<uint32_t> sides[2], merges, dead;
+  std::vector<bool> inside(region.items.size());
+  auto reachable = [&](uint32_t need) {
+    return region.items[need].done || inside[need];
+  };
+  for (uint32_t index : pending) {
+    const Item &item = region.items[index];
+    auto on = item.branches.find(predicate);
+    if (on == item.branches.end() ||
+        !llvm::all_of(item.needs, reachable))
+      continue;
+    inside[index] = true;
+    if (on->second < 2)
+      sides[on->second].push_back(index);
+    else
+      dead.push_back(index);
+  }
+  for (uint32_t index : pending) {
+    const Item &item = region.items[index];
+    if (item.mergeOf == predicate && item.branches.size() <= base.size() &&
+        llvm::all_of(item.needs, reachable))
+      merges.push_back(index);
+  }
+  // Values made inside that pending items outside of this choice need.
+  std::vector<std::pair<Edge, uint32_t>> escapes; // edge, side
+  for (uint32_t index : pending) {
+    const Item &item = region.items[index];
+    if (inside[index] || item.loop || llvm::is_contained(merges, index))
+      continue;
+    for (Edge edge : graph.nodes[item.node].inputs) {
+      auto made = region.itemOf.find(edge.node);
+      if (made == region.itemOf.end() || !inside[made->second])
+        continue;
+      uint32_t side = region.items[made->second].branches[predicate];
+      if (side < 2 && !llvm::is_contained(escapes, std::pair(edge, side)))
+        escapes.emplace_back(edge, side);
+    }
+  }
+
+  Value condition = lookup({predicate.first, predicate.second}, scope).value;
+  const Node &owner = graph.nodes[predicate.first];
+  auto part = [&](uint32_t side) {
+    return [&, side](OpBuilder &inner) -> FailureOr<std::vector<Imported>> {
+      Scope innerScope(&scope);
+      Branches here = base;
+      here[predicate] = side;
+      emit(region, sides[side], here, innerScope, inner);
+      std::vector<Imported> values;
+      for (uint32_t index : merges) {
+        const Item &item = region.items[index];
+        const Node &merge = graph.nodes[item.node];
+        uint32_t input = side == 1 ? item.trueInput : 1 - item.trueInput;
+        values.push_back(lookup(merge.inputs[input], innerScope));
+        Type i32 = inner.getI32Type();
+        NodeImport t(*this, merge, {}, inner, location(merge));
+        values.emplace_back(t.scalar(i32, input)); // value_index
+      }
+      for (auto &[edge, of] : escapes)
+        values.push_back(of == side ? lookup(edge, innerScope) : Imported());
+      return values;
+    };
+  };
+  auto known = constantIntegers(condition);
+  FailureOr<std::vector<Imported>> values = failure();
+  if (known && known->size() == 1) {
+    values = part(known->front() != 0)(b);
+  } else {
+    values = buildIf(condition, part(1), part(0), owner, b, location(owner));
+  }
+  for (uint32_t side : {0, 1})
+    for (uint32_t index : sides[side])
+      region.items[index].done = true;
+  for (uint32_t index : dead)
+    region.items[index].done = true;
+  size_t next = 0;
+  for (uint32_t index : merges) {
+    Item &item = region.items[index];
+    item.done = true;
+    scope.ran.insert(item.node);
+    if (failed(values))
+      continue;
+    scope.set({item.node, 0}, (*values)[next]);
+    scope.set({item.node, 1}, (*values)[next + 1]);
+    next += 2;
+  }
+  if (succeeded(values))
+    for (auto &[edge, side] : escapes)
+      scope.set(edge, (*values)[next++]);
+  if (sides[0].empty() && sides[1].empty() && merges.empty() && dead.empty()) {
+    // No progress is possible on this predicate: the rest is not structured.
+    (void)report(owner, "W0223",
+                 "found switches and merges that are not nested conditions");
+    for (uint32_t index : pending)
+      region.items[index].done = true;
+  }
+  llvm::erase_if(pending,
+                 [&](uint32_t index) { return region.items[index].done; });
+}

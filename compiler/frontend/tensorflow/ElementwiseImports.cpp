@@ -1,0 +1,384 @@
+//===- ElementwiseImports.cpp - arithmetic, functions, predicates ---------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+template <typename Op> static LogicalResult unary(NodeImport &n) {
+  return n.result(n.op<Op>(n.in(0)));
+}
+
+template <typename Op> static LogicalResult binary(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (x && y && n.isString(x))
+    return n.unsupported("found strings; possible are numbers");
+  return n.result(n.op<Op>(x, y));
+}
+
+static LogicalResult identity(NodeImport &n) { return n.result(n.in(0)); }
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+static LogicalResult squaredDifference(NodeImport &n) {
+  Value d = n.sub(n.in(0), n.in(1));
+  return n.result(n.mul(d, d));
+}
+
+static LogicalResult square(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.mul(x, x));
+}
+
+static LogicalResult reciprocal(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.div(n.like(x, 1), x));
+}
+
+/// f(x, y) where y (or x) is not zero, else zero.
+static Value unlessZero(NodeImport &n, Value guard, Value value) {
+  return n.select(n.compare("eq", guard, 0), n.like(value, 0), value);
+}
+
+static LogicalResult divNoNan(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  return n.result(unlessZero(n, y, n.div(x, y)));
+}
+
+static LogicalResult mulNoNan(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  return n.result(unlessZero(n, y, n.mul(x, y)));
+}
+
+static LogicalResult xdivy(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  return n.result(unlessZero(n, x, n.div(x, y)));
+}
+
+static LogicalResult xlogy(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(unlessZero(n, x, n.mul(x, n.op<LogOp>(n.in(1)))));
+}
+
+static LogicalResult xlog1py(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(unlessZero(n, x, n.mul(x, n.op<Log1pOp>(n.in(1)))));
+}
+
+static LogicalResult addN(NodeImport &n) {
+  SmallVector<Value> values = n.tensors(0, n.inputCount());
+  if (values.empty())
+    return failure();
+  Value sum = values[0];
+  for (Value value : ArrayRef<Value>(values).drop_front())
+    sum = n.add(sum, value);
+  return n.result(sum);
+}
+
+static LogicalResult absolute(NodeImport &n) {
+  Value x = n.in(0);
+  if (x && isa<ComplexType>(n.element(x)))
+    return n.result(n.op<ComplexAbsOp>(x));
+  return n.result(n.op<AbsOp>(x));
+}
+
+static LogicalResult angle(NodeImport &n) {
+  return n.result(n.op<AngleOp>(n.in(0)));
+}
+
+/// Real and imaginary parts of what may be real already.
+static LogicalResult realPart(NodeImport &n) {
+  return n.result(n.op<RealOp>(n.in(0)));
+}
+
+static LogicalResult clip(NodeImport &n) {
+  Value low = n.maximum(n.in(0), n.in(1));
+  return n.result(n.minimum(low, n.in(2)));
+}
+
+static LogicalResult l2Loss(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Value sum = n.reduce(n.mul(x, x), "sum", axesFrom(0, n.rank(x)), false);
+  return n.result(n.mul(sum, 0.5));
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+static LogicalResult relu6(NodeImport &n) {
+  return n.result(n.minimum(n.maximum(n.in(0), 0.0), 6.0));
+}
+
+static LogicalResult elu(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(
+      n.select(n.compare("lt", x, 0), n.op<Expm1Op>(x), x));
+}
+
+// The constants of Klambauer et al., "Self-Normalizing Neural Networks".
+static constexpr double kSeluScale = 1.0507009873554804934193349852946;
+static constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
+
+static LogicalResult selu(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.select(n.compare("lt", x, 0),
+                           n.mul(n.op<Expm1Op>(x), kSeluScaleAlpha),
+                           n.mul(x, kSeluScale)));
+}
+
+static LogicalResult leakyRelu(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.select(n.compare("gt", x, 0), x, n.mul(x, n.f("alpha"))));
+}
+
+static LogicalResult softplus(NodeImport &n) {
+  Value x = n.in(0);
+  Value tail = n.op<Log1pOp>(n.exp(n.op<NegOp>(n.op<AbsOp>(x))));
+  return n.result(n.add(n.maximum(x, 0.0), tail));
+}
+
+static LogicalResult softsign(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(n.div(x, n.add(n.op<AbsOp>(x), 1.0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Predicates and choice
+//===----------------------------------------------------------------------===//
+
+template <char first, char second> static LogicalResult compare(NodeImport &n) {
+  const char predicate[] = {first, second};
+  return n.result(n.compare(StringRef(predicate, 2), n.in(0), n.in(1)));
+}
+
+/// Equal and NotEqual; shapes that do not broadcast may mean "different".
+template <char first, char second>
+static LogicalResult equality(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (!x || !y)
+    return failure();
+  const AttrValue *strict = n.attr("incompatible_shape_error");
+  if (strict && !strict->b) {
+    Ints xs = n.type(x).getShape(), ys = n.type(y).getShape();
+    for (size_t i = 1; i <= std::min(xs.size(), ys.size()); ++i) {
+      int64_t a = xs[xs.size() - i], b = ys[ys.size() - i];
+      if (a != b && a != 1 && b != 1 && !ShapedType::isDynamic(a) &&
+          !ShapedType::isDynamic(b))
+        return n.result(n.scalar(n.b.getI1Type(), first == 'n'));
+    }
+  }
+  const char predicate[] = {first, second};
+  return n.result(n.compare(StringRef(predicate, 2), x, y));
+}
+
+static LogicalResult approximateEqual(NodeImport &n) {
+  Value d = n.op<AbsOp>(n.sub(n.in(0), n.in(1)));
+  return n.result(n.compare("lt", d, n.f("tolerance")));
+}
+
+/// Version one of Select: a vector condition picks along the first dimension.
+static LogicalResult select(NodeImport &n) {
+  Value c = n.in(0), x = n.in(1), y = n.in(2);
+  if (!c || !x || !y)
+    return failure();
+  if (n.rank(c) == 1 && n.rank(x) > 1)
+    c = n.unsqueeze(c, axesFrom(1, n.rank(x)));
+  return n.result(n.select(c, x, y));
+}
+
+static LogicalResult selectV2(NodeImport &n) {
+  return n.result(n.select(n.in(0), n.in(1), n.in(2)));
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static LogicalResult castTo(NodeImport &n) {
+  Value x = n.in(0);
+  Type type = n.elementAttr("DstT");
+  if (!x || !type)
+    return x ? n.unsupported("found a result type that weir does not have")
+             : failure();
+  if (n.isString(x) || isa<StringType>(type))
+    return n.unsupported("found strings; possible are numbers");
+  // A complex number's real part, as C++ has it.
+  if (isa<ComplexType>(n.element(x)) && !isa<ComplexType>(type))
+    x = n.op<RealOp>(x);
+  if (!x)
+    return failure();
+  if (auto complex = dyn_cast<ComplexType>(type);
+      complex && !isa<ComplexType>(n.element(x))) {
+    Value real = n.cast(x, complex.getElementType());
+    return n.result(n.op<ComplexOp>(real, n.like(real, 0)));
+  }
+  if (n.isSet("Truncate") && n.isFloat(x) && type.isBF16())
+    return n.unsupported("found Truncate; possible is rounding");
+  return n.result(n.cast(x, type, /*saturate=*/false));
+}
+
+static LogicalResult bitcast(NodeImport &n) {
+  Value x = n.in(0);
+  Type type = n.elementAttr("type");
+  if (!x || !type)
+    return failure();
+  if (n.element(x) == type)
+    return n.result(x);
+  auto bits = [](Type element) -> int64_t {
+    if (auto complex = dyn_cast<ComplexType>(element))
+      return 2 * complex.getElementType().getIntOrFloatBitWidth();
+    if (!element.isIntOrFloat() || element.isInteger(1))
+      return 0;
+    return element.getIntOrFloatBitWidth();
+  };
+  int64_t from = bits(n.element(x)), to = bits(type);
+  if (!from || !to)
+    return n.unsupported("found types without a common size");
+  IntVector shape(n.type(x).getShape());
+  if (from > to) {
+    shape.push_back(from / to);
+  } else if (from < to) {
+    if (shape.empty() || (shape.back() != to / from &&
+                          !ShapedType::isDynamic(shape.back())))
+      return n.invalid("found a last dimension that is not " +
+                       Twine(to / from));
+    shape.pop_back();
+  }
+  auto result = RankedTensorType::get(shape, type);
+  return n.result(
+      BitcastOp::create(n.b, n.loc, result, x).getResult());
+}
+
+ArrayRef<OpImport> weir::tf::elementwiseImports() {
+  static const OpImport rows[] = {
+      {"Add", binary<AddOp>},
+      {"AddV2", binary<AddOp>},
+      {"Sub", binary<SubOp>},
+      {"Mul", binary<MulOp>},
+      {"Div", binary<DivOp>},
+      {"RealDiv", binary<DivOp>},
+      {"TruncateDiv", binary<DivOp>},
+      {"FloorDiv", binary<FloorDivOp>},
+      {"FloorMod", binary<FloorModOp>},
+      {"TruncateMod", binary<RemOp>},
+      {"Mod", binary<RemOp>},
+      {"Pow", binary<PowOp>},
+      {"Maximum", binary<MaximumOp>},
+      {"Minimum", binary<MinimumOp>},
+      {"Atan2", binary<Atan2Op>},
+      {"SquaredDifference", squaredDifference},
+      {"DivNoNan", divNoNan},
+      {"MulNoNan", mulNoNan},
+      {"Xdivy", xdivy},
+      {"Xlogy", xlogy},
+      {"Xlog1py", xlog1py},
+      {"AddN", addN},
+      {"AccumulateNV2", addN},
+      {"Neg", unary<NegOp>},
+      {"Abs", absolute},
+      {"ComplexAbs", absolute},
+      {"Sign", unary<SignOp>},
+      {"Square", square},
+      {"Reciprocal", reciprocal},
+      {"Inv", reciprocal},
+      {"ClipByValue", clip},
+      {"L2Loss", l2Loss},
+
+      {"LogicalAnd", binary<AndOp>},
+      {"LogicalOr", binary<OrOp>},
+      {"LogicalNot", unary<NotOp>},
+      {"BitwiseAnd", binary<AndOp>},
+      {"BitwiseOr", binary<OrOp>},
+      {"BitwiseXor", binary<XorOp>},
+      {"Invert", unary<NotOp>},
+      {"LeftShift", binary<ShlOp>},
+      {"RightShift", binary<ShrOp>},
+
+      {"Exp", unary<ExpOp>},
+      {"Expm1", unary<Expm1Op>},
+      {"Log", unary<LogOp>},
+      {"Log1p", unary<Log1pOp>},
+      {"Sqrt", unary<SqrtOp>},
+      {"Rsqrt", unary<RsqrtOp>},
+      {"Sin", unary<SinOp>},
+      {"Cos", unary<CosOp>},
+      {"Tan", unary<TanOp>},
+      {"Asin", unary<AsinOp>},
+      {"Acos", unary<AcosOp>},
+      {"Atan", unary<AtanOp>},
+      {"Sinh", unary<SinhOp>},
+      {"Cosh", unary<CoshOp>},
+      {"Tanh", unary<TanhOp>},
+      {"Asinh", unary<AsinhOp>},
+      {"Acosh", unary<AcoshOp>},
+      {"Atanh", unary<AtanhOp>},
+      {"Sigmoid", unary<LogisticOp>},
+      {"Erf", unary<ErfOp>},
+      {"Erfc", unary<ErfcOp>},
+      {"Lgamma", unary<LgammaOp>},
+      {"Floor", unary<FloorOp>},
+      {"Ceil", unary<CeilOp>},
+      {"Rint", unary<RoundEvenOp>},
+      {"Round", unary<RoundEvenOp>},
+      {"PopulationCount", [](NodeImport &n) -> LogicalResult {
+         Value bits = n.op<PopulationCountOp>(n.in(0));
+         return n.result(n.cast(
+             bits, IntegerType::get(n.b.getContext(), 8,
+                                    IntegerType::Unsigned)));
+       }},
+
+      {"Relu", unary<ReluOp>},
+      {"Relu6", relu6},
+      {"Elu", elu},
+      {"Selu", selu},
+      {"LeakyRelu", leakyRelu},
+      {"Softplus", softplus},
+      {"Softsign", softsign},
+
+      {"Real", realPart},
+      {"Imag", unary<ImagOp>},
+      {"Angle", angle},
+      {"Conj", unary<ConjOp>},
+      {"Complex", binary<ComplexOp>},
+
+      {"IsNan", unary<IsNanOp>},
+      {"IsInf", unary<IsInfOp>},
+      {"IsFinite", unary<IsFiniteOp>},
+      {"Equal", equality<'e', 'q'>},
+      {"NotEqual", equality<'n', 'e'>},
+      {"Less", compare<'l', 't'>},
+      {"LessEqual", compare<'l', 'e'>},
+      {"Greater", compare<'g', 't'>},
+      {"GreaterEqual", compare<'g', 'e'>},
+      {"ApproximateEqual", approximateEqual},
+      {"Select", select},
+      {"SelectV2", selectV2},
+
+      {"Cast", castTo},
+      {"_HostCast", castTo},
+      {"Bitcast", bitcast},
+      {"StopGradient", identity},
+      {"PreventGradient", identity},
+      {"GuaranteeConst", identity},
+      {"Snapshot", identity},
+      {"DeepCopy", identity},
+      {"Copy", identity},
+      {"CopyHost", identity},
+      {"DebugIdentity", identity},
+      {"PlaceholderWithDefault", identity},
+      {"LoopCond", identity},
+      {"NextIteration", identity},
+  };
+  return rows;
+}

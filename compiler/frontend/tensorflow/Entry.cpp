@@ -1,0 +1,321 @@
+//===- Entry.cpp - feeds and fetches of a TensorFlow graph ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/Entry.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace weir;
+using namespace weir::tf;
+
+namespace {
+
+class Planner {
+public:
+  Planner(const Graph &graph, const Versions &versions, const EntrySpec &spec,
+          const Signature *signature, const ImportOptions &options,
+          const std::string &file, DiagnosticSink &sink)
+      : graph(graph), versions(versions), spec(spec), signature(signature),
+        options(options), file(file), sink(sink) {}
+
+  std::optional<EntryPlan> run();
+
+private:
+  std::optional<Edge> resolve(const std::string &value, const char *what);
+  void feed(const FeedSpec &feed, const SignatureTensor *declared);
+  void fetch(const std::string &value, const std::string &name);
+  void defaultFeeds();
+  void defaultFetches();
+  bool shapeOf(Edge edge, Shape &shape) const;
+  void error(const char *code, std::string message,
+             std::vector<std::string> notes = {}) {
+    sink.report({code, file, "", "", std::move(message), std::move(notes)});
+  }
+
+  const Graph &graph;
+  const Versions &versions;
+  const EntrySpec &spec;
+  const Signature *signature;
+  const ImportOptions &options;
+  const std::string &file;
+  DiagnosticSink &sink;
+  EntryPlan plan;
+};
+
+} // namespace
+
+static std::string quoted(std::string_view text) {
+  return "\"" + std::string(text) + "\"";
+}
+
+// Old graphs wrote an unknown shape of a placeholder as that of a scalar.
+static constexpr int64_t kFirstProducerWithUnknownShapes = 24;
+
+static bool isPlaceholder(const Node &node) {
+  return node.op == "Placeholder" || node.op == "PlaceholderV2";
+}
+
+/// How users call an edge: port 0 goes without saying.
+static std::string defaultName(const Graph &graph, Edge edge) {
+  std::string name(graph.nodes[edge.node].name);
+  return edge.port ? name + ":" + std::to_string(edge.port) : name;
+}
+
+/// What the graph says of an edge's shape. False where it says nothing.
+bool Planner::shapeOf(Edge edge, Shape &shape) const {
+  const Node &node = graph.nodes[edge.node];
+  const AttrValue *value = nullptr;
+  if (node.op == "Const") {
+    value = node.attr("value");
+    if (value && value->tensor) {
+      shape = value->tensor->shape;
+      return true;
+    }
+  }
+  if (isPlaceholder(node) || node.op == "PlaceholderWithDefault") {
+    value = node.attr("shape");
+    if (value && value->shape &&
+        !(value->shape->dims.empty() &&
+          versions.producer < kFirstProducerWithUnknownShapes)) {
+      shape = *value->shape;
+      if (!shape.unknownRank)
+        return true;
+    }
+  }
+  value = node.attr("_output_shapes");
+  if (value && value->list && edge.port < value->list->shapes.size()) {
+    shape = value->list->shapes[edge.port];
+    return !shape.unknownRank;
+  }
+  return false;
+}
+
+/// The edge of a name, or nothing after a report.
+std::optional<Edge> Planner::resolve(const std::string &value,
+                                     const char *what) {
+  TensorName name = parseTensorName(value);
+  int64_t at = graph.find(name.node);
+  if (at < 0) {
+    // The nearest names by a common beginning or end.
+    std::vector<std::string> notes;
+    for (const Node &node : graph.nodes) {
+      if (notes.size() == 3)
+        break;
+      if (node.name.find(name.node) != std::string_view::npos)
+        notes.push_back("there is a node " + quoted(node.name) + " (" +
+                        std::string(node.op) + ")");
+    }
+    error("W0212", "found no node " + quoted(name.node) + " to " + what,
+          std::move(notes));
+    return std::nullopt;
+  }
+  const Node &node = graph.nodes[at];
+  if (name.port >= 0 && (node.def || node.callee) &&
+      name.port >= static_cast<int64_t>(node.outputTypes.size()) &&
+      !(node.outputTypes.empty() && name.port == 0)) {
+    error("W0212", "found no output " + std::to_string(name.port) +
+                       " of node " + quoted(name.node) + " (" +
+                       std::string(node.op) + ") to " + what + "; it has " +
+                       std::to_string(node.outputTypes.size()));
+    return std::nullopt;
+  }
+  return Edge{static_cast<uint32_t>(at),
+              static_cast<uint32_t>(std::max<int64_t>(name.port, 0))};
+}
+
+static DataType typeOfSpec(const std::string &name) {
+  static const std::pair<const char *, DataType> names[] = {
+      {"f32", DataType::Float},      {"f64", DataType::Double},
+      {"f16", DataType::Half},       {"bf16", DataType::BFloat16},
+      {"i8", DataType::Int8},        {"i16", DataType::Int16},
+      {"i32", DataType::Int32},      {"i64", DataType::Int64},
+      {"ui8", DataType::UInt8},      {"ui16", DataType::UInt16},
+      {"ui32", DataType::UInt32},    {"ui64", DataType::UInt64},
+      {"u8", DataType::UInt8},       {"u16", DataType::UInt16},
+      {"u32", DataType::UInt32},     {"u64", DataType::UInt64},
+      {"i1", DataType::Bool},        {"bool", DataType::Bool},
+      {"c64", DataType::Complex64},  {"c128", DataType::Complex128},
+      {"string", DataType::String}};
+  for (auto &[known, type] : names)
+    if (name == known)
+      return type;
+  return typeOfName(name);
+}
+
+void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
+  std::optional<Edge> edge = resolve(spec.value, "feed");
+  if (!edge)
+    return;
+  PlannedFeed feed;
+  feed.edge = *edge;
+  feed.name = spec.name.empty() ? defaultName(graph, *edge) : spec.name;
+  for (const PlannedFeed &other : plan.feeds)
+    if (other.edge == feed.edge)
+      return error("W0212", "found " + quoted(spec.value) + " fed twice");
+  const Node &node = graph.nodes[edge->node];
+  if (!spec.dtype.empty()) {
+    feed.type = typeOfSpec(spec.dtype);
+    if (feed.type == DataType::Invalid)
+      return error("W0218", "found type " + quoted(spec.dtype) + " for feed " +
+                                quoted(feed.name) +
+                                "; possible are f32, i64, bool and the like");
+  } else if (edge->port < node.outputTypes.size()) {
+    feed.type = node.outputTypes[edge->port];
+  }
+  bool known = shapeOf(*edge, feed.shape);
+  if (declared && !declared->shape.unknownRank) {
+    if (!known)
+      feed.shape = declared->shape;
+    else if (declared->shape.dims.size() == feed.shape.dims.size())
+      for (size_t i = 0; i < feed.shape.dims.size(); ++i)
+        if (declared->shape.dims[i] >= 0)
+          feed.shape.dims[i] = declared->shape.dims[i];
+    known = true;
+  }
+  const std::vector<int64_t> *given = spec.shape ? &*spec.shape : nullptr;
+  for (const std::string &key : {feed.name, spec.value})
+    if (auto bound = options.shapes.find(key); bound != options.shapes.end())
+      given = &bound->second;
+  if (given) {
+    feed.shape.unknownRank = false;
+    feed.shape.dims = *given;
+    known = true;
+  }
+  if (feed.type == DataType::Invalid)
+    return error("W0218", "the type of feed " + quoted(feed.name) +
+                              " is not known; possible is one given by --feed=" +
+                              spec.value + ":SHAPE:TYPE");
+  if (!known)
+    return error("W0218", "the rank of feed " + quoted(feed.name) +
+                              " is not known; possible is a shape given by "
+                              "--shape=" + feed.name + "=1x2x3 (? for a "
+                              "dimension that varies)");
+  plan.feeds.push_back(std::move(feed));
+}
+
+void Planner::fetch(const std::string &value, const std::string &name) {
+  std::optional<Edge> edge = resolve(value, "fetch");
+  if (!edge)
+    return;
+  const Node &node = graph.nodes[edge->node];
+  PlannedFetch fetch;
+  fetch.edge = *edge;
+  fetch.isTarget = node.outputTypes.empty() && (node.def || node.callee);
+  if (node.op == "_Retval") {
+    fetch.edge = node.inputs[0];
+    fetch.isTarget = false;
+  }
+  fetch.name = name.empty() ? defaultName(graph, *edge) : name;
+  plan.fetches.push_back(std::move(fetch));
+}
+
+/// Results of the graph as such: what nothing in it uses.
+void Planner::defaultFetches() {
+  std::vector<bool> isUsed(graph.nodes.size());
+  bool isFunction = false;
+  for (const Node &node : graph.nodes) {
+    isFunction |= node.op == "_Retval";
+    for (Edge edge : node.inputs)
+      isUsed[edge.node] = true;
+    for (uint32_t control : node.controls)
+      isUsed[control] = true;
+  }
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node &node = graph.nodes[i];
+    std::string name(node.name);
+    if (isFunction) {
+      if (node.op == "_Retval")
+        fetch(name, "");
+      continue;
+    }
+    // Constants and inputs that nothing uses are left-overs, not results.
+    if (isUsed[i] || node.op == "Const" || isPlaceholder(node) ||
+        node.op == "NoOp")
+      continue;
+    if (node.outputTypes.empty())
+      fetch(name, "");
+    for (size_t port = 0; port < node.outputTypes.size(); ++port)
+      if (node.outputTypes[port] != DataType::Resource &&
+          node.outputTypes[port] != DataType::Variant)
+        fetch(name + ":" + std::to_string(port), "");
+  }
+}
+
+/// Placeholders that the fetches need, in the file's order.
+void Planner::defaultFeeds() {
+  std::vector<bool> needed(graph.nodes.size());
+  std::vector<uint32_t> work;
+  for (const PlannedFetch &fetch : plan.fetches)
+    work.push_back(fetch.edge.node);
+  while (!work.empty()) {
+    uint32_t at = work.back();
+    work.pop_back();
+    if (needed[at])
+      continue;
+    needed[at] = true;
+    for (Edge edge : graph.nodes[at].inputs)
+      work.push_back(edge.node);
+    for (uint32_t control : graph.nodes[at].controls)
+      work.push_back(control);
+  }
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node &node = graph.nodes[i];
+    bool isArg = node.op == "_Arg" && !node.outputTypes.empty() &&
+                 node.outputTypes[0] != DataType::Resource;
+    if (needed[i] && (isPlaceholder(node) || isArg)) {
+      FeedSpec spec;
+      spec.value = std::string(node.name);
+      feed(spec, nullptr);
+    }
+  }
+}
+
+std::optional<EntryPlan> Planner::run() {
+  size_t errors = sink.errorCount();
+  plan.name = !spec.name.empty() ? spec.name
+              : signature        ? signature->key
+                                 : "main";
+  for (const FetchSpec &one : spec.fetches)
+    fetch(one.value, one.name);
+  if (spec.fetches.empty()) {
+    if (signature) {
+      for (const SignatureTensor &tensor : signature->outputs)
+        fetch(tensor.tensor, tensor.name);
+    } else {
+      defaultFetches();
+    }
+  }
+  for (const FeedSpec &one : spec.feeds)
+    feed(one, nullptr);
+  if (spec.feeds.empty()) {
+    if (signature) {
+      for (const SignatureTensor &tensor : signature->inputs) {
+        FeedSpec one;
+        one.value = tensor.tensor;
+        one.name = tensor.name;
+        feed(one, &tensor);
+      }
+    } else {
+      defaultFeeds();
+    }
+  }
+  if (plan.fetches.empty() && sink.errorCount() == errors)
+    error("W0212", "found nothing to compute; possible is a --fetch of any "
+                   "node's output");
+  if (sink.errorCount() > errors)
+    return std::nullopt;
+  return std::move(plan);
+}
+
+std::optional<EntryPlan>
+weir::tf::planEntry(const Graph &graph, const Versions &versions,
+                    const EntrySpec &spec, const Signature *signature,
+                    const ImportOptions &options, const std::string &file,
+                    DiagnosticSink &sink) {
+  return Planner(graph, versions, spec, signature, options, file, sink).run();
+}

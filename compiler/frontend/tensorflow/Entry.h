@@ -1,0 +1,49 @@
+//===- Entry.h - feeds and fetches of a TensorFlow graph --------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_ENTRY_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_ENTRY_H
+
+#include "compiler/frontend/Import.h"
+#include "compiler/frontend/tensorflow/SavedModel.h"
+
+namespace weir::tf {
+
+struct PlannedFeed {
+  Edge edge;
+  std::string name;
+  DataType type = DataType::Invalid;
+  Shape shape; ///< of known rank
+};
+
+struct PlannedFetch {
+  Edge edge;
+  std::string name;
+  bool isTarget = false; ///< run for its effects: it has no outputs
+};
+
+/// What an entry computes. One without name is no entry (reported).
+struct EntryPlan {
+  std::string name;
+  std::vector<PlannedFeed> feeds;
+  std::vector<PlannedFetch> fetches;
+};
+
+/// Resolves an entry against a graph. Without feeds, Placeholders that the
+/// fetches need are fed; without fetches, what nothing uses is fetched.
+/// `signature` may be null. Errors: W0212 for names, W0218 for types and shapes
+/// that are not known.
+std::optional<EntryPlan> planEntry(const Graph &graph, const Versions &versions,
+                                   const EntrySpec &spec,
+                                   const Signature *signature,
+                                   const ImportOptions &options,
+                                   const std::string &file,
+                                   DiagnosticSink &sink);
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_ENTRY_H

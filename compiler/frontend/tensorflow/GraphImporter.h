@@ -1,0 +1,162 @@
+//===- GraphImporter.h - TensorFlow graphs to regions of weir ---*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks a graph from what is wanted, region by region: the nodes of a frame in
+// an order that runs, its inner loops as one item each, nodes that run on one
+// branch only inside a weir.if. Order of effects is the order of operations:
+// control edges are part of the walk, so nothing more is needed for them.
+//
+// A node that cannot be imported is reported; what depends on it is skipped in
+// silence, so that every report is a finding of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_GRAPHIMPORTER_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_GRAPHIMPORTER_H
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Source.h"
+#include "compiler/frontend/tensorflow/Structure.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <functional>
+
+namespace weir::tf {
+
+/// Initial values of variables: by name, an attribute and its type.
+struct InitialValue {
+  mlir::TypedAttr value;
+  mlir::RankedTensorType type;
+};
+
+class GraphImporter {
+public:
+  GraphImporter(const Source &source, const Library &library,
+                const std::string &file, DiagnosticSink &sink,
+                mlir::MLIRContext *context)
+      : source(source), library(library), file(file), sink(&sink),
+        context(context) {}
+
+  /// Values of edges and nodes that ran, in one region; outer regions around.
+  struct Scope {
+    Scope *outer = nullptr;
+    llvm::DenseMap<uint64_t, Imported> values;
+    llvm::DenseSet<uint32_t> ran;
+
+    explicit Scope(Scope *outer = nullptr) : outer(outer) {}
+    const Imported *find(Edge edge) const;
+    bool hasRun(uint32_t node) const;
+    void set(Edge edge, Imported value);
+  };
+
+  /// A graph that is being imported: the main one, or a function's body.
+  struct Body {
+    const Structure &structure;
+    Body *outer = nullptr;
+    std::string prefix; ///< before node names: the calls that led here
+    const FunctionDef *function = nullptr;
+    const Graph &graph() const { return structure.graph; }
+  };
+
+  /// Imports what `edges` and `controls` need at frame `frame`, at `b`.
+  void import(Body &body, uint32_t frame, llvm::ArrayRef<Edge> edges,
+              llvm::ArrayRef<uint32_t> controls, Scope &scope,
+              mlir::OpBuilder &b);
+  Imported lookup(Edge edge, const Scope &scope) const;
+
+  /// Imports a library function's body at `b`; its results. Failure: a part
+  /// could not be imported.
+  mlir::FailureOr<std::vector<Imported>>
+  inlineFunction(const AttrValue &function, std::vector<Imported> args,
+                 const Node &call, mlir::OpBuilder &b);
+  mlir::FailureOr<std::vector<Imported>>
+  inlineFunction(const FunctionDef &function, const std::vector<Attr> &attrs,
+                 std::vector<Imported> args, const Node &call,
+                 mlir::OpBuilder &b);
+
+  using Part =
+      llvm::function_ref<mlir::FailureOr<std::vector<Imported>>(
+          mlir::OpBuilder &)>;
+  using LoopPart =
+      llvm::function_ref<mlir::FailureOr<std::vector<Imported>>(
+          std::vector<Imported>, mlir::OpBuilder &)>;
+
+  /// A weir.if whose regions are what the two parts build; a condition known
+  /// now picks one part. Reports at `node` where the parts do not agree.
+  mlir::FailureOr<std::vector<Imported>>
+  buildIf(Value condition, Part thenPart, Part elsePart, const Node &node,
+          mlir::OpBuilder &b, mlir::Location loc);
+
+  /// A weir.while. `condition` returns one value. Types of carried values are
+  /// widened until the body keeps them.
+  mlir::FailureOr<std::vector<Imported>>
+  buildWhile(std::vector<Imported> inits, LoopPart condition, LoopPart body,
+             const Node &node, mlir::OpBuilder &b, mlir::Location loc);
+
+  /// A tensor of the file as an attribute: small ones by value, large ones as a
+  /// blob. Null on failure, reported at `node`.
+  mlir::TypedAttr tensorAttr(const Tensor &tensor, const Node &node);
+
+  /// The values of an array of known element shape, zeros at first.
+  Value materialize(const ArrayInfo &info, mlir::OpBuilder &b,
+                    mlir::Location loc);
+
+  LogicalResult report(const Node &node, const char *code, std::string text,
+                       std::vector<std::string> notes = {});
+  std::string nameOf(const Node &node) const;
+  mlir::Location location(const Node &node) const;
+  void noteReason(std::string text) { reason = std::move(text); }
+  bool failedSince(size_t errors) const { return sink->errorCount() > errors; }
+
+  const Source &source;
+  const Library &library;
+  const std::string &file;
+  DiagnosticSink *sink;
+  mlir::MLIRContext *context;
+  /// The value of a variable, by its name, in a new session; a null attribute
+  /// where it has none. Set by whoever knows a SavedModel.
+  std::function<InitialValue(const std::string &, const Node &)> initialValue;
+  /// Types of variables, by name, that the graph leaves open: as assigned.
+  std::map<std::string, mlir::RankedTensorType> variableTypes;
+  /// The graph that is being imported.
+  Body *current = nullptr;
+
+private:
+  struct Item;
+  struct Region;
+
+  void collect(Region &region, llvm::ArrayRef<Edge> edges,
+               llvm::ArrayRef<uint32_t> controls);
+  void computeBranches(Region &region);
+  void emit(Region &region, llvm::ArrayRef<uint32_t> items,
+            const Branches &base, Scope &scope, mlir::OpBuilder &b);
+  void emitBranch(Region &region, std::vector<uint32_t> &pending,
+                  const Branches &base, Scope &scope, mlir::OpBuilder &b);
+  void emitItem(Region &region, Item &item, Scope &scope, mlir::OpBuilder &b);
+  void emitNode(Body &body, uint32_t at, Scope &scope, mlir::OpBuilder &b);
+  void emitLoop(Body &body, uint32_t frame, Scope &scope, mlir::OpBuilder &b);
+  mlir::RankedTensorType join(mlir::RankedTensorType x,
+                              mlir::RankedTensorType y) const;
+  bool agree(std::vector<Imported> &x, std::vector<Imported> &y,
+             const Node &node, mlir::OpBuilder &bx, mlir::OpBuilder &by,
+             mlir::Location loc);
+
+  /// Nodes imported so far; functions that call functions multiply.
+  int64_t imported = 0;
+  int depth = 0;
+  std::string reason;
+};
+
+/// The type of values of a shape; null where the rank is unknown.
+mlir::RankedTensorType tensorType(mlir::MLIRContext *context, DataType type,
+                                  const Shape &shape);
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_GRAPHIMPORTER_H

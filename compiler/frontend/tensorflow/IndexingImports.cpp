@@ -1,0 +1,351 @@
+//===- IndexingImports.cpp - gather, scatter, search ----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+static LogicalResult gather(NodeImport &n) {
+  Value x = n.in(0), indices = n.in(1);
+  if (!x || !indices)
+    return failure();
+  int64_t axis = 0, batch = 0;
+  if (n.node.op == "GatherV2") {
+    std::optional<int64_t> given = n.constantAxis(2, n.rank(x));
+    if (!given)
+      return failure();
+    axis = *given;
+    batch = n.i("batch_dims");
+    if (batch < 0)
+      batch += n.rank(indices);
+  }
+  if (batch < 0 || batch > axis || batch > n.rank(indices))
+    return n.invalid("found " + Twine(batch) + " batch dimensions");
+  return n.result(n.op<GatherOp>(x, indices, n.number(axis), n.number(batch),
+                                 n.flag(false)));
+}
+
+static LogicalResult gatherNd(NodeImport &n) {
+  return n.result(
+      n.op<GatherNdOp>(n.in(0), n.in(1), n.number(0), n.flag(false)));
+}
+
+static LogicalResult scatterInto(NodeImport &n, Value to, Value indices,
+                                 Value updates, StringRef reduction) {
+  return n.result(n.op<ScatterNdOp>(to, indices, updates, n.text(reduction),
+                                    n.flag(false), n.flag(false)));
+}
+
+static LogicalResult scatterNd(NodeImport &n) {
+  Value indices = n.in(0), updates = n.in(1), shape = n.in(2);
+  if (!updates)
+    return failure();
+  Value zeros = n.expandTo(n.like(updates, 0), shape);
+  return scatterInto(n, zeros, indices, updates, "add");
+}
+
+namespace {
+struct Reduction {
+  static constexpr char none[] = "none", add[] = "add", sub[] = "sub",
+                        max[] = "max", min[] = "min";
+};
+} // namespace
+
+template <const char *reduction>
+static LogicalResult tensorScatter(NodeImport &n) {
+  return scatterInto(n, n.in(0), n.in(1), n.in(2), reduction);
+}
+
+/// Rows of `x` at `i` set, added to or taken from.
+template <const char *reduction> static LogicalResult inplace(NodeImport &n) {
+  Value indices = n.in(1);
+  if (!indices)
+    return failure();
+  return scatterInto(n, n.in(0), n.unsqueeze(indices, {n.rank(indices)}),
+                     n.in(2), reduction);
+}
+
+static LogicalResult oneHot(NodeImport &n) {
+  Value indices = n.in(0), depth = n.in(1), on = n.in(2), off = n.in(3);
+  if (!indices || !depth || !on || !off)
+    return failure();
+  int64_t rank = n.rank(indices) + 1;
+  int64_t given = n.i("axis");
+  std::optional<int64_t> axis = n.axis(given, rank);
+  if (!axis)
+    return failure();
+  Value classes = n.op<IotaOp>(n.reshape(depth, {1}), n.number(0),
+                               n.typeAttr(n.element(indices)));
+  classes = n.unsqueeze(classes, axesFrom(1, rank - *axis));
+  Value hit = n.compare("eq", n.unsqueeze(indices, {*axis}), classes);
+  return n.result(n.select(hit, on, off));
+}
+
+static LogicalResult where(NodeImport &n) {
+  return n.result(n.op<NonZeroOp>(n.in(0)));
+}
+
+static LogicalResult topK(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Value k = n.node.op == "TopKV2" ? n.in(1) : n.ints({n.i("k")});
+  Type index = n.attr("index_type") ? n.elementAttr("index_type")
+                                    : Type(n.b.getI32Type());
+  Operation *made = n.multi<TopKOp, 2>(
+      x, n.reshape(n.toI64(k), {1}), n.number(n.rank(x) - 1), n.flag(true),
+      n.flag(true), n.typeAttr(index));
+  return made ? n.results({made->getResult(0), made->getResult(1)}) : failure();
+}
+
+/// The n-th of each row's elements when sorted.
+static LogicalResult nthElement(NodeImport &n) {
+  Value x = n.in(0), which = n.in(1);
+  if (!x || !which)
+    return failure();
+  Value count = n.add(n.reshape(n.toI64(which), {1}), 1.0);
+  Operation *made = n.multi<TopKOp, 2>(
+      x, count, n.number(n.rank(x) - 1), n.flag(n.isSet("reverse")),
+      n.flag(true), n.typeAttr(n.b.getI64Type()));
+  return made ? n.result(n.pick(made->getResult(0), n.rank(x) - 1, -1))
+              : failure();
+}
+
+static LogicalResult unique(NodeImport &n) {
+  Value x = n.in(0);
+  Type index = n.elementAttr("out_idx");
+  if (!x || !index)
+    return failure();
+  int64_t axis = -1;
+  if (n.node.op == "UniqueV2" || n.node.op == "UniqueWithCountsV2") {
+    auto given = n.constantInts(1);
+    if (!given)
+      return failure();
+    if (!given->empty() && n.rank(x) > 1) {
+      auto checked = n.axis(given->front(), n.rank(x));
+      if (!checked)
+        return failure();
+      axis = *checked;
+    }
+  }
+  if (n.isString(x))
+    return n.unsupported("found strings; possible are numbers");
+  Operation *made = n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(false),
+                                         n.typeAttr(index));
+  if (!made)
+    return failure();
+  SmallVector<Value> values = {made->getResult(0), made->getResult(2)};
+  if (n.node.op.find("Counts") != std::string_view::npos)
+    values.push_back(made->getResult(3));
+  return n.results(values);
+}
+
+/// Elements of x that are not in y, and where they were.
+static LogicalResult listDiff(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  Type index = n.elementAttr("out_idx");
+  if (!x || !y || !index)
+    return failure();
+  if (n.isString(x))
+    return n.unsupported("found strings; possible are numbers");
+  Value differs = n.compare("ne", n.unsqueeze(x, {1}), n.unsqueeze(y, {0}));
+  Value keep = n.reduce(differs, "all", {1}, false);
+  Value at = n.squeeze(n.op<NonZeroOp>(keep), {1});
+  return n.results({n.gather(x, at, 0), n.cast(at, index)});
+}
+
+static LogicalResult dynamicPartition(NodeImport &n) {
+  Value x = n.in(0), parts = n.in(1);
+  if (!x || !parts)
+    return failure();
+  int64_t rank = n.rank(parts);
+  if (rank != 1) {
+    // The partitioned dimensions become one.
+    Value rest = n.shapeSlice(x, rank, n.rank(x));
+    x = n.reshapeTo(x, n.concat({n.ints({-1}), rest}, 0));
+    parts = n.reshape(parts, {-1});
+  }
+  for (int64_t i = 0; i < n.i("num_partitions"); ++i) {
+    Value at = n.op<NonZeroOp>(n.compare("eq", parts, i));
+    Value part = n.gather(x, n.squeeze(at, {1}), 0);
+    if (!part)
+      return failure();
+    n.made.emplace_back(part);
+  }
+  return success();
+}
+
+/// Rows of several tensors, put where their indices say; the last one wins.
+static LogicalResult dynamicStitch(NodeImport &n) {
+  size_t count = n.inputCount() / 2;
+  Value size;
+  int64_t known = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Value indices = n.in(i), data = n.in(count + i);
+    if (!indices || !data)
+      return failure();
+    if (auto values = n.knownInts(i)) {
+      for (int64_t value : *values)
+        known = std::max(known, value + 1);
+      continue;
+    }
+    if (n.type(indices).getNumElements() == 0 &&
+        n.type(indices).hasStaticShape())
+      continue;
+    Value flat = n.reshape(n.toI64(indices), {-1});
+    // A leading -1, so that the maximum of nothing is no rows.
+    flat = n.concat({n.ints({-1}), flat}, 0);
+    Value last = n.add(n.reduce(flat, "max", {0}, true), 1.0);
+    size = size ? n.maximum(size, last) : last;
+  }
+  size = size ? n.maximum(size, n.ints({known})) : n.ints({known});
+  Value data = n.in(count);
+  int64_t indexRank = n.rank(n.in(0));
+  Value shape = size;
+  if (n.rank(data) > indexRank)
+    shape = n.concat({size, n.shapeSlice(data, indexRank, n.rank(data))}, 0);
+  if (n.isString(data))
+    return n.unsupported("found strings; possible are numbers");
+  Value result = n.expandTo(n.like(data, 0), shape);
+  for (size_t i = 0; i < count; ++i) {
+    Value indices = n.in(i);
+    result = n.op<ScatterNdOp>(
+        result, n.unsqueeze(indices, {n.rank(indices)}), n.in(count + i),
+        n.text("none"), n.flag(false), n.flag(false));
+  }
+  return n.result(result);
+}
+
+/// Whether the target's value is among the k largest of its row.
+static LogicalResult inTopK(NodeImport &n) {
+  Value x = n.in(0), targets = n.in(1);
+  if (!x || !targets)
+    return failure();
+  Value k = n.node.op == "InTopKV2" ? n.in(2) : n.intScalar(n.i("k"));
+  Value value = n.op<GatherOp>(x, n.unsqueeze(targets, {1}), n.number(1),
+                               n.number(1), n.flag(false));
+  Value larger = n.cast(n.compare("gt", x, value), n.b.getI64Type());
+  Value rank = n.reduce(larger, "sum", {1}, false);
+  Value finite = n.squeeze(n.op<IsFiniteOp>(value), {1});
+  return n.result(
+      n.op<AndOp>(finite, n.compare("lt", rank, n.toI64(n.toScalar(k)))));
+}
+
+/// Non-maximum suppression of one image and one class.
+static LogicalResult nonMaxSuppression(NodeImport &n) {
+  Value boxes = n.in(0), scores = n.in(1), count = n.in(2);
+  if (!boxes || !scores || !count)
+    return failure();
+  std::string_view op = n.node.op;
+  Type f32 = n.b.getF32Type();
+  Value iou = op == "NonMaxSuppression" ? n.scalar(f32, n.f("iou_threshold"))
+                                        : n.cast(n.in(3), f32);
+  bool hasScore = op != "NonMaxSuppression" && op != "NonMaxSuppressionV2";
+  double lowest = -std::numeric_limits<double>::infinity();
+  Value score = hasScore ? n.cast(n.in(4), f32) : n.scalar(f32, lowest);
+  if (op == "NonMaxSuppressionV5") {
+    auto sigma = n.constantFloats(5);
+    if (!sigma)
+      return failure();
+    if (sigma->front() != 0)
+      return n.unsupported("found a soft suppression (soft_nms_sigma); "
+                           "possible is 0");
+  }
+  Value limit = n.reshape(n.toI64(count), {1});
+  Value picked = n.op<NonMaxSuppressionOp>(
+      n.unsqueeze(n.cast(boxes, f32), {0}),
+      n.unsqueeze(n.cast(scores, f32), {0, 1}), limit, n.reshape(iou, {1}),
+      n.reshape(score, {1}), n.flag(false));
+  Value rows = n.squeeze(n.slice(picked, 1, 2, 3), {1});
+  if (!rows)
+    return failure();
+  Value valid = n.cast(n.sizeOf(rows, 0), n.b.getI32Type());
+  if (n.isSet("pad_to_max_output_size")) {
+    Value missing = n.sub(limit, n.sizeOf(rows, 0));
+    rows = n.op<PadOp>(rows, n.concat({n.ints({0}), missing}, 0),
+                       n.like(rows, 0), n.text("constant"));
+  }
+  Value indices = n.cast(rows, n.b.getI32Type());
+  if (op == "NonMaxSuppressionV4")
+    return n.results({indices, n.toScalar(valid)});
+  if (op == "NonMaxSuppressionV5")
+    return n.results({indices, n.gather(scores, rows, 0), n.toScalar(valid)});
+  return n.result(indices);
+}
+
+static LogicalResult searchSorted(NodeImport &n, StringRef predicate) {
+  Value sorted = n.in(0), values = n.in(1);
+  Type type = n.elementAttr("out_type");
+  if (!sorted || !values || !type)
+    return failure();
+  // As many as lie before: [b, 1, n] against [b, m, 1].
+  Value before = n.compare(predicate, n.unsqueeze(sorted, {1}),
+                           n.unsqueeze(values, {2}));
+  return n.result(n.reduce(n.cast(before, type), "sum", {2}, false));
+}
+
+static LogicalResult lowerBound(NodeImport &n) { return searchSorted(n, "lt"); }
+static LogicalResult upperBound(NodeImport &n) { return searchSorted(n, "le"); }
+
+static LogicalResult bucketize(NodeImport &n) {
+  Value x = n.in(0);
+  const AttrValue *bounds = n.attr("boundaries");
+  if (!x || !bounds || !bounds->list)
+    return failure();
+  SmallVector<double> values(bounds->list->floats.begin(),
+                             bounds->list->floats.end());
+  Value edges = n.floats(values, n.b.getF32Type());
+  Value wide = n.cast(n.unsqueeze(x, {n.rank(x)}), n.b.getF32Type());
+  Value reached = n.cast(n.compare("ge", wide, edges), n.b.getI32Type());
+  return n.result(n.reduce(reached, "sum", {n.rank(x)}, false));
+}
+
+ArrayRef<OpImport> weir::tf::indexingImports() {
+  static const OpImport rows[] = {
+      {"Gather", gather},
+      {"GatherV2", gather},
+      {"GatherNd", gatherNd},
+      {"ScatterNd", scatterNd},
+      {"TensorScatterUpdate", tensorScatter<Reduction::none>},
+      {"TensorScatterAdd", tensorScatter<Reduction::add>},
+      {"ScatterNdNonAliasingAdd", tensorScatter<Reduction::add>},
+      {"TensorScatterSub", tensorScatter<Reduction::sub>},
+      {"TensorScatterMax", tensorScatter<Reduction::max>},
+      {"TensorScatterMin", tensorScatter<Reduction::min>},
+      {"InplaceUpdate", inplace<Reduction::none>},
+      {"InplaceAdd", inplace<Reduction::add>},
+      {"InplaceSub", inplace<Reduction::sub>},
+      {"OneHot", oneHot},
+      {"Where", where},
+      {"TopK", topK},
+      {"TopKV2", topK},
+      {"NthElement", nthElement},
+      {"Unique", unique},
+      {"UniqueV2", unique},
+      {"UniqueWithCounts", unique},
+      {"UniqueWithCountsV2", unique},
+      {"ListDiff", listDiff},
+      {"DynamicPartition", dynamicPartition},
+      {"DynamicStitch", dynamicStitch},
+      {"ParallelDynamicStitch", dynamicStitch},
+      {"InTopK", inTopK},
+      {"InTopKV2", inTopK},
+      {"NonMaxSuppression", nonMaxSuppression},
+      {"NonMaxSuppressionV2", nonMaxSuppression},
+      {"NonMaxSuppressionV3", nonMaxSuppression},
+      {"NonMaxSuppressionV4", nonMaxSuppression},
+      {"NonMaxSuppressionV5", nonMaxSuppression},
+      {"LowerBound", lowerBound},
+      {"UpperBound", upperBound},
+      {"Bucketize", bucketize},
+  };
+  return rows;
+}

@@ -1,0 +1,325 @@
+//===- NetworkImports.cpp - layers of networks ----------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// The matrix product of the last two dimensions; flags say which operand is
+/// transposed, `conjugate` whether that is the adjoint.
+static Value product(NodeImport &n, Value x, Value y, bool transposeX,
+                     bool transposeY, bool conjugate) {
+  auto flip = [&](Value v) -> Value {
+    if (!v || n.rank(v) < 2)
+      return {};
+    IntVector order = axesFrom(0, n.rank(v));
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    v = n.transpose(v, order);
+    if (v && conjugate && isa<ComplexType>(n.element(v)))
+      v = n.op<ConjOp>(v);
+    return v;
+  };
+  if (transposeX)
+    x = flip(x);
+  if (transposeY)
+    y = flip(y);
+  return n.matmul(x, y);
+}
+
+static LogicalResult matMul(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (!x || !y)
+    return failure();
+  if (n.rank(x) != 2 || n.rank(y) != 2)
+    return n.invalid("found ranks " + Twine(n.rank(x)) + " and " +
+                     Twine(n.rank(y)) + "; possible is 2");
+  return n.result(product(n, x, y, n.isSet("transpose_a"),
+                          n.isSet("transpose_b"), false));
+}
+
+static LogicalResult batchMatMul(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (!x || !y)
+    return failure();
+  if (n.rank(x) < 2 || n.rank(y) < 2)
+    return n.invalid("found a tensor of rank below 2");
+  if (n.node.op == "BatchMatMulV3") {
+    Type type = n.elementAttr("Tout");
+    x = n.cast(x, type);
+    y = n.cast(y, type);
+  }
+  return n.result(
+      product(n, x, y, n.isSet("adj_x"), n.isSet("adj_y"), true));
+}
+
+static LogicalResult biasAdd(NodeImport &n) {
+  Value x = n.in(0), bias = n.in(1);
+  if (!x || !bias)
+    return failure();
+  if (n.node.op == "BiasAdd" && n.s("data_format") == "NCHW")
+    bias = n.unsqueeze(bias, axesFrom(1, n.rank(x) - 1));
+  return n.result(n.add(x, bias));
+}
+
+static LogicalResult biasAddGrad(NodeImport &n) {
+  Value g = n.in(0);
+  if (!g)
+    return failure();
+  int64_t channel = n.s("data_format") == "NCHW" ? 1 : n.rank(g) - 1;
+  IntVector axes;
+  for (int64_t i = 0; i < n.rank(g); ++i)
+    if (i != channel)
+      axes.push_back(i);
+  return n.result(n.reduce(g, "sum", axes, false));
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisation
+//===----------------------------------------------------------------------===//
+
+static LogicalResult fusedBatchNorm(NodeImport &n) {
+  Value x = n.in(0), scale = n.in(1), offset = n.in(2), mean = n.in(3),
+        variance = n.in(4);
+  if (!x || !scale || !offset || !mean || !variance)
+    return failure();
+  std::string_view format = n.s("data_format");
+  bool first = format == "NCHW" || format == "NCDHW";
+  int64_t rank = n.rank(x), axis = first ? 1 : rank - 1;
+  Type result = n.element(x), statistics = n.element(scale);
+  Value wide = n.cast(x, statistics);
+  Value outMean = mean, outVariance = variance;
+  if (n.isSet("is_training")) {
+    IntVector axes, others;
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != axis)
+        axes.push_back(i);
+    Value batchMean = n.reduce(wide, "mean", axes, false);
+    Value centred =
+        n.sub(wide, n.unsqueeze(batchMean, axesFrom(1, rank - axis)));
+    Value batchVariance =
+        n.reduce(n.mul(centred, centred), "mean", axes, false);
+    // What goes out is the unbiased variance, blended with what came in.
+    Value count = n.ints({1});
+    for (int64_t i : axes)
+      count = n.mul(count, n.sizeOf(x, i));
+    count = n.toScalar(n.cast(count, statistics));
+    Value unbiased = n.mul(
+        batchVariance, n.div(count, n.maximum(n.sub(count, 1.0), 1.0)));
+    double factor = n.attr("exponential_avg_factor")
+                        ? n.f("exponential_avg_factor")
+                        : 1.0;
+    auto blend = [&](Value now, Value before) {
+      return factor == 1.0 ? now
+                           : n.add(n.mul(now, factor),
+                                   n.mul(before, 1.0 - factor));
+    };
+    outMean = blend(batchMean, mean);
+    outVariance = blend(unbiased, variance);
+    mean = batchMean;
+    variance = batchVariance;
+  }
+  Value y = n.op<BatchNormOp>(wide, scale, offset, mean, variance,
+                              n.number(axis), n.real(n.f("epsilon")));
+  y = n.cast(y, result);
+  SmallVector<Value> all = {y, outMean, outVariance, mean, variance};
+  if (n.node.op == "FusedBatchNormV3")
+    all.push_back(n.splat(statistics, {0}, 0));
+  return n.results(all);
+}
+
+static LogicalResult globalNorm(NodeImport &n) {
+  Value x = n.in(0), mean = n.in(1), variance = n.in(2), beta = n.in(3),
+        gamma = n.in(4);
+  if (!x || !gamma)
+    return failure();
+  if (!n.isSet("scale_after_normalization"))
+    gamma = n.expandTo(n.like(gamma, 1), n.shapeOf(gamma));
+  return n.result(n.op<BatchNormOp>(x, gamma, beta, mean, variance,
+                                    n.number(n.rank(x) - 1),
+                                    n.real(n.f("variance_epsilon"))));
+}
+
+static LogicalResult lrn(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t radius = n.i("depth_radius");
+  return n.result(n.op<LrnOp>(x, n.number(n.rank(x) - 1),
+                              n.number(2 * radius + 1), n.number(radius),
+                              n.real(n.f("alpha")), n.real(n.f("beta")),
+                              n.real(n.f("bias"))));
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax and its losses
+//===----------------------------------------------------------------------===//
+
+template <bool log> static LogicalResult softmax(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  if (n.rank(x) < 1)
+    return n.invalid("found a scalar");
+  return n.result(n.softmax(x, n.rank(x) - 1, log));
+}
+
+static LogicalResult crossEntropy(NodeImport &n) {
+  Value features = n.in(0), labels = n.in(1);
+  if (!features || !labels)
+    return failure();
+  // Both broadcast; adding zeros of the other brings them to one shape.
+  Value x = n.add(features, n.mul(labels, 0.0));
+  if (n.type(features).hasStaticShape() && features.getType() == labels.getType())
+    x = features;
+  Value logs = n.softmax(x, 1, true);
+  Value products = n.mul(labels, logs);
+  Value loss = n.op<NegOp>(n.reduce(products, "sum", {1}, false));
+  return n.results({loss, n.sub(n.softmax(x, 1), labels)});
+}
+
+/// indices == 0, 1, … along a new last dimension.
+static Value oneHot(NodeImport &n, Value indices, Value depth) {
+  Value classes = n.op<IotaOp>(n.reshape(depth, {1}), n.number(0),
+                               n.typeAttr(n.element(indices)));
+  return n.compare("eq", n.unsqueeze(indices, {n.rank(indices)}), classes);
+}
+
+static LogicalResult sparseCrossEntropy(NodeImport &n) {
+  Value x = n.in(0), labels = n.in(1);
+  if (!x || !labels)
+    return failure();
+  Value logs = n.softmax(x, 1, true);
+  Value hot = oneHot(n, labels, n.sizeOf(x, 1));
+  // Of the class itself; others are left out, not multiplied by zero.
+  Value picked = n.reduce(n.select(hot, logs, n.like(x, 0)), "sum", {1}, false);
+  Value gradient = n.sub(n.softmax(x, 1), n.cast(hot, n.element(x)));
+  return n.results({n.op<NegOp>(picked), gradient});
+}
+
+//===----------------------------------------------------------------------===//
+// Fake quantisation
+//===----------------------------------------------------------------------===//
+
+/// Values rounded to what `bits` bits between `low` and `high` can say, with
+/// the range moved so that zero is among them.
+static Value fakeQuant(NodeImport &n, Value x, Value low, Value high) {
+  double bits = n.attr("num_bits") ? n.i("num_bits") : 8;
+  double quantLow = n.isSet("narrow_range") ? 1 : 0;
+  double quantHigh = std::pow(2.0, bits) - 1;
+  Value scale = n.div(n.sub(high, low), quantHigh - quantLow);
+  Value zero = n.sub(n.like(x, quantLow), n.div(low, scale));
+  // Halves away from zero; outside the range: its ends.
+  Value nudged = n.op<RoundOp>(zero);
+  nudged = n.minimum(n.maximum(nudged, quantLow), quantHigh);
+  Value nudgedLow = n.mul(n.sub(n.like(x, quantLow), nudged), scale);
+  Value nudgedHigh = n.mul(n.sub(n.like(x, quantHigh), nudged), scale);
+  Value clamped = n.maximum(n.minimum(x, nudgedHigh), nudgedLow);
+  Value inverse = n.div(n.like(x, 1), scale);
+  Value steps = n.op<FloorOp>(
+      n.add(n.mul(n.sub(clamped, nudgedLow), inverse), 0.5));
+  return n.add(n.mul(steps, scale), nudgedLow);
+}
+
+static LogicalResult fakeQuantArgs(NodeImport &n) {
+  Value x = n.in(0);
+  return n.result(
+      fakeQuant(n, x, n.like(x, n.f("min")), n.like(x, n.f("max"))));
+}
+
+static LogicalResult fakeQuantVars(NodeImport &n) {
+  Value x = n.in(0), low = n.in(1), high = n.in(2);
+  Value quantized = fakeQuant(n, x, low, high);
+  // A range of nothing around zero is nothing.
+  Value isEmpty = n.op<AndOp>(n.compare("eq", low, 0), n.compare("eq", high, 0));
+  return n.result(n.select(isEmpty, n.like(x, 0), quantized));
+}
+
+//===----------------------------------------------------------------------===//
+// Dilation
+//===----------------------------------------------------------------------===//
+
+/// Maximum over a window of value + filter, written out over the window.
+static LogicalResult dilation(NodeImport &n) {
+  Value x = n.in(0), filter = n.in(1);
+  if (!x || !filter)
+    return failure();
+  IntVector strides = n.is("strides"), rates = n.is("rates");
+  if (!n.type(x).hasStaticShape() || !n.type(filter).hasStaticShape() ||
+      n.rank(x) != 4 || n.rank(filter) != 3 || strides.size() != 4 ||
+      rates.size() != 4)
+    return n.unsupported("found shapes that are not known; possible are "
+                         "constant ones");
+  Ints shape = n.type(x).getShape(), window = n.type(filter).getShape();
+  IntVector pads(8, 0), outputs;
+  for (int i = 0; i < 2; ++i) {
+    int64_t size = shape[1 + i], stride = strides[1 + i];
+    int64_t reach = (window[i] - 1) * rates[1 + i] + 1;
+    bool same = n.s("padding") == "SAME";
+    int64_t steps = same ? (size + stride - 1) / stride
+                         : (size - reach + stride) / stride;
+    int64_t total =
+        same ? std::max<int64_t>((steps - 1) * stride + reach - size, 0) : 0;
+    pads[1 + i] = total / 2;
+    pads[5 + i] = total - total / 2;
+    outputs.push_back(steps);
+  }
+  if (window[0] * window[1] > 1024)
+    return n.unsupported("found a window of more than 1024 elements");
+  double lowest = isa<FloatType>(n.element(x)) ? -INFINITY : -128;
+  if (!isa<FloatType>(n.element(x)))
+    return n.unsupported("found integers; possible are floats");
+  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, lowest),
+                             n.text("constant"));
+  Value best;
+  for (int64_t h = 0; h < window[0]; ++h)
+    for (int64_t w = 0; w < window[1]; ++w) {
+      int64_t top = h * rates[1], left = w * rates[2];
+      Value part = n.op<SliceOp>(
+          padded, n.ints({top, left}),
+          n.ints({top + (outputs[0] - 1) * strides[1] + 1,
+                  left + (outputs[1] - 1) * strides[2] + 1}),
+          n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
+      Value weight = n.pick(n.pick(filter, 0, h), 0, w);
+      Value sum = n.add(part, weight);
+      best = best ? n.maximum(best, sum) : sum;
+    }
+  return n.result(best);
+}
+
+ArrayRef<OpImport> weir::tf::networkImports() {
+  static const OpImport rows[] = {
+      {"MatMul", matMul},
+      {"BatchMatMul", batchMatMul},
+      {"BatchMatMulV2", batchMatMul},
+      {"BatchMatMulV3", batchMatMul},
+      {"BiasAdd", biasAdd},
+      {"BiasAddV1", biasAdd},
+      {"BiasAddGrad", biasAddGrad},
+      {"FusedBatchNorm", fusedBatchNorm},
+      {"FusedBatchNormV2", fusedBatchNorm},
+      {"FusedBatchNormV3", fusedBatchNorm},
+      {"BatchNormWithGlobalNormalization", globalNorm},
+      {"LRN", lrn},
+      {"Softmax", softmax<false>},
+      {"LogSoftmax", softmax<true>},
+      {"SoftmaxCrossEntropyWithLogits", crossEntropy},
+      {"SparseSoftmaxCrossEntropyWithLogits", sparseCrossEntropy},
+      {"FakeQuantWithMinMaxArgs", fakeQuantArgs},
+      {"FakeQuantWithMinMaxVars", fakeQuantVars},
+      {"FakeQuantWithMinMaxVarsPerChannel", fakeQuantVars},
+      {"Dilation2D", dilation},
+  };
+  return rows;
+}

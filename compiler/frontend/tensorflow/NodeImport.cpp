@@ -1,0 +1,201 @@
+//===- NodeImport.cpp - one TensorFlow node on its way to weir ------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include <unordered_map>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+Value NodeImport::in(size_t i) {
+  if (i >= inputs.size()) {
+    (void)invalid("found no input " + Twine(i));
+    return {};
+  }
+  Imported &input = inputs[i];
+  switch (input.kind) {
+  case Imported::Kind::Tensor:
+    return input.value;
+  case Imported::Kind::Resource:
+    if (input.isRef && input.type) {
+      input = Imported(VariableReadOp::create(b, loc, input.type, input.value,
+                                              ValueRange())
+                           .getResult());
+      return input.value;
+    }
+    [[fallthrough]];
+  default:
+    (void)unsupported("found a variable, an array or a handle as input " +
+                      Twine(i) + "; possible is a tensor");
+    return {};
+  }
+}
+
+SmallVector<Value> NodeImport::tensors(size_t first, size_t end) {
+  SmallVector<Value> values;
+  for (size_t i = first; i < end; ++i) {
+    values.push_back(in(i));
+    if (!values.back())
+      return {};
+  }
+  return values;
+}
+
+int64_t NodeImport::i(std::string_view name) const {
+  const AttrValue *value = attr(name);
+  return value ? value->i : 0;
+}
+
+double NodeImport::f(std::string_view name) const {
+  const AttrValue *value = attr(name);
+  return value ? value->f : 0;
+}
+
+bool NodeImport::isSet(std::string_view name) const {
+  const AttrValue *value = attr(name);
+  return value && value->b;
+}
+
+std::string_view NodeImport::s(std::string_view name) const {
+  const AttrValue *value = attr(name);
+  return value ? value->s : std::string_view();
+}
+
+IntVector NodeImport::is(std::string_view name) const {
+  const AttrValue *value = attr(name);
+  if (!value || !value->list)
+    return {};
+  return IntVector(value->list->ints.begin(), value->list->ints.end());
+}
+
+Type NodeImport::elementAttr(std::string_view name) const {
+  const AttrValue *value = attr(name);
+  return value ? elementType(b.getContext(), value->type()) : Type();
+}
+
+std::optional<IntVector> NodeImport::knownInts(size_t i) {
+  if (i >= inputs.size() || inputs[i].kind != Imported::Kind::Tensor)
+    return std::nullopt;
+  return constantIntegers(inputs[i].value);
+}
+
+/// The name of an input in the operation's signature.
+static std::string inputName(const Node &node, size_t i) {
+  if (node.def && i < node.def->inputs.size())
+    return std::string(node.def->inputs[i].name);
+  return "input " + std::to_string(i);
+}
+
+std::optional<IntVector> NodeImport::constantInts(size_t i) {
+  std::optional<IntVector> values = knownInts(i);
+  if (!values)
+    (void)g.report(node, "W0222",
+                   "found " + inputName(node, i) +
+                       " computed from the program's inputs; possible is a "
+                       "constant");
+  return values;
+}
+
+std::optional<int64_t> NodeImport::constantInt(size_t i) {
+  std::optional<IntVector> values = constantInts(i);
+  if (values && values->size() == 1)
+    return values->front();
+  if (values)
+    (void)invalid("found " + Twine(values->size()) + " values for " +
+                  inputName(node, i) + "; possible is one");
+  return std::nullopt;
+}
+
+std::optional<SmallVector<double>> NodeImport::constantFloats(size_t i) {
+  DenseElementsAttr values;
+  if (i < inputs.size() && inputs[i].kind == Imported::Kind::Tensor &&
+      matchPattern(inputs[i].value, m_Constant(&values)) &&
+      isa<FloatType>(values.getElementType())) {
+    SmallVector<double> result;
+    for (APFloat value : values.getValues<APFloat>()) {
+      bool lost;
+      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+      result.push_back(value.convertToDouble());
+    }
+    return result;
+  }
+  (void)g.report(node, "W0222",
+                 "found " + inputName(node, i) +
+                     " computed from the program's inputs; possible is a "
+                     "constant");
+  return std::nullopt;
+}
+
+std::optional<int64_t> NodeImport::axis(int64_t given, int64_t rank) {
+  int64_t axis = given < 0 ? given + rank : given;
+  if (axis >= 0 && axis < rank)
+    return axis;
+  (void)invalid("found axis " + Twine(given) + " of a tensor of rank " +
+                Twine(rank) + "; possible are -" + Twine(rank) + " to " +
+                Twine(rank - 1));
+  return std::nullopt;
+}
+
+std::optional<int64_t> NodeImport::constantAxis(size_t i, int64_t rank) {
+  std::optional<int64_t> given = constantInt(i);
+  return given ? axis(*given, rank) : std::nullopt;
+}
+
+LogicalResult NodeImport::results(ArrayRef<Value> values) {
+  for (Value value : values) {
+    if (!value)
+      return failure();
+    made.emplace_back(value);
+  }
+  return success();
+}
+
+LogicalResult NodeImport::unsupported(const Twine &what) {
+  return g.report(node, "W0221", what.str());
+}
+
+LogicalResult NodeImport::invalid(const Twine &what) {
+  return g.report(node, "W0224", what.str());
+}
+
+Value NodeImport::generalize(Value v, RankedTensorType wanted) {
+  if (!v || v.getType() == wanted)
+    return v;
+  return ReshapeOp::create(b, loc, wanted, v, shapeOf(v));
+}
+
+Value NodeImport::stack(ArrayRef<Value> values, int64_t axis) {
+  SmallVector<Value> parts;
+  for (Value value : values) {
+    parts.push_back(unsqueeze(value, {axis}));
+    if (!parts.back())
+      return {};
+  }
+  return concat(parts, axis);
+}
+
+const OpImport *weir::tf::findImport(std::string_view op) {
+  static const auto *table = [] {
+    auto *map = new std::unordered_map<std::string_view, const OpImport *>();
+    for (ArrayRef<OpImport> family :
+         {arrayImports(), sliceImports(), controlImports(),
+          convolutionImports(), elementwiseImports(), imageImports(),
+          indexingImports(), linalgImports(), listImports(), networkImports(),
+          reductionImports(), gradientImports(), recurrentImports(),
+          stateImports()})
+      for (const OpImport &row : family)
+        map->emplace(row.op, &row);
+    return map;
+  }();
+  auto it = table->find(op);
+  return it == table->end() ? nullptr : it->second;
+}

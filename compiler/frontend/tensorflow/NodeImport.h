@@ -1,0 +1,121 @@
+//===- NodeImport.h - one TensorFlow node on its way to weir ----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_NODEIMPORT_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_NODEIMPORT_H
+
+#include "compiler/frontend/onnx/TensorBuilder.h"
+#include "compiler/frontend/tensorflow/Graph.h"
+#include "compiler/frontend/tensorflow/Imported.h"
+
+namespace weir::tf {
+
+using mlir::LogicalResult;
+using mlir::Type;
+using mlir::Value;
+using onnx::axesFrom;
+using Ints = llvm::ArrayRef<int64_t>;
+using IntVector = llvm::SmallVector<int64_t>;
+
+class GraphImporter;
+
+/// weir's element type of a TensorFlow type; null where weir has none.
+/// Quantised integers are the integers that hold them.
+Type elementType(mlir::MLIRContext *context, DataType type);
+
+/// What an operation's importer works with: the node's inputs as values, its
+/// attributes (complete: defaults are filled in), and short ways to write weir
+/// operations at the node's location. An importer sets the results, or reports
+/// why it cannot, and fails.
+class NodeImport : public onnx::TensorBuilder {
+public:
+  NodeImport(GraphImporter &g, const Node &node, std::vector<Imported> inputs,
+             mlir::OpBuilder &b, mlir::Location loc)
+      : TensorBuilder(b, loc), g(g), node(node), inputs(std::move(inputs)) {}
+
+  GraphImporter &g;
+  const Node &node;
+  std::vector<Imported> inputs;
+  std::vector<Imported> made;
+
+  // Inputs.
+  size_t inputCount() const { return inputs.size(); }
+  /// Input `i` as a tensor, read if it is a version-one variable; null, with a
+  /// report, where it is none.
+  Value in(size_t i);
+  /// Inputs [first, end) as tensors; empty, with a report, where one is none.
+  llvm::SmallVector<Value> tensors(size_t first, size_t end);
+
+  // Attributes, by name. A missing one (of an operation that the table does not
+  // know) is zero or empty.
+  const AttrValue *attr(std::string_view name) const { return node.attr(name); }
+  int64_t i(std::string_view name) const;
+  double f(std::string_view name) const;
+  bool isSet(std::string_view name) const;
+  std::string_view s(std::string_view name) const;
+  IntVector is(std::string_view name) const;
+  Type elementAttr(std::string_view name) const;
+
+  // Constants.
+  std::optional<IntVector> knownInts(size_t i);
+  /// The integers of an input, with a report where they are not known now.
+  std::optional<IntVector> constantInts(size_t i);
+  std::optional<int64_t> constantInt(size_t i);
+  std::optional<llvm::SmallVector<double>> constantFloats(size_t i);
+  /// An axis in [0, rank), from one that may count from the end; reports.
+  std::optional<int64_t> axis(int64_t given, int64_t rank);
+  std::optional<int64_t> constantAxis(size_t i, int64_t rank);
+
+  // Results.
+  LogicalResult result(Value value) { return results({value}); }
+  LogicalResult results(llvm::ArrayRef<Value> values);
+  LogicalResult result(Imported value) {
+    made.push_back(std::move(value));
+    return mlir::success();
+  }
+
+  /// Reports that the node cannot be imported (W0221); failure.
+  LogicalResult unsupported(const llvm::Twine &what);
+  /// Reports that the node says something that cannot be (W0224); failure.
+  LogicalResult invalid(const llvm::Twine &what);
+
+  // Shared shapes of computation.
+  /// Integers of any width as i64, one-dimensional or scalar as they are.
+  Value toI64(Value v) { return cast(v, b.getI64Type()); }
+  /// A value with static information taken away, down to `type`.
+  Value generalize(Value v, mlir::RankedTensorType type);
+  Value stack(llvm::ArrayRef<Value> values, int64_t axis);
+};
+
+/// A row of the importer table.
+struct OpImport {
+  std::string_view op;
+  LogicalResult (*import)(NodeImport &n);
+};
+
+/// The importer of an operation, or null.
+const OpImport *findImport(std::string_view op);
+
+// The families, each in a file of its name.
+llvm::ArrayRef<OpImport> arrayImports();
+llvm::ArrayRef<OpImport> sliceImports();
+llvm::ArrayRef<OpImport> controlImports();
+llvm::ArrayRef<OpImport> convolutionImports();
+llvm::ArrayRef<OpImport> elementwiseImports();
+llvm::ArrayRef<OpImport> imageImports();
+llvm::ArrayRef<OpImport> indexingImports();
+llvm::ArrayRef<OpImport> linalgImports();
+llvm::ArrayRef<OpImport> listImports();
+llvm::ArrayRef<OpImport> networkImports();
+llvm::ArrayRef<OpImport> reductionImports();
+llvm::ArrayRef<OpImport> gradientImports();
+llvm::ArrayRef<OpImport> recurrentImports();
+llvm::ArrayRef<OpImport> stateImports();
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_NODEIMPORT_H

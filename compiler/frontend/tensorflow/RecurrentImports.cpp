@@ -1,0 +1,157 @@
+//===- RecurrentImports.cpp - cells and whole layers of LSTM and GRU ------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+namespace {
+
+/// What a step of an LSTM makes.
+struct LstmStep {
+  Value i, cs, f, o, ci, co, h;
+};
+
+/// What stays the same over all steps.
+struct LstmWeights {
+  Value w, wci, wcf, wco, b;
+  double forgetBias = 0;
+  std::optional<double> clip;
+  bool peephole = false;
+  bool inputForgetOrder = false; ///< i, ci, f, o in the product, else i, f, ci
+};
+
+} // namespace
+
+/// Gates from [x, h] w + b; with peepholes they look at the cell, too.
+static LstmStep lstmStep(onnx::TensorBuilder &t, const LstmWeights &weights,
+                         Value x, Value cs, Value h) {
+  Value gates = t.add(t.matmul(t.concat({x, h}, 1), weights.w), weights.b);
+  LstmStep step;
+  if (!gates || !cs)
+    return step;
+  int64_t cells = t.type(cs).getDimSize(1);
+  auto part = [&](int64_t index) {
+    return t.slice(gates, 1, index * cells, (index + 1) * cells);
+  };
+  Value in = part(0), candidate = part(weights.inputForgetOrder ? 1 : 2),
+        forget = part(weights.inputForgetOrder ? 2 : 1), out = part(3);
+  if (weights.peephole) {
+    in = t.add(in, t.mul(cs, weights.wci));
+    forget = t.add(forget, t.mul(cs, weights.wcf));
+  }
+  step.i = t.op<LogisticOp>(in);
+  step.f = t.op<LogisticOp>(t.add(forget, weights.forgetBias));
+  step.ci = t.op<TanhOp>(candidate);
+  step.cs = t.add(t.mul(step.ci, step.i), t.mul(step.f, cs));
+  if (weights.clip)
+    step.cs = t.maximum(t.minimum(step.cs, *weights.clip), -*weights.clip);
+  if (weights.peephole)
+    out = t.add(out, t.mul(step.cs, weights.wco));
+  step.o = t.op<LogisticOp>(out);
+  step.co = t.op<TanhOp>(step.cs);
+  step.h = t.mul(step.co, step.o);
+  return step;
+}
+
+static LogicalResult lstmCell(NodeImport &n) {
+  SmallVector<Value> v = n.tensors(0, 8);
+  if (v.empty())
+    return failure();
+  LstmWeights weights{v[3], v[4], v[5], v[6], v[7], n.f("forget_bias"), {},
+                      n.isSet("use_peephole"), true};
+  if (n.f("cell_clip") > 0)
+    weights.clip = n.f("cell_clip");
+  LstmStep s = lstmStep(n, weights, v[0], v[1], v[2]);
+  return n.results({s.i, s.cs, s.f, s.o, s.ci, s.co, s.h});
+}
+
+/// A whole sequence [time, batch, inputs]; steps past the length give zeros.
+static LogicalResult lstmBlock(NodeImport &n) {
+  SmallVector<Value> v = n.tensors(0, 9);
+  if (v.empty())
+    return failure();
+  bool isV2 = n.node.op == "BlockLSTMV2";
+  LstmWeights weights{v[4], v[5], v[6], v[7], v[8],
+                      isV2 ? 0.0 : n.f("forget_bias"),
+                      {}, n.isSet("use_peephole"), !isV2};
+  double clip = n.f("cell_clip");
+  if (clip > 0)
+    weights.clip = clip;
+  Value x = v[1], cs = v[2], h = v[3];
+  Value steps = n.toScalar(n.toI64(v[0]));
+  Value shape = n.concat({n.sizeOf(x, 0), n.shapeOf(cs)}, 0);
+  std::vector<Imported> inits = {Imported(n.intScalar(0)), Imported(cs),
+                                 Imported(h)};
+  for (int i = 0; i < 7; ++i)
+    inits.emplace_back(n.expandTo(n.like(x, 0), shape));
+  auto values = n.g.buildWhile(
+      inits,
+      [&](std::vector<Imported> s,
+          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+        onnx::TensorBuilder t(b, n.loc);
+        return std::vector<Imported>{
+            Imported(t.compare("lt", s[0].value, steps))};
+      },
+      [&](std::vector<Imported> s,
+          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+        onnx::TensorBuilder t(b, n.loc);
+        Value now = s[0].value;
+        Value in = t.gather(x, now, 0);
+        LstmStep step = lstmStep(t, weights, in, s[1].value, s[2].value);
+        std::vector<Imported> next = {Imported(t.add(now, 1.0)),
+                                      Imported(step.cs), Imported(step.h)};
+        Value parts[] = {step.i,  step.cs, step.f, step.o,
+                         step.ci, step.co, step.h};
+        for (int i = 0; i < 7; ++i) {
+          Value row = t.unsqueeze(parts[i], {0});
+          next.emplace_back(t.op<ScatterNdOp>(
+              s[3 + i].value, t.reshape(now, {1, 1}), row, t.text("none"),
+              t.flag(false), t.flag(false)));
+        }
+        for (const Imported &one : next)
+          if (one.kind == Imported::Kind::None)
+            return failure();
+        return next;
+      },
+      n.node, n.b, n.loc);
+  if (failed(values))
+    return failure();
+  n.made.assign(values->begin() + 3, values->end());
+  return success();
+}
+
+/// Cho et al., gates r and u from [x, h], the candidate from [x, r·h].
+static LogicalResult gruCell(NodeImport &n) {
+  SmallVector<Value> v = n.tensors(0, 6);
+  if (v.empty())
+    return failure();
+  Value x = v[0], h = v[1];
+  int64_t cells = n.type(h).getDimSize(1);
+  Value gates = n.op<LogisticOp>(
+      n.add(n.matmul(n.concat({x, h}, 1), v[2]), v[4]));
+  Value r = n.slice(gates, 1, 0, cells), u = n.slice(gates, 1, cells, 2 * cells);
+  Value mixed = n.mul(r, h);
+  if (!mixed)
+    return failure();
+  Value c = n.op<TanhOp>(
+      n.add(n.matmul(n.concat({x, mixed}, 1), v[3]), v[5]));
+  Value next = n.add(n.mul(u, h), n.mul(n.sub(n.like(u, 1), u), c));
+  return n.results({r, u, c, next});
+}
+
+ArrayRef<OpImport> weir::tf::recurrentImports() {
+  static const OpImport rows[] = {
+      {"LSTMBlockCell", lstmCell},
+      {"BlockLSTM", lstmBlock},
+      {"BlockLSTMV2", lstmBlock},
+      {"GRUBlockCell", gruCell},
+  };
+  return rows;
+}

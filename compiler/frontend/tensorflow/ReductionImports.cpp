@@ -1,0 +1,266 @@
+//===- ReductionImports.cpp - sums, products, scans, segments -------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+namespace {
+struct Kind {
+  static constexpr char sum[] = "sum", prod[] = "prod", max[] = "max",
+                        min[] = "min", mean[] = "mean", any[] = "any",
+                        all[] = "all";
+};
+} // namespace
+
+/// The axes that input `i` names, sorted, each once.
+static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i,
+                                              int64_t rank) {
+  std::optional<IntVector> given = n.constantInts(i);
+  if (!given)
+    return std::nullopt;
+  IntVector axes;
+  for (int64_t one : *given) {
+    std::optional<int64_t> axis = n.axis(one, rank);
+    if (!axis)
+      return std::nullopt;
+    axes.push_back(*axis);
+  }
+  llvm::sort(axes);
+  axes.erase(llvm::unique(axes), axes.end());
+  return axes;
+}
+
+template <const char *kind> static LogicalResult reduce(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<IntVector> axes = reductionAxes(n, 1, n.rank(x));
+  if (!axes)
+    return failure();
+  if (axes->empty())
+    return n.result(x);
+  return n.result(n.reduce(x, kind, *axes, n.isSet("keep_dims")));
+}
+
+static LogicalResult euclideanNorm(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<IntVector> axes = reductionAxes(n, 1, n.rank(x));
+  if (!axes)
+    return failure();
+  Value squares =
+      isa<ComplexType>(n.element(x)) ? n.mul(x, n.op<ConjOp>(x)) : n.mul(x, x);
+  Value sum = n.reduce(squares, "sum", *axes, n.isSet("keep_dims"));
+  return n.result(n.sqrt(sum));
+}
+
+template <bool largest> static LogicalResult argReduce(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x));
+  Type index = n.elementAttr("output_type");
+  if (!axis || !index)
+    return failure();
+  return n.result(n.op<ArgReduceOp>(x, n.flag(largest), n.number(*axis),
+                                    n.flag(false), n.flag(false),
+                                    n.typeAttr(index)));
+}
+
+template <const char *kind> static LogicalResult scan(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x));
+  if (!axis)
+    return failure();
+  return n.result(n.op<CumulativeOp>(x, n.text(kind), n.number(*axis),
+                                     n.flag(n.isSet("exclusive")),
+                                     n.flag(n.isSet("reverse"))));
+}
+
+/// log(cumsum(exp(x - max))) + max, over the whole axis' maximum: the sum's
+/// largest term is then 1.
+static LogicalResult cumulativeLogsumexp(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x));
+  if (!axis)
+    return failure();
+  Value max = n.reduce(x, "max", {*axis}, true);
+  Value sums = n.op<CumulativeOp>(
+      n.exp(n.sub(x, max)), n.text("sum"), n.number(*axis),
+      n.flag(n.isSet("exclusive")), n.flag(n.isSet("reverse")));
+  return n.result(n.add(n.op<LogOp>(sums), max));
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+/// The lowest (or highest) value of a type.
+static Value extreme(NodeImport &n, Type element, bool lowest) {
+  if (isa<FloatType>(element)) {
+    auto semantics = &cast<FloatType>(element).getFloatSemantics();
+    APFloat largest = APFloat::getLargest(*semantics, lowest);
+    return n.constant(DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                             largest));
+  }
+  auto integer = cast<IntegerType>(element);
+  unsigned width = integer.getWidth();
+  bool isUnsigned = integer.isUnsigned();
+  APInt value = lowest ? (isUnsigned ? APInt::getMinValue(width)
+                                     : APInt::getSignedMinValue(width))
+                       : (isUnsigned ? APInt::getMaxValue(width)
+                                     : APInt::getSignedMaxValue(width));
+  return n.constant(
+      DenseElementsAttr::get(RankedTensorType::get({}, element), value));
+}
+
+/// Scatters the rows of `data` into `count` (tensor<i64>) rows by `ids`.
+static Value segments(NodeImport &n, Value data, Value ids, Value count,
+                      StringRef reduction, Value fill) {
+  if (!data || !ids || !count || !fill)
+    return {};
+  int64_t idRank = n.rank(ids);
+  Value rows = n.reshape(n.toI64(count), {1});
+  Value shape = rows;
+  if (n.rank(data) > idRank)
+    shape = n.concat({rows, n.shapeSlice(data, idRank, n.rank(data))}, 0);
+  Value start = n.expandTo(fill, shape);
+  return n.op<ScatterNdOp>(start, n.unsqueeze(ids, {idRank}), data,
+                           n.text(reduction), n.flag(false), n.flag(true));
+}
+
+template <const char *kind>
+static LogicalResult unsortedSegment(NodeImport &n) {
+  Value data = n.in(0), ids = n.in(1), count = n.in(2);
+  if (!data || !ids || !count)
+    return failure();
+  StringRef name(kind);
+  Value fill = name == "sum"    ? n.like(data, 0)
+               : name == "prod" ? n.like(data, 1)
+                                : extreme(n, n.element(data), name == "max");
+  StringRef reduction = name == "sum"    ? "add"
+                        : name == "prod" ? "mul"
+                                         : name;
+  // A negative id drops its row: out of bounds, so that it wraps nowhere.
+  return n.result(segments(n, data, ids, count, reduction, fill));
+}
+
+/// Sorted ids: as many segments as the last id says; gaps are `0` (1 for
+/// products).
+template <const char *kind> static LogicalResult segment(NodeImport &n) {
+  Value data = n.in(0), ids = n.in(1);
+  if (!data || !ids)
+    return failure();
+  Value wide = n.toI64(ids);
+  int64_t size = n.type(ids).getDimSize(0);
+  Value count;
+  if (auto known = n.knownInts(1))
+    count = n.intScalar(known->empty() ? 0 : known->back() + 1);
+  else if (size == 0)
+    count = n.intScalar(0);
+  else
+    count = n.add(n.pick(wide, 0, -1), 1.0);
+  StringRef name(kind);
+  Value ones = n.expandTo(n.intScalar(1), n.shapeOf(ids));
+  Value counts = segments(n, ones, ids, count, "add", n.intScalar(0));
+  if (name == "sum" || name == "mean") {
+    Value sum = segments(n, data, ids, count, "add", n.like(data, 0));
+    if (!sum || !counts || name == "sum")
+      return n.result(sum);
+    Value divisor = n.cast(n.maximum(counts, 1.0), n.element(data));
+    return n.result(
+        n.div(sum, n.unsqueeze(divisor, axesFrom(1, n.rank(data)))));
+  }
+  if (name == "prod")
+    return n.result(segments(n, data, ids, count, "mul", n.like(data, 1)));
+  Value best = segments(n, data, ids, count, name,
+                        extreme(n, n.element(data), name == "max"));
+  if (!best || !counts)
+    return failure();
+  Value empty = n.unsqueeze(n.compare("eq", counts, 0),
+                            axesFrom(1, n.rank(data)));
+  return n.result(n.select(empty, n.like(data, 0), best));
+}
+
+/// Counts (or sums weights) of values below `size`.
+static LogicalResult bincount(NodeImport &n) {
+  Value values = n.in(0), size = n.in(1), weights = n.in(2);
+  if (!values || !size || !weights)
+    return failure();
+  Type type = n.elementAttr("T");
+  values = n.reshape(values, {-1});
+  Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(values));
+  if (n.type(weights).hasStaticShape() && n.type(weights).getNumElements() == 0)
+    weights = ones;
+  else
+    weights = n.reshape(weights, {-1});
+  return n.result(segments(n, weights, values, n.toScalar(size), "add",
+                           n.scalar(type, 0)));
+}
+
+/// Bins of equal width; what lies outside falls into the outermost ones.
+static LogicalResult histogramFixedWidth(NodeImport &n) {
+  Value values = n.in(0), range = n.in(1), bins = n.in(2);
+  Type type = n.elementAttr("dtype");
+  if (!values || !range || !bins || !type)
+    return failure();
+  values = n.reshape(values, {-1});
+  Value low = n.pick(range, 0, 0), high = n.pick(range, 0, 1);
+  Type element = n.element(values);
+  Type wide = isa<FloatType>(element) ? element : Type(n.b.getF64Type());
+  values = n.cast(values, wide);
+  low = n.cast(low, wide);
+  high = n.cast(high, wide);
+  Value count = n.cast(n.toScalar(bins), wide);
+  Value step = n.div(n.sub(high, low), count);
+  Value index = n.op<FloorOp>(n.div(n.sub(values, low), step));
+  index = n.minimum(n.maximum(index, 0.0), n.sub(count, 1.0));
+  Value ids = n.toI64(index);
+  if (!ids)
+    return failure();
+  Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(ids));
+  return n.result(segments(n, ones, ids, n.toScalar(bins), "add",
+                           n.scalar(type, 0)));
+}
+
+ArrayRef<OpImport> weir::tf::reductionImports() {
+  static const OpImport rows[] = {
+      {"Sum", reduce<Kind::sum>},
+      {"Prod", reduce<Kind::prod>},
+      {"Max", reduce<Kind::max>},
+      {"Min", reduce<Kind::min>},
+      {"Mean", reduce<Kind::mean>},
+      {"Any", reduce<Kind::any>},
+      {"All", reduce<Kind::all>},
+      {"EuclideanNorm", euclideanNorm},
+      {"ArgMax", argReduce<true>},
+      {"ArgMin", argReduce<false>},
+      {"Cumsum", scan<Kind::sum>},
+      {"Cumprod", scan<Kind::prod>},
+      {"CumulativeLogsumexp", cumulativeLogsumexp},
+      {"UnsortedSegmentSum", unsortedSegment<Kind::sum>},
+      {"UnsortedSegmentProd", unsortedSegment<Kind::prod>},
+      {"UnsortedSegmentMax", unsortedSegment<Kind::max>},
+      {"UnsortedSegmentMin", unsortedSegment<Kind::min>},
+      {"SegmentSum", segment<Kind::sum>},
+      {"SegmentMean", segment<Kind::mean>},
+      {"SegmentProd", segment<Kind::prod>},
+      {"SegmentMax", segment<Kind::max>},
+      {"SegmentMin", segment<Kind::min>},
+      {"Bincount", bincount},
+      {"HistogramFixedWidth", histogramFixedWidth},
+  };
+  return rows;
+}

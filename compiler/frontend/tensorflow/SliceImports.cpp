@@ -1,0 +1,495 @@
+//===- SliceImports.cpp - parts of tensors, borders, blocks ---------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+static constexpr int64_t kBegin = std::numeric_limits<int64_t>::min();
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+static LogicalResult slice(NodeImport &n) {
+  Value x = n.in(0), begin = n.in(1), size = n.in(2);
+  if (!x || !begin || !size)
+    return failure();
+  int64_t rank = n.rank(x);
+  auto knownBegin = n.knownInts(1), knownSize = n.knownInts(2);
+  IntVector steps(rank, 1);
+  if (knownBegin && knownSize &&
+      static_cast<int64_t>(knownBegin->size()) == rank &&
+      static_cast<int64_t>(knownSize->size()) == rank) {
+    IntVector ends;
+    bool strict = true;
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t dim = n.type(x).getDimSize(i);
+      if ((*knownSize)[i] != -1) {
+        ends.push_back((*knownBegin)[i] + (*knownSize)[i]);
+      } else {
+        ends.push_back(ShapedType::isDynamic(dim) ? kEnd : dim);
+        strict &= !ShapedType::isDynamic(dim);
+      }
+    }
+    return n.result(n.op<SliceOp>(x, n.ints(*knownBegin), n.ints(ends),
+                                  n.ints(steps), n.list(axesFrom(0, rank)),
+                                  n.flag(strict)));
+  }
+  begin = n.toI64(begin);
+  size = n.toI64(size);
+  Value end = n.select(n.compare("eq", size, -1), n.shapeOf(x),
+                       n.add(begin, size));
+  return n.result(n.op<SliceOp>(x, begin, end, n.ints(steps),
+                                n.list(axesFrom(0, rank)), n.flag(true)));
+}
+
+namespace {
+
+/// One dimension of the operand in a strided slice.
+struct SliceDim {
+  int64_t axis;
+  size_t entry;  ///< in begin, end, strides
+  bool isPicked; ///< one index, the dimension goes
+};
+
+/// A strided slice taken apart: dimensions of the operand that are cut, and
+/// where the result has new ones.
+struct SliceSpec {
+  SmallVector<SliceDim> dims;
+  IntVector newAxes; ///< in the result
+};
+
+} // namespace
+
+static std::optional<SliceSpec> parseSpec(NodeImport &n, int64_t rank,
+                                          int64_t entries) {
+  int64_t ellipsis = n.i("ellipsis_mask"), fresh = n.i("new_axis_mask"),
+          shrink = n.i("shrink_axis_mask");
+  auto isSet = [](int64_t mask, int64_t i) {
+    return i < 64 && ((mask >> i) & 1);
+  };
+  int64_t consumed = 0;
+  for (int64_t i = 0; i < entries; ++i)
+    if (!isSet(ellipsis, i) && !isSet(fresh, i))
+      ++consumed;
+  if (consumed > rank) {
+    (void)n.invalid("found " + Twine(consumed) +
+                    " indices for a tensor of rank " + Twine(rank));
+    return std::nullopt;
+  }
+  SliceSpec spec;
+  int64_t axis = 0, resultAxis = 0;
+  for (int64_t i = 0; i < entries; ++i) {
+    if (isSet(ellipsis, i)) {
+      axis += rank - consumed;
+      resultAxis += rank - consumed;
+    } else if (isSet(fresh, i)) {
+      spec.newAxes.push_back(resultAxis++);
+    } else {
+      bool isPicked = isSet(shrink, i);
+      spec.dims.push_back({axis++, static_cast<size_t>(i), isPicked});
+      resultAxis += !isPicked;
+    }
+  }
+  return spec;
+}
+
+static LogicalResult stridedSlice(NodeImport &n) {
+  Value x = n.in(0);
+  SmallVector<Value> bounds = {n.in(1), n.in(2), n.in(3)};
+  if (!x || !bounds[0] || !bounds[1] || !bounds[2])
+    return failure();
+  int64_t entries = n.type(bounds[0]).getDimSize(0);
+  if (ShapedType::isDynamic(entries))
+    return n.unsupported("found an unknown number of indices");
+  auto spec = parseSpec(n, n.rank(x), entries);
+  if (!spec)
+    return failure();
+  SmallVector<std::optional<SmallVector<std::optional<int64_t>>>> known;
+  for (Value &bound : bounds) {
+    known.push_back(knownIntegers(bound));
+    bound = n.toI64(bound);
+  }
+  auto entry = [&](size_t which, size_t i) -> std::optional<int64_t> {
+    if (!known[which] || i >= known[which]->size())
+      return std::nullopt;
+    return (*known[which])[i];
+  };
+  auto valueOf = [&](size_t which, size_t i) -> Value {
+    if (auto constant = entry(which, i))
+      return n.ints({*constant});
+    return n.slice(bounds[which], 0, i, i + 1);
+  };
+  // Bounds for the dimensions that stay; those picked follow.
+  SmallVector<Value> starts, ends, steps;
+  IntVector axes, dropped;
+  SmallVector<std::pair<int64_t, Value>> picks;
+  for (const SliceDim &dim : spec->dims) {
+    auto isSet = [&](std::string_view mask) {
+      return dim.entry < 64 && ((n.i(mask) >> dim.entry) & 1);
+    };
+    if (dim.isPicked) {
+      auto at = entry(0, dim.entry);
+      if (!at) {
+        picks.emplace_back(dim.axis, n.toScalar(valueOf(0, dim.entry)));
+        continue;
+      }
+      int64_t size = n.type(x).getDimSize(dim.axis);
+      if (!ShapedType::isDynamic(size) && (*at >= size || *at < -size))
+        return n.invalid("found index " + Twine(*at) + " in dimension " +
+                         Twine(dim.axis) + " of size " + Twine(size));
+      axes.push_back(dim.axis);
+      dropped.push_back(dim.axis);
+      starts.push_back(n.ints({*at}));
+      ends.push_back(n.ints({*at == -1 ? kEnd : *at + 1}));
+      steps.push_back(n.ints({1}));
+      continue;
+    }
+    auto step = entry(2, dim.entry);
+    if (!step || *step == 0)
+      return n.unsupported("found a step that is computed or 0; possible are "
+                           "constants");
+    bool fromStart = isSet("begin_mask"), toEnd = isSet("end_mask");
+    if (fromStart && toEnd && *step == 1)
+      continue;
+    axes.push_back(dim.axis);
+    starts.push_back(fromStart ? n.ints({*step > 0 ? 0 : kEnd})
+                               : valueOf(0, dim.entry));
+    ends.push_back(toEnd ? n.ints({*step > 0 ? kEnd : kBegin})
+                         : valueOf(1, dim.entry));
+    steps.push_back(n.ints({*step}));
+  }
+  Value result = x;
+  if (!axes.empty()) {
+    // Constant bounds in one piece, which passes can look into.
+    auto joined = [&](ArrayRef<Value> parts) -> Value {
+      IntVector all;
+      for (Value part : parts) {
+        auto one = part ? constantIntegers(part) : std::nullopt;
+        if (!one)
+          return n.concat(parts, 0);
+        all.push_back(one->front());
+      }
+      return n.ints(all);
+    };
+    result = n.op<SliceOp>(x, joined(starts), joined(ends), joined(steps),
+                           n.list(axes), n.flag(false));
+  }
+  for (auto &[axis, index] : llvm::reverse(picks)) {
+    result = n.op<GatherOp>(result, index, n.number(axis), n.number(0),
+                            n.flag(true));
+    for (int64_t &other : dropped)
+      other -= other > axis;
+  }
+  llvm::sort(dropped);
+  return n.result(n.unsqueeze(n.squeeze(result, dropped), spec->newAxes));
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+static LogicalResult splitInto(NodeImport &n, Value x, int64_t axis,
+                               ArrayRef<int64_t> sizes) {
+  int64_t at = 0;
+  for (int64_t size : sizes) {
+    Value part = sizes.size() == 1 ? x : n.slice(x, axis, at, at + size);
+    if (!part)
+      return failure();
+    n.made.emplace_back(part);
+    at += size;
+  }
+  return success();
+}
+
+static LogicalResult split(NodeImport &n) {
+  Value x = n.in(1);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.constantAxis(0, n.rank(x));
+  int64_t parts = n.i("num_split");
+  if (!axis)
+    return failure();
+  int64_t size = n.type(x).getDimSize(*axis);
+  if (!ShapedType::isDynamic(size)) {
+    if (parts <= 0 || size % parts)
+      return n.invalid("found size " + Twine(size) + " to split into " +
+                       Twine(parts) + " equal parts");
+    return splitInto(n, x, *axis, IntVector(parts, size / parts));
+  }
+  Value each = n.div(n.sizeOf(x, *axis), n.ints({parts}));
+  for (int64_t i = 0; i < parts; ++i) {
+    Value part = n.op<SliceOp>(
+        x, n.mul(each, n.ints({i})), n.mul(each, n.ints({i + 1})), n.ints({1}),
+        n.list({*axis}), n.flag(true));
+    if (!part)
+      return failure();
+    n.made.emplace_back(part);
+  }
+  return success();
+}
+
+static LogicalResult splitV(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.constantAxis(2, n.rank(x));
+  std::optional<IntVector> sizes = n.constantInts(1);
+  if (!axis || !sizes)
+    return failure();
+  int64_t whole = n.type(x).getDimSize(*axis), sum = 0;
+  for (int64_t size : *sizes)
+    sum += std::max<int64_t>(size, 0);
+  auto open = llvm::find(*sizes, -1);
+  if (open != sizes->end()) {
+    if (ShapedType::isDynamic(whole))
+      return n.unsupported("found an open part of an unknown size");
+    *open = whole - sum;
+    sum = whole;
+  }
+  if (!ShapedType::isDynamic(whole) && sum != whole)
+    return n.invalid("found parts of " + Twine(sum) + " for a size of " +
+                     Twine(whole));
+  return splitInto(n, x, *axis, *sizes);
+}
+
+static LogicalResult unpack(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+  if (!axis)
+    return failure();
+  for (int64_t i = 0; i < n.i("num"); ++i) {
+    Value part = n.squeeze(n.slice(x, *axis, i, i + 1), {*axis});
+    if (!part)
+      return failure();
+    n.made.emplace_back(part);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Borders
+//===----------------------------------------------------------------------===//
+
+static LogicalResult padWith(NodeImport &n, Value value, StringRef mode) {
+  Value x = n.in(0), paddings = n.in(1);
+  if (!x || !paddings || !value)
+    return failure();
+  int64_t rank = n.rank(x);
+  Value pads;
+  if (auto known = n.knownInts(1)) {
+    if (static_cast<int64_t>(known->size()) != 2 * rank)
+      return n.invalid("found " + Twine(known->size()) +
+                       " paddings for a tensor of rank " + Twine(rank));
+    IntVector order;
+    for (int64_t side : {0, 1})
+      for (int64_t i = 0; i < rank; ++i)
+        order.push_back((*known)[2 * i + side]);
+    pads = n.ints(order);
+  } else {
+    pads = n.reshape(n.transpose(n.toI64(paddings), {1, 0}), {2 * rank});
+  }
+  return n.result(n.op<PadOp>(x, pads, value, n.text(mode)));
+}
+
+static LogicalResult pad(NodeImport &n) {
+  Value x = n.in(0);
+  if (x && n.isString(x))
+    return n.unsupported("found strings; possible are numbers");
+  return padWith(n, n.like(x, 0), "constant");
+}
+
+static LogicalResult padV2(NodeImport &n) {
+  return padWith(n, n.in(2), "constant");
+}
+
+static LogicalResult mirrorPad(NodeImport &n) {
+  return padWith(n, n.like(n.in(0), 0),
+                 n.s("mode") == "REFLECT" ? "reflect" : "symmetric");
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// A shape put together from sizes that may be computed, as tensor<n x i64>.
+static Value shapeFrom(NodeImport &n, ArrayRef<Value> parts) {
+  IntVector all;
+  for (Value part : parts) {
+    auto known = part ? constantIntegers(part) : std::nullopt;
+    if (!known)
+      return n.concat(parts, 0);
+    all.append(known->begin(), known->end());
+  }
+  return n.ints(all);
+}
+
+static LogicalResult spaceToBatch(NodeImport &n) {
+  Value x = n.in(0);
+  bool isNd = n.node.op == "SpaceToBatchND";
+  IntVector block;
+  if (isNd) {
+    auto given = n.constantInts(1);
+    if (!given)
+      return failure();
+    block = *given;
+  } else {
+    block = {n.i("block_size"), n.i("block_size")};
+  }
+  auto paddings = n.constantInts(isNd ? 2 : 1);
+  if (!x || !paddings || paddings->size() != 2 * block.size())
+    return failure();
+  int64_t rank = n.rank(x), spatial = block.size();
+  IntVector pads(2 * rank, 0);
+  for (int64_t i = 0; i < spatial; ++i) {
+    pads[1 + i] = (*paddings)[2 * i];
+    pads[rank + 1 + i] = (*paddings)[2 * i + 1];
+  }
+  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
+  if (!padded)
+    return failure();
+  // N, (S/b, b)…, rest → b…, N, S/b…, rest
+  SmallVector<Value> cut = {n.sizeOf(padded, 0)}, joined;
+  IntVector order, outer;
+  Value batch = n.sizeOf(padded, 0);
+  for (int64_t i = 0; i < spatial; ++i) {
+    Value size = n.div(n.sizeOf(padded, 1 + i), n.ints({block[i]}));
+    cut.push_back(size);
+    cut.push_back(n.ints({block[i]}));
+    joined.push_back(size);
+    order.push_back(2 + 2 * i);
+    batch = n.mul(batch, n.ints({block[i]}));
+  }
+  order.push_back(0);
+  for (int64_t i = 0; i < spatial; ++i)
+    order.push_back(1 + 2 * i);
+  joined.insert(joined.begin(), batch);
+  for (int64_t i = 1 + spatial; i < rank; ++i) {
+    cut.push_back(n.sizeOf(padded, i));
+    joined.push_back(n.sizeOf(padded, i));
+    order.push_back(i + spatial);
+  }
+  Value blocks = n.transpose(n.reshapeTo(padded, shapeFrom(n, cut)), order);
+  return n.result(n.reshapeTo(blocks, shapeFrom(n, joined)));
+}
+
+static LogicalResult batchToSpace(NodeImport &n) {
+  Value x = n.in(0);
+  bool isNd = n.node.op == "BatchToSpaceND";
+  IntVector block;
+  if (isNd) {
+    auto given = n.constantInts(1);
+    if (!given)
+      return failure();
+    block = *given;
+  } else {
+    block = {n.i("block_size"), n.i("block_size")};
+  }
+  auto crops = n.constantInts(isNd ? 2 : 1);
+  if (!x || !crops || crops->size() != 2 * block.size())
+    return failure();
+  int64_t rank = n.rank(x), spatial = block.size();
+  // b…, N, S…, rest → N, (S, b)…, rest
+  SmallVector<Value> cut, joined;
+  int64_t product = 1;
+  for (int64_t one : block) {
+    cut.push_back(n.ints({one}));
+    product *= one;
+  }
+  Value batch = n.div(n.sizeOf(x, 0), n.ints({product}));
+  cut.push_back(batch);
+  joined.push_back(batch);
+  IntVector order = {spatial};
+  for (int64_t i = 0; i < spatial; ++i) {
+    Value size = n.sizeOf(x, 1 + i);
+    cut.push_back(size);
+    joined.push_back(n.mul(size, n.ints({block[i]})));
+    order.push_back(spatial + 1 + i);
+    order.push_back(i);
+  }
+  for (int64_t i = 1 + spatial; i < rank; ++i) {
+    cut.push_back(n.sizeOf(x, i));
+    joined.push_back(n.sizeOf(x, i));
+    order.push_back(i + spatial);
+  }
+  Value spread = n.transpose(n.reshapeTo(x, shapeFrom(n, cut)), order);
+  Value whole = n.reshapeTo(spread, shapeFrom(n, joined));
+  IntVector pads(2 * rank, 0);
+  for (int64_t i = 0; i < spatial; ++i) {
+    pads[1 + i] = -(*crops)[2 * i];
+    pads[rank + 1 + i] = -(*crops)[2 * i + 1];
+  }
+  if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
+    return n.result(whole);
+  return n.result(
+      n.op<PadOp>(whole, n.ints(pads), n.like(whole, 0), n.text("constant")));
+}
+
+/// DepthToSpace and SpaceToDepth, computed in NHWC order.
+template <bool toSpace> static LogicalResult depthSpace(NodeImport &n) {
+  Value x = n.in(0);
+  std::string_view format = n.s("data_format");
+  int64_t block = n.i("block_size");
+  if (!x)
+    return failure();
+  if (format != "NHWC" && format != "NCHW")
+    return n.unsupported("found data format " + Twine(std::string(format)) +
+                         "; possible are NHWC and NCHW");
+  if (n.rank(x) != 4 || block < 1)
+    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+  if (format == "NCHW")
+    x = n.transpose(x, {0, 2, 3, 1});
+  Value b = n.ints({block});
+  Value batch = n.sizeOf(x, 0), height = n.sizeOf(x, 1), width = n.sizeOf(x, 2),
+        depth = n.sizeOf(x, 3);
+  Value result;
+  if constexpr (toSpace) {
+    Value inner = n.div(depth, n.ints({block * block}));
+    Value cut = n.reshapeTo(
+        x, shapeFrom(n, {batch, height, width, b, b, inner}));
+    result = n.reshapeTo(
+        n.transpose(cut, {0, 1, 3, 2, 4, 5}),
+        shapeFrom(n, {batch, n.mul(height, b), n.mul(width, b), inner}));
+  } else {
+    Value h = n.div(height, b), w = n.div(width, b);
+    Value cut = n.reshapeTo(x, shapeFrom(n, {batch, h, b, w, b, depth}));
+    result = n.reshapeTo(
+        n.transpose(cut, {0, 1, 3, 2, 4, 5}),
+        shapeFrom(n, {batch, h, w, n.mul(depth, n.ints({block * block}))}));
+  }
+  if (format == "NCHW")
+    result = n.transpose(result, {0, 3, 1, 2});
+  return n.result(result);
+}
+
+ArrayRef<OpImport> weir::tf::sliceImports() {
+  static const OpImport rows[] = {
+      {"Slice", slice},
+      {"StridedSlice", stridedSlice},
+      {"Split", split},
+      {"SplitV", splitV},
+      {"Unpack", unpack},
+      {"Pad", pad},
+      {"PadV2", padV2},
+      {"MirrorPad", mirrorPad},
+      {"SpaceToBatch", spaceToBatch},
+      {"SpaceToBatchND", spaceToBatch},
+      {"BatchToSpace", batchToSpace},
+      {"BatchToSpaceND", batchToSpace},
+      {"DepthToSpace", depthSpace<true>},
+      {"SpaceToDepth", depthSpace<false>},
+  };
+  return rows;
+}

@@ -1,0 +1,323 @@
+//===- StateImports.cpp - variables of both generations -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Version one has references: VariableV2's output is the variable, and an
+// operation that takes a tensor reads it when it runs. Version two has handles
+// and explicit reads. Both become weir.variable.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+//===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+/// What tells variables apart in a session. Version-two handles without a
+/// shared name are all the same variable, as TensorFlow has it; those of
+/// version one go by their node.
+static std::string nameOfVariable(NodeImport &n, bool isRef) {
+  std::string_view shared = n.s("shared_name");
+  if (shared.empty() && isRef)
+    return n.g.nameOf(n.node);
+  return std::string(shared);
+}
+
+static LogicalResult variable(NodeImport &n) {
+  bool isRef = n.node.op != "VarHandleOp";
+  std::string name = nameOfVariable(n, isRef);
+  Imported result;
+  result.kind = Imported::Kind::Resource;
+  result.isRef = isRef;
+  const AttrValue *dtype = n.attr("dtype"), *shape = n.attr("shape");
+  if (!dtype)
+    return n.invalid("found no type");
+  Shape unknown;
+  unknown.unknownRank = true;
+  result.type = tensorType(n.b.getContext(), dtype->type(),
+                           shape && shape->shape ? *shape->shape : unknown);
+  InitialValue initial;
+  if (n.g.initialValue)
+    initial = n.g.initialValue(name, n.node);
+  if (initial.type && initial.type.getElementType() !=
+                          elementType(n.b.getContext(), dtype->type()))
+    return n.invalid("found a stored value of another type");
+  if (!result.type || !result.type.hasStaticShape()) {
+    if (initial.type)
+      result.type = initial.type;
+    else if (auto it = n.g.variableTypes.find(name);
+             it != n.g.variableTypes.end())
+      result.type = it->second;
+  }
+  if (!result.type)
+    return n.unsupported(
+        "found a variable whose shape is not known; possible is one that the "
+        "graph or a stored value gives");
+  auto made = VariableOp::create(
+      n.b, n.loc, ResourceType::get(n.b.getContext()), n.b.getStringAttr(name),
+      n.b.getStringAttr(StringRef(n.s("container").data(),
+                                  n.s("container").size())),
+      TypeAttr::get(result.type), initial.value);
+  result.value = made.getResource();
+  return n.result(result);
+}
+
+/// Input `i` as a variable; null, with a report, where it is none.
+static Imported *variableAt(NodeImport &n, size_t i) {
+  if (i < n.inputs.size() && n.inputs[i].kind == Imported::Kind::Resource)
+    return &n.inputs[i];
+  (void)n.unsupported("found input " + Twine(i) +
+                      " that is no variable of this program");
+  return nullptr;
+}
+
+static Value read(NodeImport &n, const Imported &variable) {
+  return VariableReadOp::create(n.b, n.loc, variable.type, variable.value,
+                                ValueRange())
+      .getResult();
+}
+
+static LogicalResult write(NodeImport &n, const Imported &variable,
+                           Value value) {
+  if (!value)
+    return failure();
+  if (n.element(value) != variable.type.getElementType())
+    return n.invalid("found a value of another type than the variable's");
+  VariableAssignOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
+                           variable.value, value, ValueRange());
+  return success();
+}
+
+/// Ends an operation that changed a variable: version one hands it on.
+static LogicalResult done(NodeImport &n, const Imported &variable) {
+  if (variable.isRef)
+    n.made.push_back(variable);
+  return success();
+}
+
+static LogicalResult readVariable(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  if (!variable)
+    return failure();
+  Value value = read(n, *variable);
+  if (Type type = n.elementAttr("dtype"); type && type != n.element(value))
+    return n.invalid("found a read of another type than the variable's");
+  return n.result(value);
+}
+
+static LogicalResult assign(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  Value value = n.in(1);
+  if (!variable || !value || failed(write(n, *variable, value)))
+    return failure();
+  return done(n, *variable);
+}
+
+template <typename Op> static LogicalResult update(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  Value value = n.in(1);
+  if (!variable || !value)
+    return failure();
+  if (failed(write(n, *variable, n.op<Op>(read(n, *variable), value))))
+    return failure();
+  return done(n, *variable);
+}
+
+static LogicalResult isInitialized(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  if (!variable)
+    return failure();
+  auto made = variable->value.getDefiningOp<VariableOp>();
+  if (!made || !made.getInitial())
+    return n.unsupported("found a variable without a stored value; whether it "
+                         "has been assigned is known at run time only");
+  return n.result(n.scalar(n.b.getI1Type(), 1));
+}
+
+static LogicalResult variableShape(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  if (!variable)
+    return failure();
+  Value shape = n.shapeOf(read(n, *variable));
+  return n.result(n.cast(shape, n.elementAttr("out_type")));
+}
+
+static LogicalResult nothing(NodeImport &) { return success(); }
+
+//===----------------------------------------------------------------------===//
+// Parts of variables
+//===----------------------------------------------------------------------===//
+
+static LogicalResult resourceGather(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  Value indices = n.in(1);
+  if (!variable || !indices)
+    return failure();
+  int64_t batch = n.i("batch_dims");
+  return n.result(n.op<GatherOp>(read(n, *variable), indices, n.number(batch),
+                                 n.number(batch), n.flag(false)));
+}
+
+static LogicalResult resourceGatherNd(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  if (!variable)
+    return failure();
+  return n.result(n.op<GatherNdOp>(read(n, *variable), n.in(1), n.number(0),
+                                   n.flag(false)));
+}
+
+namespace {
+struct Reduction {
+  static constexpr char none[] = "none", add[] = "add", sub[] = "sub",
+                        mul[] = "mul", div[] = "div", max[] = "max",
+                        min[] = "min";
+};
+} // namespace
+
+template <const char *reduction, bool isNd>
+static LogicalResult scatter(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  Value indices = n.in(1), updates = n.in(2);
+  if (!variable || !indices || !updates)
+    return failure();
+  Value before = read(n, *variable);
+  if (!isNd) {
+    // A scalar update is the same for all rows.
+    if (n.rank(updates) == 0) {
+      Value shape = n.shapeOf(indices);
+      if (n.rank(before) > 1)
+        shape = n.concat({shape, n.shapeSlice(before, 1, n.rank(before))}, 0);
+      updates = n.expandTo(updates, shape);
+    }
+    indices = n.unsqueeze(indices, {n.rank(indices)});
+  }
+  Value after = n.op<ScatterNdOp>(before, indices, updates, n.text(reduction),
+                                  n.flag(false), n.flag(false));
+  if (failed(write(n, *variable, after)))
+    return failure();
+  return done(n, *variable);
+}
+
+/// variable -= alpha * gradient
+static LogicalResult gradientDescent(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  Value alpha = n.in(1), delta = n.in(2);
+  if (!variable || !alpha || !delta)
+    return failure();
+  Value next = n.sub(read(n, *variable), n.mul(alpha, delta));
+  if (failed(write(n, *variable, next)))
+    return failure();
+  return done(n, *variable);
+}
+
+/// accumulator = momentum * accumulator + gradient
+static LogicalResult momentum(NodeImport &n) {
+  Imported *variable = variableAt(n, 0), *accumulator = variableAt(n, 1);
+  Value rate = n.in(2), gradient = n.in(3), decay = n.in(4);
+  if (!variable || !accumulator || !rate || !gradient || !decay)
+    return failure();
+  bool isKeras = n.node.op.find("Keras") != std::string_view::npos;
+  bool nesterov = n.isSet("use_nesterov");
+  Value old = read(n, *accumulator), next, step;
+  if (isKeras) { // the rate is part of what accumulates
+    next = n.sub(n.mul(old, decay), n.mul(gradient, rate));
+    step = nesterov ? n.sub(n.mul(next, decay), n.mul(gradient, rate)) : next;
+  } else {
+    next = n.add(n.mul(old, decay), gradient);
+    Value by = nesterov ? n.add(gradient, n.mul(next, decay)) : next;
+    step = n.op<NegOp>(n.mul(by, rate));
+  }
+  if (failed(write(n, *accumulator, next)) ||
+      failed(write(n, *variable, n.add(read(n, *variable), step))))
+    return failure();
+  return done(n, *variable);
+}
+
+/// Kingma and Ba, "Adam", with the rate corrected before the step.
+static LogicalResult adam(NodeImport &n) {
+  Imported *variable = variableAt(n, 0), *m = variableAt(n, 1),
+           *v = variableAt(n, 2);
+  SmallVector<Value> s = n.tensors(3, 10);
+  if (!variable || !m || !v || s.empty())
+    return failure();
+  Value power1 = s[0], power2 = s[1], rate = s[2], beta1 = s[3], beta2 = s[4],
+        epsilon = s[5], gradient = s[6];
+  Value one = n.like(rate, 1);
+  Value alpha = n.div(n.mul(rate, n.sqrt(n.sub(one, power2))),
+                      n.sub(one, power1));
+  Value oldM = read(n, *m), oldV = read(n, *v);
+  Value newM =
+      n.add(oldM, n.mul(n.sub(gradient, oldM), n.sub(one, beta1)));
+  Value square = n.mul(gradient, gradient);
+  Value newV = n.add(oldV, n.mul(n.sub(square, oldV), n.sub(one, beta2)));
+  Value direction = newM;
+  if (n.isSet("use_nesterov"))
+    direction = n.add(n.mul(gradient, n.sub(one, beta1)), n.mul(beta1, newM));
+  Value step =
+      n.div(n.mul(direction, alpha), n.add(n.sqrt(newV), epsilon));
+  if (failed(write(n, *m, newM)) || failed(write(n, *v, newV)) ||
+      failed(write(n, *variable, n.sub(read(n, *variable), step))))
+    return failure();
+  return done(n, *variable);
+}
+
+ArrayRef<OpImport> weir::tf::stateImports() {
+  using R = Reduction;
+  static const OpImport rows[] = {
+      {"VarHandleOp", variable},
+      {"Variable", variable},
+      {"VariableV2", variable},
+      {"ReadVariableOp", readVariable},
+      {"Assign", assign},
+      {"AssignVariableOp", assign},
+      {"AssignAdd", update<AddOp>},
+      {"AssignSub", update<SubOp>},
+      {"AssignAddVariableOp", update<AddOp>},
+      {"AssignSubVariableOp", update<SubOp>},
+      {"VarIsInitializedOp", isInitialized},
+      {"IsVariableInitialized", isInitialized},
+      {"VariableShape", variableShape},
+      {"DestroyResourceOp", nothing},
+      {"DisableCopyOnRead", nothing},
+      {"ResourceGather", resourceGather},
+      {"ResourceGatherNd", resourceGatherNd},
+      {"ResourceScatterUpdate", scatter<R::none, false>},
+      {"ResourceScatterAdd", scatter<R::add, false>},
+      {"ResourceScatterSub", scatter<R::sub, false>},
+      {"ResourceScatterMul", scatter<R::mul, false>},
+      {"ResourceScatterDiv", scatter<R::div, false>},
+      {"ResourceScatterMin", scatter<R::min, false>},
+      {"ResourceScatterMax", scatter<R::max, false>},
+      {"ResourceScatterNdUpdate", scatter<R::none, true>},
+      {"ResourceScatterNdAdd", scatter<R::add, true>},
+      {"ResourceScatterNdSub", scatter<R::sub, true>},
+      {"ResourceScatterNdMin", scatter<R::min, true>},
+      {"ResourceScatterNdMax", scatter<R::max, true>},
+      {"ScatterUpdate", scatter<R::none, false>},
+      {"ScatterAdd", scatter<R::add, false>},
+      {"ScatterSub", scatter<R::sub, false>},
+      {"ScatterMul", scatter<R::mul, false>},
+      {"ScatterDiv", scatter<R::div, false>},
+      {"ScatterMin", scatter<R::min, false>},
+      {"ScatterMax", scatter<R::max, false>},
+      {"ScatterNdUpdate", scatter<R::none, true>},
+      {"ScatterNdAdd", scatter<R::add, true>},
+      {"ScatterNdSub", scatter<R::sub, true>},
+      {"ApplyGradientDescent", gradientDescent},
+      {"ResourceApplyGradientDescent", gradientDescent},
+      {"ApplyMomentum", momentum},
+      {"ResourceApplyMomentum", momentum},
+      {"ResourceApplyKerasMomentum", momentum},
+      {"ApplyAdam", adam},
+      {"ResourceApplyAdam", adam},
+  };
+  return rows;
+}

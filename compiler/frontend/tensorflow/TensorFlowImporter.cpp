@@ -1,0 +1,333 @@
+//===- TensorFlowImporter.cpp - from TensorFlow files to weir -------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Read, resolve, and import one function an entry: its feeds become arguments,
+// its fetches results, and only what the fetches need is imported.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/Import.h"
+#include "compiler/frontend/tensorflow/Constants.h"
+#include "compiler/frontend/tensorflow/Entry.h"
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/GraphReader.h"
+#include "dialects/weir/NodeName.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
+
+#include <filesystem>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+namespace {
+
+class ModuleImporter {
+public:
+  ModuleImporter(MLIRContext &context, const std::string &file,
+                 const ImportOptions &options, DiagnosticSink &sink)
+      : context(context), file(file), options(options), sink(sink) {}
+
+  OwningOpRef<ModuleOp> fromGraphDef();
+  OwningOpRef<ModuleOp> fromSavedModel(const std::string &folder);
+
+private:
+  bool entry(const Source &source, const Versions &versions, const Graph &graph,
+             const Library &library, const EntrySpec &spec,
+             const Signature *signature, DiagnosticSink &into);
+  OwningOpRef<ModuleOp> finish();
+  InitialValue initialValue(const std::string &name, const Node &node);
+  void readInitialNames(const Graph &graph, const Library &library);
+  void error(const char *code, std::string message) {
+    sink.report({code, file, "", "", std::move(message), {}});
+  }
+
+  MLIRContext &context;
+  const std::string &file;
+  const ImportOptions &options;
+  DiagnosticSink &sink;
+  OwningOpRef<ModuleOp> module;
+  std::unique_ptr<SavedModel> model;
+  std::map<std::string, std::string> bundleNames; ///< by variable
+  std::map<std::string, InitialValue> values;     ///< read so far
+};
+
+} // namespace
+
+/// A variable's name in its session.
+static std::string variableName(const Node &node) {
+  const AttrValue *shared = node.attr("shared_name");
+  return std::string(shared && !shared->s.empty() ? shared->s : node.name);
+}
+
+void ModuleImporter::readInitialNames(const Graph &graph,
+                                      const Library &library) {
+  for (auto &[node, key] : restoredVariables(*model, graph, library, sink))
+    bundleNames[variableName(graph.nodes[node])] = key;
+}
+
+InitialValue ModuleImporter::initialValue(const std::string &name,
+                                          const Node &node) {
+  auto key = bundleNames.find(name);
+  if (key == bundleNames.end())
+    return {};
+  auto [it, isNew] = values.try_emplace(name);
+  if (!isNew)
+    return it->second;
+  BundleTensor tensor;
+  std::string reason;
+  if (!model->variables->read(key->second, tensor, reason)) {
+    sink.report({"W0214", file, std::string(node.name), std::string(node.op),
+                 "its value \"" + key->second + "\": " + reason, {}});
+    return {};
+  }
+  Shape shape;
+  shape.dims = tensor.dims;
+  RankedTensorType type = tensorType(&context, tensor.type, shape);
+  if (!type) {
+    sink.report({"W0221", file, std::string(node.name), std::string(node.op),
+                 "found a variable of type " +
+                     std::string(typeName(tensor.type)) +
+                     ", which weir does not have",
+                 {}});
+    return {};
+  }
+  // Strings and assembled slices cannot be referred to; small ones need not.
+  std::string_view bytes = tensor.storage.empty()
+                               ? tensor.bytes
+                               : std::string_view(tensor.storage);
+  if (tensor.type == DataType::String)
+    it->second = {stringsAttr(type, tensor.strings), type};
+  else if (tensor.storage.empty() && bytes.size() >= 1024 &&
+           tensor.type != DataType::Bool)
+    it->second = {blobAttr(type, tensor.file, tensor.offset, bytes), type};
+  else
+    it->second = {denseAttr(type, bytes), type};
+  return it->second;
+}
+
+/// Imports one entry as a function of the module. False after errors in `into`.
+bool ModuleImporter::entry(const Source &source, const Versions &versions,
+                           const Graph &graph, const Library &library,
+                           const EntrySpec &spec, const Signature *signature,
+                           DiagnosticSink &into) {
+  size_t errors = into.errorCount();
+  std::optional<EntryPlan> plan =
+      planEntry(graph, versions, spec, signature, options, file, into);
+  if (!plan)
+    return false;
+  if (module->lookupSymbol(plan->name)) {
+    into.report({"W0212", file, "", "",
+                 "found two entries of name \"" + plan->name + "\"", {}});
+    return false;
+  }
+  OpBuilder b(&context);
+  b.setInsertionPointToEnd(module->getBody());
+  SmallVector<Type> types;
+  for (const PlannedFeed &feed : plan->feeds) {
+    types.push_back(tensorType(&context, feed.type, feed.shape));
+    if (!types.back()) {
+      into.report({"W0218", file, "", "",
+                   "found feed \"" + feed.name + "\" of type " +
+                       std::string(typeName(feed.type)) +
+                       ", which weir does not have",
+                   {}});
+      return false;
+    }
+  }
+  Location loc = NameLoc::get(b.getStringAttr(plan->name));
+  auto function = func::FuncOp::create(b, loc, plan->name,
+                                       b.getFunctionType(types, {}));
+  function->setAttr("weir.entry", b.getStringAttr(plan->name));
+  Block *block = function.addEntryBlock();
+  b.setInsertionPointToStart(block);
+  llvm::scope_exit dropFunction([&] { function->erase(); });
+
+  GraphImporter importer(source, library, file, into, &context);
+  importer.initialValue = [&](const std::string &name, const Node &node) {
+    return initialValue(name, node);
+  };
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    importer.noteReason(diagnostic.str());
+    return success();
+  });
+  Structure structure(graph);
+  GraphImporter::Body body{structure, nullptr, "", nullptr};
+  GraphImporter::Scope scope;
+  for (auto [i, feed] : llvm::enumerate(plan->feeds)) {
+    scope.set(feed.edge, Imported(Value(block->getArgument(i))));
+    if (graph.nodes[feed.edge.node].outputTypes.size() == 1)
+      scope.ran.insert(feed.edge.node);
+    function.setArgAttr(i, "weir.name", b.getStringAttr(feed.name));
+  }
+  std::vector<Edge> goals;
+  std::vector<uint32_t> targets;
+  for (const PlannedFetch &fetch : plan->fetches) {
+    if (fetch.isTarget)
+      targets.push_back(fetch.edge.node);
+    else
+      goals.push_back(fetch.edge);
+  }
+  importer.import(body, 0, goals, targets, scope, b);
+
+  SmallVector<Value> results;
+  SmallVector<Attribute> names;
+  importer.current = &body;
+  for (const PlannedFetch &fetch : plan->fetches) {
+    if (fetch.isTarget)
+      continue;
+    Imported value = importer.lookup(fetch.edge, scope);
+    const Node &node = graph.nodes[fetch.edge.node];
+    if (value.kind == Imported::Kind::None) {
+      if (into.errorCount() == errors)
+        (void)importer.report(node, "W0224",
+                              "found no value for what is fetched; it may lie "
+                              "on one branch only, or inside a loop");
+      continue;
+    }
+    NodeImport reader(importer, node, {value}, b, importer.location(node));
+    Value tensor = reader.in(0);
+    if (!tensor)
+      continue;
+    results.push_back(tensor);
+    names.push_back(b.getStringAttr(fetch.name));
+  }
+  importer.current = nullptr;
+  if (into.errorCount() > errors)
+    return false;
+  dropFunction.release();
+  func::ReturnOp::create(b, loc, results);
+  function.setType(b.getFunctionType(types, ValueRange(results).getTypes()));
+  for (auto [i, name] : llvm::enumerate(names))
+    function.setResultAttr(i, "weir.name", name);
+  return true;
+}
+
+OwningOpRef<ModuleOp> ModuleImporter::finish() {
+  if (sink.hasErrors())
+    return nullptr;
+  // Whatever an operation's verifier finds, its node is named.
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    sink.report({"W0224", file, nodeName(diagnostic.getLocation()).str(), "",
+                 "found " + diagnostic.str(), {}});
+    return success();
+  });
+  if (succeeded(verify(*module)))
+    return std::move(module);
+  if (!sink.hasErrors())
+    error("W0224", "found a graph that does not verify");
+  return nullptr;
+}
+
+OwningOpRef<ModuleOp> ModuleImporter::fromGraphDef() {
+  module = ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
+  std::unique_ptr<Source> source =
+      Source::open(file, TextMessage::GraphDef, sink);
+  if (!source)
+    return nullptr;
+  GraphDef def;
+  std::string reason;
+  if (!readGraphDef(source->bytes(), def, reason)) {
+    error("W0202", reason);
+    return nullptr;
+  }
+  if (!checkVersions(def.versions, file, sink))
+    return nullptr;
+  Library library(def, file, sink);
+  std::optional<Graph> graph = buildGraph(def, library, file, sink);
+  if (!graph)
+    return nullptr;
+  std::vector<EntrySpec> entries = options.entries;
+  if (entries.empty())
+    entries.emplace_back();
+  for (const EntrySpec &spec : entries)
+    entry(*source, def.versions, *graph, library, spec, nullptr, sink);
+  return finish();
+}
+
+OwningOpRef<ModuleOp>
+ModuleImporter::fromSavedModel(const std::string &folder) {
+  module = ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
+  model = readSavedModel(folder, {}, sink);
+  if (!model)
+    return nullptr;
+  Library library(model->graph, file, sink);
+  std::optional<Graph> graph =
+      buildGraph(model->graph, library, file, sink);
+  if (!graph)
+    return nullptr;
+  readInitialNames(*graph, library);
+  const Source &source = *model->source;
+  const Versions &versions = model->graph.versions;
+  for (const EntrySpec &spec : options.entries) {
+    std::string key = spec.signature;
+    if (key.empty() && model->signature(spec.name))
+      key = spec.name;
+    if (key.empty() && spec.fetches.empty())
+      key = "serving_default";
+    const Signature *signature = model->signature(key);
+    if (!signature && !key.empty()) {
+      weir::Diagnostic missing{"W0213", file, "", "",
+                         "found no signature \"" + key + "\"", {}};
+      for (const Signature &one : model->signatures)
+        missing.notes.push_back("there is \"" + one.key + "\"");
+      sink.report(std::move(missing));
+      continue;
+    }
+    entry(source, versions, *graph, library, spec, signature, sink);
+  }
+  if (!options.entries.empty())
+    return finish();
+  // Every signature that can be: one that cannot (often: fed by serialized
+  // examples) is named in a warning, unless it is the one that people serve.
+  DiagnosticSink refused;
+  bool any = false, isServed = true;
+  for (const Signature &signature : model->signatures) {
+    if (signature.key.starts_with("__saved_model_"))
+      continue;
+    DiagnosticSink one;
+    if (entry(source, versions, *graph, library, EntrySpec(), &signature, one))
+      any = true;
+    else if (signature.key == "serving_default")
+      isServed = false;
+    for (weir::Diagnostic diagnostic : one.diagnostics()) {
+      diagnostic.notes.push_back("signature \"" + signature.key +
+                                 "\" is left out");
+      refused.report(std::move(diagnostic));
+    }
+  }
+  for (weir::Diagnostic diagnostic : refused.diagnostics()) {
+    if (any && isServed)
+      diagnostic.severity = Severity::Warning;
+    sink.report(std::move(diagnostic));
+  }
+  if (!any && !sink.hasErrors())
+    error("W0213", "found no signature; possible are --entry with --feed and "
+                   "--fetch");
+  return finish();
+}
+
+OwningOpRef<ModuleOp> weir::importTensorFlow(MLIRContext &context,
+                                             const std::string &path,
+                                             const ImportOptions &options,
+                                             DiagnosticSink &sink) {
+  context.loadDialect<WeirDialect, func::FuncDialect>();
+  ModuleImporter importer(context, path, options, sink);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored))
+    return importer.fromGraphDef();
+  std::string folder = findSavedModel(path);
+  if (folder.empty()) {
+    sink.report({"W0201", path, "", "",
+                 "found no saved_model.pb or saved_model.pbtxt in the folder",
+                 {}});
+    return nullptr;
+  }
+  return importer.fromSavedModel(folder);
+}

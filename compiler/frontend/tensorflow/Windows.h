@@ -1,0 +1,47 @@
+//===- Windows.h - sliding windows as TensorFlow says them ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_WINDOWS_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_WINDOWS_H
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+namespace weir::tf {
+
+/// Layout, strides, dilations and padding of a convolution or pooling.
+struct Windows {
+  bool channelsLast = true;
+  int64_t spatial = 2;
+  IntVector strides, dilations; ///< one a spatial dimension
+  enum { Valid, Same, Explicit } padding = Valid;
+  IntVector explicitPads; ///< before, after in turn
+
+  /// The tensor dimension of spatial dimension `i`.
+  int64_t dim(int64_t i) const { return channelsLast ? 1 + i : 2 + i; }
+  int64_t channelDim() const { return channelsLast ? spatial + 1 : 1; }
+};
+
+/// Reads the node's attributes (strides, dilations, padding, data_format);
+/// reports what it cannot take.
+std::optional<Windows> readWindows(NodeImport &n, int64_t spatial);
+
+/// The same for attributes given elsewhere: those of the whole tensor's
+/// dimensions, as `strides` is.
+std::optional<IntVector> spatialOf(NodeImport &n, const Windows &windows,
+                                   Ints whole, std::string_view what);
+
+/// Padding before and after each spatial dimension in turn, for an input of
+/// these sizes; nothing where it depends on a size that is not known.
+std::optional<IntVector> padsFor(const Windows &windows, Ints sizes,
+                                 Ints window);
+
+/// Spatial sizes of a tensor; dynamic ones as they are.
+IntVector spatialSizes(const Windows &windows, mlir::RankedTensorType type);
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_WINDOWS_H
