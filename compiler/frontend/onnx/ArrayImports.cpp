@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/RuntimeAxes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -166,8 +167,17 @@ std::optional<SmallVector<int64_t>> givenAxes(NodeImport &n, size_t input,
   return axes;
 }
 
+/// Whether axes are an input that only the run knows, of a known number.
+bool computedAxes(NodeImport &n) {
+  if (n.version < 13 || !n.has(1) || n.knownInts(1) || !n.in(1))
+    return false;
+  return n.rank(n.in(1)) == 1 && n.type(n.in(1)).hasStaticShape();
+}
+
 LogicalResult squeeze(NodeImport &n) {
   Value x = n.in(0);
+  if (computedAxes(n))
+    return n.result(squeezeAt(n, x, n.in(1)));
   bool failed;
   std::optional<SmallVector<int64_t>> given = givenAxes(n, 1, 13, failed);
   if (!x || failed)
@@ -195,6 +205,8 @@ LogicalResult squeeze(NodeImport &n) {
 
 LogicalResult unsqueeze(NodeImport &n) {
   Value x = n.in(0);
+  if (computedAxes(n))
+    return n.result(unsqueezeAt(n, x, n.in(1)));
   bool failed;
   std::optional<SmallVector<int64_t>> given = givenAxes(n, 1, 13, failed);
   if (!x || failed || !given)

@@ -248,22 +248,20 @@ Value unitPlaces(NodeImport &n, Value size, bool alignCorners, Type type) {
 
 LogicalResult affineGrid(NodeImport &n) {
   Value theta = n.in(0), size = n.in(1);
-  std::optional<SmallVector<int64_t>> known = n.constantInts(1);
-  if (!theta || !size || !known)
+  if (!theta || !size)
     return failure();
-  auto dims = static_cast<int64_t>(known->size()) - 2;
+  int64_t dims = n.type(size).getDimSize(0) - 2;
   if (dims != 2 && dims != 3)
-    return n.invalid("found a size of " + Twine(dims + 2) +
-                     " dimensions; possible are 4 and 5");
+    return n.invalid("found a size that has not 4 or 5 entries");
   Type type = n.element(theta);
-  SmallVector<int64_t> shape(known->begin() + 2, known->end());
+  Value shape = n.slice(n.cast(size, n.b.getI64Type()), 0, 2, dims + 2);
   // Homogeneous coordinates of every place: x varies fastest, then y, z.
   SmallVector<Value> columns;
   for (int64_t axis = dims - 1; axis >= 0; --axis) {
-    Value places = unitPlaces(n, n.ints({shape[axis]}),
+    Value places = unitPlaces(n, n.slice(shape, 0, axis, axis + 1),
                               n.i("align_corners") != 0, type);
     places = n.unsqueeze(places, axesFrom(1, dims - axis));
-    columns.push_back(n.reshape(n.expandTo(places, n.ints(shape)), {-1, 1}));
+    columns.push_back(n.reshape(n.expandTo(places, shape), {-1, 1}));
   }
   columns.push_back(n.expandTo(n.scalar(type, 1), n.shapeOf(columns[0])));
   Value base = n.concat(columns, 1);
@@ -273,7 +271,7 @@ LogicalResult affineGrid(NodeImport &n) {
                          n.list({1}), n.typeAttr(type)),
       {0, 2, 1});
   return n.result(n.reshapeTo(
-      grid, n.concat({n.sizeOf(theta, 0), n.ints(shape), n.ints({dims})}, 0)));
+      grid, n.concat({n.sizeOf(theta, 0), shape, n.ints({dims})}, 0)));
 }
 
 /// A coordinate in [-1, 1] as a place among `size`.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/RuntimeAxes.h"
 
 #include <limits>
 
@@ -29,9 +29,19 @@ LogicalResult slice(NodeImport &n) {
     if (!starts || !ends)
       return failure();
     count = n.type(starts).getDimSize(0);
-    if (n.has(3) && !(given = n.constantInts(3)))
-      return failure();
     steps = n.has(4) ? n.in(4) : Value();
+    if (n.has(3) && !(given = n.knownInts(3))) {
+      // Axes that only the run knows: bounds for all, moved to their places.
+      Value axes = n.in(3);
+      int64_t rank = n.rank(x);
+      Value every = n.op<SliceOp>(
+          x, scatterAxes(n, axes, starts, rank, 0),
+          scatterAxes(n, axes, ends, rank, std::numeric_limits<int64_t>::max()),
+          steps ? scatterAxes(n, axes, steps, rank, 1)
+                : n.ints(SmallVector<int64_t>(rank, 1)),
+          n.list(axesFrom(0, rank)), n.flag(false));
+      return n.result(every);
+    }
   } else {
     std::optional<SmallVector<int64_t>> from = n.is("starts"), to = n.is("ends");
     if (!from || !to || from->size() != to->size())
@@ -141,10 +151,17 @@ LogicalResult pad(NodeImport &n) {
   }
   if (!pads || !value)
     return failure();
-  if (n.has(3)) {
-    std::optional<SmallVector<int64_t>> axes = n.constantInts(3);
-    if (!axes)
-      return failure();
+  std::optional<SmallVector<int64_t>> axes = n.knownInts(3);
+  if (n.has(3) && !axes) {
+    Value at = n.in(3);
+    int64_t count = at ? n.type(at).getDimSize(0) : ShapedType::kDynamic;
+    if (ShapedType::isDynamic(count))
+      return n.unsupported("found an unknown number of axes");
+    auto half = [&](int64_t from) {
+      return scatterAxes(n, at, n.slice(pads, 0, from, from + count), rank, 0);
+    };
+    pads = n.concat({half(0), half(count)}, 0);
+  } else if (axes) {
     SmallVector<Value> all(2 * rank, n.ints({0}));
     auto count = static_cast<int64_t>(axes->size());
     pads = n.cast(pads, n.b.getI64Type());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/RuntimeAxes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -19,6 +19,7 @@ struct Reduction {
   Value x;
   SmallVector<int64_t> axes;
   bool keep, noop = false;
+  Value computed; ///< axes that only the run knows
 };
 
 /// `sinceInput`: the version from which axes are an input.
@@ -32,8 +33,10 @@ std::optional<Reduction> reduction(NodeImport &n, int64_t sinceInput) {
   if (n.version < sinceInput) {
     given = n.is("axes");
   } else {
-    if (n.has(1) && !(given = n.constantInts(1)))
-      return std::nullopt;
+    if (n.has(1) && !(given = n.knownInts(1))) {
+      r.computed = n.in(1);
+      return r.computed ? std::optional(r) : std::nullopt;
+    }
     if (!given || given->empty()) {
       r.noop = n.i("noop_with_empty_axes") != 0;
       given = std::nullopt;
@@ -55,7 +58,11 @@ LogicalResult reduce(NodeImport &n, int64_t sinceInput, StringRef kind,
   if (!r)
     return failure();
   Value x = before(r->x);
-  if (!r->noop)
+  if (r->computed)
+    x = chooseAxes(n, r->computed, n.rank(r->x), [&](Ints axes) {
+      return n.reduce(x, kind, axes, r->keep);
+    });
+  else if (!r->noop)
     x = n.reduce(x, kind, r->axes, r->keep);
   return n.result(x ? after(x) : x);
 }
@@ -116,27 +123,36 @@ LogicalResult reduceLogSumExp(NodeImport &n) {
   if (r->noop)
     return n.result(r->x);
   Value x = inFloat(n, r->x);
-  // Shifted by the maximum, or exponentials overflow.
-  Value most = n.reduce(x, "max", r->axes, true);
-  most = n.select(n.op<IsFiniteOp>(most), most, n.like(most, 0));
-  Value sum = n.reduce(n.exp(n.sub(x, most)), "sum", r->axes, true);
-  Value result = n.add(n.op<LogOp>(sum), most);
-  if (!r->keep)
-    result = n.squeeze(result, r->axes);
+  auto over = [&](Ints axes) {
+    // Shifted by the maximum, or exponentials overflow.
+    Value most = n.reduce(x, "max", axes, true);
+    most = n.select(n.op<IsFiniteOp>(most), most, n.like(most, 0));
+    Value sum = n.reduce(n.exp(n.sub(x, most)), "sum", axes, true);
+    Value result = n.add(n.op<LogOp>(sum), most);
+    return r->keep ? result : n.squeeze(result, axes);
+  };
+  Value result = r->computed ? chooseAxes(n, r->computed, n.rank(x), over)
+                             : over(r->axes);
   return n.result(n.cast(result, n.element(r->x)));
 }
 
 LogicalResult cumulative(NodeImport &n, StringRef kind) {
-  Value x = n.in(0);
-  std::optional<SmallVector<int64_t>> given = n.constantInts(1);
-  if (!x || !given || given->empty())
+  Value x = n.in(0), at = n.in(1);
+  if (!x || !at)
     return failure();
+  auto along = [&](int64_t axis) {
+    return n.op<CumulativeOp>(x, n.text(kind), n.number(axis),
+                              n.flag(n.i("exclusive") != 0),
+                              n.flag(n.i("reverse") != 0));
+  };
+  std::optional<SmallVector<int64_t>> given = n.knownInts(1);
+  if (!given)
+    return n.result(chooseAxes(n, at, n.rank(x),
+                               [&](Ints axes) { return along(axes[0]); }));
+  if (given->empty())
+    return n.invalid("found no axis");
   std::optional<int64_t> axis = n.axis((*given)[0], n.rank(x));
-  if (!axis)
-    return failure();
-  return n.result(n.op<CumulativeOp>(x, n.text(kind), n.number(*axis),
-                                     n.flag(n.i("exclusive") != 0),
-                                     n.flag(n.i("reverse") != 0)));
+  return axis ? n.result(along(*axis)) : failure();
 }
 LogicalResult cumSum(NodeImport &n) { return cumulative(n, "sum"); }
 LogicalResult cumProd(NodeImport &n) { return cumulative(n, "prod"); }
