@@ -239,6 +239,8 @@ bool Compilation::generateCode(OutputForm form) {
     cpu.machine = target.machine.get();
     cpu.optLevel = options.optLevel;
     cpu.sanitizeAddress = options.sanitizeAddress;
+    // Code generation builds in dialects that nothing before it has loaded.
+    context->loadAllAvailableDialects();
     log.begin(*module);
     llvmModule = generateCpu(*module, cpu, llvmContext, described);
     if (!llvmModule && !sink.hasErrors())
