@@ -19,7 +19,7 @@ def Weir_YieldOp : Weir_Op<"yield", [Pure, Terminator, ReturnLike,
   let summary = "ends a region with its results";
   let arguments = (ins Variadic<Weir_AnyValue>:$results);
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 def Weir_IfOp : Weir_Op<"if", [RecursiveMemoryEffects, SingleBlock, NoRegionArguments]> {
   let summary = "runs one of two regions; both yield the results";
