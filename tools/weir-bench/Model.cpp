@@ -186,7 +186,7 @@ bool measure(const Settings &settings, const std::string &path,
   Scratch scratch;
   std::string inputs = scratch.path + "/inputs.npz", error;
   if (!writeNpzFile(inputs, ours.given, error)) {
-    sink.report({"W0802", inputs, "", "", "cannot be written: " + error, {}});
+    sink.report({"W0806", inputs, "", "", "cannot be written: " + error, {}});
     return false;
   }
   std::vector<std::unique_ptr<Peer>> peers;

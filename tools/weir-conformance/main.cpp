@@ -45,6 +45,11 @@ struct Settings {
   bool list = false, verbose = false, inProcess = false;
 };
 
+void complain(const char *code, std::string text,
+              std::vector<std::string> notes = {}) {
+  printDiagnostic({code, toolName, "", "", std::move(text), std::move(notes)});
+}
+
 /// Processors that this process may use.
 int64_t processors() {
   cpu_set_t set;
@@ -199,7 +204,7 @@ bool writeTsv(const std::string &path, const std::vector<Scored> &results) {
   }
   if (writeFile(path, text, error))
     return true;
-  printError(toolName, path + ": " + error);
+  complain("W0802", path + " cannot be written: " + error);
   return false;
 }
 
@@ -209,13 +214,13 @@ bool selectCases(const Settings &settings, const KnownScores &known,
   std::string error;
   for (const std::string &path : settings.paths)
     if (!findCases(path, cases, error)) {
-      printError(toolName, error);
+      complain("W0801", error);
       return false;
     }
   if (!settings.filter.empty()) {
     llvm::Regex filter(settings.filter);
     if (!filter.isValid(error)) {
-      printError(toolName, "--filter=" + settings.filter + ": " + error);
+      complain("W0803", "--filter=" + settings.filter + ": " + error);
       return false;
     }
     std::erase_if(cases,
@@ -229,8 +234,8 @@ bool selectCases(const Settings &settings, const KnownScores &known,
              !inSample(test.id, static_cast<unsigned>(settings.sample));
     });
   if (cases.empty()) {
-    printError(toolName, "no cases found",
-               {"docs/tools.md lists the layouts that are recognised"});
+    complain("W0801", "found no cases",
+             {"docs/tools.md lists the layouts that are recognised"});
     return false;
   }
   return true;
@@ -302,7 +307,7 @@ int main(int argc, char **argv) {
   std::string error;
   if (!settings.against.empty() &&
       !readScores(settings.against, known, error)) {
-    printError(toolName, error);
+    complain("W0802", error);
     return 2;
   }
   std::vector<Case> cases;
@@ -315,14 +320,14 @@ int main(int argc, char **argv) {
   }
   std::vector<Scored> results;
   if (!runAll(settings, cases, results)) {
-    printError(toolName, "cannot make processes");
+    complain("W0804", "no process can be made");
     return 2;
   }
   if (!settings.tsv.empty() && !writeTsv(settings.tsv, results))
     return 2;
   if (!settings.scores.empty() &&
       !writeScores(settings.scores, results, error)) {
-    printError(toolName, error);
+    complain("W0802", error);
     return 2;
   }
   Totals totals;
@@ -332,7 +337,7 @@ int main(int argc, char **argv) {
   if (!settings.against.empty()) {
     std::vector<std::string> worse = findRegressions(known, results);
     for (const std::string &line : worse)
-      printError(toolName, line);
+      complain("W0805", line);
     bad = !worse.empty();
   }
   std::printf("%s\n", totals.text().c_str());
