@@ -57,6 +57,7 @@ void weir::declareRuntime(ModuleOp module) {
                                LLVM::LLVMFunctionType::get(result, arguments));
   };
   declare("weir_rt_parallel", i32, {p, p, p, p, i64, i64, i32});
+  declare("weir_rt_library", i32, {p, p, i32, p, i32, p, i32, p});
   declare("weir_rt_error", i32, {p, i32, i64, i64});
   declare("weir_rt_alloc", p, {p, i64, i32});
   declare("weir_rt_free", none, {p, p});

@@ -178,6 +178,10 @@ void StepRewriter::suspend(Value save) {
 void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
   Type token = LLVM::LLVMTokenType::get(b.getContext());
   Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
+  // Before the call: once it returned 0 another thread may be in this frame. A
+  // step that then finds its tensor ready reports its end twice, which is fine.
+  Value yes = LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(true));
+  LLVM::StoreOp::create(b, loc, yes, everSuspended);
   Value save = LLVM::CoroSaveOp::create(b, loc, token, handle);
   Value ready = call("weir_rt_receive_ready", b.getI32Type(),
                      {context, edge, iteration, handle});
@@ -190,8 +194,6 @@ void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
   b.setInsertionPointToStart(wait);
   cf::BranchOp::create(b, loc, rest);
   b.setInsertionPointToStart(wait);
-  Value yes = LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(true));
-  LLVM::StoreOp::create(b, loc, yes, everSuspended);
   suspend(save);
   b.setInsertionPointToStart(rest);
   Value tensor = stack(sizeof(weir_tensor));
@@ -260,8 +262,10 @@ void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
   Value parameters = stack(8 * op.getParameters().size());
   for (auto [i, parameter] : llvm::enumerate(op.getParameters()))
     storeField(i64(parameter), parameters, 8 * i);
-  Value code = call(op.getCallee(), b.getI32Type(),
-                    {context, operands, i32(op.getInputs().size()), results,
+  Value callee = LLVM::AddressOfOp::create(b, loc, pointer, op.getCallee());
+  Value code = call("weir_rt_library", b.getI32Type(),
+                    {context, callee, i32(site(op, "failed", WEIR_INTERNAL)),
+                     operands, i32(op.getInputs().size()), results,
                      i32(op.getNumResults()), parameters});
   returnIfError(code);
   for (auto [i, result] : llvm::enumerate(op.getResults()))
