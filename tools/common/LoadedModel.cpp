@@ -7,7 +7,7 @@
 
 #include "tools/common/LoadedModel.h"
 
-#include "tools/common/Files.h"
+#include "weir/plugin.h"
 
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -17,8 +17,6 @@
 #include "llvm/Support/TargetSelect.h"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <vector>
 
 using namespace weir::tools;
 namespace orc = llvm::orc;
@@ -71,7 +69,7 @@ public:
     auto found = jit->lookup(name + std::string(programSuffix));
     if (!found)
       return llvm::toString(found.takeError());
-    description = found->toPtr<const weir_program_desc *>();
+    description = found->toPtr<const weir_program_desc *(*)()>()();
     return "";
   }
 
@@ -86,71 +84,29 @@ public:
       dlclose(handle);
   }
 
-  std::string open(const std::string &path, std::string name) {
+  std::string open(const std::string &path, const std::string &name) {
     // A path without a slash would be looked for in the system's folders.
     std::string local = path.find('/') == std::string::npos ? "./" + path : path;
     handle = dlopen(local.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle)
       return dlerror();
-    if (name.empty())
-      name = onlyProgram(path);
-    if (name.empty())
-      return "holds no program of weirc's, or several; possible: --name=IDENT";
+    auto *plugin =
+        static_cast<const weir_plugin *>(dlsym(handle, WEIR_PLUGIN_SYMBOL));
+    if (!plugin || plugin->size < sizeof(weir_plugin))
+      return "is no shared object of weirc's: it has no table "
+             WEIR_PLUGIN_SYMBOL;
     std::string symbol = name + std::string(programSuffix);
-    description =
-        static_cast<const weir_program_desc *>(dlsym(handle, symbol.c_str()));
-    if (!description)
+    if (!name.empty() && !dlsym(handle, symbol.c_str()))
       return "has no symbol " + symbol;
-    use(functions.sessionCreate, "weir_session_create");
-    use(functions.sessionDestroy, "weir_session_destroy");
-    use(functions.sessionRun, "weir_session_run");
-    use(functions.sessionRelease, "weir_session_release");
+    description = plugin->program;
+    functions.sessionCreate = plugin->session_create;
+    functions.sessionDestroy = plugin->session_destroy;
+    functions.sessionRun = plugin->session_run;
+    functions.sessionRelease = plugin->session_release;
     return "";
   }
 
 private:
-  template <typename F> void use(F &function, const char *symbol) {
-    if (void *address = dlsym(handle, symbol))
-      function = reinterpret_cast<F>(address);
-  }
-
-  /// The IDENT of the only dynamic symbol IDENT_program, read from the file.
-  static std::string onlyProgram(const std::string &path) {
-    std::string bytes, error, found;
-    if (!readFile(path, bytes, error) || bytes.size() < sizeof(Elf64_Ehdr))
-      return "";
-    auto *header = reinterpret_cast<const Elf64_Ehdr *>(bytes.data());
-    auto *sections =
-        reinterpret_cast<const Elf64_Shdr *>(bytes.data() + header->e_shoff);
-    if (header->e_shoff > bytes.size() ||
-        header->e_shnum > (bytes.size() - header->e_shoff) / sizeof(Elf64_Shdr))
-      return "";
-    for (unsigned s = 0; s < header->e_shnum; ++s) {
-      const Elf64_Shdr &section = sections[s];
-      if (section.sh_type != SHT_DYNSYM || section.sh_link >= header->e_shnum)
-        continue;
-      const Elf64_Shdr &names = sections[section.sh_link];
-      if (section.sh_offset > bytes.size() ||
-          section.sh_size > bytes.size() - section.sh_offset)
-        return "";
-      auto *symbols = reinterpret_cast<const Elf64_Sym *>(bytes.data() +
-                                                          section.sh_offset);
-      for (size_t i = 0; i < section.sh_size / sizeof(Elf64_Sym); ++i) {
-        uint64_t at = names.sh_offset + symbols[i].st_name;
-        if (symbols[i].st_shndx == SHN_UNDEF || at >= bytes.size())
-          continue;
-        std::string_view name(bytes.c_str() + at);
-        if (!name.ends_with(programSuffix) ||
-            ELF64_ST_TYPE(symbols[i].st_info) != STT_OBJECT)
-          continue;
-        if (!found.empty())
-          return "";
-        found = name.substr(0, name.size() - programSuffix.size());
-      }
-    }
-    return found;
-  }
-
   void *handle = nullptr;
 };
 

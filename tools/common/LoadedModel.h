@@ -43,8 +43,8 @@ public:
                                            const std::string &name,
                                            std::string &error);
 
-  /// Opens a shared library; `name` empty: the only program in it, or the one
-  /// named as the file.
+  /// Opens a shared library that weirc wrote. `name`, where not empty, is checked
+  /// against the program in it.
   static std::unique_ptr<LoadedModel> open(const std::string &path,
                                            const std::string &name,
                                            std::string &error);
