@@ -68,7 +68,7 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
     // the graph is not structured. Leave the rest out.
     const Node &node = graph.nodes[region.items[pending[0]].node];
     if (sink->errorCount() == 0)
-      (void)report(node, "W0223",
+      (void)report(node, "W0254",
                    "found switches and merges that are not nested conditions");
     for (uint32_t index : pending)
       region.items[index].done = true;
@@ -167,7 +167,7 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
       scope.set(edge, (*values)[next++]);
   if (sides[0].empty() && sides[1].empty() && merges.empty() && dead.empty()) {
     // No progress is possible on this predicate: the rest is not structured.
-    (void)report(owner, "W0223",
+    (void)report(owner, "W0254",
                  "found switches and merges that are not nested conditions");
     for (uint32_t index : pending)
       region.items[index].done = true;

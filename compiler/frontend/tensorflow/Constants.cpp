@@ -135,7 +135,7 @@ TypedAttr GraphImporter::tensorAttr(const Tensor &tensor, const Node &node) {
   }
   RankedTensorType type = tensorType(context, tensor.type, tensor.shape);
   if (!type) {
-    (void)report(node, "W0221", "found a constant of type " +
+    (void)report(node, "W0251", "found a constant of type " +
                                     std::string(typeName(tensor.type)) +
                                     ", which weir does not have");
     return {};

@@ -94,7 +94,7 @@ bool GraphImporter::agree(std::vector<Imported> &xs, std::vector<Imported> &ys,
       continue;
     RankedTensorType joined = join(typeOf(x), typeOf(y));
     if (!joined) {
-      (void)report(node, "W0221",
+      (void)report(node, "W0251",
                    "found branches whose results differ in type or rank");
       return false;
     }
@@ -124,7 +124,7 @@ GraphImporter::buildIf(Value condition, Part thenPart, Part elsePart,
   NodeImport t(*this, node, {}, b, loc);
   condition = truth(condition, t);
   if (!condition) {
-    (void)report(node, "W0221", "found a condition that is no number");
+    (void)report(node, "W0251", "found a condition that is no number");
     return failure();
   }
   if (auto known = constantIntegers(condition); known && known->size() == 1)
@@ -256,13 +256,13 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
           from = Imported(in.in(0));
         }
         if (!isCarried(from)) {
-          (void)report(node, "W0221",
+          (void)report(node, "W0251",
                        "found a loop variable that changes its kind");
           return giveUp();
         }
         RankedTensorType joined = join(typeOf(to), typeOf(from));
         if (!joined || attempt == kMaxAttempts) {
-          (void)report(node, "W0221",
+          (void)report(node, "W0251",
                        "found a loop variable whose rank or type changes; "
                        "possible is a change of sizes");
           return giveUp();
@@ -289,7 +289,7 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
     ct.inputs = *test;
     Value flag = truth(test->empty() ? Value() : ct.in(0), ct);
     if (!flag) {
-      (void)report(node, "W0221", "found a condition that is no number");
+      (void)report(node, "W0251", "found a condition that is no number");
       return giveUp();
     }
     YieldOp::create(conditionBuilder, loc, ValueRange(flag));

@@ -161,7 +161,7 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
   if (!spec.dtype.empty()) {
     feed.type = typeOfSpec(spec.dtype);
     if (feed.type == DataType::Invalid)
-      return error("W0218", "found type " + quoted(spec.dtype) + " for feed " +
+      return error("W0253", "found type " + quoted(spec.dtype) + " for feed " +
                                 quoted(feed.name) +
                                 "; possible are f32, i64, bool and the like");
   } else if (edge->port < node.outputTypes.size()) {
@@ -187,11 +187,11 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
     known = true;
   }
   if (feed.type == DataType::Invalid)
-    return error("W0218", "the type of feed " + quoted(feed.name) +
+    return error("W0253", "the type of feed " + quoted(feed.name) +
                               " is not known; possible is one given by --feed=" +
                               spec.value + ":SHAPE:TYPE");
   if (!known)
-    return error("W0218", "the rank of feed " + quoted(feed.name) +
+    return error("W0253", "the rank of feed " + quoted(feed.name) +
                               " is not known; possible is a shape given by "
                               "--shape=" + feed.name + "=1x2x3 (? for a "
                               "dimension that varies)");

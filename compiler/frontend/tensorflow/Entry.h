@@ -35,7 +35,7 @@ struct EntryPlan {
 
 /// Resolves an entry against a graph. Without feeds, Placeholders that the
 /// fetches need are fed; without fetches, what nothing uses is fetched.
-/// `signature` may be null. Errors: W0212 for names, W0218 for types and shapes
+/// `signature` may be null. Errors: W0212 for names, W0253 for types and shapes
 /// that are not known.
 std::optional<EntryPlan> planEntry(const Graph &graph, const Versions &versions,
                                    const EntrySpec &spec,

@@ -244,7 +244,7 @@ void GraphImporter::import(Body &body, uint32_t frame, ArrayRef<Edge> edges,
   current = &body;
   if (++depth > kMaxDepth) {
     if (!region.items.empty())
-      (void)report(body.graph().nodes[region.items[0].node], "W0223",
+      (void)report(body.graph().nodes[region.items[0].node], "W0254",
                    "found calls, loops and branches inside each other " +
                        std::to_string(kMaxDepth) + " deep");
   } else {
@@ -295,7 +295,7 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
     for (Imported &input : inputs)
       if (input.kind != Imported::Kind::None)
         return set(0, input);
-    (void)report(node, "W0223",
+    (void)report(node, "W0254",
                  "found a merge whose inputs are not the two sides of one "
                  "condition");
     return;
@@ -322,9 +322,9 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
       for (std::string_view name : similarOps(node.op))
         notes.push_back("TensorFlow has " + std::string(name));
       notes.push_back("an operation of your own can be called through a "
-                      "library description, see docs/errors/W0220.md");
+                      "library description, see docs/errors/W0250.md");
     }
-    (void)report(node, "W0220",
+    (void)report(node, "W0250",
                  "found operation " + std::string(node.op) +
                      (node.def ? ", which is not supported"
                                : ", which TensorFlow does not have"),

@@ -27,7 +27,7 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
   const Node &face = graph.nodes[frame.exits.empty() ? frame.enters[0]
                                                      : frame.exits[0]];
   if (frame.loopCond < 0 || frame.merges.empty()) {
-    (void)report(face, "W0223",
+    (void)report(face, "W0254",
                  "found a loop (frame \"" + std::string(frame.name) + "\") " +
                      (frame.merges.empty() ? "without variables"
                                            : "without a LoopCond"));
@@ -38,7 +38,7 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
     Edge enter = structure.enterEdge(merge);
     const Node &node = graph.nodes[enter.node];
     if (!isEnter(node) || graph.nodes[merge].inputs.size() != 2) {
-      (void)report(graph.nodes[merge], "W0223",
+      (void)report(graph.nodes[merge], "W0254",
                    "found a loop variable that is not the merge of one Enter "
                    "and one NextIteration");
       return;
@@ -101,7 +101,7 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
       buildWhile(inits, condition, loopBody, face, b, location(face));
   if (failed(results)) {
     if (!failedSince(errors))
-      (void)report(face, "W0223",
+      (void)report(face, "W0254",
                    "found a loop (frame \"" + std::string(frame.name) +
                        "\") whose parts give no value");
     return;

@@ -98,7 +98,7 @@ static std::string inputName(const Node &node, size_t i) {
 std::optional<IntVector> NodeImport::constantInts(size_t i) {
   std::optional<IntVector> values = knownInts(i);
   if (!values)
-    (void)g.report(node, "W0222",
+    (void)g.report(node, "W0252",
                    "found " + inputName(node, i) +
                        " computed from the program's inputs; possible is a "
                        "constant");
@@ -128,7 +128,7 @@ std::optional<SmallVector<double>> NodeImport::constantFloats(size_t i) {
     }
     return result;
   }
-  (void)g.report(node, "W0222",
+  (void)g.report(node, "W0252",
                  "found " + inputName(node, i) +
                      " computed from the program's inputs; possible is a "
                      "constant");
@@ -160,7 +160,7 @@ LogicalResult NodeImport::results(ArrayRef<Value> values) {
 }
 
 LogicalResult NodeImport::unsupported(const Twine &what) {
-  return g.report(node, "W0221", what.str());
+  return g.report(node, "W0251", what.str());
 }
 
 LogicalResult NodeImport::invalid(const Twine &what) {

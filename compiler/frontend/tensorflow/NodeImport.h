@@ -78,7 +78,7 @@ public:
     return mlir::success();
   }
 
-  /// Reports that the node cannot be imported (W0221); failure.
+  /// Reports that the node cannot be imported (W0251); failure.
   LogicalResult unsupported(const llvm::Twine &what);
   /// Reports that the node says something that cannot be (W0224); failure.
   LogicalResult invalid(const llvm::Twine &what);

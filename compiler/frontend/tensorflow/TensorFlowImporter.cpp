@@ -91,7 +91,7 @@ InitialValue ModuleImporter::initialValue(const std::string &name,
   shape.dims = tensor.dims;
   RankedTensorType type = tensorType(&context, tensor.type, shape);
   if (!type) {
-    sink.report({"W0221", file, std::string(node.name), std::string(node.op),
+    sink.report({"W0251", file, std::string(node.name), std::string(node.op),
                  "found a variable of type " +
                      std::string(typeName(tensor.type)) +
                      ", which weir does not have",
@@ -133,7 +133,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
   for (const PlannedFeed &feed : plan->feeds) {
     types.push_back(tensorType(&context, feed.type, feed.shape));
     if (!types.back()) {
-      into.report({"W0218", file, "", "",
+      into.report({"W0253", file, "", "",
                    "found feed \"" + feed.name + "\" of type " +
                        std::string(typeName(feed.type)) +
                        ", which weir does not have",
