@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelReader.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 
@@ -157,8 +159,12 @@ Value KernelReader::constantElement(Value tensor, ElementsAttr value,
   auto type = cast<RankedTensorType>(tensor.getType());
   Type element = type.getElementType(), storage = BufferAccess::storageType(element);
   auto module = b.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  std::string name = "weir.table." +
-                     std::to_string((uint64_t)hash_value((Attribute)value));
+  // Named by content: attributes' own hashes are addresses, which would differ
+  // from one compilation to the next.
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  std::string name =
+      "weir.table." + llvm::utohexstr(llvm::xxh3_64bits(llvm::StringRef(text)));
   Type arrayType = LLVM::LLVMArrayType::get(storage, type.getNumElements());
   if (!module.lookupSymbol(name)) {
     OpBuilder::InsertionGuard guard(b);
