@@ -85,7 +85,9 @@ private:
   /// Parallel range of a kernel whose first result has these dims.
   mlir::Value rangeOf(KernelOp kernel, mlir::ValueRange dims);
   /// What a region carries or yields: scalars, or one buffer.
-  void appendCarried(mlir::Value tensor, llvm::SmallVectorImpl<mlir::Value> &to);
+  /// `type` is that of the value on the other side of the border.
+  void appendCarried(mlir::Value tensor, mlir::Type type,
+                     llvm::SmallVectorImpl<mlir::Value> &to);
 
   mlir::SymbolTable &symbols;
   SlotTable &slots;

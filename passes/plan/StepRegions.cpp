@@ -48,8 +48,9 @@ Value rootOf(Value buffer) {
 }
 } // namespace
 
-void StepBuilder::appendCarried(Value tensor, SmallVectorImpl<Value> &to) {
-  switch (formOf(tensor.getType())) {
+void StepBuilder::appendCarried(Value tensor, Type type,
+                                SmallVectorImpl<Value> &to) {
+  switch (formOf(type)) {
   case Form::Scalars: {
     auto scalars = scalarsOf(tensor);
     to.append(scalars.begin(), scalars.end());
@@ -58,7 +59,7 @@ void StepBuilder::appendCarried(Value tensor, SmallVectorImpl<Value> &to) {
   case Form::Dynamic: {
     Value buffer = bufferOf(tensor);
     SmallVector<Value> dims = dimsOfBuffer(buffer);
-    Value copy = allocate(tensor.getType(), dims);
+    Value copy = allocate(type, dims);
     CopyOp::create(b, loc, buffer, copy);
     to.push_back(copy);
     break;
@@ -107,9 +108,9 @@ LogicalResult StepBuilder::visitIf(IfOp op) {
       return failure();
     loc = opLoc;
     SmallVector<Value> yields;
-    for (auto [value, buffer] :
-         llvm::zip(source.front().getTerminator()->getOperands(), fixed)) {
-      appendCarried(value, yields);
+    for (auto [value, buffer, result] :
+         llvm::zip(source.front().getTerminator()->getOperands(), fixed, op.getResults())) {
+      appendCarried(value, result.getType(), yields);
       if (buffer)
         CopyOp::create(b, loc, bufferOf(value), buffer);
     }
@@ -139,10 +140,10 @@ LogicalResult StepBuilder::visitIf(IfOp op) {
 LogicalResult StepBuilder::visitWhile(WhileOp op) {
   SmallVector<Type> types;
   SmallVector<Value> carried, fixed;
-  for (Value init : op.getInits()) {
-    Type type = init.getType();
+  for (auto [init, result] : llvm::zip(op.getInits(), op.getResults())) {
+    Type type = result.getType();
     appendTypes(type, types);
-    appendCarried(init, carried);
+    appendCarried(init, type, carried);
     fixed.push_back(Value());
     if (formOf(type) == Form::Fixed) {
       fixed.back() = allocate(type, {});
@@ -197,15 +198,15 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
     // All next values are read before any carried buffer is overwritten: one
     // that lies in another's buffer goes by way of a copy.
     SmallVector<Value> next;
-    for (auto [value, buffer] : llvm::zip(outputs, fixed)) {
-      appendCarried(value, yields);
+    for (auto [value, buffer, result] : llvm::zip(outputs, fixed, op.getResults())) {
+      appendCarried(value, result.getType(), yields);
       next.push_back(Value());
       if (!buffer)
         continue;
       next.back() = bufferOf(value);
       Value root = rootOf(next.back());
       if (root != buffer && llvm::is_contained(fixed, root)) {
-        Value copy = allocate(value.getType(), {});
+        Value copy = allocate(result.getType(), {});
         CopyOp::create(b, loc, next.back(), copy);
         next.back() = copy;
       }
