@@ -112,42 +112,55 @@ int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel,
   return first == Launch::noError ? int32_t(WEIR_OK) : int32_t(first);
 }
 
-int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
-                       const weir_tensor *operands, int32_t operand_count,
-                       weir_tensor *results, int32_t result_count,
-                       const int64_t *attributes) {
+int32_t weir_rt_library(weir_context *ctx, weir_library_fn function,
+                        int32_t site, const weir_tensor *operands,
+                        int32_t operand_count, weir_tensor *results,
+                        int32_t result_count, const int64_t *attributes) {
   weir_run *run = ctx->run;
   if (int32_t code = checkStop(run))
     return code;
-  if (custom < 0 || custom >= customCount(run->session->program))
-    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
-                              "custom operation {0} is not in the table",
-                              custom, 0);
-  const weir_custom_desc &desc = run->session->program->customs[custom];
-  run->devices[ctx->device].customSite = site;
+  run->devices[ctx->device].librarySite = site;
+  const weir_program_desc *program = run->session->program;
+  bool known = site >= 0 && site < program->site_count;
   weir_trace_event event;
   if (run->trace) {
-    event = traceEvent(ctx, WEIR_TRACE_CUSTOM, desc.name, nodeOf(run, site));
+    event = traceEvent(ctx, WEIR_TRACE_CUSTOM,
+                       known ? program->sites[site].operation : "library",
+                       nodeOf(run, site));
     run->trace->begin(run->trace->self, &event);
   }
-  int32_t code = run->session->customs[custom](
-      ctx, operands, operand_count, results, result_count, attributes);
+  int32_t code =
+      function(ctx, operands, operand_count, results, result_count, attributes);
   if (run->trace)
     run->trace->end(run->trace->self, &event);
   // An encoded error has the record's number above its code. Any other number,
   // WEIR_PENDING included, is the function's own.
   if (code != 0 && code >> 8 < 1)
     return weir_rt_error_text(ctx, site, WEIR_UNKNOWN,
-                              "the custom operation returned {0}", code, 0);
+                              "the function that computes it returned {0}",
+                              code, 0);
   return code;
 }
 
+int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
+                       const weir_tensor *operands, int32_t operand_count,
+                       weir_tensor *results, int32_t result_count,
+                       const int64_t *attributes) {
+  weir_run *run = ctx->run;
+  if (custom < 0 || custom >= customCount(run->session->program))
+    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
+                              "custom operation {0} is not in the table",
+                              custom, 0);
+  return weir_rt_library(ctx, run->session->customs[custom], site, operands,
+                         operand_count, results, result_count, attributes);
+}
+
 void *weir_custom_alloc(weir_context *ctx, int64_t bytes) {
-  return weir_rt_alloc(ctx, bytes, ctx->run->devices[ctx->device].customSite);
+  return weir_rt_alloc(ctx, bytes, ctx->run->devices[ctx->device].librarySite);
 }
 
 int32_t weir_custom_error(weir_context *ctx, int32_t code,
                           const char *message) {
-  return recordError(ctx->run, code, ctx->run->devices[ctx->device].customSite,
+  return recordError(ctx->run, code, ctx->run->devices[ctx->device].librarySite,
                      message);
 }

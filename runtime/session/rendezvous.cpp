@@ -221,11 +221,12 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
   // The memory is the receiver's; dims come along in the table.
   const weir_edge_desc &desc = run->session->program->edges[edge];
   weir_context *receiver = &run->devices[desc.destination].context;
-  int64_t bytes = copyBytes(*value);
+  const weir_tensor tensor = value ? *value : weir_tensor{};
+  int64_t bytes = copyBytes(tensor);
   Block *block = allocateForRun(receiver, bytes, desc.name, Block::ofRun);
   if (!block)
     return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
-  copyElements(*value, block->data());
+  copyElements(tensor, block->data());
 
   const char *problem = nullptr;
   Wakeups wakeups{run};
@@ -240,7 +241,7 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
       problem = "sent twice in one iteration";
     } else {
       arrival->sent = true;
-      arrival->tensor = *value;
+      arrival->tensor = tensor;
       arrival->tensor.data = block->data();
       arrival->block = block;
       wakeups.add(arrival);

@@ -340,8 +340,10 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
   for (int32_t i = 0; i < run->entry->fetch_count; ++i)
     run->results[i] = FetchResult{};
   int64_t step = run->session->nextStep.fetch_add(1, std::memory_order_relaxed);
-  for (int32_t i = 0; i < run->session->deviceCount; ++i)
+  for (int32_t i = 0; i < run->session->deviceCount; ++i) {
     run->devices[i].context.step = step;
+    run->devices[i].librarySite = -1;
+  }
 
   weir_trace_event event;
   if (run->trace) {

@@ -29,7 +29,7 @@ struct DeviceRun {
   Task start; ///< its step, when another thread begins it
   void *arenaBlock;
   bool unfinished;
-  int32_t customSite; ///< site of the custom operation that is being called
+  int32_t librarySite; ///< site of the library call in progress, -1: none
 };
 
 /// A fetch as the step produced it.

@@ -59,10 +59,11 @@ typedef int32_t (*weir_step_fn)(weir_context *ctx);
 #define WEIR_PENDING (-1)
 
 // weir_library_fn (weir.h): a kernel that no generator should write (sort,
-// unique, strings, a user's custom operation). Results whose `data` is null on
-// entry are allocated by the callee with weir_rt_alloc and described by it; the
-// caller owns them from then on. `attributes` are the integers that the
-// function documents; for those of weir/kernels.h the first is the error site.
+// unique, strings, a user's custom operation), called through weir_rt_library
+// or weir_rt_custom. Results whose `data` is null on entry are allocated by the
+// callee with weir_custom_alloc and described by it; dtype is given, dims as far
+// as known (-1: not). The caller owns them from then on. `attributes` are the
+// integers that the function documents; weir/kernels.h has those of the runtime.
 
 //===----------------------------------------------------------------------===//
 // Program descriptors, read-only data of the object
@@ -256,8 +257,16 @@ int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0,
 int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code,
                            const char *message, int64_t value0, int64_t value1);
 
-/// Calls custom operation `custom` (weir_program_desc::customs) for `site`, by
-/// the rules of weir_library_fn. Results that it allocated are freed by
+/// Calls `function` for `site`: the way to call any weir_library_fn, whose errors
+/// and allocations are then the site's (weir_custom_error, weir_custom_alloc).
+/// Traced under the site's operation.
+int32_t weir_rt_library(weir_context *ctx, weir_library_fn function,
+                        int32_t site, const weir_tensor *operands,
+                        int32_t operand_count, weir_tensor *results,
+                        int32_t result_count, const int64_t *attributes);
+
+/// Calls custom operation `custom` (weir_program_desc::customs) for `site`, as
+/// weir_rt_library does. Results that it allocated are freed by
 /// weir_rt_free, or with the run.
 int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
                        const weir_tensor *operands, int32_t operand_count,
@@ -287,7 +296,8 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
 
 /// Sends a tensor over edge `edge` (weir_program_desc::edges), under the run's
 /// step and `iteration` (0 outside of loops). The data is copied, or kept alive
-/// by the runtime: the caller may reuse the buffer at once. Never blocks.
+/// by the runtime: the caller may reuse the buffer at once. Null sends an empty
+/// tensor (a control edge). Never blocks.
 int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
                      const weir_tensor *value);
 /// Asks for the tensor of `edge`. When it is there, returns 1. Otherwise
@@ -304,7 +314,8 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
 /// weir_rt_free(ctx, out->data). Returns 0 or the error that aborted the run.
 int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
                         weir_tensor *out);
-/// The last call of a step that ever returned WEIR_PENDING.
+/// The last call of a step that ever returned WEIR_PENDING, or is about to return
+/// `code` without having: then it says the same twice, which does no harm.
 void weir_rt_step_done(weir_context *ctx, int32_t code);
 
 #if defined(__GNUC__)

@@ -265,7 +265,7 @@ TEST(Custom, CallsTheFunctionThatWasHandedOver) {
   loudness = 0;
   EXPECT_EQ(session.run({feed}, &fetches), WEIR_UNKNOWN);
   EXPECT_EQ(session.message(),
-            "node \"loud\" (Shout): the custom operation returned 77");
+            "node \"loud\" (Shout): the function that computes it returned 77");
 }
 
 TEST(Custom, FallsBackToWhatWasLinked) {

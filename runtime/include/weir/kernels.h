@@ -1,0 +1,91 @@
+//===- kernels.h - what the runtime computes itself --------------*- C -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Functions for operations that no generator should write, in the form of
+// weir_library_fn and called through weir_rt_library. Each lies in an object of
+// its own in the archive, so that a program links those that it calls.
+//
+// Operands and results are dense tensors. Results are allocated by the function
+// (their `data` is null on entry); the dtype of a result is given, and where it
+// holds indices it may be i32 or i64. Integers among the operands (k, limits)
+// may be any integer dtype, thresholds any float. Errors name the node.
+//
+// Order of elements: numbers by value, -0 equals +0, every NaN equals every
+// other and is larger than any number; bool as 0 and 1; strings by their bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_KERNELS_H
+#define WEIR_KERNELS_H
+
+#include "weir/weir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEIR_LIBRARY_FUNCTION(name)                                            \
+  WEIR_API int32_t name(struct weir_context *ctx, const weir_tensor *operands, \
+                        int32_t operand_count, weir_tensor *results,           \
+                        int32_t result_count, const int64_t *attributes)
+
+/// The k largest (or smallest) elements along an axis, and where they were.
+/// operands: data (any type but complex and string), k (one integer)
+/// results:  values, indices; sizes of data, with k along the axis
+/// attributes: axis (may be negative), largest (0 or 1), sorted (0 or 1)
+/// Among equals the lower index comes first. Unsorted results keep the order of
+/// the data. k outside [0, size of the axis] is INVALID_ARGUMENT.
+/// ONNX TopK, TensorFlow TopKV2.
+WEIR_LIBRARY_FUNCTION(weir_kernel_top_k);
+
+/// All elements along an axis in order, stable, and where they were.
+/// operands: data (any type but complex and string)
+/// results:  values, indices
+/// attributes: axis, descending (0 or 1)
+WEIR_LIBRARY_FUNCTION(weir_kernel_sort);
+
+/// Distinct elements, or distinct slices along an axis.
+/// operands: data (any type but complex)
+/// results:  values; index of each value's first occurrence; for each element
+///           (slice) the index of its value; how often each value occurs
+/// attributes: axis (-1: the flattened data; else 0…rank-1), sorted (0: in order
+///           of first occurrence; 1: ascending, slices lexicographically)
+/// ONNX Unique, TensorFlow Unique, UniqueV2 and UniqueWithCounts.
+WEIR_LIBRARY_FUNCTION(weir_kernel_unique);
+
+/// Indices of the elements that are not zero (false, empty), in row-major order.
+/// operands: data (any type)
+/// results:  [count, rank]
+/// ONNX NonZero (which wants the transpose), TensorFlow Where.
+WEIR_LIBRARY_FUNCTION(weir_kernel_non_zero);
+
+/// ONNX NonMaxSuppression.
+/// operands: boxes [batches, n, 4], scores [batches, classes, n] (f32), and, each
+///           optional from the right: most boxes a batch and class (default 0),
+///           IoU threshold (0), score threshold (none)
+/// results:  [count, 3] of (batch, class, box), by batch, class, falling score
+/// attributes: center_point_box (1: boxes are x, y, width, height; 0: two
+///           opposite corners y, x)
+WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression);
+
+/// TensorFlow's NonMaxSuppression V1 to V5, of one list of boxes.
+/// operands: boxes [n, 4] (two opposite corners y, x), scores [n] (f32 both, or
+///           f16), and, each optional from the right: most boxes, IoU threshold
+///           (default 0.5), score threshold (none), soft-NMS sigma (0: hard)
+/// results:  indices [m]; and, each if there: their scores [m], after soft
+///           suppression; how many are valid (scalar)
+/// attributes: pad (1: m is always the most boxes, filled up with zeros)
+/// V5 and V4 differ in the order of their results only, which is the importer's
+/// business.
+WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_tf);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // WEIR_KERNELS_H

@@ -1,0 +1,262 @@
+//===- ordering.cpp - elements as keys that sort --------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/ordering.h"
+
+#include <string.h>
+
+namespace weir::rt {
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How a type's bit patterns are ordered.
+struct Pattern {
+  enum Kind : uint8_t { None, Unsigned, Signed, SignMagnitude } kind;
+  uint8_t bytes;
+  uint8_t bits; ///< that count, from the lowest
+  /// SignMagnitude: the largest magnitude that is a number.
+  uint64_t largest;
+  /// The unsigned zero formats have one NaN, where -0 would be.
+  bool negativeZeroIsNan;
+};
+
+} // namespace
+
+static Pattern patternOf(int32_t dtype) {
+  switch (dtype) {
+  case WEIR_BOOL:
+  case WEIR_U8:
+  case WEIR_U4:
+  case WEIR_U2:
+    return {Pattern::Unsigned, 1, 8, 0, false};
+  case WEIR_F8E8M0: // exponents; all ones are NaN, the largest already
+    return {Pattern::Unsigned, 1, 8, 0, false};
+  case WEIR_U16:
+    return {Pattern::Unsigned, 2, 16, 0, false};
+  case WEIR_U32:
+    return {Pattern::Unsigned, 4, 32, 0, false};
+  case WEIR_U64:
+    return {Pattern::Unsigned, 8, 64, 0, false};
+  case WEIR_I8:
+  case WEIR_I4:
+  case WEIR_I2:
+    return {Pattern::Signed, 1, 8, 0, false};
+  case WEIR_I16:
+    return {Pattern::Signed, 2, 16, 0, false};
+  case WEIR_I32:
+    return {Pattern::Signed, 4, 32, 0, false};
+  case WEIR_I64:
+    return {Pattern::Signed, 8, 64, 0, false};
+  case WEIR_F16:
+    return {Pattern::SignMagnitude, 2, 16, 0x7c00, false};
+  case WEIR_BF16:
+    return {Pattern::SignMagnitude, 2, 16, 0x7f80, false};
+  case WEIR_F32:
+    return {Pattern::SignMagnitude, 4, 32, 0x7f800000, false};
+  case WEIR_F64:
+    return {Pattern::SignMagnitude, 8, 64, 0x7ff0000000000000, false};
+  case WEIR_F8E4M3FN:
+    return {Pattern::SignMagnitude, 1, 8, 0x7e, false};
+  case WEIR_F8E5M2:
+    return {Pattern::SignMagnitude, 1, 8, 0x7c, false};
+  case WEIR_F8E4M3FNUZ:
+  case WEIR_F8E5M2FNUZ:
+    return {Pattern::SignMagnitude, 1, 8, 0x7f, true};
+  case WEIR_F4E2M1:
+    return {Pattern::SignMagnitude, 1, 4, 0x7, false};
+  default:
+    return {Pattern::None, 0, 0, 0, false};
+  }
+}
+
+bool hasKeys(int32_t dtype) { return patternOf(dtype).kind != Pattern::None; }
+
+static uint64_t keyOf(const Pattern &pattern, uint64_t bits) {
+  constexpr uint64_t middle = UINT64_C(1) << 63;
+  switch (pattern.kind) {
+  case Pattern::Signed: {
+    int unused = 64 - pattern.bits;
+    return uint64_t(int64_t(bits << unused) >> unused) + middle;
+  }
+  case Pattern::SignMagnitude: {
+    uint64_t sign = UINT64_C(1) << (pattern.bits - 1);
+    uint64_t magnitude = bits & (sign - 1);
+    if (magnitude > pattern.largest ||
+        (pattern.negativeZeroIsNan && (bits & (2 * sign - 1)) == sign))
+      return UINT64_MAX;
+    return bits & sign ? middle - magnitude : middle + magnitude;
+  }
+  default:
+    return bits;
+  }
+}
+
+template <typename T>
+static void fillKeys(const Pattern &pattern, const void *data, int64_t stride,
+                     int64_t count, uint64_t *keys) {
+  auto *elements = static_cast<const T *>(data);
+  for (int64_t i = 0; i < count; ++i)
+    keys[i] = keyOf(pattern, elements[i * stride]);
+}
+
+void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count,
+              uint64_t *keys) {
+  Pattern pattern = patternOf(dtype);
+  switch (pattern.bytes) {
+  case 1:
+    return fillKeys<uint8_t>(pattern, data, stride, count, keys);
+  case 2:
+    return fillKeys<uint16_t>(pattern, data, stride, count, keys);
+  case 4:
+    return fillKeys<uint32_t>(pattern, data, stride, count, keys);
+  case 8:
+    return fillKeys<uint64_t>(pattern, data, stride, count, keys);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sorting keys: quicksort that gives way to heapsort (Musser's introsort)
+//===----------------------------------------------------------------------===//
+
+static void swapItems(KeyIndex &a, KeyIndex &b) {
+  KeyIndex item = a;
+  a = b;
+  b = item;
+}
+
+static void insertionSort(KeyIndex *items, int64_t count) {
+  for (int64_t i = 1; i < count; ++i) {
+    KeyIndex item = items[i];
+    int64_t j = i;
+    for (; j > 0 && item < items[j - 1]; --j)
+      items[j] = items[j - 1];
+    items[j] = item;
+  }
+}
+
+static void siftDown(KeyIndex *items, int64_t root, int64_t count) {
+  for (;;) {
+    int64_t child = 2 * root + 1;
+    if (child >= count)
+      return;
+    if (child + 1 < count && items[child] < items[child + 1])
+      ++child;
+    if (!(items[root] < items[child]))
+      return;
+    swapItems(items[root], items[child]);
+    root = child;
+  }
+}
+
+static void heapSort(KeyIndex *items, int64_t count) {
+  for (int64_t i = count / 2; i-- > 0;)
+    siftDown(items, i, count);
+  for (int64_t end = count; end-- > 1;) {
+    swapItems(items[0], items[end]);
+    siftDown(items, 0, end);
+  }
+}
+
+/// Hoare's partition around the median of three; both sides are not empty, and
+/// no item of the left one, of which the length is returned, is larger than one
+/// of the right. count >= 3.
+static int64_t partition(KeyIndex *items, int64_t count) {
+  KeyIndex a = items[0], b = items[count / 2], c = items[count - 1];
+  KeyIndex pivot = a < b ? (b < c   ? b
+                            : a < c ? c
+                                    : a)
+                         : (a < c   ? a
+                            : b < c ? c
+                                    : b);
+  int64_t low = -1, high = count;
+  for (;;) {
+    while (items[++low] < pivot)
+      ;
+    while (pivot < items[--high])
+      ;
+    if (low >= high)
+      return high + 1;
+    swapItems(items[low], items[high]);
+  }
+}
+
+static int depthLimit(int64_t count) {
+  return 2 * (64 - __builtin_clzll(uint64_t(count) | 1));
+}
+
+static void introSort(KeyIndex *items, int64_t count, int depth) {
+  while (count > 24) {
+    if (depth-- == 0)
+      return heapSort(items, count);
+    int64_t left = partition(items, count);
+    // Recurses into the smaller side: the stack stays logarithmic.
+    if (left < count - left) {
+      introSort(items, left, depth);
+      items += left;
+      count -= left;
+    } else {
+      introSort(items + left, count - left, depth);
+      count = left;
+    }
+  }
+  insertionSort(items, count);
+}
+
+void sortKeys(KeyIndex *items, int64_t count) {
+  introSort(items, count, depthLimit(count));
+}
+
+void selectKeys(KeyIndex *items, int64_t count, int64_t k) {
+  int depth = depthLimit(count);
+  while (count > 24 && k > 0 && k < count) {
+    if (depth-- == 0)
+      return heapSort(items, count);
+    int64_t left = partition(items, count);
+    if (k < left) {
+      count = left;
+    } else {
+      items += left;
+      count -= left;
+      k -= left;
+    }
+  }
+  if (k > 0 && k < count)
+    insertionSort(items, count);
+}
+
+//===----------------------------------------------------------------------===//
+// Sorting by comparison: merge sort from the bottom up
+//===----------------------------------------------------------------------===//
+
+void sortIndices(int64_t *indices, int64_t *scratch, int64_t count,
+                 CompareFn compare, const void *argument) {
+  int64_t *from = indices, *to = scratch;
+  for (int64_t width = 1; width < count; width *= 2) {
+    for (int64_t begin = 0; begin < count; begin += 2 * width) {
+      int64_t middle = begin + width < count ? begin + width : count;
+      int64_t end = begin + 2 * width < count ? begin + 2 * width : count;
+      int64_t left = begin, right = middle;
+      for (int64_t i = begin; i < end; ++i) {
+        bool takeLeft =
+            left < middle &&
+            (right >= end || compare(argument, from[left], from[right]) <= 0);
+        to[i] = takeLeft ? from[left++] : from[right++];
+      }
+    }
+    int64_t *swapped = from;
+    from = to;
+    to = swapped;
+  }
+  if (from != indices)
+    memcpy(indices, from, size_t(count) * sizeof(int64_t));
+}
+
+} // namespace weir::rt

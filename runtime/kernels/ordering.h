@@ -1,0 +1,53 @@
+//===- ordering.h - elements as keys that sort ------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Sorting one kind of key serves all element types: a 64-bit number whose order
+// is the elements'. That costs one pass, and saves a copy of every algorithm
+// for each of twenty types.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_KERNELS_ORDERING_H
+#define WEIR_RUNTIME_KERNELS_ORDERING_H
+
+#include "weir/weir.h"
+
+namespace weir::rt {
+
+/// Whether elements of the type have keys: all but strings and complex numbers.
+bool hasKeys(int32_t dtype);
+
+/// keys[i] = key of element i * stride, for i in [0, count).
+void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count,
+              uint64_t *keys);
+
+/// A key and where it came from. No two of a list are equal, which keeps
+/// quicksort from its worst case of equal keys, and makes every sort stable.
+struct KeyIndex {
+  uint64_t key;
+  int64_t index;
+
+  bool operator<(const KeyIndex &other) const {
+    return key != other.key ? key < other.key : index < other.index;
+  }
+};
+
+/// Sorts ascending. At most O(n log n).
+void sortKeys(KeyIndex *items, int64_t count);
+/// Moves the k least to the front, in no order. 0 <= k <= count.
+void selectKeys(KeyIndex *items, int64_t count, int64_t k);
+
+/// Sorts indices stably by a three-way comparison; `scratch` has room for
+/// count.
+using CompareFn = int (*)(const void *argument, int64_t a, int64_t b);
+void sortIndices(int64_t *indices, int64_t *scratch, int64_t count,
+                 CompareFn compare, const void *argument);
+
+} // namespace weir::rt
+
+#endif // WEIR_RUNTIME_KERNELS_ORDERING_H

@@ -1,0 +1,117 @@
+//===- top_k.cpp - the largest elements, and all in order -----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/kernel_support.h"
+#include "kernels/ordering.h"
+
+using namespace weir::rt;
+
+namespace {
+
+struct Selection {
+  int64_t axis;
+  int64_t k;
+  bool largest;
+  bool sorted;
+};
+
+/// Copies element `from` of the data to element `to` of the values.
+void copyElement(const weir_tensor &data, int64_t from, weir_tensor &values,
+                 int64_t to, int64_t bytes) {
+  memcpy(static_cast<char *>(values.data) + to * bytes,
+         static_cast<const char *>(data.data) + from * bytes, size_t(bytes));
+}
+
+/// One line of the axis: `first` is its first element in the data, `out` in the
+/// results; both step by `inner`.
+void selectLine(const weir_tensor &data, weir_tensor *results,
+                const Selection &selection, const AxisView &view, int64_t first,
+                int64_t out, uint64_t *keys, KeyIndex *items) {
+  int64_t bytes = weir_dtype_size(data.dtype);
+  makeKeys(data.dtype, static_cast<const char *>(data.data) + first * bytes,
+           view.inner, view.size, keys);
+  // Ascending keys, then ascending indices: for the largest the keys turn over
+  // and the indices do not.
+  for (int64_t i = 0; i < view.size; ++i)
+    items[i] = {selection.largest ? ~keys[i] : keys[i], i};
+  if (selection.k < view.size)
+    selectKeys(items, view.size, selection.k);
+  if (!selection.sorted)
+    for (int64_t i = 0; i < selection.k; ++i)
+      items[i].key = 0; // leaves the indices to sort by
+  sortKeys(items, selection.k);
+  for (int64_t i = 0; i < selection.k; ++i) {
+    int64_t to = out + i * view.inner;
+    copyElement(data, first + items[i].index * view.inner, results[0], to,
+                bytes);
+    storeIndex(results[1], to, items[i].index);
+  }
+}
+
+int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
+               int32_t resultCount, Selection selection) {
+  AxisView view;
+  if (!hasKeys(data.dtype))
+    return failDtype(ctx, "sorting elements", data.dtype);
+  if (resultCount != 2 || !isIndexType(results[1].dtype) ||
+      results[0].dtype != data.dtype)
+    return failMessage(ctx, WEIR_INTERNAL,
+                       "the results are not values and indices");
+  if (!viewAlong(data, selection.axis, &view))
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the axis does not exist");
+  if (selection.k < 0)
+    selection.k = view.size; // sorts
+  int64_t dims[WEIR_MAX_RANK];
+  for (int32_t i = 0; i < data.rank; ++i)
+    dims[i] = i == view.axis ? selection.k : data.dims[i];
+  if (!shapeResult(ctx, results[0], data.rank, dims) ||
+      !shapeResult(ctx, results[1], data.rank, dims))
+    return WEIR_RESOURCE_EXHAUSTED;
+  if (elementCountOf(data) == 0 || selection.k == 0)
+    return WEIR_OK;
+  Scratch<uint64_t> keys(ctx, view.size);
+  Scratch<KeyIndex> items(ctx, view.size);
+  if (!keys.data || !items.data)
+    return WEIR_RESOURCE_EXHAUSTED;
+  for (int64_t outer = 0; outer < view.outer; ++outer)
+    for (int64_t inner = 0; inner < view.inner; ++inner)
+      selectLine(data, results, selection, view,
+                 outer * view.size * view.inner + inner,
+                 outer * selection.k * view.inner + inner, keys.data,
+                 items.data);
+  return WEIR_OK;
+}
+
+} // namespace
+
+int32_t weir_kernel_top_k(weir_context *ctx, const weir_tensor *operands,
+                          int32_t operand_count, weir_tensor *results,
+                          int32_t result_count, const int64_t *attributes) {
+  int64_t k = 0;
+  if (operand_count != 2 || !loadInteger(operands[1], &k))
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "k is not one integer");
+  AxisView view;
+  if (viewAlong(operands[0], attributes[0], &view) &&
+      (k < 0 || k > view.size)) {
+    char text[160];
+    Text(text, sizeof(text))
+        << "k is " << k << "; possible is 0 to " << view.size
+        << ", the size of dimension " << view.axis;
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, text);
+  }
+  return select(ctx, operands[0], results, result_count,
+                {attributes[0], k, attributes[1] != 0, attributes[2] != 0});
+}
+
+int32_t weir_kernel_sort(weir_context *ctx, const weir_tensor *operands,
+                         int32_t operand_count, weir_tensor *results,
+                         int32_t result_count, const int64_t *attributes) {
+  if (operand_count != 1)
+    return failMessage(ctx, WEIR_INTERNAL, "sort takes one operand");
+  return select(ctx, operands[0], results, result_count,
+                {attributes[0], -1, attributes[1] != 0, true});
+}
