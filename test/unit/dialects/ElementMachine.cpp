@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/dialects/ElementMachine.h"
+#include "dialects/weir/ConstantEvaluator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -330,6 +331,31 @@ std::string Machine::infer(const std::string &text, const std::vector<std::strin
   llvm::raw_string_ostream os(all);
   llvm::interleave(op->getResultTypes(), os, ", ");
   return all;
+}
+
+std::optional<Array> Machine::evaluate(const std::string &text, const std::vector<Array> &operands) {
+  std::vector<std::string> types, constants;
+  for (const Array &operand : operands) {
+    types.push_back(typeText(operand, true));
+    constants.push_back(elementsText(operand));
+  }
+  auto module = parseFitting(*this, moduleText(text, types, constants, 1));
+  Operation *op = module ? build(*module, 1) : nullptr;
+  if (!op)
+    return std::nullopt;
+  SmallVector<Attribute> attributes;
+  for (Value operand : op->getOperands())
+    attributes.push_back(operand.getDefiningOp<ConstantOp>().getValue());
+  auto results = evaluateConstants(op, attributes);
+  if (!results)
+    return std::nullopt;
+  auto elements = cast<DenseElementsAttr>(results->front());
+  Array array;
+  array.shape = elements.getType().getShape().vec();
+  llvm::raw_string_ostream(array.type) << elements.getElementType();
+  for (Attribute value : elements.getValues<Attribute>())
+    array.values.push_back(numberOf(value, elements.getElementType()));
+  return array;
 }
 
 Outcome Machine::run(const std::string &text, const std::vector<Array> &operands, Typing typing,

@@ -18,6 +18,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ public:
   /// `text`: name, operands %0, %1, … and attributes of a weir operation.
   Outcome run(const std::string &text, const std::vector<Array> &operands,
               Typing typing, unsigned results = 1);
+  /// What the constant evaluator makes of it, on f32 and integers.
+  std::optional<Array> evaluate(const std::string &text,
+                                const std::vector<Array> &operands);
   /// What inference makes of the operation: types in text, or the diagnostic.
   std::string infer(const std::string &text,
                     const std::vector<std::string> &operandTypes,
