@@ -228,7 +228,10 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
       for (Imported &argument : arguments)
         if (isCarried(argument))
           argument.value = block.addArgument(argument.value.getType(), loc);
-      return OpBuilder::atBlockEnd(&block);
+      // A region that no operation owns yet knows no context.
+      OpBuilder builder(context);
+      builder.setInsertionPointToEnd(&block);
+      return builder;
     };
     std::vector<Imported> arguments;
     OpBuilder bodyBuilder = open(bodyRegion, arguments);
