@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/RuntimeAxes.h"
+#include "dialects/weir/KnownIntegers.h"
 
 using namespace mlir;
 using namespace weir;
@@ -107,13 +108,14 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
                                                   : n.ints({size}));
     return n.concat(parts, 0);
   }
-  auto entries = knownIntegers(shape);
+  // Sizes of other tensors stay what they are; any other entry may be zero.
+  auto entries = followIntegers(shape);
   bool maybeZero = !entries;
   if (entries)
-    for (std::optional<int64_t> entry : *entries)
-      maybeZero |= entry && *entry == 0;
+    for (const KnownInteger &entry : *entries)
+      maybeZero |= entry.value ? *entry.value == 0 : !entry.isSymbol();
   if (!maybeZero)
-    return shape; // what is not known is a size, which stays what it is
+    return shape;
   SmallVector<Value> parts;
   for (int64_t i = 0; i < length; ++i) {
     Value entry = n.slice(shape, 0, i, i + 1);

@@ -146,7 +146,7 @@ Value GraphImporter::constant(const Tensor &tensor, OpBuilder &b, Location loc,
   Type element = elementType(context(), tensor.type);
   if (!element || tensor.type == DataType::Float6E2M3 ||
       tensor.type == DataType::Float6E3M2)
-    return fail({318, "found a constant of type " +
+    return fail({352, "found a constant of type " +
                           std::string(dataTypeName(tensor.type)) +
                           ", which weir does not have"});
   auto type = RankedTensorType::get(tensor.dims, element);

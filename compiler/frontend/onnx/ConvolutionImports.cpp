@@ -147,8 +147,9 @@ LogicalResult convTranspose(NodeImport &n) {
                              "dimension whose size is open");
       int64_t out = asked ? (*asked)[i] : in * strides[i];
       int64_t total = strides[i] * (in - 1) + extra[i] + extent - out;
-      // What is cut off may be negative: then zeros are added.
-      int64_t half = total / 2;
+      // What is cut off may be negative: then zeros are added, the odd one at
+      // the end (an arithmetic shift rounds down).
+      int64_t half = total >> 1;
       before = autoPad == "SAME_UPPER" ? half : total - half;
       after = total - before;
       sizes.push_back(n.ints({out}));
@@ -248,41 +249,39 @@ LogicalResult maxUnpool(NodeImport &n) {
   Value x = n.in(0), indices = n.in(1);
   if (!x || !indices)
     return failure();
-  int64_t rank = n.rank(x), spatial = rank - 2;
-  Value shape;
-  if (n.has(2)) {
-    shape = n.in(2);
-  } else {
-    SmallVector<int64_t> size =
-        n.is("kernel_shape").value_or(SmallVector<int64_t>());
-    SmallVector<int64_t> strides =
-        n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
-    SmallVector<int64_t> pads =
-        n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
-    if (static_cast<int64_t>(size.size()) != spatial ||
-        static_cast<int64_t>(strides.size()) != spatial ||
-        static_cast<int64_t>(pads.size()) != 2 * spatial)
-      return n.invalid("found a window that does not go with " +
-                       Twine(spatial) + " spatial dimensions");
-    SmallVector<Value> sizes = {n.shapeSlice(x, 0, 2)};
-    for (int64_t i = 0; i < spatial; ++i)
-      sizes.push_back(n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0),
-                                  double(strides[i])),
-                            double(size[i] - pads[i] - pads[spatial + i])));
-    shape = n.concat(sizes, 0);
-  }
-  if (!shape)
-    return failure();
-  // The indices count in the tensor that was pooled. Where a larger output is
-  // asked for, they are those of the size that strides and window give.
+  int64_t spatial = n.rank(x) - 2;
+  SmallVector<int64_t> size =
+      n.is("kernel_shape").value_or(SmallVector<int64_t>());
+  SmallVector<int64_t> strides =
+      n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
+  SmallVector<int64_t> pads =
+      n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+  if (static_cast<int64_t>(size.size()) != spatial ||
+      static_cast<int64_t>(strides.size()) != spatial ||
+      static_cast<int64_t>(pads.size()) != 2 * spatial)
+    return n.invalid("found a window that does not go with " + Twine(spatial) +
+                     " spatial dimensions");
+  // The indices count in a tensor of the size that window and strides give.
+  SmallVector<Value> sizes = {n.shapeSlice(x, 0, 2)};
+  for (int64_t i = 0; i < spatial; ++i)
+    sizes.push_back(
+        n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0), double(strides[i])),
+              double(size[i] - pads[i] - pads[spatial + i])));
+  Value shape = n.concat(sizes, 0);
   Value count = n.reduce(shape, "prod", {0}, true);
   Value flat = n.expandTo(n.like(x, 0), count);
-  Value values = n.reshape(x, {-1});
-  Value places = n.reshape(indices, {-1});
-  Value written =
-      n.op<ScatterElementsOp>(flat, places, values, n.number(0),
-                              n.text("none"), n.flag(false));
-  return n.result(n.reshapeTo(written, shape));
+  Value written = n.op<ScatterElementsOp>(
+      flat, n.reshape(indices, {-1}), n.reshape(x, {-1}), n.number(0),
+      n.text("none"), n.flag(false));
+  Value y = n.reshapeTo(written, shape);
+  if (!n.has(2))
+    return n.result(y);
+  // A larger size that is asked for gets zeros at its end.
+  Value asked = n.cast(n.in(2), n.b.getI64Type());
+  Value none = n.ints(SmallVector<int64_t>(spatial + 2, 0));
+  Value grown = n.concat({none, n.sub(asked, shape)}, 0);
+  return n.result(
+      n.op<PadOp>(y, grown, n.like(y, 0), n.text("constant")));
 }
 
 constexpr OperatorImport table[] = {

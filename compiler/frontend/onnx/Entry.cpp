@@ -88,7 +88,7 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
   std::string name = quoted(feed.value);
   if (type->kind != TypeInfo::Kind::Tensor &&
       (type->kind != TypeInfo::Kind::Unknown || feed.dtype.empty())) {
-    report(318, "found input " + name +
+    report(352, "found input " + name +
                     " to be no tensor; possible are tensors, and optional "
                     "tensors that are there");
     return {};
@@ -97,7 +97,7 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
                            ? elementType(b.getContext(), type->elementType)
                            : parseElementType(b.getContext(), feed.dtype);
   if (!element) {
-    report(318, "found input " + name + " of type " +
+    report(352, "found input " + name + " of type " +
                     (feed.dtype.empty()
                          ? std::string(dataTypeName(type->elementType))
                          : feed.dtype) +

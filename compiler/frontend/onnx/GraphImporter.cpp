@@ -165,7 +165,7 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   if (!row) {
     std::string domain =
         node.domain.empty() ? "" : " of domain \"" + std::string(node.domain) + "\"";
-    (void)report(node, 317,
+    (void)report(node, 351,
                  "found operator " + std::string(node.op) + domain +
                      " of version " + std::to_string(version) +
                      ", which weir does not import; possible are the operators "

@@ -21,7 +21,8 @@ Index makeIndex() {
        {mathImports(), activationImports(), arrayImports(), indexingImports(),
         reductionImports(), convolutionImports(), normalizationImports(),
         controlImports(), recurrentImports(), quantizationImports(),
-        imageImports(), attentionImports(), sequenceImports(), lossImports()})
+        imageImports(), attentionImports(), sequenceImports(), lossImports(),
+        signalImports(), streamingImports(), patchImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

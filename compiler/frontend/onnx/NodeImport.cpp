@@ -142,7 +142,7 @@ std::optional<SmallVector<int64_t>> NodeImport::constantInts(size_t i) {
   std::optional<SmallVector<int64_t>> values = knownInts(i);
   std::string name = spec ? spec->inputName(i) : "input " + std::to_string(i);
   if (!values)
-    (void)graph.report(node, 319,
+    (void)graph.report(node, 353,
                        "found " + name +
                            " computed by the model from its inputs; possible "
                            "is a constant");
@@ -200,7 +200,7 @@ Value NodeImport::tensorConstant(const Tensor &tensor) {
 }
 
 LogicalResult NodeImport::unsupported(const Twine &what) {
-  return graph.report(node, 317, what.str());
+  return graph.report(node, 351, what.str());
 }
 
 LogicalResult NodeImport::invalid(const Twine &what) {

@@ -148,6 +148,9 @@ llvm::ArrayRef<OperatorImport> imageImports();
 llvm::ArrayRef<OperatorImport> attentionImports();
 llvm::ArrayRef<OperatorImport> sequenceImports();
 llvm::ArrayRef<OperatorImport> lossImports();
+llvm::ArrayRef<OperatorImport> signalImports();
+llvm::ArrayRef<OperatorImport> streamingImports();
+llvm::ArrayRef<OperatorImport> patchImports();
 
 } // namespace weir::onnx
 

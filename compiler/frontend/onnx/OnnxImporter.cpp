@@ -17,6 +17,10 @@
 #include "compiler/frontend/onnx/ModelVerifier.h"
 #include "dialects/weir/NodeName.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -97,7 +101,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
       value = value.elements[0];
     if (value.kind == Imported::Kind::Sequence ||
         value.kind == Imported::Kind::Optional)
-      report(318, "found output " + quoted(fetch.value) +
+      report(352, "found output " + quoted(fetch.value) +
                       " to be a sequence or an empty optional; possible are "
                       "tensors");
     if (value.kind != Imported::Kind::Tensor)
@@ -143,7 +147,10 @@ OwningOpRef<ModuleOp> weir::importOnnx(MLIRContext &context,
                                        const std::string &path,
                                        const ImportOptions &options,
                                        DiagnosticSink &sink) {
-  context.loadDialect<WeirDialect, func::FuncDialect>();
+  // Constants are evaluated while importing, by code in these dialects.
+  context.loadDialect<WeirDialect, func::FuncDialect, arith::ArithDialect,
+                      complex::ComplexDialect, math::MathDialect,
+                      scf::SCFDialect>();
   std::string reason;
   std::unique_ptr<MappedFile> mapped = MappedFile::open(path, reason);
   if (!mapped) {

@@ -43,7 +43,7 @@ MaybeProblem readElement(WireReader &reader, DataValue &value,
     break;
   case ElementField::SparseTensor:
   case ElementField::Map:
-    return Problem{318, "found a sparse tensor or a map among the values; "
+    return Problem{352, "found a sparse tensor or a map among the values; "
                         "possible are tensors, sequences and optionals"};
   default:
     return std::nullopt; // name and element type
