@@ -31,7 +31,8 @@ struct Result {
 
   template <typename T> std::vector<T> as() const {
     std::vector<T> values(bytes.size() / sizeof(T));
-    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    if (!values.empty())
+      std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
     return values;
   }
   std::vector<std::string> strings;
