@@ -16,6 +16,9 @@ using namespace weir::memory;
 
 namespace {
 
+/// Offsets are counted in 32 bits here, with room for one size on top.
+constexpr int64_t largestCapacity = (int64_t(1) << 30) - 1;
+
 /// Remembers sub-problems that were proved to have no plan, by a 64-bit hash of
 /// their items and lowest offsets; newer ones displace older ones.
 class FailedStates {
@@ -41,11 +44,13 @@ public:
   Search(const Component &component, int64_t capacity,
          std::span<const int32_t> ranking)
       : offsets(component.items.size(), 0), failures(component.sections, 0),
-        capacity(capacity), lowestTop(component.sections),
-        secondTop(component.sections), lowestItem(component.sections),
+        capacity(capacity), sections(component.sections),
         above(component.sections), part(component.sections + 1) {
-    for (int32_t i : ranking)
-      items.push_back(component.items[i]);
+    for (int32_t i : ranking) {
+      const Item &item = component.items[i];
+      items.push_back({item.first, item.last, int32_t(item.size),
+                       int32_t(std::min(item.alignment, largestCapacity + 1))});
+    }
   }
 
   SearchResult run(int64_t budget) {
@@ -53,7 +58,8 @@ public:
     stack.clear();
     for (size_t i = 0; i < items.size(); ++i)
       stack.push_back({int32_t(i), 0, 0});
-    if (solve(0, stack.size(), {0, -1}))
+    if (!isDeadEnd(0, stack.size(), {0, -1}, {0, sections}) &&
+        solve(0, stack.size(), {0, -1}))
       return SearchResult::Found;
     return left <= 0 ? SearchResult::Unknown : SearchResult::Impossible;
   }
@@ -63,130 +69,149 @@ public:
   std::vector<double> failures; ///< dead ends met in each section
 
 private:
+  /// An Item in 16 bytes.
+  struct Block {
+    int32_t first, last, size, alignment;
+  };
   /// An item that is not placed yet.
   struct Open {
     int32_t item;
-    int64_t lowest;   ///< as low as the placed ones leave it
-    int64_t earliest; ///< as low as it can come to lie from here on
+    int32_t lowest;   ///< as low as the placed ones leave it
+    int32_t earliest; ///< as low as it can come to lie from here on
   };
   /// The item placed last: later ones have a greater (offset, rank).
   struct Last {
-    int64_t offset;
+    int32_t offset;
     int32_t item;
+  };
+  struct Range {
+    int32_t first, last;
+    void include(const Block &block) {
+      first = std::min(first, block.first);
+      last = std::max(last, block.last);
+    }
   };
 
   bool solve(size_t begin, size_t end, Last last);
   bool solveParts(size_t begin, size_t end, Last last);
   int32_t splitParts(size_t begin, size_t end);
-  bool isDeadEnd(size_t begin, size_t end, Last last, uint64_t &key);
-  bool raisePassedOver(size_t begin, size_t end, int32_t first, int32_t beyond);
+  bool isDeadEnd(size_t begin, size_t end, Last last, Range changed);
+  bool isOverfull(size_t begin, size_t end, Range changed);
+  bool raisePassedOver(size_t begin, size_t end, Range &changed);
+  uint64_t hash(size_t begin, size_t end) const;
+  int32_t raised(int32_t offset, const Block &block) const {
+    return block.alignment == 1 ? offset : alignUp(offset, block.alignment);
+  }
 
-  int64_t capacity;
-  std::vector<Item> items; ///< by rank
+  int32_t capacity, sections;
+  std::vector<Block> items; ///< by rank
   FailedStates failed;
   std::vector<Open> stack; ///< the open items of every level of the recursion
-  // Scratch, by section.
-  std::vector<int64_t> lowestTop, secondTop;
-  std::vector<int32_t> lowestItem;
-  std::vector<int64_t> above;
-  std::vector<int32_t> part;
-  std::vector<std::pair<int64_t, int32_t>> byEarliest;
+  // Scratch.
+  std::vector<int32_t> above, part; ///< by section
+  std::vector<uint64_t> byEarliest;
+  std::vector<size_t> passedOver;
 };
 
 /// An item that could have been placed before `last` and was not must come to
 /// rest on one that is still open. Returns true when there is none.
-bool Search::raisePassedOver(size_t begin, size_t end, int32_t first,
-                             int32_t beyond) {
-  std::fill(lowestTop.begin() + first, lowestTop.begin() + beyond, INT64_MAX);
-  std::fill(secondTop.begin() + first, secondTop.begin() + beyond, INT64_MAX);
-  for (size_t k = begin; k < end; ++k) {
-    const Item &item = items[stack[k].item];
-    int64_t top = stack[k].earliest + item.size;
-    for (int32_t s = item.first; s < item.last; ++s) {
-      if (top < lowestTop[s]) {
-        secondTop[s] = lowestTop[s];
-        lowestTop[s] = top;
-        lowestItem[s] = stack[k].item;
-      } else if (top < secondTop[s]) {
-        secondTop[s] = top;
-      }
+bool Search::raisePassedOver(size_t begin, size_t end, Range &changed) {
+  for (size_t p : passedOver) {
+    Open &open = stack[p];
+    const Block &block = items[open.item];
+    int32_t support = INT32_MAX;
+    for (size_t k = begin; k < end; ++k) {
+      const Block &other = items[stack[k].item];
+      int32_t top = stack[k].earliest + other.size;
+      bool meets = other.first < block.last && block.first < other.last;
+      support = meets && k != p ? std::min(support, top) : support;
     }
-  }
-  for (size_t k = begin; k < end; ++k) {
-    Open &open = stack[k];
-    if (open.earliest == open.lowest)
-      continue;
-    const Item &item = items[open.item];
-    int64_t support = INT64_MAX;
-    for (int32_t s = item.first; s < item.last; ++s)
-      support = std::min(support, lowestItem[s] == open.item ? secondTop[s]
-                                                             : lowestTop[s]);
+    left -= (end - begin) / 4;
     if (support > capacity)
       return true;
-    open.earliest = std::max(open.earliest, alignUp(support, item.alignment));
+    support = raised(support, block);
+    if (support <= open.earliest)
+      continue;
+    open.earliest = support;
+    changed.include(block);
   }
   return false;
 }
 
-/// Finds out how low each open item can still come to lie, and whether some
-/// section cannot hold what is left; `key` becomes the state's hash.
-bool Search::isDeadEnd(size_t begin, size_t end, Last last, uint64_t &key) {
-  int32_t first = INT32_MAX, beyond = 0;
-  bool passedOver = false;
-  for (size_t k = begin; k < end; ++k) {
-    Open &open = stack[k];
-    const Item &item = items[open.item];
-    first = std::min(first, item.first);
-    beyond = std::max(beyond, item.last);
-    bool passed = open.lowest < last.offset ||
-                  (open.lowest == last.offset && open.item < last.item);
-    open.earliest = passed ? last.offset + 1 : open.lowest;
-    passedOver |= passed;
-  }
-  left -= end - begin;
-  if (passedOver && raisePassedOver(begin, end, first, beyond))
-    return true;
-
-  // In a section, whatever starts at x or later needs the room above x.
+/// Whether some section among `changed` cannot hold what is left in it:
+/// whatever starts at x or later needs the room above x.
+bool Search::isOverfull(size_t begin, size_t end, Range changed) {
   byEarliest.clear();
-  key = 0;
   for (size_t k = begin; k < end; ++k) {
-    byEarliest.emplace_back(-stack[k].earliest, stack[k].item);
-    key += scramble(uint64_t(stack[k].earliest) * items.size() + stack[k].item);
+    const Block &block = items[stack[k].item];
+    if (block.first < changed.last && changed.first < block.last)
+      byEarliest.push_back(uint64_t(~uint32_t(stack[k].earliest)) << 32 |
+                           stack[k].item);
   }
+  left -= byEarliest.size();
   std::sort(byEarliest.begin(), byEarliest.end());
-  std::fill(above.begin() + first, above.begin() + beyond, 0);
-  for (auto [earliest, i] : byEarliest) {
-    const Item &item = items[i];
-    int64_t most = 0;
-    for (int32_t s = item.first; s < item.last; ++s)
-      most = std::max(most, above[s] += item.size);
-    if (most - earliest <= capacity)
+  std::fill(above.begin() + changed.first, above.begin() + changed.last, 0);
+  for (uint64_t key : byEarliest) {
+    const Block &block = items[uint32_t(key)];
+    int32_t room = capacity - int32_t(~uint32_t(key >> 32));
+    int32_t first = std::max(block.first, changed.first);
+    int32_t last = std::min(block.last, changed.last);
+    int32_t most = 0;
+    for (int32_t s = first; s < last; ++s)
+      most = std::max(most, above[s] += block.size);
+    if (most <= room)
       continue;
-    auto full =
-        std::find(above.begin() + item.first, above.begin() + item.last, most);
+    auto full = std::find(above.begin() + first, above.begin() + last, most);
     failures[full - above.begin()] += 1;
     return true;
   }
   return false;
 }
 
+/// Finds out how low each open item can still come to lie, and whether that
+/// leaves no solution. Sections outside of `changed` are as they were when this
+/// was called for a level above.
+bool Search::isDeadEnd(size_t begin, size_t end, Last last, Range changed) {
+  passedOver.clear();
+  for (size_t k = begin; k < end; ++k) {
+    Open &open = stack[k];
+    int32_t earliest = open.lowest;
+    if (open.lowest < last.offset ||
+        (open.lowest == last.offset && open.item < last.item)) {
+      passedOver.push_back(k);
+      earliest = last.offset + 1;
+    }
+    if (earliest <= open.earliest)
+      continue;
+    open.earliest = earliest;
+    changed.include(items[open.item]);
+  }
+  left -= (end - begin) / 4;
+  return raisePassedOver(begin, end, changed) ||
+         isOverfull(begin, end, changed);
+}
+
+uint64_t Search::hash(size_t begin, size_t end) const {
+  uint64_t sum = 0;
+  for (size_t k = begin; k < end; ++k)
+    sum += scramble(uint64_t(stack[k].earliest) << 32 | stack[k].item);
+  return sum;
+}
+
 /// Writes to `part` the number of the independent part that each section
 /// belongs to; returns how many there are.
 int32_t Search::splitParts(size_t begin, size_t end) {
-  int32_t first = INT32_MAX, beyond = 0;
-  for (size_t k = begin; k < end; ++k) {
-    first = std::min(first, items[stack[k].item].first);
-    beyond = std::max(beyond, items[stack[k].item].last);
-  }
-  std::fill(part.begin() + first, part.begin() + beyond + 1, 0);
+  Range range = {INT32_MAX, 0};
+  for (size_t k = begin; k < end; ++k)
+    range.include(items[stack[k].item]);
+  std::fill(part.begin() + range.first, part.begin() + range.last + 1, 0);
   for (size_t k = begin; k < end; ++k) {
     ++part[items[stack[k].item].first + 1];
     --part[items[stack[k].item].last];
   }
   int32_t parts = 1, crossing = 0;
-  part[first] = 0;
-  for (int32_t s = first + 1; s < beyond; ++s) {
+  part[range.first] = 0;
+  for (int32_t s = range.first + 1; s < range.last; ++s) {
     crossing += part[s];
     parts += crossing == 0;
     part[s] = parts - 1;
@@ -197,6 +222,10 @@ int32_t Search::splitParts(size_t begin, size_t end) {
 bool Search::solveParts(size_t begin, size_t end, Last last) {
   if (begin == end)
     return true;
+  const Block &placed = items[last.item];
+  Range changed = {placed.first, placed.last};
+  if (isDeadEnd(begin, end, last, changed))
+    return false;
   int32_t parts = splitParts(begin, end);
   if (parts == 1)
     return solve(begin, end, last);
@@ -220,13 +249,7 @@ bool Search::solveParts(size_t begin, size_t end, Last last) {
   for (size_t k = begin; k < end; ++k)
     stack[next[part[items[stack[k].item].first]]++] = stack[k];
 
-  uint64_t key;
   bool fits = true;
-  at = base;
-  for (auto [size, p] : bySize) {
-    fits = fits && (size == 0 || !isDeadEnd(at, at + size, last, key));
-    at += size;
-  }
   at = base;
   for (auto [size, p] : bySize) {
     fits = fits && (size == 0 || solve(at, at + size, last));
@@ -237,32 +260,33 @@ bool Search::solveParts(size_t begin, size_t end, Last last) {
 }
 
 bool Search::solve(size_t begin, size_t end, Last last) {
-  uint64_t key;
-  if (left <= 0 || isDeadEnd(begin, end, last, key) || failed.contains(key))
+  if (left <= 0)
+    return false;
+  uint64_t key = hash(begin, end);
+  if (failed.contains(key))
     return false;
 
   // Where an item is placed at or above the place that another could fill
   // below it, that other one comes first in canonical order.
-  int64_t ceiling = INT64_MAX;
+  int32_t ceiling = INT32_MAX;
   for (size_t k = begin; k < end; ++k)
     ceiling = std::min(ceiling, stack[k].lowest + items[stack[k].item].size);
-  std::vector<std::pair<int64_t, int32_t>> candidates;
+  std::vector<std::pair<int32_t, int32_t>> candidates;
   for (size_t k = begin; k < end; ++k)
     if (stack[k].lowest < ceiling && stack[k].lowest == stack[k].earliest)
       candidates.emplace_back(stack[k].lowest, stack[k].item);
   std::sort(candidates.begin(), candidates.end());
 
   for (auto [offset, i] : candidates) {
-    const Item &item = items[i];
+    const Block &block = items[i];
     size_t base = stack.size();
     for (size_t k = begin; k < end; ++k) {
       Open next = stack[k];
       if (next.item == i)
         continue;
-      if (meet(items[next.item], item))
-        next.lowest =
-            std::max(next.lowest,
-                     alignUp(offset + item.size, items[next.item].alignment));
+      const Block &other = items[next.item];
+      if (other.first < block.last && block.first < other.last)
+        next.lowest = std::max(next.lowest, raised(offset + block.size, other));
       stack.push_back(next);
     }
     offsets[i] = offset;
@@ -331,12 +355,15 @@ SearchResult weir::memory::searchOffsets(const Component &component,
                                          std::vector<int64_t> &offsets) {
   if (component.lowerBound > capacity)
     return SearchResult::Impossible;
+  if (capacity > largestCapacity)
+    return SearchResult::Unknown;
+
   // Searches that start badly stay bad for long, so each is stopped soon, and
   // the next ranks those items first in whose sections it failed.
   constexpr size_t styles = std::size(tieBreaks);
   std::array<std::vector<double>, styles> trouble;
   trouble.fill(std::vector<double>(component.sections, 0));
-  double limit = std::max<double>(100'000, 300.0 * component.items.size());
+  double limit = 100'000;
   for (size_t run = 0; budget > 0; ++run, limit *= 1.1) {
     std::vector<double> &weights = trouble[run % styles];
     std::vector<int32_t> ranking =
@@ -355,7 +382,7 @@ SearchResult weir::memory::searchOffsets(const Component &component,
     double sum =
         std::accumulate(search.failures.begin(), search.failures.end(), 1.0);
     for (int32_t s = 0; s < component.sections; ++s)
-      weights[s] = 0.9 * weights[s] + search.failures[s] / sum;
+      weights[s] = 0.6 * weights[s] + search.failures[s] / sum;
   }
   return SearchResult::Unknown;
 }

@@ -43,7 +43,7 @@ struct Arguments {
 };
 
 /// Some four seconds for several hundred buffers.
-constexpr int64_t defaultSteps = 100'000'000;
+constexpr int64_t defaultSteps = 450'000'000;
 
 int fail(const std::string &message) {
   std::fprintf(stderr, "weir-bench: error W0851: %s\n", message.c_str());
