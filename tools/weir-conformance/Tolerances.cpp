@@ -85,7 +85,7 @@ Tolerance weir::conformance::onnxTolerance(std::string_view suite,
                                            int32_t dtype) {
   if (suite == "onnx/light" || suite == "models")
     return modelTolerance(dtype);
-  Tolerance tolerance = byType(dtype, 1e-4, 1e-6, 2);
+  Tolerance tolerance = byType(dtype, 1e-3, 1e-6, 2);
   tolerance.absolute = isNarrow(dtype) ? 0 : 1e-7;
   return tolerance;
 }
