@@ -74,9 +74,10 @@ static weir_run *makeRun(weir_session *session) {
   return run;
 }
 
-/// Gives the devices that the entry uses their arenas.
-static bool allocateArenas(weir_run *run, int64_t deadline,
-                           weir_status *status) {
+/// Tries it once for each device; -1: all have one, else the device that lacks
+/// it, with the request that failed.
+static int32_t allocateArenas(weir_run *run, int64_t deadline,
+                              AllocationRequest *request) {
   const weir_session *session = run->session;
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     const weir_device_desc &device = session->program->devices[i];
@@ -86,17 +87,13 @@ static bool allocateArenas(weir_run *run, int64_t deadline,
       continue;
     // Chunks are aligned to 256; what wants more gets room to be moved in.
     int64_t align = device.arena_align > granule ? device.arena_align : 0;
-    AllocationRequest request;
-    request.bytes = device.arena_bytes + align;
-    request.tag = "the planned arena of a run";
-    request.deadline = deadline;
-    void *block = session->memory[i]->allocate(request);
-    if (!block) {
-      char text[1016];
-      session->memory[i]->explainFailure(request, text, sizeof(text));
-      StatusText(status, WEIR_RESOURCE_EXHAUSTED) << text;
-      return false;
-    }
+    request->bytes = device.arena_bytes + align;
+    request->tag = "the planned arena of a run";
+    request->deadline = deadline;
+    request->stop = &run->aborted;
+    void *block = session->memory[i]->allocate(*request);
+    if (!block)
+      return i;
     deviceRun.arenaBlock = block;
     auto address = uintptr_t(block);
     if (align)
@@ -104,11 +101,30 @@ static bool allocateArenas(weir_run *run, int64_t deadline,
                 uintptr_t(align);
     deviceRun.context.arena = reinterpret_cast<uint8_t *>(address);
   }
-  return true;
+  return -1;
 }
 
-weir_run *takeRun(weir_session *session, const weir_entry_desc *entry,
-                  int64_t deadline, weir_status *status) {
+int32_t prepareArenas(weir_run *run, int64_t deadline) {
+  weir_session *session = run->session;
+  AllocationRequest request;
+  int32_t device = allocateArenas(run, 0, &request);
+  if (device >= 0) {
+    // Other arenas that lie idle, then those of runs that are about to end.
+    trimSession(session);
+    bool others = session->activeRuns.load(std::memory_order_relaxed) > 1;
+    device = allocateArenas(run, others ? deadline : 0, &request);
+  }
+  if (device < 0)
+    return WEIR_OK;
+  // What ended the wait is the reason, if it was not patience.
+  if (int32_t code = checkStop(run))
+    return code;
+  char text[1016];
+  session->memory[device]->explainFailure(request, text, sizeof(text));
+  return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+}
+
+weir_run *takeRun(weir_session *session, const weir_entry_desc *entry) {
   weir_run *run;
   {
     Lock lock(session->mutex);
@@ -116,20 +132,11 @@ weir_run *takeRun(weir_session *session, const weir_entry_desc *entry,
     if (run)
       session->idleRuns = run->next;
   }
-  if (!run && !(run = makeRun(session))) {
-    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";
-    return nullptr;
-  }
-  run->entry = entry;
-  if (allocateArenas(run, 0, status))
-    return run;
-  // Other arenas that lie idle, then those of runs that are about to end.
-  trimSession(session);
-  bool others = session->activeRuns.load(std::memory_order_relaxed) > 1;
-  if (allocateArenas(run, others ? deadline : 0, status))
-    return run;
-  destroyRun(run);
-  return nullptr;
+  if (!run)
+    run = makeRun(session);
+  if (run)
+    run->entry = entry;
+  return run;
 }
 
 static void freeArrival(void *, Arrival *arrival) {
@@ -336,6 +343,9 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
   if (int32_t code = checkFeeds(run->session, entryIndex, feeds, feedCount,
                                 run->feeds, run->symbols, status))
     return code;
+  int64_t patience = now() + run->session->allocationWait;
+  if (prepareArenas(run, run->deadline < patience ? run->deadline : patience))
+    return describeError(run, status);
   run->fetches = fetches;
   for (int32_t i = 0; i < run->entry->fetch_count; ++i)
     run->results[i] = FetchResult{};
@@ -390,24 +400,23 @@ int32_t weir_session_run(weir_session *session, int32_t entry,
       __builtin_add_overflow(now(), given.timeout_ns, &deadline))
     deadline = noDeadline;
 
-  session->activeRuns.fetch_add(1, std::memory_order_relaxed);
-  int64_t patience = now() + session->allocationWait;
-  weir_run *run =
-      takeRun(session, desc, deadline < patience ? deadline : patience, status);
-  int32_t code = WEIR_RESOURCE_EXHAUSTED;
-  if (run) {
-    run->deadline = deadline;
-    run->trace = given.trace ? given.trace : session->trace;
-    run->threads = session->executor->threads();
-    if (given.threads > 0 && given.threads < run->threads)
-      run->threads = given.threads;
-    if (given.cancellation)
-      enterCancellation(given.cancellation, run);
-    code = runEntry(run, feeds, feed_count, fetches, status);
-    if (given.cancellation)
-      leaveCancellation(given.cancellation, run);
-    returnRun(run);
+  weir_run *run = takeRun(session, desc);
+  if (!run) {
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";
+    return WEIR_RESOURCE_EXHAUSTED;
   }
+  session->activeRuns.fetch_add(1, std::memory_order_relaxed);
+  run->deadline = deadline;
+  run->trace = given.trace ? given.trace : session->trace;
+  run->threads = session->executor->threads();
+  if (given.threads > 0 && given.threads < run->threads)
+    run->threads = given.threads;
+  if (given.cancellation)
+    enterCancellation(given.cancellation, run);
+  int32_t code = runEntry(run, feeds, feed_count, fetches, status);
+  if (given.cancellation)
+    leaveCancellation(given.cancellation, run);
+  returnRun(run);
   session->activeRuns.fetch_sub(1, std::memory_order_relaxed);
   return code;
 }

@@ -89,10 +89,13 @@ inline int32_t encodeError(int32_t index, int32_t code) {
   return (index + 1) << 8 | (code & 0xff);
 }
 
-/// A run that is not in use, its arenas ready. Null when there is no memory;
-/// then `status` says so.
-weir_run *takeRun(weir_session *session, const weir_entry_desc *entry,
-                  int64_t deadline, weir_status *status);
+/// A run that is not in use, for the entry; null when there is no memory. Its
+/// arenas come with prepareArenas.
+weir_run *takeRun(weir_session *session, const weir_entry_desc *entry);
+/// Gives each device that the entry uses its arena, if need be by giving up
+/// idle runs, and then by waiting for others until `deadline`. Returns 0, or
+/// aborts the run.
+int32_t prepareArenas(weir_run *run, int64_t deadline);
 /// Frees what the run holds and keeps it for the next.
 void returnRun(weir_run *run);
 /// Frees a run that is in no list.

@@ -46,9 +46,9 @@ Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
 
 int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
                           int32_t site) {
-  // An abort may have ended the wait: then it is the reason.
-  if (uint32_t code = ctx->run->aborted.load(std::memory_order_acquire))
-    return int32_t(code);
+  // What ended the wait is the reason, if it was not patience.
+  if (int32_t code = checkStop(ctx->run))
+    return code;
   AllocationRequest request;
   request.bytes = bytes;
   request.tag = tag;

@@ -374,6 +374,45 @@ TEST(Memory, AllocationsWaitForConcurrentRuns) {
   EXPECT_EQ(failures, 0);
 }
 
+std::atomic<bool> holding, letGo;
+
+TEST(Memory, WaitingForAnArenaEndsWithTheRun) {
+  TestProgram program;
+  program.arena(5 << 20);
+  program.entry("main", {}, {}, {[](weir_context *) {
+                  holding = true;
+                  while (!letGo)
+                    std::this_thread::yield();
+                  return 0;
+                }});
+  weir_session_options options = TestSession::defaults(1);
+  options.memory_limit = 8 << 20;
+  TestSession session(program.get(), options);
+  holding = letGo = false;
+  std::thread holder([&] {
+    weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr);
+  });
+  while (!holding)
+    std::this_thread::yield();
+  weir_run_options limited = WEIR_RUN_OPTIONS_INIT;
+  limited.timeout_ns = 3 * 1000 * 1000;
+  EXPECT_EQ(session.run({}, nullptr, &limited), WEIR_DEADLINE_EXCEEDED);
+  limited.timeout_ns = 0;
+  limited.cancellation = weir_cancellation_create();
+  std::thread canceller([&] {
+    weir_memory_stats stats = {};
+    stats.size = sizeof(stats);
+    while (stats.waits < 2)
+      weir_session_memory(session, 0, &stats);
+    weir_cancellation_cancel(limited.cancellation);
+  });
+  EXPECT_EQ(session.run({}, nullptr, &limited), WEIR_CANCELLED);
+  canceller.join();
+  weir_cancellation_destroy(limited.cancellation);
+  letGo = true;
+  holder.join();
+}
+
 TEST(Memory, CallersAllocatorGivesAndTakesBackAll) {
   struct Counting {
     std::atomic<int64_t> held{0}, calls{0};
