@@ -3,6 +3,9 @@
 option(WEIR_CCACHE "Put ccache in front of the compiler where it is installed" ON)
 set(WEIR_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 
+# Installed tools find LLVM where they were linked with it.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
 if(WEIR_CCACHE)
   find_program(WEIR_CCACHE_PROGRAM ccache)
   if(WEIR_CCACHE_PROGRAM)

@@ -1,0 +1,36 @@
+# What `cmake --install` adds to the targets that folders install themselves:
+# the CMake package and the pkg-config file.
+include(CMakePackageConfigHelpers)
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/weirConfig.cmake
+  INSTALL_DESTINATION ${package_folder}
+  PATH_VARS CMAKE_INSTALL_BINDIR)
+write_basic_package_version_file(
+  ${CMAKE_BINARY_DIR}/weirConfigVersion.cmake
+  VERSION ${PROJECT_VERSION}
+  COMPATIBILITY SameMinorVersion)
+install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${package_folder})
+install(FILES
+  ${CMAKE_BINARY_DIR}/weirConfig.cmake
+  ${CMAKE_BINARY_DIR}/weirConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/WeirAddModel.cmake
+  DESTINATION ${package_folder})
+
+# pkg-config wants whole paths, unless they lie under the prefix: then the
+# installation may be moved.
+foreach(kind LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${kind}}")
+    set(PKGCONFIG_${kind} "${CMAKE_INSTALL_${kind}}")
+  else()
+    set(PKGCONFIG_${kind} "\${prefix}/${CMAKE_INSTALL_${kind}}")
+  endif()
+endforeach()
+# The prefix is taken from where the file lies, so that
+# `cmake --install --prefix` and moving the installation both work.
+file(RELATIVE_PATH up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" PKGCONFIG_UP "${up}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/weir.pc.in ${CMAKE_BINARY_DIR}/weir.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,94 @@
+//===- program.cpp - runs the digits network from C++ -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// As program.c, by the class of the model's header. With SECOND defined, a
+// second model (the same network under another name) runs in the same program.
+//
+//===----------------------------------------------------------------------===//
+
+#include "digits.h"
+#ifdef SECOND
+#include "second.h"
+#endif
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+static const int count = 360;
+static float images[count * 64], expected[count * 10];
+
+static bool readTail(const char *path, float *out, size_t n) {
+  std::FILE *file = std::fopen(path, "rb");
+  bool good = file &&
+              std::fseek(file, -long(n * sizeof(float)), SEEK_END) == 0 &&
+              std::fread(out, sizeof(float), n, file) == n;
+  if (file)
+    std::fclose(file);
+  return good;
+}
+
+static bool isExpected(weir::Span<const float> found) {
+  if (found.size() != size_t(count * 10))
+    return false;
+  for (size_t i = 0; i < found.size(); ++i)
+    if (std::fabs(found[i] - expected[i]) > 1e-5f)
+      return false;
+  return true;
+}
+
+template <typename Model> static int runModel() {
+  Model model;
+  if (!model.status())
+    return std::puts(model.status().message()), 1;
+  weir::Span<float> image = model.resize_image({count, 1, 8, 8});
+  std::memcpy(image.data(), images, sizeof(images));
+  weir::Status status = model.run();
+  if (!status)
+    return std::puts(status.message()), 1;
+  if (!isExpected(model.probabilities()) ||
+      model.probabilities_shape()[0] != count)
+    return std::puts("wrong results"), 1;
+
+  // By name; in the caller's own memory; after a move; through a view.
+  if (!isExpected(model.output("probabilities").template as<const float>()) ||
+      model.input("no such feed"))
+    return std::puts("wrong results by name"), 1;
+  Model moved(std::move(model));
+  if (model.run())
+    return std::puts("a model that was moved from runs"), 1;
+  static float own[count * 10];
+  moved.bind_image(images, {count, 1, 8, 8});
+  moved.bind_probabilities(own, count * 10);
+  if (!moved.run() || moved.probabilities().data() != own ||
+      !isExpected(moved.probabilities()))
+    return std::puts("wrong results in the caller's memory"), 1;
+  Model view = moved.view();
+  view.bind_image(images, {count, 1, 8, 8});
+  if (!view.run() || !isExpected(view.probabilities()))
+    return std::puts("wrong results of a view"), 1;
+  view.bind_image(images, {count, 2, 8, 8});
+  weir::Status wrong = view.run();
+  if (wrong.code() != WEIR_INVALID_ARGUMENT ||
+      !std::strstr(wrong.message(), "image"))
+    return std::puts("a wrong feed was taken"), 1;
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3 || !readTail(argv[1], images, count * 64) ||
+      !readTail(argv[2], expected, count * 10))
+    return std::puts("cannot read the samples"), 2;
+  if (int code = runModel<digits::Model>())
+    return code;
+#ifdef SECOND
+  if (int code = runModel<second::Model>())
+    return code;
+#endif
+  return std::puts("ok"), 0;
+}

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+#===- link_test.py - Linking what weirc writes ------------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Links the digits network into programs in every way people do, and runs them.
+
+usage: link_test.py --build=build/release --source=. [-k PATTERN]
+C and C++, gcc and clang, as PIE, non-PIE and static; two models in a program; a
+model in a plugin; beside another LLVM and protobuf; by CMake's package, by
+pkg-config, by hand. A compiler that is not installed is skipped with a line.
+"""
+import argparse
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ARGS = None
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def inputs(name):
+    return os.path.join(HERE, "Inputs", name)
+
+
+def tool(*names):
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise unittest.SkipTest("none of " + ", ".join(names) + " is installed")
+
+
+class Linking(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="weir-link-")
+        build, source = os.path.abspath(ARGS.build), os.path.abspath(ARGS.source)
+        cls.weirc = os.path.join(build, "bin", "weirc")
+        cls.build = build
+        cls.include = os.path.join(source, "runtime", "include")
+        cls.runtime = os.path.join(build, "lib", "libweir_runtime.a")
+        cls.digits = os.path.join(source, "test", "digits")
+        cls.samples = [os.path.join(cls.digits, "samples.f32"),
+                       os.path.join(cls.digits, "probabilities.npy")]
+        cls.compile("digits.onnx", "digits.o")
+        cls.compile("digits.onnx", "second.o")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder, name)
+
+    @classmethod
+    def run_command(cls, command, **kwargs):
+        result = subprocess.run(command, stdout=subprocess.PIPE, text=True,
+                                stderr=subprocess.STDOUT, cwd=cls.folder, **kwargs)
+        if result.returncode != 0:
+            raise AssertionError("%s\nexits %d:\n%s" % (
+                " ".join(command), result.returncode, result.stdout))
+        return result.stdout
+
+    @classmethod
+    def compile(cls, model, output, *flags):
+        cls.run_command([cls.weirc, os.path.join(cls.digits, model), "-o",
+                         cls.path(output), "--cpu=x86-64-v3", *flags])
+        return cls.path(output)
+
+    def link(self, compiler, source, name, *flags, models=("digits.o",), runtime=True):
+        """Builds a program without a single warning."""
+        self.run_command(
+            [compiler, "-Wall", "-Wextra", "-pedantic", "-Werror", "-I" + self.folder,
+             "-I" + self.include, inputs(source), *map(self.path, models)]
+            + ([self.runtime] if runtime else [])
+            + [*flags, "-lpthread", "-lm", "-o", self.path(name)])
+        return self.path(name)
+
+    def expect_ok(self, program, *arguments):
+        output = self.run_command([program, *(arguments or self.samples)])
+        self.assertEqual(output.split("\n")[-2], "ok", output)
+
+    def each_kind(self, compiler, source, *flags, **kwargs):
+        for kind in (["-pie", "-fPIE"], ["-no-pie", "-fno-pie"], ["-static"]):
+            with self.subTest(kind=kind[0], flags=flags):
+                program = self.link(compiler, source, "program" + kind[0], *kind,
+                                    *flags, **kwargs)
+                self.expect_ok(program)
+
+    def test_c_gcc(self):
+        self.each_kind(tool("gcc"), "program.c", "-std=c99")
+
+    def test_c_clang(self):
+        self.each_kind(tool("clang-22", "clang"), "program.c", "-std=c17")
+
+    def test_cxx_gcc(self):
+        self.each_kind(tool("g++"), "program.cpp", "-std=c++11")
+
+    def test_cxx_clang(self):
+        self.each_kind(tool("clang++-22", "clang++"), "program.cpp", "-std=c++20")
+
+    def test_no_exceptions(self):
+        for compiler in (tool("g++"), tool("clang++-22", "clang++")):
+            self.each_kind(compiler, "program.cpp", "-fno-exceptions", "-fno-rtti")
+
+    def test_two_models(self):
+        self.each_kind(tool("g++"), "program.cpp", "-DSECOND",
+                       models=("digits.o", "second.o"))
+
+    def test_other_linkers(self):
+        for linker in ("bfd", "gold", "lld-22"):
+            if not shutil.which("ld." + linker):
+                continue
+            with self.subTest(linker=linker):
+                self.expect_ok(self.link(tool("clang-22", "clang"), "program.c",
+                                         "by-" + linker, "-fuse-ld=" + linker))
+
+    def test_archive(self):
+        self.compile("digits.onnx", "in_archive.a", "--name=digits")
+        self.expect_ok(self.link(tool("gcc"), "program.c", "archived",
+                                 models=("in_archive.a",)))
+
+    def test_weights_beside(self):
+        """The constants lie in a file beside the program, wherever both go."""
+        folder = self.path("beside")
+        os.mkdir(folder)
+        weights = os.path.join(folder, "digits.weights")
+        self.compile("digits.onnx", "beside/digits.o", "--weights=" + weights)
+        program = self.link(tool("gcc"), "program.c", "beside/program",
+                            models=("beside/digits.o",))
+        self.expect_ok(program)
+        moved = self.path("elsewhere")
+        os.rename(folder, moved)
+        program = os.path.join(moved, "program")
+        self.expect_ok(program)
+        # A file of another compilation is refused.
+        self.compile("digits.pb", "other.o",
+                     "--weights=" + os.path.join(moved, "digits.weights"))
+        result = subprocess.run([program, *self.samples], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("was not written together with program", result.stdout)
+
+    def test_shared_object(self):
+        """A .so needs neither the runtime nor anything else, and shows little."""
+        shared = self.compile("digits.onnx", "libdigits.so", "--name=digits")
+        program = self.link(tool("gcc"), "program.c", "dynamic", "-Wl,-rpath," + self.folder,
+                            models=("libdigits.so",), runtime=False)
+        self.expect_ok(program)
+        listing = self.run_command([tool("nm"), "-D", "--defined-only", shared])
+        shown = {line.split()[-1] for line in listing.splitlines()}
+        self.assertEqual(shown, {"weir_plugin", "digits_program", "digits_create",
+                                 "digits_destroy", "digits_release", "digits_run"})
+
+    def test_plugin(self):
+        """1,000 times in and out, by hand and by weirc's own shared object."""
+        host = self.path("host")
+        self.run_command([tool("gcc"), "-I" + self.include, inputs("host.c"), "-ldl", "-o", host])
+        self.link(tool("gcc"), "plugin.c", "plugin.so", "-shared", "-fPIC",
+                  "-fvisibility=hidden", "-Wl,--no-undefined")
+        self.expect_ok(host, self.path("plugin.so"), "plugin_run")
+        shared = self.compile("digits.onnx", "libplugin.so", "--name=digits")
+        self.expect_ok(host, shared, "weir_plugin")
+
+    def test_beside_llvm_and_protobuf(self):
+        configs = [c for c in ("llvm-config-15", "llvm-config-14", "llvm-config-22",
+                               "/usr/lib/llvm-22/bin/llvm-config") if shutil.which(c)]
+        if not configs or not os.path.isdir("/usr/include/google/protobuf"):
+            raise unittest.SkipTest("no LLVM or protobuf to link with")
+        llvm = self.run_command([configs[0], "--cppflags", "--ldflags"]).split()
+        libraries = self.run_command([configs[0], "--libs"]).split()
+        llvm = [("-isystem" + f[2:]) if f.startswith("-I") else f for f in llvm]
+        program = self.link(tool("g++"), "crowded.cpp", "crowded", "-std=c++17", *llvm,
+                            *libraries, "-lprotobuf")
+        self.expect_ok(program)
+
+    def test_what_an_object_shows(self):
+        listing = self.run_command([tool("nm"), self.path("digits.o")])
+        defined, undefined = set(), set()
+        for line in listing.splitlines():
+            kind, name = line.split()[-2:]
+            if kind == "U":
+                undefined.add(name)
+            elif kind.isupper():
+                defined.add(name)
+        self.assertEqual(defined, {"digits_program", "digits_create", "digits_destroy",
+                                   "digits_release", "digits_run"})
+        self.assertTrue(undefined)
+        for name in undefined:
+            # libm's and libc's functions beside the runtime's.
+            self.assertRegex(name, "^(weir_|exp|log|tanh|erf|pow|mem)")
+        sections = self.run_command([tool("readelf"), "-SW", self.path("digits.o")])
+        for constructor in (".init_array", ".ctors", ".preinit_array"):
+            self.assertNotIn(constructor, sections)
+
+    def test_same_bytes(self):
+        self.compile("digits.onnx", "first.o", "--name=digits")
+        again = self.compile("digits.onnx", "again.o", "--name=digits")
+        self.assertTrue(filecmp.cmp(self.path("first.o"), again, shallow=False))
+        for suffix in (".a", ".so"):
+            self.compile("digits.onnx", "first" + suffix, "--name=digits")
+            os.rename(self.path("first" + suffix), self.path("kept" + suffix))
+            self.compile("digits.onnx", "first" + suffix, "--name=digits")
+            self.assertTrue(filecmp.cmp(self.path("first" + suffix),
+                                        self.path("kept" + suffix), shallow=False), suffix)
+
+    def test_installed(self):
+        """find_package(weir) and pkg-config, from an installation that was moved."""
+        self.run_command([tool("cmake"), "--install", self.build, "--prefix", self.path("staged")])
+        prefix = self.path("prefix")
+        os.rename(self.path("staged"), prefix)
+
+        with self.subTest("pkg-config"):
+            for folder, _, files in os.walk(prefix):
+                if "weir.pc" in files:
+                    found = folder
+            environment = dict(os.environ, PKG_CONFIG_PATH=found)
+            flags = self.run_command([tool("pkg-config"), "--cflags", "--libs", "weir"],
+                                     env=environment).split()
+            self.run_command([tool("gcc"), inputs("program.c"), self.path("digits.o"),
+                              "-I" + self.folder, *flags, "-o", self.path("by-pkg-config")])
+            self.expect_ok(self.path("by-pkg-config"))
+
+        with self.subTest("find_package"):
+            consumer = self.path("consumer")
+            self.run_command([tool("cmake"), "-S", inputs("cmake"), "-B", consumer,
+                              "-DCMAKE_PREFIX_PATH=" + prefix, "-DSOURCES=" + inputs(""),
+                              "-DDIGITS=" + self.digits])
+            self.run_command([tool("cmake"), "--build", consumer])
+            self.expect_ok(os.path.join(consumer, "program"))
+            self.expect_ok(os.path.join(consumer, "two"))
+            again = self.run_command([tool("cmake"), "--build", consumer])
+            self.assertNotIn("Compiling model", again)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", required=True, help="the build folder")
+    parser.add_argument("--source", required=True, help="the repository")
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
