@@ -16,6 +16,8 @@ namespace weir {
 #define GEN_PASS_DECL
 #include "passes/simplify/Passes.h.inc"
 #define GEN_PASS_DECL
+#include "passes/layout/Passes.h.inc"
+#define GEN_PASS_DECL
 #include "passes/kernelize/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "passes/partition/Passes.h.inc"
@@ -24,6 +26,8 @@ namespace weir {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/simplify/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/layout/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/kernelize/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
@@ -34,6 +38,7 @@ namespace weir {
 /// Registers all of them for weir-opt.
 inline void registerWeirPasses() {
   registerWeirSimplifyPasses();
+  registerWeirLayoutPasses();
   registerWeirKernelizePasses();
   registerWeirPartitionPasses();
   registerWeirPlanPasses();

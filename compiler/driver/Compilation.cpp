@@ -142,6 +142,10 @@ bool Compilation::load() {
     (*module)->setAttr(stageAttribute,
                        StringAttr::get(context.get(), importStage));
   }
+  // Tiles are chosen for the processor's vectors.
+  int vectorBytes = target.code.preferVectorBits ? target.code.preferVectorBits / 8 : 32;
+  (*module)->setAttr("weir.vector_bytes",
+                     IntegerAttr::get(IntegerType::get(context.get(), 64), vectorBytes));
   if (logging)
     log.end(importStage, *module);
   if (stopStage < nextStage - 1) {

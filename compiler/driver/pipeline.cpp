@@ -60,6 +60,21 @@ static std::vector<Stage> makeStages() {
        },
        "W0600"},
 
+      {"layout",
+       "chooses in which order tensors lie in memory, before kernels are "
+       "formed: it changes what fuses",
+       {
+           {"weir-fold-weights", "weights that the file computes are constants"},
+           {"weir-channels-last", "convolutions run along vectors of channels"},
+           {"canonicalize", "transpositions cancel"},
+           {"weir-plain-products",
+            "products and convolutions get the operands that tiles read"},
+           {"weir-fold-weights", "what that does to weights is done now"},
+           {"canonicalize", "folds what has become constant"},
+           {"cse", "equal transpositions are one"},
+       },
+       "W0400"},
+
       {"kernelize",
        "groups operations into kernels before anything has a buffer: values "
        "that live inside of a kernel never get one",

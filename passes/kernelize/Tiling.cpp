@@ -88,6 +88,34 @@ static bool isPlainConvolution(ConvOp conv) {
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
 }
 
+/// Depthwise convolutions and pools with channels last, and reductions that keep
+/// the last dimension: every lane of a vector is a result of its own.
+static bool isLanes(Operation *op) {
+  auto isBuffer = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return isa<BlockArgument>(value) && type.getElementType().isF32() &&
+           type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
+  };
+  if (auto conv = dyn_cast<ConvOp>(op)) {
+    auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+    return conv.getChannelsLast() && isBuffer(conv.getInput()) && isBuffer(conv.getFilter()) &&
+           filter.hasStaticShape() && filter.getDimSize(filter.getRank() - 2) == 1 &&
+           filter.getShape().back() == (int64_t)conv.getGroups() &&
+           cast<RankedTensorType>(conv.getInput().getType()).getShape().back() == (int64_t)conv.getGroups();
+  }
+  if (auto pool = dyn_cast<PoolOp>(op))
+    return pool.getChannelsLast() && isBuffer(pool.getOperand()) &&
+           (pool.getKind() == "max" || pool.getKind() == "average" || pool.getKind() == "sum");
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    auto type = cast<RankedTensorType>(reduce.getOperand().getType());
+    return isBuffer(reduce.getOperand()) &&
+           !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
+           (reduce.getKind() == "sum" || reduce.getKind() == "mean" ||
+            reduce.getKind() == "max" || reduce.getKind() == "min");
+  }
+  return false;
+}
+
 /// Rows and vectors that fill the registers: two are kept for operands.
 static SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows,
                                          int64_t columns) {
@@ -141,7 +169,7 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
     flat = flat && isElementwiseOver(&op, type);
     if (auto cost = dyn_cast<CostOpInterface>(op))
       flops += std::max<int64_t>(cost.getFlops(), 0);
-    if (isa<DotGeneralOp, ConvOp, ScatterNdOp, ScatterElementsOp>(op))
+    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, ScatterNdOp, ScatterElementsOp>(op))
       hero = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;
@@ -169,6 +197,10 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
     tiles = SmallVector<int64_t>{1, lines, ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1), tile[1] * tile[2]};
     if (!type.isDynamicDim(1))
       (*tiles)[1] = std::max<int64_t>(1, std::min(lines, type.getDimSize(1)));
+  } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero)) {
+    kernel.setStrategy("lanes");
+    kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, unit.bytes / 4}));
+    tiles.emplace(rank - 1, 1);
   } else {
     kernel.setStrategy("loops");
     if (!flat)

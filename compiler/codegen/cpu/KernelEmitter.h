@@ -24,6 +24,10 @@ mlir::LogicalResult emitConvolution(KernelReader &reader,
                                     plan::KernelOp kernel, mlir::Value begin,
                                     mlir::Value end);
 
+/// Windows and reductions whose results lie next to each other in vectors.
+mlir::LogicalResult emitLanes(KernelReader &reader, plan::KernelOp kernel,
+                              mlir::Value begin, mlir::Value end);
+
 /// One sequential pass: copies the operand, then applies the updates in order.
 mlir::LogicalResult emitScatter(KernelReader &reader, plan::KernelOp kernel);
 

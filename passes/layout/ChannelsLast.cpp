@@ -1,0 +1,242 @@
+//===- ChannelsLast.cpp - convolutions along vectors of channels -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Pch.h"
+#include "passes/Passes.h"
+#include "passes/layout/Rearrange.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRCHANNELSLASTPASS
+#include "passes/layout/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+constexpr int64_t toLast[] = {0, 2, 3, 1}, toFirst[] = {0, 3, 1, 2};
+
+/// Where dimension i of a transposed value comes to lie before it.
+SmallVector<int64_t> inverse(ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> result(permutation.size());
+  for (auto [i, from] : llvm::enumerate(permutation))
+    result[from] = i;
+  return result;
+}
+
+bool isImage(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 4 && isa<FloatType>(tensor.getElementType());
+}
+
+struct ConvToLast : OpRewritePattern<ConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &b) const override {
+    if (op.getChannelsLast() || !isImage(op.getType()) ||
+        !op.getFilter().getDefiningOp<ConstantOp>())
+      return failure();
+    Location loc = op.getLoc();
+    Value input = transposed(b, loc, op.getInput(), toLast);
+    Value filter = transposed(b, loc, op.getFilter(), {2, 3, 1, 0});
+    Value made = ConvOp::create(b, loc, input, filter, op.getStridesAttr(), op.getPadsAttr(),
+                                op.getDilationsAttr(), op.getGroupsAttr(), b.getBoolAttr(true),
+                                op.getAccumulatorAttr());
+    copyDevice(op, made);
+    b.replaceOp(op, transposed(b, loc, made, toFirst));
+    return success();
+  }
+};
+
+struct PoolToLast : OpRewritePattern<PoolOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PoolOp op, PatternRewriter &b) const override {
+    // Only where the input is there in that order already.
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    if (op.getChannelsLast() || !isImage(op.getType()) || !transpose ||
+        transpose.getPermutation() != ArrayRef<int64_t>(toFirst))
+      return failure();
+    Location loc = op.getLoc();
+    Value made = PoolOp::create(b, loc, transpose.getOperand(), op.getKindAttr(), op.getWindowAttr(),
+                                op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(),
+                                op.getCeilModeAttr(), op.getCountIncludePadAttr(), op.getPAttr(),
+                                b.getBoolAttr(true));
+    copyDevice(op, made);
+    b.replaceOp(op, transposed(b, loc, made, toFirst));
+    return success();
+  }
+};
+
+/// A value under `permutation`'s inverse that costs nothing: it is transposed
+/// already, is a constant, or has at most one dimension that is not 1.
+bool isFree(Value value, ArrayRef<int64_t> permutation) {
+  if (auto transpose = value.getDefiningOp<TransposeOp>())
+    return transpose.getPermutation() == permutation;
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.hasStaticShape())
+    return type.getRank() == 0;
+  return value.getDefiningOp<ConstantOp>() ||
+         llvm::count_if(type.getShape(), [](int64_t size) { return size != 1; }) <= 1;
+}
+
+Value untransposed(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> permutation) {
+  if (auto transpose = value.getDefiningOp<TransposeOp>())
+    if (transpose.getPermutation() == permutation)
+      return transpose.getOperand();
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 0)
+    return value;
+  // Broadcasting aligns trailing dimensions: fill in those in front.
+  SmallVector<int64_t> shape(permutation.size() - type.getRank(), 1);
+  shape.append(type.getShape().begin(), type.getShape().end());
+  return transposed(b, loc, reshaped(b, loc, value, shape), inverse(permutation));
+}
+
+/// op(transpose(x), …) = transpose(op(x, …)) for elementwise operations.
+struct SinkThroughElementwise : RewritePattern {
+  explicit SinkThroughElementwise(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &b) const override {
+    if (!isa<ElementwiseOpInterface>(op) || op->getNumResults() != 1)
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    TransposeOp found;
+    for (Value operand : op->getOperands())
+      if (auto transpose = operand.getDefiningOp<TransposeOp>())
+        if (type && cast<RankedTensorType>(transpose.getType()).getRank() == type.getRank())
+          found = transpose;
+    if (!found)
+      return failure();
+    ArrayRef<int64_t> permutation = found.getPermutation();
+    for (Value operand : op->getOperands())
+      if (!isFree(operand, permutation))
+        return failure();
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(untransposed(b, op->getLoc(), operand, permutation));
+    SmallVector<int64_t> shape;
+    for (int64_t from : inverse(permutation))
+      shape.push_back(type.getDimSize(from));
+    OperationState state(op->getLoc(), op->getName(), operands,
+                         TypeRange{type.clone(shape)}, op->getAttrs());
+    Operation *made = b.create(state);
+    b.replaceOp(op, TransposeOp::create(b, op->getLoc(), made->getResult(0),
+                                        b.getDenseI64ArrayAttr(permutation)));
+    return success();
+  }
+};
+
+struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp op, PatternRewriter &b) const override {
+    auto first = op.getInputs().front().getDefiningOp<TransposeOp>();
+    if (!first)
+      return failure();
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs()) {
+      auto transpose = input.getDefiningOp<TransposeOp>();
+      if (!transpose || transpose.getPermutation() != first.getPermutation())
+        return failure();
+      inputs.push_back(transpose.getOperand());
+    }
+    Value made = ConcatOp::create(b, op.getLoc(), inputs, first.getPermutation()[op.getAxis()]);
+    copyDevice(op, made);
+    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, first.getPermutationAttr()));
+    return success();
+  }
+};
+
+struct SinkThroughPad : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PadOp op, PatternRewriter &b) const override {
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    auto pads = constantIntegers(op.getPads());
+    if (!transpose || !pads)
+      return failure();
+    int64_t rank = transpose.getPermutation().size();
+    SmallVector<int64_t> amounts(2 * rank);
+    for (auto [i, from] : llvm::enumerate(transpose.getPermutation())) {
+      amounts[from] = (*pads)[i];
+      amounts[rank + from] = (*pads)[rank + i];
+    }
+    Value made = PadOp::create(b, op.getLoc(), transpose.getOperand(), integers(b, op.getLoc(), amounts),
+                               op.getValue(), op.getModeAttr());
+    copyDevice(op, made);
+    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, transpose.getPermutationAttr()));
+    return success();
+  }
+};
+
+/// A reduction of a transposed value reduces other axes of the value; its result
+/// is transposed as far as what is kept is in another order.
+struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &b) const override {
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return failure();
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    SmallVector<int64_t> axes;
+    for (int64_t axis : op.getAxes())
+      axes.push_back(permutation[axis]);
+    llvm::sort(axes);
+    SmallVector<int64_t> order;
+    if (op.getKeepDims()) {
+      order.assign(permutation.begin(), permutation.end());
+    } else {
+      SmallVector<int64_t> kept;
+      for (int64_t i = 0; i < (int64_t)permutation.size(); ++i)
+        if (!llvm::is_contained(axes, i))
+          kept.push_back(i);
+      for (auto [i, from] : llvm::enumerate(permutation))
+        if (!llvm::is_contained(op.getAxes(), (int64_t)i))
+          order.push_back(llvm::find(kept, from) - kept.begin());
+    }
+    Value made = ReduceOp::create(b, op.getLoc(), transpose.getOperand(), op.getKindAttr(),
+                                  b.getDenseI64ArrayAttr(axes), op.getKeepDimsAttr());
+    copyDevice(op, made);
+    b.replaceOp(op, transposed(b, op.getLoc(), made, order));
+    return success();
+  }
+};
+
+/// Two transpositions are one, or none.
+struct Combine : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &b) const override {
+    auto before = op.getOperand().getDefiningOp<TransposeOp>();
+    if (!before) {
+      if (!isNoMove(cast<RankedTensorType>(op.getOperand().getType()), op.getPermutation()))
+        return failure();
+      b.replaceOp(op, transposed(b, op.getLoc(), op.getOperand(), op.getPermutation()));
+      return success();
+    }
+    SmallVector<int64_t> permutation;
+    for (int64_t from : op.getPermutation())
+      permutation.push_back(before.getPermutation()[from]);
+    b.replaceOp(op, transposed(b, op.getLoc(), before.getOperand(), permutation));
+    return success();
+  }
+};
+
+struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass> {
+  void runOnOperation() override {
+    bool any = false;
+    getOperation().walk([&](ConvOp op) { any |= !op.getChannelsLast(); });
+    if (!any)
+      return;
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad,
+                 SinkThroughReduce, Combine>(&getContext());
+    patterns.add<SinkThroughElementwise>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,49 @@
+//===- Passes.td - data layouts -*- tablegen -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_LAYOUT_PASSES_TD
+#define WEIR_PASSES_LAYOUT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
+  let summary = "brings two-dimensional convolutions and pools to channels last";
+  let description = [{
+    What: rewrites convolutions and pools whose channels come first between
+    transpositions, moves transpositions down through operations that do not
+    care, and lets pairs of them cancel.
+    Why here: the CPU's convolutions run along vectors of channels. After the
+    graph is simplified, before kernels are formed: it changes what fuses.
+    What breaks if it moves: after kernelize a transposition is a kernel.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
+def WeirPlainProductsPass : Pass<"weir-plain-products", "::mlir::ModuleOp"> {
+  let summary = "gives products and convolutions the operands that tiles read";
+  let description = [{
+    What: brings dot_general to [batch, M, K] by [batch, K, N] through
+    transpositions and reshapes, and makes the padding of convolutions an
+    operation of its own.
+    Why here: after layouts are settled, before constants are folded: what it
+    does to weights happens at compile time.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
+def WeirFoldWeightsPass : Pass<"weir-fold-weights", "::mlir::ModuleOp"> {
+  let summary = "rearranges constants at compile time";
+  let description = [{
+    What: replaces transpositions and reshapes of constants of any size, and
+    broadcasts of single elements, by constants.
+    Why here: once before layouts are chosen, which look for constant weights,
+    and once after all passes that rearrange them.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
+#endif // WEIR_PASSES_LAYOUT_PASSES_TD
