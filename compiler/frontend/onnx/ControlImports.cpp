@@ -47,6 +47,35 @@ const Graph &graphOf(NodeImport &n, std::string_view name) {
   return *n.attr(name)->graphs[0];
 }
 
+/// Whether a branch only drops dimensions of size 1.
+bool isSqueeze(const Graph &graph) {
+  return llvm::all_of(graph.nodes, [](const Node &node) {
+    return node.op == "Squeeze" || node.op == "Constant";
+  });
+}
+
+/// Exporters write "squeeze if the size is 1" as branches of different ranks. No
+/// value has two ranks: the branch that squeezes is taken, and a run in which
+/// the other one would be ends with a status.
+LogicalResult takeSqueezed(NodeImport &n, Value condition,
+                           bool ranksDiffer) {
+  bool first = ranksDiffer && isSqueeze(graphOf(n, "then_branch"));
+  if (!ranksDiffer || (!first && !isSqueeze(graphOf(n, "else_branch"))))
+    return failure();
+  FailureOr<std::vector<Imported>> taken = n.graph.subgraph(
+      graphOf(n, first ? "then_branch" : "else_branch"), {}, n.b);
+  if (failed(taken))
+    return failure();
+  constexpr int64_t invalidArgument = 3;
+  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
+                   first ? condition : n.logicalNot(condition),
+                   n.text("the program was compiled for a dimension of size 1 "
+                          "here; give its size with --shape"),
+                   n.number(invalidArgument), ValueRange());
+  n.set(0, (*taken)[0]);
+  return success();
+}
+
 LogicalResult ifNode(NodeImport &n) {
   Value condition = n.toScalar(n.in(0));
   if (!condition)
@@ -62,6 +91,7 @@ LogicalResult ifNode(NodeImport &n) {
     return success();
   }
   std::vector<Imported> shapes[2];
+  int64_t ranks[2] = {-1, -1}; ///< of a branch's only value
   auto branch = [&](int which) -> FailureOr<Values> {
     FailureOr<std::vector<Imported>> made = n.graph.subgraph(
         graphOf(n, which ? "else_branch" : "then_branch"), {}, n.b);
@@ -71,6 +101,8 @@ LogicalResult ifNode(NodeImport &n) {
     Values tensors;
     for (const Imported &value : *made)
       flatten(value, tensors);
+    if (tensors.size() == 1)
+      ranks[which] = n.rank(tensors[0]);
     // Sequences and optionals must be alike, or no value stands for both.
     if (which)
       for (auto [x, y] : llvm::zip(shapes[0], shapes[1]))
@@ -83,11 +115,26 @@ LogicalResult ifNode(NodeImport &n) {
   FailureOr<Values> made = buildIf(
       n, condition, [&] { return branch(0); }, [&] { return branch(1); });
   if (failed(made))
-    return failure();
+    return takeSqueezed(n, condition,
+                        ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1]);
   ArrayRef<Value> tensors = *made;
   for (auto [i, shape] : llvm::enumerate(shapes[0]))
     n.set(i, rebuild(shape, tensors));
   return success();
+}
+
+/// `v` with the fixed shape that the graph declares, where its own is open.
+Value refined(NodeImport &n, Value v, const TypeInfo &declared) {
+  if (n.type(v).hasStaticShape() || !declared.hasShape ||
+      static_cast<int64_t>(declared.shape.size()) != n.rank(v))
+    return v;
+  SmallVector<int64_t> shape;
+  for (const Dim &dim : declared.shape) {
+    if (dim.size < 0)
+      return v;
+    shape.push_back(dim.size);
+  }
+  return n.reshape(v, shape);
 }
 
 class LoopImport {
@@ -131,7 +178,8 @@ LogicalResult LoopImport::probe(Value condition) {
     bool passed = (*made)[0].tensor == condition;
     conditional = !passed && !(more && (*more)[0]);
     for (size_t i = 1 + carried.size(); i < made->size(); ++i)
-      entries.push_back(cast<RankedTensorType>((*made)[i].tensor.getType()));
+      entries.push_back(
+          n.type(refined(n, (*made)[i].tensor, body.outputs[i].type)));
   }
   scratch.dropAllDefinedValueUses();
   while (!scratch.empty())
@@ -157,7 +205,8 @@ FailureOr<Values> LoopImport::iterate(Value index, Values args) {
     flatten((*made)[i + 1], next);
   }
   for (size_t i = 0; i < entries.size(); ++i) {
-    Value entry = (*made)[i + 1 + carried.size()].tensor;
+    size_t output = i + 1 + carried.size();
+    Value entry = refined(n, (*made)[output].tensor, body.outputs[output].type);
     Value so_far = args[carriedTensors + i];
     next.push_back(fixedCount
                        ? writeEntry(n, so_far, index, entry)

@@ -41,6 +41,7 @@ private:
   RankedTensorType tensorType(const FeedSpec &feed, const TypeInfo &declared,
                               PlannedFeed &planned);
   void report(int code, std::string text) {
+    failed = true;
     sink.report(diagnose(file, nullptr, {code, std::move(text)}));
   }
 
@@ -51,6 +52,7 @@ private:
   const std::string &file;
   DiagnosticSink &sink;
   EntryPlan plan;
+  bool failed = false; ///< a feed or fetch has been reported
   std::unordered_set<std::string_view> constants;
   std::unordered_map<std::string_view, const TypeInfo *> types;
   std::unordered_map<std::string_view, size_t> producers;
@@ -224,7 +226,8 @@ void Planner::select() {
       continue;
     auto made = producers.find(name);
     if (made == producers.end()) {
-      if (inputs.count(name) && !constants.count(name))
+      // An input that could not become a feed has been reported.
+      if (inputs.count(name) && !constants.count(name) && !failed)
         report(321, "found input " + quoted(name) +
                         " needed for a fetch, but not fed");
       continue;

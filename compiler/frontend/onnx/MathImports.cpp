@@ -210,6 +210,11 @@ LogicalResult bitCast(NodeImport &n) {
   auto bits = [](Type type) {
     return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
   };
+  // A boolean is a byte of 0 or 1, in files as in memory.
+  if (n.isBool(x) && bits(to) == 8 && isa<IntegerType>(to))
+    return n.result(n.cast(x, to));
+  if (to.isInteger(1) && bits(n.element(x)) == 8 && !n.isFloat(x))
+    return n.result(n.compare("ne", x, 0.0));
   if (bits(to) != bits(n.element(x)) || !bits(to) || to.isInteger(1) ||
       n.isBool(x))
     return n.invalid("found types of different sizes, or of no fixed size");

@@ -23,12 +23,13 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 
-/// cos and sin of 2πkn/N, [N, K]. The products are reduced modulo N as
-/// integers: a float angle of many turns has few digits left.
-void angles(TensorBuilder &t, Value size, Value bins, Type type, Value &cosine,
-            Value &sine) {
+/// cos and sin of 2πkn/N for n in [0, rows) and k in [0, columns). The products
+/// are reduced modulo N as integers: a float angle of many turns has few digits
+/// left.
+void angles(TensorBuilder &t, Value size, Value rows, Value columns, Type type,
+            Value &cosine, Value &sine) {
   Type i64 = t.b.getI64Type();
-  Value shape = t.concat({size, bins}, 0);
+  Value shape = t.concat({rows, columns}, 0);
   Value n = t.op<IotaOp>(shape, t.number(0), t.typeAttr(i64));
   Value k = t.op<IotaOp>(shape, t.number(1), t.typeAttr(i64));
   Value count = t.toScalar(size);
@@ -39,8 +40,8 @@ void angles(TensorBuilder &t, Value size, Value bins, Type type, Value &cosine,
   sine = t.cast(t.op<SinOp>(f64Angle), type);
 }
 
-/// Transforms dimension `axis` of `x` […, 1 or 2]; `size` is null where the
-/// signal has the transform's length.
+/// Transforms dimension `axis` of `x` […, 1 or 2] over `size` entries; null: as
+/// many as the signal has.
 Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
                 bool onesided) {
   if (!x)
@@ -50,18 +51,20 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
     (void)n.invalid("found a signal whose last dimension is not 1 or 2");
     return {};
   }
+  bool realResult = inverse && onesided;
   Value own = n.sizeOf(x, axis);
-  if (size) {
+  // Of a real signal's spectrum one half is given: the other is its mirror.
+  if (!size)
+    size = realResult ? n.mul(n.sub(own, 1.0), 2.0) : own;
+  Value taken = realResult ? n.add(n.div(size, 2.0), 1.0) : size;
+  if (taken != own) {
     // Shorter signals are filled up with zeros, longer ones are cut.
     SmallVector<Value> pads(2 * n.rank(x), n.ints({0}));
-    pads[n.rank(x) + axis] = n.sub(size, own);
+    pads[n.rank(x) + axis] = n.sub(taken, own);
     x = n.op<PadOp>(x, n.concat(pads, 0), n.like(x, 0), n.text("constant"));
-  } else {
-    size = own;
   }
   if (!x)
     return {};
-  bool realResult = inverse && onesided;
   Type type = n.element(x);
   // The transformed dimension last, without the parts.
   SmallVector<int64_t> order, back;
@@ -76,7 +79,18 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
   Value real = part(0), imaginary = parts == 2 ? part(1) : Value();
   Value bins = onesided && !inverse ? n.add(n.div(size, 2.0), 1.0) : size;
   Value cosine, sine;
-  angles(n, size, bins, type, cosine, sine);
+  angles(n, size, taken, bins, type, cosine, sine);
+  if (realResult) {
+    // Each bin counts for its mirror image, but the first and the middle one.
+    Value bin = n.op<IotaOp>(taken, n.number(0), n.typeAttr(n.b.getI64Type()));
+    Value single = n.op<OrOp>(
+        n.compare("eq", bin, 0.0),
+        n.compare("eq", n.mul(bin, 2.0), n.toScalar(size)));
+    Value weight = n.unsqueeze(
+        n.select(single, n.scalar(type, 1), n.scalar(type, 2)), {1});
+    cosine = n.mul(cosine, weight);
+    sine = n.mul(sine, weight);
+  }
   auto product = [&](Value v, Value m) {
     return n.matmul(v, m);
   };
