@@ -47,6 +47,12 @@ public:
     if (!made)
       return llvm::toString(made.takeError());
     jit = std::move(*made);
+    // The reason (a symbol that is missing, say) goes to the reporter; what the
+    // look-up returns says only that it failed.
+    std::string reasons;
+    jit->getExecutionSession().setErrorReporter([&](llvm::Error error) {
+      reasons += (reasons.empty() ? "" : "; ") + llvm::toString(std::move(error));
+    });
 
     orc::SymbolMap symbols;
     for (size_t i = 0; i < runtimeSymbolCount; ++i)
@@ -67,8 +73,12 @@ public:
             llvm::MemoryBuffer::getMemBuffer(object, name + ".o", false)))
       return llvm::toString(std::move(error));
     auto found = jit->lookup(name + std::string(programSuffix));
-    if (!found)
-      return llvm::toString(found.takeError());
+    jit->getExecutionSession().setErrorReporter(
+        [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    if (!found) {
+      std::string failure = llvm::toString(found.takeError());
+      return reasons.empty() ? failure : reasons;
+    }
     description = found->toPtr<const weir_program_desc *(*)()>()();
     return "";
   }

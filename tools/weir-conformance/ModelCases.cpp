@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/weir-conformance/CompiledCase.h"
+#include "tools/weir-conformance/Operators.h"
 #include "tools/weir-conformance/TensorFlowGraph.h"
 #include "tools/weir-conformance/Tolerances.h"
 
@@ -41,14 +42,16 @@ std::string readTensors(const fs::path &path, NamedTensors &tensors) {
 }
 
 /// Whether the graph's own inputs that are no initializers are those given: an
-/// initializer that is fed needs an entry that says so.
-bool isDefaultEntry(const std::string &path, NamedTensors &given) {
+/// initializer that is fed needs an entry that says so. Lists the operators.
+bool isDefaultEntry(const std::string &path, NamedTensors &given,
+                    std::vector<std::string> &operators) {
   std::string error;
   std::unique_ptr<MappedFile> file = MappedFile::open(path, error);
   DiagnosticSink sink;
   auto model = file ? onnx::readModel(file->bytes(), path, sink) : nullptr;
   if (!model)
     return true;
+  operators = operatorsOf(*model);
   for (const onnx::Tensor &tensor : model->graph.initializers)
     if (findTensor(given, tensor.name))
       return false;
@@ -67,9 +70,20 @@ fs::path dataFolder(const Case &test) {
   return path.replace_extension(".io");
 }
 
-} // namespace
+/// Compiles; where only the rank of feeds is open, with the flags that settle
+/// it.
+std::optional<Verdict> compileWithShapes(driver::Options options,
+                                         const NamedTensors &given,
+                                         CompiledCase &compiled) {
+  auto verdict = compileCase(options, compiled);
+  if (!verdict || verdict->reason.find("W0253") == std::string::npos)
+    return verdict;
+  for (const auto &[name, tensor] : given)
+    options.shapes.emplace_back(name, shapeName(tensor.dims));
+  return compileCase(options, compiled);
+}
 
-Verdict weir::conformance::runModel(const Case &test) {
+Verdict runRecorded(const Case &test, std::vector<std::string> &operators) {
   NamedTensors given, wanted;
   fs::path data = dataFolder(test);
   std::string problem = readTensors(data / "inputs.npz", given);
@@ -88,7 +102,7 @@ Verdict weir::conformance::runModel(const Case &test) {
     entry.name = entry.signature = "serving_default";
     spelledOut = true;
   } else if (test.path.ends_with(".onnx")) {
-    if (!isDefaultEntry(test.path, given)) {
+    if (!isDefaultEntry(test.path, given, operators)) {
       for (auto &[name, tensor] : given)
         entry.feeds.push_back({name, name, "", ""});
       for (auto &[name, tensor] : wanted)
@@ -100,6 +114,7 @@ Verdict weir::conformance::runModel(const Case &test) {
     std::string error;
     if (test.path.ends_with(".pb") && !graph.open(test.path, error))
       return Verdict::failed(error);
+    operators = operatorsOf(graph.graph);
     for (auto &[name, tensor] : given)
       entry.feeds.push_back(feedOf(graph, name, name, tensor));
     for (auto &[name, tensor] : wanted)
@@ -110,7 +125,7 @@ Verdict weir::conformance::runModel(const Case &test) {
     options.entries.push_back(std::move(entry));
 
   CompiledCase compiled;
-  if (auto verdict = compileCase(options, compiled))
+  if (auto verdict = compileWithShapes(options, given, compiled))
     return *verdict;
   if (auto verdict = openSession(compiled))
     return *verdict;
@@ -120,4 +135,13 @@ Verdict weir::conformance::runModel(const Case &test) {
                           modelTolerance(wanted[i].second.dtype)))
       return *verdict;
   return {};
+}
+
+} // namespace
+
+Verdict weir::conformance::runModel(const Case &test) {
+  std::vector<std::string> operators;
+  Verdict verdict = runRecorded(test, operators);
+  verdict.operators = std::move(operators);
+  return verdict;
 }

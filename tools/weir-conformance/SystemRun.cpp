@@ -139,22 +139,21 @@ private:
     entries.push_back(std::move(entry));
   }
 
-  /// Another run of an entry may feed another shape: what differs is open.
+  /// Another run of an entry may feed another shape: what differs is open. (The
+  /// shape of a placeholder is not enforced: a feed may contradict it.)
   void mergeShapes(ScriptEntry &entry, const SystemRun &run) {
     for (size_t i = 0; i < entry.spec.feeds.size(); ++i) {
       driver::FeedSpec &feed = entry.spec.feeds[i];
       const HostTensor *value = array(run.feeds[i].second);
-      if (!value || feed.shape.empty() || feed.shape == shapeName(value->dims))
+      if (!value || script.graph != "graph.pb")
         continue;
-      size_t rank = feed.shape == "scalar"
-                        ? 0
-                        : 1 + std::count(feed.shape.begin(), feed.shape.end(),
-                                         'x');
-      std::string open;
-      if (rank == value->dims.size())
-        for (size_t d = 0; d < rank; ++d)
-          open += d ? "x?" : "?";
-      feed.shape = open;
+      if (feed.shape.empty()) {
+        if (graph.describesItself(nodeOf(feed.tensor), value->dims))
+          continue;
+        feed.dtype = tools::dtypeName(value->dtype);
+      }
+      if (feed.shape != shapeName(value->dims))
+        feed.shape = shapeName(std::vector<int64_t>(value->dims.size(), -1));
     }
   }
 

@@ -23,12 +23,19 @@ bool TensorFlowGraph::open(const std::string &path, std::string &error) {
   return true;
 }
 
-bool TensorFlowGraph::describesItself(std::string_view name) const {
+bool TensorFlowGraph::describesItself(std::string_view name,
+                                      const std::vector<int64_t> &dims) const {
   const tf::NodeDef *node = find(name);
   if (!node || !node->op.starts_with("Placeholder"))
     return false;
   const tf::AttrValue *shape = tf::findAttr(node->attrs, "shape");
-  return shape && shape->shape && !shape->shape->unknownRank;
+  if (!shape || !shape->shape || shape->shape->unknownRank ||
+      shape->shape->dims.size() != dims.size())
+    return false;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (shape->shape->dims[d] >= 0 && shape->shape->dims[d] != dims[d])
+      return false;
+  return true;
 }
 
 std::string_view weir::conformance::nodeOf(std::string_view tensor) {
@@ -74,7 +81,7 @@ driver::FeedSpec weir::conformance::feedOf(const TensorFlowGraph &graph,
                                            std::string tensor, std::string name,
                                            const HostTensor &value) {
   driver::FeedSpec feed{std::move(tensor), std::move(name), "", ""};
-  if (!graph.describesItself(nodeOf(feed.tensor))) {
+  if (!graph.describesItself(nodeOf(feed.tensor), value.dims)) {
     feed.shape = shapeName(value.dims);
     feed.dtype = tools::dtypeName(value.dtype);
   }

@@ -33,9 +33,10 @@ struct TensorFlowGraph {
     return found == nodes.end() ? nullptr : found->second;
   }
 
-  /// Whether a placeholder says its own type and shape, so that a feed of it
-  /// needs nothing else.
-  bool describesItself(std::string_view node) const;
+  /// Whether a placeholder says its own type and shape, and a value of these
+  /// sizes goes with it, so that a feed of it needs nothing else.
+  bool describesItself(std::string_view node,
+                       const std::vector<int64_t> &dims) const;
 };
 
 /// "node" of "node:0" and "node".

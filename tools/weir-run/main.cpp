@@ -77,7 +77,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.text("--profile-out", "F",
               "writes the time of every kernel, for weirc --profile",
               settings.profile);
-  parser.text("--name", "IDENT", "the program's name in a .so with several",
+  parser.text("--name", "IDENT", "the name that the program in a .so must have",
               settings.options.name);
   parser.value("--device", "NAME", "where to run: CPU:0",
                [](std::string_view value) -> std::string {
