@@ -178,6 +178,7 @@ int32_t abortRun(weir_run *run, int32_t encoded) {
                                             std::memory_order_acq_rel))
     return int32_t(none);
   Wakeups wakeups{run};
+  bool executing;
   {
     Lock lock(run->mutex);
     run->rendezvous.forEach(
@@ -185,11 +186,18 @@ int32_t abortRun(weir_run *run, int32_t encoded) {
           static_cast<Wakeups *>(all)->add(arrival);
         },
         &wakeups);
+    // As a segment the abort keeps the run from ending under it, and ends it
+    // when no one else will.
+    executing = run->executing;
+    run->segments += executing;
+    run->aborting = true;
   }
   wakeups.post();
   // Allocations that wait look at `aborted` when woken.
   for (int32_t i = 0; i < run->session->deviceCount; ++i)
     run->session->memory[i]->wake();
+  if (executing)
+    endSegment(run);
   return encoded;
 }
 

@@ -160,7 +160,7 @@ void returnRun(weir_run *run) {
     free(run->errors[i].text);
   run->errorCount = 0;
   run->aborted.store(0, std::memory_order_relaxed);
-  run->done = false;
+  run->done = run->aborting = false;
 
   weir_session *session = run->session;
   Lock lock(session->mutex);
@@ -185,32 +185,25 @@ void finishStep(weir_context *ctx, int32_t code) {
 }
 
 void endSegment(weir_run *run) {
-  bool stuck = false;
   {
     Lock lock(run->mutex);
     if (--run->segments > 0)
       return;
-    stuck = run->unfinishedSteps > 0;
-    if (stuck) {
-      // Someone must stay in charge while the abort looks for receivers.
-      ++run->segments;
-    } else {
+    // After an abort has queued all who waited, no one waits: a step that is
+    // still unfinished has been lost, and the run ends without it.
+    if (run->unfinishedSteps == 0 || run->aborting) {
+      run->executing = false;
       run->done = true;
       // Under the lock, which the waiting thread takes before it goes on.
       run->notify();
+      return;
     }
+    // An abort from outside is about to look for those who wait.
+    if (run->aborted.load(std::memory_order_acquire))
+      return;
   }
-  if (!stuck)
-    return;
-  if (run->aborted.load(std::memory_order_acquire)) {
-    // A step neither ended nor waits after the abort: nothing will end it.
-    Lock lock(run->mutex);
-    run->unfinishedSteps = 0;
-  } else {
-    abortRun(run, WEIR_INTERNAL,
-             "a receive waits for a tensor that no device will send");
-  }
-  endSegment(run);
+  abortRun(run, WEIR_INTERNAL,
+           "a receive waits for a tensor that no device will send");
 }
 
 static void runStep(weir_run *run, int32_t device) {
@@ -247,8 +240,12 @@ static void executeSteps(weir_run *run) {
   }
   if (first < 0)
     return;
-  run->segments = count;
-  run->unfinishedSteps = count;
+  {
+    Lock lock(run->mutex);
+    run->segments = count;
+    run->unfinishedSteps = count;
+    run->executing = true;
+  }
   for (int32_t i = first + 1; i < run->session->deviceCount; ++i)
     if (run->devices[i].unfinished) {
       run->devices[i].start.run = startDevice;
@@ -297,8 +294,8 @@ static bool keepStrings(weir_run *run, FetchResult &result, const char *name) {
   return true;
 }
 
-/// Hands the results over, all or none.
-static void giveResults(weir_run *run, weir_tensor *fetches) {
+/// Hands the results over, all or none. False: the run has failed.
+static bool giveResults(weir_run *run, weir_tensor *fetches) {
   const weir_entry_desc &entry = *run->entry;
   for (int32_t i = 0; i < entry.fetch_count; ++i) {
     if (!run->results[i].written) {
@@ -306,11 +303,11 @@ static void giveResults(weir_run *run, weir_tensor *fetches) {
       Text(text, sizeof(text))
           << "fetch \"" << entry.fetches[i].name << "\" was not computed";
       abortRun(run, WEIR_INTERNAL, text);
-      return;
+      return false;
     }
     if (entry.fetches[i].dtype == WEIR_STRING &&
         !keepStrings(run, run->results[i], entry.fetches[i].name))
-      return;
+      return false;
   }
   for (int32_t i = 0; i < entry.fetch_count; ++i) {
     FetchResult &result = run->results[i];
@@ -326,6 +323,7 @@ static void giveResults(weir_run *run, weir_tensor *fetches) {
       fetch.dims[d] = d < result.rank ? result.dims[d] : 0;
     result.block = nullptr;
   }
+  return true;
 }
 
 } // namespace weir::rt
@@ -362,11 +360,12 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
     run->trace->begin(run->trace->self, &event);
   }
   executeSteps(run);
-  if (!run->aborted.load(std::memory_order_acquire))
-    giveResults(run, fetches);
+  // Asked once: what is cancelled from here on has succeeded.
+  bool given = !run->aborted.load(std::memory_order_acquire) &&
+               giveResults(run, fetches);
   if (run->trace)
     run->trace->end(run->trace->self, &event);
-  if (!run->aborted.load(std::memory_order_acquire))
+  if (given)
     return setStatus(status, WEIR_OK);
   dropResults(run);
   return describeError(run, status);

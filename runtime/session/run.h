@@ -70,10 +70,13 @@ struct weir_run : weir::rt::TaskOwner {
   weir::rt::Mutex mutex; ///< guards what follows
   weir::rt::ErrorRecord errors[errorCapacity];
   int32_t errorCount;
-  /// Steps or resumed parts of them that run or are queued. When none are left
-  /// and a step is unfinished, nothing could ever resume it.
+  /// Steps or resumed parts of them that run or are queued, and aborts in
+  /// progress. When none are left and a step is unfinished, nothing could ever
+  /// resume it.
   int32_t segments;
   int32_t unfinishedSteps;
+  bool executing; ///< steps have begun, and `done` is still to come
+  bool aborting;  ///< who waited at the abort has been queued
   bool done;
   weir::rt::Block *blocks; ///< doubly linked, freed with the run
   weir::rt::VariableValue **held;
@@ -130,7 +133,7 @@ void linkBlock(weir_run *run, Block *block);
 void unlinkBlock(weir_run *run, Block *block);
 const char *nodeOf(const weir_run *run, int32_t site);
 
-/// A segment of a step has come back; its step's code, or WEIR_PENDING.
+/// A segment of a step has come back, its step ended or suspended.
 void endSegment(weir_run *run);
 void finishStep(weir_context *ctx, int32_t code);
 

@@ -344,6 +344,58 @@ TEST(Rendezvous, DeadlineAndCancellationEndWaitingAndWorkingSteps) {
   }
 }
 
+TEST(Rendezvous, AbortsAtAnyMomentEndTheRunOnce) {
+  TestProgram program;
+  addTwoDevices(program, sendNumbers, addNumbers);
+  for (int32_t threads : {1, 2, 4}) {
+    TestSession session(program.get(), TestSession::defaults(threads));
+    weir_cancellation *cancellation = weir_cancellation_create();
+    std::atomic<bool> stop = false;
+    // Throws the switch again and again, at no time in particular.
+    std::thread canceller([&] {
+      for (int i = 0; !stop; ++i) {
+        for (int spin = 0; spin < i % 97 * 50; ++spin)
+          std::atomic_signal_fence(std::memory_order_seq_cst);
+        weir_cancellation_cancel(cancellation);
+        weir_cancellation_reset(cancellation);
+        std::this_thread::yield();
+      }
+    });
+    std::vector<std::thread> runners;
+    std::atomic<int> ended = 0, cancelled = 0, late = 0, wrong = 0;
+    for (int t = 0; t < 2; ++t)
+      runners.emplace_back([&, t] {
+        for (int i = 0; i < 400; ++i) {
+          int64_t sum = -1;
+          weir_tensor fetch = scalar(&sum);
+          weir_run_options options = WEIR_RUN_OPTIONS_INIT;
+          options.cancellation = cancellation;
+          options.timeout_ns = t == 0 ? 0 : 1 + i * 500;
+          int32_t code = weir_session_run(session, 0, nullptr, 0, &fetch, 1,
+                                          &options, nullptr);
+          ended += code == WEIR_OK;
+          cancelled += code == WEIR_CANCELLED;
+          late += code == WEIR_DEADLINE_EXCEEDED;
+          wrong += code == WEIR_OK && fetch.data != &sum;
+        }
+      });
+    for (std::thread &runner : runners)
+      runner.join();
+    stop = true;
+    canceller.join();
+    weir_cancellation_destroy(cancellation);
+    EXPECT_EQ(ended + cancelled + late, 800) << "no other way to end";
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(cancelled + late, 0);
+    // Nothing of them is left.
+    weir_memory_stats stats = {};
+    stats.size = sizeof(stats);
+    weir_session_trim(session);
+    weir_session_memory(session, 1, &stats);
+    EXPECT_EQ(stats.live, 0);
+  }
+}
+
 TEST(Rendezvous, EachEdgeIsServedOnce) {
   TestProgram program;
   addTwoDevices(
