@@ -63,14 +63,18 @@ def run(tool, paths, jobs):
     outcomes = {}
     # Command lines have a limit; a thousand paths stay far below it.
     for start in range(0, len(paths), 1000):
-        with tempfile.NamedTemporaryFile(mode="r", suffix=".tsv") as tsv:
+        with tempfile.TemporaryDirectory() as folder:
+            tsv = os.path.join(folder, "outcomes.tsv")
             subprocess.run([tool, *paths[start:start + 1000], f"--jobs={jobs}",
-                            "--max-seconds-per-case=60", f"--tsv={tsv.name}"],
+                            "--max-seconds-per-case=60", f"--tsv={tsv}"],
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            for line in tsv:
-                fields = line.rstrip("\n").split("\t")
-                if len(fields) >= 2 and fields[1] in OUTCOMES + ["doubtful"]:
-                    outcomes[fields[0]] = fields[1]
+            if not os.path.exists(tsv):
+                continue
+            with open(tsv, errors="replace") as f:
+                for line in f:
+                    fields = line.rstrip("\n").split("\t")
+                    if len(fields) >= 2 and fields[1] in OUTCOMES + ["doubtful"]:
+                        outcomes[fields[0]] = fields[1]
     return outcomes
 
 

@@ -42,14 +42,15 @@ RULES = [
      ("passes/memory/",)),
     ("passes/", PROTOBUF + CUDA
      + ("compiler/", "runtime/", "weir/", "tools/", "test/"), ABI),
-    # Each format's folder is the only one that knows its protobuf classes; the
-    # formats do not know each other.
+    # Each format's folder is the only one that knows its protobuf classes. What
+    # both formats read and build with lies beside ONNX, and knows neither.
     ("compiler/frontend/onnx/", CUDA
      + ("compiler/frontend/tensorflow/", "compiler/codegen/", "compiler/emit/",
         "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"), ()),
     ("compiler/frontend/tensorflow/", CUDA
      + ("compiler/frontend/onnx/", "compiler/codegen/", "compiler/emit/",
-        "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"), ()),
+        "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"),
+     ("compiler/frontend/onnx/WireReader.h", "compiler/frontend/onnx/TensorBuilder.h")),
     ("compiler/frontend/", PROTOBUF + CUDA
      + ("compiler/codegen/", "compiler/emit/", "compiler/driver/", "passes/",
         "runtime/", "weir/", "tools/", "test/"), ()),
@@ -111,7 +112,10 @@ def check_file(path):
     yield from check_includes(path, lines)
     if len(lines) - 1 > LONGEST:
         yield f"{path}:1: {len(lines) - 1} lines; past {LONGEST} a file is two"
-    banner = "\n".join(lines[:8])
+    banner = "\n".join(lines[:15])
+    # Tables are made by scripts; what is embedded goes into generated headers.
+    if path.endswith(".inc") or path.startswith("compiler/emit/embed/"):
+        return
     if "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception" not in banner:
         yield f"{path}:1: the banner with the licence is missing"
 

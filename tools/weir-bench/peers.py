@@ -1,3 +1,9 @@
+#===- peers.py - A model in another engine ----------------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
 """Runs a model in another engine, for weir-bench model --against.
 
 usage: peers.py ENGINE MODEL INPUTS.npz OUTPUTS.npz THREADS
