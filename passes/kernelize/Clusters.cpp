@@ -96,7 +96,29 @@ bool isInlineConstant(Operation *op) {
   return elements && !isa<StringType>(elements.getElementType()) &&
          (elements.isSplat() ||
           (elements.getNumElements() <= maxInlineConstant &&
-           !isa<ComplexType>(elements.getElementType())));
+           isa<IntegerType>(elements.getElementType())));
+}
+
+/// Whether elementwise operations lead from a costly operation to `op`: they are
+/// best computed on what that one leaves in registers.
+bool followsHero(Operation *op) {
+  for (int depth = 0; depth < 16 && isa<ElementwiseOpInterface>(op); ++depth) {
+    Operation *next = nullptr;
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *def = operand.get().getDefiningOp();
+      if (!def || !def->hasOneUse() || !isIdentityUse(operand))
+        continue;
+      auto elemental = dyn_cast<ElementalOpInterface>(def);
+      if (elemental && elemental.isElementExpensive())
+        return true;
+      if (isa<ElementwiseOpInterface>(def))
+        next = def;
+    }
+    if (!next)
+      return false;
+    op = next;
+  }
+  return false;
 }
 
 /// Whether `producer` may be computed inside of the kernel of its user.
@@ -108,6 +130,8 @@ bool mayFuse(Operation *producer, OpOperand &use) {
     return false;
   if (elemental.isElementExpensive())
     return isIdentityUse(use) && sameShape(use.get().getType(), user->getResult(0).getType());
+  if (!isa<ElementwiseOpInterface>(user) && followsHero(producer))
+    return false;
   if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp,
           CumulativeOp, ResizeOp>(user))
     return false; // they read an element many times
@@ -221,6 +245,9 @@ private:
       return;
     for (Value operand : op->getOperands()) {
       Operation *def = operand.getDefiningOp();
+      // Tiles read weights from memory, whatever is in them.
+      if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op) && def && isa<ConstantOp>(def))
+        continue;
       if (def && (isInlineConstant(def) ||
                   (isTrivial(def) && def->getBlock() == &block)))
         addWithLeaves(def, all);
