@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/ScalarBuilder.h"
+#include "dialects/weir/NarrowFloat.h"
 #include "dialects/weir/Pch.h"
 #include "weir/weir.h"
 
@@ -313,14 +314,19 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
       return compare("ne", x, zero(x));
     return cast(op<complex::ReOp>(x), fromComplex.getElementType(), to, saturate);
   }
-  if (to.isInteger(1))
+  if (to.isInteger(1) && !isNarrowFloat(from))
     return isFloat(x) ? op<arith::CmpFOp>(arith::CmpFPredicate::UNE, x, zero(x))
                       : op<arith::CmpIOp>(arith::CmpIPredicate::ne, x, zero(x));
+  // Floats of 8 bits and less: by way of f32.
+  if (isNarrowFloat(from))
+    return cast(narrowToF32(*this, b, loc, x, from), b.getF32Type(), to, saturate);
+  if (isNarrowFloat(to))
+    return narrowFromF32(*this, b, loc, cast(x, from, b.getF32Type(), false), to, saturate);
   bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   if (auto toFloat = dyn_cast<FloatType>(to)) {
     if (auto fromFloat = dyn_cast<FloatType>(from)) {
       if (fromFloat.getWidth() == toFloat.getWidth()) {
-        // f16 and bf16, or two 8-bit floats: by way of f32, which holds both.
+        // f16 and bf16: by way of f32, which holds both.
         Value wide = cast(x, from, b.getF32Type(), false);
         return cast(wide, b.getF32Type(), to, saturate);
       }

@@ -265,18 +265,18 @@ static std::string moduleText(const std::string &text, const std::vector<std::st
     arguments += (i ? ", %a" : "%a") + std::to_string(i) + ": " + types[i];
     operandTypes += (i ? ", " : "") + types[i];
   }
-  std::string call = text;
+  std::string call = text.substr(0, text.find(" -> ")), element = "f32";
+  if (call.size() != text.size())
+    element = text.substr(call.size() + 4);
   for (size_t i = types.size(); i-- > 0;) {
     std::string from = "%" + std::to_string(i);
     bool isConstant = i < constants.size() && !constants[i].empty();
     for (size_t at = 0; (at = call.find(from, at)) != std::string::npos; at += 2)
       call.replace(at, from.size(), (isConstant ? "%c" : "%a") + std::to_string(i));
   }
-  // Operations verify their types against inference, so that text gives types
-  // that fit all; the real ones are inferred afterwards.
   std::string resultTypes;
   for (unsigned i = 0; i < results; ++i)
-    resultTypes += (i ? ", " : "") + std::string("tensor<*x!elt>");
+    resultTypes += (i ? ", tensor<*x" : "tensor<*x") + element + ">";
   return "func.func private @f(" + arguments + ") {\n" + body + "  %r" +
          (results > 1 ? ":" + std::to_string(results) : "") + " = weir." + call + " : (" + operandTypes +
          ") -> (" + resultTypes + ")\n  return\n}";
@@ -289,8 +289,11 @@ Operation *Machine::build(ModuleOp module, unsigned results) {
       op = candidate;
   });
   auto infer = dyn_cast<InferTypeOpInterface>(op);
-  if (!infer)
+  if (!infer) { // a conversion: the shape of its operand
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    op->getResult(0).setType(type.clone(getElementTypeOrSelf(op->getResult(0).getType())));
     return op;
+  }
   SmallVector<Type> types;
   if (failed(infer.inferReturnTypes(&context, op->getLoc(), op->getOperands(), op->getAttrDictionary(),
                                     op->getPropertiesStorage(), op->getRegions(), types)))
@@ -300,14 +303,11 @@ Operation *Machine::build(ModuleOp module, unsigned results) {
   return op;
 }
 
-/// Parsing verifies: element types of results are guessed until one fits.
+/// Unverified, as result types are still to be inferred.
 static OwningOpRef<ModuleOp> parseFitting(Machine &machine, const std::string &text) {
   ParserConfig config(&machine.context, /*verifyAfterParse=*/false);
-  std::string typed = text;
-  for (size_t at = 0; (at = typed.find("!elt", at)) != std::string::npos;)
-    typed.replace(at, 4, "f32");
-  auto module = parseSourceString<ModuleOp>(typed, config);
-  EXPECT_TRUE(module) << machine.diagnostics << "\nin\n" << typed;
+  auto module = parseSourceString<ModuleOp>(text, config);
+  EXPECT_TRUE(module) << machine.diagnostics << "\nin\n" << text;
   return module;
 }
 

@@ -54,7 +54,8 @@ enum class Typing { Static, Dynamic, Constant };
 class Machine {
 public:
   Machine();
-  /// `text`: name, operands %0, %1, … and attributes of a weir operation.
+  /// `text`: name, operands %0, %1, … and attributes of a weir operation; for
+  /// conversions, which infer nothing, then " -> " and the element type.
   Outcome run(const std::string &text, const std::vector<Array> &operands,
               Typing typing, unsigned results = 1);
   /// What the constant evaluator makes of it, on f32 and integers.
