@@ -436,7 +436,6 @@ ArrayRef<OpImport> weir::tf::arrayImports() {
       {"IdentityN", identityN},
       {"Placeholder", placeholder},
       {"PlaceholderV2", placeholder},
-      {"_Arg", placeholder},
       {"ZerosLike", zerosLike},
       {"OnesLike", onesLike},
       {"Fill", fill},

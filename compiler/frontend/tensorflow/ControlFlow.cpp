@@ -48,22 +48,21 @@ static Value truth(Value condition, NodeImport &t) {
 
 Value GraphImporter::materialize(const ArrayInfo &info, OpBuilder &b,
                                  Location loc) {
-  if (!info.shape || !info.element ||
-      llvm::is_contained(*info.shape, ShapedType::kDynamic))
+  if (!info.shape || !info.element || isa<StringType>(info.element))
     return {};
   onnx::TensorBuilder t(b, loc);
+  // A size that is not known yet is nothing: the first write makes room.
   IntVector shape = *info.shape;
-  Type element = info.element;
-  if (isa<StringType>(element))
-    return {};
-  if (auto known = constantIntegers(info.length); known && !info.grows) {
+  llvm::replace(shape, ShapedType::kDynamic, int64_t(0));
+  auto known = constantIntegers(info.length);
+  if (known && known->size() == 1 && known->front() >= 0) {
     shape.insert(shape.begin(), known->front());
-    return t.splat(element, shape, 0);
+    return t.splat(info.element, shape, 0);
   }
   Value sizes = t.concat({t.reshape(t.cast(info.length, b.getI64Type()), {1}),
-                          t.ints(*info.shape)},
+                          t.ints(shape)},
                          0);
-  return t.expandTo(t.scalar(element, 0), sizes);
+  return t.expandTo(t.scalar(info.element, 0), sizes);
 }
 
 //===----------------------------------------------------------------------===//

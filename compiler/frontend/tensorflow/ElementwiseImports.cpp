@@ -7,6 +7,10 @@
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
 
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
@@ -15,10 +19,75 @@ template <typename Op> static LogicalResult unary(NodeImport &n) {
   return n.result(n.op<Op>(n.in(0)));
 }
 
+/// What two small integer tensors of known values make, so that axes and shapes
+/// which a graph computes stay known. Nothing where they are not.
+template <typename Op>
+static std::optional<int64_t> fold(int64_t x, int64_t y) {
+  int64_t result;
+  if constexpr (std::is_same_v<Op, AddOp>)
+    return __builtin_add_overflow(x, y, &result) ? std::nullopt
+                                                 : std::optional(result);
+  else if constexpr (std::is_same_v<Op, SubOp>)
+    return __builtin_sub_overflow(x, y, &result) ? std::nullopt
+                                                 : std::optional(result);
+  else if constexpr (std::is_same_v<Op, MulOp>)
+    return __builtin_mul_overflow(x, y, &result) ? std::nullopt
+                                                 : std::optional(result);
+  else if constexpr (std::is_same_v<Op, MaximumOp>)
+    return std::max(x, y);
+  else if constexpr (std::is_same_v<Op, MinimumOp>)
+    return std::min(x, y);
+  else if constexpr (std::is_same_v<Op, FloorDivOp> ||
+                     std::is_same_v<Op, FloorModOp>) {
+    if (y == 0 || y == -1)
+      return std::nullopt;
+    int64_t quotient = x / y - (x % y != 0 && (x < 0) != (y < 0));
+    return std::is_same_v<Op, FloorDivOp> ? quotient : x - quotient * y;
+  } else {
+    return std::nullopt;
+  }
+}
+
+template <typename Op>
+static Value foldKnown(NodeImport &n, Value x, Value y) {
+  auto type = dyn_cast<IntegerType>(n.element(x));
+  if (!type || type.getWidth() < 32 || n.element(y) != type || n.rank(x) > 1 ||
+      n.rank(y) > 1)
+    return {};
+  auto xs = constantIntegers(x), ys = constantIntegers(y);
+  if (!xs || !ys || xs->size() > 64 || ys->size() > 64)
+    return {};
+  size_t size = xs->size() == 1 ? ys->size() : xs->size();
+  if ((xs->size() != size && xs->size() != 1) ||
+      (ys->size() != size && ys->size() != 1))
+    return {};
+  IntVector values;
+  for (size_t i = 0; i < size; ++i) {
+    auto value = fold<Op>((*xs)[xs->size() == 1 ? 0 : i],
+                          (*ys)[ys->size() == 1 ? 0 : i]);
+    if (!value || (type.getWidth() == 32 && *value != int32_t(*value)))
+      return {};
+    values.push_back(*value);
+  }
+  bool isScalar = n.rank(x) == 0 && n.rank(y) == 0;
+  SmallVector<APInt> bits;
+  for (int64_t value : values)
+    bits.emplace_back(type.getWidth(), static_cast<uint64_t>(value), false,
+                      /*implicitTrunc=*/true);
+  IntVector shape;
+  if (!isScalar)
+    shape.push_back(values.size());
+  return n.constant(DenseElementsAttr::get(RankedTensorType::get(shape, type),
+                                           ArrayRef<APInt>(bits)));
+}
+
 template <typename Op> static LogicalResult binary(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (x && y && n.isString(x))
     return n.unsupported("found strings; possible are numbers");
+  if (x && y)
+    if (Value known = foldKnown<Op>(n, x, y))
+      return n.result(known);
   return n.result(n.op<Op>(x, y));
 }
 
@@ -36,6 +105,14 @@ static LogicalResult squaredDifference(NodeImport &n) {
 static LogicalResult square(NodeImport &n) {
   Value x = n.in(0);
   return n.result(n.mul(x, x));
+}
+
+/// Quotients cut towards zero, of floats, too.
+static LogicalResult truncateDiv(NodeImport &n) {
+  Value quotient = n.div(n.in(0), n.in(1));
+  if (quotient && n.isFloat(quotient))
+    quotient = n.op<TruncOp>(quotient);
+  return n.result(quotient);
 }
 
 static LogicalResult reciprocal(NodeImport &n) {
@@ -73,7 +150,24 @@ static LogicalResult xlog1py(NodeImport &n) {
   return n.result(unlessZero(n, x, n.mul(x, n.op<Log1pOp>(n.in(1)))));
 }
 
+/// Gradients of lists add up; one that nothing was written to is zero.
+static LogicalResult addArrays(NodeImport &n) {
+  Imported sum = n.inputs[0];
+  for (size_t i = 1; i < n.inputCount(); ++i) {
+    Imported &next = n.inputs[i];
+    if (next.kind != Imported::Kind::Array)
+      return n.unsupported("found lists among tensors");
+    if (sum.value && next.value)
+      sum.value = n.add(sum.value, next.value);
+    else if (next.value)
+      sum = next;
+  }
+  return n.result(sum);
+}
+
 static LogicalResult addN(NodeImport &n) {
+  if (n.inputs[0].kind == Imported::Kind::Array)
+    return addArrays(n);
   SmallVector<Value> values = n.tensors(0, n.inputCount());
   if (values.empty())
     return failure();
@@ -268,7 +362,7 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Mul", binary<MulOp>},
       {"Div", binary<DivOp>},
       {"RealDiv", binary<DivOp>},
-      {"TruncateDiv", binary<DivOp>},
+      {"TruncateDiv", truncateDiv},
       {"FloorDiv", binary<FloorDivOp>},
       {"FloorMod", binary<FloorModOp>},
       {"TruncateMod", binary<RemOp>},

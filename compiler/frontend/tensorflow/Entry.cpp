@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Entry.h"
+#include "compiler/frontend/tensorflow/Structure.h"
 
 #include <algorithm>
 #include <set>
@@ -30,7 +31,7 @@ private:
   void feed(const FeedSpec &feed, const SignatureTensor *declared);
   void fetch(const std::string &value, const std::string &name);
   void defaultFeeds();
-  void defaultFetches();
+  void defaultFetches(bool leftOvers);
   bool shapeOf(Edge edge, Shape &shape) const;
   void error(const char *code, std::string message,
              std::vector<std::string> notes = {}) {
@@ -85,6 +86,12 @@ bool Planner::shapeOf(Edge edge, Shape &shape) const {
       shape = *value->shape;
       if (!shape.unknownRank)
         return true;
+    }
+    // It may be a scalar's after all; a user who knows better says so.
+    if (value && value->shape && value->shape->dims.empty() &&
+        !value->shape->unknownRank) {
+      shape = *value->shape;
+      return true;
     }
   }
   value = node.attr("_output_shapes");
@@ -182,8 +189,14 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
     if (auto bound = options.shapes.find(key); bound != options.shapes.end())
       given = &bound->second;
   if (given) {
+    // -1 leaves a dimension as the file has it.
+    std::vector<int64_t> dims = *given;
+    if (known && dims.size() == feed.shape.dims.size())
+      for (size_t i = 0; i < dims.size(); ++i)
+        if (dims[i] < 0)
+          dims[i] = feed.shape.dims[i];
     feed.shape.unknownRank = false;
-    feed.shape.dims = *given;
+    feed.shape.dims = std::move(dims);
     known = true;
   }
   if (feed.type == DataType::Invalid)
@@ -215,7 +228,7 @@ void Planner::fetch(const std::string &value, const std::string &name) {
 }
 
 /// Results of the graph as such: what nothing in it uses.
-void Planner::defaultFetches() {
+void Planner::defaultFetches(bool leftOvers) {
   std::vector<bool> isUsed(graph.nodes.size());
   bool isFunction = false;
   for (const Node &node : graph.nodes) {
@@ -225,17 +238,24 @@ void Planner::defaultFetches() {
     for (uint32_t control : node.controls)
       isUsed[control] = true;
   }
+  Structure structure(graph);
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const Node &node = graph.nodes[i];
     std::string name(node.name);
+    // What a loop computes and does not let out is no result.
+    if (structure.frameOf[i] != 0 &&
+        !(isExit(node) && structure.frames[structure.frameOf[i]].parent == 0))
+      continue;
     if (isFunction) {
       if (node.op == "_Retval")
         fetch(name, "");
       continue;
     }
-    // Constants and inputs that nothing uses are left-overs, not results.
-    if (isUsed[i] || node.op == "Const" || isPlaceholder(node) ||
-        node.op == "NoOp")
+    if (isUsed[i] || node.op == "NoOp")
+      continue;
+    // Constants and inputs that nothing uses are results only where there are
+    // no others.
+    if (!leftOvers && (node.op == "Const" || isPlaceholder(node)))
       continue;
     if (node.outputTypes.empty())
       fetch(name, "");
@@ -287,7 +307,9 @@ std::optional<EntryPlan> Planner::run() {
       for (const SignatureTensor &tensor : signature->outputs)
         fetch(tensor.tensor, tensor.name);
     } else {
-      defaultFetches();
+      defaultFetches(false);
+      if (plan.fetches.empty())
+        defaultFetches(true);
     }
   }
   for (const FeedSpec &one : spec.feeds)

@@ -13,29 +13,35 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
+/// Input 0; of a complex function, what its gradient multiplies with.
+static Value conjugate(NodeImport &n) {
+  Value y = n.in(0);
+  return y && isa<ComplexType>(n.element(y)) ? n.op<ConjOp>(y) : y;
+}
+
 /// dy (1 - y²), of y = tanh x
 static LogicalResult tanhGrad(NodeImport &n) {
-  Value y = n.in(0), dy = n.in(1);
+  Value y = conjugate(n), dy = n.in(1);
   return n.result(n.mul(dy, n.sub(n.like(y, 1), n.mul(y, y))));
 }
 
 static LogicalResult sigmoidGrad(NodeImport &n) {
-  Value y = n.in(0), dy = n.in(1);
+  Value y = conjugate(n), dy = n.in(1);
   return n.result(n.mul(n.mul(dy, y), n.sub(n.like(y, 1), y)));
 }
 
 static LogicalResult sqrtGrad(NodeImport &n) {
-  Value y = n.in(0), dy = n.in(1);
+  Value y = conjugate(n), dy = n.in(1);
   return n.result(n.div(n.mul(dy, 0.5), y));
 }
 
 static LogicalResult rsqrtGrad(NodeImport &n) {
-  Value y = n.in(0), dy = n.in(1);
+  Value y = conjugate(n), dy = n.in(1);
   return n.result(n.mul(n.mul(dy, -0.5), n.mul(n.mul(y, y), y)));
 }
 
 static LogicalResult reciprocalGrad(NodeImport &n) {
-  Value y = n.in(0), dy = n.in(1);
+  Value y = conjugate(n), dy = n.in(1);
   return n.result(n.mul(n.op<NegOp>(dy), n.mul(y, y)));
 }
 

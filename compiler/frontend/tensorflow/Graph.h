@@ -71,7 +71,7 @@ struct Graph {
   /// The node of that name, or -1.
   int64_t find(std::string_view nodeName) const {
     auto it = byName.find(nodeName);
-    return it == byName.end() ? -1 : it->second;
+    return it == byName.end() ? -1 : static_cast<int64_t>(it->second);
   }
 };
 

@@ -40,14 +40,19 @@ static LogicalResult gatherNd(NodeImport &n) {
 
 static LogicalResult scatterInto(NodeImport &n, Value to, Value indices,
                                  Value updates, StringRef reduction) {
+  if (to && n.isString(to))
+    return n.unsupported("found strings; possible are numbers");
+  bool ignore = n.s("bad_indices_policy") == "IGNORE";
   return n.result(n.op<ScatterNdOp>(to, indices, updates, n.text(reduction),
-                                    n.flag(false), n.flag(false)));
+                                    n.flag(false), n.flag(ignore)));
 }
 
 static LogicalResult scatterNd(NodeImport &n) {
   Value indices = n.in(0), updates = n.in(1), shape = n.in(2);
   if (!updates)
     return failure();
+  if (n.isString(updates))
+    return n.unsupported("found strings; possible are numbers");
   Value zeros = n.expandTo(n.like(updates, 0), shape);
   return scatterInto(n, zeros, indices, updates, "add");
 }
@@ -102,8 +107,10 @@ static LogicalResult topK(NodeImport &n) {
                                     : Type(n.b.getI32Type());
   Operation *made = n.multi<TopKOp, 2>(
       x, n.reshape(n.toI64(k), {1}), n.number(n.rank(x) - 1), n.flag(true),
-      n.flag(true), n.typeAttr(index));
-  return made ? n.results({made->getResult(0), made->getResult(1)}) : failure();
+      n.flag(true), n.typeAttr(n.b.getI64Type()));
+  return made ? n.results({made->getResult(0),
+                           n.cast(made->getResult(1), index)})
+              : failure();
 }
 
 /// The n-th of each row's elements when sorted.
@@ -274,10 +281,17 @@ static LogicalResult nonMaxSuppression(NodeImport &n) {
                        n.like(rows, 0), n.text("constant"));
   }
   Value indices = n.cast(rows, n.b.getI32Type());
+  if (op == "NonMaxSuppressionV5") {
+    // Scores of what was picked; padding has none.
+    Value place = n.op<IotaOp>(n.sizeOf(rows, 0), n.number(0),
+                               n.typeAttr(n.b.getI32Type()));
+    Value picks = n.compare("lt", place, n.toScalar(valid));
+    Value kept = n.gather(scores, rows, 0);
+    return n.results({indices, n.select(picks, kept, n.like(kept, 0)),
+                      n.toScalar(valid)});
+  }
   if (op == "NonMaxSuppressionV4")
     return n.results({indices, n.toScalar(valid)});
-  if (op == "NonMaxSuppressionV5")
-    return n.results({indices, n.gather(scores, rows, 0), n.toScalar(valid)});
   return n.result(indices);
 }
 

@@ -7,6 +7,9 @@
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
@@ -57,7 +60,11 @@ static LogicalResult matrixDiag(NodeImport &n) {
   int64_t rank = n.rank(x);
   // Element [i, j] is x[min(i, j)] where j - i = k.
   Value size = n.sizeOf(x, rank - 1);
+  // Square unless one side is given; then the other is as small as can be.
+  bool isSquare = rows->front() < 0 && columns->front() < 0;
   auto sizeFrom = [&](const IntVector &given, int64_t offset) -> Value {
+    if (isSquare)
+      return n.add(size, n.ints({std::abs(at)}));
     return given.front() >= 0 ? n.ints({given.front()})
                               : n.add(size, n.ints({offset}));
   };

@@ -35,6 +35,33 @@ static bool isStatic(const ArrayInfo &info) {
   return info.shape && !llvm::is_contained(*info.shape, ShapedType::kDynamic);
 }
 
+/// `values` with room for elements as large as `item` (its element, with the
+/// leading dimension that `values` has): sizes that were not known when the
+/// array was made are nothing until then.
+static Value fit(NodeImport &n, Value values, Value item) {
+  if (!values || !item || n.rank(values) != n.rank(item))
+    return values;
+  SmallVector<Value> after = {n.ints({0})};
+  bool fits = true;
+  for (int64_t i = 1; i < n.rank(values); ++i) {
+    int64_t have = n.type(values).getDimSize(i),
+            want = n.type(item).getDimSize(i);
+    if (have == want && !ShapedType::isDynamic(have)) {
+      after.push_back(n.ints({0}));
+      continue;
+    }
+    fits = false;
+    after.push_back(n.maximum(n.sub(n.sizeOf(item, i), n.sizeOf(values, i)),
+                              n.ints({0})));
+  }
+  if (fits)
+    return values;
+  Value before = n.ints(IntVector(n.rank(values), 0));
+  after.insert(after.begin(), before);
+  return n.op<PadOp>(values, n.concat(after, 0), n.like(values, 0),
+                     n.text("constant"));
+}
+
 /// The elements of input `i`, made if they are known to be; null without a
 /// report where they are not: the loop around is then imported once more.
 static Value contents(NodeImport &n, size_t i) {
@@ -44,7 +71,7 @@ static Value contents(NodeImport &n, size_t i) {
                         " that is no array of this program");
     return {};
   }
-  if (!input.value && isStatic(*input.array))
+  if (!input.value && input.array->shape)
     input.value = n.g.materialize(*input.array, n.b, n.loc);
   if (!input.value)
     (void)n.unsupported("found an array whose element shape is not known when "
@@ -75,6 +102,7 @@ static Value at(NodeImport &n, Value values, Value index) {
 
 /// `values` with elements at `indices` (one dimension) replaced.
 static Value put(NodeImport &n, Value values, Value indices, Value updates) {
+  values = fit(n, values, updates);
   return n.op<ScatterNdOp>(values, n.unsqueeze(indices, {1}), updates,
                            n.text("none"), n.flag(false), n.flag(false));
 }
@@ -288,11 +316,8 @@ static LogicalResult listGet(NodeImport &n) {
   Value index = n.in(1);
   // The node may say what the elements are.
   if (n.inputs[0].kind == Imported::Kind::Array && !n.inputs[0].value)
-    if (auto shape = n.knownInts(2); shape && n.rank(n.in(2)) == 1) {
-      auto dims = elementShape(shape);
-      if (dims && !llvm::is_contained(*dims, ShapedType::kDynamic))
-        return n.result(at(n, contentsFor(n, 0, *dims), index));
-    }
+    if (auto shape = n.knownInts(2); shape && n.rank(n.in(2)) == 1)
+      return n.result(at(n, contentsFor(n, 0, *elementShape(shape)), index));
   Value values = contents(n, 0);
   return index && values ? n.result(at(n, values, index)) : failure();
 }
@@ -320,7 +345,8 @@ static LogicalResult listPush(NodeImport &n) {
   auto info = n.inputs[0].array;
   if (!values)
     return failure();
-  return array(n, n.concat({values, n.unsqueeze(item, {0})}, 0), info);
+  Value row = n.unsqueeze(item, {0});
+  return array(n, n.concat({fit(n, values, row), row}, 0), info);
 }
 
 static LogicalResult listPop(NodeImport &n) {

@@ -70,6 +70,32 @@ static LogicalResult variable(NodeImport &n) {
   return n.result(result);
 }
 
+/// An argument of a graph that was a function: a handle stands for a variable
+/// of the argument's name.
+static LogicalResult argument(NodeImport &n) {
+  const AttrValue *types = n.attr("_handle_dtypes"),
+                  *shapes = n.attr("_handle_shapes");
+  if (n.node.outputTypes.empty() ||
+      n.node.outputTypes[0] != DataType::Resource || !types || !types->list ||
+      !shapes || !shapes->list || types->list->ints.empty() ||
+      shapes->list->shapes.empty())
+    return n.unsupported("found an argument that is not fed; possible is "
+                         "--feed=" + Twine(std::string(n.node.name)));
+  Imported result;
+  result.kind = Imported::Kind::Resource;
+  result.type = tensorType(n.b.getContext(), toDataType(types->list->ints[0]),
+                           shapes->list->shapes[0]);
+  if (!result.type)
+    return n.unsupported("found a variable whose shape is not known");
+  result.value =
+      VariableOp::create(n.b, n.loc, ResourceType::get(n.b.getContext()),
+                         n.b.getStringAttr(n.g.nameOf(n.node)),
+                         n.b.getStringAttr(""), TypeAttr::get(result.type),
+                         Attribute())
+          .getResource();
+  return n.result(result);
+}
+
 /// Input `i` as a variable; null, with a report, where it is none.
 static Imported *variableAt(NodeImport &n, size_t i) {
   if (i < n.inputs.size() && n.inputs[i].kind == Imported::Kind::Resource)
@@ -272,6 +298,7 @@ static LogicalResult adam(NodeImport &n) {
 ArrayRef<OpImport> weir::tf::stateImports() {
   using R = Reduction;
   static const OpImport rows[] = {
+      {"_Arg", argument},
       {"VarHandleOp", variable},
       {"Variable", variable},
       {"VariableV2", variable},
