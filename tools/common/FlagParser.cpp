@@ -272,8 +272,8 @@ std::string FlagParser::helpText() const {
 std::string
 weir::tools::nearestTo(std::string_view word,
                        const std::vector<std::string> &candidates) {
-  // A third of the letters may be wrong: more, and it is another word.
-  unsigned limit = static_cast<unsigned>(word.size() / 3);
+  // A third of the letters may be wrong (two where neighbours swapped): more, and it is another word.
+  unsigned limit = static_cast<unsigned>((word.size() + 2) / 3);
   std::string nearest;
   for (const std::string &candidate : candidates) {
     unsigned distance = llvm::StringRef(word.data(), word.size())
