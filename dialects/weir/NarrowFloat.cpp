@@ -37,8 +37,8 @@ std::optional<Format> formatOf(Type type) {
     return Format{8, 2, 15, 0x7B, 0x7C, 0x7E};
   if (isa<Float8E5M2FNUZType>(type))
     return Format{8, 2, 16, 0x7F, 0x80, 0x80, true};
-  if (isa<Float4E2M1FNType>(type)) // neither infinity nor NaN: the largest
-    return Format{4, 1, 1, 0x7, 0x7, 0x7};
+  if (isa<Float4E2M1FNType>(type)) // no infinity; NaN becomes -0
+    return Format{4, 1, 1, 0x7, 0x7, 0x8};
   return std::nullopt;
 }
 

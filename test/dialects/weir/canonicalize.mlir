@@ -1,0 +1,89 @@
+// Operations that change nothing go; what is known is computed. Beside each, a
+// neighbour that must stay.
+// REQUIRES: weir-opt
+// RUN: weir-opt %s --canonicalize | FileCheck %s
+
+// The composed permutation is the identity.
+// CHECK-LABEL: @transposes
+// CHECK-NEXT: return %arg0
+func.func @transposes(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %0 = weir.transpose %x {permutation = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %1 = weir.transpose %0 {permutation = array<i64: 1, 2, 0>} : (tensor<4x2x3xf32>) -> tensor<2x3x4xf32>
+  return %1 : tensor<2x3x4xf32>
+}
+
+// CHECK-LABEL: @same_type_is_not_enough
+// CHECK: weir.transpose %arg0 {permutation = array<i64: 1, 0>}
+func.func @same_type_is_not_enough(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
+  %0 = weir.transpose %x {permutation = array<i64: 1, 0>} : (tensor<3x3xf32>) -> tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}
+
+// A tensor under its own shape, one size of which is known at run time only.
+// CHECK-LABEL: @own_shape
+// CHECK-NEXT: return %arg0
+func.func @own_shape(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %s = weir.shape_of %x {index_type = i64} : (tensor<?x3xf32>) -> tensor<2xi64>
+  %0 = weir.reshape %x, %s : (tensor<?x3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
+
+// The shape of another tensor may differ.
+// CHECK-LABEL: @other_shape
+// CHECK: weir.reshape
+func.func @other_shape(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %s = weir.shape_of %y {index_type = i64} : (tensor<?x?xf32>) -> tensor<2xi64>
+  %0 = weir.reshape %x, %s : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: @whole_slice
+// CHECK-NEXT: return %arg0
+func.func @whole_slice(%x: tensor<2x?xf32>) -> tensor<2x?xf32> {
+  %zero = weir.constant dense<0> : tensor<2xi64>
+  %end = weir.constant dense<9223372036854775807> : tensor<2xi64>
+  %one = weir.constant dense<1> : tensor<2xi64>
+  %0 = weir.slice %x, %zero, %end, %one {axes = array<i64: 0, 1>, strict = false} : (tensor<2x?xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x?xf32>
+  return %0 : tensor<2x?xf32>
+}
+
+// Backwards: same type, other order.
+// CHECK-LABEL: @reversing_slice
+// CHECK: weir.slice
+func.func @reversing_slice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %start = weir.constant dense<-1> : tensor<1xi64>
+  %end = weir.constant dense<-100> : tensor<1xi64>
+  %step = weir.constant dense<-1> : tensor<1xi64>
+  %0 = weir.slice %x, %start, %end, %step {axes = array<i64: 0>, strict = false} : (tensor<4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// Shape arithmetic on what is known of an open shape: 3 * 4.
+// CHECK-LABEL: @shape_arithmetic
+// CHECK: weir.constant dense<12> : tensor<i64>
+func.func @shape_arithmetic(%x: tensor<?x3x4xf32>) -> tensor<i64> {
+  %s = weir.shape_of %x {index_type = i64} : (tensor<?x3x4xf32>) -> tensor<3xi64>
+  %i = weir.constant dense<1> : tensor<1xi64>
+  %j = weir.constant dense<3> : tensor<1xi64>
+  %0 = weir.slice %s, %i, %j, %i {axes = array<i64: 0>, strict = false} : (tensor<3xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %1 = weir.reduce %0 {kind = "prod", axes = array<i64: 0>, keep_dims = false} : (tensor<2xi64>) -> tensor<i64>
+  return %1 : tensor<i64>
+}
+
+// Bytes in a file under another shape are the same bytes.
+// CHECK-LABEL: @reshaped_weights
+// CHECK: weir.constant #weir.blob<"weights.bin", 64, 24, "00"> : tensor<2x3xf32>
+func.func @reshaped_weights() -> tensor<2x3xf32> {
+  %0 = weir.constant #weir.blob<"weights.bin", 64, 24, "00"> : tensor<6xf32>
+  %s = weir.constant dense<[2, 3]> : tensor<2xi64>
+  %1 = weir.reshape %0, %s : (tensor<6xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+
+// Order between effects is kept: the gate waits for a token.
+// CHECK-LABEL: @gate
+// CHECK: weir.gate %arg0 after %arg1
+func.func @gate(%x: tensor<f32>, %t: !weir.token) -> tensor<f32> {
+  %0 = weir.gate %x after %t : tensor<f32>
+  return %0 : tensor<f32>
+}

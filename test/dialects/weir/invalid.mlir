@@ -1,0 +1,94 @@
+// What the verifiers refuse, with the sizes that were found.
+// REQUIRES: weir-opt
+// RUN: weir-opt %s -split-input-file -verify-diagnostics
+
+func.func @broadcast(%a: tensor<2x3xf32>, %b: tensor<4xf32>) {
+  // expected-error@+2 {{operands do not broadcast: dimension 1 is 3 and 4}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = weir.add %a, %b : (tensor<2x3xf32>, tensor<4xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @result_type(%a: tensor<2x3xf32>) {
+  // expected-error@+2 {{failed to infer returned types}}
+  // expected-error@+1 {{inferred type(s) 'tensor<3x2xf32>' are incompatible with return type(s) of operation 'tensor<2x3xf32>'}}
+  %0 = weir.transpose %a {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+// A result may say less than inference does.
+func.func @less_known(%a: tensor<2x3xf32>) {
+  %0 = weir.transpose %a {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<?x?xf32>
+  return
+}
+
+// -----
+
+func.func @condition(%c: tensor<2xi1>) {
+  // expected-error@+1 {{condition must be a scalar of i1, found 'tensor<2xi1>'}}
+  weir.if %c : (tensor<2xi1>) -> () then {
+    weir.yield
+  } else {
+    weir.yield
+  }
+  return
+}
+
+// -----
+
+func.func @branch_types(%c: tensor<i1>, %x: tensor<f32>, %y: tensor<i32>) {
+  // expected-error@+1 {{second region yields 'tensor<i32>' as value 0, wanted is 'tensor<f32>'}}
+  %0 = weir.if %c : (tensor<i1>) -> tensor<f32> then {
+    weir.yield %x : tensor<f32>
+  } else {
+    weir.yield %y : tensor<i32>
+  }
+  return
+}
+
+// -----
+
+func.func @loop_condition(%x: tensor<f32>) {
+  // expected-error@+1 {{condition must yield one scalar of i1}}
+  %0 = weir.while %x : (tensor<f32>) -> tensor<f32> while {
+  ^bb0(%a: tensor<f32>):
+    weir.yield %a : tensor<f32>
+  } do {
+  ^bb0(%a: tensor<f32>):
+    weir.yield %a : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @loop_arguments(%x: tensor<f32>, %c: tensor<i1>) {
+  // expected-error@+1 {{body must take the carried values, in their types}}
+  %0 = weir.while %x : (tensor<f32>) -> tensor<f32> while {
+  ^bb0(%a: tensor<f32>):
+    weir.yield %c : tensor<i1>
+  } do {
+    weir.yield %x : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @bitcast(%x: tensor<3xi32>) {
+  // expected-error@+1 {{the last dimension must hold 2 elements}}
+  %0 = weir.bitcast %x : (tensor<3xi32>) -> tensor<i64>
+  return
+}
+
+// -----
+
+func.func @blob_type() {
+  // expected-error@+1 {{value's type must be static and that of the result}}
+  %0 = weir.constant #weir.blob<"weights", 0, 4, ""> : tensor<?xi32>
+  return
+}
