@@ -231,7 +231,9 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
   weir_context *receiver = &run->devices[desc.destination].context;
   const weir_tensor tensor = value ? *value : weir_tensor{};
   int64_t bytes = copyBytes(tensor);
-  Block *block = allocateForRun(receiver, bytes, desc.name, Block::ofRun);
+  Block *block = allocateForRun(receiver, bytes, desc.name,
+                                tensor.dtype == WEIR_STRING ? Block::ofRunKept
+                                                            : Block::ofRun);
   if (!block)
     return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
   copyElements(tensor, block->data());

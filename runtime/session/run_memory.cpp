@@ -113,6 +113,8 @@ void weir_rt_free(weir_context *ctx, void *data) {
   if (!data)
     return;
   Block *block = Block::of(data);
+  if (block->kind == Block::ofRunKept)
+    return;
   unlinkBlock(ctx->run, block);
   block->memory->free(block);
 }

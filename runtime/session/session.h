@@ -32,6 +32,9 @@ struct alignas(64) Block {
   uint64_t kind;
 
   static constexpr uint64_t ofRun = 0x52756e426c6f636b;
+  /// Of a run, and not freed before it ends: contents of strings, which any
+  /// number of tensors may point to.
+  static constexpr uint64_t ofRunKept = 0x52756e4b65707421;
   static constexpr uint64_t ofResult = 0x526573756c742121;
   void *data() { return this + 1; }
   static Block *of(void *data) { return static_cast<Block *>(data) - 1; }

@@ -275,6 +275,8 @@ int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
 
 /// Memory for one dynamic buffer, 64-byte aligned, null when there is none (the
 /// error is recorded against `site`). Freed by weir_rt_free, or with the run.
+/// What string elements point to is in blocks of its own, which nobody frees
+/// before the run ends: elements may be copied freely.
 void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site);
 void weir_rt_free(weir_context *ctx, void *data);
 

@@ -84,6 +84,31 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression);
 /// business.
 WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_tf);
 
+/// Strings put together, element by element, with NumPy's broadcasting.
+/// operands: one or more string tensors
+/// results:  strings
+/// ONNX StringConcat; TensorFlow StringJoin, with a scalar separator between.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_concat);
+
+/// Whether two string tensors are equal, element by element, with broadcasting.
+/// operands: two string tensors
+/// results:  bool
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_equal);
+
+/// Parts of each string between delimiters.
+/// operands: strings [...], one delimiter (empty: runs of ASCII white space,
+///           those at both ends left out, as Python's split() does)
+/// results:  parts [..., most parts of any], filled up with empty strings; how
+///           many parts each string has [...] (i32 or i64)
+/// attributes: how often to split at most, negative: any number
+/// ONNX StringSplit.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_split);
+
+/// Bytes of each string.
+/// operands: strings
+/// results:  i32 or i64
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_length);
+
 #ifdef __cplusplus
 }
 #endif

@@ -502,4 +502,81 @@ TEST(NonMaxSuppression, TensorFlowHardAndSoft) {
   EXPECT_EQ(run(0).code, WEIR_INVALID_ARGUMENT);
 }
 
+//===----------------------------------------------------------------------===//
+// Strings
+//===----------------------------------------------------------------------===//
+
+/// A string tensor that points into what it keeps.
+struct Strings {
+  Strings(std::vector<std::string> values, std::vector<int64_t> dims)
+      : values(std::move(values)), dims(std::move(dims)) {
+    for (const std::string &value : this->values)
+      strings.push_back({value.data(), int64_t(value.size())});
+  }
+  operator weir_tensor() { return tensorOf(strings, WEIR_STRING, dims); }
+  std::vector<std::string> values;
+  std::vector<int64_t> dims;
+  std::vector<weir_string> strings;
+};
+using Texts = std::vector<std::string>;
+
+TEST(Strings, ConcatBroadcasts) {
+  Strings a({"cat", "dog", "", "x"}, {2, 2}), b({"s", ""}, {2}), dot({"."}, {});
+  Call call(weir_kernel_string_concat, {a, dot, b}, {WEIR_STRING}, {});
+  ASSERT_EQ(call.code, WEIR_OK) << call.message;
+  EXPECT_EQ(call.results[0].dims, (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(call.results[0].strings, (Texts{"cat.s", "dog.", ".s", "x."}));
+  Strings three({"1", "2", "3"}, {3}), none({}, {0, 1});
+  Call wrong(weir_kernel_string_concat, {a, three}, {WEIR_STRING}, {});
+  EXPECT_EQ(wrong.code, WEIR_INVALID_ARGUMENT);
+  Call empty(weir_kernel_string_concat, {none, b}, {WEIR_STRING}, {});
+  EXPECT_EQ(empty.results[0].dims, (std::vector<int64_t>{0, 2}));
+  std::vector<float> numbers = {1, 2};
+  Call type(weir_kernel_string_concat, {floats(numbers, {2}), b}, {WEIR_STRING},
+            {});
+  EXPECT_EQ(type.code, WEIR_UNIMPLEMENTED);
+}
+
+TEST(Strings, EqualAndLength) {
+  Strings a({"a", "", "ab", std::string("a\0b", 3)}, {4}), b({"ab"}, {1});
+  Call call(weir_kernel_string_equal, {a, b}, {WEIR_BOOL}, {});
+  EXPECT_EQ(call.results[0].bytes, (std::vector<uint8_t>{0, 0, 1, 0}));
+  Call length(weir_kernel_string_length, {a}, {WEIR_I32}, {});
+  EXPECT_EQ(length.results[0].as<int32_t>(),
+            (std::vector<int32_t>{1, 0, 2, 3}));
+}
+
+TEST(Strings, SplitAsPythonDoes) {
+  auto split = [](Strings data, std::string by, int64_t most) {
+    Strings delimiter({by}, {});
+    return Call(weir_kernel_string_split, {data, delimiter},
+                {WEIR_STRING, WEIR_I64}, {most});
+  };
+  using Counts = std::vector<int64_t>;
+  Call basic = split(Strings({"abc.com", "a.b.c"}, {2}), ".", -1);
+  EXPECT_EQ(basic.results[0].dims, (Counts{2, 3}));
+  EXPECT_EQ(basic.results[0].strings, (Texts{"abc", "com", "", "a", "b", "c"}));
+  EXPECT_EQ(basic.results[1].as<int64_t>(), (Counts{2, 3}));
+
+  Call once = split(Strings({"a.b.c", "x"}, {2, 1}), ".", 1);
+  EXPECT_EQ(once.results[0].dims, (Counts{2, 1, 2}));
+  EXPECT_EQ(once.results[0].strings, (Texts{"a", "b.c", "x", ""}));
+
+  Call adjacent = split(Strings({"--a--", "-----"}, {2}), "--", -1);
+  EXPECT_EQ(adjacent.results[0].strings, (Texts{"", "a", "", "", "", "-"}));
+
+  Call space = split(Strings({" hello   world ", "", "\tx"}, {3}), "", -1);
+  EXPECT_EQ(space.results[0].strings,
+            (Texts{"hello", "world", "", "", "x", ""}));
+  EXPECT_EQ(space.results[1].as<int64_t>(), (Counts{2, 0, 1}));
+
+  Call spaceOnce = split(Strings({"  a  b  c  "}, {1}), "", 1);
+  EXPECT_EQ(spaceOnce.results[0].strings, (Texts{"a", "b  c  "}));
+  Call never = split(Strings({"  a b "}, {1}), "", 0);
+  EXPECT_EQ(never.results[0].strings, (Texts{"a b "}));
+
+  Call nothing = split(Strings({}, {0}), ".", -1);
+  EXPECT_EQ(nothing.results[0].dims, (Counts{0, 0}));
+}
+
 } // namespace

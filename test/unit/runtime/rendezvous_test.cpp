@@ -11,6 +11,8 @@
 
 #include "test_program.h"
 
+#include <coroutine>
+#include <cstdlib>
 #include <thread>
 
 using namespace weir::rt::test;
@@ -271,6 +273,98 @@ TEST(Rendezvous, TenThousandReceivesOnTwoThreads) {
     std::vector<weir_tensor> fetches = {scalar(&sum)};
     ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
     EXPECT_EQ(sum, manyReceives * (manyReceives - 1) / 2);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A coroutine that a compiler made
+//===----------------------------------------------------------------------===//
+
+/// A step as a C++ coroutine: LLVM lowers it as it lowers generated steps.
+struct Step {
+  struct promise_type {
+    Step get_return_object() { return {this}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void unhandled_exception() { std::abort(); }
+    void return_value(int32_t result) {
+      // Says it whether or not it was ever suspended.
+      weir_rt_step_done(ctx, result);
+    }
+    promise_type(weir_context *ctx) : ctx(ctx) {}
+    weir_context *ctx;
+  };
+  promise_type *promise;
+};
+
+struct Receive {
+  weir_context *ctx;
+  int32_t edge;
+  int64_t iteration;
+  bool await_ready() { return false; }
+  bool await_suspend(std::coroutine_handle<> handle) {
+    return !weir_rt_receive_ready(ctx, edge, iteration, handle.address());
+  }
+  /// The value, -1 when the run was aborted.
+  int64_t await_resume() {
+    weir_tensor value;
+    if (weir_rt_receive(ctx, edge, iteration, &value))
+      return -1;
+    int64_t result = *static_cast<int64_t *>(value.data);
+    weir_rt_free(ctx, value.data);
+    return result;
+  }
+};
+
+int32_t sendValue(weir_context *ctx, int32_t edge, int64_t iteration,
+                  int64_t value) {
+  weir_tensor tensor = scalar(&value);
+  return weir_rt_send(ctx, edge, iteration, &tensor);
+}
+
+constexpr int64_t volleys = 200;
+
+Step serve(weir_context *ctx) {
+  int64_t value = 0;
+  for (int64_t i = 0; i < volleys; ++i) {
+    if (int32_t failed = sendValue(ctx, 0, i, value + 1))
+      co_return failed;
+    value = co_await Receive{ctx, 1, i};
+    if (value < 0)
+      co_return WEIR_ABORTED;
+  }
+  *static_cast<int64_t *>(weir_rt_fetch(ctx, 0, 0, nullptr, 8)) = value;
+  co_return 0;
+}
+
+Step answer(weir_context *ctx) {
+  for (int64_t i = 0; i < volleys; ++i) {
+    int64_t value = co_await Receive{ctx, 0, i};
+    if (value < 0)
+      co_return WEIR_ABORTED;
+    if (int32_t failed = sendValue(ctx, 1, i, value + 1))
+      co_return failed;
+  }
+  co_return 0;
+}
+
+template <Step (*coroutine)(weir_context *)>
+int32_t startCoroutine(weir_context *ctx) {
+  coroutine(ctx);
+  return WEIR_PENDING;
+}
+
+TEST(Rendezvous, CompiledCoroutinesPlayPingPong) {
+  TestProgram program;
+  addTwoDevices(program, startCoroutine<serve>, startCoroutine<answer>);
+  for (int32_t threads : {1, 2, 4}) {
+    TestSession session(program.get(), TestSession::defaults(threads));
+    for (int round = 0; round < 20; ++round) {
+      int64_t value = 0;
+      std::vector<weir_tensor> fetches = {scalar(&value)};
+      ASSERT_EQ(session.run({}, &fetches), WEIR_OK) << session.message();
+      EXPECT_EQ(value, 2 * volleys);
+    }
   }
 }
 
