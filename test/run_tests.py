@@ -145,6 +145,8 @@ def main():
                [sys.executable, "test/conformance/scores.py", "--build", build]
                + (["--full"] if arguments.full else []))
     if arguments.full:
+        run_script(tally, "large", [sys.executable, "test/link/large_test.py",
+                                    "--build", build, "--source", ROOT])
         run_sanitized(tally)
 
     sys.stdout.flush()

@@ -123,7 +123,7 @@ def check(folder, megabytes, weirc, include, runtime):
     object_file = os.path.join(folder, "large.o")
     seconds, peak = anonymous_peak([weirc, model, "-o", object_file, "--cpu=x86-64-v3"])
     bound = 400 + 2 * MATRIX / (1 << 20)
-    print("%d MB: %.1f s, %.0f MB of anonymous memory (at most %.0f), object of %.0f MB"
+    print("%d MB of constants: %.1f s, %.0f MB of anonymous memory (at most %.0f), object of %.0f MB"
           % (megabytes, seconds, peak, bound, os.path.getsize(object_file) / (1 << 20)))
     source = os.path.join(folder, "program.cpp")
     with open(source, "w") as file:
@@ -139,9 +139,10 @@ def check(folder, megabytes, weirc, include, runtime):
                         *flags, "-lpthread", "-lm", "-o", program], check=True)
         linked = time.time() - begin
         output = subprocess.run([program], stdout=subprocess.PIPE, text=True).stdout.strip()
-        print("  %s: links in %.1f s, says %s" % (compiler, linked, output))
+        print("  %s links it in %.1f s; the program says %s" % (compiler, linked, output))
         failed |= output != "ok"
         os.remove(program)
+    print("%d MB: %s" % (megabytes, "failed" if failed else "passed"))
     return not failed
 
 
