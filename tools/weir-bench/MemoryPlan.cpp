@@ -15,6 +15,7 @@
 
 #include "passes/memory/OffsetPlanner.h"
 #include "passes/memory/PlanChecker.h"
+#include "tools/weir-bench/RandomPlans.h"
 
 #include <algorithm>
 #include <charconv>
@@ -40,6 +41,8 @@ struct Arguments {
   std::vector<std::string> files;
   std::string output;
   PlanOptions options;
+  int64_t random = 0; ///< instances to make up instead of reading files
+  int64_t seed = 1;
 };
 
 /// Some four seconds for several hundred buffers.
@@ -146,20 +149,25 @@ std::optional<std::string> parseArguments(int argc, char **argv,
       error = number("--capacity=", *arguments.options.capacity);
     } else if (arg.starts_with("--steps=")) {
       error = number("--steps=", arguments.options.steps);
+    } else if (arg.starts_with("--random=")) {
+      error = number("--random=", arguments.random);
+    } else if (arg.starts_with("--seed=")) {
+      error = number("--seed=", arguments.seed);
     } else if (arg == "-o") {
       if (++i == argc)
         return "-o needs a file";
       arguments.output = argv[i];
     } else if (arg.starts_with("-")) {
       return "found '" + std::string(arg) +
-             "'; possible: --capacity=BYTES, --steps=N, -o OFFSETS.csv";
+             "'; possible: --capacity=BYTES, --steps=N, -o OFFSETS.csv, "
+             "--random=COUNT, --seed=N";
     } else {
       arguments.files.emplace_back(arg);
     }
     if (error)
       return error;
   }
-  if (arguments.files.empty())
+  if (arguments.files.empty() && !arguments.random)
     return "memory-plan needs a file of buffers: id,lower,upper,size";
   if (!arguments.output.empty() && arguments.files.size() != 1)
     return "-o takes the offsets of one file";
@@ -206,6 +214,9 @@ int runMemoryPlan(int argc, char **argv) {
   Arguments arguments;
   if (auto error = parseArguments(argc, argv, arguments))
     return fail(*error);
+  if (arguments.random)
+    return runRandomPlans(arguments.random, arguments.seed,
+                          arguments.options.steps);
   int status = 0;
   for (const std::string &path : arguments.files)
     status = std::max(status, planFile(path, arguments));
