@@ -1,4 +1,5 @@
-//===- Elemental.cpp - how operations compute single elements ----*- C++ -*-===//
+//===- Elemental.cpp - how operations compute single elements ----*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -73,7 +74,8 @@ Value ElementReader::elementAsIndex(Value tensor, ValueRange indices) {
 
 SmallVector<Value> ElementReader::dims(Value tensor) {
   SmallVector<Value> result;
-  for (int64_t i = 0; i < cast<RankedTensorType>(tensor.getType()).getRank(); ++i)
+  for (int64_t i = 0; i < cast<RankedTensorType>(tensor.getType()).getRank();
+       ++i)
     result.push_back(dim(tensor, i));
   return result;
 }
@@ -102,9 +104,9 @@ SmallVector<Value> weir::emitReductionLoops(
   return next;
 }
 
-Value weir::emitReductionLoops(
-    ElementReader &r, ArrayRef<Value> sizes, Value init,
-    function_ref<Value(ValueRange, Value)> body) {
+Value weir::emitReductionLoops(ElementReader &r, ArrayRef<Value> sizes,
+                               Value init,
+                               function_ref<Value(ValueRange, Value)> body) {
   return emitReductionLoops(
       r, sizes, ValueRange{init},
       [&](ValueRange indices, ValueRange carried) -> SmallVector<Value> {
@@ -113,7 +115,8 @@ Value weir::emitReductionLoops(
 }
 
 Value weir::emitIf(ElementReader &r, Value condition,
-                   function_ref<Value()> onTrue, function_ref<Value()> onFalse) {
+                   function_ref<Value()> onTrue,
+                   function_ref<Value()> onFalse) {
   if (matchPattern(condition, m_One()))
     return onTrue();
   if (matchPattern(condition, m_Zero()))
@@ -135,7 +138,8 @@ Value weir::emitIf(ElementReader &r, Value condition,
   Value c = onFalse();
   r.b.restoreInsertionPoint(before);
   r.b.setInsertionPoint(scratch);
-  auto result = scf::IfOp::create(r.b, r.loc, TypeRange{a.getType()}, condition, true);
+  auto result =
+      scf::IfOp::create(r.b, r.loc, TypeRange{a.getType()}, condition, true);
   auto move = [&](Block &from, Block &to, Value value) {
     if (!from.empty() && from.back().hasTrait<OpTrait::IsTerminator>())
       from.back().erase();
@@ -190,8 +194,8 @@ bool weir::detail::areCompatibleTypes(TypeRange lhs, TypeRange rhs) {
 }
 
 LogicalResult weir::detail::inferBroadcast(std::optional<Location> loc,
-                                     ValueRange operands, Type element,
-                                     SmallVectorImpl<Type> &types) {
+                                           ValueRange operands, Type element,
+                                           SmallVectorImpl<Type> &types) {
   if (!element)
     element = getElementTypeOrSelf(operands[0].getType());
   SmallVector<int64_t> shape;
@@ -229,7 +233,7 @@ Type weir::detail::realType(Type type) {
 }
 
 Value weir::detail::broadcastElement(ElementReader &r, Value operand,
-                               ValueRange indices) {
+                                     ValueRange indices) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<Value> own;
   ValueRange trailing = indices.take_back(type.getRank());
@@ -246,7 +250,7 @@ Value weir::detail::broadcastElement(ElementReader &r, Value operand,
 }
 
 Value weir::detail::emitElementwise(Operation *op, ElementReader &r,
-                              ValueRange indices) {
+                                    ValueRange indices) {
   SmallVector<Value> args;
   Type first = getElementTypeOrSelf(op->getOperand(0).getType());
   Type resultType = getElementTypeOrSelf(op->getResult(0).getType());
@@ -268,7 +272,7 @@ Value weir::detail::emitElementwise(Operation *op, ElementReader &r,
 }
 
 LogicalResult weir::detail::reifyBroadcast(Operation *op, ElementReader &r,
-                                     SmallVectorImpl<Value> &dims) {
+                                           SmallVectorImpl<Value> &dims) {
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   for (int64_t i = 0; i < result.getRank(); ++i) {
     if (!result.isDynamicDim(i)) {
