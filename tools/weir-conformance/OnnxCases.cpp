@@ -71,7 +71,7 @@ std::string toHost(const onnx::Tensor &tensor, HostTensor &out) {
 /// Reads a value file. A reason where it holds no tensor that a program could
 /// take or give.
 std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type,
-                          HostTensor &out, std::string *name = nullptr) {
+                          HostTensor &out) {
   std::string bytes, error;
   if (!readFile(path.string(), bytes, error))
     return path.filename().string() + ": " + error;
@@ -85,8 +85,6 @@ std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type,
     return path.filename().string() + ": " + problem->text;
   if (value.kind != onnx::DataValue::Kind::Tensor)
     return path.filename().string() + " is no tensor";
-  if (name)
-    *name = value.name;
   std::string problem = toHost(value.tensor, out);
   return problem.empty() ? "" : path.filename().string() + ": " + problem;
 }
@@ -122,6 +120,19 @@ std::vector<const onnx::ValueInfo *> fedInputs(const onnx::Graph &graph,
     if (all || !initializers.count(input.name))
       inputs.push_back(&input);
   return inputs;
+}
+
+/// Whether a shape in the model contradicts the data, which then counts.
+bool contradicts(const onnx::ValueInfo &value, const HostTensor &tensor) {
+  if (value.type.kind != onnx::TypeInfo::Kind::Tensor || !value.type.hasShape)
+    return false;
+  const std::vector<onnx::Dim> &shape = value.type.shape;
+  if (shape.size() != tensor.dims.size())
+    return true;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d].size >= 0 && shape[d].size != tensor.dims[d])
+      return true;
+  return false;
 }
 
 /// Why a value cannot be fed or fetched by the C interface; "" where it can.
@@ -176,6 +187,14 @@ Verdict runTest(const Case &test, const OpenModel &open) {
       entry.fetches.push_back(
           {std::string(output.name), std::string(output.name)});
     options.entries.push_back(std::move(entry));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    HostTensor tensor;
+    if (readValueFile(first / ("input_" + std::to_string(i) + ".pb"),
+                      inputs[i]->type, tensor)
+            .empty() &&
+        contradicts(*inputs[i], tensor))
+      options.shapes.emplace_back(inputs[i]->name, shapeName(tensor.dims));
   }
   CompiledCase compiled;
   if (auto verdict = compileCase(options, compiled))

@@ -149,9 +149,11 @@ std::string weir::conformance::readScript(const std::string &folder,
     script.hasCluster = config->get("cluster") != nullptr;
   if (const json::Object *sessions = root->getObject("sessions"))
     for (const auto &[name, facts] : *sessions)
-      if (const json::Object *session = facts.getAsObject())
+      if (const json::Object *session = facts.getAsObject()) {
         script.hasOtherGraphs |=
             session->getString("graph").value_or(script.graph) != script.graph;
+        script.viaCore |= textOf(*session, "via") == "core";
+      }
   if (const json::Object *signatures = root->getObject("signatures"))
     readSignatures(*signatures, script);
   if (const json::Object *arrays = root->getObject("arrays")) {

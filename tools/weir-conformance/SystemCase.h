@@ -57,6 +57,8 @@ struct SystemScript {
   bool hasCluster = false;
   /// A session that runs another graph than `graph`.
   bool hasOtherGraphs = false;
+  /// Feeds go straight to the runtime: no client compares them with the graph.
+  bool viaCore = false;
 };
 
 /// Reads case.json and data.npz in `folder`. A reason where they are broken.

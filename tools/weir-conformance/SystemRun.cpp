@@ -127,7 +127,8 @@ private:
         if (savedModel || !value)
           entry.spec.feeds.push_back({edge, edge, "", ""});
         else
-          entry.spec.feeds.push_back(feedOf(graph, edge, edge, *value));
+          entry.spec.feeds.push_back(feedOf(graph, edge, edge, *value,
+                                           script.viaCore));
       }
       std::set<std::string> seen;
       for (const std::string &fetch : run.fetches)
@@ -140,7 +141,7 @@ private:
   }
 
   /// Another run of an entry may feed another shape: what differs is open. (The
-  /// shape of a placeholder is not enforced: a feed may contradict it.)
+  /// runtime does not enforce a placeholder's shape, its clients do.)
   void mergeShapes(ScriptEntry &entry, const SystemRun &run) {
     for (size_t i = 0; i < entry.spec.feeds.size(); ++i) {
       driver::FeedSpec &feed = entry.spec.feeds[i];
@@ -148,7 +149,8 @@ private:
       if (!value || script.graph != "graph.pb")
         continue;
       if (feed.shape.empty()) {
-        if (graph.describesItself(nodeOf(feed.tensor), value->dims))
+        if (graph.describesItself(nodeOf(feed.tensor),
+                                  script.viaCore ? &value->dims : nullptr))
           continue;
         feed.dtype = tools::dtypeName(value->dtype);
       }

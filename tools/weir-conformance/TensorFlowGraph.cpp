@@ -24,16 +24,19 @@ bool TensorFlowGraph::open(const std::string &path, std::string &error) {
 }
 
 bool TensorFlowGraph::describesItself(std::string_view name,
-                                      const std::vector<int64_t> &dims) const {
+                                      const std::vector<int64_t> *dims) const {
   const tf::NodeDef *node = find(name);
   if (!node || !node->op.starts_with("Placeholder"))
     return false;
   const tf::AttrValue *shape = tf::findAttr(node->attrs, "shape");
-  if (!shape || !shape->shape || shape->shape->unknownRank ||
-      shape->shape->dims.size() != dims.size())
+  if (!shape || !shape->shape || shape->shape->unknownRank)
     return false;
-  for (size_t d = 0; d < dims.size(); ++d)
-    if (shape->shape->dims[d] >= 0 && shape->shape->dims[d] != dims[d])
+  if (!dims)
+    return true;
+  if (shape->shape->dims.size() != dims->size())
+    return false;
+  for (size_t d = 0; d < dims->size(); ++d)
+    if (shape->shape->dims[d] >= 0 && shape->shape->dims[d] != (*dims)[d])
       return false;
   return true;
 }
@@ -79,9 +82,11 @@ bool weir::conformance::constantValue(const tf::NodeDef &node,
 
 driver::FeedSpec weir::conformance::feedOf(const TensorFlowGraph &graph,
                                            std::string tensor, std::string name,
-                                           const HostTensor &value) {
+                                           const HostTensor &value,
+                                           bool contradict) {
   driver::FeedSpec feed{std::move(tensor), std::move(name), "", ""};
-  if (!graph.describesItself(nodeOf(feed.tensor), value.dims)) {
+  if (!graph.describesItself(nodeOf(feed.tensor),
+                             contradict ? &value.dims : nullptr)) {
     feed.shape = shapeName(value.dims);
     feed.dtype = tools::dtypeName(value.dtype);
   }

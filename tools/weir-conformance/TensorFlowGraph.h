@@ -33,10 +33,10 @@ struct TensorFlowGraph {
     return found == nodes.end() ? nullptr : found->second;
   }
 
-  /// Whether a placeholder says its own type and shape, and a value of these
-  /// sizes goes with it, so that a feed of it needs nothing else.
+  /// Whether a placeholder says its own type and shape, so that a feed of it
+  /// needs nothing else. With `dims`: and they go with it.
   bool describesItself(std::string_view node,
-                       const std::vector<int64_t> &dims) const;
+                       const std::vector<int64_t> *dims = nullptr) const;
 };
 
 /// "node" of "node:0" and "node".
@@ -47,9 +47,10 @@ std::string_view nodeOf(std::string_view tensor);
 bool constantValue(const tf::NodeDef &node, tools::HostTensor &tensor);
 
 /// A feed of `tensor` under `name`; with the shape and type of `value` where
-/// the graph does not give them.
+/// the graph does not give them, or (`contradict`) gives others.
 driver::FeedSpec feedOf(const TensorFlowGraph &graph, std::string tensor,
-                        std::string name, const tools::HostTensor &value);
+                        std::string name, const tools::HostTensor &value,
+                        bool contradict = false);
 
 } // namespace weir::conformance
 

@@ -40,7 +40,7 @@ struct Settings {
   std::vector<std::string> paths;
   std::string filter, tsv, scores, against;
   int64_t jobs = 1, sample = 1;
-  double secondsPerCase = 20;
+  double secondsPerCase = 120;
   int64_t memoryLimit = int64_t(4) << 30;
   bool list = false, verbose = false, inProcess = false;
 };
@@ -79,7 +79,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.number("--jobs, -j", "N", "cases at once (default: all processors)",
                 settings.jobs, 1, 1024);
   parser.value("--max-seconds-per-case", "SECONDS",
-               "a case that takes longer counts as crashed (default 20)",
+               "a case that takes longer counts as crashed (default 120)",
                [&settings](std::string_view value) -> std::string {
                  settings.secondsPerCase =
                      std::strtod(std::string(value).c_str(), nullptr);
