@@ -60,7 +60,7 @@ Value ElementReader::safeIndex(Operation *op, Value index, Value size) {
                                            index, size);
   if (matchPattern(ok, m_One()))
     return index;
-  require(op, ok, "index {0} is outside of [0, {1})", WEIR_OUT_OF_RANGE, index,
+  require(op, ok, "index {0} is outside of [0, {1})", WEIR_INVALID_ARGUMENT, index,
           size);
   return select(ok, index, constant(0));
 }

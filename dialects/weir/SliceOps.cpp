@@ -103,7 +103,7 @@ static std::pair<Value, Value> sliceBounds(SliceOp op, ElementReader &r,
       Value ok = r.b.createOrFold<arith::CmpIOp>(
           r.loc, arith::CmpIPredicate::ule, bound, size);
       r.require(op, ok, "slice bound {0} is outside of [0, {1}]",
-                WEIR_OUT_OF_RANGE, bound, size);
+                WEIR_INVALID_ARGUMENT, bound, size);
     }
   Value forward = r.less(zero, step);
   Value low = r.select(forward, zero, minusOne);
