@@ -273,6 +273,20 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
                              OpBuilder &b) {
   const Node &node = body.graph().nodes[at];
   scope.ran.insert(at);
+  // What the node becomes is asked for on its device.
+  Block *block = b.getInsertionBlock();
+  Operation *before = b.getInsertionPoint() == block->begin()
+                          ? nullptr
+                          : &*std::prev(b.getInsertionPoint());
+  llvm::scope_exit markDevice([&] {
+    if (node.device.empty() || b.getInsertionBlock() != block)
+      return;
+    StringAttr device = b.getStringAttr(llvm::StringRef(node.device));
+    auto it = before ? std::next(before->getIterator()) : block->begin();
+    for (; it != b.getInsertionPoint(); ++it)
+      if (!it->hasAttr("weir.device"))
+        it->setAttr("weir.device", device);
+  });
   std::vector<Imported> inputs;
   for (Edge edge : node.inputs) {
     inputs.push_back(lookup(edge, scope));
@@ -316,6 +330,22 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
     return;
   }
   const OpImport *row = findImport(node.op);
+  if (const CustomOperation *custom =
+          !row && customOperations
+              ? findCustomOperation(*customOperations, llvm::StringRef(node.op))
+              : nullptr) {
+    NodeImport import(*this, node, std::move(inputs), b, loc);
+    SmallVector<int64_t> attributes;
+    for (const std::string &name : custom->attributes)
+      attributes.push_back(import.i(name));
+    std::string error;
+    auto values = buildCustomCall(b, loc, *custom, import.tensors(0, import.inputCount()), attributes, error);
+    if (failed(values))
+      return (void)report(node, "W0224", "found a custom operation that does not fit: " + error);
+    for (auto [port, value] : llvm::enumerate(*values))
+      set(static_cast<uint32_t>(port), value);
+    return;
+  }
   if (!row) {
     std::vector<std::string> notes;
     if (!node.def) {

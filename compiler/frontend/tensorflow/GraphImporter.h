@@ -18,6 +18,8 @@
 #ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_GRAPHIMPORTER_H
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_GRAPHIMPORTER_H
 
+#include "compiler/frontend/CustomCall.h"
+#include "compiler/frontend/CustomOperation.h"
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/tensorflow/Source.h"
 #include "compiler/frontend/tensorflow/Structure.h"
@@ -42,6 +44,9 @@ public:
                 mlir::MLIRContext *context)
       : source(source), library(library), file(file), sink(&sink),
         context(context) {}
+
+  /// Operations of the user's, called where TensorFlow has none of that name.
+  const std::vector<CustomOperation> *customOperations = nullptr;
 
   /// Values of edges and nodes that ran, in one region; outer regions around.
   struct Scope {
@@ -124,6 +129,8 @@ public:
   std::function<InitialValue(const std::string &, const Node &)> initialValue;
   /// Types of variables, by name, that the graph leaves open: as assigned.
   std::map<std::string, mlir::RankedTensorType> variableTypes;
+  /// Operations that users bring; may be null.
+  const std::vector<CustomOperation> *customOperations = nullptr;
   /// The graph that is being imported.
   Body *current = nullptr;
 
@@ -140,6 +147,8 @@ private:
                   const Branches &base, Scope &scope, mlir::OpBuilder &b);
   void emitItem(Region &region, Item &item, Scope &scope, mlir::OpBuilder &b);
   void emitNode(Body &body, uint32_t at, Scope &scope, mlir::OpBuilder &b);
+  LogicalResult callCustom(const CustomOperation &custom, NodeImport &n);
+  void reportUnknown(const Node &node);
   void emitLoop(Body &body, uint32_t frame, Scope &scope, mlir::OpBuilder &b);
   mlir::RankedTensorType join(mlir::RankedTensorType x,
                               mlir::RankedTensorType y) const;

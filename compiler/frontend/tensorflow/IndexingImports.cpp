@@ -204,8 +204,8 @@ static LogicalResult dynamicStitch(NodeImport &n) {
         known = std::max(known, value + 1);
       continue;
     }
-    if (n.type(indices).getNumElements() == 0 &&
-        n.type(indices).hasStaticShape())
+    if (n.type(indices).hasStaticShape() &&
+        n.type(indices).getNumElements() == 0)
       continue;
     Value flat = n.reshape(n.toI64(indices), {-1});
     // A leading -1, so that the maximum of nothing is no rows.

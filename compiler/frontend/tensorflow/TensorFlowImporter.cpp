@@ -150,6 +150,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
   llvm::scope_exit dropFunction([&] { function->erase(); });
 
   GraphImporter importer(source, library, file, into, &context);
+  importer.customOperations = &options.customOperations;
   importer.initialValue = [&](const std::string &name, const Node &node) {
     return initialValue(name, node);
   };
