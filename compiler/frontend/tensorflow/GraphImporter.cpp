@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/CustomCall.h"
 #include "compiler/frontend/tensorflow/Regions.h"
+
+#include "llvm/ADT/ScopeExit.h"
 
 #include <algorithm>
 
@@ -269,6 +272,39 @@ void GraphImporter::emitItem(Region &region, Item &item, Scope &scope,
     emitNode(region.body, item.node, scope, b);
 }
 
+void GraphImporter::reportUnknown(const Node &node) {
+  std::vector<std::string> notes;
+  if (!node.def) {
+    for (std::string_view name : similarOps(node.op))
+      notes.push_back("TensorFlow has " + std::string(name));
+    notes.push_back("an operation of your own can be described and linked, see "
+                    "docs/custom-operations.md");
+  }
+  (void)report(node, "W0250",
+               "found operation " + std::string(node.op) +
+                   (node.def ? ", which is not supported"
+                             : ", which TensorFlow does not have"),
+               std::move(notes));
+}
+
+/// A node whose operation the user described.
+LogicalResult GraphImporter::callCustom(const CustomOperation &custom,
+                                        NodeImport &n) {
+  SmallVector<Value> operands = n.tensors(0, n.inputCount());
+  if (operands.size() != n.inputCount())
+    return failure();
+  SmallVector<int64_t> attributes;
+  for (const std::string &name : custom.attributes)
+    attributes.push_back(n.i(name));
+  std::string error;
+  auto values =
+      buildCustomCall(n.b, n.loc, custom, operands, attributes, error);
+  if (failed(values))
+    return n.invalid("found a description that does not fit the node: " +
+                     Twine(error));
+  return n.results(*values);
+}
+
 void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
                              OpBuilder &b) {
   const Node &node = body.graph().nodes[at];
@@ -330,41 +366,15 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
     return;
   }
   const OpImport *row = findImport(node.op);
-  if (const CustomOperation *custom =
-          !row && customOperations
-              ? findCustomOperation(*customOperations, llvm::StringRef(node.op))
-              : nullptr) {
-    NodeImport import(*this, node, std::move(inputs), b, loc);
-    SmallVector<int64_t> attributes;
-    for (const std::string &name : custom->attributes)
-      attributes.push_back(import.i(name));
-    std::string error;
-    auto values = buildCustomCall(b, loc, *custom, import.tensors(0, import.inputCount()), attributes, error);
-    if (failed(values))
-      return (void)report(node, "W0224", "found a custom operation that does not fit: " + error);
-    for (auto [port, value] : llvm::enumerate(*values))
-      set(static_cast<uint32_t>(port), value);
-    return;
-  }
-  if (!row) {
-    std::vector<std::string> notes;
-    if (!node.def) {
-      for (std::string_view name : similarOps(node.op))
-        notes.push_back("TensorFlow has " + std::string(name));
-      notes.push_back("an operation of your own can be called through a "
-                      "library description, see docs/errors/W0250.md");
-    }
-    (void)report(node, "W0250",
-                 "found operation " + std::string(node.op) +
-                     (node.def ? ", which is not supported"
-                               : ", which TensorFlow does not have"),
-                 std::move(notes));
-    return;
-  }
+  const CustomOperation *custom = nullptr;
+  if (!row && customOperations)
+    custom = findCustomOperation(*customOperations, llvm::StringRef(node.op));
+  if (!row && !custom)
+    return reportUnknown(node);
   NodeImport import(*this, node, std::move(inputs), b, loc);
   size_t errors = sink->errorCount();
   reason.clear();
-  if (failed(row->import(import))) {
+  if (failed(row ? row->import(import) : callCustom(*custom, import))) {
     if (!failedSince(errors))
       (void)report(node, "W0224",
                    "found operands that do not go together" +

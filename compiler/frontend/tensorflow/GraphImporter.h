@@ -18,7 +18,6 @@
 #ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_GRAPHIMPORTER_H
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_GRAPHIMPORTER_H
 
-#include "compiler/frontend/CustomCall.h"
 #include "compiler/frontend/CustomOperation.h"
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/tensorflow/Source.h"
@@ -129,8 +128,6 @@ public:
   std::function<InitialValue(const std::string &, const Node &)> initialValue;
   /// Types of variables, by name, that the graph leaves open: as assigned.
   std::map<std::string, mlir::RankedTensorType> variableTypes;
-  /// Operations that users bring; may be null.
-  const std::vector<CustomOperation> *customOperations = nullptr;
   /// The graph that is being imported.
   Body *current = nullptr;
 
