@@ -7,6 +7,8 @@
 
 #include "pool/executor.h"
 
+#include "support/float_environment.h"
+
 #include <new>
 #include <signal.h>
 #include <stdlib.h>
@@ -186,6 +188,7 @@ void Executor::parallel(PartFn run, void *argument, int32_t parts) {
 //===----------------------------------------------------------------------===//
 
 void *Executor::workerMain(void *worker) {
+  FloatEnvironment environment;
   auto *self = static_cast<Worker *>(worker);
   self->executor->work(*self);
   return nullptr;
@@ -254,6 +257,7 @@ bool Executor::scheduleHelper() {
 
 /// Does whatever there is to do now, on a thread of the caller's pool.
 void Executor::poolMain(void *argument) {
+  FloatEnvironment environment;
   auto *self = static_cast<Executor *>(argument);
   for (bool worked = true; worked;) {
     worked = false;

@@ -7,6 +7,8 @@
 
 #include "session/run.h"
 
+#include "support/float_environment.h"
+
 #include <new>
 #include <stdlib.h>
 
@@ -375,6 +377,11 @@ int32_t weir_session_run(weir_session *session, int32_t entry,
                          const weir_tensor *feeds, int32_t feed_count,
                          weir_tensor *fetches, int32_t fetch_count,
                          const weir_run_options *options, weir_status *status) {
+  if (!session) {
+    StatusText(status, WEIR_INVALID_ARGUMENT)
+        << "weir_session_run: there is no session";
+    return WEIR_INVALID_ARGUMENT;
+  }
   const weir_program_desc *program = session->program;
   weir_run_options given = {};
   if (options)
@@ -399,6 +406,7 @@ int32_t weir_session_run(weir_session *session, int32_t entry,
       __builtin_add_overflow(now(), given.timeout_ns, &deadline))
     deadline = noDeadline;
 
+  FloatEnvironment environment;
   weir_run *run = takeRun(session, desc);
   if (!run) {
     StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";

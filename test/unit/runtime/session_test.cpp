@@ -111,6 +111,29 @@ TEST(Session, GivesMemoryOfItsOwnAndReusesIt) {
   EXPECT_EQ(stats.reserved, 0);
 }
 
+#if defined(__x86_64__)
+TEST(Session, ResultsDoNotDependOnTheCallersFloatEnvironment) {
+  TestProgram program;
+  addDouble(program);
+  for (int32_t threads : {1, 3}) {
+    unsigned before = __builtin_ia32_stmxcsr();
+    // Flush to zero, denormals are zero, round up.
+    unsigned odd = before | 0x8040 | 0x4000;
+    __builtin_ia32_ldmxcsr(odd);
+    TestSession session(program.get(), TestSession::defaults(threads));
+    std::vector<float> x(256, 0x1p-149f);
+    std::vector<weir_tensor> fetches(1, weir_tensor{});
+    int32_t code = session.run({floats(x, {256})}, &fetches);
+    unsigned after = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(before);
+    ASSERT_EQ(code, WEIR_OK);
+    EXPECT_EQ(after & ~0x3fu, odd & ~0x3fu) << "given back as it was";
+    for (int i = 0; i < 256; ++i)
+      ASSERT_EQ(static_cast<float *>(fetches[0].data)[i], 0x1p-148f);
+  }
+}
+#endif
+
 TEST(Session, EmptyTensorsRun) {
   TestProgram program;
   addDouble(program);
@@ -374,6 +397,9 @@ TEST(Create, RefusesWhatDoesNotFit) {
   EXPECT_EQ(weir_session_program(session), program.get());
   weir_session_destroy(session);
   weir_session_destroy(nullptr);
+  EXPECT_EQ(
+      weir_session_run(nullptr, 0, nullptr, 0, nullptr, 0, nullptr, nullptr),
+      WEIR_INVALID_ARGUMENT);
 }
 
 TEST(Create, ReadsObjectsThatEndBeforeLaterFields) {
