@@ -1,4 +1,4 @@
-//===- BlobStore.h - bytes of constants in files -----------------*- C++ -*-===//
+//===- BlobStore.h - bytes of constants in files ----------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

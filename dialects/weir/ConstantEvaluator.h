@@ -1,4 +1,4 @@
-//===- ConstantEvaluator.h - small tensors at compile time -------*- C++ -*-===//
+//===- ConstantEvaluator.h - small tensors at compile time ------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -24,12 +24,13 @@ constexpr int64_t maxEvaluatedElements = 4096;
 /// what is exact is evaluated: no function of the C library, so that objects
 /// do not depend on the host. Thread-safe.
 std::optional<llvm::SmallVector<mlir::Attribute>>
-evaluateConstants(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands);
+evaluateConstants(mlir::Operation *op,
+                  llvm::ArrayRef<mlir::Attribute> operands);
 
 /// The integers of an elements attribute or a blob, when there are at most
 /// `maxElements`; signed unless the element type is unsigned or i1.
-std::optional<llvm::SmallVector<int64_t>>
-integersOf(mlir::Attribute attribute, int64_t maxElements);
+std::optional<llvm::SmallVector<int64_t>> integersOf(mlir::Attribute attribute,
+                                                     int64_t maxElements);
 
 } // namespace weir
 

@@ -1,5 +1,4 @@
-//===- Elemental.cpp - how operations compute single elements ----*- C++
-//-*-===//
+//===- Elemental.cpp - how operations compute single elements -------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,8 +59,8 @@ Value ElementReader::safeIndex(Operation *op, Value index, Value size) {
                                            index, size);
   if (matchPattern(ok, m_One()))
     return index;
-  require(op, ok, "index {0} is outside of [0, {1})", WEIR_INVALID_ARGUMENT, index,
-          size);
+  require(op, ok, "index {0} is outside of [0, {1})", WEIR_INVALID_ARGUMENT,
+          index, size);
   return select(ok, index, constant(0));
 }
 

@@ -1,4 +1,4 @@
-//===- Elemental.h - how operations compute single elements ------*- C++ -*-===//
+//===- Elemental.h - how operations compute single elements -----*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -117,9 +117,8 @@ mlir::Value broadcastElement(ElementReader &reader, mlir::Value operand,
                              mlir::ValueRange indices);
 mlir::Value emitElementwise(mlir::Operation *op, ElementReader &reader,
                             mlir::ValueRange indices);
-llvm::LogicalResult
-reifyBroadcast(mlir::Operation *op, ElementReader &reader,
-               llvm::SmallVectorImpl<mlir::Value> &dims);
+llvm::LogicalResult reifyBroadcast(mlir::Operation *op, ElementReader &reader,
+                                   llvm::SmallVectorImpl<mlir::Value> &dims);
 } // namespace detail
 } // namespace weir
 

@@ -1,4 +1,4 @@
-//===- Folding.h - what operations fold to -----------------------*- C++ -*-===//
+//===- Folding.h - what operations fold to ----------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,9 +16,9 @@
 
 namespace weir {
 
-/// In this order: the operation changes nothing and is its operand; its operands
-/// are small constants and so is its result; its result is shape arithmetic
-/// that is known although its operands are not.
+/// In this order: the operation changes nothing and is its operand; its
+/// operands are small constants and so is its result; its result is shape
+/// arithmetic that is known although its operands are not.
 struct WeirFolder : mlir::DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   llvm::LogicalResult

@@ -1,4 +1,4 @@
-//===- HostTensor.h - small tensors as numbers -------------------*- C++ -*-===//
+//===- HostTensor.h - small tensors as numbers ------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

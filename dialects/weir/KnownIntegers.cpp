@@ -1,4 +1,4 @@
-//===- KnownIntegers.cpp - shape computations at compile time --------------===//
+//===- KnownIntegers.cpp - shape computations at compile time -------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,8 @@ public:
     --depth;
     if (result && (int64_t)result->size() > maxKnownIntegers)
       result.reset();
-    return found.try_emplace(tensor.getAsOpaquePointer(), std::move(result)).first->second;
+    return found.try_emplace(tensor.getAsOpaquePointer(), std::move(result))
+        .first->second;
   }
 
 private:
@@ -121,7 +122,8 @@ private:
     std::optional<Elements> result = follow(cast.getOperand());
     if (!result)
       return std::nullopt;
-    unsigned width = getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth();
+    unsigned width =
+        getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth();
     bool isUnsigned = getElementTypeOrSelf(cast.getType()).isUnsignedInteger();
     for (KnownInteger &element : *result) {
       // Sizes of dimensions fit 32 bits in the models that say so.
@@ -154,7 +156,8 @@ private:
   }
 
   std::optional<Elements> followGather(GatherOp gather) {
-    auto operandType = dyn_cast<RankedTensorType>(gather.getOperand().getType());
+    auto operandType =
+        dyn_cast<RankedTensorType>(gather.getOperand().getType());
     if (!operandType || operandType.getRank() != 1 || gather.getBatchDims())
       return evaluated(gather);
     std::optional<Elements> operand = follow(gather.getOperand());
@@ -174,7 +177,8 @@ private:
 
   std::optional<Elements> followSlice(SliceOp slice) {
     auto operandType = dyn_cast<RankedTensorType>(slice.getOperand().getType());
-    if (!operandType || operandType.getRank() != 1 || slice.getAxes().size() != 1)
+    if (!operandType || operandType.getRank() != 1 ||
+        slice.getAxes().size() != 1)
       return evaluated(slice);
     std::optional<Elements> operand = follow(slice.getOperand());
     std::optional<int64_t> start = single(slice.getStarts()),
@@ -239,7 +243,8 @@ private:
 
   std::optional<Elements> followElementwise(Operation *op) {
     if (op->getNumOperands() == 1) {
-      if (!isa<NegOp, AbsOp, FloorOp, CeilOp, TruncOp, RoundOp, RoundEvenOp>(op) ||
+      if (!isa<NegOp, AbsOp, FloorOp, CeilOp, TruncOp, RoundOp, RoundEvenOp>(
+              op) ||
           !isa<IntegerType>(getElementTypeOrSelf(op->getOperand(0).getType())))
         return evaluated(op);
       std::optional<Elements> result = follow(op->getOperand(0));
@@ -249,7 +254,8 @@ private:
         if (isa<AbsOp>(op) && element.value)
           element.value = std::abs(*element.value);
         else if (isa<NegOp>(op))
-          element = element.value ? KnownInteger{-*element.value, {}, 0} : KnownInteger();
+          element = element.value ? KnownInteger{-*element.value, {}, 0}
+                                  : KnownInteger();
       }
       return result;
     }
@@ -305,7 +311,9 @@ private:
     if (kind == "add" || kind == "sum")
       return is(a, 0) ? b : is(b, 0) ? a : KnownInteger();
     if (kind == "sub")
-      return is(b, 0) ? a : a.isSymbol() && a == b ? KnownInteger{0, {}, 0} : KnownInteger();
+      return is(b, 0)                 ? a
+             : a.isSymbol() && a == b ? KnownInteger{0, {}, 0}
+                                      : KnownInteger();
     if (kind == "div" || kind == "floor_div")
       return is(b, 1) ? a : KnownInteger();
     if (kind == "maximum" || kind == "max") {
@@ -332,11 +340,14 @@ private:
   static std::optional<int64_t> compute(StringRef kind, int64_t a, int64_t b) {
     int64_t value;
     if (kind == "add" || kind == "sum")
-      return __builtin_add_overflow(a, b, &value) ? std::nullopt : std::optional(value);
+      return __builtin_add_overflow(a, b, &value) ? std::nullopt
+                                                  : std::optional(value);
     if (kind == "sub")
-      return __builtin_sub_overflow(a, b, &value) ? std::nullopt : std::optional(value);
+      return __builtin_sub_overflow(a, b, &value) ? std::nullopt
+                                                  : std::optional(value);
     if (kind == "mul" || kind == "prod")
-      return __builtin_mul_overflow(a, b, &value) ? std::nullopt : std::optional(value);
+      return __builtin_mul_overflow(a, b, &value) ? std::nullopt
+                                                  : std::optional(value);
     if (kind == "maximum" || kind == "max")
       return std::max(a, b);
     if (kind == "minimum" || kind == "min")
@@ -358,7 +369,8 @@ private:
     if (kind == "or")
       return a | b;
     if (b == 0 || b == -1)
-      return kind == "div" && b == -1 && a != INT64_MIN ? std::optional(-a) : std::nullopt;
+      return kind == "div" && b == -1 && a != INT64_MIN ? std::optional(-a)
+                                                        : std::nullopt;
     if (kind == "div")
       return a / b;
     if (kind == "rem")
@@ -462,7 +474,8 @@ std::optional<SmallVector<int64_t>> weir::constantIntegers(Value tensor) {
 
 Attribute weir::knownConstant(Value tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
+  if (!type || !type.hasStaticShape() ||
+      !isa<IntegerType>(type.getElementType()))
     return {};
   auto elements = followIntegers(tensor);
   return elements ? Follower::integerElements(type, *elements)

@@ -1,4 +1,4 @@
-//===- KnownIntegers.h - shape computations at compile time ------*- C++ -*-===//
+//===- KnownIntegers.h - shape computations at compile time -----*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +35,8 @@ struct KnownInteger {
 
 /// The elements of `tensor` in row-major order; nothing when not even their
 /// number is known, or when there are more than `maxKnownIntegers`.
-std::optional<llvm::SmallVector<KnownInteger>> followIntegers(mlir::Value tensor);
+std::optional<llvm::SmallVector<KnownInteger>>
+followIntegers(mlir::Value tensor);
 
 /// The tensor as a constant, when all of its elements are numbers; else null.
 mlir::Attribute knownConstant(mlir::Value tensor);

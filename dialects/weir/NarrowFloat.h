@@ -1,4 +1,4 @@
-//===- NarrowFloat.h - floats of 8 bits and less -----------------*- C++ -*-===//
+//===- NarrowFloat.h - floats of 8 bits and less ----------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- NodeName.cpp - names of the model's nodes -----------------*- C++ -*-===//
+//===- NodeName.cpp - names of the model's nodes --------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

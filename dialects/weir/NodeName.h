@@ -1,4 +1,4 @@
-//===- NodeName.h - names of the model's nodes -------------------*- C++ -*-===//
+//===- NodeName.h - names of the model's nodes ------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@
 
 namespace weir {
 
-/// Appends the names of the model's nodes that a location stands for, each once.
+/// Appends the names of the model's nodes that a location stands for, each
+/// once.
 void collectNodeNames(mlir::Location loc,
                       llvm::SetVector<llvm::StringRef> &names);
 /// The first of them; "?" when there is none.

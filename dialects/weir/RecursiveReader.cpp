@@ -1,4 +1,4 @@
-//===- RecursiveReader.cpp - elements of fused operations --------*- C++ -*-===//
+//===- RecursiveReader.cpp - elements of fused operations -----------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,7 +14,8 @@ using namespace weir;
 
 ElementsAttr weir::constantElements(Value tensor) {
   auto constant = tensor.getDefiningOp<ConstantOp>();
-  return constant ? dyn_cast<ElementsAttr>(constant.getValue()) : ElementsAttr();
+  return constant ? dyn_cast<ElementsAttr>(constant.getValue())
+                  : ElementsAttr();
 }
 
 Value weir::materializeElement(OpBuilder &b, Location loc, Attribute element,
@@ -30,15 +31,18 @@ Value weir::materializeElement(OpBuilder &b, Location loc, Attribute element,
   return arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
 }
 
-/// Element number `index` of a constant, as an attribute; complex ones as pairs.
+/// Element number `index` of a constant, as an attribute; complex ones as
+/// pairs.
 static Attribute elementAttribute(ElementsAttr elements, int64_t index) {
   Type type = elements.getElementType();
   if (auto complexType = dyn_cast<ComplexType>(type)) {
-    auto values = cast<DenseElementsAttr>(elements).getValues<std::complex<APFloat>>();
+    auto values =
+        cast<DenseElementsAttr>(elements).getValues<std::complex<APFloat>>();
     std::complex<APFloat> value = values[index];
     Type part = complexType.getElementType();
-    return ArrayAttr::get(type.getContext(), {FloatAttr::get(part, value.real()),
-                                              FloatAttr::get(part, value.imag())});
+    return ArrayAttr::get(type.getContext(),
+                          {FloatAttr::get(part, value.real()),
+                           FloatAttr::get(part, value.imag())});
   }
   return elements.getValues<Attribute>()[index];
 }
@@ -60,7 +64,8 @@ Value RecursiveReader::element(Value tensor, ValueRange indices) {
         linear = linear * size + value.getSExtValue();
     }
     if (known && linear >= 0 && linear < constant.getNumElements())
-      return materializeElement(b, loc, elementAttribute(constant, linear), type);
+      return materializeElement(b, loc, elementAttribute(constant, linear),
+                                type);
     if (!isLeaf(tensor))
       return constantElement(tensor, constant, indices);
   }

@@ -1,4 +1,4 @@
-//===- RecursiveReader.h - elements of fused operations ----------*- C++ -*-===//
+//===- RecursiveReader.h - elements of fused operations ---------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ReduceOps.cpp - reduce, arg_reduce, cumulative -------------------------===//
+//===- ReduceOps.cpp - reduce, arg_reduce, cumulative ---------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,10 +15,12 @@ using namespace weir::shape;
 
 /// The shape with `axes` reduced; nothing when one is outside.
 static LogicalResult reducedShape(OptionalLocation loc, RankedTensorType type,
-                                  ArrayRef<int64_t> axes, bool keepDims, Sizes &shape) {
+                                  ArrayRef<int64_t> axes, bool keepDims,
+                                  Sizes &shape) {
   for (int64_t axis : axes)
     if (axis < 0 || axis >= type.getRank())
-      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
+      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
+                               " dimensions");
   for (auto [i, size] : llvm::enumerate(type.getShape())) {
     if (!llvm::is_contained(axes, (int64_t)i))
       shape.push_back(size);
@@ -28,8 +30,9 @@ static LogicalResult reducedShape(OptionalLocation loc, RankedTensorType type,
   return success();
 }
 
-static LogicalResult reifyReduced(ElementReader &r, Value operand, ArrayRef<int64_t> axes,
-                                  bool keepDims, SmallVectorImpl<Value> &dims) {
+static LogicalResult reifyReduced(ElementReader &r, Value operand,
+                                  ArrayRef<int64_t> axes, bool keepDims,
+                                  SmallVectorImpl<Value> &dims) {
   for (int64_t i = 0; i < ranked(operand).getRank(); ++i) {
     if (!llvm::is_contained(axes, i))
       dims.push_back(r.dim(operand, i));
@@ -40,8 +43,8 @@ static LogicalResult reifyReduced(ElementReader &r, Value operand, ArrayRef<int6
 }
 
 /// Operand indices of a reduction, those of `axes` still null.
-static SmallVector<Value> outerIndices(Value operand, ArrayRef<int64_t> axes, bool keepDims,
-                                       ValueRange indices) {
+static SmallVector<Value> outerIndices(Value operand, ArrayRef<int64_t> axes,
+                                       bool keepDims, ValueRange indices) {
   SmallVector<Value> own;
   size_t next = 0;
   for (int64_t i = 0; i < ranked(operand).getRank(); ++i) {
@@ -60,13 +63,16 @@ static SmallVector<Value> outerIndices(Value operand, ArrayRef<int64_t> axes, bo
 LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
                                          Adaptor adaptor, Types &types) {
   Type element = elementOf(adaptor.getOperand());
-  if (!llvm::is_contained({"sum", "prod", "max", "min", "mean", "any", "all"}, adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of reduction '", adaptor.getKind(), "'");
+  if (!llvm::is_contained({"sum", "prod", "max", "min", "mean", "any", "all"},
+                          adaptor.getKind()))
+    return emitOptionalError(loc, "unknown kind of reduction '",
+                             adaptor.getKind(), "'");
   auto type = ranked(adaptor.getOperand());
   if (!type)
     return inferredUnranked(types, element);
   Sizes shape;
-  if (failed(reducedShape(loc, type, adaptor.getAxes(), adaptor.getKeepDims(), shape)))
+  if (failed(reducedShape(loc, type, adaptor.getAxes(), adaptor.getKeepDims(),
+                          shape)))
     return failure();
   return inferred(types, shape, element);
 }
@@ -77,12 +83,14 @@ Value ReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<int64_t> axes(getAxes());
   llvm::sort(axes);
   axes.erase(llvm::unique(axes), axes.end());
-  SmallVector<Value> own = outerIndices(getOperand(), axes, getKeepDims(), indices);
+  SmallVector<Value> own =
+      outerIndices(getOperand(), axes, getKeepDims(), indices);
   SmallVector<Value> sizes;
   for (int64_t axis : axes)
     sizes.push_back(r.dim(getOperand(), axis));
   Value total = emitReductionLoops(
-      r, sizes, reductionStart(r, wide, getKind()), [&](ValueRange place, Value carried) {
+      r, sizes, reductionStart(r, wide, getKind()),
+      [&](ValueRange place, Value carried) {
         SmallVector<Value> at = own;
         for (auto [axis, index] : llvm::zip(axes, place))
           at[axis] = index;
@@ -122,13 +130,16 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   if (failed(reducedShape(loc, type, axis, adaptor.getKeepDims(), shape)))
     return failure();
   if (type.getDimSize(axis) == 0 && sizeProduct(shape) != 0)
-    return emitOptionalError(loc, "axis ", axis, " is empty: no element is the extreme");
+    return emitOptionalError(loc, "axis ", axis,
+                             " is empty: no element is the extreme");
   return inferred(types, shape, adaptor.getIndexType());
 }
 
 /// Whether `next` replaces the extreme found before it.
-static Value isBetter(ScalarBuilder &s, Value next, Value best, bool largest, bool orEqual) {
-  StringRef predicate = largest ? (orEqual ? "ge" : "gt") : (orEqual ? "le" : "lt");
+static Value isBetter(ScalarBuilder &s, Value next, Value best, bool largest,
+                      bool orEqual) {
+  StringRef predicate =
+      largest ? (orEqual ? "ge" : "gt") : (orEqual ? "le" : "lt");
   Value better = s.compare(predicate, next, best);
   if (!s.isFloat(next))
     return better;
@@ -143,7 +154,8 @@ Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   int64_t axis = getAxis();
-  SmallVector<Value> own = outerIndices(getOperand(), axis, getKeepDims(), indices);
+  SmallVector<Value> own =
+      outerIndices(getOperand(), axis, getKeepDims(), indices);
   Value start = reductionStart(r, wide, getLargest() ? "max" : "min");
   // Where all elements equal the start, index 0 is the first, and the last
   // replaces it under `select_last`.
@@ -153,8 +165,10 @@ Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
         SmallVector<Value> at = own;
         at[axis] = place[0];
         Value next = s.cast(r.element(getOperand(), at), element, wide, false);
-        Value better = isBetter(s, next, carried[0], getLargest(), getSelectLast());
-        return {s.select(better, next, carried[0]), s.select(better, place[0], carried[1])};
+        Value better =
+            isBetter(s, next, carried[0], getLargest(), getSelectLast());
+        return {s.select(better, next, carried[0]),
+                s.select(better, place[0], carried[1])};
       });
   return indexTo(r, *this, best[1], getIndexType());
 }
@@ -164,7 +178,8 @@ LogicalResult ArgReduceOp::reifyShape(ElementReader &r, unsigned,
   int64_t axis = getAxis();
   if (ranked(getOperand()).isDynamicDim(axis))
     r.require(*this, r.less(r.constant(0), r.dim(getOperand(), axis)),
-              "the axis is empty: no element is the extreme", WEIR_INVALID_ARGUMENT);
+              "the axis is empty: no element is the extreme",
+              WEIR_INVALID_ARGUMENT);
   return reifyReduced(r, getOperand(), axis, getKeepDims(), dims);
 }
 
@@ -177,19 +192,23 @@ int64_t ArgReduceOp::getFlops() {
 // cumulative
 //===----------------------------------------------------------------------===//
 
-LogicalResult CumulativeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
+LogicalResult CumulativeOp::inferReturnTypes(MLIRContext *,
+                                             OptionalLocation loc,
                                              Adaptor adaptor, Types &types) {
   if (!llvm::is_contained({"sum", "prod", "max", "min"}, adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of running reduction '", adaptor.getKind(), "'");
+    return emitOptionalError(loc, "unknown kind of running reduction '",
+                             adaptor.getKind(), "'");
   auto type = ranked(adaptor.getOperand());
   int64_t axis = adaptor.getAxis();
   if (type && (axis < 0 || axis >= type.getRank()))
-    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
+    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
+                             " dimensions");
   types.push_back(adaptor.getOperand().getType());
   return success();
 }
 
-Value CumulativeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
+Value CumulativeOp::emitElement(ElementReader &r, unsigned,
+                                ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   int64_t axis = getAxis();
@@ -200,11 +219,13 @@ Value CumulativeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) 
     count = r.add(count, r.constant(1));
   // Not reassociated: a kernel that carries the sum along gives the same bits.
   Value total = emitReductionLoops(
-      r, {count}, reductionStart(r, wide, getKind()), [&](ValueRange place, Value carried) {
+      r, {count}, reductionStart(r, wide, getKind()),
+      [&](ValueRange place, Value carried) {
         SmallVector<Value> at(indices);
         at[axis] = getReverse() ? r.sub(last, place[0]) : place[0];
         Value next = s.cast(r.element(getOperand(), at), element, wide, false);
-        return reductionStep(r, s, getKind(), carried, next, /*reassociate=*/false);
+        return reductionStep(r, s, getKind(), carried, next,
+                             /*reassociate=*/false);
       });
   return s.cast(total, wide, element, false);
 }
@@ -214,4 +235,6 @@ LogicalResult CumulativeOp::reifyShape(ElementReader &r, unsigned,
   return dimsOf(r, getOperand(), dims);
 }
 
-int64_t CumulativeOp::getFlops() { return weir::detail::elementCountOfResults(*this); }
+int64_t CumulativeOp::getFlops() {
+  return weir::detail::elementCountOfResults(*this);
+}

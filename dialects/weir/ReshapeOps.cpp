@@ -1,4 +1,4 @@
-//===- ReshapeOps.cpp - shapes, reshape, transpose, tile ----------------------===//
+//===- ReshapeOps.cpp - shapes, reshape, transpose, tile ------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,10 +31,12 @@ Value ShapeOfOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = getElementTypeOrSelf(getType());
   APInt index;
   if (matchPattern(indices[0], m_ConstantInt(&index)) && index.ult(rank))
-    return indexTo(r, *this, r.dim(getOperand(), index.getZExtValue()), element);
+    return indexTo(r, *this, r.dim(getOperand(), index.getZExtValue()),
+                   element);
   Value size = r.constant(0);
   for (int64_t i = 0; i < rank; ++i)
-    size = r.select(r.equal(indices[0], r.constant(i)), r.dim(getOperand(), i), size);
+    size = r.select(r.equal(indices[0], r.constant(i)), r.dim(getOperand(), i),
+                    size);
   return indexTo(r, *this, size, element);
 }
 
@@ -124,10 +126,9 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
                              shapeText(shape), ": element counts differ");
   if (opens == 1 && isKnown(have) && isKnown(rest)) {
     if (rest == 0 ? have != 0 || derived : have % rest != 0)
-      return emitOptionalError(loc, "cannot reshape ",
-                               shapeText(operandType.getShape()), " to ",
-                               shapeText(shape),
-                               ": no size of dimension ", open, " fits");
+      return emitOptionalError(
+          loc, "cannot reshape ", shapeText(operandType.getShape()), " to ",
+          shapeText(shape), ": no size of dimension ", open, " fits");
     if (rest != 0)
       shape[open] = have / rest;
   }
@@ -141,7 +142,8 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
       }
     for (const KnownInteger &size : others)
       known *= size.value.value_or(1);
-    if (symbols == 1 && known != 0 && have % known == 0 && sizes.size() == (size_t)operandType.getRank())
+    if (symbols == 1 && known != 0 && have % known == 0 &&
+        sizes.size() == (size_t)operandType.getRank())
       shape[symbol] = have / known;
   }
   return inferred(types, shape, element);
@@ -209,7 +211,8 @@ Value ReshapeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<KnownInteger> operandSizes = sizesAsIntegers(getOperand());
   SmallVector<KnownInteger> resultSizes = sizesAsIntegers(getResult());
   // Which open sizes of the result are sizes of the operand.
-  if (auto wanted = followIntegers(getShape()); wanted && wanted->size() == resultSizes.size())
+  if (auto wanted = followIntegers(getShape());
+      wanted && wanted->size() == resultSizes.size())
     for (auto [size, entry] : llvm::zip(resultSizes, *wanted))
       if (!size.value && entry.isSymbol() && entry.tensor == getOperand())
         size = entry;
@@ -289,7 +292,8 @@ LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
     dims.push_back(actual);
     count = r.mul(count, actual);
   }
-  requireEqual(r, *this, count, total, "cannot reshape: {0} elements wanted, {1} there");
+  requireEqual(r, *this, count, total,
+               "cannot reshape: {0} elements wanted, {1} there");
   return success();
 }
 
@@ -297,7 +301,8 @@ LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
 // broadcast_to
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
+LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
+                                              OptionalLocation loc,
                                               Adaptor adaptor, Types &types) {
   Type element = elementOf(adaptor.getOperand());
   auto shape = entries(adaptor.getShape());
@@ -306,16 +311,17 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *, OptionalLocation lo
   if (auto type = ranked(adaptor.getOperand())) {
     int64_t offset = shape->size() - type.getRank();
     if (offset < 0)
-      return emitOptionalError(loc, "cannot broadcast ", shapeText(type.getShape()),
+      return emitOptionalError(loc, "cannot broadcast ",
+                               shapeText(type.getShape()),
                                " to the fewer dimensions ", shapeText(*shape));
     for (auto [i, size] : llvm::enumerate(type.getShape())) {
       int64_t &wanted = (*shape)[offset + i];
       if (!isKnown(wanted) && isKnown(size) && size != 1)
         wanted = size;
       if (isKnown(wanted) && isKnown(size) && size != 1 && size != wanted)
-        return emitOptionalError(loc, "cannot broadcast ", shapeText(type.getShape()),
-                                 " to ", shapeText(*shape), ": dimension ",
-                                 offset + i, " is ", size);
+        return emitOptionalError(
+            loc, "cannot broadcast ", shapeText(type.getShape()), " to ",
+            shapeText(*shape), ": dimension ", offset + i, " is ", size);
     }
   }
   for (auto [i, size] : llvm::enumerate(*shape))
@@ -325,7 +331,8 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *, OptionalLocation lo
   return inferred(types, *shape, element);
 }
 
-Value BroadcastToOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
+Value BroadcastToOp::emitElement(ElementReader &r, unsigned,
+                                 ValueRange indices) {
   auto type = ranked(getOperand()), resultType = ranked(getResult());
   SmallVector<Value> own;
   int64_t offset = resultType.getRank() - type.getRank();
@@ -334,7 +341,8 @@ Value BroadcastToOp::emitElement(ElementReader &r, unsigned, ValueRange indices)
     if (size == 1)
       index = r.constant(0);
     else if (!isKnown(size))
-      index = r.select(r.equal(r.dim(getOperand(), i), r.constant(1)), r.constant(0), index);
+      index = r.select(r.equal(r.dim(getOperand(), i), r.constant(1)),
+                       r.constant(0), index);
     own.push_back(index);
   }
   return r.element(getOperand(), own);
@@ -347,21 +355,25 @@ LogicalResult BroadcastToOp::reifyShape(ElementReader &r, unsigned,
   Value zero = r.constant(0);
   for (int64_t i = 0; i < resultType.getRank(); ++i) {
     bool isStatic = !resultType.isDynamicDim(i);
-    Value size = isStatic ? r.constant(resultType.getDimSize(i)) : entry(r, getShape(), i);
+    Value size = isStatic ? r.constant(resultType.getDimSize(i))
+                          : entry(r, getShape(), i);
     if (!isStatic) {
       Value ok = r.less(r.constant(-1), size);
       if (!matchPattern(ok, m_One()))
-        r.require(*this, ok, "shape has a negative size {0}", WEIR_INVALID_ARGUMENT, size);
+        r.require(*this, ok, "shape has a negative size {0}",
+                  WEIR_INVALID_ARGUMENT, size);
       size = r.maximum(size, zero);
     }
     dims.push_back(size);
     int64_t own = i - offset;
-    if (own < 0 || type.getDimSize(own) == 1 || (isStatic && !type.isDynamicDim(own)))
+    if (own < 0 || type.getDimSize(own) == 1 ||
+        (isStatic && !type.isDynamicDim(own)))
       continue;
     Value have = r.dim(getOperand(), own);
     Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.equal(have, size),
                                               r.equal(have, r.constant(1)));
-    r.require(*this, ok, "cannot broadcast size {0} to {1}", WEIR_INVALID_ARGUMENT, have, size);
+    r.require(*this, ok, "cannot broadcast size {0} to {1}",
+              WEIR_INVALID_ARGUMENT, have, size);
   }
   return success();
 }
@@ -423,7 +435,8 @@ LogicalResult TileOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
                                type.getRank(), " dimensions");
     for (auto [i, count] : llvm::enumerate(*repeats)) {
       if (isKnown(count) && count < 0)
-        return emitOptionalError(loc, "negative repeat ", count, " of dimension ", i);
+        return emitOptionalError(loc, "negative repeat ", count,
+                                 " of dimension ", i);
       shape[i] = sizeProduct({type.getDimSize(i), count});
     }
   }
@@ -458,7 +471,8 @@ LogicalResult TileOp::reifyShape(ElementReader &r, unsigned,
     Value ok = r.less(r.constant(-1), count);
     if (!matchPattern(ok, m_One()))
       r.require(*this, ok, "negative repeat {0}", WEIR_INVALID_ARGUMENT, count);
-    dims.push_back(r.mul(r.dim(getOperand(), i), r.maximum(count, r.constant(0))));
+    dims.push_back(
+        r.mul(r.dim(getOperand(), i), r.maximum(count, r.constant(0))));
   }
   return success();
 }
@@ -468,7 +482,8 @@ LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   if (auto type = ranked(adaptor.getOperand()))
     for (int64_t axis : adaptor.getAxes())
       if (axis < 0 || axis >= type.getRank())
-        return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
+        return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
+                                 " dimensions");
   types.push_back(adaptor.getOperand().getType());
   return success();
 }
@@ -476,7 +491,8 @@ LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
 Value ReverseOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<Value> own(indices);
   for (int64_t axis : getAxes())
-    own[axis] = r.sub(r.sub(r.dim(getOperand(), axis), r.constant(1)), indices[axis]);
+    own[axis] =
+        r.sub(r.sub(r.dim(getOperand(), axis), r.constant(1)), indices[axis]);
   return r.element(getOperand(), own);
 }
 

@@ -1,4 +1,4 @@
-//===- ScalarBuilder.cpp - scalar computations of the table ------*- C++ -*-===//
+//===- ScalarBuilder.cpp - scalar computations of the table ---------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -70,7 +70,8 @@ Value ScalarBuilder::mul(Value x, Value y) {
 }
 
 Value ScalarBuilder::nonZeroDivisor(Value divisor) {
-  Value ok = op<arith::CmpIOp>(arith::CmpIPredicate::ne, divisor, zero(divisor));
+  Value ok =
+      op<arith::CmpIOp>(arith::CmpIPredicate::ne, divisor, zero(divisor));
   reader.require(forOp, ok, "integer division by zero", WEIR_INVALID_ARGUMENT);
   return select(ok, divisor, one(divisor));
 }
@@ -84,7 +85,8 @@ Value ScalarBuilder::div(Value x, Value y) {
   if (isUnsigned())
     return op<arith::DivUIOp>(x, y);
   // The lowest value by -1 wraps, where the instruction would trap.
-  Value minusOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
+  Value minusOne =
+      op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
   Value quotient = op<arith::DivSIOp>(x, select(minusOne, one(y), y));
   return select(minusOne, neg(x), quotient);
 }
@@ -94,7 +96,8 @@ Value ScalarBuilder::rem(Value x, Value y) {
   y = nonZeroDivisor(y);
   if (isUnsigned())
     return op<arith::RemUIOp>(x, y);
-  Value minusOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
+  Value minusOne =
+      op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
   return op<arith::RemSIOp>(x, select(minusOne, one(y), y));
 }
 Value ScalarBuilder::floorDiv(Value x, Value y) {
@@ -103,7 +106,8 @@ Value ScalarBuilder::floorDiv(Value x, Value y) {
   if (isUnsigned())
     return div(x, y);
   Value quotient = div(x, y), remainder = sub(x, mul(quotient, y));
-  Value inexact = op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
+  Value inexact =
+      op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
   Value differ = op<arith::CmpIOp>(arith::CmpIPredicate::slt,
                                    op<arith::XOrIOp>(remainder, y), zero(x));
   return select(op<arith::AndIOp>(inexact, differ), sub(quotient, one(x)),
@@ -112,16 +116,20 @@ Value ScalarBuilder::floorDiv(Value x, Value y) {
 Value ScalarBuilder::floorMod(Value x, Value y) {
   Value remainder = rem(x, y);
   if (isFloat(x)) {
-    Value inexact = op<arith::CmpFOp>(arith::CmpFPredicate::UNE, remainder, zero(x));
-    Value negative = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, remainder, zero(x));
-    Value divisorNegative = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, y, zero(x));
+    Value inexact =
+        op<arith::CmpFOp>(arith::CmpFPredicate::UNE, remainder, zero(x));
+    Value negative =
+        op<arith::CmpFOp>(arith::CmpFPredicate::OLT, remainder, zero(x));
+    Value divisorNegative =
+        op<arith::CmpFOp>(arith::CmpFPredicate::OLT, y, zero(x));
     Value differ = op<arith::XOrIOp>(negative, divisorNegative);
     return select(op<arith::AndIOp>(inexact, differ), add(remainder, y),
                   remainder);
   }
   if (isUnsigned())
     return remainder;
-  Value inexact = op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
+  Value inexact =
+      op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
   Value differ = op<arith::CmpIOp>(arith::CmpIPredicate::slt,
                                    op<arith::XOrIOp>(remainder, y), zero(x));
   return select(op<arith::AndIOp>(inexact, differ), add(remainder, y),
@@ -149,7 +157,8 @@ Value ScalarBuilder::pow(Value x, Value y) {
     return carried[0];
   Value negative = op<arith::CmpIOp>(arith::CmpIPredicate::slt, y, zero(y));
   Value isOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, x, one(x));
-  Value isMinusOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, x, constant(x, -1));
+  Value isMinusOne =
+      op<arith::CmpIOp>(arith::CmpIPredicate::eq, x, constant(x, -1));
   Value odd = op<arith::CmpIOp>(arith::CmpIPredicate::ne,
                                 op<arith::AndIOp>(y, one(y)), zero(y));
   Value reciprocal =
@@ -213,8 +222,8 @@ Value ScalarBuilder::logistic(Value x) {
 Value ScalarBuilder::gelu(Value x, bool approximate) {
   Value half = mul(constant(x, 0.5), x);
   if (!approximate)
-    return mul(half, add(one(x), op<math::ErfOp>(
-                                     mul(x, constant(x, 0.70710678118654752440)))));
+    return mul(half, add(one(x), op<math::ErfOp>(mul(
+                                     x, constant(x, 0.70710678118654752440)))));
   Value cube = mul(mul(x, x), x);
   Value inner = mul(constant(x, 0.79788456080286535588),
                     add(x, mul(constant(x, 0.044715), cube)));
@@ -225,12 +234,15 @@ Value ScalarBuilder::bitNot(Value x) {
 }
 Value ScalarBuilder::shiftLeft(Value x, Value y) {
   unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
-  Value inside = op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
-  return select(inside, op<arith::ShLIOp>(x, select(inside, y, zero(y))), zero(x));
+  Value inside =
+      op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
+  return select(inside, op<arith::ShLIOp>(x, select(inside, y, zero(y))),
+                zero(x));
 }
 Value ScalarBuilder::shiftRight(Value x, Value y) {
   unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
-  Value inside = op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
+  Value inside =
+      op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
   if (isUnsigned())
     return select(inside, op<arith::ShRUIOp>(x, select(inside, y, zero(y))),
                   zero(x));
@@ -305,23 +317,27 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
     if (auto fromComplex = dyn_cast<ComplexType>(from))
       return makeComplex(
           cast(op<complex::ReOp>(x), fromComplex.getElementType(), part, false),
-          cast(op<complex::ImOp>(x), fromComplex.getElementType(), part, false));
+          cast(op<complex::ImOp>(x), fromComplex.getElementType(), part,
+               false));
     Value re = cast(x, from, part, false);
     return makeComplex(re, zero(re));
   }
   if (auto fromComplex = dyn_cast<ComplexType>(from)) {
     if (to.isInteger(1))
       return compare("ne", x, zero(x));
-    return cast(op<complex::ReOp>(x), fromComplex.getElementType(), to, saturate);
+    return cast(op<complex::ReOp>(x), fromComplex.getElementType(), to,
+                saturate);
   }
   if (to.isInteger(1) && !isNarrowFloat(from))
     return isFloat(x) ? op<arith::CmpFOp>(arith::CmpFPredicate::UNE, x, zero(x))
                       : op<arith::CmpIOp>(arith::CmpIPredicate::ne, x, zero(x));
   // Floats of 8 bits and less: by way of f32.
   if (isNarrowFloat(from))
-    return cast(narrowToF32(*this, b, loc, x, from), b.getF32Type(), to, saturate);
+    return cast(narrowToF32(*this, b, loc, x, from), b.getF32Type(), to,
+                saturate);
   if (isNarrowFloat(to))
-    return narrowFromF32(*this, b, loc, cast(x, from, b.getF32Type(), false), to, saturate);
+    return narrowFromF32(*this, b, loc, cast(x, from, b.getF32Type(), false),
+                         to, saturate);
   bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   if (auto toFloat = dyn_cast<FloatType>(to)) {
     if (auto fromFloat = dyn_cast<FloatType>(from)) {
@@ -369,18 +385,24 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
         attr = SplatElementsAttr::get(vector, attr);
       return arith::ConstantOp::create(b, loc, attr);
     };
-    APInt lowest = wideUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
-    APInt highest = wideUnsigned ? APInt::getMaxValue(wide) : APInt::getSignedMaxValue(wide);
+    APInt lowest =
+        wideUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
+    APInt highest = wideUnsigned ? APInt::getMaxValue(wide)
+                                 : APInt::getSignedMaxValue(wide);
     if (saturate) {
       converted = select(below, bits(lowest), converted);
       converted = select(above, bits(highest), converted);
       return converted; // NaN: 0
     }
-    converted = select(outside, bits(wideUnsigned ? APInt::getOneBitSet(64, 63) : lowest), converted);
-    return width == wide ? converted
-                         : Value(arith::TruncIOp::create(b, loc, target, converted));
+    converted = select(
+        outside, bits(wideUnsigned ? APInt::getOneBitSet(64, 63) : lowest),
+        converted);
+    return width == wide
+               ? converted
+               : Value(arith::TruncIOp::create(b, loc, target, converted));
   }
-  unsigned fromWidth = from.getIntOrFloatBitWidth(), width = toInteger.getWidth();
+  unsigned fromWidth = from.getIntOrFloatBitWidth(),
+           width = toInteger.getWidth();
   if (saturate && fromWidth != 1) {
     // Clamp in 128 bits' worth of care: compare in a type wide enough for both.
     unsigned wide = std::max(fromWidth, width) + 1;
@@ -395,8 +417,12 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
       return arith::ConstantOp::create(b, loc, attr);
     };
     bool u = toInteger.isUnsigned();
-    v = op<arith::MaxSIOp>(v, bound(u ? APInt::getZero(width) : APInt::getSignedMinValue(width), u));
-    v = op<arith::MinSIOp>(v, bound(u ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width), u));
+    v = op<arith::MaxSIOp>(
+        v,
+        bound(u ? APInt::getZero(width) : APInt::getSignedMinValue(width), u));
+    v = op<arith::MinSIOp>(v, bound(u ? APInt::getMaxValue(width)
+                                      : APInt::getSignedMaxValue(width),
+                                    u));
     return arith::TruncIOp::create(b, loc, target, v);
   }
   if (fromWidth == width)

@@ -1,4 +1,4 @@
-//===- ScalarBuilder.h - scalar computations of the table --------*- C++ -*-===//
+//===- ScalarBuilder.h - scalar computations of the table -------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What the rows of Elementwise.td are written in. Every function takes and
-// returns scalars, or vectors of them; floats are f32 or f64, integers signless:
-// `type`, the element type of the row's first operand, tells their sign.
+// returns scalars, or vectors of them; floats are f32 or f64, integers
+// signless: `type`, the element type of the row's first operand, tells their
+// sign.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #define WEIR_DIALECTS_WEIR_SCALARBUILDER_H
 
 #include "dialects/weir/Elemental.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace weir {
@@ -43,7 +45,11 @@ public:
     if constexpr (!std::is_void_v<ComplexOp>)
       if (isComplex(a))
         return op<ComplexOp>(a, rest...);
-    return op<FloatOp>(a, rest...);
+    mlir::Value value = op<FloatOp>(a, rest...);
+    // Its approximation clamps the argument, which would lose NaN.
+    if constexpr (std::is_same_v<FloatOp, mlir::math::ErfOp>)
+      return select(isNan(a), a, value);
+    return value;
   }
   /// A function of the C library, by its double-precision name.
   mlir::Value libm(llvm::StringRef name, mlir::Value a);

@@ -1,4 +1,4 @@
-//===- ShapeSupport.cpp - what shape inference is written in ---------------===//
+//===- ShapeSupport.cpp - what shape inference is written in --------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -82,7 +82,7 @@ SmallVector<Value> shape::staticDims(ElementReader &r, Value result) {
 }
 
 LogicalResult shape::dimsOf(ElementReader &r, Value tensor,
-                             SmallVectorImpl<Value> &dims) {
+                            SmallVectorImpl<Value> &dims) {
   llvm::append_range(dims, r.dims(tensor));
   return success();
 }
@@ -94,7 +94,7 @@ Value shape::ceilDivide(ElementReader &r, Value numerator, Value divisor) {
 }
 
 Value shape::positiveRemainder(ElementReader &r, Value numerator,
-                                Value divisor) {
+                               Value divisor) {
   if (matchPattern(divisor, m_One()))
     return r.constant(0);
   Value rest = r.b.createOrFold<arith::RemSIOp>(r.loc, numerator, divisor);
@@ -109,17 +109,18 @@ Value shape::product(ElementReader &r, ValueRange sizes) {
 }
 
 Value shape::indexTo(ElementReader &r, Operation *op, Value index,
-                      Type element) {
+                     Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return r.b.createOrFold<arith::IndexCastOp>(r.loc, computeType(integer),
                                                 index);
-  Value wide = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), index);
+  Value wide =
+      r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), index);
   return ScalarBuilder(r, op, r.b.getI64Type())
       .cast(wide, r.b.getI64Type(), element, false);
 }
 
 void shape::requireEqual(ElementReader &r, Operation *op, Value a, Value b,
-                          StringRef message) {
+                         StringRef message) {
   if (a == b)
     return;
   Value ok = r.equal(a, b);
@@ -139,7 +140,8 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
     auto part = cast<FloatType>(complexType.getElementType());
     return complex::ConstantOp::create(
         r.b, r.loc, complexType,
-        r.b.getArrayAttr({FloatAttr::get(part, one ? 1 : 0), FloatAttr::get(part, 0)}));
+        r.b.getArrayAttr(
+            {FloatAttr::get(part, one ? 1 : 0), FloatAttr::get(part, 0)}));
   }
   if (auto floatType = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
@@ -148,7 +150,8 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
       value = APFloat(semantics, 1);
     else if (!sum)
       value = APFloat::getInf(semantics, /*Negative=*/kind == "max");
-    return arith::ConstantOp::create(r.b, r.loc, FloatAttr::get(floatType, value));
+    return arith::ConstantOp::create(r.b, r.loc,
+                                     FloatAttr::get(floatType, value));
   }
   unsigned width = type.getIntOrFloatBitWidth();
   bool isUnsigned = type.isUnsignedInteger() || width == 1;
@@ -156,14 +159,17 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
   if (one)
     value = APInt(width, 1);
   else if (kind == "max")
-    value = isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+    value =
+        isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   else if (!sum)
-    value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-  return arith::ConstantOp::create(r.b, r.loc, IntegerAttr::get(compute, value));
+    value = isUnsigned ? APInt::getMaxValue(width)
+                       : APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(r.b, r.loc,
+                                   IntegerAttr::get(compute, value));
 }
 
 Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind,
-                            Value carried, Value next, bool reassociate) {
+                           Value carried, Value next, bool reassociate) {
   if (kind == "sum" || kind == "mean") {
     if (reassociate && s.isFloat(carried))
       return arith::AddFOp::create(r.b, r.loc, carried, next,
@@ -182,11 +188,11 @@ Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind,
 }
 
 Value shape::multiplyAdd(ElementReader &r, ScalarBuilder &s, Value carried,
-                          Value x, Value y) {
+                         Value x, Value y) {
   if (!s.isFloat(carried))
     return s.add(carried, s.mul(x, y));
-  Value term = arith::MulFOp::create(r.b, r.loc, x, y,
-                                     arith::FastMathFlags::contract);
+  Value term =
+      arith::MulFOp::create(r.b, r.loc, x, y, arith::FastMathFlags::contract);
   return arith::AddFOp::create(r.b, r.loc, carried, term,
                                arith::FastMathFlags::contract |
                                    arith::FastMathFlags::reassoc);

@@ -1,4 +1,4 @@
-//===- ShapeSupport.h - what shape inference is written in -------*- C++ -*-===//
+//===- ShapeSupport.h - what shape inference is written in ------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -60,7 +60,8 @@ std::optional<Sizes> entries(mlir::Value operand);
 /// Entry `i` of a one-dimensional integer operand (or the scalar itself), a
 /// constant where it is known at compile time.
 mlir::Value entry(ElementReader &reader, mlir::Value operand, int64_t i);
-/// The dimensions of `op`'s result as far as its type has them; null for others.
+/// The dimensions of `op`'s result as far as its type has them; null for
+/// others.
 llvm::SmallVector<mlir::Value> staticDims(ElementReader &reader,
                                           mlir::Value result);
 /// Appends the dimensions of `tensor`.
@@ -76,8 +77,8 @@ mlir::Value product(ElementReader &reader, mlir::ValueRange sizes);
 /// A value of type index as the compute form of an integer or float type.
 mlir::Value indexTo(ElementReader &reader, mlir::Operation *op,
                     mlir::Value index, mlir::Type element);
-/// Records an error of `op` unless two sizes are equal; nothing is emitted where
-/// they are known to be.
+/// Records an error of `op` unless two sizes are equal; nothing is emitted
+/// where they are known to be.
 void requireEqual(ElementReader &reader, mlir::Operation *op, mlir::Value a,
                   mlir::Value b, llvm::StringRef message);
 

@@ -1,4 +1,4 @@
-//===- SliceBounds.h - NumPy's clamping of slice bounds ----------*- C++ -*-===//
+//===- SliceBounds.h - NumPy's clamping of slice bounds ---------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ struct SliceBounds {
 };
 
 /// Where start:end:step begins and how many elements it takes out of `size`.
-/// `step` is not 0. Bounds may be any numbers, INT64_MIN and INT64_MAX included.
+/// `step` is not 0. Bounds may be any numbers, INT64_MIN and INT64_MAX
+/// included.
 inline SliceBounds clampSlice(int64_t start, int64_t end, int64_t step,
                               int64_t size) {
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;

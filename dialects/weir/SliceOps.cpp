@@ -1,5 +1,4 @@
-//===- SliceOps.cpp - slice, pad, concat
-//--------------------------------------===//
+//===- SliceOps.cpp - slice, pad, concat ----------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

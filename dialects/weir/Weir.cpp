@@ -1,4 +1,4 @@
-//===- Weir.cpp - the weir dialect -------------------------------*- C++ -*-===//
+//===- Weir.cpp - the weir dialect ----------------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Weir.h - the weir dialect ---------------------------------*- C++ -*-===//
+//===- Weir.h - the weir dialect --------------------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

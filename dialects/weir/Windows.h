@@ -1,4 +1,4 @@
-//===- Windows.h - sliding windows over spatial dimensions -------*- C++ -*-===//
+//===- Windows.h - sliding windows over spatial dimensions ------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

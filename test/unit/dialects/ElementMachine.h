@@ -1,4 +1,4 @@
-//===- ElementMachine.h - runs operations element by element -----*- C++ -*-===//
+//===- ElementMachine.h - runs operations element by element ----*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,9 +46,9 @@ struct Outcome {
   std::vector<std::string> errors;
 };
 
-/// How operand types are written: with their sizes, or with all of them open but
-/// for one-dimensional i64 parameters. Constant: the operands after the first
-/// are weir.constant.
+/// How operand types are written: with their sizes, or with all of them open
+/// but for one-dimensional i64 parameters. Constant: the operands after the
+/// first are weir.constant.
 enum class Typing { Static, Dynamic, Constant };
 
 class Machine {
