@@ -162,6 +162,28 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   if (spec)
     version = spec->since;
   const OperatorImport *row = findImport(node.domain, node.op, version);
+  if (const CustomOperation *custom =
+          !row && customOperations
+              ? findCustomOperation(*customOperations, llvm::StringRef(node.op))
+              : nullptr) {
+    NodeImport import(*this, node, version, spec, b, location(node));
+    SmallVector<int64_t> attributes;
+    for (const std::string &name : custom->attributes)
+      attributes.push_back(import.i(name));
+    SmallVector<Value> operands;
+    for (const Imported &input : inputs)
+      if (input.kind == Imported::Kind::Tensor)
+        operands.push_back(input.tensor);
+    std::string error;
+    auto values = buildCustomCall(b, location(node), *custom, operands, attributes, error);
+    if (failed(values) || values->size() < node.outputs.size())
+      return (void)report(node, 322, "found a custom operation that does not fit: " +
+                                         (error.empty() ? "its description has fewer outputs" : error));
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty())
+        scope.names[node.outputs[i]] = (*values)[i];
+    return;
+  }
   if (!row) {
     std::string domain =
         node.domain.empty() ? "" : " of domain \"" + std::string(node.domain) + "\"";

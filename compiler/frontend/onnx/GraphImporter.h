@@ -8,6 +8,7 @@
 #ifndef WEIR_COMPILER_FRONTEND_ONNX_GRAPHIMPORTER_H
 #define WEIR_COMPILER_FRONTEND_ONNX_GRAPHIMPORTER_H
 
+#include "compiler/frontend/CustomCall.h"
 #include "compiler/frontend/Diagnostic.h"
 #include "compiler/frontend/onnx/ExternalFiles.h"
 #include "compiler/frontend/onnx/NodeImport.h"
@@ -26,6 +27,9 @@ public:
   GraphImporter(const Model &model, std::string_view bytes,
                 const std::string &file, ExternalFiles &externals,
                 DiagnosticSink &sink, mlir::Block &entry);
+
+  /// Operations of the user's, called where ONNX has none of that name.
+  const std::vector<CustomOperation> *customOperations = nullptr;
 
   using Names = std::unordered_map<std::string_view, Imported>;
 

@@ -22,7 +22,8 @@ Index makeIndex() {
         reductionImports(), convolutionImports(), normalizationImports(),
         controlImports(), recurrentImports(), quantizationImports(),
         imageImports(), attentionImports(), sequenceImports(), lossImports(),
-        signalImports(), streamingImports(), patchImports()})
+        signalImports(), streamingImports(), patchImports(), treeImports(),
+        mlImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

@@ -9,6 +9,7 @@
 #include "compiler/frontend/onnx/GraphImporter.h"
 
 #include <charconv>
+#include <cstring>
 
 using namespace mlir;
 using namespace weir;
@@ -193,6 +194,47 @@ NodeImport::axes(std::optional<SmallVector<int64_t>> given, int64_t rank) {
     return std::nullopt;
   }
   return result;
+}
+
+SmallVector<double> NodeImport::tensorNumbers(const Tensor &tensor) {
+  SmallVector<double> numbers;
+  std::string data;
+  if (tensor.isExternal || tensor.type == DataType::String ||
+      decodeTensor(tensor, data)) {
+    (void)unsupported("found an attribute whose numbers are not in it");
+    return numbers;
+  }
+  auto read = [&](auto zero) {
+    for (size_t at = 0; at + sizeof zero <= data.size(); at += sizeof zero) {
+      std::memcpy(&zero, data.data() + at, sizeof zero);
+      numbers.push_back(static_cast<double>(zero));
+    }
+  };
+  switch (tensor.type) {
+  case DataType::Float:
+    read(0.0f);
+    break;
+  case DataType::Double:
+    read(0.0);
+    break;
+  case DataType::UInt8:
+  case DataType::Bool:
+    read(uint8_t());
+    break;
+  case DataType::Int8:
+    read(int8_t());
+    break;
+  case DataType::Int32:
+    read(int32_t());
+    break;
+  case DataType::Int64:
+    read(int64_t());
+    break;
+  default:
+    (void)unsupported("found an attribute of type " +
+                      Twine(dataTypeName(tensor.type)));
+  }
+  return numbers;
 }
 
 Value NodeImport::tensorConstant(const Tensor &tensor) {

@@ -98,12 +98,13 @@ public:
   std::optional<llvm::SmallVector<int64_t>> constantInts(size_t i);
   /// The floats of an input that is a constant.
   std::optional<llvm::SmallVector<double>> constantFloats(size_t i);
-  /// The single float of a constant input, or of `fallback`.
   /// An axis in [0, rank), from one that may count from the end; reports.
   std::optional<int64_t> axis(int64_t given, int64_t rank);
   /// Sorted axes, likewise; none given: all of [0, rank).
   std::optional<llvm::SmallVector<int64_t>>
   axes(std::optional<llvm::SmallVector<int64_t>> given, int64_t rank);
+  /// The numbers of a tensor attribute; empty, with a report, where it has none.
+  llvm::SmallVector<double> tensorNumbers(const Tensor &tensor);
   /// A tensor attribute, or one in the file at large, as a constant.
   Value tensorConstant(const Tensor &tensor);
 
@@ -151,6 +152,8 @@ llvm::ArrayRef<OperatorImport> lossImports();
 llvm::ArrayRef<OperatorImport> signalImports();
 llvm::ArrayRef<OperatorImport> streamingImports();
 llvm::ArrayRef<OperatorImport> patchImports();
+llvm::ArrayRef<OperatorImport> treeImports();
+llvm::ArrayRef<OperatorImport> mlImports();
 
 } // namespace weir::onnx
 

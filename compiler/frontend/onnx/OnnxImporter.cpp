@@ -76,6 +76,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
   b.setInsertionPointToStart(block);
 
   GraphImporter importer(model, mapped.bytes(), file, externals, sink, *block);
+  importer.customOperations = &options.customOperations;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     importer.noteReason(diagnostic.str());
     return success();

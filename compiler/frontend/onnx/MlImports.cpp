@@ -1,0 +1,245 @@
+//===- MlImports.cpp - ai.onnx.ml on numbers ------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/PostTransform.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+Value weir::onnx::postTransform(NodeImport &n, Value scores,
+                                std::string_view name) {
+  if (!scores || name == "NONE")
+    return scores;
+  if (name == "LOGISTIC")
+    return n.op<LogisticOp>(scores);
+  int64_t last = n.rank(scores) - 1;
+  if (name == "SOFTMAX")
+    return n.softmax(scores, last);
+  if (name == "SOFTMAX_ZERO") {
+    // Scores of zero stay zero, and take no part.
+    Value zero = n.compare("eq", scores, 0.0);
+    Value most = n.reduce(scores, "max", {last}, true);
+    Value powers = n.exp(n.sub(scores, most));
+    powers = n.select(zero, n.like(scores, 0), powers);
+    Value sum = n.reduce(powers, "sum", {last}, true);
+    return n.div(powers, n.select(n.compare("eq", sum, 0.0), n.like(sum, 1), sum));
+  }
+  (void)n.unsupported("found post_transform " + Twine(name) +
+                      "; possible are NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO");
+  return {};
+}
+
+LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Ints labels,
+                                   bool positive) {
+  if (!scores)
+    return failure();
+  std::string_view transform = n.s("post_transform");
+  Value names = n.ints(labels);
+  if (n.type(scores).getDimSize(1) == 1 && labels.size() == 2) {
+    bool logistic = transform == "LOGISTIC";
+    Value second = n.compare("gt", scores, positive && !logistic ? 0.5 : 0.0);
+    Value picked =
+        n.gather(names, n.cast(n.squeeze(second, {1}), n.b.getI64Type()), 0);
+    Value one = postTransform(n, scores, logistic ? transform : "NONE");
+    Value other = positive || logistic ? n.sub(n.like(scores, 1), one)
+                                       : n.op<NegOp>(one);
+    Value both = n.concat({other, one}, 1);
+    return n.results(
+        {picked, logistic ? both : postTransform(n, both, transform)});
+  }
+  Value best = n.op<ArgReduceOp>(scores, n.flag(true), n.number(1),
+                                 n.flag(false), n.flag(false),
+                                 n.typeAttr(n.b.getI64Type()));
+  return n.results(
+      {n.gather(names, best, 0), postTransform(n, scores, transform)});
+}
+
+namespace {
+
+/// A sample may stand alone, as a vector.
+Value rows(NodeImport &n, Value x) {
+  return x && n.rank(x) == 1 ? n.unsqueeze(x, {0}) : x;
+}
+
+Value inFloat(NodeImport &n, Value x) { return n.cast(x, n.b.getF32Type()); }
+
+LogicalResult arrayFeatureExtractor(NodeImport &n) {
+  Value x = rows(n, n.in(0)), y = n.in(1);
+  if (!x || !y)
+    return failure();
+  return n.result(n.gather(x, n.reshape(y, {-1}), n.rank(x) - 1));
+}
+
+LogicalResult binarizer(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  return n.result(n.cast(n.compare("gt", x, n.f("threshold")), n.element(x)));
+}
+
+LogicalResult scaler(NodeImport &n) {
+  Value x = inFloat(n, n.in(0));
+  if (!x)
+    return failure();
+  if (std::optional<SmallVector<double>> offset = n.fs("offset"))
+    x = n.sub(x, n.floats(*offset, n.b.getF32Type()));
+  if (std::optional<SmallVector<double>> scale = n.fs("scale"))
+    x = n.mul(x, n.floats(*scale, n.b.getF32Type()));
+  return n.result(x);
+}
+
+LogicalResult normalizer(NodeImport &n) {
+  Value x = inFloat(n, n.in(0));
+  if (!x)
+    return failure();
+  int64_t last = n.rank(x) - 1;
+  std::string_view norm = n.s("norm");
+  Value size;
+  if (norm == "L1")
+    size = n.reduce(n.op<AbsOp>(x), "sum", {last}, true);
+  else if (norm == "L2")
+    size = n.sqrt(n.reduce(n.mul(x, x), "sum", {last}, true));
+  else
+    size = n.reduce(x, "max", {last}, true);
+  Value zero = n.compare("eq", size, 0.0);
+  return n.result(n.div(x, n.select(zero, n.like(x, 1), size)));
+}
+
+LogicalResult imputer(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Value fill, missing;
+  if (n.isFloat(x)) {
+    std::optional<SmallVector<double>> values = n.fs("imputed_value_floats");
+    if (!values)
+      return n.invalid("found no imputed_value_floats");
+    fill = n.floats(*values, n.element(x));
+    double replaced = n.f("replaced_value_float");
+    missing = replaced != replaced ? n.op<IsNanOp>(x)
+                                   : n.compare("eq", x, replaced);
+  } else {
+    std::optional<SmallVector<int64_t>> values = n.is("imputed_value_int64s");
+    if (!values)
+      return n.invalid("found no imputed_value_int64s");
+    fill = n.cast(n.ints(*values), n.element(x));
+    missing = n.compare("eq", x, double(n.i("replaced_value_int64")));
+  }
+  return n.result(n.select(missing, fill, x));
+}
+
+LogicalResult featureVectorizer(NodeImport &n) {
+  SmallVector<Value> parts;
+  for (Value part : n.tensors())
+    parts.push_back(inFloat(n, rows(n, part)));
+  if (parts.empty())
+    return failure();
+  return n.result(n.concat(parts, 1));
+}
+
+LogicalResult oneHotEncoder(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<SmallVector<int64_t>> categories = n.is("cats_int64s");
+  if (!x || !categories)
+    return n.unsupported("found categories that are strings; possible are "
+                         "integers");
+  Value wide = n.unsqueeze(n.cast(x, n.b.getI64Type()), {n.rank(x)});
+  return n.result(inFloat(n, n.compare("eq", wide, n.ints(*categories))));
+}
+
+/// Keys or values of a LabelEncoder, whichever attribute holds them.
+Value labels(NodeImport &n, const std::string &which) {
+  if (std::optional<SmallVector<int64_t>> ints = n.is(which + "_int64s"))
+    return n.ints(*ints);
+  if (std::optional<SmallVector<double>> floats = n.fs(which + "_floats"))
+    return n.floats(*floats, n.b.getF32Type());
+  const NodeAttribute *attr = n.attr(which + "_tensor");
+  return attr && attr->tensors[0].type != DataType::String
+             ? n.tensorConstant(attr->tensors[0])
+             : Value();
+}
+
+LogicalResult labelEncoder(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Value keys = n.version >= 2 ? labels(n, "keys") : Value();
+  Value values = n.version >= 2 ? labels(n, "values") : Value();
+  if (!keys || !values || n.isString(x))
+    return n.unsupported("found labels that are strings; possible are numbers");
+  Value other;
+  if (const NodeAttribute *attr = n.attr("default_tensor"))
+    other = n.toScalar(n.tensorConstant(attr->tensors[0]));
+  else
+    other = n.like(values, n.isFloat(values) ? n.f("default_float")
+                                             : double(n.i("default_int64")));
+  keys = n.cast(keys, n.element(x));
+  Value hits = n.compare("eq", n.unsqueeze(x, {n.rank(x)}), keys);
+  if (n.isFloat(x)) {
+    Value both = n.op<AndOp>(n.unsqueeze(n.op<IsNanOp>(x), {n.rank(x)}),
+                             n.op<IsNanOp>(keys));
+    hits = n.op<OrOp>(hits, both);
+  }
+  int64_t last = n.rank(x);
+  Value first = n.op<ArgReduceOp>(n.cast(hits, n.b.getI32Type()), n.flag(true),
+                                  n.number(last), n.flag(false), n.flag(false),
+                                  n.typeAttr(n.b.getI64Type()));
+  Value found = n.reduce(hits, "any", {last}, false);
+  return n.result(n.select(found, n.gather(values, first, 0), other));
+}
+
+/// x · coefficientsᵀ + intercepts, [samples, targets].
+Value linear(NodeImport &n, int64_t targets) {
+  Value x = inFloat(n, rows(n, n.in(0)));
+  std::optional<SmallVector<double>> coefficients = n.fs("coefficients");
+  if (!x || !coefficients || targets < 1 || coefficients->size() % targets) {
+    (void)n.invalid("found coefficients that do not go with the targets");
+    return {};
+  }
+  Value weights = n.reshape(n.floats(*coefficients, n.b.getF32Type()),
+                            {targets, -1});
+  Value y = n.matmul(x, n.transpose(weights, {1, 0}));
+  if (std::optional<SmallVector<double>> intercepts = n.fs("intercepts");
+      intercepts && !intercepts->empty())
+    y = n.add(y, n.floats(*intercepts, n.b.getF32Type()));
+  return y;
+}
+
+LogicalResult linearRegressor(NodeImport &n) {
+  return n.result(
+      postTransform(n, linear(n, n.i("targets")), n.s("post_transform")));
+}
+
+LogicalResult linearClassifier(NodeImport &n) {
+  std::optional<SmallVector<int64_t>> labels = n.is("classlabels_ints");
+  if (!labels || labels->empty())
+    return n.unsupported("found classes named by strings; possible are "
+                         "integers");
+  std::optional<SmallVector<double>> intercepts = n.fs("intercepts");
+  bool single = labels->size() == 2 && intercepts && intercepts->size() == 1;
+  return classify(n, linear(n, single ? 1 : labels->size()), *labels, false);
+}
+
+constexpr std::string_view ml = "ai.onnx.ml";
+
+constexpr OperatorImport table[] = {
+    {ml, "ArrayFeatureExtractor", 1, 0, arrayFeatureExtractor},
+    {ml, "Binarizer", 1, 0, binarizer},
+    {ml, "FeatureVectorizer", 1, 0, featureVectorizer},
+    {ml, "Imputer", 1, 0, imputer},
+    {ml, "LabelEncoder", 1, 0, labelEncoder},
+    {ml, "LinearClassifier", 1, 0, linearClassifier},
+    {ml, "LinearRegressor", 1, 0, linearRegressor},
+    {ml, "Normalizer", 1, 0, normalizer},
+    {ml, "OneHotEncoder", 1, 0, oneHotEncoder},
+    {ml, "Scaler", 1, 0, scaler},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::mlImports() { return table; }

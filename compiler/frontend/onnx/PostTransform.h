@@ -1,0 +1,28 @@
+//===- PostTransform.h - from scores to answers -----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_ONNX_POSTTRANSFORM_H
+#define WEIR_COMPILER_FRONTEND_ONNX_POSTTRANSFORM_H
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+namespace weir::onnx {
+
+/// Scores [samples, targets] through ai.onnx.ml's post_transform of that name;
+/// reports a name that is none.
+Value postTransform(NodeImport &n, Value scores, std::string_view name);
+
+/// The two results of a classifier: labels [samples] and scores [samples,
+/// classes], transformed as the node says. With one score for two classes the
+/// other one's follows from it; `positive`: scores are probabilities, divided at
+/// one half, not at zero.
+mlir::LogicalResult classify(NodeImport &n, Value scores, Ints labels,
+                             bool positive);
+
+} // namespace weir::onnx
+
+#endif // WEIR_COMPILER_FRONTEND_ONNX_POSTTRANSFORM_H
