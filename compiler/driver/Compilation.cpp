@@ -22,11 +22,14 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -143,9 +146,11 @@ bool Compilation::load() {
                        StringAttr::get(context.get(), importStage));
   }
   // Tiles are chosen for the processor's vectors.
-  int vectorBytes = target.code.preferVectorBits ? target.code.preferVectorBits / 8 : 32;
-  (*module)->setAttr("weir.vector_bytes",
-                     IntegerAttr::get(IntegerType::get(context.get(), 64), vectorBytes));
+  int vectorBytes =
+      target.code.preferVectorBits ? target.code.preferVectorBits / 8 : 32;
+  (*module)->setAttr(
+      "weir.vector_bytes",
+      IntegerAttr::get(IntegerType::get(context.get(), 64), vectorBytes));
   if (logging)
     log.end(importStage, *module);
   if (stopStage < nextStage - 1) {
@@ -253,6 +258,8 @@ bool Compilation::generateCode(OutputForm form) {
     if (!llvmModule || sink.hasErrors())
       return false;
   }
+  if (!checkMemoryLimit())
+    return false;
   described.requiredCpuFeatures = target.requiredFeatures;
   described.defaultThreads = options.threads;
   std::string flags = (llvm::Twine(weirVersion) + " " + target.triple + " " +
@@ -305,6 +312,71 @@ bool Compilation::generateCode(OutputForm form) {
         output.size() + (options.weightsFile.empty() ? described.blobBytes : 0);
   }
   return true;
+}
+
+/// "1536", "512M", "1.5GiB": bytes.
+static std::optional<int64_t> parseSize(llvm::StringRef text) {
+  text.consume_back("iB") || text.consume_back("B");
+  size_t digits = text.find_first_not_of("0123456789.");
+  double number = 0;
+  if (text.take_front(digits).getAsDouble(number) || number < 0)
+    return std::nullopt;
+  text = digits == llvm::StringRef::npos ? "" : text.drop_front(digits);
+  unsigned shift = llvm::StringSwitch<unsigned>(text)
+                       .Case("", 0)
+                       .CasesLower({"k"}, 10)
+                       .CasesLower({"m"}, 20)
+                       .CasesLower({"g"}, 30)
+                       .CasesLower({"t"}, 40)
+                       .Default(64);
+  double bytes = std::ldexp(number, shift);
+  if (shift == 64 || !(bytes < 9e18))
+    return std::nullopt;
+  return int64_t(bytes);
+}
+
+bool Compilation::checkMemoryLimit() {
+  if (options.memoryLimit.empty())
+    return true;
+  std::optional<int64_t> limit = parseSize(options.memoryLimit);
+  if (!limit) {
+    driver::report(sink, "W0112", options.input,
+                   "found --memory-limit=" + options.memoryLimit +
+                       "; possible: bytes, or a number with K, M, G or T");
+    return false;
+  }
+  bool good = true;
+  for (auto [index, device] : llvm::enumerate(described.devices)) {
+    if (device.arenaBytes <= *limit)
+      continue;
+    good = false;
+    Diagnostic diagnostic;
+    diagnostic.code = "W0610";
+    diagnostic.file = options.input;
+    diagnostic.message =
+        ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes on " +
+         device.name +
+         "; possible within --memory-limit: " + llvm::Twine(*limit))
+            .str();
+    if (device.lowerBound > *limit)
+      diagnostic.notes.push_back(
+          "no order of offsets helps: " + std::to_string(device.lowerBound) +
+          " bytes are alive at once");
+    std::vector<const BufferInfo *> largest;
+    for (const BufferInfo &buffer : described.buffers)
+      if (buffer.device == int(index))
+        largest.push_back(&buffer);
+    llvm::sort(largest, [](const BufferInfo *a, const BufferInfo *b) {
+      return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
+    });
+    for (size_t i = 0; i < largest.size() && i < 5; ++i)
+      diagnostic.notes.push_back("node \"" + largest[i]->node + "\" needs " +
+                                 std::to_string(largest[i]->bytes) + " bytes");
+    diagnostic.notes.push_back("smaller batches and inputs (--shape, --dim) "
+                               "make smaller buffers");
+    sink.report(std::move(diagnostic));
+  }
+  return good;
 }
 
 void Compilation::leaveText(std::string text) {

@@ -66,6 +66,7 @@ struct Options {
   std::string runtimeLibrary; ///< libweir_runtime.a for .so; empty: search
 
   std::string devicesFile, placementFile, placementOut, profileFile;
+  std::string customOperations; ///< description file of --custom-ops
   std::string placer, schedule, precision, memoryLimit, cuda;
   int tune = 0;
 

@@ -96,6 +96,10 @@ bool driver::importOptions(const Options &options, DiagnosticSink &sink,
     if (std::optional<std::vector<int64_t>> shape =
             shapeOf(text, "--shape=" + name))
       result.shapes[name] = *shape;
+  std::string error;
+  if (!options.customOperations.empty() &&
+      !readCustomOperations(options.customOperations, result.customOperations, error))
+    report(sink, "W0116", options.customOperations, error);
   for (const auto &[name, text] : options.dims) {
     std::optional<DimBinding> binding = parseDim(text);
     if (binding)

@@ -21,6 +21,7 @@
 #ifndef WEIR_COMPILER_FRONTEND_IMPORT_H
 #define WEIR_COMPILER_FRONTEND_IMPORT_H
 
+#include "compiler/frontend/CustomOperation.h"
 #include "compiler/frontend/Diagnostic.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -69,6 +70,7 @@ struct ImportOptions {
   std::vector<EntrySpec> entries; ///< empty: what the model itself offers
   std::map<std::string, std::vector<int64_t>> shapes; ///< by feed's name
   std::map<std::string, DimBinding> dims;             ///< by dimension's name
+  std::vector<CustomOperation> customOperations;
 };
 
 /// Imports an ONNX model. Null, with errors in `sink`, where it is malformed or

@@ -119,6 +119,9 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               options.cuda);
   parser.joined("-O", "0..3", "optimisation (default -O3)",
                 intSetter(options.optLevel, 0, 3));
+  parser.text("--custom-ops", "FILE.json",
+              "C functions for operations of your own",
+              options.customOperations);
   parser.value("--precision", "f32|bf16",
                "bf16: products and convolutions may round their operands",
                choice(options.precision, {"f32", "bf16"}));

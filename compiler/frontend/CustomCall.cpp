@@ -1,0 +1,84 @@
+//===- CustomCall.cpp - calls of operations that users bring -----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/CustomCall.h"
+#include "dialects/weir/Pch.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace weir;
+
+const CustomOperation *
+weir::findCustomOperation(const std::vector<CustomOperation> &operations,
+                          StringRef name) {
+  for (const CustomOperation &operation : operations)
+    if (operation.name == name)
+      return &operation;
+  return nullptr;
+}
+
+static Type typeNamed(MLIRContext *context, StringRef name) {
+  unsigned width;
+  if (name == "bool")
+    return IntegerType::get(context, 1);
+  if (name == "string")
+    return StringType::get(context);
+  if (name == "bf16")
+    return BFloat16Type::get(context);
+  if (name.size() < 2 || name.drop_front().getAsInteger(10, width))
+    return {};
+  bool whole = width == 8 || width == 16 || width == 32 || width == 64;
+  switch (name[0]) {
+  case 'i':
+    return whole ? IntegerType::get(context, width) : Type();
+  case 'u':
+    return whole ? IntegerType::get(context, width, IntegerType::Unsigned) : Type();
+  case 'f':
+    return width == 16   ? Type(Float16Type::get(context))
+           : width == 32 ? Type(Float32Type::get(context))
+           : width == 64 ? Type(Float64Type::get(context))
+                         : Type();
+  case 'c':
+    return width == 64    ? Type(ComplexType::get(Float32Type::get(context)))
+           : width == 128 ? Type(ComplexType::get(Float64Type::get(context)))
+                          : Type();
+  }
+  return {};
+}
+
+FailureOr<SmallVector<Value>>
+weir::buildCustomCall(OpBuilder &b, Location loc, const CustomOperation &operation,
+                      ValueRange inputs, ArrayRef<int64_t> attributes,
+                      std::string &error) {
+  SmallVector<Type> types;
+  for (const CustomOperation::Output &output : operation.outputs) {
+    for (int index : {output.dtypeOfInput, output.shapeOfInput})
+      if (index >= (int)inputs.size()) {
+        error = "its description refers to input " + std::to_string(index) +
+                ", and the node has " + std::to_string(inputs.size());
+        return failure();
+      }
+    Type element = output.dtypeOfInput >= 0
+                       ? getElementTypeOrSelf(inputs[output.dtypeOfInput].getType())
+                       : typeNamed(b.getContext(), output.dtype);
+    if (!element) {
+      error = "its description has type \"" + output.dtype + "\"";
+      return failure();
+    }
+    if (output.shapeOfInput >= 0) {
+      types.push_back(cast<TensorType>(inputs[output.shapeOfInput].getType()).clone(element));
+      continue;
+    }
+    SmallVector<int64_t> shape;
+    for (int64_t size : output.shape)
+      shape.push_back(size < 0 ? ShapedType::kDynamic : size);
+    types.push_back(RankedTensorType::get(shape, element));
+  }
+  auto call = CustomCallOp::create(b, loc, types, inputs, operation.function,
+                                   attributes, operation.pure);
+  return SmallVector<Value>(call.getResults());
+}

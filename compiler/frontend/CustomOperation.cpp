@@ -1,0 +1,111 @@
+//===- CustomOperation.cpp - operations that users bring ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/CustomOperation.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace weir;
+namespace json = llvm::json;
+
+/// "input:2" as 2; -1 for anything else.
+static int inputOf(llvm::StringRef text) {
+  int number;
+  if (!text.consume_front("input:") || text.getAsInteger(10, number) || number < 0)
+    return -1;
+  return number;
+}
+
+static bool readOutput(const json::Object &object, CustomOperation::Output &output,
+                       std::string &error) {
+  std::optional<llvm::StringRef> dtype = object.getString("dtype");
+  if (!dtype) {
+    error = "an output needs a \"dtype\": f32, i64, … or input:0";
+    return false;
+  }
+  output.dtypeOfInput = inputOf(*dtype);
+  output.dtype = dtype->str();
+  if (std::optional<llvm::StringRef> text = object.getString("shape")) {
+    output.shapeOfInput = inputOf(*text);
+    if (output.shapeOfInput >= 0)
+      return true;
+  } else if (const json::Array *sizes = object.getArray("shape")) {
+    for (const json::Value &size : *sizes) {
+      std::optional<int64_t> number = size.getAsInteger();
+      if (!number || *number < -1) {
+        error = "a \"shape\" holds sizes, or -1 for what the function decides";
+        return false;
+      }
+      output.shape.push_back(*number);
+    }
+    return true;
+  }
+  error = "an output needs a \"shape\": a list of sizes, or input:0";
+  return false;
+}
+
+static bool readOperation(const json::Value &value, CustomOperation &operation,
+                          std::string &error) {
+  const json::Object *object = value.getAsObject();
+  if (!object || !object->getString("name") || !object->getString("function")) {
+    error = "an operation needs a \"name\" and a \"function\"";
+    return false;
+  }
+  operation.name = object->getString("name")->str();
+  operation.function = object->getString("function")->str();
+  operation.pure = object->getBoolean("pure").value_or(true);
+  if (const json::Array *names = object->getArray("attributes"))
+    for (const json::Value &name : *names) {
+      if (!name.getAsString()) {
+        error = "\"attributes\" holds names";
+        return false;
+      }
+      operation.attributes.push_back(name.getAsString()->str());
+    }
+  const json::Array *outputs = object->getArray("outputs");
+  if (!outputs) {
+    error = "operation \"" + operation.name + "\" needs \"outputs\"";
+    return false;
+  }
+  for (const json::Value &output : *outputs) {
+    operation.outputs.emplace_back();
+    if (!output.getAsObject()) {
+      error = "\"outputs\" holds objects";
+      return false;
+    }
+    if (!readOutput(*output.getAsObject(), operation.outputs.back(), error))
+      return false;
+  }
+  return true;
+}
+
+bool weir::readCustomOperations(const std::string &path,
+                                std::vector<CustomOperation> &operations,
+                                std::string &error) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    error = "cannot be read: " + buffer.getError().message();
+    return false;
+  }
+  llvm::Expected<json::Value> root = json::parse((*buffer)->getBuffer());
+  if (!root) {
+    error = "is no JSON: " + llvm::toString(root.takeError());
+    return false;
+  }
+  const json::Object *object = root->getAsObject();
+  const json::Array *list = object ? object->getArray("operations") : nullptr;
+  if (!list) {
+    error = "found no list \"operations\"";
+    return false;
+  }
+  for (const json::Value &value : *list) {
+    operations.emplace_back();
+    if (!readOperation(value, operations.back(), error))
+      return false;
+  }
+  return true;
+}

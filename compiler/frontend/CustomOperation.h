@@ -1,0 +1,50 @@
+//===- CustomOperation.h - operations that users bring -----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A description file (JSON) declares C functions for operations that weir does
+// not know:
+//   {"operations": [{"name": "MyScale", "function": "my_scale",
+//                    "attributes": ["factor"], "pure": true,
+//                    "outputs": [{"dtype": "input:0", "shape": "input:0"}]}]}
+// `function` has the type weir_library_fn and is linked with the object.
+// `attributes` (integers of the node) are handed over in that order. An output's
+// dtype is a name (f32, i64, …) or an input's; its shape a list with -1 for what
+// the function decides, or an input's. See docs/custom-operations.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_CUSTOMOPERATION_H
+#define WEIR_COMPILER_FRONTEND_CUSTOMOPERATION_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weir {
+
+struct CustomOperation {
+  struct Output {
+    int dtypeOfInput = -1; ///< -1: `dtype` says it
+    std::string dtype;
+    int shapeOfInput = -1; ///< -1: `shape` says it
+    std::vector<int64_t> shape;
+  };
+  std::string name, function;
+  std::vector<std::string> attributes;
+  std::vector<Output> outputs;
+  bool pure = true;
+};
+
+/// The operations that a description file declares. False, with `error` set,
+/// where it cannot be read or is malformed.
+bool readCustomOperations(const std::string &path,
+                          std::vector<CustomOperation> &operations,
+                          std::string &error);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_FRONTEND_CUSTOMOPERATION_H
