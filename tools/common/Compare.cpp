@@ -105,9 +105,8 @@ std::optional<std::string> compareReals(const HostTensor &got,
   return differences.verdict(want);
 }
 
-std::optional<std::string> compareIntegers(const HostTensor &got,
-                                           const HostTensor &want,
-                                           int64_t steps) {
+std::optional<std::string>
+compareIntegers(const HostTensor &got, const HostTensor &want, int64_t steps) {
   Differences differences;
   if (got.bytes == want.bytes)
     return std::nullopt;
@@ -117,8 +116,8 @@ std::optional<std::string> compareIntegers(const HostTensor &got,
     if (want.dtype == WEIR_BOOL && g == w)
       continue;
     // Unsigned, since the difference of two 64-bit numbers may not fit.
-    uint64_t distance = g > w ? uint64_t(g) - uint64_t(w)
-                              : uint64_t(w) - uint64_t(g);
+    uint64_t distance =
+        g > w ? uint64_t(g) - uint64_t(w) : uint64_t(w) - uint64_t(g);
     if (distance > static_cast<uint64_t>(steps))
       differences.add(i, static_cast<double>(distance), std::to_string(g),
                       std::to_string(w));

@@ -84,7 +84,8 @@ bool weir::tools::parseShape(std::string_view text,
   }
 }
 
-std::string weir::tools::parseEntry(std::string_view text, driver::EntrySpec &entry) {
+std::string weir::tools::parseEntry(std::string_view text,
+                                    driver::EntrySpec &entry) {
   if (!takeName(text, entry.name))
     return "names no entry; possible: NAME, NAME=signature";
   if (text.empty())
@@ -97,7 +98,8 @@ std::string weir::tools::parseEntry(std::string_view text, driver::EntrySpec &en
   return "";
 }
 
-std::string weir::tools::parseFeed(std::string_view text, driver::FeedSpec &feed) {
+std::string weir::tools::parseFeed(std::string_view text,
+                                   driver::FeedSpec &feed) {
   std::string problem = takeValue(text, feed.tensor, feed.name);
   if (!problem.empty())
     return problem;
@@ -120,7 +122,8 @@ std::string weir::tools::parseFeed(std::string_view text, driver::FeedSpec &feed
   return "";
 }
 
-std::string weir::tools::parseFetch(std::string_view text, driver::FetchSpec &fetch) {
+std::string weir::tools::parseFetch(std::string_view text,
+                                    driver::FetchSpec &fetch) {
   std::string problem = takeValue(text, fetch.tensor, fetch.name);
   if (problem.empty() && !text.empty())
     problem = "is no fetch; possible: node:port[=name]";

@@ -1,4 +1,5 @@
-//===- EntrySpecs.h - feeds and fetches on a command line --------*- C++ -*-===//
+//===- EntrySpecs.h - feeds and fetches on a command line --------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,9 +11,9 @@
 //   --feed=node:port[=name][:2x?x3[:f32]]
 //   --fetch=node:port[=name]
 //   --shape=name=1x3x224x224      --dim=N=5      --dim=N=1..64
-// `:port` may be left out (then it is 0, or the name is an ONNX value's). A name
-// that holds ':' or '=' is put in double quotes, as in --feed="a:b":0="c=d".
-// A scalar's shape is written `scalar`.
+// `:port` may be left out (then it is 0, or the name is an ONNX value's). A
+// name that holds ':' or '=' is put in double quotes, as in
+// --feed="a:b":0="c=d". A scalar's shape is written `scalar`.
 //
 // Functions return what is wrong, or "".
 //

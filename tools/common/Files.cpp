@@ -70,8 +70,8 @@ std::vector<std::string_view> weir::tools::splitLines(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string_view>
-weir::tools::splitFields(std::string_view line, char separator) {
+std::vector<std::string_view> weir::tools::splitFields(std::string_view line,
+                                                       char separator) {
   std::vector<std::string_view> fields;
   size_t start = 0, end;
   while ((end = line.find(separator, start)) != std::string_view::npos) {

@@ -1,4 +1,5 @@
-//===- Files.h - whole files -------------------------------------*- C++ -*-===//
+//===- Files.h - whole files -------------------------------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -107,8 +107,8 @@ void FlagParser::number(std::string names, std::string metavar,
         });
 }
 
-void FlagParser::value(std::string names, std::string metavar,
-                       std::string help, Setter set) {
+void FlagParser::value(std::string names, std::string metavar, std::string help,
+                       Setter set) {
   add(std::move(names), std::move(metavar), std::move(help), Kind::Value,
       std::move(set));
 }
@@ -119,8 +119,8 @@ void FlagParser::optionalValue(std::string names, std::string metavar,
       Kind::OptionalValue, std::move(set));
 }
 
-void FlagParser::joined(std::string name, std::string metavar,
-                        std::string help, Setter set) {
+void FlagParser::joined(std::string name, std::string metavar, std::string help,
+                        Setter set) {
   add(std::move(name), std::move(metavar), std::move(help), Kind::Joined,
       std::move(set));
 }
@@ -192,7 +192,8 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
       for (const Flag &candidate : flags)
         for (const std::string &known : candidate.names)
           if (known.size() == 2 && argument.starts_with(known) &&
-              (candidate.kind == Kind::Value || candidate.kind == Kind::Joined)) {
+              (candidate.kind == Kind::Value ||
+               candidate.kind == Kind::Joined)) {
             flag = &candidate;
             name = argument.substr(0, 2);
             value = argument.substr(2);
@@ -208,8 +209,8 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
       if (nearest.empty())
         return refuse("unknown flag '" + std::string(name) + "'", status,
                       {tool + " --help lists all flags"});
-      return refuse("unknown flag '" + std::string(name) +
-                        "'; did you mean '" + nearest + "'?",
+      return refuse("unknown flag '" + std::string(name) + "'; did you mean '" +
+                        nearest + "'?",
                     status);
     }
     if (flag->kind == Kind::Plain && hasValue)
@@ -269,10 +270,10 @@ std::string FlagParser::helpText() const {
   return out;
 }
 
-std::string
-weir::tools::nearestTo(std::string_view word,
-                       const std::vector<std::string> &candidates) {
-  // A third of the letters may be wrong (two where neighbours swapped): more, and it is another word.
+std::string weir::tools::nearestTo(std::string_view word,
+                                   const std::vector<std::string> &candidates) {
+  // A third of the letters may be wrong (two where neighbours swapped): more,
+  // and it is another word.
   unsigned limit = static_cast<unsigned>((word.size() + 2) / 3);
   std::string nearest;
   for (const std::string &candidate : candidates) {

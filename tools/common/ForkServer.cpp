@@ -256,8 +256,8 @@ bool weir::tools::runForked(
       if (worker.busy) {
         polls.push_back({worker.fromChild, POLLIN, 0});
         polled.push_back(&worker);
-        wait = std::min(wait,
-                        options.secondsPerCase - secondsSince(worker.start));
+        wait =
+            std::min(wait, options.secondsPerCase - secondsSince(worker.start));
       }
     if (polls.empty())
       continue;

@@ -1,15 +1,16 @@
-//===- ForkServer.h - cases in processes of their own ------------*- C++ -*-===//
+//===- ForkServer.h - cases in processes of their own ------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs many small pieces of work in forked copies of this process, which must be
-// single-threaded: everything that is slow to load is loaded once, and a crash,
-// a hang or a leak costs one case. A child takes a few cases one after the other
-// (forking a process with LLVM in it takes milliseconds) and is replaced then;
-// when it dies, the case that it was at is the one that is lost.
+// Runs many small pieces of work in forked copies of this process, which must
+// be single-threaded: everything that is slow to load is loaded once, and a
+// crash, a hang or a leak costs one case. A child takes a few cases one after
+// the other (forking a process with LLVM in it takes milliseconds) and is
+// replaced then; when it dies, the case that it was at is the one that is lost.
 //
 //===----------------------------------------------------------------------===//
 

@@ -117,8 +117,7 @@ void storeInteger(HostTensor &tensor, int64_t i, uint64_t value) {
   std::memcpy(tensor.bytes.data() + i * size, &value, size);
 }
 
-template <typename T>
-bool parseNumber(std::string_view text, T &value) {
+template <typename T> bool parseNumber(std::string_view text, T &value) {
   if (!text.empty() && text.front() == '+')
     text.remove_prefix(1);
   auto [end, error] =
@@ -292,8 +291,7 @@ void weir::tools::setElement(HostTensor &tensor, int64_t i, double value) {
   if (const llvm::fltSemantics *semantics = narrowSemantics(tensor.dtype))
     storeInteger(tensor, i, doubleToNarrow(*semantics, value));
   else
-    storeInteger(tensor, i,
-                 static_cast<uint64_t>(static_cast<int64_t>(value)));
+    storeInteger(tensor, i, static_cast<uint64_t>(static_cast<int64_t>(value)));
 }
 
 bool weir::tools::setElementFromText(HostTensor &tensor, int64_t i,
@@ -395,8 +393,8 @@ weir_tensor weir::tools::viewOf(HostTensor &tensor,
                                 std::vector<weir_string> &storage) {
   weir_tensor view = {};
   view.dtype = tensor.dtype;
-  view.rank = static_cast<int32_t>(
-      std::min<size_t>(tensor.dims.size(), WEIR_MAX_RANK));
+  view.rank =
+      static_cast<int32_t>(std::min<size_t>(tensor.dims.size(), WEIR_MAX_RANK));
   std::copy_n(tensor.dims.begin(), view.rank, view.dims);
   if (tensor.dtype == WEIR_STRING) {
     storage.clear();

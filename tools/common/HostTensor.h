@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What the tools read from files, feed to a program, fetch from it and compare.
-// Element types are weir_dtype numbers; elements lie as weir/weir.h says (row by
-// row, little-endian, types narrower than a byte one a byte).
+// Element types are weir_dtype numbers; elements lie as weir/weir.h says (row
+// by row, little-endian, types narrower than a byte one a byte).
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,8 @@ bool setElementFromText(HostTensor &tensor, int64_t i, std::string_view text);
 HostTensor makeTensor(int32_t dtype, std::vector<int64_t> dims);
 
 /// Reproducible values for measuring and trying out: floats uniform in [0, 1),
-/// bools from a coin, integers in [0, 1], strings empty. The same on every host.
+/// bools from a coin, integers in [0, 1], strings empty. The same on every
+/// host.
 HostTensor randomTensor(int32_t dtype, std::vector<int64_t> dims,
                         uint64_t seed);
 

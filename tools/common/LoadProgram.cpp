@@ -13,8 +13,7 @@ using namespace weir;
 using namespace weir::tools;
 
 std::unique_ptr<LoadedModel>
-weir::tools::loadProgram(const driver::Options &options,
-                         DiagnosticSink &sink) {
+weir::tools::loadProgram(const driver::Options &options, DiagnosticSink &sink) {
   std::string error;
   std::unique_ptr<LoadedModel> model;
   if (options.input.ends_with(".so")) {
@@ -27,7 +26,11 @@ weir::tools::loadProgram(const driver::Options &options,
                               result.symbolPrefix, error);
   }
   if (!model)
-    sink.report({"W0705", options.input, "", "",
-                 "the program cannot be loaded: " + error, {}});
+    sink.report({"W0705",
+                 options.input,
+                 "",
+                 "",
+                 "the program cannot be loaded: " + error,
+                 {}});
   return model;
 }

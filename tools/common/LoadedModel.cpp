@@ -29,8 +29,8 @@ class JitModel : public LoadedModel {
 public:
   /// Empty where the object is linked.
   std::string link(std::string_view object, const std::string &name) {
-    static const bool initialised =
-        !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
+    static const bool initialised = !llvm::InitializeNativeTarget() &&
+                                    !llvm::InitializeNativeTargetAsmPrinter();
     if (!initialised)
       return "LLVM knows no target for this machine";
     // Compilation is over: one thread links, which also keeps a process that
@@ -51,7 +51,8 @@ public:
     // look-up returns says only that it failed.
     std::string reasons;
     jit->getExecutionSession().setErrorReporter([&](llvm::Error error) {
-      reasons += (reasons.empty() ? "" : "; ") + llvm::toString(std::move(error));
+      reasons +=
+          (reasons.empty() ? "" : "; ") + llvm::toString(std::move(error));
     });
 
     orc::SymbolMap symbols;
@@ -96,15 +97,16 @@ public:
 
   std::string open(const std::string &path, const std::string &name) {
     // A path without a slash would be looked for in the system's folders.
-    std::string local = path.find('/') == std::string::npos ? "./" + path : path;
+    std::string local =
+        path.find('/') == std::string::npos ? "./" + path : path;
     handle = dlopen(local.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle)
       return dlerror();
     auto *plugin =
         static_cast<const weir_plugin *>(dlsym(handle, WEIR_PLUGIN_SYMBOL));
     if (!plugin || plugin->size < sizeof(weir_plugin))
-      return "is no shared object of weirc's: it has no table "
-             WEIR_PLUGIN_SYMBOL;
+      return "is no shared object of weirc's: it has no "
+             "table " WEIR_PLUGIN_SYMBOL;
     std::string symbol = name + std::string(programSuffix);
     if (!name.empty() && !dlsym(handle, symbol.c_str()))
       return "has no symbol " + symbol;

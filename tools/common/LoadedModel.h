@@ -1,4 +1,5 @@
-//===- LoadedModel.h - compiled programs in this process ---------*- C++ -*-===//
+//===- LoadedModel.h - compiled programs in this process ---------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Links an object that weirc wrote into this process, or opens a shared library
-// that holds one. The bytes are those of the emitted object, linked in memory by
-// JITLink: what the tools measure and check is what users link. The runtime is
-// the one in the tool, whatever the process exports.
+// that holds one. The bytes are those of the emitted object, linked in memory
+// by JITLink: what the tools measure and check is what users link. The runtime
+// is the one in the tool, whatever the process exports.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,17 +38,16 @@ class LoadedModel {
 public:
   virtual ~LoadedModel();
 
-  /// Links object bytes, which are not needed afterwards; `name` is the prefix of
-  /// the object's symbols (weirc's --name). Null, with the reason in `error`.
-  static std::unique_ptr<LoadedModel> link(std::string_view object,
-                                           const std::string &name,
-                                           std::string &error);
+  /// Links object bytes, which are not needed afterwards; `name` is the prefix
+  /// of the object's symbols (weirc's --name). Null, with the reason in
+  /// `error`.
+  static std::unique_ptr<LoadedModel>
+  link(std::string_view object, const std::string &name, std::string &error);
 
-  /// Opens a shared library that weirc wrote. `name`, where not empty, is checked
-  /// against the program in it.
-  static std::unique_ptr<LoadedModel> open(const std::string &path,
-                                           const std::string &name,
-                                           std::string &error);
+  /// Opens a shared library that weirc wrote. `name`, where not empty, is
+  /// checked against the program in it.
+  static std::unique_ptr<LoadedModel>
+  open(const std::string &path, const std::string &name, std::string &error);
 
   /// Valid as long as this object; sessions must be gone before it.
   const weir_program_desc *program() const { return description; }

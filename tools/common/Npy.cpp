@@ -26,9 +26,9 @@ struct Descriptor {
 };
 
 constexpr Descriptor descriptors[] = {
-    {"f4", WEIR_F32}, {"u1", WEIR_U8},  {"i1", WEIR_I8},  {"u2", WEIR_U16},
-    {"i2", WEIR_I16}, {"i4", WEIR_I32}, {"i8", WEIR_I64}, {"b1", WEIR_BOOL},
-    {"f2", WEIR_F16}, {"f8", WEIR_F64}, {"u4", WEIR_U32}, {"u8", WEIR_U64},
+    {"f4", WEIR_F32}, {"u1", WEIR_U8},   {"i1", WEIR_I8},  {"u2", WEIR_U16},
+    {"i2", WEIR_I16}, {"i4", WEIR_I32},  {"i8", WEIR_I64}, {"b1", WEIR_BOOL},
+    {"f2", WEIR_F16}, {"f8", WEIR_F64},  {"u4", WEIR_U32}, {"u8", WEIR_U64},
     {"c8", WEIR_C64}, {"c16", WEIR_C128}};
 
 /// The archive's name of a type that numpy lacks; "" for the others.
@@ -203,8 +203,8 @@ bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor,
     if (row.text == kind)
       tensor.dtype = row.dtype;
   if (!kind.empty() && (kind.front() == 'S' || kind.front() == 'U')) {
-    auto [end, bad] = std::from_chars(kind.data() + 1,
-                                      kind.data() + kind.size(), stringSize);
+    auto [end, bad] =
+        std::from_chars(kind.data() + 1, kind.data() + kind.size(), stringSize);
     if (bad == std::errc() && stringSize >= 0 && stringSize < (1 << 30))
       tensor.dtype = WEIR_STRING;
     stringSize *= kind.front() == 'U' ? 4 : 1;
@@ -222,9 +222,8 @@ bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor,
   int64_t count = tensor.count();
   int64_t size =
       tensor.dtype == WEIR_STRING ? stringSize : elementSize(tensor.dtype);
-  if (size != 0 &&
-      (count > INT64_MAX / size ||
-       static_cast<int64_t>(data.size()) < count * size)) {
+  if (size != 0 && (count > INT64_MAX / size ||
+                    static_cast<int64_t>(data.size()) < count * size)) {
     error = "broken .npy file: " + std::to_string(data.size()) +
             " bytes of data; " + tensor.typeName() + " needs " +
             std::to_string(size) + " an element";

@@ -52,9 +52,9 @@ weir::tools::describeEntries(const weir_program_desc *program) {
   return entries;
 }
 
-std::unique_ptr<Session>
-Session::create(const LoadedModel &model, const weir_session_options &options,
-                RunStatus &status) {
+std::unique_ptr<Session> Session::create(const LoadedModel &model,
+                                         const weir_session_options &options,
+                                         RunStatus &status) {
   std::unique_ptr<Session> made(new Session(model));
   weir_status result = WEIR_STATUS_INIT;
   model.runtime().sessionCreate(model.program(), &options, &made->session,
@@ -82,10 +82,9 @@ RunStatus Session::runRaw(int entry, const std::vector<weir_tensor> &feeds,
                           std::vector<weir_tensor> &fetches,
                           const weir_run_options *options) {
   weir_status status = WEIR_STATUS_INIT;
-  model.runtime().sessionRun(session, entry, feeds.data(),
-                             static_cast<int32_t>(feeds.size()), fetches.data(),
-                             static_cast<int32_t>(fetches.size()), options,
-                             &status);
+  model.runtime().sessionRun(
+      session, entry, feeds.data(), static_cast<int32_t>(feeds.size()),
+      fetches.data(), static_cast<int32_t>(fetches.size()), options, &status);
   return statusOf(status);
 }
 

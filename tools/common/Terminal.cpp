@@ -61,8 +61,8 @@ void weir::tools::printDiagnostic(const Diagnostic &diagnostic) {
     return printLine(diagnostic.str());
   std::string text = diagnostic.str();
   bool isError = diagnostic.severity == Severity::Error;
-  std::string word = std::string(isError ? "error " : "warning ") +
-                     diagnostic.code + ":";
+  std::string word =
+      std::string(isError ? "error " : "warning ") + diagnostic.code + ":";
   size_t at = diagnostic.file.empty() ? 0 : diagnostic.file.size() + 2;
   std::string first = text.substr(0, text.find('\n'));
   printLine(paint(bold, first.substr(0, at)) +

@@ -72,8 +72,7 @@ bool inflateRaw(std::string_view packed, uint64_t size, std::string &out) {
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return false;
-  stream.next_in =
-      reinterpret_cast<Bytef *>(const_cast<char *>(packed.data()));
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(packed.data()));
   stream.next_out = reinterpret_cast<Bytef *>(out.data());
   uint64_t inLeft = packed.size(), outLeft = size;
   int result = Z_OK;
@@ -182,7 +181,8 @@ bool weir::tools::readZip(std::string_view archive, ZipEntries &entries,
 
     uint64_t local = entry.offset;
     if (bytes.at<uint32_t>(local) != localMagic) {
-      error = "broken ZIP archive: \"" + entry.name + "\" is not where the "
+      error = "broken ZIP archive: \"" + entry.name +
+              "\" is not where the "
               "directory says";
       return false;
     }

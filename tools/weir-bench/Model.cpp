@@ -96,8 +96,12 @@ public:
     RunStatus status;
     session = Session::create(*model, sessionOptions, status);
     if (!session) {
-      sink.report({"W0706", options.input, "", "",
-                   "no session can be made: " + status.text(), {}});
+      sink.report({"W0706",
+                   options.input,
+                   "",
+                   "",
+                   "no session can be made: " + status.text(),
+                   {}});
       return false;
     }
     loadMs = now() - start;
@@ -116,8 +120,12 @@ public:
     results.resize(entry.fetches.size());
     status = session->runRaw(0, views, results);
     if (!status.ok()) {
-      sink.report({"W0704", options.input, "", "",
-                   "entry \"" + entry.name + "\" failed: " + status.text(), {}});
+      sink.report({"W0704",
+                   options.input,
+                   "",
+                   "",
+                   "entry \"" + entry.name + "\" failed: " + status.text(),
+                   {}});
       return false;
     }
     for (size_t i = 0; i < results.size(); ++i)
@@ -254,8 +262,7 @@ void printText(const std::string &path, const std::vector<Figure> &figures,
 }
 
 llvm::json::Value toJson(const std::string &path,
-                         const std::vector<Figure> &figures,
-                         int64_t threads) {
+                         const std::vector<Figure> &figures, int64_t threads) {
   llvm::json::Array list;
   for (const Figure &figure : figures) {
     llvm::json::Object row{{"engine", figure.engine}};

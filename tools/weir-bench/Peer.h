@@ -1,4 +1,5 @@
-//===- Peer.h - another engine in a side process -----------------*- C++ -*-===//
+//===- Peer.h - another engine in a side process -----------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,10 +19,10 @@ namespace weir::tools {
 /// rounds of both can take turns. Not thread-safe.
 class Peer {
 public:
-  /// `folder` is a folder for the script; `inputs` and `outputs` are .npz files,
-  /// the second written by the engine's first run.
-  Peer(std::string engine, std::string folder) : name(std::move(engine)),
-        folder(std::move(folder)) {}
+  /// `folder` is a folder for the script; `inputs` and `outputs` are .npz
+  /// files, the second written by the engine's first run.
+  Peer(std::string engine, std::string folder)
+      : name(std::move(engine)), folder(std::move(folder)) {}
   ~Peer();
   Peer(const Peer &) = delete;
   Peer &operator=(const Peer &) = delete;

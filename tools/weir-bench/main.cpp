@@ -58,12 +58,12 @@ int main(int argc, char **argv) {
     all += (all.empty() ? "" : ", ") + std::string(command.name);
   }
   std::string nearest = nearestTo(name, names);
-  printError("weir-bench",
-             name.empty() ? "no command given"
-                          : "unknown command '" + std::string(name) + "'" +
-                                (nearest.empty()
-                                     ? ""
-                                     : "; did you mean '" + nearest + "'?"),
-             {"possible: " + all});
+  printError(
+      "weir-bench",
+      name.empty()
+          ? "no command given"
+          : "unknown command '" + std::string(name) + "'" +
+                (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"),
+      {"possible: " + all});
   return 1;
 }

@@ -37,8 +37,7 @@ Verdict weir::conformance::verdictOfRefusal(const DiagnosticSink &sink) {
   return {wrong ? Outcome::Failed : Outcome::Unsupported, shown.str(), {}};
 }
 
-std::optional<Verdict>
-weir::conformance::openSession(CompiledCase &compiled) {
+std::optional<Verdict> weir::conformance::openSession(CompiledCase &compiled) {
   weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
   RunStatus status;
   compiled.session.reset();
@@ -100,8 +99,8 @@ std::optional<Verdict> weir::conformance::runAndCompare(
     CompiledCase &compiled, int entry, NamedTensors &given,
     const NamedTensors &wanted, const Tolerance &tolerance) {
   std::vector<HostTensor> feeds;
-  if (auto verdict = collectFeeds(compiled.session->entries()[entry], given,
-                                  feeds))
+  if (auto verdict =
+          collectFeeds(compiled.session->entries()[entry], given, feeds))
     return verdict;
   NamedTensors got;
   RunStatus status = compiled.session->run(entry, feeds, got);

@@ -1,4 +1,5 @@
-//===- Discovery.h - finding cases by what lies there ------------*- C++ -*-===//
+//===- Discovery.h - finding cases by what lies there ------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +14,8 @@
 namespace weir::conformance {
 
 /// Appends all cases at and below `path` (a folder, or one case's file), sorted
-/// by id, each once. False, with a line in `error`, where there is no such path.
+/// by id, each once. False, with a line in `error`, where there is no such
+/// path.
 bool findCases(const std::string &path, std::vector<Case> &cases,
                std::string &error);
 

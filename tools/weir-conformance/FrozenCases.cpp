@@ -50,10 +50,9 @@ std::vector<TextTensor> findTexts(const fs::path &folder,
     texts.push_back({name.substr(0, name.size() - ending.size()), entry.path(),
                      shape.replace_extension(".shape")});
   }
-  std::sort(texts.begin(), texts.end(),
-            [](const TextTensor &a, const TextTensor &b) {
-              return a.name < b.name;
-            });
+  std::sort(
+      texts.begin(), texts.end(),
+      [](const TextTensor &a, const TextTensor &b) { return a.name < b.name; });
   return texts;
 }
 
@@ -113,7 +112,8 @@ bool isInput(const tf::NodeDef &node) {
 }
 
 int32_t placeholderType(const tf::NodeDef *node) {
-  const tf::AttrValue *type = node ? tf::findAttr(node->attrs, "dtype") : nullptr;
+  const tf::AttrValue *type =
+      node ? tf::findAttr(node->attrs, "dtype") : nullptr;
   return type ? dtypeOfName(tf::typeName(type->type())) : WEIR_INVALID;
 }
 
@@ -123,7 +123,8 @@ void takeDoubles(const HostTensor &got, HostTensor &want) {
   if (want.dtype != WEIR_I64 || got.dtype != WEIR_I64 || got.dims != want.dims)
     return;
   for (int64_t i = 0, n = want.count(); i < n; ++i) {
-    int64_t recorded = elementAsInteger(want, i), ours = elementAsInteger(got, i);
+    int64_t recorded = elementAsInteger(want, i),
+            ours = elementAsInteger(got, i);
     constexpr int64_t exact = int64_t(1) << 53;
     if ((recorded > exact || recorded < -exact) &&
         static_cast<double>(recorded) == static_cast<double>(ours))
@@ -135,7 +136,8 @@ void takeDoubles(const HostTensor &got, HostTensor &want) {
 /// whatever type its results have.
 Tolerance toleranceFor(int32_t dtype, const std::string &dtypes) {
   bool single = dtypes.find(" float32") != std::string::npos;
-  return frozenTolerance(dtype == WEIR_F64 && single ? int32_t(WEIR_F32) : dtype);
+  return frozenTolerance(dtype == WEIR_F64 && single ? int32_t(WEIR_F32)
+                                                     : dtype);
 }
 
 struct Wanted {

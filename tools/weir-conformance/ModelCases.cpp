@@ -34,8 +34,7 @@ std::string readTensors(const fs::path &path, NamedTensors &tensors) {
     return path.filename().string() + ": " + error;
   for (auto &[name, tensor] : tensors) {
     size_t bar = name.find('|');
-    if (bar != std::string::npos &&
-        name.find_first_not_of("0123456789") == bar)
+    if (bar != std::string::npos && name.find_first_not_of("0123456789") == bar)
       name.erase(0, bar + 1);
   }
   return "";
@@ -130,9 +129,8 @@ Verdict runRecorded(const Case &test, std::vector<std::string> &operators) {
   if (auto verdict = openSession(compiled))
     return *verdict;
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (auto verdict =
-            runAndCompare(compiled, 0, given, {wanted[i]},
-                          modelTolerance(wanted[i].second.dtype)))
+    if (auto verdict = runAndCompare(compiled, 0, given, {wanted[i]},
+                                     modelTolerance(wanted[i].second.dtype)))
       return *verdict;
   return {};
 }

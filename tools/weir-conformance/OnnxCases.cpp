@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Input files are numbered in the order of the graph's inputs. Older models list
-// initializers among the inputs, too, and ship no file for them: where there are
-// fewer files than inputs, initializers are skipped.
+// Input files are numbered in the order of the graph's inputs. Older models
+// list initializers among the inputs, too, and ship no file for them: where
+// there are fewer files than inputs, initializers are skipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -89,8 +89,8 @@ std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type,
   return problem.empty() ? "" : path.filename().string() + ": " + problem;
 }
 
-/// Older tests keep types that numpy lacks as unsigned integers of the same bits;
-/// the model says what they are.
+/// Older tests keep types that numpy lacks as unsigned integers of the same
+/// bits; the model says what they are.
 void takeTypeOf(const onnx::ValueInfo &value, HostTensor &tensor) {
   int32_t dtype = static_cast<int32_t>(value.type.elementType);
   bool unsignedBits = tensor.dtype == WEIR_U16 || tensor.dtype == WEIR_U8;
@@ -236,9 +236,9 @@ Verdict runTest(const Case &test, const OpenModel &open) {
       wanted.emplace_back(graph.outputs[i].name, std::move(tensor));
     }
     for (size_t i = 0; i < wanted.size(); ++i)
-      if (auto verdict = runAndCompare(
-              compiled, 0, given, {wanted[i]},
-              onnxTolerance(test.suite, wanted[i].second.dtype)))
+      if (auto verdict =
+              runAndCompare(compiled, 0, given, {wanted[i]},
+                            onnxTolerance(test.suite, wanted[i].second.dtype)))
         return *verdict;
   }
   return {};

@@ -61,23 +61,22 @@ Verdict runOperationGraph(const Case &test, const std::string &operation) {
   if (auto verdict = openSession(compiled))
     return *verdict;
   std::vector<HostTensor> feeds;
-  if (auto verdict =
-          collectFeeds(compiled.session->entries()[0], given, feeds))
+  if (auto verdict = collectFeeds(compiled.session->entries()[0], given, feeds))
     return *verdict;
   NamedTensors got;
   RunStatus status = compiled.session->run(0, feeds, got);
   if (!status.ok())
     return Verdict::failed("run: " + status.text());
   for (auto &[name, tensor] : wanted)
-    if (auto verdict =
-            compareAll(got, {{name, tensor}},
-                       operationTolerance(operation, given, tensor)))
+    if (auto verdict = compareAll(got, {{name, tensor}},
+                                  operationTolerance(operation, given, tensor)))
       return *verdict;
   return {};
 }
 
-/// Compiles as far as the options say. Where only the rank of feeds is open, the
-/// flags that settle it are tried: what they are is not the file's business.
+/// Compiles as far as the options say. Where only the rank of feeds is open,
+/// the flags that settle it are tried: what they are is not the file's
+/// business.
 bool importsWithShapes(const driver::Options &options, DiagnosticSink &sink) {
   driver::Result result;
   if (driver::compile(options, sink, result))
@@ -136,9 +135,8 @@ Verdict weir::conformance::runGraphImport(const Case &test) {
     return imports ? Verdict() : verdictOfRefusal(sink);
   // What TensorFlow refuses only for the spelling of a name, or because it
   // does not know an operation, may be taken.
-  bool mayBeTaken =
-      reason.find("invalid characters") != std::string::npos ||
-      reason.find("Op type not registered") != std::string::npos;
+  bool mayBeTaken = reason.find("invalid characters") != std::string::npos ||
+                    reason.find("Op type not registered") != std::string::npos;
   if (imports && !mayBeTaken)
     return Verdict::failed("imports; TensorFlow refuses it: " + reason);
   if (!imports && sink.errorCount() == 0)

@@ -19,9 +19,9 @@ using Names = std::set<std::string>;
 void collect(const std::vector<onnx::Node> &nodes, Names &names) {
   for (const onnx::Node &node : nodes) {
     bool standard = node.domain.empty() || node.domain == "ai.onnx";
-    names.insert(standard ? std::string(node.op)
-                          : std::string(node.domain) + "." +
-                                std::string(node.op));
+    names.insert(standard
+                     ? std::string(node.op)
+                     : std::string(node.domain) + "." + std::string(node.op));
     for (const onnx::NodeAttribute &attribute : node.attributes)
       for (const std::unique_ptr<onnx::Graph> &graph : attribute.graphs)
         collect(graph->nodes, names);

@@ -1,4 +1,5 @@
-//===- Operators.h - which operators a model holds ---------------*- C++ -*-===//
+//===- Operators.h - which operators a model holds ---------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -41,15 +41,14 @@ struct Counts {
 std::string percent(int64_t part, int64_t whole) {
   char text[24];
   // Cut, not rounded: 100.0 % is all.
-  double value =
-      whole == 0 ? 0 : static_cast<double>(part * 1000 / whole) / 10;
+  double value = whole == 0 ? 0 : static_cast<double>(part * 1000 / whole) / 10;
   std::snprintf(text, sizeof(text), "%.1f %%", value);
   return text;
 }
 
 std::string rowOf(const std::string &suite, const Counts &counts) {
-  std::string row = "| " + suite + " | " +
-                    std::to_string(counts.judged() + counts.doubtful);
+  std::string row =
+      "| " + suite + " | " + std::to_string(counts.judged() + counts.doubtful);
   for (int64_t count : counts.outcomes)
     row += " | " + std::to_string(count);
   return row + " | " + std::to_string(counts.doubtful) + " | " +
@@ -112,8 +111,8 @@ std::string weir::conformance::restFileOf(const std::string &table) {
   return stem + "-rest.tsv";
 }
 
-bool weir::conformance::readScores(const std::string &table,
-                                   KnownScores &known, std::string &error) {
+bool weir::conformance::readScores(const std::string &table, KnownScores &known,
+                                   std::string &error) {
   std::string text, rest;
   if (!readFile(table, text, error)) {
     error = table + ": " + error;
@@ -172,9 +171,8 @@ bool weir::conformance::writeScores(const std::string &table,
   }
   for (const Scored &scored : results)
     if (!scored.test->doubtful && scored.verdict.outcome != Outcome::Passed)
-      rest[scored.test->id] =
-          std::string(outcomeName(scored.verdict.outcome)) + "\t" +
-          oneLine(scored.verdict.reason);
+      rest[scored.test->id] = std::string(outcomeName(scored.verdict.outcome)) +
+                              "\t" + oneLine(scored.verdict.reason);
   for (const auto &[suite, all] : counts)
     known.rows[suite] = rowOf(suite, all);
   for (const auto &[suite, all] : bySuite)

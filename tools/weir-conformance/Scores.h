@@ -1,4 +1,5 @@
-//===- Scores.h - the table of scores, which may only rise -------*- C++ -*-===//
+//===- Scores.h - the table of scores, which may only rise -------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Two files hold what passes: NAME.md, a table by suite and a section a suite
-// by operator, for people; and NAME-rest.tsv, every case that does not pass with
-// its reason. A later run, of all cases or of some, is checked against the
+// by operator, for people; and NAME-rest.tsv, every case that does not pass
+// with its reason. A later run, of all cases or of some, is checked against the
 // second: a case that it does not list must pass.
 //
 //===----------------------------------------------------------------------===//

@@ -127,8 +127,8 @@ private:
         if (savedModel || !value)
           entry.spec.feeds.push_back({edge, edge, "", ""});
         else
-          entry.spec.feeds.push_back(feedOf(graph, edge, edge, *value,
-                                           script.viaCore));
+          entry.spec.feeds.push_back(
+              feedOf(graph, edge, edge, *value, script.viaCore));
       }
       std::set<std::string> seen;
       for (const std::string &fetch : run.fetches)
@@ -320,8 +320,8 @@ Verdict weir::conformance::runSystem(const Case &test,
     return Verdict::failed(temporary + ": " + code.message());
   for (const fs::directory_entry &entry :
        fs::recursive_directory_iterator(temporary, code))
-    fs::permissions(entry.path(), fs::perms::owner_write,
-                    fs::perm_options::add, code);
+    fs::permissions(entry.path(), fs::perms::owner_write, fs::perm_options::add,
+                    code);
   Player player(std::move(script), ".");
   Verdict verdict = player.play();
   if (verdict.operators.empty())

@@ -1,4 +1,5 @@
-//===- TensorFlowGraph.h - what the runner looks up in a GraphDef *- C++ -*-===//
+//===- TensorFlowGraph.h - what the runner looks up in a GraphDef *- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -39,10 +39,9 @@ bool holdsOneOf(std::string_view name,
 }
 
 bool isFactorization(std::string_view operation) {
-  return holdsOneOf(operation,
-                    {"Cholesky", "Determinant", "Inverse", "Solve", "Svd",
-                     "Eig", "Qr", "Lu", "MatrixExponential", "MatrixSquareRoot",
-                     "MatrixLogarithm"});
+  return holdsOneOf(operation, {"Cholesky", "Determinant", "Inverse", "Solve",
+                                "Svd", "Eig", "Qr", "Lu", "MatrixExponential",
+                                "MatrixSquareRoot", "MatrixLogarithm"});
 }
 
 bool isSpecial(std::string_view operation) {
@@ -52,12 +51,14 @@ bool isSpecial(std::string_view operation) {
 }
 
 bool reduces(std::string_view operation) {
-  return holdsOneOf(
-      operation,
-      {"MatMul", "Conv", "Einsum", "Sum", "Mean", "Prod", "Norm", "Softmax",
-       "Entropy", "LSTM", "GRU", "RNN", "Pool", "Cum", "LRN", "L2Loss",
-       "Segment", "Dilation", "Moments", "Euclidean", "LogSumExp", "Var",
-       "BiasAddGrad", "Sparse", "Attention", "Mfcc", "Spectrogram"});
+  return holdsOneOf(operation,
+                    {"MatMul",    "Conv",     "Einsum",      "Sum",
+                     "Mean",      "Prod",     "Norm",        "Softmax",
+                     "Entropy",   "LSTM",     "GRU",         "RNN",
+                     "Pool",      "Cum",      "LRN",         "L2Loss",
+                     "Segment",   "Dilation", "Moments",     "Euclidean",
+                     "LogSumExp", "Var",      "BiasAddGrad", "Sparse",
+                     "Attention", "Mfcc",     "Spectrogram"});
 }
 
 /// How many products or terms one output element sums, at most: all elements
@@ -73,8 +74,8 @@ double reductionLength(std::string_view operation, const NamedTensors &inputs,
     double product = 1;
     for (size_t i = 0; i < 2; ++i)
       product *= std::max<double>(1, inputs[i].second.count());
-    return std::max(
-        1.0, std::sqrt(product / std::max<double>(1, output.count())));
+    return std::max(1.0,
+                    std::sqrt(product / std::max<double>(1, output.count())));
   }
   return largest;
 }

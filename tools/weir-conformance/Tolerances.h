@@ -1,4 +1,5 @@
-//===- Tolerances.h - how near is right, by suite ----------------*- C++ -*-===//
+//===- Tolerances.h - how near is right, by suite ----------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

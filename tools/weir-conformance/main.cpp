@@ -315,7 +315,8 @@ int main(int argc, char **argv) {
     return 2;
   if (settings.list) {
     for (const Case &test : cases)
-      std::printf("%s%s\n", test.id.c_str(), test.doubtful ? " (doubtful)" : "");
+      std::printf("%s%s\n", test.id.c_str(),
+                  test.doubtful ? " (doubtful)" : "");
     return 0;
   }
   std::vector<Scored> results;

@@ -113,9 +113,9 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
     report(sink, "W0703", model,
            "found input \"" + name + "\", which entry \"" + entry.name +
                "\" does not have; possible: " + (all.empty() ? "none" : all),
-           nearest.empty() ? std::vector<std::string>{}
-                           : std::vector<std::string>{"did you mean \"" +
-                                                      nearest + "\"?"});
+           nearest.empty()
+               ? std::vector<std::string>{}
+               : std::vector<std::string>{"did you mean \"" + nearest + "\"?"});
   }
   for (const LoadedTensor &feed : entry.feeds) {
     HostTensor *tensor = findTensor(tensors, feed.name);
@@ -128,8 +128,8 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
         tensor->dtype = feed.dtype;
       feeds.push_back(*tensor);
     } else if (random) {
-      feeds.push_back(randomTensor(feed.dtype, randomShape(feed),
-                                   seed + feeds.size()));
+      feeds.push_back(
+          randomTensor(feed.dtype, randomShape(feed), seed + feeds.size()));
     } else {
       report(sink, "W0701", model,
              "entry \"" + entry.name + "\" needs input \"" + feed.name +

@@ -99,12 +99,11 @@ void TraceRecorder::end(const weir_trace_event &event) {
     start = lane.open.back();
     lane.open.pop_back();
   }
-  lane.events.push_back({event.kind, event.thread, event.step, event.flops,
-                         event.bytes, event.part_begin, event.part_end,
-                         event.name ? event.name : "",
-                         event.nodes ? event.nodes : "",
-                         event.device ? event.device : "", start,
-                         stop - start});
+  lane.events.push_back(
+      {event.kind, event.thread, event.step, event.flops, event.bytes,
+       event.part_begin, event.part_end, event.name ? event.name : "",
+       event.nodes ? event.nodes : "", event.device ? event.device : "", start,
+       stop - start});
 }
 
 std::string TraceRecorder::traceJson() const {

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs a model, or a shared library that holds one. docs/tools.md is the manual.
+// Runs a model, or a shared library that holds one. docs/tools.md is the
+// manual.
 //
 //===----------------------------------------------------------------------===//
 
@@ -172,8 +173,12 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
   std::unique_ptr<Session> session =
       Session::create(*model, sessionOptions, status);
   if (!session) {
-    sink.report({"W0706", input, "", "",
-                 "no session can be made: " + status.text(), {}});
+    sink.report({"W0706",
+                 input,
+                 "",
+                 "",
+                 "no session can be made: " + status.text(),
+                 {}});
     return false;
   }
   double loadMs = beforeMain + milliseconds(Clock::now() - start);
@@ -189,8 +194,12 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
       std::string names;
       for (const LoadedEntry &candidate : session->entries())
         names += (names.empty() ? "" : ", ") + candidate.name;
-      sink.report({"W0708", input, "", "",
-                   "found no entry \"" + name + "\"; possible: " + names, {}});
+      sink.report({"W0708",
+                   input,
+                   "",
+                   "",
+                   "found no entry \"" + name + "\"; possible: " + names,
+                   {}});
       return false;
     }
     std::vector<HostTensor> feeds;
@@ -203,8 +212,12 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
     else
       status = session->run(entry, feeds, fetches);
     if (!status.ok()) {
-      sink.report({"W0704", input, "", "",
-                   "entry \"" + name + "\" failed: " + status.text(), {}});
+      sink.report({"W0704",
+                   input,
+                   "",
+                   "",
+                   "entry \"" + name + "\" failed: " + status.text(),
+                   {}});
       return false;
     }
     if (settings.output.empty() && !timed)

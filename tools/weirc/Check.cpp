@@ -119,9 +119,8 @@ void printJson(const std::string &model, const std::vector<Finding> &findings,
         {"nodes", llvm::json::Array(finding.nodes)},
         {"notes", llvm::json::Array(diagnostic.notes)}});
   }
-  llvm::json::Object root{{"model", model},
-                          {"compiles", compiles},
-                          {"findings", std::move(list)}};
+  llvm::json::Object root{
+      {"model", model}, {"compiles", compiles}, {"findings", std::move(list)}};
   if (compiles) {
     llvm::json::Object operations;
     for (const auto &[name, count] : report.operations)

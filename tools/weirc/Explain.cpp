@@ -25,7 +25,8 @@ constexpr const char *toolName = "weirc explain";
 std::string deviceName(const Report &report, int device) {
   bool known =
       device >= 0 && static_cast<size_t>(device) < report.devices.size();
-  return known ? report.devices[device].name : "device " + std::to_string(device);
+  return known ? report.devices[device].name
+               : "device " + std::to_string(device);
 }
 
 /// Says what the report has of a node; false where it has nothing.
@@ -51,7 +52,8 @@ bool explainNode(const Report &report, const std::string &node) {
       std::printf("  %lld floating-point operations",
                   static_cast<long long>(kernel.flops));
     if (kernel.bytes >= 0)
-      std::printf("%s%lld bytes read and written", kernel.flops >= 0 ? ", " : "  ",
+      std::printf("%s%lld bytes read and written",
+                  kernel.flops >= 0 ? ", " : "  ",
                   static_cast<long long>(kernel.bytes));
     if (kernel.flops >= 0 || kernel.bytes >= 0)
       std::printf("\n");

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The compiler's command line: fills the driver's options, calls it, prints what
-// it has to say. docs/tools.md is the manual.
+// The compiler's command line: fills the driver's options, calls it, prints
+// what it has to say. docs/tools.md is the manual.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,8 +16,7 @@ using namespace weir::tools;
 namespace {
 
 HostTensor floats(std::vector<double> values, int32_t dtype = WEIR_F32) {
-  HostTensor tensor =
-      makeTensor(dtype, {static_cast<int64_t>(values.size())});
+  HostTensor tensor = makeTensor(dtype, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i)
     setElement(tensor, i, values[i]);
   return tensor;

@@ -68,16 +68,16 @@ TEST_F(Conformance, EveryLayoutIsRecognised) {
   touch("tf/system/queues/fifo/case.json");
   touch("tf/system/queues/fifo/graph.pb");
   std::vector<Case> cases = find();
-  std::vector<std::pair<std::string, Layout>> found, want = {
-      {"models/speech/m", Layout::Model},
-      {"onnx/light/net", Layout::OnnxLight},
-      {"onnx/node/test_a", Layout::OnnxTest},
-      {"onnx/node/test_b", Layout::OnnxTest},
-      {"tf/frozen/op/case.1", Layout::Frozen},
-      {"tf/graph-import/add", Layout::GraphImport},
-      {"tf/ops/Abs/f32", Layout::Operation},
-      {"tf/saved_model/half", Layout::Model},
-      {"tf/system/queues/fifo", Layout::System}};
+  std::vector<std::pair<std::string, Layout>> found,
+      want = {{"models/speech/m", Layout::Model},
+              {"onnx/light/net", Layout::OnnxLight},
+              {"onnx/node/test_a", Layout::OnnxTest},
+              {"onnx/node/test_b", Layout::OnnxTest},
+              {"tf/frozen/op/case.1", Layout::Frozen},
+              {"tf/graph-import/add", Layout::GraphImport},
+              {"tf/ops/Abs/f32", Layout::Operation},
+              {"tf/saved_model/half", Layout::Model},
+              {"tf/system/queues/fifo", Layout::System}};
   for (const Case &test : cases) {
     found.emplace_back(test.id, test.layout);
     EXPECT_EQ(test.doubtful, test.id == "onnx/node/test_b") << test.id;
@@ -91,8 +91,7 @@ TEST_F(Conformance, EveryLayoutIsRecognised) {
 }
 
 TEST_F(Conformance, SuitesOfIds) {
-  EXPECT_EQ(suiteOf("onnx/node-history/v1.16.0/test_abs"),
-            "onnx/node-history");
+  EXPECT_EQ(suiteOf("onnx/node-history/v1.16.0/test_abs"), "onnx/node-history");
   EXPECT_EQ(suiteOf("tf/system/queues/fifo"), "tf/system/queues");
   EXPECT_EQ(suiteOf("models/mnist/mnist"), "models");
 }
@@ -116,10 +115,10 @@ TEST_F(Conformance, ScoresMayOnlyRise) {
     cases[i].suite = "onnx/node";
   }
   std::string table = (root / "scores.md").string(), error;
-  ASSERT_TRUE(writeScores(table,
-                          score(cases, {Outcome::Passed, Outcome::Unsupported,
-                                        Outcome::Failed}),
-                          error))
+  ASSERT_TRUE(writeScores(
+      table,
+      score(cases, {Outcome::Passed, Outcome::Unsupported, Outcome::Failed}),
+      error))
       << error;
   KnownScores known;
   ASSERT_TRUE(readScores(table, known, error)) << error;

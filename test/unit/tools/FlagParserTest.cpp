@@ -187,9 +187,9 @@ TEST(ModelFlags, FeedsBelongToTheEntryBeforeThem) {
   FlagParser parser("tool", "", "");
   addEntryFlags(parser, options);
   addCodeFlags(parser, options);
-  const char *arguments[] = {"tool",       "--entry=a", "--feed=x:0",
-                             "--fetch=y",  "--entry=b", "--fetch=z:1",
-                             "-O1",        "--sanitize=address"};
+  const char *arguments[] = {"tool",      "--entry=a",         "--feed=x:0",
+                             "--fetch=y", "--entry=b",         "--fetch=z:1",
+                             "-O1",       "--sanitize=address"};
   int status;
   ASSERT_TRUE(parser.parse(8, arguments, status));
   ASSERT_EQ(options.entries.size(), 2u);

@@ -82,7 +82,8 @@ TEST(ForkServer, MemoryIsLimited) {
   options.memoryLimit = int64_t(256) << 20;
   Results results = runAll(2, options, [](size_t i) {
     // Volatile: an allocation that nobody uses is none to the optimiser.
-    void *volatile data = i == 0 ? std::malloc(size_t(1) << 30) : std::malloc(1024);
+    void *volatile data =
+        i == 0 ? std::malloc(size_t(1) << 30) : std::malloc(1024);
     return std::string(data ? "got" : "refused");
   });
   EXPECT_EQ(results[0].text, "refused");
@@ -93,9 +94,8 @@ TEST(ForkServer, StateOfOneBatchDoesNotReachTheNext) {
   int counter = 0;
   ForkOptions options;
   options.casesPerChild = 2;
-  Results results = runAll(4, options, [&](size_t) {
-    return std::to_string(++counter);
-  });
+  Results results =
+      runAll(4, options, [&](size_t) { return std::to_string(++counter); });
   EXPECT_EQ(results[0].text + results[1].text + results[2].text +
                 results[3].text,
             "1212");
