@@ -37,7 +37,7 @@ def Plan_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">, "ten
 // Kernels, and launches of them on tensors
 //===----------------------------------------------------------------------===//
 
-def Plan_KernelOp : Plan_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, NoRegionArguments]> {
+def Plan_KernelOp : Plan_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock]> {
   let summary = "operations that one generated function computes";
   let description = [{
     The body holds weir operations on tensors: block arguments are the buffers
