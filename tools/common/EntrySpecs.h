@@ -1,5 +1,4 @@
-//===- EntrySpecs.h - feeds and fetches on a command line --------*- C++
-//-*-===//
+//===- EntrySpecs.h - feeds and fetches on a command line -------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

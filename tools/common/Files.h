@@ -1,5 +1,4 @@
-//===- Files.h - whole files -------------------------------------*- C++
-//-*-===//
+//===- Files.h - whole files ------------------------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ForkServer.h - cases in processes of their own ------------*- C++
-//-*-===//
+//===- ForkServer.h - cases in processes of their own -----------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- LoadProgram.h - from a model or library to a program ------*- C++
-//-*-===//
+//===- LoadProgram.h - from a model or library to a program -----*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- LoadedModel.h - compiled programs in this process ---------*- C++
-//-*-===//
+//===- LoadedModel.h - compiled programs in this process --------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- ModelFlags.h - weirc's flags, for all tools that compile --*- C++
-//-*-===//
+//===- ModelFlags.h - weirc's flags, for all tools that compile -*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Session.h - runs of a loaded program by tensor names ------*- C++
-//-*-===//
+//===- Session.h - runs of a loaded program by tensor names -----*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

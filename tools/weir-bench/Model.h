@@ -1,5 +1,4 @@
-//===- Model.h - weir-bench model --------------------------------*- C++
-//-*-===//
+//===- Model.h - weir-bench model -------------------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Peer.h - another engine in a side process -----------------*- C++
-//-*-===//
+//===- Peer.h - another engine in a side process ----------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Case.h - one case of a conformance suite ------------------*- C++
-//-*-===//
+//===- Case.h - one case of a conformance suite -----------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

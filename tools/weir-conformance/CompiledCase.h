@@ -1,5 +1,4 @@
-//===- CompiledCase.h - from a case's model to a session ---------*- C++
-//-*-===//
+//===- CompiledCase.h - from a case's model to a session --------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

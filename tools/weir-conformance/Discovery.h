@@ -1,5 +1,4 @@
-//===- Discovery.h - finding cases by what lies there ------------*- C++
-//-*-===//
+//===- Discovery.h - finding cases by what lies there -----------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

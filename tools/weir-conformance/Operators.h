@@ -1,5 +1,4 @@
-//===- Operators.h - which operators a model holds ---------------*- C++
-//-*-===//
+//===- Operators.h - which operators a model holds --------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Scores.h - the table of scores, which may only rise -------*- C++
-//-*-===//
+//===- Scores.h - the table of scores, which may only rise ------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

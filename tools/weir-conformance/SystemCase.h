@@ -1,5 +1,4 @@
-//===- SystemCase.h - a script of session runs -------------------*- C++
-//-*-===//
+//===- SystemCase.h - a script of session runs ------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Tolerances.h - how near is right, by suite ----------------*- C++
-//-*-===//
+//===- Tolerances.h - how near is right, by suite ---------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- Trace.h - recording a run's kernels -----------------------*- C++
-//-*-===//
+//===- Trace.h - recording a run's kernels ----------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

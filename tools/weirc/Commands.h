@@ -1,5 +1,4 @@
-//===- Commands.h - weirc's subcommands --------------------------*- C++
-//-*-===//
+//===- Commands.h - weirc's subcommands -------------------------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
