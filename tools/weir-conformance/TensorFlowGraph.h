@@ -1,4 +1,4 @@
-//===- TensorFlowGraph.h - what the runner looks up in a graph ----*- C++ -*-===//
+//===- TensorFlowGraph.h - what the runner looks up in a graph --*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
