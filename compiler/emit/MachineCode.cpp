@@ -16,6 +16,13 @@
 using namespace weir;
 
 void weir::setTargetAttributes(llvm::Module &module, const CodeTarget &target) {
+  // Red zones around globals only serve where a constructor registers them.
+  if (target.sanitizeAddress)
+    for (llvm::GlobalVariable &variable : module.globals()) {
+      llvm::GlobalValue::SanitizerMetadata metadata;
+      metadata.NoAddress = true;
+      variable.setSanitizerMetadata(metadata);
+    }
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;

@@ -200,6 +200,16 @@ class Linking(unittest.TestCase):
         for constructor in (".init_array", ".ctors", ".preinit_array"):
             self.assertNotIn(constructor, sections)
 
+    def test_sanitized(self):
+        """Instrumented code, in a program that brings the sanitizer."""
+        self.compile("digits.onnx", "sanitized.o", "--name=digits", "--sanitize=address")
+        listing = self.run_command([tool("nm"), self.path("sanitized.o")])
+        self.assertIn("U __asan_report_load", listing)
+        for compiler in (tool("gcc"), tool("clang-22", "clang")):
+            with self.subTest(compiler=compiler):
+                self.expect_ok(self.link(compiler, "program.c", "sanitized",
+                                         "-fsanitize=address", models=("sanitized.o",)))
+
     def test_same_bytes(self):
         self.compile("digits.onnx", "first.o", "--name=digits")
         again = self.compile("digits.onnx", "again.o", "--name=digits")
