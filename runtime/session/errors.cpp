@@ -116,6 +116,9 @@ int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0,
 int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code,
                            const char *message, int64_t value0,
                            int64_t value1) {
+  // A library function need not know whose it is.
+  if (site < 0)
+    site = ctx->run->devices[ctx->device].librarySite;
   return recordError(ctx->run, {code, site, value0, value1,
                                 const_cast<char *>(message), true});
 }

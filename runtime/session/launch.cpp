@@ -131,6 +131,7 @@ int32_t weir_rt_library(weir_context *ctx, weir_library_fn function,
   }
   int32_t code =
       function(ctx, operands, operand_count, results, result_count, attributes);
+  run->devices[ctx->device].librarySite = -1;
   if (run->trace)
     run->trace->end(run->trace->self, &event);
   // An encoded error has the record's number above its code. Any other number,

@@ -92,6 +92,8 @@ using namespace weir::rt;
 
 void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
   weir_run *run = ctx->run;
+  if (site < 0)
+    site = run->devices[ctx->device].librarySite;
   if (bytes < 0) {
     abortRun(run, weir_rt_error_text(ctx, site, WEIR_INTERNAL,
                                      "a buffer of {0} bytes was asked for",

@@ -253,7 +253,8 @@ int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0,
                       int64_t value1);
 
 /// The same with a message (copied) and code of the caller's instead of the
-/// site's; the site gives the node. For library functions and their like.
+/// site's; the site gives the node. Within a library call -1 is the call's site,
+/// here and for weir_rt_alloc.
 int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code,
                            const char *message, int64_t value0, int64_t value1);
 

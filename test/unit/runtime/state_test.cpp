@@ -188,6 +188,9 @@ int32_t shout(weir_context *ctx, const weir_tensor *operands, int32_t,
     return weir_custom_error(ctx, WEIR_UNIMPLEMENTED, "cannot shout {0}");
   if (attributes[0] == 0)
     return 77;
+  if (attributes[0] == 2)
+    return weir_rt_error_text(ctx, -1, WEIR_OUT_OF_RANGE, "too loud by {0}", 3,
+                              0);
   results[0] = operands[0];
   auto *out =
       static_cast<weir_string *>(weir_custom_alloc(ctx, operands[0].bytes));
@@ -262,6 +265,9 @@ TEST(Custom, CallsTheFunctionThatWasHandedOver) {
   loudness = -1;
   EXPECT_EQ(session.run({feed}, &fetches), WEIR_UNIMPLEMENTED);
   EXPECT_EQ(session.message(), "node \"loud\" (Shout): cannot shout {0}");
+  loudness = 2;
+  EXPECT_EQ(session.run({feed}, &fetches), WEIR_OUT_OF_RANGE);
+  EXPECT_EQ(session.message(), "node \"loud\" (Shout): too loud by 3");
   loudness = 0;
   EXPECT_EQ(session.run({feed}, &fetches), WEIR_UNKNOWN);
   EXPECT_EQ(session.message(),
