@@ -145,6 +145,11 @@ Verdict decode(const std::string &text) {
   return verdict;
 }
 
+void removeAll(std::string &text, const std::string &part) {
+  for (size_t at; (at = text.find(part)) != std::string::npos;)
+    text.erase(at, part.size());
+}
+
 struct Totals {
   size_t outcomes[4] = {}, doubtful = 0;
   void add(const Case &test, const Verdict &verdict) {
@@ -276,7 +281,12 @@ bool runAll(const Settings &settings, const std::vector<Case> &cases,
   };
 
   auto work = [&](size_t index) {
-    return encode(runCase(cases[index], temporary.of(index)));
+    Verdict verdict = runCase(cases[index], temporary.of(index));
+    // Names that are the same on every machine.
+    std::string folder = fs::path(cases[index].path).parent_path().string();
+    removeAll(verdict.reason, temporary.of(index) + "/");
+    removeAll(verdict.reason, folder + "/");
+    return encode(verdict);
   };
   if (settings.inProcess) {
     for (size_t i = 0; i < cases.size(); ++i)
