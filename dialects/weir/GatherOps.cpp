@@ -7,6 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "weir/weir.h"
 
 using namespace mlir;
@@ -36,9 +37,19 @@ static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
   }
   if (!ok)
     return r.element(operand, own);
+  Type form; // of a string, generators choose it
   return emitIf(
-      r, ok, [&] { return r.element(operand, own); },
-      [&] { return reductionStart(r, elementOf(operand), "sum"); });
+      r, ok,
+      [&] {
+        Value value = r.element(operand, own);
+        form = value.getType();
+        return value;
+      },
+      [&]() -> Value {
+        if (isa<StringType>(elementOf(operand)))
+          return LLVM::ZeroOp::create(r.b, r.loc, form);
+        return reductionStart(r, elementOf(operand), "sum");
+      });
 }
 
 /// Merges dimension `i` of an operand into a list of sizes; false when they

@@ -16,7 +16,6 @@
 #define WEIR_DIALECTS_WEIR_SCALARBUILDER_H
 
 #include "dialects/weir/Elemental.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 namespace weir {
@@ -45,11 +44,7 @@ public:
     if constexpr (!std::is_void_v<ComplexOp>)
       if (isComplex(a))
         return op<ComplexOp>(a, rest...);
-    mlir::Value value = op<FloatOp>(a, rest...);
-    // Its approximation clamps the argument, which would lose NaN.
-    if constexpr (std::is_same_v<FloatOp, mlir::math::ErfOp>)
-      return select(isNan(a), a, value);
-    return value;
+    return op<FloatOp>(a, rest...);
   }
   /// A function of the C library, by its double-precision name.
   mlir::Value libm(llvm::StringRef name, mlir::Value a);
@@ -76,6 +71,16 @@ public:
   mlir::Value isNan(mlir::Value a);
   mlir::Value isInf(mlir::Value a);
   mlir::Value isFinite(mlir::Value a);
+  // Functions of complex numbers, principal values, by logarithms and square
+  // roots (Abramowitz and Stegun, 4.4.26 to 4.4.28, 4.6.20 to 4.6.22).
+  mlir::Value complexAsin(mlir::Value a);
+  mlir::Value complexAcos(mlir::Value a);
+  mlir::Value complexAtan(mlir::Value a);
+  mlir::Value complexSinh(mlir::Value a);
+  mlir::Value complexCosh(mlir::Value a);
+  mlir::Value complexAsinh(mlir::Value a);
+  mlir::Value complexAcosh(mlir::Value a);
+  mlir::Value complexAtanh(mlir::Value a);
   mlir::Value makeComplex(mlir::Value re, mlir::Value im);
   mlir::Value compare(llvm::StringRef predicate, mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
