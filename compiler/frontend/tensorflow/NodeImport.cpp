@@ -191,7 +191,7 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           convolutionImports(), elementwiseImports(), imageImports(),
           indexingImports(), linalgImports(), listImports(), networkImports(),
           reductionImports(), gradientImports(), recurrentImports(),
-          stateImports()})
+          stateImports(), einsumImports(), fourierImports(), randomImports()})
       for (const OpImport &row : family)
         map->emplace(row.op, &row);
     return map;

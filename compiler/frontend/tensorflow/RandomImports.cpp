@@ -1,0 +1,257 @@
+//===- RandomImports.cpp - numbers from Philox ----------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Philox 4x32, ten rounds (Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", 2011), with the counters and the conversions that TensorFlow uses,
+// so that stateless operations give its very bits. Stateful ones with a seed
+// begin where TensorFlow's do, at each run; without a seed they use seed 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+namespace {
+
+/// Tensors of 32-bit words, each in the low half of an i64.
+struct Words {
+  Value w[4];
+};
+
+struct Stream {
+  Value key[2];
+  Words counter; ///< of the first block
+};
+
+} // namespace
+
+static constexpr int64_t kMask = 0xffffffff;
+static constexpr int64_t kMul0 = 0xD2511F53, kMul1 = 0xCD9E8D57;
+static constexpr int64_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
+
+static Value constantWord(NodeImport &n, int64_t value) {
+  return n.intScalar(value);
+}
+
+static Value low(NodeImport &n, Value v) {
+  return n.op<AndOp>(v, constantWord(n, kMask));
+}
+
+/// The high word of a 64-bit number whose sign bit may be set.
+static Value high(NodeImport &n, Value v) {
+  return low(n, n.op<ShrOp>(v, n.intScalar(32)));
+}
+
+static Words philox(NodeImport &n, Words c, Value key0, Value key1) {
+  for (int round = 0; round < 10; ++round) {
+    // Products of 32-bit words fit 64 bits; the sign does not matter.
+    Value p0 = n.mul(c.w[0], constantWord(n, kMul0));
+    Value p1 = n.mul(c.w[2], constantWord(n, kMul1));
+    c = {{n.op<XorOp>(n.op<XorOp>(high(n, p1), c.w[1]), key0), low(n, p1),
+          n.op<XorOp>(n.op<XorOp>(high(n, p0), c.w[3]), key1), low(n, p0)}};
+    key0 = low(n, n.add(key0, constantWord(n, kWeyl0)));
+    key1 = low(n, n.add(key1, constantWord(n, kWeyl1)));
+  }
+  return c;
+}
+
+/// Words 0 and 1 of a seed's two numbers.
+static std::array<Value, 4> seedWords(NodeImport &n, Value seed) {
+  Value wide = n.toI64(seed);
+  Value first = n.toScalar(n.slice(wide, 0, 0, 1)),
+        second = n.toScalar(n.slice(wide, 0, 1, 2));
+  return {low(n, first), high(n, first), low(n, second), high(n, second)};
+}
+
+/// TensorFlow scrambles a stateless seed by one block under a fixed key.
+static Stream fromSeed(NodeImport &n, Value seed) {
+  auto words = seedWords(n, seed);
+  Words mixed = philox(n, {{words[0], words[1], words[2], words[3]}},
+                       constantWord(n, 0x3ec8f720),
+                       constantWord(n, 0x02461e29));
+  Value zero = constantWord(n, 0);
+  return {{mixed.w[0], mixed.w[1]}, {{zero, zero, mixed.w[2], mixed.w[3]}}};
+}
+
+/// The words of `count` numbers in order, [blocks * 4], blocks = ceil(count /
+/// perBlock): the counter's low 64 bits step by one a block.
+static Value words(NodeImport &n, const Stream &stream, Value blocks) {
+  Value index = n.op<IotaOp>(blocks, n.number(0),
+                             n.typeAttr(n.b.getI64Type()));
+  // Blocks are fewer than 2^32, so only one carry can happen.
+  Value sum = n.add(index, stream.counter.w[0]);
+  Value carry = high(n, sum);
+  Value second = n.add(carry, stream.counter.w[1]);
+  Value none = n.mul(index, 0.0);
+  Words c = {{low(n, sum), low(n, second),
+              n.add(none, n.add(stream.counter.w[2], high(n, second))),
+              n.add(none, stream.counter.w[3])}};
+  Words made = philox(n, c, stream.key[0], stream.key[1]);
+  SmallVector<Value> parts(made.w, made.w + 4);
+  return n.reshape(n.stack(parts, 1), {-1});
+}
+
+/// f32 in [0, 1) from the low 23 bits.
+static Value uniformFloat(NodeImport &n, Value word) {
+  Value bits = n.op<OrOp>(n.op<AndOp>(word, constantWord(n, 0x7fffff)),
+                          constantWord(n, 0x3f800000));
+  Value narrow = n.cast(bits, n.b.getI32Type(), false);
+  if (!narrow)
+    return {};
+  Value number = BitcastOp::create(n.b, n.loc,
+                                   n.type(narrow).clone(n.b.getF32Type()),
+                                   narrow)
+                     .getResult();
+  return n.sub(number, 1.0);
+}
+
+/// f64 in [0, 1): 52 bits, twenty of the first word and all of the second.
+static Value uniformDouble(NodeImport &n, Value first, Value second) {
+  Value upper = n.op<OrOp>(n.op<AndOp>(first, constantWord(n, 0xfffff)),
+                           constantWord(n, 0x3ff00000));
+  Value bits = n.op<OrOp>(n.op<ShlOp>(upper, n.intScalar(32)), second);
+  if (!bits)
+    return {};
+  Value number = BitcastOp::create(n.b, n.loc,
+                                   n.type(bits).clone(n.b.getF64Type()), bits)
+                     .getResult();
+  return n.sub(number, 1.0);
+}
+
+/// Narrow floats: the mantissa's bits under the exponent of 1.
+static Value uniformNarrow(NodeImport &n, Value word, Type element) {
+  bool isBf16 = element.isBF16();
+  Value bits = n.op<OrOp>(
+      n.op<AndOp>(word, constantWord(n, isBf16 ? 0x7f : 0x3ff)),
+      constantWord(n, isBf16 ? 0x3f80 : 0x3c00));
+  Value narrow = n.cast(bits, n.b.getIntegerType(16), false);
+  if (!narrow)
+    return {};
+  Value number =
+      BitcastOp::create(n.b, n.loc, n.type(narrow).clone(element), narrow)
+          .getResult();
+  return n.sub(number, 1.0);
+}
+
+/// Every second element, from `first` on.
+static Value every(NodeImport &n, Value v, int64_t first) {
+  return n.op<SliceOp>(v, n.ints({first}),
+                       n.ints({std::numeric_limits<int64_t>::max()}),
+                       n.ints({2}), n.list({0}), n.flag(false));
+}
+
+/// Pairs of normal numbers from pairs of uniform ones: Box and Muller.
+static Value boxMuller(NodeImport &n, Value u1, Value u2, double least) {
+  Value radius = n.sqrt(n.mul(n.op<LogOp>(n.maximum(u1, least)), -2.0));
+  Value angle = n.mul(u2, 2 * M_PI);
+  Value pairs = n.stack({n.mul(n.op<SinOp>(angle), radius),
+                         n.mul(n.op<CosOp>(angle), radius)},
+                        1);
+  return n.reshape(pairs, {-1});
+}
+
+static constexpr double kLeastFloat = 1.0e-7;
+
+/// Values of `element` in `shape`, uniform or normal.
+static Value sample(NodeImport &n, const Stream &stream, Value shape,
+                    Type element, bool normal) {
+  shape = n.toI64(shape);
+  if (!shape)
+    return {};
+  Value count = n.reduce(shape, "prod", {0}, true);
+  bool wide = element.isF64();
+  int64_t perBlock = wide ? 2 : 4;
+  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})),
+                       n.ints({perBlock}));
+  Value all = words(n, stream, blocks), values;
+  if (!all)
+    return {};
+  if (wide) {
+    Value u = uniformDouble(n, every(n, all, 0), every(n, all, 1));
+    values = normal ? boxMuller(n, every(n, u, 0), every(n, u, 1), kLeastFloat)
+                    : u;
+  } else if (normal) {
+    Value u = uniformFloat(n, all);
+    values = boxMuller(n, every(n, u, 0), every(n, u, 1), kLeastFloat);
+    values = n.cast(values, element);
+  } else {
+    values = element.isF32() ? uniformFloat(n, all)
+                             : uniformNarrow(n, all, element);
+  }
+  Value cut = n.op<SliceOp>(values, n.ints({0}), count, n.ints({1}),
+                            n.list({0}), n.flag(false));
+  return n.reshapeTo(cut, shape);
+}
+
+template <bool normal> static LogicalResult stateless(NodeImport &n) {
+  Value shape = n.in(0), seed = n.in(1);
+  Type element = n.elementAttr("dtype");
+  if (!shape || !seed || !isa<FloatType>(element))
+    return shape && seed ? n.unsupported("found integers; possible are floats")
+                         : failure();
+  return n.result(sample(n, fromSeed(n, seed), shape, element, normal));
+}
+
+/// Key and counter given: counter low and high, key.
+static Stream fromKey(NodeImport &n, Value key, Value counter) {
+  key = n.toScalar(n.slice(n.toI64(key), 0, 0, 1));
+  counter = n.toI64(counter);
+  Value first = n.toScalar(n.slice(counter, 0, 0, 1)),
+        second = n.toScalar(n.slice(counter, 0, 1, 2));
+  return {{low(n, key), high(n, key)},
+          {{low(n, first), high(n, first), low(n, second), high(n, second)}}};
+}
+
+template <bool normal> static LogicalResult statelessV2(NodeImport &n) {
+  Value shape = n.in(0);
+  SmallVector<Value> rest = n.tensors(1, 3);
+  Type element = n.elementAttr("dtype");
+  auto algorithm = n.constantInt(3);
+  if (!shape || rest.empty() || !algorithm)
+    return failure();
+  if (*algorithm == 2 || !isa<FloatType>(element))
+    return n.unsupported("found algorithm ThreeFry or integers; possible are "
+                         "floats from Philox");
+  auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };
+  return n.result(sample(n, fromKey(n, bits(rest[0]), bits(rest[1])), shape,
+                         element, normal));
+}
+
+template <bool normal> static LogicalResult stateful(NodeImport &n) {
+  Value shape = n.in(0);
+  Type element = n.elementAttr("dtype");
+  if (!shape || !isa<FloatType>(element))
+    return shape ? n.unsupported("found integers; possible are floats")
+                 : failure();
+  int64_t seed = n.i("seed"), seed2 = n.i("seed2");
+  auto word = [&](int64_t value, int shift) {
+    return constantWord(n, (value >> shift) & kMask);
+  };
+  Value zero = constantWord(n, 0);
+  Stream stream = {{word(seed, 0), word(seed, 32)},
+                   {{zero, zero, word(seed2, 0), word(seed2, 32)}}};
+  return n.result(sample(n, stream, shape, element, normal));
+}
+
+ArrayRef<OpImport> weir::tf::randomImports() {
+  static const OpImport rows[] = {
+      {"StatelessRandomUniform", stateless<false>},
+      {"StatelessRandomNormal", stateless<true>},
+      {"StatelessRandomUniformV2", statelessV2<false>},
+      {"StatelessRandomNormalV2", statelessV2<true>},
+      {"RandomUniform", stateful<false>},
+      {"RandomStandardNormal", stateful<true>},
+  };
+  return rows;
+}
