@@ -84,8 +84,7 @@ LogicalResult celu(NodeImport &n) {
 }
 
 LogicalResult gelu(NodeImport &n) {
-  return n.result(
-      n.op<GeluOp>(n.in(0), n.flag(n.s("approximate") == "tanh")));
+  return n.result(n.op<GeluOp>(n.in(0), n.flag(n.s("approximate") == "tanh")));
 }
 
 LogicalResult hardSwish(NodeImport &n) {
@@ -106,8 +105,7 @@ LogicalResult swish(NodeImport &n) {
 
 LogicalResult thresholdedRelu(NodeImport &n) {
   Value x = n.in(0);
-  return n.result(
-      n.select(n.compare("gt", x, n.f("alpha")), x, n.like(x, 0)));
+  return n.result(n.select(n.compare("gt", x, n.f("alpha")), x, n.like(x, 0)));
 }
 
 LogicalResult shrink(NodeImport &n) {
@@ -148,7 +146,8 @@ Value overRows(NodeImport &n, function_ref<Value(Value, int64_t)> compute) {
   if (axis == rank - 1)
     return compute(x, axis);
   Value shape = n.shapeOf(x);
-  Value rows = n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0);
+  Value rows =
+      n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0);
   Value result = n.reshapeTo(x, rows);
   result = result ? compute(result, 1) : Value();
   return result ? n.reshapeTo(result, shape) : Value();
@@ -161,9 +160,9 @@ template <bool log> LogicalResult softmax(NodeImport &n) {
 
 LogicalResult hardmax(NodeImport &n) {
   return n.result(overRows(n, [&](Value x, int64_t axis) -> Value {
-    Value best = n.op<ArgReduceOp>(x, n.flag(true), n.number(axis),
-                                   n.flag(true), n.flag(false),
-                                   n.typeAttr(n.b.getI64Type()));
+    Value best =
+        n.op<ArgReduceOp>(x, n.flag(true), n.number(axis), n.flag(true),
+                          n.flag(false), n.typeAttr(n.b.getI64Type()));
     Value index = n.op<IotaOp>(n.shapeOf(x), n.number(axis),
                                n.typeAttr(n.b.getI64Type()));
     return n.cast(n.compare("eq", index, best), n.element(x));
@@ -177,15 +176,23 @@ LogicalResult dropout(NodeImport &n) {
   if (n.version < 7 && n.i("is_test") == 0 && n.wants(1))
     return n.unsupported("found dropout that trains; possible is inference");
   if (n.version >= 12 && n.has(2)) {
-    std::optional<SmallVector<int64_t>> training = n.knownInts(2);
-    if (!training)
-      return n.unsupported("found a training_mode computed by the model; "
-                           "possible is a constant");
-    std::optional<SmallVector<double>> ratio =
-        n.has(1) ? n.constantFloats(1) : SmallVector<double>{0.5};
-    if ((*training)[0] && (!ratio || (*ratio)[0] != 0))
+    Value training = n.toScalar(n.in(2));
+    Value ratio = n.has(1) ? n.toScalar(n.in(1)) : n.like(x, 0.5);
+    if (!training || !ratio)
+      return failure();
+    Value idle =
+        n.op<OrOp>(n.logicalNot(training), n.compare("eq", ratio, 0.0));
+    std::optional<SmallVector<int64_t>> known = constantIntegers(idle);
+    if (known && !(*known)[0])
       return n.unsupported("found dropout that trains, whose random numbers "
                            "the standard leaves open; possible is inference");
+    constexpr int64_t unimplemented = 12;
+    if (!known)
+      AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), idle,
+                       n.text("dropout that trains needs random numbers, which "
+                              "the standard leaves open; possible is "
+                              "training_mode false, or ratio 0"),
+                       n.number(unimplemented), ValueRange());
   }
   if (!n.wants(1))
     return n.result(x);

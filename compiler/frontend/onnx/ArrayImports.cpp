@@ -20,8 +20,8 @@ LogicalResult constantNode(NodeImport &n) {
   if (const NodeAttribute *attr = n.attr("value"))
     return n.result(n.tensorConstant(attr->tensors[0]));
   if (const NodeAttribute *attr = n.attr("sparse_value"))
-    return n.result(n.graph.sparseConstant(attr->sparseTensors[0], n.b, n.loc,
-                                           &n.node));
+    return n.result(
+        n.graph.sparseConstant(attr->sparseTensors[0], n.b, n.loc, &n.node));
   if (const NodeAttribute *attr = n.attr("value_float"))
     return n.result(n.scalar(n.b.getF32Type(), attr->f));
   if (const NodeAttribute *attr = n.attr("value_int"))
@@ -150,15 +150,14 @@ LogicalResult flatten(NodeImport &n) {
   if (axis < 0 || axis > rank)
     return n.axis(n.i("axis"), rank), failure();
   return n.result(n.reshapeTo(
-      x, n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)},
-                  0)));
+      x,
+      n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0)));
 }
 
 /// Axes that are an attribute before `sinceInput`, an input from then on.
 /// Nothing where neither is given; `failed` where they cannot be read.
-std::optional<SmallVector<int64_t>> givenAxes(NodeImport &n, size_t input,
-                                              int64_t sinceInput,
-                                              bool &failed) {
+std::optional<SmallVector<int64_t>>
+givenAxes(NodeImport &n, size_t input, int64_t sinceInput, bool &failed) {
   failed = false;
   if (n.version < sinceInput)
     return n.is("axes");
@@ -184,6 +183,9 @@ LogicalResult squeeze(NodeImport &n) {
   std::optional<SmallVector<int64_t>> given = givenAxes(n, 1, 13, failed);
   if (!x || failed)
     return failure();
+  // A vector is squeezed to be a scalar: the run says whether it was one.
+  if (!given && n.rank(x) == 1 && !n.type(x).hasStaticShape())
+    return n.result(n.toScalar(x));
   if (!given) {
     given.emplace();
     for (auto [i, size] : llvm::enumerate(n.type(x).getShape())) {
@@ -265,8 +267,8 @@ LogicalResult expand(NodeImport &n) {
   for (int64_t i = 0; i < rank; ++i) {
     int64_t own = i - (rank - n.rank(x)), asked = i - (rank - length);
     int64_t ownSize = own < 0 ? 1 : n.type(x).getDimSize(own);
-    Value askedSize = asked < 0 ? n.ints({1})
-                                : n.slice(shape, 0, asked, asked + 1);
+    Value askedSize =
+        asked < 0 ? n.ints({1}) : n.slice(shape, 0, asked, asked + 1);
     std::optional<int64_t> askedKnown =
         asked < 0 ? std::optional<int64_t>(1)
                   : (known ? (*known)[asked] : std::nullopt);
@@ -280,8 +282,8 @@ LogicalResult expand(NodeImport &n) {
     else if (askedKnown)
       sizes.push_back(n.ints({*askedKnown}));
     else
-      sizes.push_back(n.maximum(n.sizeOf(x, own),
-                                n.cast(askedSize, n.b.getI64Type())));
+      sizes.push_back(
+          n.maximum(n.sizeOf(x, own), n.cast(askedSize, n.b.getI64Type())));
   }
   return n.result(n.expandTo(x, n.concat(sizes, 0)));
 }
@@ -324,8 +326,8 @@ LogicalResult eyeLike(NodeImport &n) {
 
 LogicalResult range(NodeImport &n) {
   Value start = n.in(0), limit = n.in(1), delta = n.in(2);
-  return n.result(n.op<RangeOp>(n.toScalar(start), n.toScalar(limit),
-                                n.toScalar(delta)));
+  return n.result(
+      n.op<RangeOp>(n.toScalar(start), n.toScalar(limit), n.toScalar(delta)));
 }
 
 LogicalResult trilu(NodeImport &n) {
@@ -394,18 +396,19 @@ LogicalResult depthToSpace(NodeImport &n) {
     return n.unsupported("found an open number of channels");
   int64_t channels = shape[1] / (block * block);
   Value side = n.ints({block});
-  Value split = columns
-                    ? n.concat({n.sizeOf(x, 0), n.ints({channels}), side, side,
-                                n.shapeSlice(x, 2, 4)}, 0)
-                    : n.concat({n.sizeOf(x, 0), side, side, n.ints({channels}),
-                                n.shapeSlice(x, 2, 4)}, 0);
+  Value split = columns ? n.concat({n.sizeOf(x, 0), n.ints({channels}), side,
+                                    side, n.shapeSlice(x, 2, 4)},
+                                   0)
+                        : n.concat({n.sizeOf(x, 0), side, side,
+                                    n.ints({channels}), n.shapeSlice(x, 2, 4)},
+                                   0);
   Value parts = n.reshapeTo(x, split);
-  SmallVector<int64_t> order =
-      columns ? SmallVector<int64_t>{0, 1, 4, 2, 5, 3}
-              : SmallVector<int64_t>{0, 3, 4, 1, 5, 2};
+  SmallVector<int64_t> order = columns ? SmallVector<int64_t>{0, 1, 4, 2, 5, 3}
+                                       : SmallVector<int64_t>{0, 3, 4, 1, 5, 2};
   Value moved = n.transpose(parts, order);
   Value result = n.concat({n.sizeOf(x, 0), n.ints({channels}),
-                           n.mul(n.shapeSlice(x, 2, 4), double(block))}, 0);
+                           n.mul(n.shapeSlice(x, 2, 4), double(block))},
+                          0);
   return n.result(n.reshapeTo(moved, result));
 }
 
@@ -422,9 +425,10 @@ LogicalResult spaceToDepth(NodeImport &n) {
       x, n.concat({n.shapeSlice(x, 0, 2), height, side, width, side}, 0));
   Value moved = n.transpose(parts, {0, 3, 5, 1, 2, 4});
   return n.result(n.reshapeTo(
-      moved, n.concat({n.sizeOf(x, 0),
-                       n.mul(n.sizeOf(x, 1), double(block * block)), height,
-                       width}, 0)));
+      moved,
+      n.concat({n.sizeOf(x, 0), n.mul(n.sizeOf(x, 1), double(block * block)),
+                height, width},
+               0)));
 }
 
 constexpr OperatorImport table[] = {

@@ -39,11 +39,12 @@ Value repeatHeads(NodeImport &n, Value x, int64_t times) {
     return x;
   Value wide = n.unsqueeze(x, {2});
   wide = n.expandTo(wide, n.concat({n.shapeSlice(x, 0, 2), n.ints({times}),
-                                    n.shapeSlice(x, 2, 4)}, 0));
+                                    n.shapeSlice(x, 2, 4)},
+                                   0));
   return n.reshapeTo(
-      wide, n.concat({n.sizeOf(x, 0),
-                      n.ints({n.type(x).getDimSize(1) * times}),
-                      n.shapeSlice(x, 2, 4)}, 0));
+      wide, n.concat({n.sizeOf(x, 0), n.ints({n.type(x).getDimSize(1) * times}),
+                      n.shapeSlice(x, 2, 4)},
+                     0));
 }
 
 class Attention {
@@ -162,7 +163,8 @@ LogicalResult Attention::run() {
                          " key heads; possible are fixed sizes that divide");
   k = repeatHeads(n, k, heads / keyHeads);
   v = repeatHeads(n, v, heads / keyHeads);
-  double scale = n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
+  double scale =
+      n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
   double half = std::sqrt(scale);
   Value bias = this->bias();
   bool hasBias = n.has(3) || n.has(6) || n.i("is_causal") ||
@@ -170,8 +172,8 @@ LogicalResult Attention::run() {
                                       n.i("right_window_size") >= 0));
   if (hasBias && !bias)
     return failure();
-  Value scores = n.matmul(n.mul(q, half),
-                          n.transpose(n.mul(k, half), {0, 1, 3, 2}));
+  Value scores =
+      n.matmul(n.mul(q, half), n.transpose(n.mul(k, half), {0, 1, 3, 2}));
   int64_t mode = n.i("qk_matmul_output_mode");
   Value shown = scores;
   if (double cap = n.f("softcap"); cap > 0) {
@@ -203,7 +205,8 @@ LogicalResult Attention::run() {
   if (y && n.rank(x) == 3) {
     Value joined = n.transpose(y, {0, 2, 1, 3});
     y = n.reshapeTo(joined, n.concat({n.sizeOf(joined, 0), n.sizeOf(joined, 1),
-                                      n.sizeProduct(joined, 2, 4)}, 0));
+                                      n.sizeProduct(joined, 2, 4)},
+                                     0));
   }
   return n.results({y, presentKey, presentValue, shown});
 }
@@ -223,8 +226,9 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads)
       return n.invalid("found " + Twine(heads) +
                        " heads for a hidden size of " + Twine(hidden));
-    y = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2),
-                                 n.ints({heads, hidden / heads})}, 0));
+    y = n.reshapeTo(
+        x,
+        n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, hidden / heads})}, 0));
   } else {
     y = n.transpose(x, {0, 2, 1, 3});
   }
@@ -252,8 +256,8 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   Value first, second;
   Value pairs;
   if (n.i("interleaved")) {
-    pairs = n.reshapeTo(turned, n.concat({n.shapeSlice(turned, 0, 3),
-                                          n.ints({half, 2})}, 0));
+    pairs = n.reshapeTo(
+        turned, n.concat({n.shapeSlice(turned, 0, 3), n.ints({half, 2})}, 0));
     first = n.pick(pairs, 4, 0);
     second = n.pick(pairs, 4, 1);
   } else {

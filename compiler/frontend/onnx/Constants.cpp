@@ -113,9 +113,8 @@ DenseElementsAttr dense(RankedTensorType type, std::string_view data) {
       values[i] = data[i] != 0;
     return DenseElementsAttr::get(type, values);
   }
-  unsigned bits = type.getElementType().isIntOrFloat()
-                      ? type.getElementTypeBitWidth()
-                      : 64;
+  unsigned bits =
+      type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64;
   std::string unpacked;
   if (bits == 2 || bits == 4) {
     unpacked = unpack(data, bits, type.getNumElements());
@@ -129,9 +128,8 @@ std::string hashOf(std::string_view bytes) {
   llvm::XXH128_hash_t hash = llvm::xxh3_128bits(ArrayRef<uint8_t>(
       reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format_hex_no_prefix(hash.high64, 16)
-      << llvm::format_hex_no_prefix(hash.low64, 16);
+  llvm::raw_string_ostream(text) << llvm::format_hex_no_prefix(hash.high64, 16)
+                                 << llvm::format_hex_no_prefix(hash.low64, 16);
   return text;
 }
 

@@ -54,14 +54,17 @@ bool isSqueeze(const Graph &graph) {
   });
 }
 
-/// Exporters write "squeeze if the size is 1" as branches of different ranks. No
-/// value has two ranks: the branch that squeezes is taken, and a run in which
-/// the other one would be ends with a status.
-LogicalResult takeSqueezed(NodeImport &n, Value condition,
-                           bool ranksDiffer) {
-  bool first = ranksDiffer && isSqueeze(graphOf(n, "then_branch"));
-  if (!ranksDiffer || (!first && !isSqueeze(graphOf(n, "else_branch"))))
+/// Exporters write "squeeze if the size is 1" as branches of different ranks.
+/// No value has two ranks: the branch that squeezes is taken, and a run in
+/// which the other one would be ends with a status.
+LogicalResult takeSqueezed(NodeImport &n, Value condition, bool ranksDiffer) {
+  if (!ranksDiffer)
     return failure();
+  bool first = isSqueeze(graphOf(n, "then_branch"));
+  if (!first && !isSqueeze(graphOf(n, "else_branch")))
+    return n.unsupported("found branches that give values of different ranks; "
+                         "possible are equal ranks, or a condition that shapes "
+                         "decide, which --shape fixes");
   FailureOr<std::vector<Imported>> taken = n.graph.subgraph(
       graphOf(n, first ? "then_branch" : "else_branch"), {}, n.b);
   if (failed(taken))
@@ -152,8 +155,8 @@ private:
   const Graph &body;
   std::vector<Imported> carried; ///< as the node's inputs are built
   size_t carriedTensors = 0;
-  bool fixedCount = false;       ///< entries are written in place
-  bool conditional = false;      ///< the body may end the loop
+  bool fixedCount = false;  ///< entries are written in place
+  bool conditional = false; ///< the body may end the loop
   SmallVector<RankedTensorType> entries;
 };
 
@@ -165,8 +168,8 @@ LogicalResult LoopImport::probe(Value condition) {
   std::vector<Imported> inputs = {Imported(n.intScalar(0)),
                                   Imported(condition)};
   // A block argument stands for the iteration: its number is not known.
-  inputs[0] = Imported(scratch.addArgument(
-      RankedTensorType::get({}, n.b.getI64Type()), n.loc));
+  inputs[0] = Imported(
+      scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc));
   llvm::append_range(inputs, carried);
   FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
   LogicalResult result = success();
@@ -208,9 +211,8 @@ FailureOr<Values> LoopImport::iterate(Value index, Values args) {
     size_t output = i + 1 + carried.size();
     Value entry = refined(n, (*made)[output].tensor, body.outputs[output].type);
     Value so_far = args[carriedTensors + i];
-    next.push_back(fixedCount
-                       ? writeEntry(n, so_far, index, entry)
-                       : n.concat({so_far, n.unsqueeze(entry, {0})}, 0));
+    next.push_back(fixedCount ? writeEntry(n, so_far, index, entry)
+                              : n.concat({so_far, n.unsqueeze(entry, {0})}, 0));
   }
   if (conditional)
     next.push_back(n.toScalar((*made)[0].tensor));
@@ -227,8 +229,7 @@ LogicalResult LoopImport::unroll(int64_t count) {
     std::vector<Imported> inputs = {Imported(n.intScalar(i)),
                                     Imported(n.scalar(n.b.getI1Type(), 1))};
     llvm::append_range(inputs, state);
-    FailureOr<std::vector<Imported>> made =
-        n.graph.subgraph(body, inputs, n.b);
+    FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
     if (failed(made))
       return failure();
     std::optional<SmallVector<int64_t>> more =
@@ -255,8 +256,8 @@ LogicalResult LoopImport::unroll(int64_t count) {
 }
 
 LogicalResult LoopImport::run() {
-  Value count = n.has(0) ? n.cast(n.toScalar(n.in(0)), n.b.getI64Type())
-                         : Value();
+  Value count =
+      n.has(0) ? n.cast(n.toScalar(n.in(0)), n.b.getI64Type()) : Value();
   Value condition = n.has(1) ? n.toScalar(n.in(1)) : Value();
   if ((n.has(0) && !count) || (n.has(1) && !condition))
     return failure();
@@ -275,8 +276,7 @@ LogicalResult LoopImport::run() {
   std::optional<SmallVector<int64_t>> knownCount =
       count ? constantIntegers(count) : std::nullopt;
   std::optional<SmallVector<int64_t>> knownCondition =
-      condition ? constantIntegers(condition)
-                : SmallVector<int64_t>{1};
+      condition ? constantIntegers(condition) : SmallVector<int64_t>{1};
   bool alwaysBegins = knownCondition && (*knownCondition)[0];
   constexpr int64_t mostUnrolled = 256;
   if (structured && knownCount && alwaysBegins &&
@@ -290,8 +290,8 @@ LogicalResult LoopImport::run() {
     if (!entry.hasStaticShape())
       return n.unsupported("found an output of each iteration whose shape is "
                            "open; possible is a fixed shape");
-    Value rows = fixedCount ? n.reshape(n.maximum(count, 0.0), {1})
-                            : n.ints({0});
+    Value rows =
+        fixedCount ? n.reshape(n.maximum(count, 0.0), {1}) : n.ints({0});
     inits.push_back(makeEntries(n, rows, entry));
   }
   // Without a condition of its own, the loop begins.
@@ -325,8 +325,8 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
   size_t outputs = body.outputs.size() - states.size();
   Value count1 = n.sizeOf(sequences[0], inputAxes[0]);
   Value count = n.toScalar(count1);
-  auto once = [&](Value index, ArrayRef<Value> state)
-      -> FailureOr<std::vector<Imported>> {
+  auto once = [&](Value index,
+                  ArrayRef<Value> state) -> FailureOr<std::vector<Imported>> {
     std::vector<Imported> inputs(state.begin(), state.end());
     for (auto [i, sequence] : llvm::enumerate(sequences)) {
       Value at = index;
@@ -343,8 +343,8 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     Block scratch;
     OpBuilder::InsertionGuard guard(n.b);
     n.b.setInsertionPointToEnd(&scratch);
-    Value index = scratch.addArgument(
-        RankedTensorType::get({}, n.b.getI64Type()), n.loc);
+    Value index =
+        scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc);
     FailureOr<std::vector<Imported>> made = once(index, states);
     if (succeeded(made))
       for (size_t i = 0; i < outputs; ++i)
@@ -363,8 +363,7 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     inits.push_back(makeEntries(n, count1, type));
   }
   FailureOr<Values> made = buildLoop(
-      n, count, {}, inits,
-      [&](Value index, Values args) -> FailureOr<Values> {
+      n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
         FailureOr<std::vector<Imported>> step =
             once(index, ArrayRef(args).take_front(states.size()));
         if (failed(step))

@@ -33,7 +33,8 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
   if (!fits || llvm::any_of(w.strides, [](int64_t s) { return s < 1; }) ||
       llvm::any_of(w.dilations, [](int64_t d) { return d < 1; })) {
     (void)n.invalid("found a window, strides, dilations or pads that do not go "
-                    "with " + Twine(n.rank(x) - 2) + " spatial dimensions");
+                    "with " +
+                    Twine(n.rank(x) - 2) + " spatial dimensions");
     return std::nullopt;
   }
   std::string_view autoPad = n.s("auto_pad");
@@ -132,8 +133,8 @@ LogicalResult convTranspose(NodeImport &n) {
       wrong(extra, spatial) || wrong(given, 2 * spatial) ||
       (asked && wrong(*asked, spatial)))
     return n.invalid("found strides, dilations, pads or an output shape that "
-                     "do not go with " + Twine(spatial) +
-                     " spatial dimensions");
+                     "do not go with " +
+                     Twine(spatial) + " spatial dimensions");
   SmallVector<int64_t> pads;
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < spatial; ++i) {
@@ -175,11 +176,10 @@ LogicalResult convTranspose(NodeImport &n) {
 
 Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind,
              int64_t p) {
-  return n.op<PoolOp>(x, n.text(kind), n.list(w.size), n.list(w.strides),
-                      n.list(w.pads), n.list(w.dilations),
-                      n.flag(n.i("ceil_mode") != 0),
-                      n.flag(n.i("count_include_pad") != 0), n.number(p),
-                      n.flag(false));
+  return n.op<PoolOp>(
+      x, n.text(kind), n.list(w.size), n.list(w.strides), n.list(w.pads),
+      n.list(w.dilations), n.flag(n.i("ceil_mode") != 0),
+      n.flag(n.i("count_include_pad") != 0), n.number(p), n.flag(false));
 }
 
 LogicalResult averagePool(NodeImport &n) {
@@ -270,9 +270,9 @@ LogicalResult maxUnpool(NodeImport &n) {
   Value shape = n.concat(sizes, 0);
   Value count = n.reduce(shape, "prod", {0}, true);
   Value flat = n.expandTo(n.like(x, 0), count);
-  Value written = n.op<ScatterElementsOp>(
-      flat, n.reshape(indices, {-1}), n.reshape(x, {-1}), n.number(0),
-      n.text("none"), n.flag(false));
+  Value written = n.op<ScatterElementsOp>(flat, n.reshape(indices, {-1}),
+                                          n.reshape(x, {-1}), n.number(0),
+                                          n.text("none"), n.flag(false));
   Value y = n.reshapeTo(written, shape);
   if (!n.has(2))
     return n.result(y);
@@ -280,8 +280,7 @@ LogicalResult maxUnpool(NodeImport &n) {
   Value asked = n.cast(n.in(2), n.b.getI64Type());
   Value none = n.ints(SmallVector<int64_t>(spatial + 2, 0));
   Value grown = n.concat({none, n.sub(asked, shape)}, 0);
-  return n.result(
-      n.op<PadOp>(y, grown, n.like(y, 0), n.text("constant")));
+  return n.result(n.op<PadOp>(y, grown, n.like(y, 0), n.text("constant")));
 }
 
 constexpr OperatorImport table[] = {

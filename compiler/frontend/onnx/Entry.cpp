@@ -96,8 +96,8 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
     return {};
   }
   Type element = feed.dtype.empty()
-                           ? elementType(b.getContext(), type->elementType)
-                           : parseElementType(b.getContext(), feed.dtype);
+                     ? elementType(b.getContext(), type->elementType)
+                     : parseElementType(b.getContext(), feed.dtype);
   if (!element) {
     report(352, "found input " + name + " of type " +
                     (feed.dtype.empty()
@@ -184,9 +184,8 @@ void Planner::feed(const FeedSpec &feed) {
   if (!planned.type)
     return;
   std::string name = feed.name.empty() ? feed.value : feed.name;
-  planned.attributes.insert(
-      planned.attributes.begin(),
-      b.getNamedAttr("weir.name", b.getStringAttr(name)));
+  planned.attributes.insert(planned.attributes.begin(),
+                            b.getNamedAttr("weir.name", b.getStringAttr(name)));
   plan.feeds.push_back(std::move(planned));
 }
 

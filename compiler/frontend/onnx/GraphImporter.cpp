@@ -71,8 +71,7 @@ const NodeAttribute *GraphImporter::resolve(const NodeAttribute &attr) const {
   return found;
 }
 
-Imported GraphImporter::initializer(const Graph &graph,
-                                    std::string_view name) {
+Imported GraphImporter::initializer(const Graph &graph, std::string_view name) {
   auto &known = initializers[&graph];
   if (known.empty())
     for (const Tensor &tensor : graph.initializers)
@@ -151,12 +150,16 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
     if (budget == -1)
       (void)report(node, 316,
                    "found functions that call functions until there are more "
-                   "than " + std::to_string(maxNodes) + " nodes");
+                   "than " +
+                       std::to_string(maxNodes) + " nodes");
     return;
   }
   if (function)
     return call(*function, node, inputs, scope, b);
   int64_t version = opset(node.domain);
+  // A domain that is not ONNX's own has one version, imported or not.
+  if (version < 0 && !isKnownDomain(node.domain))
+    version = 1;
   std::optional<OperatorSpec> spec =
       findOperator(node.domain, node.op, version);
   if (spec)
@@ -175,10 +178,13 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
       if (input.kind == Imported::Kind::Tensor)
         operands.push_back(input.tensor);
     std::string error;
-    auto values = buildCustomCall(b, location(node), *custom, operands, attributes, error);
+    auto values = buildCustomCall(b, location(node), *custom, operands,
+                                  attributes, error);
     if (failed(values) || values->size() < node.outputs.size())
-      return (void)report(node, 322, "found a custom operation that does not fit: " +
-                                         (error.empty() ? "its description has fewer outputs" : error));
+      return (void)report(
+          node, 322,
+          "found a custom operation that does not fit: " +
+              (error.empty() ? "its description has fewer outputs" : error));
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (!node.outputs[i].empty())
         scope.names[node.outputs[i]] = (*values)[i];
@@ -186,7 +192,8 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   }
   if (!row) {
     std::string domain =
-        node.domain.empty() ? "" : " of domain \"" + std::string(node.domain) + "\"";
+        node.domain.empty() ? ""
+                            : " of domain \"" + std::string(node.domain) + "\"";
     (void)report(node, 351,
                  "found operator " + std::string(node.op) + domain +
                      " of version " + std::to_string(version) +
@@ -200,10 +207,11 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   Scope *outer = current;
   current = &scope;
   reason.clear();
+  skipped = false;
   LogicalResult done = row->import(import);
   current = outer;
   if (failed(done)) {
-    if (sink.errorCount() == errors)
+    if (sink.errorCount() == errors && !skipped)
       (void)report(node, 322,
                    "found operands that do not go together" +
                        (reason.empty() ? "" : ": " + reason));
@@ -227,8 +235,10 @@ GraphImporter::subgraph(const Graph &graph, ArrayRef<Imported> inputs,
   std::vector<Imported> results;
   for (const ValueInfo &output : graph.outputs) {
     results.push_back(lookup(output.name, inner));
-    if (results.back().kind == Imported::Kind::None)
+    if (results.back().kind == Imported::Kind::None) {
+      skipped = true; // for a reason that has been given
       return failure();
+    }
   }
   return results;
 }

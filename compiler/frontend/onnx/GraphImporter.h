@@ -104,6 +104,8 @@ private:
   /// Nodes imported so far; functions that call functions multiply.
   int64_t budget;
   std::string reason;
+  /// A subgraph lacked a value whose node has been reported.
+  bool skipped = false;
   std::unordered_map<const Graph *,
                      std::unordered_map<std::string_view, const Tensor *>>
       initializers;

@@ -61,7 +61,8 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
       axes.push_back(axis);
       kept.push_back(scale);
       if (!ShapedType::isDynamic(size)) {
-        sizes.push_back(n.ints({static_cast<int64_t>(std::floor(size * scale))}));
+        sizes.push_back(
+            n.ints({static_cast<int64_t>(std::floor(size * scale))}));
         continue;
       }
       Value wide = n.mul(n.cast(n.sizeOf(x, axis), n.b.getF64Type()), scale);
@@ -126,8 +127,8 @@ bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
   p.sizes = n.cast(n.in(input), n.b.getI64Type());
   p.scales = n.div(n.cast(p.sizes, f32), from);
   if (!stretch) {
-    Value one = n.reduce(p.scales, policy == "not_larger" ? "min" : "max", {0},
-                         true);
+    Value one =
+        n.reduce(p.scales, policy == "not_larger" ? "min" : "max", {0}, true);
     p.scales = n.add(n.mul(p.scales, 0.0), one);
     p.sizes = n.cast(n.op<FloorOp>(n.add(n.mul(from, p.scales), 0.5)),
                      n.b.getI64Type());
@@ -238,11 +239,10 @@ Value unitPlaces(NodeImport &n, Value size, bool alignCorners, Type type) {
   Value place = n.op<IotaOp>(size, n.number(0), n.typeAttr(type));
   Value count = n.toScalar(n.cast(size, type));
   if (alignCorners) // size 1: its centre
-    return n.select(n.compare("gt", count, 1.0),
-                    n.sub(n.div(n.mul(place, 2.0),
-                                n.maximum(n.sub(count, 1.0), 1.0)),
-                          1.0),
-                    n.mul(place, 0.0));
+    return n.select(
+        n.compare("gt", count, 1.0),
+        n.sub(n.div(n.mul(place, 2.0), n.maximum(n.sub(count, 1.0), 1.0)), 1.0),
+        n.mul(place, 0.0));
   return n.sub(n.div(n.add(n.mul(place, 2.0), 1.0), count), 1.0);
 }
 
@@ -266,10 +266,10 @@ LogicalResult affineGrid(NodeImport &n) {
   columns.push_back(n.expandTo(n.scalar(type, 1), n.shapeOf(columns[0])));
   Value base = n.concat(columns, 1);
   // [N, dims, dims + 1] · [places, dims + 1]ᵀ, as [N, places, dims].
-  Value grid = n.transpose(
-      n.op<DotGeneralOp>(theta, base, n.list({}), n.list({}), n.list({2}),
-                         n.list({1}), n.typeAttr(type)),
-      {0, 2, 1});
+  Value grid = n.transpose(n.op<DotGeneralOp>(theta, base, n.list({}),
+                                              n.list({}), n.list({2}),
+                                              n.list({1}), n.typeAttr(type)),
+                           {0, 2, 1});
   return n.result(n.reshapeTo(
       grid, n.concat({n.sizeOf(theta, 0), shape, n.ints({dims})}, 0)));
 }
@@ -288,12 +288,13 @@ LogicalResult gridSample(NodeImport &n) {
     return failure();
   int64_t dims = n.rank(x) - 2;
   std::string_view mode = n.s("mode");
-  Interpolation kind = mode == "nearest"                     ? Interpolation::Nearest
-                       : mode == "cubic" || mode == "bicubic" ? Interpolation::Cubic
-                                                              : Interpolation::Linear;
+  Interpolation kind = mode == "nearest" ? Interpolation::Nearest
+                       : mode == "cubic" || mode == "bicubic"
+                           ? Interpolation::Cubic
+                           : Interpolation::Linear;
   if (dims < 1 || dims > 3 || (kind == Interpolation::Cubic && dims != 2))
-    return n.unsupported("found " + Twine(dims) + " spatial dimensions in mode " +
-                         Twine(mode));
+    return n.unsupported("found " + Twine(dims) +
+                         " spatial dimensions in mode " + Twine(mode));
   std::string_view padding = n.s("padding_mode");
   Border border = padding == "border"       ? Border::Clamp
                   : padding == "reflection" ? Border::Reflect
@@ -342,21 +343,24 @@ LogicalResult roiAlign(NodeImport &n) {
     return n.add(n.unsqueeze(from, {1}),
                  n.mul(n.unsqueeze(extent, {1}), steps));
   };
-  Value ys = along(edge(1), edge(3), height), xs = along(edge(0), edge(2), width);
+  Value ys = along(edge(1), edge(3), height),
+        xs = along(edge(0), edge(2), width);
   if (!ys || !xs)
     return failure();
   // [regions, bins·samples, bins·samples]
-  Value whole = n.concat({n.sizeOf(rois, 0),
-                          n.ints({height * samples, width * samples})}, 0);
+  Value whole = n.concat(
+      {n.sizeOf(rois, 0), n.ints({height * samples, width * samples})}, 0);
   Value y = n.expandTo(n.unsqueeze(ys, {2}), whole);
   Value xx = n.expandTo(n.unsqueeze(xs, {1}), whole);
   Value regions = n.gather(x, batches, 0);
-  Value values = average ? samplePlaces(n, regions, {y, xx},
-                                        Interpolation::Linear, Border::Region, false)
-                         : sampleLargest(n, regions, {y, xx});
-  Value split = n.reshapeTo(
-      values, n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1),
-                        n.ints({height, samples, width, samples})}, 0));
+  Value values = average
+                     ? samplePlaces(n, regions, {y, xx}, Interpolation::Linear,
+                                    Border::Region, false)
+                     : sampleLargest(n, regions, {y, xx});
+  Value split =
+      n.reshapeTo(values, n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1),
+                                    n.ints({height, samples, width, samples})},
+                                   0));
   return n.result(n.reduce(split, average ? "mean" : "max", {3, 5}, false));
 }
 

@@ -17,13 +17,27 @@ using Index = std::multimap<Key, const OperatorImport *>;
 
 Index makeIndex() {
   Index index;
-  for (llvm::ArrayRef<OperatorImport> family :
-       {mathImports(), activationImports(), arrayImports(), indexingImports(),
-        reductionImports(), convolutionImports(), normalizationImports(),
-        controlImports(), recurrentImports(), quantizationImports(),
-        imageImports(), attentionImports(), sequenceImports(), lossImports(),
-        signalImports(), streamingImports(), patchImports(), treeImports(),
-        mlImports()})
+  for (llvm::ArrayRef<OperatorImport> family : {mathImports(),
+                                                activationImports(),
+                                                arrayImports(),
+                                                indexingImports(),
+                                                reductionImports(),
+                                                convolutionImports(),
+                                                normalizationImports(),
+                                                controlImports(),
+                                                recurrentImports(),
+                                                quantizationImports(),
+                                                imageImports(),
+                                                attentionImports(),
+                                                sequenceImports(),
+                                                lossImports(),
+                                                signalImports(),
+                                                streamingImports(),
+                                                patchImports(),
+                                                treeImports(),
+                                                mlImports(),
+                                                stringImports(),
+                                                microsoftImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

@@ -43,7 +43,8 @@ LogicalResult slice(NodeImport &n) {
       return n.result(every);
     }
   } else {
-    std::optional<SmallVector<int64_t>> from = n.is("starts"), to = n.is("ends");
+    std::optional<SmallVector<int64_t>> from = n.is("starts"),
+                                        to = n.is("ends");
     if (!from || !to || from->size() != to->size())
       return n.invalid("found starts and ends that do not go together");
     given = n.is("axes");
@@ -64,8 +65,8 @@ LogicalResult slice(NodeImport &n) {
   }
   if (!steps)
     steps = n.ints(SmallVector<int64_t>(count, 1));
-  return n.result(n.op<SliceOp>(x, starts, ends, steps, n.list(axes),
-                                n.flag(false)));
+  return n.result(
+      n.op<SliceOp>(x, starts, ends, steps, n.list(axes), n.flag(false)));
 }
 
 LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes,
@@ -109,8 +110,8 @@ LogicalResult split(NodeImport &n) {
   auto count = static_cast<int64_t>(parts);
   if (n.version >= 18 && n.hasAttr("num_outputs") &&
       n.i("num_outputs") != count)
-    return n.invalid("found num_outputs " + Twine(n.i("num_outputs")) + " and " +
-                     Twine(count) + " outputs");
+    return n.invalid("found num_outputs " + Twine(n.i("num_outputs")) +
+                     " and " + Twine(count) + " outputs");
   int64_t size = n.type(x).getDimSize(*axis);
   if (!ShapedType::isDynamic(size)) {
     // The last part is smaller where the size does not divide.
@@ -126,10 +127,10 @@ LogicalResult split(NodeImport &n) {
   Value each = n.div(n.add(whole, double(count - 1)), double(count));
   SmallVector<Value> results;
   for (int64_t i = 0; i < count; ++i)
-    results.push_back(n.op<SliceOp>(
-        x, n.mul(each, double(i)),
-        i + 1 == count ? whole : n.mul(each, double(i + 1)), n.ints({1}),
-        n.list({*axis}), n.flag(false)));
+    results.push_back(
+        n.op<SliceOp>(x, n.mul(each, double(i)),
+                      i + 1 == count ? whole : n.mul(each, double(i + 1)),
+                      n.ints({1}), n.list({*axis}), n.flag(false)));
   return n.results(results);
 }
 
@@ -187,8 +188,8 @@ LogicalResult pad(NodeImport &n) {
     }
   }
   std::string_view mode = n.s("mode");
-  return n.result(n.op<PadOp>(x, pads, value,
-                              n.text(StringRef(mode.data(), mode.size()))));
+  return n.result(
+      n.op<PadOp>(x, pads, value, n.text(StringRef(mode.data(), mode.size()))));
 }
 
 LogicalResult gather(NodeImport &n) {
@@ -210,8 +211,8 @@ LogicalResult gatherElements(NodeImport &n) {
 }
 
 LogicalResult gatherNd(NodeImport &n) {
-  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1), n.number(n.i("batch_dims")),
-                                   n.flag(true)));
+  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1),
+                                   n.number(n.i("batch_dims")), n.flag(true)));
 }
 
 StringRef reduction(NodeImport &n) {
@@ -225,8 +226,8 @@ LogicalResult scatterElements(NodeImport &n) {
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
   return axis ? n.result(n.op<ScatterElementsOp>(
-                    x, indices, updates, n.number(*axis),
-                    n.text(reduction(n)), n.flag(true)))
+                    x, indices, updates, n.number(*axis), n.text(reduction(n)),
+                    n.flag(true)))
               : failure();
 }
 
@@ -253,9 +254,8 @@ LogicalResult tensorScatter(NodeImport &n) {
                                      axesFrom(1, rank)));
   if (n.s("mode") == "circular")
     place = n.op<FloorModOp>(place, n.toScalar(n.sizeOf(cache, *axis)));
-  return n.result(n.op<ScatterElementsOp>(cache, place, update,
-                                          n.number(*axis), n.text("none"),
-                                          n.flag(false)));
+  return n.result(n.op<ScatterElementsOp>(cache, place, update, n.number(*axis),
+                                          n.text("none"), n.flag(false)));
 }
 
 LogicalResult nonZero(NodeImport &n) {
@@ -310,9 +310,9 @@ LogicalResult topK(NodeImport &n) {
     return failure();
   bool largest = n.version < 11 || n.i("largest") != 0;
   bool sorted = n.version < 11 || n.i("sorted") != 0;
-  Operation *made = n.multi<TopKOp, 2>(x, n.reshape(k, {1}), n.number(*axis),
-                                       n.flag(largest), n.flag(sorted),
-                                       n.typeAttr(n.b.getI64Type()));
+  Operation *made =
+      n.multi<TopKOp, 2>(x, n.reshape(k, {1}), n.number(*axis), n.flag(largest),
+                         n.flag(sorted), n.typeAttr(n.b.getI64Type()));
   if (!made)
     return failure();
   return n.results({made->getResult(0), made->getResult(1)});
@@ -326,9 +326,9 @@ template <bool largest> LogicalResult argReduce(NodeImport &n) {
   if (!axis)
     return failure();
   bool last = n.version >= 12 && n.i("select_last_index") != 0;
-  return n.result(n.op<ArgReduceOp>(
-      x, n.flag(largest), n.number(*axis), n.flag(n.i("keepdims") != 0),
-      n.flag(last), n.typeAttr(n.b.getI64Type())));
+  return n.result(n.op<ArgReduceOp>(x, n.flag(largest), n.number(*axis),
+                                    n.flag(n.i("keepdims") != 0), n.flag(last),
+                                    n.typeAttr(n.b.getI64Type())));
 }
 
 LogicalResult nonMaxSuppression(NodeImport &n) {
@@ -336,12 +336,12 @@ LogicalResult nonMaxSuppression(NodeImport &n) {
   Type f32 = n.b.getF32Type();
   Value most = n.has(2) ? n.toScalar(n.in(2)) : n.intScalar(0);
   Value overlap = n.has(3) ? n.toScalar(n.in(3)) : n.scalar(f32, 0);
-  Value least =
-      n.has(4) ? n.toScalar(n.in(4))
-               : n.scalar(f32, -std::numeric_limits<double>::infinity());
-  return n.result(n.op<NonMaxSuppressionOp>(
-      boxes, scores, most, overlap, least,
-      n.flag(n.i("center_point_box") != 0)));
+  Value least = n.has(4)
+                    ? n.toScalar(n.in(4))
+                    : n.scalar(f32, -std::numeric_limits<double>::infinity());
+  return n.result(
+      n.op<NonMaxSuppressionOp>(boxes, scores, most, overlap, least,
+                                n.flag(n.i("center_point_box") != 0)));
 }
 
 constexpr OperatorImport table[] = {

@@ -54,9 +54,7 @@ public:
       block->addArgument(type, t.loc);
     t.b.setInsertionPointToEnd(block);
   }
-  Values arguments() {
-    return Values(block->args_begin(), block->args_end());
-  }
+  Values arguments() { return Values(block->args_begin(), block->args_end()); }
   void yield(ValueRange values) {
     OperationState state(t.loc, YieldOp::getOperationName());
     state.addOperands(values);
@@ -73,8 +71,8 @@ bool anyNull(const Values &values) {
   return llvm::any_of(values, [](Value v) { return !v; });
 }
 
-/// One try at a loop, with given types of the carried values. On success `state`
-/// is complete; otherwise `types` are wider, or null for a failure.
+/// One try at a loop, with given types of the carried values. On success
+/// `state` is complete; otherwise `types` are wider, or null for a failure.
 bool tryLoop(TensorBuilder &t, Value count, bool conditional, size_t carried,
              SmallVector<Type> &types, LoopBody body, OperationState &state,
              bool &failed) {
@@ -93,16 +91,14 @@ bool tryLoop(TensorBuilder &t, Value count, bool conditional, size_t carried,
   }
   RegionBuilder region(t, state.addRegion(), types);
   Values args = region.arguments();
-  FailureOr<Values> next =
-      body(args[0], Values(args.begin() + 2, args.end()));
+  FailureOr<Values> next = body(args[0], Values(args.begin() + 2, args.end()));
   failed = mlir::failed(next) || anyNull(*next);
   if (failed)
     return false;
   Values yielded = {t.add(args[0], 1.0),
                     next->size() > carried ? next->back() : args[1]};
   for (size_t i = 0; i < carried; ++i) {
-    RankedTensorType joined =
-        joinTypes((*next)[i].getType(), types[i + 2]);
+    RankedTensorType joined = joinTypes((*next)[i].getType(), types[i + 2]);
     if (!joined) {
       (void)emitError(t.loc, "a value of the loop changes its rank or type");
       failed = true;

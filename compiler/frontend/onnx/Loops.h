@@ -41,8 +41,8 @@ mlir::RankedTensorType joinTypes(Type x, Type y);
 /// `v` as a value of `type`, which may only leave open what v's type fixes.
 Value relax(TensorBuilder &t, Value v, Type type);
 
-/// A tensor of zeros with `count` (tensor<1xi64>) entries shaped as `type`, which
-/// is static, to be filled by writeEntry.
+/// A tensor of zeros with `count` (tensor<1xi64>) entries shaped as `type`,
+/// which is static, to be filled by writeEntry.
 Value makeEntries(TensorBuilder &t, Value count, mlir::RankedTensorType type);
 /// `entries` with entry `index` (tensor<i64>) replaced by `v`.
 Value writeEntry(TensorBuilder &t, Value entries, Value index, Value v);

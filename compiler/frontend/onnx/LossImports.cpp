@@ -136,9 +136,8 @@ bool Einsum::diagonals(Term &term) {
     while (j != std::string::npos) {
       auto index = n.typeAttr(n.b.getI64Type());
       Value shape = n.shapeOf(term.v);
-      Value same = n.compare(
-          "eq", n.op<IotaOp>(shape, n.number(i), index),
-          n.op<IotaOp>(shape, n.number(j), index));
+      Value same = n.compare("eq", n.op<IotaOp>(shape, n.number(i), index),
+                             n.op<IotaOp>(shape, n.number(j), index));
       Value kept = n.select(same, term.v, n.like(term.v, 0));
       term.v = n.reduce(kept, "sum", {static_cast<int64_t>(j)}, false);
       if (!term.v)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/Strings.h"
 
 #include <limits>
 
@@ -56,6 +56,8 @@ template <char first, char second> LogicalResult compare(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (n.version < 7 && !alignLegacy(n, x, y))
     return failure();
+  if (x && n.isString(x) && first == 'e')
+    return n.result(equalStrings(n, x, y));
   return n.result(n.compare(StringRef(predicate, 2), x, y));
 }
 
@@ -105,8 +107,8 @@ LogicalResult isInf(NodeImport &n) {
     return n.result(infinite);
   if (!negative && !positive)
     return n.result(n.op<AndOp>(infinite, n.scalar(n.b.getI1Type(), 0)));
-  return n.result(n.op<AndOp>(
-      infinite, n.compare(positive ? "gt" : "lt", x, 0.0)));
+  return n.result(
+      n.op<AndOp>(infinite, n.compare(positive ? "gt" : "lt", x, 0.0)));
 }
 
 /// Sum, Mean, Max, Min of any number of operands.
@@ -168,13 +170,20 @@ LogicalResult castTo(NodeImport &n, Value x, Type to) {
 /// Version 1 of Cast names its type.
 Type typeByName(MLIRContext *context, std::string_view name) {
   static constexpr std::pair<std::string_view, DataType> names[] = {
-      {"FLOAT", DataType::Float},     {"UINT8", DataType::UInt8},
-      {"INT8", DataType::Int8},       {"UINT16", DataType::UInt16},
-      {"INT16", DataType::Int16},     {"INT32", DataType::Int32},
-      {"INT64", DataType::Int64},     {"STRING", DataType::String},
-      {"BOOL", DataType::Bool},       {"FLOAT16", DataType::Float16},
-      {"DOUBLE", DataType::Double},   {"UINT32", DataType::UInt32},
-      {"UINT64", DataType::UInt64},   {"COMPLEX64", DataType::Complex64},
+      {"FLOAT", DataType::Float},
+      {"UINT8", DataType::UInt8},
+      {"INT8", DataType::Int8},
+      {"UINT16", DataType::UInt16},
+      {"INT16", DataType::Int16},
+      {"INT32", DataType::Int32},
+      {"INT64", DataType::Int64},
+      {"STRING", DataType::String},
+      {"BOOL", DataType::Bool},
+      {"FLOAT16", DataType::Float16},
+      {"DOUBLE", DataType::Double},
+      {"UINT32", DataType::UInt32},
+      {"UINT64", DataType::UInt64},
+      {"COMPLEX64", DataType::Complex64},
       {"COMPLEX128", DataType::Complex128}};
   for (auto [known, type] : names)
     if (known == name)
@@ -183,13 +192,13 @@ Type typeByName(MLIRContext *context, std::string_view name) {
 }
 
 LogicalResult castNode(NodeImport &n) {
-  Type to = n.version < 6
-                ? typeByName(n.b.getContext(), n.s("to"))
-                : elementType(n.b.getContext(),
-                              static_cast<DataType>(n.i("to")));
+  Type to = n.version < 6 ? typeByName(n.b.getContext(), n.s("to"))
+                          : elementType(n.b.getContext(),
+                                        static_cast<DataType>(n.i("to")));
   if (!to)
     return n.invalid("found attribute \"to\" that names no type");
-  if (n.version >= 24 && isa<Float8E8M0FNUType>(to) && n.s("round_mode") != "up")
+  if (n.version >= 24 && isa<Float8E8M0FNUType>(to) &&
+      n.s("round_mode") != "up")
     return n.unsupported("found round_mode " + Twine(n.s("round_mode")) +
                          "; possible is up");
   return castTo(n, n.in(0), to);
@@ -218,8 +227,7 @@ LogicalResult bitCast(NodeImport &n) {
   if (bits(to) != bits(n.element(x)) || !bits(to) || to.isInteger(1) ||
       n.isBool(x))
     return n.invalid("found types of different sizes, or of no fixed size");
-  return n.result(
-      BitcastOp::create(n.b, n.loc, n.type(x).clone(to), x));
+  return n.result(BitcastOp::create(n.b, n.loc, n.type(x).clone(to), x));
 }
 
 LogicalResult where(NodeImport &n) {

@@ -27,7 +27,8 @@ Value weir::onnx::postTransform(NodeImport &n, Value scores,
     Value powers = n.exp(n.sub(scores, most));
     powers = n.select(zero, n.like(scores, 0), powers);
     Value sum = n.reduce(powers, "sum", {last}, true);
-    return n.div(powers, n.select(n.compare("eq", sum, 0.0), n.like(sum, 1), sum));
+    return n.div(powers,
+                 n.select(n.compare("eq", sum, 0.0), n.like(sum, 1), sum));
   }
   (void)n.unsupported("found post_transform " + Twine(name) +
                       "; possible are NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO");
@@ -46,15 +47,15 @@ LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Ints labels,
     Value picked =
         n.gather(names, n.cast(n.squeeze(second, {1}), n.b.getI64Type()), 0);
     Value one = postTransform(n, scores, logistic ? transform : "NONE");
-    Value other = positive || logistic ? n.sub(n.like(scores, 1), one)
-                                       : n.op<NegOp>(one);
+    Value other =
+        positive || logistic ? n.sub(n.like(scores, 1), one) : n.op<NegOp>(one);
     Value both = n.concat({other, one}, 1);
     return n.results(
         {picked, logistic ? both : postTransform(n, both, transform)});
   }
-  Value best = n.op<ArgReduceOp>(scores, n.flag(true), n.number(1),
-                                 n.flag(false), n.flag(false),
-                                 n.typeAttr(n.b.getI64Type()));
+  Value best =
+      n.op<ArgReduceOp>(scores, n.flag(true), n.number(1), n.flag(false),
+                        n.flag(false), n.typeAttr(n.b.getI64Type()));
   return n.results(
       {n.gather(names, best, 0), postTransform(n, scores, transform)});
 }
@@ -121,8 +122,8 @@ LogicalResult imputer(NodeImport &n) {
       return n.invalid("found no imputed_value_floats");
     fill = n.floats(*values, n.element(x));
     double replaced = n.f("replaced_value_float");
-    missing = replaced != replaced ? n.op<IsNanOp>(x)
-                                   : n.compare("eq", x, replaced);
+    missing =
+        replaced != replaced ? n.op<IsNanOp>(x) : n.compare("eq", x, replaced);
   } else {
     std::optional<SmallVector<int64_t>> values = n.is("imputed_value_int64s");
     if (!values)
@@ -201,8 +202,8 @@ Value linear(NodeImport &n, int64_t targets) {
     (void)n.invalid("found coefficients that do not go with the targets");
     return {};
   }
-  Value weights = n.reshape(n.floats(*coefficients, n.b.getF32Type()),
-                            {targets, -1});
+  Value weights =
+      n.reshape(n.floats(*coefficients, n.b.getF32Type()), {targets, -1});
   Value y = n.matmul(x, n.transpose(weights, {1, 0}));
   if (std::optional<SmallVector<double>> intercepts = n.fs("intercepts");
       intercepts && !intercepts->empty())

@@ -123,10 +123,10 @@ struct NodeAttribute {
   std::vector<float> floats;
   std::vector<int64_t> ints;
   std::vector<std::string_view> strings;
-  std::vector<Tensor> tensors;             ///< one for kind Tensor
+  std::vector<Tensor> tensors;                ///< one for kind Tensor
   std::vector<std::unique_ptr<Graph>> graphs; ///< one for kind Graph
-  std::vector<SparseTensor> sparseTensors; ///< one for kind SparseTensor
-  std::vector<TypeInfo> types;                 ///< one for kind TypeProto
+  std::vector<SparseTensor> sparseTensors;    ///< one for kind SparseTensor
+  std::vector<TypeInfo> types;                ///< one for kind TypeProto
 };
 
 struct Node {
@@ -154,7 +154,8 @@ struct Graph {
 };
 
 struct OpsetImport {
-  std::string_view domain; ///< "" for the standard domain, however it is spelled
+  std::string_view
+      domain; ///< "" for the standard domain, however it is spelled
   int64_t version = 0;
 };
 
@@ -163,7 +164,7 @@ struct Function {
   std::string_view name, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<std::string_view> attributes; ///< without a default
-  std::vector<NodeAttribute> defaults;          ///< attributes with one
+  std::vector<NodeAttribute> defaults;      ///< attributes with one
   std::vector<Node> nodes;
   std::vector<OpsetImport> opsets;
 };

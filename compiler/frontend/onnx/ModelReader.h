@@ -31,8 +31,7 @@ std::string displayName(const Node &node);
 
 /// A problem as a diagnostic that names the file and, where there is one, the
 /// node.
-Diagnostic diagnose(const std::string &file, const Node *node,
-                    Problem problem);
+Diagnostic diagnose(const std::string &file, const Node *node, Problem problem);
 
 } // namespace weir::onnx
 

@@ -150,8 +150,7 @@ void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
   std::set<std::string_view> seen;
   for (const NodeAttribute &attr : node.attributes) {
     if (!seen.insert(attr.name).second)
-      report(&node, 311,
-             "found attribute " + quoted(attr.name) + " twice");
+      report(&node, 311, "found attribute " + quoted(attr.name) + " twice");
     std::optional<AttributeSpec> known = spec.attribute(attr.name);
     if (!known) {
       std::string possible;
@@ -190,8 +189,7 @@ void Verifier::signature(const Node &node,
            "found no opset_import for domain " + quoted(node.domain));
     return;
   }
-  std::optional<OperatorSpec> spec =
-      findOperator(node.domain, node.op, opset);
+  std::optional<OperatorSpec> spec = findOperator(node.domain, node.op, opset);
   if (!spec) {
     int64_t first = firstVersion(node.domain, node.op);
     report(&node, 313,
@@ -244,8 +242,7 @@ void Verifier::run() {
 
 } // namespace
 
-const Function *weir::onnx::findFunction(const Model &model,
-                                         const Node &node) {
+const Function *weir::onnx::findFunction(const Model &model, const Node &node) {
   auto found = model.functionIndex.find({node.domain, node.op, node.overload});
   return found == model.functionIndex.end() ? nullptr : found->second;
 }

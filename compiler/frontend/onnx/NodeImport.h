@@ -103,7 +103,8 @@ public:
   /// Sorted axes, likewise; none given: all of [0, rank).
   std::optional<llvm::SmallVector<int64_t>>
   axes(std::optional<llvm::SmallVector<int64_t>> given, int64_t rank);
-  /// The numbers of a tensor attribute; empty, with a report, where it has none.
+  /// The numbers of a tensor attribute; empty, with a report, where it has
+  /// none.
   llvm::SmallVector<double> tensorNumbers(const Tensor &tensor);
   /// A tensor attribute, or one in the file at large, as a constant.
   Value tensorConstant(const Tensor &tensor);
@@ -154,6 +155,8 @@ llvm::ArrayRef<OperatorImport> streamingImports();
 llvm::ArrayRef<OperatorImport> patchImports();
 llvm::ArrayRef<OperatorImport> treeImports();
 llvm::ArrayRef<OperatorImport> mlImports();
+llvm::ArrayRef<OperatorImport> stringImports();
+llvm::ArrayRef<OperatorImport> microsoftImports();
 
 } // namespace weir::onnx
 

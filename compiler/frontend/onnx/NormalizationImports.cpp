@@ -27,11 +27,11 @@ LogicalResult trainBatchNorm(NodeImport &n, Value x) {
   Value spread = n.reduce(n.mul(centred, centred), "mean", axes, true);
   auto channel = [&](Value v) { return n.squeeze(v, axes); };
   Type statistic = n.element(mean);
-  Value y = n.op<BatchNormOp>(
-      x, n.cast(scale, n.element(x)), n.cast(bias, n.element(x)),
-      n.cast(channel(current), n.element(x)),
-      n.cast(channel(spread), n.element(x)), n.number(1),
-      n.real(n.f("epsilon")));
+  Value y = n.op<BatchNormOp>(x, n.cast(scale, n.element(x)),
+                              n.cast(bias, n.element(x)),
+                              n.cast(channel(current), n.element(x)),
+                              n.cast(channel(spread), n.element(x)),
+                              n.number(1), n.real(n.f("epsilon")));
   double momentum = n.f("momentum");
   auto moved = [&](Value old, Value fresh) {
     return n.add(n.mul(old, momentum),
@@ -60,9 +60,9 @@ LogicalResult batchNorm(NodeImport &n) {
   if (!scale || !bias || !mean || !variance)
     return failure();
   Type type = n.element(x);
-  return n.result(n.op<BatchNormOp>(
-      x, n.cast(scale, type), n.cast(bias, type), n.cast(mean, type),
-      n.cast(variance, type), n.number(1), n.real(n.f("epsilon"))));
+  return n.result(n.op<BatchNormOp>(x, n.cast(scale, type), n.cast(bias, type),
+                                    n.cast(mean, type), n.cast(variance, type),
+                                    n.number(1), n.real(n.f("epsilon"))));
 }
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`, in f32 or wider.
@@ -77,8 +77,8 @@ LogicalResult instanceNorm(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
   if (!x || !scale || !bias)
     return failure();
-  Value y = n.cast(
-      standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon")), n.element(x));
+  Value y = n.cast(standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon")),
+                   n.element(x));
   y = n.mul(y, perChannel(n, scale, n.rank(x)));
   return n.result(n.add(y, perChannel(n, bias, n.rank(x))));
 }
@@ -93,8 +93,8 @@ LogicalResult groupNorm(NodeImport &n) {
     return n.invalid("found " + Twine(groups) + " groups for " +
                      Twine(channels) + " channels");
   Value shape = n.shapeOf(x);
-  Value grouped = n.reshapeTo(
-      x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
+  Value grouped =
+      n.reshapeTo(x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
   Value y = standardize(n, grouped, {2}, n.f("epsilon"));
   if (n.version < 21) {
     // One scale a group, which covers that group's channels.
@@ -191,9 +191,9 @@ LogicalResult meanVariance(NodeImport &n) {
 
 LogicalResult lrn(NodeImport &n) {
   int64_t size = n.i("size");
-  return n.result(n.op<LrnOp>(n.in(0), n.number(1), n.number(size),
-                              n.number((size - 1) / 2), n.real(n.f("alpha") / size),
-                              n.real(n.f("beta")), n.real(n.f("bias"))));
+  return n.result(n.op<LrnOp>(
+      n.in(0), n.number(1), n.number(size), n.number((size - 1) / 2),
+      n.real(n.f("alpha") / size), n.real(n.f("beta")), n.real(n.f("bias"))));
 }
 
 constexpr OperatorImport table[] = {

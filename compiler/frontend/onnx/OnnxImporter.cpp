@@ -69,8 +69,8 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
   for (const PlannedFeed &feed : plan->feeds)
     types.push_back(feed.type);
   Location loc = NameLoc::get(b.getStringAttr(plan->name));
-  auto function = func::FuncOp::create(b, loc, plan->name,
-                                       b.getFunctionType(types, {}));
+  auto function =
+      func::FuncOp::create(b, loc, plan->name, b.getFunctionType(types, {}));
   function->setAttr("weir.entry", b.getStringAttr(plan->name));
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
@@ -111,8 +111,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
     names.push_back(b.getStringAttr(fetch.name));
   }
   func::ReturnOp::create(b, loc, results);
-  function.setType(
-      b.getFunctionType(types, ValueRange(results).getTypes()));
+  function.setType(b.getFunctionType(types, ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(names))
     function.setResultAttr(i, "weir.name", name);
 }

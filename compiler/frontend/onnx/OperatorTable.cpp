@@ -141,9 +141,9 @@ std::optional<OperatorSpec> weir::onnx::findOperator(std::string_view domain,
     }
   if (!best)
     return std::nullopt;
-  return OperatorSpec{best->domain,      best->name,        since,
-                      best->leastInputs, best->mostInputs,  best->leastOutputs,
-                      best->mostOutputs, best->inputs,      best->outputs,
+  return OperatorSpec{best->domain,      best->name,       since,
+                      best->leastInputs, best->mostInputs, best->leastOutputs,
+                      best->mostOutputs, best->inputs,     best->outputs,
                       best->attributes};
 }
 
@@ -159,9 +159,9 @@ int64_t weir::onnx::firstVersion(std::string_view domain,
 }
 
 bool weir::onnx::isKnownDomain(std::string_view domain) {
-  const Row *row = std::lower_bound(
-      std::begin(rows), std::end(rows),
-      ByName::Key(domain, std::string_view()), ByName());
+  const Row *row =
+      std::lower_bound(std::begin(rows), std::end(rows),
+                       ByName::Key(domain, std::string_view()), ByName());
   return row != std::end(rows) && row->domain == domain;
 }
 

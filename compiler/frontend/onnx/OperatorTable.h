@@ -34,7 +34,7 @@ struct AttributeSpec {
 
 struct OperatorSpec {
   std::string_view domain, name;
-  int64_t since; ///< the version this is, not the opset asked for
+  int64_t since;               ///< the version this is, not the opset asked for
   int leastInputs, mostInputs; ///< most: -1 is any number
   int leastOutputs, mostOutputs;
   /// Parameters separated by spaces; `?` may be left out, `*` repeats.

@@ -39,8 +39,8 @@ LogicalResult centerCropPad(NodeImport &n) {
     pads[axis] = before;
     pads[rank + axis] = n.sub(more, before);
   }
-  return n.result(n.op<PadOp>(x, n.concat(pads, 0), n.like(x, 0),
-                              n.text("constant")));
+  return n.result(
+      n.op<PadOp>(x, n.concat(pads, 0), n.like(x, 0), n.text("constant")));
 }
 
 /// Adds the columns of a matrix of patches back where they were taken from.
@@ -70,7 +70,8 @@ LogicalResult col2Im(NodeImport &n) {
   SmallVector<Value> padded, blocks, steps;
   Value place;
   for (int64_t i = 0; i < dims; ++i) {
-    Value size = n.slice(image, 0, i, i + 1), taps = n.slice(block, 0, i, i + 1);
+    Value size = n.slice(image, 0, i, i + 1),
+          taps = n.slice(block, 0, i, i + 1);
     padded.push_back(n.add(size, double(pads[i] + pads[dims + i])));
     Value reach = n.add(n.mul(n.sub(taps, 1.0), double(dilations[i])), 1.0);
     steps.push_back(
@@ -81,8 +82,8 @@ LogicalResult col2Im(NodeImport &n) {
     auto index = n.typeAttr(i64);
     Value tap = n.mul(n.op<IotaOp>(blocks[i], n.number(0), index),
                       double(dilations[i]));
-    Value step = n.mul(n.op<IotaOp>(steps[i], n.number(0), index),
-                       double(strides[i]));
+    Value step =
+        n.mul(n.op<IotaOp>(steps[i], n.number(0), index), double(strides[i]));
     // b_i is dimension i of 2·dims, l_i dimension dims + i.
     tap = n.unsqueeze(tap, axesFrom(1, 2 * dims - i));
     step = n.unsqueeze(step, axesFrom(1, dims - i));
@@ -152,8 +153,8 @@ LogicalResult deformConv(NodeImport &n) {
                                n.add(n.pick(moved, 2, 1), base[1])},
                               Interpolation::Linear, Border::Zero, false);
   if (n.has(4))
-    values = n.mul(values,
-                   n.reshape(n.in(4), {images, 1, taps, height, width}));
+    values =
+        n.mul(values, n.reshape(n.in(4), {images, 1, taps, height, width}));
   int64_t depth = xs[1] / groups * taps;
   Value columns = n.reshape(values, {xs[0], groups, depth, height * width});
   Value rows = n.reshape(filter, {1, groups, fs[0] / groups, depth});

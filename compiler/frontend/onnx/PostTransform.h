@@ -18,8 +18,8 @@ Value postTransform(NodeImport &n, Value scores, std::string_view name);
 
 /// The two results of a classifier: labels [samples] and scores [samples,
 /// classes], transformed as the node says. With one score for two classes the
-/// other one's follows from it; `positive`: scores are probabilities, divided at
-/// one half, not at zero.
+/// other one's follows from it; `positive`: scores are probabilities, divided
+/// at one half, not at zero.
 mlir::LogicalResult classify(NodeImport &n, Value scores, Ints labels,
                              bool positive);
 

@@ -56,9 +56,8 @@ std::pair<double, double> limits(IntegerType type) {
 Value quantize(TensorBuilder &t, Value scaled, Value zero, Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
-    return t.cast(zero ? t.add(scaled, t.cast(zero, t.element(scaled)))
-                       : scaled,
-                  type);
+    return t.cast(
+        zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type);
   Value rounded = t.op<RoundEvenOp>(scaled);
   if (zero)
     rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
@@ -73,8 +72,7 @@ Value dequantize(TensorBuilder &t, Value q, Value scale, Value zero) {
     // Integers are subtracted exactly before they become floats.
     if (isa<IntegerType>(t.element(q))) {
       Type wide = t.b.getI32Type();
-      x = t.cast(t.sub(t.cast(q, wide), t.cast(zero, wide)),
-                 t.element(scale));
+      x = t.cast(t.sub(t.cast(q, wide), t.cast(zero, wide)), t.element(scale));
     } else {
       x = t.sub(x, t.cast(zero, t.element(scale)));
     }
@@ -110,8 +108,8 @@ LogicalResult quantizeLinear(NodeImport &n) {
   // Operands meet in the precision asked for, else in the wider type.
   Type compute = n.element(x);
   if (n.version >= 23 && n.i("precision"))
-    compute = elementType(n.b.getContext(),
-                          static_cast<DataType>(n.i("precision")));
+    compute =
+        elementType(n.b.getContext(), static_cast<DataType>(n.i("precision")));
   else if (!n.isFloat(x))
     compute = n.element(scale);
   if (!scale || !isa_and_nonnull<FloatType>(compute))
@@ -159,8 +157,7 @@ LogicalResult dynamicQuantizeLinear(NodeImport &n) {
   Value least = n.minimum(n.reduce(x, "min", all, false), 0.0);
   Value scale = n.div(n.sub(most, least), 255.0);
   Type ui8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
-  Value zero =
-      quantize(n, n.div(n.sub(n.like(x, 0), least), scale), {}, ui8);
+  Value zero = quantize(n, n.div(n.sub(n.like(x, 0), least), scale), {}, ui8);
   Value y = quantize(n, n.div(x, scale), zero, ui8);
   return n.results({y, scale, zero});
 }
@@ -236,8 +233,7 @@ Value integerConv(NodeImport &n, Value x, Value filter, Value xZero,
 }
 
 LogicalResult convInteger(NodeImport &n) {
-  return n.result(integerConv(n, n.in(0), n.in(1),
-                              n.has(2) ? n.in(2) : Value(),
+  return n.result(integerConv(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value(),
                               n.has(3) ? n.in(3) : Value()));
 }
 

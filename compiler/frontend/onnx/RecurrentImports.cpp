@@ -70,10 +70,10 @@ bool isActivation(StringRef name) {
 
 /// Number of parameters that an activation takes from activation_alpha.
 bool takesAlpha(StringRef name) {
-  return llvm::is_contained(
-      ArrayRef<StringRef>{"affine", "leakyrelu", "thresholdedrelu",
-                          "scaledtanh", "hardsigmoid", "elu"},
-      name);
+  return llvm::is_contained(ArrayRef<StringRef>{"affine", "leakyrelu",
+                                                "thresholdedrelu", "scaledtanh",
+                                                "hardsigmoid", "elu"},
+                            name);
 }
 bool takesBeta(StringRef name) {
   return llvm::is_contained(
@@ -82,10 +82,10 @@ bool takesBeta(StringRef name) {
 
 /// One direction's weights: `gates` times the hidden size in rows.
 struct Cell {
-  Value w, r;                ///< [gates·hidden, input], [gates·hidden, hidden]
-  Value wb, rb;              ///< [gates·hidden], or null
-  Value peepholes;           ///< [3·hidden], or null
-  ArrayRef<Activation> f;    ///< of this direction
+  Value w, r;             ///< [gates·hidden, input], [gates·hidden, hidden]
+  Value wb, rb;           ///< [gates·hidden], or null
+  Value peepholes;        ///< [3·hidden], or null
+  ArrayRef<Activation> f; ///< of this direction
 };
 
 class Recurrent {
@@ -131,10 +131,10 @@ private:
 
 LogicalResult Recurrent::activations(int64_t directions) {
   std::vector<std::string_view> names = n.ss("activations");
-  SmallVector<double> alphas = n.fs("activation_alpha").value_or(
-      SmallVector<double>());
-  SmallVector<double> betas = n.fs("activation_beta").value_or(
-      SmallVector<double>());
+  SmallVector<double> alphas =
+      n.fs("activation_alpha").value_or(SmallVector<double>());
+  SmallVector<double> betas =
+      n.fs("activation_beta").value_or(SmallVector<double>());
   size_t alpha = 0, beta = 0;
   for (size_t i = 0; i < defaults.size() * directions; ++i) {
     StringRef given = i < names.size()
@@ -157,9 +157,9 @@ LogicalResult Recurrent::activations(int64_t directions) {
 FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths,
                                        Values states, bool reverse) {
   // All steps at once: [time, batch, input] · wᵀ.
-  Value shares = n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}),
-                                    n.list({2}), n.list({1}),
-                                    n.typeAttr(n.element(x)));
+  Value shares =
+      n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}), n.list({2}),
+                         n.list({1}), n.typeAttr(n.element(x)));
   if (cell.wb)
     shares = n.add(shares, cell.wb);
   Value count1 = n.sizeOf(x, 0), count = n.toScalar(count1);
@@ -206,12 +206,15 @@ LogicalResult Recurrent::run() {
   if (batchFirst)
     x = n.transpose(x, {1, 0, 2});
   Value lengths = n.has(4) ? n.cast(n.in(4), n.b.getI64Type()) : Value();
-  Value stateShape =
-      n.concat({n.sizeOf(x, 1), n.ints({hidden})}, 0);
+  Value stateShape = n.concat({n.sizeOf(x, 1), n.ints({hidden})}, 0);
   SmallVector<Values> perState(stateCount);
   Values outputs;
   for (int64_t d = 0; d < directions; ++d) {
-    Cell cell{n.pick(w, 0, d), n.pick(r, 0, d), {}, {}, {},
+    Cell cell{n.pick(w, 0, d),
+              n.pick(r, 0, d),
+              {},
+              {},
+              {},
               ArrayRef(functions).slice(d * defaults.size(), defaults.size())};
     if (n.has(3)) {
       Value biases = n.pick(n.in(3), 0, d);
@@ -222,11 +225,10 @@ LogicalResult Recurrent::run() {
       cell.peepholes = n.pick(n.in(7), 0, d);
     Values states;
     for (size_t s = 0; s < stateCount; ++s)
-      states.push_back(n.has(5 + s)
-                           ? n.pick(n.in(5 + s), batchFirst ? 1 : 0, d)
-                           : n.expandTo(n.like(x, 0), stateShape));
-    FailureOr<Values> made = direction(cell, x, lengths, states,
-                                       name == "reverse" || d == 1);
+      states.push_back(n.has(5 + s) ? n.pick(n.in(5 + s), batchFirst ? 1 : 0, d)
+                                    : n.expandTo(n.like(x, 0), stateShape));
+    FailureOr<Values> made =
+        direction(cell, x, lengths, states, name == "reverse" || d == 1);
     if (failed(made))
       return failure();
     for (size_t s = 0; s < stateCount; ++s)

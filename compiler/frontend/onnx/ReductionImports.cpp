@@ -59,9 +59,8 @@ LogicalResult reduce(NodeImport &n, int64_t sinceInput, StringRef kind,
     return failure();
   Value x = before(r->x);
   if (r->computed)
-    x = chooseAxes(n, r->computed, n.rank(r->x), [&](Ints axes) {
-      return n.reduce(x, kind, axes, r->keep);
-    });
+    x = chooseAxes(n, r->computed, n.rank(r->x),
+                   [&](Ints axes) { return n.reduce(x, kind, axes, r->keep); });
   else if (!r->noop)
     x = n.reduce(x, kind, r->axes, r->keep);
   return n.result(x ? after(x) : x);
@@ -87,10 +86,12 @@ LogicalResult reduceMin(NodeImport &n) {
   return reduce(n, 18, x && n.isBool(x) ? "all" : "min", same, same);
 }
 LogicalResult reduceL1(NodeImport &n) {
-  return reduce(n, 18, "sum", [&](Value x) { return n.op<AbsOp>(x); }, same);
+  return reduce(
+      n, 18, "sum", [&](Value x) { return n.op<AbsOp>(x); }, same);
 }
 LogicalResult reduceSumSquare(NodeImport &n) {
-  return reduce(n, 18, "sum", [&](Value x) { return n.mul(x, x); }, same);
+  return reduce(
+      n, 18, "sum", [&](Value x) { return n.mul(x, x); }, same);
 }
 /// Roots and logarithms of integers are made in floats and truncated.
 Value inFloat(NodeImport &n, Value x) {
@@ -131,8 +132,8 @@ LogicalResult reduceLogSumExp(NodeImport &n) {
     Value result = n.add(n.op<LogOp>(sum), most);
     return r->keep ? result : n.squeeze(result, axes);
   };
-  Value result = r->computed ? chooseAxes(n, r->computed, n.rank(x), over)
-                             : over(r->axes);
+  Value result =
+      r->computed ? chooseAxes(n, r->computed, n.rank(x), over) : over(r->axes);
   return n.result(n.cast(result, n.element(r->x)));
 }
 
@@ -169,9 +170,9 @@ LogicalResult gemm(NodeImport &n) {
     return n.invalid("found operands of rank " + Twine(n.rank(a)) + " and " +
                      Twine(n.rank(b)) + "; possible are matrices");
   int64_t aContract = n.i("transA") ? 0 : 1, bContract = n.i("transB") ? 1 : 0;
-  Value product = n.op<DotGeneralOp>(a, b, n.list({}), n.list({}),
-                                     n.list({aContract}), n.list({bContract}),
-                                     n.typeAttr(n.element(a)));
+  Value product =
+      n.op<DotGeneralOp>(a, b, n.list({}), n.list({}), n.list({aContract}),
+                         n.list({bContract}), n.typeAttr(n.element(a)));
   if (n.f("alpha") != 1)
     product = n.mul(product, n.f("alpha"));
   if (n.has(2)) {

@@ -97,8 +97,8 @@ Value weir::onnx::squeezeAt(TensorBuilder &t, Value v, Value axes) {
   if (result < 0)
     return {};
   Type i64 = t.b.getI64Type();
-  Value kept = t.cast(
-      t.logicalNot(isAxis(t, normalized(t, axes, rank), rank)), i64);
+  Value kept =
+      t.cast(t.logicalNot(isAxis(t, normalized(t, axes, rank), rank)), i64);
   // Where each kept dimension goes, and the sizes moved there.
   Value places = t.op<CumulativeOp>(kept, t.text("sum"), t.number(0),
                                     t.flag(true), t.flag(false));

@@ -31,7 +31,9 @@ public:
   Value pixel(ArrayRef<Value> places);
   /// A mirrored or clamped coordinate.
   Value bounded(Value v, int64_t d);
-  Value size(int64_t d, Value like) { return t.cast(sizes[d], t.element(like)); }
+  Value size(int64_t d, Value like) {
+    return t.cast(sizes[d], t.element(like));
+  }
 
   int64_t dims;
 
@@ -58,8 +60,7 @@ Value Sampler::bounded(Value v, int64_t d) {
   Value rest = t.sub(from, t.mul(folds, safe));
   Value odd = t.sub(folds, t.mul(t.op<FloorOp>(t.mul(folds, 0.5)), 2.0));
   Value back = t.sub(t.add(low, safe), rest);
-  Value mirrored =
-      t.select(t.compare("ge", odd, 0.5), back, t.add(low, rest));
+  Value mirrored = t.select(t.compare("ge", odd, 0.5), back, t.add(low, rest));
   return t.maximum(t.minimum(mirrored, t.sub(count, 1.0)), 0.0);
 }
 
@@ -81,8 +82,7 @@ Value Sampler::pixel(ArrayRef<Value> places) {
     indices.push_back(t.unsqueeze(index, {t.rank(index)}));
   }
   Value tuples = t.concat(indices, t.rank(indices[0]) - 1);
-  Value found =
-      t.op<GatherNdOp>(pixels, tuples, t.number(1), t.flag(false));
+  Value found = t.op<GatherNdOp>(pixels, tuples, t.number(1), t.flag(false));
   if (!found || border == Border::Clamp || border == Border::Reflect)
     return found;
   return t.select(t.unsqueeze(inside, {t.rank(inside)}), found,
@@ -97,8 +97,8 @@ SmallVector<Value> cubicWeights(TensorBuilder &t, Value f) {
     return t.add(t.mul(t.mul(t.sub(t.mul(d, a + 2), a + 3), d), d), 1.0);
   };
   auto far = [&](Value d) { // 1 < |d| < 2
-    return t.sub(
-        t.mul(t.add(t.mul(t.sub(t.mul(d, a), 5 * a), d), 8 * a), d), 4 * a);
+    return t.sub(t.mul(t.add(t.mul(t.sub(t.mul(d, a), 5 * a), d), 8 * a), d),
+                 4 * a);
   };
   Value one = t.sub(t.like(f, 1), f);
   return {far(t.add(f, 1.0)), near(f), near(one), far(t.add(one, 1.0))};
@@ -181,7 +181,8 @@ Value weir::onnx::samplePlaces(TensorBuilder &t, Value x,
     sum = sum ? t.add(sum, term) : term;
   }
   if (outside)
-    sum = t.select(t.unsqueeze(outside, {t.rank(outside)}), t.like(sum, 0), sum);
+    sum =
+        t.select(t.unsqueeze(outside, {t.rank(outside)}), t.like(sum, 0), sum);
   return toChannelsFirst(t, sum);
 }
 
@@ -205,8 +206,8 @@ Value weir::onnx::sampleLargest(TensorBuilder &t, Value x,
     Value weight;
     for (int64_t d = 0; d < 2; ++d) {
       bool upper = c >> d & 1;
-      place.push_back(sampler.bounded(
-          upper ? t.add(floors[d], 1.0) : floors[d], d));
+      place.push_back(
+          sampler.bounded(upper ? t.add(floors[d], 1.0) : floors[d], d));
       Value f = fractions[d];
       Value w = upper ? f : t.sub(t.like(f, 1), f);
       weight = weight ? t.mul(weight, w) : w;

@@ -83,17 +83,15 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
   if (realResult) {
     // Each bin counts for its mirror image, but the first and the middle one.
     Value bin = n.op<IotaOp>(taken, n.number(0), n.typeAttr(n.b.getI64Type()));
-    Value single = n.op<OrOp>(
-        n.compare("eq", bin, 0.0),
-        n.compare("eq", n.mul(bin, 2.0), n.toScalar(size)));
+    Value single =
+        n.op<OrOp>(n.compare("eq", bin, 0.0),
+                   n.compare("eq", n.mul(bin, 2.0), n.toScalar(size)));
     Value weight = n.unsqueeze(
         n.select(single, n.scalar(type, 1), n.scalar(type, 2)), {1});
     cosine = n.mul(cosine, weight);
     sine = n.mul(sine, weight);
   }
-  auto product = [&](Value v, Value m) {
-    return n.matmul(v, m);
-  };
+  auto product = [&](Value v, Value m) { return n.matmul(v, m); };
   Value re = product(real, cosine), im = product(real, sine);
   if (!inverse)
     im = n.op<NegOp>(im);
@@ -117,8 +115,8 @@ LogicalResult dft(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  Value size = n.has(1) ? n.cast(n.reshape(n.in(1), {1}), n.b.getI64Type())
-                        : Value();
+  Value size =
+      n.has(1) ? n.cast(n.reshape(n.in(1), {1}), n.b.getI64Type()) : Value();
   if (n.has(1) && !size)
     return failure();
   bool inverse = n.i("inverse") != 0, onesided = n.i("onesided") != 0;
@@ -168,15 +166,14 @@ LogicalResult stft(NodeImport &n) {
   Value parts = n.gather(x, n.add(n.mul(frame, step), sample), 1);
   if (window)
     parts = n.mul(parts, n.unsqueeze(window, {1}));
-  return n.result(
-      transform(n, parts, 2, {}, false, n.i("onesided") != 0));
+  return n.result(transform(n, parts, 2, {}, false, n.i("onesided") != 0));
 }
 
 /// a0 - a1 cos(2πn/N) + a2 cos(4πn/N)
 LogicalResult window(NodeImport &n, double a0, double a1, double a2) {
   Value size = n.in(0);
-  Type type =
-      elementType(n.b.getContext(), static_cast<DataType>(n.i("output_datatype")));
+  Type type = elementType(n.b.getContext(),
+                          static_cast<DataType>(n.i("output_datatype")));
   if (!size || !type)
     return failure();
   Type f64 = n.b.getF64Type();
@@ -200,8 +197,8 @@ LogicalResult blackman(NodeImport &n) { return window(n, 0.42, 0.5, 0.08); }
 
 LogicalResult melWeights(NodeImport &n) {
   Type f64 = n.b.getF64Type(), i64 = n.b.getI64Type();
-  Type type =
-      elementType(n.b.getContext(), static_cast<DataType>(n.i("output_datatype")));
+  Type type = elementType(n.b.getContext(),
+                          static_cast<DataType>(n.i("output_datatype")));
   SmallVector<Value> inputs = n.tensors();
   if (inputs.size() != 5 || !type)
     return failure();
@@ -229,7 +226,8 @@ LogicalResult melWeights(NodeImport &n) {
   };
   Value lower = edge(0), centre = edge(1), upper = edge(2);
   Value rows = n.add(n.div(length, 2.0), 1.0);
-  Value bin = n.unsqueeze(n.op<IotaOp>(rows, n.number(0), n.typeAttr(f64)), {1});
+  Value bin =
+      n.unsqueeze(n.op<IotaOp>(rows, n.number(0), n.typeAttr(f64)), {1});
   Value rise = n.sub(centre, lower), fall = n.sub(upper, centre);
   Value up = n.div(n.sub(bin, lower), n.maximum(rise, 1.0));
   Value down = n.div(n.sub(upper, bin), n.maximum(fall, 1.0));
@@ -239,22 +237,19 @@ LogicalResult melWeights(NodeImport &n) {
                        n.compare(predicate, bin, to));
   };
   Value result = n.select(within(lower, "le", centre), up, none);
-  Value single = n.op<AndOp>(n.compare("eq", rise, 0.0),
-                             n.compare("eq", bin, centre));
+  Value single =
+      n.op<AndOp>(n.compare("eq", rise, 0.0), n.compare("eq", bin, centre));
   result = n.select(single, n.scalar(f64, 1), result);
-  Value falls = n.op<AndOp>(within(centre, "lt", upper),
-                            n.compare("gt", fall, 0.0));
+  Value falls =
+      n.op<AndOp>(within(centre, "lt", upper), n.compare("gt", fall, 0.0));
   result = n.select(falls, down, result);
   return n.result(n.cast(result, type));
 }
 
 constexpr OperatorImport table[] = {
-    {"", "BlackmanWindow", 17, 0, blackman},
-    {"", "DFT", 17, 0, dft},
-    {"", "HammingWindow", 17, 0, hamming},
-    {"", "HannWindow", 17, 0, hann},
-    {"", "MelWeightMatrix", 17, 0, melWeights},
-    {"", "STFT", 17, 0, stft},
+    {"", "BlackmanWindow", 17, 0, blackman},    {"", "DFT", 17, 0, dft},
+    {"", "HammingWindow", 17, 0, hamming},      {"", "HannWindow", 17, 0, hann},
+    {"", "MelWeightMatrix", 17, 0, melWeights}, {"", "STFT", 17, 0, stft},
 };
 
 } // namespace

@@ -27,22 +27,22 @@ LogicalResult causalConv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
   if (!x || !filter)
     return failure();
-  int64_t taps = n.rank(filter) == 3 ? n.type(filter).getDimSize(2)
-                                     : ShapedType::kDynamic;
-  int64_t channels = n.rank(x) == 3 ? n.type(x).getDimSize(1)
-                                    : ShapedType::kDynamic;
+  int64_t taps =
+      n.rank(filter) == 3 ? n.type(filter).getDimSize(2) : ShapedType::kDynamic;
+  int64_t channels =
+      n.rank(x) == 3 ? n.type(x).getDimSize(1) : ShapedType::kDynamic;
   if (ShapedType::isDynamic(taps) || ShapedType::isDynamic(channels))
     return n.unsupported("found operands that are not of rank 3, or an open "
                          "number of channels or taps");
-  Value past = n.has(3)
-                   ? n.in(3)
-                   : n.expandTo(n.like(x, 0),
-                                n.concat({n.shapeSlice(x, 0, 2),
-                                          n.ints({taps - 1})}, 0));
+  Value past =
+      n.has(3) ? n.in(3)
+               : n.expandTo(
+                     n.like(x, 0),
+                     n.concat({n.shapeSlice(x, 0, 2), n.ints({taps - 1})}, 0));
   Value padded = n.concat({past, x}, 2);
-  Value y = n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}),
-                         n.list({1}), n.number(channels), n.flag(false),
-                         n.typeAttr(n.element(x)));
+  Value y =
+      n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}), n.list({1}),
+                   n.number(channels), n.flag(false), n.typeAttr(n.element(x)));
   if (n.has(2))
     y = n.add(y, perChannel(n, n.in(2), 3));
   if (n.s("activation") != "none") {
@@ -64,7 +64,8 @@ Value perStep(NodeImport &n, Value x, int64_t heads) {
     return {};
   Value parts = n.reshapeTo(
       x, n.concat({n.shapeSlice(x, 0, 2),
-                   n.ints({heads, n.type(x).getDimSize(2) / heads})}, 0));
+                   n.ints({heads, n.type(x).getDimSize(2) / heads})},
+                  0));
   return n.widen(n.transpose(parts, {1, 0, 2, 3}));
 }
 
@@ -85,7 +86,8 @@ LogicalResult linearAttention(NodeImport &n) {
       n.type(k).getDimSize(2) % keyHeads || gated != n.has(4) ||
       delta != n.has(5))
     return n.invalid("found heads, decay or beta that do not go with update "
-                     "rule \"" + Twine(rule) + "\"");
+                     "rule \"" +
+                     Twine(rule) + "\"");
   int64_t keySize = n.type(q).getDimSize(2) / heads;
   int64_t valueSize = n.type(v).getDimSize(2) / keyHeads;
   Value batch = n.sizeOf(q, 0), time = n.sizeOf(q, 1);
@@ -99,18 +101,19 @@ LogicalResult linearAttention(NodeImport &n) {
       return failure();
     beta = n.widen(n.unsqueeze(n.transpose(given, {1, 0, 2}), {3}));
   }
-  Value state = n.has(3)
-                    ? n.widen(n.in(3))
-                    : n.expandTo(n.like(queries, 0),
-                                 n.concat({batch, n.ints({keyHeads, keySize,
-                                                          valueSize})}, 0));
+  Value state =
+      n.has(3)
+          ? n.widen(n.in(3))
+          : n.expandTo(
+                n.like(queries, 0),
+                n.concat({batch, n.ints({keyHeads, keySize, valueSize})}, 0));
   Type stateType = n.has(3) && n.in(3) ? n.element(n.in(3)) : n.element(q);
-  double scale = n.f("scale") != 0 ? n.f("scale")
-                                   : 1 / std::sqrt(double(keySize));
+  double scale =
+      n.f("scale") != 0 ? n.f("scale") : 1 / std::sqrt(double(keySize));
   int64_t repeats = heads / keyHeads;
-  Value outputs = n.expandTo(
-      n.like(queries, 0),
-      n.concat({time, batch, n.ints({heads, valueSize})}, 0));
+  Value outputs =
+      n.expandTo(n.like(queries, 0),
+                 n.concat({time, batch, n.ints({heads, valueSize})}, 0));
   FailureOr<Values> made = buildLoop(
       n, n.toScalar(time), {}, {state, outputs},
       [&](Value at, Values args) -> FailureOr<Values> {
@@ -129,21 +132,23 @@ LogicalResult linearAttention(NodeImport &n) {
           Value wide = n.expandTo(
               n.unsqueeze(s, {2}),
               n.concat({n.sizeOf(s, 0),
-                        n.ints({keyHeads, repeats, keySize, valueSize})}, 0));
-          seen = n.reshapeTo(wide, n.concat({n.sizeOf(s, 0),
-                                             n.ints({heads, keySize,
-                                                     valueSize})}, 0));
+                        n.ints({keyHeads, repeats, keySize, valueSize})},
+                       0));
+          seen = n.reshapeTo(
+              wide,
+              n.concat({n.sizeOf(s, 0), n.ints({heads, keySize, valueSize})},
+                       0));
         }
         Value query = n.unsqueeze(n.gather(queries, at, 0), {3});
-        Value out = n.mul(n.reduce(n.mul(seen, query), "sum", {2}, false), scale);
+        Value out =
+            n.mul(n.reduce(n.mul(seen, query), "sum", {2}, false), scale);
         return Values{s, writeEntry(n, args[1], at, out)};
       });
   if (failed(made))
     return failure();
   Value y = n.transpose((*made)[1], {1, 0, 2, 3});
   y = n.reshapeTo(y, n.concat({batch, time, n.ints({heads * valueSize})}, 0));
-  return n.results(
-      {n.cast(y, n.element(q)), n.cast((*made)[0], stateType)});
+  return n.results({n.cast(y, n.element(q)), n.cast((*made)[0], stateType)});
 }
 
 /// Attention whose scores and probabilities go through graphs of the model.
@@ -158,25 +163,29 @@ LogicalResult flexAttention(NodeImport &n) {
     return n.invalid("found operands that are not of rank 4, or heads that do "
                      "not divide");
   Type type = n.element(q);
-  Type precise = n.i("softmax_precision")
-                     ? elementType(n.b.getContext(),
-                                   static_cast<DataType>(n.i("softmax_precision")))
-                     : n.element(n.widen(q));
+  Type precise =
+      n.i("softmax_precision")
+          ? elementType(n.b.getContext(),
+                        static_cast<DataType>(n.i("softmax_precision")))
+          : n.element(n.widen(q));
   auto repeated = [&](Value x) -> Value {
     int64_t times = heads / keyHeads;
     if (times == 1)
       return x;
     Value wide = n.expandTo(n.unsqueeze(x, {2}),
                             n.concat({n.shapeSlice(x, 0, 2), n.ints({times}),
-                                      n.shapeSlice(x, 2, 4)}, 0));
-    return n.reshapeTo(wide, n.concat({n.sizeOf(x, 0), n.ints({heads}),
-                                       n.shapeSlice(x, 2, 4)}, 0));
+                                      n.shapeSlice(x, 2, 4)},
+                                     0));
+    return n.reshapeTo(
+        wide,
+        n.concat({n.sizeOf(x, 0), n.ints({heads}), n.shapeSlice(x, 2, 4)}, 0));
   };
-  double scale = n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
-  Value scores = n.mul(n.matmul(n.cast(q, precise),
-                                n.transpose(n.cast(repeated(k), precise),
-                                            {0, 1, 3, 2})),
-                       scale);
+  double scale =
+      n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
+  Value scores =
+      n.mul(n.matmul(n.cast(q, precise),
+                     n.transpose(n.cast(repeated(k), precise), {0, 1, 3, 2})),
+            scale);
   auto through = [&](const char *name, Value x) -> Value {
     const NodeAttribute *attr = n.attr(name);
     if (!attr || !x)
@@ -232,12 +241,13 @@ LogicalResult adagrad(NodeImport &n) {
     if (!x || !g || !h)
       return failure();
     Type type = n.element(x);
-    Value decay = n.add(n.mul(n.cast(step->count, type), n.f("decay_factor")), 1.0);
+    Value decay =
+        n.add(n.mul(n.cast(step->count, type), n.f("decay_factor")), 1.0);
     Value rate = n.div(n.cast(step->rate, type), decay);
     g = n.add(n.mul(x, n.f("norm_coefficient")), g);
     h = n.add(h, n.mul(g, g));
-    next.push_back(n.sub(
-        x, n.div(n.mul(rate, g), n.add(n.sqrt(h), n.f("epsilon")))));
+    next.push_back(
+        n.sub(x, n.div(n.mul(rate, g), n.add(n.sqrt(h), n.f("epsilon")))));
     sums.push_back(h);
   }
   llvm::append_range(next, sums);
@@ -268,8 +278,8 @@ LogicalResult adam(NodeImport &n) {
               n.div(n.sqrt(n.sub(n.like(x, 1), b2)), n.sub(n.like(x, 1), b1)));
     Value rate = n.select(n.compare("gt", count, 0.0), corrected,
                           n.cast(step->rate, type));
-    Value moved = n.sub(
-        x, n.div(n.mul(rate, v), n.add(n.sqrt(h), n.f("epsilon"))));
+    Value moved =
+        n.sub(x, n.div(n.mul(rate, v), n.add(n.sqrt(h), n.f("epsilon"))));
     next.push_back(n.mul(moved, 1 - n.f("norm_coefficient_post")));
     firsts.push_back(v);
     seconds.push_back(h);

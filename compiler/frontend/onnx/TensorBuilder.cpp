@@ -51,11 +51,11 @@ Attribute scalarAttribute(OpBuilder &b, Type element, double value) {
   }
   if (auto integer = dyn_cast<IntegerType>(element)) {
     // Limits of unsigned 64 bits do not fit a signed conversion.
-    uint64_t bits = value < 0 ? static_cast<uint64_t>(
-                                    static_cast<int64_t>(value))
-                              : static_cast<uint64_t>(value);
-    return IntegerAttr::get(
-        element, APInt(integer.getWidth(), bits, false, /*implicitTrunc=*/true));
+    uint64_t bits = value < 0
+                        ? static_cast<uint64_t>(static_cast<int64_t>(value))
+                        : static_cast<uint64_t>(value);
+    return IntegerAttr::get(element, APInt(integer.getWidth(), bits, false,
+                                           /*implicitTrunc=*/true));
   }
   return {};
 }
@@ -64,8 +64,8 @@ Attribute scalarAttribute(OpBuilder &b, Type element, double value) {
 Value TensorBuilder::splat(Type element, Ints shape, double value) {
   auto type = RankedTensorType::get(shape, element);
   if (auto complex = dyn_cast<ComplexType>(element)) {
-    auto real = cast<FloatAttr>(
-        scalarAttribute(b, complex.getElementType(), value));
+    auto real =
+        cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), value));
     auto zero =
         cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), 0));
     return constant(DenseElementsAttr::get(
@@ -251,9 +251,9 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
   int64_t batch = resultRank - 2;
   if (rank(y) == 2 || (rank(x) == 2 && batch == 0)) {
     // One matrix for all of x: no batch, x's rows are free dimensions.
-    Value result = op<DotGeneralOp>(x, y, list({}), list({}),
-                                    list({rank(x) - 1}), list({0}),
-                                    typeAttr(accumulator));
+    Value result =
+        op<DotGeneralOp>(x, y, list({}), list({}), list({rank(x) - 1}),
+                         list({0}), typeAttr(accumulator));
     if (!result)
       return {};
     SmallVector<int64_t> dropped;

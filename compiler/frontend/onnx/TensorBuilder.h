@@ -65,22 +65,20 @@ public:
     return llvm::isa<mlir::FloatType>(element(v));
   }
   static bool isBool(Value v) { return element(v).isInteger(1); }
-  static bool isUnsigned(Value v) {
-    return element(v).isUnsignedInteger();
-  }
+  static bool isUnsigned(Value v) { return element(v).isUnsignedInteger(); }
   static bool isString(Value v);
 
   // Constants.
   Value constant(mlir::TypedAttr value);
-  Value ints(Ints values);           ///< tensor<nxi64>
-  Value intScalar(int64_t value);    ///< tensor<i64>
-  Value scalar(Type element, double value);  ///< of any numeric type
+  Value ints(Ints values);                  ///< tensor<nxi64>
+  Value intScalar(int64_t value);           ///< tensor<i64>
+  Value scalar(Type element, double value); ///< of any numeric type
   Value splat(Type element, Ints shape, double value);
   Value like(Value v, double value); ///< scalar of v's element type
   Value floats(llvm::ArrayRef<double> values, Type element);
 
   // Shapes. Sizes are i64; those known at compile time become constants.
-  Value shapeOf(Value v);            ///< tensor<rank x i64>
+  Value shapeOf(Value v);             ///< tensor<rank x i64>
   Value sizeOf(Value v, int64_t dim); ///< tensor<1xi64>
   Value reshape(Value v, Ints shape); ///< one entry may be -1
   Value reshapeTo(Value v, Value shape) { return op<ReshapeOp>(v, shape); }

@@ -190,14 +190,15 @@ MaybeProblem checkValues(Tensor &tensor, bool hasRaw) {
   if (MaybeProblem problem = countTyped(tensor, info->field, count))
     return problem;
   if (count.values != entriesFor(tensor.type, tensor.count))
-    return Problem{305, inTensor(tensor) + " found " +
-                            std::to_string(elementsOf(tensor.type, count.values)) +
-                            " values for " + std::to_string(tensor.count) +
-                            " elements of " + std::string(info->name) +
-                            "; possible is exactly what the shape needs"};
-  bool inPlace = (info->field == ValueField::Float ||
-                  info->field == ValueField::Double) &&
-                 count.pieces == 1 && count.packed.data();
+    return Problem{305,
+                   inTensor(tensor) + " found " +
+                       std::to_string(elementsOf(tensor.type, count.values)) +
+                       " values for " + std::to_string(tensor.count) +
+                       " elements of " + std::string(info->name) +
+                       "; possible is exactly what the shape needs"};
+  bool inPlace =
+      (info->field == ValueField::Float || info->field == ValueField::Double) &&
+      count.pieces == 1 && count.packed.data();
   if (inPlace)
     tensor.raw = count.packed;
   else
@@ -310,11 +311,10 @@ MaybeProblem weir::onnx::readSparseTensor(std::string_view message,
     return problem;
   const std::vector<int64_t> &shape = tensor.indices.dims;
   bool linear = shape.size() == 1;
-  bool rows = shape.size() == 2 &&
-              shape[1] == static_cast<int64_t>(tensor.dims.size());
+  bool rows =
+      shape.size() == 2 && shape[1] == static_cast<int64_t>(tensor.dims.size());
   if (tensor.values.dims.size() != 1 || (!linear && !rows) ||
-      shape[0] != tensor.values.count ||
-      tensor.indices.type != DataType::Int64)
+      shape[0] != tensor.values.count || tensor.indices.type != DataType::Int64)
     return Problem{305, inTensor(tensor.values) +
                             " found indices that do not go with the values of "
                             "a sparse tensor; possible are n values and n "

@@ -92,9 +92,9 @@ std::optional<Trees> readTrees(NodeImport &n) {
 }
 
 std::optional<Branch> branchByName(std::string_view name) {
-  static constexpr std::string_view names[] = {
-      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT",
-      "BRANCH_EQ",  "BRANCH_NEQ"};
+  static constexpr std::string_view names[] = {"BRANCH_LEQ", "BRANCH_LT",
+                                               "BRANCH_GTE", "BRANCH_GT",
+                                               "BRANCH_EQ",  "BRANCH_NEQ"};
   for (auto [i, known] : llvm::enumerate(names))
     if (known == name)
       return static_cast<Branch>(i);
@@ -156,12 +156,14 @@ std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
     if (leaf)
       t.feature[i] = 0;
   }
-  // A tree's root is the node that is nobody's child; the file's order of trees.
+  // A tree's root is the node that is nobody's child; the file's order of
+  // trees.
   for (size_t i = 0; i < nodes; ++i)
     if (!isChild[i])
       t.roots.push_back(i);
   for (size_t i = 0; i < count; ++i)
-    t.votes.push_back({place(voteTrees[i], voteNodes[i]), voteIds[i], weights[i]});
+    t.votes.push_back(
+        {place(voteTrees[i], voteNodes[i]), voteIds[i], weights[i]});
   return t;
 }
 
@@ -198,8 +200,8 @@ LogicalResult treeRegressor(NodeImport &n) {
                         : name == "MAX"   ? Aggregate::Max
                                           : Aggregate::Sum;
   Value scores = addBase(n, scoreTrees(n, n.in(0), *trees, aggregate));
-  return n.result(
-      postTransform(n, n.cast(scores, n.b.getF32Type()), n.s("post_transform")));
+  return n.result(postTransform(n, n.cast(scores, n.b.getF32Type()),
+                                n.s("post_transform")));
 }
 
 LogicalResult treeClassifier(NodeImport &n) {

@@ -83,9 +83,9 @@ Value Scorer::membership(Value at, Value value) {
       flat.push_back(i < trees.members.size() && k < trees.members[i].size()
                          ? trees.members[i][k]
                          : std::numeric_limits<double>::quiet_NaN());
-  Value sets = n.reshape(n.floats(flat, type),
-                         {static_cast<int64_t>(trees.size()),
-                          static_cast<int64_t>(most)});
+  Value sets =
+      n.reshape(n.floats(flat, type), {static_cast<int64_t>(trees.size()),
+                                       static_cast<int64_t>(most)});
   Value hit = n.compare("eq", n.unsqueeze(value, {2}), n.gather(sets, at, 0));
   return n.reduce(hit, "any", {2}, false);
 }
@@ -97,15 +97,17 @@ Value Scorer::step(Value at) {
   Value limit = n.gather(
       table([&](size_t i) { return trees.threshold[i]; }, type), at, 0);
   Value kind = n.gather(
-      table([&](size_t i) { return static_cast<double>(trees.branch[i]); }, i64),
+      table([&](size_t i) { return static_cast<double>(trees.branch[i]); },
+            i64),
       at, 0);
   Value taken;
   auto add = [&](Branch branch, function_ref<Value()> test) {
     if (!uses(branch))
       return;
     Value result = test();
-    taken = taken ? n.select(n.compare("eq", kind, double(branch)), result, taken)
-                  : result;
+    taken = taken
+                ? n.select(n.compare("eq", kind, double(branch)), result, taken)
+                : result;
   };
   auto comparison = [&](Branch branch, const char *predicate) {
     add(branch, [&] { return n.compare(predicate, value, limit); });
@@ -120,9 +122,10 @@ Value Scorer::step(Value at) {
   if (!taken)
     return at;
   if (llvm::is_contained(trees.missingIsTrue, true)) {
-    Value missing = n.gather(
-        table([&](size_t i) { return trees.missingIsTrue[i]; }, n.b.getI1Type()),
-        at, 0);
+    Value missing =
+        n.gather(table([&](size_t i) { return trees.missingIsTrue[i]; },
+                       n.b.getI1Type()),
+                 at, 0);
     taken = n.op<OrOp>(taken, n.op<AndOp>(n.op<IsNanOp>(value), missing));
   }
   return n.select(taken, n.gather(integers(trees.onTrue), at, 0),
@@ -157,13 +160,14 @@ Value Scorer::run(Aggregate aggregate, int64_t depth) {
                 {static_cast<int64_t>(trees.size()), trees.targets});
   Value heard = n.gather(weights, (*made)[0], 0);
   Value result = n.reduce(heard,
-                          !extreme ? "sum"
+                          !extreme                      ? "sum"
                           : aggregate == Aggregate::Min ? "min"
                                                         : "max",
                           {1}, false);
   if (extreme) // a target that no leaf speaks to
     result = n.select(n.op<IsInfOp>(result), n.like(result, 0), result);
-  return aggregate == Aggregate::Average ? n.div(result, double(count)) : result;
+  return aggregate == Aggregate::Average ? n.div(result, double(count))
+                                         : result;
 }
 
 } // namespace

@@ -28,8 +28,7 @@ enum class ElementField : uint32_t {
   Optional = 7
 };
 
-MaybeProblem readElement(WireReader &reader, DataValue &value,
-                         unsigned depth) {
+MaybeProblem readElement(WireReader &reader, DataValue &value, unsigned depth) {
   Kind kind;
   switch (static_cast<ElementField>(reader.field())) {
   case ElementField::Tensor:

@@ -71,11 +71,12 @@ TEST_F(ExternalFilesTest, RefusesWhatLiesOutside) {
 }
 
 TEST_F(ExternalFilesTest, RefusesSizesThatLie) {
-  for (const char *offset : {"9", "-1", "9223372036854775807", "x",
-                             "99999999999999999999", ""})
+  for (const char *offset :
+       {"9", "-1", "9223372036854775807", "x", "99999999999999999999", ""})
     EXPECT_EQ(find("weights.bin", offset).substr(0, 3), "307") << offset;
   EXPECT_EQ(find("weights.bin", "0", "7").substr(0, 3), "307");
-  EXPECT_EQ(find("weights.bin", "0", "9223372036854775807").substr(0, 3), "307");
+  EXPECT_EQ(find("weights.bin", "0", "9223372036854775807").substr(0, 3),
+            "307");
 }
 
 } // namespace

@@ -85,7 +85,8 @@ TEST(ModelReader, RefusesDeepNesting) {
   Proto graph = reluGraph();
   for (int i = 0; i < 3000; ++i) {
     Proto outer = node("If", {"c"}, {"y"}, "if");
-    outer.message(5, Proto().bytes(1, "then_branch").number(20, 5).message(6, graph));
+    outer.message(
+        5, Proto().bytes(1, "then_branch").number(20, 5).message(6, graph));
     graph = Proto().message(1, outer);
   }
   EXPECT_FINDS(model(graph), "W0303");
@@ -100,7 +101,8 @@ TEST(ModelVerifier, ReportsAllThatIsWrong) {
                     .message(11, value("x", {2}));
   std::string bytes = model(graph, 12);
   EXPECT_FINDS(bytes, "W0313: node \"n1\" (Nonsense)");
-  EXPECT_FINDS(bytes, "W0315: node \"n2\" (Relu): found 0 inputs; X is missing");
+  EXPECT_FINDS(bytes,
+               "W0315: node \"n2\" (Relu): found 0 inputs; X is missing");
   EXPECT_FINDS(bytes, "W0315: node \"n3\" (Relu)");
   EXPECT_EQ(findings(bytes).find("n4"), std::string::npos);
 }

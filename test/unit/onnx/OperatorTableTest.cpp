@@ -17,8 +17,10 @@ TEST(OperatorTable, AnOperatorMeansTheNewestVersionBeforeTheOpset) {
   EXPECT_EQ(findOperator("", "Softmax", 12)->since, 11);
   EXPECT_EQ(findOperator("", "Softmax", 13)->since, 13);
   EXPECT_EQ(findOperator("", "Softmax", 1000)->since, 13);
-  EXPECT_EQ(*findOperator("", "Softmax", 12)->attribute("axis")->defaultValue, "1");
-  EXPECT_EQ(*findOperator("", "Softmax", 13)->attribute("axis")->defaultValue, "-1");
+  EXPECT_EQ(*findOperator("", "Softmax", 12)->attribute("axis")->defaultValue,
+            "1");
+  EXPECT_EQ(*findOperator("", "Softmax", 13)->attribute("axis")->defaultValue,
+            "-1");
 }
 
 TEST(OperatorTable, KnowsWhatDoesNotExist) {
