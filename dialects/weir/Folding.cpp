@@ -148,6 +148,8 @@ Attribute reshaped(Attribute constant, RankedTensorType type) {
   auto elements = dyn_cast_or_null<DenseElementsAttr>(constant);
   if (!elements || elements.getNumElements() != type.getNumElements())
     return {};
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(elements))
+    return DenseStringElementsAttr::get(type, strings.getRawStringData());
   return elements.reshape(type);
 }
 

@@ -308,6 +308,22 @@ static Type withElement(Value like, Type element) {
   return element;
 }
 
+/// An f64 as the f32 next to it towards zero, its last bit set where that is not
+/// exact (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+Value ScalarBuilder::roundToOdd(Value x) {
+  Type f32 = withElement(x, b.getF32Type()), i32 = withElement(x, b.getI32Type());
+  Value nearest = arith::TruncFOp::create(b, loc, f32, x);
+  Value back = arith::ExtFOp::create(b, loc, x.getType(), nearest);
+  Value bits = arith::BitcastOp::create(b, loc, i32, nearest);
+  Value away = op<arith::CmpFOp>(arith::CmpFPredicate::OGT, op<math::AbsFOp>(back),
+                                 op<math::AbsFOp>(x));
+  Value towardsZero = select(away, sub(bits, one(bits)), bits);
+  Value odd = op<arith::OrIOp>(towardsZero, one(bits));
+  // NaN compares unequal in no order: it stays as it is.
+  Value inexact = op<arith::CmpFOp>(arith::CmpFPredicate::ONE, back, x);
+  return arith::BitcastOp::create(b, loc, f32, select(inexact, odd, bits));
+}
+
 Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
   if (from == to)
     return x;
@@ -346,6 +362,10 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
         Value wide = cast(x, from, b.getF32Type(), false);
         return cast(wide, b.getF32Type(), to, saturate);
       }
+      // By way of f32 rounded to odd, which the second rounding then sees as
+      // what f64 was: no target has the direct conversions.
+      if (fromFloat.isF64() && toFloat.getWidth() == 16)
+        return cast(roundToOdd(x), b.getF32Type(), to, saturate);
       return fromFloat.getWidth() < toFloat.getWidth()
                  ? Value(arith::ExtFOp::create(b, loc, target, x))
                  : Value(arith::TruncFOp::create(b, loc, target, x));

@@ -93,6 +93,7 @@ public:
                    bool saturate);
 
 private:
+  mlir::Value roundToOdd(mlir::Value a);
   mlir::Value nonZeroDivisor(mlir::Value divisor);
   ElementReader &reader;
   mlir::OpBuilder &b;

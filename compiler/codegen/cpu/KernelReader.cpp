@@ -69,7 +69,7 @@ Value BufferAccess::load(ElementReader &r, Value pointer, Type element,
   Type storage = storageType(element);
   Value value = LLVM::LoadOp::create(r.b, r.loc, storage, where);
   Type compute = computeType(element);
-  if (storage == compute)
+  if (storage == compute || isa<StringType>(element))
     return value;
   if (compute.isInteger(1)) {
     Value zero = arith::ConstantIntOp::create(r.b, r.loc, storage, 0);
