@@ -30,8 +30,8 @@ struct Solution {
 /// at most `enough`. The bound itself is tried first, for it is often reached;
 /// then the gap is halved, and targets that were too hard count as out of
 /// reach.
-void improve(const Component &component, int64_t enough, int64_t &budget,
-             Solution &solution) {
+void improve(const Component &component, int64_t enough, bool hasCapacity,
+             int64_t &budget, Solution &solution) {
   int64_t outOfReach = solution.proved - 1;
   bool first = true;
   while (budget > 0) {
@@ -40,8 +40,7 @@ void improve(const Component &component, int64_t enough, int64_t &budget,
       return;
     int64_t target = first ? low : low + (solution.best.peak - 1 - low) / 2;
     // With a capacity there is nothing to save the budget for.
-    bool last = target == enough && enough > solution.proved;
-    int64_t allowed = last ? budget : (budget + 1) / 2;
+    int64_t allowed = hasCapacity ? budget : (budget + 1) / 2;
     first = false;
     budget -= allowed;
     std::vector<int64_t> offsets;
@@ -84,7 +83,9 @@ Plan weir::memory::planOffsets(std::span<const Buffer> buffers,
   for (size_t c = 0; c < solutions.size(); ++c) {
     const Component &component = problem.components[c];
     if (component.items.size() <= largestSearched)
-      improve(component, enough, budget, solutions[c]);
+      improve(component, enough,
+              options.capacity && enough <= *options.capacity / problem.granule,
+              budget, solutions[c]);
     enough = std::max(enough, solutions[c].best.peak);
   }
   plan.steps = options.steps - budget;

@@ -35,10 +35,10 @@ struct Buffer {
 struct PlanOptions {
   /// Stop at the first plan that is no larger; without it, go on to the bound.
   std::optional<int64_t> capacity;
-  /// Work allowed to the exact search, in buffers looked at, some 10^8 a second
-  /// on one core; 0 leaves it out. Results depend on this number, never
+  /// Work allowed to the exact search, in buffers looked at, some 50 million a
+  /// second on one core; 0 leaves it out. Results depend on this number, never
   /// on time.
-  int64_t steps = 60'000'000;
+  int64_t steps = 30'000'000;
 };
 
 struct Plan {

@@ -5,11 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decides whether a component fits into a capacity. Every plan can be let down,
-// buffer by buffer, until each rests on the bottom or on another; taken by
-// (offset, rank), each buffer then lies as low as those before it allow. So the
-// search places buffers in that order only, and a partial plan says much about
-// the rest: whatever is left lies no lower than the last one placed.
+// Decides whether a component fits into a capacity, by searches in canonical
+// order (CanonicalSearch.h) that are cut short and started again with what they
+// learnt.
 //
 //===----------------------------------------------------------------------===//
 
