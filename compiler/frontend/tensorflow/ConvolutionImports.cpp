@@ -281,20 +281,15 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
 // Pooling
 //===----------------------------------------------------------------------===//
 
-struct PoolSpec {
-  Windows windows;
-  IntVector window, pads;
-};
-
-static std::optional<PoolSpec> readPool(NodeImport &n, Value x,
-                                        int64_t spatial) {
+std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x,
+                                           int64_t spatial) {
   if (!hasRank(n, x, spatial + 2))
     return std::nullopt;
   auto windows = readWindows(n, spatial);
   if (!windows)
     return std::nullopt;
   IntVector whole = n.is("ksize");
-  if (n.node.op == "MaxPoolV2" || n.node.op == "MaxPoolGradV2") {
+  if (n.node.op.starts_with("MaxPool") && n.node.op.ends_with("V2")) {
     size_t first = n.node.op == "MaxPoolV2" ? 1 : 3;
     auto ksize = n.constantInts(first), strides = n.constantInts(first + 1);
     if (!ksize || !strides)

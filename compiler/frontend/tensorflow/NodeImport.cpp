@@ -191,7 +191,8 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           convolutionImports(), elementwiseImports(), imageImports(),
           indexingImports(), linalgImports(), listImports(), networkImports(),
           reductionImports(), gradientImports(), recurrentImports(),
-          stateImports(), einsumImports(), fourierImports(), randomImports()})
+          stateImports(), einsumImports(), factorizationImports(),
+          fourierImports(), poolGradientImports(), randomImports()})
       for (const OpImport &row : family)
         map->emplace(row.op, &row);
     return map;

@@ -117,7 +117,6 @@ llvm::ArrayRef<OpImport> networkImports();
 llvm::ArrayRef<OpImport> reductionImports();
 llvm::ArrayRef<OpImport> gradientImports();
 llvm::ArrayRef<OpImport> poolGradientImports();
-llvm::ArrayRef<OpImport> quantizationImports();
 llvm::ArrayRef<OpImport> randomImports();
 llvm::ArrayRef<OpImport> recurrentImports();
 llvm::ArrayRef<OpImport> stateImports();

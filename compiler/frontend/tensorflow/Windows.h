@@ -42,6 +42,16 @@ std::optional<IntVector> padsFor(const Windows &windows, Ints sizes,
 /// Spatial sizes of a tensor; dynamic ones as they are.
 IntVector spatialSizes(const Windows &windows, mlir::RankedTensorType type);
 
+/// A pooling's windows over an input.
+struct PoolSpec {
+  Windows windows;
+  IntVector window, pads;
+};
+
+/// Reads the attributes (or, for the newer operations, operands) of a pooling
+/// over `x`; reports what it cannot take.
+std::optional<PoolSpec> readPool(NodeImport &n, Value x, int64_t spatial);
+
 } // namespace weir::tf
 
 #endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_WINDOWS_H
