@@ -119,16 +119,11 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
   SmallVector<int64_t> shape, lower, upper;
   SmallVector<StringRef> symbols;
   size_t rank = given ? given->size() : type->shape.size();
-  if (given && type->hasShape && type->shape.size() != rank) {
-    report(321, "found a shape of rank " + std::to_string(rank) +
-                    " for input " + name + ", whose rank is " +
-                    std::to_string(type->shape.size()));
-    return {};
-  }
   bool open = false;
   for (size_t i = 0; i < rank; ++i) {
+    // A shape that the caller gives is right where the file's says otherwise.
     Dim dim;
-    if (type->hasShape)
+    if (type->hasShape && type->shape.size() == rank)
       dim = type->shape[i];
     if (given && (*given)[i] >= 0)
       dim.size = (*given)[i];

@@ -157,13 +157,14 @@ LogicalResult castTo(NodeImport &n, Value x, Type to) {
   if (n.isString(x) != isa<StringType>(to))
     return n.unsupported("found a conversion between strings and numbers; "
                          "possible are conversions between numbers");
-  // To narrow floats the attribute decides. Integers wrap, and so do floats on
-  // their way to integers of fewer than 8 bits; to wider ones, the standard
-  // leaves floats out of range open.
+  // To narrow floats the attribute decides. Integers wrap, and so do, from
+  // version 24 on, floats on their way to integers of fewer than 8 bits; to
+  // wider ones, the standard leaves floats out of range open.
   auto integer = dyn_cast<IntegerType>(to);
   bool saturate = isNarrowFloat(to)
                       ? !n.spec || n.version < 19 || n.i("saturate") != 0
-                      : n.isFloat(x) && integer && integer.getWidth() >= 8;
+                      : n.isFloat(x) && integer &&
+                            (integer.getWidth() >= 8 || n.version < 24);
   return n.result(n.cast(x, to, saturate));
 }
 
