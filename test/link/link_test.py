@@ -159,6 +159,16 @@ class Linking(unittest.TestCase):
         self.assertEqual(shown, {"weir_plugin", "digits_program", "digits_create",
                                  "digits_destroy", "digits_release", "digits_run"})
 
+    def test_shared_runtime(self):
+        """Without a runtime of its own a .so takes that of the program."""
+        self.compile("digits.onnx", "libbare.so", "--name=digits", "--shared-runtime")
+        listing = self.run_command([tool("nm"), "-D", "--undefined-only", self.path("libbare.so")])
+        self.assertIn("weir_session_run", listing)
+        program = self.link(tool("gcc"), "program.c", "providing", "-Wl,-rpath," + self.folder,
+                            "-rdynamic", "-Wl,--whole-archive", self.runtime,
+                            "-Wl,--no-whole-archive", models=("libbare.so",), runtime=False)
+        self.expect_ok(program)
+
     def test_plugin(self):
         """1,000 times in and out, by hand and by weirc's own shared object."""
         host = self.path("host")
