@@ -51,7 +51,7 @@ MlirMessages::MlirMessages(mlir::MLIRContext &context, DiagnosticSink &sink,
       handler(&context,
               [this](mlir::Diagnostic &diagnostic) { handle(diagnostic); }) {}
 
-/// Takes "W0512: " off the front of a message.
+/// Takes "W0123: " off the front of a message.
 static bool takeCode(std::string &message, std::string &code) {
   llvm::StringRef text(message);
   if (text.size() < 7 || text[0] != 'W' || text[5] != ':' ||
@@ -110,7 +110,7 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
           ? Severity::Warning
           : Severity::Error;
   diagnostic.message = source.str();
-  // "'op' op W0512: …" and "W0512: 'op' op …" are both in use.
+  // "'op' op W0123: …" and "W0512: 'op' op …" are both in use.
   takeCode(diagnostic.message, diagnostic.code);
   diagnostic.op = takeOperation(diagnostic.message);
   takeCode(diagnostic.message, diagnostic.code);

@@ -31,7 +31,7 @@ std::string nearestName(llvm::StringRef name,
 
 /// While it lives, turns the errors and warnings of an MLIR context into
 /// numbered diagnostics that name the node their location stands for. A message
-/// that begins with a number ("W0512: …") keeps it; others get
+/// that begins with a number ("W0123: …") keeps it; others get
 /// setDefaultCode's.
 class MlirMessages {
 public:
