@@ -179,6 +179,27 @@ void describeProgram(ModuleOp module, StepTables &tables) {
   }
 }
 
+/// Work and traffic of a launch, -1 where sizes are known only at run time.
+void measureKernel(plan::KernelOp kernel, KernelInfo &info) {
+  info.flops = 0;
+  kernel.getBody().walk([&](CostOpInterface op) {
+    int64_t flops = op.getFlops();
+    info.flops = info.flops < 0 || flops < 0 ? -1 : info.flops + flops;
+  });
+  info.bytes = 0;
+  auto count = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    info.bytes = info.bytes < 0 || !tensor || !tensor.hasStaticShape()
+                     ? -1
+                     : info.bytes + tensor.getNumElements() *
+                                        elementBytes(tensor.getElementType());
+  };
+  for (BlockArgument input : kernel.getBody().getArguments())
+    count(input.getType());
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands())
+    count(result.getType());
+}
+
 std::string symbolOf(StringRef prefix, StringRef kernel) {
   std::string symbol = (prefix + "_k_" + kernel).str();
   for (char &c : symbol)
@@ -214,6 +235,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
     KernelInfo info;
     info.name = kernel.getSymName().str();
     info.nodes = kernel.getNodes().str();
+    measureKernel(kernel, info);
     program.kernels.push_back(info);
     if (failed(emitKernel(kernel, symbol, sites)))
       return nullptr;
