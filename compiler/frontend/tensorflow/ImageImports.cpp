@@ -225,19 +225,22 @@ static Hsv toHsv(NodeImport &n, Value rgb) {
   return {h, s, high};
 }
 
+/// How much of a channel a hue (0 to 1) has.
+static Value hueRamp(NodeImport &n, Value hue, double centre, bool isRed) {
+  Value h6 = n.mul(hue, 6.0);
+  Value d = n.op<AbsOp>(n.sub(h6, centre));
+  Value value = isRed ? n.sub(d, 1.0) : n.sub(n.like(h6, 2), d);
+  return n.minimum(n.maximum(value, 0.0), 1.0);
+}
+
 static Value toRgb(NodeImport &n, Hsv hsv) {
-  Value h6 = n.mul(hsv.h, 6.0);
-  auto ramp = [&](double centre, bool rising) {
-    Value d = n.op<AbsOp>(n.sub(h6, centre));
-    Value value = rising ? n.sub(d, 1.0) : n.sub(n.like(h6, 2), d);
-    return n.minimum(n.maximum(value, 0.0), 1.0);
-  };
   auto mix = [&](Value hue) {
-    Value pale = n.sub(n.like(h6, 1), hsv.s);
+    Value pale = n.sub(n.like(hsv.h, 1), hsv.s);
     return n.mul(n.add(n.mul(hue, hsv.s), pale), hsv.v);
   };
-  return fromChannels(n, mix(ramp(3, true)), mix(ramp(2, false)),
-                      mix(ramp(4, false)));
+  return fromChannels(n, mix(hueRamp(n, hsv.h, 3, true)),
+                      mix(hueRamp(n, hsv.h, 2, false)),
+                      mix(hueRamp(n, hsv.h, 4, false)));
 }
 
 static LogicalResult rgbToHsv(NodeImport &n) {
@@ -251,15 +254,24 @@ static LogicalResult hsvToRgb(NodeImport &n) {
       toRgb(n, {channel(n, x, 0), channel(n, x, 1), channel(n, x, 2)}));
 }
 
+/// Turns the hue; lightest and darkest channel stay what they are, also outside
+/// of 0 to 1.
 static LogicalResult adjustHue(NodeImport &n) {
   Value x = n.in(0), delta = n.in(1);
   if (!x || !delta)
     return failure();
   Type type = n.element(x);
-  Hsv hsv = toHsv(n, n.cast(x, n.b.getF32Type()));
+  Value rgb = n.cast(x, n.b.getF32Type());
+  Hsv hsv = toHsv(n, rgb);
+  Value low = n.reduce(rgb, "min", {n.rank(x) - 1}, true);
   Value h = n.add(hsv.h, n.cast(delta, n.b.getF32Type()));
-  hsv.h = n.sub(h, n.op<FloorOp>(h));
-  return n.result(n.cast(toRgb(n, hsv), type));
+  h = n.sub(h, n.op<FloorOp>(h));
+  Value range = n.sub(hsv.v, low);
+  auto mix = [&](Value hue) { return n.add(low, n.mul(hue, range)); };
+  Value turned = fromChannels(n, mix(hueRamp(n, h, 3, true)),
+                              mix(hueRamp(n, h, 2, false)),
+                              mix(hueRamp(n, h, 4, false)));
+  return n.result(n.cast(turned, type));
 }
 
 static LogicalResult adjustSaturation(NodeImport &n) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Diagonals.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,6 +43,52 @@ static std::optional<IntVector> intsOr(NodeImport &n, size_t i,
   return n.constantInts(i);
 }
 
+static bool isBand(const IntVector &k) {
+  return k.size() == 2 && k[0] != k[1];
+}
+
+/// x with its last `count` dimensions as one.
+static Value flattenLast(NodeImport &n, Value x, int64_t count) {
+  Value shape = n.ints({-1});
+  int64_t rank = n.rank(x);
+  if (rank > count)
+    shape = n.concat({n.shapeSlice(x, 0, rank - count), shape}, 0);
+  return n.reshapeTo(x, shape);
+}
+
+/// x with its last dimension as matrices.
+static Value asMatrices(NodeImport &n, Value x, int64_t rows, int64_t columns) {
+  if (!x)
+    return {};
+  Value shape = n.ints({rows, columns});
+  if (n.rank(x) > 1)
+    shape = n.concat({n.shapeSlice(x, 0, n.rank(x) - 1), shape}, 0);
+  return n.reshapeTo(x, shape);
+}
+
+/// Packed diagonals become matrices.
+static LogicalResult bandToMatrix(NodeImport &n, Value x, const IntVector &k,
+                                  int64_t rows, int64_t columns, Value fill) {
+  int64_t longest = n.type(x).getDimSize(n.rank(x) - 1);
+  if (n.rank(x) < 2 || ShapedType::isDynamic(longest))
+    return n.unsupported("found diagonals of unknown length");
+  int64_t leastRows = longest - std::min<int64_t>(k[1], 0),
+          leastColumns = longest + std::max<int64_t>(k[0], 0);
+  if (rows < 0 && columns < 0)
+    rows = columns = std::max(leastRows, leastColumns);
+  rows = rows < 0 ? leastRows : rows;
+  columns = columns < 0 ? leastColumns : columns;
+  auto diagonals = readDiagonals(n, k, rows, columns);
+  if (!diagonals)
+    return failure();
+  if (diagonals->longest() != longest ||
+      n.type(x).getDimSize(n.rank(x) - 2) != diagonals->count())
+    return n.invalid("found diagonals that do not fit the matrix");
+  Value flat = pickPlaces(n, flattenLast(n, x, 2),
+                          diagonals->packedOfMatrix(), fill);
+  return n.result(asMatrices(n, flat, rows, columns));
+}
+
 /// Vectors become diagonals of square matrices.
 static LogicalResult matrixDiag(NodeImport &n) {
   Value x = n.in(0);
@@ -53,10 +99,12 @@ static LogicalResult matrixDiag(NodeImport &n) {
   auto k = intsOr(n, 1, 0), rows = intsOr(n, 2, -1), columns = intsOr(n, 3, -1);
   if (!k || !rows || !columns)
     return failure();
-  if (k->empty() || (k->size() == 2 && (*k)[0] != (*k)[1]))
-    return n.unsupported("found several diagonals; possible is one");
+  if (k->empty())
+    return n.invalid("found no diagonal");
   int64_t at = k->front();
   Value fill = n.inputCount() > 4 ? n.in(4) : n.like(x, 0);
+  if (isBand(*k))
+    return bandToMatrix(n, x, *k, rows->front(), columns->front(), fill);
   int64_t rank = n.rank(x);
   // Element [i, j] is x[min(i, j)] where j - i = k.
   Value size = n.sizeOf(x, rank - 1);
@@ -91,8 +139,19 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
   auto k = intsOr(n, 1, 0);
   if (!k)
     return failure();
-  if (k->empty() || (k->size() == 2 && (*k)[0] != (*k)[1]))
-    return n.unsupported("found several diagonals; possible is one");
+  if (k->empty())
+    return n.invalid("found no diagonal");
+  if (isBand(*k)) {
+    auto diagonals = readDiagonals(n, *k, n.type(x).getDimSize(rank - 2),
+                                   n.type(x).getDimSize(rank - 1));
+    if (!diagonals)
+      return failure();
+    Value fill = n.inputCount() > 2 ? n.in(2) : n.like(x, 0);
+    Value flat = pickPlaces(n, flattenLast(n, x, 2),
+                            diagonals->matrixOfPacked(), fill);
+    return n.result(
+        asMatrices(n, flat, diagonals->count(), diagonals->longest()));
+  }
   int64_t at = k->front(), skipRows = std::max<int64_t>(-at, 0),
           skipColumns = std::max<int64_t>(at, 0);
   Value length = n.minimum(n.sub(n.sizeOf(x, rank - 2), n.ints({skipRows})),
@@ -118,11 +177,19 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
   auto k = intsOr(n, 2, 0);
   if (!k)
     return failure();
-  if (k->empty() || (k->size() == 2 && (*k)[0] != (*k)[1]))
-    return n.unsupported("found several diagonals; possible is one");
-  if (rank < 2 || n.rank(diagonal) < 1)
+  if (k->empty() || rank < 2 || n.rank(diagonal) < 1)
     return n.invalid("found ranks " + Twine(rank) + " and " +
                      Twine(n.rank(diagonal)));
+  if (isBand(*k)) {
+    int64_t rows = n.type(x).getDimSize(rank - 2),
+            columns = n.type(x).getDimSize(rank - 1);
+    auto diagonals = readDiagonals(n, *k, rows, columns);
+    if (!diagonals || n.rank(diagonal) < 2)
+      return failure();
+    Value flat = pickPlaces(n, flattenLast(n, diagonal, 2),
+                            diagonals->packedOfMatrix(), flattenLast(n, x, 2));
+    return n.result(asMatrices(n, flat, rows, columns));
+  }
   if (k->size() == 2 && n.rank(diagonal) == rank)
     diagonal = n.squeeze(diagonal, {rank - 2});
   Value on = onDiagonal(n, x, k->front());
