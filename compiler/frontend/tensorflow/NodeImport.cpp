@@ -192,7 +192,8 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           indexingImports(), linalgImports(), listImports(), networkImports(),
           reductionImports(), gradientImports(), recurrentImports(),
           stateImports(), einsumImports(), factorizationImports(),
-          fourierImports(), poolGradientImports(), randomImports()})
+          fourierImports(), poolGradientImports(), randomImports(),
+          specialImports()})
       for (const OpImport &row : family)
         map->emplace(row.op, &row);
     return map;

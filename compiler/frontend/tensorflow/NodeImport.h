@@ -119,6 +119,7 @@ llvm::ArrayRef<OpImport> gradientImports();
 llvm::ArrayRef<OpImport> poolGradientImports();
 llvm::ArrayRef<OpImport> randomImports();
 llvm::ArrayRef<OpImport> recurrentImports();
+llvm::ArrayRef<OpImport> specialImports();
 llvm::ArrayRef<OpImport> stateImports();
 
 } // namespace weir::tf

@@ -1,0 +1,279 @@
+//===- SpecialImports.cpp - gamma, beta and zeta functions ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computed in f64 whatever the type, by the expansions of Abramowitz and
+// Stegun, "Handbook of mathematical functions" (chapters 6, 23, 26): recurrence
+// and asymptotic series, Euler and Maclaurin's sum, continued fractions with a
+// fixed number of steps in a weir.while.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+static Value wide(NodeImport &n, size_t i) {
+  return n.cast(n.in(i), n.b.getF64Type());
+}
+
+/// Ends an importer: back to the type of input 0.
+static LogicalResult narrow(NodeImport &n, Value value) {
+  Value x = n.in(0);
+  return x ? n.result(n.cast(value, n.element(x))) : failure();
+}
+
+/// ψ(x) for x > 0: ten steps up, then the asymptotic series (6.3.18).
+static Value digammaPositive(NodeImport &n, Value x) {
+  Value sum = n.like(x, 0), one = n.like(x, 1);
+  for (int i = 0; i < 10; ++i) {
+    sum = n.sub(sum, n.div(one, x));
+    x = n.add(x, 1.0);
+  }
+  Value square = n.div(one, n.mul(x, x));
+  // B2k / 2k, the highest first.
+  static const double terms[] = {1.0 / 12,    -691.0 / 32760, 1.0 / 132,
+                                 -1.0 / 240,  1.0 / 252,      -1.0 / 120,
+                                 1.0 / 12};
+  Value series = n.like(x, terms[0]);
+  for (int i = 1; i < 7; ++i)
+    series = n.add(n.mul(series, square), terms[i]);
+  series = n.mul(series, square);
+  Value main = n.sub(n.op<LogOp>(x), n.div(n.like(x, 0.5), x));
+  return n.add(n.sub(main, series), sum);
+}
+
+static Value digamma(NodeImport &n, Value x) {
+  Value negative = n.compare("lt", x, 0.5);
+  Value reflected = n.select(negative, n.sub(n.like(x, 1), x), x);
+  Value value = digammaPositive(n, reflected);
+  // ψ(x) = ψ(1 - x) - π / tan(πx)
+  Value whole = n.op<FloorOp>(x);
+  Value fraction = n.sub(x, whole);
+  Value cot = n.div(n.like(x, M_PI), n.op<TanOp>(n.mul(fraction, M_PI)));
+  value = n.select(negative, n.sub(value, cot), value);
+  Value isPole = n.op<AndOp>(n.compare("le", x, 0),
+                             n.compare("eq", x, whole));
+  Value pole = n.select(n.compare("eq", x, 0), n.like(x, -kInfinity),
+                        n.like(x, kNan));
+  return n.select(isPole, pole, value);
+}
+
+static LogicalResult importDigamma(NodeImport &n) {
+  return narrow(n, digamma(n, wide(n, 0)));
+}
+
+/// ζ(s, q) = Σ (q + k)^-s: ten terms, then Euler and Maclaurin's.
+static Value zeta(NodeImport &n, Value s, Value q) {
+  Value sum, minus = n.op<NegOp>(s), at = q;
+  for (int i = 0; i < 12; ++i) {
+    Value term = n.op<PowOp>(at, minus);
+    sum = sum ? n.add(sum, term) : term;
+    at = n.add(at, 1.0);
+  }
+  Value tail = n.op<PowOp>(at, minus);
+  sum = n.add(sum, n.div(n.mul(tail, at), n.sub(s, 1.0)));
+  sum = n.add(sum, n.mul(tail, 0.5));
+  // B2k / (2k)!
+  static const double terms[] = {1.0 / 12,        -1.0 / 720,
+                                 1.0 / 30240,     -1.0 / 1209600,
+                                 1.0 / 47900160,  -691.0 / 1307674368000.0,
+                                 1.0 / 74724249600.0};
+  Value factor = s, power = n.div(tail, at);
+  for (int k = 0; k < 7; ++k) {
+    sum = n.add(sum, n.mul(n.mul(factor, power), terms[k]));
+    factor = n.mul(factor, n.mul(n.add(s, 2.0 * k + 1), n.add(s, 2.0 * k + 2)));
+    power = n.div(power, n.mul(at, at));
+  }
+  Value value = n.select(n.compare("lt", s, 1), n.like(sum, kNan), sum);
+  value = n.select(n.compare("eq", s, 1), n.like(sum, kInfinity), value);
+  Value low = n.compare("le", q, 0);
+  Value isPole = n.op<AndOp>(low, n.compare("eq", q, n.op<FloorOp>(q)));
+  return n.select(isPole, n.like(sum, kInfinity), value);
+}
+
+static LogicalResult importZeta(NodeImport &n) {
+  return narrow(n, zeta(n, wide(n, 0), wide(n, 1)));
+}
+
+/// ψ⁽ᵐ⁾(x) = (-1)^(m+1) m! ζ(m + 1, x)
+static LogicalResult polygamma(NodeImport &n) {
+  Value m = wide(n, 0), x = wide(n, 1);
+  if (!m || !x)
+    return failure();
+  Value next = n.add(m, 1.0);
+  Value factorial = n.exp(n.op<LgammaOp>(next));
+  Value odd = n.compare("eq", n.op<FloorModOp>(m, n.like(m, 2)), 1);
+  Value signedFactorial = n.select(odd, factorial, n.op<NegOp>(factorial));
+  Value value = n.mul(signedFactorial, zeta(n, next, x));
+  value = n.select(n.compare("eq", m, 0), digamma(n, x), value);
+  Value valid = n.op<AndOp>(n.compare("ge", m, 0),
+                            n.compare("eq", m, n.op<FloorOp>(m)));
+  return narrow(n, n.select(valid, value, n.like(value, kNan)));
+}
+
+/// state = step(k, state) for k = 1 … count; `k` is an f64 scalar.
+static FailureOr<std::vector<Imported>>
+iterate(NodeImport &n, int64_t count, std::vector<Imported> state,
+        llvm::function_ref<std::vector<Value>(onnx::TensorBuilder &, Value,
+                                              ArrayRef<Imported>)>
+            step) {
+  state.insert(state.begin(), Imported(n.scalar(n.b.getF64Type(), 1)));
+  auto done = n.g.buildWhile(
+      std::move(state),
+      [&](std::vector<Imported> s,
+          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+        onnx::TensorBuilder t(b, n.loc);
+        return std::vector<Imported>{Imported(
+            t.compare("le", s[0].value, static_cast<double>(count)))};
+      },
+      [&](std::vector<Imported> s,
+          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+        onnx::TensorBuilder t(b, n.loc);
+        std::vector<Imported> next = {Imported(t.add(s[0].value, 1.0))};
+        for (Value value :
+             step(t, s[0].value, ArrayRef<Imported>(s).drop_front())) {
+          if (!value)
+            return failure();
+          next.emplace_back(value);
+        }
+        return next;
+      },
+      n.node, n.b, n.loc);
+  if (failed(done))
+    return failure();
+  done->erase(done->begin());
+  return done;
+}
+
+static constexpr double kTiny = 1e-300;
+
+static Value awayFromZero(onnx::TensorBuilder &t, Value v) {
+  return t.select(t.compare("lt", t.op<AbsOp>(v), kTiny), t.like(v, kTiny), v);
+}
+
+/// P(a, x), and Q(a, x) = 1 - P: the series (6.5.29) below a + 1, the
+/// continued fraction (6.5.31) above.
+template <bool upper> static LogicalResult igamma(NodeImport &n) {
+  Value a = wide(n, 0), x = wide(n, 1);
+  if (!a || !x)
+    return failure();
+  a = n.add(a, n.mul(x, 0.0)); // both in the shape of the result
+  x = n.add(x, n.mul(a, 0.0));
+  Value scale = n.exp(
+      n.sub(n.sub(n.mul(a, n.op<LogOp>(x)), x), n.op<LgammaOp>(a)));
+  Value first = n.div(n.like(a, 1), a);
+  auto series = iterate(
+      n, 400, {Imported(first), Imported(first)},
+      [&](onnx::TensorBuilder &t, Value k,
+          ArrayRef<Imported> s) -> std::vector<Value> {
+        Value term = t.mul(s[0].value, t.div(x, t.add(a, k)));
+        return {term, t.add(s[1].value, term)};
+      });
+  // Lentz: b0 = x + 1 - a, then a_k = -k (k - a), b_k = b0 + 2k.
+  Value b0 = n.sub(n.add(x, 1.0), a);
+  Value d0 = n.div(n.like(a, 1), awayFromZero(n, b0));
+  Value c0 = n.expandTo(n.like(a, 1 / kTiny), n.shapeOf(a));
+  auto fraction = iterate(
+      n, 400, {Imported(c0), Imported(d0), Imported(d0)},
+      [&](onnx::TensorBuilder &t, Value k,
+          ArrayRef<Imported> s) -> std::vector<Value> {
+        Value an = t.mul(t.sub(a, k), k);
+        Value bn = t.add(b0, t.mul(k, 2.0));
+        Value d = t.add(t.mul(an, s[1].value), bn);
+        Value c = t.add(bn, t.div(an, s[0].value));
+        d = t.div(t.like(d, 1), awayFromZero(t, d));
+        c = awayFromZero(t, c);
+        return {c, d, t.mul(s[2].value, t.mul(c, d))};
+      });
+  if (failed(series) || failed(fraction))
+    return failure();
+  Value p = n.mul((*series)[1].value, scale),
+        q = n.mul((*fraction)[2].value, scale);
+  Value below = n.compare("lt", x, n.add(a, 1.0));
+  Value one = n.like(p, 1);
+  Value value = upper ? n.select(below, n.sub(one, p), q)
+                      : n.select(below, p, n.sub(one, q));
+  value = n.select(n.compare("eq", x, 0), n.like(p, upper ? 1 : 0), value);
+  value = n.select(n.compare("eq", x, kInfinity), n.like(p, upper ? 0 : 1),
+                   value);
+  Value bad = n.op<OrOp>(n.compare("le", a, 0), n.compare("lt", x, 0));
+  return narrow(n, n.select(bad, n.like(p, kNan), value));
+}
+
+/// I_x(a, b): the continued fraction (26.5.8), on the side where it converges
+/// fast.
+static LogicalResult betainc(NodeImport &n) {
+  Value a = wide(n, 0), b = wide(n, 1), x = wide(n, 2);
+  if (!a || !b || !x)
+    return failure();
+  Value zero = n.mul(n.add(n.add(a, b), x), 0.0);
+  a = n.add(a, zero);
+  b = n.add(b, zero);
+  x = n.add(x, zero);
+  Value one = n.like(x, 1);
+  Value turned = n.compare(
+      "gt", x, n.div(n.add(a, 1.0), n.add(n.add(a, b), 2.0)));
+  Value p = n.select(turned, b, a), q = n.select(turned, a, b);
+  Value y = n.select(turned, n.sub(one, x), x);
+  Value front = n.sub(n.op<LgammaOp>(n.add(p, q)),
+                      n.add(n.op<LgammaOp>(p), n.op<LgammaOp>(q)));
+  front = n.add(front, n.add(n.mul(p, n.op<LogOp>(y)),
+                             n.mul(q, n.op<Log1pOp>(n.op<NegOp>(y)))));
+  front = n.div(n.exp(front), p);
+  Value sum = n.add(p, q);
+  Value d0 = n.sub(one, n.div(n.mul(sum, y), n.add(p, 1.0)));
+  d0 = n.div(one, awayFromZero(n, d0));
+  Value c0 = n.expandTo(one, n.shapeOf(x));
+  auto fraction = iterate(
+      n, 300, {Imported(c0), Imported(d0), Imported(d0)},
+      [&](onnx::TensorBuilder &t, Value m,
+          ArrayRef<Imported> s) -> std::vector<Value> {
+        Value c = s[0].value, d = s[1].value, h = s[2].value;
+        Value twice = t.add(p, t.mul(m, 2.0));
+        Value unit = t.like(p, 1);
+        auto advance = [&](Value term) {
+          d = t.div(unit, awayFromZero(t, t.add(t.mul(term, d), 1.0)));
+          c = awayFromZero(t, t.add(t.div(term, c), 1.0));
+          h = t.mul(h, t.mul(c, d));
+        };
+        advance(t.div(t.mul(t.mul(m, t.sub(q, m)), y),
+                      t.mul(t.sub(twice, 1.0), twice)));
+        advance(t.op<NegOp>(
+            t.div(t.mul(t.mul(t.add(p, m), t.add(sum, m)), y),
+                  t.mul(twice, t.add(twice, 1.0)))));
+        return {c, d, h};
+      });
+  if (failed(fraction))
+    return failure();
+  Value value = n.mul(front, (*fraction)[2].value);
+  value = n.select(turned, n.sub(one, value), value);
+  value = n.select(n.compare("eq", x, 0), n.like(x, 0), value);
+  value = n.select(n.compare("eq", x, 1), one, value);
+  Value bad = n.op<OrOp>(n.op<OrOp>(n.compare("le", a, 0), n.compare("le", b, 0)),
+                         n.op<OrOp>(n.compare("lt", x, 0), n.compare("gt", x, 1)));
+  return narrow(n, n.select(bad, n.like(x, kNan), value));
+}
+
+ArrayRef<OpImport> weir::tf::specialImports() {
+  static const OpImport rows[] = {
+      {"Digamma", importDigamma},
+      {"Zeta", importZeta},
+      {"Polygamma", polygamma},
+      {"Igamma", igamma<false>},
+      {"Igammac", igamma<true>},
+      {"Betainc", betainc},
+  };
+  return rows;
+}
