@@ -130,11 +130,8 @@ std::string Report::text() const {
          << shortened(list[i]->node, 60) << "\n";
   }
   if (!kernels.empty()) {
-    int64_t work = 0;
-    for (const KernelInfo &kernel : kernels)
-      work += std::max<int64_t>(0, kernel.flops);
-    os << "\nheaviest kernels of " << kernels.size() << ", together "
-       << count(double(work)) << "flop where known\n";
+    os << "\nheaviest kernels of " << kernels.size()
+       << ", floating-point operations a launch\n";
     std::vector<const KernelInfo *> list = heaviestKernels(*this);
     for (size_t i = 0; i < list.size() && i < shown; ++i)
       os << llvm::format("  %10s  ",
