@@ -21,12 +21,12 @@ static Value conjugate(NodeImport &n) {
 
 /// dy (1 - y²), of y = tanh x
 static LogicalResult tanhGrad(NodeImport &n) {
-  Value y = conjugate(n), dy = n.in(1);
+  Value y = n.in(0), dy = n.in(1);
   return n.result(n.mul(dy, n.sub(n.like(y, 1), n.mul(y, y))));
 }
 
 static LogicalResult sigmoidGrad(NodeImport &n) {
-  Value y = conjugate(n), dy = n.in(1);
+  Value y = n.in(0), dy = n.in(1);
   return n.result(n.mul(n.mul(dy, y), n.sub(n.like(y, 1), y)));
 }
 

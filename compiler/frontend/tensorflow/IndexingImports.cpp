@@ -237,11 +237,20 @@ static LogicalResult inTopK(NodeImport &n) {
   if (!x || !targets)
     return failure();
   Value k = n.node.op == "InTopKV2" ? n.in(2) : n.intScalar(n.i("k"));
+  // A class that does not exist is in no row's top.
+  Value last = n.cast(n.toScalar(n.sub(n.sizeOf(x, 1), n.ints({1}))),
+                      n.element(targets));
+  Value exists = n.op<AndOp>(n.compare("ge", targets, 0),
+                             n.compare("le", targets, last));
+  targets = n.minimum(n.maximum(targets, 0.0), last);
+  if (!targets)
+    return failure();
   Value value = n.op<GatherOp>(x, n.unsqueeze(targets, {1}), n.number(1),
                                n.number(1), n.flag(false));
   Value larger = n.cast(n.compare("gt", x, value), n.b.getI64Type());
   Value rank = n.reduce(larger, "sum", {1}, false);
-  Value finite = n.squeeze(n.op<IsFiniteOp>(value), {1});
+  Value finite = n.op<AndOp>(exists,
+                             n.squeeze(n.op<IsFiniteOp>(value), {1}));
   return n.result(
       n.op<AndOp>(finite, n.compare("lt", rank, n.toI64(n.toScalar(k)))));
 }
