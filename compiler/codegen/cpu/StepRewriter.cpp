@@ -60,9 +60,29 @@ Value StepRewriter::stack(int64_t bytes) {
                                 i64(std::max<int64_t>(bytes, 8)), 16);
 }
 
+/// A memref's descriptor, also of strings.
+static Type descriptorType(MemRefType type) {
+  LLVMTypeConverter converter(type.getContext());
+  converter.addConversion([](StringType t) { return BufferAccess::storageType(t); });
+  return converter.convertType(type);
+}
+
 StepRewriter::Buffer StepRewriter::unpack(Value memref) {
   Buffer buffer;
   buffer.type = cast<MemRefType>(memref.getType());
+  if (isa<StringType>(buffer.type.getElementType())) {
+    // Upstream's conversion does not know these elements: its way back to the
+    // descriptor is said here.
+    Value cast = UnrealizedConversionCastOp::create(
+                     b, loc, TypeRange{descriptorType(buffer.type)}, ValueRange{memref})
+                     .getResult(0);
+    MemRefDescriptor descriptor(cast);
+    buffer.pointer = descriptor.alignedPtr(b, loc);
+    for (int64_t i = 0; i < buffer.type.getRank(); ++i)
+      buffer.dims.push_back(buffer.type.isDynamicDim(i) ? descriptor.size(b, loc, i)
+                                                        : i64(buffer.type.getDimSize(i)));
+    return buffer;
+  }
   // Where the descriptor was made here, take its parts back.
   auto base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
   buffer.pointer = LLVM::IntToPtrOp::create(b, loc, pointer, toI64(base));
@@ -75,15 +95,13 @@ StepRewriter::Buffer StepRewriter::unpack(Value memref) {
 }
 
 Value StepRewriter::pack(MemRefType type, Value data, ValueRange dims) {
-  LLVMTypeConverter converter(b.getContext());
-  converter.addConversion([](StringType t) { return BufferAccess::storageType(t); });
   SmallVector<Value> strides(dims.size());
   Value stride = i64(1);
   for (int64_t i = (int64_t)dims.size() - 1; i >= 0; --i) {
     strides[i] = stride;
     stride = LLVM::MulOp::create(b, loc, stride, dims[i]);
   }
-  auto descriptor = MemRefDescriptor::poison(b, loc, converter.convertType(type));
+  auto descriptor = MemRefDescriptor::poison(b, loc, descriptorType(type));
   descriptor.setAllocatedPtr(b, loc, data);
   descriptor.setAlignedPtr(b, loc, data);
   descriptor.setConstantOffset(b, loc, 0);
