@@ -87,3 +87,13 @@ func.func @gate(%x: tensor<f32>, %t: !weir.token) -> tensor<f32> {
   %0 = weir.gate %x after %t : tensor<f32>
   return %0 : tensor<f32>
 }
+
+// Strings under another shape; they are not numbers to be read.
+// CHECK-LABEL: @reshaped_strings
+// CHECK: weir.constant dense<{{\[\[}}"a", "b"]]> : tensor<1x2x!weir.string>
+func.func @reshaped_strings() -> tensor<1x2x!weir.string> {
+  %0 = weir.constant dense<["a", "b"]> : tensor<2x!weir.string>
+  %s = weir.constant dense<[1, 2]> : tensor<2xi64>
+  %1 = weir.reshape %0, %s : (tensor<2x!weir.string>, tensor<2xi64>) -> tensor<1x2x!weir.string>
+  return %1 : tensor<1x2x!weir.string>
+}
