@@ -95,6 +95,12 @@ weir::conformance::compareAll(NamedTensors &got, const NamedTensors &wanted,
   return std::nullopt;
 }
 
+Verdict weir::conformance::runFailed(const RunStatus &status) {
+  std::string reason = "run: " + status.text();
+  return status.code == WEIR_UNIMPLEMENTED ? Verdict::unsupported(reason)
+                                           : Verdict::failed(reason);
+}
+
 std::optional<Verdict> weir::conformance::runAndCompare(
     CompiledCase &compiled, int entry, NamedTensors &given,
     const NamedTensors &wanted, const Tolerance &tolerance) {
@@ -105,7 +111,7 @@ std::optional<Verdict> weir::conformance::runAndCompare(
   NamedTensors got;
   RunStatus status = compiled.session->run(entry, feeds, got);
   if (!status.ok())
-    return Verdict::failed("run: " + status.text());
+    return runFailed(status);
   return compareAll(got, wanted, tolerance);
 }
 

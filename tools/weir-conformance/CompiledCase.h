@@ -47,6 +47,10 @@ std::optional<Verdict> collectFeeds(const tools::LoadedEntry &entry,
                                     tools::NamedTensors &given,
                                     std::vector<tools::HostTensor> &feeds);
 
+/// The verdict on a run that ended with an error: unsupported where the program
+/// itself says so (UNIMPLEMENTED, which names the node), failed otherwise.
+Verdict runFailed(const tools::RunStatus &status);
+
 /// Runs an entry and compares each wanted tensor with the fetch of its name.
 std::optional<Verdict> runAndCompare(CompiledCase &compiled, int entry,
                                      tools::NamedTensors &given,

@@ -211,7 +211,7 @@ Verdict runGraph(const Case &test, const TensorFlowGraph &graph) {
   NamedTensors got;
   RunStatus status = compiled.session->run(0, feeds, got);
   if (!status.ok())
-    return Verdict::failed("run: " + status.text());
+    return runFailed(status);
   for (const Wanted &want : wanted) {
     HostTensor *result = findTensor(got, want.text.name);
     if (!result)

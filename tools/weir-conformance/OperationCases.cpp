@@ -66,7 +66,7 @@ Verdict runOperationGraph(const Case &test, const std::string &operation) {
   NamedTensors got;
   RunStatus status = compiled.session->run(0, feeds, got);
   if (!status.ok())
-    return Verdict::failed("run: " + status.text());
+    return runFailed(status);
   for (auto &[name, tensor] : wanted)
     if (auto verdict = compareAll(got, {{name, tensor}},
                                   operationTolerance(operation, given, tensor)))

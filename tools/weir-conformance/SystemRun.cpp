@@ -258,7 +258,7 @@ private:
       return std::nullopt;
     }
     if (!status.ok())
-      return Verdict::failed("run: " + status.text());
+      return runFailed(status);
     for (size_t i = 0; i < run.expected.size() && i < run.fetches.size(); ++i)
       if (auto verdict = compareFetch(run, i, programName(run.fetches[i]), got))
         return verdict;
