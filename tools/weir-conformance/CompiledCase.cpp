@@ -37,6 +37,12 @@ Verdict weir::conformance::verdictOfRefusal(const DiagnosticSink &sink) {
   return {wrong ? Outcome::Failed : Outcome::Unsupported, shown.str(), {}};
 }
 
+Verdict weir::conformance::verdictOfRun(const RunStatus &status) {
+  std::string reason = "run: " + status.text();
+  return status.code == WEIR_UNIMPLEMENTED ? Verdict::unsupported(reason)
+                                           : Verdict::failed(reason);
+}
+
 std::optional<Verdict> weir::conformance::openSession(CompiledCase &compiled) {
   weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
   RunStatus status;

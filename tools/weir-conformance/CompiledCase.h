@@ -27,6 +27,10 @@ bool meansUnsupported(const Diagnostic &diagnostic);
 /// says so. The reason is the first error that decides.
 Verdict verdictOfRefusal(const DiagnosticSink &sink);
 
+/// The verdict on a run that ended in a status: unsupported where the status
+/// says that the program met what weir lacks (UNIMPLEMENTED), failed otherwise.
+Verdict verdictOfRun(const tools::RunStatus &status);
+
 /// A case's program: the bytes of the emitted object, linked in memory.
 struct CompiledCase {
   std::unique_ptr<tools::LoadedModel> model;

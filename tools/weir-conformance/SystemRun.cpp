@@ -37,19 +37,6 @@ struct ScriptEntry {
   bool refused = false;
 };
 
-std::string keyOf(const SystemRun &run) {
-  std::string key = run.signature + "\n";
-  for (const auto &[edge, array] : run.feeds)
-    key += edge + "\n";
-  key += ">\n";
-  for (const std::string &fetch : run.fetches)
-    key += fetch + "\n";
-  key += "^\n";
-  for (const std::string &target : run.targets)
-    key += target + "\n";
-  return key;
-}
-
 class Player {
 public:
   Player(SystemScript script, std::string folder)
@@ -103,6 +90,27 @@ private:
 
   const HostTensor *array(const std::string &name) {
     return findTensor(script.arrays, name);
+  }
+
+  /// What makes an entry: edges, and the ranks of what is fed (via "core" its
+  /// sizes, too), since a program's feeds have fixed ranks.
+  std::string keyOf(const SystemRun &run) {
+    std::string key = run.signature + "\n";
+    for (const auto &[edge, name] : run.feeds) {
+      const HostTensor *value = array(name);
+      key += edge + " ";
+      if (value)
+        key += script.viaCore ? shapeName(value->dims)
+                              : std::to_string(value->dims.size());
+      key += "\n";
+    }
+    key += ">\n";
+    for (const std::string &fetch : run.fetches)
+      key += fetch + "\n";
+    key += "^\n";
+    for (const std::string &target : run.targets)
+      key += target + "\n";
+    return key;
   }
 
   /// The entry of a run, new or known.
