@@ -31,9 +31,17 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     module.walk([&](func::FuncOp func) {
       func.walk([&](Block *block) { blocks.push_back(block); });
     });
-    for (Block *block : blocks)
-      for (Cluster &cluster : clusterBlock(*block))
+    for (Block *block : blocks) {
+      std::vector<Cluster> clusters = clusterBlock(*block);
+      // A cheap leaf may be a root, and be computed again inside of others.
+      repeatedIn.clear();
+      for (Cluster &cluster : clusters)
+        for (Operation *op : cluster.operations)
+          if (op != cluster.root())
+            repeatedIn[op].insert(cluster.operations.begin(), cluster.operations.end());
+      for (Cluster &cluster : clusters)
         outline(module, cluster);
+    }
     for (Block *block : blocks)
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
         if (isOpTriviallyDead(&op))
@@ -79,10 +87,13 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
                                          inputs.getArrayRef());
     if (Attribute device = root->getAttr("weir.device"))
       launch->setAttr("weir.device", device);
-    root->replaceAllUsesWith(launch);
-    for (Operation *op : llvm::reverse(cluster.operations))
-      if (isOpTriviallyDead(op) && !isa<ConstantOp>(op))
-        op->erase();
+    // What was fused is dead now, and goes when all clusters have been read.
+    auto repeated = repeatedIn.find(root);
+    for (auto [from, to] : llvm::zip(root->getResults(), launch.getResults()))
+      from.replaceUsesWithIf(to, [&](OpOperand &use) {
+        return repeated == repeatedIn.end() ||
+               !repeated->second.contains(use.getOwner());
+      });
   }
 
   /// Keeps `kernel` under a telling name, or drops it for an equal one.
@@ -121,6 +132,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     return kernel.getSymName();
   }
 
+  llvm::DenseMap<Operation *, llvm::DenseSet<Operation *>> repeatedIn;
   llvm::StringMap<plan::KernelOp> known;
   llvm::StringMap<int> used;
 };
