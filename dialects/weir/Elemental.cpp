@@ -121,15 +121,9 @@ Value weir::emitIf(ElementReader &r, Value condition,
   if (matchPattern(condition, m_Zero()))
     return onFalse();
   OpBuilder::InsertionGuard guard(r.b);
-  // The result type is known once the first region has been emitted.
-  Block *thenBlock = new Block, *elseBlock = new Block;
-  Region thenRegion, elseRegion;
-  thenRegion.push_back(thenBlock);
-  elseRegion.push_back(elseBlock);
+  // The result type is known once the first region has been emitted, which
+  // needs an operation around it: emit into a scratch scf.if and rebuild it.
   auto before = r.b.saveInsertionPoint();
-  // Regions without an owner cannot host operations that look upwards, so the
-  // operation is made first with a placeholder type list: emit into a scratch
-  // scf.if and rebuild it.
   auto scratch = scf::IfOp::create(r.b, r.loc, TypeRange{}, condition, true);
   r.b.setInsertionPointToStart(&scratch.getThenRegion().front());
   Value a = onTrue();

@@ -154,10 +154,10 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
   auto made = scf::WhileOp::create(b, loc, types, carried);
   SmallVector<Location> locations(types.size(), loc);
 
-  // The states of a region's block arguments, from the loop's.
-  auto bind = [&](Block &source, ValueRange values) {
+  // The states of a region's block arguments, or of the loop's results.
+  auto bind = [&](ValueRange targets, ValueRange values) {
     for (auto [argument, init, buffer] :
-         llvm::zip(source.getArguments(), op.getInits(), fixed)) {
+         llvm::zip(targets, op.getInits(), fixed)) {
       if (formOf(argument.getType()) == Form::Nothing) {
         if (resources.count(init))
           resources[argument] = resources.lookup(init);
@@ -178,7 +178,7 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
     OpBuilder::InsertionGuard guard(b);
     Block *before = b.createBlock(&made.getBefore(), {}, types, locations);
     Block &source = op.getCondition().front();
-    bind(source, before->getArguments());
+    bind(source.getArguments(), before->getArguments());
     if (failed(visitBlock(source)))
       return failure();
     loc = opLoc;
@@ -189,7 +189,7 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
     OpBuilder::InsertionGuard guard(b);
     Block *after = b.createBlock(&made.getAfter(), {}, types, locations);
     Block &source = op.getBody().front();
-    bind(source, after->getArguments());
+    bind(source.getArguments(), after->getArguments());
     if (failed(visitBlock(source)))
       return failure();
     loc = opLoc;
@@ -222,22 +222,6 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
   }
 
   loc = opLoc;
-  ValueRange results = made.getResults();
-  for (auto [result, init, buffer] :
-       llvm::zip(op.getResults(), op.getInits(), fixed)) {
-    if (formOf(result.getType()) == Form::Nothing) {
-      if (resources.count(init))
-        resources[result] = resources.lookup(init);
-      continue;
-    }
-    if (buffer) {
-      setBuffer(result, buffer);
-      continue;
-    }
-    TensorState state = takeCarried(*this, result.getType(), results);
-    if (state.buffer)
-      state.dims = dimsOfBuffer(state.buffer);
-    states[result] = state;
-  }
+  bind(op.getResults(), made.getResults());
   return success();
 }
