@@ -36,10 +36,13 @@ RULES = [
      + ("dialects/", "passes/", "compiler/", "tools/", "test/"), ()),
     ("dialects/", PROTOBUF + CUDA
      + ("passes/", "compiler/", "runtime/", "weir/", "tools/", "test/"), ABI),
-    # The planner is arithmetic, which a tool can use without MLIR.
+    # The planners are arithmetic, which a tool can use without MLIR.
     ("passes/memory/", MLIR + LLVM + PROTOBUF + CUDA
      + ("dialects/", "passes/", "compiler/", "runtime/", "weir/", "tools/", "test/"),
      ("passes/memory/",)),
+    ("passes/placement/", MLIR + LLVM + PROTOBUF + CUDA
+     + ("dialects/", "passes/", "compiler/", "runtime/", "weir/", "tools/", "test/"),
+     ("passes/placement/",)),
     ("passes/", PROTOBUF + CUDA
      + ("compiler/", "runtime/", "weir/", "tools/", "test/"), ABI),
     # Each format's folder is the only one that knows its protobuf classes. What
@@ -130,6 +133,7 @@ def self_check():
         ("dialects/weir/Ops.td", 'include "passes/simplify/Passes.td"'),
         ("passes/plan/Plan.cpp", '#include "compiler/driver/Driver.h"'),
         ("passes/memory/X.cpp", '#include "llvm/ADT/STLExtras.h"'),
+        ("passes/placement/X.cpp", '#include "passes/memory/Sections.h"'),
         ("compiler/frontend/onnx/Model.cpp", '#include "compiler/frontend/tensorflow/X.h"'),
         ("compiler/emit/Object.cpp", '#include "runtime/pool/pool.h"'),
     ]

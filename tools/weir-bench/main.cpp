@@ -9,6 +9,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-bench/MemoryPlan.h"
 #include "tools/weir-bench/Model.h"
+#include "tools/weir-bench/Placement.h"
 
 #include <cstdio>
 #include <string>
@@ -28,6 +29,7 @@ constexpr Command commands[] = {
      runModelBenchmark},
     {"memory-plan", "offsets for the buffers of a CSV file, within a capacity",
      runMemoryPlan},
+    {"placement", "devices for the nodes of a measured graph", runPlacement},
 };
 
 void printHelp() {
