@@ -49,8 +49,9 @@ static LogicalResult placeholder(NodeImport &n) {
 static LogicalResult zerosLike(NodeImport &n) {
   if (n.inputs[0].kind == Imported::Kind::Array) {
     Imported zeros = n.inputs[0];
-    if (zeros.value)
-      zeros.value = n.expandTo(n.like(zeros.value, 0), n.shapeOf(zeros.value));
+    for (ArrayPart &part : zeros.parts)
+      if (!isa<StringType>(n.element(part.values)))
+        part.values = n.expandTo(n.like(part.values, 0), n.shapeOf(part.values));
     return n.result(zeros);
   }
   Value x = n.in(0);

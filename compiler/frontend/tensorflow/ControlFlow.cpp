@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Arrays.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 
 using namespace mlir;
@@ -22,14 +23,8 @@ RankedTensorType GraphImporter::join(RankedTensorType x,
   return RankedTensorType::get(shape, x.getElementType());
 }
 
-static RankedTensorType typeOf(const Imported &value) {
-  return cast<RankedTensorType>(value.value.getType());
-}
-
-static bool isCarried(const Imported &value) {
-  return (value.kind == Imported::Kind::Tensor ||
-          value.kind == Imported::Kind::Array) &&
-         value.value;
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
 }
 
 /// Truth of a scalar as If and While take it: numbers other than zero are true.
@@ -46,23 +41,69 @@ static Value truth(Value condition, NodeImport &t) {
   return condition;
 }
 
-Value GraphImporter::materialize(const ArrayInfo &info, OpBuilder &b,
-                                 Location loc) {
-  if (!info.shape || !info.element || isa<StringType>(info.element))
-    return {};
-  onnx::TensorBuilder t(b, loc);
-  // A size that is not known yet is nothing: the first write makes room.
-  IntVector shape = *info.shape;
-  llvm::replace(shape, ShapedType::kDynamic, int64_t(0));
-  auto known = constantIntegers(info.length);
-  if (known && known->size() == 1 && known->front() >= 0) {
-    shape.insert(shape.begin(), known->front());
-    return t.splat(info.element, shape, 0);
+const Imported *GraphImporter::RegionState::find(ArrayInfo *info) const {
+  for (const RegionState *at = this; at; at = at->outer)
+    if (auto it = at->objects.find(info); it != at->objects.end())
+      return &it->second;
+  return nullptr;
+}
+
+std::vector<std::shared_ptr<ArrayInfo>>
+GraphImporter::RegionState::changed() const {
+  std::vector<std::shared_ptr<ArrayInfo>> all;
+  for (auto &[info, array] : objects)
+    if (info->home != this)
+      all.push_back(array.array);
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Values that meet
+//===----------------------------------------------------------------------===//
+
+FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx,
+                                     NodeImport &ty) {
+  // A version-one variable that is handed on is read there.
+  for (auto [value, t] : {std::pair(&x, &tx), std::pair(&y, &ty)})
+    if (value->kind == Imported::Kind::Resource && value->isRef) {
+      t->inputs = {*value};
+      *value = Imported(t->in(0));
+    }
+  bool changed = false;
+  if (x.kind == Imported::Kind::Array && y.kind == Imported::Kind::Array) {
+    if (x.array != y.array) {
+      if (!widen(*x.array, *y.array) || !widen(*y.array, *x.array))
+        return failure();
+    }
+    if (x.parts.empty() && !y.parts.empty()) {
+      x = makeUnwritten(x.array, tx.b, tx.loc);
+      changed = !x.parts.empty();
+    }
+    if (y.parts.empty() && !x.parts.empty())
+      y = makeUnwritten(y.array, ty.b, ty.loc);
+    bool anySizes = llvm::any_of(x.parts, [](auto &p) { return !!p.sizes; }) ||
+                    llvm::any_of(y.parts, [](auto &p) { return !!p.sizes; });
+    if (anySizes) {
+      size_t before = x.tensors().size();
+      addSizes(x, tx.b, tx.loc);
+      addSizes(y, ty.b, ty.loc);
+      changed |= x.tensors().size() != before;
+    }
   }
-  Value sizes = t.concat({t.reshape(t.cast(info.length, b.getI64Type()), {1}),
-                          t.ints(shape)},
-                         0);
-  return t.expandTo(t.scalar(info.element, 0), sizes);
+  if (!x.isCarried() || !y.isCarried())
+    return changed;
+  SmallVector<Value *> xs = x.tensors(), ys = y.tensors();
+  if (x.kind != y.kind || xs.size() != ys.size())
+    return failure();
+  for (auto [a, b] : llvm::zip(xs, ys)) {
+    RankedTensorType joined = join(typeOf(*a), typeOf(*b));
+    if (!joined)
+      return failure();
+    changed |= joined != typeOf(*a);
+    *a = tx.generalize(*a, joined);
+    *b = ty.generalize(*b, joined);
+  }
+  return changed;
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,31 +116,12 @@ bool GraphImporter::agree(std::vector<Imported> &xs, std::vector<Imported> &ys,
                           const Node &node, OpBuilder &bx, OpBuilder &by,
                           Location loc) {
   NodeImport tx(*this, node, {}, bx, loc), ty(*this, node, {}, by, loc);
-  for (size_t i = 0; i < xs.size(); ++i) {
-    Imported &x = xs[i], &y = ys[i];
-    // A version-one variable that one side passes on is read there.
-    for (auto [value, t] : {std::pair(&x, &tx), std::pair(&y, &ty)})
-      if (value->kind == Imported::Kind::Resource && value->isRef) {
-        t->inputs = {*value};
-        *value = Imported(t->in(0));
-      }
-    if (x.kind == Imported::Kind::Array && y.kind == Imported::Kind::Array) {
-      if (!x.value && y.value)
-        x.value = materialize(*x.array, bx, loc);
-      if (!y.value && x.value)
-        y.value = materialize(*y.array, by, loc);
-    }
-    if (!isCarried(x) || !isCarried(y))
-      continue;
-    RankedTensorType joined = join(typeOf(x), typeOf(y));
-    if (!joined) {
+  for (size_t i = 0; i < xs.size(); ++i)
+    if (failed(unify(xs[i], ys[i], tx, ty))) {
       (void)report(node, "W0251",
                    "found branches whose results differ in type or rank");
       return false;
     }
-    x.value = tx.generalize(x.value, joined);
-    y.value = ty.generalize(y.value, joined);
-  }
   return true;
 }
 
@@ -133,8 +155,12 @@ GraphImporter::buildIf(Value condition, Part thenPart, Part elsePart,
   OpBuilder bx(context), by(context);
   bx.setInsertionPointToEnd(&thenRegion.emplaceBlock());
   by.setInsertionPointToEnd(&elseRegion.emplaceBlock());
+  RegionState thenState(state), elseState(state);
+  state = &thenState;
   auto xs = thenPart(bx);
+  state = &elseState;
   auto ys = elsePart(by);
+  state = thenState.outer;
   if (failed(xs) || failed(ys))
     return failure();
   if (xs->size() != ys->size()) {
@@ -146,39 +172,57 @@ GraphImporter::buildIf(Value condition, Part thenPart, Part elsePart,
   for (size_t i = 0; i < xs->size(); ++i) {
     Imported &x = (*xs)[i], &y = (*ys)[i];
     if (x.kind == Imported::Kind::None && y.kind == Imported::Kind::Tensor)
-      x = Imported(placeholderValue(typeOf(y), tx));
+      x = Imported(placeholderValue(typeOf(y.value), tx));
     else if (y.kind == Imported::Kind::None && x.kind == Imported::Kind::Tensor)
-      y = Imported(placeholderValue(typeOf(x), ty));
+      y = Imported(placeholderValue(typeOf(x.value), ty));
   }
+  // Objects that a side changed, behind the results.
+  size_t declared = xs->size();
+  std::vector<std::shared_ptr<ArrayInfo>> objects = thenState.changed();
+  for (std::shared_ptr<ArrayInfo> &object : elseState.changed())
+    if (!llvm::is_contained(objects, object))
+      objects.push_back(object);
+  for (std::shared_ptr<ArrayInfo> &object : objects)
+    for (auto [side, values] : {std::pair(&thenState, &*xs),
+                                std::pair(&elseState, &*ys)}) {
+      const Imported *found = side->find(object.get());
+      values->push_back(found ? *found : Imported::makeArray(object));
+    }
   if (!agree(*xs, *ys, node, bx, by, loc))
     return failure();
   SmallVector<Value> thenYield, elseYield;
   SmallVector<Type> types;
   for (size_t i = 0; i < xs->size(); ++i)
-    if (isCarried((*xs)[i]) && isCarried((*ys)[i])) {
-      thenYield.push_back((*xs)[i].value);
-      elseYield.push_back((*ys)[i].value);
-      types.push_back((*xs)[i].value.getType());
-    }
+    if ((*xs)[i].isCarried() && (*ys)[i].isCarried())
+      for (auto [x, y] : llvm::zip((*xs)[i].tensors(), (*ys)[i].tensors())) {
+        thenYield.push_back(*x);
+        elseYield.push_back(*y);
+        types.push_back(x->getType());
+      }
   YieldOp::create(bx, loc, ValueRange(thenYield));
   YieldOp::create(by, loc, ValueRange(elseYield));
-  OperationState state(loc, IfOp::getOperationName());
-  state.addOperands(condition);
-  state.addTypes(types);
-  state.addRegion()->takeBody(thenRegion);
-  state.addRegion()->takeBody(elseRegion);
-  Operation *made = b.create(state);
+  OperationState operation(loc, IfOp::getOperationName());
+  operation.addOperands(condition);
+  operation.addTypes(types);
+  operation.addRegion()->takeBody(thenRegion);
+  operation.addRegion()->takeBody(elseRegion);
+  Operation *made = b.create(operation);
   std::vector<Imported> results;
   unsigned next = 0;
   for (size_t i = 0; i < xs->size(); ++i) {
     Imported result = (*xs)[i];
-    if (isCarried((*xs)[i]) && isCarried((*ys)[i]))
-      result.value = made->getResult(next++);
-    else if (result.kind == Imported::Kind::Resource &&
-             result.value != (*ys)[i].value)
+    if (result.isCarried() && (*ys)[i].isCarried()) {
+      for (Value *tensor : result.tensors())
+        *tensor = made->getResult(next++);
+    } else if (result.kind == Imported::Kind::Resource &&
+               result.value != (*ys)[i].value) {
       result = Imported(); // either of two variables: not followed
+    }
     results.push_back(std::move(result));
   }
+  for (size_t i = declared; i < results.size(); ++i)
+    state->objects[results[i].array.get()] = results[i];
+  results.resize(declared);
   return results;
 }
 
@@ -199,6 +243,9 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
       t.inputs = {init};
       init = Imported(t.in(0));
     }
+  // Behind them come the objects that the body changes, once that is known.
+  const size_t declared = inits.size();
+  RegionState *outside = state;
   DiagnosticSink *outer = sink;
   for (int attempt = 0;; ++attempt) {
     // Types that turn out too narrow make an attempt void, with all it said.
@@ -206,6 +253,7 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
     sink = &inner;
     auto giveUp = [&]() -> FailureOr<std::vector<Imported>> {
       sink = outer;
+      state = outside;
       for (const weir::Diagnostic &diagnostic : inner.diagnostics())
         outer->report(diagnostic);
       return failure();
@@ -213,11 +261,10 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
     bool changed = false;
     // An array whose elements became known is made before the loop.
     auto settle = [&](Imported &init) {
-      if (init.kind != Imported::Kind::Array || init.value ||
-          !init.array->shape)
+      if (init.kind != Imported::Kind::Array || !init.parts.empty())
         return;
-      init.value = materialize(*init.array, b, loc);
-      changed |= static_cast<bool>(init.value);
+      init = makeUnwritten(init.array, b, loc);
+      changed |= !init.parts.empty();
     };
 
     mlir::Region bodyRegion, conditionRegion;
@@ -225,55 +272,71 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
       Block &block = region.emplaceBlock();
       arguments = inits;
       for (Imported &argument : arguments)
-        if (isCarried(argument))
-          argument.value = block.addArgument(argument.value.getType(), loc);
+        if (argument.isCarried())
+          for (Value *tensor : argument.tensors())
+            *tensor = block.addArgument(tensor->getType(), loc);
       // A region that no operation owns yet knows no context.
       OpBuilder builder(context);
       builder.setInsertionPointToEnd(&block);
       return builder;
     };
+    // Runs a part with the objects as they are at its begin.
+    auto runPart = [&](LoopPart part, std::vector<Imported> arguments,
+                       RegionState &inside, OpBuilder &builder) {
+      for (size_t i = declared; i < arguments.size(); ++i)
+        inside.objects[arguments[i].array.get()] = arguments[i];
+      arguments.resize(declared);
+      state = &inside;
+      auto values = part(std::move(arguments), builder);
+      state = outside;
+      return values;
+    };
     std::vector<Imported> arguments;
     OpBuilder bodyBuilder = open(bodyRegion, arguments);
-    auto next = body(arguments, bodyBuilder);
+    RegionState bodyState(outside);
+    auto next = runPart(body, arguments, bodyState, bodyBuilder);
+    for (std::shared_ptr<ArrayInfo> &object : bodyState.changed())
+      if (llvm::none_of(ArrayRef<Imported>(inits).drop_front(declared),
+                        [&](const Imported &i) { return i.array == object; })) {
+        const Imported *before = outside->find(object.get());
+        if (!before && object->base)
+          inits.push_back(unwrittenGradients(object, t));
+        else
+          inits.push_back(before ? *before : Imported::makeArray(object));
+        changed = true;
+      }
     for (Imported &init : inits)
       settle(init);
     if (failed(next) && !changed)
       return giveUp();
-    if (succeeded(next) && next->size() != inits.size()) {
+    if (succeeded(next) && next->size() != declared) {
       (void)report(node, "W0224", "found a loop body with " +
                                       std::to_string(next->size()) +
                                       " results for " +
-                                      std::to_string(inits.size()) +
-                                      " variables");
+                                      std::to_string(declared) + " variables");
       return giveUp();
     }
     if (succeeded(next) && !changed) {
+      for (size_t i = declared; i < inits.size(); ++i)
+        next->push_back(*bodyState.find(inits[i].array.get()));
       NodeImport in(*this, node, {}, bodyBuilder, loc);
       for (size_t i = 0; i < inits.size(); ++i) {
-        Imported &to = inits[i], &from = (*next)[i];
-        if (!isCarried(to))
+        if (!inits[i].isCarried())
           continue;
-        if (from.kind == Imported::Kind::Resource && from.isRef) {
-          in.inputs = {from};
-          from = Imported(in.in(0));
-        }
-        if (!isCarried(from)) {
+        // The type of the variable, as it is and as it becomes.
+        FailureOr<bool> wider = unify(inits[i], (*next)[i], t, in);
+        if (succeeded(wider) && !(*next)[i].isCarried()) {
           (void)report(node, "W0251",
                        "found a loop variable that changes its kind");
           return giveUp();
         }
-        RankedTensorType joined = join(typeOf(to), typeOf(from));
-        if (!joined || attempt == kMaxAttempts) {
+        if (failed(wider) || (*wider && attempt == kMaxAttempts)) {
           (void)report(node, "W0251",
                        "found a loop variable whose rank or type changes; "
                        "possible is a change of sizes");
           return giveUp();
         }
-        if (joined != typeOf(to)) {
-          to.value = t.generalize(to.value, joined);
-          changed = true;
-        }
-        from.value = in.generalize(from.value, joined);
+        changed |= *wider;
       }
     }
     if (changed) {
@@ -284,7 +347,8 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
     }
 
     OpBuilder conditionBuilder = open(conditionRegion, arguments);
-    auto test = condition(arguments, conditionBuilder);
+    RegionState conditionState(outside);
+    auto test = runPart(condition, arguments, conditionState, conditionBuilder);
     if (failed(test))
       return giveUp();
     NodeImport ct(*this, node, {}, conditionBuilder, loc);
@@ -298,25 +362,31 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
     SmallVector<Value> carried, yields;
     SmallVector<Type> types;
     for (size_t i = 0; i < inits.size(); ++i)
-      if (isCarried(inits[i])) {
-        carried.push_back(inits[i].value);
-        yields.push_back((*next)[i].value);
-        types.push_back(inits[i].value.getType());
-      }
+      if (inits[i].isCarried())
+        for (auto [from, to] :
+             llvm::zip(inits[i].tensors(), (*next)[i].tensors())) {
+          carried.push_back(*from);
+          yields.push_back(*to);
+          types.push_back(from->getType());
+        }
     YieldOp::create(bodyBuilder, loc, ValueRange(yields));
-    OperationState state(loc, WhileOp::getOperationName());
-    state.addOperands(carried);
-    state.addTypes(types);
-    state.addRegion()->takeBody(conditionRegion);
-    state.addRegion()->takeBody(bodyRegion);
-    Operation *made = b.create(state);
+    OperationState operation(loc, WhileOp::getOperationName());
+    operation.addOperands(carried);
+    operation.addTypes(types);
+    operation.addRegion()->takeBody(conditionRegion);
+    operation.addRegion()->takeBody(bodyRegion);
+    Operation *made = b.create(operation);
     unsigned at = 0;
     for (Imported &init : inits)
-      if (isCarried(init))
-        init.value = made->getResult(at++);
+      if (init.isCarried())
+        for (Value *tensor : init.tensors())
+          *tensor = made->getResult(at++);
     sink = outer;
     for (const weir::Diagnostic &diagnostic : inner.diagnostics())
       outer->report(diagnostic);
+    for (size_t i = declared; i < inits.size(); ++i)
+      state->objects[inits[i].array.get()] = inits[i];
+    inits.resize(declared);
     return inits;
   }
 }

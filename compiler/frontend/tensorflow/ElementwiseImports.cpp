@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Arrays.h"
 
 #include <algorithm>
 #include <optional>
@@ -157,10 +157,27 @@ static LogicalResult addArrays(NodeImport &n) {
     Imported &next = n.inputs[i];
     if (next.kind != Imported::Kind::Array)
       return n.unsupported("found lists among tensors");
-    if (sum.value && next.value)
-      sum.value = n.add(sum.value, next.value);
-    else if (next.value)
+    if (next.parts.empty())
+      continue;
+    if (sum.parts.empty()) {
       sum = next;
+      continue;
+    }
+    if (!widen(*sum.array, *next.array) || !widen(*next.array, *sum.array))
+      return n.invalid("found lists of different elements to add");
+    addSizes(sum, n.b, n.loc);
+    addSizes(next, n.b, n.loc);
+    if (sum.parts.size() != next.parts.size())
+      return n.invalid("found lists of different elements to add");
+    for (auto [part, more, component] :
+         llvm::zip(sum.parts, next.parts, componentsOf(*sum.array))) {
+      if (sum.array->isNested && component.element.isInteger(64))
+        continue; // the sizes of lists in the list
+      ArrayEditor::pad(n, part.values, more.values);
+      part.values = n.add(part.values, more.values);
+      if (part.sizes)
+        part.sizes = n.maximum(part.sizes, more.sizes);
+    }
   }
   return n.result(sum);
 }

@@ -232,8 +232,10 @@ void GraphImporter::computeBranches(Region &region) {
       for (Edge edge : node.inputs)
         add(item.branches, ofEdge(edge));
     }
+    // A ControlTrigger runs whatever did before it.
     for (uint32_t control : node.controls)
-      if (auto it = region.itemOf.find(control); it != region.itemOf.end())
+      if (auto it = region.itemOf.find(control);
+          it != region.itemOf.end() && node.op != "ControlTrigger")
         add(item.branches, region.items[it->second].branches);
   }
 }

@@ -25,6 +25,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <functional>
 
@@ -58,6 +59,22 @@ public:
     bool hasRun(uint32_t node) const;
     void set(Edge edge, Imported value);
   };
+
+  /// What the objects behind handles (arrays, stacks) hold at this place of
+  /// the region that is being imported. A region that changes an object of an
+  /// outer one hands it on as a further result.
+  struct RegionState {
+    RegionState *outer = nullptr;
+    llvm::MapVector<ArrayInfo *, Imported> objects;
+
+    explicit RegionState(RegionState *outer = nullptr) : outer(outer) {}
+    /// Null where the object is not of this program's.
+    const Imported *find(ArrayInfo *info) const;
+    /// The objects of outer regions that this one has changed.
+    std::vector<std::shared_ptr<ArrayInfo>> changed() const;
+  };
+  RegionState rootState;
+  RegionState *state = &rootState;
 
   /// A graph that is being imported: the main one, or a function's body.
   struct Body {
@@ -107,9 +124,10 @@ public:
   /// blob. Null on failure, reported at `node`.
   mlir::TypedAttr tensorAttr(const Tensor &tensor, const Node &node);
 
-  /// The values of an array of known element shape, zeros at first.
-  Value materialize(const ArrayInfo &info, mlir::OpBuilder &b,
-                    mlir::Location loc);
+  /// Gradients of an array, at their begin: zeros like the elements that the
+  /// array holds where `n` is.
+  Imported unwrittenGradients(const std::shared_ptr<ArrayInfo> &info,
+                              NodeImport &n);
 
   LogicalResult report(const Node &node, const char *code, std::string text,
                        std::vector<std::string> notes = {});
@@ -149,6 +167,10 @@ private:
   void emitLoop(Body &body, uint32_t frame, Scope &scope, mlir::OpBuilder &b);
   mlir::RankedTensorType join(mlir::RankedTensorType x,
                               mlir::RankedTensorType y) const;
+  /// Makes two values agree in kind and type, each at its own place; says
+  /// whether the first became another type. Failure where they cannot.
+  mlir::FailureOr<bool> unify(Imported &x, Imported &y, NodeImport &tx,
+                              NodeImport &ty);
   bool agree(std::vector<Imported> &x, std::vector<Imported> &y,
              const Node &node, mlir::OpBuilder &bx, mlir::OpBuilder &by,
              mlir::Location loc);

@@ -11,35 +11,58 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace weir::tf {
 
-/// What all versions of a TensorArray or TensorList have in common. The element
-/// shape is often unknown until the first write; whoever finds it out sets it
-/// here, and loops that carry the array are then imported anew.
+/// What all versions of a TensorArray, TensorList or stack have in common. The
+/// element shape is often unknown until the first write; whoever finds it out
+/// sets it here, and loops that carry the array are then imported anew.
 struct ArrayInfo {
-  mlir::Type element;
-  std::optional<llvm::SmallVector<int64_t>> shape; ///< may hold kDynamic
-  mlir::Value length;  ///< tensor<i64>: elements at the beginning
+  mlir::Type element; ///< null where elements are lists themselves
+  /// Of one element; kDynamic where elements may differ.
+  std::optional<llvm::SmallVector<int64_t>> shape;
+  std::shared_ptr<ArrayInfo> inner; ///< what elements that are lists are
+  mlir::Value length;  ///< tensor<i32 or i64>: elements at the beginning
   bool grows = false;  ///< writes may lie past the end
+  bool isNested = false; ///< elements are lists
+  bool isDeclared = false; ///< the graph says the shape: others are errors
+
+  // Of objects behind a handle only.
+  const void *home = nullptr; ///< the region that made it (RegionState)
+  bool accumulates = false;   ///< writing adds: an array of gradients
+  bool readsOnce = false;     ///< reading gives an element up
+  enum class Use : uint8_t { None, Written, Cleared };
+  std::map<int64_t, Use> uses; ///< by index, where that is known
+  std::shared_ptr<ArrayInfo> base; ///< of an array of gradients: its array
+  std::map<std::string, std::shared_ptr<ArrayInfo>> gradients; ///< by source
 };
 
-/// The value of an edge. An array is one tensor of all its elements, which
-/// flows from write to write; TensorArray's handle has no value of its own, its
-/// flow is the array.
+/// One tensor for each part of an element. `values` holds the elements along
+/// its first dimension; where they differ in size, each fills the beginning of
+/// its row, and `sizes` (i64) has its sizes in the dimensions that are open; -1
+/// where nothing was written. Without `sizes`, all are alike.
+struct ArrayPart {
+  mlir::Value values, sizes;
+};
+
+/// The value of an edge. A list is a value that flows from write to write. A
+/// handle names an object that changes; what it holds is in the RegionState.
 struct Imported {
   enum class Kind : uint8_t {
     None,     ///< could not be imported (reported), or nothing
     Tensor,   ///< `value`
     Resource, ///< `value`: a variable
-    Array,    ///< `value`, null while the element shape is unknown; `array`
+    Array,    ///< `parts`, none while the element shape is unknown; `array`
     Handle,   ///< `array`
   };
   Kind kind = Kind::None;
   mlir::Value value;
   std::shared_ptr<ArrayInfo> array;
+  llvm::SmallVector<ArrayPart, 1> parts;
   /// Of a variable: the type of what it holds, and whether it is of version
   /// one, where an operation that takes a tensor reads the variable.
   mlir::RankedTensorType type;
@@ -48,12 +71,31 @@ struct Imported {
   Imported() = default;
   Imported(mlir::Value tensor)
       : kind(tensor ? Kind::Tensor : Kind::None), value(tensor) {}
-  static Imported makeArray(mlir::Value value, std::shared_ptr<ArrayInfo> info) {
+  static Imported makeArray(std::shared_ptr<ArrayInfo> info,
+                            llvm::SmallVector<ArrayPart, 1> parts = {}) {
     Imported result;
     result.kind = Kind::Array;
-    result.value = value;
     result.array = std::move(info);
+    result.parts = std::move(parts);
     return result;
+  }
+  /// Whether it is made of tensors, so that loops and branches can hand it on.
+  bool isCarried() const {
+    return (kind == Kind::Tensor && value) ||
+           (kind == Kind::Array && !parts.empty());
+  }
+  /// Its tensors, in an order that is always the same.
+  llvm::SmallVector<mlir::Value *> tensors() {
+    llvm::SmallVector<mlir::Value *> all;
+    if (kind == Kind::Tensor)
+      all.push_back(&value);
+    if (kind == Kind::Array)
+      for (ArrayPart &part : parts) {
+        all.push_back(&part.values);
+        if (part.sizes)
+          all.push_back(&part.sizes);
+      }
+    return all;
   }
 };
 

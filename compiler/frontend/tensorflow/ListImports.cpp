@@ -1,452 +1,198 @@
-//===- ListImports.cpp - TensorArray and TensorList -----------------------===//
+//===- ListImports.cpp - TensorList ---------------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An array of equal elements is one tensor; writing makes the next version of
-// it. TensorArray orders its operations by the flow, which here *is* the array.
+// A list is a value: an operation that changes it makes the next one. What it
+// is made of is in Arrays.h.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Arrays.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-//===----------------------------------------------------------------------===//
-// What both are made of
-//===----------------------------------------------------------------------===//
-
-/// The element shape that integers or an attribute give; nothing where the rank
-/// is open.
-static std::optional<IntVector> elementShape(std::optional<IntVector> dims) {
-  if (!dims)
-    return std::nullopt;
-  for (int64_t &dim : *dims)
-    if (dim < 0)
-      dim = ShapedType::kDynamic;
-  return dims;
+static LogicalResult finish(NodeImport &n, bool done, ArrayEditor &list) {
+  return done ? n.result(std::move(list.array)) : failure();
 }
 
-static bool isStatic(const ArrayInfo &info) {
-  return info.shape && !llvm::is_contained(*info.shape, ShapedType::kDynamic);
-}
-
-/// `values` with room for elements as large as `item` (its element, with the
-/// leading dimension that `values` has): sizes that were not known when the
-/// array was made are nothing until then.
-static Value fit(NodeImport &n, Value values, Value item) {
-  if (!values || !item || n.rank(values) != n.rank(item))
-    return values;
-  SmallVector<Value> after = {n.ints({0})};
-  bool fits = true;
-  for (int64_t i = 1; i < n.rank(values); ++i) {
-    int64_t have = n.type(values).getDimSize(i),
-            want = n.type(item).getDimSize(i);
-    if (have == want && !ShapedType::isDynamic(have)) {
-      after.push_back(n.ints({0}));
-      continue;
-    }
-    fits = false;
-    after.push_back(n.maximum(n.sub(n.sizeOf(item, i), n.sizeOf(values, i)),
-                              n.ints({0})));
+/// A list of the node's element type, of which nothing else is known.
+static std::shared_ptr<ArrayInfo> newList(NodeImport &n) {
+  auto info = std::make_shared<ArrayInfo>();
+  const AttrValue *type = n.attr("element_dtype");
+  if (type && type->type() == DataType::Variant) {
+    info->isNested = true;
+    return info;
   }
-  if (fits)
-    return values;
-  Value before = n.ints(IntVector(n.rank(values), 0));
-  after.insert(after.begin(), before);
-  return n.op<PadOp>(values, n.concat(after, 0), n.like(values, 0),
-                     n.text("constant"));
-}
-
-/// The elements of input `i`, made if they are known to be; null without a
-/// report where they are not: the loop around is then imported once more.
-static Value contents(NodeImport &n, size_t i) {
-  Imported &input = n.inputs[i];
-  if (input.kind != Imported::Kind::Array) {
-    (void)n.unsupported("found input " + Twine(i) +
-                        " that is no array of this program");
-    return {};
-  }
-  if (!input.value && input.array->shape)
-    input.value = n.g.materialize(*input.array, n.b, n.loc);
-  if (!input.value)
-    (void)n.unsupported("found an array whose element shape is not known when "
-                        "it is used; possible is one that is written first");
-  return input.value;
-}
-
-/// The elements of input `i`, whose element shape `value` tells if nothing did.
-static Value contentsFor(NodeImport &n, size_t i, Ints shape) {
-  Imported &input = n.inputs[i];
-  if (input.kind == Imported::Kind::Array && !input.value &&
-      !isStatic(*input.array))
-    input.array->shape = IntVector(shape);
-  return contents(n, i);
-}
-
-static LogicalResult array(NodeImport &n, Value value,
-                           std::shared_ptr<ArrayInfo> info) {
-  if (!value)
-    return failure();
-  return n.result(Imported::makeArray(value, std::move(info)));
-}
-
-static Value at(NodeImport &n, Value values, Value index) {
-  return n.op<GatherOp>(values, n.toScalar(index), n.number(0), n.number(0),
-                        n.flag(false));
-}
-
-/// `values` with elements at `indices` (one dimension) replaced.
-static Value put(NodeImport &n, Value values, Value indices, Value updates) {
-  values = fit(n, values, updates);
-  return n.op<ScatterNdOp>(values, n.unsqueeze(indices, {1}), updates,
-                           n.text("none"), n.flag(false), n.flag(false));
-}
-
-/// Zeros appended until `size` (tensor<1xi64>) elements are there.
-static Value grow(NodeImport &n, Value values, Value size) {
-  if (!values)
-    return {};
-  int64_t rank = n.rank(values);
-  Value missing = n.maximum(n.sub(size, n.sizeOf(values, 0)), n.ints({0}));
-  Value pads = n.concat({n.ints(IntVector(rank, 0)), missing}, 0);
-  if (rank > 1)
-    pads = n.concat({pads, n.ints(IntVector(rank - 1, 0))}, 0);
-  return n.op<PadOp>(values, pads, n.like(values, 0), n.text("constant"));
-}
-
-static Value write(NodeImport &n, const ArrayInfo &info, Value values,
-                   Value index, Value item) {
-  Value where = n.reshape(n.toI64(index), {1});
-  if (info.grows)
-    values = grow(n, values, n.add(where, 1.0));
-  return put(n, values, where, n.unsqueeze(item, {0}));
-}
-
-//===----------------------------------------------------------------------===//
-// TensorArray, version three: (handle, …, flow)
-//===----------------------------------------------------------------------===//
-
-static std::shared_ptr<ArrayInfo> handleAt(NodeImport &n, size_t i) {
-  if (n.inputs[i].kind == Imported::Kind::Handle)
-    return n.inputs[i].array;
-  (void)n.unsupported("found input " + Twine(i) +
-                      " that is no TensorArray of this program");
+  info->element = n.elementAttr("element_dtype");
+  if (info->element)
+    return info;
+  (void)n.unsupported("found a list of handles; possible are tensors and "
+                      "lists");
   return nullptr;
 }
 
-static LogicalResult tensorArray(NodeImport &n) {
-  auto info = std::make_shared<ArrayInfo>();
-  info->element = n.elementAttr("dtype");
-  info->grows = n.isSet("dynamic_size");
-  info->length = n.in(0);
-  if (!info->length)
-    return failure();
-  if (!info->element || isa<StringType>(info->element))
-    return n.unsupported("found an array of strings or handles; possible are "
-                         "numbers");
-  const AttrValue *shape = n.attr("element_shape");
-  if (shape && shape->shape && !shape->shape->unknownRank)
-    info->shape = elementShape(
-        IntVector(shape->shape->dims.begin(), shape->shape->dims.end()));
-  Imported handle;
-  handle.kind = Imported::Kind::Handle;
-  handle.array = info;
-  n.made.push_back(handle);
-  Value values = isStatic(*info) ? n.g.materialize(*info, n.b, n.loc) : Value();
-  return n.result(Imported::makeArray(values, info));
-}
-
-static LogicalResult arrayWrite(NodeImport &n) {
-  auto info = handleAt(n, 0);
-  Value index = n.in(1), item = n.in(2);
-  if (!info || !index || !item)
-    return failure();
-  Value values = contentsFor(n, 3, n.type(item).getShape());
-  return array(n, write(n, *info, values, index, item), info);
-}
-
-static LogicalResult arrayRead(NodeImport &n) {
-  auto info = handleAt(n, 0);
-  Value index = n.in(1), values = contents(n, 2);
-  if (!info || !index || !values)
-    return failure();
-  return n.result(at(n, values, index));
-}
-
-static LogicalResult arrayGather(NodeImport &n) {
-  auto info = handleAt(n, 0);
-  Value indices = n.in(1), values = contents(n, 2);
-  if (!info || !indices || !values)
-    return failure();
-  return n.result(n.op<GatherOp>(values, indices, n.number(0), n.number(0),
-                                 n.flag(false)));
-}
-
-static LogicalResult arrayScatter(NodeImport &n) {
-  auto info = handleAt(n, 0);
-  Value indices = n.in(1), items = n.in(2);
-  if (!info || !indices || !items)
-    return failure();
-  // All elements in order are the array.
-  auto known = n.knownInts(1);
-  auto length = constantIntegers(info->length);
-  bool isAll = known && llvm::equal(*known, llvm::seq<int64_t>(0, known->size())) &&
-               ((length && length->front() ==
-                              static_cast<int64_t>(known->size())) ||
-                (info->grows && length && length->front() == 0));
-  // The idiom of unstacking: range(0, size) of the array's own size.
-  if (auto range = indices.getDefiningOp<RangeOp>(); range && !isAll) {
-    auto start = constantIntegers(range.getStart()),
-         delta = constantIntegers(range.getDelta());
-    isAll = start && delta && start->front() == 0 && delta->front() == 1 &&
-            (range.getLimit() == info->length || info->grows);
-  }
-  Ints shape = n.type(items).getShape().drop_front();
-  if (!info->shape)
-    info->shape = IntVector(shape);
-  if (isAll)
-    return array(n, items, info);
-  Value values = contentsFor(n, 3, shape);
-  if (info->grows && values)
-    values = grow(n, values,
-                  n.add(n.reduce(n.toI64(indices), "max", {0}, true), 1.0));
-  return array(n, put(n, values, indices, items), info);
-}
-
-static LogicalResult arraySize(NodeImport &n) {
-  auto info = handleAt(n, 0);
+static LogicalResult makeList(NodeImport &n, Value length) {
+  auto info = newList(n);
   if (!info)
     return failure();
-  if (n.inputs[1].kind == Imported::Kind::Array && n.inputs[1].value)
-    return n.result(n.cast(n.toScalar(n.sizeOf(n.inputs[1].value, 0)),
-                           n.b.getI32Type()));
-  return n.result(info->length);
-}
-
-/// Equal elements joined along their first dimension, and their lengths.
-static LogicalResult arrayConcat(NodeImport &n) {
-  auto info = handleAt(n, 0);
-  Value values = contents(n, 1);
-  if (!info || !values)
-    return failure();
-  int64_t rank = n.rank(values);
-  if (rank < 2)
-    return n.invalid("found scalars to join");
-  Value shape = n.ints({-1});
-  if (rank > 2)
-    shape = n.concat({shape, n.shapeSlice(values, 2, rank)}, 0);
-  Value lengths = n.expandTo(n.toScalar(n.sizeOf(values, 1)),
-                             n.sizeOf(values, 0));
-  return n.results({n.reshapeTo(values, shape), lengths});
-}
-
-/// Splits into elements of equal length.
-static LogicalResult arraySplit(NodeImport &n) {
-  auto info = handleAt(n, 0);
-  Value value = n.in(1);
-  auto lengths = n.constantInts(2);
-  if (!info || !value || !lengths)
-    return failure();
-  if (lengths->empty() || !llvm::all_equal(*lengths))
-    return n.unsupported("found parts of different lengths; possible are equal "
-                         "ones");
-  Value shape = n.ints({static_cast<int64_t>(lengths->size()),
-                        lengths->front()});
-  if (n.rank(value) > 1)
-    shape = n.concat({shape, n.shapeSlice(value, 1, n.rank(value))}, 0);
-  Value values = n.reshapeTo(value, shape);
-  if (values)
-    info->shape = IntVector(n.type(values).getShape().drop_front());
-  return array(n, values, info);
-}
-
-static LogicalResult nothing(NodeImport &) { return success(); }
-
-//===----------------------------------------------------------------------===//
-// TensorList: one value, the list
-//===----------------------------------------------------------------------===//
-
-static LogicalResult makeList(NodeImport &n, Value length, bool grows) {
-  auto info = std::make_shared<ArrayInfo>();
-  info->element = n.elementAttr("element_dtype");
-  info->grows = grows;
   info->length = length;
-  if (!info->element || isa<StringType>(info->element))
-    return n.unsupported("found a list of strings, handles or lists; possible "
-                         "are numbers");
-  // A scalar shape of -1 says nothing.
-  if (auto shape = n.knownInts(0); shape && n.rank(n.in(0)) == 1)
+  // A scalar shape of -1 says nothing; nor does that of lists.
+  if (auto shape = n.knownInts(0);
+      shape && n.rank(n.in(0)) == 1 && !info->isNested) {
     info->shape = elementShape(shape);
-  Value values = isStatic(*info) ? n.g.materialize(*info, n.b, n.loc) : Value();
-  return n.result(Imported::makeArray(values, info));
+    info->isDeclared = true;
+  }
+  return n.result(makeUnwritten(info, n.b, n.loc));
 }
 
 static LogicalResult emptyList(NodeImport &n) {
-  if (!n.in(0))
-    return failure();
-  return makeList(n, n.intScalar(0), true);
+  return n.in(0) ? makeList(n, n.intScalar(0)) : failure();
 }
 
 static LogicalResult reserveList(NodeImport &n) {
   Value length = n.in(1);
-  if (!n.in(0) || !length)
-    return failure();
-  return makeList(n, length, false);
+  return n.in(0) && length ? makeList(n, length) : failure();
 }
 
 static LogicalResult listFromTensor(NodeImport &n) {
-  Value values = n.in(0);
-  if (!values)
+  auto info = newList(n);
+  if (!info)
     return failure();
-  auto info = std::make_shared<ArrayInfo>();
-  info->element = n.element(values);
-  info->shape = IntVector(n.type(values).getShape().drop_front());
-  info->length = n.toScalar(n.sizeOf(values, 0));
-  return array(n, values, info);
+  ArrayEditor list(n, Imported::makeArray(info));
+  return finish(n, list.unstack(n.in(0)), list);
 }
 
-static LogicalResult listStack(NodeImport &n) { return n.result(contents(n, 0)); }
+/// What a node says of the elements of a list that nothing else says.
+static Imported withShape(NodeImport &n, size_t input) {
+  Imported list = n.inputs[0];
+  if (list.kind == Imported::Kind::Array && list.parts.empty() &&
+      !list.array->isNested && !list.array->shape && input < n.inputCount())
+    if (auto shape = n.knownInts(input); shape && n.rank(n.in(input)) == 1)
+      list.array->shape = elementShape(shape);
+  return list;
+}
+
+static LogicalResult listStack(NodeImport &n) {
+  return n.result(ArrayEditor(n, withShape(n, 1)).stack());
+}
+
+static LogicalResult listGather(NodeImport &n) {
+  return n.result(ArrayEditor(n, withShape(n, 2)).gather(n.in(1)));
+}
 
 static LogicalResult listGet(NodeImport &n) {
-  Value index = n.in(1);
-  // The node may say what the elements are.
-  if (n.inputs[0].kind == Imported::Kind::Array && !n.inputs[0].value)
-    if (auto shape = n.knownInts(2); shape && n.rank(n.in(2)) == 1)
-      return n.result(at(n, contentsFor(n, 0, *elementShape(shape)), index));
-  Value values = contents(n, 0);
-  return index && values ? n.result(at(n, values, index)) : failure();
+  Imported element = ArrayEditor(n, withShape(n, 2)).read(n.in(1));
+  return element.kind == Imported::Kind::None ? failure()
+                                              : n.result(element);
+}
+
+/// An input that is to be an element: a tensor, or a list.
+static Imported elementAt(NodeImport &n, size_t i) {
+  if (i < n.inputCount() && n.inputs[i].kind == Imported::Kind::Array)
+    return n.inputs[i];
+  return Imported(n.in(i));
 }
 
 static LogicalResult listSet(NodeImport &n) {
-  Value index = n.in(1), item = n.in(2);
-  if (!index || !item)
+  Value index = n.in(1);
+  Imported item = elementAt(n, 2);
+  if (!index || item.kind == Imported::Kind::None)
     return failure();
-  Value values = contentsFor(n, 0, n.type(item).getShape());
-  auto info = n.inputs[0].array;
-  if (!values)
+  ArrayEditor list(n, n.inputs[0]);
+  if (!list.accept(item))
     return failure();
-  if (n.isSet("resize_if_index_out_of_bounds"))
-    values = grow(n, values, n.add(n.reshape(n.toI64(index), {1}), 1.0));
-  return array(n, put(n, values, n.reshape(n.toI64(index), {1}),
-                      n.unsqueeze(item, {0})),
-               info);
+  bool grows = list.info().grows;
+  list.info().grows = n.isSet("resize_if_index_out_of_bounds");
+  bool done = list.write(index, item);
+  list.info().grows = grows;
+  return finish(n, done, list);
 }
 
 static LogicalResult listPush(NodeImport &n) {
-  Value item = n.in(1);
-  if (!item)
+  Imported item = elementAt(n, 1);
+  if (item.kind == Imported::Kind::None)
     return failure();
-  Value values = contentsFor(n, 0, n.type(item).getShape());
-  auto info = n.inputs[0].array;
-  if (!values)
-    return failure();
-  Value row = n.unsqueeze(item, {0});
-  return array(n, n.concat({fit(n, values, row), row}, 0), info);
+  ArrayEditor list(n, n.inputs[0]);
+  return finish(n, list.push(item), list);
 }
 
 static LogicalResult listPop(NodeImport &n) {
-  Value values = contents(n, 0);
-  if (!values)
+  ArrayEditor list(n, withShape(n, 1));
+  Imported last = list.pop();
+  if (last.kind == Imported::Kind::None)
     return failure();
-  auto info = n.inputs[0].array;
-  Value last = n.pick(values, 0, -1);
-  Value rest = n.slice(values, 0, 0, -1);
-  if (!last || !rest)
-    return failure();
-  n.made.push_back(Imported::makeArray(rest, info));
-  return n.result(last);
+  n.made.push_back(std::move(list.array));
+  return n.result(std::move(last));
 }
 
 static LogicalResult listLength(NodeImport &n) {
   if (n.inputs[0].kind != Imported::Kind::Array)
     return n.unsupported("found input 0 that is no list of this program");
-  Value size = n.inputs[0].value
-                   ? n.toScalar(n.sizeOf(n.inputs[0].value, 0))
-                   : n.inputs[0].array->length;
-  return n.result(n.cast(size, n.b.getI32Type()));
+  return n.result(
+      n.cast(ArrayEditor(n, n.inputs[0]).length(), n.b.getI32Type()));
 }
 
 static LogicalResult listElementShape(NodeImport &n) {
-  Value values = contents(n, 0);
-  if (!values)
-    return failure();
-  Value shape = n.shapeSlice(values, 1, n.rank(values));
-  return n.result(n.cast(shape, n.elementAttr("shape_type")));
+  Type type = n.elementAttr("shape_type");
+  if (n.inputs[0].kind == Imported::Kind::Array && type)
+    if (auto &shape = n.inputs[0].array->shape) {
+      IntVector dims = *shape; // -1 where it is open, as TensorFlow has it
+      llvm::replace(dims, ShapedType::kDynamic, int64_t(-1));
+      return n.result(n.cast(n.ints(dims), type));
+    }
+  return n.result(type ? n.scalar(type, -1) : Value()); // not known
 }
 
 static LogicalResult listConcat(NodeImport &n) {
-  Value values = contents(n, 0);
-  if (!values)
-    return failure();
-  int64_t rank = n.rank(values);
-  if (rank < 2)
-    return n.invalid("found scalars to join");
-  Value shape = n.ints({-1});
-  if (rank > 2)
-    shape = n.concat({shape, n.shapeSlice(values, 2, rank)}, 0);
-  Value lengths = n.expandTo(n.toScalar(n.sizeOf(values, 1)),
-                             n.sizeOf(values, 0));
-  return n.results({n.reshapeTo(values, shape), lengths});
+  auto [joined, lengths] = ArrayEditor(n, n.inputs[0]).concat();
+  return n.results({joined, lengths});
 }
 
 static LogicalResult listSplit(NodeImport &n) {
-  Value value = n.in(0);
-  auto lengths = n.constantInts(2);
-  if (!value || !lengths)
+  auto info = newList(n);
+  if (!info)
     return failure();
-  if (lengths->empty() || !llvm::all_equal(*lengths))
-    return n.unsupported("found parts of different lengths; possible are equal "
-                         "ones");
-  Value shape = n.ints({static_cast<int64_t>(lengths->size()),
-                        lengths->front()});
-  if (n.rank(value) > 1)
-    shape = n.concat({shape, n.shapeSlice(value, 1, n.rank(value))}, 0);
-  Value values = n.reshapeTo(value, shape);
-  if (!values)
-    return failure();
-  auto info = std::make_shared<ArrayInfo>();
-  info->element = n.element(values);
-  info->shape = IntVector(n.type(values).getShape().drop_front());
-  info->length = n.toScalar(n.sizeOf(values, 0));
-  return array(n, values, info);
+  ArrayEditor list(n, Imported::makeArray(info));
+  return finish(n, list.split(n.in(0), n.in(2)), list);
 }
 
-static LogicalResult listGather(NodeImport &n) {
-  Value values = contents(n, 0);
-  return values ? n.result(n.op<GatherOp>(values, n.in(1), n.number(0),
-                                          n.number(0), n.flag(false)))
-                : failure();
+static LogicalResult listScatter(NodeImport &n) {
+  auto info = newList(n);
+  Value items = n.in(0), indices = n.in(1);
+  if (!info || !items || !indices)
+    return failure();
+  // As long as the largest index asks for, or as told.
+  Value size = n.add(n.reduce(n.toI64(indices), "max", {0}, false), 1.0);
+  if (n.inputCount() > 3 && n.in(3))
+    size = n.maximum(size, n.toScalar(n.toI64(n.in(3))));
+  info->length = size;
+  ArrayEditor list(n, Imported::makeArray(info));
+  return size ? finish(n, list.scatter(indices, items), list) : failure();
+}
+
+static LogicalResult listScatterInto(NodeImport &n) {
+  ArrayEditor list(n, n.inputs[0]);
+  return finish(n, list.scatter(n.in(2), n.in(1)), list);
 }
 
 static LogicalResult listResize(NodeImport &n) {
-  Value size = n.in(1), values = contents(n, 0);
-  if (!size || !values)
-    return failure();
-  auto info = n.inputs[0].array;
-  Value wanted = n.reshape(n.toI64(size), {1});
-  Value grown = grow(n, values, wanted);
-  return array(n,
-               n.op<SliceOp>(grown, n.ints({0}), wanted, n.ints({1}),
-                             n.list({0}), n.flag(false)),
-               info);
+  ArrayEditor list(n, n.inputs[0]);
+  return finish(n, list.resize(n.in(1)), list);
+}
+
+static LogicalResult listJoin(NodeImport &n) {
+  ArrayEditor list(n, n.inputs[0]);
+  return finish(n, list.append(n.inputs[1]), list);
 }
 
 ArrayRef<OpImport> weir::tf::listImports() {
   static const OpImport rows[] = {
-      {"TensorArrayV3", tensorArray},
-      {"TensorArrayWriteV3", arrayWrite},
-      {"TensorArrayReadV3", arrayRead},
-      {"TensorArrayGatherV3", arrayGather},
-      {"TensorArrayScatterV3", arrayScatter},
-      {"TensorArraySizeV3", arraySize},
-      {"TensorArrayConcatV3", arrayConcat},
-      {"TensorArraySplitV3", arraySplit},
-      {"TensorArrayCloseV3", nothing},
       {"EmptyTensorList", emptyList},
       {"TensorListReserve", reserveList},
       {"TensorListFromTensor", listFromTensor},
@@ -459,8 +205,12 @@ ArrayRef<OpImport> weir::tf::listImports() {
       {"TensorListElementShape", listElementShape},
       {"TensorListConcat", listConcat},
       {"TensorListConcatV2", listConcat},
+      {"TensorListConcatLists", listJoin},
       {"TensorListSplit", listSplit},
       {"TensorListGather", listGather},
+      {"TensorListScatter", listScatter},
+      {"TensorListScatterV2", listScatter},
+      {"TensorListScatterIntoExistingList", listScatterInto},
       {"TensorListResize", listResize},
   };
   return rows;

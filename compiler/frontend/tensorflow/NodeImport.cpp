@@ -193,7 +193,7 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           reductionImports(), gradientImports(), recurrentImports(),
           stateImports(), einsumImports(), factorizationImports(),
           fourierImports(), poolGradientImports(), randomImports(),
-          specialImports()})
+          specialImports(), tensorArrayImports()})
       for (const OpImport &row : family)
         map->emplace(row.op, &row);
     return map;

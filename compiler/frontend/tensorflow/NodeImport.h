@@ -121,6 +121,7 @@ llvm::ArrayRef<OpImport> randomImports();
 llvm::ArrayRef<OpImport> recurrentImports();
 llvm::ArrayRef<OpImport> specialImports();
 llvm::ArrayRef<OpImport> stateImports();
+llvm::ArrayRef<OpImport> tensorArrayImports();
 
 } // namespace weir::tf
 

@@ -1,0 +1,694 @@
+//===- Arrays.cpp - arrays and lists of tensors, as tensors ---------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/Arrays.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+static constexpr int64_t kOpen = ShapedType::kDynamic;
+static constexpr int64_t kInvalidArgument = 3; // WEIR_INVALID_ARGUMENT
+
+//===----------------------------------------------------------------------===//
+// What elements are
+//===----------------------------------------------------------------------===//
+
+IntVector ArrayComponent::openAxes() const {
+  IntVector axes;
+  for (auto [axis, dim] : llvm::enumerate(shape))
+    if (ShapedType::isDynamic(dim))
+      axes.push_back(axis);
+  return axes;
+}
+
+SmallVector<ArrayComponent> weir::tf::componentsOf(const ArrayInfo &info) {
+  SmallVector<ArrayComponent> components;
+  if (!info.isNested) {
+    if (info.shape && info.element)
+      components.push_back({info.element, *info.shape});
+    return components;
+  }
+  if (!info.inner)
+    return components;
+  for (ArrayComponent &component : componentsOf(*info.inner)) {
+    int64_t open = component.openAxes().size();
+    Type i64 = IntegerType::get(component.element.getContext(), 64);
+    component.shape.insert(component.shape.begin(), kOpen);
+    components.push_back(component);
+    if (open)
+      components.push_back({i64, {kOpen, open}});
+  }
+  return components;
+}
+
+std::optional<IntVector>
+weir::tf::elementShape(std::optional<IntVector> dims) {
+  if (!dims)
+    return std::nullopt;
+  for (int64_t &dim : *dims)
+    if (dim < 0)
+      dim = kOpen;
+  return dims;
+}
+
+/// A scalar that means nothing, of any type.
+static Value blank(onnx::TensorBuilder &t, Type element) {
+  if (!isa<StringType>(element))
+    return t.scalar(element, 0);
+  auto type = RankedTensorType::get({}, element);
+  return t.constant(DenseElementsAttr::get(type, StringRef("")));
+}
+
+Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b,
+                                 Location loc) {
+  onnx::TensorBuilder t(b, loc);
+  Imported array = Imported::makeArray(info);
+  for (const ArrayComponent &component : componentsOf(*info)) {
+    IntVector shape = component.shape, open = component.openAxes();
+    llvm::replace(shape, kOpen, int64_t(0));
+    int64_t columns = open.size();
+    Value zero = blank(t, component.element);
+    if (!zero)
+      return Imported::makeArray(info);
+    ArrayPart part;
+    auto rows = [&](Value value, IntVector dims) {
+      auto known = constantIntegers(info->length);
+      if (known && known->size() == 1 && known->front() >= 0) {
+        dims.insert(dims.begin(), known->front());
+        return t.expandTo(value, t.ints(dims));
+      }
+      Value count = t.reshape(t.cast(info->length, b.getI64Type()), {1});
+      return t.expandTo(value, dims.empty() ? count
+                                            : t.concat({count, t.ints(dims)}, 0));
+    };
+    part.values = rows(zero, shape);
+    if (columns)
+      part.sizes = rows(t.intScalar(-1), {columns});
+    if (!part.values || (columns && !part.sizes))
+      return Imported::makeArray(info);
+    array.parts.push_back(part);
+  }
+  return array;
+}
+
+bool weir::tf::widen(ArrayInfo &info, const ArrayInfo &other) {
+  if (info.isNested != other.isNested)
+    return false;
+  if (info.isNested) {
+    if (!other.inner)
+      return true;
+    if (!info.inner)
+      info.inner = std::make_shared<ArrayInfo>(*other.inner);
+    return widen(*info.inner, *other.inner);
+  }
+  if (info.element != other.element)
+    return false;
+  if (!other.shape)
+    return true;
+  if (!info.shape) {
+    info.shape = other.shape;
+    return true;
+  }
+  if (info.shape->size() != other.shape->size())
+    return false;
+  for (auto [mine, theirs] : llvm::zip(*info.shape, *other.shape))
+    if (mine != theirs)
+      mine = kOpen;
+  return true;
+}
+
+void weir::tf::addSizes(Imported &array, OpBuilder &b, Location loc) {
+  if (array.kind != Imported::Kind::Array || array.parts.empty())
+    return;
+  onnx::TensorBuilder t(b, loc);
+  for (auto [part, component] :
+       llvm::zip(array.parts, componentsOf(*array.array))) {
+    IntVector open = component.openAxes();
+    if (open.empty() || part.sizes)
+      continue;
+    Value row;
+    for (int64_t axis : open) {
+      Value size = t.sizeOf(part.values, axis + 1);
+      row = row ? t.concat({row, size}, 0) : size;
+    }
+    int64_t columns = open.size();
+    part.sizes = t.expandTo(
+        row, t.concat({t.sizeOf(part.values, 0), t.ints({columns})}, 0));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of padded elements
+//===----------------------------------------------------------------------===//
+
+/// `values` with room for rows as large as those of `other`.
+static Value fit(NodeImport &n, Value values, Value other) {
+  if (!values || !other || n.rank(values) != n.rank(other))
+    return values;
+  SmallVector<Value> pads = {n.ints(IntVector(n.rank(values), 0)), n.ints({0})};
+  bool fits = true;
+  for (int64_t i = 1; i < n.rank(values); ++i) {
+    int64_t have = n.type(values).getDimSize(i),
+            want = n.type(other).getDimSize(i);
+    if (have == want && !ShapedType::isDynamic(have)) {
+      pads.push_back(n.ints({0}));
+      continue;
+    }
+    fits = false;
+    pads.push_back(n.maximum(n.sub(n.sizeOf(other, i), n.sizeOf(values, i)),
+                             n.ints({0})));
+  }
+  if (fits)
+    return values;
+  return n.op<PadOp>(values, n.concat(pads, 0), blank(n, n.element(values)),
+                     n.text("constant"));
+}
+
+/// Rows of `fill` appended until `size` (tensor<1xi64>) are there.
+static Value grow(NodeImport &n, Value values, Value size, Value fill) {
+  if (!values)
+    return {};
+  int64_t rank = n.rank(values);
+  Value missing = n.maximum(n.sub(size, n.sizeOf(values, 0)), n.ints({0}));
+  Value pads = n.concat({n.ints(IntVector(rank, 0)), missing}, 0);
+  if (rank > 1)
+    pads = n.concat({pads, n.ints(IntVector(rank - 1, 0))}, 0);
+  return n.op<PadOp>(values, pads, fill, n.text("constant"));
+}
+
+static Value put(NodeImport &n, Value values, Value indices, Value updates,
+                 bool adds) {
+  return n.op<ScatterNdOp>(values, n.unsqueeze(indices, {1}), updates,
+                           n.text(adds ? "add" : "none"), n.flag(false),
+                           n.flag(false));
+}
+
+static Value rowsAt(NodeImport &n, Value values, Value indices) {
+  return n.op<GatherOp>(values, indices, n.number(0), n.number(0),
+                        n.flag(false));
+}
+
+/// The sizes of `x` in `axes`, tensor<kxi64>.
+static Value sizesIn(NodeImport &n, Value x, const IntVector &axes) {
+  SmallVector<Value> sizes;
+  for (int64_t axis : axes)
+    sizes.push_back(n.sizeOf(x, axis));
+  return n.concat(sizes, 0);
+}
+
+static void require(NodeImport &n, Value condition, const char *message) {
+  if (auto known = constantIntegers(condition);
+      known && llvm::all_of(*known, [](int64_t v) { return v; }))
+    return;
+  if (condition)
+    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), condition,
+                     n.b.getStringAttr(message), n.number(kInvalidArgument),
+                     ValueRange());
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+bool ArrayEditor::exists() {
+  if (array.kind != Imported::Kind::Array) {
+    (void)n.unsupported("found an input that is no array of this program");
+    return false;
+  }
+  if (array.parts.empty())
+    array = makeUnwritten(array.array, n.b, n.loc);
+  if (array.parts.empty())
+    (void)n.unsupported("found an array whose element shape is not known when "
+                        "it is used; possible is one that is written first");
+  return !array.parts.empty();
+}
+
+bool ArrayEditor::accept(const Imported &item) {
+  if (array.kind != Imported::Kind::Array)
+    return exists();
+  ArrayInfo like;
+  if (item.kind == Imported::Kind::Tensor) {
+    like.element = n.element(item.value);
+    like.shape = IntVector(n.type(item.value).getShape());
+  } else if (item.kind == Imported::Kind::Array) {
+    like.isNested = true;
+    like.inner = item.array;
+  } else {
+    (void)n.unsupported("found elements that are handles; possible are tensors "
+                        "and lists");
+    return false;
+  }
+  if (info().isNested != like.isNested ||
+      (!like.isNested && info().element != like.element)) {
+    (void)n.invalid("found an element of another type than the array's");
+    return false;
+  }
+  if (info().isDeclared && info().shape && like.shape) {
+    // What the graph says of elements narrows what is known of this one.
+    if (info().shape->size() != like.shape->size()) {
+      (void)n.invalid("found an element of another rank than the array's");
+      return false;
+    }
+    for (auto [mine, theirs] : llvm::zip(*info().shape, *like.shape)) {
+      if (mine != theirs && !ShapedType::isDynamic(mine) &&
+          !ShapedType::isDynamic(theirs)) {
+        (void)n.invalid("found an element of another shape than the array's");
+        return false;
+      }
+      theirs = mine;
+    }
+  }
+  size_t before = componentsOf(info()).size();
+  if (!widen(info(), like)) {
+    (void)n.unsupported("found elements of different ranks in one array");
+    return false;
+  }
+  if (!array.parts.empty() && before != componentsOf(info()).size()) {
+    (void)n.unsupported("found lists in a list whose elements begin to differ "
+                        "in size");
+    return false;
+  }
+  return exists();
+}
+
+bool ArrayEditor::elementTensors(const Imported &item,
+                                 SmallVector<Value> &tensors) {
+  if (item.kind == Imported::Kind::Tensor) {
+    Value value = item.value;
+    if (info().isDeclared && info().shape) {
+      IntVector shape(n.type(value).getShape());
+      bool narrows = false;
+      for (auto [known, dim] : llvm::zip(*info().shape, shape))
+        if (ShapedType::isDynamic(dim) && !ShapedType::isDynamic(known)) {
+          dim = known;
+          narrows = true;
+        }
+      if (narrows) {
+        SmallVector<Value> sizes;
+        for (auto [axis, dim] : llvm::enumerate(shape))
+          sizes.push_back(ShapedType::isDynamic(dim) ? n.sizeOf(value, axis)
+                                                     : n.ints({dim}));
+        value = n.reshapeTo(value, n.concat(sizes, 0));
+      }
+    }
+    tensors.push_back(value);
+    return static_cast<bool>(value);
+  }
+  Imported list = item;
+  list.array = info().inner; // as wide as all that were written
+  if (list.parts.empty())
+    list.array->length = item.array->length;
+  ArrayEditor inner(n, list);
+  if (!inner.exists())
+    return false;
+  addSizes(inner.array, n.b, n.loc);
+  for (Value *tensor : inner.array.tensors())
+    tensors.push_back(*tensor);
+  return true;
+}
+
+Imported ArrayEditor::read(Value index) {
+  if (!index || !exists())
+    return {};
+  SmallVector<Value> tensors;
+  Value at = n.toScalar(n.toI64(index));
+  for (auto [part, component] : llvm::zip(array.parts, componentsOf(info()))) {
+    Value value = rowsAt(n, part.values, at);
+    if (part.sizes) {
+      IntVector axes = component.openAxes();
+      Value sizes = rowsAt(n, part.sizes, at);
+      require(n, n.compare("ge", sizes, 0),
+              "found an element that was not written");
+      IntVector zeros(axes.size(), 0), ones(axes.size(), 1);
+      value = n.op<SliceOp>(value, n.ints(zeros), sizes, n.ints(ones),
+                            n.list(axes), n.flag(false));
+    }
+    if (!value)
+      return {};
+    tensors.push_back(value);
+  }
+  if (!info().isNested)
+    return Imported(tensors[0]);
+  Imported list = Imported::makeArray(std::make_shared<ArrayInfo>(*info().inner));
+  size_t next = 0;
+  for (const ArrayComponent &component : componentsOf(*info().inner)) {
+    ArrayPart part;
+    part.values = tensors[next++];
+    if (!component.openAxes().empty())
+      part.sizes = tensors[next++];
+    list.parts.push_back(part);
+  }
+  return list;
+}
+
+bool ArrayEditor::growTo(Value size) {
+  for (ArrayPart &part : array.parts) {
+    part.values = grow(n, part.values, size, blank(n, n.element(part.values)));
+    if (part.sizes)
+      part.sizes = grow(n, part.sizes, size, n.intScalar(-1));
+    if (!part.values)
+      return false;
+  }
+  return true;
+}
+
+bool ArrayEditor::write(Value index, const Imported &item) {
+  SmallVector<Value> tensors;
+  if (!index || !accept(item) || !elementTensors(item, tensors))
+    return false;
+  Value where = one(index);
+  if (info().grows && !growTo(n.add(where, 1.0)))
+    return false;
+  addSizes(array, n.b, n.loc);
+  for (auto [part, component, tensor] :
+       llvm::zip(array.parts, componentsOf(info()), tensors)) {
+    Value row = n.unsqueeze(tensor, {0});
+    part.values = fit(n, part.values, row);
+    part.values = put(n, part.values, where, fit(n, row, part.values),
+                      info().accumulates);
+    if (part.sizes)
+      part.sizes =
+          put(n, part.sizes, where,
+              n.unsqueeze(sizesIn(n, tensor, component.openAxes()), {0}), false);
+    if (!part.values)
+      return false;
+  }
+  return true;
+}
+
+bool ArrayEditor::scatter(Value indices, Value items) {
+  if (!indices || !items)
+    return false;
+  if (n.rank(items) < 1) {
+    (void)n.invalid("found a scalar for the rows of an array");
+    return false;
+  }
+  Imported like(n.pick(items, 0, 0));
+  if (!like.value || !accept(like))
+    return false;
+  Value where = n.toI64(indices);
+  if (info().grows &&
+      !growTo(n.add(n.reduce(where, "max", {0}, true), 1.0)))
+    return false;
+  addSizes(array, n.b, n.loc);
+  ArrayPart &part = array.parts[0];
+  part.values = fit(n, part.values, items);
+  part.values =
+      put(n, part.values, where, fit(n, items, part.values), info().accumulates);
+  if (part.sizes) {
+    IntVector axes = componentsOf(info())[0].openAxes();
+    int64_t columns = axes.size();
+    for (int64_t &axis : axes)
+      ++axis;
+    Value rows = n.expandTo(sizesIn(n, items, axes),
+                            n.concat({n.sizeOf(items, 0), n.ints({columns})}, 0));
+    part.sizes = put(n, part.sizes, where, rows, false);
+  }
+  return static_cast<bool>(part.values);
+}
+
+bool ArrayEditor::push(const Imported &item) {
+  SmallVector<Value> tensors;
+  if (!accept(item) || !elementTensors(item, tensors))
+    return false;
+  addSizes(array, n.b, n.loc);
+  for (auto [part, component, tensor] :
+       llvm::zip(array.parts, componentsOf(info()), tensors)) {
+    Value row = n.unsqueeze(tensor, {0});
+    Value values = fit(n, part.values, row);
+    part.values = n.concat({values, fit(n, row, values)}, 0);
+    if (part.sizes)
+      part.sizes = n.concat(
+          {part.sizes,
+           n.unsqueeze(sizesIn(n, tensor, component.openAxes()), {0})},
+          0);
+    if (!part.values)
+      return false;
+  }
+  return true;
+}
+
+Imported ArrayEditor::pop() {
+  if (!exists())
+    return {};
+  Value size = length();
+  require(n, n.compare("gt", size, 0), "found nothing left to take away");
+  Imported last = read(n.maximum(n.sub(size, 1.0), 0.0));
+  for (ArrayPart &part : array.parts) {
+    part.values = n.slice(part.values, 0, 0, -1);
+    if (part.sizes)
+      part.sizes = n.slice(part.sizes, 0, 0, -1);
+    if (!part.values)
+      return {};
+  }
+  return last;
+}
+
+Value ArrayEditor::length() {
+  if (array.parts.empty())
+    return n.toScalar(n.toI64(info().length));
+  return n.toScalar(n.sizeOf(array.parts[0].values, 0));
+}
+
+void ArrayEditor::pad(NodeImport &n, Value &x, Value &y) {
+  x = fit(n, x, y);
+  y = fit(n, y, x);
+}
+
+//===----------------------------------------------------------------------===//
+// Whole arrays
+//===----------------------------------------------------------------------===//
+
+/// Crops a part to its elements, which must be equal in size; what was not
+/// written is zeros of that size.
+bool ArrayEditor::requireAlike(ArrayPart &part,
+                               const ArrayComponent &component) {
+  if (!part.sizes)
+    return true;
+  IntVector axes = component.openAxes();
+  Value size = n.maximum(n.reduce(part.sizes, "max", {0}, false), 0.0);
+  Value alike = n.op<OrOp>(n.compare("eq", part.sizes, n.unsqueeze(size, {0})),
+                           n.compare("lt", part.sizes, 0));
+  require(n, alike, "found elements of different shapes to stack");
+  for (int64_t &axis : axes)
+    ++axis;
+  IntVector zeros(axes.size(), 0), ones(axes.size(), 1);
+  part.values = n.op<SliceOp>(part.values, n.ints(zeros), size, n.ints(ones),
+                              n.list(axes), n.flag(false));
+  part.sizes = {};
+  return static_cast<bool>(part.values);
+}
+
+Value ArrayEditor::stack() {
+  if (!exists())
+    return {};
+  if (info().isNested) {
+    (void)n.unsupported("found lists to stack; possible are tensors");
+    return {};
+  }
+  ArrayPart part = array.parts[0];
+  return requireAlike(part, componentsOf(info())[0]) ? part.values : Value();
+}
+
+Value ArrayEditor::gather(Value indices) {
+  if (!indices || !exists())
+    return {};
+  if (info().isNested) {
+    (void)n.unsupported("found lists to stack; possible are tensors");
+    return {};
+  }
+  ArrayPart part = array.parts[0];
+  part.values = rowsAt(n, part.values, indices);
+  if (part.sizes)
+    part.sizes = rowsAt(n, part.sizes, indices);
+  return requireAlike(part, componentsOf(info())[0]) ? part.values : Value();
+}
+
+std::pair<Value, Value> ArrayEditor::concat() {
+  if (!exists())
+    return {};
+  if (info().isNested) {
+    (void)n.unsupported("found lists to join; possible are tensors");
+    return {};
+  }
+  ArrayPart part = array.parts[0];
+  ArrayComponent component = componentsOf(info())[0];
+  if (component.shape.empty()) {
+    (void)n.invalid("found scalars to join");
+    return {};
+  }
+  int64_t rank = n.rank(part.values);
+  if (!part.sizes || !ShapedType::isDynamic(component.shape[0])) {
+    if (!requireAlike(part, component))
+      return {};
+    // Not -1, which nothing could stand for where elements are empty.
+    Value count = n.mul(n.sizeOf(part.values, 0), n.sizeOf(part.values, 1));
+    Value shape = rank > 2
+                ? n.concat({count, n.shapeSlice(part.values, 2, rank)}, 0)
+                : count;
+    Value lengths = n.expandTo(n.toScalar(n.sizeOf(part.values, 1)),
+                               n.sizeOf(part.values, 0));
+    return {n.reshapeTo(part.values, shape), lengths};
+  }
+  // The rows of each element that are there, in order.
+  Value lengths = n.maximum(
+      n.reshapeTo(n.slice(part.sizes, 1, 0, 1), n.sizeOf(part.sizes, 0)), 0.0);
+  if (part.sizes && n.type(part.sizes).getDimSize(1) > 1) {
+    // What follows must be equal in all of them.
+    ArrayPart others = part;
+    others.sizes = n.slice(part.sizes, 1, 1, n.type(part.sizes).getDimSize(1));
+    ArrayComponent rest = component;
+    rest.shape[0] = 0;
+    if (!requireAlike(others, rest))
+      return {};
+    part.values = others.values;
+  }
+  Value places = n.op<IotaOp>(n.sizeOf(part.values, 1), n.number(0),
+                              n.typeAttr(n.b.getI64Type()));
+  Value isThere = n.compare("lt", n.unsqueeze(places, {0}),
+                            n.unsqueeze(lengths, {1}));
+  Value found = n.op<NonZeroOp>(isThere);
+  if (found && n.type(found).getDimSize(1) != 2)
+    found = n.transpose(found, {1, 0});
+  return {n.op<GatherNdOp>(part.values, found, n.number(0), n.flag(false)),
+          lengths};
+}
+
+bool ArrayEditor::split(Value value, Value lengths) {
+  if (!value || !lengths)
+    return false;
+  if (n.rank(value) < 1 || n.rank(lengths) != 1) {
+    (void)n.invalid("found a scalar to split");
+    return false;
+  }
+  lengths = n.toI64(lengths);
+  auto known = constantIntegers(lengths);
+  bool isEven = known && !known->empty() && llvm::all_equal(*known);
+  Imported like(isEven ? n.slice(value, 0, 0, known->front())
+                       : n.slice(value, 0, 0, -1));
+  if (!isEven && like.value) {
+    // Any length: the type says so.
+    IntVector shape(n.type(value).getShape());
+    shape[0] = kOpen;
+    like.value = n.generalize(like.value, n.type(value).clone(shape));
+  }
+  if (!like.value)
+    return false;
+  info().length = n.toScalar(n.sizeOf(lengths, 0));
+  array.parts.clear();
+  if (!accept(like))
+    return false;
+  require(n,
+          n.compare("eq", n.reduce(lengths, "sum", {0}, true),
+                    n.sizeOf(value, 0)),
+          "found lengths that do not sum up to the first dimension");
+  ArrayPart part;
+  if (isEven) {
+    Value shape = n.ints({static_cast<int64_t>(known->size()), known->front()});
+    if (n.rank(value) > 1)
+      shape = n.concat({shape, n.shapeSlice(value, 1, n.rank(value))}, 0);
+    part.values = n.reshapeTo(value, shape);
+    array.parts = {part};
+    return static_cast<bool>(part.values);
+  }
+  // Row i, place j is row begin[i] + j of the value, or the row of zeros that
+  // is put behind its end.
+  Value end = n.sizeOf(value, 0);
+  Value padded = grow(n, value, n.add(end, 1.0), blank(n, n.element(value)));
+  Value begins = n.op<CumulativeOp>(lengths, n.text("sum"), n.number(0),
+                                    n.flag(true), n.flag(false));
+  Value longest = n.maximum(n.reduce(lengths, "max", {0}, true), n.ints({0}));
+  Value places =
+      n.unsqueeze(n.op<IotaOp>(longest, n.number(0),
+                               n.typeAttr(n.b.getI64Type())),
+                  {0});
+  Value rows = n.add(n.unsqueeze(begins, {1}), places);
+  Value isThere = n.compare("lt", places, n.unsqueeze(lengths, {1}));
+  part.values = rowsAt(n, padded, n.select(isThere, rows, n.toScalar(end)));
+  IntVector axes = componentsOf(info())[0].openAxes();
+  SmallVector<Value> columns;
+  for (int64_t axis : axes) {
+    Value size = axis == 0 ? n.unsqueeze(lengths, {1})
+                           : n.expandTo(n.reshape(n.sizeOf(value, axis), {1, 1}),
+                                        n.concat({n.sizeOf(lengths, 0),
+                                                  n.ints({1})},
+                                                 0));
+    columns.push_back(size);
+  }
+  if (!columns.empty())
+    part.sizes = n.concat(columns, 1);
+  array.parts = {part};
+  return part.values && (columns.empty() || part.sizes);
+}
+
+bool ArrayEditor::unstack(Value items) {
+  if (!items)
+    return false;
+  if (n.rank(items) < 1) {
+    (void)n.invalid("found a scalar for the rows of an array");
+    return false;
+  }
+  info().length = n.toScalar(n.sizeOf(items, 0));
+  ArrayInfo like;
+  like.element = n.element(items);
+  like.shape = IntVector(n.type(items).getShape().drop_front());
+  if (info().isNested || info().element != like.element) {
+    (void)n.invalid("found elements of another type than the array's");
+    return false;
+  }
+  if (info().isDeclared && info().shape &&
+      info().shape->size() == like.shape->size())
+    for (auto [mine, theirs] : llvm::zip(*info().shape, *like.shape))
+      if (ShapedType::isDynamic(theirs))
+        theirs = mine;
+  if (!widen(info(), like)) {
+    (void)n.invalid("found elements of another rank than the array's");
+    return false;
+  }
+  array.parts = {{items, Value()}};
+  return true;
+}
+
+bool ArrayEditor::resize(Value size) {
+  if (!size || !exists() || !growTo(one(size)))
+    return false;
+  auto cut = [&](Value values) {
+    return n.op<SliceOp>(values, n.ints({0}), one(size), n.ints({1}),
+                         n.list({0}), n.flag(false));
+  };
+  for (ArrayPart &part : array.parts) {
+    part.values = cut(part.values);
+    if (part.sizes)
+      part.sizes = cut(part.sizes);
+    if (!part.values)
+      return false;
+  }
+  return true;
+}
+
+bool ArrayEditor::append(Imported other) {
+  if (other.kind != Imported::Kind::Array || !widen(info(), *other.array)) {
+    (void)n.invalid("found lists of different elements to join");
+    return false;
+  }
+  other.array = array.array;
+  ArrayEditor tail(n, other);
+  if (!exists() || !tail.exists())
+    return false;
+  addSizes(array, n.b, n.loc);
+  addSizes(tail.array, n.b, n.loc);
+  for (auto [part, more] : llvm::zip(array.parts, tail.array.parts)) {
+    Value values = fit(n, part.values, more.values);
+    part.values = n.concat({values, fit(n, more.values, values)}, 0);
+    if (part.sizes)
+      part.sizes = n.concat({part.sizes, more.sizes}, 0);
+    if (!part.values)
+      return false;
+  }
+  return true;
+}
