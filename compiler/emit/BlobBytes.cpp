@@ -7,7 +7,7 @@
 
 #include "compiler/emit/BlobBytes.h"
 
-#include "dialects/weir/Weir.h"
+#include "dialects/weir/Arranged.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -130,6 +130,20 @@ static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset,
   return pieces.flush();
 }
 
+static llvm::Error writeArranged(ArrangedAttr value, int64_t offset,
+                                 BlobResolver resolve, BlobSink sink) {
+  auto blob = dyn_cast<weir::BlobAttr>(value.getSource());
+  llvm::Expected<llvm::ArrayRef<char>> source =
+      blob ? resolve(blob) : sourceBytes(value);
+  if (!source)
+    return source.takeError();
+  return arrangeBytes(value, *source, [&](llvm::ArrayRef<char> piece) {
+    int64_t at = offset;
+    offset += piece.size();
+    return piece.empty() ? llvm::Error::success() : sink(at, piece);
+  });
+}
+
 llvm::Error weir::writeBlob(Attribute value, int64_t offset,
                             BlobResolver resolve, BlobSink sink) {
   llvm::Expected<int64_t> size = blobBytes(value);
@@ -137,7 +151,9 @@ llvm::Error weir::writeBlob(Attribute value, int64_t offset,
     return size.takeError();
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return writeDense(dense, offset, sink);
-  auto blob = dyn_cast<BlobAttr>(value);
+  if (auto arranged = dyn_cast<ArrangedAttr>(value))
+    return writeArranged(arranged, offset, resolve, sink);
+  auto blob = dyn_cast<weir::BlobAttr>(value);
   if (!blob)
     return malformed("a constant is neither dense nor a blob");
   llvm::Expected<llvm::ArrayRef<char>> bytes = resolve(blob);

@@ -30,10 +30,15 @@ void weir::fingerprint(const llvm::Module &module, llvm::StringRef flags,
   llvm::WriteBitcodeToFile(module, os);
   for (const BlobInfo &blob : program.blobs) {
     os << blob.offset << ' ' << blob.bytes << ' ';
-    if (auto attribute = mlir::dyn_cast_or_null<BlobAttr>(blob.value)) {
+    mlir::Attribute value = blob.value;
+    if (auto arranged = mlir::dyn_cast_or_null<ArrangedAttr>(value)) {
+      os << arranged.getStrides() << arranged.getPanel();
+      value = arranged.getSource();
+    }
+    if (auto attribute = mlir::dyn_cast_or_null<weir::BlobAttr>(value)) {
       os << attribute.getHash();
-    } else if (auto dense = mlir::dyn_cast_or_null<mlir::DenseElementsAttr>(
-                   blob.value)) {
+    } else if (auto dense =
+                   mlir::dyn_cast_or_null<mlir::DenseElementsAttr>(value)) {
       llvm::XXH128_hash_t hash = hashOf(dense.getRawData());
       os << llvm::utohexstr(hash.high64) << llvm::utohexstr(hash.low64);
     }

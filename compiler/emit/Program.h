@@ -75,7 +75,7 @@ struct CustomInfo {
 };
 
 /// Bytes of the object's constants. `value` is a BlobAttr (bytes of a mapped
-/// file) or a DenseElementsAttr.
+/// file), a DenseElementsAttr, or an ArrangedAttr over one of the two.
 struct BlobInfo {
   mlir::Attribute value;
   int64_t offset = 0; ///< from the base, 64-byte aligned

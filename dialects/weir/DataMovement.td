@@ -48,6 +48,17 @@ def Weir_TransposeOp : Weir_MovementOp<"transpose"> {
   let arguments = (ins Weir_AnyTensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Weir_AnyTensor:$result);
 }
+def Weir_UnpackPanelsOp : Weir_MovementOp<"unpack_panels"> {
+  let summary = "a matrix out of panels of its columns";
+  let description = [{
+    Element [i…, n] of the result is element [n / width, i…, n % width] of
+    `operand`, where width is the operand's last dimension: columns lie next to
+    each other in the order in which a register tile reads them. `columns` is the
+    size of the result's last dimension; the last panel may hold more.
+  }];
+  let arguments = (ins Weir_AnyTensor:$operand, I64Attr:$columns);
+  let results = (outs Weir_AnyTensor:$result);
+}
 def Weir_SliceOp : Weir_MovementOp<"slice"> {
   let summary = "NumPy's basic slicing along `axes`";
   let description = [{

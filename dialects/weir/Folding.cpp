@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Folding.h"
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/KnownIntegers.h"
@@ -142,9 +143,8 @@ Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
 
 /// A constant of any size under another shape.
 Attribute reshaped(Attribute constant, RankedTensorType type) {
-  if (auto blob = dyn_cast_or_null<weir::BlobAttr>(constant))
-    return weir::BlobAttr::get(type, blob.getSource(), blob.getOffset(),
-                               blob.getLength(), blob.getHash());
+  if (isa_and_nonnull<weir::BlobAttr, ArrangedAttr>(constant))
+    return reshapedConstant(cast<TypedAttr>(constant), type);
   auto elements = dyn_cast_or_null<DenseElementsAttr>(constant);
   if (!elements || elements.getNumElements() != type.getNumElements())
     return {};

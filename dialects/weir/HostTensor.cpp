@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/HostTensor.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/BlobStore.h"
 #include "dialects/weir/Pch.h"
 
@@ -67,11 +68,19 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute,
     return std::nullopt;
   HostTensor tensor(type);
   Type element = type.getElementType();
-  if (auto blob = dyn_cast<BlobAttr>(attribute)) {
-    auto bytes = BlobStore::global().bytes(blob);
+  if (isa<BlobAttr, ArrangedAttr>(attribute)) {
+    auto bytes = sourceBytes(typed);
     if (!bytes) {
       llvm::consumeError(bytes.takeError());
       return std::nullopt;
+    }
+    SmallVector<char, 0> inOrder;
+    if (auto arranged = dyn_cast<ArrangedAttr>(attribute)) {
+      llvm::consumeError(arrangeBytes(arranged, *bytes, [&](ArrayRef<char> piece) {
+        llvm::append_range(inOrder, piece);
+        return llvm::Error::success();
+      }));
+      *bytes = inOrder;
     }
     unsigned width = element.getIntOrFloatBitWidth(),
              size = blobElementSize(element);

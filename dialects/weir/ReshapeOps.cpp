@@ -416,6 +416,48 @@ LogicalResult TransposeOp::reifyShape(ElementReader &r, unsigned,
 }
 
 //===----------------------------------------------------------------------===//
+// unpack_panels
+//===----------------------------------------------------------------------===//
+
+LogicalResult UnpackPanelsOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
+                                               Adaptor adaptor, Types &types) {
+  auto type = ranked(adaptor.getOperand());
+  Type element = elementOf(adaptor.getOperand());
+  if (!type)
+    return inferredUnranked(types, element);
+  if (type.getRank() < 2)
+    return emitOptionalError(loc, "panels have at least two dimensions, found ",
+                             type.getRank());
+  int64_t panels = type.getDimSize(0), width = type.getShape().back();
+  int64_t columns = adaptor.getColumns();
+  if (!ShapedType::isDynamic(panels) && !ShapedType::isDynamic(width) &&
+      (columns < 0 || columns > panels * width))
+    return emitOptionalError(loc, columns, " columns do not fit ", panels,
+                             " panels of ", width);
+  Sizes shape(type.getShape().drop_front());
+  shape.back() = columns;
+  return inferred(types, shape, element);
+}
+
+Value UnpackPanelsOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
+  int64_t rank = ranked(getOperand()).getRank();
+  Value width = r.dim(getOperand(), rank - 1);
+  SmallVector<Value> own{r.divide(indices.back(), width)};
+  llvm::append_range(own, indices.drop_back());
+  own.push_back(r.remainder(indices.back(), width));
+  return r.element(getOperand(), own);
+}
+
+LogicalResult UnpackPanelsOp::reifyShape(ElementReader &r, unsigned,
+                                         SmallVectorImpl<Value> &dims) {
+  int64_t rank = ranked(getOperand()).getRank();
+  for (int64_t i = 1; i + 1 < rank; ++i)
+    dims.push_back(r.dim(getOperand(), i));
+  dims.push_back(r.constant(getColumns()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // tile, reverse
 //===----------------------------------------------------------------------===//
 

@@ -54,8 +54,8 @@ void ConstantOp::build(OpBuilder &builder, OperationState &state,
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult ConstantOp::verify() {
   auto typed = dyn_cast<TypedAttr>(getValue());
-  if (!typed || !isa<ElementsAttr, BlobAttr>(getValue()))
-    return emitOpError("value must be an elements attribute or a blob");
+  if (!typed || !isa<ElementsAttr, BlobAttr, ArrangedAttr>(getValue()))
+    return emitOpError("value must be an elements attribute, a blob or an arranged one");
   auto type = dyn_cast<RankedTensorType>(typed.getType());
   if (!type || !type.hasStaticShape() || type != getType())
     return emitOpError("value's type must be static and that of the result");

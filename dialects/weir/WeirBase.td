@@ -75,6 +75,34 @@ def Weir_BlobAttr : AttrDef<Weir_Dialect, "Blob", [TypedAttrInterface]> {
   let assemblyFormat = "`<` $source `,` $offset `,` $length `,` $hash `>`";
 }
 
+def Weir_ArrangedAttr : AttrDef<Weir_Dialect, "Arranged", [TypedAttrInterface]> {
+  let mnemonic = "arranged";
+  let summary = "the elements of another constant in another order";
+  let description = [{
+    The element at index i is element `sum(i[d] * strides[d])` of `source`, a
+    blob or dense elements, both row-major. A `panel` [outer, inner, limit] says
+    that dimensions outer and inner count one dimension of `limit` entries
+    together, in panels of the size of inner; what lies beyond the limit is
+    zero. Without panels `panel` is empty. The bytes are made when the object is
+    written, a piece at a time.
+  }];
+  let parameters = (ins
+    AttributeSelfTypeParameter<"">:$type,
+    "::mlir::TypedAttr":$source,
+    "::mlir::DenseI64ArrayAttr":$strides,
+    "::mlir::DenseI64ArrayAttr":$panel);
+  let builders = [AttrBuilderWithInferredContext<(ins "::mlir::Type":$type,
+      "::mlir::TypedAttr":$source, "::llvm::ArrayRef<int64_t>":$strides,
+      "::llvm::ArrayRef<int64_t>":$panel), [{
+    auto *context = type.getContext();
+    return $_get(context, type, source,
+                 ::mlir::DenseI64ArrayAttr::get(context, strides),
+                 ::mlir::DenseI64ArrayAttr::get(context, panel));
+  }]>];
+  let assemblyFormat = "`<` $source `,` $strides `,` $panel `>`";
+  let genVerifyDecl = 1;
+}
+
 def Weir_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">,
                           "tensor of any element type", "::mlir::TensorType">;
 def Weir_BoolTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self) && "

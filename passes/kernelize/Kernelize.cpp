@@ -10,6 +10,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/Tiling.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
@@ -81,10 +82,12 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     plan::ReturnOp::create(b, loc, results);
     chooseStrategy(kernel, vectorUnitOf(module));
 
-    StringRef symbol = unique(kernel, root);
     b.setInsertionPoint(root);
+    SmallVector<Value> operands(inputs.getArrayRef());
+    packWeights(b, kernel, operands);
+    StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
-                                         inputs.getArrayRef());
+                                         operands);
     if (Attribute device = root->getAttr("weir.device"))
       launch->setAttr("weir.device", device);
     // What was fused is dead now, and goes when all clusters have been read.

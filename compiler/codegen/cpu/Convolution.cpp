@@ -26,11 +26,13 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
   auto blocks = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
   TileShape shape{tile[0], tile[1], tile[2]};
   const KernelReader::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
-  const KernelReader::Buffer input = r.bufferOf(conv.getInput()), filter = r.bufferOf(conv.getFilter());
+  const KernelReader::Buffer input = r.bufferOf(conv.getInput());
+  ColumnsOperand filter(r, conv.getFilter());
   Value lines = target.dims[1], width = target.dims[2], columns = target.dims[3];
   ArrayRef<int64_t> strides = conv.getStrides(), dilations = conv.getDilations();
-  Value channels = filter.dims[2];
-  SmallVector<Value> loops{filter.dims[0], filter.dims[1], channels};
+  Value channels = filter.dim(2);
+  SmallVector<Value> loops{filter.dim(0), filter.dim(1), channels};
+  Value filterRows = r.mul(r.mul(filter.dim(0), filter.dim(1)), channels);
 
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     // part = (image, block of lines, block of the line, panel of channels)
@@ -62,14 +64,14 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
           return BufferAccess::load(r, input.pointer, r.b.getF32Type(), linear);
         };
         auto readRight = [&](int64_t v, ValueRange k) {
-          Value linear = r.add(r.mul(r.add(r.mul(r.add(r.mul(k[0], filter.dims[1]), k[1]), channels), k[2]), columns),
-                               r.add(column, r.constant(v * shape.lanes)));
-          return std::make_pair(filter.pointer, linear);
+          Value row = r.add(r.mul(r.add(r.mul(k[0], filter.dim(1)), k[1]), channels), k[2]);
+          return std::make_pair(filter.buffer.pointer,
+                                filter.linear(r, filterRows, row, at[3], column, v * shape.lanes));
         };
         auto indexOfRow = [&](int64_t i) {
           return SmallVector<Value>{at[0], line, r.add(x, r.constant(i))};
         };
-        emitTile(r, kernel, conv, own, loops, {readLeft, readRight}, indexOfRow, column, limit);
+        emitTile(r, kernel, conv, own, loops, {readLeft, readRight, filter.isPacked}, indexOfRow, column, limit);
       };
       auto emitLine = [&](int64_t vectors, Value limit) {
         emitTiled(

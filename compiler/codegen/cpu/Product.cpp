@@ -26,7 +26,8 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
   auto blocks = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
   TileShape shape{tile[0], tile[1], tile[2]};
   const KernelReader::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
-  const KernelReader::Buffer lhs = r.bufferOf(dot.getLhs()), rhs = r.bufferOf(dot.getRhs());
+  const KernelReader::Buffer lhs = r.bufferOf(dot.getLhs());
+  ColumnsOperand rhs(r, dot.getRhs());
   int64_t rank = target.type.getRank(), batch = rank - 2;
   Value rows = target.dims[batch], columns = target.dims[batch + 1];
   Value depth = lhs.dims[batch + 1];
@@ -48,7 +49,9 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
     for (int64_t i = 0; i < batch; ++i)
       index = r.add(r.mul(index, target.dims[i]), at[i]);
     Value left = r.mul(index, r.mul(rows, depth));
-    Value right = r.mul(index, r.mul(depth, columns));
+    Value right = r.mul(index, depth), matrixRows = depth;
+    for (int64_t i = 0; i < batch; ++i)
+      matrixRows = r.mul(matrixRows, rhs.dim(i));
     Value firstRow = r.mul(at[batch], r.constant(blocks[batch]));
     // Whole blocks have a number of rows known at compile time.
     bool exact = !target.type.isDynamicDim(batch) &&
@@ -66,16 +69,16 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
         return BufferAccess::load(r, lhs.pointer, r.b.getF32Type(), linear);
       };
       auto readRight = [&](int64_t v, ValueRange k) {
-        Value linear = r.add(r.add(right, r.mul(k[0], columns)),
-                             r.add(column, r.constant(v * shape.lanes)));
-        return std::make_pair(rhs.pointer, linear);
+        return std::make_pair(rhs.buffer.pointer,
+                              rhs.linear(r, matrixRows, r.add(right, k[0]), at[batch + 1],
+                                         column, v * shape.lanes));
       };
       auto indexOfRow = [&](int64_t i) {
         SmallVector<Value> indices(outer);
         indices.push_back(r.add(row, r.constant(i)));
         return indices;
       };
-      emitTile(r, kernel, dot, own, {depth}, {readLeft, readRight}, indexOfRow, column, limit);
+      emitTile(r, kernel, dot, own, {depth}, {readLeft, readRight, rhs.isPacked}, indexOfRow, column, limit);
     };
     auto emitRows = [&](int64_t vectors, Value limit) {
       emitTiled(

@@ -19,6 +19,21 @@ static std::optional<int64_t> known(Value value) {
   return std::nullopt;
 }
 
+ColumnsOperand::ColumnsOperand(KernelReader &r, Value operand) {
+  if (auto unpack = operand.getDefiningOp<UnpackPanelsOp>()) {
+    isPacked = true;
+    operand = unpack.getOperand();
+  }
+  buffer = r.bufferOf(operand);
+}
+
+Value ColumnsOperand::linear(KernelReader &r, Value rows, Value row, Value panel,
+                             Value column, int64_t lane) const {
+  if (!isPacked)
+    return r.add(r.mul(row, buffer.dims.back()), r.add(column, r.constant(lane)));
+  return r.add(r.mul(r.add(r.mul(panel, rows), row), buffer.dims.back()), r.constant(lane));
+}
+
 void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
                     const TileShape &shape, ArrayRef<Value> loops,
                     const TileOperands &operands,
@@ -44,12 +59,14 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
     readers[v]->setLanes({}, masks[v]);
   }
 
+  VectorReader whole(r, shape.lanes);
   SmallVector<Value> sums = emitReductionLoops(
       r, loops, inits, [&](ValueRange at, ValueRange carried) {
         SmallVector<Value> right, next;
         for (int64_t v = 0; v < shape.vectors; ++v) {
           auto [pointer, linear] = operands.right(v, at);
-          right.push_back(readers[v]->load(pointer, b.getF32Type(), linear));
+          VectorReader &reader = operands.isPadded ? whole : *readers[v];
+          right.push_back(reader.load(pointer, b.getF32Type(), linear));
         }
         for (int64_t row = 0; row < shape.rows; ++row) {
           Value left = vector::BroadcastOp::create(b, loc, vectorType,

@@ -29,6 +29,24 @@ struct TileOperands {
   llvm::function_ref<std::pair<mlir::Value, mlir::Value>(int64_t vector,
                                                          mlir::ValueRange loops)>
       right;
+  /// Whether vectors of the right operand may be read beyond the last column:
+  /// panels are filled up with zeros.
+  bool isPadded = false;
+};
+
+/// The right operand of a tile's sums as it lies in memory: [A…, N], or panels
+/// [ceil(N / width), A…, width] behind `unpack_panels`.
+struct ColumnsOperand {
+  KernelReader::Buffer buffer;
+  bool isPacked = false;
+
+  ColumnsOperand(KernelReader &r, mlir::Value operand);
+  /// Size of dimension `i` of A….
+  mlir::Value dim(int64_t i) const { return buffer.dims[i + isPacked]; }
+  /// Linear index of column `column` + `lane` at `row`, which counts A… row-major
+  /// out of `rows`; `panel` is column / width.
+  mlir::Value linear(KernelReader &r, mlir::Value rows, mlir::Value row,
+                     mlir::Value panel, mlir::Value column, int64_t lane) const;
 };
 
 /// Emits one tile: sums over `loops`, then the kernel's elementwise operations,

@@ -1,0 +1,325 @@
+//===- Arranged.cpp - constants in another order --------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/BlobStore.h"
+#include "dialects/weir/Pch.h"
+#include "llvm/Support/MathExtras.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace weir;
+
+static constexpr size_t pieceBytes = 1 << 20;
+
+/// Whether raw bytes of `value` hold its elements row-major, a whole number of
+/// bytes each.
+static bool hasRawElements(TypedAttr value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
+    return false;
+  Type element = type.getElementType();
+  if (auto complexType = dyn_cast<ComplexType>(element))
+    element = complexType.getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8)
+    return false;
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return !dense.isSplat();
+  return isa<weir::BlobAttr, ArrangedAttr>(value);
+}
+
+static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t i = (int64_t)shape.size() - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+namespace {
+/// A constant as its source read by strides.
+struct View {
+  TypedAttr source;
+  SmallVector<int64_t> shape, strides, panel;
+
+  explicit View(TypedAttr value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    shape.assign(type.getShape().begin(), type.getShape().end());
+    if (auto arranged = dyn_cast<ArrangedAttr>(value)) {
+      source = arranged.getSource();
+      llvm::append_range(strides, arranged.getStrides().asArrayRef());
+      llvm::append_range(panel, arranged.getPanel().asArrayRef());
+      return;
+    }
+    source = value;
+    strides = rowMajorStrides(shape);
+  }
+
+  TypedAttr attribute() const {
+    Type element = cast<RankedTensorType>(source.getType()).getElementType();
+    auto type = RankedTensorType::get(shape, element);
+    // A blob in its own order stays one, under whatever shape.
+    auto blob = dyn_cast<weir::BlobAttr>(source);
+    if (blob && panel.empty() && strides == rowMajorStrides(shape))
+      return weir::BlobAttr::get(type, blob.getSource(), blob.getOffset(),
+                                 blob.getLength(), blob.getHash());
+    return ArrangedAttr::get(type, source, strides, panel);
+  }
+};
+} // namespace
+
+TypedAttr weir::transposedConstant(TypedAttr value,
+                                   ArrayRef<int64_t> permutation) {
+  if (!hasRawElements(value))
+    return {};
+  View from(value), to = from;
+  SmallVector<int64_t> target(permutation.size());
+  for (auto [i, dim] : llvm::enumerate(permutation)) {
+    to.shape[i] = from.shape[dim];
+    to.strides[i] = from.strides[dim];
+    target[dim] = i;
+  }
+  if (!from.panel.empty()) {
+    to.panel[0] = target[from.panel[0]];
+    to.panel[1] = target[from.panel[1]];
+  }
+  return to.attribute();
+}
+
+TypedAttr weir::reshapedConstant(TypedAttr value, RankedTensorType type) {
+  if (!hasRawElements(value) || !type.hasStaticShape() ||
+      type.getNumElements() !=
+          cast<RankedTensorType>(value.getType()).getNumElements())
+    return {};
+  View view(value);
+  if (!view.panel.empty())
+    return {};
+  // Dimensions that are read as one (each stride is the next one's times its
+  // size) become one; the new shape then has to split these.
+  SmallVector<std::pair<int64_t, int64_t>> merged; // size, stride
+  for (auto [size, stride] : llvm::zip(view.shape, view.strides)) {
+    if (size == 1)
+      continue;
+    if (!merged.empty() && merged.back().second == stride * size)
+      merged.back() = {merged.back().first * size, stride};
+    else
+      merged.push_back({size, stride});
+  }
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  int64_t group = (int64_t)merged.size() - 1, inner = 1;
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    int64_t size = type.getDimSize(i);
+    if (size == 1)
+      continue;
+    if (group < 0 || merged[group].first % (inner * size))
+      return {};
+    strides[i] = merged[group].second * inner;
+    inner *= size;
+    if (inner == merged[group].first) {
+      --group;
+      inner = 1;
+    }
+  }
+  view.shape.assign(type.getShape().begin(), type.getShape().end());
+  view.strides = strides;
+  // Dimensions of size 1 count as row-major ones do, so that equal orders have
+  // equal strides.
+  for (int64_t i = type.getRank() - 2; i >= 0; --i)
+    if (type.getDimSize(i) == 1)
+      view.strides[i] = view.strides[i + 1] * view.shape[i + 1];
+  return view.attribute();
+}
+
+TypedAttr weir::packedConstant(TypedAttr value, int64_t width) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() < 1 || width < 1)
+    return {};
+  int64_t columns = type.getShape().back();
+  SmallVector<int64_t> shape{(int64_t)llvm::divideCeil(columns, width)};
+  llvm::append_range(shape, type.getShape().drop_back());
+  shape.push_back(width);
+  // What lies beyond the last column is read, but not used.
+  if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
+    return dense.resizeSplat(RankedTensorType::get(shape, type.getElementType()));
+  if (!hasRawElements(value))
+    return {};
+  View view(value);
+  if (!view.panel.empty())
+    return {};
+  view.strides.insert(view.strides.begin(), view.strides.back() * width);
+  view.shape = shape;
+  if (columns % width)
+    view.panel = {0, (int64_t)shape.size() - 1, columns};
+  return view.attribute();
+}
+
+llvm::Expected<ArrayRef<char>> weir::sourceBytes(TypedAttr value) {
+  if (auto arranged = dyn_cast<ArrangedAttr>(value))
+    value = arranged.getSource();
+  if (auto blob = dyn_cast<weir::BlobAttr>(value))
+    return BlobStore::global().bytes(blob);
+  if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && hasRawElements(dense))
+    return dense.getRawData();
+  return llvm::createStringError("a constant that has no bytes of its own");
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+namespace {
+template <typename T> class Arranger {
+public:
+  Arranger(ArrangedAttr value, const char *source,
+           llvm::function_ref<llvm::Error(ArrayRef<char>)> sink)
+      : shape(cast<RankedTensorType>(value.getType()).getShape()),
+        strides(value.getStrides().asArrayRef()),
+        panel(value.getPanel().asArrayRef()),
+        source(reinterpret_cast<const T *>(source)), sink(sink),
+        at(shape.size(), 0) {}
+
+  llvm::Error run() {
+    buffer.reserve(pieceBytes / sizeof(T));
+    if (llvm::Error error = dimension(0, 0))
+      return error;
+    return flush();
+  }
+
+private:
+  /// Entries of dimension `d` that exist, the outer ones being as they are.
+  int64_t present(int64_t d) const {
+    if (panel.empty() || std::max(panel[0], panel[1]) != d)
+      return shape[d];
+    int64_t outer = panel[0], inner = panel[1], width = shape[inner];
+    if (d == inner)
+      return std::clamp<int64_t>(panel[2] - at[outer] * width, 0, width);
+    return at[inner] < panel[2]
+               ? std::min(shape[outer], (panel[2] - at[inner] - 1) / width + 1)
+               : 0;
+  }
+
+  llvm::Error dimension(int64_t d, int64_t offset) {
+    int64_t count = present(d), rank = shape.size();
+    if (d + 1 < rank) {
+      for (int64_t i = 0; i < count; ++i) {
+        at[d] = i;
+        if (llvm::Error error = dimension(d + 1, offset + i * strides[d]))
+          return error;
+      }
+      int64_t inner = 1;
+      for (int64_t i = d + 1; i < rank; ++i)
+        inner *= shape[i];
+      return zeros((shape[d] - count) * inner);
+    }
+    for (int64_t done = 0; done < count;) {
+      int64_t some = std::min<int64_t>(count - done, pieceBytes / sizeof(T) - buffer.size());
+      const T *from = source + offset + done * strides[d];
+      if (strides[d] == 1)
+        buffer.append(from, from + some);
+      else
+        for (int64_t i = 0; i < some; ++i)
+          buffer.push_back(from[i * strides[d]]);
+      done += some;
+      if (llvm::Error error = flushFull())
+        return error;
+    }
+    return zeros(shape[d] - count);
+  }
+
+  llvm::Error zeros(int64_t count) {
+    while (count > 0) {
+      int64_t some = std::min<int64_t>(count, pieceBytes / sizeof(T) - buffer.size());
+      buffer.append(some, T());
+      count -= some;
+      if (llvm::Error error = flushFull())
+        return error;
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Error flushFull() {
+    return buffer.size() * sizeof(T) >= pieceBytes ? flush() : llvm::Error::success();
+  }
+  llvm::Error flush() {
+    llvm::Error error = sink(ArrayRef<char>(reinterpret_cast<const char *>(buffer.data()),
+                                            buffer.size() * sizeof(T)));
+    buffer.clear();
+    return error;
+  }
+
+  ArrayRef<int64_t> shape, strides, panel;
+  const T *source;
+  llvm::function_ref<llvm::Error(ArrayRef<char>)> sink;
+  SmallVector<int64_t> at;
+  SmallVector<T, 0> buffer;
+};
+} // namespace
+
+llvm::Error
+weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
+                   llvm::function_ref<llvm::Error(ArrayRef<char>)> sink) {
+  auto type = cast<RankedTensorType>(value.getSource().getType());
+  int64_t size = blobElementSize(type.getElementType());
+  if ((int64_t)source.size() != type.getNumElements() * size)
+    return llvm::createStringError("a rearranged constant has " + Twine(source.size()) +
+                                   " bytes of " + Twine(type.getNumElements() * size));
+  struct Pair {
+    uint64_t parts[2];
+  };
+  switch (size) {
+  case 1: return Arranger<uint8_t>(value, source.data(), sink).run();
+  case 2: return Arranger<uint16_t>(value, source.data(), sink).run();
+  case 4: return Arranger<uint32_t>(value, source.data(), sink).run();
+  case 8: return Arranger<uint64_t>(value, source.data(), sink).run();
+  case 16: return Arranger<Pair>(value, source.data(), sink).run();
+  }
+  return llvm::createStringError("elements of " + Twine(size) +
+                                 " bytes cannot be rearranged");
+}
+
+//===----------------------------------------------------------------------===//
+// The attribute
+//===----------------------------------------------------------------------===//
+
+LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                   Type type, TypedAttr source,
+                                   DenseI64ArrayAttr strides,
+                                   DenseI64ArrayAttr panel) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto from = source ? dyn_cast<RankedTensorType>(source.getType()) : nullptr;
+  if (!tensor || !tensor.hasStaticShape() || !from || !from.hasStaticShape())
+    return emitError() << "both constants must have fixed shapes";
+  if (!isa<weir::BlobAttr, DenseElementsAttr>(source) || !hasRawElements(source))
+    return emitError() << "the source must be a blob or dense elements of whole bytes";
+  if (tensor.getElementType() != from.getElementType())
+    return emitError() << "both constants must have the same element type";
+  int64_t rank = tensor.getRank();
+  ArrayRef<int64_t> steps = strides.asArrayRef(), parts = panel.asArrayRef();
+  if ((int64_t)steps.size() != rank || rank == 0)
+    return emitError() << "found " << steps.size() << " strides for " << rank << " dimensions";
+  if (!parts.empty() &&
+      (parts.size() != 3 || parts[0] < 0 || parts[0] >= rank || parts[1] < 0 ||
+       parts[1] >= rank || parts[0] == parts[1] || parts[2] < 1 ||
+       steps[parts[0]] != steps[parts[1]] * tensor.getDimSize(parts[1])))
+    return emitError() << "a panel names two dimensions that count one together, and a limit";
+  // The last element that is read must exist.
+  int64_t last = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t most = tensor.getDimSize(i) - 1, reach = 0;
+    if (most < 0)
+      return emitError() << "a rearranged constant has elements";
+    if (!parts.empty() && i == parts[0])
+      continue;
+    if (!parts.empty() && i == parts[1])
+      most = std::min(tensor.getDimSize(i) * tensor.getDimSize(parts[0]), parts[2]) - 1;
+    if (steps[i] < 0 || llvm::MulOverflow(most, steps[i], reach) ||
+        llvm::AddOverflow(last, reach, last))
+      return emitError() << "strides lead outside of the source";
+  }
+  if (last >= from.getNumElements())
+    return emitError() << "strides lead outside of the source";
+  return success();
+}

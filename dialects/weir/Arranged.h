@@ -1,0 +1,48 @@
+//===- Arranged.h - constants in another order ------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rearranging a constant at compile time costs an attribute, not a copy: an
+// `#weir.arranged` says in which order the bytes of its source are read, and
+// the object's writer reads them so. All functions here are pure and
+// thread-safe; a null result means that the constant cannot be rearranged this
+// way (its elements are not of whole bytes, or no strides describe the order).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_DIALECTS_WEIR_ARRANGED_H
+#define WEIR_DIALECTS_WEIR_ARRANGED_H
+
+#include "dialects/weir/Weir.h"
+#include "llvm/Support/Error.h"
+
+namespace weir {
+
+/// `value` (a blob, dense elements or arranged) with its dimensions permuted.
+mlir::TypedAttr transposedConstant(mlir::TypedAttr value,
+                                   llvm::ArrayRef<int64_t> permutation);
+
+/// `value` under another shape with the same number of elements.
+mlir::TypedAttr reshapedConstant(mlir::TypedAttr value,
+                                 mlir::RankedTensorType type);
+
+/// [A…, N] in panels of `width` columns: [ceil(N / width), A…, width], zero
+/// beyond column N. What `unpack_panels` undoes.
+mlir::TypedAttr packedConstant(mlir::TypedAttr value, int64_t width);
+
+/// The bytes of `value`'s source: a blob's from its mapped file, dense ones as
+/// they are held. An error where there are none.
+llvm::Expected<llvm::ArrayRef<char>> sourceBytes(mlir::TypedAttr value);
+
+/// Hands the bytes of `value` in order to `sink`, at most a mebibyte at a time;
+/// `source` are those of its source. Ends with the first error of the sink.
+llvm::Error
+arrangeBytes(ArrangedAttr value, llvm::ArrayRef<char> source,
+             llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)> sink);
+
+} // namespace weir
+
+#endif // WEIR_DIALECTS_WEIR_ARRANGED_H

@@ -1,0 +1,173 @@
+//===- ArrangedTest.cpp - constants in another order ----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "gtest/gtest.h"
+#include <numeric>
+#include <random>
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+class ArrangedTest : public ::testing::Test {
+protected:
+  ArrangedTest() { context.loadDialect<WeirDialect>(); }
+
+  /// 0, 1, 2… in `shape`.
+  TypedAttr counted(ArrayRef<int64_t> shape) {
+    auto type = RankedTensorType::get(shape, IntegerType::get(&context, 32));
+    std::vector<int32_t> numbers(type.getNumElements());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return DenseElementsAttr::get(type, ArrayRef(numbers));
+  }
+
+  static ArrayRef<int64_t> shapeOf(TypedAttr value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  }
+
+  static std::vector<int32_t> elements(TypedAttr value) {
+    std::vector<char> bytes;
+    if (auto arranged = dyn_cast<ArrangedAttr>(value)) {
+      auto source = sourceBytes(value);
+      EXPECT_TRUE(bool(source));
+      llvm::Error error = arrangeBytes(arranged, *source, [&](ArrayRef<char> piece) {
+        bytes.insert(bytes.end(), piece.begin(), piece.end());
+        return llvm::Error::success();
+      });
+      EXPECT_FALSE(bool(error));
+    } else {
+      ArrayRef<char> raw = cast<DenseElementsAttr>(value).getRawData();
+      bytes.assign(raw.begin(), raw.end());
+    }
+    std::vector<int32_t> numbers(bytes.size() / 4);
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    return numbers;
+  }
+
+  MLIRContext context;
+};
+
+std::vector<int32_t> transposed(const std::vector<int32_t> &from, ArrayRef<int64_t> shape,
+                                ArrayRef<int64_t> permutation) {
+  int64_t rank = shape.size();
+  std::vector<int64_t> strides(rank, 1), at(rank, 0);
+  for (int64_t i = rank - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  std::vector<int32_t> to;
+  for (size_t n = 0; n < from.size(); ++n) {
+    int64_t offset = 0;
+    for (int64_t i = 0; i < rank; ++i)
+      offset += at[i] * strides[permutation[i]];
+    to.push_back(from[offset]);
+    for (int64_t i = rank - 1; i >= 0 && ++at[i] == shape[permutation[i]]; --i)
+      at[i] = 0;
+  }
+  return to;
+}
+
+TEST_F(ArrangedTest, PanelsOfColumns) {
+  // [2, 5] in panels of 3: columns 0 to 2, then 3, 4 and a column of zeros.
+  TypedAttr packed = packedConstant(counted({2, 5}), 3);
+  ASSERT_TRUE(packed);
+  EXPECT_EQ(shapeOf(packed), ArrayRef<int64_t>({2, 2, 3}));
+  EXPECT_EQ(elements(packed),
+            (std::vector<int32_t>{0, 1, 2, 5, 6, 7, 3, 4, 0, 8, 9, 0}));
+}
+
+TEST_F(ArrangedTest, PanelsMove) {
+  // The two dimensions of a panel may stand anywhere afterwards.
+  TypedAttr packed = packedConstant(counted({2, 5}), 3);
+  for (auto permutation : {SmallVector<int64_t>{2, 1, 0}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}}) {
+    TypedAttr moved = transposedConstant(packed, permutation);
+    ASSERT_TRUE(moved);
+    EXPECT_EQ(elements(moved), transposed(elements(packed), shapeOf(packed), permutation));
+  }
+}
+
+TEST_F(ArrangedTest, ReshapesThatStridesDescribe) {
+  TypedAttr matrix = transposedConstant(counted({6, 4}), {1, 0});
+  TypedAttr split = reshapedConstant(
+      matrix, RankedTensorType::get({4, 1, 2, 3}, IntegerType::get(&context, 32)));
+  ASSERT_TRUE(split);
+  EXPECT_EQ(elements(split), elements(matrix));
+  // 4 and 6 cannot be read as one dimension: their order was exchanged.
+  EXPECT_FALSE(reshapedConstant(
+      matrix, RankedTensorType::get({24}, IntegerType::get(&context, 32))));
+}
+
+TEST_F(ArrangedTest, ChainsOfMoves) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    // At least two elements: a single one is a splat.
+    SmallVector<int64_t> shape{2 + (int64_t)(random() % 3)};
+    for (int64_t rank = 1 + random() % 3; rank > 0; --rank)
+      shape.push_back(1 + random() % 5);
+    TypedAttr value = counted(shape);
+    std::vector<int32_t> want = elements(value);
+    for (int moves = 0; moves < 4 && !want.empty(); ++moves) {
+      SmallVector<int64_t> now(shapeOf(value)), permutation(now.size());
+      std::iota(permutation.begin(), permutation.end(), 0);
+      std::shuffle(permutation.begin(), permutation.end(), random);
+      want = transposed(want, now, permutation);
+      value = transposedConstant(value, permutation);
+      ASSERT_TRUE(value);
+      ASSERT_EQ(elements(value), want) << "round " << round;
+      // A new shape of the same elements, where strides give one.
+      SmallVector<int64_t> other(shapeOf(value));
+      int64_t dim = random() % other.size();
+      if (other[dim] % 2 == 0) {
+        other[dim] /= 2;
+        other.insert(other.begin() + dim + 1, 2);
+        TypedAttr reshaped = reshapedConstant(
+            value, RankedTensorType::get(other, IntegerType::get(&context, 32)));
+        ASSERT_TRUE(reshaped);
+        value = reshaped;
+        ASSERT_EQ(elements(value), want) << "round " << round;
+      }
+    }
+  }
+}
+
+TEST_F(ArrangedTest, ManyPieces) {
+  // More than one piece of the writer's buffer, in runs that do not divide it.
+  TypedAttr value = counted({700, 1001});
+  TypedAttr packed = packedConstant(value, 48);
+  std::vector<int32_t> have = elements(packed);
+  ASSERT_EQ(have.size(), 21u * 700 * 48);
+  for (int64_t p = 0; p < 21; ++p)
+    for (int64_t k = 0; k < 700; k += 53)
+      for (int64_t w = 0; w < 48; ++w) {
+        int64_t n = p * 48 + w;
+        ASSERT_EQ(have[(p * 700 + k) * 48 + w], n < 1001 ? k * 1001 + n : 0);
+      }
+}
+
+TEST_F(ArrangedTest, RefusesWhatLeadsOutside) {
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  auto made = [&](StringRef order) {
+    std::string text = ("#weir.arranged<dense<[[0, 1], [2, 3]]> : tensor<2x2xi32>, " +
+                        order + "> : tensor<2x2xi32>").str();
+    return (bool)parseAttribute(text, &context);
+  };
+  EXPECT_TRUE(made("[1, 2], []"));
+  EXPECT_TRUE(made("[2, 1], [0, 1, 3]"));
+  EXPECT_FALSE(made("[2, 2], []"));
+  EXPECT_FALSE(made("[2], []"));
+  EXPECT_FALSE(made("[-1, 1], []"));
+  EXPECT_FALSE(made("[9223372036854775807, 9223372036854775807], []"));
+  EXPECT_FALSE(made("[2, 1], [0, 0, 4]"));
+  EXPECT_FALSE(made("[2, 1], [0, 2, 4]"));
+  // The two do not count one dimension together, or count beyond the source.
+  EXPECT_FALSE(made("[1, 1], [0, 1, 2]"));
+  EXPECT_FALSE(made("[4, 2], [0, 1, 4]"));
+}
+
+} // namespace
