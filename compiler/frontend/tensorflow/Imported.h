@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weir::tf {
 
@@ -58,6 +59,7 @@ struct Imported {
     Resource, ///< `value`: a variable
     Array,    ///< `parts`, none while the element shape is unknown; `array`
     Handle,   ///< `array`
+    Group,    ///< `group`: several tensors in one variant
   };
   Kind kind = Kind::None;
   mlir::Value value;
@@ -67,6 +69,7 @@ struct Imported {
   /// one, where an operation that takes a tensor reads the variable.
   mlir::RankedTensorType type;
   bool isRef = false;
+  std::shared_ptr<const std::vector<mlir::Value>> group;
 
   Imported() = default;
   Imported(mlir::Value tensor)
@@ -77,6 +80,13 @@ struct Imported {
     result.kind = Kind::Array;
     result.array = std::move(info);
     result.parts = std::move(parts);
+    return result;
+  }
+  static Imported makeGroup(std::vector<mlir::Value> parts) {
+    Imported result;
+    result.kind = Kind::Group;
+    result.group =
+        std::make_shared<const std::vector<mlir::Value>>(std::move(parts));
     return result;
   }
   /// Whether it is made of tensors, so that loops and branches can hand it on.

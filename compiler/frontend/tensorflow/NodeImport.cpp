@@ -183,6 +183,28 @@ Value NodeImport::stack(ArrayRef<Value> values, int64_t axis) {
   return concat(parts, axis);
 }
 
+Operation *NodeImport::libraryCall(StringRef function, TypeRange results,
+                                   ValueRange operands, Ints parameters) {
+  if (llvm::is_contained(operands, Value()))
+    return nullptr;
+  return CustomCallOp::create(b, loc, results, operands, text(function),
+                              list(parameters), flag(true));
+}
+
+RankedTensorType NodeImport::typeShapedBy(size_t i, Type element) {
+  if (auto sizes = knownInts(i);
+      sizes && llvm::all_of(*sizes, [](int64_t size) { return size >= 0; }))
+    return RankedTensorType::get(*sizes, element);
+  Value shape = in(i);
+  int64_t rank = shape && this->rank(shape) == 1 ? type(shape).getDimSize(0)
+                                                 : ShapedType::kDynamic;
+  if (ShapedType::isDynamic(rank)) {
+    (void)unsupported("found a shape of unknown rank");
+    return {};
+  }
+  return RankedTensorType::get(IntVector(rank, ShapedType::kDynamic), element);
+}
+
 const OpImport *weir::tf::findImport(std::string_view op) {
   static const auto *table = [] {
     auto *map = new std::unordered_map<std::string_view, const OpImport *>();
@@ -193,7 +215,9 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           reductionImports(), gradientImports(), recurrentImports(),
           stateImports(), einsumImports(), factorizationImports(),
           fourierImports(), poolGradientImports(), randomImports(),
-          specialImports(), tensorArrayImports()})
+          specialImports(), tensorArrayImports(), raggedImports(),
+          samplingImports(), setImports(), sparseImports(),
+          sparseMatrixImports(), sparseStructureImports()})
       for (const OpImport &row : family)
         map->emplace(row.op, &row);
     return map;

@@ -89,6 +89,14 @@ public:
   /// A value with static information taken away, down to `type`.
   Value generalize(Value v, mlir::RankedTensorType type);
   Value stack(llvm::ArrayRef<Value> values, int64_t axis);
+  /// A call of one of the runtime's kernels (runtime/include/weir/kernels.h);
+  /// null where an operand is. Sizes that the types leave open are those that
+  /// the kernel reports.
+  mlir::Operation *libraryCall(llvm::StringRef function,
+                               mlir::TypeRange results,
+                               mlir::ValueRange operands, Ints parameters = {});
+  /// The type of what is shaped by the integers of input `i`.
+  mlir::RankedTensorType typeShapedBy(size_t i, Type element);
 };
 
 /// A row of the importer table.
@@ -119,6 +127,12 @@ llvm::ArrayRef<OpImport> gradientImports();
 llvm::ArrayRef<OpImport> poolGradientImports();
 llvm::ArrayRef<OpImport> randomImports();
 llvm::ArrayRef<OpImport> recurrentImports();
+llvm::ArrayRef<OpImport> raggedImports();
+llvm::ArrayRef<OpImport> samplingImports();
+llvm::ArrayRef<OpImport> setImports();
+llvm::ArrayRef<OpImport> sparseImports();
+llvm::ArrayRef<OpImport> sparseMatrixImports();
+llvm::ArrayRef<OpImport> sparseStructureImports();
 llvm::ArrayRef<OpImport> specialImports();
 llvm::ArrayRef<OpImport> stateImports();
 llvm::ArrayRef<OpImport> tensorArrayImports();

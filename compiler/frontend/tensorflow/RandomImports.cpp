@@ -213,19 +213,29 @@ static Stream fromKey(NodeImport &n, Value key, Value counter) {
           {{low(n, first), high(n, first), low(n, second), high(n, second)}}};
 }
 
+/// The stream of inputs 1 to 3; reports what is not Philox.
+static std::optional<Stream> keyedStream(NodeImport &n) {
+  SmallVector<Value> rest = n.tensors(1, 3);
+  auto algorithm = n.constantInt(3);
+  if (rest.empty() || !algorithm)
+    return std::nullopt;
+  if (*algorithm == 2) {
+    (void)n.unsupported("found algorithm ThreeFry; possible is Philox");
+    return std::nullopt;
+  }
+  auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };
+  return fromKey(n, bits(rest[0]), bits(rest[1]));
+}
+
 template <bool normal> static LogicalResult statelessV2(NodeImport &n) {
   Value shape = n.in(0);
-  SmallVector<Value> rest = n.tensors(1, 3);
   Type element = n.elementAttr("dtype");
-  auto algorithm = n.constantInt(3);
-  if (!shape || rest.empty() || !algorithm)
+  auto stream = keyedStream(n);
+  if (!shape || !stream)
     return failure();
-  if (*algorithm == 2 || !isa<FloatType>(element))
-    return n.unsupported("found algorithm ThreeFry or integers; possible are "
-                         "floats from Philox");
-  auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };
-  return n.result(sample(n, fromKey(n, bits(rest[0]), bits(rest[1])), shape,
-                         element, normal));
+  if (!isa<FloatType>(element))
+    return n.unsupported("found integers; possible are floats");
+  return n.result(sample(n, *stream, shape, element, normal));
 }
 
 template <bool normal> static LogicalResult stateful(NodeImport &n) {
@@ -244,12 +254,117 @@ template <bool normal> static LogicalResult stateful(NodeImport &n) {
   return n.result(sample(n, stream, shape, element, normal));
 }
 
+//===----------------------------------------------------------------------===//
+// Integers, keys
+//===----------------------------------------------------------------------===//
+
+/// Integers of all bits, as `wide` unsigned bits in the shape given.
+static Value sampleBits(NodeImport &n, const Stream &stream, Value shape,
+                        bool wide) {
+  shape = n.toI64(shape);
+  if (!shape)
+    return {};
+  Value count = n.reduce(shape, "prod", {0}, true);
+  int64_t perBlock = wide ? 2 : 4;
+  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})),
+                       n.ints({perBlock}));
+  Value all = words(n, stream, blocks);
+  if (wide)
+    all = n.op<OrOp>(every(n, all, 0),
+                     n.op<ShlOp>(every(n, all, 1), n.intScalar(32)));
+  Value cut = n.op<SliceOp>(all, n.ints({0}), count, n.ints({1}), n.list({0}),
+                            n.flag(false));
+  return n.reshapeTo(n.cast(cut, n.b.getIntegerType(wide ? 64 : 32, false),
+                            false),
+                     shape);
+}
+
+static Value wrapTo(NodeImport &n, Value v, Type element) {
+  return n.cast(v, element, false);
+}
+
+static LogicalResult fullInts(NodeImport &n, const Stream &stream) {
+  Type element = n.elementAttr("dtype");
+  bool wide = element.getIntOrFloatBitWidth() == 64;
+  return n.result(wrapTo(n, sampleBits(n, stream, n.in(0), wide), element));
+}
+
+/// Uniform in [low, high): the remainder by the range.
+static LogicalResult rangedInts(NodeImport &n, const Stream &stream, Value low,
+                                Value high) {
+  if (!low || !high)
+    return failure();
+  Type element = n.element(low);
+  bool wide = element.getIntOrFloatBitWidth() == 64;
+  Value bits = sampleBits(n, stream, n.in(0), wide);
+  if (!bits)
+    return failure();
+  Value range = n.sub(wrapTo(n, high, n.element(bits)),
+                      wrapTo(n, low, n.element(bits)));
+  Value good = n.reshape(n.compare("lt", low, high), {});
+  if (good)
+    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), good,
+                     n.text("Need minval < maxval"), n.number(3),
+                     ValueRange());
+  Value offset = wrapTo(n, n.op<RemOp>(bits, range), element);
+  return n.result(n.add(low, offset));
+}
+
+static LogicalResult statelessFullInt(NodeImport &n) {
+  Value seed = n.in(1);
+  return seed ? fullInts(n, fromSeed(n, seed)) : failure();
+}
+
+static LogicalResult statelessInt(NodeImport &n) {
+  Value seed = n.in(1);
+  return seed ? rangedInts(n, fromSeed(n, seed), n.in(2), n.in(3)) : failure();
+}
+
+static LogicalResult statelessFullIntV2(NodeImport &n) {
+  auto stream = keyedStream(n);
+  return stream ? fullInts(n, *stream) : failure();
+}
+
+static LogicalResult statelessIntV2(NodeImport &n) {
+  auto stream = keyedStream(n);
+  return stream ? rangedInts(n, *stream, n.in(4), n.in(5)) : failure();
+}
+
+static LogicalResult keyCounter(NodeImport &n) {
+  Value seed = n.in(0);
+  if (!seed)
+    return failure();
+  Stream stream = fromSeed(n, seed);
+  auto join = [&](Value low, Value high) {
+    Value both = n.op<OrOp>(low, n.op<ShlOp>(high, n.intScalar(32)));
+    return n.cast(n.reshape(both, {1}), n.b.getIntegerType(64, false), false);
+  };
+  Value key = join(stream.key[0], stream.key[1]);
+  Value counter = n.concat({join(stream.counter.w[0], stream.counter.w[1]),
+                            join(stream.counter.w[2], stream.counter.w[3])},
+                           0);
+  if (n.node.op == "StatelessRandomGetKeyCounter")
+    return n.results({key, counter});
+  return n.results({key, counter, n.scalar(n.b.getI32Type(), 1)});
+}
+
+static LogicalResult algorithm(NodeImport &n) {
+  return n.result(n.scalar(n.b.getI32Type(), 1));
+}
+
 ArrayRef<OpImport> weir::tf::randomImports() {
   static const OpImport rows[] = {
       {"StatelessRandomUniform", stateless<false>},
       {"StatelessRandomNormal", stateless<true>},
       {"StatelessRandomUniformV2", statelessV2<false>},
       {"StatelessRandomNormalV2", statelessV2<true>},
+      {"StatelessRandomUniformFullInt", statelessFullInt},
+      {"StatelessRandomUniformInt", statelessInt},
+      {"StatelessRandomUniformFullIntV2", statelessFullIntV2},
+      {"StatelessRandomUniformIntV2", statelessIntV2},
+      {"StatelessRandomGetKeyCounter", keyCounter},
+      {"StatelessRandomGetKeyCounterAlg", keyCounter},
+      {"StatelessRandomGetAlg", algorithm},
       {"RandomUniform", stateful<false>},
       {"RandomStandardNormal", stateful<true>},
   };

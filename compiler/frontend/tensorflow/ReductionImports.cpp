@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -107,40 +107,6 @@ static LogicalResult cumulativeLogsumexp(NodeImport &n) {
 // Segments
 //===----------------------------------------------------------------------===//
 
-/// The lowest (or highest) value of a type.
-static Value extreme(NodeImport &n, Type element, bool lowest) {
-  if (isa<FloatType>(element)) {
-    auto semantics = &cast<FloatType>(element).getFloatSemantics();
-    APFloat largest = APFloat::getLargest(*semantics, lowest);
-    return n.constant(DenseElementsAttr::get(RankedTensorType::get({}, element),
-                                             largest));
-  }
-  auto integer = cast<IntegerType>(element);
-  unsigned width = integer.getWidth();
-  bool isUnsigned = integer.isUnsigned();
-  APInt value = lowest ? (isUnsigned ? APInt::getMinValue(width)
-                                     : APInt::getSignedMinValue(width))
-                       : (isUnsigned ? APInt::getMaxValue(width)
-                                     : APInt::getSignedMaxValue(width));
-  return n.constant(
-      DenseElementsAttr::get(RankedTensorType::get({}, element), value));
-}
-
-/// Scatters the rows of `data` into `count` (tensor<i64>) rows by `ids`.
-static Value segments(NodeImport &n, Value data, Value ids, Value count,
-                      StringRef reduction, Value fill) {
-  if (!data || !ids || !count || !fill)
-    return {};
-  int64_t idRank = n.rank(ids);
-  Value rows = n.reshape(n.toI64(count), {1});
-  Value shape = rows;
-  if (n.rank(data) > idRank)
-    shape = n.concat({rows, n.shapeSlice(data, idRank, n.rank(data))}, 0);
-  Value start = n.expandTo(fill, shape);
-  return n.op<ScatterNdOp>(start, n.unsqueeze(ids, {idRank}), data,
-                           n.text(reduction), n.flag(false), n.flag(true));
-}
-
 template <const char *kind>
 static LogicalResult unsortedSegment(NodeImport &n) {
   Value data = n.in(0), ids = n.in(1), count = n.in(2);
@@ -149,7 +115,8 @@ static LogicalResult unsortedSegment(NodeImport &n) {
   StringRef name(kind);
   Value fill = name == "sum"    ? n.like(data, 0)
                : name == "prod" ? n.like(data, 1)
-                                : extreme(n, n.element(data), name == "max");
+                                : extremeValue(n, n.element(data),
+                                               name == "max", false);
   StringRef reduction = name == "sum"    ? "add"
                         : name == "prod" ? "mul"
                                          : name;
@@ -186,7 +153,7 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
   if (name == "prod")
     return n.result(segments(n, data, ids, count, "mul", n.like(data, 1)));
   Value best = segments(n, data, ids, count, name,
-                        extreme(n, n.element(data), name == "max"));
+                        extremeValue(n, n.element(data), name == "max", false));
   if (!best || !counts)
     return failure();
   Value empty = n.unsqueeze(n.compare("eq", counts, 0),

@@ -109,6 +109,40 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_string_split);
 /// results:  i32 or i64
 WEIR_LIBRARY_FUNCTION(weir_kernel_string_length);
 
+// Random numbers by Philox, as TensorFlow's stateless operations have them.
+// `state` is i64: a seed [2], or [3] a key and the low and the high half of a
+// counter. `shape` is i64.
+
+/// Normal numbers within two standard deviations.
+/// operands: state, shape
+/// results:  any float
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_truncated_normal);
+
+/// operands: state, shape, alpha (f64); the shape ends with that of alpha
+/// results:  any float
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_gamma);
+
+/// operands: state, shape, counts, probabilities (f32 or f64, one shape, with
+///           which the shape ends)
+/// results:  i32, i64 or any float
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_binomial);
+
+/// Classes by unnormalized logarithms of their probabilities.
+/// operands: state, logits [rows, classes] (f64), how many of each row
+/// results:  [rows, samples], i32 or i64
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_multinomial);
+
+/// operands: state, count
+/// results:  0 … count - 1 in random order, i32 or i64
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_permutation);
+
+/// Where a permutation of [0, most] takes indices; without a table.
+/// operands: indices (i64), key [3] or [..., 3] (u32), most (i64), one or one
+///           for each index
+/// results:  like the indices
+/// attributes: rounds, even, 4 to 64
+WEIR_LIBRARY_FUNCTION(weir_kernel_index_shuffle);
+
 #ifdef __cplusplus
 }
 #endif

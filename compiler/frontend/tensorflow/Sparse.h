@@ -1,0 +1,112 @@
+//===- Sparse.h - tensors by their coordinates, rows, segments --*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sparse tensor is its coordinates [n, rank], its values [n] and its shape
+// [rank]. What operations on them have in common: rows as keys, distinct rows,
+// sums of segments, and the pieces of ragged tensors. All of it is made of weir
+// operations, so values of every type are computed by generated code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_SPARSE_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_SPARSE_H
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+namespace weir::tf {
+
+/// Null values stand for what could not be imported (reported).
+struct SparseTensor {
+  Value indices; ///< [n, rank], i64
+  Value values;  ///< [n]
+  Value shape;   ///< [rank], i64
+  int64_t rank = 0;
+
+  explicit operator bool() const { return indices && values && shape; }
+};
+
+/// The sparse tensor of three inputs. Reports where its rank is not known.
+SparseTensor sparseInput(NodeImport &n, size_t indices, size_t values,
+                         size_t shape);
+SparseTensor makeSparse(NodeImport &n, Value indices, Value values,
+                        Value shape);
+
+/// Slices of `v` along `axis`; indices outside are an error of the run.
+Value take(NodeImport &n, Value v, Value indices, int64_t axis = 0);
+/// Column `c` of rows, [n].
+Value column(NodeImport &n, Value rows, int64_t c);
+/// Columns [begin, end), [n, end - begin].
+Value columns(NodeImport &n, Value rows, int64_t begin, int64_t end);
+/// 0, 1, …, count - 1 as i64; `count` is tensor<1xi64>.
+Value countUp(NodeImport &n, Value count);
+/// Where a mask [n] holds, i64.
+Value whereTrue(NodeImport &n, Value mask);
+/// `scalar` in the shape [count], count a tensor<1xi64>.
+Value repeated(NodeImport &n, Value scalar, Value count);
+/// Scalar i1: whether all of `mask` hold.
+Value allTrue(NodeImport &n, Value mask);
+/// Ends the run with INVALID_ARGUMENT and `message` unless all of `mask` hold.
+void require(NodeImport &n, Value mask, llvm::StringRef message);
+
+/// The row-major number of each coordinate tuple in `shape`.
+Value linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank);
+/// The tuples back from such numbers, [n, rank].
+Value unravel(NodeImport &n, Value keys, Value shape, int64_t rank);
+/// The places of [n] in ascending order, stable.
+Value sortOrder(NodeImport &n, Value keys);
+SparseTensor sortSparse(NodeImport &n, const SparseTensor &x);
+
+struct Distinct {
+  Value values;  ///< ascending (rows: lexicographically)
+  Value first;   ///< where each occurs first
+  Value inverse; ///< of each element, the number of its value
+  Value counts;
+  explicit operator bool() const { return values != nullptr; }
+};
+/// Distinct elements of [n], or rows of [n, k]; indices are i64.
+Distinct distinct(NodeImport &n, Value v);
+
+/// For each row of `queries`, where it is in `table` (first occurrence), or -1.
+Value findRows(NodeImport &n, Value table, Value queries);
+
+/// The lowest (or highest) value of an element type: infinities for floats
+/// where `infinite`.
+Value extremeValue(NodeImport &n, Type element, bool lowest, bool infinite);
+
+/// Scatters slices of `data` into `count` (scalar or [1]) slices of `fill` by
+/// `ids`, which data has in front. Ids outside are dropped. reduction as in
+/// weir.scatter_nd.
+Value segments(NodeImport &n, Value data, Value ids, Value count,
+               llvm::StringRef reduction, Value fill);
+/// The sum of each segment, narrow floats summed in f32.
+Value segmentSums(NodeImport &n, Value data, Value ids, Value count);
+/// How many ids are equal to 0, 1, …, count - 1.
+Value segmentCounts(NodeImport &n, Value ids, Value count);
+/// The sum (or max, min) of the values [n] of each segment; 0 of those without.
+Value segmentValues(NodeImport &n, llvm::StringRef kind, Value values,
+                    Value ids, Value count);
+/// Softmax along the last dimension, over the values that are there.
+Value softmaxOfRows(NodeImport &n, const SparseTensor &x);
+
+/// Of row splits [rows + 1], i64: how many rows, [1]; how long each is; and for
+/// `count` ([1]) elements the row of each.
+Value rowCount(NodeImport &n, Value splits);
+Value rowLengths(NodeImport &n, Value splits);
+Value rowIds(NodeImport &n, Value splits, Value count);
+/// How many elements all rows have, [1].
+Value lastSplit(NodeImport &n, Value splits);
+/// 0 and the running sums of lengths [n]: splits [n + 1].
+Value splitsOf(NodeImport &n, Value lengths);
+/// Rows `start[i]`, `start[i]` + 1, … of `length[i]` elements, one behind the
+/// other. `splits` are those of the lengths.
+Value rangesOf(NodeImport &n, Value starts, Value splits);
+/// Splits must begin with 0, not fall, and end at `count` ([1]).
+void requireSplits(NodeImport &n, Value splits, Value count);
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_SPARSE_H
