@@ -65,17 +65,31 @@ static bool isRange(ArrayRef<int64_t> values, int64_t first) {
   return true;
 }
 
-/// [batch…, M, K] by [batch…, K, N] of f32, both read from buffers.
+/// [batch…, M…, K] by [batch…, K, N] of f32, both read from buffers.
 static bool isPlainProduct(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
   int64_t batch = dot.getLhsBatch().size();
   return lhs.getElementType().isF32() && rhs.getElementType().isF32() &&
          isa<BlockArgument>(dot.getLhs()) && isa<BlockArgument>(dot.getRhs()) &&
-         lhs.getRank() == batch + 2 && rhs.getRank() == batch + 2 &&
+         lhs.getRank() >= batch + 2 && rhs.getRank() == batch + 2 &&
          isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
-         isRange(dot.getLhsContract(), batch + 1) &&
+         isRange(dot.getLhsContract(), lhs.getRank() - 1) &&
          isRange(dot.getRhsContract(), batch);
+}
+
+SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
+  auto merged = kernel->getAttrOfType<DenseI64ArrayAttr>("merged");
+  if (!merged)
+    return SmallVector<int64_t>(shape);
+  int64_t first = merged[0], last = merged[1], size = 1;
+  for (int64_t i = first; i < last; ++i)
+    size = ShapedType::isDynamic(size) || ShapedType::isDynamic(shape[i]) ? ShapedType::kDynamic
+                                                                           : size * shape[i];
+  SmallVector<int64_t> parts(shape.take_front(first));
+  parts.push_back(size);
+  llvm::append_range(parts, shape.drop_front(last));
+  return parts;
 }
 
 /// Channels last, two spatial dimensions, no groups, no padding, f32.
@@ -86,6 +100,31 @@ static bool isPlainConvolution(ConvOp conv) {
          input.getElementType().isF32() && filter.hasStaticShape() &&
          isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
+}
+
+/// A window of one element that visits every position: the convolution is a
+/// product of [H * W, C] by [C, O], and its tiles may run across lines where
+/// what follows it reads operands of the same shape, or the same for all
+/// positions.
+static bool isPointwise(KernelOp kernel, ConvOp conv) {
+  auto type = cast<RankedTensorType>(conv.getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  auto isOne = [](int64_t value) { return value == 1; };
+  if (filter.getDimSize(0) != 1 || filter.getDimSize(1) != 1 ||
+      !llvm::all_of(conv.getStrides(), isOne) || type.isDynamicDim(1) ||
+      type.isDynamicDim(2))
+    return false;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    auto other = cast<RankedTensorType>(argument.getType());
+    if (argument == conv.getInput() || argument == conv.getFilter() ||
+        other.getShape() == type.getShape())
+      continue;
+    // Dimensions but the last, and that of images, count positions.
+    for (int64_t i = 0, rank = other.getRank(); i + 1 < rank; ++i)
+      if (i + 4 - rank != 0 && other.getDimSize(i) != 1)
+        return false;
+  }
+  return true;
 }
 
 /// Depthwise convolutions and pools with channels last, and reductions that keep
@@ -140,6 +179,41 @@ static SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows,
   return {tileRows, vectors, lanes};
 }
 
+/// Sets the register tile of a convolution and returns how its range is cut:
+/// images, lines, whole lines, channels. Each part holds some 224 positions, so
+/// that a panel of the filter is read once for many.
+static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
+                                             const VectorUnit &unit) {
+  OpBuilder b(kernel.getContext());
+  constexpr int64_t positions = 224;
+  auto type = cast<RankedTensorType>(conv.getType());
+  int64_t height = type.getDimSize(1), width = type.getDimSize(2);
+  auto cut = [&](int64_t lines, ArrayRef<int64_t> tile) -> SmallVector<int64_t> {
+    kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+    if (!ShapedType::isDynamic(height))
+      lines = std::min(lines, height);
+    int64_t whole = ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1);
+    return {1, std::max<int64_t>(lines, 1), whole, tile[1] * tile[2]};
+  };
+  if (ShapedType::isDynamic(width))
+    return cut(4, registerTile(unit, width, type.getDimSize(3)));
+  int64_t lines = positions / std::max<int64_t>(width, 1);
+  if (isPointwise(kernel, conv)) {
+    kernel->setAttr("pointwise", b.getUnitAttr());
+    return cut(lines, registerTile(unit, std::min(lines, height) * width, type.getDimSize(3)));
+  }
+  auto tile = registerTile(unit, ShapedType::kDynamic, type.getDimSize(3));
+  if (width == 0 || width >= tile[0])
+    return cut(lines, registerTile(unit, width, type.getDimSize(3)));
+  // Short lines: a tile holds several whole ones.
+  int64_t together = tile[0] / width;
+  if (!ShapedType::isDynamic(height))
+    together = std::max<int64_t>(1, std::min(together, height));
+  tile[0] = together * width;
+  kernel->setAttr("lines", b.getI64IntegerAttr(together));
+  return cut(llvm::alignTo(lines, together), tile);
+}
+
 static bool isElementwiseOver(Operation *op, RankedTensorType type) {
   if (!isa<ElementwiseOpInterface>(op))
     return false;
@@ -179,24 +253,21 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
              dot && isPlainProduct(dot) && isVectorEpilogue(kernel, dot)) {
     kernel.setStrategy("product");
-    int64_t rows = type.getDimSize(rank - 2), columns = type.getDimSize(rank - 1);
+    int64_t batch = dot.getLhsBatch().size();
+    if (rank > batch + 2)
+      kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
+    int64_t rows = partShape(kernel, type.getShape())[batch], columns = type.getShape().back();
     auto tile = registerTile(unit, rows, columns);
     kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
-    tiles.emplace(rank, 1);
+    tiles.emplace(batch, 1);
     // Enough rows that a panel of the right operand is read once for many.
-    (*tiles)[rank - 2] = ShapedType::isDynamic(rows) ? tile[0] * 10
-                                                     : std::max<int64_t>(1, std::min(rows, tile[0] * 10));
-    (*tiles)[rank - 1] = tile[1] * tile[2];
+    tiles->push_back(ShapedType::isDynamic(rows) ? tile[0] * 10
+                                                 : std::max<int64_t>(1, std::min(rows, tile[0] * 10)));
+    tiles->push_back(tile[1] * tile[2]);
   } else if (auto conv = dyn_cast_or_null<ConvOp>(hero);
              conv && isPlainConvolution(conv) && isVectorEpilogue(kernel, conv)) {
     kernel.setStrategy("convolution");
-    int64_t width = type.getDimSize(2);
-    auto tile = registerTile(unit, width, type.getDimSize(3));
-    kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
-    int64_t lines = ShapedType::isDynamic(width) ? 4 : std::max<int64_t>(1, 224 / std::max<int64_t>(width, 1));
-    tiles = SmallVector<int64_t>{1, lines, ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1), tile[1] * tile[2]};
-    if (!type.isDynamicDim(1))
-      (*tiles)[1] = std::max<int64_t>(1, std::min(lines, type.getDimSize(1)));
+    tiles = convolutionTiles(kernel, conv, unit);
   } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero)) {
     kernel.setStrategy("lanes");
     kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, unit.bytes / 4}));
@@ -209,7 +280,7 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
   int64_t items = 1;
   if (tiles) {
     kernel->setAttr("tiles", b.getDenseI64ArrayAttr(*tiles));
-    for (auto [size, tile] : llvm::zip(type.getShape(), *tiles))
+    for (auto [size, tile] : llvm::zip(partShape(kernel, type.getShape()), *tiles))
       items *= ShapedType::isDynamic(size) ? 16 : llvm::divideCeil(size, tile);
   } else {
     items = type.getNumElements();

@@ -23,8 +23,14 @@ VectorUnit vectorUnitOf(mlir::ModuleOp module);
 /// Chooses how the kernel will be emitted and writes it down: `strategy`; the
 /// register tile `tile` = [rows, vectors, lanes]; `tiles`, the parts of the
 /// leading result dimensions that make the parallel range (absent: every
-/// element by itself); `grain`, how many of them are worth a thread.
+/// element by itself); `merged` = [first, last), result dimensions that are cut
+/// as one; `grain`, how many parts are worth a thread. For convolutions also
+/// `pointwise`, whose tiles run across lines, and `lines`, how many whole lines
+/// a tile holds.
 void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit);
+
+/// The shape that `tiles` cuts: `shape` with the `merged` dimensions as one.
+llvm::SmallVector<int64_t> partShape(plan::KernelOp kernel, llvm::ArrayRef<int64_t> shape);
 
 } // namespace weir
 

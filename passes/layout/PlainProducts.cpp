@@ -19,8 +19,9 @@ using namespace weir;
 
 namespace {
 
-/// dot_general with its operands' dimensions in the order batch, free, contract
-/// on the left and batch, contract, free on the right, one of each kind.
+/// dot_general with its operands' dimensions in the order batch, free…, contract
+/// on the left and batch, contract, free on the right. Rows may have several
+/// dimensions, which tiles count together; columns have one.
 void plainProduct(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
@@ -39,8 +40,8 @@ void plainProduct(DotGeneralOp dot) {
   SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
   SmallVector<int64_t> freeL = freeOf(lhs, batchL, contractL), freeR = freeOf(rhs, batchR, contractR);
   int64_t batch = batchL.size();
-  // Several free dimensions become one where the shapes are fixed.
-  bool mergeL = freeL.size() != 1, mergeR = freeR.size() != 1;
+  // Several columns' dimensions become one where the shapes are fixed.
+  bool mergeL = freeL.empty(), mergeR = freeR.size() != 1;
   if ((mergeL && !lhs.hasStaticShape()) || (mergeR && !rhs.hasStaticShape()) ||
       ((mergeL || mergeR) && !result.hasStaticShape()))
     return;
@@ -68,7 +69,7 @@ void plainProduct(DotGeneralOp dot) {
   };
   if (mergeL) {
     auto shape = batchShape(lhs, batchL);
-    shape.push_back(count(lhs, freeL));
+    shape.push_back(1);
     shape.push_back(lhs.getDimSize(contractL[0]));
     left = reshaped(b, loc, left, shape);
   }
@@ -85,7 +86,8 @@ void plainProduct(DotGeneralOp dot) {
     return;
   Value made = DotGeneralOp::create(
       b, loc, left, right, b.getDenseI64ArrayAttr(leading), b.getDenseI64ArrayAttr(leading),
-      b.getDenseI64ArrayAttr({batch + 1}), b.getDenseI64ArrayAttr({batch}), dot.getAccumulatorAttr());
+      b.getDenseI64ArrayAttr({cast<RankedTensorType>(left.getType()).getRank() - 1}),
+      b.getDenseI64ArrayAttr({batch}), dot.getAccumulatorAttr());
   if (mergeL || mergeR)
     made = reshaped(b, loc, made, result.getShape());
   if (made.getType() != result)

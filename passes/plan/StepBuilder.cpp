@@ -342,9 +342,16 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   return success();
 }
 
-Value StepBuilder::rangeOf(KernelOp kernel, ValueRange dims) {
+Value StepBuilder::rangeOf(KernelOp kernel, ValueRange sizes) {
   auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
   Value range = constant(1);
+  SmallVector<Value> dims(sizes);
+  // Dimensions [first, last) are cut as one.
+  if (auto merged = kernel->getAttrOfType<DenseI64ArrayAttr>("merged")) {
+    for (int64_t i = merged[0] + 1; i < merged[1]; ++i)
+      dims[merged[0]] = mul(dims[merged[0]], dims[i]);
+    dims.erase(dims.begin() + merged[0] + 1, dims.begin() + merged[1]);
+  }
   if (!tiles) // the whole, element by element
     for (Value dim : dims)
       range = mul(range, dim);
@@ -355,7 +362,7 @@ Value StepBuilder::rangeOf(KernelOp kernel, ValueRange dims) {
       range = mul(range, parts);
     }
     // Nothing to do when a dimension within the parts is empty.
-    for (Value dim : dims.drop_front(tiles.size())) {
+    for (Value dim : ArrayRef(dims).drop_front(tiles.size())) {
       APInt known;
       if (matchPattern(dim, m_ConstantInt(&known)) && !known.isZero())
         continue;

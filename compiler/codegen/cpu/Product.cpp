@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// [batch…, M, K] by [batch…, K, N]. The range counts blocks of rows by panels of
+// [batch…, M…, K] by [batch…, K, N]. The range counts blocks of rows by panels of
 // columns, row-major: a panel of the right operand (K by two vectors) stays in
 // the second-level cache while the block's rows pass by.
 //
@@ -16,6 +16,27 @@
 
 using namespace mlir;
 using namespace weir;
+
+/// Whether every operand of what follows the product has the result's shape, or
+/// is the same for all rows: then a row is known by its number alone.
+static bool readsRowsInOrder(plan::KernelOp kernel, DotGeneralOp dot,
+                             RankedTensorType result, int64_t batch) {
+  if (!result.hasStaticShape())
+    return false;
+  Value right = dot.getRhs();
+  if (auto unpack = right.getDefiningOp<UnpackPanelsOp>())
+    right = unpack.getOperand();
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (argument == dot.getLhs() || argument == right || type.getShape() == result.getShape())
+      continue;
+    int64_t rank = type.getRank(), missing = result.getRank() - rank;
+    for (int64_t i = 0; i + 1 < rank; ++i)
+      if (i + missing >= batch && type.getDimSize(i) != 1)
+        return false;
+  }
+  return true;
+}
 
 LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
                                 Value begin, Value end) {
@@ -28,18 +49,24 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
   const KernelReader::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
   const KernelReader::Buffer lhs = r.bufferOf(dot.getLhs());
   ColumnsOperand rhs(r, dot.getRhs());
-  int64_t rank = target.type.getRank(), batch = rank - 2;
-  Value rows = target.dims[batch], columns = target.dims[batch + 1];
-  Value depth = lhs.dims[batch + 1];
-
+  int64_t rank = target.type.getRank(), batch = dot.getLhsBatch().size();
+  // Rows of several dimensions follow each other in memory and count as one.
+  int64_t rowDims = rank - batch - 1;
+  Value rows = r.constant(1), columns = target.dims.back(), depth = lhs.dims.back();
+  for (int64_t i = batch; i + 1 < rank; ++i)
+    rows = r.mul(rows, target.dims[i]);
+  bool isUniform = rowDims == 1 || readsRowsInOrder(kernel, dot, target.type, batch);
+  int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     // part = (batch…, row block, column panel)
-    SmallVector<Value> at(rank);
+    SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch), at(batch + 2);
+    sizes.push_back(rows);
+    sizes.push_back(columns);
     Value rest = part;
-    for (int64_t i = rank - 1; i >= 0; --i) {
+    for (int64_t i = batch + 1; i >= 0; --i) {
       Value count = blocks[i] == 1
-                        ? target.dims[i]
-                        : r.divide(r.add(target.dims[i], r.constant(blocks[i] - 1)), r.constant(blocks[i]));
+                        ? sizes[i]
+                        : r.divide(r.add(sizes[i], r.constant(blocks[i] - 1)), r.constant(blocks[i]));
       at[i] = i ? r.remainder(rest, count) : rest;
       if (i)
         rest = r.divide(rest, count);
@@ -54,8 +81,11 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
       matrixRows = r.mul(matrixRows, rhs.dim(i));
     Value firstRow = r.mul(at[batch], r.constant(blocks[batch]));
     // Whole blocks have a number of rows known at compile time.
-    bool exact = !target.type.isDynamicDim(batch) &&
-                 target.type.getDimSize(batch) % blocks[batch] == 0;
+    int64_t staticRows = 1;
+    for (int64_t i = batch; i + 1 < rank; ++i)
+      staticRows = target.type.isDynamicDim(i) || staticRows < 0
+                       ? -1 : staticRows * target.type.getDimSize(i);
+    bool exact = staticRows > 0 && staticRows % blocks[batch] == 0;
     Value rowCount = exact ? r.constant(blocks[batch])
                            : r.minimum(r.constant(blocks[batch]), r.sub(rows, firstRow));
     Value column = r.mul(at[batch + 1], r.constant(shape.width()));
@@ -73,12 +103,28 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
                               rhs.linear(r, matrixRows, r.add(right, k[0]), at[batch + 1],
                                          column, v * shape.lanes));
       };
+      auto prefetch = [&](ValueRange k) {
+        rhs.prefetch(r, matrixRows, r.add(right, k[0]), at[batch + 1],
+                     r.divide(offset, r.constant(shape.rows)), tilesInPanel);
+      };
       auto indexOfRow = [&](int64_t i) {
         SmallVector<Value> indices(outer);
-        indices.push_back(r.add(row, r.constant(i)));
+        Value index = r.add(row, r.constant(i));
+        // The last of the rows' dimensions may run on over the others where what
+        // is read lies in the same order.
+        SmallVector<Value> inRow(rowDims, r.constant(0));
+        for (int64_t d = rowDims - 1; d > 0 && !isUniform; --d) {
+          inRow[d] = r.remainder(index, target.dims[batch + d]);
+          index = r.divide(index, target.dims[batch + d]);
+        }
+        inRow[isUniform ? rowDims - 1 : 0] = index;
+        llvm::append_range(indices, inRow);
         return indices;
       };
-      emitTile(r, kernel, dot, own, {depth}, {readLeft, readRight, rhs.isPacked}, indexOfRow, column, limit);
+      TileOperands operands{readLeft, readRight, rhs.isPacked};
+      if (rhs.wantsPrefetch(tilesInPanel))
+        operands.prefetch = prefetch;
+      emitTile(r, kernel, dot, own, {depth}, operands, indexOfRow, column, limit);
     };
     auto emitRows = [&](int64_t vectors, Value limit) {
       emitTiled(

@@ -34,6 +34,29 @@ Value ColumnsOperand::linear(KernelReader &r, Value rows, Value row, Value panel
   return r.add(r.mul(r.add(r.mul(panel, rows), row), buffer.dims.back()), r.constant(lane));
 }
 
+bool ColumnsOperand::wantsPrefetch(int64_t tilesInPanel) const {
+  constexpr int64_t muchOfTheCache = 1 << 18;
+  return isPacked && tilesInPanel > 1 && buffer.type.getNumElements() * 4 > muchOfTheCache;
+}
+
+void ColumnsOperand::prefetch(KernelReader &r, Value rows, Value row, Value panel,
+                              Value tile, int64_t tilesInPanel) const {
+  // A power of two makes offsets of shifts. What a tile beyond it fetches belongs
+  // to the panel after the next.
+  int64_t parts = llvm::bit_floor((uint64_t)tilesInPanel), width = buffer.type.getShape().back();
+  parts = std::min(parts, (int64_t)llvm::bit_floor((uint64_t)width));
+  Value next = r.mul(r.add(panel, r.constant(1)), rows);
+  Value fraction = r.add(r.mul(tile, rows), row); // of parts * rows
+  Value linear = r.add(r.mul(next, r.constant(width)),
+                       r.divide(r.mul(fraction, r.constant(width)), r.constant(parts)));
+  constexpr int64_t line = 16; // floats
+  for (int64_t i = 0; i < std::max<int64_t>(1, width / parts / line); ++i) {
+    Value where = BufferAccess::address(r, buffer.pointer, r.b.getF32Type(),
+                                        r.add(linear, r.constant(i * line)));
+    LLVM::Prefetch::create(r.b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+  }
+}
+
 void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
                     const TileShape &shape, ArrayRef<Value> loops,
                     const TileOperands &operands,
@@ -63,6 +86,8 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
   SmallVector<Value> sums = emitReductionLoops(
       r, loops, inits, [&](ValueRange at, ValueRange carried) {
         SmallVector<Value> right, next;
+        if (operands.prefetch)
+          operands.prefetch(at);
         for (int64_t v = 0; v < shape.vectors; ++v) {
           auto [pointer, linear] = operands.right(v, at);
           VectorReader &reader = operands.isPadded ? whole : *readers[v];

@@ -32,6 +32,8 @@ struct TileOperands {
   /// Whether vectors of the right operand may be read beyond the last column:
   /// panels are filled up with zeros.
   bool isPadded = false;
+  /// Called at every step of the sum, for what will be needed later; may be null.
+  llvm::function_ref<void(mlir::ValueRange loops)> prefetch = nullptr;
 };
 
 /// The right operand of a tile's sums as it lies in memory: [A…, N], or panels
@@ -47,6 +49,15 @@ struct ColumnsOperand {
   /// out of `rows`; `panel` is column / width.
   mlir::Value linear(KernelReader &r, mlir::Value rows, mlir::Value row,
                      mlir::Value panel, mlir::Value column, int64_t lane) const;
+
+  /// Whether it pays to fetch the panel after the one that tiles read: it is a
+  /// constant that the second-level cache does not hold, and several tiles pass
+  /// by each panel, which share the work.
+  bool wantsPrefetch(int64_t tilesInPanel) const;
+  /// Fetches the part of the panel after `panel` that belongs to step `row` of
+  /// tile number `tile` out of `tilesInPanel`.
+  void prefetch(KernelReader &r, mlir::Value rows, mlir::Value row, mlir::Value panel,
+                mlir::Value tile, int64_t tilesInPanel) const;
 };
 
 /// Emits one tile: sums over `loops`, then the kernel's elementwise operations,
