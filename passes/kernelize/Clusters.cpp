@@ -71,6 +71,42 @@ bool isIdentityUse(OpOperand &use) {
          sameDims(use.get().getType(), user->getResult(0).getType());
 }
 
+bool keepsShape(OpOperand &use, int depth = 0);
+
+/// Whether `value` has the shape of `origin` because elementwise operations lead
+/// from one to the other.
+bool hasShapeOf(Value value, Value origin, int depth) {
+  if (value == origin)
+    return true;
+  Operation *def = value.getDefiningOp();
+  if (!def || depth > 16 || !isa<ElementwiseOpInterface>(def))
+    return false;
+  return llvm::any_of(def->getOpOperands(), [&](OpOperand &operand) {
+    return keepsShape(operand, depth + 1) && hasShapeOf(operand.get(), origin, depth + 1);
+  });
+}
+
+/// An identity use whose operand has the result's shape when the program runs,
+/// too: in dimensions of unknown size no other operand can stretch it.
+bool keepsShape(OpOperand &use, int depth) {
+  if (!isIdentityUse(use))
+    return false;
+  auto type = cast<RankedTensorType>(use.get().getType());
+  if (type.hasStaticShape())
+    return true;
+  for (OpOperand &other : use.getOwner()->getOpOperands()) {
+    auto otherType = cast<RankedTensorType>(other.get().getType());
+    int64_t missing = type.getRank() - otherType.getRank();
+    bool stretches = false;
+    for (int64_t i = 0; i < otherType.getRank(); ++i)
+      stretches |= type.isDynamicDim(i + missing) && otherType.getDimSize(i) != 1;
+    if (stretches && other.get() != use.get() &&
+        !hasShapeOf(other.get(), use.get(), depth + 1))
+      return false;
+  }
+  return true;
+}
+
 bool sameShape(Type a, Type b) {
   auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
   return x && y && x.hasStaticShape() && x.getShape() == y.getShape();
@@ -129,7 +165,7 @@ bool mayFuse(Operation *producer, OpOperand &use) {
   if (!elemental || !userElemental || producer->getNumResults() != 1)
     return false;
   if (elemental.isElementExpensive())
-    return isIdentityUse(use) && sameShape(use.get().getType(), user->getResult(0).getType());
+    return keepsShape(use);
   if (!isa<ElementwiseOpInterface>(user) && followsHero(producer))
     return false;
   if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp,
@@ -183,11 +219,11 @@ private:
         return;
       target = it->second;
     }
-    // A costly element must be computed once: a single use, and only
-    // elementwise operations between it and the kernel's results.
+    // A costly element is computed once, before the elementwise operations
+    // between it and the kernel's result.
     if (isExpensive(op) &&
         (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
-         !isElementwisePath(*op->user_begin(), target)))
+         !leadsElementwise(*op->user_begin(), target)))
       return;
     for (Operation *producer : fusedInto[op])
       fusedInto[target].push_back(producer);
@@ -201,15 +237,25 @@ private:
     auto elemental = dyn_cast<ElementalOpInterface>(op);
     return elemental && elemental.isElementExpensive();
   }
-  bool isElementwisePath(Operation *from, Operation *root) {
-    while (isa<ElementwiseOpInterface>(from)) {
-      if (from == root)
-        return true;
-      if (!from->hasOneUse() || !isIdentityUse(*from->use_begin()))
+  /// Whether all that follows from `from` are elementwise operations of `root`'s
+  /// cluster, over one shape. Paths may part and meet again.
+  bool leadsElementwise(Operation *from, Operation *root) {
+    llvm::SetVector<Operation *> seen;
+    seen.insert(from);
+    for (size_t i = 0; i < seen.size(); ++i) {
+      Operation *op = seen[i];
+      auto it = clusterOf.find(op);
+      if (!isa<ElementwiseOpInterface>(op) || it == clusterOf.end() || it->second != root)
         return false;
-      from = *from->user_begin();
+      if (op == root)
+        continue;
+      for (OpOperand &use : op->getUses()) {
+        if (!keepsShape(use))
+          return false;
+        seen.insert(use.getOwner());
+      }
     }
-    return false;
+    return true;
   }
 
   std::vector<Cluster> collect() {

@@ -210,7 +210,8 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
   if (!ShapedType::isDynamic(height))
     together = std::max<int64_t>(1, std::min(together, height));
   tile[0] = together * width;
-  kernel->setAttr("lines", b.getI64IntegerAttr(together));
+  if (together > 1)
+    kernel->setAttr("lines", b.getI64IntegerAttr(together));
   return cut(llvm::alignTo(lines, together), tile);
 }
 

@@ -28,7 +28,20 @@ void emitLoops(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
   int64_t rank = first.type.getRank();
   Value one = r.constant(1);
 
+  // What follows a costly operation reads it at the result's own index.
+  ElementalOpInterface hero;
+  for (Operation &op : body.without_terminator())
+    if (auto elemental = dyn_cast<ElementalOpInterface>(op))
+      if (elemental.isElementExpensive() && elemental != results.front().getDefiningOp())
+        hero = elemental;
+
   auto emitElement = [&](ValueRange indices) {
+    if (hero) {
+      r.setHero({}, {});
+      r.loc = hero.getLoc();
+      Value value = hero.emitElement(r, 0, indices);
+      r.setHero(hero->getResult(0), value);
+    }
     for (Value result : results) {
       auto opResult = cast<OpResult>(result);
       auto op = cast<ElementalOpInterface>(opResult.getOwner());

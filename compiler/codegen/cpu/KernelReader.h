@@ -58,6 +58,16 @@ public:
   void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices);
   /// Reads all leaves at one linear index, for kernels over equal shapes.
   void setFlatIndex(mlir::Value index) { flat = index; }
+  /// `tensor`, the result of the kernel's costly operation, has element `value`
+  /// wherever it is read from now on: several readers share one computation.
+  void setHero(mlir::Value tensor, mlir::Value value) {
+    hero = tensor;
+    heroElement = value;
+  }
+
+  mlir::Value element(mlir::Value tensor, mlir::ValueRange indices) override {
+    return tensor == hero ? heroElement : RecursiveReader::element(tensor, indices);
+  }
 
   void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
                int code, mlir::Value value0, mlir::Value value1) override;
@@ -77,7 +87,7 @@ protected:
 private:
   SiteTable &sites;
   llvm::DenseMap<mlir::Value, Buffer> buffers;
-  mlir::Value flat;
+  mlir::Value flat, hero, heroElement;
 };
 
 /// Emits the function of `kernel` before it: weir_kernel_fn named `symbol`.

@@ -1,0 +1,52 @@
+// How the ranges of products and convolutions are cut.
+//
+// RUN: weir-opt --weir-kernelize %s | FileCheck %s
+
+module attributes {weir.vector_bytes = 64 : i64} {
+  // Rows of several dimensions are cut as one, and the bias is added in registers.
+  // CHECK: weir_plan.kernel @add_d_d_48_f32
+  // CHECK-SAME: strategy "product"
+  // CHECK-SAME: merged = array<i64: 0, 2>
+  // CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 140, 32>
+  func.func @rows(%x: tensor<?x?x16xf32>, %w: tensor<16x48xf32>, %b: tensor<48xf32>) -> tensor<?x?x48xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 0>} : (tensor<?x?x16xf32>, tensor<16x48xf32>) -> tensor<?x?x48xf32>
+    %1 = weir.add %0, %b : (tensor<?x?x48xf32>, tensor<48xf32>) -> tensor<?x?x48xf32>
+    return %1 : tensor<?x?x48xf32>
+  }
+
+  // A batch is no row.
+  // CHECK: weir_plan.kernel @dot_general_4_6_20_48_f32
+  // CHECK-SAME: merged = array<i64: 1, 3>
+  // CHECK-SAME: tiles = array<i64: 1, 120, 32>
+  func.func @batch(%x: tensor<4x6x20x16xf32>, %w: tensor<4x16x48xf32>) -> tensor<4x6x20x48xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 3>, rhs_contract = array<i64: 1>} : (tensor<4x6x20x16xf32>, tensor<4x16x48xf32>) -> tensor<4x6x20x48xf32>
+    return %0 : tensor<4x6x20x48xf32>
+  }
+
+  // Lines of 7 positions: a tile holds two.
+  // CHECK: weir_plan.kernel @conv_1_7_7_64_f32
+  // CHECK-SAME: lines = 2 : i64
+  // CHECK-SAME: tile = array<i64: 14, 2, 16>
+  func.func @lines(%x: tensor<1x9x9x32xf32>, %w: tensor<3x3x32x64xf32>) -> tensor<1x7x7x64xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x9x9x32xf32>, tensor<3x3x32x64xf32>) -> tensor<1x7x7x64xf32>
+    return %0 : tensor<1x7x7x64xf32>
+  }
+
+  // A window of one element: tiles run across lines …
+  // CHECK: weir_plan.kernel @conv_1_7_9_64_f32
+  // CHECK-SAME: pointwise
+  func.func @pointwise(%x: tensor<1x7x9x32xf32>, %w: tensor<1x1x32x64xf32>) -> tensor<1x7x9x64xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x7x9x32xf32>, tensor<1x1x32x64xf32>) -> tensor<1x7x9x64xf32>
+    return %0 : tensor<1x7x9x64xf32>
+  }
+
+  // … unless what follows reads something that differs from line to line.
+  // CHECK: weir_plan.kernel @add_1_7_9_64_f32
+  // CHECK-NOT: pointwise
+  // CHECK: weir.conv
+  func.func @by_line(%x: tensor<1x7x9x32xf32>, %w: tensor<1x1x32x64xf32>, %y: tensor<7x1x64xf32>) -> tensor<1x7x9x64xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x7x9x32xf32>, tensor<1x1x32x64xf32>) -> tensor<1x7x9x64xf32>
+    %1 = weir.add %0, %y : (tensor<1x7x9x64xf32>, tensor<7x1x64xf32>) -> tensor<1x7x9x64xf32>
+    return %1 : tensor<1x7x9x64xf32>
+  }
+}
