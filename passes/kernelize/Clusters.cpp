@@ -135,9 +135,9 @@ bool isInlineConstant(Operation *op) {
            isa<IntegerType>(elements.getElementType())));
 }
 
-/// Whether elementwise operations lead from a costly operation to `op`: they are
-/// best computed on what that one leaves in registers.
-bool followsHero(Operation *op) {
+/// The costly operation from which elementwise operations lead to `op`, or null:
+/// they are best computed on what that one leaves in registers.
+Operation *heroBefore(Operation *op) {
   for (int depth = 0; depth < 16 && isa<ElementwiseOpInterface>(op); ++depth) {
     Operation *next = nullptr;
     for (OpOperand &operand : op->getOpOperands()) {
@@ -146,15 +146,15 @@ bool followsHero(Operation *op) {
         continue;
       auto elemental = dyn_cast<ElementalOpInterface>(def);
       if (elemental && elemental.isElementExpensive())
-        return true;
+        return def;
       if (isa<ElementwiseOpInterface>(def))
         next = def;
     }
     if (!next)
-      return false;
+      return nullptr;
     op = next;
   }
-  return false;
+  return nullptr;
 }
 
 /// Whether `producer` may be computed inside of the kernel of its user.
@@ -166,7 +166,12 @@ bool mayFuse(Operation *producer, OpOperand &use) {
     return false;
   if (elemental.isElementExpensive())
     return keepsShape(use);
-  if (!isa<ElementwiseOpInterface>(user) && followsHero(producer))
+  if (!isa<ElementwiseOpInterface>(user) && heroBefore(producer))
+    return false;
+  // What a register tile adds to its sums is read by vectors: anything but
+  // elementwise operations is computed before.
+  if (!isa<ElementwiseOpInterface>(producer) && !isTrivial(producer) &&
+      isa_and_nonnull<DotGeneralOp, ConvOp>(heroBefore(user)))
     return false;
   if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp,
           CumulativeOp, ResizeOp>(user))

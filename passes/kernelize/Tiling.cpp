@@ -92,11 +92,14 @@ SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
   return parts;
 }
 
-/// Channels last, two spatial dimensions, no groups, no padding, f32.
-static bool isPlainConvolution(ConvOp conv) {
+/// Channels last, two spatial dimensions, no padding, f32; groups only as wide as
+/// whole vectors, so that no tile belongs to two.
+static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-  return conv.getChannelsLast() && input.getRank() == 4 && conv.getGroups() == 1 &&
+  int64_t groups = conv.getGroups(), each = filter.getShape().back() / std::max<int64_t>(groups, 1);
+  return conv.getChannelsLast() && input.getRank() == 4 &&
+         (groups == 1 || each % (unit.bytes / 4) == 0) &&
          input.getElementType().isF32() && filter.hasStaticShape() &&
          isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
@@ -188,7 +191,11 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
   constexpr int64_t positions = 224;
   auto type = cast<RankedTensorType>(conv.getType());
   int64_t height = type.getDimSize(1), width = type.getDimSize(2);
-  auto cut = [&](int64_t lines, ArrayRef<int64_t> tile) -> SmallVector<int64_t> {
+  int64_t columns = type.getDimSize(3);
+  auto cut = [&](int64_t lines, SmallVector<int64_t> tile) -> SmallVector<int64_t> {
+    // A panel lies within a group.
+    while (columns / (int64_t)conv.getGroups() % (tile[1] * tile[2]) && conv.getGroups() > 1)
+      --tile[1];
     kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
     if (!ShapedType::isDynamic(height))
       lines = std::min(lines, height);
@@ -266,7 +273,7 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
                                                  : std::max<int64_t>(1, std::min(rows, tile[0] * 10)));
     tiles->push_back(tile[1] * tile[2]);
   } else if (auto conv = dyn_cast_or_null<ConvOp>(hero);
-             conv && isPlainConvolution(conv) && isVectorEpilogue(kernel, conv)) {
+             conv && isPlainConvolution(conv, unit) && isVectorEpilogue(kernel, conv)) {
     kernel.setStrategy("convolution");
     tiles = convolutionTiles(kernel, conv, unit);
   } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero)) {

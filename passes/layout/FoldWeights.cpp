@@ -19,24 +19,64 @@ using namespace weir;
 
 /// The same elements in an attribute of their own.
 static DenseElementsAttr materialized(TypedAttr value) {
-  auto arranged = dyn_cast<ArrangedAttr>(value);
-  if (!arranged)
-    return dyn_cast<DenseElementsAttr>(value);
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return dense;
   auto source = sourceBytes(value);
   if (!source) {
     llvm::consumeError(source.takeError());
     return {};
   }
   std::vector<char> bytes;
-  llvm::Error error = arrangeBytes(arranged, *source, [&](ArrayRef<char> piece) {
-    bytes.insert(bytes.end(), piece.begin(), piece.end());
-    return llvm::Error::success();
-  });
-  if (error) {
-    llvm::consumeError(std::move(error));
-    return {};
+  if (auto arranged = dyn_cast<ArrangedAttr>(value)) {
+    llvm::Error error = arrangeBytes(arranged, *source, [&](ArrayRef<char> piece) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+      return llvm::Error::success();
+    });
+    if (error) {
+      llvm::consumeError(std::move(error));
+      return {};
+    }
+    *source = bytes;
   }
-  return DenseElementsAttr::getFromRawBuffer(cast<ShapedType>(value.getType()), bytes);
+  bool isSplat = false;
+  auto type = cast<ShapedType>(value.getType());
+  if (!DenseElementsAttr::isValidRawBuffer(type, *source, isSplat))
+    return {};
+  return DenseElementsAttr::getFromRawBuffer(type, *source);
+}
+
+/// Rows of a constant, picked by constant indices (gates of a recurrent layer in
+/// another order, say).
+static TypedAttr gathered(GatherOp op, TypedAttr value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto result = dyn_cast<RankedTensorType>(op.getType());
+  auto indices = constantIntegers(op.getIndices());
+  constexpr int64_t mostBytes = 1 << 28;
+  if (!indices || !result || !result.hasStaticShape() || op.getBatchDims() != 0)
+    return {};
+  DenseElementsAttr dense = materialized(value);
+  unsigned bits = type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 0;
+  if (!dense || dense.isSplat() || bits == 0 || bits % 8 ||
+      result.getNumElements() * (bits / 8) > mostBytes)
+    return {};
+  int64_t axis = op.getAxis(), size = type.getDimSize(axis), outer = 1, inner = bits / 8;
+  for (int64_t i = 0; i < axis; ++i)
+    outer *= type.getDimSize(i);
+  for (int64_t i = axis + 1; i < type.getRank(); ++i)
+    inner *= type.getDimSize(i);
+  ArrayRef<char> from = dense.getRawData();
+  std::vector<char> to;
+  to.reserve(result.getNumElements() * (bits / 8));
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t index : *indices) {
+      if (index < 0 && op.getWrapNegative())
+        index += size;
+      if (index < 0 || index >= size)
+        return {}; // an error when it runs
+      ArrayRef<char> row = from.slice((o * size + index) * inner, inner);
+      to.insert(to.end(), row.begin(), row.end());
+    }
+  return DenseElementsAttr::getFromRawBuffer(result, to);
 }
 
 /// The constant that `op`, a transposition, reshape or broadcast of `value`,
@@ -49,6 +89,8 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
     return dense.resizeSplat(type);
   if (isa<BroadcastToOp>(op))
     return {};
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return gathered(gather, cast<TypedAttr>(value));
   auto typed = cast<TypedAttr>(value);
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (isa<ReshapeOp>(op)) {
@@ -69,7 +111,7 @@ namespace {
 struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
-      if (!isa<TransposeOp, ReshapeOp, BroadcastToOp>(op))
+      if (!isa<TransposeOp, ReshapeOp, BroadcastToOp, GatherOp>(op))
         return;
       auto constant = op->getOperand(0).getDefiningOp<ConstantOp>();
       if (!constant)

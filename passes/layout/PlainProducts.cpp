@@ -101,8 +101,10 @@ void plainProduct(DotGeneralOp dot) {
 /// operation before it: windows then lie inside of their input.
 void explicitPadding(ConvOp conv) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
-  if (!conv.getChannelsLast() || input.getRank() != 4 || conv.getGroups() != 1 ||
-      !input.getElementType().isF32() ||
+  // Depthwise convolutions mind the border themselves.
+  bool isDepthwise = input.getShape().back() == (int64_t)conv.getGroups();
+  if (!conv.getChannelsLast() || input.getRank() != 4 ||
+      (conv.getGroups() != 1 && isDepthwise) || !input.getElementType().isF32() ||
       llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
     return;
   OpBuilder b(conv);

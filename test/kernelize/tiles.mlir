@@ -49,4 +49,32 @@ module attributes {weir.vector_bytes = 64 : i64} {
     %1 = weir.add %0, %y : (tensor<1x7x9x64xf32>, tensor<7x1x64xf32>) -> tensor<1x7x9x64xf32>
     return %1 : tensor<1x7x9x64xf32>
   }
+
+  // Groups of 48 channels: panels of one vector, none of which belongs to two.
+  // CHECK: weir_plan.kernel @conv_1_20_20_96_f32
+  // CHECK-SAME: strategy "convolution"
+  // CHECK-SAME: tile = array<i64: {{[0-9]+}}, 1, 16>
+  func.func @groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x16x96xf32>) -> tensor<1x20x20x96xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x16x96xf32>) -> tensor<1x20x20x96xf32>
+    return %0 : tensor<1x20x20x96xf32>
+  }
+
+  // Groups narrower than a vector are computed element by element.
+  // CHECK: weir_plan.kernel @conv_1_20_20_24_f32
+  // CHECK-SAME: strategy "loops"
+  func.func @narrow_groups(%x: tensor<1x22x22x32xf32>, %w: tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = true, accumulator = f32} : (tensor<1x22x22x32xf32>, tensor<3x3x16x24xf32>) -> tensor<1x20x20x24xf32>
+    return %0 : tensor<1x20x20x24xf32>
+  }
+
+  // What a tile adds is computed before it unless it is elementwise, too.
+  // CHECK: weir_plan.kernel @gather_48_f32
+  // CHECK: weir_plan.kernel @add_30_48_f32
+  // CHECK-SAME: strategy "product"
+  func.func @gathered(%x: tensor<30x16xf32>, %w: tensor<16x48xf32>, %t: tensor<5x48xf32>, %i: tensor<i64>) -> tensor<30x48xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<30x16xf32>, tensor<16x48xf32>) -> tensor<30x48xf32>
+    %1 = weir.gather %t, %i {axis = 0 : i64, batch_dims = 0 : i64, wrap_negative = true} : (tensor<5x48xf32>, tensor<i64>) -> tensor<48xf32>
+    %2 = weir.add %0, %1 : (tensor<30x48xf32>, tensor<48xf32>) -> tensor<30x48xf32>
+    return %2 : tensor<30x48xf32>
+  }
 }

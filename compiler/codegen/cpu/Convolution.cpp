@@ -52,6 +52,10 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
         rest = r.divide(rest, count);
     }
     Value column = r.mul(at[3], r.constant(shape.width()));
+    // Whole panels belong to a group, which reads its own input channels.
+    Value firstChannel = r.constant(0);
+    if (int64_t groups = conv.getGroups(); groups > 1)
+      firstChannel = r.mul(r.divide(column, r.divide(columns, r.constant(groups))), channels);
     Value firstLine = r.mul(at[1], r.constant(blocks[1]));
     bool exact = !target.type.isDynamicDim(1) && target.type.getDimSize(1) % blocks[1] == 0;
     Value lineCount = exact ? r.constant(blocks[1])
@@ -66,6 +70,7 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
       TileShape own{rows, vectors, shape.lanes};
       Value base = r.add(r.mul(r.add(image, r.mul(line, r.constant(strides[0]))), lineLength),
                          r.mul(r.mul(x, r.constant(strides[1])), input.dims[3]));
+      base = r.add(base, firstChannel);
       auto readLeft = [&](int64_t i, ValueRange k) {
         Value window = r.add(r.mul(r.mul(k[0], r.constant(dilations[0])), lineLength),
                              r.mul(r.mul(k[1], r.constant(dilations[1])), input.dims[3]));
