@@ -16,6 +16,8 @@ namespace weir {
 #define GEN_PASS_DECL
 #include "passes/simplify/Passes.h.inc"
 #define GEN_PASS_DECL
+#include "passes/redundancy/Passes.h.inc"
+#define GEN_PASS_DECL
 #include "passes/layout/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "passes/kernelize/Passes.h.inc"
@@ -26,6 +28,8 @@ namespace weir {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/simplify/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "passes/redundancy/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/layout/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
@@ -38,6 +42,7 @@ namespace weir {
 /// Registers all of them for weir-opt.
 inline void registerWeirPasses() {
   registerWeirSimplifyPasses();
+  registerWeirRedundancyPasses();
   registerWeirLayoutPasses();
   registerWeirKernelizePasses();
   registerWeirPartitionPasses();

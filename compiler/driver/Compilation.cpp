@@ -212,6 +212,13 @@ bool Compilation::runPasses() {
     if (llvm::StringRef(stage.name) == "simplify")
       countOperations();
   }
+  for (auto [attribute, nodes] :
+       {std::pair("weir.removed", &reported.removed),
+        {"weir.hoisted", &reported.hoisted}})
+    if (auto found = (*module)->getAttrOfType<DictionaryAttr>(attribute))
+      for (NamedAttribute entry : found)
+        for (auto name : llvm::cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
+          (*nodes)[entry.getName().str()].push_back(name.str());
   return true;
 }
 

@@ -31,15 +31,18 @@ static std::vector<Stage> makeStages() {
            {"weir-infer-shapes",
             "the constants just found settle result types"},
            {"canonicalize", "known sizes let shape arithmetic fold"},
-           {"cse", "equal constants and repeated subgraphs become one, before "
-                   "patterns count uses"},
+           {"weir-value-numbering",
+            "equal values are computed once, also where loops and algebra hide "
+            "it, before patterns count uses"},
            {"weir-infer-shapes", "what folded last may settle more types, and "
                                  "whatever has no rank now is an error"},
            {"weir-decompose",
             "last: earlier passes match composites whole, and "
             "no later one knows them"},
            {"canonicalize", "cleans up behind the expansions"},
-           {"cse", "expansions repeat constants and shape arithmetic"},
+           {"weir-value-numbering",
+            "expansions repeat statistics, constants and shape arithmetic"},
+           {"canonicalize", "what turned out to be constant folds on"},
        },
        "W0400"},
 
@@ -71,7 +74,8 @@ static std::vector<Stage> makeStages() {
             "products and convolutions get the operands that tiles read"},
            {"weir-fold-weights", "what that does to weights is done now"},
            {"canonicalize", "folds what has become constant"},
-           {"cse", "equal transpositions are one"},
+           {"weir-value-numbering",
+            "equal transpositions are one, and leave loops"},
        },
        "W0400"},
 

@@ -153,6 +153,25 @@ std::string Report::text() const {
       os << ", and " << list.size() - 2 * shown << " other kinds";
     os << "\n";
   }
+  auto counts = [&](const char *what, const auto &nodes) {
+    size_t total = 0;
+    std::vector<std::pair<size_t, std::string>> list;
+    for (const auto &[operation, names] : nodes) {
+      total += names.size();
+      list.push_back({names.size(), operation});
+    }
+    if (list.empty())
+      return;
+    llvm::sort(list, [](const auto &a, const auto &b) {
+      return std::pair(-int64_t(a.first), a.second) < std::pair(-int64_t(b.first), b.second);
+    });
+    os << what << total << ":";
+    for (size_t i = 0; i < list.size() && i < shown; ++i)
+      os << (i ? ", " : " ") << list[i].first << ' ' << list[i].second;
+    os << (list.size() > shown ? ", …\n" : "\n");
+  };
+  counts("computed once instead of twice  ", removed);
+  counts("moved out of loops and branches ", hoisted);
   for (const std::string &note : notes)
     os << "\nnote: " << note << "\n";
   return out;
@@ -228,6 +247,14 @@ std::string Report::json() const {
           json.attribute("lower_bound", device.lowerBound);
         });
     });
+    for (auto [key, nodes] : {std::pair("removed", &removed), {"hoisted", &hoisted}})
+      json.attributeObject(key, [&, nodes = nodes] {
+        for (const auto &[operation, names] : *nodes)
+          json.attributeArray(operation, [&, names = &names] {
+            for (const std::string &name : *names)
+              json.value(utf8(name));
+          });
+      });
     json.attributeArray("buffers", [&] {
       for (const BufferInfo *buffer : largestBuffers(*this))
         json.object([&] {

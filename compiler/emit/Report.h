@@ -40,6 +40,9 @@ struct Report {
   int64_t codeBytes = 0;   ///< the object without its constants
   /// Operations of the graph after simplification, by name.
   std::map<std::string, int64_t> operations;
+  /// Operations that value numbering removed, and those that it moved out of
+  /// regions: nodes by operation.
+  std::map<std::string, std::vector<std::string>> removed, hoisted;
   std::vector<std::string> notes;
 
   std::string text() const;

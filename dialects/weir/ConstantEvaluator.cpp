@@ -142,3 +142,21 @@ std::optional<SmallVector<int64_t>> weir::integersOf(Attribute attribute,
     result.push_back(number.integer);
   return result;
 }
+
+bool weir::isSplatOf(Attribute attribute, double value) {
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(attribute);
+  if (!elements || !elements.isSplat())
+    return false;
+  if (isa<FloatType>(elements.getElementType())) {
+    // As bits: -0 is not 0 here.
+    APFloat splat = elements.getSplatValue<APFloat>();
+    bool lost;
+    APFloat wanted(value);
+    wanted.convert(splat.getSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    return splat.bitwiseIsEqual(wanted);
+  }
+  if (isa<IntegerType>(elements.getElementType()))
+    return elements.getSplatValue<APInt>().getSExtValue() == (int64_t)value &&
+           !elements.getElementType().isInteger(1);
+  return false;
+}

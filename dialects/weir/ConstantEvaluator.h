@@ -32,6 +32,10 @@ evaluateConstants(mlir::Operation *op,
 std::optional<llvm::SmallVector<int64_t>> integersOf(mlir::Attribute attribute,
                                                      int64_t maxElements);
 
+/// Whether `attribute` (may be null) is a splat of `value`, in every bit: -0 is
+/// not 0. Never for booleans.
+bool isSplatOf(mlir::Attribute attribute, double value);
+
 } // namespace weir
 
 #endif // WEIR_DIALECTS_WEIR_CONSTANTEVALUATOR_H

@@ -64,25 +64,6 @@ bool takesAll(SliceOp op) {
   return true;
 }
 
-/// Whether `attribute` holds `value` alone.
-bool isSplatOf(Attribute attribute, double value) {
-  auto elements = dyn_cast_or_null<DenseElementsAttr>(attribute);
-  if (!elements || !elements.isSplat())
-    return false;
-  if (isa<FloatType>(elements.getElementType())) {
-    // As bits: -0 is not 0 here.
-    APFloat splat = elements.getSplatValue<APFloat>();
-    bool lost;
-    APFloat wanted(value);
-    wanted.convert(splat.getSemantics(), APFloat::rmNearestTiesToEven, &lost);
-    return splat.bitwiseIsEqual(wanted);
-  }
-  if (isa<IntegerType>(elements.getElementType()))
-    return elements.getSplatValue<APInt>().getSExtValue() == (int64_t)value &&
-           !elements.getElementType().isInteger(1);
-  return false;
-}
-
 /// The operand that the result of `op` equals in every bit, or null. Its type
 /// is checked by the caller.
 Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
