@@ -86,13 +86,25 @@ float loadElement(const weir_tensor &tensor, int64_t i) {
   return static_cast<const float *>(tensor.data)[i];
 }
 
+/// How much two boxes overlap: worked out from them, or from a table.
+struct Overlaps {
+  const Box *boxes;
+  const weir_tensor *table; ///< [n, n], or null
+
+  float between(int64_t a, int64_t b) const {
+    return table ? loadElement(*table, a * table->dims[1] + b)
+                 : overlap(boxes[a], boxes[b]);
+  }
+};
+
 /// Lowers the candidate's score by the chosen boxes that it was not compared
 /// with. False when it is out for good.
-bool suppress(Candidate &candidate, const Box *boxes, const int64_t *chosen,
-              int64_t chosenCount, const Limits &limits) {
+bool suppress(Candidate &candidate, const Overlaps &overlaps,
+              const int64_t *chosen, int64_t chosenCount,
+              const Limits &limits) {
   // The last chosen first: they are the likeliest to overlap.
   for (int64_t i = chosenCount; i-- > candidate.compared;) {
-    float iou = overlap(boxes[candidate.box], boxes[chosen[i]]);
+    float iou = overlaps.between(candidate.box, chosen[i]);
     if (limits.sigma > 0) {
       auto scale = float(-0.5 / limits.sigma);
       candidate.score *= iou <= float(limits.iou) ? expf(scale * iou * iou) : 0;
@@ -132,30 +144,34 @@ int32_t write(weir_context *ctx, weir_tensor *results, int32_t resultCount,
   return WEIR_OK;
 }
 
-} // namespace
+bool isFloat(int32_t dtype) { return dtype == WEIR_F32 || dtype == WEIR_F16; }
 
-int32_t weir_kernel_non_max_suppression_tf(
-    weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
-    weir_tensor *results, int32_t result_count, const int64_t *attributes) {
+/// The choice itself, of boxes (or, with `byTable`, of their overlaps).
+int32_t choose(weir_context *ctx, const weir_tensor *operands,
+               int32_t operand_count, weir_tensor *results,
+               int32_t result_count, const int64_t *attributes, bool byTable) {
   const weir_tensor &boxes = operands[0], &scores = operands[1];
-  auto isFloat = [](int32_t dtype) {
-    return dtype == WEIR_F32 || dtype == WEIR_F16;
-  };
   if (operand_count < 2 || result_count < 1 || !isIndexType(results[0].dtype) ||
       (result_count > 1 && !isFloat(results[1].dtype)) ||
       (result_count > 2 && !isIndexType(results[2].dtype)))
     return failMessage(ctx, WEIR_INTERNAL, "operands or results are missing");
   if (!isFloat(boxes.dtype) || !isFloat(scores.dtype))
     return failDtype(ctx, "boxes and scores", boxes.dtype);
-  if (boxes.rank != 2 || scores.rank != 1 || boxes.dims[1] != 4 ||
+  if (boxes.rank != 2 || scores.rank != 1 ||
+      boxes.dims[1] != (byTable ? scores.dims[0] : 4) ||
       boxes.dims[0] != scores.dims[0])
     return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "boxes [n, 4] and scores [n] do not fit each other");
+                       byTable
+                           ? "overlaps [n, n] and scores [n] do not fit each "
+                             "other"
+                           : "boxes [n, 4] and scores [n] do not fit each "
+                             "other");
   Limits limits;
   if (!readLimits(operands, operand_count, &limits))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a limit is not one number");
   // A comparison that NaN fails, too.
-  if (!(limits.iou >= 0 && limits.iou <= 1) || limits.mostBoxes < 0 ||
+  if (!(byTable || (limits.iou >= 0 && limits.iou <= 1)) ||
+      limits.iou != limits.iou || limits.mostBoxes < 0 ||
       !(limits.sigma >= 0))
     return failMessage(
         ctx, WEIR_INVALID_ARGUMENT,
@@ -164,18 +180,21 @@ int32_t weir_kernel_non_max_suppression_tf(
 
   int64_t count = scores.dims[0];
   int64_t most = limits.mostBoxes < count ? limits.mostBoxes : count;
-  Scratch<Box> corners(ctx, count);
+  Scratch<Box> corners(ctx, byTable ? 1 : count);
   Scratch<Candidate> candidates(ctx, count);
   Scratch<int64_t> chosen(ctx, most);
   Scratch<float> chosenScores(ctx, most);
   if (!corners.data || !candidates.data || !chosen.data || !chosenScores.data)
     return WEIR_RESOURCE_EXHAUSTED;
   Queue queue(candidates.data);
+  Overlaps overlaps{corners.data, byTable ? &boxes : nullptr};
   for (int64_t i = 0; i < count; ++i) {
-    float c[4];
-    for (int64_t j = 0; j < 4; ++j)
-      c[j] = loadElement(boxes, i * 4 + j);
-    corners[i] = boxOfCorners(c);
+    if (!byTable) {
+      float c[4];
+      for (int64_t j = 0; j < 4; ++j)
+        c[j] = loadElement(boxes, i * 4 + j);
+      corners[i] = boxOfCorners(c);
+    }
     float score = loadElement(scores, i);
     if (score > float(limits.score))
       queue.push({score, i, 0});
@@ -184,7 +203,7 @@ int32_t weir_kernel_non_max_suppression_tf(
   while (chosenCount < most && !queue.empty()) {
     Candidate candidate = queue.pop();
     float before = candidate.score;
-    if (!suppress(candidate, corners.data, chosen.data, chosenCount, limits))
+    if (!suppress(candidate, overlaps, chosen.data, chosenCount, limits))
       continue;
     // One that has lost score takes its new place.
     if (candidate.score != before) {
@@ -196,4 +215,20 @@ int32_t weir_kernel_non_max_suppression_tf(
   }
   return write(ctx, results, result_count, chosen.data, chosenScores.data,
                chosenCount, attributes[0] ? limits.mostBoxes : chosenCount);
+}
+
+} // namespace
+
+int32_t weir_kernel_non_max_suppression_tf(
+    weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+    weir_tensor *results, int32_t result_count, const int64_t *attributes) {
+  return choose(ctx, operands, operand_count, results, result_count, attributes,
+                false);
+}
+
+int32_t weir_kernel_non_max_suppression_overlaps(
+    weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+    weir_tensor *results, int32_t result_count, const int64_t *attributes) {
+  return choose(ctx, operands, operand_count, results, result_count, attributes,
+                true);
 }

@@ -35,6 +35,33 @@ void weir::registerCpuDialects(DialectRegistry &registry) {
 
 namespace {
 
+/// log(1 + x) by the logarithm of u, the rounded 1 + x: the error that rounding
+/// made is that of x / (u - 1) from 1 (Higham, "Accuracy and Stability of
+/// Numerical Algorithms", 1.14.1).
+struct PreciseLog1p : OpRewritePattern<math::Log1pOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::Log1pOp op,
+                                PatternRewriter &b) const override {
+    Location loc = op.getLoc();
+    Value x = op.getOperand();
+    Value one = arith::ConstantOp::create(b, loc, b.getOneAttr(x.getType()));
+    Value u = arith::AddFOp::create(b, loc, x, one);
+    Value moved = arith::SubFOp::create(b, loc, u, one);
+    Value ratio = arith::DivFOp::create(b, loc, x, moved);
+    Value value = arith::MulFOp::create(
+        b, loc, math::LogOp::create(b, loc, u), ratio);
+    // Too small to move the 1, or infinite.
+    auto same = [&](Value v, Value w) {
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, w);
+    };
+    Value infinite = arith::AndIOp::create(
+        b, loc, same(u, x), same(moved, arith::AddFOp::create(b, loc, u, u)));
+    Value is = arith::OrIOp::create(b, loc, same(u, one), infinite);
+    b.replaceOpWithNewOp<arith::SelectOp>(op, is, x, value);
+    return success();
+  }
+};
+
 /// exp, log, tanh, erf and their kin on f32 as polynomials, which vectorise; the
 /// rest is left to the C library.
 struct ApproximateMath
@@ -49,6 +76,7 @@ struct ApproximateMath
       return name == "exp" || name == "math.exp" || name == "tanh" ||
              name == "math.tanh" || name == "erf" || name == "math.erf";
     });
+    patterns.add<PreciseLog1p>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -114,8 +115,22 @@ static LogicalResult rank(NodeImport &n) {
   return x ? n.result(n.scalar(n.b.getI32Type(), n.rank(x))) : failure();
 }
 
+/// Of a tensor without elements, sizes of 0 say nothing about an open one:
+/// TensorFlow derives it from the others.
 static LogicalResult reshape(NodeImport &n) {
-  return n.result(n.reshapeTo(n.in(0), n.in(1)));
+  Value x = n.in(0);
+  auto shape = n.knownInts(1);
+  if (x && shape && llvm::is_contained(*shape, 0) &&
+      llvm::is_contained(*shape, -1) && n.type(x).hasStaticShape()) {
+    int64_t have = 1, given = 1;
+    for (int64_t size : n.type(x).getShape())
+      have *= std::max<int64_t>(size, 1);
+    for (int64_t size : *shape)
+      given *= size > 0 ? size : 1;
+    llvm::replace(*shape, int64_t(-1), have / given);
+    return n.result(n.reshape(x, *shape));
+  }
+  return n.result(n.reshapeTo(x, n.in(1)));
 }
 
 static LogicalResult ensureShape(NodeImport &n) {
@@ -141,10 +156,26 @@ static LogicalResult ensureShape(NodeImport &n) {
   return n.result(n.reshapeTo(x, n.concat(parts, 0)));
 }
 
+/// A dimension of size 1 at a place that the program computes.
+static LogicalResult expandAt(NodeImport &n, Value x, Value given) {
+  int64_t rank = n.rank(x);
+  Value at = runtimeAxis(n, given, rank + 1);
+  Value place = n.ints(axesFrom(0, rank + 1));
+  // Sizes before it stay, those behind it move up; the last entry is the 1.
+  Value source = n.select(
+      n.compare("lt", place, at), place,
+      n.select(n.compare("eq", place, at), n.intScalar(rank),
+               n.sub(place, 1.0)));
+  Value sizes = n.gather(n.concat({n.shapeOf(x), n.ints({1})}, 0), source, 0);
+  return n.result(n.reshapeTo(x, sizes));
+}
+
 static LogicalResult expandDims(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
+  if (!n.knownInts(1))
+    return n.in(1) ? expandAt(n, x, n.in(1)) : failure();
   std::optional<int64_t> axis = n.constantAxis(1, n.rank(x) + 1);
   return axis ? n.result(n.unsqueeze(x, {*axis})) : failure();
 }
@@ -197,10 +228,35 @@ static LogicalResult broadcastArgs(NodeImport &n) {
 }
 
 /// Which dimensions a gradient sums over, of two shapes that broadcast.
+/// The same of shapes that the program computes.
+static LogicalResult gradientArgsOf(NodeImport &n, Value x, Value y) {
+  x = n.toI64(x);
+  y = n.toI64(y);
+  Value xCount = n.sizeOf(x, 0), yCount = n.sizeOf(y, 0);
+  Value rank = n.maximum(xCount, yCount);
+  auto fill = [&](Value shape, Value count) {
+    return n.op<PadOp>(shape,
+                       n.concat({n.sub(rank, count), n.ints({0})}, 0),
+                       n.intScalar(1), n.text("constant"));
+  };
+  Value wideX = fill(x, xCount), wideY = fill(y, yCount);
+  Value same = n.op<AndOp>(
+      n.reduce(n.compare("eq", wideX, wideY), "all", {0}, true),
+      n.compare("eq", xCount, yCount));
+  auto axes = [&](Value shape) {
+    Value listed =
+        n.op<AndOp>(n.compare("eq", shape, 1), n.logicalNot(same));
+    return n.cast(n.reshape(n.op<NonZeroOp>(listed), {-1}),
+                  n.elementAttr("T"));
+  };
+  return n.results({axes(wideX), axes(wideY)});
+}
+
 static LogicalResult broadcastGradientArgs(NodeImport &n) {
+  if (!n.knownInts(0) || !n.knownInts(1))
+    return n.in(0) && n.in(1) ? gradientArgsOf(n, n.in(0), n.in(1))
+                              : failure();
   auto xs = n.constantInts(0), ys = n.constantInts(1);
-  if (!xs || !ys)
-    return failure();
   size_t rank = std::max(xs->size(), ys->size());
   IntVector xAxes, yAxes;
   for (size_t i = 0; i < rank; ++i) {

@@ -26,9 +26,8 @@ static bool hasRank(NodeImport &n, Value x, int64_t rank) {
   return false;
 }
 
-/// A filter's spatial sizes; reports where they are not known.
-static std::optional<IntVector> filterWindow(NodeImport &n, Value filter,
-                                             int64_t spatial) {
+std::optional<IntVector> weir::tf::filterWindow(NodeImport &n, Value filter,
+                                                int64_t spatial) {
   Ints shape = n.type(filter).getShape();
   if (n.type(filter).hasStaticShape())
     return IntVector(shape.take_front(spatial));
@@ -67,9 +66,8 @@ static Value padDynamically(NodeImport &n, Value x, const Windows &windows,
   return n.op<PadOp>(x, n.concat(before, 0), n.like(x, 0), n.text("constant"));
 }
 
-/// A convolution of `x` with a filter in TensorFlow's order.
-static Value convolve(NodeImport &n, Value x, Value filter, Windows windows,
-                      int64_t groups, Ints window) {
+Value weir::tf::convolve(NodeImport &n, Value x, Value filter,
+                         Windows windows, int64_t groups, Ints window) {
   auto pads =
       padsFor(windows, spatialSizes(windows, n.type(x)), window);
   if (!pads) {
@@ -243,7 +241,7 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   int64_t channels = n.type(x).getDimSize(spatial + 1);
   int64_t outputs = n.type(gradient).getDimSize(spatial + 1);
   int64_t batch = n.type(x).getDimSize(0);
-  if (ShapedType::isDynamic(batch))
+  if (isDepthwise && ShapedType::isDynamic(batch))
     return n.unsupported("found a batch of unknown size");
   Value image, kernel;
   IntVector kernelOrder = axesFrom(1, spatial + 1);

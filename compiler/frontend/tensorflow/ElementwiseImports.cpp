@@ -11,6 +11,9 @@
 #include <optional>
 #include <type_traits>
 
+#include <cmath>
+#include <limits>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
@@ -259,6 +262,25 @@ static LogicalResult softplus(NodeImport &n) {
   return n.result(n.add(n.maximum(x, 0.0), tail));
 }
 
+/// TensorFlow's kernel for f64 squares its operand, and gives NaN where that
+/// overflows.
+static LogicalResult erf(NodeImport &n) {
+  Value x = n.in(0), y = n.op<ErfOp>(x);
+  if (!y || !n.element(x).isF64())
+    return n.result(y);
+  Value fits = n.op<IsFiniteOp>(n.mul(x, x));
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  return n.result(n.select(fits, y, n.like(x, nan)));
+}
+
+/// TensorFlow's kernel makes 0 of every integer.
+static LogicalResult roundEven(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x || !isa<IntegerType>(n.element(x)))
+    return n.result(n.op<RoundEvenOp>(x));
+  return n.result(n.expandTo(n.like(x, 0), n.shapeOf(x)));
+}
+
 static LogicalResult softsign(NodeImport &n) {
   Value x = n.in(0);
   return n.result(n.div(x, n.add(n.op<AbsOp>(x), 1.0)));
@@ -316,6 +338,22 @@ static LogicalResult selectV2(NodeImport &n) {
 // Types
 //===----------------------------------------------------------------------===//
 
+/// A float without the bits of its fraction that `type` has no room for.
+static Value cutFraction(NodeImport &n, Value x, FloatType type) {
+  auto from = cast<FloatType>(n.element(x));
+  int64_t lost = static_cast<int64_t>(from.getFPMantissaWidth()) -
+                 static_cast<int64_t>(type.getFPMantissaWidth());
+  if (lost <= 0)
+    return x;
+  Type bits = n.b.getIntegerType(from.getWidth());
+  Value raw = BitcastOp::create(n.b, n.loc, n.type(x).clone(bits), x);
+  Value cut = n.op<AndOp>(raw, n.scalar(bits, -std::ldexp(1.0, lost)));
+  if (!cut)
+    return {};
+  Value back = BitcastOp::create(n.b, n.loc, x.getType(), cut);
+  return n.select(n.op<IsNanOp>(x), x, back);
+}
+
 static LogicalResult castTo(NodeImport &n) {
   Value x = n.in(0);
   Type type = n.elementAttr("DstT");
@@ -334,8 +372,8 @@ static LogicalResult castTo(NodeImport &n) {
     Value real = n.cast(x, complex.getElementType());
     return n.result(n.op<ComplexOp>(real, n.like(real, 0)));
   }
-  if (n.isSet("Truncate") && n.isFloat(x) && type.isBF16())
-    return n.unsupported("found Truncate; possible is rounding");
+  if (n.isSet("Truncate") && n.isFloat(x) && isa<FloatType>(type))
+    x = cutFraction(n, x, cast<FloatType>(type));
   return n.result(n.cast(x, type, /*saturate=*/false));
 }
 
@@ -435,13 +473,13 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Acosh", unary<AcoshOp>},
       {"Atanh", unary<AtanhOp>},
       {"Sigmoid", unary<LogisticOp>},
-      {"Erf", unary<ErfOp>},
+      {"Erf", erf},
       {"Erfc", unary<ErfcOp>},
       {"Lgamma", unary<LgammaOp>},
       {"Floor", unary<FloorOp>},
       {"Ceil", unary<CeilOp>},
       {"Rint", unary<RoundEvenOp>},
-      {"Round", unary<RoundEvenOp>},
+      {"Round", roundEven},
       {"PopulationCount", [](NodeImport &n) -> LogicalResult {
          Value bits = n.op<PopulationCountOp>(n.in(0));
          return n.result(n.cast(
@@ -487,6 +525,8 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Copy", identity},
       {"CopyHost", identity},
       {"DebugIdentity", identity},
+      {"DebugGradientIdentity", identity},
+      {"DebugGradientRefIdentity", identity},
       {"PlaceholderWithDefault", identity},
       {"LoopCond", identity},
       {"NextIteration", identity},

@@ -61,14 +61,20 @@ static Value along(NodeImport &n, Value v, Value matrix, int64_t axis) {
   return n.transpose(product, order);
 }
 
-static Complex transform(NodeImport &n, Complex x, int64_t axis, int64_t rows,
-                         bool inverse) {
-  int64_t length = n.type(x.re).getDimSize(axis);
-  auto [c, s] = roots(n, length, rows, inverse, n.element(x.re));
+/// x times the matrix c + i s along `axis`.
+static Complex rotate(NodeImport &n, Complex x, Value c, Value s,
+                      int64_t axis) {
   if (!x.im)
     return {along(n, x.re, c, axis), along(n, x.re, s, axis)};
   return {n.sub(along(n, x.re, c, axis), along(n, x.im, s, axis)),
           n.add(along(n, x.re, s, axis), along(n, x.im, c, axis))};
+}
+
+static Complex transform(NodeImport &n, Complex x, int64_t axis, int64_t rows,
+                         bool inverse) {
+  int64_t length = n.type(x.re).getDimSize(axis);
+  auto [c, s] = roots(n, length, rows, inverse, n.element(x.re));
+  return rotate(n, x, c, s, axis);
 }
 
 /// The number of dimensions that an operation's name says.
@@ -127,9 +133,52 @@ static Value resizeTo(NodeImport &n, Value v, int64_t axis, int64_t size) {
   return n.op<PadOp>(v, n.ints(pads), n.like(v, 0), n.text("constant"));
 }
 
+/// cos and sin of 2π jk / length, [length, rows], of sizes that the program
+/// computes (tensor<1xi64>); angles in f64.
+static std::pair<Value, Value> runtimeRoots(NodeImport &n, Value length,
+                                            Value rows, Type element) {
+  Type i64 = n.b.getI64Type(), f64 = n.b.getF64Type();
+  auto ramp = [&](Value size) {
+    return n.op<IotaOp>(size, n.number(0), n.typeAttr(i64));
+  };
+  Value product = n.mul(n.unsqueeze(ramp(length), {1}), ramp(rows));
+  Value turn = n.cast(n.op<RemOp>(product, length), f64);
+  Value angle = n.mul(n.div(turn, n.cast(length, f64)), 2 * M_PI);
+  return {n.cast(n.op<CosOp>(angle), element),
+          n.cast(n.op<SinOp>(n.op<NegOp>(angle)), element)};
+}
+
+/// The transform of lengths that the program computes.
+static LogicalResult rfftAt(NodeImport &n, Value x, Value lengths,
+                            int64_t count) {
+  int64_t rank = n.rank(x), first = rank - count;
+  if (first < 0)
+    return n.invalid("found rank " + Twine(rank) + "; possible is " +
+                     Twine(count) + " and more");
+  lengths = n.toI64(lengths);
+  auto length = [&](int64_t axis) {
+    return n.slice(lengths, 0, axis - first, axis - first + 1);
+  };
+  for (int64_t axis = first; axis < rank; ++axis)
+    x = n.op<SliceOp>(x, n.ints({0}), length(axis), n.ints({1}),
+                      n.list({axis}), n.flag(true));
+  Complex parts{x, {}};
+  for (int64_t axis = rank; x && axis-- > first;) {
+    Value size = length(axis);
+    Value rows = axis + 1 == rank
+                     ? n.add(n.div(size, n.ints({2})), n.ints({1}))
+                     : size;
+    auto [c, s] = runtimeRoots(n, size, rows, n.element(x));
+    parts = rotate(n, parts, c, s, axis);
+  }
+  return n.result(join(n, parts));
+}
+
 static LogicalResult rfft(NodeImport &n) {
   Value x = n.in(0);
   int64_t count = dimensions(n.node.op);
+  if (x && n.in(1) && !n.knownInts(1))
+    return rfftAt(n, x, n.in(1), count);
   auto lengths = n.constantInts(1);
   if (!lengths || static_cast<int64_t>(lengths->size()) != count || !x)
     return failure();

@@ -16,12 +16,19 @@ using namespace weir::tf;
 // Resizing: [batch, height, width, channels]
 //===----------------------------------------------------------------------===//
 
+static bool isImage(NodeImport &n, Value x) {
+  if (!x)
+    return false;
+  if (n.rank(x) == 4)
+    return true;
+  (void)n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+  return false;
+}
+
 template <bool linear> static LogicalResult resize(NodeImport &n) {
   Value x = n.in(0), sizes = n.in(1);
-  if (!x || !sizes)
+  if (!isImage(n, x) || !sizes)
     return failure();
-  if (n.rank(x) != 4)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
   Type f32 = n.b.getF32Type();
   if (linear)
     x = n.cast(x, f32);
@@ -48,144 +55,26 @@ template <bool linear> static LogicalResult resize(NodeImport &n) {
       n.flag(false), n.real(0), n.flag(false)));
 }
 
-/// Bicubic and area: each result row is a fixed mix of rows, each column of
-/// columns.
-static LogicalResult resizeByWeights(NodeImport &n) {
-  Value x = n.in(0);
-  auto sizes = n.constantInts(1);
-  if (!x || !sizes)
+/// Bicubic: each sample from four, in both dimensions in turn.
+static LogicalResult resizeCubic(NodeImport &n) {
+  Value x = n.in(0), sizes = n.in(1);
+  if (!isImage(n, x) || !sizes)
     return failure();
-  if (n.rank(x) != 4 || sizes->size() != 2)
-    return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
-  Type f32 = n.b.getF32Type();
-  x = n.cast(x, f32);
-  for (int i = 0; i < 2 && x; ++i) {
-    int64_t from = n.type(x).getDimSize(1 + i), to = (*sizes)[i];
-    if (ShapedType::isDynamic(from) || from * to > (1 << 24) || from <= 0 ||
-        to <= 0)
-      return n.unsupported("found sizes that are not known, or very large");
-    Resampling how{from, to, n.isSet("align_corners"),
-                   n.isSet("half_pixel_centers")};
-    std::vector<float> weights = n.node.op == "ResizeArea"
-                                     ? areaWeights(how)
-                                     : cubicWeights(how);
-    Value matrix = n.constant(DenseElementsAttr::get(
-        RankedTensorType::get({to, from}, f32), ArrayRef<float>(weights)));
-    // Dimension 1 + i goes last, and its result comes back there.
-    Value mixed = n.op<DotGeneralOp>(x, matrix, n.list({}), n.list({}),
-                                     n.list({1 + i}), n.list({1}),
-                                     n.typeAttr(f32));
-    x = i == 0 ? n.transpose(mixed, {0, 3, 1, 2})
-               : n.transpose(mixed, {0, 1, 3, 2});
-  }
+  x = n.cast(x, n.b.getF32Type());
+  for (int64_t dim = 1; dim < 3; ++dim)
+    x = applyTaps(n, x, cubicTaps(n, sideOf(n, n.in(0), sizes, dim)), dim);
   return n.result(x);
 }
 
-/// Boxes (y1, x1, y2, x2; 0 to 1) cut out of images and brought to one size.
-static LogicalResult cropAndResize(NodeImport &n) {
-  Value image = n.in(0), boxes = n.in(1), which = n.in(2);
-  auto crop = n.constantInts(3);
-  if (!image || !boxes || !which || !crop)
+/// Area: each sample the mean of those that it covers.
+static LogicalResult resizeArea(NodeImport &n) {
+  Value x = n.in(0), sizes = n.in(1);
+  if (!isImage(n, x) || !sizes)
     return failure();
-  Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
-  bool nearest = n.s("method") == "nearest";
-  image = n.cast(image, f32);
-  // Positions along one side of each box: [boxes, size].
-  auto positions = [&](int64_t dim, int64_t size) -> Value {
-    Value low = n.slice(boxes, 1, dim, dim + 1),
-          high = n.slice(boxes, 1, dim + 2, dim + 3);
-    Value last = n.cast(n.sub(n.sizeOf(image, 1 + dim), n.ints({1})), f32);
-    if (size == 1)
-      return n.mul(n.mul(n.add(low, high), 0.5), last);
-    Value index = n.op<IotaOp>(n.ints({size}), n.number(0), n.typeAttr(f32));
-    Value step = n.div(n.mul(n.sub(high, low), last),
-                       static_cast<double>(size - 1));
-    return n.add(n.mul(low, last), n.mul(index, step));
-  };
-  Value y = positions(0, (*crop)[0]), x = positions(1, (*crop)[1]);
-  if (!y || !x)
-    return failure();
-  auto lastOf = [&](int64_t dim) {
-    return n.cast(n.sub(n.sizeOf(image, 1 + dim), n.ints({1})), f32);
-  };
-  auto inside = [&](Value at, int64_t dim) {
-    return n.op<AndOp>(n.compare("ge", at, 0),
-                       n.compare("le", at, lastOf(dim)));
-  };
-  auto clamp = [&](Value at, int64_t dim) {
-    return n.minimum(n.maximum(at, 0.0), lastOf(dim));
-  };
-  Value ok = n.op<AndOp>(n.unsqueeze(inside(y, 0), {2}),
-                         n.unsqueeze(inside(x, 1), {1})); // [boxes, h, w]
-  if (!ok)
-    return failure();
-  Value batch = n.unsqueeze(n.cast(which, i64), {1, 2});
-  Value shape = n.shapeOf(ok);
-  auto pixel = [&](Value row, Value column) -> Value {
-    auto plane = [&](Value v, int64_t axis) {
-      return n.unsqueeze(n.expandTo(n.unsqueeze(n.cast(v, i64), {axis}), shape),
-                         {3});
-    };
-    Value index = n.concat({n.unsqueeze(n.expandTo(batch, shape), {3}),
-                            plane(row, 2), plane(column, 1)},
-                           3);
-    return n.op<GatherNdOp>(image, index, n.number(0), n.flag(false));
-  };
-  Value result;
-  if (nearest) {
-    result = pixel(n.op<RoundOp>(clamp(y, 0)), n.op<RoundOp>(clamp(x, 1)));
-  } else {
-    Value top = n.op<FloorOp>(clamp(y, 0)), left = n.op<FloorOp>(clamp(x, 1));
-    Value bottom = n.op<CeilOp>(clamp(y, 0)), right = n.op<CeilOp>(clamp(x, 1));
-    Value wy = n.unsqueeze(n.sub(clamp(y, 0), top), {2, 3});
-    Value wx = n.unsqueeze(n.sub(clamp(x, 1), left), {1, 3});
-    auto mix = [&](Value from, Value to, Value weight) {
-      return n.add(from, n.mul(n.sub(to, from), weight));
-    };
-    Value upper = mix(pixel(top, left), pixel(top, right), wx);
-    Value lower = mix(pixel(bottom, left), pixel(bottom, right), wx);
-    result = mix(upper, lower, wy);
-  }
-  return n.result(n.select(n.unsqueeze(ok, {3}), result,
-                           n.scalar(f32, n.f("extrapolation_value"))));
-}
-
-/// Windows of an image, laid out along the channels.
-static LogicalResult extractPatches(NodeImport &n) {
-  Value x = n.in(0);
-  IntVector sizes = n.is("ksizes"), strides = n.is("strides"),
-            rates = n.is("rates");
-  if (!x || sizes.size() != 4 || strides.size() != 4 || rates.size() != 4)
-    return failure();
-  if (n.rank(x) != 4 || !n.type(x).hasStaticShape() ||
-      sizes[1] * sizes[2] > 4096)
-    return n.unsupported("found shapes that are not known, or very large");
-  Ints shape = n.type(x).getShape();
-  IntVector pads(8, 0), steps;
-  for (int i = 1; i < 3; ++i) {
-    int64_t reach = (sizes[i] - 1) * rates[i] + 1, total = 0, count;
-    if (n.s("padding") == "SAME") {
-      count = (shape[i] + strides[i] - 1) / strides[i];
-      total = std::max<int64_t>((count - 1) * strides[i] + reach - shape[i], 0);
-    } else {
-      count = (shape[i] - reach + strides[i]) / strides[i];
-    }
-    pads[i] = total / 2;
-    pads[4 + i] = total - total / 2;
-    steps.push_back(count);
-  }
-  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
-  SmallVector<Value> parts;
-  for (int64_t h = 0; h < sizes[1]; ++h)
-    for (int64_t w = 0; w < sizes[2]; ++w) {
-      int64_t top = h * rates[1], left = w * rates[2];
-      parts.push_back(n.op<SliceOp>(
-          padded, n.ints({top, left}),
-          n.ints({top + (steps[0] - 1) * strides[1] + 1,
-                  left + (steps[1] - 1) * strides[2] + 1}),
-          n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false)));
-    }
-  return n.result(n.concat(parts, 3));
+  x = n.cast(x, n.b.getF32Type());
+  for (int64_t dim = 1; dim < 3; ++dim)
+    x = applyMatrix(n, x, areaMatrix(n, sideOf(n, n.in(0), sizes, dim)), dim);
+  return n.result(x);
 }
 
 //===----------------------------------------------------------------------===//
@@ -308,10 +197,8 @@ ArrayRef<OpImport> weir::tf::imageImports() {
   static const OpImport rows[] = {
       {"ResizeBilinear", resize<true>},
       {"ResizeNearestNeighbor", resize<false>},
-      {"ResizeBicubic", resizeByWeights},
-      {"ResizeArea", resizeByWeights},
-      {"CropAndResize", cropAndResize},
-      {"ExtractImagePatches", extractPatches},
+      {"ResizeBicubic", resizeCubic},
+      {"ResizeArea", resizeArea},
       {"RGBToHSV", rgbToHsv},
       {"HSVToRGB", hsvToRgb},
       {"AdjustHue", adjustHue},

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 
 #include <algorithm>
 
@@ -13,12 +13,45 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
+/// Slices along an axis that the program computes: the operand is seen as what
+/// lies before the axis, the axis, and what lies behind it.
+static LogicalResult gatherAt(NodeImport &n, Value x, Value indices,
+                              Value given) {
+  int64_t rank = n.rank(x), added = n.rank(indices);
+  if (rank < 1)
+    return n.invalid("found a scalar to gather from");
+  Value axis = runtimeAxis(n, given, rank), shape = n.shapeOf(x);
+  Value place = n.ints(axesFrom(0, rank)), one = n.intScalar(1);
+  auto product = [&](StringRef predicate) {
+    Value sizes = n.select(n.compare(predicate, place, axis), shape, one);
+    return n.reduce(sizes, "prod", {0}, true);
+  };
+  Value seen = n.reshapeTo(
+      x, n.concat({product("lt"), product("eq"), product("gt")}, 0));
+  Value flat = n.reshape(indices, {-1});
+  Value rows = n.op<GatherOp>(seen, flat, n.number(1), n.number(0),
+                              n.flag(false));
+  // Sizes of the result: the indices' in the place of the axis'.
+  Value to = n.ints(axesFrom(0, rank - 1 + added));
+  Value end = n.add(axis, static_cast<double>(added));
+  Value source = n.select(
+      n.compare("lt", to, axis), to,
+      n.select(n.compare("lt", to, end),
+               n.add(n.sub(to, axis), static_cast<double>(rank)),
+               n.sub(to, static_cast<double>(added - 1))));
+  Value sizes =
+      n.gather(n.concat({shape, n.shapeOf(indices)}, 0), source, 0);
+  return n.result(n.reshapeTo(rows, sizes));
+}
+
 static LogicalResult gather(NodeImport &n) {
   Value x = n.in(0), indices = n.in(1);
   if (!x || !indices)
     return failure();
   int64_t axis = 0, batch = 0;
   if (n.node.op == "GatherV2") {
+    if (n.in(2) && !n.knownInts(2) && n.i("batch_dims") == 0)
+      return gatherAt(n, x, indices, n.in(2));
     std::optional<int64_t> given = n.constantAxis(2, n.rank(x));
     if (!given)
       return failure();
@@ -42,6 +75,18 @@ static LogicalResult scatterInto(NodeImport &n, Value to, Value indices,
                                  Value updates, StringRef reduction) {
   if (to && n.isString(to))
     return n.unsupported("found strings; possible are numbers");
+  // How long index tuples are follows from the ranks, where no type says it.
+  if (to && indices && updates && n.rank(indices) > 0 &&
+      n.type(indices).isDynamicDim(n.rank(indices) - 1)) {
+    int64_t last = n.rank(indices) - 1;
+    int64_t length = last + n.rank(to) - n.rank(updates);
+    if (length < 0 || length > n.rank(to))
+      return n.invalid("found updates of rank " + Twine(n.rank(updates)) +
+                       " for a tensor of rank " + Twine(n.rank(to)));
+    indices = n.reshapeTo(
+        indices, n.concat({n.shapeSlice(indices, 0, last), n.ints({length})},
+                          0));
+  }
   bool ignore = n.s("bad_indices_policy") == "IGNORE";
   return n.result(n.op<ScatterNdOp>(to, indices, updates, n.text(reduction),
                                     n.flag(false), n.flag(ignore)));
@@ -163,6 +208,18 @@ static LogicalResult listDiff(NodeImport &n) {
     return failure();
   if (n.isString(x))
     return n.unsupported("found strings; possible are numbers");
+  // Of axes, as tensordot has them; what follows wants constants.
+  auto xs = n.knownInts(0), ys = n.knownInts(1);
+  if (xs && ys) {
+    IntVector values, places;
+    for (auto [i, value] : llvm::enumerate(*xs))
+      if (!llvm::is_contained(*ys, value)) {
+        values.push_back(value);
+        places.push_back(i);
+      }
+    return n.results({n.cast(n.ints(values), n.element(x)),
+                      n.cast(n.ints(places), index)});
+  }
   Value differs = n.compare("ne", n.unsqueeze(x, {1}), n.unsqueeze(y, {0}));
   Value keep = n.reduce(differs, "all", {1}, false);
   Value at = n.squeeze(n.op<NonZeroOp>(keep), {1});
@@ -249,59 +306,56 @@ static LogicalResult inTopK(NodeImport &n) {
                                n.number(1), n.flag(false));
   Value larger = n.cast(n.compare("gt", x, value), n.b.getI64Type());
   Value rank = n.reduce(larger, "sum", {1}, false);
-  Value finite = n.op<AndOp>(exists,
-                             n.squeeze(n.op<IsFiniteOp>(value), {1}));
+  // A row that is not finite throughout has no order.
+  Value finite = n.op<AndOp>(
+      exists, n.reduce(n.op<IsFiniteOp>(x), "all", {1}, false));
   return n.result(
       n.op<AndOp>(finite, n.compare("lt", rank, n.toI64(n.toScalar(k)))));
 }
 
-/// Non-maximum suppression of one image and one class.
+/// Boxes or their overlaps, of one image and one class. Results: indices, and,
+/// by version, scores, and how many are valid.
 static LogicalResult nonMaxSuppression(NodeImport &n) {
   Value boxes = n.in(0), scores = n.in(1), count = n.in(2);
   if (!boxes || !scores || !count)
     return failure();
   std::string_view op = n.node.op;
-  Type f32 = n.b.getF32Type();
-  Value iou = op == "NonMaxSuppression" ? n.scalar(f32, n.f("iou_threshold"))
-                                        : n.cast(n.in(3), f32);
-  bool hasScore = op != "NonMaxSuppression" && op != "NonMaxSuppressionV2";
-  double lowest = -std::numeric_limits<double>::infinity();
-  Value score = hasScore ? n.cast(n.in(4), f32) : n.scalar(f32, lowest);
-  if (op == "NonMaxSuppressionV5") {
-    auto sigma = n.constantFloats(5);
-    if (!sigma)
-      return failure();
-    if (sigma->front() != 0)
-      return n.unsupported("found a soft suppression (soft_nms_sigma); "
-                           "possible is 0");
+  Type f32 = n.b.getF32Type(), i32 = n.b.getI32Type();
+  bool isNarrow = n.element(scores).isF16();
+  if (!isNarrow) {
+    boxes = n.cast(boxes, f32);
+    scores = n.cast(scores, f32);
   }
-  Value limit = n.reshape(n.toI64(count), {1});
-  Value picked = n.op<NonMaxSuppressionOp>(
-      n.unsqueeze(n.cast(boxes, f32), {0}),
-      n.unsqueeze(n.cast(scores, f32), {0, 1}), limit, n.reshape(iou, {1}),
-      n.reshape(score, {1}), n.flag(false));
-  Value rows = n.squeeze(n.slice(picked, 1, 2, 3), {1});
-  if (!rows)
+  bool isFirst = op == "NonMaxSuppression", isLast = op.ends_with("V5");
+  auto limit = [&](size_t i) { return n.toScalar(n.cast(n.in(i), f32)); };
+  SmallVector<Value> operands = {
+      boxes, scores, n.toScalar(n.toI64(count)),
+      isFirst ? n.scalar(f32, n.f("iou_threshold")) : limit(3)};
+  if (n.inputCount() > 4)
+    operands.push_back(limit(4));
+  if (isLast)
+    operands.push_back(limit(5));
+  if (llvm::is_contained(operands, Value()))
     return failure();
-  Value valid = n.cast(n.sizeOf(rows, 0), n.b.getI32Type());
-  if (n.isSet("pad_to_max_output_size")) {
-    Value missing = n.sub(limit, n.sizeOf(rows, 0));
-    rows = n.op<PadOp>(rows, n.concat({n.ints({0}), missing}, 0),
-                       n.like(rows, 0), n.text("constant"));
-  }
-  Value indices = n.cast(rows, n.b.getI32Type());
-  if (op == "NonMaxSuppressionV5") {
-    // Scores of what was picked; padding has none.
-    Value place = n.op<IotaOp>(n.sizeOf(rows, 0), n.number(0),
-                               n.typeAttr(n.b.getI32Type()));
-    Value picks = n.compare("lt", place, n.toScalar(valid));
-    Value kept = n.gather(scores, rows, 0);
-    return n.results({indices, n.select(picks, kept, n.like(kept, 0)),
-                      n.toScalar(valid)});
-  }
-  if (op == "NonMaxSuppressionV4")
-    return n.results({indices, n.toScalar(valid)});
-  return n.result(indices);
+  constexpr int64_t open = ShapedType::kDynamic;
+  SmallVector<Type> types = {RankedTensorType::get({open}, i32)};
+  if (isLast)
+    types.push_back(RankedTensorType::get({open}, n.element(scores)));
+  if (isLast || op.ends_with("V4"))
+    types.push_back(RankedTensorType::get({}, i32));
+  // The kernel's second result are scores; version 4 has none of them.
+  if (op.ends_with("V4"))
+    types.insert(types.begin() + 1,
+                 RankedTensorType::get({open}, n.element(scores)));
+  bool byOverlaps = op == "NonMaxSuppressionWithOverlaps";
+  auto call = CustomCallOp::create(
+      n.b, n.loc, types, operands,
+      byOverlaps ? "weir_kernel_non_max_suppression_overlaps"
+                 : "weir_kernel_non_max_suppression_tf",
+      ArrayRef<int64_t>{n.isSet("pad_to_max_output_size")}, /*pure=*/true);
+  if (op.ends_with("V4"))
+    return n.results({call.getResult(0), call.getResult(2)});
+  return n.results(SmallVector<Value>(call.getResults()));
 }
 
 static LogicalResult searchSorted(NodeImport &n, StringRef predicate) {
@@ -366,6 +420,7 @@ ArrayRef<OpImport> weir::tf::indexingImports() {
       {"NonMaxSuppressionV3", nonMaxSuppression},
       {"NonMaxSuppressionV4", nonMaxSuppression},
       {"NonMaxSuppressionV5", nonMaxSuppression},
+      {"NonMaxSuppressionWithOverlaps", nonMaxSuppression},
       {"LowerBound", lowerBound},
       {"UpperBound", upperBound},
       {"Bucketize", bucketize},

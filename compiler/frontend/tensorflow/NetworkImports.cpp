@@ -209,44 +209,6 @@ static LogicalResult sparseCrossEntropy(NodeImport &n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Fake quantisation
-//===----------------------------------------------------------------------===//
-
-/// Values rounded to what `bits` bits between `low` and `high` can say, with
-/// the range moved so that zero is among them.
-static Value fakeQuant(NodeImport &n, Value x, Value low, Value high) {
-  double bits = n.attr("num_bits") ? n.i("num_bits") : 8;
-  double quantLow = n.isSet("narrow_range") ? 1 : 0;
-  double quantHigh = std::pow(2.0, bits) - 1;
-  Value scale = n.div(n.sub(high, low), quantHigh - quantLow);
-  Value zero = n.sub(n.like(x, quantLow), n.div(low, scale));
-  // Halves away from zero; outside the range: its ends.
-  Value nudged = n.op<RoundOp>(zero);
-  nudged = n.minimum(n.maximum(nudged, quantLow), quantHigh);
-  Value nudgedLow = n.mul(n.sub(n.like(x, quantLow), nudged), scale);
-  Value nudgedHigh = n.mul(n.sub(n.like(x, quantHigh), nudged), scale);
-  Value clamped = n.maximum(n.minimum(x, nudgedHigh), nudgedLow);
-  Value inverse = n.div(n.like(x, 1), scale);
-  Value steps = n.op<FloorOp>(
-      n.add(n.mul(n.sub(clamped, nudgedLow), inverse), 0.5));
-  return n.add(n.mul(steps, scale), nudgedLow);
-}
-
-static LogicalResult fakeQuantArgs(NodeImport &n) {
-  Value x = n.in(0);
-  return n.result(
-      fakeQuant(n, x, n.like(x, n.f("min")), n.like(x, n.f("max"))));
-}
-
-static LogicalResult fakeQuantVars(NodeImport &n) {
-  Value x = n.in(0), low = n.in(1), high = n.in(2);
-  Value quantized = fakeQuant(n, x, low, high);
-  // A range of nothing around zero is nothing.
-  Value isEmpty = n.op<AndOp>(n.compare("eq", low, 0), n.compare("eq", high, 0));
-  return n.result(n.select(isEmpty, n.like(x, 0), quantized));
-}
-
-//===----------------------------------------------------------------------===//
 // Dilation
 //===----------------------------------------------------------------------===//
 
@@ -316,9 +278,6 @@ ArrayRef<OpImport> weir::tf::networkImports() {
       {"LogSoftmax", softmax<true>},
       {"SoftmaxCrossEntropyWithLogits", crossEntropy},
       {"SparseSoftmaxCrossEntropyWithLogits", sparseCrossEntropy},
-      {"FakeQuantWithMinMaxArgs", fakeQuantArgs},
-      {"FakeQuantWithMinMaxVars", fakeQuantVars},
-      {"FakeQuantWithMinMaxVarsPerChannel", fakeQuantVars},
       {"Dilation2D", dilation},
   };
   return rows;

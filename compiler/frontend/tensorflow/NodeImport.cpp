@@ -214,7 +214,10 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           indexingImports(), linalgImports(), listImports(), networkImports(),
           reductionImports(), gradientImports(), recurrentImports(),
           stateImports(), einsumImports(), factorizationImports(),
-          fourierImports(), poolGradientImports(), randomImports(),
+          fourierImports(), poolGradientImports(), quantizationImports(),
+          quantizedImports(), uniformImports(), audioImports(),
+          fusedImports(), imageGradientImports(), imageSamplingImports(),
+          recurrentGradientImports(), windowGradientImports(), randomImports(),
           specialImports(), tensorArrayImports(), raggedImports(),
           samplingImports(), setImports(), sparseImports(),
           sparseMatrixImports(), sparseStructureImports()})

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
@@ -37,28 +38,39 @@ static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i,
   return axes;
 }
 
+/// `x` reduced over the axes in input 1, known now or not.
+static Value reduceInput(NodeImport &n, Value x, StringRef kind) {
+  bool keep = n.isSet("keep_dims");
+  if (x && n.in(1) && !n.knownInts(1))
+    return chooseAxes(n, n.in(1), n.rank(x), keep,
+                      [&](onnx::TensorBuilder &t, Ints axes) {
+                        return axes.empty() ? x : t.reduce(x, kind, axes, keep);
+                      });
+  std::optional<IntVector> axes =
+      x ? reductionAxes(n, 1, n.rank(x)) : std::nullopt;
+  if (!axes)
+    return {};
+  return axes->empty() ? x : n.reduce(x, kind, *axes, keep);
+}
+
 template <const char *kind> static LogicalResult reduce(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  std::optional<IntVector> axes = reductionAxes(n, 1, n.rank(x));
-  if (!axes)
-    return failure();
-  if (axes->empty())
-    return n.result(x);
-  return n.result(n.reduce(x, kind, *axes, n.isSet("keep_dims")));
+  return n.result(reduceInput(n, x, kind));
 }
 
 static LogicalResult euclideanNorm(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  std::optional<IntVector> axes = reductionAxes(n, 1, n.rank(x));
-  if (!axes)
-    return failure();
+  Type type = n.element(x);
   Value squares =
-      isa<ComplexType>(n.element(x)) ? n.mul(x, n.op<ConjOp>(x)) : n.mul(x, x);
-  Value sum = n.reduce(squares, "sum", *axes, n.isSet("keep_dims"));
+      isa<ComplexType>(type) ? n.mul(x, n.op<ConjOp>(x)) : n.mul(x, x);
+  Value sum = reduceInput(n, squares, "sum");
+  // The root of integers is cut to one.
+  if (isa<IntegerType>(type))
+    return n.result(n.cast(n.sqrt(n.cast(sum, n.b.getF64Type())), type));
   return n.result(n.sqrt(sum));
 }
 

@@ -1,4 +1,4 @@
-//===- Resampling.cpp - weights of image resizing -------------------------===//
+//===- Resampling.cpp - how one side of an image is resized ---------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,62 +7,162 @@
 
 #include "compiler/frontend/tensorflow/Resampling.h"
 
-#include <algorithm>
-#include <cmath>
+#include <limits>
 
+using namespace mlir;
+using namespace weir;
 using namespace weir::tf;
 
-/// Keys, "Cubic convolution interpolation", at distance x.
-static float keys(float x, float a) {
-  return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1
-                : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+Side weir::tf::sideOf(NodeImport &n, Value x, Value sizes, int64_t dim) {
+  return {n.sizeOf(x, dim), n.toI64(n.slice(sizes, 0, dim - 1, dim)),
+          n.isSet("align_corners"), n.isSet("half_pixel_centers")};
 }
 
-std::vector<float> weir::tf::cubicWeights(const Resampling &how) {
-  constexpr int kSteps = 1024;
-  std::vector<float> weights(how.from * how.to, 0.0f);
-  float a = how.halfPixelCenters ? -0.5f : -0.75f;
-  float scale = how.scale();
-  for (int64_t i = 0; i < how.to; ++i) {
-    float position = how.halfPixelCenters
-                         ? (static_cast<float>(i) + 0.5f) * scale - 0.5f
-                         : static_cast<float>(i) * scale;
-    int64_t base = static_cast<int64_t>(std::floor(position));
-    float fraction = position - static_cast<float>(base);
-    int64_t step = std::lrint(fraction * kSteps);
-    float t = static_cast<float>(step) / kSteps;
-    float taps[4] = {keys(t + 1, a), keys(t, a), keys(1 - t, a),
-                     keys(2 - t, a)};
-    float sum = 0;
-    for (int k = 0; k < 4; ++k) {
-      int64_t at = base - 1 + k;
-      int64_t inside = std::clamp<int64_t>(at, 0, how.from - 1);
-      if (how.halfPixelCenters && at != inside)
-        continue;
-      weights[i * how.from + inside] += taps[k];
-      sum += taps[k];
-    }
-    if (how.halfPixelCenters && std::fabs(sum) >= 1000.0f * 1.1754944e-38f)
-      for (int64_t k = 0; k < how.from; ++k)
-        weights[i * how.from + k] /= sum;
-  }
-  return weights;
+/// Samples of the operand to one of the result, tensor<1xf32>.
+static Value scaleOf(NodeImport &n, const Side &side) {
+  Type f32 = n.b.getF32Type();
+  Value scale = n.div(n.cast(side.from, f32), n.cast(side.to, f32));
+  if (!side.alignCorners)
+    return scale;
+  Value steps = n.sub(side.to, n.ints({1})), last = n.sub(side.from, n.ints({1}));
+  Value corners =
+      n.div(n.cast(last, f32), n.cast(n.maximum(steps, 1.0), f32));
+  return n.select(n.compare("gt", steps, 0), corners, scale);
 }
 
-std::vector<float> weir::tf::areaWeights(const Resampling &how) {
-  std::vector<float> weights(how.from * how.to, 0.0f);
-  float scale = how.scale();
-  for (int64_t i = 0; i < how.to; ++i) {
-    float low = static_cast<float>(i) * scale;
-    float high = static_cast<float>(i + 1) * scale;
-    int64_t first = static_cast<int64_t>(std::floor(low));
-    int64_t end = static_cast<int64_t>(std::ceil(high));
-    for (int64_t k = first; k < end; ++k) {
-      float from = std::max(low, static_cast<float>(k));
-      float to = std::min(high, static_cast<float>(k + 1));
-      int64_t inside = std::clamp<int64_t>(k, 0, how.from - 1);
-      weights[i * how.from + inside] += (to - from) / scale;
-    }
+static Value positions(NodeImport &n, const Side &side) {
+  return n.op<IotaOp>(side.to, n.number(0), n.typeAttr(n.b.getF32Type()));
+}
+
+/// Where each sample of the result lies among the operand's, f32.
+static Value places(NodeImport &n, const Side &side) {
+  Value at = positions(n, side), scale = scaleOf(n, side);
+  return side.halfPixelCenters ? n.sub(n.mul(n.add(at, 0.5), scale), 0.5)
+                               : n.mul(at, scale);
+}
+
+static Value lastOf(NodeImport &n, const Side &side) {
+  return n.sub(side.from, n.ints({1}));
+}
+
+Between weir::tf::neighbours(NodeImport &n, const Side &side) {
+  Value at = places(n, side), floor = n.op<FloorOp>(at);
+  Value upper = n.minimum(n.toI64(n.op<CeilOp>(at)), lastOf(n, side));
+  Value lower = n.minimum(n.maximum(n.toI64(floor), 0.0), upper);
+  return {lower, upper, n.sub(at, floor)};
+}
+
+Value weir::tf::nearestIndex(NodeImport &n, const Side &side) {
+  Value at = positions(n, side), scale = scaleOf(n, side);
+  at = n.mul(side.halfPixelCenters ? n.add(at, 0.5) : at, scale);
+  at = side.alignCorners ? n.op<RoundOp>(at) : n.op<FloorOp>(at);
+  return n.minimum(n.maximum(n.toI64(at), 0.0), lastOf(n, side));
+}
+
+/// Keys, "Cubic convolution interpolation", at distance x in 0 to 1, or with
+/// `far` in 1 to 2.
+static Value keys(NodeImport &n, Value x, double a, bool far) {
+  if (!far)
+    return n.add(
+        n.mul(n.mul(n.sub(n.mul(x, a + 2), a + 3), x), x), 1.0);
+  Value inner = n.sub(n.mul(x, a), 5 * a);
+  return n.sub(n.mul(n.add(n.mul(inner, x), 8 * a), x), 4 * a);
+}
+
+Taps weir::tf::cubicTaps(NodeImport &n, const Side &side) {
+  double a = side.halfPixelCenters ? -0.5 : -0.75;
+  Value at = places(n, side), base = n.op<FloorOp>(at);
+  Value steps = n.op<RoundEvenOp>(n.mul(n.sub(at, base), 1024.0));
+  // The kernel in f64, its values in f32.
+  Value t = n.div(n.cast(steps, n.b.getF64Type()), 1024.0);
+  Value rest = n.sub(n.like(t, 1), t);
+  Value weights[4] = {keys(n, n.add(t, 1.0), a, true), keys(n, t, a, false),
+                      keys(n, rest, a, false),
+                      keys(n, n.add(rest, 1.0), a, true)};
+  Taps taps;
+  Value sum;
+  for (int k = 0; k < 4; ++k) {
+    weights[k] = n.cast(weights[k], n.b.getF32Type());
+    Value index = n.add(n.toI64(base), static_cast<double>(k - 1));
+    Value inside = n.minimum(n.maximum(index, 0.0), lastOf(n, side));
+    if (side.halfPixelCenters)
+      weights[k] = n.select(n.compare("eq", index, inside), weights[k],
+                            n.like(weights[k], 0));
+    sum = k ? n.add(sum, weights[k]) : weights[k];
+    taps.push_back({inside, weights[k]});
   }
-  return weights;
+  if (side.halfPixelCenters) {
+    double least = 1000.0 * std::numeric_limits<float>::min();
+    Value some = n.compare("ge", n.op<AbsOp>(sum), least);
+    for (Tap &tap : taps)
+      tap.weight = n.select(some, n.mul(tap.weight, n.div(n.like(sum, 1), sum)),
+                            tap.weight);
+  }
+  return taps;
+}
+
+Value weir::tf::areaMatrix(NodeImport &n, const Side &side) {
+  Type f32 = n.b.getF32Type();
+  Value scale = scaleOf(n, side), at = positions(n, side);
+  Value low = n.unsqueeze(n.mul(at, scale), {1});
+  Value high = n.unsqueeze(n.mul(n.add(at, 1.0), scale), {1});
+  Value sample = n.op<IotaOp>(side.from, n.number(0), n.typeAttr(f32));
+  // What lies behind the last sample counts as it.
+  Value isLast = n.compare("eq", sample, n.cast(lastOf(n, side), f32));
+  Value upper = n.select(isLast, high, n.minimum(high, n.add(sample, 1.0)));
+  Value covered = n.maximum(n.sub(upper, n.maximum(low, sample)), 0.0);
+  return n.div(covered, scale);
+}
+
+Value weir::tf::alongDim(NodeImport &n, Value v, int64_t dim, int64_t rank) {
+  return n.unsqueeze(v, axesFrom(1, rank - dim));
+}
+
+Value weir::tf::applyTaps(NodeImport &n, Value x, const Taps &taps,
+                          int64_t dim) {
+  if (!x)
+    return {};
+  Value sum;
+  for (const Tap &tap : taps) {
+    Value weight = alongDim(n, n.cast(tap.weight, n.element(x)), dim, n.rank(x));
+    Value term = n.mul(n.gather(x, tap.index, dim), weight);
+    sum = sum ? n.add(sum, term) : term;
+  }
+  return sum;
+}
+
+Value weir::tf::scatterAlong(NodeImport &n, Value v, Value index, int64_t dim,
+                             Value size) {
+  if (!v || !index || !size)
+    return {};
+  int64_t rank = n.rank(v);
+  Value outer = n.sizeProduct(v, 0, dim), inner = n.sizeProduct(v, dim + 1, rank);
+  Value count = n.mul(outer, n.sizeOf(v, dim));
+  Value first = n.mul(
+      n.op<IotaOp>(outer, n.number(0), n.typeAttr(n.b.getI64Type())), size);
+  Value rows = n.add(n.unsqueeze(first, {1}), index);
+  Value zeros =
+      n.expandTo(n.like(v, 0), n.concat({n.mul(outer, size), inner}, 0));
+  Value sums = n.op<ScatterNdOp>(
+      zeros, n.reshapeTo(rows, n.concat({count, n.ints({1})}, 0)),
+      n.reshapeTo(v, n.concat({count, inner}, 0)), n.text("add"),
+      n.flag(false), n.flag(false));
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < rank; ++i)
+    sizes.push_back(i == dim ? size : n.sizeOf(v, i));
+  return n.reshapeTo(sums, n.concat(sizes, 0));
+}
+
+Value weir::tf::applyMatrix(NodeImport &n, Value x, Value matrix, int64_t dim,
+                            bool transposed) {
+  if (!x || !matrix)
+    return {};
+  Value mixed = n.op<DotGeneralOp>(
+      x, matrix, n.list({}), n.list({}), n.list({dim}),
+      n.list({transposed ? int64_t(0) : int64_t(1)}),
+      n.typeAttr(n.element(x)));
+  // The new dimension is last; it belongs to `dim`.
+  IntVector order = axesFrom(0, n.rank(x) - 1);
+  order.insert(order.begin() + dim, n.rank(x) - 1);
+  return n.transpose(mixed, order);
 }

@@ -239,14 +239,37 @@ static LogicalResult split(NodeImport &n) {
   return success();
 }
 
+/// Parts whose sizes the program computes, tensor<k x i64>; -1 is what is left.
+static LogicalResult splitAt(NodeImport &n, Value x, int64_t axis,
+                             Value sizes) {
+  Value isOpen = n.compare("eq", sizes, -1);
+  Value known = n.select(isOpen, n.like(sizes, 0), sizes);
+  Value left = n.sub(n.sizeOf(x, axis), n.reduce(known, "sum", {0}, true));
+  sizes = n.select(isOpen, left, sizes);
+  Value ends = n.op<CumulativeOp>(sizes, n.text("sum"), n.number(0),
+                                  n.flag(false), n.flag(false));
+  Value starts = n.sub(ends, sizes);
+  for (int64_t i = 0; i < n.i("num_split"); ++i) {
+    Value part = n.op<SliceOp>(x, n.slice(starts, 0, i, i + 1),
+                               n.slice(ends, 0, i, i + 1), n.ints({1}),
+                               n.list({axis}), n.flag(true));
+    if (!part)
+      return failure();
+    n.made.emplace_back(part);
+  }
+  return success();
+}
+
 static LogicalResult splitV(NodeImport &n) {
-  Value x = n.in(0);
-  if (!x)
+  Value x = n.in(0), given = n.in(1);
+  if (!x || !given)
     return failure();
   std::optional<int64_t> axis = n.constantAxis(2, n.rank(x));
-  std::optional<IntVector> sizes = n.constantInts(1);
-  if (!axis || !sizes)
+  std::optional<IntVector> sizes = n.knownInts(1);
+  if (!axis)
     return failure();
+  if (!sizes)
+    return splitAt(n, x, *axis, n.toI64(given));
   int64_t whole = n.type(x).getDimSize(*axis), sum = 0;
   for (int64_t size : *sizes)
     sum += std::max<int64_t>(size, 0);
@@ -336,6 +359,25 @@ static Value shapeFrom(NodeImport &n, ArrayRef<Value> parts) {
   return n.ints(all);
 }
 
+/// Padding of all dimensions from that of the blocks' dimensions, which follow
+/// the first: [spatial, before and after]. Crops are negative padding.
+static Value blockPads(NodeImport &n, Value given, int64_t spatial,
+                       int64_t rank, bool isCrop) {
+  if (spatial + 1 > rank) {
+    (void)n.invalid("found blocks of " + Twine(spatial) +
+                    " dimensions for a tensor of rank " + Twine(rank));
+    return {};
+  }
+  Value borders = n.reshape(n.toI64(given), {spatial, 2});
+  if (isCrop)
+    borders = n.op<NegOp>(borders);
+  Value whole = n.op<PadOp>(borders, n.ints({1, 0, rank - 1 - spatial, 0}),
+                            n.intScalar(0), n.text("constant"));
+  Value pads = n.reshape(n.transpose(whole, {1, 0}), {2 * rank});
+  auto known = pads ? constantIntegers(pads) : std::nullopt;
+  return known ? n.ints(*known) : pads;
+}
+
 static LogicalResult spaceToBatch(NodeImport &n) {
   Value x = n.in(0);
   bool isNd = n.node.op == "SpaceToBatchND";
@@ -348,16 +390,12 @@ static LogicalResult spaceToBatch(NodeImport &n) {
   } else {
     block = {n.i("block_size"), n.i("block_size")};
   }
-  auto paddings = n.constantInts(isNd ? 2 : 1);
-  if (!x || !paddings || paddings->size() != 2 * block.size())
+  Value paddings = n.in(isNd ? 2 : 1);
+  if (!x || !paddings)
     return failure();
   int64_t rank = n.rank(x), spatial = block.size();
-  IntVector pads(2 * rank, 0);
-  for (int64_t i = 0; i < spatial; ++i) {
-    pads[1 + i] = (*paddings)[2 * i];
-    pads[rank + 1 + i] = (*paddings)[2 * i + 1];
-  }
-  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
+  Value pads = blockPads(n, paddings, spatial, rank, false);
+  Value padded = n.op<PadOp>(x, pads, n.like(x, 0), n.text("constant"));
   if (!padded)
     return failure();
   // N, (S/b, b)…, rest → b…, N, S/b…, rest
@@ -397,8 +435,8 @@ static LogicalResult batchToSpace(NodeImport &n) {
   } else {
     block = {n.i("block_size"), n.i("block_size")};
   }
-  auto crops = n.constantInts(isNd ? 2 : 1);
-  if (!x || !crops || crops->size() != 2 * block.size())
+  Value crops = n.in(isNd ? 2 : 1);
+  if (!x || !crops)
     return failure();
   int64_t rank = n.rank(x), spatial = block.size();
   // b…, N, S…, rest → N, (S, b)…, rest
@@ -426,15 +464,11 @@ static LogicalResult batchToSpace(NodeImport &n) {
   }
   Value spread = n.transpose(n.reshapeTo(x, shapeFrom(n, cut)), order);
   Value whole = n.reshapeTo(spread, shapeFrom(n, joined));
-  IntVector pads(2 * rank, 0);
-  for (int64_t i = 0; i < spatial; ++i) {
-    pads[1 + i] = -(*crops)[2 * i];
-    pads[rank + 1 + i] = -(*crops)[2 * i + 1];
-  }
-  if (llvm::all_of(pads, [](int64_t pad) { return pad == 0; }))
+  if (auto known = constantIntegers(crops);
+      known && llvm::all_of(*known, [](int64_t crop) { return crop == 0; }))
     return n.result(whole);
-  return n.result(
-      n.op<PadOp>(whole, n.ints(pads), n.like(whole, 0), n.text("constant")));
+  return n.result(n.op<PadOp>(whole, blockPads(n, crops, spatial, rank, true),
+                              n.like(whole, 0), n.text("constant")));
 }
 
 /// DepthToSpace and SpaceToDepth, computed in NHWC order.

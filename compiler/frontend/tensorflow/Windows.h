@@ -42,6 +42,15 @@ std::optional<IntVector> padsFor(const Windows &windows, Ints sizes,
 /// Spatial sizes of a tensor; dynamic ones as they are.
 IntVector spatialSizes(const Windows &windows, mlir::RankedTensorType type);
 
+/// A convolution of `x` with a filter in TensorFlow's order (S… I O); a border
+/// that depends on sizes that are computed is made of zeros before it.
+Value convolve(NodeImport &n, Value x, Value filter, Windows windows,
+               int64_t groups, Ints window);
+
+/// A filter's spatial sizes; reports where they are not known.
+std::optional<IntVector> filterWindow(NodeImport &n, Value filter,
+                                      int64_t spatial);
+
 /// A pooling's windows over an input.
 struct PoolSpec {
   Windows windows;

@@ -84,6 +84,11 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression);
 /// business.
 WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_tf);
 
+/// TensorFlow's NonMaxSuppressionWithOverlaps: as the kernel above, with how much
+/// each two boxes overlap, [n, n], in the place of boxes. The threshold may be
+/// any number.
+WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_overlaps);
+
 /// Strings put together, element by element, with NumPy's broadcasting.
 /// operands: one or more string tensors
 /// results:  strings

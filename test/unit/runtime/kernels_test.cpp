@@ -427,6 +427,22 @@ TEST(NonMaxSuppression, TensorFlowHardAndSoft) {
   EXPECT_EQ(run(0).code, WEIR_INVALID_ARGUMENT);
 }
 
+TEST(NonMaxSuppression, ByOverlaps) {
+  // Box 1 overlaps with 0, box 2 with 1 only.
+  std::vector<float> overlaps = {1, 0.8f, 0, 0.8f, 1, 0.9f, 0, 0.9f, 1};
+  std::vector<float> scores = {0.9f, 0.8f, 0.7f}, limit = {0.5f}, least = {0};
+  int64_t most = 3;
+  Call call(weir_kernel_non_max_suppression_overlaps,
+            {floats(overlaps, {3, 3}), floats(scores, {3}), integer(most),
+             floats(limit, {}), floats(least, {})},
+            {WEIR_I32}, {0});
+  EXPECT_EQ(call.results[0].as<int32_t>(), (std::vector<int32_t>{0, 2}));
+  Call wrong(weir_kernel_non_max_suppression_overlaps,
+             {floats(overlaps, {3, 3}), floats(scores, {2}), integer(most)},
+             {WEIR_I32}, {0});
+  EXPECT_EQ(wrong.code, WEIR_INVALID_ARGUMENT);
+}
+
 //===----------------------------------------------------------------------===//
 // Strings
 //===----------------------------------------------------------------------===//

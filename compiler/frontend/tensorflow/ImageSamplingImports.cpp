@@ -1,0 +1,317 @@
+//===- ImageSamplingImports.cpp - other places of images, and boxes -------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+static bool hasRank(NodeImport &n, Value x, int64_t rank) {
+  if (!x)
+    return false;
+  if (n.rank(x) == rank)
+    return true;
+  (void)n.invalid("found a tensor of rank " + Twine(n.rank(x)) +
+                  "; possible is " + Twine(rank));
+  return false;
+}
+
+/// 0, 1, … along dimension `dim` of `rank` ones, `size` (tensor<1xi64>) of them.
+static Value ramp(NodeImport &n, Value size, int64_t dim, int64_t rank,
+                  Type type) {
+  Value index = n.op<IotaOp>(size, n.number(0), n.typeAttr(type));
+  IntVector axes = axesFrom(0, dim);
+  axes.append(axesFrom(dim + 1, rank));
+  return n.unsqueeze(index, axes);
+}
+
+/// The pixels at rows and columns, i64 of [batch, height, width]; `fill` where
+/// they lie outside of the image.
+static Value pixels(NodeImport &n, Value image, Value row, Value column,
+                    Value fill) {
+  Value height = n.sizeOf(image, 1), width = n.sizeOf(image, 2), one = n.ints({1});
+  auto clamp = [&](Value v, Value size) {
+    return n.minimum(n.maximum(v, 0.0), n.sub(size, one));
+  };
+  Value y = clamp(row, height), x = clamp(column, width);
+  Value inside =
+      n.op<AndOp>(n.compare("eq", y, row), n.compare("eq", x, column));
+  Value batch = ramp(n, n.sizeOf(image, 0), 0, 3, n.b.getI64Type());
+  Value index = n.add(n.mul(n.add(n.mul(batch, height), y), width), x);
+  Value flat = n.reshapeTo(
+      image, n.concat({n.sizeProduct(image, 0, 3), n.sizeOf(image, 3)}, 0));
+  return n.select(n.unsqueeze(inside, {3}), n.gather(flat, index, 0), fill);
+}
+
+//===----------------------------------------------------------------------===//
+// Projective transformations
+//===----------------------------------------------------------------------===//
+
+/// A coordinate, f32, brought into an axis of `size` samples as `mode` says.
+static Value mapCoordinate(NodeImport &n, Value at, Value size,
+                           std::string_view mode) {
+  if (mode == "CONSTANT" || !at)
+    return at;
+  Type f32 = n.b.getF32Type();
+  Value length = n.cast(size, f32), last = n.sub(length, 1.0);
+  auto clamp = [&](Value v) { return n.minimum(n.maximum(v, 0.0), last); };
+  if (mode == "NEAREST")
+    return clamp(at);
+  auto whole = [&](Value v) { return n.op<TruncOp>(v); };
+  Value below, above, minus = n.op<NegOp>(at);
+  if (mode == "REFLECT") { // dcba|abcd|dcba
+    Value period = n.mul(length, 2.0);
+    Value moved = n.add(n.mul(period, whole(n.div(minus, period))), at);
+    below = n.select(n.compare("lt", moved, n.op<NegOp>(length)),
+                     n.add(moved, period),
+                     n.sub(n.op<NegOp>(moved), 1.0));
+    Value back = n.sub(at, n.mul(period, whole(n.div(at, period))));
+    above = n.select(n.compare("ge", back, length),
+                     n.sub(n.sub(period, back), 1.0), back);
+  } else { // abcd|abcd|abcd
+    Value between = n.maximum(last, 1.0);
+    below = n.add(at, n.mul(length,
+                            n.add(whole(n.div(minus, between)), 1.0)));
+    above = n.sub(at, n.mul(length, whole(n.div(at, between))));
+  }
+  Value mapped = n.select(n.compare("lt", at, 0), below,
+                          n.select(n.compare("gt", at, last), above, at));
+  Value isOne = n.compare("le", length, 1);
+  return clamp(n.select(isOne, n.like(at, 0), mapped));
+}
+
+static LogicalResult projectiveTransform(NodeImport &n) {
+  Value image = n.in(0), transforms = n.in(1), shape = n.in(2);
+  if (!hasRank(n, image, 4) || !hasRank(n, transforms, 2) || !shape)
+    return failure();
+  Type f32 = n.b.getF32Type(), type = n.element(image);
+  std::string_view mode = n.s("fill_mode");
+  if (mode.empty())
+    mode = "CONSTANT";
+  if (mode != "CONSTANT" && mode != "NEAREST" && mode != "REFLECT" &&
+      mode != "WRAP")
+    return n.invalid("found fill_mode " + Twine(std::string(mode)));
+  Value fill = n.inputCount() > 3 ? n.cast(n.toScalar(n.in(3)), type)
+                                  : n.scalar(type, 0);
+  shape = n.toI64(shape);
+  Value y = ramp(n, n.slice(shape, 0, 0, 1), 1, 3, f32),
+        x = ramp(n, n.slice(shape, 0, 1, 2), 2, 3, f32);
+  auto entry = [&](int64_t i) {
+    return n.unsqueeze(n.slice(transforms, 1, i, i + 1), {2});
+  };
+  auto plane = [&](int64_t i) {
+    return n.add(n.mul(entry(i), x), n.mul(entry(i + 1), y));
+  };
+  Value depth = n.add(plane(6), 1.0);
+  auto place = [&](int64_t i, int64_t dim) {
+    Value at = n.div(n.add(plane(i), entry(i + 2)), depth);
+    return mapCoordinate(n, at, n.sizeOf(image, dim), mode);
+  };
+  Value column = place(0, 2), row = place(3, 1);
+  Value result;
+  if (n.s("interpolation") == "NEAREST") {
+    result = pixels(n, image, n.toI64(n.op<RoundOp>(row)),
+                    n.toI64(n.op<RoundOp>(column)), fill);
+  } else {
+    Value top = n.op<FloorOp>(row), left = n.op<FloorOp>(column);
+    Value bottom = n.add(top, 1.0), right = n.add(left, 1.0);
+    auto share = [&](Value to, Value from) {
+      return n.unsqueeze(n.sub(to, from), {3});
+    };
+    auto at = [&](Value r, Value c) {
+      return n.cast(pixels(n, image, n.toI64(r), n.toI64(c), fill), f32);
+    };
+    auto line = [&](Value r) {
+      return n.add(n.mul(share(right, column), at(r, left)),
+                   n.mul(share(column, left), at(r, right)));
+    };
+    Value mixed = n.add(n.mul(share(bottom, row), line(top)),
+                        n.mul(share(row, top), line(bottom)));
+    result = n.cast(mixed, type);
+  }
+  Value isFar = n.unsqueeze(n.compare("eq", depth, 0), {3});
+  return n.result(n.select(isFar, fill, result));
+}
+
+//===----------------------------------------------------------------------===//
+// Glimpses
+//===----------------------------------------------------------------------===//
+
+/// A window of each image; zeros outside of it.
+static LogicalResult extractGlimpse(NodeImport &n) {
+  Value image = n.in(0), sizes = n.in(1), offsets = n.in(2);
+  if (!hasRank(n, image, 4) || !sizes || !hasRank(n, offsets, 2))
+    return failure();
+  if (n.s("noise") != "zero")
+    return n.unsupported("found random noise outside of the image; possible is "
+                         "noise zero");
+  Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
+  bool isFirst = n.node.op == "ExtractGlimpse";
+  bool normalized = n.isSet("normalized"), centred = n.isSet("centered");
+  sizes = n.toI64(sizes);
+  auto start = [&](int64_t dim) {
+    Value at = n.slice(offsets, 1, dim, dim + 1); // [batch, 1]
+    Value whole = n.cast(n.sizeOf(image, 1 + dim), f32);
+    Value window = n.cast(n.slice(sizes, 0, dim, dim + 1), f32);
+    if (normalized)
+      at = n.mul(at, whole);
+    // The first version's coordinates run from -1 to 1 from the centre and name
+    // the window's centre; the second's do so only if normalised.
+    if (centred && (isFirst || normalized))
+      at = n.mul(at, 0.5);
+    if (centred)
+      at = n.add(at, n.mul(whole, 0.5));
+    if (isFirst || (centred && normalized))
+      at = n.sub(at, n.mul(window, 0.5));
+    return n.unsqueeze(n.toI64(at), {2}); // [batch, 1, 1]
+  };
+  Value y = n.add(start(0), ramp(n, n.slice(sizes, 0, 0, 1), 1, 3, i64));
+  Value x = n.add(start(1), ramp(n, n.slice(sizes, 0, 1, 2), 2, 3, i64));
+  return n.result(pixels(n, image, y, x, n.like(image, 0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Bounding boxes
+//===----------------------------------------------------------------------===//
+
+/// Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia; white
+/// for grey images.
+static Value boxColors(NodeImport &n, int64_t depth) {
+  double table[10][4] = {{1, 1, 0, 1},     {0, 0, 1, 1},   {1, 0, 0, 1},
+                         {0, 1, 0, 1},     {0.5, 0, 0.5, 1}, {0.5, 0.5, 0, 1},
+                         {0.5, 0, 0, 1},   {0, 0, 0.5, 1}, {0, 1, 1, 1},
+                         {1, 0, 1, 1}};
+  SmallVector<double> values;
+  for (auto &color : table) {
+    if (depth == 1)
+      color[0] = 1;
+    values.append(color, color + 4);
+  }
+  return n.reshape(n.floats(values, n.b.getF32Type()), {10, 4});
+}
+
+/// Frames one pixel wide. A pixel has the colour of the last box over it.
+static LogicalResult drawBoxes(NodeImport &n) {
+  Value image = n.in(0), boxes = n.in(1);
+  if (!hasRank(n, image, 4) || !hasRank(n, boxes, 3))
+    return failure();
+  Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
+  int64_t depth = n.type(image).getDimSize(3);
+  if (ShapedType::isDynamic(depth))
+    return n.unsupported("found an unknown number of channels");
+  Value colors;
+  if (n.inputCount() > 2) {
+    colors = n.in(2);
+    if (!hasRank(n, colors, 2))
+      return failure();
+  }
+  if (!colors || n.type(colors).getDimSize(0) == 0)
+    colors = boxColors(n, depth);
+  if (n.type(colors).getDimSize(1) < depth || depth < 1)
+    return n.invalid("found colours of fewer channels than the image");
+  boxes = n.cast(boxes, f32);
+  // Coordinates of all boxes, [batch, boxes, 1, 1].
+  auto edge = [&](int64_t which) {
+    Value size = n.cast(n.sizeOf(image, 1 + which % 2), f32);
+    Value at = n.mul(n.slice(boxes, 2, which, which + 1), n.sub(size, 1.0));
+    return n.unsqueeze(n.toI64(at), {3});
+  };
+  Value top = edge(0), left = edge(1), bottom = edge(2), right = edge(3);
+  Value y = ramp(n, n.sizeOf(image, 1), 2, 4, i64),
+        x = ramp(n, n.sizeOf(image, 2), 3, 4, i64);
+  auto both = [&](Value a, Value b) { return n.op<AndOp>(a, b); };
+  auto within = [&](Value v, Value low, Value high) {
+    return both(n.compare("ge", v, low), n.compare("le", v, high));
+  };
+  auto isEdge = [&](Value v, Value low, Value high) {
+    return n.op<OrOp>(n.compare("eq", v, low), n.compare("eq", v, high));
+  };
+  Value frame =
+      n.op<OrOp>(both(isEdge(y, top, bottom), within(x, left, right)),
+                 both(isEdge(x, left, right), within(y, top, bottom)));
+  Value index = ramp(n, n.sizeOf(boxes, 1), 1, 4, i64);
+  Value drawn = n.select(frame, index, n.intScalar(-1));
+  Value last = n.reduce(drawn, "max", {1}, false); // [batch, height, width]
+  Value count = n.toScalar(n.sizeOf(colors, 0));
+  Value color = n.op<FloorModOp>(n.maximum(last, 0.0), count);
+  Value paint = n.gather(n.slice(colors, 1, 0, depth), color, 0);
+  Value isDrawn = n.unsqueeze(n.compare("ge", last, 0), {3});
+  return n.result(n.select(isDrawn, n.cast(paint, n.element(image)), image));
+}
+
+//===----------------------------------------------------------------------===//
+// Patches
+//===----------------------------------------------------------------------===//
+
+/// Windows of an image or a volume, laid out along the channels.
+template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
+  Value x = n.in(0);
+  IntVector sizes = n.is("ksizes"), strides = n.is("strides"),
+            rates = n.is("rates");
+  constexpr size_t rank = spatial + 2;
+  if (rates.empty())
+    rates.assign(rank, 1);
+  if (!hasRank(n, x, rank))
+    return failure();
+  if (sizes.size() != rank || strides.size() != rank || rates.size() != rank)
+    return n.invalid("found sizes, strides or rates that are not " +
+                     Twine(rank));
+  Ints shape = n.type(x).getShape();
+  IntVector pads(2 * rank, 0), steps;
+  int64_t windows = 1;
+  for (int64_t i = 1; i <= spatial; ++i) {
+    if (ShapedType::isDynamic(shape[i]))
+      return n.unsupported("found sizes that are not known; possible are sizes "
+                           "given by --shape");
+    if (sizes[i] < 1 || strides[i] < 1 || rates[i] < 1)
+      return n.invalid("found sizes, strides or rates below 1");
+    windows *= sizes[i];
+    int64_t reach = (sizes[i] - 1) * rates[i] + 1, total = 0, count;
+    if (n.s("padding") == "SAME") {
+      count = (shape[i] + strides[i] - 1) / strides[i];
+      total = std::max<int64_t>((count - 1) * strides[i] + reach - shape[i], 0);
+    } else {
+      count = std::max<int64_t>((shape[i] - reach + strides[i]) / strides[i], 0);
+    }
+    pads[i] = total / 2;
+    pads[rank + i] = total - total / 2;
+    steps.push_back(count);
+  }
+  if (windows > 4096)
+    return n.unsupported("found a window of more than 4096 elements");
+  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
+  SmallVector<Value> parts;
+  for (int64_t k = 0; k < windows; ++k) {
+    IntVector starts(spatial), ends(spatial);
+    int64_t rest = k;
+    for (int64_t i = spatial; i-- > 0;) {
+      starts[i] = rest % sizes[1 + i] * rates[1 + i];
+      rest /= sizes[1 + i];
+      ends[i] = starts[i] + (steps[i] - 1) * strides[1 + i] + 1;
+    }
+    parts.push_back(n.op<SliceOp>(
+        padded, n.ints(starts), n.ints(ends),
+        n.ints(Ints(strides).slice(1, spatial)),
+        n.list(axesFrom(1, spatial + 1)), n.flag(false)));
+  }
+  return n.result(n.concat(parts, spatial + 1));
+}
+
+ArrayRef<OpImport> weir::tf::imageSamplingImports() {
+  static const OpImport rows[] = {
+      {"ImageProjectiveTransformV2", projectiveTransform},
+      {"ImageProjectiveTransformV3", projectiveTransform},
+      {"ExtractGlimpse", extractGlimpse},
+      {"ExtractGlimpseV2", extractGlimpse},
+      {"DrawBoundingBoxes", drawBoxes},
+      {"DrawBoundingBoxesV2", drawBoxes},
+      {"ExtractImagePatches", extractPatches<2>},
+      {"ExtractVolumePatches", extractPatches<3>},
+  };
+  return rows;
+}

@@ -1,0 +1,121 @@
+//===- RunTimeAxes.cpp - axes that the program computes -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+static constexpr size_t kMostChoices = 32;
+
+/// Ends the run unless all of `good` holds.
+static void require(NodeImport &n, Value good, StringRef message) {
+  constexpr int64_t invalidArgument = 3;
+  if (good)
+    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), good,
+                     n.text(message), n.number(invalidArgument), ValueRange());
+}
+
+/// The same unless all of `axes` are in [-rank, rank).
+static void requireAxes(NodeImport &n, Value axes, int64_t rank) {
+  require(n,
+          n.op<AndOp>(n.compare("ge", axes, static_cast<double>(-rank)),
+                      n.compare("lt", axes, static_cast<double>(rank))),
+          "an axis is outside of the tensor's dimensions");
+}
+
+/// Axes from 0 on, of some that may count from the end.
+static Value fromStart(NodeImport &n, Value axes, int64_t rank) {
+  return n.select(n.compare("lt", axes, 0),
+                  n.add(axes, static_cast<double>(rank)), axes);
+}
+
+Value weir::tf::runtimeAxis(NodeImport &n, Value given, int64_t rank) {
+  if (!given)
+    return {};
+  Value axis = n.toScalar(n.toI64(given));
+  requireAxes(n, axis, rank);
+  return fromStart(n, axis, rank);
+}
+
+namespace {
+struct Chooser {
+  NodeImport &n;
+  Value mask; ///< a bit an axis
+  function_ref<Value(onnx::TensorBuilder &t, Ints axes)> build;
+
+  static IntVector axesOf(int64_t mask) {
+    IntVector axes;
+    for (int64_t axis = 0; mask >> axis; ++axis)
+      if (mask >> axis & 1)
+        axes.push_back(axis);
+    return axes;
+  }
+
+  FailureOr<std::vector<Imported>> one(int64_t choice, OpBuilder &b) {
+    onnx::TensorBuilder t(b, n.loc);
+    Value value = build(t, axesOf(choice));
+    if (!value)
+      return failure();
+    return std::vector<Imported>{Imported(value)};
+  }
+
+  FailureOr<std::vector<Imported>> among(ArrayRef<int64_t> choices,
+                                         OpBuilder &b) {
+    if (choices.size() == 1)
+      return one(choices[0], b);
+    onnx::TensorBuilder t(b, n.loc);
+    Value is = t.compare("eq", mask, t.intScalar(choices[0]));
+    return n.g.buildIf(
+        is, [&](OpBuilder &in) { return one(choices[0], in); },
+        [&](OpBuilder &in) { return among(choices.drop_front(), in); }, n.node,
+        b, n.loc);
+  }
+};
+} // namespace
+
+Value weir::tf::chooseAxes(
+    NodeImport &n, Value axes, int64_t rank, bool anyNumber,
+    function_ref<Value(onnx::TensorBuilder &t, Ints axes)> build) {
+  axes = n.reshape(n.toI64(axes), {-1});
+  if (!axes)
+    return {};
+  int64_t count = n.type(axes).getDimSize(0);
+  bool isOpen = ShapedType::isDynamic(count);
+  SmallVector<int64_t> choices;
+  if (rank <= 10 && (!isOpen || anyNumber))
+    for (int64_t mask = 0; mask < int64_t(1) << rank; ++mask)
+      if (isOpen || llvm::popcount(static_cast<uint64_t>(mask)) == count)
+        choices.push_back(mask);
+  if (choices.empty() || choices.size() > kMostChoices) {
+    (void)n.unsupported("found axes computed from the program's inputs, of "
+                        "unknown number or with more than " +
+                        Twine(kMostChoices) +
+                        " choices; possible are constants");
+    return {};
+  }
+  requireAxes(n, axes, rank);
+  Value bits = n.op<ShlOp>(n.intScalar(1), fromStart(n, axes, rank));
+  Value mask = n.intScalar(0);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    Value bit = n.intScalar(int64_t(1) << axis);
+    Value has = n.reduce(n.compare("eq", bits, bit), "any", {0}, false);
+    mask = n.add(mask, n.select(has, bit, n.intScalar(0)));
+  }
+  if (!mask)
+    return {};
+  if (!isOpen)
+    require(n,
+            n.compare("eq", n.op<PopulationCountOp>(mask),
+                      static_cast<double>(count)),
+            "an axis is there twice");
+  Chooser chooser{n, mask, build};
+  auto made = chooser.among(choices, n.b);
+  return failed(made) ? Value() : made->front().value;
+}

@@ -1,0 +1,28 @@
+//===- RunTimeAxes.h - axes that the program computes -----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_RUNTIMEAXES_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_RUNTIMEAXES_H
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+namespace weir::tf {
+
+/// An axis of one integer, which may count from the end, as tensor<i64> in
+/// [0, rank); another is an error at run time.
+Value runtimeAxis(NodeImport &n, Value given, int64_t rank);
+
+/// One branch for each set of axes that `axes` may be at run time; `build` makes
+/// a branch's value. Where their number is not known, results must have one rank
+/// (`anyNumber`). Reports where there are too many; null on failure.
+Value chooseAxes(
+    NodeImport &n, Value axes, int64_t rank, bool anyNumber,
+    llvm::function_ref<Value(onnx::TensorBuilder &t, Ints axes)> build);
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_RUNTIMEAXES_H
