@@ -55,7 +55,8 @@ struct PreciseLog1p : OpRewritePattern<math::Log1pOp> {
       return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, w);
     };
     Value infinite = arith::AndIOp::create(
-        b, loc, same(u, x), same(moved, arith::AddFOp::create(b, loc, u, u)));
+        b, loc, same(u, arith::AddFOp::create(b, loc, u, u)),
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, u, one));
     Value is = arith::OrIOp::create(b, loc, same(u, one), infinite);
     b.replaceOpWithNewOp<arith::SelectOp>(op, is, x, value);
     return success();

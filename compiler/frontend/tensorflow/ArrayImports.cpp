@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "dialects/weir/KnownIntegers.h"
 
 using namespace mlir;
 using namespace weir;
@@ -118,6 +119,8 @@ static LogicalResult rank(NodeImport &n) {
 /// Of a tensor without elements, sizes of 0 say nothing about an open one:
 /// TensorFlow derives it from the others.
 static LogicalResult reshape(NodeImport &n) {
+  if (Value elements = openRankInput(n, 0))
+    return n.result(n.reshapeTo(elements, n.in(1)));
   Value x = n.in(0);
   auto shape = n.knownInts(1);
   if (x && shape && llvm::is_contained(*shape, 0) &&
@@ -228,8 +231,40 @@ static LogicalResult broadcastArgs(NodeImport &n) {
 }
 
 /// Which dimensions a gradient sums over, of two shapes that broadcast.
+/// The axes of `x` to sum over, as far as they are known now; nothing where they
+/// are not. A size of one tensor against 1, or against itself, never asks for a
+/// sum: where it is 1, TensorFlow lists it, and the sum changes nothing.
+static std::optional<IntVector> knownGradientAxes(Value x, Value y) {
+  auto xs = followIntegers(x), ys = followIntegers(y);
+  if (!xs || !ys)
+    return std::nullopt;
+  size_t rank = std::max(xs->size(), ys->size());
+  KnownInteger one{1, {}, 0};
+  IntVector axes;
+  for (size_t i = 0; i < rank; ++i) {
+    auto dim = [&](const SmallVector<KnownInteger> &shape) {
+      size_t missing = rank - shape.size();
+      return i < missing ? one : shape[i - missing];
+    };
+    KnownInteger a = dim(*xs), b = dim(*ys);
+    if (a.value) {
+      if (*a.value == 1)
+        axes.push_back(i);
+      continue;
+    }
+    if (!a.isSymbol() || !(b == one || a == b))
+      return std::nullopt;
+  }
+  return axes;
+}
+
 /// The same of shapes that the program computes.
 static LogicalResult gradientArgsOf(NodeImport &n, Value x, Value y) {
+  Type type = n.elementAttr("T");
+  auto xAxes = knownGradientAxes(x, y), yAxes = knownGradientAxes(y, x);
+  if (xAxes && yAxes)
+    return n.results(
+        {n.cast(n.ints(*xAxes), type), n.cast(n.ints(*yAxes), type)});
   x = n.toI64(x);
   y = n.toI64(y);
   Value xCount = n.sizeOf(x, 0), yCount = n.sizeOf(y, 0);
@@ -246,10 +281,11 @@ static LogicalResult gradientArgsOf(NodeImport &n, Value x, Value y) {
   auto axes = [&](Value shape) {
     Value listed =
         n.op<AndOp>(n.compare("eq", shape, 1), n.logicalNot(same));
-    return n.cast(n.reshape(n.op<NonZeroOp>(listed), {-1}),
-                  n.elementAttr("T"));
+    return n.cast(n.reshape(n.op<NonZeroOp>(listed), {-1}), type);
   };
-  return n.results({axes(wideX), axes(wideY)});
+  return n.results(
+      {xAxes ? n.cast(n.ints(*xAxes), type) : axes(wideX),
+       yAxes ? n.cast(n.ints(*yAxes), type) : axes(wideY)});
 }
 
 static LogicalResult broadcastGradientArgs(NodeImport &n) {

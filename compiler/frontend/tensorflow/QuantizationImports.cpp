@@ -369,6 +369,50 @@ static LogicalResult requantizeTo(NodeImport &n) {
                     to.low, to.high});
 }
 
+/// What one of 32-bit integers stands for in each channel, the last dimension.
+static Value channelUnits(NodeImport &n, Value low, Value high) {
+  Value most = n.maximum(n.op<AbsOp>(low), n.op<AbsOp>(high));
+  return n.div(most, 2147483648.0);
+}
+
+/// The range that all channels take, symmetric unless no value is negative.
+static LogicalResult requantizationRangePerChannel(NodeImport &n) {
+  Value q = n.in(0), low = n.in(1), high = n.in(2);
+  if (!q || !low || !high)
+    return failure();
+  if (n.rank(q) < 1)
+    return n.invalid("found a scalar");
+  IntVector axes = axesFrom(0, n.rank(q) - 1);
+  auto extreme = [&](StringRef kind) {
+    Value index = axes.empty() ? q : n.reduce(q, kind, axes, false);
+    return n.cast(index, n.b.getF32Type());
+  };
+  Value least = extreme("min"), greatest = extreme("max");
+  Value most = n.maximum(n.op<AbsOp>(least), n.op<AbsOp>(greatest));
+  Value reals = n.mul(most, channelUnits(n, low, high));
+  Value top = n.minimum(n.reduce(reals, "max", {0}, false),
+                        n.f("clip_value_max"));
+  Value isPositive =
+      n.reduce(n.compare("ge", least, 0), "all", {0}, false);
+  Value bottom = n.select(isPositive, n.like(top, 0), n.op<NegOp>(top));
+  return n.results({bottom, top});
+}
+
+static LogicalResult requantizePerChannel(NodeImport &n) {
+  Value q = n.in(0), low = n.in(1), high = n.in(2);
+  RealRange to = scalarRange(n, 3);
+  Type type = n.elementAttr("out_type");
+  if (!q || !low || !high || !to.high || !type)
+    return failure();
+  IntegerLimits limits(type);
+  Value most = n.maximum(n.op<AbsOp>(to.low), n.op<AbsOp>(to.high));
+  Value scale = n.mul(n.div(channelUnits(n, low, high), most), limits.highest);
+  Value steps =
+      n.op<RoundEvenOp>(n.mul(n.cast(q, n.b.getF32Type()), scale));
+  Value result = n.minimum(n.maximum(steps, limits.lowest), limits.highest);
+  return n.results({n.cast(result, type), to.low, to.high});
+}
+
 ArrayRef<OpImport> weir::tf::quantizationImports() {
   static const OpImport rows[] = {
       {"QuantizeV2", quantize},
@@ -387,6 +431,8 @@ ArrayRef<OpImport> weir::tf::quantizationImports() {
       {"RequantizationRange", requantizationRange},
       {"QuantizeDownAndShrinkRange", quantizeDown},
       {"Requantize", requantizeTo},
+      {"RequantizationRangePerChannel", requantizationRangePerChannel},
+      {"RequantizePerChannel", requantizePerChannel},
   };
   return rows;
 }

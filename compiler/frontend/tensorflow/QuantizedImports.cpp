@@ -118,15 +118,20 @@ static LogicalResult quantizedReshape(NodeImport &n) {
                     range.high});
 }
 
-static LogicalResult quantizedMaxPool(NodeImport &n) {
+/// Means are rounded, halves to even.
+template <bool isMax> static LogicalResult quantizedPool(NodeImport &n) {
   Value x = n.in(0);
   auto spec = readPool(n, x, 2);
   if (!spec)
     return failure();
+  Value values = isMax ? x : n.cast(x, n.b.getF32Type());
   Value y = n.op<PoolOp>(
-      x, n.text("max"), n.list(spec->window), n.list(spec->windows.strides),
-      n.list(spec->pads), n.list(spec->windows.dilations), n.flag(false),
-      n.flag(false), n.number(0), n.flag(spec->windows.channelsLast));
+      values, n.text(isMax ? "max" : "average"), n.list(spec->window),
+      n.list(spec->windows.strides), n.list(spec->pads),
+      n.list(spec->windows.dilations), n.flag(false), n.flag(false),
+      n.number(0), n.flag(spec->windows.channelsLast));
+  if (!isMax)
+    y = n.cast(n.op<RoundEvenOp>(y), n.element(x));
   RealRange range = scalarRange(n, 1);
   return n.results({y, range.low, range.high});
 }
@@ -458,7 +463,8 @@ ArrayRef<OpImport> weir::tf::quantizedImports() {
       {"QuantizedRelu", quantizedRelu<false>},
       {"QuantizedRelu6", quantizedRelu<true>},
       {"QuantizedReshape", quantizedReshape},
-      {"QuantizedMaxPool", quantizedMaxPool},
+      {"QuantizedMaxPool", quantizedPool<true>},
+      {"QuantizedAvgPool", quantizedPool<false>},
       {"QuantizedConcat", quantizedConcat},
       {"QuantizedMatMul", quantizedMatMul},
       {"QuantizedMatMulWithBias", fusedQuantizedMatMul},

@@ -352,69 +352,6 @@ static LogicalResult algorithm(NodeImport &n) {
   return n.result(n.scalar(n.b.getI32Type(), 1));
 }
 
-/// Rounds up or down by chance. TensorFlow's kernel draws a block of numbers for
-/// every vector of 32 bytes (16 of halves), and repeats them over its lanes; what
-/// is left at the end draws a block an element, where it needs one.
-static LogicalResult stochasticCast(NodeImport &n) {
-  Value x = n.in(0), key = n.in(1), counter = n.in(2);
-  auto method = n.constantInt(3);
-  Type to = n.elementAttr("Tout");
-  if (!x || !key || !counter || !method || !isa<IntegerType>(to))
-    return failure();
-  if (*method == 2)
-    return n.unsupported("found algorithm ThreeFry; possible is Philox");
-  Type from = n.element(x), i64 = n.b.getI64Type();
-  bool isWide = from.isF64();
-  int64_t lanes = isWide ? 4 : 8, perBlock = isWide ? 2 : 4;
-  Value flat = n.reshape(x, {-1});
-  Value count = n.sizeOf(flat, 0), groups = n.div(count, n.ints({lanes}));
-  Value index = n.op<IotaOp>(count, n.number(0), n.typeAttr(i64));
-  Value group = n.div(index, static_cast<double>(lanes));
-  Value inGroup = n.compare("lt", group, groups);
-  // Halves away from what integers can say stay at their ends.
-  double bits = to.getIntOrFloatBitWidth();
-  double least = -std::ldexp(1.0, bits - 1), most = -least - 1;
-  Value top = n.like(flat, most), bottom = n.like(flat, least);
-  Value isHigh = n.compare("ge", flat, top), isLow = n.compare("le", flat, bottom);
-  Value floor = n.op<FloorOp>(flat);
-  Value stays = n.op<OrOp>(n.op<OrOp>(isHigh, isLow),
-                           n.op<OrOp>(n.op<IsNanOp>(flat),
-                                      n.compare("eq", floor, flat)));
-  Value draws = n.op<AndOp>(n.logicalNot(inGroup), n.logicalNot(stays));
-  Value before = n.op<CumulativeOp>(n.cast(draws, i64), n.text("sum"),
-                                    n.number(0), n.flag(true), n.flag(false));
-  Value block = n.select(inGroup, group, n.add(groups, before));
-  Value lane = n.op<RemOp>(n.op<RemOp>(index, n.intScalar(lanes)),
-                           n.intScalar(perBlock));
-  lane = n.select(inGroup, lane, n.intScalar(0));
-  auto raw = [&](Value v) { return n.cast(v, i64, false); };
-  Value all = words(n, fromKey(n, raw(key), raw(counter)),
-                    n.add(groups, n.ints({lanes})));
-  if (!all)
-    return failure();
-  Value numbers = isWide ? uniformDouble(n, every(n, all, 0), every(n, all, 1))
-                  : from.isF32() ? uniformFloat(n, all)
-                                 : uniformNarrow(n, all, from);
-  Value chance = n.gather(
-      numbers, n.add(n.mul(block, static_cast<double>(perBlock)), lane), 0);
-  Value one = n.like(flat, 1);
-  // Vectors and single elements add in another order.
-  Value above = n.select(inGroup, n.add(flat, n.sub(one, chance)),
-                         n.sub(n.add(flat, one), chance));
-  Value drawn = n.op<FloorOp>(
-      n.select(n.compare("lt", flat, 0), n.add(flat, chance), above));
-  Value rounded = n.select(stays, flat, drawn);
-  rounded = n.select(n.op<IsNanOp>(flat), n.like(flat, 0), rounded);
-  Value result = n.cast(rounded, to);
-  // The highest integer rounded up to a float wraps to the lowest.
-  bool wraps = n.isFloat(x) && !isWide &&
-               cast<FloatType>(from).getFPMantissaWidth() < bits - 1;
-  wraps |= isWide && bits > 53;
-  result = n.select(isLow, n.scalar(to, least), result);
-  result = n.select(isHigh, n.scalar(to, wraps ? least : most), result);
-  return n.result(n.reshapeTo(result, n.shapeOf(x)));
-}
-
 ArrayRef<OpImport> weir::tf::randomImports() {
   static const OpImport rows[] = {
       {"StatelessRandomUniform", stateless<false>},
@@ -428,7 +365,6 @@ ArrayRef<OpImport> weir::tf::randomImports() {
       {"StatelessRandomGetKeyCounter", keyCounter},
       {"StatelessRandomGetKeyCounterAlg", keyCounter},
       {"StatelessRandomGetAlg", algorithm},
-      {"StochasticCastToInt", stochasticCast},
       {"RandomUniform", stateful<false>},
       {"RandomStandardNormal", stateful<true>},
   };

@@ -57,6 +57,15 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
+  // How many axes there are is the rank of the result; where only the run knows
+  // (gradients of what broadcasts), a reshape must follow.
+  if (n.in(1) && !n.knownInts(1) && !n.isSet("keep_dims") &&
+      n.rank(n.in(1)) == 1 && n.type(n.in(1)).isDynamicDim(0))
+    return openRankResult(
+        n, chooseAxes(n, n.in(1), n.rank(x), true,
+                      [&](onnx::TensorBuilder &t, Ints axes) {
+                        return axes.empty() ? x : t.reduce(x, kind, axes, true);
+                      }));
   return n.result(reduceInput(n, x, kind));
 }
 

@@ -119,3 +119,17 @@ Value weir::tf::chooseAxes(
   auto made = chooser.among(choices, n.b);
   return failed(made) ? Value() : made->front().value;
 }
+
+// A group, of one tensor: no operation takes a group for a tensor.
+LogicalResult weir::tf::openRankResult(NodeImport &n, Value elements) {
+  if (!elements)
+    return failure();
+  return n.result(Imported::makeGroup({elements}));
+}
+
+Value weir::tf::openRankInput(NodeImport &n, size_t i) {
+  if (i >= n.inputs.size() || n.inputs[i].kind != Imported::Kind::Group ||
+      n.inputs[i].group->size() != 1)
+    return {};
+  return n.inputs[i].group->front();
+}

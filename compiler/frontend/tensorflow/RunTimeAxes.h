@@ -23,6 +23,13 @@ Value chooseAxes(
     NodeImport &n, Value axes, int64_t rank, bool anyNumber,
     llvm::function_ref<Value(onnx::TensorBuilder &t, Ints axes)> build);
 
+/// Sets the node's result to the elements of a tensor whose rank only the run
+/// knows, given with dimensions of size 1 more than it has. Nothing but a reshape
+/// can take it.
+LogicalResult openRankResult(NodeImport &n, Value elements);
+/// Input `i` as such elements; null where it is none.
+Value openRankInput(NodeImport &n, size_t i);
+
 } // namespace weir::tf
 
 #endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_RUNTIMEAXES_H
