@@ -170,8 +170,10 @@ int32_t choose(weir_context *ctx, const weir_tensor *operands,
   if (!readLimits(operands, operand_count, &limits))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a limit is not one number");
   // A comparison that NaN fails, too.
-  if (!(byTable || (limits.iou >= 0 && limits.iou <= 1)) ||
-      limits.iou != limits.iou || limits.mostBoxes < 0 ||
+  bool iouFits = byTable ? limits.iou == limits.iou
+                         : limits.iou >= 0 && limits.iou <= 1;
+  // Where no box is asked for, no threshold matters.
+  if ((!iouFits && limits.mostBoxes != 0) || limits.mostBoxes < 0 ||
       !(limits.sigma >= 0))
     return failMessage(
         ctx, WEIR_INVALID_ARGUMENT,

@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
-
-#include <algorithm>
+#include "compiler/frontend/tensorflow/Resampling.h"
 
 using namespace mlir;
 using namespace weir;
@@ -95,86 +93,87 @@ static LogicalResult softsignGrad(NodeImport &n) {
 }
 
 /// A gradient of a strided slice: zeros of the operand's shape, with dy where
-/// the slice was. Written with the slice of the operand's positions.
+/// the slice was, dimension by dimension. Sizes and bounds may be computed; how
+/// far a slice goes is known from dy.
 static LogicalResult stridedSliceGrad(NodeImport &n) {
-  auto shape = n.constantInts(0), begin = n.constantInts(1),
-       end = n.constantInts(2), strides = n.constantInts(3);
-  Value dy = n.in(4);
-  if (!shape || !begin || !end || !strides || !dy)
+  Value shape = n.in(0), begin = n.in(1), dy = n.in(4);
+  auto strides = n.constantInts(3);
+  if (!shape || !begin || !strides || !dy)
     return failure();
-  int64_t rank = shape->size(), entries = begin->size();
+  int64_t rank = n.type(shape).getDimSize(0), entries = strides->size();
+  if (ShapedType::isDynamic(rank))
+    return n.unsupported("found a shape of unknown rank");
+  shape = n.toI64(shape);
+  begin = n.toI64(begin);
   auto isSet = [&](std::string_view mask, int64_t i) {
     return i < 64 && ((n.i(mask) >> i) & 1);
   };
   int64_t consumed = 0;
   for (int64_t i = 0; i < entries; ++i)
     consumed += !isSet("ellipsis_mask", i) && !isSet("new_axis_mask", i);
-  // For each dimension of the operand, its positions in the slice.
-  std::vector<IntVector> positions;
-  auto all = [&](int64_t size) { return axesFrom(0, size); };
-  int64_t axis = 0;
+  // Of each dimension of the operand: the entry that slices it, if one does, and
+  // how many of its positions are in the slice.
+  IntVector entryOf;
+  SmallVector<Value> counts;
+  int64_t given = 0;
+  auto take = [&](int64_t entry) {
+    if (given >= n.rank(dy))
+      return false;
+    entryOf.push_back(entry);
+    counts.push_back(n.sizeOf(dy, given++));
+    return true;
+  };
+  auto wrongRank = [&] {
+    return n.invalid("found a gradient of rank " + Twine(n.rank(dy)) +
+                     " for a slice of rank " + Twine(rank));
+  };
   for (int64_t i = 0; i < entries; ++i) {
     if (isSet("ellipsis_mask", i)) {
       for (int64_t k = 0; k < rank - consumed; ++k)
-        positions.push_back(all((*shape)[axis++]));
-      continue;
-    }
-    if (isSet("new_axis_mask", i))
-      continue;
-    if (axis >= rank)
-      return n.invalid("found more indices than dimensions");
-    int64_t size = (*shape)[axis++], step = (*strides)[i];
-    if (step == 0)
+        if (!take(-1))
+          return wrongRank();
+    } else if (isSet("new_axis_mask", i)) {
+      ++given;
+    } else if ((*strides)[i] == 0) {
       return n.invalid("found a step of 0");
-    auto clamp = [&](int64_t bound) {
-      bound = bound < 0 ? bound + size : bound;
-      return step > 0 ? std::clamp<int64_t>(bound, 0, size)
-                      : std::clamp<int64_t>(bound, -1, size - 1);
-    };
-    IntVector list;
-    if (isSet("shrink_axis_mask", i)) {
-      int64_t at = (*begin)[i];
-      list.push_back(at < 0 ? at + size : at);
-    } else {
-      int64_t from = isSet("begin_mask", i) ? (step > 0 ? 0 : size - 1)
-                                            : clamp((*begin)[i]);
-      int64_t to = isSet("end_mask", i) ? (step > 0 ? size : -1)
-                                        : clamp((*end)[i]);
-      for (int64_t at = from; step > 0 ? at < to : at > to; at += step)
-        list.push_back(at);
+    } else if (isSet("shrink_axis_mask", i)) {
+      entryOf.push_back(i);
+      counts.push_back(n.ints({1}));
+    } else if (!take(i)) {
+      return wrongRank();
     }
-    positions.push_back(std::move(list));
   }
-  while (axis < rank)
-    positions.push_back(all((*shape)[axis++]));
-  IntVector sizes;
-  for (const IntVector &list : positions)
-    sizes.push_back(list.size());
-  Value updates = n.reshape(dy, sizes);
-  // Dimension by dimension, from the last: rows into zeros.
-  for (int64_t d = rank; d-- > 0;) {
-    if (!updates)
-      return failure();
-    if (positions[d] == all((*shape)[d]))
+  while (static_cast<int64_t>(entryOf.size()) < rank)
+    if (!take(-1))
+      return wrongRank();
+  if (static_cast<int64_t>(entryOf.size()) != rank)
+    return n.invalid("found more indices than dimensions");
+  Value result = rank ? n.reshapeTo(dy, n.concat(counts, 0)) : n.reshape(dy, {});
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t entry = entryOf[d];
+    if (entry < 0)
       continue;
-    IntVector order = {d};
-    for (int64_t k = 0; k < rank; ++k)
-      if (k != d)
-        order.push_back(k);
-    IntVector back(rank), target;
-    for (int64_t k = 0; k < rank; ++k)
-      back[order[k]] = k;
-    for (int64_t k : order)
-      target.push_back(k == d ? (*shape)[d] : sizes[k]);
-    Value rows = n.transpose(updates, order);
-    Value zeros = n.expandTo(n.like(dy, 0), n.ints(target));
-    Value index = n.unsqueeze(n.ints(positions[d]), {1});
-    updates = n.transpose(n.op<ScatterNdOp>(zeros, index, rows, n.text("none"),
-                                            n.flag(false), n.flag(false)),
-                          back);
-    sizes[d] = (*shape)[d];
+    int64_t step = (*strides)[entry];
+    bool isIndex = isSet("shrink_axis_mask", entry);
+    if (!isIndex && step == 1 && isSet("begin_mask", entry) &&
+        isSet("end_mask", entry))
+      continue;
+    Value size = n.slice(shape, 0, d, d + 1), first;
+    if (!isIndex && isSet("begin_mask", entry)) {
+      first = step > 0 ? n.ints({0}) : n.sub(size, 1.0);
+    } else {
+      first = n.slice(begin, 0, entry, entry + 1);
+      first = n.select(n.compare("lt", first, 0), n.add(first, size), first);
+      if (!isIndex)
+        first = n.minimum(n.maximum(first, step > 0 ? 0.0 : -1.0),
+                          step > 0 ? size : n.sub(size, 1.0));
+    }
+    Value index = n.op<IotaOp>(counts[d], n.number(0),
+                               n.typeAttr(n.b.getI64Type()));
+    index = n.add(n.mul(index, static_cast<double>(step)), first);
+    result = scatterAlong(n, result, index, d, size);
   }
-  return n.result(updates);
+  return n.result(result);
 }
 
 /// Training gradients of batch normalisation; for inference the statistics are

@@ -234,6 +234,9 @@ static LogicalResult drawBoxes(NodeImport &n) {
   Value frame =
       n.op<OrOp>(both(isEdge(y, top, bottom), within(x, left, right)),
                  both(isEdge(x, left, right), within(y, top, bottom)));
+  // A box whose ends are swapped is not drawn.
+  frame = both(frame, both(n.compare("le", top, bottom),
+                           n.compare("le", left, right)));
   Value index = ramp(n, n.sizeOf(boxes, 1), 1, 4, i64);
   Value drawn = n.select(frame, index, n.intScalar(-1));
   Value last = n.reduce(drawn, "max", {1}, false); // [batch, height, width]
