@@ -22,7 +22,7 @@ struct FreeDynamicPass : weir::impl::WeirFreeDynamicPassBase<FreeDynamicPass> {
   void runOnOperation() override {
     SmallVector<Value> owned;
     getOperation().walk([&](Operation *op) {
-      if (isa<AllocOp, LibraryOp, scf::IfOp, scf::WhileOp>(op))
+      if (isa<AllocOp, LibraryOp, plan::ReceiveOp, scf::IfOp, scf::WhileOp>(op))
         for (Value result : op->getResults())
           if (isa<MemRefType>(result.getType()))
             owned.push_back(result);

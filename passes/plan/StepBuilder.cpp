@@ -239,14 +239,14 @@ LogicalResult StepBuilder::visit(Operation *op) {
         for (Value value : send.getValue())
           if (isa<TensorType>(value.getType()))
             buffers.push_back(bufferOf(value));
-        plan::SendOp::create(b, loc, send.getEdgeAttr(), constant(0), buffers);
+        plan::SendOp::create(b, loc, send.getEdgeAttr(), iterationOf(send), buffers);
         return success();
       })
       .Case<weir::ReceiveOp>([&](weir::ReceiveOp receive) {
         bool isTensor = isa<TensorType>(receive.getType());
         auto op = plan::ReceiveOp::create(
             b, loc, isTensor ? Type(bufferType(receive.getType())) : Type(),
-            receive.getEdgeAttr(), constant(0));
+            receive.getEdgeAttr(), iterationOf(receive));
         if (isTensor)
           setBuffer(receive.getResult(), op.getResult());
         return success();
@@ -259,6 +259,10 @@ LogicalResult StepBuilder::visit(Operation *op) {
           return visitScalar(other);
         return visitLibrary(other);
       });
+}
+
+Value StepBuilder::iterationOf(Operation *op) {
+  return constant(isa<func::FuncOp>(op->getParentOp()) ? 0 : -1);
 }
 
 LogicalResult StepBuilder::visitScalar(Operation *op) {

@@ -69,6 +69,8 @@ private:
   mlir::LogicalResult visitReshape(ReshapeOp op);
   mlir::LogicalResult visitAssert(AssertOp op);
   mlir::LogicalResult visitLibrary(mlir::Operation *op);
+  /// Of an edge: the first and only, or, inside of regions, the next.
+  mlir::Value iterationOf(mlir::Operation *op);
   mlir::LogicalResult visitReturn(mlir::func::ReturnOp op);
 
   /// The buffer of `tensor`, written from its scalars or its constant if need be.

@@ -238,6 +238,8 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
     return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
   copyElements(tensor, block->data());
 
+  if (iteration == WEIR_NEXT_ITERATION)
+    iteration = run->edgeCounts[edge].sent++;
   const char *problem = nullptr;
   Wakeups wakeups{run};
   {
@@ -267,6 +269,8 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
                               int64_t iteration, void *coroutine) {
   weir_run *run = ctx->run;
+  if (iteration == WEIR_NEXT_ITERATION)
+    iteration = run->edgeCounts[edge].received;
   const char *problem = nullptr;
   {
     Lock lock(run->mutex);
@@ -302,6 +306,8 @@ int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
   weir_run *run = ctx->run;
   if (uint32_t code = run->aborted.load(std::memory_order_acquire))
     return int32_t(code);
+  if (iteration == WEIR_NEXT_ITERATION)
+    iteration = run->edgeCounts[edge].received++;
   Block *block = nullptr;
   {
     Lock lock(run->mutex);

@@ -31,6 +31,7 @@ void destroyRun(weir_run *run) {
   free(run->symbols);
   free(run->results);
   free(run->latestHeld);
+  free(run->edgeCounts);
   free(run->held);
   run->~weir_run();
   free(run);
@@ -60,8 +61,10 @@ static weir_run *makeRun(weir_session *session) {
       static_cast<FetchResult *>(callocArray(fetches, sizeof(FetchResult)));
   run->latestHeld = static_cast<VariableValue **>(
       callocArray(program->slot_count, sizeof(VariableValue *)));
+  run->edgeCounts = static_cast<EdgeCounts *>(
+      callocArray(program->edge_count, sizeof(EdgeCounts)));
   if (!run->devices || !run->feeds || !run->symbols || !run->results ||
-      !run->latestHeld) {
+      !run->latestHeld || !run->edgeCounts) {
     destroyRun(run);
     return nullptr;
   }
@@ -153,6 +156,8 @@ void returnRun(weir_run *run) {
   }
   run->rendezvous.forEach(freeArrival, nullptr);
   run->rendezvous.clear();
+  for (int32_t i = 0; i < run->session->program->edge_count; ++i)
+    run->edgeCounts[i] = {};
   for (int32_t i = 0; i < run->heldCount; ++i)
     releaseValue(run->held[i]);
   run->heldCount = 0;

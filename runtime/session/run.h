@@ -32,6 +32,12 @@ struct DeviceRun {
   int32_t librarySite; ///< site of the library call in progress, -1: none
 };
 
+/// Tensors of an edge that were sent and received by count. Each is touched by
+/// one device's step alone.
+struct EdgeCounts {
+  int64_t sent, received;
+};
+
 /// A fetch as the step produced it.
 struct FetchResult {
   void *data;
@@ -63,6 +69,7 @@ struct weir_run : weir::rt::TaskOwner {
   int64_t *symbols;
   weir::rt::FetchResult *results;
   weir::rt::VariableValue **latestHeld; ///< by slot: the last value read
+  weir::rt::EdgeCounts *edgeCounts;     ///< by edge
 
   /// 0, or what the run ends with: set once, read without the lock.
   std::atomic<uint32_t> aborted;

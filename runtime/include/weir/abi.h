@@ -298,9 +298,11 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
                                 const weir_tensor *value);
 
 /// Sends a tensor over edge `edge` (weir_program_desc::edges), under the run's
-/// step and `iteration` (0 outside of loops). The data is copied, or kept alive
+/// step and `iteration` (0 outside of loops; WEIR_NEXT_ITERATION: one more than
+/// the last that was sent so). The data is copied, or kept alive
 /// by the runtime: the caller may reuse the buffer at once. Null sends an empty
 /// tensor (a control edge). Never blocks.
+#define WEIR_NEXT_ITERATION ((int64_t)-1)
 int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
                      const weir_tensor *value);
 /// Asks for the tensor of `edge`. When it is there, returns 1. Otherwise
@@ -310,6 +312,7 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
 /// on any thread of the run. That may happen before this call returns: the
 /// coroutine saves its state (llvm.coro.save) first, and touches its frame no
 /// more after a 0. At most one receive waits for an edge and iteration.
+/// WEIR_NEXT_ITERATION is one more than the last that weir_rt_receive took so.
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
                               int64_t iteration, void *coroutine);
 /// After weir_rt_receive_ready returned 1, or after the resume: describes the

@@ -34,11 +34,14 @@ struct SumFrame {
   weir_context *ctx;
   int32_t edge, answer;
   int64_t count, at, sum;
+  bool counted; ///< the runtime tells iterations apart
+
+  int64_t iteration() const { return counted ? WEIR_NEXT_ITERATION : at; }
 
   /// Returns the step's code, or WEIR_PENDING when it was suspended.
   int32_t advance() {
     for (; at < count; ++at) {
-      if (!weir_rt_receive_ready(ctx, edge, at, this))
+      if (!weir_rt_receive_ready(ctx, edge, iteration(), this))
         return WEIR_PENDING;
       if (int32_t code = take())
         return code;
@@ -48,7 +51,7 @@ struct SumFrame {
 
   int32_t take() {
     weir_tensor value;
-    if (int32_t code = weir_rt_receive(ctx, edge, at, &value))
+    if (int32_t code = weir_rt_receive(ctx, edge, iteration(), &value))
       return code;
     sum += *static_cast<int64_t *>(value.data);
     weir_rt_free(ctx, value.data);
@@ -74,8 +77,9 @@ struct SumFrame {
   }
 
   static int32_t start(weir_context *ctx, int32_t edge, int32_t answer,
-                       int64_t count) {
-    auto *self = new SumFrame{resumed, ctx, edge, answer, count, 0, 0};
+                       int64_t count, bool counted = false) {
+    auto *self =
+        new SumFrame{resumed, ctx, edge, answer, count, 0, 0, counted};
     int32_t code = self->advance();
     if (code != WEIR_PENDING)
       delete self;
@@ -158,6 +162,54 @@ TEST(Rendezvous, TwoDevicesWithAnyNumberOfThreads) {
     for (int32_t device : {0, 1}) {
       weir_session_memory(session, device, &stats);
       EXPECT_EQ(stats.live, 1) << "only the arena is left";
+    }
+  }
+}
+
+int32_t sendCounted(weir_context *ctx) {
+  for (int64_t i = 0; i < rounds; ++i) {
+    int64_t value = i * i + ctx->step;
+    weir_tensor tensor = scalar(&value);
+    if (int32_t code = weir_rt_send(ctx, 0, WEIR_NEXT_ITERATION, &tensor))
+      return code;
+  }
+  return FetchFrame::start(ctx, 1);
+}
+
+int32_t addCounted(weir_context *ctx) {
+  return SumFrame::start(ctx, 0, 1, rounds, /*counted=*/true);
+}
+
+/// What loops that are cut across devices do. A run begins to count anew, also
+/// after one that was given up in the middle.
+TEST(Rendezvous, EdgesCountTheirTensors) {
+  TestProgram program;
+  addTwoDevices(program, sendCounted, addCounted);
+  program.entry("stuck", {}, {{"sum", WEIR_I64}},
+                {[](weir_context *ctx) -> int32_t {
+                   int64_t value = 1;
+                   weir_tensor tensor = scalar(&value);
+                   weir_rt_send(ctx, 0, WEIR_NEXT_ITERATION, &tensor);
+                   return FetchFrame::start(ctx, 1);
+                 },
+                 addCounted});
+  for (int32_t threads : {1, 3}) {
+    TestSession session(program.get(), TestSession::defaults(threads));
+    for (int64_t step = 0; step < 40; ++step) {
+      int64_t sum = 0, expected = rounds * step;
+      for (int64_t i = 0; i < rounds; ++i)
+        expected += i * i;
+      weir_tensor fetch = scalar(&sum);
+      if (step % 4 == 3) {
+        EXPECT_EQ(weir_session_run(session, 1, nullptr, 0, &fetch, 1, nullptr,
+                                   nullptr),
+                  WEIR_INTERNAL);
+        continue;
+      }
+      ASSERT_EQ(weir_session_run(session, 0, nullptr, 0, &fetch, 1, nullptr,
+                                 nullptr),
+                WEIR_OK);
+      EXPECT_EQ(sum, expected);
     }
   }
 }
