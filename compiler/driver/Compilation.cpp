@@ -8,6 +8,7 @@
 #include "compiler/driver/Compilation.h"
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
+#include "compiler/driver/Devices.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Specs.h"
@@ -15,6 +16,7 @@
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/Fingerprint.h"
 #include "compiler/emit/Header.h"
+#include "compiler/emit/OutputFile.h"
 #include "compiler/frontend/Import.h"
 #include "dialects/weir/Weir.h"
 
@@ -52,17 +54,6 @@ bool Compilation::checkOptions() {
   };
   if (!options.cuda.empty())
     refuse("--cuda=" + options.cuda, "CPU devices only");
-  if (!options.devicesFile.empty())
-    refuse("--devices=" + options.devicesFile,
-           "the devices that the model's nodes name");
-  for (auto &[flag, file] : {std::pair<const char *, const std::string &>{
-                                 "--placement=", options.placementFile},
-                             {"--placement-out=", options.placementOut},
-                             {"--profile=", options.profileFile}})
-    if (!file.empty())
-      refuse(flag + file, "placement as the model's nodes ask for it");
-  if (!options.placer.empty() && options.placer != "greedy")
-    refuse("--placer=" + options.placer, "greedy");
   if (!options.schedule.empty() && options.schedule != "latency")
     refuse("--schedule=" + options.schedule, "latency");
   if (!options.precision.empty() && options.precision != "f32")
@@ -211,6 +202,8 @@ bool Compilation::runPasses() {
                        StringAttr::get(context.get(), stage.name));
     if (llvm::StringRef(stage.name) == "simplify")
       countOperations();
+    if (llvm::StringRef(stage.name) == "place")
+      reported.placement = takePlacement(*module);
   }
   for (auto [attribute, nodes] :
        {std::pair("weir.removed", &reported.removed),
@@ -434,13 +427,32 @@ bool Compilation::run(OutputForm form) {
     if (!load())
       return finishLog(false);
   }
-  if (!runPasses())
+  if (!attachDevices(options, sink, *module) || !runPasses())
+    return finishLog(false);
+  if (!options.placementOut.empty() && !writePlacement())
     return finishLog(false);
   if (stopStage < codegen) {
     leaveText(printModule(*module));
     return finishLog(true);
   }
   return finishLog(generateCode(form));
+}
+
+bool Compilation::writePlacement() {
+  if (stopStage < stageIndex("place")) {
+    driver::report(sink, "W0108", options.input,
+                   "found --placement-out with --stop-after=" +
+                       options.stopAfter + "; possible: a stage from place on");
+    return false;
+  }
+  llvm::Error error =
+      writeFile(options.placementOut,
+                placementFile(reported.placement, options.input));
+  if (!error)
+    return true;
+  driver::report(sink, "W0104", options.input,
+                 llvm::toString(std::move(error)));
+  return false;
 }
 
 std::string Compilation::header() const {

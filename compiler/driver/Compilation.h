@@ -48,6 +48,7 @@ private:
   bool load();
   bool runPasses();
   bool checkMemoryLimit();
+  bool writePlacement();
   bool generateCode(OutputForm form);
   bool finishLog(bool good);
   void countOperations();

@@ -66,6 +66,12 @@ struct Options {
   std::string runtimeLibrary; ///< libweir_runtime.a for .so; empty: search
 
   std::string devicesFile, placementFile, placementOut, profileFile;
+  /// Devices by name instead of from a file.
+  std::vector<std::string> deviceNames;
+  /// A device that is not there is replaced by another of its task; else it is
+  /// an error.
+  bool softPlacement = true;
+  bool describePlacement = false; ///< fills Report::placement
   std::string customOperations; ///< description file of --custom-ops
   std::string placer, schedule, precision, memoryLimit, cuda;
   int tune = 0;

@@ -23,6 +23,25 @@
 
 namespace weir {
 
+/// A node that placement gave a device, with the cost model's times in seconds.
+struct PlacedNode {
+  std::string name, device;
+  double seconds = 0, start = 0, end = 0;
+  bool measured = false; ///< by an earlier run, not by the model
+  /// The node whose result came last, and where it is; empty: none.
+  std::string waitsFor, waitsForDevice;
+  /// Devices that were possible, too, and the node's time there.
+  std::vector<std::pair<std::string, double>> others;
+  /// Requests and colocations of the node's group.
+  std::vector<std::string> reasons;
+};
+
+struct PlacementInfo {
+  std::vector<PlacedNode> nodes; ///< by name; empty: not asked for
+  double makespan = -1;          ///< of one step, as the cost model has it
+  double oneDeviceMakespan = -1; ///< -1: it cannot run on one device
+};
+
 struct Report {
   std::string model;  ///< input file, as the user named it
   std::string name;   ///< symbol prefix
@@ -43,6 +62,7 @@ struct Report {
   /// Operations that value numbering removed, and those that it moved out of
   /// regions: nodes by operation.
   std::map<std::string, std::vector<std::string>> removed, hoisted;
+  PlacementInfo placement;
   std::vector<std::string> notes;
 
   std::string text() const;

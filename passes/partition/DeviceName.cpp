@@ -1,4 +1,5 @@
-//===- DeviceName.cpp - TensorFlow's device names ----------------*- C++ -*-===//
+//===- DeviceName.cpp - TensorFlow's device names ----------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -79,4 +80,35 @@ std::string DeviceName::str() const {
   if (type)
     add("device", *type + ":" + (id ? std::to_string(*id) : "*"));
   return text;
+}
+
+/// Applies `visit` to each pair of parts; false as soon as it does.
+template <typename Visit>
+static bool forEachPart(DeviceName &a, const DeviceName &b, Visit visit) {
+  return visit(a.job, b.job) && visit(a.replica, b.replica) &&
+         visit(a.task, b.task) && visit(a.type, b.type) && visit(a.id, b.id);
+}
+
+bool DeviceName::matches(const DeviceName &other) const {
+  DeviceName copy = *this;
+  return forEachPart(copy, other, [](auto &mine, const auto &theirs) {
+    return !mine || mine == theirs;
+  });
+}
+
+std::optional<DeviceName> DeviceName::intersect(const DeviceName &other) const {
+  DeviceName both = completedBy(other);
+  if (!other.matches(both))
+    return std::nullopt;
+  return both;
+}
+
+DeviceName DeviceName::completedBy(const DeviceName &other) const {
+  DeviceName name = *this;
+  forEachPart(name, other, [](auto &mine, const auto &theirs) {
+    if (!mine)
+      mine = theirs;
+    return true;
+  });
+  return name;
 }

@@ -1,4 +1,5 @@
-//===- DeviceName.h - TensorFlow's device names ------------------*- C++ -*-===//
+//===- DeviceName.h - TensorFlow's device names ------------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,6 +28,14 @@ struct DeviceName {
   static std::optional<DeviceName> parse(llvm::StringRef text);
   static DeviceName cpu(int64_t id);
   std::string str() const;
+
+  /// Whether every part that this name has is the same in `other`.
+  bool matches(const DeviceName &other) const;
+  /// What both names ask for; nothing when they contradict each other.
+  std::optional<DeviceName> intersect(const DeviceName &other) const;
+  /// Missing parts taken from `other`.
+  DeviceName completedBy(const DeviceName &other) const;
+  bool isComplete() const { return job && replica && task && type && id; }
 };
 
 } // namespace weir

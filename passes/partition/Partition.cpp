@@ -9,11 +9,20 @@
 // use. All functions keep the entry's order, so the sequences of all devices are
 // projections of one order and cannot wait for each other in a circle.
 //
+// A loop or conditional whose regions hold operations of several devices exists
+// on each of them, with that device's operations inside. Where the condition is
+// computed it is sent to all others: in a loop, once an iteration. A value that
+// is carried lives on one device, its home; others that use it get it inside of
+// the region. Both ends of an edge run as often as each other and in the same
+// order, so that a count of its tensors tells iterations apart.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
+#include "passes/partition/Constraints.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace weir {
@@ -29,41 +38,106 @@ static int64_t deviceOf(Operation *op) {
   return index ? index.getInt() : 0;
 }
 
+/// The device of a loop's or conditional's result.
+static int64_t homeOf(Operation *control, unsigned result) {
+  auto homes = control->getAttrOfType<DenseI64ArrayAttr>("weir.homes");
+  return homes ? homes[result] : 0;
+}
+
+/// The device that has a value; -1: each can have it.
+static int64_t deviceOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    return isControl(parent) ? homeOf(parent, argument.getArgNumber()) : -1;
+  }
+  Operation *def = value.getDefiningOp();
+  if (isFree(def))
+    return -1;
+  if (isControl(def))
+    return homeOf(def, cast<OpResult>(value).getResultNumber());
+  return deviceOf(def);
+}
+
+using Devices = llvm::SetVector<int64_t>;
+
+/// Devices that have a part in an operation.
+static void collectDevices(Operation *op, Devices &devices) {
+  if (isFree(op) || op->hasTrait<OpTrait::IsTerminator>())
+    return;
+  if (!isControl(op)) {
+    devices.insert(deviceOf(op));
+    return;
+  }
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    devices.insert(homeOf(op, i));
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.front())
+      collectDevices(&inner, devices);
+}
+
+static Devices devicesOf(Operation *op) {
+  Devices devices;
+  collectDevices(op, devices);
+  if (devices.empty())
+    devices.insert(0);
+  return devices;
+}
+
+using NeedFn = llvm::function_ref<void(Value, int64_t)>;
+
+/// Calls need(value, device) for everything that an operation, and what is
+/// inside of it, needs on some device.
+static void forEachNeed(Operation *op, NeedFn need) {
+  if (isFree(op))
+    return;
+  if (!isControl(op)) {
+    for (Value operand : op->getOperands())
+      need(operand, deviceOf(op));
+    // Regions that are no control flow run whole, and use values around them.
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (inner != op && !op->isAncestor(operand.getParentBlock()->getParentOp()))
+          need(operand, deviceOf(op));
+    });
+    return;
+  }
+  if (auto branch = dyn_cast<IfOp>(op))
+    for (int64_t device : devicesOf(op))
+      need(branch.getCondition(), device);
+  if (auto loop = dyn_cast<WhileOp>(op)) {
+    for (auto [i, init] : llvm::enumerate(loop.getInits()))
+      need(init, homeOf(op, i));
+    for (int64_t device : devicesOf(op))
+      need(loop.getCondition().front().getTerminator()->getOperand(0), device);
+  }
+  for (Region &region : op->getRegions()) {
+    for (Operation &inner : region.front().without_terminator())
+      forEachNeed(&inner, need);
+    if (isa<WhileOp>(op) && region.getRegionNumber() == 0)
+      continue;
+    for (auto [i, value] :
+         llvm::enumerate(region.front().getTerminator()->getOperands()))
+      need(value, homeOf(op, i));
+  }
+}
+
 namespace {
 
 /// What one device's function has so far.
 struct Part {
   func::FuncOp function;
+  Block *block = nullptr; ///< which grows at its end
   IRMapping mapping;
   SmallVector<Value> results;
   SmallVector<int64_t> fetches, feeds;
 };
 
-struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    OpBuilder b(module.getContext());
-    auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices");
-    edges.clear();
-    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
-      if (function.isExternal())
-        continue;
-      std::map<int64_t, Part> parts;
-      for (Operation &op : function.getBody().front().without_terminator())
-        if (!isa<ConstantOp>(op))
-          parts.try_emplace(deviceOf(&op));
-      if (parts.size() <= 1) {
-        int64_t device = parts.empty() ? 0 : parts.begin()->first;
-        function->setAttr("weir.device_index", b.getI64IntegerAttr(device));
-        continue;
-      }
-      split(function, parts, devices);
-    }
-    module->setAttr("weir_plan.edges", b.getArrayAttr(edges));
-  }
+class Splitter {
+public:
+  Splitter(func::FuncOp source, ArrayAttr devices, SmallVector<Attribute> &edges)
+      : source(source), devices(devices), edges(edges), b(source) {}
 
-  void split(func::FuncOp source, std::map<int64_t, Part> &parts, ArrayAttr devices) {
-    OpBuilder b(source);
+  void run(const Devices &used) {
     SmallVector<Attribute> feeds, fetches;
     auto describe = [&](Type type, DictionaryAttr attributes) {
       NamedAttrList entry(attributes ? attributes : b.getDictionaryAttr({}));
@@ -74,7 +148,8 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       feeds.push_back(describe(source.getArgumentTypes()[i], source.getArgAttrDict(i)));
     for (unsigned i = 0; i < source.getNumResults(); ++i)
       fetches.push_back(describe(source.getResultTypes()[i], source.getResultAttrDict(i)));
-    for (auto &[device, part] : parts) {
+    for (int64_t device : used) {
+      Part &part = parts[device];
       part.function = func::FuncOp::create(
           b, source.getLoc(), (source.getSymName() + "__" + std::to_string(device)).str(),
           b.getFunctionType({}, {}));
@@ -83,86 +158,199 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       part.function->setAttr("weir.entry_fetches", b.getArrayAttr(fetches));
       Attribute name = source->getAttr("weir.entry");
       part.function->setAttr("weir.entry", name ? name : b.getStringAttr(source.getSymName()));
-      part.function.addEntryBlock();
+      part.block = part.function.addEntryBlock();
     }
     Block &body = source.getBody().front();
-    for (Operation &op : body.without_terminator()) {
-      if (isa<ConstantOp>(op))
-        continue; // every device has its own
-      int64_t device = deviceOf(&op);
-      Part &part = parts[device];
-      // Regions use values from around them.
-      llvm::SetVector<Value> used(op.operand_begin(), op.operand_end());
-      op.walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (operand.getParentBlock() == &body)
-            used.insert(operand);
-      });
-      for (Value value : used)
-        provide(value, device, parts, devices);
-      b.setInsertionPointToEnd(&part.function.getBody().front());
-      b.clone(op, part.mapping);
-    }
+    visitBlock(body);
     for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
-      Operation *def = operand.get().getDefiningOp();
-      int64_t device = def && !isa<ConstantOp>(def) ? deviceOf(def) : parts.begin()->first;
+      int64_t device = deviceOf(operand.get());
+      if (device < 0)
+        device = parts.begin()->first;
+      provide(operand.get(), device);
       Part &part = parts[device];
-      provide(operand.get(), device, parts, devices);
       part.results.push_back(part.mapping.lookup(operand.get()));
       part.fetches.push_back(operand.getOperandNumber());
     }
-    for (auto &[device, part] : parts) {
-      b.setInsertionPointToEnd(&part.function.getBody().front());
-      func::ReturnOp::create(b, source.getLoc(), part.results);
-      SmallVector<Type> arguments, results;
-      for (BlockArgument argument : part.function.getBody().getArguments())
-        arguments.push_back(argument.getType());
-      for (Value value : part.results)
-        results.push_back(value.getType());
-      part.function.setType(b.getFunctionType(arguments, results));
-      for (auto [i, feed] : llvm::enumerate(part.feeds))
-        part.function.setArgAttr(i, "weir.feed_index", b.getI64IntegerAttr(feed));
-      for (auto [i, fetch] : llvm::enumerate(part.fetches))
-        part.function.setResultAttr(i, "weir.fetch_index", b.getI64IntegerAttr(fetch));
-    }
+    for (auto &[device, part] : parts)
+      finish(part);
     source.erase();
   }
 
-  /// Makes `value` known on `device`: a feed, a constant, or received.
-  void provide(Value value, int64_t device, std::map<int64_t, Part> &parts, ArrayAttr devices) {
+private:
+  void finish(Part &part) {
+    b.setInsertionPointToEnd(part.block);
+    func::ReturnOp::create(b, source.getLoc(), part.results);
+    SmallVector<Type> arguments, results;
+    for (BlockArgument argument : part.function.getBody().getArguments())
+      arguments.push_back(argument.getType());
+    for (Value value : part.results)
+      results.push_back(value.getType());
+    part.function.setType(b.getFunctionType(arguments, results));
+    for (auto [i, feed] : llvm::enumerate(part.feeds))
+      part.function.setArgAttr(i, "weir.feed_index", b.getI64IntegerAttr(feed));
+    for (auto [i, fetch] : llvm::enumerate(part.fetches))
+      part.function.setResultAttr(i, "weir.fetch_index", b.getI64IntegerAttr(fetch));
+  }
+
+  void visitBlock(Block &block) {
+    for (Operation &op : block.without_terminator()) {
+      if (isFree(&op))
+        continue; // every device has its own
+      // What comes from outside of a region is received before it.
+      forEachNeed(&op, [&](Value value, int64_t device) {
+        if (!op.isAncestor(value.getParentBlock()->getParentOp()))
+          provide(value, device);
+      });
+      if (isControl(&op)) {
+        visitControl(&op);
+        continue;
+      }
+      Part &part = parts[deviceOf(&op)];
+      b.setInsertionPointToEnd(part.block);
+      b.clone(op, part.mapping);
+    }
+  }
+
+  /// Begins a region on every device that has a part, with arguments for what
+  /// lives there.
+  void enter(Operation *op, Region &from, unsigned number,
+             std::map<int64_t, Operation *> &made) {
+    for (auto &[device, copy] : made) {
+      Part &part = parts[device];
+      part.block = b.createBlock(&copy->getRegion(number));
+      for (BlockArgument argument : from.getArguments())
+        if (homeOf(op, argument.getArgNumber()) == device)
+          part.mapping.map(argument, part.block->addArgument(
+                                         argument.getType(), argument.getLoc()));
+    }
+    visitBlock(from.front());
+  }
+
+  void visitControl(Operation *op) {
+    std::map<int64_t, Operation *> made;
+    std::map<int64_t, Block *> around;
+    for (int64_t device : devicesOf(op)) {
+      Part &part = parts[device];
+      around[device] = part.block;
+      b.setInsertionPointToEnd(part.block);
+      OperationState state(op->getLoc(), op->getName());
+      if (auto branch = dyn_cast<IfOp>(op))
+        state.addOperands(part.mapping.lookup(branch.getCondition()));
+      for (unsigned i = 0; i < op->getNumResults(); ++i) {
+        if (homeOf(op, i) != device)
+          continue;
+        state.addTypes(op->getResult(i).getType());
+        if (auto loop = dyn_cast<WhileOp>(op))
+          state.addOperands(part.mapping.lookup(loop.getInits()[i]));
+      }
+      for (unsigned i = 0; i < op->getNumRegions(); ++i)
+        state.addRegion();
+      made[device] = b.create(state);
+    }
+    for (auto [number, region] : llvm::enumerate(op->getRegions())) {
+      enter(op, region, number, made);
+      Operation *end = region.front().getTerminator();
+      bool isCondition = isa<WhileOp>(op) && number == 0;
+      for (auto &[device, copy] : made) {
+        SmallVector<Value> yields;
+        for (auto [i, value] : llvm::enumerate(end->getOperands()))
+          if (isCondition || homeOf(op, i) == device) {
+            provide(value, device);
+            yields.push_back(parts[device].mapping.lookup(value));
+          }
+        b.setInsertionPointToEnd(parts[device].block);
+        YieldOp::create(b, end->getLoc(), yields);
+      }
+      // Each device's own copies, and what arrived inside, end with the region.
+      for (auto &[device, copy] : made)
+        parts[device].block = around[device];
+    }
+    for (auto &[device, copy] : made) {
+      unsigned next = 0;
+      for (unsigned i = 0; i < op->getNumResults(); ++i)
+        if (homeOf(op, i) == device)
+          parts[device].mapping.map(op->getResult(i), copy->getResult(next++));
+    }
+  }
+
+  /// Makes `value` known on `device`, at the end of its block: a feed, data of
+  /// its own, or received.
+  void provide(Value value, int64_t device) {
     Part &part = parts[device];
-    if (part.mapping.contains(value))
+    if (Value known = part.mapping.lookupOrNull(value);
+        known && known.getParentRegion()->isAncestor(part.block->getParent()))
       return;
-    Block &block = part.function.getBody().front();
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      part.mapping.map(value, block.addArgument(value.getType(), value.getLoc()));
+    b.setInsertionPointToEnd(part.block);
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && argument.getOwner() == &source.getBody().front()) {
+      Block &entry = part.function.getBody().front();
+      part.mapping.map(value, entry.addArgument(value.getType(), value.getLoc()));
       part.feeds.push_back(argument.getArgNumber());
       return;
     }
-    Operation *def = value.getDefiningOp();
-    OpBuilder b(value.getContext());
-    b.setInsertionPointToEnd(&block);
-    if (isa<ConstantOp>(def)) {
+    if (Operation *def = value.getDefiningOp(); def && isFree(def)) {
       b.clone(*def, part.mapping);
       return;
     }
-    int64_t from = deviceOf(def);
+    int64_t from = deviceOf(value);
     int64_t edge = edges.size();
-    std::string key = (nodeName(def->getLoc()) + ":" + std::to_string(cast<OpResult>(value).getResultNumber()) + ";" +
-                       cast<StringAttr>(devices[from]).getValue() + ";" +
-                       cast<StringAttr>(devices[device]).getValue()).str();
+    std::string key = keyOf(value, from, device);
     edges.push_back(b.getDictionaryAttr(
         {b.getNamedAttr("destination", b.getI64IntegerAttr(device)),
          b.getNamedAttr("name", b.getStringAttr(key)),
          b.getNamedAttr("source", b.getI64IntegerAttr(from))}));
     auto receive = weir::ReceiveOp::create(b, value.getLoc(), value.getType(), edge, key);
     part.mapping.map(value, receive.getResult());
-    Part &sender = parts[from];
-    Value sent = sender.mapping.lookup(value);
+    Value sent = parts[from].mapping.lookup(value);
     b.setInsertionPointAfterValue(sent);
     weir::SendOp::create(b, value.getLoc(), sent, edge, key);
   }
 
-  SmallVector<Attribute> edges;
+  /// "node:port;source device;destination device". What a loop carries is named
+  /// by the loop's node.
+  std::string keyOf(Value value, int64_t from, int64_t to) {
+    Location loc = value.getLoc();
+    unsigned port = 0;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      loc = argument.getOwner()->getParentOp()->getLoc();
+      port = argument.getArgNumber();
+    } else {
+      port = cast<OpResult>(value).getResultNumber();
+    }
+    return (nodeName(loc) + ":" + std::to_string(port) + ";" +
+            cast<StringAttr>(devices[from]).getValue() + ";" +
+            cast<StringAttr>(devices[to]).getValue()).str();
+  }
+
+  func::FuncOp source;
+  ArrayAttr devices;
+  SmallVector<Attribute> &edges;
+  OpBuilder b;
+  std::map<int64_t, Part> parts;
+};
+
+struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    Builder b(module.getContext());
+    auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices");
+    SmallVector<Attribute> edges;
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      if (function.isExternal())
+        continue;
+      Devices used;
+      for (Operation &op : function.getBody().front().without_terminator())
+        collectDevices(&op, used);
+      if (used.size() > 1) {
+        Splitter(function, devices, edges).run(used);
+        continue;
+      }
+      int64_t device = used.empty() ? 0 : used.front();
+      function->setAttr("weir.device_index", b.getI64IntegerAttr(device));
+    }
+    module->setAttr("weir_plan.edges", b.getArrayAttr(edges));
+    // They have done their service, and say nothing true of copies.
+    module.walk([](Operation *op) { op->removeAttr("weir.homes"); });
+  }
 };
 } // namespace

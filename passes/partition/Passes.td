@@ -13,11 +13,15 @@ include "mlir/Pass/PassBase.td"
 def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
   let summary = "gives every operation a device";
   let description = [{
-    What: completes the device names that the model requests; users of a resource
-    go where the resource is; operations without a request follow the first of
-    their operands. Writes `weir_plan.devices` and every operation's
-    `weir.device_index`.
-    Why here: once the graph has its final form, before it is cut.
+    What: gathers what the model, the user's placement and colocation ask for
+    into groups, with the devices that suit each; gives groups devices by a
+    search on a cost model (docs/placement.md). Reads `weir.device_requests` and
+    `weir.colocations` of functions and `weir.cluster`, `weir.locks`,
+    `weir.profile`, `weir.placer` and `weir.hard_placement` of the module. Writes
+    `weir_plan.devices`, every operation's `weir.device_index`, and the
+    `weir.homes` of the results of loops and conditionals.
+    Why here: once the graph has its final form, before it is cut. Requests are
+    kept by node, so that rewrites before need not know of them.
   }];
 }
 
@@ -25,7 +29,9 @@ def WeirPartitionPass : Pass<"weir-partition", "::mlir::ModuleOp"> {
   let summary = "cuts an entry into one function a device, joined by send and receive";
   let description = [{
     What: copies every operation to the function of its device. A value that is
-    used on another device is sent once, however many uses it has there.
+    used on another device is sent once, however many uses it has there. A loop
+    or conditional exists on every device that has operations in it; its
+    condition is sent there.
     Why here: after placement; before kernels, which belong to one device.
     Before: every operation has a device. After: every function runs on one.
   }];

@@ -1,4 +1,5 @@
-//===- Place.cpp - gives every operation a device ----------------*- C++ -*-===//
+//===- Place.cpp - gives every operation a device ----------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +8,9 @@
 
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
-#include "passes/partition/DeviceName.h"
+#include "passes/partition/CostModel.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPLACEPASS
@@ -18,64 +20,254 @@ namespace weir {
 using namespace mlir;
 using namespace weir;
 
+/// The search's budget by the node, within bounds: half a second at most.
+static constexpr int64_t stepsPerNode = 20'000, mostSteps = 50'000'000;
+
 namespace {
+
 struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::set<int64_t> requested{0};
-    bool failedAny = false;
-    for (auto function : module.getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      DenseMap<Value, int64_t> resourceDevice;
-      for (Operation &op : function.getBody().front().without_terminator()) {
-        auto index = place(&op, resourceDevice);
-        failedAny |= failed(index);
-        if (failed(index))
-          continue;
-        requested.insert(*index);
-        op.setAttr("weir.device_index",
-                   IntegerAttr::get(IntegerType::get(&getContext(), 64), *index));
-        for (Value result : op.getResults())
-          if (isa<ResourceType>(result.getType()))
-            resourceDevice[result] = *index;
-      }
-    }
-    if (failedAny)
+    Constraints constraints(module);
+    if (failed(constraints.gather()))
       return signalPassFailure();
-    // Devices are numbered densely up to the highest that is asked for.
-    Builder b(&getContext());
+    const DeviceSet &cluster = constraints.cluster();
+    Builder b(module.getContext());
     SmallVector<Attribute> names;
-    for (int64_t i = 0; i <= *requested.rbegin(); ++i)
-      names.push_back(b.getStringAttr(DeviceName::cpu(i).str()));
+    for (const ClusterDevice &device : cluster.devices)
+      names.push_back(b.getStringAttr(device.name.str()));
     module->setAttr("weir_plan.devices", b.getArrayAttr(names));
+    warnAboutLocks(module);
+
+    // Operations that will share a kernel go together, where they may.
+    DenseMap<Operation *, Operation *> kernelOf;
+    if (cluster.devices.size() > 1) {
+      kernelOf = kernelRoots(module);
+      module.walk([&](Operation *op) {
+        if (auto it = kernelOf.find(op); it != kernelOf.end())
+          constraints.tryUnite(op, it->second);
+      });
+    }
+    CostModel model = buildCostModel(module, constraints, kernelOf);
+    std::optional<placement::Plan> plan = choose(module, constraints, model);
+    if (!plan) {
+      emitError(UnknownLoc::get(module.getContext()))
+          << "W0603: found no placement within the memory of the devices; "
+             "possible: more memory, or nodes that are not tied to a device";
+      return signalPassFailure();
+    }
+    for (auto [op, device] : llvm::zip(model.operations, plan->device))
+      op->setAttr("weir.device_index", b.getI64IntegerAttr(device));
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isControl(op))
+        op->setAttr("weir.homes", homesOf(op));
+    });
+    describe(module, constraints, model, *plan);
   }
 
-  FailureOr<int64_t> place(Operation *op, DenseMap<Value, int64_t> &resources) {
-    // What uses a resource runs where it lives.
-    for (Value operand : op->getOperands())
-      if (auto it = resources.find(operand); it != resources.end())
-        return it->second;
-    if (auto request = op->getAttrOfType<StringAttr>("weir.device");
-        request && !request.empty()) {
-      std::optional<DeviceName> name = DeviceName::parse(request.getValue());
-      if (!name) {
-        op->emitError("device name \"")
-            << request.getValue()
-            << "\" cannot be read; possible: /job:worker/task:0/device:CPU:0, any part may be missing";
-        return failure();
-      }
-      // This build has CPUs only: what asks for another kind runs on the first.
-      if (name->type && *name->type != "CPU")
-        return 0;
-      if (name->id)
-        return *name->id;
-    }
-    for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp(); def && !isa<ConstantOp>(def))
-        if (auto index = def->getAttrOfType<IntegerAttr>("weir.device_index"))
-          return index.getInt();
-    return 0;
+  std::optional<placement::Plan> choose(ModuleOp module,
+                                        const Constraints &constraints,
+                                        const CostModel &model) {
+    StringRef placer = "search";
+    if (auto asked = module->getAttrOfType<StringAttr>("weir.placer"))
+      placer = asked.getValue();
+    if (placer == "greedy")
+      return placement::placeGreedily(model.problem);
+    if (placer.consume_front("random:"))
+      return placeRandomly(placer, constraints, model);
+    placement::Options options;
+    options.steps =
+        std::min(mostSteps, stepsPerNode * int64_t(model.problem.nodes.size()));
+    return placement::search(model.problem, options);
   }
+
+  /// Any device that constraints allow: what tests of the partition need.
+  static std::optional<placement::Plan>
+  placeRandomly(StringRef seed, const Constraints &constraints,
+                const CostModel &model) {
+    uint64_t state = 0;
+    (void)seed.getAsInteger(10, state);
+    DenseMap<int32_t, int32_t> chosen;
+    std::vector<int32_t> device;
+    for (const placement::Node &node : model.problem.nodes) {
+      auto [it, isNew] = chosen.try_emplace(node.group, 0);
+      if (isNew) {
+        // Multiplication by the golden ratio, the high bits folded in.
+        state += 0x9e3779b97f4a7c15;
+        uint64_t z = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+        ArrayRef<int32_t> candidates = constraints.candidates(node.group);
+        it->second = candidates[(z ^ (z >> 31)) % candidates.size()];
+      }
+      device.push_back(it->second);
+    }
+    return placement::scheduleFor(model.problem, device);
+  }
+
+  void warnAboutLocks(ModuleOp module) {
+    auto locks = module->getAttrOfType<DictionaryAttr>("weir.locks");
+    if (!locks)
+      return;
+    llvm::StringSet<> names;
+    module.walk([&](Operation *op) {
+      llvm::SetVector<StringRef> nodes;
+      collectNodeNames(op->getLoc(), nodes);
+      for (StringRef name : nodes)
+        names.insert(name);
+    });
+    for (NamedAttribute lock : locks)
+      if (!names.contains(lock.getName().getValue()))
+        emitWarning(UnknownLoc::get(module.getContext()))
+            << "W0605: found node \"" << lock.getName().getValue()
+            << "\" in the placement file; the program has no part of it";
+  }
+
+  /// Where a value is made; -1: anywhere.
+  static int64_t naturalDevice(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
+      return loop ? naturalDevice(loop.getInits()[argument.getArgNumber()])
+                  : -1;
+    }
+    Operation *def = value.getDefiningOp();
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    if (auto branch = dyn_cast<IfOp>(def)) {
+      for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
+        if (int64_t device = naturalDevice(
+                region->front().getTerminator()->getOperand(index));
+            device >= 0)
+          return device;
+      return -1;
+    }
+    if (auto loop = dyn_cast<WhileOp>(def)) {
+      int64_t device = naturalDevice(
+          loop.getBody().front().getTerminator()->getOperand(index));
+      return device >= 0 ? device : naturalDevice(loop.getInits()[index]);
+    }
+    auto placed = def->getAttrOfType<IntegerAttr>("weir.device_index");
+    return placed ? placed.getInt() : -1;
+  }
+
+  /// The device on which each result of a loop or conditional lives, inside as
+  /// outside of it. A result that is made nowhere lives with the others.
+  static Attribute homesOf(Operation *control) {
+    SmallVector<int64_t> homes;
+    int64_t usual = -1;
+    for (Value result : control->getResults()) {
+      homes.push_back(naturalDevice(result));
+      if (usual < 0)
+        usual = homes.back();
+    }
+    if (usual < 0)
+      control->walk([&](Operation *op) {
+        if (auto placed = op->getAttrOfType<IntegerAttr>("weir.device_index");
+            placed && usual < 0)
+          usual = placed.getInt();
+      });
+    for (int64_t &home : homes)
+      if (home < 0)
+        home = std::max<int64_t>(usual, 0);
+    return DenseI64ArrayAttr::get(control->getContext(), homes);
+  }
+
+  /// For reports and `weirc explain`: which node is where, what it takes, and
+  /// why.
+  void describe(ModuleOp module, const Constraints &constraints,
+                const CostModel &model, const placement::Plan &plan);
 };
+
+void PlacePass::describe(ModuleOp module, const Constraints &constraints,
+                         const CostModel &model, const placement::Plan &plan) {
+  if (!module->hasAttr("weir.describe_placement"))
+    return;
+  Builder b(module.getContext());
+  const DeviceSet &cluster = constraints.cluster();
+  const placement::Problem &problem = model.problem;
+  // When nodes start and what their last input is.
+  size_t count = problem.nodes.size();
+  std::vector<double> start(count, 0), end(count, 0),
+      free(cluster.devices.size(), 0);
+  std::vector<int32_t> last(count, -1);
+  std::vector<SmallVector<placement::Edge>> inputs(count);
+  for (const placement::Edge &edge : problem.edges)
+    inputs[edge.dest].push_back(edge);
+  for (int32_t node : plan.order) {
+    int32_t device = plan.device[node];
+    start[node] = free[device];
+    for (const placement::Edge &edge : inputs[node]) {
+      int32_t from = plan.device[edge.source];
+      const placement::Link &link =
+          problem.links[size_t(from) * cluster.devices.size() + device];
+      double arrival =
+          end[edge.source] +
+          (from == device ? 0 : link.latency + edge.size * link.timePerSize);
+      if (arrival > start[node] || (arrival == start[node] && last[node] < 0)) {
+        start[node] = arrival;
+        last[node] = edge.source;
+      }
+    }
+    end[node] = free[device] = start[node] + problem.nodes[node].times[device];
+  }
+  struct Row {
+    double seconds = 0, start = 1e30, end = 0;
+    int32_t group = -1, node = -1;
+    bool measured = false;
+    std::vector<double> byDevice;
+  };
+  std::map<std::string, Row> rows;
+  for (size_t i = 0; i < count; ++i) {
+    StringRef name = nodeName(model.operations[i]->getLoc());
+    if (name == "?")
+      continue;
+    Row &row = rows[name.str()];
+    row.group = problem.nodes[i].group;
+    row.seconds += problem.nodes[i].times[plan.device[i]];
+    row.byDevice.resize(cluster.devices.size(), 0);
+    for (size_t d = 0; d < cluster.devices.size(); ++d)
+      row.byDevice[d] += problem.nodes[i].times[d];
+    if (start[i] < row.start) {
+      row.start = start[i];
+      row.node = int32_t(i);
+    }
+    row.end = std::max(row.end, end[i]);
+    row.measured |= bool(model.measured[i]);
+  }
+  SmallVector<Attribute> described;
+  for (auto &[name, row] : rows) {
+    NamedAttrList entry;
+    int32_t device = plan.device[row.node];
+    entry.set("node", b.getStringAttr(name));
+    entry.set("device", b.getStringAttr(cluster.devices[device].name.str()));
+    entry.set("seconds", b.getF64FloatAttr(row.seconds));
+    entry.set("start", b.getF64FloatAttr(row.start));
+    entry.set("end", b.getF64FloatAttr(row.end));
+    entry.set("measured", b.getBoolAttr(row.measured));
+    SmallVector<Attribute> others, reasons;
+    for (int32_t other : constraints.candidates(row.group))
+      if (other != device)
+        others.push_back(b.getDictionaryAttr(
+            {b.getNamedAttr("device",
+                            b.getStringAttr(cluster.devices[other].name.str())),
+             b.getNamedAttr("seconds",
+                            b.getF64FloatAttr(row.byDevice[other]))}));
+    entry.set("others", b.getArrayAttr(others));
+    for (const std::string &line : constraints.describe(row.group))
+      reasons.push_back(b.getStringAttr(line));
+    entry.set("reasons", b.getArrayAttr(reasons));
+    if (int32_t input = last[row.node]; input >= 0) {
+      entry.set("waits_for",
+                b.getStringAttr(nodeName(model.operations[input]->getLoc())));
+      entry.set(
+          "waits_for_device",
+          b.getStringAttr(cluster.devices[plan.device[input]].name.str()));
+    }
+    described.push_back(entry.getDictionary(module.getContext()));
+  }
+  module->setAttr("weir_plan.placement", b.getArrayAttr(described));
+  std::optional<placement::Plan> single = placement::placeOnOneDevice(problem);
+  module->setAttr("weir_plan.makespan", b.getF64FloatAttr(plan.makespan));
+  if (single)
+    module->setAttr("weir_plan.one_device_makespan",
+                    b.getF64FloatAttr(single->makespan));
+}
 } // namespace

@@ -9,6 +9,8 @@
 
 #include "tools/common/EntrySpecs.h"
 
+#include "llvm/ADT/StringRef.h"
+
 using namespace weir;
 using namespace weir::tools;
 using driver::Options;
@@ -149,8 +151,18 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               options.placementFile);
   parser.text("--placement-out", "P.json", "writes what was decided",
               options.placementOut);
-  parser.value("--placer", "search|greedy", "how placement is decided",
-               choice(options.placer, {"search", "greedy"}));
+  parser.value("--placer", "search|greedy|random:SEED",
+               "how placement is decided (default search); random is for tests",
+               [&options](std::string_view value) -> std::string {
+                 llvm::StringRef text(value.data(), value.size());
+                 uint64_t seed;
+                 if (text != "search" && text != "greedy" &&
+                     (!text.consume_front("random:") ||
+                      text.getAsInteger(10, seed)))
+                   return "is unknown; possible: search, greedy, random:SEED";
+                 options.placer = value;
+                 return "";
+               });
   parser.value("--schedule", "latency|memory|balanced",
                "what the order of kernels is to be good for",
                choice(options.schedule, {"latency", "memory", "balanced"}));

@@ -29,9 +29,36 @@ std::string deviceName(const Report &report, int device) {
                : "device " + std::to_string(device);
 }
 
+/// What placement decided for a node, and why; false where it has nothing.
+bool explainPlacement(const PlacementInfo &placement, const std::string &name) {
+  for (const PlacedNode &node : placement.nodes) {
+    if (node.name != name)
+      continue;
+    std::printf("runs on %s\n", node.device.c_str());
+    std::printf("  %s %.3f us, from %.3f to %.3f us of a step of %.3f us\n",
+                node.measured ? "measured" : "estimated", node.seconds * 1e6,
+                node.start * 1e6, node.end * 1e6, placement.makespan * 1e6);
+    if (placement.oneDeviceMakespan >= 0)
+      std::printf("  the step on one device: %.3f us\n",
+                  placement.oneDeviceMakespan * 1e6);
+    if (!node.waitsFor.empty())
+      std::printf("  its last input comes from node \"%s\" on %s\n",
+                  node.waitsFor.c_str(), node.waitsForDevice.c_str());
+    for (const auto &[device, seconds] : node.others)
+      std::printf("  possible: %s, %.3f us\n", device.c_str(), seconds * 1e6);
+    if (node.others.empty())
+      std::printf("  no other device was possible\n");
+    for (const std::string &reason : node.reasons)
+      std::printf("  %s\n", reason.c_str());
+    return true;
+  }
+  return false;
+}
+
 /// Says what the report has of a node; false where it has nothing.
 bool explainNode(const Report &report, const std::string &node) {
-  bool known = false;
+  bool severalDevices = report.devices.size() > 1;
+  bool known = severalDevices && explainPlacement(report.placement, node);
   for (const KernelInfo &kernel : report.kernels) {
     std::vector<std::string_view> nodes = splitFields(kernel.nodes, ';');
     bool serves = false;
@@ -70,7 +97,7 @@ bool explainNode(const Report &report, const std::string &node) {
                 static_cast<long long>(buffer.firstUse),
                 static_cast<long long>(buffer.lastUse));
   }
-  if (known && report.devices.size() == 1)
+  if (known && !severalDevices)
     std::printf("runs on %s, the only device of the program\n",
                 report.devices[0].name.c_str());
   return known;
@@ -83,6 +110,8 @@ std::vector<std::string> nodeNames(const Report &report) {
       names.emplace(name);
   for (const BufferInfo &buffer : report.buffers)
     names.insert(buffer.node);
+  for (const PlacedNode &node : report.placement.nodes)
+    names.insert(node.name);
   return {names.begin(), names.end()};
 }
 
@@ -105,6 +134,7 @@ int weir::tools::runExplain(int argc, char **argv) {
     return status;
   options.input = arguments[0];
   options.name = "model";
+  options.describePlacement = true;
   DiagnosticSink sink;
   driver::Result result;
   bool good = driver::compile(options, sink, result);

@@ -307,24 +307,23 @@ LogicalResult GraphImporter::callCustom(const CustomOperation &custom,
   return n.results(*values);
 }
 
+/// Kept by name, not at operations: rewrites keep names.
+void GraphImporter::noteDevice(const Node &node) {
+  if (!node.device.empty())
+    deviceRequests.try_emplace(nameOf(node), node.device);
+  const AttrValue *colocated = node.attr("_class");
+  if (!colocated || colocated->kind != AttrValue::Kind::List)
+    return;
+  for (StringRef other : colocated->list->strings)
+    if (other.consume_front("loc:@"))
+      colocations[nameOf(node)].push_back(current->prefix + other.str());
+}
+
 void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
                              OpBuilder &b) {
   const Node &node = body.graph().nodes[at];
   scope.ran.insert(at);
-  // What the node becomes is asked for on its device.
-  Block *block = b.getInsertionBlock();
-  Operation *before = b.getInsertionPoint() == block->begin()
-                          ? nullptr
-                          : &*std::prev(b.getInsertionPoint());
-  llvm::scope_exit markDevice([&] {
-    if (node.device.empty() || b.getInsertionBlock() != block)
-      return;
-    StringAttr device = b.getStringAttr(llvm::StringRef(node.device));
-    auto it = before ? std::next(before->getIterator()) : block->begin();
-    for (; it != b.getInsertionPoint(); ++it)
-      if (!it->hasAttr("weir.device"))
-        it->setAttr("weir.device", device);
-  });
+  noteDevice(node);
   std::vector<Imported> inputs;
   for (Edge edge : node.inputs) {
     inputs.push_back(lookup(edge, scope));

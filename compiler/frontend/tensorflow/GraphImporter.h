@@ -146,6 +146,10 @@ public:
   std::function<InitialValue(const std::string &, const Node &)> initialValue;
   /// Types of variables, by name, that the graph leaves open: as assigned.
   std::map<std::string, mlir::RankedTensorType> variableTypes;
+  /// By node, in the model's words: devices asked for, and the nodes that it
+  /// is to share a device with.
+  std::map<std::string, std::string> deviceRequests;
+  std::map<std::string, std::vector<std::string>> colocations;
   /// The graph that is being imported.
   Body *current = nullptr;
 
@@ -161,6 +165,7 @@ private:
   void emitBranch(Region &region, std::vector<uint32_t> &pending,
                   const Branches &base, Scope &scope, mlir::OpBuilder &b);
   void emitItem(Region &region, Item &item, Scope &scope, mlir::OpBuilder &b);
+  void noteDevice(const Node &node);
   void emitNode(Body &body, uint32_t at, Scope &scope, mlir::OpBuilder &b);
   LogicalResult callCustom(const CustomOperation &custom, NodeImport &n);
   void reportUnknown(const Node &node);

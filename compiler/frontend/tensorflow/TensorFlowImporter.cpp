@@ -112,6 +112,21 @@ InitialValue ModuleImporter::initialValue(const std::string &name,
   return it->second;
 }
 
+/// Which devices nodes ask for, for placement.
+static void noteDevices(const GraphImporter &importer, func::FuncOp function) {
+  Builder b(function.getContext());
+  SmallVector<NamedAttribute> requests, colocations;
+  for (auto &[node, device] : importer.deviceRequests)
+    requests.push_back(b.getNamedAttr(node, b.getStringAttr(device)));
+  for (auto &[node, others] : importer.colocations)
+    colocations.push_back(b.getNamedAttr(
+        node, b.getStrArrayAttr(SmallVector<StringRef>(others.begin(), others.end()))));
+  if (!requests.empty())
+    function->setAttr("weir.device_requests", b.getDictionaryAttr(requests));
+  if (!colocations.empty())
+    function->setAttr("weir.colocations", b.getDictionaryAttr(colocations));
+}
+
 /// Imports one entry as a function of the module. False after errors in `into`.
 bool ModuleImporter::entry(const Source &source, const Versions &versions,
                            const Graph &graph, const Library &library,
@@ -202,6 +217,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
   importer.current = nullptr;
   if (into.errorCount() > errors)
     return false;
+  noteDevices(importer, function);
   dropFunction.release();
   func::ReturnOp::create(b, loc, results);
   function.setType(b.getFunctionType(types, ValueRange(results).getTypes()));
