@@ -7,6 +7,7 @@
 
 #include "tools/common/FlagParser.h"
 #include "tools/common/Terminal.h"
+#include "tools/weir-bench/Calibrate.h"
 #include "tools/weir-bench/MemoryPlan.h"
 #include "tools/weir-bench/Model.h"
 #include "tools/weir-bench/Placement.h"
@@ -30,6 +31,8 @@ constexpr Command commands[] = {
     {"memory-plan", "offsets for the buffers of a CSV file, within a capacity",
      runMemoryPlan},
     {"placement", "devices for the nodes of a measured graph", runPlacement},
+    {"calibrate", "this machine's devices and links, as a cluster file",
+     runCalibrate},
 };
 
 void printHelp() {

@@ -50,22 +50,73 @@ std::optional<Verdict> weir::conformance::openSession(CompiledCase &compiled) {
   compiled.session = Session::create(*compiled.model, options, status);
   if (!compiled.session)
     return Verdict::failed("session: " + status.text());
+  if (!compiled.placedModel)
+    return std::nullopt;
+  compiled.placedSession.reset();
+  compiled.placedSession =
+      Session::create(*compiled.placedModel, options, status);
+  if (!compiled.placedSession)
+    return Verdict::failed("session of the placed program: " + status.text());
+  return std::nullopt;
+}
+
+static RandomPlacement randomPlacement;
+
+void weir::conformance::setRandomPlacement(RandomPlacement placement) {
+  randomPlacement = placement;
+}
+
+static std::optional<Verdict> compileOne(const driver::Options &options,
+                                         std::unique_ptr<LoadedModel> &model) {
+  DiagnosticSink sink;
+  driver::Result result;
+  if (!driver::compile(options, sink, result))
+    return verdictOfRefusal(sink);
+  std::string error;
+  model = LoadedModel::link(
+      std::string_view(result.object.data(), result.object.size()),
+      result.symbolPrefix, error);
+  if (!model)
+    return Verdict::failed("link: " + error);
   return std::nullopt;
 }
 
 std::optional<Verdict>
 weir::conformance::compileCase(const driver::Options &options,
                                CompiledCase &compiled) {
-  DiagnosticSink sink;
-  driver::Result result;
-  if (!driver::compile(options, sink, result))
-    return verdictOfRefusal(sink);
-  std::string error;
-  compiled.model = LoadedModel::link(
-      std::string_view(result.object.data(), result.object.size()),
-      result.symbolPrefix, error);
-  if (!compiled.model)
-    return Verdict::failed("link: " + error);
+  compiled.placedModel.reset();
+  if (auto verdict = compileOne(options, compiled.model))
+    return verdict;
+  if (!randomPlacement.devices || !options.deviceNames.empty())
+    return std::nullopt;
+  driver::Options placed = options;
+  for (int32_t i = 0; i < randomPlacement.devices; ++i)
+    placed.deviceNames.push_back("/device:CPU:" + std::to_string(i));
+  placed.placer = "random:" + std::to_string(randomPlacement.seed);
+  auto verdict = compileOne(placed, compiled.placedModel);
+  if (verdict)
+    return Verdict::failed("placed at random: " + verdict->reason);
+  return std::nullopt;
+}
+
+/// Runs the placed program, which must come to the same bits.
+static std::optional<Verdict> runPlaced(CompiledCase &compiled, int entry,
+                                        std::vector<HostTensor> &feeds,
+                                        NamedTensors &want) {
+  NamedTensors got;
+  RunStatus status = compiled.placedSession->run(entry, feeds, got);
+  if (!status.ok())
+    return Verdict::failed("placed at random: " + status.text());
+  for (const auto &[name, tensor] : want) {
+    HostTensor *other = findTensor(got, name);
+    if (other && *other == tensor)
+      continue;
+    std::optional<std::string> difference;
+    if (other)
+      difference = compareTensors(*other, tensor, {});
+    return Verdict::failed("placed at random: \"" + name + "\": " +
+                           difference.value_or("other bits"));
+  }
   return std::nullopt;
 }
 
@@ -118,6 +169,9 @@ std::optional<Verdict> weir::conformance::runAndCompare(
   RunStatus status = compiled.session->run(entry, feeds, got);
   if (!status.ok())
     return runFailed(status);
+  if (compiled.placedSession)
+    if (auto verdict = runPlaced(compiled, entry, feeds, got))
+      return verdict;
   return compareAll(got, wanted, tolerance);
 }
 

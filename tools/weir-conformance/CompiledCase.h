@@ -35,7 +35,19 @@ Verdict verdictOfRun(const tools::RunStatus &status);
 struct CompiledCase {
   std::unique_ptr<tools::LoadedModel> model;
   std::unique_ptr<tools::Session> session;
+  /// The same placed at random, under setRandomPlacement.
+  std::unique_ptr<tools::LoadedModel> placedModel;
+  std::unique_ptr<tools::Session> placedSession;
 };
+
+/// How cases are compiled a second time; no devices: not at all.
+struct RandomPlacement {
+  int32_t devices = 0;
+  uint64_t seed = 1;
+};
+
+/// For all cases from here on. Before any runs.
+void setRandomPlacement(RandomPlacement placement);
 
 /// Compiles `options.input` and links it. A verdict where that failed.
 std::optional<Verdict> compileCase(const driver::Options &options,

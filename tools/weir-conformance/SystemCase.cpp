@@ -122,6 +122,28 @@ void readSignatures(const json::Object &signatures, SystemScript &script) {
   }
 }
 
+/// A server's devices and those of a process are this process' alike.
+void readDevices(const json::Object &config, SystemScript &script) {
+  script.softPlacement =
+      config.getBoolean("allow_soft_placement").value_or(false);
+  int64_t cpus = config.getInteger("cpu_devices").value_or(1);
+  auto add = [&](const std::string &job, int64_t task) {
+    for (int64_t i = 0; i < cpus; ++i)
+      script.devices.push_back("/job:" + job + "/replica:0/task:" +
+                               std::to_string(task) +
+                               "/device:CPU:" + std::to_string(i));
+  };
+  if (const json::Object *cluster = config.getObject("cluster")) {
+    for (const auto &[job, tasks] : *cluster)
+      for (int64_t task = 0; task < tasks.getAsInteger().value_or(0); ++task)
+        add(job.str(), task);
+    // JSON objects have no order here.
+    std::sort(script.devices.begin(), script.devices.end());
+  } else if (config.get("cpu_devices")) {
+    add("localhost", 0);
+  }
+}
+
 } // namespace
 
 std::string weir::conformance::readScript(const std::string &folder,
@@ -146,13 +168,15 @@ std::string weir::conformance::readScript(const std::string &folder,
     script.atol = tolerance->getNumber("atol").value_or(0);
   }
   if (const json::Object *config = root->getObject("config"))
-    script.hasCluster = config->get("cluster") != nullptr;
+    readDevices(*config, script);
   if (const json::Object *sessions = root->getObject("sessions"))
     for (const auto &[name, facts] : *sessions)
       if (const json::Object *session = facts.getAsObject()) {
         script.hasOtherGraphs |=
             session->getString("graph").value_or(script.graph) != script.graph;
         script.viaCore |= textOf(*session, "via") == "core";
+        if (std::string target = textOf(*session, "target"); !target.empty())
+          script.targets[name.str()] = target;
       }
   if (const json::Object *signatures = root->getObject("signatures"))
     readSignatures(*signatures, script);

@@ -54,7 +54,11 @@ struct SystemScript {
   std::map<std::string, std::map<std::string, std::string>> signatures;
   std::vector<SystemStep> steps;
   bool hasGradients = false;
-  bool hasCluster = false;
+  /// Devices that the case has, by name; empty: what the graph asks for.
+  std::vector<std::string> devices;
+  bool softPlacement = true;
+  /// Session → the server it talks to; sessions of one server share state.
+  std::map<std::string, std::string> targets;
   /// A session that runs another graph than `graph`.
   bool hasOtherGraphs = false;
   /// Feeds go straight to the runtime: no client compares them with the graph.

@@ -75,8 +75,11 @@ private:
     if (script.hasGradients)
       return Verdict::unsupported(
           "gradients of a graph are not among the driver's options");
-    if (script.hasCluster)
-      return Verdict::unsupported("needs several tasks");
+    std::set<std::string> servers;
+    for (const auto &[session, target] : script.targets)
+      servers.insert(target);
+    if (servers.size() > 1)
+      return Verdict::unsupported("has sessions of several servers");
     if (script.hasOtherGraphs)
       return Verdict::unsupported("has sessions of different graphs");
     for (const SystemStep &step : script.steps) {
@@ -186,6 +189,8 @@ private:
     options.input = folder + "/" + script.graph;
     options.name = "model";
     options.entries = specs;
+    options.deviceNames = script.devices;
+    options.softPlacement = script.softPlacement;
     return options;
   }
 
@@ -227,8 +232,11 @@ private:
         entry = &candidate;
     if (entry->refused)
       return std::nullopt;
-    auto &session = sessions[run.session];
-    if (run.restart)
+    auto server = script.targets.find(run.session);
+    bool isServed = server != script.targets.end();
+    auto &session = sessions[isServed ? server->second : run.session];
+    // What a server keeps outlives its clients.
+    if (run.restart && !isServed)
       session.reset();
     if (!session) {
       weir_session_options options = WEIR_SESSION_OPTIONS_INIT;

@@ -14,6 +14,7 @@
 #include "tools/common/FlagParser.h"
 #include "tools/common/ForkServer.h"
 #include "tools/common/Terminal.h"
+#include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Discovery.h"
 #include "tools/weir-conformance/Scores.h"
 
@@ -99,6 +100,21 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                  return value.ends_with(cpu) || value == "cpu" || value == "CPU"
                             ? ""
                             : "is not there; possible: CPU:0";
+               });
+  parser.value("--placed", "N[:SEED]",
+               "compiles every case a second time for N CPU devices, placed at "
+               "random: results must have the same bits (not for scripted "
+               "sessions, whose runs change state)",
+               [](std::string_view value) -> std::string {
+                 auto [count, seed] =
+                     llvm::StringRef(value.data(), value.size()).split(':');
+                 RandomPlacement random;
+                 if (count.getAsInteger(10, random.devices) ||
+                     random.devices < 2 || random.devices > 64 ||
+                     (!seed.empty() && seed.getAsInteger(10, random.seed)))
+                   return "is not possible; possible: 2 to 64, and a seed";
+                 setRandomPlacement(random);
+                 return "";
                });
   parser.flag("--in-process",
               "no processes of their own: for a debugger, a crash ends it all",

@@ -171,8 +171,10 @@ std::string TraceRecorder::profileJson() const {
     int64_t calls = 0, nanoseconds = 0, flops = -1, bytes = -1;
   };
   std::map<std::string, Row> rows;
+  int64_t runs = 0;
   for (const auto &lane : lanes)
     for (const Event &event : lane->events) {
+      runs += event.kind == WEIR_TRACE_RUN;
       if (event.kind != WEIR_TRACE_KERNEL && event.kind != WEIR_TRACE_CUSTOM)
         continue;
       Row &row = rows[event.name];
@@ -189,6 +191,7 @@ std::string TraceRecorder::profileJson() const {
   llvm::json::OStream json(os, 1);
   json.object([&] {
     json.attribute("version", 1);
+    json.attribute("runs", runs);
     json.attributeArray("kernels", [&] {
       for (const auto &[name, row] : rows)
         json.object([&] {
