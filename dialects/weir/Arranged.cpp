@@ -177,8 +177,7 @@ public:
            llvm::function_ref<llvm::Error(ArrayRef<char>)> sink)
       : shape(cast<RankedTensorType>(value.getType()).getShape()),
         strides(value.getStrides().asArrayRef()),
-        panel(value.getPanel().asArrayRef()),
-        source(reinterpret_cast<const T *>(source)), sink(sink),
+        panel(value.getPanel().asArrayRef()), source(source), sink(sink),
         at(shape.size(), 0) {}
 
   llvm::Error run() {
@@ -216,12 +215,17 @@ private:
     }
     for (int64_t done = 0; done < count;) {
       int64_t some = std::min<int64_t>(count - done, pieceBytes / sizeof(T) - buffer.size());
-      const T *from = source + offset + done * strides[d];
+      // A blob lies anywhere in its file: elements are not aligned.
+      constexpr int64_t size = sizeof(T);
+      const char *from = source + (offset + done * strides[d]) * size;
+      size_t before = buffer.size();
+      buffer.resize_for_overwrite(before + some);
+      T *to = buffer.data() + before;
       if (strides[d] == 1)
-        buffer.append(from, from + some);
+        std::memcpy(to, from, some * size);
       else
         for (int64_t i = 0; i < some; ++i)
-          buffer.push_back(from[i * strides[d]]);
+          std::memcpy(to + i, from + i * strides[d] * size, size);
       done += some;
       if (llvm::Error error = flushFull())
         return error;
@@ -251,7 +255,7 @@ private:
   }
 
   ArrayRef<int64_t> shape, strides, panel;
-  const T *source;
+  const char *source;
   llvm::function_ref<llvm::Error(ArrayRef<char>)> sink;
   SmallVector<int64_t> at;
   SmallVector<T, 0> buffer;
