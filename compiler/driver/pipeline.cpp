@@ -43,6 +43,10 @@ static std::vector<Stage> makeStages() {
            {"weir-value-numbering",
             "expansions repeat statistics, constants and shape arithmetic"},
            {"canonicalize", "what turned out to be constant folds on"},
+           {"weir-fold-scales", "batch normalisation is a shift and a scale by "
+                                "now; each constant is one operation, so that "
+                                "uses count"},
+           {"canonicalize", "drops the scales"},
        },
        "W0400"},
 

@@ -31,4 +31,21 @@ def WeirDecomposePass : Pass<"weir-decompose", "::mlir::ModuleOp"> {
   }];
 }
 
+def WeirFoldScalesPass : Pass<"weir-fold-scales", "::mlir::ModuleOp"> {
+  let summary = "multiplies constant scales into the weights before them";
+  let description = [{
+    What: where the result of a convolution or product with constant weights is
+    shifted and scaled by constants, one for each channel, the scale goes into
+    the weights and the shifts become one. So batch normalisation costs an
+    addition. Weights with another use, shared results, scales that are not
+    finite or beyond 1e12 are left alone, and so are floats narrower than f32,
+    which would be rounded once more, and weights beyond 192 MiB in all: scaled
+    ones are held in memory.
+    Why here: after composites are expanded, which makes batch normalisation a
+    shift and a scale; before layouts, which rearrange the weights.
+    What breaks if it moves: nothing, but kernels would compute the scale.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 #endif // WEIR_PASSES_SIMPLIFY_PASSES_TD

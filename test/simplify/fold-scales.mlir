@@ -1,0 +1,107 @@
+// Scales behind convolutions and products move into constant weights.
+// REQUIRES: weir-opt
+// RUN: weir-opt --weir-fold-scales --canonicalize --split-input-file %s | FileCheck %s
+
+// Batch normalisation, as it is expanded: (conv - 1) * s + 5. The weights are
+// 1 2 3 4, two a channel; with s = (2, 10) the shift is 5 - s.
+// CHECK-LABEL: @batch_norm
+// CHECK-DAG: %[[W:.*]] = weir.constant dense<{{\[}}{{\[}}{{\[}}[2.000000e+00]], {{\[}}[4.000000e+00]]], {{\[}}{{\[}}[3.000000e+01]], {{\[}}[4.000000e+01]]]]> : tensor<2x2x1x1xf32>
+// CHECK-DAG: %[[B:.*]] = weir.constant dense<{{\[}}{{\[}}[3.000000e+00]], {{\[}}[-5.000000e+00]]]> : tensor<2x1x1xf32>
+// CHECK: %[[C:.*]] = weir.conv %arg0, %[[W]]
+// CHECK: %[[R:.*]] = weir.add %[[C]], %[[B]]
+// CHECK-NOT: weir.mul
+// CHECK: return %[[R]]
+func.func @batch_norm(%x: tensor<1x2x5x5xf32>) -> tensor<1x2x5x5xf32> {
+  %w = weir.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]]> : tensor<2x2x1x1xf32>
+  %mean = weir.constant dense<1.0> : tensor<2x1x1xf32>
+  %s = weir.constant dense<[[[2.0]], [[10.0]]]> : tensor<2x1x1xf32>
+  %b = weir.constant dense<5.0> : tensor<f32>
+  %c = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<1x2x5x5xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x5x5xf32>
+  %0 = weir.sub %c, %mean : (tensor<1x2x5x5xf32>, tensor<2x1x1xf32>) -> tensor<1x2x5x5xf32>
+  %1 = weir.mul %0, %s : (tensor<1x2x5x5xf32>, tensor<2x1x1xf32>) -> tensor<1x2x5x5xf32>
+  %2 = weir.add %1, %b : (tensor<1x2x5x5xf32>, tensor<f32>) -> tensor<1x2x5x5xf32>
+  return %2 : tensor<1x2x5x5xf32>
+}
+
+// -----
+
+// Channels last, and 3 - (conv * s): the sign goes along.
+// CHECK-LABEL: @reversed
+// CHECK-DAG: dense<{{\[}}{{\[}}{{\[}}{{\[}}-2.000000e+00, -2.000000e+01]]]]> : tensor<1x1x1x2xf32>
+// CHECK-DAG: dense<3.000000e+00> : tensor<2xf32>
+// CHECK-NOT: weir.mul
+// CHECK-NOT: weir.sub
+func.func @reversed(%x: tensor<1x5x5x1xf32>) -> tensor<1x5x5x2xf32> {
+  %w = weir.constant dense<[[[[1.0, 2.0]]]]> : tensor<1x1x1x2xf32>
+  %s = weir.constant dense<[2.0, 10.0]> : tensor<2xf32>
+  %three = weir.constant dense<3.0> : tensor<f32>
+  %c = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x5x5x1xf32>, tensor<1x1x1x2xf32>) -> tensor<1x5x5x2xf32>
+  %0 = weir.mul %s, %c : (tensor<2xf32>, tensor<1x5x5x2xf32>) -> tensor<1x5x5x2xf32>
+  %1 = weir.sub %three, %0 : (tensor<f32>, tensor<1x5x5x2xf32>) -> tensor<1x5x5x2xf32>
+  return %1 : tensor<1x5x5x2xf32>
+}
+
+// -----
+
+// A product whose right operand lies transposed: its free dimension is the first.
+// CHECK-LABEL: @product
+// CHECK: dense<{{\[}}[2.000000e+00, 4.000000e+00], [9.000000e+00, 1.200000e+01]]> : tensor<2x2xf32>
+// CHECK: weir.dot_general
+// CHECK-NOT: weir.mul
+func.func @product(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %w = weir.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = weir.constant dense<[[2.0, 3.0]]> : tensor<1x2xf32>
+  %d = weir.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>, accumulator = f32} : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32>
+  %0 = weir.mul %d, %s : (tensor<?x2xf32>, tensor<1x2xf32>) -> tensor<?x2xf32>
+  return %0 : tensor<?x2xf32>
+}
+
+// -----
+
+// Weights that another convolution uses would be there twice.
+// CHECK-LABEL: @shared_weights
+// CHECK: weir.mul
+func.func @shared_weights(%x: tensor<4x2xf32>, %y: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
+  %w = weir.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = weir.constant dense<2.0> : tensor<f32>
+  %d = weir.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %e = weir.dot_general %y, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %0 = weir.mul %d, %s : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>
+  return %0, %e : tensor<4x2xf32>, tensor<4x2xf32>
+}
+
+// -----
+
+// Neither a scale that is computed, nor one along another dimension, nor a
+// result that is used unscaled, nor weights that are fed.
+// CHECK-LABEL: @others
+// CHECK-COUNT-4: weir.mul
+func.func @others(%x: tensor<2x2xf32>, %s: tensor<2xf32>, %v: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %w0 = weir.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %w1 = weir.constant dense<[[1.0, 2.0], [3.0, 5.0]]> : tensor<2x2xf32>
+  %w2 = weir.constant dense<[[1.0, 2.0], [3.0, 6.0]]> : tensor<2x2xf32>
+  %rows = weir.constant dense<[[2.0], [3.0]]> : tensor<2x1xf32>
+  %two = weir.constant dense<2.0> : tensor<f32>
+  %a = weir.dot_general %x, %w0 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %0 = weir.mul %a, %s : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %b = weir.dot_general %x, %w1 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = weir.mul %b, %rows : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+  %c = weir.dot_general %x, %w2 {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = weir.mul %c, %two : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  %d = weir.dot_general %x, %v {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = weir.mul %d, %two : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  return %0, %1, %2, %3, %c : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// A scale of infinity would make NaN of weights that are 0.
+// CHECK-LABEL: @infinite
+// CHECK: weir.mul
+func.func @infinite(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %w = weir.constant dense<[[1.0, 0.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = weir.constant dense<0x7F800000> : tensor<f32>
+  %a = weir.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %0 = weir.mul %a, %s : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
