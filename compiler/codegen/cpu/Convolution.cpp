@@ -41,16 +41,7 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
           : llvm::divideCeil(blocks[1] * target.type.getDimSize(2), shape.rows);
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     // part = (image, block of lines, block of the line, panel of channels)
-    SmallVector<Value> at(4);
-    Value rest = part;
-    for (int64_t i = 3; i >= 0; --i) {
-      Value count = blocks[i] == 1
-                        ? target.dims[i]
-                        : r.divide(r.add(target.dims[i], r.constant(blocks[i] - 1)), r.constant(blocks[i]));
-      at[i] = i ? r.remainder(rest, count) : rest;
-      if (i)
-        rest = r.divide(rest, count);
-    }
+    SmallVector<Value> at = r.blockIndices(part, target.dims, blocks);
     Value column = r.mul(at[3], r.constant(shape.width()));
     // Whole panels belong to a group, which reads its own input channels.
     Value firstChannel = r.constant(0);

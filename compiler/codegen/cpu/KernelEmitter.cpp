@@ -63,14 +63,8 @@ void emitLoops(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
   }
   // The range runs over the leading dimensions, row-major.
   int64_t parallel = tiles.size();
-  SmallVector<Value> indices(parallel);
-  Value rest = iv;
-  for (int64_t i = parallel - 1; i > 0; --i) {
-    indices[i] = r.remainder(rest, first.dims[i]);
-    rest = r.divide(rest, first.dims[i]);
-  }
-  if (parallel)
-    indices[0] = rest;
+  SmallVector<Value> indices =
+      r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
   for (int64_t i = parallel; i < rank; ++i) {
     auto inner = scf::ForOp::create(r.b, r.loc, r.constant(0), first.dims[i], one);
     r.b.setInsertionPointToStart(inner.getBody());

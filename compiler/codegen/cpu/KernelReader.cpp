@@ -208,6 +208,21 @@ void KernelReader::store(Value value, const Buffer &buffer, ValueRange indices) 
                       flat ? flat : linearIndex(buffer, indices));
 }
 
+SmallVector<Value> KernelReader::blockIndices(Value part, ValueRange dims,
+                                              ArrayRef<int64_t> blocks) {
+  SmallVector<Value> indices(dims.size());
+  for (int64_t i = (int64_t)dims.size() - 1; i > 0; --i) {
+    Value count = dims[i];
+    if (!blocks.empty() && blocks[i] != 1)
+      count = divide(add(count, constant(blocks[i] - 1)), constant(blocks[i]));
+    indices[i] = remainder(part, count);
+    part = divide(part, count);
+  }
+  if (!indices.empty())
+    indices[0] = part;
+  return indices;
+}
+
 void KernelReader::require(Operation *op, Value ok, StringRef message, int code,
                            Value value0, Value value1) {
   if (matchPattern(ok, m_One()))

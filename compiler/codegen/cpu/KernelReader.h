@@ -69,6 +69,13 @@ public:
     return tensor == hero ? heroElement : RecursiveReader::element(tensor, indices);
   }
 
+  /// Cuts the number of a part of the kernel's range into indices along `dims`:
+  /// parts count blocks of `blocks` elements (none given: single elements),
+  /// row-major.
+  llvm::SmallVector<mlir::Value> blockIndices(mlir::Value part,
+                                              mlir::ValueRange dims,
+                                              llvm::ArrayRef<int64_t> blocks = {});
+
   void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
                int code, mlir::Value value0, mlir::Value value1) override;
   mlir::Value dim(mlir::Value tensor, unsigned i) override;

@@ -164,17 +164,11 @@ LogicalResult weir::emitLanes(KernelReader &r, plan::KernelOp kernel, Value begi
       hero = &op;
   Value result = body.getTerminator()->getOperand(0);
   const KernelReader::Buffer target = r.bufferOf(result);
-  int64_t rank = target.type.getRank(), columns = target.type.getShape().back();
+  int64_t columns = target.type.getShape().back();
   int64_t lanes = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2];
 
   emitStepLoop(r, begin, end, 1, [&](Value part) {
-    SmallVector<Value> at(rank - 1);
-    Value rest = part;
-    for (int64_t i = rank - 2; i >= 0; --i) {
-      at[i] = i ? r.remainder(rest, target.dims[i]) : rest;
-      if (i)
-        rest = r.divide(rest, target.dims[i]);
-    }
+    SmallVector<Value> at = r.blockIndices(part, ArrayRef(target.dims).drop_back());
     auto emit = [&](Value channel, Value mask) {
       VectorReader v(r, lanes);
       v.setLanes(channel, mask);

@@ -59,18 +59,10 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
   int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     // part = (batch…, row block, column panel)
-    SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch), at(batch + 2);
+    SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
     sizes.push_back(rows);
     sizes.push_back(columns);
-    Value rest = part;
-    for (int64_t i = batch + 1; i >= 0; --i) {
-      Value count = blocks[i] == 1
-                        ? sizes[i]
-                        : r.divide(r.add(sizes[i], r.constant(blocks[i] - 1)), r.constant(blocks[i]));
-      at[i] = i ? r.remainder(rest, count) : rest;
-      if (i)
-        rest = r.divide(rest, count);
-    }
+    SmallVector<Value> at = r.blockIndices(part, sizes, blocks);
     SmallVector<Value> outer(at.begin(), at.begin() + batch);
     Value index = r.constant(0);
     for (int64_t i = 0; i < batch; ++i)
