@@ -141,6 +141,14 @@ std::string Report::text() const {
          << shortened(list[i]->name, 40) << "  "
          << shortened(list[i]->nodes, 40) << "\n";
   }
+  if (!customs.empty()) {
+    os << "\ncustom operations\n";
+    for (const CustomInfo &custom : customs)
+      os << "  " << custom.name << ": "
+         << (custom.fallback.empty() ? "handed over by the program"
+                                     : custom.fallback + "()")
+         << "  " << shortened(custom.nodes, 40) << "\n";
+  }
   if (!operations.empty()) {
     std::vector<std::pair<std::string, int64_t>> list(operations.begin(),
                                                       operations.end());
@@ -275,6 +283,14 @@ std::string Report::json() const {
           json.attribute("bytes", kernel.bytes);
         });
     });
+    json.attributeArray("customs", [&] {
+      for (const CustomInfo &custom : customs)
+        json.object([&] {
+          json.attribute("name", utf8(custom.name));
+          json.attribute("function", utf8(custom.fallback));
+          json.attribute("nodes", utf8(custom.nodes));
+        });
+    });
     json.attributeObject("operations", [&] {
       for (const auto &[operation, number] : operations)
         json.attribute(operation, number);
@@ -294,6 +310,7 @@ void weir::describeProgram(const Program &program, Report &report) {
   report.slots = program.slots;
   report.devices = program.devices;
   report.kernels = program.kernels;
+  report.customs = program.customs;
   report.buffers = program.buffers;
   report.weightBytes = program.blobBytes;
   report.weightCount = int64_t(program.blobs.size());

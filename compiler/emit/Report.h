@@ -52,6 +52,7 @@ struct Report {
   std::vector<SlotInfo> slots;
   std::vector<DeviceInfo> devices;
   std::vector<KernelInfo> kernels;
+  std::vector<CustomInfo> customs;
   std::vector<BufferInfo> buffers; ///< planned ones, all devices
   int64_t weightBytes = 0;
   int64_t weightCount = 0;

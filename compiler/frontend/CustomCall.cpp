@@ -80,5 +80,7 @@ weir::buildCustomCall(OpBuilder &b, Location loc, const CustomOperation &operati
   }
   auto call = CustomCallOp::create(b, loc, types, inputs, operation.function,
                                    attributes, operation.pure);
+  // What the operation is called in the model: sessions look functions up by it.
+  call->setAttr("weir.operation", b.getStringAttr(operation.name));
   return SmallVector<Value>(call.getResults());
 }

@@ -51,12 +51,12 @@ static bool readOutput(const json::Object &object, CustomOperation::Output &outp
 static bool readOperation(const json::Value &value, CustomOperation &operation,
                           std::string &error) {
   const json::Object *object = value.getAsObject();
-  if (!object || !object->getString("name") || !object->getString("function")) {
-    error = "an operation needs a \"name\" and a \"function\"";
+  if (!object || !object->getString("name")) {
+    error = "an operation needs a \"name\"";
     return false;
   }
   operation.name = object->getString("name")->str();
-  operation.function = object->getString("function")->str();
+  operation.function = object->getString("function").value_or("").str();
   operation.pure = object->getBoolean("pure").value_or(true);
   if (const json::Array *names = object->getArray("attributes"))
     for (const json::Value &name : *names) {

@@ -33,7 +33,8 @@ struct CustomOperation {
     int shapeOfInput = -1; ///< -1: `shape` says it
     std::vector<int64_t> shape;
   };
-  std::string name, function;
+  std::string name;
+  std::string function; ///< "": the program that runs the model hands it over
   std::vector<std::string> attributes;
   std::vector<Output> outputs;
   bool pure = true;

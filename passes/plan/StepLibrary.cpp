@@ -57,6 +57,10 @@ LogicalResult StepBuilder::visitLibrary(Operation *op) {
     types.push_back(bufferType(type));
   auto made = LibraryOp::create(b, loc, types, call->callee, inputs,
                                 call->parameters);
+  if (isa<CustomCallOp>(op)) {
+    auto name = op->getAttrOfType<StringAttr>("weir.operation");
+    made->setAttr("weir.custom", name ? name : b.getStringAttr(call->callee));
+  }
   for (auto [result, buffer] : llvm::zip(op->getResults(), made.getResults()))
     setBuffer(result, buffer);
   return success();

@@ -10,6 +10,8 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "weir/abi.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace weir;
@@ -41,6 +43,21 @@ int64_t StepTables::blobOffset(Attribute value) {
   return info.offset;
 }
 
+int StepTables::customIndex(Operation *op, StringRef operation,
+                            StringRef callee) {
+  llvm::SetVector<StringRef> names;
+  collectNodeNames(op->getLoc(), names);
+  std::string nodes = llvm::join(names, ";");
+  for (auto [i, custom] : llvm::enumerate(program.customs))
+    if (custom.name == operation && custom.fallback == callee) {
+      if (!nodes.empty())
+        custom.nodes += (custom.nodes.empty() ? "" : ";") + nodes;
+      return i;
+    }
+  program.customs.push_back({operation.str(), nodes, callee.str()});
+  return program.customs.size() - 1;
+}
+
 std::string StepTables::nodeOf(Operation *op) {
   return nodeName(op->getLoc()).str();
 }
@@ -58,6 +75,7 @@ void weir::declareRuntime(ModuleOp module) {
   };
   declare("weir_rt_parallel", i32, {p, p, p, p, i64, i64, i32});
   declare("weir_rt_library", i32, {p, p, i32, p, i32, p, i32, p});
+  declare("weir_rt_custom", i32, {p, i32, i32, p, i32, p, i32, p});
   declare("weir_rt_error", i32, {p, i32, i64, i64});
   declare("weir_rt_alloc", p, {p, i64, i32});
   declare("weir_rt_free", none, {p, p});

@@ -26,6 +26,9 @@ struct StepTables {
   /// Offset in the constants of `value`, which is added when it is new.
   int64_t blobOffset(mlir::Attribute value);
   int blobIndex(mlir::Attribute value);
+  /// Number of a custom operation that `op` calls, added when it is new.
+  int customIndex(mlir::Operation *op, llvm::StringRef operation,
+                  llvm::StringRef callee);
   static std::string nodeOf(mlir::Operation *op);
 };
 

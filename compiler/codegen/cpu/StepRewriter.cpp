@@ -250,8 +250,11 @@ void StepRewriter::rewriteRun(plan::RunOp op) {
 }
 
 void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
+  // The user's own functions are called through the session, which may have
+  // been given another one; the descriptor names the one that is linked.
+  auto custom = op->getAttrOfType<StringAttr>("weir.custom");
   auto module = function->getParentOfType<ModuleOp>();
-  if (!module.lookupSymbol(op.getCallee())) {
+  if (!custom && !module.lookupSymbol(op.getCallee())) {
     OpBuilder outer(module.getContext());
     outer.setInsertionPointToStart(module.getBody());
     Type t32 = b.getI32Type();
@@ -280,8 +283,11 @@ void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
   Value parameters = stack(8 * op.getParameters().size());
   for (auto [i, parameter] : llvm::enumerate(op.getParameters()))
     storeField(i64(parameter), parameters, 8 * i);
-  Value callee = LLVM::AddressOfOp::create(b, loc, pointer, op.getCallee());
-  Value code = call("weir_rt_library", b.getI32Type(),
+  Value callee =
+      custom ? i32(tables.customIndex(op, custom.getValue(), op.getCallee()))
+             : LLVM::AddressOfOp::create(b, loc, pointer, op.getCallee())
+                   .getResult();
+  Value code = call(custom ? "weir_rt_custom" : "weir_rt_library", b.getI32Type(),
                     {context, callee, i32(site(op, "failed", WEIR_INTERNAL)),
                      operands, i32(op.getInputs().size()), results,
                      i32(op.getNumResults()), parameters});

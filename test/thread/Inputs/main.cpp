@@ -14,6 +14,7 @@
 #include "thread.h"
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 static int failures = 0;
@@ -25,7 +26,34 @@ static void check(bool ok, const char *what, int run) {
   ++failures;
 }
 
+static int32_t refuse(weir_context *ctx, const weir_tensor *, int32_t,
+                      weir_tensor *, int32_t, const int64_t *) {
+  return weir_custom_error(ctx, WEIR_UNAVAILABLE, "not today");
+}
+
+/// A function that the session is given comes before the linked one.
+static void checkHandedOver() {
+  weir_custom_function functions[] = {{"MyScale", refuse}};
+  weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+  options.functions = functions;
+  options.function_count = 1;
+  weir_session *session = nullptr;
+  weir_status status = WEIR_STATUS_INIT;
+  check(!thread_create(&options, &session, &status), status.message, 0);
+  check(!thread_run(session, nullptr, nullptr, nullptr, &status), status.message, 0);
+  float x[3] = {};
+  int32_t rounds = 1;
+  int64_t dims[] = {1, 3};
+  weir_tensor feeds[] = {thread_step_x_tensor(x, dims), thread_step_rounds_tensor(&rounds)};
+  weir_tensor fetches[2] = {};
+  check(thread_step(session, feeds, fetches, nullptr, &status) == WEIR_UNAVAILABLE &&
+            std::strstr(status.message, "not today"),
+        "the function that was handed over is not called", 0);
+  thread_destroy(session);
+}
+
 int main() {
+  checkHandedOver();
   weir_session *session = nullptr;
   weir_status status = WEIR_STATUS_INIT;
   if (thread_create(nullptr, &session, &status)) {
