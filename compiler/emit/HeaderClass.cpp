@@ -114,11 +114,21 @@ void ClassWriter::write() {
      << "      ::weir::describe(fetch_facts()[i], fetches_[i]);\n"
      << "      fetches_[i].bytes = 0; // nothing there before the first run\n"
      << "    }\n  }\n\n"
+     << "  /// Offers bound memory whole again, whatever the run before left "
+        "there.\n"
+     << "  void offer(int begin, int end) noexcept {\n"
+     << "    for (int i = begin; i < end; ++i) {\n"
+     << "      if (!offers_[i].data)\n        continue;\n"
+     << "      if (fetches_[i].data != offers_[i].data)\n        "
+     << symbol(ApiFunction::Release) << "(session_, &fetches_[i]);\n"
+     << "      fetches_[i].data = offers_[i].data;\n"
+     << "      fetches_[i].bytes = offers_[i].bytes;\n    }\n  }\n\n"
      << "  weir_session *session_ = nullptr;\n  bool owns_ = true;\n"
      << "  ::weir::Status status_;\n"
      << "  weir_tensor feeds_[" << std::max<size_t>(1, feeds.size()) << "];\n"
      << "  weir_tensor fetches_[" << std::max<size_t>(1, fetches.size())
-     << "];\n"
+     << "];\n  ::weir::FetchMemory offers_["
+     << std::max<size_t>(1, fetches.size()) << "] = {};\n"
      << "  ::weir::FeedMemory memory_[" << std::max<size_t>(1, feeds.size())
      << "];\n};\n\n} // namespace " << program.name << "\n#endif\n";
 }
@@ -144,6 +154,7 @@ void ClassWriter::writeLife() {
      << "    std::swap(status_, other.status_);\n"
      << "    std::swap(feeds_, other.feeds_);\n"
      << "    std::swap(fetches_, other.fetches_);\n"
+     << "    std::swap(offers_, other.offers_);\n"
      << "    for (int i = 0; i < " << std::max<size_t>(1, feeds.size())
      << "; ++i)\n      memory_[i].swap(other.memory_[i]);\n  }\n\n"
      << "  /// How the construction ended; runs of a model that failed return "
@@ -172,6 +183,7 @@ void ClassWriter::writeRun(size_t e) {
      << "      return status_.ok() ? ::weir::Status(WEIR_FAILED_PRECONDITION,\n"
      << "                                           \"the model was moved "
         "from\")\n                          : status_;\n"
+     << "    offer(" << fetch << ", " << first(fetches, e + 1) << ");\n"
      << "    ::weir::Status status;\n    " << runFunctions[e]
      << "(session_, feeds_ + " << feed << ", fetches_ + " << fetch
      << ", options, status.get());\n    return status;\n  }\n";
@@ -223,7 +235,8 @@ void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
        << "  void bind_" << name << "(" << type
        << " *data, size_t size) noexcept {\n    if (session_)\n      "
        << symbol(ApiFunction::Release) << "(session_, &fetches_" << slot
-       << ");\n    fetches_" << slot << ".data = data;\n    fetches_" << slot
+       << ");\n    fetches_" << slot << ".data = offers_" << slot
+       << ".data = data;\n    fetches_" << slot << ".bytes = offers_" << slot
        << ".bytes = int64_t(size * " << dtypeBytes(info.dtype) << ");\n  }\n";
   }
   os << "  ::weir::Span<const int64_t> " << name
@@ -268,7 +281,7 @@ void ClassWriter::writeFinder(llvm::StringRef method, llvm::StringRef kind,
      << "    for (int i = begin[entry]; i < begin[entry + 1]; ++i)\n"
      << "      if (std::strcmp(" << kind << "_facts()[i].name, name) == 0)\n"
      << "        return ::weir::Tensor(" << kind << "_facts() + i, " << kind
-     << (isFeed ? "s_ + i, memory_ + i" : "es_ + i, nullptr")
+     << (isFeed ? "s_ + i, memory_ + i" : "es_ + i, offers_ + i")
      << ");\n    return ::weir::Tensor();\n  }\n";
 }
 

@@ -88,6 +88,12 @@ private:
   size_t bytes_;
 };
 
+/// Memory of the caller's that a fetch is offered in every run. Null: none.
+struct FetchMemory {
+  void *data;
+  int64_t bytes;
+};
+
 /// What the header knows about a feed or a fetch.
 struct TensorFacts {
   const char *name;
@@ -101,10 +107,14 @@ struct TensorFacts {
 /// there is none of that name; then nothing else has an effect.
 class Tensor {
 public:
-  Tensor() noexcept : facts_(nullptr), tensor_(nullptr), memory_(nullptr) {}
+  Tensor() noexcept
+      : facts_(nullptr), tensor_(nullptr), memory_(nullptr), offer_(nullptr) {}
   Tensor(const TensorFacts *facts, weir_tensor *tensor,
          FeedMemory *memory) noexcept
-      : facts_(facts), tensor_(tensor), memory_(memory) {}
+      : facts_(facts), tensor_(tensor), memory_(memory), offer_(nullptr) {}
+  Tensor(const TensorFacts *facts, weir_tensor *tensor,
+         FetchMemory *offer) noexcept
+      : facts_(facts), tensor_(tensor), memory_(nullptr), offer_(offer) {}
 
   explicit operator bool() const noexcept { return facts_ != nullptr; }
   const char *name() const noexcept { return facts_ ? facts_->name : ""; }
@@ -167,6 +177,16 @@ public:
   void bind(const void *data, size_t bytes) const noexcept {
     if (!tensor_)
       return;
+    if (offer_) {
+      // The last result stays where it is until the next run.
+      if (!data && tensor_->data == offer_->data) {
+        tensor_->data = nullptr;
+        tensor_->bytes = 0;
+      }
+      offer_->data = const_cast<void *>(data);
+      offer_->bytes = int64_t(bytes);
+      return;
+    }
     tensor_->data = const_cast<void *>(data);
     tensor_->bytes = int64_t(bytes);
   }
@@ -174,7 +194,8 @@ public:
 private:
   const TensorFacts *facts_;
   weir_tensor *tensor_;
-  FeedMemory *memory_; ///< null: a fetch
+  FeedMemory *memory_;  ///< null: a fetch
+  FetchMemory *offer_; ///< null: a feed
 };
 
 /// A feed or a fetch before any run: its shape, where it is fixed.

@@ -68,6 +68,22 @@ template <typename Model> static int runModel() {
   if (!moved.run() || moved.probabilities().data() != own ||
       !isExpected(moved.probabilities()))
     return std::puts("wrong results in the caller's memory"), 1;
+  // Bound memory keeps its size: after a smaller result, and after one that
+  // did not fit into it.
+  moved.bind_image(images, {7, 1, 8, 8});
+  if (!moved.run() || moved.probabilities().size() != 7 * 10)
+    return std::puts("wrong size of a smaller result"), 1;
+  moved.bind_image(images, {count, 1, 8, 8});
+  if (!moved.run() || moved.probabilities().data() != own ||
+      !isExpected(moved.probabilities()))
+    return std::puts("bound memory is lost after a smaller result"), 1;
+  moved.output("probabilities").bind(own, 10 * sizeof(float));
+  if (!moved.run() || moved.probabilities().data() == own ||
+      !isExpected(moved.probabilities()))
+    return std::puts("a result that does not fit is wrong"), 1;
+  moved.bind_image(images, {1, 1, 8, 8});
+  if (!moved.run() || moved.probabilities().data() != own)
+    return std::puts("bound memory is lost after a larger result"), 1;
   Model view = moved.view();
   view.bind_image(images, {count, 1, 8, 8});
   if (!view.run() || !isExpected(view.probabilities()))
