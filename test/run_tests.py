@@ -131,6 +131,8 @@ def run_sanitized(tally):
         run_ctest(build, tally)
         if preset == "asan":
             run_lit(build, tally)
+            run_script(tally, "mutation", [sys.executable, "test/mutation/mutation_test.py",
+                                           "--build", build, "--count", "200"])
 
 
 def main():
@@ -148,6 +150,9 @@ def main():
                [sys.executable, "test/conformance/scores.py", "--build", build]
                + (["--full"] if arguments.full else []))
     if arguments.full:
+        run_script(tally, "determinism",
+                   [sys.executable, "test/determinism/determinism_test.py",
+                    "--build", build, "--graphs", "100", "--all"])
         run_script(tally, "large", [sys.executable, "test/link/large_test.py",
                                     "--build", build, "--source", ROOT])
         run_sanitized(tally)
