@@ -158,6 +158,47 @@ static LogicalResult topK(NodeImport &n) {
               : failure();
 }
 
+/// The k centres nearest to each point, by squared distance.
+static LogicalResult nearestNeighbors(NodeImport &n) {
+  Value points = n.in(0), centres = n.in(1), k = n.in(2);
+  if (!points || !centres || !k)
+    return failure();
+  if (n.rank(points) != 2 || n.rank(centres) != 2)
+    return n.invalid("found ranks " + Twine(n.rank(points)) + " and " +
+                     Twine(n.rank(centres)) + "; possible is 2");
+  auto halfSquares = [&](Value v) {
+    return n.mul(n.reduce(n.mul(v, v), "sum", {1}, false), 0.5);
+  };
+  Value products = n.matmul(points, n.transpose(centres, {1, 0}));
+  Value halves = n.sub(n.add(n.unsqueeze(halfSquares(points), {1}),
+                             halfSquares(centres)),
+                       products);
+  Value count = n.minimum(n.reshape(n.toI64(k), {1}), n.sizeOf(centres, 0));
+  Operation *made = n.multi<TopKOp, 2>(
+      n.mul(halves, 2.0), count, n.number(1), n.flag(false), n.flag(true),
+      n.typeAttr(n.b.getI64Type()));
+  return made ? n.results({made->getResult(1), made->getResult(0)})
+              : failure();
+}
+
+static LogicalResult isotonicRegression(NodeImport &n) {
+  Value x = n.in(0);
+  Type type = n.elementAttr("output_dtype");
+  if (!x || !type)
+    return failure();
+  if (n.rank(x) != 2 || !(type.isF32() || type.isF64()))
+    return n.invalid("found rank " + Twine(n.rank(x)) +
+                     " or a result type that is not float or double");
+  x = n.cast(x, type);
+  if (!x)
+    return failure();
+  Type types[] = {x.getType(), n.type(x).clone(n.b.getI32Type())};
+  auto call = CustomCallOp::create(n.b, n.loc, types, x,
+                                   "weir_kernel_isotonic_regression",
+                                   ArrayRef<int64_t>{}, /*pure=*/true);
+  return n.results(SmallVector<Value>(call.getResults()));
+}
+
 /// The n-th of each row's elements when sorted.
 static LogicalResult nthElement(NodeImport &n) {
   Value x = n.in(0), which = n.in(1);
@@ -405,6 +446,8 @@ ArrayRef<OpImport> weir::tf::indexingImports() {
       {"TopK", topK},
       {"TopKV2", topK},
       {"NthElement", nthElement},
+      {"NearestNeighbors", nearestNeighbors},
+      {"IsotonicRegression", isotonicRegression},
       {"Unique", unique},
       {"UniqueV2", unique},
       {"UniqueWithCounts", unique},

@@ -89,6 +89,13 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_tf);
 /// any number.
 WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_overlaps);
 
+/// The series that does not rise and is nearest to each row, by least squares.
+/// operands: values [rows, n] (f32, or f64)
+/// results:  the series [rows, n], of the same type; which of the row's blocks of
+///           one value each element is in [rows, n] (i32 or i64)
+/// TensorFlow IsotonicRegression.
+WEIR_LIBRARY_FUNCTION(weir_kernel_isotonic_regression);
+
 /// Strings put together, element by element, with NumPy's broadcasting.
 /// operands: one or more string tensors
 /// results:  strings

@@ -443,6 +443,17 @@ TEST(NonMaxSuppression, ByOverlaps) {
   EXPECT_EQ(wrong.code, WEIR_INVALID_ARGUMENT);
 }
 
+TEST(IsotonicRegression, PoolsWhatRises) {
+  std::vector<float> values = {3, 2, 2.5f, 2.25f, 1, 2, 2, 1, 3, 1};
+  Call call(weir_kernel_isotonic_regression, {floats(values, {2, 5})},
+            {WEIR_F32, WEIR_I32}, {});
+  EXPECT_EQ(call.results[0].as<float>(),
+            (std::vector<float>{3, 2.25f, 2.25f, 2.25f, 1, 2, 2, 2, 2, 1}));
+  // What is equal without being pooled stays apart.
+  EXPECT_EQ(call.results[1].as<int32_t>(),
+            (std::vector<int32_t>{0, 1, 1, 2, 3, 0, 1, 2, 2, 3}));
+}
+
 //===----------------------------------------------------------------------===//
 // Strings
 //===----------------------------------------------------------------------===//
