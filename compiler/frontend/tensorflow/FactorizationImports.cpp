@@ -34,9 +34,9 @@ static std::optional<Batch> flatten(NodeImport &n, Value x) {
   if (!x)
     return std::nullopt;
   int64_t rank = n.rank(x);
-  if (rank < 2 || !isa<FloatType>(n.element(x))) {
+  if (rank < 2 || !isa<FloatType, ComplexType>(n.element(x))) {
     (void)n.unsupported("found a tensor of rank " + Twine(rank) +
-                        " or complex numbers; possible are matrices of floats");
+                        "; possible are matrices of numbers");
     return std::nullopt;
   }
   int64_t rows = n.type(x).getDimSize(rank - 2),
@@ -100,6 +100,24 @@ repeat(NodeImport &n, int64_t count, State state,
   return results;
 }
 
+static bool isComplex(Value x) {
+  return isa<ComplexType>(onnx::TensorBuilder::element(x));
+}
+
+static Value magnitude(onnx::TensorBuilder &t, Value x) {
+  return !x || !isComplex(x) ? t.op<AbsOp>(x) : t.op<ComplexAbsOp>(x);
+}
+
+static Value conjugate(onnx::TensorBuilder &t, Value x) {
+  return x && isComplex(x) ? t.op<ConjOp>(x) : x;
+}
+
+static void require(NodeImport &n, Value good, StringRef message) {
+  if (good)
+    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), good,
+                     n.text(message), n.number(3), ValueRange());
+}
+
 /// 0, 1, … as [1, size, 1] or [1, 1, size].
 static Value indexAlong(onnx::TensorBuilder &t, int64_t size, int64_t axis) {
   IntVector all(size);
@@ -136,8 +154,8 @@ static std::optional<Elimination> eliminate(NodeImport &n, const Batch &batch) {
           ArrayRef<Value> s) -> std::vector<Value> {
         Value m = s[0], rows = indexAlong(t, size, 1);
         Value columns = indexAlong(t, size, 2);
-        Value column = t.op<AbsOp>(line(t, m, k, 2));
-        column = t.select(t.compare("lt", rows, k), t.like(m, -1), column);
+        Value column = magnitude(t, line(t, m, k, 2));
+        column = t.select(t.compare("lt", rows, k), t.like(column, -1), column);
         Value pivot = t.op<ArgReduceOp>(
             column, t.flag(true), t.number(1), t.flag(true), t.flag(false),
             t.typeAttr(t.b.getI64Type())); // [batch, 1, 1]
@@ -210,11 +228,8 @@ static void requireInvertible(NodeImport &n, Value lu, int64_t size) {
     return;
   Value on = n.compare("eq", indexAlong(n, size, 1), indexAlong(n, size, 2));
   Value zero = n.op<AndOp>(on, n.compare("eq", lu, 0));
-  Value good = n.op<NotOp>(n.reduce(zero, "any", {0, 1, 2}, false));
-  if (good)
-    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), good,
-                     n.text("Input matrix is not invertible."), n.number(3),
-                     ValueRange());
+  require(n, n.op<NotOp>(n.reduce(zero, "any", {0, 1, 2}, false)),
+          "Input matrix is not invertible.");
 }
 
 /// A⁻¹ B by elimination, B already in the order of A's rows.
@@ -234,6 +249,10 @@ static Value flip(NodeImport &n, Value x) {
   return n.transpose(x, {0, 2, 1});
 }
 
+static Value adjoint(NodeImport &n, Value x) {
+  return flip(n, conjugate(n, x));
+}
+
 static bool isSquare(NodeImport &n, const Batch &batch) {
   if (n.type(batch.matrices).getDimSize(2) == batch.n)
     return true;
@@ -246,7 +265,7 @@ static LogicalResult matrixSolve(NodeImport &n) {
   if (!a || !b || !isSquare(n, *a))
     return failure();
   if (n.isSet("adjoint"))
-    a->matrices = flip(n, a->matrices);
+    a->matrices = adjoint(n, a->matrices);
   int64_t columns = n.type(b->matrices).getDimSize(2);
   return n.result(restore(n, *b, solveWith(n, *a, b->matrices),
                           {a->n, columns}));
@@ -257,7 +276,7 @@ static LogicalResult matrixInverse(NodeImport &n) {
   if (!a || !isSquare(n, *a))
     return failure();
   if (n.isSet("adjoint"))
-    a->matrices = flip(n, a->matrices);
+    a->matrices = adjoint(n, a->matrices);
   return n.result(
       restore(n, *a, solveWith(n, *a, identityLike(n, *a)), {a->n, a->n}));
 }
@@ -270,7 +289,7 @@ static LogicalResult triangularSolve(NodeImport &n) {
     return n.unsupported("found batches that broadcast");
   bool lower = n.isSet("lower");
   if (n.isSet("adjoint")) {
-    a->matrices = flip(n, a->matrices);
+    a->matrices = adjoint(n, a->matrices);
     lower = !lower;
   }
   int64_t columns = n.type(b->matrices).getDimSize(2);
@@ -306,7 +325,8 @@ static LogicalResult logDeterminant(NodeImport &n) {
   Value diagonal = diagonalOf(n, lu->lu, a->n);
   Value sign = n.mul(n.reduce(n.op<SignOp>(diagonal), "prod", {1}, false),
                      n.squeeze(lu->sign, {1, 2}));
-  Value logs = n.reduce(n.op<LogOp>(n.op<AbsOp>(diagonal)), "sum", {1}, false);
+  Value logs = n.reduce(n.op<LogOp>(magnitude(n, diagonal)), "sum", {1}, false);
+  logs = n.cast(logs, n.element(a->matrices));
   return n.results({restore(n, *a, sign, {}), restore(n, *a, logs, {})});
 }
 
@@ -341,14 +361,152 @@ static LogicalResult cholesky(NodeImport &n) {
         Value below = t.select(t.compare("gt", rows, k), column,
                                t.like(s[0], 0));
         Value next = t.sub(s[0],
-                           t.mul(below, t.transpose(below, {0, 2, 1})));
+                           t.mul(below, t.transpose(conjugate(t, below),
+                                                    {0, 2, 1})));
         return {t.select(t.compare("eq", columns, k), column, next)};
       });
   if (failed(result))
     return failure();
   Value keep = n.compare("ge", indexAlong(n, size, 1), indexAlong(n, size, 2));
   Value lower = n.select(keep, (*result)[0].value, n.like(a->matrices, 0));
+  Value diagonal = diagonalOf(n, lower, size);
+  if (diagonal && isComplex(diagonal))
+    diagonal = n.op<RealOp>(diagonal);
+  require(n,
+          n.reduce(n.compare("gt", diagonal, 0), "all", {0, 1}, false),
+          "Cholesky decomposition was not successful. The input might not be "
+          "valid.");
   return n.result(restore(n, *a, lower, {size, size}));
+}
+
+/// The gradient by A = L L* (Murray, "Differentiation of the Cholesky
+/// decomposition", 2016): L^-T Φ(L^T grad) L^-1, made symmetric. Φ takes the
+/// lower half, and half of the diagonal.
+static LogicalResult choleskyGrad(NodeImport &n) {
+  auto l = flatten(n, n.in(0)), grad = flatten(n, n.in(1));
+  if (!l || !grad || !isSquare(n, *l))
+    return failure();
+  int64_t size = l->n;
+  Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
+  Value zero = n.like(l->matrices, 0);
+  auto lowerHalf = [&](Value x) {
+    return n.select(n.compare("ge", rows, columns), x, zero);
+  };
+  Value lower = lowerHalf(l->matrices);
+  Value product = n.matmul(flip(n, lower), lowerHalf(grad->matrices));
+  Value half = n.select(n.compare("eq", rows, columns),
+                        n.mul(product, 0.5), lowerHalf(product));
+  Value transposed = flip(n, lower);
+  Value left = substitute(n, transposed, half, size, false, false);
+  Value both = substitute(n, transposed, flip(n, left), size, false, false);
+  Value symmetric = n.mul(n.add(both, flip(n, both)), 0.5);
+  return n.result(restore(n, *l, symmetric, {size, size}));
+}
+
+/// x with A x nearest to b, by the normal equations (`fast`); else by singular
+/// values, those that rounding may have made counting as zero: of all such x
+/// the shortest.
+static LogicalResult leastSquares(NodeImport &n) {
+  auto a = flatten(n, n.in(0)), b = flatten(n, n.in(1));
+  Value regularizer = n.in(2);
+  if (!a || !b || !regularizer)
+    return failure();
+  Value m = a->matrices, rhs = b->matrices;
+  Type element = n.element(m);
+  int64_t rows = a->n, columns = n.type(m).getDimSize(2),
+          right = n.type(rhs).getDimSize(2), least = std::min(rows, columns);
+  IntVector tail = {columns, right};
+  if (least == 0) {
+    Value shape = n.concat({n.sizeOf(m, 0), n.ints(tail)}, 0);
+    return n.result(restore(n, *b, n.expandTo(n.like(m, 0), shape), tail));
+  }
+  Value turned = adjoint(n, m);
+  if (n.isSet("fast")) {
+    bool tall = rows >= columns;
+    Batch gram;
+    gram.n = least;
+    gram.matrices = tall ? n.matmul(turned, m) : n.matmul(m, turned);
+    Value weight = n.cast(n.toScalar(regularizer), element);
+    gram.matrices = n.add(gram.matrices,
+                          n.mul(identityLike(n, gram), weight));
+    Value x = tall ? solveWith(n, gram, n.matmul(turned, rhs))
+                   : n.matmul(turned, solveWith(n, gram, rhs));
+    return n.result(restore(n, *b, x, tail));
+  }
+  auto like = [&](Ints sizes) {
+    IntVector shape = {n.type(m).getDimSize(0)};
+    shape.append(sizes.begin(), sizes.end());
+    return RankedTensorType::get(shape, element);
+  };
+  Operation *parts = n.libraryCall(
+      "weir_kernel_svd",
+      {like({least}), like({rows, least}), like({columns, least})}, {m}, {0});
+  if (!parts)
+    return failure();
+  Value values = parts->getResult(0);
+  Value sizes = isComplex(values) ? n.op<RealOp>(values) : values;
+  bool isDouble = n.element(sizes).isF64();
+  double epsilon = (isDouble ? 0x1p-52 : 0x1p-23) * std::max(rows, columns);
+  Value largest = n.reduce(sizes, "max", {1}, true);
+  Value counts = n.compare("gt", sizes, n.mul(largest, epsilon));
+  Value inverse = n.select(counts, n.div(n.like(sizes, 1), sizes),
+                           n.like(sizes, 0));
+  Value inner = n.matmul(adjoint(n, parts->getResult(1)), rhs);
+  inner = n.mul(inner, n.unsqueeze(n.cast(inverse, element), {2}));
+  return n.result(
+      restore(n, *b, n.matmul(parts->getResult(2), inner), tail));
+}
+
+/// The matrix of a lower triangle's diagonals, the main one first; of an upper
+/// one's, the main one last. Each has room for a whole row.
+static LogicalResult bandedSolve(NodeImport &n) {
+  auto bands = flatten(n, n.in(0)), b = flatten(n, n.in(1));
+  if (!bands || !b)
+    return failure();
+  int64_t count = bands->n, size = n.type(bands->matrices).getDimSize(2);
+  if (n.rank(n.in(0)) != n.rank(n.in(1)))
+    return n.unsupported("found batches that broadcast");
+  bool lower = n.isSet("lower");
+  Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
+  Batch triangle;
+  triangle.n = size;
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t band = lower ? k : count - 1 - k;
+    Value line = flip(n, n.slice(bands->matrices, 1, band, band + 1));
+    Value on = n.compare(
+        "eq", columns,
+        lower ? n.sub(rows, double(k)) : n.add(rows, double(k)));
+    Value part = n.select(on, line, n.like(line, 0));
+    triangle.matrices = triangle.matrices ? n.add(triangle.matrices, part)
+                                          : part;
+  }
+  if (n.isSet("adjoint")) {
+    triangle.matrices = adjoint(n, triangle.matrices);
+    lower = !lower;
+  }
+  int64_t width = n.type(b->matrices).getDimSize(2);
+  Value x = substitute(n, triangle.matrices, b->matrices, size, lower, false);
+  return n.result(restore(n, *b, x, {size, width}));
+}
+
+/// Each row of three diagonals times the rows around; what the first and the
+/// last row lack counts as zero.
+static LogicalResult tridiagonalMatMul(NodeImport &n) {
+  Value above = n.in(0), main = n.in(1), below = n.in(2), x = n.in(3);
+  if (!above || !main || !below || !x)
+    return failure();
+  int64_t rank = n.rank(x), rows = rank - 2;
+  if (rank < 2 || n.rank(main) != rank)
+    return n.invalid("found tensors of different rank");
+  IntVector order = axesFrom(0, rank);
+  std::swap(order[rank - 1], order[rank - 2]);
+  auto down = [&](Value diagonal) { return n.transpose(diagonal, order); };
+  Value zero = n.expandTo(n.like(x, 0), n.shapeOf(n.slice(x, rows, 0, 1)));
+  Value next = n.concat(
+      {n.slice(x, rows, 1, std::numeric_limits<int64_t>::max()), zero}, rows);
+  Value previous = n.concat({zero, n.slice(x, rows, 0, -1)}, rows);
+  Value sum = n.add(n.mul(down(main), x), n.mul(down(above), next));
+  return n.result(n.add(sum, n.mul(down(below), previous)));
 }
 
 ArrayRef<OpImport> weir::tf::factorizationImports() {
@@ -365,6 +523,12 @@ ArrayRef<OpImport> weir::tf::factorizationImports() {
       {"Lu", lu},
       {"Cholesky", cholesky},
       {"BatchCholesky", cholesky},
+      {"CholeskyGrad", choleskyGrad},
+      {"BatchCholeskyGrad", choleskyGrad},
+      {"MatrixSolveLs", leastSquares},
+      {"BatchMatrixSolveLs", leastSquares},
+      {"BandedTriangularSolve", bandedSolve},
+      {"TridiagonalMatMul", tridiagonalMatMul},
   };
   return rows;
 }

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/NumericImports.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -220,7 +221,8 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           recurrentGradientImports(), windowGradientImports(), randomImports(),
           specialImports(), tensorArrayImports(), raggedImports(),
           samplingImports(), setImports(), sparseImports(),
-          sparseMatrixImports(), sparseStructureImports()})
+          sparseMatrixImports(), sparseStructureImports(),
+          ctcImports(), decompositionImports(), specialFunctionImports()})
       for (const OpImport &row : family)
         map->emplace(row.op, &row);
     return map;

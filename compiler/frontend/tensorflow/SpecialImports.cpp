@@ -212,6 +212,111 @@ template <bool upper> static LogicalResult igamma(NodeImport &n) {
   return narrow(n, n.select(bad, n.like(p, kNan), value));
 }
 
+namespace {
+/// The derivative of P(a, x) by a.
+struct GammaDerivative {
+  Value series;   ///< -(dP/da) / density, from the series
+  Value fraction; ///< the same from the continued fraction
+  Value factor;   ///< the density of x
+};
+} // namespace
+
+/// The series (6.5.29) and the fraction (6.5.31) as above, with the derivatives
+/// by a of all that they are made of.
+static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
+                                                      Value x) {
+  Value zero = n.mul(a, 0.0), one = n.like(a, 1);
+  Value logX = n.op<LogOp>(x);
+  Value ones = n.expandTo(one, n.shapeOf(a));
+  // c_k = c_(k-1) x / (a + k): terms relative to x^a e^-x / Γ(a + 1).
+  auto series = iterate(
+      n, 400,
+      {Imported(ones), Imported(zero), Imported(ones), Imported(zero)},
+      [&](onnx::TensorBuilder &t, Value k,
+          ArrayRef<Imported> s) -> std::vector<Value> {
+        Value next = t.add(a, k), ratio = t.div(x, next);
+        Value term = t.mul(s[0].value, ratio);
+        Value slope = t.sub(t.mul(s[1].value, ratio), t.div(term, next));
+        return {term, slope, t.add(s[2].value, term),
+                t.add(s[3].value, slope)};
+      });
+  // Lentz: the fraction's numbers, and behind each its derivative.
+  Value b0 = n.sub(n.add(x, 1.0), a);
+  Value d0 = n.div(one, awayFromZero(n, b0));
+  Value c0 = n.expandTo(n.like(a, 1 / kTiny), n.shapeOf(a));
+  Value dSlope = n.mul(d0, d0);
+  auto fraction = iterate(
+      n, 400,
+      {Imported(c0), Imported(zero), Imported(d0), Imported(dSlope),
+       Imported(d0), Imported(dSlope)},
+      [&](onnx::TensorBuilder &t, Value k,
+          ArrayRef<Imported> s) -> std::vector<Value> {
+        Value an = t.mul(t.sub(a, k), k), bn = t.add(b0, t.mul(k, 2.0));
+        Value c = s[0].value, cs = s[1].value, d = s[2].value, ds = s[3].value;
+        // d an / da = k, d bn / da = -1.
+        Value inner = awayFromZero(t, t.add(t.mul(an, d), bn));
+        Value innerSlope =
+            t.sub(t.add(t.mul(k, d), t.mul(an, ds)), t.like(d, 1));
+        Value dNext = t.div(t.like(d, 1), inner);
+        Value dsNext =
+            t.op<NegOp>(t.mul(innerSlope, t.mul(dNext, dNext)));
+        Value cNext = awayFromZero(t, t.add(bn, t.div(an, c)));
+        Value csNext = t.sub(
+            t.sub(t.div(k, c), t.div(t.mul(an, cs), t.mul(c, c))),
+            t.like(c, 1));
+        Value step = t.mul(cNext, dNext);
+        Value stepSlope = t.add(t.mul(csNext, dNext), t.mul(cNext, dsNext));
+        Value h = t.mul(s[4].value, step);
+        Value hs = t.add(t.mul(s[5].value, step),
+                         t.mul(s[4].value, stepSlope));
+        // A step that changes nothing would add its rounding.
+        Value idle = t.compare("le", t.op<AbsOp>(t.sub(step, 1.0)), 3e-16);
+        h = t.select(idle, s[4].value, h);
+        hs = t.select(idle, s[5].value, hs);
+        return {cNext, csNext, dNext, dsNext, h, hs};
+      });
+  if (failed(series) || failed(fraction))
+    return std::nullopt;
+  GammaDerivative g;
+  Value ofNext = n.sub(logX, digamma(n, n.add(a, 1.0)));
+  Value slope = n.add((*series)[3].value, n.mul((*series)[2].value, ofNext));
+  g.series = n.op<NegOp>(n.mul(slope, n.div(x, a)));
+  Value own = n.sub(logX, digamma(n, a));
+  g.fraction = n.mul(
+      x, n.add((*fraction)[5].value, n.mul((*fraction)[4].value, own)));
+  g.factor = n.exp(n.sub(n.sub(n.mul(n.sub(a, 1.0), logX), x),
+                         n.op<LgammaOp>(a)));
+  return g;
+}
+
+/// The derivative of P(a, x) by a; or, of a sample from that gamma
+/// distribution, how the sample moves with a: -(dP/da) / (dP/dx).
+template <bool ofSample> static LogicalResult gammaGradient(NodeImport &n) {
+  Value a = wide(n, 0), x = wide(n, 1);
+  if (!a || !x)
+    return failure();
+  a = n.add(a, n.mul(x, 0.0)); // both in the shape of the result
+  x = n.add(x, n.mul(a, 0.0));
+  // Sizes that only the run knows are cheaper of one dimension.
+  bool flatten = a && !n.type(a).hasStaticShape() && n.rank(a) > 1;
+  Value shape = n.shapeOf(a);
+  if (flatten) {
+    a = n.reshape(a, {-1});
+    x = n.reshape(x, {-1});
+  }
+  auto g = gammaDerivative(n, a, x);
+  if (!g)
+    return failure();
+  Value below = n.op<OrOp>(n.compare("le", x, 1), n.compare("lt", x, a));
+  Value value = n.select(below, g->series, g->fraction);
+  if (!ofSample)
+    value = n.op<NegOp>(n.mul(value, g->factor));
+  value = n.select(n.compare("eq", x, 0), n.like(value, 0), value);
+  Value bad = n.op<OrOp>(n.compare("le", a, 0), n.compare("lt", x, 0));
+  value = n.select(bad, n.like(value, kNan), value);
+  return narrow(n, flatten ? n.reshapeTo(value, shape) : value);
+}
+
 /// I_x(a, b): the continued fraction (26.5.8), on the side where it converges
 /// fast.
 static LogicalResult betainc(NodeImport &n) {
@@ -274,6 +379,8 @@ ArrayRef<OpImport> weir::tf::specialImports() {
       {"Igamma", igamma<false>},
       {"Igammac", igamma<true>},
       {"Betainc", betainc},
+      {"IgammaGradA", gammaGradient<false>},
+      {"RandomGammaGrad", gammaGradient<true>},
   };
   return rows;
 }

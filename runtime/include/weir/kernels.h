@@ -155,6 +155,66 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_random_permutation);
 /// attributes: rounds, even, 4 to 64
 WEIR_LIBRARY_FUNCTION(weir_kernel_index_shuffle);
 
+// Decompositions of [..., rows, columns], f32, f64 and complex, computed in
+// f64. What does not converge (NaN, infinities) is INVALID_ARGUMENT.
+
+/// Eigenvalues of Hermitian matrices, rising; reads the lower halves only.
+/// operands: matrices
+/// results:  values [..., n] (real, or complex with nothing imaginary); and, if
+///           there, vectors [..., n, n], one a column
+WEIR_LIBRARY_FUNCTION(weir_kernel_eigh);
+
+/// Singular values, falling, a = U S V*.
+/// operands: matrices
+/// results:  values [..., min]; and, if there, U and V, one vector a column
+/// attributes: 1: all columns of U and V; 0: as many as there are values
+WEIR_LIBRARY_FUNCTION(weir_kernel_svd);
+
+/// Eigenvalues of square matrices, in the order of the Schur form.
+/// operands: matrices
+/// results:  values [..., n] (complex); and, if there, vectors of length 1
+WEIR_LIBRARY_FUNCTION(weir_kernel_eig);
+
+/// operands: matrices
+/// results:  Q, R
+/// attributes: 1: all columns of Q; 0: min of them
+WEIR_LIBRARY_FUNCTION(weir_kernel_qr);
+
+/// operands: square matrices
+/// results:  a function of each; real types lose what is imaginary
+/// attributes: 0: the principal square root, 1: the principal logarithm, 2: e^a
+WEIR_LIBRARY_FUNCTION(weir_kernel_matrix_function);
+
+
+// Sequences: inputs [time, batch, classes], f32 or f64, and how long each is
+// [batch], i32.
+
+/// Connectionist temporal classification (Graves, 2006): the negative logarithm
+/// of the labels' probability, and its gradient by the inputs, which are
+/// logarithms without normalization.
+/// operands: inputs, labels as a sparse matrix: places [n, 2] (i64) in order,
+///           values [n] (i32); lengths
+/// results:  loss [batch], gradient like the inputs
+/// attributes: collapse repeated labels first (0 or 1), merge repeated outputs,
+///           leave out what is too short for its labels (else an error), the
+///           blank (-1: the last class, and labels that fill up with blanks)
+WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_loss);
+
+/// The best class of each step, without blanks.
+/// operands: inputs, lengths
+/// results:  a sparse matrix: places [n, 2], values [n], shape [2], i64 all;
+///           scores [batch, 1]: the picked inputs' negative sum
+/// attributes: merge repeated classes (0 or 1), the blank (may be negative)
+WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_greedy);
+
+/// The most probable prefixes of a search of limited width; the last class is
+/// the blank.
+/// operands: inputs, lengths
+/// results:  of each path the places, then of each the values, then the shapes;
+///           logarithms of their probabilities [batch, paths]
+/// attributes: merge repeated labels (0 or 1), width, paths
+WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_beam_search);
+
 #ifdef __cplusplus
 }
 #endif
