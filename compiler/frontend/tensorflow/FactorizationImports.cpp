@@ -369,13 +369,17 @@ static LogicalResult cholesky(NodeImport &n) {
     return failure();
   Value keep = n.compare("ge", indexAlong(n, size, 1), indexAlong(n, size, 2));
   Value lower = n.select(keep, (*result)[0].value, n.like(a->matrices, 0));
+  // A matrix that is not positive definite has nothing but NaN, as TensorFlow
+  // has it.
   Value diagonal = diagonalOf(n, lower, size);
   if (diagonal && isComplex(diagonal))
     diagonal = n.op<RealOp>(diagonal);
-  require(n,
-          n.reduce(n.compare("gt", diagonal, 0), "all", {0, 1}, false),
-          "Cholesky decomposition was not successful. The input might not be "
-          "valid.");
+  Value bad = n.op<NotOp>(
+      n.reduce(n.compare("gt", diagonal, 0), "all", {1}, false));
+  Value spoilt = n.op<AndOp>(n.unsqueeze(bad, {1, 2}), keep);
+  lower = n.select(spoilt,
+                   n.like(lower, std::numeric_limits<double>::quiet_NaN()),
+                   lower);
   return n.result(restore(n, *a, lower, {size, size}));
 }
 

@@ -370,7 +370,7 @@ static std::optional<Union> unite(NodeImport &n, const SparseTensor &a,
   return both;
 }
 
-/// a + b; where a threshold is given, sums of a smaller magnitude go.
+/// a + b; sums of both whose magnitude is below the threshold go.
 static LogicalResult sparseAdd(NodeImport &n) {
   auto both = unite(n, sparseInput(n, 0, 1, 2), sparseInput(n, 3, 4, 5));
   Value threshold = n.in(6);
@@ -384,8 +384,10 @@ static LogicalResult sparseAdd(NodeImport &n) {
   Value magnitude = isa<ComplexType>(n.element(sum.values))
                         ? n.op<ComplexAbsOp>(sum.values)
                         : n.op<AbsOp>(sum.values);
-  Value keep = whereTrue(
-      n, n.compare("ge", magnitude, n.cast(threshold, n.element(magnitude))));
+  Value large = n.compare("ge", magnitude,
+                          n.cast(threshold, n.element(magnitude)));
+  Value single = n.compare("eq", both->all.counts, 1);
+  Value keep = whereTrue(n, n.op<OrOp>(single, large));
   sum.indices = take(n, sum.indices, keep);
   sum.values = take(n, sum.values, keep);
   return sparseResult(n, sum);
