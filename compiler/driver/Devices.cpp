@@ -201,7 +201,8 @@ private:
       return false;
     }
     std::string what = ("the link from " + *from + " to " + *to).str();
-    if (!checkKeys(file, *link, {"from", "to", "bandwidth", "latency"}, what))
+    if (!checkKeys(file, *link,
+                   {"from", "to", "bandwidth", "latency", "compress"}, what))
       return false;
     auto matching = [&](llvm::StringRef text) {
       llvm::SmallVector<int64_t> found;
@@ -219,6 +220,14 @@ private:
     for (llvm::StringRef key : {"bandwidth", "latency"})
       if (auto found = number(file, *link, key, what, key == "latency"))
         attributes.set(key, b.getF64FloatAttr(*found));
+    if (const json::Value *compress = link->get("compress")) {
+      std::optional<bool> wanted = compress->getAsBoolean();
+      if (!wanted) {
+        refuse(file, "found compress of " + what + "; possible: true, false");
+        return false;
+      }
+      attributes.set("compress", b.getBoolAttr(*wanted));
+    }
     llvm::SmallVector<int64_t> sources = matching(*from),
                                destinations = matching(*to);
     // Both ways: cables are.

@@ -64,6 +64,7 @@ DeviceSet DeviceSet::of(ModuleOp module, ArrayRef<DeviceName> requests) {
   }
   size_t count = cluster.devices.size();
   cluster.links.assign(count * count, usualLink);
+  cluster.compressed.assign(count * count, false);
   auto links = given ? given.getAs<ArrayAttr>("links") : ArrayAttr();
   if (links)
     for (auto entry : links.getAsRange<DictionaryAttr>()) {
@@ -74,8 +75,15 @@ DeviceSet DeviceSet::of(ModuleOp module, ArrayRef<DeviceName> requests) {
       readNumber(entry, "bandwidth", bandwidth);
       readNumber(entry, "latency", link.latency);
       link.timePerSize = 1 / bandwidth;
-      if (from >= 0 && to >= 0 && from < double(count) && to < double(count))
-        cluster.links[size_t(from) * count + size_t(to)] = link;
+      if (from < 0 || to < 0 || from >= double(count) || to >= double(count))
+        continue;
+      size_t index = size_t(from) * count + size_t(to);
+      auto compress = entry.getAs<BoolAttr>("compress");
+      cluster.compressed[index] = compress && compress.getValue();
+      // Most of what crosses is f32, and half as large then.
+      if (cluster.compressed[index])
+        link.timePerSize /= 2;
+      cluster.links[index] = link;
     }
   return cluster;
 }

@@ -10,7 +10,7 @@
 //   {devices = [{name = "/job:…", flops = f64, bandwidth = f64, memory = i64,
 //                overhead = f64}],
 //    links = [{source = i64, destination = i64, bandwidth = f64,
-//              latency = f64}]}
+//              latency = f64, compress = bool}]}
 // in operations, bytes and seconds. All but names may be missing.
 //
 //===----------------------------------------------------------------------===//
@@ -37,6 +37,8 @@ struct DeviceSet {
   std::vector<ClusterDevice> devices;
   /// links[from * devices + to]: seconds, and seconds a byte.
   std::vector<placement::Link> links;
+  /// By the same index: f32 crosses as its upper 16 bits.
+  std::vector<char> compressed;
   bool given = false; ///< by the user; else made up from what nodes ask for
 
   /// Reads the module's attribute; without one, CPU devices up to the highest

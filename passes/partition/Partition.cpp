@@ -134,8 +134,10 @@ struct Part {
 
 class Splitter {
 public:
-  Splitter(func::FuncOp source, ArrayAttr devices, SmallVector<Attribute> &edges)
-      : source(source), devices(devices), edges(edges), b(source) {}
+  Splitter(func::FuncOp source, ArrayAttr devices, const DeviceSet &cluster,
+           SmallVector<Attribute> &edges)
+      : source(source), devices(devices), cluster(cluster), edges(edges),
+        b(source) {}
 
   void run(const Devices &used) {
     SmallVector<Attribute> feeds, fetches;
@@ -299,11 +301,52 @@ private:
         {b.getNamedAttr("destination", b.getI64IntegerAttr(device)),
          b.getNamedAttr("name", b.getStringAttr(key)),
          b.getNamedAttr("source", b.getI64IntegerAttr(from))}));
-    auto receive = weir::ReceiveOp::create(b, value.getLoc(), value.getType(), edge, key);
-    part.mapping.map(value, receive.getResult());
+    bool small = isCompressed(value.getType(), from, device);
+    Type crosses = value.getType();
+    if (small)
+      crosses = cast<RankedTensorType>(crosses).clone(unsignedType(16));
+    Value arrived = weir::ReceiveOp::create(b, value.getLoc(), crosses, edge, key);
+    part.mapping.map(value, small ? fillWithZeros(arrived) : arrived);
     Value sent = parts[from].mapping.lookup(value);
     b.setInsertionPointAfterValue(sent);
+    if (small)
+      sent = truncate(sent);
     weir::SendOp::create(b, value.getLoc(), sent, edge, key);
+  }
+
+  bool isCompressed(Type type, int64_t from, int64_t to) const {
+    size_t count = cluster.devices.size();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getElementType().isF32() && count == devices.size() &&
+           cluster.compressed[size_t(from) * count + size_t(to)];
+  }
+
+  Type unsignedType(unsigned bits) {
+    return IntegerType::get(b.getContext(), bits, IntegerType::Unsigned);
+  }
+  Value sixteen(Location loc) {
+    auto type = RankedTensorType::get({}, unsignedType(32));
+    return ConstantOp::create(b, loc,
+                              DenseElementsAttr::get(type, APInt(32, 16)));
+  }
+  /// The upper half of each f32's bits, as the white paper's lossy transfer has
+  /// it (section 5.5): no rounding.
+  Value truncate(Value value) {
+    Location loc = value.getLoc();
+    auto type = cast<RankedTensorType>(value.getType());
+    Type wide = type.clone(unsignedType(32));
+    Value bits = BitcastOp::create(b, loc, wide, value);
+    Value upper = ShrOp::create(b, loc, wide, bits, sixteen(loc));
+    return CastOp::create(b, loc, type.clone(unsignedType(16)), upper,
+                          /*saturate=*/false);
+  }
+  Value fillWithZeros(Value value) {
+    Location loc = value.getLoc();
+    auto type = cast<RankedTensorType>(value.getType());
+    Type wide = type.clone(unsignedType(32));
+    Value bits = CastOp::create(b, loc, wide, value, /*saturate=*/false);
+    Value upper = ShlOp::create(b, loc, wide, bits, sixteen(loc));
+    return BitcastOp::create(b, loc, type.clone(b.getF32Type()), upper);
   }
 
   /// "node:port;source device;destination device". What a loop carries is named
@@ -324,6 +367,7 @@ private:
 
   func::FuncOp source;
   ArrayAttr devices;
+  const DeviceSet &cluster;
   SmallVector<Attribute> &edges;
   OpBuilder b;
   std::map<int64_t, Part> parts;
@@ -334,6 +378,7 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
     ModuleOp module = getOperation();
     Builder b(module.getContext());
     auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices");
+    DeviceSet cluster = DeviceSet::of(module, {});
     SmallVector<Attribute> edges;
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
       if (function.isExternal())
@@ -342,7 +387,7 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       for (Operation &op : function.getBody().front().without_terminator())
         collectDevices(&op, used);
       if (used.size() > 1) {
-        Splitter(function, devices, edges).run(used);
+        Splitter(function, devices, cluster, edges).run(used);
         continue;
       }
       int64_t device = used.empty() ? 0 : used.front();
