@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compilation.h"
+#include "compiler/emit/MemoryPicture.h"
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/driver/Devices.h"
@@ -54,8 +55,9 @@ bool Compilation::checkOptions() {
   };
   if (!options.cuda.empty())
     refuse("--cuda=" + options.cuda, "CPU devices only");
-  if (!options.schedule.empty() && options.schedule != "latency")
-    refuse("--schedule=" + options.schedule, "latency");
+  if (!options.schedule.empty() && options.schedule != "latency" &&
+      options.schedule != "memory" && options.schedule != "balanced")
+    refuse("--schedule=" + options.schedule, "latency, memory or balanced");
   if (!options.precision.empty() && options.precision != "f32")
     refuse("--precision=" + options.precision, "f32");
   if (options.tune)
@@ -136,6 +138,9 @@ bool Compilation::load() {
     (*module)->setAttr(stageAttribute,
                        StringAttr::get(context.get(), importStage));
   }
+  if (!options.schedule.empty())
+    (*module)->setAttr("weir.schedule",
+                       StringAttr::get(context.get(), options.schedule));
   // Tiles are chosen for the processor's vectors.
   int vectorBytes =
       target.code.preferVectorBits ? target.code.preferVectorBits / 8 : 32;
@@ -205,6 +210,16 @@ bool Compilation::runPasses() {
     if (llvm::StringRef(stage.name) == "place")
       reported.placement = takePlacement(*module);
   }
+  auto number = [&](const char *attribute, const char *key) -> int64_t {
+    auto dictionary = (*module)->getAttrOfType<DictionaryAttr>(attribute);
+    auto value = dictionary ? dictionary.getAs<IntegerAttr>(key) : IntegerAttr();
+    return value ? value.getInt() : 0;
+  };
+  reported.givenPeak = number("weir_plan.order", "as_given");
+  reported.chosenPeak = number("weir_plan.order", "chosen");
+  reported.reusedBuffers = number("weir_plan.reuse", "buffers");
+  reported.reusedBytes = number("weir_plan.reuse", "bytes");
+  reported.savedCopies = number("weir_plan.reuse", "copies");
   for (auto [attribute, nodes] :
        {std::pair("weir.removed", &reported.removed),
         {"weir.hoisted", &reported.hoisted}})
@@ -362,16 +377,15 @@ bool Compilation::checkMemoryLimit() {
       diagnostic.notes.push_back(
           "no order of offsets helps: " + std::to_string(device.lowerBound) +
           " bytes are alive at once");
-    std::vector<const BufferInfo *> largest;
-    for (const BufferInfo &buffer : described.buffers)
-      if (buffer.device == int(index))
-        largest.push_back(&buffer);
-    llvm::sort(largest, [](const BufferInfo *a, const BufferInfo *b) {
-      return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
-    });
-    for (size_t i = 0; i < largest.size() && i < 5; ++i)
-      diagnostic.notes.push_back("node \"" + largest[i]->node + "\" needs " +
-                                 std::to_string(largest[i]->bytes) + " bytes");
+    PeakMoment peak = peakMoment(described.buffers, int(index));
+    diagnostic.notes.push_back("most is alive at moment " + std::to_string(peak.time) + ": " +
+                               std::to_string(peak.bytes) + " bytes in " +
+                               std::to_string(peak.buffers.size()) + " buffers");
+    for (size_t i = 0; i < peak.buffers.size() && i < 8; ++i)
+      diagnostic.notes.push_back("node \"" + peak.buffers[i]->node + "\" needs " +
+                                 std::to_string(peak.buffers[i]->bytes) + " bytes");
+    if (options.schedule == "latency")
+      diagnostic.notes.push_back("--schedule=memory looks for an order that needs less");
     diagnostic.notes.push_back("smaller batches and inputs (--shape, --dim) "
                                "make smaller buffers");
     sink.report(std::move(diagnostic));

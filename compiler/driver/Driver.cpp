@@ -14,6 +14,7 @@
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/ElfObject.h"
 #include "compiler/emit/Link.h"
+#include "compiler/emit/MemoryPicture.h"
 #include "dialects/weir/BlobStore.h"
 #include "passes/Passes.h"
 
@@ -212,8 +213,10 @@ bool Outputs::addReport() {
            "cannot make " + folder + ": " + code.message());
     return false;
   }
+  std::string picture = memoryPicture(compilation.report());
   return add(folder + "/report.txt", compilation.report().text()) &&
-         add(folder + "/report.json", compilation.report().json());
+         add(folder + "/report.json", compilation.report().json()) &&
+         (picture.empty() || add(folder + "/memory.html", picture));
 }
 
 bool Outputs::commit() {

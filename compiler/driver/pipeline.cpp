@@ -96,10 +96,13 @@ static std::vector<Stage> makeStages() {
        "fixes the order of launches and with it how long values live, then "
        "gives each a buffer: offsets need both",
        {
+           {"weir-order-launches", "an order in which few bytes live at once"},
            {"weir-bufferize",
             "tensors become buffers in the order of launches"},
            {"canonicalize", "sizes that became index arithmetic fold"},
            {"cse", "the same size is computed once"},
+           {"weir-reuse-buffers",
+            "results over dying operands: fewer buffers for the plan"},
        },
        "W0500"},
 

@@ -87,6 +87,7 @@ struct BufferInfo {
   std::string node;
   int device = 0;
   int64_t bytes = 0, offset = 0, firstUse = 0, lastUse = 0;
+  int step = 0; ///< number of the step function; those of a device share its arena
 };
 
 struct Program {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/Report.h"
+#include "compiler/emit/MemoryPicture.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -111,12 +112,30 @@ std::string Report::text() const {
     os << "variables   " << slots.size() << "\n";
   for (const DeviceInfo &device : devices) {
     os << "arena       " << size(device.arenaBytes) << " on " << device.name;
-    if (device.lowerBound > 0)
+    if (device.lowerBound > 0 && device.arenaBytes == device.lowerBound)
+      os << ", which is the lower bound";
+    else if (device.lowerBound > 0)
       os << llvm::format(", %.1f %% above the bound of ",
                          100.0 * double(device.arenaBytes - device.lowerBound) /
                              double(device.lowerBound))
          << size(device.lowerBound);
     os << "\n";
+  }
+  if (reusedBuffers)
+    os << "reuse       " << reusedBuffers << " results over operands, " << size(reusedBytes)
+       << "; " << savedCopies << " copies left out\n";
+  if (chosenPeak < givenPeak)
+    os << "order       at most " << size(chosenPeak) << " alive, " << size(givenPeak)
+       << " in the graph's order\n";
+  for (auto [i, device] : llvm::enumerate(devices)) {
+    PeakMoment peak = peakMoment(buffers, i);
+    if (peak.buffers.empty())
+      continue;
+    os << "peak        at moment " << peak.time << ":";
+    for (size_t k = 0; k < peak.buffers.size() && k < 4; ++k)
+      os << (k ? ", " : " ") << shortened(peak.buffers[k]->node, 30) << " ("
+         << size(peak.buffers[k]->bytes) << ")";
+    os << (peak.buffers.size() > 4 ? ", …\n" : "\n");
   }
   if (objectBytes)
     os << "object      " << size(objectBytes) << ", " << size(codeBytes)
@@ -253,7 +272,23 @@ std::string Report::json() const {
           json.attribute("name", device.name);
           json.attribute("arena_bytes", device.arenaBytes);
           json.attribute("lower_bound", device.lowerBound);
+          PeakMoment peak = peakMoment(buffers, int(&device - devices.data()));
+          json.attributeObject("peak", [&] {
+            json.attribute("moment", peak.time);
+            json.attribute("bytes", peak.bytes);
+            json.attributeArray("nodes", [&] {
+              for (const BufferInfo *buffer : peak.buffers)
+                json.value(utf8(buffer->node));
+            });
+          });
         });
+    });
+    json.attributeObject("memory", [&] {
+      json.attribute("peak_as_given", givenPeak);
+      json.attribute("peak_as_ordered", chosenPeak);
+      json.attribute("reused_buffers", reusedBuffers);
+      json.attribute("reused_bytes", reusedBytes);
+      json.attribute("saved_copies", savedCopies);
     });
     for (auto [key, nodes] : {std::pair("removed", &removed), {"hoisted", &hoisted}})
       json.attributeObject(key, [&, nodes = nodes] {
@@ -268,6 +303,7 @@ std::string Report::json() const {
         json.object([&] {
           json.attribute("node", utf8(buffer->node));
           json.attribute("device", buffer->device);
+          json.attribute("step", buffer->step);
           json.attribute("bytes", buffer->bytes);
           json.attribute("offset", buffer->offset);
           json.attribute("first_use", buffer->firstUse);

@@ -64,6 +64,10 @@ struct Report {
   /// regions: nodes by operation.
   std::map<std::string, std::vector<std::string>> removed, hoisted;
   PlacementInfo placement;
+  /// Most bytes of results alive at once, in the graph's order and in the chosen
+  /// one; buffers that others took the place of, and copies left out.
+  int64_t givenPeak = 0, chosenPeak = 0;
+  int64_t reusedBuffers = 0, reusedBytes = 0, savedCopies = 0;
   std::vector<std::string> notes;
 
   std::string text() const;

@@ -68,3 +68,38 @@ weir::memory::checkPlan(std::span<const PlacedBuffer> buffers,
   }
   return std::nullopt;
 }
+
+std::optional<PlanError>
+weir::memory::checkAccesses(std::span<const Access> accesses) {
+  // Who wrote the bytes from here to `end` last. Ranges do not overlap.
+  struct Written {
+    int64_t end;
+    int64_t location;
+  };
+  std::map<int64_t, Written> written;
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    const Access &access = accesses[i];
+    if (access.size <= 0)
+      continue;
+    int64_t begin = access.offset, end = access.offset + access.size;
+    auto it = written.upper_bound(begin);
+    if (it != written.begin() && std::prev(it)->second.end > begin)
+      --it;
+    if (!access.isWrite) {
+      for (; it != written.end() && it->first < end; ++it)
+        if (it->second.location != access.location)
+          return broken(i, -1, "reads what another buffer wrote");
+      continue;
+    }
+    while (it != written.end() && it->first < end) {
+      auto [from, old] = *it;
+      it = written.erase(it);
+      if (from < begin)
+        written[from] = {begin, old.location};
+      if (old.end > end)
+        it = written.emplace(end, Written{old.end, old.location}).first;
+    }
+    written[begin] = {end, access.location};
+  }
+  return std::nullopt;
+}

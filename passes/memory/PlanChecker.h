@@ -44,6 +44,21 @@ struct PlanError {
 std::optional<PlanError> checkPlan(std::span<const PlacedBuffer> buffers,
                                    int64_t arenaBytes);
 
+/// A step reads or writes `location` (a buffer, before any were put together) in
+/// bytes [offset, offset + size) of the arena.
+struct Access {
+  int64_t location = 0;
+  int64_t offset = 0;
+  int64_t size = 0;
+  bool isWrite = false;
+};
+
+/// Follows the accesses of a step in order, the inputs of an operation before its
+/// outputs. Returns the first one that reads bytes which another location was
+/// written to since: the legality of all aliasing, whatever led to it. Bytes that
+/// nothing wrote may hold anything. O(n log n) for n accesses; thread-safe.
+std::optional<PlanError> checkAccesses(std::span<const Access> accesses);
+
 } // namespace weir::memory
 
 #endif // WEIR_PASSES_MEMORY_PLANCHECKER_H

@@ -10,6 +10,19 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
+  let summary = "an order of launches in which few bytes are alive at once";
+  let description = [{
+    What: reorders the operations of each block within what data and effects
+    allow, so that the peak of live bytes falls: `weir.schedule` on the module says
+    latency (as given), memory (least everywhere), or balanced (only where it
+    decides about the peak). Effects keep their order among themselves. Writes
+    both peaks into `weir_plan.order`.
+    Why here: launches are final, and the order is fixed with bufferize, which
+    goes through blocks as they stand. Never worse than what it was given.
+  }];
+}
+
 def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {
   let summary = "gives every tensor of a step a buffer";
   let description = [{
@@ -23,6 +36,21 @@ def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {
     Before: launches and step operations on tensors. After: no tensor is left
     outside of kernels; every value of a launch lies in one buffer that nothing
     else writes while it is read.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
+def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
+  let summary = "writes results over operands that die with them";
+  let description = [{
+    What: lets a kernel's result take the buffer of an operand that nothing uses
+    behind it, where the kernel reads that operand only at the index it computes;
+    lets a value that is computed only to be copied (into what a loop carries, a
+    conditional yields) be computed where it goes. The kernel is marked, so that
+    its code reads through the pointer that it writes to. Accesses are numbered
+    before, so that the plan can be checked against what was meant.
+    Why here: after bufferize and its clean-up, when every use of a buffer is
+    known; before offsets, which see the longer lives of fewer buffers.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -43,7 +71,7 @@ def WeirPlanMemoryPass : Pass<"weir-plan-memory", "::mlir::ModuleOp"> {
     buffer used inside of a loop that it lies outside of lives through the whole
     loop), asks the offset planner, writes the offsets, the arena's size and its
     lower bound, and has them checked by code that shares nothing with the
-    planner.
+    planner: no two live buffers overlap, and every access finds what it meant.
     Why here: last before code, when no pass will move work any more.
     After: every `buffer` has an offset; the module has `weir_plan.arenas`.
   }];

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/memory/OffsetPlanner.h"
 #include "passes/memory/PlanChecker.h"
+#include "passes/plan/StepTimes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPLANMEMORYPASS
@@ -19,9 +19,6 @@ namespace weir {
 using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
-
-/// Buffers begin on cache lines, which are also the widest vectors.
-static constexpr int64_t alignment = 64;
 
 namespace {
 struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
@@ -53,22 +50,14 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
 
   /// (peak, lower bound) in bytes.
   std::optional<std::pair<int64_t, int64_t>> planFunction(func::FuncOp function) {
-    // Linear time: operations in program order, a structured one spans its
-    // regions.
-    DenseMap<Operation *, std::pair<int64_t, int64_t>> time;
-    int64_t now = 0;
-    number(function.getBody(), time, now);
-
+    StepTimes times(function);
     SmallVector<BufferOp> operations;
     std::vector<memory::Buffer> buffers;
     function.walk([&](BufferOp op) {
-      auto type = cast<MemRefType>(op.getType());
       memory::Buffer buffer;
-      buffer.size = std::max<int64_t>(type.getNumElements(), 0) *
-                    elementSize(type.getElementType());
-      buffer.size = llvm::alignTo(std::max<int64_t>(buffer.size, 1), alignment);
-      buffer.alignment = alignment;
-      std::tie(buffer.lower, buffer.upper) = lifetime(op, time);
+      buffer.size = arenaBytes(cast<MemRefType>(op.getType()));
+      buffer.alignment = arenaAlignment;
+      std::tie(buffer.lower, buffer.upper) = times.lifetime(op);
       operations.push_back(op);
       buffers.push_back(buffer);
     });
@@ -82,59 +71,60 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
       return std::nullopt;
     }
     OpBuilder b(function.getContext());
-    for (auto [op, offset] : llvm::zip(operations, plan.offsets))
+    for (auto [op, buffer, offset] : llvm::zip(operations, buffers, plan.offsets)) {
       op.setOffsetAttr(b.getI64IntegerAttr(offset));
+      op->setAttr("lives", b.getDenseI64ArrayAttr({buffer.lower, buffer.upper}));
+    }
+    std::vector<memory::Access> accesses;
+    SmallVector<Operation *> accessors;
+    collectAccesses(function.getBody(), accesses, accessors);
+    if (auto error = memory::checkAccesses(accesses)) {
+      accessors[error->first]->emitError("memory plan: ") << error->message;
+      return std::nullopt;
+    }
+    removeTraces(function);
     return std::make_pair(plan.peak, plan.lowerBound);
   }
 
-  static int64_t elementSize(Type type) {
-    if (auto complexType = dyn_cast<ComplexType>(type))
-      return 2 * elementSize(complexType.getElementType());
-    if (isa<StringType>(type))
-      return 16; // weir_string
-    return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-  }
-
-  static void number(Region &region,
-                     DenseMap<Operation *, std::pair<int64_t, int64_t>> &time,
-                     int64_t &now) {
-    for (Block &block : region)
-      for (Operation &op : block) {
-        int64_t begin = now++;
+  /// What the step reads and writes, in order, by the numbers that
+  /// weir-reuse-buffers gave the buffers before it put any together. Loops run
+  /// twice, so that an iteration meets what the one before it left.
+  static void collectAccesses(Region &region, std::vector<memory::Access> &accesses,
+                              SmallVectorImpl<Operation *> &accessors) {
+    for (Operation &op : region.getOps()) {
+      bool isLoop = isa<scf::WhileOp, scf::ForOp>(op);
+      for (int turn = 0; turn < (isLoop ? 2 : 1); ++turn)
         for (Region &inner : op.getRegions())
-          number(inner, time, now);
-        time[&op] = {begin, now++};
-      }
-  }
-
-  static std::pair<int64_t, int64_t>
-  lifetime(BufferOp op, DenseMap<Operation *, std::pair<int64_t, int64_t>> &time) {
-    int64_t first = INT64_MAX, last = time[op].first;
-    Region *home = op->getParentRegion();
-    SmallVector<Value> aliases{op.getResult()};
-    while (!aliases.empty()) {
-      Value alias = aliases.pop_back_val();
-      for (Operation *user : alias.getUsers()) {
-        if (isa<ViewOp>(user))
-          aliases.push_back(user->getResult(0));
-        // From inside of a loop the value is read in every iteration: the
-        // outermost loop between counts as one use.
-        Operation *use = user;
-        for (Operation *parent = user->getParentOp();
-             parent && parent->getParentRegion() &&
-             home->isProperAncestor(user->getParentRegion()) &&
-             (home == parent->getParentRegion() ||
-              home->isProperAncestor(parent->getParentRegion()));
-             parent = parent->getParentOp())
-          if (isa<scf::WhileOp, scf::ForOp>(parent))
-            use = parent;
-        first = std::min(first, time[use].first);
-        last = std::max(last, time[use].second);
+          collectAccesses(inner, accesses, accessors);
+      auto locations = op.getAttrOfType<DenseI64ArrayAttr>("weir_plan.locations");
+      if (!locations)
+        continue;
+      unsigned next = 0;
+      auto run = dyn_cast<RunOp>(op);
+      unsigned outputs = run ? run.getOutputs().size() : isa<CopyOp, StoreOp>(op);
+      for (Value operand : op.getOperands()) {
+        if (!isa<MemRefType>(operand.getType()))
+          continue;
+        int64_t location = locations[next++];
+        auto buffer = rootOf(operand).getDefiningOp<BufferOp>();
+        if (location < 0 || !buffer)
+          continue;
+        accesses.push_back({location, (int64_t)buffer.getOffset().value(),
+                            arenaBytes(cast<MemRefType>(buffer.getType())),
+                            next + outputs > locations.size()});
+        accessors.push_back(&op);
       }
     }
-    if (first == INT64_MAX)
-      first = time[op].first;
-    return {first, last + 1};
+  }
+
+  /// Copies of a buffer to itself, and what only the check reads.
+  static void removeTraces(func::FuncOp function) {
+    function.walk([](Operation *op) {
+      op->removeAttr("weir_plan.locations");
+      auto copy = dyn_cast<CopyOp>(op);
+      if (copy && rootOf(copy.getSource()) == rootOf(copy.getTarget()))
+        copy.erase();
+    });
   }
 };
 } // namespace

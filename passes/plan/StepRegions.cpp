@@ -15,6 +15,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "passes/plan/StepBuilder.h"
+#include "passes/plan/StepTimes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -38,13 +39,6 @@ void appendTypes(Type type, SmallVectorImpl<Type> &types) {
     types.append(tensor.getNumElements(), computeType(tensor.getElementType()));
   else if (formOf(type) == Form::Dynamic)
     types.push_back(bufferType(type));
-}
-
-/// The memref that a chain of views looks at.
-Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<ViewOp>())
-    buffer = view.getSource();
-  return buffer;
 }
 } // namespace
 

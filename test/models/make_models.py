@@ -217,6 +217,133 @@ def mobilenet_v2():
     return g
 
 
+def conv_relu(g, x, name, channels, out, kernel, stride=1, group=1):
+    x = conv_bn(g, x, name, channels, out, kernel, stride, group)
+    return g.node("Relu", f"{name}.relu", [x])
+
+
+def pool(g, x, name, kernel, stride, kind="MaxPool"):
+    return g.node(
+        kind, name, [x], ceil_mode=0, kernel_shape=[kernel] * 2, pads=[kernel // 2] * 4,
+        strides=[stride] * 2,
+    )
+
+
+def inception():
+    """Szegedy et al. 2014, arXiv:1409.4842, table 1, with batch normalization."""
+    g = Graph("inception")
+    x = conv_relu(g, g.input("image", [1, 3, 224, 224]), "conv1", 3, 64, 7, 2)
+    x = pool(g, x, "pool1", 3, 2)
+    x = conv_relu(g, x, "conv2.reduce", 64, 64, 1)
+    x = conv_relu(g, x, "conv2", 64, 192, 3)
+    x = pool(g, x, "pool2", 3, 2)
+    channels = 192
+    # 1x1; 3x3 reduced, 3x3; 5x5 reduced, 5x5; projected pool.
+    modules = [
+        ("3a", (64, 96, 128, 16, 32, 32)), ("3b", (128, 128, 192, 32, 96, 64)), None,
+        ("4a", (192, 96, 208, 16, 48, 64)), ("4b", (160, 112, 224, 24, 64, 64)),
+        ("4c", (128, 128, 256, 24, 64, 64)), ("4d", (112, 144, 288, 32, 64, 64)),
+        ("4e", (256, 160, 320, 32, 128, 128)), None,
+        ("5a", (256, 160, 320, 32, 128, 128)), ("5b", (384, 192, 384, 48, 128, 128)),
+    ]
+    for module in modules:
+        if module is None:
+            x = pool(g, x, f"pool.{channels}", 3, 2)
+            continue
+        name, (one, three_in, three, five_in, five, projected) = module
+        # As frameworks number them: level by level.
+        a = conv_relu(g, x, f"{name}.1x1", channels, one, 1)
+        b = conv_relu(g, x, f"{name}.3x3.reduce", channels, three_in, 1)
+        c = conv_relu(g, x, f"{name}.5x5.reduce", channels, five_in, 1)
+        d = pool(g, x, f"{name}.pool", 3, 1)
+        b = conv_relu(g, b, f"{name}.3x3", three_in, three, 3)
+        c = conv_relu(g, c, f"{name}.5x5", five_in, five, 5)
+        d = conv_relu(g, d, f"{name}.project", channels, projected, 1)
+        x = g.node("Concat", f"{name}.concat", [a, b, c, d], axis=1)
+        channels = one + three + five + projected
+    classifier(g, x, "fc", channels)
+    return g
+
+
+def unet(size=192, base=32):
+    """Ronneberger et al. 2015, arXiv:1505.04597, padded, with half the channels."""
+    g = Graph("unet")
+    x, channels, skips = g.input("image", [1, 3, size, size]), 3, []
+    for level in range(5):
+        out = base << level
+        x = conv_relu(g, x, f"down{level}.conv1", channels, out, 3)
+        x = conv_relu(g, x, f"down{level}.conv2", out, out, 3)
+        channels = out
+        if level < 4:
+            skips.append(x)
+            x = g.node("MaxPool", f"down{level}.pool", [x], kernel_shape=[2, 2], strides=[2, 2])
+    for level in reversed(range(4)):
+        out = base << level
+        weights = g.normal(f"up{level}.weight", (channels, out, 2, 2), channels**-0.5)
+        x = g.node("ConvTranspose", f"up{level}", [x, weights], kernel_shape=[2, 2], strides=[2, 2])
+        x = g.node("Concat", f"up{level}.concat", [skips[level], x], axis=1)
+        x = conv_relu(g, x, f"up{level}.conv1", 2 * out, out, 3)
+        x = conv_relu(g, x, f"up{level}.conv2", out, out, 3)
+        channels = out
+    weights = g.normal("head.weight", (2, channels, 1, 1), channels**-0.5)
+    g.node("Conv", "head", [x, weights], "mask", kernel_shape=[1, 1], strides=[1, 1], pads=[0] * 4)
+    g.output("mask", [1, 2, size, size])
+    return g
+
+
+def densenet121():
+    """Huang et al. 2016, arXiv:1608.06993, table 1: every layer reads all before it."""
+    g = Graph("densenet121")
+    x = conv_relu(g, g.input("image", [1, 3, 224, 224]), "conv0", 3, 64, 7, 2)
+    x, channels, growth = pool(g, x, "pool0", 3, 2), 64, 32
+    for block, layers in enumerate((6, 12, 24, 16), 1):
+        parts = [x]
+        for layer in range(layers):
+            name = f"block{block}.{layer}"
+            y = g.node("Concat", f"{name}.concat", parts, axis=1) if layer else x
+            y = conv_relu(g, y, f"{name}.conv1", channels, 4 * growth, 1)
+            parts.append(conv_relu(g, y, f"{name}.conv2", 4 * growth, growth, 3))
+            channels += growth
+        x = g.node("Concat", f"block{block}.concat", parts, axis=1)
+        if block < 4:
+            x = conv_relu(g, x, f"transition{block}", channels, channels // 2, 1)
+            x = pool(g, x, f"transition{block}.pool", 3, 2, "AveragePool")
+            channels //= 2
+    classifier(g, x, "fc", channels)
+    return g
+
+
+def nas(cells=6, width=44, size=56):
+    """Cells as in Zoph et al. 2017, arXiv:1707.07012: five pairs of operations on
+    the two cells before, put together at the end; numbered level by level."""
+    g = Graph("nas")
+    choose = np.random.default_rng(SEED)
+    x = conv_relu(g, g.input("image", [1, 3, 2 * size, 2 * size]), "stem", 3, 5 * width, 3, 2)
+    before, last = x, x
+    for cell in range(cells):
+        inputs = [conv_relu(g, before, f"cell{cell}.in0", 5 * width, width, 1),
+                  conv_relu(g, last, f"cell{cell}.in1", 5 * width, width, 1)]
+        # First of all pairs the depthwise halves, widened, then the rest: an
+        # order that keeps all of them.
+        wide, plan = [], []
+        for pair in range(5):
+            for side in range(2):
+                name = f"cell{cell}.{pair}.{side}"
+                source = inputs[int(choose.integers(2))]
+                kernel = int(choose.choice([3, 5]))
+                y = conv_relu(g, source, f"{name}.expand", width, 4 * width, 1)
+                wide.append(conv_relu(g, y, f"{name}.depthwise", 4 * width, 4 * width, kernel,
+                                      group=4 * width))
+                plan.append(name)
+        narrow = [conv_relu(g, y, f"{name}.project", 4 * width, width, 1)
+                  for y, name in zip(wide, plan)]
+        sums = [g.node("Add", f"cell{cell}.{pair}.add", narrow[2 * pair:2 * pair + 2])
+                for pair in range(5)]
+        before, last = last, g.node("Concat", f"cell{cell}.concat", sums, axis=1)
+    classifier(g, last, "fc", 5 * width)
+    return g
+
+
 #===-------------------------------------------------------------------------===#
 # Text
 #===-------------------------------------------------------------------------===#
@@ -321,7 +448,10 @@ def bert_base(layers=12, width=768, heads=12, length=128, vocabulary=30522):
     return g
 
 
-MODELS = {"resnet50": resnet50, "mobilenet_v2": mobilenet_v2, "bert_base": bert_base}
+MODELS = {
+    "resnet50": resnet50, "mobilenet_v2": mobilenet_v2, "bert_base": bert_base,
+    "inception": inception, "unet": unet, "densenet121": densenet121, "nas": nas,
+}
 
 
 def main():

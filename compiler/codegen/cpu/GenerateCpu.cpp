@@ -188,9 +188,11 @@ void describeProgram(ModuleOp module, StepTables &tables) {
     program.entries[it->second].steps[device ? device.getInt() : 0] =
         function.getSymName().str();
   }
+  int step = -1;
   for (auto function : module.getOps<func::FuncOp>()) {
     auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
     int64_t position = 0;
+    ++step;
     function.walk([&](Operation *op) {
       ++position;
       auto buffer = dyn_cast<plan::BufferOp>(op);
@@ -202,7 +204,12 @@ void describeProgram(ModuleOp module, StepTables &tables) {
       info.device = device ? device.getInt() : 0;
       info.bytes = type.getNumElements() * elementBytes(type.getElementType());
       info.offset = buffer.getOffset().value_or(0);
-      info.firstUse = position;
+      info.step = step;
+      info.firstUse = info.lastUse = position;
+      if (auto lives = op->getAttrOfType<DenseI64ArrayAttr>("lives")) {
+        info.firstUse = lives[0];
+        info.lastUse = lives[1];
+      }
       program.buffers.push_back(info);
     });
   }

@@ -116,7 +116,11 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   unsigned next = 1 + tensors.size();
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     KernelReader::Buffer buffer;
-    buffer.pointer = entry->getArgument(i + 1);
+    // What is read in place is read through the pointer that is written to: that
+    // the others do not alias stays true.
+    auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+    bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
+    buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
     for (int64_t size : buffer.type.getShape())
       buffer.dims.push_back(ShapedType::isDynamic(size)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/emit/MemoryPicture.h"
 #include "compiler/emit/Report.h"
 #include "test/unit/emit/TestProgram.h"
 
@@ -53,6 +54,48 @@ TEST(Report, NamesMayHoldAnyBytes) {
   Report report = makeReport();
   report.kernels[0].nodes = "\xff\xfe \"quoted\"";
   EXPECT_TRUE(bool(llvm::json::parse(report.json())));
+}
+
+TEST(MemoryPicture, FindsTheMomentAtWhichMostIsAlive) {
+  std::vector<BufferInfo> buffers(4);
+  auto set = [&](int i, const char *node, int64_t bytes, int64_t first, int64_t last) {
+    buffers[i].node = node;
+    buffers[i].bytes = bytes;
+    buffers[i].firstUse = first;
+    buffers[i].lastUse = last;
+  };
+  set(0, "a", 100, 0, 4);
+  set(1, "b", 50, 4, 6); // begins as a ends
+  set(2, "c", 30, 2, 5);
+  set(3, "elsewhere", 1000, 0, 9);
+  buffers[3].device = 1;
+  PeakMoment peak = peakMoment(buffers, 0);
+  EXPECT_EQ(peak.time, 2);
+  EXPECT_EQ(peak.bytes, 130);
+  ASSERT_EQ(peak.buffers.size(), 2u);
+  EXPECT_EQ(peak.buffers[0]->node, "a");
+  EXPECT_EQ(peak.buffers[1]->node, "c");
+}
+
+TEST(MemoryPicture, DrawsEveryBufferAndQuotesNames) {
+  Report report;
+  EXPECT_EQ(memoryPicture(report), "");
+  for (int i = 0; i < 1000; ++i) {
+    BufferInfo buffer;
+    buffer.node = "node<" + std::to_string(i) + ">&\"";
+    buffer.bytes = 64;
+    buffer.offset = 64 * (i % 10);
+    buffer.firstUse = i;
+    buffer.lastUse = i + 10;
+    report.buffers.push_back(buffer);
+  }
+  std::string page = memoryPicture(report);
+  size_t count = 0;
+  for (size_t at = 0; (at = page.find("<rect", at)) != std::string::npos; ++at)
+    ++count;
+  EXPECT_EQ(count, 1000u);
+  EXPECT_NE(page.find("node&lt;7&gt;&amp;&quot;"), std::string::npos);
+  EXPECT_EQ(page.find("node<7>"), std::string::npos);
 }
 
 } // namespace

@@ -82,4 +82,31 @@ TEST(PlanChecker, AgreesWithAllPairs) {
   EXPECT_LT(wrong, 2700);
 }
 
+TEST(PlanChecker, AcceptsAResultOverItsOperand) {
+  // 0 is written, 1 takes its place as it is read, and is read.
+  std::vector<Access> step = {{0, 0, 64, true}, {0, 0, 64, false}, {1, 0, 64, true}, {1, 0, 64, false}};
+  EXPECT_FALSE(checkAccesses(step));
+}
+
+TEST(PlanChecker, RejectsAnOperandThatWasWrittenOver) {
+  std::vector<Access> step = {{0, 0, 64, true}, {1, 0, 64, true}, {0, 0, 64, false}};
+  auto error = checkAccesses(step);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->first, 2);
+  EXPECT_EQ(error->message, "reads what another buffer wrote");
+}
+
+TEST(PlanChecker, RejectsAPartThatWasWrittenOver) {
+  std::vector<Access> step = {{0, 0, 192, true}, {1, 64, 64, true}, {0, 0, 192, false}};
+  EXPECT_TRUE(checkAccesses(step));
+  // What is left on both sides still belongs to the first.
+  std::vector<Access> rest = {{0, 0, 192, true}, {1, 64, 64, true}, {0, 0, 64, false}, {0, 128, 64, false}};
+  EXPECT_FALSE(checkAccesses(rest));
+}
+
+TEST(PlanChecker, TakesAnythingForBytesThatNothingWrote) {
+  std::vector<Access> step = {{0, 0, 64, false}, {1, 64, 64, true}, {0, 0, 64, false}};
+  EXPECT_FALSE(checkAccesses(step));
+}
+
 } // namespace

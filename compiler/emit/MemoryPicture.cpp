@@ -1,0 +1,160 @@
+//===- MemoryPicture.cpp - buffers over time and offset -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/MemoryPicture.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+#include <map>
+
+using namespace weir;
+
+/// Of a picture, in its own units; pages scale it.
+static constexpr double width = 1600, height = 800, profileHeight = 120;
+/// Rectangles smaller than this have their names in the tooltip alone.
+static constexpr double labelWidth = 70, labelHeight = 12;
+
+static std::string escaped(llvm::StringRef text) {
+  std::string out;
+  for (char c : text)
+    switch (c) {
+    case '&': out += "&amp;"; break;
+    case '<': out += "&lt;"; break;
+    case '>': out += "&gt;"; break;
+    case '"': out += "&quot;"; break;
+    default: out += (unsigned char)c < 0x20 ? ' ' : c;
+    }
+  return out;
+}
+
+PeakMoment weir::peakMoment(const std::vector<BufferInfo> &buffers, int device) {
+  // Changes in order of time; deaths before births.
+  std::map<std::pair<int, int64_t>, int64_t> changes;
+  for (const BufferInfo &buffer : buffers)
+    if (buffer.device == device) {
+      changes[{buffer.step, buffer.firstUse}] += buffer.bytes;
+      changes[{buffer.step, std::max(buffer.lastUse, buffer.firstUse + 1)}] -= buffer.bytes;
+    }
+  PeakMoment peak;
+  int64_t live = 0;
+  int step = -1;
+  for (auto &[at, change] : changes) {
+    live += change;
+    if (live > peak.bytes) {
+      peak.bytes = live;
+      std::tie(step, peak.time) = at;
+    }
+  }
+  for (const BufferInfo &buffer : buffers)
+    if (buffer.device == device && buffer.step == step && buffer.firstUse <= peak.time &&
+        peak.time < std::max(buffer.lastUse, buffer.firstUse + 1))
+      peak.buffers.push_back(&buffer);
+  llvm::sort(peak.buffers, [](const BufferInfo *a, const BufferInfo *b) {
+    return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
+  });
+  return peak;
+}
+
+/// Colours that neighbours are unlikely to share, and runs agree about.
+static int hueOf(llvm::StringRef node) {
+  return llvm::xxh3_64bits(node) % 360;
+}
+
+static void draw(llvm::raw_ostream &os, llvm::ArrayRef<const BufferInfo *> buffers,
+                 int64_t arena, int64_t bound) {
+  int64_t begin = INT64_MAX, end = 0;
+  std::map<int64_t, int64_t> changes;
+  for (const BufferInfo *buffer : buffers) {
+    begin = std::min(begin, buffer->firstUse);
+    int64_t last = std::max(buffer->lastUse, buffer->firstUse + 1);
+    end = std::max(end, last);
+    changes[buffer->firstUse] += buffer->bytes;
+    changes[last] -= buffer->bytes;
+  }
+  double right = width / double(std::max<int64_t>(end - begin, 1));
+  double up = height / double(std::max<int64_t>(arena, 1));
+  auto number = [](double value) { return llvm::format("%.2f", value); };
+  os << "<svg viewBox=\"0 0 " << int(width) << ' ' << int(height + profileHeight + 10)
+     << "\" xmlns=\"http://www.w3.org/2000/svg\">\n";
+  // Bytes alive, on the same scale of time.
+  os << "<path class=\"live\" d=\"M0 " << int(profileHeight);
+  int64_t live = 0;
+  double scale = profileHeight / double(std::max<int64_t>(arena, 1)), y = profileHeight;
+  for (auto &[at, change] : changes) {
+    double x = double(at - begin) * right;
+    os << " L" << number(x) << ' ' << number(y);
+    live += change;
+    y = profileHeight - double(live) * scale;
+    os << " L" << number(x) << ' ' << number(y);
+  }
+  os << " L" << int(width) << ' ' << int(profileHeight) << " Z\"><title>bytes alive, at most "
+     << bound << "</title></path>\n";
+  for (const BufferInfo *buffer : buffers) {
+    int64_t last = std::max(buffer->lastUse, buffer->firstUse + 1);
+    double x = double(buffer->firstUse - begin) * right, w = double(last - buffer->firstUse) * right;
+    double h = double(buffer->bytes) * up;
+    double top = profileHeight + 10 + height - double(buffer->offset) * up - h;
+    std::string name = escaped(buffer->node);
+    os << "<g data-node=\"" << name << "\"><rect x=\"" << number(x) << "\" y=\"" << number(top)
+       << "\" width=\"" << number(w) << "\" height=\"" << number(h) << "\" fill=\"hsl("
+       << hueOf(buffer->node) << ",60%,72%)\"><title>" << name << "\n" << buffer->bytes
+       << " bytes at " << buffer->offset << ", from " << buffer->firstUse << " to " << last
+       << "</title></rect>";
+    if (w >= labelWidth && h >= labelHeight) {
+      std::string label = buffer->node.substr(0, size_t(w / 7));
+      os << "<text x=\"" << number(x + 3) << "\" y=\"" << number(top + std::min(h, 14.0) - 3)
+         << "\">" << escaped(label) << "</text>";
+    }
+    os << "</g>\n";
+  }
+  os << "</svg>\n";
+}
+
+std::string weir::memoryPicture(const Report &report) {
+  std::map<std::pair<int, int>, std::vector<const BufferInfo *>> steps;
+  for (const BufferInfo &buffer : report.buffers)
+    steps[{buffer.device, buffer.step}].push_back(&buffer);
+  if (steps.empty())
+    return {};
+  std::string out;
+  llvm::raw_string_ostream os(out);
+  os << "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>" << escaped(report.name)
+     << ": memory</title>\n<style>\n"
+        "body { font: 14px sans-serif; margin: 1em; }\n"
+        "svg { width: 100%; background: #f4f4f4; }\n"
+        "rect { stroke: #555; stroke-width: 0.5; vector-effect: non-scaling-stroke; }\n"
+        "text { font-size: 11px; pointer-events: none; }\n"
+        ".live { fill: #9ab; }\n"
+        ".other { opacity: 0.15; }\n"
+        "g:hover rect { stroke: #000; stroke-width: 2; }\n"
+        "</style></head><body>\n<h1>"
+     << escaped(report.name) << "</h1>\n<p>Time from left to right, offsets upwards; above, the "
+        "bytes alive. <input id=\"find\" placeholder=\"find a node\"></p>\n";
+  for (auto &[key, buffers] : steps) {
+    const DeviceInfo *device =
+        key.first < int(report.devices.size()) ? &report.devices[key.first] : nullptr;
+    int64_t arena = device ? device->arenaBytes : 0;
+    for (const BufferInfo *buffer : buffers)
+      arena = std::max(arena, buffer->offset + buffer->bytes);
+    os << "<h2>" << escaped(device ? device->name : "device") << ", step " << key.second << ": "
+       << buffers.size() << " buffers in " << arena << " bytes";
+    if (device)
+      os << ", bound " << device->lowerBound;
+    os << "</h2>\n";
+    draw(os, buffers, arena, device ? device->lowerBound : 0);
+  }
+  os << "<script>\n"
+        "document.getElementById('find').addEventListener('input', e => {\n"
+        "  const text = e.target.value;\n"
+        "  for (const g of document.querySelectorAll('g'))\n"
+        "    g.classList.toggle('other', text !== '' && !g.dataset.node.includes(text));\n"
+        "});\n</script>\n</body></html>\n";
+  return out;
+}

@@ -1,0 +1,242 @@
+//===- ReuseBuffers.cpp - results over dying operands ---------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Pch.h"
+#include "passes/Passes.h"
+#include "passes/plan/InPlace.h"
+#include "passes/plan/StepTimes.h"
+#include "mlir/IR/Dominance.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRREUSEBUFFERSPASS
+#include "passes/plan/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+namespace {
+
+class Reuser {
+public:
+  Reuser(func::FuncOp function, SymbolTable &symbols)
+      : function(function), symbols(symbols), times(function), dominance(function) {
+    function.walk([&](BufferOp op) {
+      lives[op] = times.lifetime(op);
+      numbers[op] = numbers.size();
+    });
+    // Which buffer each access means: for the check of the plan.
+    function.walk([&](Operation *op) {
+      if (isa<ViewOp, FreeOp, memref::DimOp>(op))
+        return;
+      SmallVector<int64_t> locations;
+      bool any = false;
+      for (Value operand : op->getOperands()) {
+        if (!isa<MemRefType>(operand.getType()))
+          continue;
+        auto it = numbers.find(rootOf(operand));
+        locations.push_back(it == numbers.end() ? -1 : it->second);
+        any |= it != numbers.end();
+        accesses[rootOf(operand)].push_back(op);
+      }
+      if (any)
+        op->setAttr("weir_plan.locations",
+                    DenseI64ArrayAttr::get(op->getContext(), locations));
+    });
+  }
+
+  void run() {
+    SmallVector<Operation *> work;
+    function.walk([&](Operation *op) {
+      if (isa<RunOp, CopyOp>(op))
+        work.push_back(op);
+    });
+    // Copies first: a loop's next value in the place of the last one saves a
+    // copy as well as a buffer.
+    for (Operation *op : work)
+      if (auto copy = dyn_cast<CopyOp>(op))
+        elideCopy(copy);
+    for (Operation *op : work)
+      if (auto run = dyn_cast<RunOp>(op))
+        writeInPlace(run);
+  }
+
+  int64_t savedBuffers = 0, savedBytes = 0, savedCopies = 0;
+  /// Runs that write over the input of that index.
+  llvm::MapVector<Operation *, unsigned> inPlace;
+
+private:
+  KernelOp kernelOf(RunOp run) { return symbols.lookup<KernelOp>(run.getKernel()); }
+
+  static bool isBuffer(Value root) {
+    return root.getDefiningOp<BufferOp>() != nullptr;
+  }
+
+  /// `from` lives in the bytes of `to` from now on.
+  void merge(Value from, Value to) {
+    OpBuilder b(from.getDefiningOp());
+    Value alias = to;
+    if (from.getType() != to.getType())
+      alias = ViewOp::create(b, from.getLoc(), from.getType(), to, ValueRange());
+    auto &mine = lives[to];
+    mine = {std::min(mine.first, lives[from].first), std::max(mine.second, lives[from].second)};
+    savedBytes += arenaBytes(cast<MemRefType>(from.getType()));
+    ++savedBuffers;
+    auto &list = accesses[to];
+    auto &moved = accesses[from];
+    list.insert(list.end(), moved.begin(), moved.end());
+    accesses.erase(from);
+    from.replaceAllUsesWith(alias);
+    from.getDefiningOp()->erase();
+  }
+
+  bool fits(Value from, Value to) {
+    return from != to && isBuffer(from) && isBuffer(to) &&
+           arenaBytes(cast<MemRefType>(from.getType())) ==
+               arenaBytes(cast<MemRefType>(to.getType())) &&
+           dominance.properlyDominates(to.getDefiningOp(), from.getDefiningOp());
+  }
+
+  /// The only input of `run` in the bytes of `root`, if the kernel may write over
+  /// it; else nothing.
+  std::optional<unsigned> inputInPlace(RunOp run, Value root) {
+    std::optional<unsigned> found;
+    for (auto [i, input] : llvm::enumerate(run.getInputs()))
+      if (rootOf(input) == root) {
+        if (found || !isReadInPlace(kernelOf(run), i))
+          return std::nullopt;
+        found = i;
+      }
+    return found;
+  }
+
+  /// A result over an operand that is not used behind it.
+  void writeInPlace(RunOp run) {
+    if (run.getOutputs().size() != 1 || inPlace.count(run))
+      return;
+    Value output = rootOf(run.getOutputs()[0]);
+    if (!isBuffer(output) || run.getOutputs()[0] != output ||
+        lives[output].first != times.of(run).first)
+      return;
+    for (Value input : run.getInputs()) {
+      Value root = rootOf(input);
+      if (!fits(output, root) || lives[root].second != times.of(run).second + 1)
+        continue;
+      if (auto index = inputInPlace(run, root)) {
+        inPlace[run] = *index;
+        merge(output, root);
+        return;
+      }
+    }
+  }
+
+  /// A value that is computed only to be copied is computed where it goes, unless
+  /// what is there is still needed.
+  void elideCopy(CopyOp copy) {
+    Value source = rootOf(copy.getSource()), target = rootOf(copy.getTarget());
+    // Where a loop's first value goes is made behind it.
+    if (isBuffer(source) && isBuffer(target) &&
+        source.getParentBlock() == target.getParentBlock() &&
+        source.getDefiningOp()->isBeforeInBlock(target.getDefiningOp()))
+      target.getDefiningOp()->moveBefore(source.getDefiningOp());
+    if (!fits(source, target) || copy.getTarget() != target ||
+        source.getParentBlock() != copy->getBlock() ||
+        lives[source].second != times.of(copy).second + 1)
+      return;
+    int64_t begin = lives[source].first, end = times.of(copy).first;
+    RunOp writer;
+    for (Operation *access : accesses[target]) {
+      auto [from, to] = times.of(access);
+      if (to < begin || from >= end)
+        continue;
+      // The first to write may read what it writes over.
+      auto run = dyn_cast<RunOp>(access);
+      if (!run || from != begin || run.getOutputs().size() != 1 ||
+          run.getOutputs()[0] != source || !inputInPlace(run, target))
+        return;
+      writer = run;
+    }
+    if (writer)
+      inPlace[writer] = *inputInPlace(writer, target);
+    ++savedCopies;
+    merge(source, target);
+  }
+
+  func::FuncOp function;
+  SymbolTable &symbols;
+  StepTimes times;
+  DominanceInfo dominance;
+  DenseMap<Value, StepTimes::Interval> lives;
+  DenseMap<Value, int64_t> numbers;
+  DenseMap<Value, std::vector<Operation *>> accesses;
+};
+
+struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    llvm::MapVector<Operation *, unsigned> inPlace;
+    int64_t buffers = 0, bytes = 0, copies = 0;
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Reuser reuser(function, symbols);
+      reuser.run();
+      for (auto &entry : reuser.inPlace)
+        inPlace.insert(entry);
+      buffers += reuser.savedBuffers;
+      bytes += reuser.savedBytes;
+      copies += reuser.savedCopies;
+    }
+    makeKernels(module, symbols, inPlace);
+    OpBuilder b(module.getContext());
+    module->setAttr("weir_plan.reuse",
+                    b.getDictionaryAttr({b.getNamedAttr("buffers", b.getI64IntegerAttr(buffers)),
+                                         b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes)),
+                                         b.getNamedAttr("copies", b.getI64IntegerAttr(copies))}));
+  }
+
+  /// Kernels promise that their buffers are apart: one that is launched in place
+  /// is another function, which reads through the pointer that it writes to.
+  void makeKernels(ModuleOp module, SymbolTable &symbols,
+                   llvm::MapVector<Operation *, unsigned> &inPlace) {
+    llvm::MapVector<Operation *, SmallVector<RunOp>> runs;
+    module.walk([&](RunOp run) {
+      runs[symbols.lookup<KernelOp>(run.getKernel())].push_back(run);
+    });
+    for (auto &[op, launches] : runs) {
+      auto kernel = cast<KernelOp>(op);
+      std::map<int64_t, SmallVector<RunOp>> byInput; // -1: apart
+      for (RunOp run : launches) {
+        auto it = inPlace.find(run);
+        byInput[it == inPlace.end() ? -1 : int64_t(it->second)].push_back(run);
+      }
+      bool isFirst = true;
+      for (auto &[input, users] : byInput) {
+        KernelOp used = kernel;
+        if (!isFirst) {
+          used = cast<KernelOp>(kernel->clone());
+          used->removeAttr("in_place");
+          // In code, other characters than letters and digits become "_": a
+          // number alone would meet another kernel's.
+          used.setSymName((kernel.getSymName() + ".over" + llvm::Twine(input)).str());
+          symbols.insert(used, std::next(Block::iterator(kernel)));
+        }
+        if (input >= 0)
+          used->setAttr("in_place", Builder(kernel.getContext()).getI64IntegerAttr(input));
+        for (RunOp run : users)
+          run.setKernel(used.getSymName());
+        isFirst = false;
+      }
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,55 @@
+// Launches in an order that needs little memory.
+// REQUIRES: weir-opt
+// RUN: weir-opt %s --weir-order-launches | FileCheck %s
+// RUN: sed s/balanced/latency/ %s | weir-opt --weir-order-launches | FileCheck %s --check-prefix=LATENCY
+
+// Each wide value is narrowed before the next wide one is made: 4096 bytes of it
+// and two narrow ones at most, instead of two wide.
+// CHECK: weir_plan.order = {as_given = 8256 : i64, chosen = 4224 : i64}
+// CHECK-LABEL: @branches
+// CHECK: launch @wide
+// CHECK-NEXT: launch @narrow
+// CHECK-NEXT: launch @wide
+// CHECK-NEXT: launch @narrow
+// LATENCY: chosen = 8256
+// LATENCY: launch @wide
+// LATENCY-NEXT: launch @wide
+module attributes {weir.schedule = "balanced"} {
+weir_plan.kernel @wide strategy "loops" nodes "w" {
+^bb0(%x: tensor<1xf32>):
+  %shape = weir.constant dense<1024> : tensor<1xi64>
+  %0 = weir.tile %x, %shape : (tensor<1xf32>, tensor<1xi64>) -> tensor<1024xf32>
+  weir_plan.return %0 : tensor<1024xf32>
+}
+weir_plan.kernel @narrow strategy "lanes" nodes "n" {
+^bb0(%x: tensor<1024xf32>):
+  %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<1024xf32>) -> tensor<1xf32>
+  weir_plan.return %0 : tensor<1xf32>
+}
+weir_plan.kernel @join strategy "loops" nodes "j" {
+^bb0(%x: tensor<1xf32>, %y: tensor<1xf32>):
+  %0 = weir.add %x, %y : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  weir_plan.return %0 : tensor<1xf32>
+}
+func.func @branches(%a: tensor<1xf32>, %b: tensor<1xf32>) -> tensor<1xf32> {
+  %0 = weir_plan.launch @wide(%a) : (tensor<1xf32>) -> tensor<1024xf32>
+  %1 = weir_plan.launch @wide(%b) : (tensor<1xf32>) -> tensor<1024xf32>
+  %2 = weir_plan.launch @narrow(%0) : (tensor<1024xf32>) -> tensor<1xf32>
+  %3 = weir_plan.launch @narrow(%1) : (tensor<1024xf32>) -> tensor<1xf32>
+  %4 = weir_plan.launch @join(%2, %3) : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  return %4 : tensor<1xf32>
+}
+
+// Effects keep their order, whatever they would save.
+// CHECK-LABEL: @effects
+// CHECK: weir.variable_read
+// CHECK: weir.variable_assign
+// CHECK: weir.variable_read
+func.func @effects(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %v = weir.variable {name = "v", container = "", type = tensor<4xf32>} : !weir.resource
+  %0 = weir.variable_read %v : (!weir.resource) -> tensor<4xf32>
+  %t = weir.variable_assign %v, %a : (!weir.resource, tensor<4xf32>) -> !weir.token
+  %1 = weir.variable_read %v, %t : (!weir.resource, !weir.token) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+}
