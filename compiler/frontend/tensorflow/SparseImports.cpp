@@ -23,6 +23,18 @@ static LogicalResult sparseResult(NodeImport &n, const SparseTensor &x) {
   return n.results({x.indices, x.values, x.shape});
 }
 
+/// The operation says that the tensor is a matrix; its type need not.
+static SparseTensor sparseMatrixInput(NodeImport &n, size_t indices,
+                                      size_t values, size_t shape) {
+  Value places = n.in(indices), sizes = n.in(shape);
+  if (!places || !sizes)
+    return {};
+  if (n.rank(places) == 2 &&
+      ShapedType::isDynamic(n.type(places).getDimSize(1)))
+    sizes = n.reshape(sizes, {2});
+  return makeSparse(n, places, n.in(values), sizes);
+}
+
 //===----------------------------------------------------------------------===//
 // To and with dense tensors
 //===----------------------------------------------------------------------===//
@@ -116,7 +128,7 @@ static LogicalResult sparseDenseCwise(NodeImport &n) {
 
 /// Σ value * b[column] into row: both [.., k] after what adjoints ask for.
 static LogicalResult sparseTensorDenseMatMul(NodeImport &n) {
-  SparseTensor a = sparseInput(n, 0, 1, 2);
+  SparseTensor a = sparseMatrixInput(n, 0, 1, 2);
   Value b = n.in(3);
   if (!a || !b)
     return failure();
