@@ -103,8 +103,10 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
     return whole ? whole.reshape(type) : TypedAttr();
   }
   TypedAttr view = transposedConstant(typed, cast<TransposeOp>(op).getPermutation());
-  // Dense elements stay dense: passes that compute with constants read those.
-  return view && dense ? materialized(view) : view;
+  // Dense elements stay dense where there are few: passes that compute with
+  // constants read those. Many would be in memory twice.
+  constexpr int64_t fewElements = 4096;
+  return view && dense && dense.getNumElements() <= fewElements ? materialized(view) : view;
 }
 
 namespace {

@@ -30,7 +30,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "digits"))
 import wire  # noqa: E402
 
-WIDTH = 5120  # a matrix of 100 MiB
+# A matrix of 64 MiB; vectors of so many elements are still worked out.
+WIDTH = 4096
 MATRIX = WIDTH * WIDTH * 4
 
 
