@@ -17,6 +17,7 @@
 #include "compiler/emit/MemoryPicture.h"
 #include "dialects/weir/BlobStore.h"
 #include "passes/Passes.h"
+#include "passes/gradient/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -116,6 +117,7 @@ void driver::registerPasses() {
   std::call_once(once, [] {
     mlir::registerTransformsPasses();
     registerWeirPasses();
+    registerWeirGradientPasses();
     for (const Stage &stage : stages()) {
       if (stage.passes.empty())
         continue;

@@ -26,6 +26,9 @@ static std::vector<Stage> makeStages() {
        "brings the graph into its smallest form while composites are still "
        "whole: everything after it costs by the operation",
        {
+           {"weir-differentiate", "gradients that a function asks for are made "
+                                  "of what the file says, before anything "
+                                  "rewrites it"},
            {"canonicalize", "folds what the file spells out; shape operands "
                             "become constants"},
            {"weir-infer-shapes",

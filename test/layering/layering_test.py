@@ -53,7 +53,9 @@ RULES = [
     ("compiler/frontend/tensorflow/", CUDA
      + ("compiler/frontend/onnx/", "compiler/codegen/", "compiler/emit/",
         "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"),
-     ("compiler/frontend/onnx/WireReader.h", "compiler/frontend/onnx/TensorBuilder.h")),
+     ("compiler/frontend/onnx/WireReader.h", "compiler/frontend/onnx/TensorBuilder.h",
+      # SymbolicGradient is a gradient that a file asks for.
+      "passes/gradient/Gradient.h")),
     ("compiler/frontend/", PROTOBUF + CUDA
      + ("compiler/codegen/", "compiler/emit/", "compiler/driver/", "passes/",
         "runtime/", "weir/", "tools/", "test/"), ()),

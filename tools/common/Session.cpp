@@ -93,6 +93,36 @@ void Session::release(std::vector<weir_tensor> &fetches) {
     model.runtime().sessionRelease(session, &fetch);
 }
 
+std::vector<std::string> Session::variables() const {
+  std::vector<std::string> names;
+  int32_t count = weir_program_variable_count(model.program());
+  for (int32_t i = 0; i < count; ++i) {
+    weir_tensor_info info = WEIR_TENSOR_INFO_INIT;
+    if (weir_program_variable(model.program(), i, &info) == WEIR_OK)
+      names.emplace_back(info.name);
+  }
+  return names;
+}
+
+RunStatus Session::getVariable(const std::string &name, HostTensor &value) {
+  weir_status status = WEIR_STATUS_INIT;
+  std::vector<weir_tensor> result(1);
+  model.runtime().getVariable(session, name.c_str(), &result[0], &status);
+  RunStatus made = statusOf(status);
+  if (made.ok())
+    value = copyOf(result[0]);
+  release(result);
+  return made;
+}
+
+RunStatus Session::setVariable(const std::string &name, HostTensor &value) {
+  weir_status status = WEIR_STATUS_INIT;
+  std::vector<weir_string> strings;
+  weir_tensor view = viewOf(value, strings);
+  model.runtime().setVariable(session, name.c_str(), &view, &status);
+  return statusOf(status);
+}
+
 RunStatus Session::run(int entry, std::vector<HostTensor> &feeds,
                        NamedTensors &fetches, const weir_run_options *options) {
   std::vector<std::vector<weir_string>> strings(feeds.size());

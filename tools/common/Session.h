@@ -71,6 +71,12 @@ public:
                    const weir_run_options *options = nullptr);
   void release(std::vector<weir_tensor> &fetches);
 
+  /// The names of the program's variables.
+  std::vector<std::string> variables() const;
+  /// A copy of a variable's value; FAILED_PRECONDITION: it has none.
+  RunStatus getVariable(const std::string &name, HostTensor &value);
+  RunStatus setVariable(const std::string &name, HostTensor &value);
+
 private:
   Session(const LoadedModel &model) : model(model) {}
   const LoadedModel &model;

@@ -98,6 +98,7 @@ SystemRun readRun(const json::Object &step) {
     run.expected = textsOf(*expect, "fetches");
     if (const json::Object *error = expect->getObject("error")) {
       run.expectsError = true;
+      run.atLoad = textOf(*error, "at") == "load";
       run.code = textOf(*error, "code");
     }
     if (const json::Object *compare = expect->getObject("compare"))
@@ -106,6 +107,34 @@ SystemRun readRun(const json::Object &step) {
             how.getAsString().value_or("").str();
   }
   return run;
+}
+
+/// Gradients are further runs, which fetch `d(ys)/d(x)` for each x.
+void readGradients(const json::Array &gradients, SystemScript &script) {
+  for (const json::Value &value : gradients) {
+    const json::Object *facts = value.getAsObject();
+    if (!facts)
+      continue;
+    SystemStep step;
+    SystemRun &run = step.runs.emplace_back();
+    if (const json::Object *feeds = facts->getObject("feeds"))
+      for (const auto &[edge, array] : *feeds)
+        run.feeds.emplace_back(edge.str(),
+                               array.getAsString().value_or("").str());
+    std::vector<std::string> ys = textsOf(*facts, "ys"),
+                             seeds = textsOf(*facts, "grad_ys");
+    std::string all;
+    for (size_t i = 0; i < ys.size(); ++i) {
+      all += (i ? "," : "") + ys[i];
+      if (i < seeds.size())
+        run.feeds.emplace_back("d(" + ys[i] + ")", seeds[i]);
+    }
+    std::sort(run.feeds.begin(), run.feeds.end());
+    for (const std::string &x : textsOf(*facts, "xs"))
+      run.fetches.push_back("d(" + all + ")/d(" + x + ")");
+    run.expected = textsOf(*facts, "expect"); // empty for null: zeros
+    script.steps.push_back(std::move(step));
+  }
 }
 
 void readSignatures(const json::Object &signatures, SystemScript &script) {
@@ -158,7 +187,6 @@ std::string weir::conformance::readScript(const std::string &folder,
   if (!root)
     return "case.json is no object";
   script.graph = textOf(*root, "graph");
-  script.hasGradients = root->get("gradients") != nullptr;
   if (const json::Array *tags = root->getArray("tags_saved_model"))
     for (const json::Value &tag : *tags)
       script.tags += (script.tags.empty() ? "" : ",") +
@@ -172,11 +200,10 @@ std::string weir::conformance::readScript(const std::string &folder,
   if (const json::Object *sessions = root->getObject("sessions"))
     for (const auto &[name, facts] : *sessions)
       if (const json::Object *session = facts.getAsObject()) {
-        script.hasOtherGraphs |=
-            session->getString("graph").value_or(script.graph) != script.graph;
+        script.sessions[name.str()] = {
+            session->getString("graph").value_or(script.graph).str(),
+            textOf(*session, "target")};
         script.viaCore |= textOf(*session, "via") == "core";
-        if (std::string target = textOf(*session, "target"); !target.empty())
-          script.targets[name.str()] = target;
       }
   if (const json::Object *signatures = root->getObject("signatures"))
     readSignatures(*signatures, script);
@@ -192,15 +219,32 @@ std::string weir::conformance::readScript(const std::string &folder,
     const json::Object *object = value.getAsObject();
     SystemStep step;
     if (object && object->getObject("run")) {
-      step.run = readRun(*object);
+      step.runs.push_back(readRun(*object));
     } else if (object && object->getArray("concurrent")) {
       step.kind = SystemStep::Kind::Concurrent;
+      step.anyOrder = object->getBoolean("any_order").value_or(false);
+      for (const json::Value &one : *object->getArray("concurrent")) {
+        const json::Object *part = one.getAsObject();
+        if (part && part->getObject("run"))
+          step.runs.push_back(readRun(*part));
+        else
+          step.other = "concurrent close";
+      }
+    } else if (object && object->getString("extend")) {
+      step.kind = SystemStep::Kind::Extend;
+      step.file = textOf(*object, "extend");
+      step.session = object->getString("session").value_or("s0").str();
+    } else if (object && object->getObject("reset")) {
+      step.kind = SystemStep::Kind::Reset;
+      step.target = textOf(*object->getObject("reset"), "target");
+      step.containers = textsOf(*object->getObject("reset"), "containers");
     } else {
-      step.kind = SystemStep::Kind::Other;
       step.other = object && !object->empty() ? object->begin()->first.str()
                                               : std::string("empty");
     }
     script.steps.push_back(std::move(step));
   }
+  if (const json::Array *gradients = root->getArray("gradients"))
+    readGradients(*gradients, script);
   return "";
 }

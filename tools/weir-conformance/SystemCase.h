@@ -33,16 +33,27 @@ struct SystemRun {
   int64_t timeoutMs = 0;
 
   bool expectsError = false;
+  bool atLoad = false; ///< the graph itself is refused
   std::string code;                  ///< TensorFlow's, or CLIENT
-  std::vector<std::string> expected; ///< arrays, in the order of the fetches
+  /// Arrays, in the order of the fetches; empty: zeros of any shape.
+  std::vector<std::string> expected;
   std::map<size_t, std::string> compare; ///< fetch → sorted, any, exact
 };
 
 struct SystemStep {
-  enum class Kind { Run, Concurrent, Other };
+  enum class Kind { Run, Concurrent, Extend, Reset };
   Kind kind = Kind::Run;
-  SystemRun run;
-  std::string other; ///< what kind of step it is instead
+  std::vector<SystemRun> runs; ///< one, or those that run at the same time
+  bool anyOrder = false;       ///< their outcomes may be permuted
+  std::string session = "s0", file;    ///< of Extend
+  std::string target;                  ///< of Reset
+  std::vector<std::string> containers; ///< of Reset; none: the default one
+  std::string other; ///< a kind of step that is not played
+};
+
+/// A session that is not one of `SystemScript::graph` in a runtime of its own.
+struct SystemSession {
+  std::string graph, target;
 };
 
 struct SystemScript {
@@ -53,16 +64,20 @@ struct SystemScript {
   /// Signature → tensor (node:port) → name in the signature.
   std::map<std::string, std::map<std::string, std::string>> signatures;
   std::vector<SystemStep> steps;
-  bool hasGradients = false;
   /// Devices that the case has, by name; empty: what the graph asks for.
   std::vector<std::string> devices;
   bool softPlacement = true;
-  /// Session → the server it talks to; sessions of one server share state.
-  std::map<std::string, std::string> targets;
-  /// A session that runs another graph than `graph`.
-  bool hasOtherGraphs = false;
+  std::map<std::string, SystemSession> sessions;
   /// Feeds go straight to the runtime: no client compares them with the graph.
   bool viaCore = false;
+
+  bool expectsOnlyErrors() const {
+    for (const SystemStep &step : steps)
+      for (const SystemRun &run : step.runs)
+        if (!run.expectsError)
+          return false;
+    return true;
+  }
 };
 
 /// Reads case.json and data.npz in `folder`. A reason where they are broken.

@@ -5,22 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each distinct (feeds, fetches, targets) of a script is an entry of one
-// program, so that all share the session's state. weir finds at compile time
-// much of what TensorFlow finds when it runs: an entry that is refused for what
-// is wrong with it (not for what weir lacks) counts as the error that its steps
-// expect, and is left out of the program.
+// A session runs a program of its graph (SystemProgram.h). Extending a graph is
+// compiling anew, with the variables handed over. A server of a cluster is what
+// its sessions share: the values of variables, by name, which each run of one of
+// its sessions begins with and leaves there.
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Operators.h"
-#include "tools/weir-conformance/SystemCase.h"
-#include "tools/weir-conformance/TensorFlowGraph.h"
+#include "tools/weir-conformance/SystemProgram.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 namespace fs = std::filesystem;
 using namespace weir;
@@ -29,12 +29,22 @@ using namespace weir::tools;
 
 namespace {
 
-/// An entry and the steps that run it.
-struct ScriptEntry {
-  driver::EntrySpec spec;
-  std::string key;
-  bool onlyErrors = true; ///< every step that runs it expects an error
-  bool refused = false;
+using Variables = std::map<std::string, HostTensor>;
+
+/// A session of the script at one step.
+struct LiveSession {
+  std::unique_ptr<Session> session;
+  SystemProgram *program = nullptr; ///< of `session`
+  std::string path;                 ///< the graph that it has now
+  bool isStale = false; ///< its server was reset
+};
+
+/// What came of a run.
+struct RunOutcome {
+  RunStatus status;
+  NamedTensors got;
+  std::optional<Verdict> problem; ///< of the player itself
+  bool refused = false;           ///< by the compiler, as was expected
 };
 
 class Player {
@@ -45,21 +55,11 @@ public:
   Verdict play() {
     if (auto verdict = refuseWhatIsNotPlayed())
       return *verdict;
-    std::string error;
-    bool savedModel = script.graph != "graph.pb";
-    if (!savedModel && !graph.open(folder + "/" + script.graph, error)) {
-      // A file that TensorFlow refuses to load, too.
-      bool all = true;
-      for (const SystemStep &step : script.steps)
-        all &= step.run.expectsError;
-      return all ? Verdict() : Verdict::failed(error);
-    }
-    for (SystemStep &step : script.steps)
-      addEntry(step.run);
-    if (auto verdict = compileEntries())
+    if (auto verdict = preparePrograms())
       return *verdict;
+    live.clear();
     for (size_t i = 0; i < script.steps.size(); ++i)
-      if (auto verdict = playStep(script.steps[i].run)) {
+      if (auto verdict = playStep(script.steps[i])) {
         verdict->reason = "step " + std::to_string(i) + ": " + verdict->reason;
         return *verdict;
       }
@@ -67,204 +67,237 @@ public:
   }
 
   std::vector<std::string> operators() const {
-    return operatorsOf(graph.graph);
+    auto first = programs.find(folder + "/" + script.graph);
+    return first == programs.end() ? std::vector<std::string>()
+                                   : operatorsOf(first->second->graph.graph);
   }
 
 private:
   std::optional<Verdict> refuseWhatIsNotPlayed() const {
-    if (script.hasGradients)
-      return Verdict::unsupported(
-          "gradients of a graph are not among the driver's options");
     std::set<std::string> servers;
-    for (const auto &[session, target] : script.targets)
-      servers.insert(target);
+    for (const auto &[name, session] : script.sessions)
+      if (!session.target.empty())
+        servers.insert(session.target);
     if (servers.size() > 1)
       return Verdict::unsupported("has sessions of several servers");
-    if (script.hasOtherGraphs)
-      return Verdict::unsupported("has sessions of different graphs");
     for (const SystemStep &step : script.steps) {
-      if (step.kind == SystemStep::Kind::Concurrent)
-        return Verdict::unsupported("has runs that wait for each other");
-      if (step.kind == SystemStep::Kind::Other)
+      if (!step.other.empty())
         return Verdict::unsupported("has a step \"" + step.other + "\"");
+      for (const SystemRun &run : step.runs)
+        if (step.kind == SystemStep::Kind::Concurrent &&
+            run.session != step.runs[0].session &&
+            !sessionOf(run.session).target.empty())
+          return Verdict::unsupported(
+              "has several sessions of a server at the same time");
     }
     return std::nullopt;
   }
 
-  const HostTensor *array(const std::string &name) {
-    return findTensor(script.arrays, name);
+  SystemSession sessionOf(const std::string &name) const {
+    auto found = script.sessions.find(name);
+    return found == script.sessions.end()
+               ? SystemSession{script.graph, ""}
+               : found->second;
   }
 
-  /// What makes an entry: edges, and the ranks of what is fed (via "core" its
-  /// sizes, too), since a program's feeds have fixed ranks.
-  std::string keyOf(const SystemRun &run) {
-    std::string key = run.signature + "\n";
-    for (const auto &[edge, name] : run.feeds) {
-      const HostTensor *value = array(name);
-      key += edge + " ";
-      if (value)
-        key += script.viaCore ? shapeName(value->dims)
-                              : std::to_string(value->dims.size());
-      key += "\n";
+  /// The graph of a session as the script begins.
+  std::string firstPath(const std::string &session) const {
+    return folder + "/" + sessionOf(session).graph;
+  }
+
+  LiveSession &at(const std::string &session) {
+    LiveSession &found = live[session];
+    if (found.path.empty())
+      found.path = firstPath(session);
+    return found;
+  }
+
+  /// Extends the graph of a session, on the way through the script.
+  std::string extend(const SystemStep &step) {
+    LiveSession &session = at(step.session);
+    std::string to = session.path + "+" + step.file;
+    std::replace(to.begin() + folder.size() + 1, to.end(), '/', '_');
+    if (fs::exists(to)) {
+      session.path = to;
+      return "";
     }
-    key += ">\n";
-    for (const std::string &fetch : run.fetches)
-      key += fetch + "\n";
-    key += "^\n";
-    for (const std::string &target : run.targets)
-      key += target + "\n";
-    return key;
+    std::string problem =
+        extendGraph(session.path, folder + "/" + step.file, to);
+    session.path = to;
+    return problem;
   }
 
-  /// The entry of a run, new or known.
-  void addEntry(const SystemRun &run) {
-    std::string key = keyOf(run);
-    for (ScriptEntry &entry : entries)
-      if (entry.key == key) {
-        entry.onlyErrors &= run.expectsError;
-        mergeShapes(entry, run);
-        return;
+  /// Every graph of the script becomes a program with the entries of its runs.
+  std::optional<Verdict> preparePrograms() {
+    std::vector<SystemProgram *> order;
+    for (const SystemStep &step : script.steps) {
+      if (step.kind == SystemStep::Kind::Extend)
+        if (std::string problem = extend(step); !problem.empty())
+          return Verdict::failed(problem);
+      for (const SystemRun &run : step.runs) {
+        auto &program = programs[at(run.session).path];
+        if (!program) {
+          program = std::make_unique<SystemProgram>(script, at(run.session).path);
+          order.push_back(program.get());
+          std::string error;
+          if (!program->open(error)) {
+            // A file that TensorFlow refuses to load, too.
+            if (script.expectsOnlyErrors())
+              return Verdict();
+            return Verdict::failed(error);
+          }
+        }
+        program->addEntry(run);
       }
-    ScriptEntry entry;
-    entry.key = key;
-    entry.onlyErrors = run.expectsError;
-    entry.spec.name = "run" + std::to_string(entries.size());
-    bool savedModel = script.graph != "graph.pb";
-    if (savedModel && isWholeSignature(run)) {
-      entry.spec.signature = run.signature;
-    } else {
-      for (const auto &[edge, name] : run.feeds) {
-        const HostTensor *value = array(name);
-        if (savedModel || !value)
-          entry.spec.feeds.push_back({edge, edge, "", ""});
-        else
-          entry.spec.feeds.push_back(
-              feedOf(graph, edge, edge, *value, script.viaCore));
-      }
-      std::set<std::string> seen;
-      for (const std::string &fetch : run.fetches)
-        if (seen.insert(fetch).second)
-          entry.spec.fetches.push_back({fetch, fetch});
-      for (const std::string &target : run.targets)
-        entry.spec.fetches.push_back({"^" + target, "^" + target});
     }
-    entries.push_back(std::move(entry));
+    for (SystemProgram *program : order)
+      if (auto verdict = program->compile())
+        return verdict;
+    return std::nullopt;
   }
 
-  /// Another run of an entry may feed another shape: what differs is open. (The
-  /// runtime does not enforce a placeholder's shape, its clients do.)
-  void mergeShapes(ScriptEntry &entry, const SystemRun &run) {
-    for (size_t i = 0; i < entry.spec.feeds.size(); ++i) {
-      driver::FeedSpec &feed = entry.spec.feeds[i];
-      const HostTensor *value = array(run.feeds[i].second);
-      if (!value || script.graph != "graph.pb")
-        continue;
-      if (feed.shape.empty()) {
-        if (graph.describesItself(nodeOf(feed.tensor),
-                                  script.viaCore ? &value->dims : nullptr))
-          continue;
-        feed.dtype = tools::dtypeName(value->dtype);
-      }
-      if (feed.shape != shapeName(value->dims))
-        feed.shape = shapeName(std::vector<int64_t>(value->dims.size(), -1));
+  std::optional<Verdict> playStep(SystemStep &step) {
+    switch (step.kind) {
+    case SystemStep::Kind::Extend: {
+      std::string problem = extend(step);
+      return problem.empty() ? std::nullopt
+                             : std::optional(Verdict::failed(problem));
     }
-  }
-
-  /// Whether a run feeds all inputs of its signature, and fetches only outputs.
-  bool isWholeSignature(const SystemRun &run) {
-    auto found = script.signatures.find(run.signature);
-    if (run.signature.empty() || found == script.signatures.end())
-      return false;
-    for (const auto &[edge, name] : run.feeds)
-      if (!found->second.count(edge))
-        return false;
-    for (const std::string &fetch : run.fetches)
-      if (!found->second.count(fetch))
-        return false;
-    return run.targets.empty();
-  }
-
-  driver::Options optionsFor(const std::vector<driver::EntrySpec> &specs) {
-    driver::Options options;
-    options.input = folder + "/" + script.graph;
-    options.name = "model";
-    options.entries = specs;
-    options.deviceNames = script.devices;
-    options.softPlacement = script.softPlacement;
-    return options;
-  }
-
-  std::optional<Verdict> compileEntries() {
-    std::vector<driver::EntrySpec> specs;
-    for (const ScriptEntry &entry : entries)
-      specs.push_back(entry.spec);
-    auto verdict = compileCase(optionsFor(specs), compiled);
-    if (!verdict)
+    case SystemStep::Kind::Reset:
+      reset(step);
       return std::nullopt;
-    // Which entries are to blame?
-    bool errorsExpected = false;
-    for (const ScriptEntry &entry : entries)
-      errorsExpected |= entry.onlyErrors;
-    if (!errorsExpected || verdict->outcome == Outcome::Unsupported)
+    case SystemStep::Kind::Concurrent:
+      return playConcurrent(step);
+    case SystemStep::Kind::Run:
+      break;
+    }
+    const SystemRun &run = step.runs[0];
+    if (auto verdict = openSession(run))
       return verdict;
-    specs.clear();
-    for (ScriptEntry &entry : entries) {
-      if (entry.onlyErrors) {
-        CompiledCase alone;
-        auto refusal = compileCase(optionsFor({entry.spec}), alone);
-        entry.refused = refusal && refusal->outcome == Outcome::Failed;
-        if (refusal && refusal->outcome == Outcome::Unsupported)
-          return refusal;
-      }
-      if (!entry.refused)
-        specs.push_back(entry.spec);
-    }
-    if (specs.empty())
-      return std::nullopt;
-    return compileCase(optionsFor(specs), compiled);
+    RunOutcome outcome = start(run);
+    saveVariables(run);
+    return judge(run, outcome);
   }
 
-  std::optional<Verdict> playStep(const SystemRun &run) {
-    std::string key = keyOf(run);
-    ScriptEntry *entry = nullptr;
-    for (ScriptEntry &candidate : entries)
-      if (candidate.key == key)
-        entry = &candidate;
-    if (entry->refused)
-      return std::nullopt;
-    auto server = script.targets.find(run.session);
-    bool isServed = server != script.targets.end();
-    auto &session = sessions[isServed ? server->second : run.session];
+  //===--------------------------------------------------------------------===//
+  // Sessions
+  //===--------------------------------------------------------------------===//
+
+  /// Makes the session of a run as it is to be at its begin.
+  std::optional<Verdict> openSession(const SystemRun &run) {
+    LiveSession &session = at(run.session);
+    SystemProgram *program = programs[session.path].get();
+    std::string target = sessionOf(run.session).target;
+    bool isServed = !target.empty(), isShared = session.isStale;
+    for (const auto &[name, other] : script.sessions)
+      isShared |= isServed && name != run.session && other.target == target;
     // What a server keeps outlives its clients.
     if (run.restart && !isServed)
-      session.reset();
-    if (!session) {
-      weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
-      RunStatus status;
-      session = Session::create(*compiled.model, options, status);
-      if (!session)
-        return Verdict::failed("session: " + status.text());
+      session.session.reset();
+    if (session.session && session.program == program && !isShared)
+      return std::nullopt;
+    session.isStale = false;
+    // Another program of the same session: it keeps its variables.
+    Variables kept;
+    if (session.session && !isServed)
+      kept = variablesOf(session);
+    session.session.reset();
+    session.program = program;
+    if (!program->compiled.model)
+      return std::nullopt; // nothing of it was compiled
+    weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+    RunStatus status;
+    session.session =
+        Session::create(*program->compiled.model, options, status);
+    if (!session.session)
+      return Verdict::failed("session: " + status.text());
+    Variables &from = isServed ? servers[sessionOf(run.session).target] : kept;
+    for (const std::string &name : session.session->variables())
+      if (auto found = from.find(name); found != from.end()) {
+        status = session.session->setVariable(name, found->second);
+        if (!status.ok())
+          return Verdict::failed("variable \"" + name + "\": " + status.text());
+      }
+    return std::nullopt;
+  }
+
+  /// The variables that have a value.
+  static Variables variablesOf(LiveSession &live) {
+    Variables all;
+    for (const std::string &name : live.session->variables()) {
+      HostTensor value;
+      if (live.session->getVariable(name, value).ok())
+        all[name] = std::move(value);
     }
-    int index = session->findEntry(entry->spec.name);
-    if (index < 0)
-      return Verdict::failed("the program has no entry \"" + entry->spec.name +
-                             "\"");
-    const auto &names = script.signatures[run.signature];
-    bool bySignature = !entry->spec.signature.empty();
-    auto programName = [&](const std::string &edge) {
-      auto found = names.find(edge);
-      return bySignature && found != names.end() ? found->second : edge;
+    return all;
+  }
+
+  void saveVariables(const SystemRun &run) {
+    std::string target = sessionOf(run.session).target;
+    LiveSession &session = at(run.session);
+    if (!target.empty() && session.session)
+      for (auto &[name, value] : variablesOf(session))
+        servers[target][name] = value;
+  }
+
+  /// Empties containers of a server; no names mean the default one.
+  void reset(const SystemStep &step) {
+    Variables &server = servers[step.target];
+    auto isReset = [&](const std::string &name) {
+      std::string container;
+      for (auto &[path, program] : programs)
+        if (std::string found = program->containerOf(name); !found.empty())
+          container = found;
+      return step.containers.empty()
+                 ? container.empty()
+                 : std::find(step.containers.begin(), step.containers.end(),
+                             container) != step.containers.end();
     };
-    NamedTensors given, got;
+    for (auto &[name, session] : live)
+      session.isStale |= sessionOf(name).target == step.target;
+    std::erase_if(server, [&](const auto &entry) { return isReset(entry.first); });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Runs
+  //===--------------------------------------------------------------------===//
+
+  RunOutcome start(const SystemRun &run) {
+    RunOutcome outcome;
+    LiveSession &session = at(run.session);
+    ScriptEntry *entry = session.program->entryOf(run);
+    if (entry->refused) {
+      outcome.refused = true;
+      return outcome;
+    }
+    int index =
+        session.session ? session.session->findEntry(entry->spec.name) : -1;
+    if (index < 0) {
+      outcome.problem = Verdict::failed("the program has no entry \"" +
+                                        entry->spec.name + "\"");
+      return outcome;
+    }
+    NamedTensors given;
     for (const auto &[edge, name] : run.feeds)
-      if (const HostTensor *value = array(name))
-        given.emplace_back(programName(edge), *value);
+      if (const HostTensor *value = findTensor(script.arrays, name))
+        given.emplace_back(session.program->nameOf(run, edge), *value);
     std::vector<HostTensor> feeds;
-    if (auto verdict = collectFeeds(session->entries()[index], given, feeds))
-      return run.expectsError ? std::nullopt : verdict;
+    outcome.problem =
+        collectFeeds(session.session->entries()[index], given, feeds);
+    if (outcome.problem)
+      return outcome;
     weir_run_options options = WEIR_RUN_OPTIONS_INIT;
     options.timeout_ns = run.timeoutMs * 1000000;
-    RunStatus status = session->run(index, feeds, got, &options);
+    outcome.status = session.session->run(index, feeds, outcome.got, &options);
+    return outcome;
+  }
+
+  std::optional<Verdict> judge(const SystemRun &run, RunOutcome &outcome) {
+    if (outcome.refused)
+      return std::nullopt;
+    if (outcome.problem)
+      return run.expectsError ? std::nullopt : outcome.problem;
+    const RunStatus &status = outcome.status;
     if (run.expectsError) {
       if (status.ok())
         return Verdict::failed("succeeds; expected " + run.code);
@@ -275,9 +308,56 @@ private:
     }
     if (!status.ok())
       return runFailed(status);
+    SystemProgram &program = *at(run.session).program;
     for (size_t i = 0; i < run.expected.size() && i < run.fetches.size(); ++i)
-      if (auto verdict = compareFetch(run, i, programName(run.fetches[i]), got))
+      if (auto verdict = compareFetch(run, i, program.nameOf(run, run.fetches[i]),
+                                      outcome.got))
         return verdict;
+    return std::nullopt;
+  }
+
+  /// Starts runs in order, each when those before have ended or wait.
+  std::optional<Verdict> playConcurrent(const SystemStep &step) {
+    static constexpr auto kPatience = std::chrono::milliseconds(150);
+    for (const SystemRun &run : step.runs)
+      if (auto verdict = openSession(run))
+        return verdict;
+    std::vector<RunOutcome> outcomes(step.runs.size());
+    std::vector<std::thread> threads;
+    std::atomic<size_t> ended = 0;
+    for (size_t i = 0; i < step.runs.size(); ++i) {
+      threads.emplace_back([&, i] {
+        outcomes[i] = start(step.runs[i]);
+        ++ended;
+      });
+      auto until = std::chrono::steady_clock::now() + kPatience;
+      while (ended <= i && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    for (std::thread &thread : threads)
+      thread.join();
+    if (!step.runs.empty())
+      saveVariables(step.runs[0]);
+    std::vector<bool> isTaken(step.runs.size());
+    for (size_t i = 0; i < step.runs.size(); ++i) {
+      // In any order: an outcome of any run that nobody else expected.
+      std::optional<Verdict> first;
+      bool isFound = false;
+      for (size_t k = 0; k < step.runs.size() && !isFound; ++k) {
+        size_t candidate = step.anyOrder ? k : i;
+        if (isTaken[candidate])
+          continue;
+        auto verdict = judge(step.runs[i], outcomes[candidate]);
+        if (!verdict)
+          isTaken[candidate] = isFound = true;
+        else if (!first)
+          first = verdict;
+        if (!step.anyOrder)
+          break;
+      }
+      if (!isFound)
+        return first;
+    }
     return std::nullopt;
   }
 
@@ -285,7 +365,14 @@ private:
                                       const std::string &name,
                                       NamedTensors &got) {
     HostTensor *result = findTensor(got, name);
-    const HostTensor *want = array(run.expected[i]);
+    if (result && run.expected[i].empty()) {
+      for (int64_t k = 0; k < result->count(); ++k)
+        if (elementAsDouble(*result, k) != 0)
+          return Verdict::failed("\"" + name + "\": found a gradient, expected "
+                                 "none");
+      return std::nullopt;
+    }
+    const HostTensor *want = findTensor(script.arrays, run.expected[i]);
     if (!result || !want)
       return Verdict::failed("the program has no fetch \"" + name + "\"");
     auto found = run.compare.find(i);
@@ -313,10 +400,9 @@ private:
 
   SystemScript script;
   std::string folder;
-  TensorFlowGraph graph;
-  std::vector<ScriptEntry> entries;
-  CompiledCase compiled;
-  std::map<std::string, std::unique_ptr<Session>> sessions;
+  std::map<std::string, std::unique_ptr<SystemProgram>> programs; ///< by path
+  std::map<std::string, LiveSession> live;
+  std::map<std::string, Variables> servers; ///< by target
 };
 
 } // namespace

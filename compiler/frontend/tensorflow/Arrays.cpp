@@ -97,6 +97,16 @@ Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b,
 }
 
 bool weir::tf::widen(ArrayInfo &info, const ArrayInfo &other) {
+  if (other.isAny)
+    return true;
+  if (info.isAny) {
+    info.isAny = false;
+    info.isNested = other.isNested;
+    info.element = other.element;
+    info.shape = other.shape;
+    info.inner = other.inner;
+    return true;
+  }
   if (info.isNested != other.isNested)
     return false;
   if (info.isNested) {

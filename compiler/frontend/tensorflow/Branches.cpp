@@ -34,7 +34,10 @@ void GraphImporter::emit(Region &region, ArrayRef<uint32_t> order,
       Item &item = region.items[index];
       bool here = item.branches.size() <= base.size() &&
                   item.mergeOf.first == UINT32_MAX;
-      if (here && isReady(item))
+      // Constants need no branch: whoever uses one on a branch sees its value.
+      bool isConstant =
+          !item.loop && region.body.graph().nodes[item.node].op == "Const";
+      if ((here && isReady(item)) || isConstant)
         emitItem(region, item, scope, b);
       else if (!item.done)
         rest.push_back(index);
@@ -102,18 +105,27 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
   }
   // Values made inside that pending items outside of this choice need.
   std::vector<std::pair<Edge, uint32_t>> escapes; // edge, side
+  auto escape = [&](Edge edge) {
+    auto made = region.itemOf.find(edge.node);
+    if (made == region.itemOf.end() || !inside[made->second])
+      return;
+    uint32_t side = region.items[made->second].branches[predicate];
+    if (side < 2 && !llvm::is_contained(escapes, std::pair(edge, side)))
+      escapes.emplace_back(edge, side);
+  };
+  for (Edge edge : region.goals)
+    escape(edge);
   for (uint32_t index : pending) {
     const Item &item = region.items[index];
     if (inside[index] || item.loop || llvm::is_contained(merges, index))
       continue;
-    for (Edge edge : graph.nodes[item.node].inputs) {
-      auto made = region.itemOf.find(edge.node);
-      if (made == region.itemOf.end() || !inside[made->second])
-        continue;
-      uint32_t side = region.items[made->second].branches[predicate];
-      if (side < 2 && !llvm::is_contained(escapes, std::pair(edge, side)))
-        escapes.emplace_back(edge, side);
-    }
+    for (Edge edge : graph.nodes[item.node].inputs)
+      escape(edge);
+    // What decides it, too: inputs may know that by another name.
+    for (auto &[other, side] : item.branches)
+      escape({other.first, other.second});
+    if (item.mergeOf.first != UINT32_MAX)
+      escape({item.mergeOf.first, item.mergeOf.second});
   }
 
   Value condition = lookup({predicate.first, predicate.second}, scope).value;
@@ -128,11 +140,14 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
       for (uint32_t index : merges) {
         const Item &item = region.items[index];
         const Node &merge = graph.nodes[item.node];
-        uint32_t input = side == 1 ? item.trueInput : 1 - item.trueInput;
-        values.push_back(lookup(merge.inputs[input], innerScope));
-        Type i32 = inner.getI32Type();
+        const Item::Arrival &arrival = item.arrivals[side];
+        values.push_back(lookup(arrival.edge, innerScope));
         NodeImport t(*this, merge, {}, inner, location(merge));
-        values.emplace_back(t.scalar(i32, input)); // value_index
+        values.push_back( // value_index
+            arrival.number >= 0
+                ? Imported(t.scalar(inner.getI32Type(), arrival.number))
+                : lookup({arrival.edge.node, arrival.edge.port + 1},
+                         innerScope));
       }
       for (auto &[edge, of] : escapes)
         values.push_back(of == side ? lookup(edge, innerScope) : Imported());
@@ -158,8 +173,8 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
     scope.ran.insert(item.node);
     if (failed(values))
       continue;
-    scope.set({item.node, 0}, (*values)[next]);
-    scope.set({item.node, 1}, (*values)[next + 1]);
+    scope.set(item.merged, (*values)[next]);
+    scope.set({item.merged.node, item.merged.port + 1}, (*values)[next + 1]);
     next += 2;
   }
   if (succeeded(values))

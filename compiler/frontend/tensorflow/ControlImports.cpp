@@ -33,6 +33,48 @@ static LogicalResult call(NodeImport &n) {
   return finish(n, n.g.inlineFunction(*f, std::move(args), n.node, n.b));
 }
 
+/// The gradient of a function: the one that the file names, or what
+/// differentiating its operations gives. Inputs: the function's arguments, and a
+/// gradient for each of its results.
+static LogicalResult symbolicGradient(NodeImport &n) {
+  const AttrValue *f = n.attr("f");
+  if (!f)
+    return n.invalid("found no function");
+  if (const FunctionDef *gradient = n.g.library.gradientOf(f->s))
+    return finish(n, n.g.inlineFunction(*gradient, *f->funcAttrs, n.inputs,
+                                        n.node, n.b));
+  const FunctionDef *function = n.g.library.find(f->s);
+  if (!function)
+    return n.unsupported("found the gradient of \"" + Twine(std::string(f->s)) +
+                         "\", which the library does not have");
+  size_t count = function->inputs.size();
+  if (n.inputCount() < count)
+    return n.invalid("found fewer inputs than the function has arguments");
+  SmallVector<Value> arguments = n.tensors(0, count),
+                     seeds = n.tensors(count, n.inputCount());
+  if (arguments.size() != count || seeds.size() != n.inputCount() - count)
+    return failure();
+  // One value twice is still two arguments.
+  for (Value &argument : arguments)
+    if (n.isFloat(argument))
+      argument = GateOp::create(n.b, n.loc, argument.getType(), argument,
+                                ValueRange());
+  auto values = n.g.inlineFunction(
+      *function, *f->funcAttrs,
+      std::vector<Imported>(arguments.begin(), arguments.end()), n.node, n.b);
+  if (failed(values))
+    return failure();
+  SmallVector<Value> ys;
+  for (const Imported &value : *values)
+    ys.push_back(value.kind == Imported::Kind::Tensor ? value.value : Value());
+  if (ys.size() != seeds.size() || llvm::is_contained(ys, Value()))
+    return n.invalid("found " + Twine(seeds.size()) + " gradients for " +
+                     Twine(ys.size()) + " results");
+  auto gradients = buildGradients(
+      ys, seeds, std::vector<Imported>(arguments.begin(), arguments.end()), n);
+  return failed(gradients) ? failure() : n.results(*gradients);
+}
+
 static LogicalResult branch(NodeImport &n) {
   const AttrValue *thenBranch = n.attr("then_branch"),
                   *elseBranch = n.attr("else_branch");
@@ -184,6 +226,7 @@ ArrayRef<OpImport> weir::tf::controlImports() {
       {"PartitionedCall", call},
       {"StatefulPartitionedCall", call},
       {"RemoteCall", call},
+      {"SymbolicGradient", symbolicGradient},
       {"If", branch},
       {"StatelessIf", branch},
       {"Case", caseOf},

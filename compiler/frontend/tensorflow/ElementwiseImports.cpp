@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Arrays.h"
+#include "passes/gradient/Gradient.h"
 
 #include <algorithm>
 #include <optional>
@@ -94,6 +95,16 @@ template <typename Op> static LogicalResult binary(NodeImport &n) {
   return n.result(n.op<Op>(x, y));
 }
 
+/// The value, through which no gradient flows.
+static LogicalResult stopGradient(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x || !n.isFloat(x))
+    return n.result(x);
+  auto stopped = GateOp::create(n.b, n.loc, x.getType(), x, ValueRange());
+  stopped->setAttr(stopGradientAttr, n.b.getUnitAttr());
+  return n.result(stopped.getResult());
+}
+
 static LogicalResult identity(NodeImport &n) { return n.result(n.in(0)); }
 
 //===----------------------------------------------------------------------===//
@@ -110,8 +121,29 @@ static LogicalResult square(NodeImport &n) {
   return n.result(n.mul(x, x));
 }
 
+/// Division of integers by zero, where TensorFlow calls it INTERNAL.
+static void requireDivisor(NodeImport &n) {
+  static constexpr int64_t kInternal = 13; // WEIR_INTERNAL
+  Value divisor = n.in(1);
+  if (!divisor || !n.element(divisor).isIntOrIndex())
+    return;
+  auto known = constantIntegers(divisor);
+  if (known && !llvm::is_contained(*known, 0))
+    return;
+  if (Value isGood = n.compare("ne", divisor, 0))
+    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), isGood,
+                     n.b.getStringAttr("integer division by zero"),
+                     n.number(kInternal), ValueRange());
+}
+
+static LogicalResult truncateMod(NodeImport &n) {
+  requireDivisor(n);
+  return n.result(n.op<RemOp>(n.in(0), n.in(1)));
+}
+
 /// Quotients cut towards zero, of floats, too.
 static LogicalResult truncateDiv(NodeImport &n) {
+  requireDivisor(n);
   Value quotient = n.div(n.in(0), n.in(1));
   if (quotient && n.isFloat(quotient))
     quotient = n.op<TruncOp>(quotient);
@@ -420,7 +452,7 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"TruncateDiv", truncateDiv},
       {"FloorDiv", binary<FloorDivOp>},
       {"FloorMod", binary<FloorModOp>},
-      {"TruncateMod", binary<RemOp>},
+      {"TruncateMod", truncateMod},
       {"Mod", binary<RemOp>},
       {"Pow", binary<PowOp>},
       {"Maximum", binary<MaximumOp>},
@@ -517,8 +549,8 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Cast", castTo},
       {"_HostCast", castTo},
       {"Bitcast", bitcast},
-      {"StopGradient", identity},
-      {"PreventGradient", identity},
+      {"StopGradient", stopGradient},
+      {"PreventGradient", stopGradient},
       {"GuaranteeConst", identity},
       {"Snapshot", identity},
       {"DeepCopy", identity},

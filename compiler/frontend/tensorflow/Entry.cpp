@@ -154,15 +154,26 @@ static DataType typeOfSpec(const std::string &name) {
   return typeOfName(name);
 }
 
+/// What stands in `d(…)`; nothing where it does not.
+static std::optional<std::string> differentialOf(const std::string &text) {
+  if (!text.starts_with("d(") || !text.ends_with(")"))
+    return std::nullopt;
+  return text.substr(2, text.size() - 3);
+}
+
 void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
-  std::optional<Edge> edge = resolve(spec.value, "feed");
+  auto seed = differentialOf(spec.value);
+  std::optional<Edge> edge = resolve(seed ? *seed : spec.value, "feed");
   if (!edge)
     return;
   PlannedFeed feed;
   feed.edge = *edge;
-  feed.name = spec.name.empty() ? defaultName(graph, *edge) : spec.name;
+  feed.isSeed = seed.has_value();
+  feed.name = !spec.name.empty() ? spec.name
+              : seed             ? spec.value
+                                 : defaultName(graph, *edge);
   for (const PlannedFeed &other : plan.feeds)
-    if (other.edge == feed.edge)
+    if (other.edge == feed.edge && other.isSeed == feed.isSeed)
       return error("W0212", "found " + quoted(spec.value) + " fed twice");
   const Node &node = graph.nodes[edge->node];
   if (!spec.dtype.empty()) {
@@ -212,13 +223,40 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
 }
 
 void Planner::fetch(const std::string &value, const std::string &name) {
+  // d(y,y)/d(x)
+  if (size_t middle = value.find(")/d(");
+      value.starts_with("d(") && middle != std::string::npos) {
+    auto ys = differentialOf(value.substr(0, middle + 1)),
+         x = differentialOf(value.substr(middle + 2));
+    if (!x)
+      return error("W0212", "found " + quoted(value) +
+                                " to fetch; possible is d(y:0)/d(x:0)");
+    PlannedFetch fetch;
+    fetch.name = name.empty() ? value : name;
+    for (size_t at = 0; at <= ys->size();) {
+      size_t comma = std::min(ys->find(',', at), ys->size());
+      std::optional<Edge> y =
+          resolve(ys->substr(at, comma - at), "differentiate");
+      if (!y)
+        return;
+      fetch.ys.push_back(*y);
+      at = comma + 1;
+    }
+    std::optional<Edge> edge = resolve(*x, "differentiate by");
+    if (!edge)
+      return;
+    fetch.edge = *edge;
+    plan.fetches.push_back(std::move(fetch));
+    return;
+  }
   std::optional<Edge> edge = resolve(value, "fetch");
   if (!edge)
     return;
   const Node &node = graph.nodes[edge->node];
   PlannedFetch fetch;
   fetch.edge = *edge;
-  fetch.isTarget = node.outputTypes.empty() && (node.def || node.callee);
+  fetch.isTarget = value.starts_with('^') ||
+                   (node.outputTypes.empty() && (node.def || node.callee));
   if (node.op == "_Retval") {
     fetch.edge = node.inputs[0];
     fetch.isTarget = false;
@@ -270,8 +308,11 @@ void Planner::defaultFetches(bool leftOvers) {
 void Planner::defaultFeeds() {
   std::vector<bool> needed(graph.nodes.size());
   std::vector<uint32_t> work;
-  for (const PlannedFetch &fetch : plan.fetches)
+  for (const PlannedFetch &fetch : plan.fetches) {
     work.push_back(fetch.edge.node);
+    for (Edge y : fetch.ys)
+      work.push_back(y.node);
+  }
   while (!work.empty()) {
     uint32_t at = work.back();
     work.pop_back();

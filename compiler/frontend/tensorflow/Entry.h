@@ -15,6 +15,7 @@ namespace weir::tf {
 
 struct PlannedFeed {
   Edge edge;
+  bool isSeed = false; ///< the gradient of `edge`, fed as `d(edge)`
   std::string name;
   DataType type = DataType::Invalid;
   Shape shape; ///< of known rank
@@ -23,7 +24,9 @@ struct PlannedFeed {
 struct PlannedFetch {
   Edge edge;
   std::string name;
-  bool isTarget = false; ///< run for its effects: it has no outputs
+  /// Of a gradient, `d(y, …)/d(edge)`: the ys, whose sum it is of.
+  std::vector<Edge> ys;
+  bool isTarget = false; ///< run for its effects: `^node`, or one without outputs
 };
 
 /// What an entry computes. One without name is no entry (reported).
@@ -33,7 +36,9 @@ struct EntryPlan {
   std::vector<PlannedFetch> fetches;
 };
 
-/// Resolves an entry against a graph. Without feeds, Placeholders that the
+/// Resolves an entry against a graph. A fetch `d(y:0,…)/d(x:0)` is the gradient
+/// of the sum of the ys with respect to x; a feed `d(y:0)` is what y's elements
+/// count in that sum (1 where it is not fed). Without feeds, Placeholders that the
 /// fetches need are fed; without fetches, what nothing uses is fetched.
 /// `signature` may be null. Errors: W0212 for names, W0253 for types and shapes
 /// that are not known.

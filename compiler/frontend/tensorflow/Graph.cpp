@@ -43,6 +43,8 @@ Library::Library(const GraphDef &graph, const std::string &file,
                    "the library defines function \"" +
                        std::string(function.name) + "\" twice",
                    {}});
+  for (auto &[function, gradient] : graph.gradients)
+    gradients.emplace(function, gradient);
 }
 
 TensorName weir::tf::parseTensorName(std::string_view text) {

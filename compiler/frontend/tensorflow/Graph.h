@@ -86,9 +86,15 @@ public:
     auto it = byName.find(name);
     return it == byName.end() ? nullptr : it->second;
   }
+  /// The function that the file gives as the gradient of `name`, or null.
+  const FunctionDef *gradientOf(std::string_view name) const {
+    auto it = gradients.find(name);
+    return it == gradients.end() ? nullptr : find(it->second);
+  }
 
 private:
   std::unordered_map<std::string_view, const FunctionDef *> byName;
+  std::unordered_map<std::string_view, std::string_view> gradients;
 };
 
 /// Reports if the graph's versions do not allow this reader (W0204).

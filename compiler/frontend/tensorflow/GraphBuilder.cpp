@@ -167,6 +167,15 @@ void Builder::completeAttrs(Node &node) {
                 ") is missing, and has no default");
     }
   }
+  // Names that begin with an underscore are anybody's.
+  for (const Attr &attr : node.attrs)
+    if (!attr.first.starts_with('_') &&
+        std::none_of(node.def->attrs.begin(), node.def->attrs.end(),
+                     [&](const AttrDef &def) { return def.name == attr.first; }))
+      error("W0210", node,
+            "attribute " + quoted(attr.first) +
+                " is none of the operation's; possible are its own and those "
+                "that begin with _");
 }
 
 void Builder::typeOutputs(Node &node) {
@@ -200,6 +209,10 @@ void Builder::addNode(const NodeDef &def) {
   node.attrs = def.attrs;
   if (def.name.empty() || def.op.empty())
     error("W0205", node, "a node has no name or no operation");
+  if (def.name.find_first_of(" \t\n\"") != std::string_view::npos)
+    error("W0205", node,
+          "the name has a space or a quote in it; possible are letters, digits "
+          "and _ . - / \\ >");
   node.callee = library.find(def.op);
   if (!node.callee)
     node.def = findOp(def.op);

@@ -128,6 +128,8 @@ struct Versions {
 struct GraphDef {
   std::vector<NodeDef> nodes;
   std::vector<FunctionDef> functions;
+  /// GradientDef: function → the one that computes its gradient.
+  std::vector<std::pair<std::string_view, std::string_view>> gradients;
   Versions versions;
 };
 

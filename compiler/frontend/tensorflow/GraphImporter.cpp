@@ -12,6 +12,7 @@
 #include "llvm/ADT/ScopeExit.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir;
 using namespace weir;
@@ -171,33 +172,90 @@ void GraphImporter::collect(Region &region, ArrayRef<Edge> edges,
   region.order = std::move(sorted);
 }
 
+/// The branches that an edge's value is on.
+Branches GraphImporter::branchesOf(const Region &region, Edge edge) const {
+  const Structure &structure = region.body.structure;
+  const Graph &graph = structure.graph;
+  auto it = region.itemOf.find(edge.node);
+  if (it == region.itemOf.end()) {
+    if (isExit(graph.nodes[edge.node])) {
+      auto loop = region.itemOf.find((uint64_t(1) << 40) +
+                                     structure.frameOf[edge.node]);
+      if (loop != region.itemOf.end())
+        return region.items[loop->second].branches;
+    }
+    return {};
+  }
+  if (region.scope.find(edge))
+    return {};
+  Branches result = region.items[it->second].branches;
+  const Node &node = graph.nodes[edge.node];
+  if (isSwitch(node) && !structure.isLoopSwitch(edge.node)) {
+    Edge predicate = structure.origin(node.inputs[1]);
+    result[{predicate.node, predicate.port}] = edge.port;
+  }
+  return result;
+}
+
+/// Ports of merges of some of a merge's inputs, beyond those of any node.
+static constexpr uint32_t kInnerMerge = 1u << 24;
+
+/// Finds the predicate that decides a merge: each of `inputs` is on one side of
+/// it. Where several are on one side, a merge of these becomes an item of its
+/// own, before this one.
+void GraphImporter::decideMerge(Region &region, uint32_t index,
+                                ArrayRef<uint32_t> inputs,
+                                std::vector<uint32_t> &order) {
+  const Node &node = region.body.graph().nodes[region.items[index].node];
+  std::vector<Branches> of;
+  for (uint32_t input : inputs)
+    of.push_back(branchesOf(region, node.inputs[input]));
+  bool isDecided = false;
+  for (auto &[predicate, side] : of[0]) {
+    std::vector<uint32_t> sides[2];
+    bool isOnAll = true;
+    for (auto [input, branches] : llvm::zip(inputs, of)) {
+      auto on = branches.find(predicate);
+      isOnAll &= on != branches.end() && on->second < 2;
+      if (isOnAll)
+        sides[on->second].push_back(input);
+    }
+    if (!isOnAll)
+      continue;
+    if (sides[0].empty() || sides[1].empty()) {
+      region.items[index].branches.emplace(predicate, side);
+      continue;
+    }
+    if (isDecided)
+      continue;
+    isDecided = true;
+    region.items[index].mergeOf = predicate;
+    for (uint32_t side : {0, 1}) {
+      Item::Arrival arrival;
+      if (sides[side].size() == 1) {
+        arrival = {node.inputs[sides[side][0]], sides[side][0]};
+      } else {
+        uint32_t inner = static_cast<uint32_t>(region.items.size());
+        Item item;
+        item.node = region.items[index].node;
+        item.merged = {item.node, kInnerMerge + 2 * inner};
+        item.needs = region.items[index].needs;
+        arrival.edge = item.merged;
+        region.items[index].needs.push_back(inner);
+        region.items.push_back(std::move(item));
+        decideMerge(region, inner, sides[side], order);
+        order.push_back(inner);
+      }
+      region.items[index].arrivals[side] = arrival;
+    }
+  }
+}
+
 /// Which branches each item is on: those of its inputs, the sides of the
-/// switches that it reads from; a merge is on what both its inputs have.
+/// switches that it reads from; a merge is on what all its inputs have.
 void GraphImporter::computeBranches(Region &region) {
   const Structure &structure = region.body.structure;
   const Graph &graph = structure.graph;
-  auto ofEdge = [&](Edge edge) -> Branches {
-    Branches result;
-    auto it = region.itemOf.find(edge.node);
-    if (it == region.itemOf.end()) {
-      if (isExit(graph.nodes[edge.node])) {
-        auto loop = region.itemOf.find((uint64_t(1) << 40) +
-                                       structure.frameOf[edge.node]);
-        if (loop != region.itemOf.end())
-          return region.items[loop->second].branches;
-      }
-      return result;
-    }
-    if (region.scope.find(edge))
-      return result;
-    result = region.items[it->second].branches;
-    const Node &node = graph.nodes[edge.node];
-    if (isSwitch(node) && !structure.isLoopSwitch(edge.node)) {
-      Edge predicate = structure.origin(node.inputs[1]);
-      result[{predicate.node, predicate.port}] = edge.port;
-    }
-    return result;
-  };
   auto add = [](Branches &to, const Branches &from) {
     for (auto &[predicate, side] : from) {
       auto [it, isNew] = to.emplace(predicate, side);
@@ -205,45 +263,40 @@ void GraphImporter::computeBranches(Region &region) {
         it->second = 2; // on both sides: never runs
     }
   };
+  std::vector<uint32_t> order;
   for (uint32_t index : region.order) {
-    Item &item = region.items[index];
-    if (item.loop) {
-      for (uint32_t enter : structure.frames[item.loop].enters)
+    if (uint32_t loop = region.items[index].loop) {
+      for (uint32_t enter : structure.frames[loop].enters)
         for (Edge edge : graph.nodes[enter].inputs)
-          add(item.branches, ofEdge(edge));
+          add(region.items[index].branches, branchesOf(region, edge));
+      order.push_back(index);
       continue;
     }
-    const Node &node = graph.nodes[item.node];
-    if (isMerge(node) && node.inputs.size() == 2 &&
-        !structure.isLoopMerge(item.node)) {
-      Branches x = ofEdge(node.inputs[0]), y = ofEdge(node.inputs[1]);
-      for (auto &[predicate, side] : x) {
-        auto other = y.find(predicate);
-        if (other == y.end())
-          continue;
-        if (other->second == side)
-          item.branches.emplace(predicate, side);
-        else if (item.mergeOf.first == UINT32_MAX) {
-          item.mergeOf = predicate;
-          item.trueInput = side == 1 ? 0 : 1;
-        }
-      }
+    uint32_t at = region.items[index].node;
+    const Node &node = graph.nodes[at];
+    region.items[index].merged = {at, 0};
+    if (isMerge(node) && node.inputs.size() >= 2 && !structure.isLoopMerge(at)) {
+      std::vector<uint32_t> inputs(node.inputs.size());
+      std::iota(inputs.begin(), inputs.end(), 0);
+      decideMerge(region, index, inputs, order);
     } else {
       for (Edge edge : node.inputs)
-        add(item.branches, ofEdge(edge));
+        add(region.items[index].branches, branchesOf(region, edge));
     }
     // A ControlTrigger runs whatever did before it.
     for (uint32_t control : node.controls)
       if (auto it = region.itemOf.find(control);
           it != region.itemOf.end() && node.op != "ControlTrigger")
-        add(item.branches, region.items[it->second].branches);
+        add(region.items[index].branches, region.items[it->second].branches);
+    order.push_back(index);
   }
+  region.order = std::move(order);
 }
 
 void GraphImporter::import(Body &body, uint32_t frame, ArrayRef<Edge> edges,
                            ArrayRef<uint32_t> controls, Scope &scope,
-                           OpBuilder &b) {
-  Region region{body, frame, scope, {}, {}, {}};
+                           OpBuilder &b, std::vector<Branches> *taken) {
+  Region region{body, frame, scope, {}, {}, {}, {}};
   collect(region, edges, controls);
   Body *before = current;
   current = &body;
@@ -255,6 +308,15 @@ void GraphImporter::import(Body &body, uint32_t frame, ArrayRef<Edge> edges,
   } else {
     if (body.structure.hasBranches)
       computeBranches(region);
+    // What is wanted although it lies on one branch, and what decides that.
+    for (size_t i = 0; taken && i < edges.size(); ++i) {
+      taken->push_back(branchesOf(region, edges[i]));
+      if (taken->back().empty())
+        continue;
+      region.goals.push_back(edges[i]);
+      for (auto &[predicate, side] : taken->back())
+        region.goals.push_back({predicate.first, predicate.second});
+    }
     emit(region, region.order, {}, scope, b);
   }
   --depth;
@@ -372,17 +434,51 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
     custom = findCustomOperation(*customOperations, llvm::StringRef(node.op));
   if (!row && !custom)
     return reportUnknown(node);
-  NodeImport import(*this, node, std::move(inputs), b, loc);
-  size_t errors = sink->errorCount();
-  reason.clear();
-  if (failed(row ? row->import(import) : callCustom(*custom, import))) {
-    if (!failedSince(errors))
-      (void)report(node, "W0224",
-                   "found operands that do not go together" +
-                       (reason.empty() ? "" : ": " + reason));
+  using Made = FailureOr<std::vector<Imported>>;
+  // An input that is one of several variables: the node, for each of them.
+  std::function<Made(std::vector<Imported>, OpBuilder &)> emit =
+      [&](std::vector<Imported> with, OpBuilder &at) -> Made {
+    auto choice = llvm::find_if(
+        with, [](const Imported &input) { return input.choices != nullptr; });
+    if (choice != with.end()) {
+      size_t position = choice - with.begin();
+      Imported one = *choice;
+      std::function<Made(size_t, OpBuilder &)> from =
+          [&](size_t i, OpBuilder &inner) -> Made {
+        std::vector<Imported> chosen = with;
+        chosen[position] = (*one.choices)[i];
+        if (i + 1 == one.choices->size())
+          return emit(std::move(chosen), inner);
+        NodeImport t(*this, node, {}, inner, loc);
+        return buildIf(
+            t.compare("eq", one.value, static_cast<double>(i)),
+            [&](OpBuilder &side) { return emit(chosen, side); },
+            [&](OpBuilder &side) { return from(i + 1, side); }, node, inner,
+            loc);
+      };
+      Made made = from(0, at);
+      // A reference that is handed on is the same choice.
+      for (size_t port = 0; succeeded(made) && port < made->size(); ++port)
+        if ((*made)[port].kind == Imported::Kind::None)
+          (*made)[port] = one;
+      return made;
+    }
+    NodeImport import(*this, node, std::move(with), at, loc);
+    size_t errors = sink->errorCount();
+    reason.clear();
+    if (failed(row ? row->import(import) : callCustom(*custom, import))) {
+      if (!failedSince(errors))
+        (void)report(node, "W0224",
+                     "found operands that do not go together" +
+                         (reason.empty() ? "" : ": " + reason));
+      return failure();
+    }
+    return std::move(import.made);
+  };
+  Made made = emit(std::move(inputs), b);
+  if (failed(made))
     return;
-  }
-  for (auto [port, value] : llvm::enumerate(import.made))
+  for (auto [port, value] : llvm::enumerate(*made))
     set(static_cast<uint32_t>(port), std::move(value));
 }
 

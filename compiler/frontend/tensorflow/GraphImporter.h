@@ -85,10 +85,12 @@ public:
     const Graph &graph() const { return structure.graph; }
   };
 
-  /// Imports what `edges` and `controls` need at frame `frame`, at `b`.
+  /// Imports what `edges` and `controls` need at frame `frame`, at `b`. With
+  /// `taken`, edges may lie on branches: it says on which, one entry an edge,
+  /// and where they are not taken the edge's value means nothing.
   void import(Body &body, uint32_t frame, llvm::ArrayRef<Edge> edges,
               llvm::ArrayRef<uint32_t> controls, Scope &scope,
-              mlir::OpBuilder &b);
+              mlir::OpBuilder &b, std::vector<Branches> *taken = nullptr);
   Imported lookup(Edge edge, const Scope &scope) const;
 
   /// Imports a library function's body at `b`; its results. Failure: a part
@@ -144,14 +146,21 @@ public:
   /// The value of a variable, by its name, in a new session; a null attribute
   /// where it has none. Set by whoever knows a SavedModel.
   std::function<InitialValue(const std::string &, const Node &)> initialValue;
-  /// Types of variables, by name, that the graph leaves open: as assigned.
-  std::map<std::string, mlir::RankedTensorType> variableTypes;
   /// By node, in the model's words: devices asked for, and the nodes that it
   /// is to share a device with.
   std::map<std::string, std::string> deviceRequests;
   std::map<std::string, std::vector<std::string>> colocations;
+  /// Types of variables, by name, that assignments ask for where the graph
+  /// leaves them open or says otherwise. What is learned here after a variable
+  /// was imported makes the whole program void: it is to be imported again.
+  std::map<std::string, mlir::RankedTensorType> *variableTypes = nullptr;
+  bool hasLearned = false;
   /// The graph that is being imported.
   Body *current = nullptr;
+  /// Types of handles by container and shared name, as a graph's first says.
+  std::map<const Graph *, std::map<std::pair<std::string_view, std::string_view>,
+                                   DataType>>
+      handleTypes;
 
 private:
   struct Item;
@@ -159,6 +168,10 @@ private:
 
   void collect(Region &region, llvm::ArrayRef<Edge> edges,
                llvm::ArrayRef<uint32_t> controls);
+  Branches branchesOf(const Region &region, Edge edge) const;
+  void decideMerge(Region &region, uint32_t index,
+                   llvm::ArrayRef<uint32_t> inputs,
+                   std::vector<uint32_t> &order);
   void computeBranches(Region &region);
   void emit(Region &region, llvm::ArrayRef<uint32_t> items,
             const Branches &base, Scope &scope, mlir::OpBuilder &b);
@@ -185,6 +198,13 @@ private:
   int depth = 0;
   std::string reason;
 };
+
+/// The gradients of the sum of `ys` with respect to `xs`, one for each x: zeros
+/// where no path leads. `seeds`: what the elements of each y count, null: 1.
+/// Failure after a report at `node`.
+mlir::FailureOr<llvm::SmallVector<Value>>
+buildGradients(llvm::ArrayRef<Value> ys, llvm::ArrayRef<Value> seeds,
+               llvm::ArrayRef<Imported> xs, NodeImport &n);
 
 /// The type of values of a shape; null where the rank is unknown.
 mlir::RankedTensorType tensorType(mlir::MLIRContext *context, DataType type,

@@ -400,6 +400,20 @@ static bool readLibrary(std::string_view bytes, GraphDef &graph,
                         std::string &error) {
   WireReader reader(bytes);
   while (reader.next()) {
+    if (reader.field() == 2) {
+      auto &[function, gradient] = graph.gradients.emplace_back();
+      WireReader pair(reader.bytes());
+      while (pair.next())
+        if (pair.field() == 1)
+          function = pair.bytes();
+        else if (pair.field() == 2)
+          gradient = pair.bytes();
+      if (pair.malformed()) {
+        error = "a gradient of the function library is malformed";
+        return false;
+      }
+      continue;
+    }
     if (reader.field() != 1)
       continue;
     FunctionDef &function = graph.functions.emplace_back();

@@ -30,6 +30,7 @@ struct ArrayInfo {
   mlir::Value length;  ///< tensor<i32 or i64>: elements at the beginning
   bool grows = false;  ///< writes may lie past the end
   bool isNested = false; ///< elements are lists
+  bool isAny = false;    ///< an optional that is none: of any type
   bool isDeclared = false; ///< the graph says the shape: others are errors
 
   // Of objects behind a handle only.
@@ -70,6 +71,9 @@ struct Imported {
   mlir::RankedTensorType type;
   bool isRef = false;
   std::shared_ptr<const std::vector<mlir::Value>> group;
+  std::string variable; ///< the name, where `type` is not known yet
+  /// One of these variables, which `value` (a number) says.
+  std::shared_ptr<std::vector<Imported>> choices;
 
   Imported() = default;
   Imported(mlir::Value tensor)

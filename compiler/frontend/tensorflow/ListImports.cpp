@@ -99,11 +99,29 @@ static Imported elementAt(NodeImport &n, size_t i) {
   return Imported(n.in(i));
 }
 
+/// Whether an element is of another type than the list's: nothing in the file
+/// says so, the run does. The list stays as it is.
+static bool endsRun(NodeImport &n, const Imported &item) {
+  const Imported &list = n.inputs[0];
+  if (list.kind != Imported::Kind::Array || list.array->isNested ||
+      item.kind != Imported::Kind::Tensor ||
+      n.element(item.value) == list.array->element)
+    return false;
+  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
+                   n.scalar(n.b.getI1Type(), 0),
+                   n.b.getStringAttr("an element of another type than the "
+                                     "list's"),
+                   n.number(3), ValueRange()); // WEIR_INVALID_ARGUMENT
+  return true;
+}
+
 static LogicalResult listSet(NodeImport &n) {
   Value index = n.in(1);
   Imported item = elementAt(n, 2);
   if (!index || item.kind == Imported::Kind::None)
     return failure();
+  if (endsRun(n, item))
+    return n.result(n.inputs[0]);
   ArrayEditor list(n, n.inputs[0]);
   if (!list.accept(item))
     return failure();
@@ -118,6 +136,8 @@ static LogicalResult listPush(NodeImport &n) {
   Imported item = elementAt(n, 1);
   if (item.kind == Imported::Kind::None)
     return failure();
+  if (endsRun(n, item))
+    return n.result(n.inputs[0]);
   ArrayEditor list(n, n.inputs[0]);
   return finish(n, list.push(item), list);
 }
@@ -191,6 +211,48 @@ static LogicalResult listJoin(NodeImport &n) {
   return finish(n, list.append(n.inputs[1]), list);
 }
 
+//===----------------------------------------------------------------------===//
+// Optionals: lists of one element or none
+//===----------------------------------------------------------------------===//
+
+static LogicalResult optionalNone(NodeImport &n) {
+  auto info = std::make_shared<ArrayInfo>();
+  info->isAny = true;
+  info->length = n.intScalar(0);
+  return n.result(Imported::makeArray(info));
+}
+
+static LogicalResult optionalFromValue(NodeImport &n) {
+  if (n.inputCount() != 1)
+    return n.unsupported("found an optional of " + Twine(n.inputCount()) +
+                         " values; possible is one");
+  Imported item = elementAt(n, 0);
+  if (item.kind == Imported::Kind::None)
+    return failure();
+  auto info = std::make_shared<ArrayInfo>();
+  info->isNested = item.kind == Imported::Kind::Array;
+  if (!info->isNested)
+    info->element = n.element(item.value);
+  info->length = n.intScalar(0);
+  ArrayEditor list(n, Imported::makeArray(info));
+  return finish(n, list.push(item), list);
+}
+
+static LogicalResult optionalGetValue(NodeImport &n) {
+  const AttrValue *types = n.attr("output_types");
+  if (types && types->list && types->list->ints.size() != 1)
+    return n.unsupported("found an optional of several values; possible is one");
+  Imported value = ArrayEditor(n, n.inputs[0]).read(n.intScalar(0));
+  return value.kind == Imported::Kind::None ? failure() : n.result(value);
+}
+
+static LogicalResult optionalHasValue(NodeImport &n) {
+  if (n.inputs[0].kind != Imported::Kind::Array)
+    return n.unsupported("found input 0 that is no optional of this program");
+  return n.result(
+      n.compare("gt", ArrayEditor(n, n.inputs[0]).length(), 0));
+}
+
 ArrayRef<OpImport> weir::tf::listImports() {
   static const OpImport rows[] = {
       {"EmptyTensorList", emptyList},
@@ -206,6 +268,10 @@ ArrayRef<OpImport> weir::tf::listImports() {
       {"TensorListConcat", listConcat},
       {"TensorListConcatV2", listConcat},
       {"TensorListConcatLists", listJoin},
+      {"OptionalNone", optionalNone},
+      {"OptionalFromValue", optionalFromValue},
+      {"OptionalGetValue", optionalGetValue},
+      {"OptionalHasValue", optionalHasValue},
       {"TensorListSplit", listSplit},
       {"TensorListGather", listGather},
       {"TensorListScatter", listScatter},

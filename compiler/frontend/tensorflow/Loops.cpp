@@ -47,6 +47,20 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
     if (inits.back().kind == Imported::Kind::None)
       return; // reported where it could not be made
   }
+  // Whether it is the first trip, which a merge's value_index tells.
+  auto asksForTrip = [&](const Node &node) {
+    return llvm::any_of(node.inputs, [&](Edge edge) {
+      return edge.port == 1 && structure.isLoopMerge(edge.node) &&
+             structure.frameOf[edge.node] == index;
+    });
+  };
+  bool counts = llvm::any_of(graph.nodes, asksForTrip);
+  auto trip = [&](OpBuilder &at, double value) {
+    NodeImport t(*this, face, {}, at, location(face));
+    return Imported(t.scalar(at.getI32Type(), value));
+  };
+  if (counts)
+    inits.push_back(trip(b, 0));
   // Gives an inner scope what enters, and the variables.
   auto bind = [&](Scope &inner, const std::vector<Imported> &variables) {
     for (uint32_t enter : frame.enters) {
@@ -55,6 +69,8 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
     }
     for (size_t i = 0; i < frame.merges.size(); ++i) {
       inner.set({frame.merges[i], 0}, variables[i]);
+      if (counts)
+        inner.set({frame.merges[i], 1}, variables.back());
       inner.ran.insert(frame.merges[i]);
     }
   };
@@ -95,6 +111,8 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
       if (values.back().kind == Imported::Kind::None)
         return failure();
     }
+    if (counts)
+      values.push_back(trip(inner, 1));
     return values;
   };
   auto results =

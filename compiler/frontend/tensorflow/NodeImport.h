@@ -99,6 +99,11 @@ public:
   mlir::RankedTensorType typeShapedBy(size_t i, Type element);
 };
 
+/// The numbers, in row-major order, of the elements that a strided slice takes
+/// of a tensor of `shape`: the node's masks, its inputs `first`… as begin, end,
+/// strides. Null after a report.
+Value slicePlaces(NodeImport &n, Value shape, size_t first);
+
 /// A row of the importer table.
 struct OpImport {
   std::string_view op;

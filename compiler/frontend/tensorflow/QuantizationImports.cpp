@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Quantization.h"
+#include "passes/gradient/Gradient.h"
 
 #include <cmath>
 #include <limits>
@@ -287,7 +288,12 @@ static Value fakeQuant(NodeImport &n, Value x, Value low, Value high) {
   Value steps = n.node.op == "FakeQuantWithMinMaxVars"
                     ? n.div(above, to.scale)
                     : n.mul(above, to.inverse);
-  return n.mul(n.op<FloorOp>(n.add(n.sub(steps, zero), 0.5)), to.scale);
+  Value result =
+      n.mul(n.op<FloorOp>(n.add(n.sub(steps, zero), 0.5)), to.scale);
+  // TensorFlow's gradient passes what lies in the range, as if unrounded.
+  if (result)
+    result.getDefiningOp()->setAttr(noGradientAttr, n.b.getUnitAttr());
+  return result;
 }
 
 static LogicalResult fakeQuantArgs(NodeImport &n) {

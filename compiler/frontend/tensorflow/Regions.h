@@ -20,10 +20,17 @@ struct GraphImporter::Item {
   uint32_t loop = 0; ///< the frame; 0: no loop
   std::vector<uint32_t> needs;
   Branches branches;
-  /// Of a merge: the predicate that decides it, and the input that arrives
-  /// when that is true.
+  /// Of a merge: the predicate that decides it, and for either side of that
+  /// the edge that arrives, with its number among the merge's inputs: known, or
+  /// (of a merge of several of them) the edge after it.
   std::pair<uint32_t, uint32_t> mergeOf = {UINT32_MAX, 0};
-  uint32_t trueInput = 0;
+  struct Arrival {
+    Edge edge;
+    int64_t number = -1;
+  };
+  Arrival arrivals[2];
+  /// Where the merge's value goes; its number is one port further.
+  Edge merged;
   bool done = false;
 };
 
@@ -34,6 +41,7 @@ struct GraphImporter::Region {
   Scope &scope;
   std::vector<Item> items;
   std::vector<uint32_t> order;
+  std::vector<Edge> goals;
   /// By node, or 2^40 + frame for loops.
   std::unordered_map<uint64_t, uint32_t> itemOf;
 };

@@ -195,6 +195,24 @@ static LogicalResult stridedSlice(NodeImport &n) {
   return n.result(n.unsqueeze(n.squeeze(result, dropped), spec->newAxes));
 }
 
+Value weir::tf::slicePlaces(NodeImport &n, Value shape, size_t first) {
+  if (!shape || n.inputCount() < first + 3)
+    return {};
+  Value count = n.reduce(n.toI64(shape), "prod", {0}, true);
+  Value numbers = n.reshapeTo(n.op<IotaOp>(count, n.number(0),
+                                           n.typeAttr(n.b.getI64Type())),
+                              shape);
+  if (!numbers)
+    return {};
+  NodeImport slice(n.g, n.node,
+                   {Imported(numbers), n.inputs[first], n.inputs[first + 1],
+                    n.inputs[first + 2]},
+                   n.b, n.loc);
+  if (failed(stridedSlice(slice)))
+    return {};
+  return slice.made[0].value;
+}
+
 //===----------------------------------------------------------------------===//
 // Splitting
 //===----------------------------------------------------------------------===//

@@ -31,6 +31,27 @@ static std::string nameOfVariable(NodeImport &n, bool isRef) {
   return std::string(shared);
 }
 
+/// The type that the graph's first handle of a name has: another one's is
+/// wrong.
+static bool contradicts(NodeImport &n, DataType type) {
+  auto textOf = [](const Node &node, std::string_view name) {
+    const AttrValue *value = node.attr(name);
+    return value ? value->s : std::string_view();
+  };
+  if (n.node.op != "VarHandleOp" || !n.g.current)
+    return false;
+  auto &first = n.g.handleTypes[&n.g.current->graph()];
+  if (first.empty())
+    for (const Node &node : n.g.current->graph().nodes)
+      if (const AttrValue *dtype = node.attr("dtype");
+          dtype && node.op == "VarHandleOp")
+        first.try_emplace({textOf(node, "container"),
+                           textOf(node, "shared_name")},
+                          dtype->type());
+  auto it = first.find({n.s("container"), n.s("shared_name")});
+  return it != first.end() && it->second != type;
+}
+
 static LogicalResult variable(NodeImport &n) {
   bool isRef = n.node.op != "VarHandleOp";
   std::string name = nameOfVariable(n, isRef);
@@ -44,23 +65,28 @@ static LogicalResult variable(NodeImport &n) {
   unknown.unknownRank = true;
   result.type = tensorType(n.b.getContext(), dtype->type(),
                            shape && shape->shape ? *shape->shape : unknown);
+  if (contradicts(n, dtype->type()))
+    return n.invalid("found a variable that another node says is of another "
+                     "type");
   InitialValue initial;
   if (n.g.initialValue)
     initial = n.g.initialValue(name, n.node);
   if (initial.type && initial.type.getElementType() !=
                           elementType(n.b.getContext(), dtype->type()))
     return n.invalid("found a stored value of another type");
-  if (!result.type || !result.type.hasStaticShape()) {
-    if (initial.type)
-      result.type = initial.type;
-    else if (auto it = n.g.variableTypes.find(name);
-             it != n.g.variableTypes.end())
+  if ((!result.type || !result.type.hasStaticShape()) && initial.type)
+    result.type = initial.type;
+  if (n.g.variableTypes)
+    if (auto it = n.g.variableTypes->find(name); it != n.g.variableTypes->end())
       result.type = it->second;
+  if (!result.type) {
+    if (!n.g.variableTypes || !elementType(n.b.getContext(), dtype->type()))
+      return n.unsupported(
+          "found a variable whose shape is not known; possible is one that the "
+          "graph or a stored value gives");
+    result.variable = name; // an assignment says it
+    return n.result(result);
   }
-  if (!result.type)
-    return n.unsupported(
-        "found a variable whose shape is not known; possible is one that the "
-        "graph or a stored value gives");
   auto made = VariableOp::create(
       n.b, n.loc, ResourceType::get(n.b.getContext()), n.b.getStringAttr(name),
       n.b.getStringAttr(StringRef(n.s("container").data(),
@@ -98,8 +124,14 @@ static LogicalResult argument(NodeImport &n) {
 
 /// Input `i` as a variable; null, with a report, where it is none.
 static Imported *variableAt(NodeImport &n, size_t i) {
-  if (i < n.inputs.size() && n.inputs[i].kind == Imported::Kind::Resource)
-    return &n.inputs[i];
+  if (i < n.inputs.size() && n.inputs[i].kind == Imported::Kind::Resource) {
+    if (n.inputs[i].type)
+      return &n.inputs[i];
+    (void)n.unsupported("found variable \"" + Twine(n.inputs[i].variable) +
+                        "\", whose shape is not known; possible is one that "
+                        "the graph, a stored value or an assignment gives");
+    return nullptr;
+  }
   (void)n.unsupported("found input " + Twine(i) +
                       " that is no variable of this program");
   return nullptr;
@@ -139,10 +171,78 @@ static LogicalResult readVariable(NodeImport &n) {
   return n.result(value);
 }
 
+/// Refuses, now or when it runs, what is not exactly of the variable's shape.
+static bool isOfShape(NodeImport &n, const Imported &variable, Value before,
+                      Value value) {
+  Ints mine = variable.type.getShape(), theirs = n.type(value).getShape();
+  bool isKnown = mine == theirs && n.type(value).hasStaticShape();
+  for (size_t i = 0; mine.size() == theirs.size() && i < mine.size(); ++i)
+    if (mine[i] != theirs[i] && !ShapedType::isDynamic(mine[i]) &&
+        !ShapedType::isDynamic(theirs[i]))
+      isKnown = true;
+  if (mine.size() != theirs.size() || (isKnown && mine != theirs)) {
+    (void)n.invalid("found a value of another shape than the variable's");
+    return false;
+  }
+  if (!isKnown)
+    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
+                     n.compare("eq", n.shapeOf(before), n.shapeOf(value)),
+                     n.b.getStringAttr("a value of another shape than the "
+                                       "variable's"),
+                     n.number(3), ValueRange()); // WEIR_INVALID_ARGUMENT
+  return true;
+}
+
+/// An assignment that does not compare shapes gives the variable another one:
+/// from then on its sizes are open. False where types have nothing in common.
+static bool learnType(NodeImport &n, const Imported &variable, Value value) {
+  if (n.isSet("validate_shape") || !n.g.variableTypes)
+    return true;
+  RankedTensorType type = n.type(value);
+  std::string name = variable.variable;
+  if (variable.type) {
+    auto made = variable.value.getDefiningOp<VariableOp>();
+    if (!made || type.getElementType() != variable.type.getElementType())
+      return true;
+    if (type.getRank() != variable.type.getRank()) {
+      (void)n.unsupported("found a variable that takes values of another rank; "
+                          "possible are those of other sizes");
+      return false;
+    }
+    IntVector shape;
+    for (auto [is, comes] :
+         llvm::zip(variable.type.getShape(), type.getShape()))
+      shape.push_back(is == comes || ShapedType::isDynamic(comes)
+                          ? is
+                          : ShapedType::kDynamic);
+    type = type.clone(shape);
+    if (type == variable.type)
+      return true;
+    name = made.getName().str();
+  }
+  (*n.g.variableTypes)[name] = type;
+  n.g.hasLearned = true;
+  return true;
+}
+
 static LogicalResult assign(NodeImport &n) {
-  Imported *variable = variableAt(n, 0);
   Value value = n.in(1);
-  if (!variable || !value || failed(write(n, *variable, value)))
+  if (value && !n.inputs.empty() &&
+      n.inputs[0].kind == Imported::Kind::Resource) {
+    if (!learnType(n, n.inputs[0], value))
+      return failure();
+    if (!n.inputs[0].type && n.g.hasLearned)
+      return done(n, n.inputs[0]);
+  }
+  Imported *variable = variableAt(n, 0);
+  if (!variable || !value)
+    return failure();
+  // An open variable may hold any sizes; these are to be those that it has.
+  if (n.node.op == "AssignVariableOp" && n.isSet("validate_shape") &&
+      !variable->type.hasStaticShape() &&
+      !isOfShape(n, *variable, read(n, *variable), value))
+    return failure();
+  if (failed(write(n, *variable, value)))
     return failure();
   return done(n, *variable);
 }
@@ -152,9 +252,72 @@ template <typename Op> static LogicalResult update(NodeImport &n) {
   Value value = n.in(1);
   if (!variable || !value)
     return failure();
-  if (failed(write(n, *variable, n.op<Op>(read(n, *variable), value))))
+  Value before = read(n, *variable);
+  if (!isOfShape(n, *variable, before, value) ||
+      failed(write(n, *variable, n.op<Op>(before, value))))
     return failure();
   return done(n, *variable);
+}
+
+/// Adds one, unless the limit is reached; the value before is the result.
+static LogicalResult countUpTo(NodeImport &n) {
+  static constexpr int64_t kOutOfRange = 11; // WEIR_OUT_OF_RANGE
+  Imported *variable = variableAt(n, 0);
+  if (!variable)
+    return failure();
+  Value value = read(n, *variable);
+  int64_t limit = n.i("limit");
+  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
+                   n.compare("lt", value, static_cast<double>(limit)),
+                   n.b.getStringAttr("Reached limit of " + Twine(limit)),
+                   n.number(kOutOfRange), ValueRange());
+  if (failed(write(n, *variable, n.add(value, 1.0))))
+    return failure();
+  return n.result(value);
+}
+
+/// variable[slice] = value
+static LogicalResult assignSlice(NodeImport &n) {
+  Imported *variable = variableAt(n, 0);
+  Value value = n.in(4);
+  if (!variable || !value)
+    return failure();
+  Value before = read(n, *variable);
+  Value places = slicePlaces(n, n.shapeOf(before), 1);
+  if (!places)
+    return failure();
+  Value updates = n.reshape(n.expandTo(value, n.shapeOf(places)), {-1});
+  Value after = n.op<ScatterNdOp>(
+      n.reshape(before, {-1}), n.reshape(places, {-1, 1}), updates,
+      n.text("none"), n.flag(false), n.flag(false));
+  if (failed(write(n, *variable, n.reshapeTo(after, n.shapeOf(before)))))
+    return failure();
+  return done(n, *variable);
+}
+
+/// One of several variables, which the run picks.
+static LogicalResult selectVariable(NodeImport &n) {
+  Value index = n.in(0);
+  if (!index)
+    return failure();
+  Imported choice;
+  choice.kind = Imported::Kind::Resource;
+  choice.isRef = true;
+  choice.value = n.toScalar(index);
+  choice.choices = std::make_shared<std::vector<Imported>>();
+  for (size_t i = 1; i < n.inputCount(); ++i) {
+    Imported *variable = variableAt(n, i);
+    if (!variable)
+      return failure();
+    choice.choices->push_back(*variable);
+  }
+  double last = static_cast<double>(choice.choices->size()) - 1;
+  Value isGood = n.op<AndOp>(n.compare("ge", choice.value, 0),
+                             n.compare("le", choice.value, last));
+  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), isGood,
+                   n.b.getStringAttr("the index is not that of an input"),
+                   n.number(3), ValueRange()); // WEIR_INVALID_ARGUMENT
+  return n.result(choice);
 }
 
 static LogicalResult isInitialized(NodeImport &n) {
@@ -312,6 +475,11 @@ ArrayRef<OpImport> weir::tf::stateImports() {
       {"VarIsInitializedOp", isInitialized},
       {"IsVariableInitialized", isInitialized},
       {"VariableShape", variableShape},
+      {"CountUpTo", countUpTo},
+      {"ResourceCountUpTo", countUpTo},
+      {"StridedSliceAssign", assignSlice},
+      {"ResourceStridedSliceAssign", assignSlice},
+      {"RefSelect", selectVariable},
       {"DestroyResourceOp", nothing},
       {"DisableCopyOnRead", nothing},
       {"ResourceGather", resourceGather},

@@ -162,12 +162,14 @@ static LogicalResult arrayWrite(NodeImport &n) {
 static LogicalResult arrayRead(NodeImport &n) {
   auto info = handleAt(n, 0);
   Value index = n.in(1);
-  if (!info || !index || !use(n, *info, 1, false))
+  if (!info || !index)
     return failure();
   ArrayEditor array = arrayAt(n, info);
   if (!info->shape && info->uses.empty() && info->home == n.g.state)
     return n.invalid("found an element that was not written, and whose shape "
                      "nothing says");
+  if (!use(n, *info, 1, false))
+    return failure();
   Imported element = array.read(index);
   return element.kind == Imported::Kind::None ? failure() : n.result(element);
 }

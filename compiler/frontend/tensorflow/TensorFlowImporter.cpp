@@ -56,6 +56,9 @@ private:
   std::unique_ptr<SavedModel> model;
   std::map<std::string, std::string> bundleNames; ///< by variable
   std::map<std::string, InitialValue> values;     ///< read so far
+  std::map<std::string, RankedTensorType> variableTypes;
+  bool learnsTypes = false; ///< assignments may still change `variableTypes`
+  bool hasLearned = false;
 };
 
 } // namespace
@@ -166,6 +169,9 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
 
   GraphImporter importer(source, library, file, into, &context);
   importer.customOperations = &options.customOperations;
+  if (learnsTypes)
+    importer.variableTypes = &variableTypes;
+  llvm::scope_exit keepLearned([&] { hasLearned |= importer.hasLearned; });
   importer.initialValue = [&](const std::string &name, const Node &node) {
     return initialValue(name, node);
   };
@@ -176,9 +182,18 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
   Structure structure(graph);
   GraphImporter::Body body{structure, nullptr, "", nullptr};
   GraphImporter::Scope scope;
+  std::map<std::pair<uint32_t, uint32_t>, Value> seeds; // by y
   for (auto [i, feed] : llvm::enumerate(plan->feeds)) {
+    if (feed.isSeed) {
+      seeds[{feed.edge.node, feed.edge.port}] = block->getArgument(i);
+      function.setArgAttr(i, "weir.name", b.getStringAttr(feed.name));
+      continue;
+    }
     scope.set(feed.edge, Imported(Value(block->getArgument(i))));
-    if (graph.nodes[feed.edge.node].outputTypes.size() == 1)
+    // A node whose output is fed still runs where a control edge asks for it;
+    // placeholders have nothing to run.
+    if (graph.nodes[feed.edge.node].op.starts_with("Placeholder") ||
+        graph.nodes[feed.edge.node].op == "_Arg")
       scope.ran.insert(feed.edge.node);
     function.setArgAttr(i, "weir.name", b.getStringAttr(feed.name));
   }
@@ -189,12 +204,45 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
       targets.push_back(fetch.edge.node);
     else
       goals.push_back(fetch.edge);
+    goals.insert(goals.end(), fetch.ys.begin(), fetch.ys.end());
   }
-  importer.import(body, 0, goals, targets, scope, b);
+  importer.current = &body;
+  for (const PlannedFetch &fetch : plan->fetches) {
+    uint32_t frame = structure.frameOf[fetch.edge.node];
+    const Node &node = graph.nodes[fetch.edge.node];
+    if (frame != 0 && !(isExit(node) && structure.frames[frame].parent == 0))
+      (void)importer.report(node, "W0224",
+                            "found a fetch inside a loop, where its value "
+                            "comes more than once");
+  }
+  if (into.errorCount() > errors)
+    return false;
+  importer.current = nullptr;
+  std::vector<Branches> taken;
+  importer.import(body, 0, goals, targets, scope, b, &taken);
 
   SmallVector<Value> results;
   SmallVector<Attribute> names;
   importer.current = &body;
+  // What lies on a branch that was not taken has no value: the run says so.
+  for (auto [edge, branches] : llvm::zip(goals, taken))
+    for (auto &[predicate, side] : branches) {
+      const Node &node = graph.nodes[edge.node];
+      NodeImport t(importer, node, {}, b, importer.location(node));
+      Imported condition =
+          importer.lookup({predicate.first, predicate.second}, scope);
+      if (condition.kind != Imported::Kind::Tensor)
+        continue;
+      Value isTaken = side == 1 ? condition.value
+                      : side == 0
+                          ? t.logicalNot(condition.value)
+                          : t.scalar(b.getI1Type(), 0);
+      AssertOp::create(b, importer.location(node), TokenType::get(&context),
+                       isTaken,
+                       b.getStringAttr("what is fetched has no value: it lies "
+                                       "on a branch that was not taken"),
+                       b.getI64IntegerAttr(3), ValueRange());
+    }
   for (const PlannedFetch &fetch : plan->fetches) {
     if (fetch.isTarget)
       continue;
@@ -208,7 +256,23 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
       continue;
     }
     NodeImport reader(importer, node, {value}, b, importer.location(node));
-    Value tensor = reader.in(0);
+    Value tensor;
+    if (!fetch.ys.empty()) {
+      SmallVector<Value> ys, weights;
+      for (Edge y : fetch.ys) {
+        NodeImport of(importer, graph.nodes[y.node],
+                      {importer.lookup(y, scope)}, b,
+                      importer.location(graph.nodes[y.node]));
+        if (Value one = of.in(0)) {
+          ys.push_back(one);
+          weights.push_back(seeds[{y.node, y.port}]);
+        }
+      }
+      auto gradients = buildGradients(ys, weights, {value}, reader);
+      tensor = failed(gradients) ? Value() : gradients->front();
+    } else {
+      tensor = reader.in(0);
+    }
     if (!tensor)
       continue;
     results.push_back(tensor);
@@ -263,9 +327,24 @@ OwningOpRef<ModuleOp> ModuleImporter::fromGraphDef() {
   std::vector<EntrySpec> entries = options.entries;
   if (entries.empty())
     entries.emplace_back();
-  for (const EntrySpec &spec : entries)
-    entry(*source, def.versions, *graph, library, spec, nullptr, sink);
-  return finish();
+  // What an assignment says of a variable, every entry must know.
+  static constexpr int kMaxRounds = 8;
+  learnsTypes = true;
+  for (int round = 1;; ++round) {
+    DiagnosticSink said;
+    hasLearned = false;
+    for (const EntrySpec &spec : entries)
+      entry(*source, def.versions, *graph, library, spec, nullptr, said);
+    if (hasLearned && round < kMaxRounds) {
+      module->getBody()->clear();
+      continue;
+    }
+    for (const weir::Diagnostic &diagnostic : said.diagnostics())
+      sink.report(diagnostic);
+    if (hasLearned && !sink.hasErrors())
+      error("W0251", "found variables whose types change with each assignment");
+    return finish();
+  }
 }
 
 OwningOpRef<ModuleOp>

@@ -1,0 +1,246 @@
+//===- ControlRules.cpp - gradients of branches and loops -----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a region computed is computed again, behind it in time, where its
+// gradient is: a branch as a whole; a loop trip by trip from the last to the
+// first, each from the values that its trip began with, which a copy of the loop
+// has kept. Carried values need static shapes for that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gradient/Gradient.h"
+#include "passes/gradient/GradientRules.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::gradient;
+
+namespace {
+
+/// Whether running a region twice is running it once. Checks have been made.
+bool isRepeatable(Region &region) {
+  return !region
+              .walk([](Operation *op) {
+                return isMemoryEffectFree(op) ||
+                               isa<AssertOp, YieldOp, IfOp, WhileOp>(op)
+                           ? WalkResult::advance()
+                           : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+/// The active values from around that the regions use.
+SmallVector<Value> capturedBy(MutableArrayRef<Region> regions, Adjoint &a) {
+  llvm::SetVector<Value> found;
+  for (Region &region : regions)
+    region.walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (a.wants(operand) && !region.isAncestor(operand.getParentRegion()))
+          found.insert(operand);
+    });
+  return found.takeVector();
+}
+
+/// Clones a block's operations at the builder, without checks and end; what
+/// the end yields.
+SmallVector<Value> replay(Block &block, IRMapping &mapping, Adjoint &a) {
+  for (Operation &op : block.without_terminator())
+    if (!isa<AssertOp>(op))
+      a.b.clone(op, mapping);
+  SmallVector<Value> results;
+  for (Value result : block.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(result));
+  return results;
+}
+
+/// `v` in a type that says less.
+Value inType(Value v, Type type, Adjoint &a) {
+  if (v.getType() == type)
+    return v;
+  return ReshapeOp::create(a.b, a.loc, type, v, a.shapeOf(v));
+}
+
+LogicalResult branch(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto branch = cast<IfOp>(op);
+  SmallVector<Value> captured = capturedBy(branch->getRegions(), a);
+  if (captured.empty())
+    return success();
+  OperationState state(a.loc, IfOp::getOperationName());
+  state.addOperands(branch.getCondition());
+  state.addTypes(ValueRange(captured).getTypes());
+  for (Region &region : branch->getRegions()) {
+    if (!isRepeatable(region))
+      return failure();
+    OpBuilder::InsertionGuard guard(a.b);
+    a.b.createBlock(state.addRegion());
+    IRMapping mapping;
+    SmallVector<Value> all = replay(region.front(), mapping, a), ys, seeds;
+    for (auto [y, seed] : llvm::zip(all, gradients))
+      if (seed) {
+        ys.push_back(y);
+        seeds.push_back(seed);
+      }
+    auto found = differentiate(ys, seeds, captured, a.b);
+    if (failed(found))
+      return failure();
+    for (auto [x, gradient] : llvm::zip(captured, *found))
+      gradient =
+          inType(gradient ? gradient : a.zeros(x), x.getType(), a);
+    YieldOp::create(a.b, a.loc, ValueRange(*found));
+  }
+  Operation *made = a.b.create(state);
+  for (auto [x, gradient] : llvm::zip(captured, made->getResults()))
+    a.add(x, gradient);
+  return success();
+}
+
+/// A loop with `inits`, whose parts `build` writes: each is given the values
+/// that are carried, and returns what its region yields.
+using Part = llvm::function_ref<FailureOr<SmallVector<Value>>(ValueRange)>;
+FailureOr<Operation *> loop(ArrayRef<Value> inits, Part condition, Part body,
+                            Adjoint &a) {
+  OperationState state(a.loc, WhileOp::getOperationName());
+  state.addOperands(inits);
+  state.addTypes(ValueRange(inits).getTypes());
+  for (bool isBody : {false, true}) {
+    OpBuilder::InsertionGuard guard(a.b);
+    SmallVector<Location> locations(inits.size(), a.loc);
+    Block *block = a.b.createBlock(state.addRegion(), {},
+                                   ValueRange(inits).getTypes(), locations);
+    auto yields = (isBody ? body : condition)(block->getArguments());
+    if (failed(yields))
+      return failure();
+    if (isBody)
+      for (auto [value, init] : llvm::zip(*yields, inits))
+        value = inType(value, init.getType(), a);
+    YieldOp::create(a.b, a.loc, ValueRange(*yields));
+  }
+  return a.b.create(state);
+}
+
+LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto original = cast<WhileOp>(op);
+  Region &conditionRegion = original.getCondition(),
+         &bodyRegion = original.getBody();
+  if (!isRepeatable(conditionRegion) || !isRepeatable(bodyRegion))
+    return failure();
+  SmallVector<Value> inits(original.getInits());
+  size_t count = inits.size();
+  for (Value init : inits) {
+    auto type = dyn_cast<RankedTensorType>(init.getType());
+    if (!type || !type.hasStaticShape() || isa<StringType>(type.getElementType()))
+      return failure();
+  }
+  // The loop again, which counts its trips and keeps what each began with.
+  Value zero = a.reshape(a.ints({0}), a.ints({})),
+        one = a.reshape(a.ints({1}), a.ints({}));
+  SmallVector<Value> kept(inits);
+  kept.push_back(zero);
+  for (Value init : inits) {
+    IntVector shape(Adjoint::type(init).getShape());
+    shape.insert(shape.begin(), 0);
+    Value none = a.op<BroadcastToOp>(a.number(init, 0), a.ints(shape));
+    shape[0] = ShapedType::kDynamic;
+    kept.push_back(inType(none, Adjoint::type(init).clone(shape), a));
+  }
+  auto again = loop(
+      kept,
+      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
+        IRMapping mapping;
+        mapping.map(conditionRegion.getArguments(), values.take_front(count));
+        return replay(conditionRegion.front(), mapping, a);
+      },
+      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
+        IRMapping mapping;
+        mapping.map(bodyRegion.getArguments(), values.take_front(count));
+        SmallVector<Value> next = replay(bodyRegion.front(), mapping, a);
+        next.push_back(a.plus(values[count], one));
+        for (size_t i = 0; i < count; ++i) {
+          IntVector shape(Adjoint::type(values[i]).getShape());
+          shape.insert(shape.begin(), 1);
+          Value row = a.reshape(values[i], a.ints(shape));
+          next.push_back(a.concat({values[count + 1 + i], row}, 0));
+        }
+        return next;
+      },
+      a);
+  if (failed(again))
+    return failure();
+  // Backward: the trip, the gradients of what it ended with, and the sums for
+  // what comes from around.
+  SmallVector<Value> captured =
+      capturedBy(MutableArrayRef<Region>(bodyRegion), a);
+  SmallVector<Value> state = {(*again)->getResult(count)};
+  SmallVector<size_t> floats;
+  for (size_t i = 0; i < count; ++i)
+    if (isa<FloatType>(Adjoint::type(inits[i]).getElementType())) {
+      floats.push_back(i);
+      state.push_back(gradients[i] ? inType(gradients[i], inits[i].getType(), a)
+                                   : a.zeros(inits[i]));
+    }
+  for (Value x : captured)
+    state.push_back(inType(a.zeros(x), x.getType(), a));
+  auto backward = loop(
+      state,
+      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
+        return SmallVector<Value>{a.compare("gt", values[0], zero)};
+      },
+      [&](ValueRange values) -> FailureOr<SmallVector<Value>> {
+        Value trip = a.minus(values[0], one);
+        IRMapping mapping;
+        SmallVector<Value> begins;
+        for (size_t i = 0; i < count; ++i) {
+          Value begin = a.op<GatherOp>((*again)->getResult(count + 1 + i), trip,
+                                       0, 0, false);
+          begin = inType(begin, inits[i].getType(), a);
+          mapping.map(bodyRegion.getArgument(i), begin);
+          begins.push_back(begin);
+        }
+        SmallVector<Value> ends = replay(bodyRegion.front(), mapping, a);
+        SmallVector<Value> ys, seeds, xs;
+        for (auto [at, i] : llvm::enumerate(floats)) {
+          ys.push_back(ends[i]);
+          seeds.push_back(values[1 + at]);
+          xs.push_back(begins[i]);
+        }
+        xs.append(captured);
+        auto found = differentiate(ys, seeds, xs, a.b);
+        if (failed(found))
+          return failure();
+        SmallVector<Value> next = {trip};
+        for (auto [at, x] : llvm::enumerate(xs)) {
+          Value gradient = (*found)[at];
+          bool isSum = at >= floats.size();
+          if (!gradient)
+            next.push_back(isSum ? values[1 + at] : a.zeros(x));
+          else
+            next.push_back(isSum ? a.plus(values[1 + at], gradient) : gradient);
+        }
+        return next;
+      },
+      a);
+  if (failed(backward))
+    return failure();
+  for (auto [at, i] : llvm::enumerate(floats))
+    a.add(inits[i], (*backward)->getResult(1 + at));
+  for (auto [at, x] : llvm::enumerate(captured))
+    a.add(x, (*backward)->getResult(1 + floats.size() + at));
+  return success();
+}
+
+} // namespace
+
+ArrayRef<Row> weir::gradient::controlRules() {
+  static const Row rows[] = {
+      {"if", branch},
+      {"while", whileLoop},
+  };
+  return rows;
+}

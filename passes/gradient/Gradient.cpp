@@ -1,0 +1,311 @@
+//===- Gradient.cpp - reverse-mode differentiation ------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gradient/Gradient.h"
+#include "dialects/weir/KnownIntegers.h"
+#include "passes/gradient/GradientRules.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::gradient;
+
+//===----------------------------------------------------------------------===//
+// Short ways to write operations
+//===----------------------------------------------------------------------===//
+
+Value Adjoint::ints(Ints values) {
+  return ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(
+          RankedTensorType::get({static_cast<int64_t>(values.size())},
+                                b.getI64Type()),
+          values));
+}
+
+Value Adjoint::number(Value like, double value) {
+  Type element = type(like).getElementType();
+  Attribute attribute = isa<FloatType>(element)
+                            ? Attribute(b.getFloatAttr(element, value))
+                            : Attribute(b.getIntegerAttr(
+                                  element, static_cast<int64_t>(value)));
+  return ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(RankedTensorType::get({}, element), attribute));
+}
+
+Value Adjoint::cast(Value v, Type element) {
+  if (type(v).getElementType() == element)
+    return v;
+  return CastOp::create(b, loc, type(v).clone(element), v, b.getBoolAttr(true));
+}
+
+Value Adjoint::compare(StringRef predicate, Value x, Value y) {
+  return op<CompareOp>(x, y, predicate);
+}
+
+Value Adjoint::where(Value condition, Value x) {
+  return op<SelectOp>(condition, x, number(x, 0));
+}
+
+Value Adjoint::reduce(Value v, StringRef kind, Ints axes, bool keepDims) {
+  return op<ReduceOp>(v, kind, axes, keepDims);
+}
+
+Value Adjoint::shapeOf(Value v) { return sizes(v, 0, rank(v)); }
+
+Value Adjoint::sizes(Value v, int64_t begin, int64_t end) {
+  Ints shape = type(v).getShape().slice(begin, end - begin);
+  if (llvm::none_of(shape, ShapedType::isDynamic))
+    return ints(shape);
+  Value all = op<ShapeOfOp>(v, TypeAttr::get(b.getI64Type()));
+  if (begin == 0 && end == rank(v))
+    return all;
+  return op<SliceOp>(all, ints({begin}), ints({end}), ints({1}), Ints{0},
+                     false);
+}
+
+Value Adjoint::reshapeLike(Value v, Value like) {
+  if (type(v).getShape() == type(like).getShape() &&
+      type(v).hasStaticShape())
+    return v;
+  auto wanted = type(like).clone(type(v).getElementType());
+  return ReshapeOp::create(b, loc, wanted, v, shapeOf(like));
+}
+
+Value Adjoint::zeros(Value like) {
+  return op<BroadcastToOp>(number(like, 0), shapeOf(like));
+}
+
+Value Adjoint::transpose(Value v, Ints permutation) {
+  if (llvm::is_sorted(permutation))
+    return v;
+  return op<TransposeOp>(v, permutation);
+}
+
+Value Adjoint::concat(ArrayRef<Value> parts, int64_t axis) {
+  return parts.size() == 1 ? parts[0] : op<ConcatOp>(ValueRange(parts), axis);
+}
+
+Value Adjoint::count(Value v, Ints axes, Value like) {
+  Value product;
+  for (int64_t axis : axes) {
+    Value size = sizes(v, axis, axis + 1);
+    product = product ? times(product, size) : size;
+  }
+  if (!product)
+    return number(like, 1);
+  return cast(reshape(product, ints({})), type(like).getElementType());
+}
+
+/// Whether dimension `i` of `x` and `j` of `y` are known to be of one size.
+static bool areEqual(Adjoint &a, Value x, int64_t i, Value y, int64_t j) {
+  auto known = [&](Value v) {
+    return followIntegers(a.op<ShapeOfOp>(v, TypeAttr::get(a.b.getI64Type())));
+  };
+  auto xs = known(x), ys = known(y);
+  return xs && ys && (*xs)[i] == (*ys)[j] &&
+         ((*xs)[i].value || (*xs)[i].isSymbol());
+}
+
+Value Adjoint::sumTo(Value v, Value like) {
+  if (type(v).getShape() == type(like).getShape() && type(v).hasStaticShape())
+    return v;
+  IntVector axes;
+  int64_t lead = rank(v) - rank(like);
+  for (int64_t i = 0; i < lead; ++i)
+    axes.push_back(i);
+  if (!axes.empty())
+    v = reduce(v, "sum", axes, false);
+  axes.clear();
+  IntVector open;
+  for (int64_t i = 0; i < rank(like); ++i) {
+    int64_t from = type(v).getDimSize(i), to = type(like).getDimSize(i);
+    if (to == 1 && from != 1)
+      axes.push_back(i);
+    else if (ShapedType::isDynamic(to) && from != 1 &&
+             !areEqual(*this, v, i, like, i))
+      open.push_back(i);
+  }
+  if (!axes.empty())
+    v = reduce(v, "sum", axes, true);
+  // Where only the run knows whether there was one, it decides.
+  for (int64_t axis : open) {
+    IntVector shape(type(v).getShape());
+    shape[axis] = ShapedType::kDynamic;
+    auto result = type(v).clone(shape);
+    Value isOne = compare("eq", reshape(sizes(like, axis, axis + 1), ints({})),
+                          reshape(ints({1}), ints({})));
+    OperationState state(loc, IfOp::getOperationName());
+    state.addOperands(isOne);
+    state.addTypes(Type(result));
+    for (bool summed : {true, false}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.createBlock(state.addRegion());
+      Value value = summed ? reduce(v, "sum", {axis}, true) : v;
+      Value same = ReshapeOp::create(b, loc, result, value, shapeOf(value));
+      YieldOp::create(b, loc, ValueRange(same));
+    }
+    v = b.create(state)->getResult(0);
+  }
+  return v;
+}
+
+void Adjoint::add(Value v, Value gradient) {
+  if (!wants(v) || !gradient)
+    return;
+  gradient = cast(sumTo(gradient, v), type(v).getElementType());
+  Value &sum = gradients[v];
+  sum = sum ? plus(sum, gradient) : gradient;
+}
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+static Rule findRule(Operation *op) {
+  static const auto *table = [] {
+    auto *map = new llvm::StringMap<Rule>();
+    for (ArrayRef<Row> family :
+         {elementwiseRules(), movementRules(), reductionRules(), windowRules(),
+          controlRules()})
+      for (const Row &row : family)
+        map->try_emplace(("weir." + row.operation).str(), row.rule);
+    return map;
+  }();
+  auto it = table->find(op->getName().getStringRef());
+  return it == table->end() ? nullptr : it->second;
+}
+
+static bool isComplex(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && isa<ComplexType>(type.getElementType());
+}
+
+/// Whether a gradient may belong to a value. Those of complex ones are followed
+/// so that they are refused, not lost.
+static bool isFloat(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && isa<FloatType, ComplexType>(type.getElementType());
+}
+
+/// Whether an operation is on a way of gradients that no rule knows.
+static bool isRefused(Operation *op) {
+  return op->hasAttr(noGradientAttr) ||
+         llvm::any_of(op->getOperands(), isComplex) ||
+         llvm::any_of(op->getResults(), isComplex);
+}
+
+/// The operations of `block` that the ys are made of, in the block's order.
+static SmallVector<Operation *> operationsBehind(ValueRange ys, Block *block) {
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Operation *> work;
+  auto visit = [&](Value v) {
+    Operation *op = v.getDefiningOp();
+    if (op && op->getBlock() == block && seen.insert(op).second)
+      work.push_back(op);
+  };
+  for (Value y : ys)
+    visit(y);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        visit(operand);
+    });
+  }
+  SmallVector<Operation *> order(seen.begin(), seen.end());
+  llvm::sort(order,
+             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  return order;
+}
+
+/// Marks what depends on an x through floats.
+static void markActive(ArrayRef<Operation *> order, ValueRange xs,
+                       llvm::DenseSet<Value> &active) {
+  for (Value x : xs)
+    if (isFloat(x))
+      active.insert(x);
+  for (Operation *op : order) {
+    bool depends = false;
+    if (op->hasAttr(stopGradientAttr))
+      continue;
+    op->walk([&](Operation *inner) {
+      depends |= llvm::any_of(inner->getOperands(), [&](Value operand) {
+        return active.contains(operand);
+      });
+    });
+    for (Value result : op->getResults())
+      if (depends && isFloat(result))
+        active.insert(result);
+  }
+}
+
+FailureOr<SmallVector<Value>> weir::differentiate(ValueRange ys,
+                                                  ValueRange seeds,
+                                                  ValueRange xs, OpBuilder &b) {
+  Adjoint a(b, b.getUnknownLoc());
+  SmallVector<Value> results(ys);
+  // Composites become what they are made of, until all have a rule.
+  SmallVector<Operation *> order;
+  for (bool expanded = true; expanded;) {
+    expanded = false;
+    order = operationsBehind(results, b.getInsertionBlock());
+    a.active.clear();
+    markActive(order, xs, a.active);
+    for (Operation *op : order) {
+      auto composite = dyn_cast<DecomposeOpInterface>(op);
+      if (!composite || findRule(op) ||
+          llvm::none_of(op->getResults(),
+                        [&](Value v) { return a.active.contains(v); }))
+        continue;
+      OpBuilder before(op);
+      auto parts = composite.decompose(before);
+      if (failed(parts))
+        return op->emitError("has no gradient"), failure();
+      for (Value &result : results)
+        if (result.getDefiningOp() == op)
+          result = (*parts)[cast<OpResult>(result).getResultNumber()];
+      // It stays, unused: others may hold its results as values.
+      op->replaceAllUsesWith(*parts);
+      expanded = true;
+      break;
+    }
+  }
+  for (auto [y, seed] : llvm::zip(results, seeds))
+    a.add(y, seed);
+  for (Operation *op : llvm::reverse(order)) {
+    SmallVector<Value> gradients;
+    bool any = false, depends = false;
+    for (Value result : op->getResults()) {
+      gradients.push_back(a.gradients.lookup(result));
+      any |= static_cast<bool>(gradients.back());
+      depends |= a.active.contains(result);
+    }
+    // An x that an operation makes is an x, not a way to others, for itself;
+    // further xs may lie behind it.
+    if (!any || !depends)
+      continue;
+    bool leads = false;
+    op->walk([&](Operation *inner) {
+      leads |= llvm::any_of(inner->getOperands(), [&](Value operand) {
+        return a.active.contains(operand);
+      });
+    });
+    if (!leads)
+      continue;
+    a.loc = op->getLoc();
+    Rule rule = findRule(op);
+    if (!rule || isRefused(op) || failed(rule(op, gradients, a)))
+      return op->emitError("has no gradient"), failure();
+  }
+  SmallVector<Value> found;
+  for (Value x : xs)
+    found.push_back(a.gradients.lookup(x));
+  return found;
+}

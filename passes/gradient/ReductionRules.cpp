@@ -1,0 +1,162 @@
+//===- ReductionRules.cpp - gradients of sums and products ----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gradient/GradientRules.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::gradient;
+
+namespace {
+
+/// A reduction's result with its axes as dimensions of size 1.
+Value kept(Value v, Value x, Ints axes, Adjoint &a) {
+  if (Adjoint::rank(v) == Adjoint::rank(x))
+    return v;
+  SmallVector<Value> sizes = {a.ints({})};
+  for (int64_t i = 0; i < Adjoint::rank(x); ++i)
+    sizes.push_back(llvm::is_contained(axes, i) ? a.ints({1})
+                                                : a.sizes(x, i, i + 1));
+  return a.reshape(v, a.concat(sizes, 0));
+}
+
+/// The product of all others along the reduced axes, without a division: that
+/// of those before times that of those behind.
+Value others(Value x, Ints axes, Adjoint &a) {
+  IntVector permutation, inverse(Adjoint::rank(x));
+  for (int64_t i = 0; i < Adjoint::rank(x); ++i)
+    if (!llvm::is_contained(axes, i))
+      permutation.push_back(i);
+  int64_t left = permutation.size();
+  permutation.append(axes.begin(), axes.end());
+  for (auto [to, from] : llvm::enumerate(permutation))
+    inverse[from] = to;
+  Value lines = a.transpose(x, permutation);
+  Value shape = a.shapeOf(lines);
+  Value count = a.op<ReduceOp>(a.sizes(lines, left, Adjoint::rank(lines)),
+                               "prod", Ints{0}, true);
+  Value flat = left ? a.reshape(lines, a.concat({a.sizes(lines, 0, left), count}, 0))
+                    : a.reshape(lines, count);
+  auto along = [&](bool reverse) {
+    return a.op<CumulativeOp>(flat, "prod", left, true, reverse);
+  };
+  return a.transpose(a.reshape(a.times(along(false), along(true)), shape),
+                     inverse);
+}
+
+LogicalResult reduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto reduce = cast<ReduceOp>(op);
+  Value x = reduce.getOperand();
+  Ints axes = reduce.getAxes();
+  Value dy = kept(gradients[0], x, axes, a);
+  StringRef kind = reduce.getKind();
+  if (kind == "sum" || kind == "mean") {
+    if (kind == "mean")
+      dy = a.over(dy, a.count(x, axes, dy));
+    a.add(x, a.op<BroadcastToOp>(dy, a.shapeOf(x)));
+    return success();
+  }
+  if (kind == "max" || kind == "min") {
+    // Equal ones share.
+    Value y = kept(reduce.getResult(), x, axes, a);
+    Value isExtreme = a.compare("eq", x, y);
+    Value ones = a.cast(isExtreme, Adjoint::type(x).getElementType());
+    a.add(x, a.times(ones, a.over(dy, a.reduce(ones, "sum", axes, true))));
+    return success();
+  }
+  if (kind == "prod") {
+    if (axes.empty())
+      a.add(x, dy);
+    else
+      a.add(x, a.times(others(x, axes, a), dy));
+    return success();
+  }
+  return failure();
+}
+
+LogicalResult cumulative(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto sum = cast<CumulativeOp>(op);
+  if (sum.getKind() != "sum")
+    return failure();
+  a.add(sum.getOperand(),
+        a.op<CumulativeOp>(gradients[0], "sum", sum.getAxis(),
+                           sum.getExclusive(), !sum.getReverse()));
+  return success();
+}
+
+/// result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, n, k]
+LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto dot = cast<DotGeneralOp>(op);
+  Value lhs = dot.getLhs(), rhs = dot.getRhs(), dy = gradients[0];
+  auto freeOf = [](Value v, Ints batch, Ints contract) {
+    IntVector dims;
+    for (int64_t i = 0; i < Adjoint::rank(v); ++i)
+      if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
+        dims.push_back(i);
+    return dims;
+  };
+  auto one = [&](Value self, Ints batch, Ints contract, Value other,
+                 Ints otherBatch, Ints otherContract, bool isLeft) {
+    if (!a.wants(self))
+      return;
+    IntVector mine = freeOf(self, batch, contract),
+              theirs = freeOf(other, otherBatch, otherContract);
+    // dy's dimensions: batch, free ones of lhs, free ones of rhs.
+    int64_t batches = batch.size(), own = mine.size(), free = theirs.size();
+    IntVector dyBatch, dyContract;
+    for (int64_t i = 0; i < batches; ++i)
+      dyBatch.push_back(i);
+    int64_t first = isLeft ? batches + own : batches;
+    for (int64_t i = 0; i < free; ++i)
+      dyContract.push_back(first + i);
+    Value product = a.op<DotGeneralOp>(dy, other, dyBatch, otherBatch,
+                                       dyContract, theirs,
+                                       Adjoint::type(self).getElementType());
+    // Made: batch, own free ones, what `other` was contracted over, in order.
+    IntVector sorted(otherContract), made;
+    llvm::sort(sorted);
+    made.append(batch.begin(), batch.end());
+    made.append(mine.begin(), mine.end());
+    for (int64_t dim : sorted)
+      made.push_back(
+          contract[llvm::find(otherContract, dim) - otherContract.begin()]);
+    IntVector permutation(made.size());
+    for (auto [from, to] : llvm::enumerate(made))
+      permutation[to] = from;
+    a.add(self, a.transpose(product, permutation));
+  };
+  one(lhs, dot.getLhsBatch(), dot.getLhsContract(), rhs, dot.getRhsBatch(),
+      dot.getRhsContract(), true);
+  one(rhs, dot.getRhsBatch(), dot.getRhsContract(), lhs, dot.getLhsBatch(),
+      dot.getLhsContract(), false);
+  return success();
+}
+
+LogicalResult softmax(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto softmax = cast<SoftmaxOp>(op);
+  Value dy = gradients[0], y = softmax.getResult();
+  IntVector axis = {static_cast<int64_t>(softmax.getAxis())};
+  if (softmax.getLog())
+    a.add(softmax.getOperand(),
+          a.minus(dy, a.times(a.op<ExpOp>(y), a.reduce(dy, "sum", axis, true))));
+  else
+    a.add(softmax.getOperand(),
+          a.times(y, a.minus(dy, a.reduce(a.times(dy, y), "sum", axis, true))));
+  return success();
+}
+
+} // namespace
+
+ArrayRef<Row> weir::gradient::reductionRules() {
+  static const Row rows[] = {
+      {"reduce", reduce},
+      {"cumulative", cumulative},
+      {"dot_general", dotGeneral},
+      {"softmax", softmax},
+  };
+  return rows;
+}

@@ -1,0 +1,60 @@
+// RUN: weir-opt %s --weir-differentiate | FileCheck %s
+
+// What flows back from two uses is summed; what was broadcast is summed over.
+// CHECK-LABEL: func.func @product(
+// CHECK-NOT: weir.gradient
+// CHECK-LABEL: func.func @product_gradient(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32> {weir.name = "x0"}, %[[Y:.*]]: tensor<3xf32> {weir.name = "x1"}, %[[DY:.*]]: tensor<2x3xf32>
+// CHECK-SAME: weir.entry = "product_gradient"
+// CHECK-DAG: weir.mul %[[DY]], %[[Y]]
+// CHECK-DAG: %[[P:.*]] = weir.mul %[[DY]], %[[X]]
+// CHECK: %[[S:.*]] = weir.reduce %[[P]] {axes = array<i64: 0>
+// CHECK: return %{{.*}}, %[[S]] : tensor<2x3xf32>, tensor<3xf32>
+func.func @product(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> tensor<2x3xf32>
+    attributes {weir.entry = "product", weir.gradient = "product_gradient"} {
+  %0 = weir.mul %x, %y : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// Integers carry no gradient; an argument that nothing leads to has zeros.
+// CHECK-LABEL: func.func @rounded_gradient(
+// CHECK: %[[Z:.*]] = weir.constant dense<0.0{{.*}}> : tensor<2xf32>
+// CHECK: return %[[Z]] : tensor<2xf32>
+func.func @rounded(%x: tensor<2xf32>, %i: tensor<2xi32>) -> (tensor<2xf32>, tensor<2xi32>)
+    attributes {weir.gradient = "rounded_gradient"} {
+  %0 = weir.round_even %x : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = weir.neg %i : (tensor<2xi32>) -> tensor<2xi32>
+  return %0, %1 : tensor<2xf32>, tensor<2xi32>
+}
+
+// Where only the run knows whether there was a broadcast, it decides.
+// CHECK-LABEL: func.func @open_gradient(
+// CHECK: weir.if
+// CHECK: weir.reduce
+func.func @open(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32>
+    attributes {weir.gradient = "open_gradient"} {
+  %0 = weir.add %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// Nothing flows through a gate that stops gradients.
+// CHECK-LABEL: func.func @stopped_gradient(
+// CHECK-SAME: %[[X:.*]]: tensor<f32> {weir.name = "x0"}, %[[DY:.*]]: tensor<f32>
+// CHECK: %[[G:.*]] = weir.gate %[[X]]
+// CHECK: %[[D:.*]] = weir.mul %[[DY]], %[[G]]
+// CHECK-NOT: weir.add
+// CHECK: return %[[D]]
+func.func @stopped(%x: tensor<f32>) -> tensor<f32>
+    attributes {weir.gradient = "stopped_gradient"} {
+  %0 = weir.gate %x {weir.stop_gradient} : tensor<f32>
+  %1 = weir.mul %x, %0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// A function that does not ask keeps to itself.
+// CHECK-LABEL: func.func @silent(
+// CHECK-NOT: func.func
+func.func @silent(%x: tensor<f32>) -> tensor<f32> {
+  %0 = weir.neg %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
