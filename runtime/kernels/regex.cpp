@@ -199,9 +199,11 @@ private:
       regex.steps.resize(begin);
       return;
     }
-    if (low == 0 && high < 0) { // split, x, back
+    if (low == 0 && high < 0) {
+      // (x+)?, not a loop around x: where x takes nothing, that is a match of
+      // the whole, which a way back to the first split would not find.
       insert(begin, split(lazy, 1, int32_t(size) + 2));
-      emit(RegexStep::Jump, -int32_t(size) - 1);
+      regex.steps.push(split(lazy, -int32_t(size), 1));
       return;
     }
     for (int32_t i = 1; i < low; ++i)
@@ -390,7 +392,7 @@ private:
 
   bool escape() {
     if (end - at < 2)
-      return fail("trailing \\ at end of pattern", nullptr, nullptr);
+      return fail("trailing \\", nullptr, nullptr);
     switch (at[1]) {
     case 'b':
       at += 2;
@@ -449,7 +451,7 @@ private:
   bool characterEscape(uint32_t *code) {
     const char *from = at++;
     if (at == end)
-      return fail("trailing \\ at end of pattern", nullptr, nullptr);
+      return fail("trailing \\", nullptr, nullptr);
     char c = *at++;
     auto bad = [&] { return fail("invalid escape sequence", from, at); };
     switch (c) {

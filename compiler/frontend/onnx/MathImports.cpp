@@ -155,7 +155,7 @@ bool isNarrowFloat(Type type) {
 Value castStrings(NodeImport &n, Value x, Type to) {
   Ints shape = n.type(x).getShape();
   auto call = [&](StringRef kernel, Value from, Type element) -> Value {
-    Operation *made = n.libraryCall(
+    Operation *made = n.kernelCall(
         kernel, {RankedTensorType::get(shape, element)}, {from}, {});
     return made ? made->getResult(0) : Value();
   };

@@ -183,7 +183,7 @@ Value labels(NodeImport &n, const std::string &which) {
 Value mapLabels(NodeImport &n, Value x, Value keys, Value values, Value other) {
   auto type = RankedTensorType::get(n.type(x).getShape(), n.b.getI64Type());
   Operation *found =
-      n.libraryCall("weir_kernel_label_index", {type},
+      n.kernelCall("weir_kernel_label_index", {type},
                     {x, n.cast(keys, n.element(x))}, {});
   if (!found)
     return {};

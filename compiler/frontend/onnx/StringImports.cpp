@@ -26,7 +26,7 @@ LogicalResult concat(NodeImport &n) {
   if (failed(weir::detail::inferBroadcast(n.loc, {x, y}, n.element(x), types)))
     return failure();
   return n.result(
-      n.libraryCall("weir_kernel_string_concat", types, {x, y}, {})
+      n.kernelCall("weir_kernel_string_concat", types, {x, y}, {})
           ->getResult(0));
 }
 
@@ -42,7 +42,7 @@ LogicalResult split(NodeImport &n) {
   shape.push_back(ShapedType::kDynamic);
   auto parts = RankedTensorType::get(shape, n.element(x));
   Operation *made =
-      n.libraryCall("weir_kernel_string_split", {parts, counts}, {x, by}, {most});
+      n.kernelCall("weir_kernel_string_split", {parts, counts}, {x, by}, {most});
   return n.results({made->getResult(0), made->getResult(1)});
 }
 
@@ -53,7 +53,7 @@ LogicalResult regexFullMatch(NodeImport &n) {
   std::string_view pattern = n.s("pattern");
   auto type = RankedTensorType::get(n.type(x).getShape(), n.b.getI1Type());
   return n.result(
-      n.libraryCall("weir_kernel_regex_full_match", {type},
+      n.kernelCall("weir_kernel_regex_full_match", {type},
                     {x, n.stringScalar(StringRef(pattern.data(), pattern.size()))},
                     {})
           ->getResult(0));
@@ -82,7 +82,7 @@ LogicalResult normalizer(NodeImport &n) {
   SmallVector<int64_t> shape{ShapedType::kDynamic};
   if (n.rank(x) == 2)
     shape.insert(shape.begin(), 1);
-  return n.result(n.libraryCall("weir_kernel_string_normalize",
+  return n.result(n.kernelCall("weir_kernel_string_normalize",
                                 {RankedTensorType::get(shape, n.element(x))},
                                 {x, n.strings(texts(n, "stopwords"))},
                                 {n.i("is_case_sensitive") != 0, change})
@@ -121,7 +121,7 @@ LogicalResult tfIdf(NodeImport &n) {
   shape.resize(std::max<size_t>(shape.size(), 1));
   shape.back() = width;
   Value counts =
-      n.libraryCall("weir_kernel_ngram_counts",
+      n.kernelCall("weir_kernel_ngram_counts",
                     {RankedTensorType::get(shape, n.b.getF32Type())},
                     {x, pool, n.ints(*begins), n.ints(*columns)},
                     {shortest, longest, skips, width})

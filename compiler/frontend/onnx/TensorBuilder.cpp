@@ -89,7 +89,7 @@ Value TensorBuilder::stringScalar(StringRef value) {
   return constant(DenseElementsAttr::get(type, ArrayRef<StringRef>{value}));
 }
 
-Operation *TensorBuilder::libraryCall(StringRef kernel, TypeRange results,
+Operation *TensorBuilder::kernelCall(StringRef kernel, TypeRange results,
                                       ValueRange operands, Ints parameters,
                                       bool isPure) {
   if (isNull(operands))
@@ -103,7 +103,7 @@ Value TensorBuilder::equalStrings(Value x, Value y) {
   if (!x || !y ||
       failed(weir::detail::inferBroadcast(loc, {x, y}, b.getI1Type(), types)))
     return {};
-  return libraryCall("weir_kernel_string_equal", types, {x, y}, {})
+  return kernelCall("weir_kernel_string_equal", types, {x, y}, {})
       ->getResult(0);
 }
 

@@ -136,7 +136,7 @@ public:
 
   /// A call of one of the runtime's kernels (weir/kernels.h); null where an
   /// operand is. What is not pure happens in order, used or not.
-  mlir::Operation *libraryCall(llvm::StringRef kernel, mlir::TypeRange results,
+  mlir::Operation *kernelCall(llvm::StringRef kernel, mlir::TypeRange results,
                                mlir::ValueRange operands, Ints parameters,
                                bool isPure = true);
 

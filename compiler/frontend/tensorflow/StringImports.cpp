@@ -42,7 +42,7 @@ static LogicalResult map(NodeImport &n, StringRef kernel, Type element,
   SmallVector<Value> operands{x};
   operands.append(more.begin(), more.end());
   Operation *made =
-      n.libraryCall(kernel, {like(n, x, element)}, operands, attributes);
+      n.kernelCall(kernel, {like(n, x, element)}, operands, attributes);
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -95,7 +95,7 @@ static LogicalResult substr(NodeImport &n) {
   if (failed(weir::detail::inferBroadcast(n.loc, {operands[0], operands[1]},
                                           stringType(n), types)))
     return failure();
-  return n.result(n.libraryCall("weir_kernel_string_slice", types, operands,
+  return n.result(n.kernelCall("weir_kernel_string_slice", types, operands,
                                 {utf8})
                       ->getResult(0));
 }
@@ -165,7 +165,7 @@ static LogicalResult decodeRaw(NodeImport &n) {
   SmallVector<int64_t> shape(n.type(x).getShape());
   shape.push_back(ShapedType::kDynamic);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
-  Operation *made = n.libraryCall(
+  Operation *made = n.kernelCall(
       "weir_kernel_decode_raw", {RankedTensorType::get(shape, element)},
       operands, {n.isSet("little_endian")});
   return made ? n.result(made->getResult(0)) : failure();
@@ -193,7 +193,7 @@ static LogicalResult fingerprint(NodeImport &n) {
     return n.invalid("found a scalar; possible are rows");
   auto byte = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   auto type = RankedTensorType::get({n.type(x).getDimSize(0), 8}, byte);
-  return n.result(n.libraryCall("weir_kernel_fingerprint", {type}, {x, method}, {})
+  return n.result(n.kernelCall("weir_kernel_fingerprint", {type}, {x, method}, {})
                       ->getResult(0));
 }
 
@@ -213,7 +213,7 @@ static LogicalResult join(NodeImport &n) {
     if (n.rank(input) > 0 && n.rank(input) != n.rank(shape))
       return n.invalid("found inputs of different shapes");
   inputs.insert(inputs.begin(), n.stringScalar(text(n, "separator")));
-  return n.result(n.libraryCall("weir_kernel_string_join",
+  return n.result(n.kernelCall("weir_kernel_string_join",
                                 {like(n, shape, stringType(n))}, inputs, {})
                       ->getResult(0));
 }
@@ -240,7 +240,7 @@ static LogicalResult reduceJoin(NodeImport &n) {
       shape.push_back(isReduced ? 1 : n.type(x).getDimSize(d));
   }
   Operation *made =
-      n.libraryCall("weir_kernel_string_reduce_join",
+      n.kernelCall("weir_kernel_string_reduce_join",
                     {RankedTensorType::get(shape, stringType(n))},
                     {x, n.stringScalar(text(n, "separator"))}, attributes);
   return n.result(made->getResult(0));
@@ -259,7 +259,7 @@ static LogicalResult segmentJoin(NodeImport &n) {
   Ints rest = n.type(x).getShape().drop_front(n.rank(ids));
   shape.append(rest.begin(), rest.end());
   operands.push_back(n.stringScalar(text(n, "separator")));
-  return n.result(n.libraryCall("weir_kernel_string_segment_join",
+  return n.result(n.kernelCall("weir_kernel_string_segment_join",
                                 {RankedTensorType::get(shape, stringType(n))},
                                 operands, {})
                       ->getResult(0));
@@ -271,7 +271,7 @@ static LogicalResult format(NodeImport &n) {
     return failure();
   inputs.insert(inputs.begin(), n.stringScalar(text(n, "placeholder")));
   inputs.insert(inputs.begin(), n.stringScalar(text(n, "template")));
-  return n.result(n.libraryCall("weir_kernel_string_format",
+  return n.result(n.kernelCall("weir_kernel_string_format",
                                 {RankedTensorType::get({}, stringType(n))},
                                 inputs, {n.i("summarize")})
                       ->getResult(0));
@@ -288,7 +288,7 @@ template <bool isV2> static LogicalResult split(NodeImport &n) {
   Type i64 = n.b.getI64Type();
   Type types[] = {RankedTensorType::get({ShapedType::kDynamic, 2}, i64),
                   vectorOf(stringType(n)), RankedTensorType::get({2}, i64)};
-  Operation *made = n.libraryCall(
+  Operation *made = n.kernelCall(
       "weir_kernel_string_split_sparse", types, {x, separator},
       {isV2, isV2 ? n.i("maxsplit") : int64_t(n.isSet("skip_empty"))});
   return n.results({made->getResult(0), made->getResult(1), made->getResult(2)});
@@ -306,7 +306,7 @@ static LogicalResult ngrams(NodeImport &n) {
     if (width < 1)
       return n.invalid("found n-grams of " + Twine(width) + " tokens");
   attributes.append(widths.begin(), widths.end());
-  Operation *made = n.libraryCall(
+  Operation *made = n.kernelCall(
       "weir_kernel_string_ngrams", {vectorOf(stringType(n)), splits.getType()},
       {data, splits, n.stringScalar(text(n, "separator")),
        n.stringScalar(text(n, "left_pad")), n.stringScalar(text(n, "right_pad"))},
@@ -325,7 +325,7 @@ static LogicalResult editDistance(NodeImport &n) {
                          "than 2");
   SmallVector<int64_t> shape(rank - 1, ShapedType::kDynamic);
   return n.result(
-      n.libraryCall("weir_kernel_edit_distance",
+      n.kernelCall("weir_kernel_edit_distance",
                     {RankedTensorType::get(shape, n.b.getF32Type())}, operands,
                     {n.isSet("normalize")})
           ->getResult(0));
@@ -377,7 +377,7 @@ static LogicalResult unicodeDecode(NodeImport &n) {
   bool hasOffsets = n.node.op == "UnicodeDecodeWithOffsets";
   if (hasOffsets)
     types.push_back(vectorOf(n.b.getI64Type()));
-  Operation *made = n.libraryCall(
+  Operation *made = n.kernelCall(
       "weir_kernel_unicode_decode", types,
       {x, n.stringScalar(text(n, "input_encoding"))}, attributes);
   for (Value value : made->getResults())
@@ -393,7 +393,7 @@ static LogicalResult unicodeEncode(NodeImport &n) {
   int64_t rows = n.type(splits).getDimSize(0);
   if (!ShapedType::isDynamic(rows))
     rows = std::max<int64_t>(rows - 1, 0);
-  return n.result(n.libraryCall("weir_kernel_unicode_encode",
+  return n.result(n.kernelCall("weir_kernel_unicode_encode",
                                 {RankedTensorType::get({rows}, stringType(n))},
                                 {codes, splits}, attributes)
                       ->getResult(0));
@@ -411,6 +411,28 @@ static LogicalResult unicodeScript(NodeImport &n) {
   return map(n, "weir_kernel_unicode_script", n.b.getI32Type(), {});
 }
 
+/// What is written for those who watch: one serialized message.
+static LogicalResult summary(NodeImport &n, StringRef kernel) {
+  SmallVector<Value> inputs = n.tensors(0, n.inputCount());
+  if (inputs.size() != n.inputCount())
+    return failure();
+  return n.result(n.kernelCall(kernel, {RankedTensorType::get({}, stringType(n))},
+                                inputs, {})
+                      ->getResult(0));
+}
+static LogicalResult scalarSummary(NodeImport &n) {
+  Value tags = n.in(0), values = n.in(1);
+  if (tags && values && n.rank(tags) != n.rank(values))
+    return n.invalid("found tags and values of different shapes");
+  return summary(n, "weir_kernel_scalar_summary");
+}
+static LogicalResult histogramSummary(NodeImport &n) {
+  return summary(n, "weir_kernel_histogram_summary");
+}
+static LogicalResult mergeSummary(NodeImport &n) {
+  return summary(n, "weir_kernel_merge_summary");
+}
+
 ArrayRef<OpImport> weir::tf::stringImports() {
   static const OpImport rows[] = {
       {"AsString", asString},
@@ -420,9 +442,12 @@ ArrayRef<OpImport> weir::tf::stringImports() {
       {"EditDistance", editDistance},
       {"EncodeBase64", encodeBase64},
       {"Fingerprint", fingerprint},
+      {"HistogramSummary", histogramSummary},
+      {"MergeSummary", mergeSummary},
       {"ReduceJoin", reduceJoin},
       {"RegexFullMatch", regexFullMatch<false>},
       {"RegexReplace", regexReplace<false>},
+      {"ScalarSummary", scalarSummary},
       {"StaticRegexFullMatch", regexFullMatch<true>},
       {"StaticRegexReplace", regexReplace<true>},
       {"StringFormat", format},

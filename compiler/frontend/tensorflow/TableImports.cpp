@@ -112,7 +112,7 @@ static LogicalResult makeTable(NodeImport &n) {
           n.g.initialEntries ? n.g.initialEntries(name) : nullptr) {
     SmallVector<int64_t> attributes = tableAttributes(info.shape);
     attributes.push_back(3);
-    n.libraryCall("weir_kernel_table_insert", {},
+    n.kernelCall("weir_kernel_table_insert", {},
                   {handle, n.constant(entries->keys), n.constant(entries->values)},
                   attributes, /*isPure=*/false);
   }
@@ -131,7 +131,7 @@ static LogicalResult find(NodeImport &n) {
     values.assign(n.type(other).getShape().begin(), n.type(other).getShape().end());
   SmallVector<int64_t> shape(n.type(keys).getShape());
   shape.append(values.begin(), values.end());
-  Operation *made = n.libraryCall(
+  Operation *made = n.kernelCall(
       "weir_kernel_table_find", {RankedTensorType::get(shape, n.element(other))},
       {table->handle, keys, other},
       tableAttributes(values), /*isPure=*/false);
@@ -151,7 +151,7 @@ static LogicalResult insertEntries(NodeImport &n, const TableAt &table,
   SmallVector<int64_t> attributes =
       tableAttributes(shape);
   attributes.push_back(areAll);
-  n.libraryCall("weir_kernel_table_insert", {}, {table.handle, keys, values},
+  n.kernelCall("weir_kernel_table_insert", {}, {table.handle, keys, values},
                 attributes, /*isPure=*/false);
   return success();
 }
@@ -197,7 +197,7 @@ static LogicalResult remove(NodeImport &n) {
   Value keys = n.in(1);
   if (!table || !keys || failed(checkTypes(n, *table, n.element(keys), {})))
     return failure();
-  n.libraryCall("weir_kernel_table_remove", {}, {table->handle, keys},
+  n.kernelCall("weir_kernel_table_remove", {}, {table->handle, keys},
                 tableAttributes(table->info.shape),
                 /*isPure=*/false);
   return success();
@@ -207,7 +207,7 @@ static LogicalResult size(NodeImport &n) {
   std::optional<TableAt> table = tableAt(n);
   if (!table)
     return failure();
-  Operation *made = n.libraryCall(
+  Operation *made = n.kernelCall(
       "weir_kernel_table_size", {RankedTensorType::get({}, n.b.getI64Type())},
       {table->handle}, tableAttributes(table->info.shape),
       /*isPure=*/false);
@@ -222,7 +222,7 @@ static LogicalResult exportEntries(NodeImport &n) {
   SmallVector<int64_t> shape{ShapedType::kDynamic};
   auto keys = RankedTensorType::get(shape, key);
   shape.append(table->info.shape.begin(), table->info.shape.end());
-  Operation *made = n.libraryCall(
+  Operation *made = n.kernelCall(
       "weir_kernel_table_export", {keys, RankedTensorType::get(shape, value)},
       {table->handle}, tableAttributes(table->info.shape),
       /*isPure=*/false);

@@ -362,6 +362,15 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_greedy);
 ///           logarithms of their probabilities [batch, paths]
 /// attributes: merge repeated labels (0 or 1), width, paths
 WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_beam_search);
+
+/// TensorFlow's summaries, serialized; one string each.
+/// scalar:    tags, numbers of the same shape
+/// histogram: tag (one string), numbers; NaN and infinity are INVALID_ARGUMENT
+/// merge:     summaries…; a tag that is there twice is INVALID_ARGUMENT
+WEIR_LIBRARY_FUNCTION(weir_kernel_scalar_summary);
+WEIR_LIBRARY_FUNCTION(weir_kernel_histogram_summary);
+WEIR_LIBRARY_FUNCTION(weir_kernel_merge_summary);
+
 //===----------------------------------------------------------------------===//
 // Lookup tables: maps from keys to values that a session keeps
 //===----------------------------------------------------------------------===//
