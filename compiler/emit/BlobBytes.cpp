@@ -28,6 +28,12 @@ llvm::Expected<int64_t> weir::blobBytes(Attribute value) {
   auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : nullptr;
   if (!type || !type.hasStaticShape())
     return malformed("a constant has no fixed shape");
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value)) {
+    int64_t bytes = strings.getNumElements() * int64_t(sizeof(int64_t));
+    for (StringRef element : strings.getValues<StringRef>())
+      bytes += element.size();
+    return bytes;
+  }
   int64_t width = elementBytes(type.getElementType());
   if (width == 0 || isa<StringType>(type.getElementType())) {
     std::string text;
@@ -144,11 +150,28 @@ static llvm::Error writeArranged(ArrangedAttr value, int64_t offset,
   });
 }
 
+static llvm::Error writeStrings(DenseStringElementsAttr strings, int64_t offset,
+                                BlobSink sink) {
+  Pieces pieces(offset, sink);
+  for (StringRef element : strings.getValues<StringRef>()) {
+    char size[sizeof(int64_t)];
+    llvm::support::endian::write64le(size, element.size());
+    if (llvm::Error error = pieces.append(size))
+      return error;
+  }
+  for (StringRef element : strings.getValues<StringRef>())
+    if (llvm::Error error = pieces.append({element.data(), element.size()}))
+      return error;
+  return pieces.flush();
+}
+
 llvm::Error weir::writeBlob(Attribute value, int64_t offset,
                             BlobResolver resolve, BlobSink sink) {
   llvm::Expected<int64_t> size = blobBytes(value);
   if (!size)
     return size.takeError();
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value))
+    return writeStrings(strings, offset, sink);
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return writeDense(dense, offset, sink);
   if (auto arranged = dyn_cast<ArrangedAttr>(value))

@@ -34,7 +34,8 @@ using BlobSink =
     llvm::function_ref<llvm::Error(int64_t offset, llvm::ArrayRef<char>)>;
 
 /// Bytes that a constant takes in a buffer, or an error for an attribute that
-/// is no constant tensor of numbers.
+/// is no constant tensor. Strings are their sizes, 64 bits each, and then their
+/// contents: the form of variables' initial values (weir/abi.h).
 llvm::Expected<int64_t> blobBytes(mlir::Attribute value);
 
 /// Hands the bytes of one constant to `sink`, in order, from `offset` on.

@@ -37,6 +37,11 @@ void weir::fingerprint(const llvm::Module &module, llvm::StringRef flags,
     }
     if (auto attribute = mlir::dyn_cast_or_null<weir::BlobAttr>(value)) {
       os << attribute.getHash();
+    } else if (auto strings =
+                   mlir::dyn_cast_or_null<mlir::DenseStringElementsAttr>(
+                       value)) {
+      for (llvm::StringRef element : strings.getValues<llvm::StringRef>())
+        os << element.size() << ' ' << element;
     } else if (auto dense =
                    mlir::dyn_cast_or_null<mlir::DenseElementsAttr>(value)) {
       llvm::XXH128_hash_t hash = hashOf(dense.getRawData());

@@ -14,6 +14,9 @@ using namespace weir;
 
 ElementsAttr weir::constantElements(Value tensor) {
   auto constant = tensor.getDefiningOp<ConstantOp>();
+  // Strings are addresses: always read from memory.
+  if (isa<StringType>(getElementTypeOrSelf(tensor.getType())))
+    return {};
   return constant ? dyn_cast<ElementsAttr>(constant.getValue())
                   : ElementsAttr();
 }
@@ -50,7 +53,7 @@ static Attribute elementAttribute(ElementsAttr elements, int64_t index) {
 Value RecursiveReader::element(Value tensor, ValueRange indices) {
   if (ElementsAttr constant = constantElements(tensor)) {
     Type type = constant.getElementType();
-    if (constant.getNumElements() == 0 && !isa<StringType>(type))
+    if (constant.getNumElements() == 0)
       return shape::reductionStart(*this, type, "sum"); // never reached
     if (constant.isSplat())
       return materializeElement(b, loc, elementAttribute(constant, 0), type);

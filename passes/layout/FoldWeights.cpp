@@ -85,6 +85,10 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape())
     return {};
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value);
+      strings && strings.isSplat())
+    return DenseElementsAttr::get(
+        type, ArrayRef<StringRef>{strings.getSplatValue<StringRef>()});
   if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
     return dense.resizeSplat(type);
   if (isa<BroadcastToOp>(op))

@@ -5,91 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/kernel_support.h"
+#include "kernels/string_support.h"
 
 using namespace weir::rt;
 
 namespace {
-
-const weir_string *stringsOf(const weir_tensor &tensor) {
-  return static_cast<const weir_string *>(tensor.data);
-}
-
-/// Reads operands as if they had the shape that they broadcast to.
-class Broadcast {
-public:
-  /// False: the shapes do not fit each other, or there are too many.
-  bool init(const weir_tensor *tensors, int32_t count) {
-    if (count > WEIR_MAX_RANK)
-      return false;
-    operands = tensors;
-    operandCount = count;
-    for (int32_t t = 0; t < count; ++t)
-      rank = tensors[t].rank > rank ? tensors[t].rank : rank;
-    for (int32_t d = 0; d < rank; ++d) {
-      dims[d] = 1;
-      for (int32_t t = 0; t < count; ++t) {
-        int64_t size = sizeOf(t, d);
-        if (size == 1 || size == dims[d])
-          continue;
-        if (dims[d] != 1)
-          return false;
-        dims[d] = size;
-      }
-    }
-    return true;
-  }
-
-  int64_t count() const {
-    int64_t result = 1;
-    for (int32_t d = 0; d < rank; ++d)
-      result *= dims[d];
-    return result;
-  }
-
-  /// Element of operand `t` that belongs to element `index` of the whole.
-  const weir_string &at(int32_t t, int64_t index) const {
-    int64_t element = 0, stride = 1;
-    for (int32_t d = rank; d-- > 0; index /= dims[d]) {
-      int64_t size = sizeOf(t, d);
-      if (size != 1)
-        element += index % dims[d] * stride;
-      stride *= size;
-    }
-    return stringsOf(operands[t])[element];
-  }
-
-  int32_t rank = 0;
-  int64_t dims[WEIR_MAX_RANK] = {};
-
-private:
-  /// Size of operand `t` in dimension `d` of the whole, aligned at the right.
-  int64_t sizeOf(int32_t t, int32_t d) const {
-    int32_t own = d - (rank - operands[t].rank);
-    return own < 0 ? 1 : operands[t].dims[own];
-  }
-
-  const weir_tensor *operands = nullptr;
-  int32_t operandCount = 0;
-};
-
-int32_t failOperands(weir_context *ctx, const weir_tensor *operands,
-                     int32_t count) {
-  for (int32_t i = 0; i < count; ++i)
-    if (operands[i].dtype != WEIR_STRING)
-      return failDtype(ctx, "a string operand", operands[i].dtype);
-  return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                     "the operands' shapes do not fit each other");
-}
-
-bool allStrings(const weir_tensor *operands, int32_t count) {
-  for (int32_t i = 0; i < count; ++i)
-    if (operands[i].dtype != WEIR_STRING)
-      return false;
-  return true;
-}
-
-bool isSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /// Calls part(data, size) for each part of a string; returns how many.
 template <typename Part>
@@ -222,20 +142,5 @@ int32_t weir_kernel_string_split(weir_context *ctx, const weir_tensor *operands,
     for (; parts < width; ++parts)
       out[i * width + parts] = {contents, 0};
   }
-  return WEIR_OK;
-}
-
-int32_t weir_kernel_string_length(weir_context *ctx,
-                                  const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count, const int64_t *) {
-  if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1) ||
-      !isIndexType(results[0].dtype))
-    return failOperands(ctx, operands, operand_count);
-  if (!shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
-    return WEIR_RESOURCE_EXHAUSTED;
-  int64_t count = elementCountOf(operands[0]);
-  for (int64_t i = 0; i < count; ++i)
-    storeIndex(results[0], i, stringsOf(operands[0])[i].size);
   return WEIR_OK;
 }

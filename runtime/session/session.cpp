@@ -9,6 +9,7 @@
 
 #include "pool/registry.h"
 #include "session/cpu_features.h"
+#include "session/resources.h"
 #include "session/run.h"
 
 #include <new>
@@ -107,7 +108,39 @@ static int32_t makeDevices(weir_session *session,
   return WEIR_OK;
 }
 
-/// Values that variables begin with lie in the blobs; no copies are made.
+/// Whether `count` sizes and the contents that they claim are just `bytes`.
+static bool stringsFit(const uint8_t *data, int64_t count, int64_t bytes) {
+  int64_t rest = bytes;
+  if (count > rest / int64_t(sizeof(int64_t)))
+    return false;
+  rest -= count * int64_t(sizeof(int64_t));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t size;
+    memcpy(&size, data + i * int64_t(sizeof(size)), sizeof(size));
+    if (size < 0 || size > rest)
+      return false;
+    rest -= size;
+  }
+  return rest == 0;
+}
+
+/// Elements for strings whose sizes and contents lie at `data`; null: no memory.
+static weir_string *pointToStrings(const uint8_t *data, int64_t count) {
+  auto *elements = static_cast<weir_string *>(
+      malloc(size_t(count | !count) * sizeof(weir_string)));
+  auto *contents =
+      reinterpret_cast<const char *>(data + count * int64_t(sizeof(int64_t)));
+  for (int64_t i = 0; elements && i < count; ++i) {
+    int64_t size;
+    memcpy(&size, data + i * int64_t(sizeof(size)), sizeof(size));
+    elements[i] = {contents, size};
+    contents += size;
+  }
+  return elements;
+}
+
+/// Values that variables begin with lie in the blobs; no copies are made, but
+/// for the elements of strings.
 static int32_t makeSlots(weir_session *session, weir_status *status) {
   const weir_program_desc *program = session->program;
   auto count = size_t(program->slot_count);
@@ -125,17 +158,27 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
       continue;
     weir_tensor &tensor = session->initial[i].tensor;
     int64_t elements = elementCount(slot.rank, slot.dims);
-    if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK ||
-        slot.dtype == WEIR_STRING || slot.initial_bytes < 0 ||
+    bool isString = slot.dtype == WEIR_STRING;
+    const uint8_t *data = session->blobs + slot.initial;
+    if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK || slot.initial_bytes < 0 ||
+        elements < 0 ||
         slot.initial > program->blob_bytes - slot.initial_bytes ||
-        elements * weir_dtype_size(slot.dtype) != slot.initial_bytes) {
+        (isString ? !stringsFit(data, elements, slot.initial_bytes)
+                  : elements * weir_dtype_size(slot.dtype) !=
+                        slot.initial_bytes)) {
       StatusText(status, WEIR_INTERNAL)
           << "the initial value of variable \"" << slot.name
           << "\" contradicts its description";
       return WEIR_INTERNAL;
     }
-    tensor.data = const_cast<uint8_t *>(session->blobs + slot.initial);
+    tensor.data = const_cast<uint8_t *>(data);
     tensor.bytes = slot.initial_bytes;
+    if (isString) {
+      tensor.bytes = elements * int64_t(sizeof(weir_string));
+      tensor.data = pointToStrings(data, elements);
+      if (!tensor.data)
+        return noMemory(status);
+    }
     tensor.dtype = slot.dtype;
     tensor.rank = slot.rank;
     for (int32_t d = 0; d < slot.rank; ++d)
@@ -251,6 +294,7 @@ void weir_session_destroy(weir_session *session) {
   destroyIdleRuns(session);
   if (session->executor)
     releaseExecutor(session->executor);
+  destroyResources(session);
   // Values, results and all else that lies in the devices' memory goes with it.
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     session->memory[i]->~BfcAllocator();
@@ -259,6 +303,9 @@ void weir_session_destroy(weir_session *session) {
   free(session->memory);
   free(session->customs);
   free(session->slots);
+  for (int32_t i = 0; session->initial && i < session->program->slot_count; ++i)
+    if (session->initial[i].tensor.dtype == WEIR_STRING)
+      free(session->initial[i].tensor.data);
   free(static_cast<void *>(session->initial));
   unmapWeights(&session->weights);
   session->~weir_session();

@@ -41,6 +41,8 @@ struct alignas(64) Block {
 };
 static_assert(sizeof(Block) == 64);
 
+struct Resource;
+
 /// The blobs, when they lie in a file of their own.
 struct MappedFile {
   const uint8_t *data = nullptr;
@@ -77,6 +79,7 @@ struct weir_session {
   weir::rt::VariableValue **slots;  ///< current values, null: none
   weir::rt::VariableValue *initial; ///< initial values, by slot
   weir_run *idleRuns;               ///< ready to be used again
+  weir::rt::Resource *resources;    ///< what kernels keep, see resources.h
 };
 
 namespace weir::rt {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "session/resources.h"
 #include "session/run.h"
 
 #include <new>
@@ -253,5 +254,6 @@ int32_t weir_session_reset(weir_session *session, weir_status *status) {
     VariableValue *initial = &session->initial[i];
     replaceValue(session, i, initial->tensor.dtype ? initial : nullptr);
   }
+  resetResources(session);
   return setStatus(status, WEIR_OK);
 }

@@ -319,6 +319,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
     module.emitError("the lowered module does not translate to LLVM IR");
     return nullptr;
   }
+  tables.fillStringTables(*result);
   if (options.machine) {
     result->setDataLayout(options.machine->createDataLayout());
     result->setTargetTriple(options.machine->getTargetTriple());

@@ -12,6 +12,8 @@
 #include "weir/abi.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Module.h"
 
 using namespace mlir;
 using namespace weir;
@@ -22,6 +24,47 @@ int StepTables::blobIndex(Attribute value) {
     if (blob.value == value)
       return i;
   return -1;
+}
+
+std::string StepTables::stringTable(DenseStringElementsAttr strings) {
+  auto it = llvm::find(stringTables, strings);
+  if (it == stringTables.end())
+    it = stringTables.insert(it, strings);
+  return "weir.strings." + std::to_string(it - stringTables.begin());
+}
+
+void StepTables::fillStringTables(llvm::Module &module) const {
+  llvm::LLVMContext &context = module.getContext();
+  auto *word = llvm::Type::getInt64Ty(context);
+  auto *byte = llvm::Type::getInt8Ty(context);
+  for (auto [i, strings] : llvm::enumerate(stringTables)) {
+    llvm::GlobalVariable *table =
+        module.getGlobalVariable("weir.strings." + std::to_string(i), true);
+    if (!table)
+      continue;
+    std::string contents;
+    for (StringRef element : strings.getValues<StringRef>())
+      contents += element;
+    llvm::Constant *bytes =
+        llvm::ConstantDataArray::getString(context, contents, /*AddNull=*/true);
+    auto *text = new llvm::GlobalVariable(
+        module, bytes->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::InternalLinkage, bytes, table->getName() + ".text");
+    auto *array = llvm::cast<llvm::ArrayType>(table->getValueType());
+    auto *element = llvm::cast<llvm::StructType>(array->getElementType());
+    std::vector<llvm::Constant *> elements;
+    uint64_t at = 0;
+    for (StringRef part : strings.getValues<StringRef>()) {
+      llvm::Constant *where = llvm::ConstantExpr::getInBoundsGetElementPtr(
+          byte, text, llvm::ConstantInt::get(word, at));
+      elements.push_back(llvm::ConstantStruct::get(
+          element, {where, llvm::ConstantInt::get(word, part.size())}));
+      at += part.size();
+    }
+    table->setInitializer(llvm::ConstantArray::get(array, elements));
+    table->setConstant(true);
+    table->setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
 }
 
 int64_t StepTables::blobOffset(Attribute value) {
@@ -38,6 +81,12 @@ int64_t StepTables::blobOffset(Attribute value) {
   info.value = value;
   info.offset = program.blobBytes;
   info.bytes = type.getNumElements() * elementBytes(type.getElementType());
+  // Strings, initial values of variables: sizes, then contents.
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value)) {
+    info.bytes = strings.getNumElements() * int64_t(sizeof(int64_t));
+    for (StringRef element : strings.getValues<StringRef>())
+      info.bytes += element.size();
+  }
   program.blobs.push_back(info);
   program.blobBytes = llvm::alignTo(info.offset + std::max<int64_t>(info.bytes, 1), 64);
   return info.offset;

@@ -10,6 +10,10 @@
 
 #include "compiler/codegen/cpu/KernelReader.h"
 
+namespace llvm {
+class Module;
+} // namespace llvm
+
 namespace weir {
 
 /// What step functions refer to by number.
@@ -20,6 +24,7 @@ struct StepTables {
   SiteTable &sites;
   Program &program;
   llvm::DenseMap<mlir::Attribute, int64_t> blobOffsets;
+  std::vector<mlir::DenseStringElementsAttr> stringTables; ///< by number
   llvm::StringMap<int> kernelIndex; ///< by the kernel's symbol in the plan
   llvm::StringMap<std::string> kernelSymbol;
 
@@ -29,6 +34,10 @@ struct StepTables {
   /// Number of a custom operation that `op` calls, added when it is new.
   int customIndex(mlir::Operation *op, llvm::StringRef operation,
                   llvm::StringRef callee);
+  /// The symbol of a constant of strings' elements, which `fillStringTables`
+  /// gives its contents when the module is LLVM's.
+  std::string stringTable(mlir::DenseStringElementsAttr strings);
+  void fillStringTables(llvm::Module &module) const;
   static std::string nodeOf(mlir::Operation *op);
 };
 

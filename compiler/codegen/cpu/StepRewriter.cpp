@@ -60,29 +60,23 @@ Value StepRewriter::stack(int64_t bytes) {
                                 i64(std::max<int64_t>(bytes, 8)), 16);
 }
 
-/// A memref's descriptor, also of strings.
+/// What upstream's conversions take in place of a buffer of strings, which they
+/// do not know: pairs of words. Descriptors do not say what elements are.
+static MemRefType plainType(MemRefType type) {
+  if (!isa<StringType>(type.getElementType()))
+    return type;
+  return MemRefType::get(
+      type.getShape(),
+      ComplexType::get(IntegerType::get(type.getContext(), 64)));
+}
+
 static Type descriptorType(MemRefType type) {
-  LLVMTypeConverter converter(type.getContext());
-  converter.addConversion([](StringType t) { return BufferAccess::storageType(t); });
-  return converter.convertType(type);
+  return LLVMTypeConverter(type.getContext()).convertType(plainType(type));
 }
 
 StepRewriter::Buffer StepRewriter::unpack(Value memref) {
   Buffer buffer;
   buffer.type = cast<MemRefType>(memref.getType());
-  if (isa<StringType>(buffer.type.getElementType())) {
-    // Upstream's conversion does not know these elements: its way back to the
-    // descriptor is said here.
-    Value cast = UnrealizedConversionCastOp::create(
-                     b, loc, TypeRange{descriptorType(buffer.type)}, ValueRange{memref})
-                     .getResult(0);
-    MemRefDescriptor descriptor(cast);
-    buffer.pointer = descriptor.alignedPtr(b, loc);
-    for (int64_t i = 0; i < buffer.type.getRank(); ++i)
-      buffer.dims.push_back(buffer.type.isDynamicDim(i) ? descriptor.size(b, loc, i)
-                                                        : i64(buffer.type.getDimSize(i)));
-    return buffer;
-  }
   // Where the descriptor was made here, take its parts back.
   auto base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
   buffer.pointer = LLVM::IntToPtrOp::create(b, loc, pointer, toI64(base));
@@ -146,6 +140,34 @@ Value StepRewriter::linearIndex(const Buffer &buffer, ValueRange indices) {
     linear = LLVM::AddOp::create(b, loc, LLVM::MulOp::create(b, loc, linear, dim),
                                  toI64(index));
   return linear;
+}
+
+Value StepRewriter::stringTable(DenseStringElementsAttr strings) {
+  std::string name = tables.stringTable(strings);
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!module.lookupSymbol(name)) {
+    // Declared here, filled once LLVM has it: building the table from single
+    // insertions would take time that grows with its square.
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    Type element = BufferAccess::storageType(StringType::get(b.getContext()));
+    LLVM::GlobalOp::create(
+        b, loc, LLVM::LLVMArrayType::get(element, strings.getNumElements()),
+        /*isConstant=*/true, LLVM::Linkage::External, name, Attribute(), 64);
+  }
+  return LLVM::AddressOfOp::create(b, loc, pointer, name);
+}
+
+void StepRewriter::makeStringsPlain() {
+  auto convert = [](Value value) {
+    if (auto type = dyn_cast<MemRefType>(value.getType()))
+      value.setType(plainType(type));
+  };
+  for (Block &block : function.getBody()) {
+    llvm::for_each(block.getArguments(), convert);
+    for (Operation &op : block)
+      llvm::for_each(op.getResults(), convert);
+  }
 }
 
 int StepRewriter::site(Operation *op, StringRef message, int code) {
@@ -312,6 +334,13 @@ void StepRewriter::rewrite(Operation *op) {
                                   offset(feeds, feed.getIndex() * sizeof(weir_tensor))));
   }
   if (auto blob = dyn_cast<BlobOp>(op)) {
+    if (auto strings = dyn_cast<DenseStringElementsAttr>(blob.getValue())) {
+      auto type = cast<MemRefType>(blob.getType());
+      SmallVector<Value> dims;
+      for (int64_t size : type.getShape())
+        dims.push_back(i64(size));
+      return replace(pack(type, stringTable(strings), dims));
+    }
     Value base = loadField(context, offsetof(weir_context, blobs), pointer);
     int64_t where = tables.blobOffset(blob.getValue());
     Value data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
@@ -458,6 +487,7 @@ LogicalResult StepRewriter::run() {
   });
   for (Operation *op : work)
     rewrite(op);
+  makeStringsPlain();
   for (auto ret : llvm::to_vector(function.getOps<func::ReturnOp>())) {
     b.setInsertionPoint(ret);
     loc = ret.getLoc();

@@ -43,6 +43,11 @@ private:
   mlir::Value bytesOf(mlir::MemRefType type, mlir::ValueRange dims);
   /// A descriptor of type weir_tensor on the stack.
   mlir::Value tensorOnStack(const Buffer &buffer);
+  /// The elements of a constant of strings: a table of the object, which points
+  /// into its contents.
+  mlir::Value stringTable(mlir::DenseStringElementsAttr strings);
+  /// Gives all values that are buffers of strings a type that upstream lowers.
+  void makeStringsPlain();
   mlir::Value packFromTensor(mlir::MemRefType type, mlir::Value tensor);
   /// Space of `bytes` in the function's frame.
   mlir::Value stack(int64_t bytes);

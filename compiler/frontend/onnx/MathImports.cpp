@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/Strings.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 
 #include <limits>
 
@@ -57,7 +57,7 @@ template <char first, char second> LogicalResult compare(NodeImport &n) {
   if (n.version < 7 && !alignLegacy(n, x, y))
     return failure();
   if (x && n.isString(x) && first == 'e')
-    return n.result(equalStrings(n, x, y));
+    return n.result(n.equalStrings(x, y));
   return n.result(n.compare(StringRef(predicate, 2), x, y));
 }
 
@@ -151,12 +151,36 @@ bool isNarrowFloat(Type type) {
   return floating && floating.getWidth() <= 8;
 }
 
+/// Numbers from strings, or strings from numbers.
+Value castStrings(NodeImport &n, Value x, Type to) {
+  Ints shape = n.type(x).getShape();
+  auto call = [&](StringRef kernel, Value from, Type element) -> Value {
+    Operation *made = n.kernelCall(
+        kernel, {RankedTensorType::get(shape, element)}, {from}, {});
+    return made ? made->getResult(0) : Value();
+  };
+  if (isa<StringType>(to)) {
+    // Floats narrower than 16 bits print as the f32 that they are.
+    if (auto floating = dyn_cast<FloatType>(n.element(x));
+        floating && floating.getWidth() < 16)
+      x = n.cast(x, n.b.getF32Type());
+    return call("weir_kernel_number_to_string", x, to);
+  }
+  bool isDirect = to.isF32() || to.isF64() || to.isF16() || to.isInteger(32) ||
+                  to.isInteger(64);
+  Type by = isDirect                                 ? to
+            : isa<FloatType>(to) || to.isInteger(1)  ? n.b.getF32Type()
+            : cast<IntegerType>(to).isUnsigned()
+                ? Type(IntegerType::get(n.b.getContext(), 32, IntegerType::Unsigned))
+                : n.b.getI32Type();
+  return n.cast(call("weir_kernel_string_to_number", x, by), to);
+}
+
 LogicalResult castTo(NodeImport &n, Value x, Type to) {
   if (!x || !to)
     return failure();
   if (n.isString(x) != isa<StringType>(to))
-    return n.unsupported("found a conversion between strings and numbers; "
-                         "possible are conversions between numbers");
+    return n.result(castStrings(n, x, to));
   // To narrow floats the attribute decides. Integers wrap, and so do, from
   // version 24 on, floats on their way to integers of fewer than 8 bits; to
   // wider ones, the standard leaves floats out of range open.

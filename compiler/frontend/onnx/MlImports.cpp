@@ -143,12 +143,26 @@ LogicalResult featureVectorizer(NodeImport &n) {
   return n.result(n.concat(parts, 1));
 }
 
+/// The strings of an attribute, as a vector.
+Value stringVector(NodeImport &n, std::string_view attribute) {
+  SmallVector<StringRef> values;
+  for (std::string_view value : n.ss(attribute))
+    values.emplace_back(value.data(), value.size());
+  return n.strings(values);
+}
+
 LogicalResult oneHotEncoder(NodeImport &n) {
   Value x = n.in(0);
   std::optional<SmallVector<int64_t>> categories = n.is("cats_int64s");
-  if (!x || !categories)
-    return n.unsupported("found categories that are strings; possible are "
-                         "integers");
+  if (!x)
+    return failure();
+  if (n.isString(x))
+    return n.result(inFloat(
+        n, n.equalStrings(n.unsqueeze(x, {n.rank(x)}),
+                          stringVector(n, "cats_strings"))));
+  if (!categories)
+    return n.unsupported("found categories that are strings, and numbers as "
+                         "input");
   Value wide = n.unsqueeze(n.cast(x, n.b.getI64Type()), {n.rank(x)});
   return n.result(inFloat(n, n.compare("eq", wide, n.ints(*categories))));
 }
@@ -159,26 +173,71 @@ Value labels(NodeImport &n, const std::string &which) {
     return n.ints(*ints);
   if (std::optional<SmallVector<double>> floats = n.fs(which + "_floats"))
     return n.floats(*floats, n.b.getF32Type());
+  if (n.hasAttr(which + "_strings"))
+    return stringVector(n, which + "_strings");
   const NodeAttribute *attr = n.attr(which + "_tensor");
-  return attr && attr->tensors[0].type != DataType::String
-             ? n.tensorConstant(attr->tensors[0])
-             : Value();
+  return attr ? n.tensorConstant(attr->tensors[0]) : Value();
+}
+
+/// values[i] where x is keys[i] (the first such i), `other` elsewhere.
+Value mapLabels(NodeImport &n, Value x, Value keys, Value values, Value other) {
+  auto type = RankedTensorType::get(n.type(x).getShape(), n.b.getI64Type());
+  Operation *found =
+      n.kernelCall("weir_kernel_label_index", {type},
+                    {x, n.cast(keys, n.element(x))}, {});
+  if (!found)
+    return {};
+  Value at = found->getResult(0);
+  return n.select(n.compare("ge", at, 0),
+                  n.gather(values, n.maximum(at, 0.0), 0), other);
+}
+
+/// Names and numbers of categories, one another's way round.
+LogicalResult mapCategories(NodeImport &n, Value names, Value numbers) {
+  Value x = n.in(0);
+  if (!x || !names || !numbers)
+    return failure();
+  std::string_view unknown = n.s("default_string");
+  if (n.isString(x))
+    return n.result(
+        mapLabels(n, x, names, numbers, n.intScalar(n.i("default_int64"))));
+  return n.result(
+      mapLabels(n, x, numbers, names,
+                n.stringScalar(StringRef(unknown.data(), unknown.size()))));
+}
+
+LogicalResult categoryMapper(NodeImport &n) {
+  std::optional<SmallVector<int64_t>> numbers = n.is("cats_int64s");
+  if (!numbers || numbers->size() != n.ss("cats_strings").size())
+    return n.invalid("found lists of categories that differ in length");
+  return mapCategories(n, stringVector(n, "cats_strings"), n.ints(*numbers));
 }
 
 LogicalResult labelEncoder(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  Value keys = n.version >= 2 ? labels(n, "keys") : Value();
-  Value values = n.version >= 2 ? labels(n, "values") : Value();
-  if (!keys || !values || n.isString(x))
-    return n.unsupported("found labels that are strings; possible are numbers");
+  if (n.version < 2) {
+    Value classes = stringVector(n, "classes_strings");
+    SmallVector<int64_t> numbers = axesFrom(0, n.type(classes).getNumElements());
+    return mapCategories(n, classes, n.ints(numbers));
+  }
+  Value keys = labels(n, "keys"), values = labels(n, "values");
+  if (!keys || !values || n.isString(keys) != n.isString(x))
+    return n.invalid("found no keys or values, or keys of another type than the "
+                     "input");
   Value other;
-  if (const NodeAttribute *attr = n.attr("default_tensor"))
+  if (const NodeAttribute *attr = n.attr("default_tensor")) {
     other = n.toScalar(n.tensorConstant(attr->tensors[0]));
-  else
+  } else if (n.isString(values)) {
+    std::string_view unknown = n.s("default_string");
+    other = n.stringScalar(StringRef(unknown.data(), unknown.size()));
+  } else {
     other = n.like(values, n.isFloat(values) ? n.f("default_float")
                                              : double(n.i("default_int64")));
+  }
+  if (n.isString(x))
+    return n.result(mapLabels(n, x, keys, values, other));
   keys = n.cast(keys, n.element(x));
   Value hits = n.compare("eq", n.unsqueeze(x, {n.rank(x)}), keys);
   if (n.isFloat(x)) {
@@ -231,6 +290,7 @@ constexpr std::string_view ml = "ai.onnx.ml";
 constexpr OperatorImport table[] = {
     {ml, "ArrayFeatureExtractor", 1, 0, arrayFeatureExtractor},
     {ml, "Binarizer", 1, 0, binarizer},
+    {ml, "CategoryMapper", 1, 0, categoryMapper},
     {ml, "FeatureVectorizer", 1, 0, featureVectorizer},
     {ml, "Imputer", 1, 0, imputer},
     {ml, "LabelEncoder", 1, 0, labelEncoder},

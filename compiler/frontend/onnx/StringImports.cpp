@@ -10,19 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/Strings.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
 namespace {
-
-Operation *call(NodeImport &n, StringRef kernel, TypeRange results,
-                ValueRange operands, Ints parameters) {
-  return CustomCallOp::create(n.b, n.loc, results, operands, n.text(kernel),
-                              n.list(parameters), n.flag(true));
-}
 
 LogicalResult concat(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
@@ -32,7 +26,8 @@ LogicalResult concat(NodeImport &n) {
   if (failed(weir::detail::inferBroadcast(n.loc, {x, y}, n.element(x), types)))
     return failure();
   return n.result(
-      call(n, "weir_kernel_string_concat", types, {x, y}, {})->getResult(0));
+      n.kernelCall("weir_kernel_string_concat", types, {x, y}, {})
+          ->getResult(0));
 }
 
 LogicalResult split(NodeImport &n) {
@@ -40,33 +35,120 @@ LogicalResult split(NodeImport &n) {
   if (!x)
     return failure();
   std::string_view delimiter = n.s("delimiter");
-  Value by = n.constant(
-      DenseElementsAttr::get(RankedTensorType::get({}, n.element(x)),
-                             {StringRef(delimiter.data(), delimiter.size())}));
+  Value by = n.stringScalar(StringRef(delimiter.data(), delimiter.size()));
   int64_t most = n.hasAttr("maxsplit") ? n.i("maxsplit") : -1;
   SmallVector<int64_t> shape(n.type(x).getShape());
   auto counts = RankedTensorType::get(shape, n.b.getI64Type());
   shape.push_back(ShapedType::kDynamic);
   auto parts = RankedTensorType::get(shape, n.element(x));
   Operation *made =
-      call(n, "weir_kernel_string_split", {parts, counts}, {x, by}, {most});
+      n.kernelCall("weir_kernel_string_split", {parts, counts}, {x, by}, {most});
   return n.results({made->getResult(0), made->getResult(1)});
 }
 
+LogicalResult regexFullMatch(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  std::string_view pattern = n.s("pattern");
+  auto type = RankedTensorType::get(n.type(x).getShape(), n.b.getI1Type());
+  return n.result(
+      n.kernelCall("weir_kernel_regex_full_match", {type},
+                    {x, n.stringScalar(StringRef(pattern.data(), pattern.size()))},
+                    {})
+          ->getResult(0));
+}
+
+SmallVector<StringRef> texts(NodeImport &n, std::string_view attribute) {
+  SmallVector<StringRef> values;
+  for (std::string_view value : n.ss(attribute))
+    values.emplace_back(value.data(), value.size());
+  return values;
+}
+
+LogicalResult normalizer(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  if (n.rank(x) != 1 && n.rank(x) != 2)
+    return n.invalid("found strings of rank " + Twine(n.rank(x)) +
+                     "; possible are 1, and 2 with one row");
+  std::string_view action = n.s("case_change_action");
+  int64_t change = action == "LOWER" ? 1 : action == "UPPER" ? 2 : 0;
+  if (change == 0 && action != "NONE")
+    return n.invalid("found case_change_action \"" +
+                     Twine(StringRef(action.data(), action.size())) +
+                     "\"; possible are LOWER, UPPER and NONE");
+  SmallVector<int64_t> shape{ShapedType::kDynamic};
+  if (n.rank(x) == 2)
+    shape.insert(shape.begin(), 1);
+  return n.result(n.kernelCall("weir_kernel_string_normalize",
+                                {RankedTensorType::get(shape, n.element(x))},
+                                {x, n.strings(texts(n, "stopwords"))},
+                                {n.i("is_case_sensitive") != 0, change})
+                      ->getResult(0));
+}
+
+LogicalResult tfIdf(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<SmallVector<int64_t>> begins = n.is("ngram_counts"),
+                                      columns = n.is("ngram_indexes"),
+                                      numbers = n.is("pool_int64s");
+  if (!x || !begins || !columns)
+    return failure();
+  Value pool = n.isString(x) ? n.strings(texts(n, "pool_strings"))
+                             : n.ints(numbers.value_or(SmallVector<int64_t>()));
+  if (!n.isString(x))
+    x = n.cast(x, n.b.getI64Type());
+  int64_t shortest = n.i("min_gram_length"), longest = n.i("max_gram_length"),
+          skips = n.i("max_skip_count"), width = 0;
+  // The pool must hold what the lists say of it.
+  int64_t size = n.type(pool).getNumElements(), grams = 0, before = 0;
+  for (auto [i, begin] : llvm::enumerate(*begins)) {
+    int64_t end = i + 1 < begins->size() ? (*begins)[i + 1] : size;
+    if (begin < before || end > size || begin > end)
+      return n.invalid("found ngram_counts that lie outside of the pool");
+    grams += (end - begin) / int64_t(i + 1);
+    before = begin;
+  }
+  for (int64_t column : *columns)
+    width = std::max(width, column + 1);
+  if (shortest < 1 || longest < shortest || skips < 0 ||
+      grams > int64_t(columns->size()) || n.rank(x) > 2)
+    return n.invalid("found lengths, skips or ngram_indexes that do not go "
+                     "with the pool");
+  SmallVector<int64_t> shape(n.type(x).getShape());
+  shape.resize(std::max<size_t>(shape.size(), 1));
+  shape.back() = width;
+  Value counts =
+      n.kernelCall("weir_kernel_ngram_counts",
+                    {RankedTensorType::get(shape, n.b.getF32Type())},
+                    {x, pool, n.ints(*begins), n.ints(*columns)},
+                    {shortest, longest, skips, width})
+          ->getResult(0);
+  std::string_view mode = n.s("mode");
+  if (mode == "TF")
+    return n.result(counts);
+  // Weights come in the order of n-grams.
+  SmallVector<double> weights(width, 1.0);
+  std::optional<SmallVector<double>> given = n.fs("weights");
+  for (size_t i = 0; given && i < given->size() && i < columns->size(); ++i)
+    if ((*columns)[i] >= 0)
+      weights[(*columns)[i]] = (*given)[i];
+  Value factors = n.floats(weights, n.b.getF32Type());
+  if (mode == "IDF")
+    counts = n.cast(n.compare("gt", counts, 0), n.b.getF32Type());
+  return n.result(n.mul(counts, factors));
+}
+
 constexpr OperatorImport table[] = {
+    {"", "RegexFullMatch", 20, 0, regexFullMatch},
     {"", "StringConcat", 20, 0, concat},
+    {"", "StringNormalizer", 10, 0, normalizer},
     {"", "StringSplit", 20, 0, split},
+    {"", "TfIdfVectorizer", 9, 0, tfIdf},
 };
 
 } // namespace
-
-Value weir::onnx::equalStrings(NodeImport &n, Value x, Value y) {
-  SmallVector<Type> types;
-  if (!x || !y ||
-      failed(
-          weir::detail::inferBroadcast(n.loc, {x, y}, n.b.getI1Type(), types)))
-    return {};
-  return call(n, "weir_kernel_string_equal", types, {x, y}, {})->getResult(0);
-}
 
 ArrayRef<OperatorImport> weir::onnx::stringImports() { return table; }

@@ -63,6 +63,9 @@ Attribute scalarAttribute(OpBuilder &b, Type element, double value) {
 
 Value TensorBuilder::splat(Type element, Ints shape, double value) {
   auto type = RankedTensorType::get(shape, element);
+  if (isa<StringType>(element) && value == 0)
+    return constant(
+        DenseElementsAttr::get(type, ArrayRef<StringRef>{StringRef()}));
   if (auto complex = dyn_cast<ComplexType>(element)) {
     auto real =
         cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), value));
@@ -73,6 +76,35 @@ Value TensorBuilder::splat(Type element, Ints shape, double value) {
   }
   Attribute attr = scalarAttribute(b, element, value);
   return attr ? constant(DenseElementsAttr::get(type, attr)) : Value();
+}
+
+Value TensorBuilder::strings(ArrayRef<StringRef> values) {
+  auto type = RankedTensorType::get({int64_t(values.size())},
+                                    StringType::get(b.getContext()));
+  return constant(DenseElementsAttr::get(type, values));
+}
+
+Value TensorBuilder::stringScalar(StringRef value) {
+  auto type = RankedTensorType::get({}, StringType::get(b.getContext()));
+  return constant(DenseElementsAttr::get(type, ArrayRef<StringRef>{value}));
+}
+
+Operation *TensorBuilder::kernelCall(StringRef kernel, TypeRange results,
+                                      ValueRange operands, Ints parameters,
+                                      bool isPure) {
+  if (isNull(operands))
+    return nullptr;
+  return CustomCallOp::create(b, loc, results, operands, text(kernel),
+                              list(parameters), flag(isPure));
+}
+
+Value TensorBuilder::equalStrings(Value x, Value y) {
+  SmallVector<Type> types;
+  if (!x || !y ||
+      failed(weir::detail::inferBroadcast(loc, {x, y}, b.getI1Type(), types)))
+    return {};
+  return kernelCall("weir_kernel_string_equal", types, {x, y}, {})
+      ->getResult(0);
 }
 
 Value TensorBuilder::like(Value v, double value) {

@@ -72,10 +72,13 @@ public:
   Value constant(mlir::TypedAttr value);
   Value ints(Ints values);                  ///< tensor<nxi64>
   Value intScalar(int64_t value);           ///< tensor<i64>
-  Value scalar(Type element, double value); ///< of any numeric type
+  /// Of any numeric type; of strings the zero is the empty one.
+  Value scalar(Type element, double value);
   Value splat(Type element, Ints shape, double value);
   Value like(Value v, double value); ///< scalar of v's element type
   Value floats(llvm::ArrayRef<double> values, Type element);
+  Value strings(llvm::ArrayRef<llvm::StringRef> values); ///< a vector
+  Value stringScalar(llvm::StringRef value);
 
   // Shapes. Sizes are i64; those known at compile time become constants.
   Value shapeOf(Value v);             ///< tensor<rank x i64>
@@ -127,6 +130,15 @@ public:
   Value cast(Value v, Type element, bool saturate = true);
   /// The matrix product of NumPy: batch dimensions broadcast, vectors allowed.
   Value matmul(Value x, Value y, Type accumulator = {});
+
+  /// Whether two string tensors are equal, element by element, broadcasting.
+  Value equalStrings(Value x, Value y);
+
+  /// A call of one of the runtime's kernels (weir/kernels.h); null where an
+  /// operand is. What is not pure happens in order, used or not.
+  mlir::Operation *kernelCall(llvm::StringRef kernel, mlir::TypeRange results,
+                               mlir::ValueRange operands, Ints parameters,
+                               bool isPure = true);
 
   /// A value that is reached in every case but has no known origin: converts
   /// narrow floats to f32, and leaves other types. For exact intermediate work.

@@ -57,8 +57,6 @@ static LogicalResult zerosLike(NodeImport &n) {
     return n.result(zeros);
   }
   Value x = n.in(0);
-  if (x && n.isString(x))
-    return n.unsupported("found strings; possible are numbers");
   return n.result(n.expandTo(n.like(x, 0), n.shapeOf(x)));
 }
 
@@ -73,7 +71,7 @@ static LogicalResult fill(NodeImport &n) {
 
 static LogicalResult empty(NodeImport &n) {
   Type type = n.elementAttr("dtype");
-  if (!type || isa<StringType>(type))
+  if (!type)
     return n.unsupported("found a type without zero");
   return n.result(n.expandTo(n.scalar(type, 0), n.in(0)));
 }

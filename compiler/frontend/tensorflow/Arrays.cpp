@@ -56,14 +56,6 @@ weir::tf::elementShape(std::optional<IntVector> dims) {
   return dims;
 }
 
-/// A scalar that means nothing, of any type.
-static Value blank(onnx::TensorBuilder &t, Type element) {
-  if (!isa<StringType>(element))
-    return t.scalar(element, 0);
-  auto type = RankedTensorType::get({}, element);
-  return t.constant(DenseElementsAttr::get(type, StringRef("")));
-}
-
 Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b,
                                  Location loc) {
   onnx::TensorBuilder t(b, loc);
@@ -72,7 +64,7 @@ Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b,
     IntVector shape = component.shape, open = component.openAxes();
     llvm::replace(shape, kOpen, int64_t(0));
     int64_t columns = open.size();
-    Value zero = blank(t, component.element);
+    Value zero = t.scalar(component.element, 0);
     if (!zero)
       return Imported::makeArray(info);
     ArrayPart part;
@@ -175,7 +167,7 @@ static Value fit(NodeImport &n, Value values, Value other) {
   }
   if (fits)
     return values;
-  return n.op<PadOp>(values, n.concat(pads, 0), blank(n, n.element(values)),
+  return n.op<PadOp>(values, n.concat(pads, 0), n.like(values, 0),
                      n.text("constant"));
 }
 
@@ -358,7 +350,7 @@ Imported ArrayEditor::read(Value index) {
 
 bool ArrayEditor::growTo(Value size) {
   for (ArrayPart &part : array.parts) {
-    part.values = grow(n, part.values, size, blank(n, n.element(part.values)));
+    part.values = grow(n, part.values, size, n.like(part.values, 0));
     if (part.sizes)
       part.sizes = grow(n, part.sizes, size, n.intScalar(-1));
     if (!part.values)
@@ -609,7 +601,7 @@ bool ArrayEditor::split(Value value, Value lengths) {
   // Row i, place j is row begin[i] + j of the value, or the row of zeros that
   // is put behind its end.
   Value end = n.sizeOf(value, 0);
-  Value padded = grow(n, value, n.add(end, 1.0), blank(n, n.element(value)));
+  Value padded = grow(n, value, n.add(end, 1.0), n.like(value, 0));
   Value begins = n.op<CumulativeOp>(lengths, n.text("sum"), n.number(0),
                                     n.flag(true), n.flag(false));
   Value longest = n.maximum(n.reduce(lengths, "max", {0}, true), n.ints({0}));

@@ -32,9 +32,10 @@ static Value truth(Value condition, NodeImport &t) {
   if (!condition)
     return {};
   if (!t.isBool(condition)) {
-    if (t.isString(condition))
-      return {};
-    condition = t.compare("ne", condition, 0);
+    condition =
+        t.isString(condition)
+            ? t.logicalNot(t.equalStrings(condition, t.stringScalar("")))
+            : t.compare("ne", condition, 0);
   }
   if (condition && t.rank(condition) != 0)
     condition = t.toScalar(condition);
@@ -129,13 +130,6 @@ bool GraphImporter::agree(std::vector<Imported> &xs, std::vector<Imported> &ys,
 static Value placeholderValue(RankedTensorType type, NodeImport &t) {
   IntVector shape(type.getShape());
   llvm::replace(shape, ShapedType::kDynamic, int64_t(0));
-  if (isa<StringType>(type.getElementType())) {
-    auto known = RankedTensorType::get(shape, type.getElementType());
-    SmallVector<StringRef> strings(known.getNumElements(), "");
-    return t.generalize(
-        t.constant(DenseElementsAttr::get(known, ArrayRef<StringRef>(strings))),
-        type);
-  }
   return t.generalize(t.splat(type.getElementType(), shape, 0), type);
 }
 

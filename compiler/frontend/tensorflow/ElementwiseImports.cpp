@@ -344,6 +344,10 @@ static LogicalResult equality(NodeImport &n) {
     }
   }
   const char predicate[] = {first, second};
+  if (x && y && n.isString(x)) {
+    Value equal = n.equalStrings(x, y);
+    return n.result(first == 'e' ? equal : n.logicalNot(equal));
+  }
   return n.result(n.compare(StringRef(predicate, 2), x, y));
 }
 

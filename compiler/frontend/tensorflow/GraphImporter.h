@@ -22,6 +22,7 @@
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/tensorflow/Source.h"
 #include "compiler/frontend/tensorflow/Structure.h"
+#include "compiler/frontend/tensorflow/Tables.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -35,6 +36,12 @@ namespace weir::tf {
 struct InitialValue {
   mlir::TypedAttr value;
   mlir::RankedTensorType type;
+};
+
+/// A lookup table, by its handle's name.
+struct TableInfo {
+  mlir::Type key, value;
+  llvm::SmallVector<int64_t> shape; ///< of one value
 };
 
 class GraphImporter {
@@ -146,6 +153,10 @@ public:
   /// The value of a variable, by its name, in a new session; a null attribute
   /// where it has none. Set by whoever knows a SavedModel.
   std::function<InitialValue(const std::string &, const Node &)> initialValue;
+  /// What a table holds in a new session, by its handle's name; null where a
+  /// run initializes it. Set by whoever knows a SavedModel.
+  std::function<const TableEntries *(const std::string &)> initialEntries;
+  std::map<std::string, TableInfo> tables;
   /// By node, in the model's words: devices asked for, and the nodes that it
   /// is to share a device with.
   std::map<std::string, std::string> deviceRequests;

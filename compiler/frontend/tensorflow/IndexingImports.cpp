@@ -73,8 +73,8 @@ static LogicalResult gatherNd(NodeImport &n) {
 
 static LogicalResult scatterInto(NodeImport &n, Value to, Value indices,
                                  Value updates, StringRef reduction) {
-  if (to && n.isString(to))
-    return n.unsupported("found strings; possible are numbers");
+  if (to && n.isString(to) && reduction != "none")
+    return n.unsupported("found a reduction of strings; possible are numbers");
   // How long index tuples are follows from the ranks, where no type says it.
   if (to && indices && updates && n.rank(indices) > 0 &&
       n.type(indices).isDynamicDim(n.rank(indices) - 1)) {
@@ -96,10 +96,9 @@ static LogicalResult scatterNd(NodeImport &n) {
   Value indices = n.in(0), updates = n.in(1), shape = n.in(2);
   if (!updates)
     return failure();
-  if (n.isString(updates))
-    return n.unsupported("found strings; possible are numbers");
   Value zeros = n.expandTo(n.like(updates, 0), shape);
-  return scatterInto(n, zeros, indices, updates, "add");
+  return scatterInto(n, zeros, indices, updates,
+                     n.isString(updates) ? "none" : "add");
 }
 
 namespace {
@@ -229,8 +228,6 @@ static LogicalResult unique(NodeImport &n) {
       axis = *checked;
     }
   }
-  if (n.isString(x))
-    return n.unsupported("found strings; possible are numbers");
   Operation *made = n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(false),
                                          n.typeAttr(index));
   if (!made)
@@ -247,8 +244,6 @@ static LogicalResult listDiff(NodeImport &n) {
   Type index = n.elementAttr("out_idx");
   if (!x || !y || !index)
     return failure();
-  if (n.isString(x))
-    return n.unsupported("found strings; possible are numbers");
   // Of axes, as tensordot has them; what follows wants constants.
   auto xs = n.knownInts(0), ys = n.knownInts(1);
   if (xs && ys) {
@@ -261,7 +256,9 @@ static LogicalResult listDiff(NodeImport &n) {
     return n.results({n.cast(n.ints(values), n.element(x)),
                       n.cast(n.ints(places), index)});
   }
-  Value differs = n.compare("ne", n.unsqueeze(x, {1}), n.unsqueeze(y, {0}));
+  Value column = n.unsqueeze(x, {1}), row = n.unsqueeze(y, {0});
+  Value differs = n.isString(x) ? n.logicalNot(n.equalStrings(column, row))
+                                : n.compare("ne", column, row);
   Value keep = n.reduce(differs, "all", {1}, false);
   Value at = n.squeeze(n.op<NonZeroOp>(keep), {1});
   return n.results({n.gather(x, at, 0), n.cast(at, index)});
@@ -317,8 +314,6 @@ static LogicalResult dynamicStitch(NodeImport &n) {
   Value shape = size;
   if (n.rank(data) > indexRank)
     shape = n.concat({size, n.shapeSlice(data, indexRank, n.rank(data))}, 0);
-  if (n.isString(data))
-    return n.unsupported("found strings; possible are numbers");
   Value result = n.expandTo(n.like(data, 0), shape);
   for (size_t i = 0; i < count; ++i) {
     Value indices = n.in(i);

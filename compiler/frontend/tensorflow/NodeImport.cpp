@@ -222,7 +222,8 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           specialImports(), tensorArrayImports(), raggedImports(),
           samplingImports(), setImports(), sparseImports(),
           sparseMatrixImports(), sparseStructureImports(),
-          ctcImports(), decompositionImports(), specialFunctionImports()})
+          ctcImports(), decompositionImports(), specialFunctionImports(),
+          stringImports(), tableImports()})
       for (const OpImport &row : family)
         map->emplace(row.op, &row);
     return map;

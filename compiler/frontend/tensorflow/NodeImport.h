@@ -150,6 +150,8 @@ llvm::ArrayRef<OpImport> sparseStructureImports();
 llvm::ArrayRef<OpImport> specialImports();
 llvm::ArrayRef<OpImport> stateImports();
 llvm::ArrayRef<OpImport> tensorArrayImports();
+llvm::ArrayRef<OpImport> stringImports();
+llvm::ArrayRef<OpImport> tableImports();
 
 } // namespace weir::tf
 

@@ -170,8 +170,6 @@ static LogicalResult raggedToTensor(NodeImport &n) {
   if (!shape || !values || !fill || !kinds || !kinds->list ||
       kinds->list->strings.size() != count)
     return failure();
-  if (n.isString(values))
-    return n.unsupported("found strings; possible are numbers");
   SmallVector<Value> splits;
   Value rows;
   // Splits of every dimension, from the outermost in.

@@ -347,8 +347,6 @@ static LogicalResult padWith(NodeImport &n, Value value, StringRef mode) {
 
 static LogicalResult pad(NodeImport &n) {
   Value x = n.in(0);
-  if (x && n.isString(x))
-    return n.unsupported("found strings; possible are numbers");
   return padWith(n, n.like(x, 0), "constant");
 }
 

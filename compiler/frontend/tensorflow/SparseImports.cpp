@@ -59,8 +59,6 @@ static LogicalResult sparseToDense(NodeImport &n) {
   Value indices = n.in(0), shape = n.in(1), values = n.in(2), fill = n.in(3);
   if (!indices || !shape || !values || !fill)
     return failure();
-  if (n.isString(values))
-    return n.unsupported("found strings; possible are numbers");
   indices = n.toI64(indices);
   shape = n.toI64(shape);
   int64_t rank = n.type(shape).getDimSize(0);

@@ -17,6 +17,7 @@
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "dialects/weir/NodeName.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -44,6 +45,7 @@ private:
   OwningOpRef<ModuleOp> finish();
   InitialValue initialValue(const std::string &name, const Node &node);
   void readInitialNames(const Graph &graph, const Library &library);
+  void readInitialState(const Graph &graph, const Library &library);
   void error(const char *code, std::string message) {
     sink.report({code, file, "", "", std::move(message), {}});
   }
@@ -59,6 +61,8 @@ private:
   std::map<std::string, RankedTensorType> variableTypes;
   bool learnsTypes = false; ///< assignments may still change `variableTypes`
   bool hasLearned = false;
+  std::map<std::string, InitialValue> assigned;   ///< by the init operation
+  std::map<std::string, TableEntries> tables;     ///< by their handles' names
 };
 
 } // namespace
@@ -78,8 +82,10 @@ void ModuleImporter::readInitialNames(const Graph &graph,
 InitialValue ModuleImporter::initialValue(const std::string &name,
                                           const Node &node) {
   auto key = bundleNames.find(name);
-  if (key == bundleNames.end())
-    return {};
+  if (key == bundleNames.end()) {
+    auto it = assigned.find(name);
+    return it == assigned.end() ? InitialValue() : it->second;
+  }
   auto [it, isNew] = values.try_emplace(name);
   if (!isNew)
     return it->second;
@@ -130,6 +136,68 @@ static void noteDevices(const GraphImporter &importer, func::FuncOp function) {
     function->setAttr("weir.colocations", b.getDictionaryAttr(colocations));
 }
 
+/// What a loader's run of the init operation leaves in variables and tables, as
+/// far as it is known now: the operation is imported like an entry, and what it
+/// assigns and inserts is read off. Assets are its only feeds.
+void ModuleImporter::readInitialState(const Graph &graph,
+                                      const Library &library) {
+  int64_t node = graph.find(model->initOp);
+  if (node < 0)
+    return;
+  OpBuilder b(&context);
+  b.setInsertionPointToEnd(module->getBody());
+  auto function = func::FuncOp::create(b, module->getLoc(), "init",
+                                       b.getFunctionType({}, {}));
+  llvm::scope_exit dropFunction([&] { function->erase(); });
+  b.setInsertionPointToStart(function.addEntryBlock());
+  DiagnosticSink problems;
+  GraphImporter importer(*model->source, library, file, problems, &context);
+  importer.customOperations = &options.customOperations;
+  importer.initialValue = [&](const std::string &name, const Node &at) {
+    return initialValue(name, at);
+  };
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    importer.noteReason(diagnostic.str());
+    return success();
+  });
+  Structure structure(graph);
+  GraphImporter::Body body{structure, nullptr, "", nullptr};
+  GraphImporter::Scope scope;
+  for (auto &[tensor, path] : model->assets) {
+    TensorName name = parseTensorName(tensor);
+    int64_t at = graph.find(name.node);
+    if (at < 0 || name.port < 0)
+      continue;
+    onnx::TensorBuilder t(b, function.getLoc());
+    scope.set({uint32_t(at), uint32_t(name.port)}, Imported(t.stringScalar(path)));
+    scope.ran.insert(uint32_t(at));
+  }
+  importer.import(body, 0, {}, {uint32_t(node)}, scope, b);
+  for (weir::Diagnostic diagnostic : problems.diagnostics()) {
+    diagnostic.severity = Severity::Warning;
+    diagnostic.notes.push_back("what the model's init operation does is left "
+                               "out as far as it needs this node");
+    sink.report(std::move(diagnostic));
+  }
+  function.walk([&](CustomCallOp call) {
+    DenseElementsAttr name, keys, entries;
+    if (call.getCallee() == "weir_kernel_table_insert" &&
+        matchPattern(call.getOperand(0), m_Constant(&name)) &&
+        matchPattern(call.getOperand(1), m_Constant(&keys)) &&
+        matchPattern(call.getOperand(2), m_Constant(&entries)))
+      tables[name.getSplatValue<StringRef>().str()] = {keys, entries};
+  });
+  function.walk([&](VariableAssignOp assign) {
+    auto variable = assign.getResource().getDefiningOp<VariableOp>();
+    auto constant = assign.getValue().getDefiningOp<ConstantOp>();
+    if (!variable || !constant)
+      return;
+    assigned[variable.getName().str()] = {
+        cast<TypedAttr>(constant.getValue()),
+        cast<RankedTensorType>(constant.getType())};
+  });
+}
+
 /// Imports one entry as a function of the module. False after errors in `into`.
 bool ModuleImporter::entry(const Source &source, const Versions &versions,
                            const Graph &graph, const Library &library,
@@ -174,6 +242,10 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
   llvm::scope_exit keepLearned([&] { hasLearned |= importer.hasLearned; });
   importer.initialValue = [&](const std::string &name, const Node &node) {
     return initialValue(name, node);
+  };
+  importer.initialEntries = [&](const std::string &name) {
+    auto it = tables.find(name);
+    return it == tables.end() ? nullptr : &it->second;
   };
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     importer.noteReason(diagnostic.str());
@@ -359,6 +431,7 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
   if (!graph)
     return nullptr;
   readInitialNames(*graph, library);
+  readInitialState(*graph, library);
   const Source &source = *model->source;
   const Versions &versions = model->graph.versions;
   for (const EntrySpec &spec : options.entries) {

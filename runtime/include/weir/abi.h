@@ -110,7 +110,9 @@ typedef struct weir_slot_desc {
   int32_t rank; ///< -1: unknown
   int32_t flags;
   const int64_t *dims;
-  int64_t initial;       ///< offset of the initial value in the blobs, -1: none
+  /// Offset of the initial value in the blobs, -1: none. Strings are their
+  /// sizes, an int64_t each, and then their contents.
+  int64_t initial;
   int64_t initial_bytes;
 } weir_slot_desc;
 

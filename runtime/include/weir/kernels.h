@@ -116,14 +116,162 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_string_equal);
 /// ONNX StringSplit.
 WEIR_LIBRARY_FUNCTION(weir_kernel_string_split);
 
-/// Bytes of each string.
-/// operands: strings
+//===----------------------------------------------------------------------===//
+// Strings. Operands and results are tensors of them unless said otherwise; a
+// pattern, separator, encoding, … is a tensor of one string.
+//===----------------------------------------------------------------------===//
+
+/// How long each string is.
 /// results:  i32 or i64
+/// attributes: 0: bytes, 1: characters of UTF-8
 WEIR_LIBRARY_FUNCTION(weir_kernel_string_length);
 
+/// Lower or upper case.
+/// attributes: 0: of ASCII's letters, 1: of UTF-8, by Unicode's full mappings
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_lower);
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_upper);
+
+/// Without ASCII white space at both ends.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_strip);
+
+/// Parts of strings.
+/// operands: strings; begins, from the end when negative; lengths, cut off at
+///           the end (integers, broadcast with the strings)
+/// attributes: 0: count bytes, 1: characters of UTF-8
+/// A begin outside of its string is INVALID_ARGUMENT. TensorFlow Substr.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_slice);
+
+/// Strings put together, element by element. Scalars go with any shape.
+/// operands: separator, strings…
+/// TensorFlow StringJoin.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_join);
+
+/// Strings put together along axes, of which the first varies fastest.
+/// operands: strings, separator
+/// attributes: keep dimensions (0 or 1), how many axes, the axes
+/// TensorFlow ReduceJoin.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_reduce_join);
+
+/// Strings of each segment put together, in order.
+/// operands: strings, segment ids (integers), number of segments, separator
+/// TensorFlow UnsortedSegmentJoin.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_segment_join);
+
+/// Tokens of a vector of strings as a sparse matrix.
+/// operands: strings, separator
+/// results:  indices i64 [n, 2], tokens [n], shape i64 [2]
+/// attributes: 0: between any of the separator's bytes (TensorFlow StringSplit);
+///           whether to leave out empty tokens
+///           1: between whole separators, or runs of white space where it is
+///           empty (StringSplitV2); how often at most, negative: always
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_split_sparse);
+
+/// n-grams of each row of a ragged matrix.
+/// operands: tokens, row splits (i32 or i64), separator, left pad, right pad
+/// results:  n-grams, their row splits
+/// attributes: width of the pads (-1: the n-gram's less one), whether rows that
+///           are too short are one n-gram, how many widths, the widths
+/// TensorFlow StringNGrams.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_ngrams);
+
+/// Numbers printed as C's printf does, in the C locale.
+/// operands: numbers, booleans, complex numbers or strings
+/// attributes: flag (a character of "0-+ #", 0: none), width (-1: none),
+///           precision (-1: none), conversion of floats ('f', 'e', 'g')
+/// TensorFlow AsString.
+WEIR_LIBRARY_FUNCTION(weir_kernel_as_string);
+
+/// Numbers with the fewest digits that read back as the same. ONNX Cast.
+WEIR_LIBRARY_FUNCTION(weir_kernel_number_to_string);
+
+/// Text as numbers of the result's type: f16, f32, f64, i32, i64, u32, u64.
+/// What is no number, or an integer that does not fit, is INVALID_ARGUMENT.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_to_number);
+
+/// A template with tensors in place of its placeholders.
+/// operands: template, placeholder, tensors…
+/// results:  a scalar
+/// attributes: elements shown at each end of a dimension, negative: all
+/// TensorFlow StringFormat.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_format);
+
+/// Hashes modulo a number of buckets.
+/// results:  i64
+/// attributes: 0: MurmurHash64A, 1: FarmHash Fingerprint64, 2: SipHash-2-4; the
+///           number; for 2, the two halves of the key
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_hash);
+
+/// A fingerprint of each row.
+/// operands: data of any type, method ("farmhash64")
+/// results:  u8 [rows, 8]
+WEIR_LIBRARY_FUNCTION(weir_kernel_fingerprint);
+
+/// RFC 4648, section 5.
+/// attributes (encode): whether to pad
+WEIR_LIBRARY_FUNCTION(weir_kernel_encode_base64);
+WEIR_LIBRARY_FUNCTION(weir_kernel_decode_base64);
+
+/// Bytes of strings as numbers of the result's type.
+/// operands: strings of one length; or strings and a length in bytes that they
+///           are cut or filled up to
+/// results:  [..., n]
+/// attributes: whether the bytes are little-endian
+WEIR_LIBRARY_FUNCTION(weir_kernel_decode_raw);
+
+/// Levenshtein's distance between sequences.
+/// operands: indices, values and shape of two sparse tensors
+/// results:  f32, the shape without the last dimension
+/// attributes: whether to divide by the second one's length
+/// TensorFlow EditDistance.
+WEIR_LIBRARY_FUNCTION(weir_kernel_edit_distance);
+
+/// Regular expressions in RE2's syntax, over UTF-8, in time that is linear in
+/// the text. A pattern that is none is INVALID_ARGUMENT.
+/// operands: strings, pattern; (replace) text in which \0 to \9 are groups
+/// results:  bool; strings
+/// attributes (replace): 0: the first match, 1: all
+WEIR_LIBRARY_FUNCTION(weir_kernel_regex_full_match);
+WEIR_LIBRARY_FUNCTION(weir_kernel_regex_replace);
+
+/// Unicode. Attributes of all: what is done with what is no text (0: an error,
+/// 1: replaced, 2: left out), the replacement, whether control characters are
+/// no text; of those that write strings: 0: UTF-8, 1: UTF-16, 2: UTF-32, both
+/// big-endian. Encodings are Unicode's, ASCII, Latin-1 and single-byte ones.
+/// decode:    strings, encoding -> row splits, code points i32, and, if there,
+///            offsets of each in bytes i64
+/// encode:    code points i32, row splits -> strings
+/// transcode: strings, encoding -> strings
+WEIR_LIBRARY_FUNCTION(weir_kernel_unicode_decode);
+WEIR_LIBRARY_FUNCTION(weir_kernel_unicode_encode);
+WEIR_LIBRARY_FUNCTION(weir_kernel_unicode_transcode);
+/// The number, as in ICU, of each code point's script (i32), -1: none.
+WEIR_LIBRARY_FUNCTION(weir_kernel_unicode_script);
+
+/// Where each label stands among the keys: the first place, -1: nowhere.
+/// operands: labels, keys (of one type)
+/// results:  i64
+/// ONNX LabelEncoder, CategoryMapper, OneHotEncoder.
+WEIR_LIBRARY_FUNCTION(weir_kernel_label_index);
+
+/// ONNX StringNormalizer.
+/// operands: strings [n] or [1, n], words that are left out
+/// attributes: whether their case counts, case (0: as it is, 1: lower, 2: upper)
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_normalize);
+
+/// How often n-grams of a pool are in each row.
+/// operands: [n] or [rows, n] (strings or integers); the pool (all 1-grams, then
+///           all 2-grams, …); where each length begins in it; the columns of its
+///           n-grams
+/// results:  f32 [columns] or [rows, columns]
+/// attributes: shortest, longest, most skipped between words, columns
+/// ONNX TfIdfVectorizer.
+WEIR_LIBRARY_FUNCTION(weir_kernel_ngram_counts);
+
+//===----------------------------------------------------------------------===//
 // Random numbers by Philox, as TensorFlow's stateless operations have them.
 // `state` is i64: a seed [2], or [3] a key and the low and the high half of a
 // counter. `shape` is i64.
+//===----------------------------------------------------------------------===//
 
 /// Normal numbers within two standard deviations.
 /// operands: state, shape
@@ -214,6 +362,34 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_greedy);
 ///           logarithms of their probabilities [batch, paths]
 /// attributes: merge repeated labels (0 or 1), width, paths
 WEIR_LIBRARY_FUNCTION(weir_kernel_ctc_beam_search);
+
+/// TensorFlow's summaries, serialized; one string each.
+/// scalar:    tags, numbers of the same shape
+/// histogram: tag (one string), numbers; NaN and infinity are INVALID_ARGUMENT
+/// merge:     summaries…; a tag that is there twice is INVALID_ARGUMENT
+WEIR_LIBRARY_FUNCTION(weir_kernel_scalar_summary);
+WEIR_LIBRARY_FUNCTION(weir_kernel_histogram_summary);
+WEIR_LIBRARY_FUNCTION(weir_kernel_merge_summary);
+
+//===----------------------------------------------------------------------===//
+// Lookup tables: maps from keys to values that a session keeps
+//===----------------------------------------------------------------------===//
+
+/// The first operand of all is the table's name, one string: "m" begins that of a
+/// mutable one, any other letter that of one that is initialized once. A table
+/// is made at its first use. The first attributes of all: rank and sizes of a
+/// value.
+/// find:   name, keys, default (one, or one for each key) -> values
+/// insert: name, keys, values. Attribute: 1: these are all its entries; 3: and
+///         nothing is done where it is initialized
+/// remove: name, keys
+/// size:   name -> one i64
+/// export: name -> keys [n], values [n, …]
+WEIR_LIBRARY_FUNCTION(weir_kernel_table_find);
+WEIR_LIBRARY_FUNCTION(weir_kernel_table_insert);
+WEIR_LIBRARY_FUNCTION(weir_kernel_table_remove);
+WEIR_LIBRARY_FUNCTION(weir_kernel_table_size);
+WEIR_LIBRARY_FUNCTION(weir_kernel_table_export);
 
 #ifdef __cplusplus
 }

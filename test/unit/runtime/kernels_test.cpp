@@ -493,7 +493,7 @@ TEST(Strings, EqualAndLength) {
   Strings a({"a", "", "ab", std::string("a\0b", 3)}, {4}), b({"ab"}, {1});
   Call call(weir_kernel_string_equal, {a, b}, {WEIR_BOOL}, {});
   EXPECT_EQ(call.results[0].bytes, (std::vector<uint8_t>{0, 0, 1, 0}));
-  Call length(weir_kernel_string_length, {a}, {WEIR_I32}, {});
+  Call length(weir_kernel_string_length, {a}, {WEIR_I32}, {0});
   EXPECT_EQ(length.results[0].as<int32_t>(),
             (std::vector<int32_t>{1, 0, 2, 3}));
 }

@@ -1,0 +1,206 @@
+//===- string_support.h - what kernels of strings share ------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_KERNELS_STRING_SUPPORT_H
+#define WEIR_RUNTIME_KERNELS_STRING_SUPPORT_H
+
+#include "kernels/kernel_support.h"
+
+#include <locale.h>
+
+namespace weir::rt {
+
+inline const weir_string *stringsOf(const weir_tensor &tensor) {
+  return static_cast<const weir_string *>(tensor.data);
+}
+inline weir_string *stringResult(weir_tensor &tensor) {
+  return static_cast<weir_string *>(tensor.data);
+}
+inline bool equalStrings(const weir_string &a, const weir_string &b) {
+  return a.size == b.size &&
+         (a.size == 0 || memcmp(a.data, b.data, size_t(a.size)) == 0);
+}
+inline weir_string stringOf(const char *text) {
+  return {text, int64_t(strlen(text))};
+}
+inline bool isSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+bool allStrings(const weir_tensor *operands, int32_t count);
+/// Whether a tensor is one string; sets `value`.
+bool loadString(const weir_tensor &tensor, weir_string *value);
+/// Element `i` of an integer tensor of any type.
+int64_t integerAt(const weir_tensor &tensor, int64_t i);
+
+/// Fails because an operand is no tensor of strings, or else because the
+/// operands' shapes do not fit.
+int32_t failOperands(weir_context *ctx, const weir_tensor *operands,
+                     int32_t count);
+/// INVALID_ARGUMENT: `before`, the string (what fits of it), `after`.
+int32_t failString(weir_context *ctx, const char *before,
+                   const weir_string &string, const char *after = "");
+
+inline bool sameShape(const weir_tensor &a, const weir_tensor &b) {
+  return a.rank == b.rank &&
+         memcmp(a.dims, b.dims, size_t(a.rank) * sizeof(int64_t)) == 0;
+}
+
+/// Reads operands as if they had the shape that they broadcast to.
+class Broadcast {
+public:
+  /// False: the shapes do not fit each other.
+  bool init(const weir_tensor *tensors, int32_t count);
+  int64_t count() const;
+  /// Number of the element of operand `t` that belongs to element `index` of
+  /// the whole.
+  int64_t element(int32_t t, int64_t index) const;
+  const weir_string &at(int32_t t, int64_t index) const {
+    return stringsOf(operands[t])[element(t, index)];
+  }
+
+  int32_t rank = 0;
+  int64_t dims[WEIR_MAX_RANK] = {};
+
+private:
+  /// Size of operand `t` in dimension `d` of the whole, aligned at the right.
+  int64_t sizeOf(int32_t t, int32_t d) const {
+    int32_t own = d - (rank - operands[t].rank);
+    return own < 0 ? 1 : operands[t].dims[own];
+  }
+
+  const weir_tensor *operands = nullptr;
+};
+
+/// Where the contents of a kernel's results lie: pieces of memory that end with
+/// the run, so that elements may be copied freely.
+class Contents {
+public:
+  explicit Contents(weir_context *ctx) : ctx(ctx) {}
+
+  /// Room for `size` bytes; null when there is none (the run has failed).
+  char *make(int64_t size);
+  /// A copy of a string. False: no memory.
+  bool copy(const char *data, int64_t size, weir_string *out) {
+    char *to = make(size);
+    if (!to)
+      return false;
+    if (size > 0)
+      memcpy(to, data, size_t(size));
+    *out = {to, size};
+    return true;
+  }
+
+private:
+  weir_context *const ctx;
+  char *next = nullptr;
+  int64_t left = 0, piece = 256;
+};
+
+/// A list of plain values in scratch memory. After a failure to grow (the run
+/// has failed then) it takes no more.
+template <typename T> class List {
+public:
+  explicit List(weir_context *ctx) : ctx(ctx) {}
+  ~List() { weir_rt_free(ctx, items); }
+  List(const List &) = delete;
+  List &operator=(const List &) = delete;
+
+  bool reserve(int64_t wanted) {
+    if (wanted <= capacity)
+      return true;
+    int64_t larger = capacity * 2 > wanted ? capacity * 2 : wanted;
+    if (larger < 16)
+      larger = 16;
+    T *grown = isFailed ? nullptr
+                        : static_cast<T *>(weir_custom_alloc(
+                              ctx, larger * int64_t(sizeof(T))));
+    if (!grown) {
+      isFailed = true;
+      return false;
+    }
+    if (count > 0)
+      memcpy(static_cast<void *>(grown), items, size_t(count) * sizeof(T));
+    weir_rt_free(ctx, items);
+    items = grown;
+    capacity = larger;
+    return true;
+  }
+  bool push(const T &item) {
+    if (count == capacity) {
+      T kept = item; // may lie in the list
+      if (!reserve(count + 1))
+        return false;
+      items[count++] = kept;
+      return true;
+    }
+    items[count++] = item;
+    return true;
+  }
+  bool append(const T *more, int64_t size) {
+    if (size <= 0)
+      return !isFailed;
+    if (!reserve(count + size))
+      return false;
+    memcpy(static_cast<void *>(items + count), more, size_t(size) * sizeof(T));
+    count += size;
+    return true;
+  }
+  void resize(int64_t size) { count = size; } ///< to no more than reserved
+  void clear() { count = 0; }
+  bool failed() const { return isFailed; }
+  int64_t size() const { return count; }
+  T *data() { return items; }
+  T &operator[](int64_t i) { return items[i]; }
+  const T &operator[](int64_t i) const { return items[i]; }
+
+private:
+  weir_context *const ctx;
+  T *items = nullptr;
+  int64_t count = 0, capacity = 0;
+  bool isFailed = false;
+};
+
+/// A string that grows.
+class Growing : public List<char> {
+public:
+  using List::List;
+  Growing &operator<<(const weir_string &string) {
+    append(string.data, string.size);
+    return *this;
+  }
+  Growing &operator<<(const char *text) {
+    append(text, int64_t(strlen(text)));
+    return *this;
+  }
+  Growing &operator<<(char c) {
+    push(c);
+    return *this;
+  }
+};
+
+/// Numbers are written and read as in the C locale while this lives, whatever
+/// the program has chosen.
+class PlainLocale {
+public:
+  PlainLocale()
+      : made(newlocale(LC_ALL_MASK, "C", locale_t(0))),
+        before(made ? uselocale(made) : locale_t(0)) {}
+  ~PlainLocale() {
+    if (!made)
+      return;
+    uselocale(before);
+    freelocale(made);
+  }
+  PlainLocale(const PlainLocale &) = delete;
+  PlainLocale &operator=(const PlainLocale &) = delete;
+
+private:
+  locale_t made, before;
+};
+
+} // namespace weir::rt
+
+#endif // WEIR_RUNTIME_KERNELS_STRING_SUPPORT_H
