@@ -126,7 +126,7 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
     weir_tensor &tensor = session->initial[i].tensor;
     int64_t elements = elementCount(slot.rank, slot.dims);
     if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK ||
-        slot.dtype == WEIR_STRING || slot.initial_bytes < 0 ||
+        hasContents(slot.dtype) || slot.initial_bytes < 0 ||
         slot.initial > program->blob_bytes - slot.initial_bytes ||
         elements * weir_dtype_size(slot.dtype) != slot.initial_bytes) {
       StatusText(status, WEIR_INTERNAL)
