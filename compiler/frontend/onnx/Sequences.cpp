@@ -7,13 +7,16 @@
 
 #include "compiler/frontend/onnx/Sequences.h"
 #include "compiler/frontend/onnx/Model.h"
-#include "weir/weir.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
 using Kind = Imported::Kind;
+
+/// Numbers of element types as kernels take them: ONNX's, and one for boxes
+/// (weir_dtype in runtime/include/weir/weir.h).
+static constexpr int64_t lastDataType = 26, boxDataType = 64;
 
 //===----------------------------------------------------------------------===//
 // What is known of elements
@@ -126,11 +129,11 @@ static Value callForBoxes(TensorBuilder &t, StringRef kernel,
 /// (dtype, rank, sizes…), as the kernels take it.
 static void appendType(const ElementInfo &info, SmallVectorImpl<int64_t> &to) {
   if (info.kind != Kind::Tensor) {
-    to.append({WEIR_TENSOR, 1, -1});
+    to.append({boxDataType, 1, -1});
     return;
   }
-  int64_t dtype = WEIR_INVALID;
-  for (int64_t number = 1; number <= WEIR_I2; ++number)
+  int64_t dtype = 0;
+  for (int64_t number = 1; number <= lastDataType; ++number)
     if (elementType(info.element.getContext(), DataType(number)) ==
         info.element)
       dtype = number;
