@@ -16,25 +16,16 @@ namespace {
 using Dims = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
-weir_tensor tensorOf(void *data, int32_t dtype, int64_t size, Dims dims) {
-  weir_tensor tensor = {};
-  tensor.data = data;
-  tensor.dtype = dtype;
-  tensor.rank = int32_t(dims.size());
-  tensor.bytes = size;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    tensor.dims[i] = dims[i];
-    tensor.bytes *= dims[i];
-  }
-  return tensor;
+weir_tensor floats(Floats &values, const Dims &dims) {
+  return dense(values, WEIR_F32, dims);
 }
 
-weir_tensor floats(Floats &values, Dims dims) {
-  return tensorOf(values.data(), WEIR_F32, 4, std::move(dims));
+weir_tensor integers(Dims &values, const Dims &dims) {
+  return dense(values, WEIR_I64, dims);
 }
 
-weir_tensor integers(Dims &values, Dims dims) {
-  return tensorOf(values.data(), WEIR_I64, 8, std::move(dims));
+weir_tensor sequenceOf(std::vector<weir_tensor_ref> &elements) {
+  return dense(elements, WEIR_TENSOR, {int64_t(elements.size())});
 }
 
 /// A sequence of f32 [2, 1] and f32 [2, 2].
@@ -42,7 +33,7 @@ struct Columns {
   Floats a = {1, 4}, b = {2, 3, 5, 6};
   weir_tensor first = floats(a, {2, 1}), second = floats(b, {2, 2});
   std::vector<weir_tensor_ref> elements = {&first, &second};
-  weir_tensor sequence = tensorOf(elements.data(), WEIR_TENSOR, 8, {2});
+  weir_tensor sequence = sequenceOf(elements);
 };
 
 TEST(SequenceKernels, TakesElementsOutAndChecksThem) {
@@ -88,7 +79,8 @@ TEST(SequenceKernels, PutsTogetherAlongOldAndNewAxes) {
   EXPECT_EQ(stacked.results[0].dims, (Dims{2, 2, 2}));
   EXPECT_EQ(stacked.results[0].as<float>(), (Floats{2, 3, 2, 3, 5, 6, 5, 6}));
 
-  weir_tensor none = tensorOf(nullptr, WEIR_TENSOR, 8, {0});
+  std::vector<weir_tensor_ref> nothing;
+  weir_tensor none = sequenceOf(nothing);
   EXPECT_EQ(concat(none, 0, 1, 0).code, WEIR_INVALID_ARGUMENT);
   EXPECT_EQ(concat(none, 0, 1, 1).results[0].dims, (Dims{0, 2, 0}));
 }
@@ -108,7 +100,8 @@ TEST(SequenceKernels, InsertsErasesAndSplits) {
                    {columns.sequence, columns.first, integers(past, {})}),
             -WEIR_OUT_OF_RANGE);
   EXPECT_EQ(length(weir_kernel_sequence_erase, {columns.sequence}), 1);
-  weir_tensor none = tensorOf(nullptr, WEIR_TENSOR, 8, {0});
+  std::vector<weir_tensor_ref> nothing;
+  weir_tensor none = sequenceOf(nothing);
   EXPECT_EQ(length(weir_kernel_sequence_erase, {none}), -WEIR_OUT_OF_RANGE);
   Floats data = {1, 2, 3};
   weir_tensor row = floats(data, {1, 3});
@@ -122,7 +115,7 @@ TEST(SequenceKernels, InsertsErasesAndSplits) {
 TEST(SequenceKernels, ChecksFeedsToTheBottom) {
   Columns columns;
   std::vector<weir_tensor_ref> outer = {&columns.sequence};
-  weir_tensor optional = tensorOf(outer.data(), WEIR_TENSOR, 8, {1});
+  weir_tensor optional = sequenceOf(outer);
   auto check = [](const weir_tensor &sequence, std::vector<int64_t> attributes) {
     return Call(weir_kernel_sequence_check, {sequence}, {WEIR_TENSOR},
                 std::move(attributes))
