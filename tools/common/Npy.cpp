@@ -305,6 +305,10 @@ bool weir::tools::sequenceOf(NamedTensors &tensors, const std::string &name,
                              HostTensor &sequence) {
   sequence = HostTensor();
   sequence.dtype = WEIR_TENSOR;
+  if (std::none_of(tensors.begin(), tensors.end(), [&](const auto &entry) {
+        return entry.first.starts_with(name + "[");
+      }))
+    return false;
   for (size_t i = 0;; ++i) {
     std::string own = name + "[" + std::to_string(i) + "]";
     HostTensor element;
