@@ -54,10 +54,6 @@ private:
   ExternalFiles externals;
 };
 
-std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
-
 void ModuleImporter::entry(Model &model, const EntrySpec &spec,
                            ModuleOp module) {
   std::optional<EntryPlan> plan =
