@@ -44,6 +44,13 @@ llvm_config.add_tool_substitutions(
      for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]],
     [config.weir_tools_dir])
 
+# Python environments with other frameworks, which models are compared with.
+for framework in ["ort", "tf"]:
+    python = os.environ.get("WEIR_%s_PYTHON" % framework.upper())
+    if python:
+        config.available_features.add(framework + "-python")
+        config.substitutions.append(("%%{%s_python}" % framework, python))
+
 corpora = os.environ.get(
     "WEIR_CORPORA", os.path.join(config.weir_src_root, "..", "shared", "corpora"))
 if os.path.isdir(corpora):

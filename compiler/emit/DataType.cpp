@@ -9,6 +9,7 @@
 #include "dialects/weir/Weir.h"
 #include "weir/weir.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -50,6 +51,8 @@ int weir::dtypeOf(Type type) {
       .Case<Float8E8M0FNUType>([](auto) { return WEIR_F8E8M0; })
       .Case<Float4E2M1FNType>([](auto) { return WEIR_F4E2M1; })
       .Case<StringType>([](auto) { return WEIR_STRING; })
+      // A box, in the graph and in buffers.
+      .Case<BoxType, LLVM::LLVMPointerType>([](auto) { return WEIR_TENSOR; })
       .Case<ComplexType>([](ComplexType complex) {
         if (complex.getElementType().isF32())
           return WEIR_C64;
@@ -80,6 +83,8 @@ int64_t weir::dtypeBytes(int dtype) {
     return 16;
   case WEIR_STRING:
     return sizeof(weir_string);
+  case WEIR_TENSOR:
+    return sizeof(weir_tensor_ref);
   default:
     return 1;
   }
@@ -94,6 +99,8 @@ llvm::StringRef weir::dtypeName(int dtype) {
       "u32",        "u64",    "c64",        "c128", "bf16", "f8e4m3fn",
       "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4",   "i4",   "f4e2m1",
       "f8e8m0",     "u2",     "i2"};
+  if (dtype == WEIR_TENSOR)
+    return "tensor";
   if (dtype < 0 || dtype >= int(std::size(names)))
     return "?";
   return names[dtype];

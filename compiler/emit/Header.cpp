@@ -58,6 +58,8 @@ static std::string elementType(int dtype, bool cxx) {
     return cxx ? "bool" : "uint8_t";
   case WEIR_STRING:
     return "weir_string";
+  case WEIR_TENSOR:
+    return "weir_tensor_ref";
   case WEIR_C64:
     return cxx ? "std::complex<float>" : "void";
   case WEIR_C128:
@@ -99,7 +101,8 @@ HeaderNames detail::headerNames(const Program &program) {
       "weir_tensor", "size_t",   "bool",     "weir_session_options",
       "weir_string", "int64_t",  "int32_t",  "weir_run_options",
       "int16_t",     "int8_t",   "uint64_t", "uint32_t",
-      "uint16_t",    "uint8_t",  "std",      "weir"};
+      "uint16_t",    "uint8_t",  "std",      "weir",
+      "weir_tensor_ref"};
   llvm::StringSet<> macros, functions;
   for (const ApiFunction &api : apiFunctions(program))
     functions.insert(api.symbol);

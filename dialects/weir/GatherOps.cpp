@@ -37,7 +37,7 @@ static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
   }
   if (!ok)
     return r.element(operand, own);
-  Type form; // of a string, generators choose it
+  Type form; // of a string or box, generators choose it
   return emitIf(
       r, ok,
       [&] {
@@ -46,7 +46,7 @@ static Value readPicked(ElementReader &r, Value operand, ArrayRef<Value> own,
         return value;
       },
       [&]() -> Value {
-        if (isa<StringType>(elementOf(operand)))
+        if (isa<StringType, BoxType>(elementOf(operand)))
           return LLVM::ZeroOp::create(r.b, r.loc, form);
         return reductionStart(r, elementOf(operand), "sum");
       });

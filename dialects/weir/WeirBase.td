@@ -24,7 +24,7 @@ def Weir_Dialect : Dialect {
     on builtin tensors, with static or dynamic dimensions; NumPy broadcasting;
     explicit attributes without defaults that hang on a format. Unsigned
     integers are `ui8` and so on, signed ones signless `i8`, booleans `i1`,
-    strings `!weir.string`. Every operation may carry a `weir.device` attribute
+    strings `!weir.string`, elements of sequences `!weir.box`. Every operation may carry a `weir.device` attribute
     with a (partial) device name. Locations are the names of the model's nodes.
   }];
   let useDefaultTypePrinterParser = 1;
@@ -45,6 +45,15 @@ class Weir_Type<string name, string mnem> : TypeDef<Weir_Dialect, name> {
 }
 def Weir_StringType : Weir_Type<"String", "string"> {
   let summary = "element type of tensors of byte strings";
+}
+def Weir_BoxType : Weir_Type<"Box", "box"> {
+  let summary = "element type of sequences and optionals: a tensor of any type and shape";
+  let description = [{
+    A sequence is a `tensor<?x!weir.box>`, an optional one of at most one
+    element; either may itself lie in a box. Elements are pointers to tensors
+    that do not change and live until the run ends, so that sequences are moved,
+    cut, carried and joined as any tensor is.
+  }];
 }
 def Weir_TokenType : Weir_Type<"Token", "token"> {
   let summary = "order between operations with effects (control dependency)";

@@ -8,6 +8,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/plan/StepBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRBUFFERIZEPASS

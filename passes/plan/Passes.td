@@ -37,7 +37,7 @@ def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {
     outside of kernels; every value of a launch lies in one buffer that nothing
     else writes while it is read.
   }];
-  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {

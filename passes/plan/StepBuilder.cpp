@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/StepBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "passes/kernelize/Clusters.h"
@@ -25,7 +26,11 @@ bool plan::isScalarForm(Type type) {
 
 MemRefType plan::bufferType(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  Type element = tensor.getElementType();
+  // A box is a pointer, which conversions to LLVM know as an element.
+  if (isa<BoxType>(element))
+    element = LLVM::LLVMPointerType::get(type.getContext());
+  return MemRefType::get(tensor.getShape(), element);
 }
 
 int64_t SlotTable::add(VariableOp op) {

@@ -7,6 +7,7 @@
 
 #include "passes/plan/StepTimes.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -23,6 +24,8 @@ int64_t plan::elementSize(Type type) {
     return 2 * elementSize(complexType.getElementType());
   if (isa<StringType>(type))
     return 16; // weir_string
+  if (isa<LLVM::LLVMPointerType>(type))
+    return 8; // weir_tensor_ref
   return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 

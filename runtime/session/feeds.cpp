@@ -70,6 +70,46 @@ struct FeedCheck {
         [&](Text &out) { out << "dimension " << i << " is " << size; });
   }
 
+  /// An element of a sequence, the outermost one's at depth 0.
+  int32_t checkElement(const weir_tensor *element, int64_t i, int depth) {
+    auto failElement = [&](const char *problem) {
+      return failWith(
+          [&](Text &out) { out << "element " << i << ' ' << problem; });
+    };
+    if (!element)
+      return failElement("is null");
+    int64_t size = weir_dtype_size(element->dtype);
+    int64_t count = element->rank >= 0 && element->rank <= WEIR_MAX_RANK
+                        ? elementCount(element->rank, element->dims)
+                        : -1;
+    int64_t bytes = 0;
+    if (size == 0 || count < 0 || __builtin_mul_overflow(count, size, &bytes))
+      return failElement("has no type, or sizes that are negative or too large");
+    if (element->bytes < bytes || (bytes > 0 && !element->data))
+      return failElement("has fewer bytes than its shape needs");
+    if (uintptr_t(element->data) % uintptr_t(alignmentOf(element->dtype)))
+      return failElement("is not aligned to its element type");
+    return element->dtype == WEIR_TENSOR ? checkElements(*element, depth + 1)
+                                         : WEIR_OK;
+  }
+
+  int32_t checkElements(const weir_tensor &sequence, int depth = 0) {
+    constexpr int deepest = 16;
+    if (depth == deepest)
+      return fail("its sequences are nested too deep");
+    auto *elements = static_cast<const weir_tensor_ref *>(sequence.data);
+    for (int64_t i = 0; i < elementCount(sequence.rank, sequence.dims); ++i)
+      if (int32_t code = checkElement(elements[i], i, depth))
+        return code;
+    return WEIR_OK;
+  }
+
+  /// Complex numbers and strings are pairs, aligned as their halves.
+  static int64_t alignmentOf(int32_t dtype) {
+    int64_t size = weir_dtype_size(dtype);
+    return size > 8 ? 8 : dtype == WEIR_C64 ? 4 : size > 0 ? size : 1;
+  }
+
   int32_t check() {
     if (feed.dtype != desc.dtype)
       return fail("its element type differs");
@@ -90,11 +130,9 @@ struct FeedCheck {
       });
     if (bytes > 0 && !feed.data)
       return fail("its data is null");
-    // Complex numbers and strings are pairs, aligned as their halves.
-    int64_t align = size > 8 ? 8 : feed.dtype == WEIR_C64 ? 4 : size;
-    if (align > 0 && uintptr_t(feed.data) % uintptr_t(align))
+    if (uintptr_t(feed.data) % uintptr_t(alignmentOf(feed.dtype)))
       return fail("its data is not aligned to its element type");
-    return WEIR_OK;
+    return feed.dtype == WEIR_TENSOR ? checkElements(feed) : WEIR_OK;
   }
 };
 

@@ -232,7 +232,7 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
   const weir_tensor tensor = value ? *value : weir_tensor{};
   int64_t bytes = copyBytes(tensor);
   Block *block = allocateForRun(receiver, bytes, desc.name,
-                                tensor.dtype == WEIR_STRING ? Block::ofRunKept
+                                hasContents(tensor.dtype) ? Block::ofRunKept
                                                             : Block::ofRun);
   if (!block)
     return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));

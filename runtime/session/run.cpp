@@ -279,13 +279,15 @@ static void dropResults(weir_run *run) {
   }
 }
 
-/// Strings of a result point into memory of the run: copies elements and
-/// contents to a result's.
-static bool keepStrings(weir_run *run, FetchResult &result, const char *name) {
+/// Strings and sequences of a result point into memory of the run: copies
+/// elements and contents to a result's.
+static bool keepContents(weir_run *run, FetchResult &result,
+                         const weir_tensor_desc &desc) {
+  const char *name = desc.name;
   weir_tensor tensor = {};
   tensor.data = result.data;
   tensor.bytes = result.bytes;
-  tensor.dtype = WEIR_STRING;
+  tensor.dtype = desc.dtype;
   int64_t bytes = copyBytes(tensor);
   weir_context *context = &run->devices[0].context;
   Block *block = allocateForRun(context, bytes, name, Block::ofResult);
@@ -312,8 +314,8 @@ static bool giveResults(weir_run *run, weir_tensor *fetches) {
       abortRun(run, WEIR_INTERNAL, text);
       return false;
     }
-    if (entry.fetches[i].dtype == WEIR_STRING &&
-        !keepStrings(run, run->results[i], entry.fetches[i].name))
+    if (hasContents(entry.fetches[i].dtype) &&
+        !keepContents(run, run->results[i], entry.fetches[i]))
       return false;
   }
   for (int32_t i = 0; i < entry.fetch_count; ++i) {

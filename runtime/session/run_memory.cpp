@@ -143,7 +143,7 @@ void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
   result.block = nullptr;
   const weir_tensor &offer = run->fetches[index];
   bool inPlace = offer.data && offer.bytes >= bytes &&
-                 entry.fetches[index].dtype != WEIR_STRING;
+                 !hasContents(entry.fetches[index].dtype);
   if (inPlace) {
     result.data = offer.data;
   } else {

@@ -161,7 +161,7 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
     bool isString = slot.dtype == WEIR_STRING;
     const uint8_t *data = session->blobs + slot.initial;
     if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK || slot.initial_bytes < 0 ||
-        elements < 0 ||
+        elements < 0 || (hasContents(slot.dtype) && !isString) ||
         slot.initial > program->blob_bytes - slot.initial_bytes ||
         (isString ? !stringsFit(data, elements, slot.initial_bytes)
                   : elements * weir_dtype_size(slot.dtype) !=

@@ -114,6 +114,8 @@ bool fitsSlot(const weir_slot_desc &slot, const weir_tensor &tensor, Text &out);
 /// Bytes that a copy of a tensor takes: its elements, and the contents of its
 /// strings.
 int64_t copyBytes(const weir_tensor &tensor);
+/// Whether elements point to something that is copied along.
+bool hasContents(int32_t dtype);
 /// Copies into `to`, which has copyBytes bytes.
 void copyElements(const weir_tensor &tensor, void *to);
 /// Number of elements, -1 when it overflows or a size is negative.

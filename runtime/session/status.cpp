@@ -108,6 +108,9 @@ static const ElementType elementTypes[] = {
     {"f8e8m0", 1},     {"u2", 1},     {"i2", 1}};
 
 static const ElementType &elementType(int32_t dtype) {
+  static const ElementType reference = {"tensor", sizeof(weir_tensor_ref)};
+  if (dtype == WEIR_TENSOR)
+    return reference;
   constexpr int32_t count = sizeof(elementTypes) / sizeof(elementTypes[0]);
   return elementTypes[dtype >= 0 && dtype < count ? dtype : 0];
 }

@@ -22,36 +22,80 @@ int64_t elementCount(int32_t rank, const int64_t *dims) {
   return empty ? 0 : overflow ? -1 : count;
 }
 
-static bool isString(const weir_tensor &tensor) {
-  return tensor.dtype == WEIR_STRING;
+bool hasContents(int32_t dtype) {
+  return dtype == WEIR_STRING || dtype == WEIR_TENSOR;
+}
+
+/// Elements of a sequence, each with what it holds, begin at multiples of this
+/// from the begin of the copy.
+static constexpr int64_t elementAlignment = 64;
+
+static int64_t aligned(int64_t bytes) {
+  return (bytes + elementAlignment - 1) & -elementAlignment;
+}
+
+/// Bytes of the elements alone. A feed's element may have more than it needs.
+static int64_t elementBytes(const weir_tensor &tensor) {
+  return elementCount(tensor.rank, tensor.dims) * weir_dtype_size(tensor.dtype);
+}
+
+/// What lies behind `bytes` of elements.
+static int64_t contentBytes(const weir_tensor &tensor, int64_t bytes) {
+  int64_t total = 0;
+  if (tensor.dtype == WEIR_STRING) {
+    auto *strings = static_cast<const weir_string *>(tensor.data);
+    for (int64_t i = 0; i < bytes / int64_t(sizeof(weir_string)); ++i)
+      total += strings[i].size;
+  }
+  if (tensor.dtype == WEIR_TENSOR) {
+    auto *elements = static_cast<const weir_tensor_ref *>(tensor.data);
+    total = aligned(bytes) - bytes;
+    for (int64_t i = 0; i < bytes / int64_t(sizeof(weir_tensor_ref)); ++i) {
+      int64_t own = elementBytes(*elements[i]);
+      total += aligned(sizeof(weir_tensor)) +
+               aligned(own + contentBytes(*elements[i], own));
+    }
+  }
+  return total;
+}
+
+static void copy(const weir_tensor &tensor, int64_t bytes, void *to) {
+  if (bytes > 0)
+    memcpy(to, tensor.data, size_t(bytes));
+  // The contents follow the elements, which then point to them.
+  auto *contents = static_cast<char *>(to) + bytes;
+  if (tensor.dtype == WEIR_STRING) {
+    auto *strings = static_cast<weir_string *>(to);
+    for (int64_t i = 0; i < bytes / int64_t(sizeof(weir_string)); ++i) {
+      if (strings[i].size > 0)
+        memcpy(contents, strings[i].data, size_t(strings[i].size));
+      strings[i].data = contents;
+      contents += strings[i].size;
+    }
+  }
+  if (tensor.dtype == WEIR_TENSOR) {
+    auto *elements = static_cast<weir_tensor_ref *>(to);
+    contents = static_cast<char *>(to) + aligned(bytes);
+    for (int64_t i = 0; i < bytes / int64_t(sizeof(weir_tensor_ref)); ++i) {
+      const weir_tensor &element = *elements[i];
+      auto *made = reinterpret_cast<weir_tensor *>(contents);
+      *made = element;
+      made->bytes = elementBytes(element);
+      made->data = contents + aligned(sizeof(weir_tensor));
+      copy(element, made->bytes, made->data);
+      elements[i] = made;
+      contents += aligned(sizeof(weir_tensor)) +
+                  aligned(made->bytes + contentBytes(element, made->bytes));
+    }
+  }
 }
 
 int64_t copyBytes(const weir_tensor &tensor) {
-  int64_t bytes = tensor.bytes;
-  if (isString(tensor)) {
-    auto *strings = static_cast<const weir_string *>(tensor.data);
-    int64_t count = tensor.bytes / int64_t(sizeof(weir_string));
-    for (int64_t i = 0; i < count; ++i)
-      bytes += strings[i].size;
-  }
-  return bytes;
+  return tensor.bytes + contentBytes(tensor, tensor.bytes);
 }
 
 void copyElements(const weir_tensor &tensor, void *to) {
-  if (tensor.bytes > 0)
-    memcpy(to, tensor.data, size_t(tensor.bytes));
-  if (!isString(tensor))
-    return;
-  // The contents follow the elements, which then point to them.
-  auto *strings = static_cast<weir_string *>(to);
-  auto *contents = static_cast<char *>(to) + tensor.bytes;
-  int64_t count = tensor.bytes / int64_t(sizeof(weir_string));
-  for (int64_t i = 0; i < count; ++i) {
-    if (strings[i].size > 0)
-      memcpy(contents, strings[i].data, size_t(strings[i].size));
-    strings[i].data = contents;
-    contents += strings[i].size;
-  }
+  copy(tensor, tensor.bytes, to);
 }
 
 } // namespace weir::rt

@@ -187,7 +187,7 @@ int32_t weir_session_get_variable(weir_session *session, const char *name,
   const weir_tensor &tensor = current->tensor;
   void *data = value->data;
   Block *old = findResult(session, data);
-  if (!data || value->bytes < tensor.bytes || tensor.dtype == WEIR_STRING) {
+  if (!data || value->bytes < tensor.bytes || hasContents(tensor.dtype)) {
     Block *block = allocateBlock(session->memory[0], copyBytes(tensor),
                                  session->program->slots[slot].name,
                                  Block::ofResult, 0, nullptr);

@@ -167,6 +167,13 @@ weir::tools::compareTensors(const HostTensor &got, const HostTensor &want,
                             const Tolerance &tolerance) {
   if (got.dtype != want.dtype || got.dims != want.dims)
     return "found " + got.typeName() + ", expected " + want.typeName();
+  if (want.dtype == WEIR_TENSOR) {
+    for (size_t i = 0; i < want.elements.size(); ++i)
+      if (auto difference =
+              compareTensors(got.elements[i], want.elements[i], tolerance))
+        return "element " + std::to_string(i) + ": " + *difference;
+    return std::nullopt;
+  }
   if (want.dtype == WEIR_STRING) {
     Differences differences;
     for (int64_t i = 0, n = want.count(); i < n; ++i)

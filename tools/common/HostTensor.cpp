@@ -52,6 +52,7 @@ constexpr TypeRow typeRows[] = {
     {WEIR_F8E8M0, 1, {"f8e8m0", "f8E8M0FNU", "float8_e8m0fnu"}},
     {WEIR_U2, 1, {"u2", "ui2", "uint2"}},
     {WEIR_I2, 1, {"i2", "int2"}},
+    {WEIR_TENSOR, 0, {"tensor"}},
 };
 
 const TypeRow *rowOf(int32_t dtype) {
@@ -361,8 +362,10 @@ HostTensor weir::tools::makeTensor(int32_t dtype, std::vector<int64_t> dims) {
 
 HostTensor weir::tools::randomTensor(int32_t dtype, std::vector<int64_t> dims,
                                      uint64_t seed) {
+  if (dtype == WEIR_TENSOR)
+    dims = {0};
   HostTensor tensor = makeTensor(dtype, std::move(dims));
-  if (dtype == WEIR_STRING)
+  if (dtype == WEIR_STRING || dtype == WEIR_TENSOR)
     return tensor;
   uint64_t state = seed;
   int64_t count = tensor.count();
@@ -390,18 +393,31 @@ HostTensor weir::tools::randomTensor(int32_t dtype, std::vector<int64_t> dims,
 }
 
 weir_tensor weir::tools::viewOf(HostTensor &tensor,
-                                std::vector<weir_string> &storage) {
+                                ViewStorage &storage) {
   weir_tensor view = {};
   view.dtype = tensor.dtype;
   view.rank =
       static_cast<int32_t>(std::min<size_t>(tensor.dims.size(), WEIR_MAX_RANK));
   std::copy_n(tensor.dims.begin(), view.rank, view.dims);
   if (tensor.dtype == WEIR_STRING) {
-    storage.clear();
+    storage.strings.clear();
     for (const std::string &text : tensor.strings)
-      storage.push_back({text.data(), static_cast<int64_t>(text.size())});
-    view.data = storage.data();
-    view.bytes = static_cast<int64_t>(storage.size() * sizeof(weir_string));
+      storage.strings.push_back(
+          {text.data(), static_cast<int64_t>(text.size())});
+    view.data = storage.strings.data();
+    view.bytes =
+        static_cast<int64_t>(storage.strings.size() * sizeof(weir_string));
+  } else if (tensor.dtype == WEIR_TENSOR) {
+    storage.nested.assign(tensor.elements.size(), {});
+    storage.tensors.clear();
+    storage.elements.clear();
+    for (size_t i = 0; i < tensor.elements.size(); ++i)
+      storage.tensors.push_back(viewOf(tensor.elements[i], storage.nested[i]));
+    for (const weir_tensor &element : storage.tensors)
+      storage.elements.push_back(&element);
+    view.data = storage.elements.data();
+    view.bytes = static_cast<int64_t>(storage.elements.size() *
+                                      sizeof(weir_tensor_ref));
   } else {
     view.data = tensor.bytes.data();
     view.bytes = static_cast<int64_t>(tensor.bytes.size());
@@ -418,6 +434,11 @@ HostTensor weir::tools::copyOf(const weir_tensor &view) {
     int64_t count = view.bytes / static_cast<int64_t>(sizeof(weir_string));
     for (int64_t i = 0; i < count; ++i)
       tensor.strings.emplace_back(strings[i].data, strings[i].size);
+  } else if (view.dtype == WEIR_TENSOR) {
+    auto *elements = static_cast<const weir_tensor_ref *>(view.data);
+    int64_t count = view.bytes / static_cast<int64_t>(sizeof(weir_tensor_ref));
+    for (int64_t i = 0; i < count; ++i)
+      tensor.elements.push_back(copyOf(*elements[i]));
   } else if (view.bytes > 0) {
     tensor.bytes.assign(static_cast<const char *>(view.data), view.bytes);
   }

@@ -26,10 +26,12 @@ namespace weir::tools {
 struct HostTensor {
   int32_t dtype = WEIR_INVALID;
   std::vector<int64_t> dims;
-  /// Elements of all types but strings.
+  /// Elements of all types but strings and sequences.
   std::string bytes;
   /// Elements of a string tensor.
   std::vector<std::string> strings;
+  /// Elements of a sequence (WEIR_TENSOR).
+  std::vector<HostTensor> elements;
 
   int64_t count() const;
   /// "f32 2x3", "i64 scalar".
@@ -76,14 +78,21 @@ bool setElementFromText(HostTensor &tensor, int64_t i, std::string_view text);
 HostTensor makeTensor(int32_t dtype, std::vector<int64_t> dims);
 
 /// Reproducible values for measuring and trying out: floats uniform in [0, 1),
-/// bools from a coin, integers in [0, 1], strings empty. The same on every
+/// bools from a coin, integers in [0, 1], strings and sequences empty. The same on every
 /// host.
 HostTensor randomTensor(int32_t dtype, std::vector<int64_t> dims,
                         uint64_t seed);
 
-/// Describes a tensor to the runtime. `storage` holds what the view of a string
-/// tensor points at; both must outlive the view.
-weir_tensor viewOf(HostTensor &tensor, std::vector<weir_string> &storage);
+/// What views of tensors of strings and of sequences point at.
+struct ViewStorage {
+  std::vector<weir_string> strings;
+  std::vector<weir_tensor> tensors;
+  std::vector<weir_tensor_ref> elements;
+  std::vector<ViewStorage> nested;
+};
+
+/// Describes a tensor to the runtime. Both must outlive the view.
+weir_tensor viewOf(HostTensor &tensor, ViewStorage &storage);
 
 /// Copies what the runtime described.
 HostTensor copyOf(const weir_tensor &view);

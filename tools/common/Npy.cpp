@@ -289,6 +289,39 @@ std::string weir::tools::writeNpy(const HostTensor &tensor) {
   return out;
 }
 
+NamedTensors weir::tools::arraysOf(const std::string &name,
+                                   const HostTensor &tensor) {
+  if (tensor.dtype != WEIR_TENSOR)
+    return {{name, tensor}};
+  NamedTensors arrays;
+  for (size_t i = 0; i < tensor.elements.size(); ++i)
+    for (auto &array :
+         arraysOf(name + "[" + std::to_string(i) + "]", tensor.elements[i]))
+      arrays.push_back(std::move(array));
+  return arrays;
+}
+
+bool weir::tools::sequenceOf(NamedTensors &tensors, const std::string &name,
+                             HostTensor &sequence) {
+  sequence = HostTensor();
+  sequence.dtype = WEIR_TENSOR;
+  if (std::none_of(tensors.begin(), tensors.end(), [&](const auto &entry) {
+        return entry.first.starts_with(name + "[");
+      }))
+    return false;
+  for (size_t i = 0;; ++i) {
+    std::string own = name + "[" + std::to_string(i) + "]";
+    HostTensor element;
+    if (HostTensor *array = findTensor(tensors, own))
+      element = *array;
+    else if (!sequenceOf(tensors, own, element))
+      break;
+    sequence.elements.push_back(std::move(element));
+  }
+  sequence.dims = {static_cast<int64_t>(sequence.elements.size())};
+  return !sequence.elements.empty();
+}
+
 bool weir::tools::readNpyFile(const std::string &path, HostTensor &tensor,
                               std::string &error) {
   std::string bytes;

@@ -30,6 +30,13 @@ using NamedTensors = std::vector<std::pair<std::string, HostTensor>>;
 /// The tensor of that name, or null.
 HostTensor *findTensor(NamedTensors &tensors, std::string_view name);
 
+/// The arrays of a sequence, `name[0]`, `name[1]` …, and of nested ones,
+/// `name[0][0]` …; of another tensor, itself.
+NamedTensors arraysOf(const std::string &name, const HostTensor &tensor);
+/// The sequence whose arrays are among `tensors`; false: none is.
+bool sequenceOf(NamedTensors &tensors, const std::string &name,
+                HostTensor &sequence);
+
 /// Reads the bytes of a .npy file. False, with the reason in `error`.
 bool readNpy(std::string_view bytes, HostTensor &tensor, std::string &error);
 

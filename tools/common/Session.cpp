@@ -125,10 +125,10 @@ RunStatus Session::setVariable(const std::string &name, HostTensor &value) {
 
 RunStatus Session::run(int entry, std::vector<HostTensor> &feeds,
                        NamedTensors &fetches, const weir_run_options *options) {
-  std::vector<std::vector<weir_string>> strings(feeds.size());
+  std::vector<ViewStorage> storage(feeds.size());
   std::vector<weir_tensor> views;
   for (size_t i = 0; i < feeds.size(); ++i)
-    views.push_back(viewOf(feeds[i], strings[i]));
+    views.push_back(viewOf(feeds[i], storage[i]));
   const std::vector<LoadedTensor> &outputs = descriptions[entry].fetches;
   std::vector<weir_tensor> results(outputs.size());
   RunStatus status = runRaw(entry, views, results, options);

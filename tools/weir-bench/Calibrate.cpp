@@ -124,8 +124,8 @@ std::optional<double> timeOf(const std::string &text, DiagnosticSink &sink) {
   input.dtype = feed.dtype;
   input.dims = feed.dims;
   input.bytes.assign(size_t(input.count()) * 4, 0);
-  std::vector<weir_string> strings;
-  std::vector<weir_tensor> feeds{viewOf(input, strings)}, fetches(1);
+  ViewStorage storage;
+  std::vector<weir_tensor> feeds{viewOf(input, storage)}, fetches(1);
   double best = 1e30, total = 0;
   for (int runs = 0; runs < leastRuns || total < leastMs; ++runs) {
     auto begin = std::chrono::steady_clock::now();

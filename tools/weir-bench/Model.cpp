@@ -114,9 +114,9 @@ public:
       given.emplace_back(feed.name,
                          randomTensor(feed.dtype, dims, given.size() + 1));
     }
-    strings.resize(given.size());
+    storage.resize(given.size());
     for (size_t i = 0; i < given.size(); ++i)
-      views.push_back(viewOf(given[i].second, strings[i]));
+      views.push_back(viewOf(given[i].second, storage[i]));
     results.resize(entry.fetches.size());
     status = session->runRaw(0, views, results);
     if (!status.ok()) {
@@ -154,7 +154,7 @@ public:
 private:
   std::unique_ptr<LoadedModel> model;
   std::unique_ptr<Session> session;
-  std::vector<std::vector<weir_string>> strings;
+  std::vector<ViewStorage> storage;
   std::vector<weir_tensor> views, results;
 };
 

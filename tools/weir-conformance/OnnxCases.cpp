@@ -68,7 +68,19 @@ std::string toHost(const onnx::Tensor &tensor, HostTensor &out) {
   return "";
 }
 
-/// Reads a value file. A reason where it holds no tensor that a program could
+/// A value as weir holds it: sequences and optionals as WEIR_TENSOR.
+std::string toHost(const onnx::DataValue &value, HostTensor &out) {
+  if (value.kind == onnx::DataValue::Kind::Tensor)
+    return toHost(value.tensor, out);
+  out = makeTensor(WEIR_TENSOR, {static_cast<int64_t>(value.elements.size())});
+  for (const onnx::DataValue &element : value.elements)
+    if (std::string problem = toHost(element, out.elements.emplace_back());
+        !problem.empty())
+      return problem;
+  return "";
+}
+
+/// Reads a value file. A reason where it holds nothing that a program could
 /// take or give.
 std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type,
                           HostTensor &out) {
@@ -83,9 +95,7 @@ std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type,
   onnx::DataValue value;
   if (auto problem = onnx::readValue(bytes, kind, value))
     return path.filename().string() + ": " + problem->text;
-  if (value.kind != onnx::DataValue::Kind::Tensor)
-    return path.filename().string() + " is no tensor";
-  std::string problem = toHost(value.tensor, out);
+  std::string problem = toHost(value, out);
   return problem.empty() ? "" : path.filename().string() + ": " + problem;
 }
 
@@ -138,10 +148,6 @@ bool contradicts(const onnx::ValueInfo &value, const HostTensor &tensor) {
 /// Why a value cannot be fed or fetched by the C interface; "" where it can.
 std::string refusedType(const onnx::ValueInfo &value) {
   switch (value.type.kind) {
-  case onnx::TypeInfo::Kind::Sequence:
-    return "\"" + std::string(value.name) + "\" is a sequence";
-  case onnx::TypeInfo::Kind::Optional:
-    return "\"" + std::string(value.name) + "\" is an optional";
   case onnx::TypeInfo::Kind::Map:
     return "\"" + std::string(value.name) + "\" is a map";
   default:

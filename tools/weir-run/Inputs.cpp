@@ -19,6 +19,7 @@ using namespace weir::tools;
 namespace {
 
 constexpr std::string_view randomPrefix = "random:";
+constexpr std::string_view emptySequence = "[]";
 
 void report(DiagnosticSink &sink, const char *code, const std::string &file,
             std::string message, std::vector<std::string> notes = {}) {
@@ -78,6 +79,10 @@ bool InputSet::add(const std::string &flag, DiagnosticSink &sink) {
   }
   // The last '=': a feed's name may hold one, a file's rarely does.
   size_t equals = flag.rfind('=');
+  if (equals != std::string::npos && flag.substr(equals + 1) == emptySequence) {
+    tensors.emplace_back(flag.substr(0, equals), makeTensor(WEIR_TENSOR, {0}));
+    return true;
+  }
   if (equals == std::string::npos || !flag.ends_with(".npy")) {
     report(sink, "W0702", "",
            "--input=" + flag +
@@ -103,8 +108,9 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
     names.push_back(feed.name);
   for (auto &[name, tensor] : tensors) {
     bool known = false;
-    for (const std::string &feed : names)
-      known |= feed == name;
+    for (const LoadedTensor &feed : entry.feeds)
+      known |= feed.name == name || (feed.dtype == WEIR_TENSOR &&
+                                     name.starts_with(feed.name + "["));
     if (known)
       continue;
     std::string all, nearest = nearestTo(name, names);
@@ -119,6 +125,10 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
   }
   for (const LoadedTensor &feed : entry.feeds) {
     HostTensor *tensor = findTensor(tensors, feed.name);
+    HostTensor sequence;
+    if (!tensor && feed.dtype == WEIR_TENSOR &&
+        sequenceOf(tensors, feed.name, sequence))
+      tensor = &sequence;
     if (tensor) {
       // numpy has no bfloat16 and the like: integers of the same width are
       // taken for their bits.
@@ -143,9 +153,12 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
 }
 
 bool weir::tools::writeOutputs(const std::string &output,
-                               const NamedTensors &fetches,
-                               DiagnosticSink &sink) {
+                               const NamedTensors &all, DiagnosticSink &sink) {
   std::string error;
+  NamedTensors fetches;
+  for (const auto &[name, tensor] : all)
+    for (auto &array : arraysOf(name, tensor))
+      fetches.push_back(std::move(array));
   if (output.ends_with(".npz")) {
     if (writeNpzFile(output, fetches, error))
       return true;
@@ -175,6 +188,12 @@ bool weir::tools::writeOutputs(const std::string &output,
 std::string weir::tools::summaryOf(const std::string &name,
                                    const HostTensor &tensor) {
   std::string text = name + ": " + tensor.typeName();
+  if (tensor.dtype == WEIR_TENSOR) {
+    for (size_t i = 0; i < tensor.elements.size(); ++i)
+      text += "\n" + summaryOf(name + "[" + std::to_string(i) + "]",
+                               tensor.elements[i]);
+    return text;
+  }
   int64_t count = tensor.count();
   text += tensor.dims.empty() ? " " : " [";
   constexpr int64_t shown = 8;

@@ -117,10 +117,10 @@ double processMilliseconds() {
 void measure(Session &session, int entry, std::vector<HostTensor> &feeds,
              int64_t repeat, double loadMs, NamedTensors &fetches,
              RunStatus &status) {
-  std::vector<std::vector<weir_string>> strings(feeds.size());
+  std::vector<ViewStorage> storage(feeds.size());
   std::vector<weir_tensor> views;
   for (size_t i = 0; i < feeds.size(); ++i)
-    views.push_back(viewOf(feeds[i], strings[i]));
+    views.push_back(viewOf(feeds[i], storage[i]));
   const std::vector<LoadedTensor> &outputs = session.entries()[entry].fetches;
   std::vector<weir_tensor> results(outputs.size());
   std::vector<double> times;

@@ -14,6 +14,7 @@
 #include "tools/weirc/Commands.h"
 
 #include "compiler/driver/Driver.h"
+#include "tools/common/HostTensor.h"
 #include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
 
@@ -22,6 +23,7 @@
 
 #include <cstdio>
 #include <map>
+#include <set>
 #include <tuple>
 
 using namespace weir;
@@ -67,11 +69,52 @@ int64_t totalFlops(const Report &report) {
   return total;
 }
 
+/// Kernels whose work depends on sizes that only the run knows.
+int64_t openKernels(const Report &report) {
+  int64_t count = 0;
+  for (const KernelInfo &kernel : report.kernels)
+    count += kernel.flops < 0;
+  return count;
+}
+
 int64_t totalArena(const Report &report) {
   int64_t total = 0;
   for (const DeviceInfo &device : report.devices)
     total += device.arenaBytes;
   return total;
+}
+
+/// A size that the model leaves open, and the flags that settle it.
+struct OpenSize {
+  std::string feed, symbol;
+  size_t dimension;
+  std::vector<std::string> flags;
+};
+
+/// Each name once, however many feeds have it; sizes without a name each.
+std::vector<OpenSize> openSizes(const Report &report) {
+  std::vector<OpenSize> open;
+  std::set<std::string> named;
+  for (const EntryInfo &entry : report.entries)
+    for (const TensorInfo &feed : entry.feeds) {
+      if (feed.dtype == WEIR_TENSOR) // a sequence is as long as it is
+        continue;
+      std::vector<int64_t> fixed = feed.dims;
+      for (int64_t &size : fixed)
+        size = std::max<int64_t>(size, 1);
+      for (size_t d = 0; d < feed.dims.size(); ++d) {
+        if (feed.dims[d] >= 0)
+          continue;
+        std::string symbol = d < feed.symbols.size() ? feed.symbols[d] : "";
+        if (symbol.empty())
+          open.push_back(
+              {feed.name, "", d, {"--shape=" + feed.name + "=" + shapeName(fixed)}});
+        else if (named.insert(symbol).second)
+          open.push_back({feed.name, symbol, d,
+                          {"--dim=" + symbol + "=8", "--dim=" + symbol + "=1..8"}});
+      }
+    }
+  return open;
 }
 
 void printText(const std::string &model, const std::vector<Finding> &findings,
@@ -103,6 +146,19 @@ void printText(const std::string &model, const std::vector<Finding> &findings,
   if (int64_t flops = totalFlops(report); flops >= 0)
     std::printf(", %.3g GFLOP a run", static_cast<double>(flops) / 1e9);
   std::printf("\n");
+  for (const OpenSize &size : openSizes(report)) {
+    std::printf("  open: size %zu of \"%s\"", size.dimension, size.feed.c_str());
+    if (!size.symbol.empty())
+      std::printf(", \"%s\"", size.symbol.c_str());
+    std::printf("; for example %s", size.flags[0].c_str());
+    if (size.flags.size() > 1)
+      std::printf(", or %s for memory planned ahead", size.flags[1].c_str());
+    std::printf("\n");
+  }
+  if (int64_t count = openKernels(report))
+    std::printf("  open: the work of %lld kernels, which depends on sizes; it is "
+                "not among the operations above\n",
+                static_cast<long long>(count));
 }
 
 void printJson(const std::string &model, const std::vector<Finding> &findings,
@@ -129,6 +185,15 @@ void printJson(const std::string &model, const std::vector<Finding> &findings,
     root["weight_bytes"] = report.weightBytes;
     root["arena_bytes"] = totalArena(report);
     root["flops"] = totalFlops(report);
+    root["open_kernels"] = openKernels(report);
+    llvm::json::Array open;
+    for (const OpenSize &size : openSizes(report))
+      open.push_back(llvm::json::Object{
+          {"feed", size.feed},
+          {"dimension", static_cast<int64_t>(size.dimension)},
+          {"symbol", size.symbol},
+          {"flags", llvm::json::Array(size.flags)}});
+    root["open"] = std::move(open);
   }
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(root)))
                << "\n";

@@ -41,6 +41,8 @@ Type BufferAccess::storageType(Type element) {
   if (isa<StringType>(element))
     return LLVM::LLVMStructType::getLiteral(
         context, {LLVM::LLVMPointerType::get(context), IntegerType::get(context, 64)});
+  if (isa<BoxType>(element))
+    return LLVM::LLVMPointerType::get(context);
   return element;
 }
 
@@ -69,7 +71,7 @@ Value BufferAccess::load(ElementReader &r, Value pointer, Type element,
   Type storage = storageType(element);
   Value value = LLVM::LoadOp::create(r.b, r.loc, storage, where);
   Type compute = computeType(element);
-  if (storage == compute || isa<StringType>(element))
+  if (storage == compute || isa<StringType, BoxType>(element))
     return value;
   if (compute.isInteger(1)) {
     Value zero = arith::ConstantIntOp::create(r.b, r.loc, storage, 0);

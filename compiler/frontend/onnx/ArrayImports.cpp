@@ -189,9 +189,11 @@ LogicalResult squeeze(NodeImport &n) {
   if (!given) {
     given.emplace();
     for (auto [i, size] : llvm::enumerate(n.type(x).getShape())) {
+      // The rank must be known: what is open is taken for more than 1.
       if (ShapedType::isDynamic(size))
-        return n.unsupported("found no axes, and a dimension whose size is "
-                             "open; possible are axes, or a fixed shape");
+        n.require(n.compare("ne", n.toScalar(n.sizeOf(x, i)), 1.0),
+                  "the program was compiled for a size other than 1 here; give "
+                  "it with --shape");
       if (size == 1)
         given->push_back(i);
     }

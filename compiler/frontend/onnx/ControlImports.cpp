@@ -6,42 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/onnx/Sequences.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
 namespace {
-
-/// The tensors inside a value, in order.
-void flatten(const Imported &value, Values &out) {
-  if (value.kind == Imported::Kind::Tensor)
-    out.push_back(value.tensor);
-  for (const Imported &element : value.elements)
-    flatten(element, out);
-}
-
-/// A value built like `shape`, of tensors taken from `tensors`.
-Imported rebuild(const Imported &shape, ArrayRef<Value> &tensors) {
-  Imported result = shape;
-  if (result.kind == Imported::Kind::Tensor) {
-    result.tensor = tensors.front();
-    tensors = tensors.drop_front();
-  }
-  for (Imported &element : result.elements)
-    element = rebuild(element, tensors);
-  return result;
-}
-
-bool sameStructure(const Imported &x, const Imported &y) {
-  if (x.kind != y.kind || x.elements.size() != y.elements.size())
-    return false;
-  for (auto [a, b] : llvm::zip(x.elements, y.elements))
-    if (!sameStructure(a, b))
-      return false;
-  return true;
-}
 
 const Graph &graphOf(NodeImport &n, std::string_view name) {
   return *n.attr(name)->graphs[0];
@@ -54,27 +25,40 @@ bool isSqueeze(const Graph &graph) {
   });
 }
 
-/// Exporters write "squeeze if the size is 1" as branches of different ranks.
-/// No value has two ranks: the branch that squeezes is taken, and a run in
-/// which the other one would be ends with a status.
-LogicalResult takeSqueezed(NodeImport &n, Value condition, bool ranksDiffer) {
+/// Whether a branch only gives constants, or what it was given.
+bool isTrivial(const Graph &graph) {
+  return llvm::all_of(graph.nodes, [](const Node &node) {
+    return node.op == "Identity" || node.op == "Constant";
+  });
+}
+
+/// No value has two ranks. Where branches differ in it, one is taken, and a run
+/// in which the other would be ends with a status: exporters write "squeeze if
+/// the size is 1", of which the squeeze is meant, and functions "a constant if
+/// the size is 1", of which the computation is.
+LogicalResult takeOneRank(NodeImport &n, Value condition, bool ranksDiffer) {
   if (!ranksDiffer)
     return failure();
-  bool first = isSqueeze(graphOf(n, "then_branch"));
-  if (!first && !isSqueeze(graphOf(n, "else_branch")))
+  const Graph &onTrue = graphOf(n, "then_branch"),
+              &onFalse = graphOf(n, "else_branch");
+  bool first;
+  if (isSqueeze(onTrue) || isSqueeze(onFalse))
+    first = isSqueeze(onTrue);
+  else if (isTrivial(onTrue) != isTrivial(onFalse))
+    first = isTrivial(onFalse);
+  else
     return n.unsupported("found branches that give values of different ranks; "
                          "possible are equal ranks, or a condition that shapes "
                          "decide, which --shape fixes");
-  FailureOr<std::vector<Imported>> taken = n.graph.subgraph(
-      graphOf(n, first ? "then_branch" : "else_branch"), {}, n.b);
+  FailureOr<std::vector<Imported>> taken =
+      n.graph.subgraph(first ? onTrue : onFalse, {}, n.b);
   if (failed(taken))
     return failure();
-  constexpr int64_t invalidArgument = 3;
-  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
-                   first ? condition : n.logicalNot(condition),
-                   n.text("the program was compiled for a dimension of size 1 "
-                          "here; give its size with --shape"),
-                   n.number(invalidArgument), ValueRange());
+  n.require(first ? condition : n.logicalNot(condition),
+            std::string("the program was compiled for the ") +
+                (first ? "then" : "else") +
+                " branch, whose rank is another; give the sizes that decide "
+                "with --shape");
   n.set(0, (*taken)[0]);
   return success();
 }
@@ -95,34 +79,49 @@ LogicalResult ifNode(NodeImport &n) {
   }
   std::vector<Imported> shapes[2];
   int64_t ranks[2] = {-1, -1}; ///< of a branch's only value
+  // Sequences and optionals that differ in the two branches become values of
+  // the program; where they are alike, their parts do.
+  bool boxes = false, differ = false;
   auto branch = [&](int which) -> FailureOr<Values> {
     FailureOr<std::vector<Imported>> made = n.graph.subgraph(
         graphOf(n, which ? "else_branch" : "then_branch"), {}, n.b);
     if (failed(made))
       return failure();
+    if (boxes)
+      for (Imported &value : *made)
+        value = boxed(n, value);
     shapes[which] = *made;
     Values tensors;
     for (const Imported &value : *made)
       flatten(value, tensors);
     if (tensors.size() == 1)
       ranks[which] = n.rank(tensors[0]);
-    // Sequences and optionals must be alike, or no value stands for both.
     if (which)
       for (auto [x, y] : llvm::zip(shapes[0], shapes[1]))
-        if (!sameStructure(x, y))
-          return n.unsupported("found branches whose sequences or optionals "
-                               "hold different numbers of values; possible are "
-                               "equal numbers");
-    return tensors;
+        differ |= !sameStructure(x, y);
+    return differ ? FailureOr<Values>(failure()) : tensors;
   };
-  FailureOr<Values> made = buildIf(
-      n, condition, [&] { return branch(0); }, [&] { return branch(1); });
+  auto build = [&] {
+    return buildIf(
+        n, condition, [&] { return branch(0); }, [&] { return branch(1); });
+  };
+  FailureOr<Values> made = build();
+  if (failed(made) && differ) {
+    boxes = true;
+    differ = false;
+    made = build();
+    if (failed(made) && differ)
+      return n.invalid("found branches that give values of different kinds: "
+                       "tensors, sequences or optionals");
+  }
   if (failed(made))
-    return takeSqueezed(n, condition,
-                        ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1]);
+    return takeOneRank(n, condition,
+                       ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1]);
   ArrayRef<Value> tensors = *made;
-  for (auto [i, shape] : llvm::enumerate(shapes[0]))
+  for (auto [i, shape] : llvm::enumerate(shapes[0])) {
+    (void)widenTo(shape, shapes[1][i]);
     n.set(i, rebuild(shape, tensors));
+  }
   return success();
 }
 
@@ -140,6 +139,13 @@ Value refined(NodeImport &n, Value v, const TypeInfo &declared) {
   return n.reshape(v, shape);
 }
 
+/// What a loop gives of every iteration: entries of one fixed shape, written in
+/// place, or, of an open shape, a sequence that is put together at the end.
+struct LoopOutput {
+  RankedTensorType fixed; ///< null: open
+  Info info;
+};
+
 class LoopImport {
 public:
   explicit LoopImport(NodeImport &n) : n(n), body(graphOf(n, "body")) {}
@@ -150,14 +156,16 @@ private:
   FailureOr<Values> iterate(Value index, Values args);
   LogicalResult probe(Value condition);
   LogicalResult unroll(int64_t count);
+  LogicalResult build(Value count, Value begins);
 
   NodeImport &n;
   const Graph &body;
   std::vector<Imported> carried; ///< as the node's inputs are built
-  size_t carriedTensors = 0;
-  bool fixedCount = false;  ///< entries are written in place
-  bool conditional = false; ///< the body may end the loop
-  SmallVector<RankedTensorType> entries;
+  bool fixedCount = false;       ///< entries are written in place
+  bool conditional = false;      ///< the body may end the loop
+  SmallVector<LoopOutput> outputs;
+  bool again = false; ///< an iteration gave more than the last try expected
+  bool differ = false; ///< … or a sequence of another structure
 };
 
 /// Runs the body once on a scratch block, to learn the types of its outputs.
@@ -180,9 +188,17 @@ LogicalResult LoopImport::probe(Value condition) {
         constantIntegers((*made)[0].tensor);
     bool passed = (*made)[0].tensor == condition;
     conditional = !passed && !(more && (*more)[0]);
-    for (size_t i = 1 + carried.size(); i < made->size(); ++i)
-      entries.push_back(
-          n.type(refined(n, (*made)[i].tensor, body.outputs[i].type)));
+    outputs.clear();
+    for (size_t i = 1 + carried.size(); i < made->size(); ++i) {
+      if ((*made)[i].kind != Imported::Kind::Tensor) {
+        result = n.invalid("found a sequence or optional as an output of each "
+                           "iteration; possible are tensors");
+        break;
+      }
+      auto type = n.type(refined(n, (*made)[i].tensor, body.outputs[i].type));
+      outputs.push_back({type.hasStaticShape() ? type : RankedTensorType(),
+                         infoOf((*made)[i])});
+    }
   }
   scratch.dropAllDefinedValueUses();
   while (!scratch.empty())
@@ -193,7 +209,7 @@ LogicalResult LoopImport::probe(Value condition) {
 FailureOr<Values> LoopImport::iterate(Value index, Values args) {
   std::vector<Imported> inputs = {Imported(index),
                                   Imported(n.scalar(n.b.getI1Type(), 1))};
-  ArrayRef<Value> tensors = ArrayRef(args).take_front(carriedTensors);
+  ArrayRef<Value> tensors = args;
   for (const Imported &shape : carried)
     inputs.push_back(rebuild(shape, tensors));
   FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
@@ -201,16 +217,33 @@ FailureOr<Values> LoopImport::iterate(Value index, Values args) {
     return failure();
   Values next;
   for (size_t i = 0; i < carried.size(); ++i) {
-    if (!sameStructure((*made)[i + 1], carried[i]))
-      return n.unsupported("found a sequence or optional that grows from "
-                           "iteration to iteration, in a loop whose length is "
-                           "not known; possible is a constant trip count");
-    flatten((*made)[i + 1], next);
+    Imported &value = (*made)[i + 1];
+    if (carried[i].boxes)
+      value = boxed(n, value);
+    if (!sameStructure(value, carried[i])) {
+      differ = true;
+      return failure();
+    }
+    again |= !widenTo(carried[i], value);
+    flatten(value, next);
   }
-  for (size_t i = 0; i < entries.size(); ++i) {
-    size_t output = i + 1 + carried.size();
-    Value entry = refined(n, (*made)[output].tensor, body.outputs[output].type);
-    Value so_far = args[carriedTensors + i];
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    size_t number = i + 1 + carried.size();
+    Value entry = (*made)[number].tensor, so_far = tensors[i];
+    if (!output.fixed) {
+      Info joined = joinInfo(output.info, infoOf((*made)[number]));
+      again |= !sameInfo(joined, output.info);
+      output.info = joined;
+      next.push_back(insertBox(n, so_far, Imported(entry)));
+      continue;
+    }
+    entry = refined(n, entry, body.outputs[number].type);
+    if (entry && entry.getType() != output.fixed) {
+      // A carried value turned out to change its shape, and so this one.
+      output = {RankedTensorType(), infoOf(Imported(entry))};
+      again = true;
+      return failure();
+    }
     next.push_back(fixedCount ? writeEntry(n, so_far, index, entry)
                               : n.concat({so_far, n.unsqueeze(entry, {0})}, 0));
   }
@@ -232,27 +265,64 @@ LogicalResult LoopImport::unroll(int64_t count) {
     FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
     if (failed(made))
       return failure();
-    std::optional<SmallVector<int64_t>> more =
-        constantIntegers((*made)[0].tensor);
-    if (!more)
-      return n.unsupported("found sequences in a loop whose condition the "
-                           "model computes; possible is a constant condition");
     for (size_t k = 0; k < carried.size(); ++k)
       state[k] = (*made)[k + 1];
     for (size_t k = 0; k < scans; ++k)
       collected[k].push_back(
           n.unsqueeze((*made)[k + 1 + carried.size()].tensor, {0}));
-    if (!(*more)[0])
-      break;
   }
   for (size_t k = 0; k < carried.size(); ++k)
     n.set(k, state[k]);
-  for (size_t k = 0; k < scans; ++k) {
-    if (collected[k].empty())
-      return n.unsupported("found a loop of no iterations");
+  for (size_t k = 0; k < scans; ++k)
     n.set(carried.size() + k, Imported(n.concat(collected[k], 0)));
-  }
   return success();
+}
+
+/// Builds the loop with what is known of its values now; where the body shows
+/// that they are more, once more. What is known only ever gets less.
+LogicalResult LoopImport::build(Value count, Value begins) {
+  constexpr int mostTries = 64;
+  Value rows = fixedCount ? n.reshape(n.maximum(count, 0.0), {1}) : Value();
+  for (int tries = 0; tries < mostTries; ++tries) {
+    again = differ = false;
+    Values inits;
+    for (const Imported &value : carried)
+      flatten(value, inits);
+    for (const LoopOutput &output : outputs)
+      inits.push_back(output.fixed
+                          ? makeEntries(n, rows ? rows : n.ints({0}), output.fixed)
+                          : toBoxes(n, Imported::sequence({})));
+    FailureOr<Values> made = buildLoop(
+        n, count, begins, inits,
+        [&](Value index, Values args) { return iterate(index, args); });
+    if (failed(made) && differ) {
+      for (Imported &value : carried)
+        value = boxed(n, value);
+      continue;
+    }
+    if (again) {
+      if (succeeded(made) && !made->empty())
+        made->front().getDefiningOp()->erase();
+      continue;
+    }
+    if (failed(made))
+      return failure();
+    ArrayRef<Value> tensors = *made;
+    for (auto [i, shape] : llvm::enumerate(carried))
+      n.set(i, rebuild(shape, tensors));
+    for (auto [i, output] : llvm::enumerate(outputs)) {
+      Value value = output.fixed
+                        ? tensors[i]
+                        : concatBoxes(n, tensors[i], output.info, /*axis=*/0,
+                                      /*fresh=*/true, /*mayBeEmpty=*/true);
+      if (!value)
+        return failure();
+      n.set(carried.size() + i, Imported(value));
+    }
+    return success();
+  }
+  return n.unsupported("found a sequence in a loop whose elements change their "
+                       "type from iteration to iteration");
 }
 
 LogicalResult LoopImport::run() {
@@ -266,47 +336,41 @@ LogicalResult LoopImport::run() {
     return n.invalid("found a body whose inputs and outputs do not go with "
                      "those of the loop");
   bool structured = false;
-  Values inits;
   for (size_t i = 2; i < n.inputCount(); ++i) {
     carried.push_back(n.imported(i));
     structured |= carried.back().kind != Imported::Kind::Tensor;
-    flatten(carried.back(), inits);
+    // Of what is empty at first, the body's declaration may know more.
+    Imported &value = carried.back();
+    if (value.kind == Imported::Kind::Tensor || !value.elements.empty() ||
+        (value.info && (value.info->kind != Imported::Kind::Tensor ||
+                        value.info->ranked)))
+      continue;
+    Info declared = infoOf(n.b.getContext(), body.inputs[i].type);
+    if (declared && declared->inner) {
+      auto open = std::make_shared<ElementInfo>(*declared->inner);
+      open->shape.assign(open->shape.size(), ShapedType::kDynamic);
+      value.info = open->kind != Imported::Kind::Tensor || open->ranked
+                       ? open
+                       : nullptr;
+    }
   }
-  carriedTensors = inits.size();
   std::optional<SmallVector<int64_t>> knownCount =
       count ? constantIntegers(count) : std::nullopt;
   std::optional<SmallVector<int64_t>> knownCondition =
       condition ? constantIntegers(condition) : SmallVector<int64_t>{1};
   bool alwaysBegins = knownCondition && (*knownCondition)[0];
-  constexpr int64_t mostUnrolled = 256;
-  if (structured && knownCount && alwaysBegins &&
-      (*knownCount)[0] <= mostUnrolled)
-    return unroll((*knownCount)[0]);
   Value scalarTrue = n.scalar(n.b.getI1Type(), 1);
   if (failed(probe(condition ? condition : scalarTrue)))
     return failure();
+  constexpr int64_t mostUnrolled = 256;
+  if (structured && knownCount && alwaysBegins && !conditional &&
+      (*knownCount)[0] > 0 && (*knownCount)[0] <= mostUnrolled)
+    return unroll((*knownCount)[0]);
   fixedCount = count && alwaysBegins && !conditional;
-  for (RankedTensorType entry : entries) {
-    if (!entry.hasStaticShape())
-      return n.unsupported("found an output of each iteration whose shape is "
-                           "open; possible is a fixed shape");
-    Value rows =
-        fixedCount ? n.reshape(n.maximum(count, 0.0), {1}) : n.ints({0});
-    inits.push_back(makeEntries(n, rows, entry));
-  }
   // Without a condition of its own, the loop begins.
   Value begins = condition ? condition : scalarTrue;
-  FailureOr<Values> made = buildLoop(
-      n, count, conditional || !alwaysBegins || !count ? begins : Value(),
-      inits, [&](Value index, Values args) { return iterate(index, args); });
-  if (failed(made))
-    return failure();
-  ArrayRef<Value> tensors = *made;
-  for (auto [i, shape] : llvm::enumerate(carried))
-    n.set(i, rebuild(shape, tensors));
-  for (auto [i, value] : llvm::enumerate(tensors))
-    n.set(carried.size() + i, Imported(value));
-  return success();
+  return build(count,
+               conditional || !alwaysBegins || !count ? begins : Value());
 }
 
 LogicalResult loopNode(NodeImport &n) { return LoopImport(n).run(); }
@@ -337,7 +401,6 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     return n.graph.subgraph(body, inputs, n.b);
   };
   // The entries' types are those of a trial iteration.
-  Values inits(states.begin(), states.end());
   SmallVector<RankedTensorType> types;
   {
     Block scratch;
@@ -356,34 +419,61 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     if (failed(made))
       return failure();
   }
-  for (RankedTensorType type : types) {
-    if (!type.hasStaticShape())
-      return n.unsupported("found an output of each iteration whose shape is "
-                           "open; possible is a fixed shape");
-    inits.push_back(makeEntries(n, count1, type));
+  // Entries of an open shape are a sequence until the end. That a state changes
+  // its shape, and an entry with it, shows when the loop is built.
+  std::vector<Info> infos(outputs);
+  Values made;
+  for (bool again = true; again;) {
+    again = false;
+    Values inits(states.begin(), states.end());
+    for (RankedTensorType type : types)
+      inits.push_back(type.hasStaticShape()
+                          ? makeEntries(n, count1, type)
+                          : toBoxes(n, Imported::sequence({})));
+    FailureOr<Values> built = buildLoop(
+        n, count, {}, inits,
+        [&](Value index, Values args) -> FailureOr<Values> {
+          FailureOr<std::vector<Imported>> step =
+              once(index, ArrayRef(args).take_front(states.size()));
+          if (failed(step))
+            return failure();
+          Values next;
+          for (size_t i = 0; i < states.size(); ++i)
+            next.push_back((*step)[i].tensor);
+          for (size_t i = 0; i < outputs; ++i) {
+            const Imported &entry = (*step)[states.size() + i];
+            Value so_far = args[states.size() + i];
+            infos[i] = infoOf(entry);
+            if (!types[i].hasStaticShape()) {
+              next.push_back(
+                  insertBox(n, so_far, entry,
+                            outputDirections[i] ? n.intScalar(0) : Value()));
+              continue;
+            }
+            if (entry.tensor.getType() != types[i]) {
+              types[i] = n.type(entry.tensor);
+              again = true;
+              return failure();
+            }
+            Value at = index;
+            if (outputDirections[i])
+              at = n.sub(n.sub(count, 1.0), index);
+            next.push_back(writeEntry(n, so_far, at, entry.tensor));
+          }
+          return next;
+        });
+    if (failed(built) && !again)
+      return failure();
+    if (succeeded(built))
+      made = *built;
   }
-  FailureOr<Values> made = buildLoop(
-      n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
-        FailureOr<std::vector<Imported>> step =
-            once(index, ArrayRef(args).take_front(states.size()));
-        if (failed(step))
-          return failure();
-        Values next;
-        for (size_t i = 0; i < states.size(); ++i)
-          next.push_back((*step)[i].tensor);
-        for (size_t i = 0; i < outputs; ++i) {
-          Value at = index;
-          if (outputDirections[i])
-            at = n.sub(n.sub(count, 1.0), index);
-          next.push_back(writeEntry(n, args[states.size() + i], at,
-                                    (*step)[states.size() + i].tensor));
-        }
-        return next;
-      });
-  if (failed(made))
-    return failure();
   for (size_t i = 0; i < outputs; ++i) {
-    Value &entries = (*made)[states.size() + i];
+    Value &entries = made[states.size() + i];
+    if (!types[i].hasStaticShape())
+      entries = concatBoxes(n, entries, infos[i], /*axis=*/0, /*fresh=*/true,
+                            /*mayBeEmpty=*/true);
+    if (!entries)
+      return failure();
     std::optional<int64_t> axis = n.axis(outputAxes[i], n.rank(entries));
     if (!axis)
       return failure();
@@ -393,7 +483,7 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     order.insert(order.begin() + *axis, 0);
     entries = n.transpose(entries, order);
   }
-  results = *made;
+  results = made;
   return success();
 }
 

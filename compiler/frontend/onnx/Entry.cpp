@@ -8,7 +8,7 @@
 #include "compiler/frontend/onnx/Entry.h"
 #include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/ModelReader.h"
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/Sequences.h"
 
 #include <unordered_map>
 #include <unordered_set>
@@ -83,16 +83,25 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
                                      const TypeInfo &declared,
                                      PlannedFeed &planned) {
   const TypeInfo *type = &declared;
-  if (type->kind == TypeInfo::Kind::Optional && type->element) {
-    planned.optional = true;
-    type = type->element.get();
-  }
   std::string name = quoted(feed.value);
+  bool sequence = type->kind == TypeInfo::Kind::Sequence,
+       optional = type->kind == TypeInfo::Kind::Optional;
+  if ((sequence || optional) && infoOf(b.getContext(), *type)) {
+    planned.nested = type;
+    // An optional has at most one element.
+    planned.attributes.push_back(
+        b.getNamedAttr("weir.dims", b.getStrArrayAttr({""})));
+    planned.attributes.push_back(
+        b.getNamedAttr("weir.lower", b.getI64ArrayAttr({0})));
+    planned.attributes.push_back(b.getNamedAttr(
+        "weir.upper", b.getI64ArrayAttr({optional ? 1 : -1})));
+    return boxesType(b.getContext());
+  }
   if (type->kind != TypeInfo::Kind::Tensor &&
       (type->kind != TypeInfo::Kind::Unknown || feed.dtype.empty())) {
     report(352, "found input " + name +
-                    " to be no tensor; possible are tensors, and optional "
-                    "tensors that are there");
+                    " to be no tensor; possible are tensors, and sequences and "
+                    "optionals of them");
     return {};
   }
   Type element = feed.dtype.empty()

@@ -18,7 +18,8 @@ namespace weir::onnx {
 struct PlannedFeed {
   std::string_view value; ///< name in the model
   mlir::RankedTensorType type;
-  bool optional; ///< the model's type is optional(tensor)
+  /// Of a sequence or optional, whose elements are then boxes; else null.
+  const TypeInfo *nested;
   std::vector<mlir::NamedAttribute> attributes;
 };
 

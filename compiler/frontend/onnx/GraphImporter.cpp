@@ -135,6 +135,50 @@ void GraphImporter::call(const Function &function, const Node &node,
   calls = frame.outer;
 }
 
+int64_t GraphImporter::versionOf(const Node &node,
+                                 std::optional<OperatorSpec> &spec) const {
+  int64_t version = opset(node.domain);
+  // A domain that is not ONNX's own has one version, imported or not.
+  if (version < 0 && !isKnownDomain(node.domain))
+    version = 1;
+  spec = findOperator(node.domain, node.op, version);
+  return spec ? spec->since : version;
+}
+
+void GraphImporter::reportMissing(const Node &node, int64_t version) {
+  std::string domain =
+      node.domain.empty() ? ""
+                          : " of domain \"" + std::string(node.domain) + "\"";
+  (void)report(node, 351,
+               "found operator " + std::string(node.op) + domain +
+                   " of version " + std::to_string(version) +
+                   ", which weir does not import; possible are the operators "
+                   "in docs/import-onnx.md");
+}
+
+void GraphImporter::scan(const Node &node) {
+  if (--budget < 0)
+    return;
+  if (const Function *function = findFunction(model, node)) {
+    Call frame{function, &node, calls};
+    calls = &frame;
+    for (const Node &one : function->nodes)
+      scan(one);
+    calls = frame.outer;
+    return;
+  }
+  std::optional<OperatorSpec> spec;
+  int64_t version = versionOf(node, spec);
+  bool custom = customOperations &&
+                findCustomOperation(*customOperations, llvm::StringRef(node.op));
+  if (!custom && !findImport(node.domain, node.op, version))
+    reportMissing(node, version);
+  for (const NodeAttribute &attr : node.attributes)
+    for (const std::unique_ptr<Graph> &graph : attr.graphs)
+      for (const Node &one : graph->nodes)
+        scan(one);
+}
+
 void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   const Function *function = findFunction(model, node);
   std::vector<Imported> inputs;
@@ -144,7 +188,7 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
     // own inputs may have been left out by its caller.
     bool absent = inputs.back().kind == Imported::Kind::None && !name.empty();
     if (absent && !(calls && llvm::is_contained(calls->function->inputs, name)))
-      return;
+      return scan(node);
   }
   if (--budget < 0) {
     if (budget == -1)
@@ -156,14 +200,8 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   }
   if (function)
     return call(*function, node, inputs, scope, b);
-  int64_t version = opset(node.domain);
-  // A domain that is not ONNX's own has one version, imported or not.
-  if (version < 0 && !isKnownDomain(node.domain))
-    version = 1;
-  std::optional<OperatorSpec> spec =
-      findOperator(node.domain, node.op, version);
-  if (spec)
-    version = spec->since;
+  std::optional<OperatorSpec> spec;
+  int64_t version = versionOf(node, spec);
   const OperatorImport *row = findImport(node.domain, node.op, version);
   if (const CustomOperation *custom =
           !row && customOperations
@@ -190,17 +228,8 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
         scope.names[node.outputs[i]] = (*values)[i];
     return;
   }
-  if (!row) {
-    std::string domain =
-        node.domain.empty() ? ""
-                            : " of domain \"" + std::string(node.domain) + "\"";
-    (void)report(node, 351,
-                 "found operator " + std::string(node.op) + domain +
-                     " of version " + std::to_string(version) +
-                     ", which weir does not import; possible are the operators "
-                     "in docs/import-onnx.md");
-    return;
-  }
+  if (!row)
+    return reportMissing(node, version);
   NodeImport import(*this, node, version, spec, b, location(node));
   import.inputs = std::move(inputs);
   size_t errors = sink.errorCount();

@@ -86,6 +86,14 @@ private:
     Call *outer;
   };
 
+  /// Reports what weir does not import in a node whose inputs could not be
+  /// imported: subgraphs and functions included, so that one look at a model
+  /// finds all that it lacks.
+  void scan(const Node &node);
+  /// The version of a node's operator, and what its signature says.
+  int64_t versionOf(const Node &node, std::optional<OperatorSpec> &spec) const;
+  void reportMissing(const Node &node, int64_t version);
+
   void call(const Function &function, const Node &node,
             llvm::ArrayRef<Imported> inputs, Scope &scope, mlir::OpBuilder &b);
   Imported initializer(const Graph &graph, std::string_view name);

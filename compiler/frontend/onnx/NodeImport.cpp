@@ -241,6 +241,13 @@ Value NodeImport::tensorConstant(const Tensor &tensor) {
   return graph.constant(tensor, b, loc, &node);
 }
 
+void NodeImport::require(Value condition, StringRef text) {
+  constexpr int64_t invalidArgument = 3;
+  if (condition)
+    AssertOp::create(b, loc, TokenType::get(b.getContext()), condition,
+                     this->text(text), number(invalidArgument), ValueRange());
+}
+
 LogicalResult NodeImport::unsupported(const Twine &what) {
   return graph.report(node, 351, what.str());
 }

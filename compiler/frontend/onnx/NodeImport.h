@@ -18,15 +18,22 @@ namespace weir::onnx {
 
 class GraphImporter;
 
+struct ElementInfo;
+
 /// What a name of the model stands for while it is imported. Sequences and
-/// optionals have no type in weir: they are followed at compile time, as lists
-/// of the values they hold.
+/// optionals whose lengths are known are followed as lists of the values they
+/// hold, and cost nothing; others are values of the program (`boxes`).
 struct Imported {
   enum class Kind : uint8_t { None, Tensor, Sequence, Optional };
   Kind kind = Kind::None;
   Value tensor;
   /// Of a sequence; of an optional, empty or one.
   std::vector<Imported> elements;
+  /// A sequence or optional that the program computes, tensor<?x!weir.box>;
+  /// then `elements` is empty.
+  Value boxes;
+  /// What is known of the elements of `boxes`; null: nothing.
+  std::shared_ptr<const ElementInfo> info;
 
   Imported() = default;
   Imported(Value tensor) : kind(Kind::Tensor), tensor(tensor) {}
@@ -34,6 +41,15 @@ struct Imported {
     Imported result;
     result.kind = Kind::Sequence;
     result.elements = std::move(elements);
+    return result;
+  }
+  /// `kind` is Sequence or Optional.
+  static Imported computed(Kind kind, Value boxes,
+                           std::shared_ptr<const ElementInfo> info) {
+    Imported result;
+    result.kind = boxes ? kind : Kind::None;
+    result.boxes = boxes;
+    result.info = std::move(info);
     return result;
   }
   static Imported optional(std::vector<Imported> elements) {
@@ -108,6 +124,10 @@ public:
   llvm::SmallVector<double> tensorNumbers(const Tensor &tensor);
   /// A tensor attribute, or one in the file at large, as a constant.
   Value tensorConstant(const Tensor &tensor);
+
+  /// Ends a run in which `condition` (tensor<i1>) does not hold, with
+  /// INVALID_ARGUMENT and `text`.
+  void require(Value condition, llvm::StringRef text);
 
   /// Reports that the node cannot be imported; always a failure.
   mlir::LogicalResult unsupported(const llvm::Twine &what);

@@ -13,6 +13,7 @@
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/onnx/Entry.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/Sequences.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
 #include "dialects/weir/NodeName.h"
@@ -53,10 +54,6 @@ private:
   ExternalFiles externals;
 };
 
-std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
-
 void ModuleImporter::entry(Model &model, const EntrySpec &spec,
                            ModuleOp module) {
   std::optional<EntryPlan> plan =
@@ -84,10 +81,12 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
   GraphImporter::Scope scope;
   scope.graph = &model.graph;
   for (auto [i, feed] : llvm::enumerate(plan->feeds)) {
-    Imported value(block->getArgument(i));
-    if (feed.optional)
-      value = Imported::optional({value});
-    scope.names[feed.value] = value;
+    Value argument = block->getArgument(i);
+    TensorBuilder t(b, NameLoc::get(b.getStringAttr(
+                           StringRef(feed.value.data(), feed.value.size()))));
+    scope.names[feed.value] = feed.nested
+                                  ? checkedFeed(t, argument, *feed.nested)
+                                  : Imported(argument);
     for (NamedAttribute attr : feed.attributes)
       function.setArgAttr(i, attr.getName(), attr.getValue());
   }
@@ -98,14 +97,12 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
   SmallVector<Attribute> names;
   for (const PlannedFetch &fetch : plan->fetches) {
     Imported value = importer.lookup(fetch.value, scope);
-    if (value.kind == Imported::Kind::Optional && value.elements.size() == 1)
-      value = value.elements[0];
     if (value.kind == Imported::Kind::Sequence ||
-        value.kind == Imported::Kind::Optional)
-      report(352, "found output " + quoted(fetch.value) +
-                      " to be a sequence or an empty optional; possible are "
-                      "tensors");
-    if (value.kind != Imported::Kind::Tensor)
+        value.kind == Imported::Kind::Optional) {
+      TensorBuilder t(b, loc);
+      value = Imported(toBoxes(t, value));
+    }
+    if (value.kind != Imported::Kind::Tensor || !value.tensor)
       continue;
     results.push_back(value.tensor);
     names.push_back(b.getStringAttr(fetch.name));

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sequences and optionals are lists that the importer keeps; nothing of them is
-// left in the program. Their lengths, and positions in them, must so be known
-// when the model is compiled.
+// Sequences and optionals of known length are lists that the importer keeps;
+// nothing of them is left in the program. Where lengths or positions are
+// computed, they are values of the program (Sequences.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/Sequences.h"
 
 using namespace mlir;
 using namespace weir;
@@ -21,17 +22,22 @@ namespace {
 
 using Elements = std::vector<Imported>;
 
+using Kind = Imported::Kind;
+
 /// The sequence that input `i` is; null, with a report, where it is none.
-const Elements *sequence(NodeImport &n, size_t i) {
-  if (n.has(i) && n.imported(i).kind == Imported::Kind::Sequence)
-    return &n.imported(i).elements;
-  (void)n.unsupported("found an input whose sequence is not known when the "
-                      "model is compiled; possible are sequences that the "
-                      "model builds itself");
+const Imported *sequence(NodeImport &n, size_t i) {
+  if (n.has(i) && n.imported(i).kind == Kind::Sequence)
+    return &n.imported(i);
+  (void)n.invalid("found an input that is no sequence");
   return nullptr;
 }
 
-/// A constant position in [0, size), or [0, size] with `end`; reports.
+/// Whether a list can be followed: it is one, and the position is known.
+bool isFollowed(NodeImport &n, const Imported &sequence, size_t position) {
+  return !sequence.boxes && (!n.has(position) || n.knownInts(position));
+}
+
+/// A known position in [0, size), or [0, size] with `end`; reports.
 std::optional<size_t> position(NodeImport &n, size_t input, size_t size,
                                bool end) {
   std::optional<SmallVector<int64_t>> given = n.constantInts(input);
@@ -44,6 +50,22 @@ std::optional<size_t> position(NodeImport &n, size_t input, size_t size,
   (void)n.invalid("found position " + Twine((*given)[0]) +
                   " in a sequence of " + Twine(count));
   return std::nullopt;
+}
+
+/// The position operand of a kernel; null where the node has none.
+LogicalResult positionOperand(NodeImport &n, size_t input, Value &at) {
+  if (!n.has(input))
+    return success();
+  at = n.in(input);
+  return success(static_cast<bool>(at));
+}
+
+/// Sets output 0 to a computed sequence.
+LogicalResult computed(NodeImport &n, Value boxes, Info info) {
+  if (!boxes)
+    return failure();
+  n.set(0, Imported::computed(Kind::Sequence, boxes, std::move(info)));
+  return success();
 }
 
 LogicalResult construct(NodeImport &n) {
@@ -60,21 +82,37 @@ LogicalResult empty(NodeImport &n) {
 }
 
 LogicalResult at(NodeImport &n) {
-  const Elements *elements = sequence(n, 0);
-  if (!elements)
+  const Imported *given = sequence(n, 0);
+  if (!given)
     return failure();
-  std::optional<size_t> place = position(n, 1, elements->size(), false);
+  if (!isFollowed(n, *given, 1)) {
+    Imported element = elementAt(n, boxed(n, *given), n.in(1));
+    if (element.kind == Kind::None)
+      return failure();
+    n.set(0, std::move(element));
+    return success();
+  }
+  std::optional<size_t> place = position(n, 1, given->elements.size(), false);
   if (!place)
     return failure();
-  n.set(0, (*elements)[*place]);
+  n.set(0, Imported(given->elements[*place]));
   return success();
 }
 
 LogicalResult insert(NodeImport &n) {
-  const Elements *given = sequence(n, 0);
+  const Imported *given = sequence(n, 0);
   if (!given)
     return failure();
-  Elements elements = *given;
+  if (!isFollowed(n, *given, 2)) {
+    Imported whole = boxed(n, *given);
+    Value at;
+    if (failed(positionOperand(n, 2, at)))
+      return failure();
+    Info added = infoOf(n.imported(1));
+    return computed(n, insertBox(n, whole.boxes, n.imported(1), at),
+                    whole.info ? joinInfo(whole.info, added) : added);
+  }
+  Elements elements = given->elements;
   size_t place = elements.size();
   if (n.has(2)) {
     std::optional<size_t> asked = position(n, 2, elements.size(), true);
@@ -88,10 +126,23 @@ LogicalResult insert(NodeImport &n) {
 }
 
 LogicalResult erase(NodeImport &n) {
-  const Elements *given = sequence(n, 0);
+  const Imported *given = sequence(n, 0);
   if (!given)
     return failure();
-  Elements elements = *given;
+  if (!isFollowed(n, *given, 1)) {
+    Imported whole = boxed(n, *given);
+    Values operands = {whole.boxes};
+    if (n.has(1))
+      operands.push_back(n.in(1));
+    if (!operands.front() || !operands.back())
+      return failure();
+    return computed(n,
+                    callKernel(n, "weir_kernel_sequence_erase",
+                               boxesType(n.b.getContext()), operands, {})
+                        ->getResult(0),
+                    whole.info);
+  }
+  Elements elements = given->elements;
   if (elements.empty())
     return n.invalid("found an empty sequence to erase from");
   size_t place = elements.size() - 1;
@@ -107,13 +158,40 @@ LogicalResult erase(NodeImport &n) {
 }
 
 LogicalResult length(NodeImport &n) {
-  const Elements *elements = sequence(n, 0);
-  if (!elements)
+  const Imported *given = sequence(n, 0);
+  if (!given)
     return failure();
-  return n.result(n.intScalar(elements->size()));
+  if (given->boxes)
+    return n.result(n.toScalar(n.sizeOf(given->boxes, 0)));
+  return n.result(n.intScalar(given->elements.size()));
+}
+
+/// Parts whose number or sizes the run decides.
+LogicalResult splitComputed(NodeImport &n, Value x, int64_t axis) {
+  bool keep = n.has(1) || n.i("keepdims") != 0;
+  auto info = std::make_shared<ElementInfo>();
+  info->element = n.element(x);
+  info->ranked = true;
+  for (auto [i, size] : llvm::enumerate(n.type(x).getShape()))
+    if (static_cast<int64_t>(i) != axis)
+      info->shape.push_back(size);
+    else if (keep)
+      info->shape.push_back(n.has(1) ? ShapedType::kDynamic : 1);
+  Values operands = {x};
+  if (n.has(1))
+    operands.push_back(n.in(1));
+  if (!operands.back())
+    return failure();
+  return computed(n,
+                  callKernel(n, "weir_kernel_sequence_split",
+                             boxesType(n.b.getContext()), operands,
+                             {axis, keep})
+                      ->getResult(0),
+                  info);
 }
 
 LogicalResult split(NodeImport &n) {
+  constexpr int64_t mostParts = 4096;
   Value x = n.in(0);
   if (!x)
     return failure();
@@ -124,21 +202,24 @@ LogicalResult split(NodeImport &n) {
   SmallVector<int64_t> sizes;
   bool keep = true;
   if (n.has(1)) {
-    std::optional<SmallVector<int64_t>> given = n.constantInts(1);
+    std::optional<SmallVector<int64_t>> given = n.knownInts(1);
     Value split = n.in(1);
-    if (!given || !split)
+    if (!split)
       return failure();
-    if (n.rank(split) == 1) {
+    bool listed = n.rank(split) == 1;
+    if (!given ||
+        (!listed && (ShapedType::isDynamic(size) || (*given)[0] < 1 ||
+                     size / (*given)[0] > mostParts)))
+      return splitComputed(n, x, *axis);
+    if (listed) {
       sizes = *given;
-    } else if (ShapedType::isDynamic(size) || (*given)[0] < 1) {
-      return n.unsupported("found a dimension of open size to split");
     } else {
       for (int64_t from = 0; from < size; from += (*given)[0])
         sizes.push_back(std::min((*given)[0], size - from));
     }
   } else {
-    if (ShapedType::isDynamic(size) || size > 4096)
-      return n.unsupported("found a dimension of open size to split");
+    if (ShapedType::isDynamic(size) || size > mostParts)
+      return splitComputed(n, x, *axis);
     sizes.assign(size, 1);
     keep = n.i("keepdims") != 0;
   }
@@ -156,13 +237,16 @@ LogicalResult split(NodeImport &n) {
 }
 
 LogicalResult concat(NodeImport &n) {
-  const Elements *elements = sequence(n, 0);
-  if (!elements)
+  const Imported *given = sequence(n, 0);
+  if (!given)
     return failure();
-  SmallVector<Value> values;
   bool fresh = n.i("new_axis") != 0;
-  for (const Imported &element : *elements) {
-    if (element.kind != Imported::Kind::Tensor)
+  if (given->boxes)
+    return n.result(concatBoxes(n, given->boxes, given->info, n.i("axis"),
+                                fresh, /*mayBeEmpty=*/false));
+  SmallVector<Value> values;
+  for (const Imported &element : given->elements) {
+    if (element.kind != Kind::Tensor)
       return n.unsupported("found a sequence of sequences");
     values.push_back(element.tensor);
   }
@@ -178,19 +262,69 @@ LogicalResult concat(NodeImport &n) {
   return n.result(n.concat(values, *axis));
 }
 
+/// The map as a loop, over sequences whose lengths the run decides.
+LogicalResult mapComputed(NodeImport &n, const Graph &body) {
+  Elements inputs;
+  for (size_t k = 0; k < n.inputCount(); ++k)
+    inputs.push_back(n.imported(k).kind == Kind::Sequence
+                         ? boxed(n, n.imported(k))
+                         : n.imported(k));
+  Value count = n.toScalar(n.sizeOf(inputs[0].boxes, 0));
+  if (!count)
+    return failure();
+  // A sequence that is longer would go unnoticed: one that is shorter fails at
+  // the element that it lacks.
+  for (const Imported &input : ArrayRef(inputs).drop_front()) {
+    if (!input.boxes)
+      continue;
+    n.require(n.compare("eq", n.toScalar(n.sizeOf(input.boxes, 0)), count),
+              "the sequences have different lengths");
+  }
+  std::vector<Info> infos(n.outputCount());
+  Values inits;
+  for (size_t k = 0; k < infos.size(); ++k)
+    inits.push_back(toBoxes(n, Imported::sequence({})));
+  FailureOr<Values> made = buildLoop(
+      n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
+        Elements own;
+        for (const Imported &input : inputs) {
+          own.push_back(input.boxes ? elementAt(n, input, index) : input);
+          if (own.back().kind == Kind::None)
+            return failure();
+        }
+        FailureOr<Elements> outputs = n.graph.subgraph(body, own, n.b);
+        if (failed(outputs) || outputs->size() < infos.size())
+          return failure();
+        Values next;
+        for (size_t k = 0; k < infos.size(); ++k) {
+          infos[k] = infoOf((*outputs)[k]);
+          next.push_back(insertBox(n, args[k], (*outputs)[k]));
+        }
+        return next;
+      });
+  if (failed(made))
+    return failure();
+  for (size_t k = 0; k < infos.size(); ++k)
+    n.set(k, Imported::computed(Kind::Sequence, (*made)[k], infos[k]));
+  return success();
+}
+
 /// Applies a graph to the elements of sequences; other inputs go to all.
 LogicalResult map(NodeImport &n) {
-  const Elements *first = sequence(n, 0);
+  const Imported *first = sequence(n, 0);
   if (!first)
     return failure();
   const Graph &body = *n.attr("body")->graphs[0];
+  for (size_t k = 0; k < n.inputCount(); ++k)
+    if (n.imported(k).boxes && n.imported(k).kind == Kind::Sequence)
+      return mapComputed(n, body);
   std::vector<Elements> outputs(n.outputCount());
-  for (size_t i = 0; i < first->size(); ++i) {
+  for (size_t i = 0; i < first->elements.size(); ++i) {
     Elements inputs;
     for (size_t k = 0; k < n.inputCount(); ++k) {
       const Imported &input = n.imported(k);
-      bool sequence = input.kind == Imported::Kind::Sequence;
-      if (sequence && input.elements.size() != first->size())
+      bool sequence = input.kind == Kind::Sequence;
+      if (sequence && input.elements.size() != first->elements.size())
         return n.invalid("found sequences of different lengths");
       inputs.push_back(sequence ? input.elements[i] : input);
     }
@@ -209,12 +343,19 @@ LogicalResult optional(NodeImport &n) {
   Elements elements;
   if (n.has(0))
     elements.push_back(n.imported(0));
-  n.set(0, Imported::optional(std::move(elements)));
+  Imported made = Imported::optional(std::move(elements));
+  if (const NodeAttribute *type = n.attr("type");
+      type && !n.has(0) && !type->types.empty())
+    made.info = infoOf(n.b.getContext(), type->types[0]);
+  n.set(0, std::move(made));
   return success();
 }
 
 LogicalResult optionalHasElement(NodeImport &n) {
-  bool there = n.has(0) && (n.imported(0).kind != Imported::Kind::Optional ||
+  if (n.has(0) && n.imported(0).kind == Kind::Optional && n.imported(0).boxes)
+    return n.result(
+        n.compare("gt", n.toScalar(n.sizeOf(n.imported(0).boxes, 0)), 0.0));
+  bool there = n.has(0) && (n.imported(0).kind != Kind::Optional ||
                             !n.imported(0).elements.empty());
   return n.result(n.scalar(n.b.getI1Type(), there));
 }
@@ -223,10 +364,15 @@ LogicalResult optionalGetElement(NodeImport &n) {
   if (!n.has(0))
     return n.invalid("found no optional");
   Imported value = n.imported(0);
-  if (value.kind == Imported::Kind::Optional) {
-    if (value.elements.empty())
+  if (value.kind == Kind::Optional) {
+    if (value.boxes)
+      value = elementAt(n, value, n.intScalar(0));
+    else if (value.elements.empty())
       return n.invalid("found an optional without an element");
-    value = Imported(value.elements[0]);
+    else
+      value = Imported(value.elements[0]);
+    if (value.kind == Kind::None)
+      return failure();
   }
   n.set(0, std::move(value));
   return success();

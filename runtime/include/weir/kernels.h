@@ -391,6 +391,61 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_table_remove);
 WEIR_LIBRARY_FUNCTION(weir_kernel_table_size);
 WEIR_LIBRARY_FUNCTION(weir_kernel_table_export);
 
+//===----------------------------------------------------------------------===//
+// Sequences
+//===----------------------------------------------------------------------===//
+
+// Sequences are tensors of weir_tensor_ref of rank 1. What a kernel makes shares
+// elements with its operands; a tensor that comes in is copied, in memory that
+// lives until the run ends. Positions count from the end where negative; one
+// that is outside is OUT_OF_RANGE. A *type* in the attributes is
+// (dtype, rank, sizes…), -1 for a rank or size that is open; an element that has
+// another one is INVALID_ARGUMENT.
+
+/// A sequence of the operands.
+/// operands: any number of tensors, sequences among them
+/// results:  sequence
+/// ONNX SequenceConstruct, SequenceEmpty, Optional.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sequence_construct);
+
+/// One element.
+/// operands: sequence, position
+/// results:  a copy of the element
+/// attributes: whether it is an optional (0 or 1), for the message; type
+/// ONNX SequenceAt, OptionalGetElement.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sequence_at);
+
+/// A sequence with one more element.
+/// operands: sequence, tensor, position (optional: at the end)
+/// results:  sequence
+WEIR_LIBRARY_FUNCTION(weir_kernel_sequence_insert);
+
+/// A sequence without one element.
+/// operands: sequence, position (optional: the last)
+/// results:  sequence
+WEIR_LIBRARY_FUNCTION(weir_kernel_sequence_erase);
+
+/// All elements put together along an axis.
+/// operands: sequence
+/// results:  tensor
+/// attributes: axis (>= 0), whether it is a new one, whether there may be no
+///           elements (the result is then empty, open sizes 0), type of elements
+/// ONNX ConcatFromSequence, and outputs of Loop and Scan.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sequence_concat);
+
+/// A tensor cut along an axis.
+/// operands: data, and (optional: 1) the size of each part, or a vector of sizes
+/// results:  sequence
+/// attributes: axis (>= 0), whether parts of size 1 keep the axis
+/// ONNX SplitToSequence.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sequence_split);
+
+/// The sequence itself, once its elements are what an entry says they are.
+/// operands: sequence
+/// results:  sequence
+/// attributes: levels of nesting; the most elements at each, -1: any; type
+WEIR_LIBRARY_FUNCTION(weir_kernel_sequence_check);
+
 #ifdef __cplusplus
 }
 #endif

@@ -70,7 +70,10 @@ typedef enum weir_dtype {
   WEIR_F4E2M1 = 23,
   WEIR_F8E8M0 = 24,
   WEIR_U2 = 25,
-  WEIR_I2 = 26
+  WEIR_I2 = 26,
+  /// Elements are weir_tensor_ref: a tensor of rank 1 is a sequence, of at most
+  /// one element an optional.
+  WEIR_TENSOR = 64
 } weir_dtype;
 
 #define WEIR_MAX_RANK 16
@@ -91,9 +94,13 @@ typedef struct weir_tensor {
   int64_t dims[WEIR_MAX_RANK];
 } weir_tensor;
 
+/// An element of a sequence: a tensor of any type, shape and number of elements,
+/// sequences included, 16 deep at most. Never null.
+typedef const weir_tensor *weir_tensor_ref;
+
 /// Bytes of one element as stored, 0 for an unknown dtype.
 WEIR_API int64_t weir_dtype_size(int32_t dtype);
-/// "f32", "i64", "string", …; "?" for an unknown dtype. Static storage.
+/// "f32", "i64", "string", "tensor", …; "?" for an unknown dtype. Static storage.
 WEIR_API const char *weir_dtype_name(int32_t dtype);
 
 //===----------------------------------------------------------------------===//

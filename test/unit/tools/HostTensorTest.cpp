@@ -99,7 +99,7 @@ TEST(HostTensor, NamesOfTypes) {
 TEST(HostTensor, ViewsGoThereAndBack) {
   HostTensor tensor = makeTensor(WEIR_STRING, {2});
   tensor.strings = {"a", std::string("b\0c", 3)};
-  std::vector<weir_string> storage;
+  ViewStorage storage;
   weir_tensor view = viewOf(tensor, storage);
   EXPECT_EQ(copyOf(view), tensor);
   HostTensor numbers = randomTensor(WEIR_I16, {3, 1, 2}, 1);
