@@ -117,8 +117,8 @@ RunStatus Session::getVariable(const std::string &name, HostTensor &value) {
 
 RunStatus Session::setVariable(const std::string &name, HostTensor &value) {
   weir_status status = WEIR_STATUS_INIT;
-  std::vector<weir_string> strings;
-  weir_tensor view = viewOf(value, strings);
+  ViewStorage storage;
+  weir_tensor view = viewOf(value, storage);
   model.runtime().setVariable(session, name.c_str(), &view, &status);
   return statusOf(status);
 }
