@@ -21,13 +21,17 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ARCHIVE = INCLUDE = None
 
-# What a C program has anyway: the C library with its threads, and the compiler's
-# own helpers for 128-bit division.
+# What a C program has anyway: the C library with its threads, numbers as text and
+# mathematics (which kernels use), and the compiler's own helpers for 128-bit
+# division.
 LIBC = set("""
 calloc close clock_gettime fstat free getenv madvise malloc memchr memcmp memcpy
 memmove memset mmap munmap nanosleep open posix_memalign qsort read realloc
 sched_getaffinity __sched_cpucount sigfillset strchr strcmp strcpy strdup strlen
-strrchr strtoll strtoull syscall expf
+strrchr strtoll strtoull syscall
+snprintf strtod strtof newlocale uselocale freelocale
+ceil cos cosf exp expf floor hypot ldexp lgamma log log1p log1pf log2 logf pow sin
+sinf sqrt sqrtf
 pthread_cond_broadcast pthread_cond_destroy pthread_cond_init
 pthread_cond_timedwait pthread_cond_wait pthread_condattr_destroy
 pthread_condattr_init pthread_condattr_setclock pthread_create pthread_join
