@@ -167,7 +167,10 @@ void Builder::completeAttrs(Node &node) {
                 ") is missing, and has no default");
     }
   }
-  // Names that begin with an underscore are anybody's.
+  // Names that begin with an underscore are anybody's, and operations that do are
+  // TensorFlow's own: their attributes change from release to release.
+  if (node.op.starts_with('_'))
+    return;
   for (const Attr &attr : node.attrs)
     if (!attr.first.starts_with('_') &&
         std::none_of(node.def->attrs.begin(), node.def->attrs.end(),
