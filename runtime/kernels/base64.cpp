@@ -26,11 +26,9 @@ int32_t weir_kernel_encode_base64(weir_context *ctx, const weir_tensor *operands
                                   int32_t operand_count, weir_tensor *results,
                                   int32_t result_count,
                                   const int64_t *attributes) {
-  if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1) ||
-      results[0].dtype != WEIR_STRING)
-    return failOperands(ctx, operands, operand_count);
-  if (!shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
-    return WEIR_RESOURCE_EXHAUSTED;
+  if (int32_t code =
+          openStringMap(ctx, operands, operand_count, results, result_count))
+    return code;
   int64_t count = elementCountOf(operands[0]);
   Contents contents(ctx);
   for (int64_t i = 0; i < count; ++i) {
@@ -57,11 +55,9 @@ int32_t weir_kernel_encode_base64(weir_context *ctx, const weir_tensor *operands
 int32_t weir_kernel_decode_base64(weir_context *ctx, const weir_tensor *operands,
                                   int32_t operand_count, weir_tensor *results,
                                   int32_t result_count, const int64_t *) {
-  if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1) ||
-      results[0].dtype != WEIR_STRING)
-    return failOperands(ctx, operands, operand_count);
-  if (!shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
-    return WEIR_RESOURCE_EXHAUSTED;
+  if (int32_t code =
+          openStringMap(ctx, operands, operand_count, results, result_count))
+    return code;
   int64_t count = elementCountOf(operands[0]);
   Contents contents(ctx);
   for (int64_t i = 0; i < count; ++i) {

@@ -176,6 +176,23 @@ void completeBasis(const Matrix &u, int64_t have, Complex *scratch) {
   }
 }
 
+/// Begins a decomposition of square matrices into eigenvalues and, as a second
+/// result where there is one, eigenvectors. WEIR_OK, or the failure's code.
+int32_t openEigen(weir_context *ctx, const weir_tensor *operands,
+                  int32_t operand_count, weir_tensor *results,
+                  int32_t result_count, Matrices *in) {
+  if (operand_count != 1 || result_count < 1 || result_count > 2 ||
+      !isDenseType(results[0].dtype))
+    return failMessage(ctx, WEIR_INTERNAL, "eigenvalues of one operand");
+  if (!readMatrices(ctx, operands[0], true, in))
+    return WEIR_INVALID_ARGUMENT;
+  int64_t tail[2] = {in->rows, in->rows};
+  if (!shapeBatch(ctx, operands[0], results[0], tail, 1) ||
+      (result_count > 1 && !shapeBatch(ctx, operands[0], results[1], tail, 2)))
+    return WEIR_RESOURCE_EXHAUSTED;
+  return WEIR_OK;
+}
+
 int32_t failConvergence(weir_context *ctx) {
   return failMessage(ctx, WEIR_INVALID_ARGUMENT,
                      "the decomposition was not successful; the input might "
@@ -188,15 +205,10 @@ int32_t weir_kernel_eigh(weir_context *ctx, const weir_tensor *operands,
                          int32_t operand_count, weir_tensor *results,
                          int32_t result_count, const int64_t *) {
   Matrices in;
-  if (operand_count != 1 || result_count < 1 || result_count > 2 ||
-      !isDenseType(results[0].dtype))
-    return failMessage(ctx, WEIR_INTERNAL, "eigenvalues of one operand");
-  if (!readMatrices(ctx, operands[0], true, &in))
-    return WEIR_INVALID_ARGUMENT;
-  int64_t n = in.rows, tail[2] = {n, n};
-  if (!shapeBatch(ctx, operands[0], results[0], tail, 1) ||
-      (result_count > 1 && !shapeBatch(ctx, operands[0], results[1], tail, 2)))
-    return WEIR_RESOURCE_EXHAUSTED;
+  if (int32_t code =
+          openEigen(ctx, operands, operand_count, results, result_count, &in))
+    return code;
+  int64_t n = in.rows;
   Scratch<Complex> memory(ctx, 3 * n * n + n);
   Scratch<double> values(ctx, n);
   Scratch<int64_t> order(ctx, n);
@@ -297,15 +309,10 @@ int32_t weir_kernel_eig(weir_context *ctx, const weir_tensor *operands,
                         int32_t operand_count, weir_tensor *results,
                         int32_t result_count, const int64_t *) {
   Matrices in;
-  if (operand_count != 1 || result_count < 1 || result_count > 2 ||
-      !isDenseType(results[0].dtype))
-    return failMessage(ctx, WEIR_INTERNAL, "eigenvalues of one operand");
-  if (!readMatrices(ctx, operands[0], true, &in))
-    return WEIR_INVALID_ARGUMENT;
-  int64_t n = in.rows, tail[2] = {n, n};
-  if (!shapeBatch(ctx, operands[0], results[0], tail, 1) ||
-      (result_count > 1 && !shapeBatch(ctx, operands[0], results[1], tail, 2)))
-    return WEIR_RESOURCE_EXHAUSTED;
+  if (int32_t code =
+          openEigen(ctx, operands, operand_count, results, result_count, &in))
+    return code;
+  int64_t n = in.rows;
   Scratch<Complex> memory(ctx, 4 * n * n + n);
   if (!memory.data)
     return WEIR_RESOURCE_EXHAUSTED;

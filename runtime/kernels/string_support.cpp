@@ -42,6 +42,17 @@ int32_t failOperands(weir_context *ctx, const weir_tensor *operands,
                      "the operands' shapes do not fit each other");
 }
 
+int32_t openStringMap(weir_context *ctx, const weir_tensor *operands,
+                      int32_t operand_count, weir_tensor *results,
+                      int32_t result_count) {
+  if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1) ||
+      results[0].dtype != WEIR_STRING)
+    return failOperands(ctx, operands, operand_count);
+  return shapeResult(ctx, results[0], operands[0].rank, operands[0].dims)
+             ? WEIR_OK
+             : WEIR_RESOURCE_EXHAUSTED;
+}
+
 int32_t failString(weir_context *ctx, const char *before,
                    const weir_string &string, const char *after) {
   char text[400];

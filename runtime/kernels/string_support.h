@@ -39,6 +39,11 @@ int64_t integerAt(const weir_tensor &tensor, int64_t i);
 /// operands' shapes do not fit.
 int32_t failOperands(weir_context *ctx, const weir_tensor *operands,
                      int32_t count);
+/// Begins a kernel from one tensor of strings to another of its shape: checks
+/// the operands and shapes the result. WEIR_OK, or the failure's code.
+int32_t openStringMap(weir_context *ctx, const weir_tensor *operands,
+                      int32_t operand_count, weir_tensor *results,
+                      int32_t result_count);
 /// INVALID_ARGUMENT: `before`, the string (what fits of it), `after`.
 int32_t failString(weir_context *ctx, const char *before,
                    const weir_string &string, const char *after = "");
