@@ -88,6 +88,19 @@ mlir::OwningOpRef<mlir::ModuleOp> importTensorFlow(mlir::MLIRContext &context,
                                                    const ImportOptions &options,
                                                    DiagnosticSink &sink);
 
+/// Versions of an operator that an importer takes. It may still refuse a use of
+/// it, by the node's name.
+struct SupportedOperator {
+  std::string domain; ///< ONNX's; empty for its own domain and for TensorFlow
+  std::string name;
+  int64_t first = 1; ///< opset; the operator may be older
+  int64_t last = 0;  ///< 0: up to the newest
+};
+
+/// All that the import tables hold, sorted.
+std::vector<SupportedOperator> supportedOnnxOperators();
+std::vector<SupportedOperator> supportedTensorFlowOperations();
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_FRONTEND_IMPORT_H

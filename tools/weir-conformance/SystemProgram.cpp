@@ -7,7 +7,7 @@
 
 #include "tools/weir-conformance/SystemProgram.h"
 
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 #include "tools/common/Files.h"
 
 #include <set>
@@ -210,9 +210,9 @@ namespace {
 
 /// The bytes field `number` of a message, the first of them.
 std::string_view fieldOf(std::string_view message, uint32_t number) {
-  onnx::WireReader reader(message);
+  frontend::WireReader reader(message);
   while (reader.next())
-    if (reader.field() == number && reader.type() == onnx::WireType::Bytes)
+    if (reader.field() == number && reader.type() == frontend::WireType::Bytes)
       return reader.bytes();
   return {};
 }
@@ -233,13 +233,13 @@ void appendField(std::string &out, uint32_t number, std::string_view bytes) {
 void eachPart(std::string_view graph,
               llvm::function_ref<void(std::string, uint32_t, std::string_view)>
                   each) {
-  onnx::WireReader reader(graph);
+  frontend::WireReader reader(graph);
   while (reader.next()) {
     if (reader.field() == 1) {
       std::string_view node = reader.bytes();
       each(std::string(fieldOf(node, 1)), 1, node);
     } else if (reader.field() == 2) {
-      onnx::WireReader library(reader.bytes());
+      frontend::WireReader library(reader.bytes());
       while (library.next()) {
         if (library.field() != 1)
           continue;

@@ -13,6 +13,7 @@
 #include "tools/weirc/Commands.h"
 
 #include "compiler/driver/Driver.h"
+#include "compiler/frontend/Import.h"
 #include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
 
@@ -28,8 +29,21 @@ namespace {
 
 constexpr const char *toolName = "weirc";
 
+/// One line an operator and range of versions, for people and for scripts.
+void printSupportedOperators() {
+  for (const SupportedOperator &op : supportedOnnxOperators()) {
+    llvm::outs() << "onnx " << (op.domain.empty() ? "ai.onnx" : op.domain)
+                 << ' ' << op.name << ' ' << op.first << '-';
+    if (op.last)
+      llvm::outs() << op.last;
+    llvm::outs() << '\n';
+  }
+  for (const SupportedOperator &op : supportedTensorFlowOperations())
+    llvm::outs() << "tensorflow " << op.name << '\n';
+}
+
 bool parseCommandLine(int argc, char **argv, driver::Options &options,
-                      int &status) {
+                      bool &listOperators, int &status) {
   FlagParser parser(
       toolName, "MODEL [-o OUT] [flags]",
       "Compiles a model file to a native object with a typed C/C++ header.\n"
@@ -62,12 +76,15 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options,
   addEntryFlags(parser, options);
   addCodeFlags(parser, options);
   addInspectionFlags(parser, options);
+  parser.flag("--print-supported-operators",
+              "lists the operators and versions that are imported, and exits",
+              listOperators);
   parser.exitCode(0, "OUT is written");
   parser.exitCode(1, "an error was printed, and nothing is written");
   parser.exitCode(2, "weirc check: something is unsupported or unknown");
   if (!parser.parse(argc, argv, status))
     return false;
-  if (models.empty() && !options.printPipeline) {
+  if (models.empty() && !options.printPipeline && !listOperators) {
     printError(toolName, "no MODEL given",
                {"usage: weirc MODEL [-o OUT] [flags]"});
     status = 1;
@@ -87,8 +104,13 @@ int main(int argc, char **argv) {
     return runExplain(argc - 1, argv + 1);
   driver::Options options;
   int status = 0;
-  if (!parseCommandLine(argc, argv, options, status))
+  bool listOperators = false;
+  if (!parseCommandLine(argc, argv, options, listOperators, status))
     return status;
+  if (listOperators) {
+    printSupportedOperators();
+    return 0;
+  }
   if (options.printPipeline) {
     driver::printPipeline(options, llvm::outs());
     if (options.input.empty())

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/Import.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 
 #include <map>
@@ -42,17 +43,29 @@ Index makeIndex() {
       index.emplace(Key(row.domain, row.name), &row);
   return index;
 }
+
+const Index &importIndex() {
+  static const Index index = makeIndex();
+  return index;
+}
 } // namespace
 
 const OperatorImport *weir::onnx::findImport(std::string_view domain,
                                              std::string_view name,
                                              int64_t version) {
-  static const Index index = makeIndex();
-  auto [first, last] = index.equal_range(Key(domain, name));
+  auto [first, last] = importIndex().equal_range(Key(domain, name));
   for (auto it = first; it != last; ++it) {
     const OperatorImport *row = it->second;
     if (version >= row->first && (!row->last || version <= row->last))
       return row;
   }
   return nullptr;
+}
+
+std::vector<weir::SupportedOperator> weir::supportedOnnxOperators() {
+  std::vector<SupportedOperator> all;
+  for (const auto &[key, row] : importIndex())
+    all.push_back({std::string(row->domain), std::string(row->name), row->first,
+                   row->last});
+  return all;
 }

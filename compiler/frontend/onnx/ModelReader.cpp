@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/ModelReader.h"
+#include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/onnx/TensorReader.h"
-#include "compiler/frontend/onnx/WireReader.h"
 
 using namespace weir;
 using namespace weir::onnx;
+using weir::frontend::WireReader;
+using weir::frontend::WireType;
 
 namespace {
 

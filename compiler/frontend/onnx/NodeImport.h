@@ -8,13 +8,19 @@
 #ifndef WEIR_COMPILER_FRONTEND_ONNX_NODEIMPORT_H
 #define WEIR_COMPILER_FRONTEND_ONNX_NODEIMPORT_H
 
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/onnx/OperatorTable.h"
-#include "compiler/frontend/onnx/TensorBuilder.h"
 
 #include <memory>
 #include <optional>
 
 namespace weir::onnx {
+
+using frontend::axesFrom;
+using frontend::Ints;
+using frontend::TensorBuilder;
+using mlir::Type;
+using mlir::Value;
 
 class GraphImporter;
 

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/TensorReader.h"
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 
 #include <charconv>
 #include <cstring>
 
 using namespace weir::onnx;
+using weir::frontend::WireReader;
+using weir::frontend::WireType;
 
 namespace {
 

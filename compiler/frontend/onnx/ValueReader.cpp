@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/ValueReader.h"
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 
 using namespace weir::onnx;
+using weir::frontend::WireReader;
+using weir::frontend::WireType;
 
 namespace {
 

@@ -58,7 +58,7 @@ weir::tf::elementShape(std::optional<IntVector> dims) {
 
 Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b,
                                  Location loc) {
-  onnx::TensorBuilder t(b, loc);
+  TensorBuilder t(b, loc);
   Imported array = Imported::makeArray(info);
   for (const ArrayComponent &component : componentsOf(*info)) {
     IntVector shape = component.shape, open = component.openAxes();
@@ -127,7 +127,7 @@ bool weir::tf::widen(ArrayInfo &info, const ArrayInfo &other) {
 void weir::tf::addSizes(Imported &array, OpBuilder &b, Location loc) {
   if (array.kind != Imported::Kind::Array || array.parts.empty())
     return;
-  onnx::TensorBuilder t(b, loc);
+  TensorBuilder t(b, loc);
   for (auto [part, component] :
        llvm::zip(array.parts, componentsOf(*array.array))) {
     IntVector open = component.openAxes();

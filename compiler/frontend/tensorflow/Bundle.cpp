@@ -7,7 +7,7 @@
 
 #include "compiler/frontend/tensorflow/Bundle.h"
 
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/tensorflow/Crc32c.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/TableReader.h"
@@ -20,7 +20,7 @@
 
 using namespace weir;
 using namespace weir::tf;
-using onnx::WireReader;
+using frontend::WireReader;
 
 /// BundleEntryProto.
 struct Bundle::Entry {

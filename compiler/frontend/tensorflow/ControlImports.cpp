@@ -107,7 +107,7 @@ static LogicalResult caseOf(NodeImport &n) {
       [&](size_t i, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
     if (i + 1 == functions.size())
       return n.g.inlineFunction(functions[i], args, n.node, b);
-    onnx::TensorBuilder t(b, n.loc);
+    TensorBuilder t(b, n.loc);
     Value here = t.compare("eq", index, static_cast<double>(i));
     return n.g.buildIf(
         here,
@@ -145,7 +145,7 @@ static LogicalResult forLoop(NodeImport &n) {
       inits,
       [&](std::vector<Imported> variables,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         Value i = variables[0].value;
         Value up = t.op<AndOp>(t.compare("gt", delta, 0),
                                t.compare("lt", i, limit));
@@ -155,7 +155,7 @@ static LogicalResult forLoop(NodeImport &n) {
       },
       [&](std::vector<Imported> variables,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         Value next = t.add(variables[0].value, delta);
         auto results =
             n.g.inlineFunction(*body, std::move(variables), n.node, b);

@@ -16,16 +16,6 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-static bool hasRank(NodeImport &n, Value x, int64_t rank) {
-  if (!x)
-    return false;
-  if (n.rank(x) == rank)
-    return true;
-  (void)n.invalid("found a tensor of rank " + Twine(n.rank(x)) +
-                  "; possible is " + Twine(rank));
-  return false;
-}
-
 std::optional<IntVector> weir::tf::filterWindow(NodeImport &n, Value filter,
                                                 int64_t spatial) {
   Ints shape = n.type(filter).getShape();
@@ -84,7 +74,7 @@ Value weir::tf::convolve(NodeImport &n, Value x, Value filter,
 
 template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
-  if (!hasRank(n, x, spatial + 2) || !hasRank(n, filter, spatial + 2))
+  if (!n.hasRank(x, spatial + 2) || !n.hasRank(filter, spatial + 2))
     return failure();
   auto windows = readWindows(n, spatial);
   auto window = filterWindow(n, filter, spatial);
@@ -105,7 +95,7 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
 /// Filter H W C M: channel c makes results c·M to c·M + M - 1.
 static LogicalResult depthwiseConv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
-  if (!hasRank(n, x, 4) || !hasRank(n, filter, 4))
+  if (!n.hasRank(x, 4) || !n.hasRank(filter, 4))
     return failure();
   auto windows = readWindows(n, 2);
   auto window = filterWindow(n, filter, 2);
@@ -122,7 +112,7 @@ static LogicalResult depthwiseConv(NodeImport &n) {
 
 template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
   Value filter = n.in(1), gradient = n.in(2);
-  if (!hasRank(n, filter, spatial + 2) || !hasRank(n, gradient, spatial + 2))
+  if (!n.hasRank(filter, spatial + 2) || !n.hasRank(gradient, spatial + 2))
     return failure();
   auto windows = readWindows(n, spatial);
   auto window = filterWindow(n, filter, spatial);
@@ -171,7 +161,7 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
 
 static LogicalResult depthwiseBackpropInput(NodeImport &n) {
   Value filter = n.in(1), gradient = n.in(2);
-  if (!hasRank(n, filter, 4) || !hasRank(n, gradient, 4))
+  if (!n.hasRank(filter, 4) || !n.hasRank(gradient, 4))
     return failure();
   auto windows = readWindows(n, 2);
   auto window = filterWindow(n, filter, 2);
@@ -194,7 +184,7 @@ static LogicalResult depthwiseBackpropInput(NodeImport &n) {
 template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   bool isDepthwise = n.node.op == "DepthwiseConv2dNativeBackpropFilter";
   Value x = n.in(0), gradient = n.in(2);
-  if (!hasRank(n, x, spatial + 2) || !hasRank(n, gradient, spatial + 2))
+  if (!n.hasRank(x, spatial + 2) || !n.hasRank(gradient, spatial + 2))
     return failure();
   auto windows = readWindows(n, spatial);
   if (!windows)
@@ -281,7 +271,7 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
 
 std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x,
                                            int64_t spatial) {
-  if (!hasRank(n, x, spatial + 2))
+  if (!n.hasRank(x, spatial + 2))
     return std::nullopt;
   auto windows = readWindows(n, spatial);
   if (!windows)

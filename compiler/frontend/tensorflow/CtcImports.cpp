@@ -40,11 +40,11 @@ template <int64_t blank> static LogicalResult loss(NodeImport &n) {
   auto losses = RankedTensorType::get({n.type(inputs).getDimSize(1)},
                                       n.element(inputs));
   return allResults(
-      n, n.libraryCall("weir_kernel_ctc_loss", {losses, inputs.getType()},
-                       {inputs, rest[0], rest[1], rest[2]},
-                       {n.isSet("preprocess_collapse_repeated"),
-                        n.isSet("ctc_merge_repeated"),
-                        n.isSet("ignore_longer_outputs_than_inputs"), blank}));
+      n, n.kernelCall("weir_kernel_ctc_loss", {losses, inputs.getType()},
+                      {inputs, rest[0], rest[1], rest[2]},
+                      {n.isSet("preprocess_collapse_repeated"),
+                       n.isSet("ctc_merge_repeated"),
+                       n.isSet("ignore_longer_outputs_than_inputs"), blank}));
 }
 
 /// `paths` sparse matrices, by their parts, then a number for each sequence and
@@ -66,9 +66,9 @@ static LogicalResult greedy(NodeImport &n) {
   if (!inputs || !lengths)
     return failure();
   return allResults(
-      n, n.libraryCall("weir_kernel_ctc_greedy", decodedTypes(n, inputs, 1),
-                       {inputs, lengths},
-                       {n.isSet("merge_repeated"), n.i("blank_index")}));
+      n, n.kernelCall("weir_kernel_ctc_greedy", decodedTypes(n, inputs, 1),
+                      {inputs, lengths},
+                      {n.isSet("merge_repeated"), n.i("blank_index")}));
 }
 
 static LogicalResult beamSearch(NodeImport &n) {
@@ -81,11 +81,10 @@ static LogicalResult beamSearch(NodeImport &n) {
   if (paths < 1 || width < 1 || paths > most || width > most)
     return n.invalid("found top_paths " + Twine(paths) + " and beam_width " +
                      Twine(width) + "; possible is 1 to " + Twine(most));
-  return allResults(n, n.libraryCall("weir_kernel_ctc_beam_search",
-                                     decodedTypes(n, inputs, paths),
-                                     {inputs, lengths},
-                                     {n.isSet("merge_repeated"), width,
-                                      paths}));
+  return allResults(n, n.kernelCall("weir_kernel_ctc_beam_search",
+                                    decodedTypes(n, inputs, paths),
+                                    {inputs, lengths},
+                                    {n.isSet("merge_repeated"), width, paths}));
 }
 
 ArrayRef<OpImport> weir::tf::ctcImports() {

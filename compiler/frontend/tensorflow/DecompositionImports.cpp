@@ -80,7 +80,7 @@ static LogicalResult selfAdjointEig(NodeImport &n) {
   bool vectors = n.isSet("compute_v");
   if (vectors)
     types.push_back(m->type);
-  Operation *call = n.libraryCall("weir_kernel_eigh", types, {m->value});
+  Operation *call = n.kernelCall("weir_kernel_eigh", types, {m->value});
   if (!call || vectors)
     return callResults(n, call);
   return n.results({call->getResult(0), nothing(n, element)});
@@ -92,7 +92,7 @@ static LogicalResult selfAdjointEigV1(NodeImport &n) {
   if (!m)
     return failure();
   int64_t rank = m->type.getRank();
-  Operation *call = n.libraryCall(
+  Operation *call = n.kernelCall(
       "weir_kernel_eigh",
       {m->like({m->rows}, m->type.getElementType()), m->type}, {m->value});
   if (!call)
@@ -111,7 +111,7 @@ static LogicalResult eig(NodeImport &n) {
   bool vectors = n.isSet("compute_v");
   if (vectors)
     types.push_back(m->like({m->rows, m->rows}, element));
-  Operation *call = n.libraryCall("weir_kernel_eig", types, {m->value});
+  Operation *call = n.kernelCall("weir_kernel_eig", types, {m->value});
   if (!call || vectors)
     return callResults(n, call);
   return n.results({call->getResult(0), nothing(n, element)});
@@ -136,7 +136,7 @@ static LogicalResult svd(NodeImport &n) {
     types.push_back(m->like({m->rows, full ? m->rows : values}, element));
     types.push_back(m->like({m->columns, full ? m->columns : values}, element));
   }
-  Operation *call = n.libraryCall("weir_kernel_svd", types, {m->value}, {full});
+  Operation *call = n.kernelCall("weir_kernel_svd", types, {m->value}, {full});
   if (!call || vectors)
     return callResults(n, call);
   return n.results(
@@ -150,19 +150,18 @@ static LogicalResult qr(NodeImport &n) {
   Type element = m->type.getElementType();
   bool full = n.isSet("full_matrices");
   int64_t kept = full ? m->rows : least(m->rows, m->columns);
-  return callResults(
-      n, n.libraryCall("weir_kernel_qr",
-                       {m->like({m->rows, kept}, element),
-                        m->like({kept, m->columns}, element)},
-                       {m->value}, {full}));
+  return callResults(n, n.kernelCall("weir_kernel_qr",
+                                     {m->like({m->rows, kept}, element),
+                                      m->like({kept, m->columns}, element)},
+                                     {m->value}, {full}));
 }
 
 template <int64_t which> static LogicalResult function(NodeImport &n) {
   auto m = matrices(n, true);
   if (!m)
     return failure();
-  return callResults(n, n.libraryCall("weir_kernel_matrix_function", m->type,
-                                      {m->value}, {which}));
+  return callResults(n, n.kernelCall("weir_kernel_matrix_function", m->type,
+                                     {m->value}, {which}));
 }
 
 ArrayRef<OpImport> weir::tf::decompositionImports() {

@@ -67,7 +67,7 @@ static Value restore(NodeImport &n, const Batch &batch, Value x, Ints tail) {
 /// for k in [0, count): state = step(k, state); `k` is a scalar i64.
 static FailureOr<State>
 repeat(NodeImport &n, int64_t count, State state,
-       llvm::function_ref<std::vector<Value>(onnx::TensorBuilder &, Value,
+       llvm::function_ref<std::vector<Value>(TensorBuilder &, Value,
                                              ArrayRef<Value>)>
            step) {
   if (count == 0)
@@ -76,12 +76,12 @@ repeat(NodeImport &n, int64_t count, State state,
   auto results = n.g.buildWhile(
       std::move(state),
       [&](State s, OpBuilder &b) -> FailureOr<State> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         return State{Imported(
             t.compare("lt", s[0].value, static_cast<double>(count)))};
       },
       [&](State s, OpBuilder &b) -> FailureOr<State> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         SmallVector<Value> values;
         for (const Imported &one : ArrayRef<Imported>(s).drop_front())
           values.push_back(one.value);
@@ -101,14 +101,14 @@ repeat(NodeImport &n, int64_t count, State state,
 }
 
 static bool isComplex(Value x) {
-  return isa<ComplexType>(onnx::TensorBuilder::element(x));
+  return isa<ComplexType>(TensorBuilder::element(x));
 }
 
-static Value magnitude(onnx::TensorBuilder &t, Value x) {
+static Value magnitude(TensorBuilder &t, Value x) {
   return !x || !isComplex(x) ? t.op<AbsOp>(x) : t.op<ComplexAbsOp>(x);
 }
 
-static Value conjugate(onnx::TensorBuilder &t, Value x) {
+static Value conjugate(TensorBuilder &t, Value x) {
   return x && isComplex(x) ? t.op<ConjOp>(x) : x;
 }
 
@@ -119,7 +119,7 @@ static void require(NodeImport &n, Value good, StringRef message) {
 }
 
 /// 0, 1, … as [1, size, 1] or [1, 1, size].
-static Value indexAlong(onnx::TensorBuilder &t, int64_t size, int64_t axis) {
+static Value indexAlong(TensorBuilder &t, int64_t size, int64_t axis) {
   IntVector all(size);
   for (int64_t i = 0; i < size; ++i)
     all[i] = i;
@@ -127,7 +127,7 @@ static Value indexAlong(onnx::TensorBuilder &t, int64_t size, int64_t axis) {
 }
 
 /// One row (axis 1) or column (axis 2) of each matrix, the dimension kept.
-static Value line(onnx::TensorBuilder &t, Value m, Value k, int64_t axis) {
+static Value line(TensorBuilder &t, Value m, Value k, int64_t axis) {
   return t.unsqueeze(t.op<GatherOp>(m, k, t.number(axis), t.number(0),
                                     t.flag(false)),
                      {axis});
@@ -150,8 +150,7 @@ static std::optional<Elimination> eliminate(NodeImport &n, const Batch &batch) {
                           n.concat({lead, n.ints({1, 1})}, 0));
   auto result = repeat(
       n, size, {Imported(batch.matrices), Imported(order), Imported(sign)},
-      [&](onnx::TensorBuilder &t, Value k,
-          ArrayRef<Value> s) -> std::vector<Value> {
+      [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
         Value m = s[0], rows = indexAlong(t, size, 1);
         Value columns = indexAlong(t, size, 2);
         Value column = magnitude(t, line(t, m, k, 2));
@@ -194,24 +193,23 @@ static Value substitute(NodeImport &n, Value triangle, Value b, int64_t size,
                         bool lower, bool unitDiagonal) {
   if (!triangle || !b)
     return {};
-  auto result = repeat(
-      n, size, {Imported(b)},
-      [&](onnx::TensorBuilder &t, Value step,
-          ArrayRef<Value> s) -> std::vector<Value> {
-        Value k = lower ? step
-                        : t.sub(t.intScalar(size - 1), step);
-        Value rows = indexAlong(t, size, 1);
-        Value head = line(t, line(t, triangle, k, 1), k, 2);
-        Value x = line(t, s[0], k, 1); // [batch, 1, m]
-        if (!unitDiagonal)
-          x = t.div(x, head);
-        Value rest = t.compare(lower ? "gt" : "lt", rows, k);
-        Value factors = t.select(rest, line(t, triangle, k, 2),
-                                 t.like(triangle, 0));
-        Value next = t.sub(s[0], t.mul(factors, x));
-        Value isK = t.compare("eq", rows, k);
-        return {t.select(isK, x, next)};
-      });
+  auto result =
+      repeat(n, size, {Imported(b)},
+             [&](TensorBuilder &t, Value step,
+                 ArrayRef<Value> s) -> std::vector<Value> {
+               Value k = lower ? step : t.sub(t.intScalar(size - 1), step);
+               Value rows = indexAlong(t, size, 1);
+               Value head = line(t, line(t, triangle, k, 1), k, 2);
+               Value x = line(t, s[0], k, 1); // [batch, 1, m]
+               if (!unitDiagonal)
+                 x = t.div(x, head);
+               Value rest = t.compare(lower ? "gt" : "lt", rows, k);
+               Value factors =
+                   t.select(rest, line(t, triangle, k, 2), t.like(triangle, 0));
+               Value next = t.sub(s[0], t.mul(factors, x));
+               Value isK = t.compare("eq", rows, k);
+               return {t.select(isK, x, next)};
+             });
   return failed(result) ? Value() : (*result)[0].value;
 }
 
@@ -352,8 +350,7 @@ static LogicalResult cholesky(NodeImport &n) {
   // Column k: divided by its head's root, then taken from those to the right.
   auto result = repeat(
       n, size, {Imported(a->matrices)},
-      [&](onnx::TensorBuilder &t, Value k,
-          ArrayRef<Value> s) -> std::vector<Value> {
+      [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
         Value rows = indexAlong(t, size, 1), columns = indexAlong(t, size, 2);
         Value head = line(t, line(t, s[0], k, 1), k, 2);
         Value column = t.div(line(t, s[0], k, 2), t.sqrt(head));
@@ -442,7 +439,7 @@ static LogicalResult leastSquares(NodeImport &n) {
     shape.append(sizes.begin(), sizes.end());
     return RankedTensorType::get(shape, element);
   };
-  Operation *parts = n.libraryCall(
+  Operation *parts = n.kernelCall(
       "weir_kernel_svd",
       {like({least}), like({rows, least}), like({columns, least})}, {m}, {0});
   if (!parts)

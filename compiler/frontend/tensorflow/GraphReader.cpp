@@ -13,14 +13,14 @@
 
 #include "compiler/frontend/tensorflow/GraphReader.h"
 
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 
 #include <cstring>
 
 using namespace weir;
 using namespace weir::tf;
-using onnx::WireReader;
-using onnx::WireType;
+using frontend::WireReader;
+using frontend::WireType;
 
 // Deeper than any exporter nests (functions in lists in functions).
 static constexpr int kMaxDepth = 32;

@@ -11,16 +11,6 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-static bool hasRank(NodeImport &n, Value x, int64_t rank) {
-  if (!x)
-    return false;
-  if (n.rank(x) == rank)
-    return true;
-  (void)n.invalid("found a tensor of rank " + Twine(n.rank(x)) +
-                  "; possible is " + Twine(rank));
-  return false;
-}
-
 /// 0, 1, … along dimension `dim` of `rank` ones, `size` (tensor<1xi64>) of them.
 static Value ramp(NodeImport &n, Value size, int64_t dim, int64_t rank,
                   Type type) {
@@ -87,7 +77,7 @@ static Value mapCoordinate(NodeImport &n, Value at, Value size,
 
 static LogicalResult projectiveTransform(NodeImport &n) {
   Value image = n.in(0), transforms = n.in(1), shape = n.in(2);
-  if (!hasRank(n, image, 4) || !hasRank(n, transforms, 2) || !shape)
+  if (!n.hasRank(image, 4) || !n.hasRank(transforms, 2) || !shape)
     return failure();
   Type f32 = n.b.getF32Type(), type = n.element(image);
   std::string_view mode = n.s("fill_mode");
@@ -145,7 +135,7 @@ static LogicalResult projectiveTransform(NodeImport &n) {
 /// A window of each image; zeros outside of it.
 static LogicalResult extractGlimpse(NodeImport &n) {
   Value image = n.in(0), sizes = n.in(1), offsets = n.in(2);
-  if (!hasRank(n, image, 4) || !sizes || !hasRank(n, offsets, 2))
+  if (!n.hasRank(image, 4) || !sizes || !n.hasRank(offsets, 2))
     return failure();
   if (n.s("noise") != "zero")
     return n.unsupported("found random noise outside of the image; possible is "
@@ -198,7 +188,7 @@ static Value boxColors(NodeImport &n, int64_t depth) {
 /// Frames one pixel wide. A pixel has the colour of the last box over it.
 static LogicalResult drawBoxes(NodeImport &n) {
   Value image = n.in(0), boxes = n.in(1);
-  if (!hasRank(n, image, 4) || !hasRank(n, boxes, 3))
+  if (!n.hasRank(image, 4) || !n.hasRank(boxes, 3))
     return failure();
   Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
   int64_t depth = n.type(image).getDimSize(3);
@@ -207,7 +197,7 @@ static LogicalResult drawBoxes(NodeImport &n) {
   Value colors;
   if (n.inputCount() > 2) {
     colors = n.in(2);
-    if (!hasRank(n, colors, 2))
+    if (!n.hasRank(colors, 2))
       return failure();
   }
   if (!colors || n.type(colors).getDimSize(0) == 0)
@@ -259,7 +249,7 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
   constexpr size_t rank = spatial + 2;
   if (rates.empty())
     rates.assign(rank, 1);
-  if (!hasRank(n, x, rank))
+  if (!n.hasRank(x, rank))
     return failure();
   if (sizes.size() != rank || strides.size() != rank || rates.size() != rank)
     return n.invalid("found sizes, strides or rates that are not " +

@@ -93,6 +93,13 @@ struct Imported {
         std::make_shared<const std::vector<mlir::Value>>(std::move(parts));
     return result;
   }
+  /// Whether none of `values` is missing.
+  static bool allGiven(const std::vector<Imported> &values) {
+    for (const Imported &value : values)
+      if (value.kind == Kind::None)
+        return false;
+    return true;
+  }
   /// Whether it is made of tensors, so that loops and branches can hand it on.
   bool isCarried() const {
     return (kind == Kind::Tensor && value) ||

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/Import.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/NumericImports.h"
 
@@ -184,12 +185,14 @@ Value NodeImport::stack(ArrayRef<Value> values, int64_t axis) {
   return concat(parts, axis);
 }
 
-Operation *NodeImport::libraryCall(StringRef function, TypeRange results,
-                                   ValueRange operands, Ints parameters) {
-  if (llvm::is_contained(operands, Value()))
-    return nullptr;
-  return CustomCallOp::create(b, loc, results, operands, text(function),
-                              list(parameters), flag(true));
+bool NodeImport::hasRank(Value x, int64_t rank) {
+  if (!x)
+    return false;
+  if (this->rank(x) == rank)
+    return true;
+  (void)invalid("found a tensor of rank " + Twine(this->rank(x)) +
+                "; possible is " + Twine(rank));
+  return false;
 }
 
 RankedTensorType NodeImport::typeShapedBy(size_t i, Type element) {
@@ -206,9 +209,11 @@ RankedTensorType NodeImport::typeShapedBy(size_t i, Type element) {
   return RankedTensorType::get(IntVector(rank, ShapedType::kDynamic), element);
 }
 
-const OpImport *weir::tf::findImport(std::string_view op) {
-  static const auto *table = [] {
-    auto *map = new std::unordered_map<std::string_view, const OpImport *>();
+using ImportIndex = std::unordered_map<std::string_view, const OpImport *>;
+
+static const ImportIndex &importIndex() {
+  static const ImportIndex index = [] {
+    ImportIndex map;
     for (ArrayRef<OpImport> family :
          {arrayImports(), sliceImports(), controlImports(),
           convolutionImports(), elementwiseImports(), imageImports(),
@@ -225,9 +230,27 @@ const OpImport *weir::tf::findImport(std::string_view op) {
           ctcImports(), decompositionImports(), specialFunctionImports(),
           stringImports(), tableImports()})
       for (const OpImport &row : family)
-        map->emplace(row.op, &row);
+        map.emplace(row.op, &row);
     return map;
   }();
-  auto it = table->find(op);
-  return it == table->end() ? nullptr : it->second;
+  return index;
+}
+
+const OpImport *weir::tf::findImport(std::string_view op) {
+  auto it = importIndex().find(op);
+  return it == importIndex().end() ? nullptr : it->second;
+}
+
+std::vector<weir::SupportedOperator> weir::supportedTensorFlowOperations() {
+  std::vector<SupportedOperator> all;
+  for (const auto &[name, row] : importIndex())
+    all.push_back({"", std::string(name)});
+  // What makes branches and loops of the graph's structure (Structure.h).
+  for (const char *name : {"Switch", "Merge", "Enter", "Exit", "NextIteration"})
+    for (const char *prefix : {"", "Ref"})
+      all.push_back({"", std::string(prefix) + name});
+  llvm::sort(all, [](const SupportedOperator &a, const SupportedOperator &b) {
+    return a.name < b.name;
+  });
+  return all;
 }

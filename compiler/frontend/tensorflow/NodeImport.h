@@ -8,17 +8,18 @@
 #ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_NODEIMPORT_H
 #define WEIR_COMPILER_FRONTEND_TENSORFLOW_NODEIMPORT_H
 
-#include "compiler/frontend/onnx/TensorBuilder.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/tensorflow/Graph.h"
 #include "compiler/frontend/tensorflow/Imported.h"
 
 namespace weir::tf {
 
+using frontend::axesFrom;
+using frontend::Ints;
+using frontend::TensorBuilder;
 using mlir::LogicalResult;
 using mlir::Type;
 using mlir::Value;
-using onnx::axesFrom;
-using Ints = llvm::ArrayRef<int64_t>;
 using IntVector = llvm::SmallVector<int64_t>;
 
 class GraphImporter;
@@ -31,7 +32,7 @@ Type elementType(mlir::MLIRContext *context, DataType type);
 /// attributes (complete: defaults are filled in), and short ways to write weir
 /// operations at the node's location. An importer sets the results, or reports
 /// why it cannot, and fails.
-class NodeImport : public onnx::TensorBuilder {
+class NodeImport : public TensorBuilder {
 public:
   NodeImport(GraphImporter &g, const Node &node, std::vector<Imported> inputs,
              mlir::OpBuilder &b, mlir::Location loc)
@@ -69,6 +70,8 @@ public:
   /// An axis in [0, rank), from one that may count from the end; reports.
   std::optional<int64_t> axis(int64_t given, int64_t rank);
   std::optional<int64_t> constantAxis(size_t i, int64_t rank);
+  /// Whether `x` is a tensor of `rank` dimensions; reports where it is another.
+  bool hasRank(Value x, int64_t rank);
 
   // Results.
   LogicalResult result(Value value) { return results({value}); }
@@ -89,12 +92,6 @@ public:
   /// A value with static information taken away, down to `type`.
   Value generalize(Value v, mlir::RankedTensorType type);
   Value stack(llvm::ArrayRef<Value> values, int64_t axis);
-  /// A call of one of the runtime's kernels (runtime/include/weir/kernels.h);
-  /// null where an operand is. Sizes that the types leave open are those that
-  /// the kernel reports.
-  mlir::Operation *libraryCall(llvm::StringRef function,
-                               mlir::TypeRange results,
-                               mlir::ValueRange operands, Ints parameters = {});
   /// The type of what is shaped by the integers of input `i`.
   mlir::RankedTensorType typeShapedBy(size_t i, Type element);
 };

@@ -31,22 +31,21 @@ struct LstmGradients {
 
 } // namespace
 
-static Value rest(onnx::TensorBuilder &t, Value v) {
+static Value rest(TensorBuilder &t, Value v) {
   return v ? t.sub(t.like(v, 1), v) : v;
 }
 
 /// Of a logistic function's result y: y (1 - y).
-static Value logisticSlope(onnx::TensorBuilder &t, Value y) {
+static Value logisticSlope(TensorBuilder &t, Value y) {
   return t.mul(y, rest(t, y));
 }
 
 /// Of tanh's result: 1 - y².
-static Value tanhSlope(onnx::TensorBuilder &t, Value y) {
+static Value tanhSlope(TensorBuilder &t, Value y) {
   return rest(t, t.mul(y, y));
 }
 
-static LstmGradients lstmGradients(onnx::TensorBuilder &t,
-                                   const LstmPeepholes &peep,
+static LstmGradients lstmGradients(TensorBuilder &t, const LstmPeepholes &peep,
                                    const LstmState &s) {
   Value dOut = t.mul(t.mul(logisticSlope(t, s.o), s.hGrad), s.co);
   Value dCell = t.add(t.mul(t.mul(tanhSlope(t, s.co), s.hGrad), s.o), s.csGrad);
@@ -108,20 +107,19 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
       Imported(zeros(csPrev)), Imported(zeros(hPrev)), Imported(zeros(w)),
       Imported(zeros(v[5])), Imported(zeros(v[6])), Imported(zeros(v[7])),
       Imported(zeros(v[8]))};
-  for (const Imported &one : inits)
-    if (one.kind == Imported::Kind::None)
-      return failure();
+  if (!Imported::allGiven(inits))
+    return failure();
   auto values = n.g.buildWhile(
       inits,
       [&](std::vector<Imported> s,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         return std::vector<Imported>{
             Imported(t.compare("ge", s[0].value, 0))};
       },
       [&](std::vector<Imported> s,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         Value now = s[0].value;
         Value isFirst = t.compare("eq", now, 0);
         Value before = t.maximum(t.sub(now, 1.0), 0.0);
@@ -159,9 +157,8 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
             Imported(t.add(s[7].value, g.wco)),
             Imported(t.add(s[8].value,
                            t.reduce(g.gates, "sum", {0}, false)))};
-        for (const Imported &one : next)
-          if (one.kind == Imported::Kind::None)
-            return failure();
+        if (!Imported::allGiven(next))
+          return failure();
         return next;
       },
       n.node, n.b, n.loc);

@@ -30,8 +30,8 @@ struct LstmWeights {
 } // namespace
 
 /// Gates from [x, h] w + b; with peepholes they look at the cell, too.
-static LstmStep lstmStep(onnx::TensorBuilder &t, const LstmWeights &weights,
-                         Value x, Value cs, Value h) {
+static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x,
+                         Value cs, Value h) {
   Value gates = t.add(t.matmul(t.concat({x, h}, 1), weights.w), weights.b);
   LstmStep step;
   if (!gates || !cs)
@@ -95,13 +95,13 @@ static LogicalResult lstmBlock(NodeImport &n) {
       inits,
       [&](std::vector<Imported> s,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         return std::vector<Imported>{
             Imported(t.compare("lt", s[0].value, steps))};
       },
       [&](std::vector<Imported> s,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         Value now = s[0].value;
         Value in = t.gather(x, now, 0);
         LstmStep step = lstmStep(t, weights, in, s[1].value, s[2].value);
@@ -115,9 +115,8 @@ static LogicalResult lstmBlock(NodeImport &n) {
               s[3 + i].value, t.reshape(now, {1, 1}), row, t.text("none"),
               t.flag(false), t.flag(false)));
         }
-        for (const Imported &one : next)
-          if (one.kind == Imported::Kind::None)
-            return failure();
+        if (!Imported::allGiven(next))
+          return failure();
         return next;
       },
       n.node, n.b, n.loc);

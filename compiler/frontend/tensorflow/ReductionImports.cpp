@@ -43,7 +43,7 @@ static Value reduceInput(NodeImport &n, Value x, StringRef kind) {
   bool keep = n.isSet("keep_dims");
   if (x && n.in(1) && !n.knownInts(1))
     return chooseAxes(n, n.in(1), n.rank(x), keep,
-                      [&](onnx::TensorBuilder &t, Ints axes) {
+                      [&](TensorBuilder &t, Ints axes) {
                         return axes.empty() ? x : t.reduce(x, kind, axes, keep);
                       });
   std::optional<IntVector> axes =
@@ -63,7 +63,7 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
       n.rank(n.in(1)) == 1 && n.type(n.in(1)).isDynamicDim(0))
     return openRankResult(
         n, chooseAxes(n, n.in(1), n.rank(x), true,
-                      [&](onnx::TensorBuilder &t, Ints axes) {
+                      [&](TensorBuilder &t, Ints axes) {
                         return axes.empty() ? x : t.reduce(x, kind, axes, true);
                       }));
   return n.result(reduceInput(n, x, kind));

@@ -48,7 +48,7 @@ namespace {
 struct Chooser {
   NodeImport &n;
   Value mask; ///< a bit an axis
-  function_ref<Value(onnx::TensorBuilder &t, Ints axes)> build;
+  function_ref<Value(TensorBuilder &t, Ints axes)> build;
 
   static IntVector axesOf(int64_t mask) {
     IntVector axes;
@@ -59,7 +59,7 @@ struct Chooser {
   }
 
   FailureOr<std::vector<Imported>> one(int64_t choice, OpBuilder &b) {
-    onnx::TensorBuilder t(b, n.loc);
+    TensorBuilder t(b, n.loc);
     Value value = build(t, axesOf(choice));
     if (!value)
       return failure();
@@ -70,7 +70,7 @@ struct Chooser {
                                          OpBuilder &b) {
     if (choices.size() == 1)
       return one(choices[0], b);
-    onnx::TensorBuilder t(b, n.loc);
+    TensorBuilder t(b, n.loc);
     Value is = t.compare("eq", mask, t.intScalar(choices[0]));
     return n.g.buildIf(
         is, [&](OpBuilder &in) { return one(choices[0], in); },
@@ -82,7 +82,7 @@ struct Chooser {
 
 Value weir::tf::chooseAxes(
     NodeImport &n, Value axes, int64_t rank, bool anyNumber,
-    function_ref<Value(onnx::TensorBuilder &t, Ints axes)> build) {
+    function_ref<Value(TensorBuilder &t, Ints axes)> build) {
   axes = n.reshape(n.toI64(axes), {-1});
   if (!axes)
     return {};

@@ -19,9 +19,8 @@ Value runtimeAxis(NodeImport &n, Value given, int64_t rank);
 /// One branch for each set of axes that `axes` may be at run time; `build` makes
 /// a branch's value. Where their number is not known, results must have one rank
 /// (`anyNumber`). Reports where there are too many; null on failure.
-Value chooseAxes(
-    NodeImport &n, Value axes, int64_t rank, bool anyNumber,
-    llvm::function_ref<Value(onnx::TensorBuilder &t, Ints axes)> build);
+Value chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumber,
+                 llvm::function_ref<Value(TensorBuilder &t, Ints axes)> build);
 
 /// Sets the node's result to the elements of a tensor whose rank only the run
 /// knows, given with dimensions of size 1 more than it has. Nothing but a reshape

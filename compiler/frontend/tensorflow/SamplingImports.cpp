@@ -46,8 +46,8 @@ static LogicalResult truncatedNormal(NodeImport &n, Value state) {
   Value shape = n.in(0);
   if (!type || !state || !shape)
     return failure();
-  Operation *made = n.libraryCall("weir_kernel_random_truncated_normal", type,
-                                  {state, n.toI64(shape)});
+  Operation *made = n.kernelCall("weir_kernel_random_truncated_normal", type,
+                                 {state, n.toI64(shape)});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -67,8 +67,8 @@ static LogicalResult gamma(NodeImport &n, Value state, size_t alphaInput) {
   if (!type || !state || !shape || !alpha)
     return failure();
   Operation *made =
-      n.libraryCall("weir_kernel_random_gamma", type,
-                    {state, n.toI64(shape), n.cast(alpha, n.b.getF64Type())});
+      n.kernelCall("weir_kernel_random_gamma", type,
+                   {state, n.toI64(shape), n.cast(alpha, n.b.getF64Type())});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -93,10 +93,10 @@ static LogicalResult binomial(NodeImport &n) {
   // Both in the shape of the two.
   Value zero = n.mul(n.add(counts, chances), 0.0);
   Value common = n.shapeOf(zero);
-  Operation *made = n.libraryCall(
-      "weir_kernel_random_binomial", type,
-      {state, n.toI64(shape), n.expandTo(counts, common),
-       n.expandTo(chances, common)});
+  Operation *made =
+      n.kernelCall("weir_kernel_random_binomial", type,
+                   {state, n.toI64(shape), n.expandTo(counts, common),
+                    n.expandTo(chances, common)});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -114,8 +114,8 @@ static LogicalResult multinomial(NodeImport &n, Value state) {
   auto type =
       RankedTensorType::get({n.type(logits).getDimSize(0), count}, element);
   Operation *made =
-      n.libraryCall("weir_kernel_random_multinomial", type,
-                    {state, n.cast(logits, n.b.getF64Type()), samples});
+      n.kernelCall("weir_kernel_random_multinomial", type,
+                   {state, n.cast(logits, n.b.getF64Type()), samples});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -135,8 +135,8 @@ static LogicalResult shuffle(NodeImport &n, Value state) {
     return n.result(x);
   auto type = RankedTensorType::get({n.type(x).getDimSize(0)},
                                     n.b.getI64Type());
-  Operation *order = n.libraryCall("weir_kernel_random_permutation", type,
-                                   {state, n.sizeOf(x, 0)});
+  Operation *order = n.kernelCall("weir_kernel_random_permutation", type,
+                                  {state, n.sizeOf(x, 0)});
   return order ? n.result(n.gather(x, order->getResult(0), 0)) : failure();
 }
 
@@ -152,12 +152,12 @@ static LogicalResult indexShuffle(NodeImport &n) {
   if (!index || !seed || !most)
     return failure();
   Type i64 = n.b.getI64Type();
-  Operation *made = n.libraryCall(
-      "weir_kernel_index_shuffle", n.type(index).clone(i64),
-      {n.cast(index, i64, false),
-       n.cast(seed, n.b.getIntegerType(32, false), false),
-       n.cast(most, i64, false)},
-      {n.i("rounds")});
+  Operation *made =
+      n.kernelCall("weir_kernel_index_shuffle", n.type(index).clone(i64),
+                   {n.cast(index, i64, false),
+                    n.cast(seed, n.b.getIntegerType(32, false), false),
+                    n.cast(most, i64, false)},
+                   {n.i("rounds")});
   return made ? n.result(n.cast(made->getResult(0), n.element(index), false))
               : failure();
 }

@@ -7,7 +7,7 @@
 
 #include "compiler/frontend/tensorflow/SavedModel.h"
 
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/saved_model.pb.h"
 
@@ -17,7 +17,7 @@
 
 using namespace weir;
 using namespace weir::tf;
-using onnx::WireReader;
+using frontend::WireReader;
 namespace fs = std::filesystem;
 
 static bool holdsModel(const fs::path &folder) {

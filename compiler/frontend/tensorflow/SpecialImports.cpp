@@ -126,7 +126,7 @@ static LogicalResult polygamma(NodeImport &n) {
 /// state = step(k, state) for k = 1 … count; `k` is an f64 scalar.
 static FailureOr<std::vector<Imported>>
 iterate(NodeImport &n, int64_t count, std::vector<Imported> state,
-        llvm::function_ref<std::vector<Value>(onnx::TensorBuilder &, Value,
+        llvm::function_ref<std::vector<Value>(TensorBuilder &, Value,
                                               ArrayRef<Imported>)>
             step) {
   state.insert(state.begin(), Imported(n.scalar(n.b.getF64Type(), 1)));
@@ -134,13 +134,13 @@ iterate(NodeImport &n, int64_t count, std::vector<Imported> state,
       std::move(state),
       [&](std::vector<Imported> s,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         return std::vector<Imported>{Imported(
             t.compare("le", s[0].value, static_cast<double>(count)))};
       },
       [&](std::vector<Imported> s,
           OpBuilder &b) -> FailureOr<std::vector<Imported>> {
-        onnx::TensorBuilder t(b, n.loc);
+        TensorBuilder t(b, n.loc);
         std::vector<Imported> next = {Imported(t.add(s[0].value, 1.0))};
         for (Value value :
              step(t, s[0].value, ArrayRef<Imported>(s).drop_front())) {
@@ -159,7 +159,7 @@ iterate(NodeImport &n, int64_t count, std::vector<Imported> state,
 
 static constexpr double kTiny = 1e-300;
 
-static Value awayFromZero(onnx::TensorBuilder &t, Value v) {
+static Value awayFromZero(TensorBuilder &t, Value v) {
   return t.select(t.compare("lt", t.op<AbsOp>(v), kTiny), t.like(v, kTiny), v);
 }
 
@@ -174,29 +174,27 @@ template <bool upper> static LogicalResult igamma(NodeImport &n) {
   Value scale = n.exp(
       n.sub(n.sub(n.mul(a, n.op<LogOp>(x)), x), n.op<LgammaOp>(a)));
   Value first = n.div(n.like(a, 1), a);
-  auto series = iterate(
-      n, 400, {Imported(first), Imported(first)},
-      [&](onnx::TensorBuilder &t, Value k,
-          ArrayRef<Imported> s) -> std::vector<Value> {
-        Value term = t.mul(s[0].value, t.div(x, t.add(a, k)));
-        return {term, t.add(s[1].value, term)};
-      });
+  auto series = iterate(n, 400, {Imported(first), Imported(first)},
+                        [&](TensorBuilder &t, Value k,
+                            ArrayRef<Imported> s) -> std::vector<Value> {
+                          Value term = t.mul(s[0].value, t.div(x, t.add(a, k)));
+                          return {term, t.add(s[1].value, term)};
+                        });
   // Lentz: b0 = x + 1 - a, then a_k = -k (k - a), b_k = b0 + 2k.
   Value b0 = n.sub(n.add(x, 1.0), a);
   Value d0 = n.div(n.like(a, 1), awayFromZero(n, b0));
   Value c0 = n.expandTo(n.like(a, 1 / kTiny), n.shapeOf(a));
-  auto fraction = iterate(
-      n, 400, {Imported(c0), Imported(d0), Imported(d0)},
-      [&](onnx::TensorBuilder &t, Value k,
-          ArrayRef<Imported> s) -> std::vector<Value> {
-        Value an = t.mul(t.sub(a, k), k);
-        Value bn = t.add(b0, t.mul(k, 2.0));
-        Value d = t.add(t.mul(an, s[1].value), bn);
-        Value c = t.add(bn, t.div(an, s[0].value));
-        d = t.div(t.like(d, 1), awayFromZero(t, d));
-        c = awayFromZero(t, c);
-        return {c, d, t.mul(s[2].value, t.mul(c, d))};
-      });
+  auto fraction = iterate(n, 400, {Imported(c0), Imported(d0), Imported(d0)},
+                          [&](TensorBuilder &t, Value k,
+                              ArrayRef<Imported> s) -> std::vector<Value> {
+                            Value an = t.mul(t.sub(a, k), k);
+                            Value bn = t.add(b0, t.mul(k, 2.0));
+                            Value d = t.add(t.mul(an, s[1].value), bn);
+                            Value c = t.add(bn, t.div(an, s[0].value));
+                            d = t.div(t.like(d, 1), awayFromZero(t, d));
+                            c = awayFromZero(t, c);
+                            return {c, d, t.mul(s[2].value, t.mul(c, d))};
+                          });
   if (failed(series) || failed(fraction))
     return failure();
   Value p = n.mul((*series)[1].value, scale),
@@ -230,9 +228,8 @@ static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
   Value ones = n.expandTo(one, n.shapeOf(a));
   // c_k = c_(k-1) x / (a + k): terms relative to x^a e^-x / Γ(a + 1).
   auto series = iterate(
-      n, 400,
-      {Imported(ones), Imported(zero), Imported(ones), Imported(zero)},
-      [&](onnx::TensorBuilder &t, Value k,
+      n, 400, {Imported(ones), Imported(zero), Imported(ones), Imported(zero)},
+      [&](TensorBuilder &t, Value k,
           ArrayRef<Imported> s) -> std::vector<Value> {
         Value next = t.add(a, k), ratio = t.div(x, next);
         Value term = t.mul(s[0].value, ratio);
@@ -249,7 +246,7 @@ static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
       n, 400,
       {Imported(c0), Imported(zero), Imported(d0), Imported(dSlope),
        Imported(d0), Imported(dSlope)},
-      [&](onnx::TensorBuilder &t, Value k,
+      [&](TensorBuilder &t, Value k,
           ArrayRef<Imported> s) -> std::vector<Value> {
         Value an = t.mul(t.sub(a, k), k), bn = t.add(b0, t.mul(k, 2.0));
         Value c = s[0].value, cs = s[1].value, d = s[2].value, ds = s[3].value;
@@ -343,7 +340,7 @@ static LogicalResult betainc(NodeImport &n) {
   Value c0 = n.expandTo(one, n.shapeOf(x));
   auto fraction = iterate(
       n, 300, {Imported(c0), Imported(d0), Imported(d0)},
-      [&](onnx::TensorBuilder &t, Value m,
+      [&](TensorBuilder &t, Value m,
           ArrayRef<Imported> s) -> std::vector<Value> {
         Value c = s[0].value, d = s[1].value, h = s[2].value;
         Value twice = t.add(p, t.mul(m, 2.0));

@@ -7,14 +7,14 @@
 
 #include "compiler/frontend/tensorflow/TableReader.h"
 
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/tensorflow/Crc32c.h"
 #include "compiler/frontend/tensorflow/Snappy.h"
 
 #include <cstring>
 
 using namespace weir::tf;
-using weir::onnx::WireReader;
+using weir::frontend::WireReader;
 
 static constexpr size_t kFooterSize = 48;
 static constexpr size_t kTrailerSize = 5; // type byte, checksum

@@ -7,15 +7,15 @@
 
 #include "compiler/frontend/tensorflow/TensorDecoder.h"
 
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 
 #include <algorithm>
 #include <cstring>
 
 using namespace weir;
 using namespace weir::tf;
-using onnx::WireReader;
-using onnx::WireType;
+using frontend::WireReader;
+using frontend::WireType;
 
 int64_t weir::tf::elementCount(const std::vector<int64_t> &dims) {
   constexpr int64_t limit = int64_t(1) << 62;

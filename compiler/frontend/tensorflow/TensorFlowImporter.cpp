@@ -168,7 +168,7 @@ void ModuleImporter::readInitialState(const Graph &graph,
     int64_t at = graph.find(name.node);
     if (at < 0 || name.port < 0)
       continue;
-    onnx::TensorBuilder t(b, function.getLoc());
+    TensorBuilder t(b, function.getLoc());
     scope.set({uint32_t(at), uint32_t(name.port)}, Imported(t.stringScalar(path)));
     scope.ran.insert(uint32_t(at));
   }

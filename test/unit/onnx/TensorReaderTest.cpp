@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/TensorReader.h"
+#include "compiler/frontend/WireReader.h"
 #include "compiler/frontend/onnx/ValueReader.h"
-#include "compiler/frontend/onnx/WireReader.h"
 #include "test/unit/onnx/ProtoWriter.h"
 
 #include <gtest/gtest.h>
 
 using namespace weir::onnx;
+using weir::frontend::WireReader;
 using namespace weir::onnx::test;
 
 namespace {

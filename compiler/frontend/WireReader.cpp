@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/WireReader.h"
+#include "compiler/frontend/WireReader.h"
 
 #include <cstring>
 
-using namespace weir::onnx;
+using namespace weir::frontend;
 
 bool WireReader::readVarint(const char *&pos, const char *end,
                             uint64_t &value) {

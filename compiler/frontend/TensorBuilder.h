@@ -13,12 +13,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_COMPILER_FRONTEND_ONNX_TENSORBUILDER_H
-#define WEIR_COMPILER_FRONTEND_ONNX_TENSORBUILDER_H
+#ifndef WEIR_COMPILER_FRONTEND_TENSORBUILDER_H
+#define WEIR_COMPILER_FRONTEND_TENSORBUILDER_H
 
 #include "dialects/weir/Weir.h"
 
-namespace weir::onnx {
+namespace weir::frontend {
 
 using mlir::Type;
 using mlir::Value;
@@ -137,8 +137,8 @@ public:
   /// A call of one of the runtime's kernels (weir/kernels.h); null where an
   /// operand is. What is not pure happens in order, used or not.
   mlir::Operation *kernelCall(llvm::StringRef kernel, mlir::TypeRange results,
-                               mlir::ValueRange operands, Ints parameters,
-                               bool isPure = true);
+                              mlir::ValueRange operands, Ints parameters = {},
+                              bool isPure = true);
 
   /// A value that is reached in every case but has no known origin: converts
   /// narrow floats to f32, and leaves other types. For exact intermediate work.
@@ -171,6 +171,6 @@ private:
 /// 0, 1, …, n - 1 from `first` on.
 llvm::SmallVector<int64_t> axesFrom(int64_t first, int64_t end);
 
-} // namespace weir::onnx
+} // namespace weir::frontend
 
-#endif // WEIR_COMPILER_FRONTEND_ONNX_TENSORBUILDER_H
+#endif // WEIR_COMPILER_FRONTEND_TENSORBUILDER_H

@@ -16,13 +16,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_COMPILER_FRONTEND_ONNX_WIREREADER_H
-#define WEIR_COMPILER_FRONTEND_ONNX_WIREREADER_H
+#ifndef WEIR_COMPILER_FRONTEND_WIREREADER_H
+#define WEIR_COMPILER_FRONTEND_WIREREADER_H
 
 #include <cstdint>
 #include <string_view>
 
-namespace weir::onnx {
+namespace weir::frontend {
 
 /// The encodings of a field's value that protobuf has. Groups (3 and 4) were
 /// withdrawn before ONNX existed and are malformed here.
@@ -94,6 +94,6 @@ template <typename Each> bool forEachInteger(WireReader &reader, Each each) {
   return !reader.malformed();
 }
 
-} // namespace weir::onnx
+} // namespace weir::frontend
 
-#endif // WEIR_COMPILER_FRONTEND_ONNX_WIREREADER_H
+#endif // WEIR_COMPILER_FRONTEND_WIREREADER_H

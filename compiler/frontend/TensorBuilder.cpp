@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/TensorBuilder.h"
+#include "compiler/frontend/TensorBuilder.h"
 
 using namespace mlir;
 using namespace weir;
-using namespace weir::onnx;
+using namespace weir::frontend;
 
-SmallVector<int64_t> weir::onnx::axesFrom(int64_t first, int64_t end) {
+SmallVector<int64_t> weir::frontend::axesFrom(int64_t first, int64_t end) {
   SmallVector<int64_t> axes;
   for (int64_t axis = first; axis < end; ++axis)
     axes.push_back(axis);
@@ -103,8 +103,7 @@ Value TensorBuilder::equalStrings(Value x, Value y) {
   if (!x || !y ||
       failed(weir::detail::inferBroadcast(loc, {x, y}, b.getI1Type(), types)))
     return {};
-  return kernelCall("weir_kernel_string_equal", types, {x, y}, {})
-      ->getResult(0);
+  return kernelCall("weir_kernel_string_equal", types, {x, y})->getResult(0);
 }
 
 Value TensorBuilder::like(Value v, double value) {
