@@ -114,8 +114,8 @@ def run_script(tally, name, command):
         tally.add(name, "failed")
 
 
-def run_sanitized(tally):
-    """The same tests on a build whose own code is instrumented."""
+def run_sanitized(tally, fuzz_seconds):
+    """The same tests on a build whose own code is instrumented, and its fuzzers."""
     # Debian's libMLIR is not, and its inlined bump allocators poison memory
     # that it then hands over.
     os.environ["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_leaks=0"
@@ -133,13 +133,20 @@ def run_sanitized(tally):
             run_lit(build, tally)
             run_script(tally, "mutation", [sys.executable, "test/mutation/mutation_test.py",
                                            "--build", build, "--count", "200"])
+            if fuzz_seconds:
+                run_script(tally, "fuzz", [sys.executable, "test/fuzz/run_fuzzers.py", "--build",
+                                           build, "--seconds", str(fuzz_seconds)])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build/release", help="build folder")
     parser.add_argument("--full", action="store_true",
-                        help="whole corpora, and builds under sanitizers")
+                        help="whole corpora, builds under sanitizers, fuzzers")
+    parser.add_argument("--fuzz-seconds", type=int, default=60,
+                        help="time for each fuzzer, 0: none (with --full)")
+    parser.add_argument("--graphs", type=int, default=5000,
+                        help="random graphs that are compiled in several ways (with --full)")
     arguments = parser.parse_args()
     build = os.path.join(ROOT, arguments.build)
 
@@ -153,9 +160,12 @@ def main():
         run_script(tally, "determinism",
                    [sys.executable, "test/determinism/determinism_test.py",
                     "--build", build, "--graphs", "100", "--all"])
+        run_script(tally, "differential",
+                   [os.path.join(build, "test", "differential"), "--seed=2", "--jobs=2",
+                    "--graphs=%d" % arguments.graphs])
         run_script(tally, "large", [sys.executable, "test/link/large_test.py",
                                     "--build", build, "--source", ROOT])
-        run_sanitized(tally)
+        run_sanitized(tally, arguments.fuzz_seconds)
 
     sys.stdout.flush()
     for name in tally.failures:

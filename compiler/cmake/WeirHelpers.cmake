@@ -2,6 +2,7 @@
 
 option(WEIR_CCACHE "Put ccache in front of the compiler where it is installed" ON)
 set(WEIR_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+option(WEIR_FUZZ "Build test/fuzz, and the compiler so that libFuzzer sees where an input goes" OFF)
 
 # Installed tools find LLVM where they were linked with it.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)

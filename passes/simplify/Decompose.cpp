@@ -45,6 +45,12 @@ struct DecomposePass : weir::impl::WeirDecomposePassBase<DecomposePass> {
       op->replaceAllUsesWith(*results);
       op->erase();
     }
+    // An expansion may know sizes that its composite did not.
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        function.setType(FunctionType::get(
+            &getContext(), function.getArgumentTypes(),
+            function.getBody().front().getTerminator()->getOperandTypes()));
   }
 };
 } // namespace

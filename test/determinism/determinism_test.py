@@ -16,7 +16,6 @@ in its constants.
 import argparse
 import filecmp
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -24,14 +23,14 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
-import random_graphs  # noqa: E402
 
 THREADS = (1, 2, 7)
+RANDOM = "random:3"  # inputs, where a model says nothing of its own
 
 
 def corpora_models(everything):
-    """(model, flags) of the corpora; without --all those that compile in no time."""
+    """(model, flags, inputs) of the corpora; without --all those that compile in no
+    time."""
     base = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
     names = ["models/mnist/mnist.onnx", "models/mnist_8/mnist_8.onnx",
              "models/keyword-spotting/DNN_S.pb", "models/keyword-spotting/CNN_S.pb",
@@ -53,7 +52,15 @@ def corpora_models(everything):
                 # The front of these graphs decodes sound; what follows is fed.
                 rows = 25 if "/DNN" in name else 49
                 flags = ["--feed=Mfcc:0=mfcc:1x%dx10" % rows, "--fetch=labels_softmax"]
-            yield path, flags
+            yield path, flags, RANDOM
+
+
+def random_graphs(tool, folder, count, seed):
+    """(model, flags, inputs) of generated graphs (test/fuzz)."""
+    run([tool, "--graphs=%d" % count, "--seed=%d" % seed, "--write=" + folder])
+    for number in range(count):
+        path = os.path.join(folder, "%d.onnx" % number)
+        yield path, [], path[:-len("onnx")] + "npz"
 
 
 def run(command, **kwargs):
@@ -64,7 +71,7 @@ def run(command, **kwargs):
                                                   result.stdout.strip()[-400:]))
 
 
-def check(tools, folder, model, flags):
+def check(tools, folder, model, flags, inputs):
     """What differs, or None."""
     first, second = os.path.join(folder, "first"), os.path.join(folder, "second")
     elsewhere = os.path.join(folder, "elsewhere", "deeper")
@@ -84,7 +91,7 @@ def check(tools, folder, model, flags):
     results = []
     for threads in THREADS:
         results.append(os.path.join(folder, "results-%d" % threads))
-        run([weir_run, shared, "--input=random:3", "--threads=%d" % threads,
+        run([weir_run, shared, "--input=" + inputs, "--threads=%d" % threads,
              "--output=" + results[-1]])
     names = sorted(os.listdir(results[0]))
     if not names:
@@ -107,18 +114,16 @@ def main():
     digits = os.path.join(ROOT, "test", "digits")
     good = True
     with tempfile.TemporaryDirectory(prefix="weir-determinism-") as scratch:
-        models = [(os.path.join(digits, "digits.onnx"), ["--dim=N=360"])]
-        models += [(os.path.join(digits, name), ["--shape=image=360x8x8x1"])
+        models = [(os.path.join(digits, "digits.onnx"), ["--dim=N=360"], RANDOM)]
+        models += [(os.path.join(digits, name), ["--shape=image=360x8x8x1"], RANDOM)
                    for name in ("digits.pb", "digits_saved_model")]
-        for n in range(args.graphs):
-            path = os.path.join(scratch, "random%d.onnx" % n)
-            random_graphs.write(path, random.Random("%d %d" % (args.seed, n)))
-            models.append((path, []))
+        models += random_graphs(os.path.join(args.build, "test", "differential"),
+                                os.path.join(scratch, "random"), args.graphs, args.seed)
         models += corpora_models(args.all)
-        for number, (model, flags) in enumerate(models):
+        for number, (model, flags, inputs) in enumerate(models):
             folder = os.path.join(scratch, str(number))
             try:
-                problem = check(tools, folder, model, flags)
+                problem = check(tools, folder, model, flags, inputs)
             except AssertionError as error:
                 problem = str(error)
             name = os.path.relpath(model, scratch if model.startswith(scratch) else ROOT)

@@ -393,22 +393,19 @@ LogicalResult depthToSpace(NodeImport &n) {
     return n.invalid("found a tensor that is not of rank 4, or a blocksize "
                      "that is not positive");
   bool columns = n.version >= 11 && n.s("mode") == "CRD";
-  ArrayRef<int64_t> shape = n.type(x).getShape();
-  if (ShapedType::isDynamic(shape[1]))
-    return n.unsupported("found an open number of channels");
-  int64_t channels = shape[1] / (block * block);
+  Value channels = n.div(n.sizeOf(x, 1), double(block * block));
   Value side = n.ints({block});
-  Value split = columns ? n.concat({n.sizeOf(x, 0), n.ints({channels}), side,
-                                    side, n.shapeSlice(x, 2, 4)},
+  Value split = columns ? n.concat({n.sizeOf(x, 0), channels, side, side,
+                                    n.shapeSlice(x, 2, 4)},
                                    0)
-                        : n.concat({n.sizeOf(x, 0), side, side,
-                                    n.ints({channels}), n.shapeSlice(x, 2, 4)},
+                        : n.concat({n.sizeOf(x, 0), side, side, channels,
+                                    n.shapeSlice(x, 2, 4)},
                                    0);
   Value parts = n.reshapeTo(x, split);
   SmallVector<int64_t> order = columns ? SmallVector<int64_t>{0, 1, 4, 2, 5, 3}
                                        : SmallVector<int64_t>{0, 3, 4, 1, 5, 2};
   Value moved = n.transpose(parts, order);
-  Value result = n.concat({n.sizeOf(x, 0), n.ints({channels}),
+  Value result = n.concat({n.sizeOf(x, 0), channels,
                            n.mul(n.shapeSlice(x, 2, 4), double(block))},
                           0);
   return n.result(n.reshapeTo(moved, result));

@@ -1,0 +1,14 @@
+//===- GraphDefTarget.cpp - any bytes as a binary GraphDef ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fuzz/ImportTarget.h"
+#include "test/fuzz/MessageTarget.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  weir::fuzz::importBytes(weir::importTensorFlow, ".pb", data, size);
+  return 0;
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+#===- run_fuzzers.py - Every fuzz target for a given time -------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Runs libFuzzer's targets of a build with WEIR_FUZZ.
+
+usage: run_fuzzers.py --build=build/asan [--seconds=60] [--only=TARGET] [--seed=N]
+                      [--keep=DIR] [--corpus=DIR]
+Seeds are the digits network, the graphs of the importers' tests, what once was
+found (test/fuzz/found/TARGET), and small models of the corpora where those are
+there. An input may take 25 s and 2.5 GB. Prints a line a target; --keep is where
+inputs that were wrong are left, --corpus where the grown corpora stay for the
+next time.
+"""
+import argparse
+import glob
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+SECONDS_PER_INPUT = 25
+MEGABYTES = 2560
+# A larger input is slow, and says no more.
+LARGEST = {"onnx": 1 << 14, "graphdef": 1 << 14, "text": 1 << 14, "bundle": 1 << 14,
+           "pipeline": 1 << 10}
+SEEDS = 400  # of the corpora, a target
+
+ENVIRONMENT = {
+    # Debian's libMLIR is not instrumented, and poisons what it hands over.
+    "ASAN_OPTIONS": "allow_user_poisoning=0:detect_leaks=0",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+
+def corpora():
+    folder = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
+    return folder if os.path.isdir(folder) else None
+
+
+def bundle_input(index):
+    """A bundle of one shard as the bundle target takes it."""
+    with open(index, "rb") as file:
+        table = file.read()
+    shard = b""
+    data = index[:-len(".index")] + ".data-00000-of-00001"
+    if os.path.exists(data):
+        with open(data, "rb") as file:
+            shard = file.read()
+    return struct.pack("<I", len(table)) + table + shard
+
+
+def seeds(target):
+    """Inputs as bytes."""
+    digits = os.path.join(ROOT, "test", "digits")
+    base = corpora()
+
+    def files(*patterns):
+        for pattern in patterns:
+            yield from sorted(glob.glob(pattern, recursive=True))
+
+    def of_corpora(*patterns):
+        return files(*(os.path.join(base, p) for p in patterns)) if base else ()
+
+    if target == "onnx":
+        own = files(digits + "/*.onnx")
+        more = of_corpora("onnx/*/*/model.onnx", "onnx/node-history/*/*/model.onnx")
+    elif target == "graphdef":
+        own = files(digits + "/*.pb")
+        more = of_corpora("tf/frozen/*/frozen_model.pb", "tf/ops/*/*.pb")
+    elif target == "text":
+        own = files(ROOT + "/test/frontend/tensorflow/**/*.pbtxt")
+        more = of_corpora("tf/graph-import/*.pbtxt")
+    elif target == "bundle":
+        own = files(digits + "/**/*.index")
+        more = of_corpora("tf/saved_model/**/*.index", "tf/system/**/*.index",
+                          "models/**/*.index")
+    else:
+        own = more = ()
+        for n in range(50):
+            yield random.Random(n).randbytes(LARGEST[target])
+
+    def read(path):
+        if target == "bundle":
+            return bundle_input(path)
+        with open(path, "rb") as file:
+            return file.read()
+
+    for path in own:
+        yield read(path)
+    small = [p for p in more if os.path.getsize(p) <= LARGEST[target]]
+    for path in small[::max(1, len(small) // SEEDS)]:
+        yield read(path)
+
+
+def prepare(target, folder):
+    """Writes the seeds into a folder."""
+    os.makedirs(folder)
+    for number, data in enumerate(seeds(target)):
+        if len(data) <= LARGEST[target]:
+            with open(os.path.join(folder, "seed-%05d" % number), "wb") as file:
+                file.write(data)
+    for found in glob.glob(os.path.join(HERE, "found", target, "*")):
+        shutil.copy(found, folder)
+
+
+def run(target, executable, args, scratch):
+    """What one target came to, as a line, and whether it is good."""
+    seed_folder = os.path.join(scratch, target)
+    prepare(target, seed_folder)
+    grown = os.path.join(args.corpus or scratch, target + "-grown")
+    found = os.path.join(args.keep or scratch, target + "-")
+    for folder in (grown, os.path.dirname(found)):
+        os.makedirs(folder, exist_ok=True)
+    command = [executable, grown, seed_folder, "-max_total_time=%d" % args.seconds,
+               "-timeout=%d" % SECONDS_PER_INPUT, "-rss_limit_mb=%d" % MEGABYTES,
+               "-max_len=%d" % LARGEST[target], "-artifact_prefix=" + found,
+               "-print_final_stats=1", "-verbosity=1", "-seed=%d" % args.seed]
+    environment = dict(os.environ, TMPDIR=scratch)
+    for name, value in ENVIRONMENT.items():
+        environment.setdefault(name, value)
+    result = subprocess.run(command, env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
+    text = result.stdout.decode("utf-8", "replace")
+    inputs = re.search(r"number_of_executed_units: (\d+)", text)
+    line = "%s inputs" % inputs.group(1) if inputs else "no statistics"
+    if result.returncode == 0:
+        return "fuzz %s: passed, %s" % (target, line), True
+    if args.keep:
+        with open(os.path.join(args.keep, target + ".log"), "w") as log:
+            log.write(text[-100000:])
+    reason = [l for l in text.splitlines()
+              if re.search(r"SUMMARY: |runtime error: |ERROR: libFuzzer", l)]
+    return "fuzz %s: failed, %s; %s" % (target, line, (reason or text.splitlines()[-1:])[0]), False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--seconds", type=int, default=60, help="time for each target")
+    parser.add_argument("--only", choices=sorted(LARGEST), help="one target")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", default="", help="folder for inputs that are wrong")
+    parser.add_argument("--corpus", default="", help="folder for grown corpora")
+    args = parser.parse_args()
+    good = True
+    with tempfile.TemporaryDirectory(prefix="weir-fuzz-") as scratch:
+        for target in [args.only] if args.only else sorted(LARGEST):
+            executable = os.path.join(args.build, "fuzz", "fuzz-" + target)
+            if not os.path.exists(executable):
+                print("fuzz %s: failed, %s is not built" % (target, executable))
+                good = False
+                continue
+            line, passed = run(target, os.path.abspath(executable), args, scratch)
+            print(line, flush=True)
+            good = good and passed
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
