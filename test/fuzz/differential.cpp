@@ -128,26 +128,27 @@ int main(int argc, char **argv) {
   // The fewest steps of those that are wrong, of the first of them: the others
   // are often the same.
   constexpr size_t reduced = 40;
-  std::vector<Case> shorter;
-  std::vector<const Case *> wrong;
+  std::vector<Case> wrong, open;
   for (const Case &test : cases)
     if (!test.problem.empty())
-      wrong.push_back(&test);
-  for (size_t i = 0; i < std::min(reduced, wrong.size()); ++i)
-    for (int64_t steps = 1; steps < settings.steps; ++steps)
-      shorter.push_back({wrong[i]->graph, steps, ""});
-  if (!runCases(settings, shorter))
-    return 1;
-  for (const Case *test : wrong) {
-    const Case *shown = test;
-    for (const Case &candidate : shorter)
-      if (candidate.graph == test->graph && candidate.steps < shown->steps &&
-          !candidate.problem.empty())
-        shown = &candidate;
-    std::printf("graph %lld, --steps=%lld: %s\n",
-                static_cast<long long>(settings.first + static_cast<int64_t>(shown->graph)),
-                static_cast<long long>(shown->steps), shown->problem.c_str());
+      wrong.push_back(test);
+  for (int64_t steps = 1; steps < settings.steps; ++steps) {
+    open.clear();
+    for (size_t i = 0; i < std::min(reduced, wrong.size()); ++i)
+      if (wrong[i].steps > steps)
+        open.push_back({wrong[i].graph, steps, ""});
+    if (open.empty() || !runCases(settings, open))
+      break;
+    for (const Case &test : open)
+      if (!test.problem.empty())
+        *std::find_if(wrong.begin(), wrong.end(), [&](const Case &other) {
+          return other.graph == test.graph;
+        }) = test;
   }
+  for (const Case &test : wrong)
+    std::printf("graph %lld, --steps=%lld: %s\n",
+                static_cast<long long>(settings.first + static_cast<int64_t>(test.graph)),
+                static_cast<long long>(test.steps), test.problem.c_str());
   std::printf("graphs: %s, %zu compared, %zu wrong\n", wrong.empty() ? "passed" : "failed",
               cases.size(), wrong.size());
   return wrong.empty() ? 0 : 1;
