@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compilation.h"
-#include "compiler/emit/MemoryPicture.h"
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/driver/Devices.h"
+#include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Specs.h"
@@ -25,14 +25,11 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -60,6 +57,11 @@ bool Compilation::checkOptions() {
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");
   if (!options.precision.empty() && options.precision != "f32")
     refuse("--precision=" + options.precision, "f32");
+  if (!options.memoryLimit.empty() &&
+      !(memoryLimit = parseSize(options.memoryLimit)))
+    driver::report(sink, "W0112", options.input,
+                   "found --memory-limit=" + options.memoryLimit +
+                       "; possible: bytes, or a number with K, M, G or T");
   if (options.tune)
     refuse("--tune=" + std::to_string(options.tune), "--tune=0");
 
@@ -172,39 +174,52 @@ void Compilation::countOperations() {
   });
 }
 
+bool Compilation::runStage(const Stage &stage) {
+  MlirMessages messages(*context, sink, options.input);
+  messages.setDefaultCode(stage.defaultCode);
+  log.setStage(stage.name);
+  std::string text;
+  for (const PipelinePass &pass : stage.passes)
+    text += (text.empty() ? "" : ",") + std::string(pass.pass);
+  PassManager passes(context.get(), ModuleOp::getOperationName());
+  passes.enableVerifier(true);
+  std::string error;
+  llvm::raw_string_ostream errors(error);
+  if (failed(parsePassPipeline(text, passes, errors))) {
+    driver::report(sink, "W0199", options.input,
+                   "stage " + llvm::StringRef(stage.name) +
+                       " cannot be set up: " + error);
+    return false;
+  }
+  if (logging)
+    passes.addInstrumentation(log.instrumentation());
+  bool good = succeeded(passes.run(*module));
+  if (!good && !sink.hasErrors())
+    driver::report(sink, "W0199", options.input,
+                   "stage " + llvm::StringRef(stage.name) +
+                       " failed without saying why");
+  if (!good || sink.hasErrors())
+    return false;
+  (*module)->setAttr(stageAttribute,
+                     StringAttr::get(context.get(), stage.name));
+  return true;
+}
+
 bool Compilation::runPasses() {
   int codegen = stageIndex(codegenStage);
-  MlirMessages messages(*context, sink, options.input);
   if (nextStage > stageIndex("simplify"))
     countOperations();
   for (; nextStage < codegen && nextStage <= stopStage; ++nextStage) {
     const Stage &stage = stages()[nextStage];
-    messages.setDefaultCode(stage.defaultCode);
-    log.setStage(stage.name);
-    std::string text;
-    for (const PipelinePass &pass : stage.passes)
-      text += (text.empty() ? "" : ",") + std::string(pass.pass);
-    PassManager passes(context.get(), ModuleOp::getOperationName());
-    passes.enableVerifier(true);
-    std::string error;
-    llvm::raw_string_ostream errors(error);
-    if (failed(parsePassPipeline(text, passes, errors))) {
-      driver::report(sink, "W0199", options.input,
-                     "stage " + llvm::StringRef(stage.name) +
-                         " cannot be set up: " + error);
-      return false;
+    bool isKernelize = llvm::StringRef(stage.name) == "kernelize";
+    if (isKernelize && memoryLimit && stopStage >= stageIndex("plan-memory")) {
+      if (!planWithinLimit())
+        return false;
+      nextStage = stageIndex("plan-memory");
+      continue;
     }
-    if (logging)
-      passes.addInstrumentation(log.instrumentation());
-    bool good = succeeded(passes.run(*module));
-    if (!good && !sink.hasErrors())
-      driver::report(sink, "W0199", options.input,
-                     "stage " + llvm::StringRef(stage.name) +
-                         " failed without saying why");
-    if (!good || sink.hasErrors())
+    if (!runStage(stage))
       return false;
-    (*module)->setAttr(stageAttribute,
-                       StringAttr::get(context.get(), stage.name));
     if (llvm::StringRef(stage.name) == "simplify")
       countOperations();
     if (llvm::StringRef(stage.name) == "place")
@@ -217,9 +232,15 @@ bool Compilation::runPasses() {
   };
   reported.givenPeak = number("weir_plan.order", "as_given");
   reported.chosenPeak = number("weir_plan.order", "chosen");
+  if (auto order = (*module)->getAttrOfType<DictionaryAttr>("weir_plan.order"))
+    if (auto proved = order.getAs<BoolAttr>("proved"))
+      reported.orderProved = proved.getValue();
   reported.reusedBuffers = number("weir_plan.reuse", "buffers");
   reported.reusedBytes = number("weir_plan.reuse", "bytes");
   reported.savedCopies = number("weir_plan.reuse", "copies");
+  reported.memoryLimit = memoryLimit.value_or(0);
+  reported.repeatedLaunches = number("weir_plan.recompute", "launches");
+  reported.repeatedWork = number("weir_plan.recompute", "per_mille");
   for (auto [attribute, nodes] :
        {std::pair("weir.removed", &reported.removed),
         {"weir.hoisted", &reported.hoisted}})
@@ -327,70 +348,6 @@ bool Compilation::generateCode(OutputForm form) {
         output.size() + (options.weightsFile.empty() ? described.blobBytes : 0);
   }
   return true;
-}
-
-/// "1536", "512M", "1.5GiB": bytes.
-static std::optional<int64_t> parseSize(llvm::StringRef text) {
-  text.consume_back("iB") || text.consume_back("B");
-  size_t digits = text.find_first_not_of("0123456789.");
-  double number = 0;
-  if (text.take_front(digits).getAsDouble(number) || number < 0)
-    return std::nullopt;
-  text = digits == llvm::StringRef::npos ? "" : text.drop_front(digits);
-  unsigned shift = llvm::StringSwitch<unsigned>(text)
-                       .Case("", 0)
-                       .CasesLower({"k"}, 10)
-                       .CasesLower({"m"}, 20)
-                       .CasesLower({"g"}, 30)
-                       .CasesLower({"t"}, 40)
-                       .Default(64);
-  double bytes = std::ldexp(number, shift);
-  if (shift == 64 || !(bytes < 9e18))
-    return std::nullopt;
-  return int64_t(bytes);
-}
-
-bool Compilation::checkMemoryLimit() {
-  if (options.memoryLimit.empty())
-    return true;
-  std::optional<int64_t> limit = parseSize(options.memoryLimit);
-  if (!limit) {
-    driver::report(sink, "W0112", options.input,
-                   "found --memory-limit=" + options.memoryLimit +
-                       "; possible: bytes, or a number with K, M, G or T");
-    return false;
-  }
-  bool good = true;
-  for (auto [index, device] : llvm::enumerate(described.devices)) {
-    if (device.arenaBytes <= *limit)
-      continue;
-    good = false;
-    Diagnostic diagnostic;
-    diagnostic.code = "W0610";
-    diagnostic.file = options.input;
-    diagnostic.message =
-        ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes on " +
-         device.name +
-         "; possible within --memory-limit: " + llvm::Twine(*limit))
-            .str();
-    if (device.lowerBound > *limit)
-      diagnostic.notes.push_back(
-          "no order of offsets helps: " + std::to_string(device.lowerBound) +
-          " bytes are alive at once");
-    PeakMoment peak = peakMoment(described.buffers, int(index));
-    diagnostic.notes.push_back("most is alive at moment " + std::to_string(peak.time) + ": " +
-                               std::to_string(peak.bytes) + " bytes in " +
-                               std::to_string(peak.buffers.size()) + " buffers");
-    for (size_t i = 0; i < peak.buffers.size() && i < 8; ++i)
-      diagnostic.notes.push_back("node \"" + peak.buffers[i]->node + "\" needs " +
-                                 std::to_string(peak.buffers[i]->bytes) + " bytes");
-    if (options.schedule == "latency")
-      diagnostic.notes.push_back("--schedule=memory looks for an order that needs less");
-    diagnostic.notes.push_back("smaller batches and inputs (--shape, --dim) "
-                               "make smaller buffers");
-    sink.report(std::move(diagnostic));
-  }
-  return good;
 }
 
 void Compilation::leaveText(std::string text) {

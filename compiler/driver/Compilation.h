@@ -10,6 +10,7 @@
 
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/IrDump.h"
+#include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Target.h"
 #include "compiler/emit/Program.h"
 
@@ -46,7 +47,10 @@ public:
 private:
   bool checkOptions();
   bool load();
+  bool runStage(const Stage &stage);
   bool runPasses();
+  // MemoryLimit.cpp
+  bool planWithinLimit();
   bool checkMemoryLimit();
   bool writePlacement();
   bool generateCode(OutputForm form);
@@ -61,6 +65,7 @@ private:
   PipelineLog log;
   bool logging = false;
   int stopStage = 0, nextStage = 0;
+  std::optional<int64_t> memoryLimit; ///< bytes a device may use
 
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

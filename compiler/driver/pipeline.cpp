@@ -100,6 +100,8 @@ static std::vector<Stage> makeStages() {
        "gives each a buffer: offsets need both",
        {
            {"weir-order-launches", "an order in which few bytes live at once"},
+           {"weir-recompute-launches",
+            "what that leaves above a limit is computed again"},
            {"weir-bufferize",
             "tensors become buffers in the order of launches"},
            {"canonicalize", "sizes that became index arithmetic fold"},

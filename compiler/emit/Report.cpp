@@ -124,6 +124,10 @@ std::string Report::text() const {
   if (reusedBuffers)
     os << "reuse       " << reusedBuffers << " results over operands, " << size(reusedBytes)
        << "; " << savedCopies << " copies left out\n";
+  if (repeatedLaunches)
+    os << "recompute   " << repeatedLaunches << " launches run again to stay within "
+       << size(memoryLimit) << ": " << repeatedWork / 10 << '.' << repeatedWork % 10
+       << " % more work\n";
   if (chosenPeak < givenPeak)
     os << "order       at most " << size(chosenPeak) << " alive, " << size(givenPeak)
        << " in the graph's order\n";
@@ -286,9 +290,13 @@ std::string Report::json() const {
     json.attributeObject("memory", [&] {
       json.attribute("peak_as_given", givenPeak);
       json.attribute("peak_as_ordered", chosenPeak);
+      json.attribute("order_proved", orderProved);
       json.attribute("reused_buffers", reusedBuffers);
       json.attribute("reused_bytes", reusedBytes);
       json.attribute("saved_copies", savedCopies);
+      json.attribute("limit", memoryLimit);
+      json.attribute("repeated_launches", repeatedLaunches);
+      json.attribute("repeated_work_per_mille", repeatedWork);
     });
     for (auto [key, nodes] : {std::pair("removed", &removed), {"hoisted", &hoisted}})
       json.attributeObject(key, [&, nodes = nodes] {

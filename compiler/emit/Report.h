@@ -67,7 +67,11 @@ struct Report {
   /// Most bytes of results alive at once, in the graph's order and in the chosen
   /// one; buffers that others took the place of, and copies left out.
   int64_t givenPeak = 0, chosenPeak = 0;
+  bool orderProved = false; ///< no order of the launches has a smaller peak
   int64_t reusedBuffers = 0, reusedBytes = 0, savedCopies = 0;
+  /// What a device may use, 0: anything; launches that run again for it, and
+  /// their work in thousandths of the rest.
+  int64_t memoryLimit = 0, repeatedLaunches = 0, repeatedWork = 0;
   std::vector<std::string> notes;
 
   std::string text() const;

@@ -195,7 +195,8 @@ bool mayFuse(Operation *producer, OpOperand &use) {
 
 class Clusterer {
 public:
-  explicit Clusterer(Block &block) : block(block) {}
+  Clusterer(Block &block, unsigned mostInputs)
+      : block(block), mostInputs(mostInputs) {}
 
   std::vector<Cluster> run() {
     for (auto [i, op] : llvm::enumerate(block)) {
@@ -230,12 +231,42 @@ private:
         (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
          !leadsElementwise(*op->user_begin(), target)))
       return;
+    if (mostInputs && !keepsFew(op, target))
+      return;
     for (Operation *producer : fusedInto[op])
       fusedInto[target].push_back(producer);
     if (expensive.count(op) || isExpensive(op))
       expensive.insert(target);
     clusterOf[op] = target;
     fusedInto[target].push_back(op);
+  }
+
+  /// Whether `target`'s kernel would read only so many tensors with `op` inside,
+  /// or no more than before. Constants do not count.
+  bool keepsFew(Operation *op, Operation *target) {
+    llvm::SmallDenseSet<Value> inputs;
+    auto addInputs = [&](Operation *member) {
+      for (Value operand : member->getOperands())
+        if (Operation *def = operand.getDefiningOp();
+            !def || (!isa<ConstantOp>(def) && !isTrivial(def)))
+          inputs.insert(operand);
+    };
+    addInputs(target);
+    for (Operation *member : fusedInto[target])
+      addInputs(member);
+    for (Operation *member : fusedInto[target])
+      for (Value result : member->getResults())
+        inputs.erase(result);
+    unsigned before = inputs.size();
+    addInputs(op);
+    for (Operation *member : fusedInto[op])
+      addInputs(member);
+    for (Operation *member : fusedInto[op])
+      for (Value result : member->getResults())
+        inputs.erase(result);
+    for (Value result : op->getResults())
+      inputs.erase(result);
+    return inputs.size() <= std::max(mostInputs, before);
   }
 
   static bool isExpensive(Operation *op) {
@@ -311,6 +342,7 @@ private:
   }
 
   Block &block;
+  unsigned mostInputs; ///< 0: any number
   DenseMap<Operation *, int64_t> order;
   DenseMap<Operation *, Operation *> clusterOf;
   DenseMap<Operation *, SmallVector<Operation *>> fusedInto;
@@ -319,6 +351,6 @@ private:
 
 } // namespace
 
-std::vector<Cluster> weir::clusterBlock(Block &block) {
-  return Clusterer(block).run();
+std::vector<Cluster> weir::clusterBlock(Block &block, unsigned mostInputs) {
+  return Clusterer(block, mostInputs).run();
 }

@@ -39,8 +39,10 @@ OperationRole roleOf(mlir::Operation *op);
 
 /// Clusters of the block's operations that are for kernels (regions inside are
 /// other blocks), in the order of their roots. Constants and cheap leaves may
-/// stand in several clusters: they are computed in each.
-std::vector<Cluster> clusterBlock(mlir::Block &block);
+/// stand in several clusters: they are computed in each. Nothing is fused into a
+/// kernel that would then read more than `mostInputs` tensors (0: any number),
+/// all of which are alive at once.
+std::vector<Cluster> clusterBlock(mlir::Block &block, unsigned mostInputs = 0);
 
 } // namespace weir
 

@@ -32,8 +32,10 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     module.walk([&](func::FuncOp func) {
       func.walk([&](Block *block) { blocks.push_back(block); });
     });
+    auto inputs = module->getAttrOfType<IntegerAttr>("weir.kernel_inputs");
     for (Block *block : blocks) {
-      std::vector<Cluster> clusters = clusterBlock(*block);
+      std::vector<Cluster> clusters =
+          clusterBlock(*block, inputs ? inputs.getInt() : 0);
       // A cheap leaf may be a root, and be computed again inside of others.
       repeatedIn.clear();
       for (Cluster &cluster : clusters)

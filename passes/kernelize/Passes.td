@@ -15,7 +15,8 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let description = [{
     What: clusters the operations of every block by fusing producers into the
     one cluster that uses them, moves each cluster into a weir_plan.kernel, and
-    leaves a weir_plan.launch. Equal kernels are one. Operations on a few host
+    leaves a weir_plan.launch. With `weir.kernel_inputs` on the module no kernel
+    comes to read more tensors than that by fusing. Equal kernels are one. Operations on a few host
     integers (shape arithmetic, loop counters) stay, to become scalar code of
     the step; so do views, state, control flow and library calls.
     Why here: after partition, since a kernel belongs to one device; before

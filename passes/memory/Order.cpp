@@ -76,7 +76,7 @@ public:
         over = std::min(values[v].size, made);
     }
     change = kept - freed;
-    return live + made - over;
+    return live + made - over + node.scratch;
   }
 
   void run(int n) {
@@ -196,7 +196,7 @@ private:
         over = std::min(values[v].size, made);
     }
     change = kept - freed;
-    return state.live + made - over;
+    return state.live + made - over + node.scratch;
   }
 
   /// Those that a state is continued with, and whether that is all of them.

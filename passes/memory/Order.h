@@ -28,6 +28,7 @@ struct OrderNode {
   /// A read value that its only result may be written over, when nothing else
   /// needs it; -1: none.
   int inPlace = -1;
+  int64_t scratch = 0; ///< bytes alive only while it runs
 };
 
 struct OrderValue {

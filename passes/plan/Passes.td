@@ -17,9 +17,26 @@ def WeirOrderLaunchesPass : Pass<"weir-order-launches", "::mlir::ModuleOp"> {
     allow, so that the peak of live bytes falls: `weir.schedule` on the module says
     latency (as given), memory (least everywhere), or balanced (only where it
     decides about the peak). Effects keep their order among themselves. Writes
-    both peaks into `weir_plan.order`.
+    both peaks into `weir_plan.order`, and whether it is proved that no order of
+    these launches has a smaller one.
+    Where `weir.memory_limit` says how many bytes a device may use and that order
+    needs more, `memory` takes its place.
     Why here: launches are final, and the order is fixed with bufferize, which
     goes through blocks as they stand. Never worse than what it was given.
+  }];
+}
+
+def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleOp"> {
+  let summary = "computes values again where keeping them exceeds the limit";
+  let description = [{
+    What: where the module has `weir.memory_limit` and more bytes are alive than
+    that, drops values that wait across the fullest moments and clones the launches
+    that make them in front of the next use, most bytes saved for the least work
+    first. Writes `weir_plan.recompute`: whether the limit is kept, launches that
+    run again, peaks before and after, and the work added, in thousandths.
+    Why here: behind the order, which is free; before buffers, which then see short
+    lives. No pass behind it merges equal launches.
+    Must not: repeat what has effects, or what is in a loop or conditional alone.
   }];
 }
 

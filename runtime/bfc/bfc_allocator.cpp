@@ -102,9 +102,9 @@ void *BfcAllocator::take(ChunkHandle handle, const AllocationRequest &request,
                          int64_t rounded) {
   removeFree(handle);
   int64_t surplus = chunks[handle].size - rounded;
-  // Small surpluses stay with the chunk: splinters would be of no use, and cost
-  // a merge later.
-  if (surplus > 0 && (surplus >= rounded || surplus >= options.splitSurplus)) {
+  // Small surpluses stay with a chunk that soon comes back: splinters would be of
+  // no use, and cost a merge later.
+  if (surplus > 0 && (request.exact || surplus >= rounded || surplus >= options.splitSurplus)) {
     bool high = request.end == ChunkEnd::High;
     ChunkHandle upper = split(handle, high ? surplus : rounded);
     if (upper != noChunk) {

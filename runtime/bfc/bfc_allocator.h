@@ -51,6 +51,8 @@ struct AllocationRequest {
   uint64_t freedBy = 0;
   /// From which end of a chunk to cut.
   ChunkEnd end = ChunkEnd::Low;
+  /// For what lives long: the rest of a chunk is split off, however small.
+  bool exact = false;
 };
 
 struct BfcStats {

@@ -96,6 +96,7 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline,
     request->tag = "the planned arena of a run";
     request->deadline = deadline;
     request->stop = &run->aborted;
+    request->exact = true;
     void *block = session->memory[i]->allocate(*request);
     if (!block)
       return i;

@@ -20,6 +20,7 @@ Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag,
   request.tag = tag;
   request.deadline = deadline;
   request.stop = stop;
+  request.exact = kind == Block::ofResult; // the caller's, for as long as it likes
   void *data = memory->allocate(request);
   return data ? new (data) Block{nullptr, nullptr, memory, bytes, kind}
               : nullptr;

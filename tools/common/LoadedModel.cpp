@@ -115,6 +115,7 @@ public:
     functions.sessionDestroy = plugin->session_destroy;
     functions.sessionRun = plugin->session_run;
     functions.sessionRelease = plugin->session_release;
+    functions.sessionMemory = plugin->session_memory;
     functions.getVariable = plugin->session_get_variable;
     functions.setVariable = plugin->session_set_variable;
     return "";

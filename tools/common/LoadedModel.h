@@ -31,6 +31,7 @@ struct RuntimeFunctions {
   decltype(&weir_session_destroy) sessionDestroy = &weir_session_destroy;
   decltype(&weir_session_run) sessionRun = &weir_session_run;
   decltype(&weir_session_release) sessionRelease = &weir_session_release;
+  decltype(&weir_session_memory) sessionMemory = &weir_session_memory;
   decltype(&weir_session_get_variable) getVariable = &weir_session_get_variable;
   decltype(&weir_session_set_variable) setVariable = &weir_session_set_variable;
 };

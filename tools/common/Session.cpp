@@ -93,6 +93,14 @@ void Session::release(std::vector<weir_tensor> &fetches) {
     model.runtime().sessionRelease(session, &fetch);
 }
 
+int64_t Session::peakMemory(int32_t device) const {
+  weir_memory_stats stats = {};
+  stats.size = sizeof(stats);
+  if (model.runtime().sessionMemory(session, device, &stats) != WEIR_OK)
+    return 0;
+  return stats.peak_in_use;
+}
+
 std::vector<std::string> Session::variables() const {
   std::vector<std::string> names;
   int32_t count = weir_program_variable_count(model.program());

@@ -71,6 +71,9 @@ public:
                    const weir_run_options *options = nullptr);
   void release(std::vector<weir_tensor> &fetches);
 
+  /// The most bytes that the device's allocator had handed out at once.
+  int64_t peakMemory(int32_t device) const;
+
   /// The names of the program's variables.
   std::vector<std::string> variables() const;
   /// A copy of a variable's value; FAILED_PRECONDITION: it has none.

@@ -35,6 +35,7 @@ struct Settings {
   std::vector<std::string> inputs, entries;
   std::string output, trace, profile;
   int64_t repeat = 0;
+  bool memory = false;
 };
 
 /// Refuses flags of programs over several hosts by name, until they are there.
@@ -72,6 +73,9 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.number("--repeat", "N",
                 "runs N times, and prints times in one line at the end",
                 settings.repeat, 1, 1000000000);
+  parser.flag("--memory",
+              "prints the most bytes that each device's allocator handed out",
+              settings.memory);
   parser.text("--trace", "t.json",
               "writes what ran when, for ui.perfetto.dev or chrome://tracing",
               settings.trace);
@@ -113,10 +117,10 @@ double processMilliseconds() {
          static_cast<double>(time.tv_nsec) / 1e6;
 }
 
-/// Repeats an entry and prints the line of times.
+/// Repeats an entry; `line` becomes the line of times.
 void measure(Session &session, int entry, std::vector<HostTensor> &feeds,
              int64_t repeat, double loadMs, NamedTensors &fetches,
-             RunStatus &status) {
+             RunStatus &status, std::string &line) {
   std::vector<ViewStorage> storage(feeds.size());
   std::vector<weir_tensor> views;
   for (size_t i = 0; i < feeds.size(); ++i)
@@ -137,10 +141,13 @@ void measure(Session &session, int entry, std::vector<HostTensor> &feeds,
     return;
   double first = times[0];
   std::sort(times.begin(), times.end());
-  std::printf("load_ms=%.3f first_ms=%.3f median_ms=%.3f min_ms=%.3f "
-              "runs=%lld\n",
-              loadMs, first, times[times.size() / 2], times[0],
-              static_cast<long long>(repeat));
+  char text[256];
+  std::snprintf(text, sizeof(text),
+                "load_ms=%.3f first_ms=%.3f median_ms=%.3f min_ms=%.3f "
+                "runs=%lld\n",
+                loadMs, first, times[times.size() / 2], times[0],
+                static_cast<long long>(repeat));
+  line = text;
 }
 
 bool writeText(const std::string &path, const std::string &text,
@@ -188,6 +195,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
                                    ? std::string()
                                    : session->entries()[0].name);
   NamedTensors all;
+  std::string times;
   for (const std::string &name : settings.entries) {
     int entry = session->findEntry(name);
     if (entry < 0) {
@@ -208,7 +216,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
     NamedTensors fetches;
     bool timed = settings.repeat > 0 && &name == &settings.entries.back();
     if (timed)
-      measure(*session, entry, feeds, settings.repeat, loadMs, fetches, status);
+      measure(*session, entry, feeds, settings.repeat, loadMs, fetches, status,
+              times);
     else
       status = session->run(entry, feeds, fetches);
     if (!status.ok()) {
@@ -225,6 +234,14 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
         std::printf("%s\n", summaryOf(fetch, tensor).c_str());
     all.insert(all.end(), fetches.begin(), fetches.end());
   }
+  if (settings.memory)
+    for (int32_t d = 0; d < weir_program_device_count(model->program());
+         ++d)
+      std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
+                  static_cast<long long>(session->peakMemory(d)),
+                  static_cast<long long>(
+                      weir_program_arena_bytes(model->program(), d)));
+  std::fputs(times.c_str(), stdout);
   if (!settings.output.empty() && !writeOutputs(settings.output, all, sink))
     return false;
   session.reset();

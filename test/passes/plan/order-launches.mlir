@@ -5,7 +5,7 @@
 
 // Each wide value is narrowed before the next wide one is made: 4096 bytes of it
 // and two narrow ones at most, instead of two wide.
-// CHECK: weir_plan.order = {as_given = 8256 : i64, chosen = 4224 : i64}
+// CHECK: weir_plan.order = {as_given = 8256 : i64, chosen = 4224 : i64, proved = true}
 // CHECK-LABEL: @branches
 // CHECK: launch @wide
 // CHECK-NEXT: launch @narrow

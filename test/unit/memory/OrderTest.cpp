@@ -5,46 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/memory/Order.h"
+#include "RandomWork.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <random>
 
 using namespace weir::memory;
+using weir::test::Problem;
+using weir::test::randomProblem;
 
 namespace {
-
-struct Problem {
-  std::vector<OrderNode> nodes;
-  std::vector<OrderValue> values;
-};
-
-/// Branches that come together again, with sizes that differ by powers of two;
-/// now and then something is kept, done in place, or must come later.
-Problem randomProblem(int count, unsigned seed) {
-  std::mt19937 random(seed);
-  auto below = [&](int bound) { return int(random() % bound); };
-  Problem p;
-  for (int n = 0; n < count; ++n) {
-    OrderNode node;
-    for (int k = n ? below(3) + (n + 1 == count) : 0; k > 0; --k)
-      node.reads.push_back(std::max(0, int(p.values.size()) - 1 - below(6)));
-    if (n && below(8) == 0)
-      node.after.push_back(below(n));
-    if (!node.reads.empty() && below(3) == 0)
-      node.inPlace = node.reads[below(node.reads.size())];
-    for (int k = below(6) == 0 ? 2 : 1; k > 0; --k) {
-      node.writes.push_back(p.values.size());
-      p.values.push_back({int64_t(1 + below(4)) << below(6), below(12) == 0});
-    }
-    p.nodes.push_back(node);
-  }
-  return p;
-}
 
 bool isPossible(const Problem &p, const std::vector<int> &order) {
   std::vector<int> at(p.nodes.size(), -1), producer(p.values.size(), -1);

@@ -127,6 +127,19 @@ TEST(Bfc, SplitsAtTwiceTheSizeOrALargeSurplus) {
   EXPECT_EQ(allocator.stats().largestFree, 4 * mebibyte);
 }
 
+TEST(Bfc, SplitsOffAnySurplusForExactRequests) {
+  FakeMemory memory(plenty, false);
+  BfcOptions options;
+  options.firstRegion = 4 * mebibyte;
+  BfcAllocator allocator("d", memory.source(), options);
+  AllocationRequest request;
+  request.bytes = 3 * mebibyte;
+  request.exact = true;
+  ASSERT_TRUE(allocator.allocate(request));
+  EXPECT_EQ(allocator.stats().peakInUse, 3 * mebibyte);
+  EXPECT_EQ(allocator.stats().largestFree, mebibyte);
+}
+
 TEST(Bfc, CutsFromTheHighEndOnRequest) {
   FakeMemory memory(plenty, false);
   BfcAllocator allocator("d", memory.source(), {});

@@ -1,0 +1,189 @@
+//===- MemoryLimit.cpp - a plan that fits, or why there is none -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/MemoryLimit.h"
+
+#include "compiler/driver/Compilation.h"
+#include "compiler/driver/Messages.h"
+#include "compiler/driver/Pipeline.h"
+#include "compiler/emit/MemoryPicture.h"
+#include "passes/plan/BlockWork.h"
+#include "passes/plan/StepTimes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::driver;
+
+/// Plans tried: each one's excess is taken off what the next may use.
+static constexpr int mostAttempts = 6;
+/// What kernels may read where less is fused.
+static constexpr int64_t fewInputs = 3;
+/// The runtime's allocator hands out multiples of this, with a header before
+/// what a run does not plan.
+static constexpr int64_t granule = 256, header = 64;
+
+std::optional<int64_t> driver::parseSize(llvm::StringRef text) {
+  text.consume_back("iB") || text.consume_back("B");
+  size_t digits = text.find_first_not_of("0123456789.");
+  double number = 0;
+  if (text.take_front(digits).getAsDouble(number) || number < 0)
+    return std::nullopt;
+  text = digits == llvm::StringRef::npos ? "" : text.drop_front(digits);
+  unsigned shift = llvm::StringSwitch<unsigned>(text)
+                       .Case("", 0)
+                       .CasesLower({"k"}, 10)
+                       .CasesLower({"m"}, 20)
+                       .CasesLower({"g"}, 30)
+                       .CasesLower({"t"}, 40)
+                       .Default(64);
+  double bytes = std::ldexp(number, shift);
+  if (shift == 64 || !(bytes < 9e18))
+    return std::nullopt;
+  return int64_t(bytes);
+}
+
+namespace {
+
+/// Bytes of a run on a device: its arena, and results of fixed size where the
+/// caller brings no memory for them.
+struct Need {
+  int64_t arena = 0, results = 0;
+};
+
+std::map<int64_t, Need> needsOf(ModuleOp module) {
+  std::map<int64_t, Need> needs;
+  for (auto arena : module->getAttrOfType<ArrayAttr>("weir_plan.arenas").getAsRange<DictionaryAttr>())
+    needs[arena.getAs<IntegerAttr>("device").getInt()].arena = llvm::alignTo(
+        arena.getAs<IntegerAttr>("bytes").getInt(), granule);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto index = function->getAttrOfType<IntegerAttr>("weir.device_index");
+    int64_t bytes = 0;
+    function.walk([&](plan::FetchOp fetch) {
+      auto type = cast<MemRefType>(fetch.getResult().getType());
+      if (type.hasStaticShape())
+        bytes += llvm::alignTo(plan::arenaBytes(type) + header, granule);
+    });
+    Need &need = needs[index ? index.getInt() : 0];
+    need.results = std::max(need.results, bytes);
+  }
+  return needs;
+}
+
+/// What was tried, and what it brought.
+void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
+  auto order = module->getAttrOfType<DictionaryAttr>("weir_plan.order");
+  auto made = module->getAttrOfType<DictionaryAttr>("weir_plan.recompute");
+  if (!order || !made)
+    return;
+  auto number = [](DictionaryAttr of, const char *key) {
+    return of.getAs<IntegerAttr>(key).getInt();
+  };
+  auto note = [&](const llvm::Twine &text) { notes.push_back(text.str()); };
+  note("the order: " + llvm::Twine(number(order, "as_given")) +
+       " bytes alive at once as given, " + llvm::Twine(number(order, "chosen")) +
+       " as chosen");
+  int64_t before = number(made, "before"), after = number(made, "peak");
+  int64_t work = number(made, "per_mille");
+  if (after < before)
+    note("computing again: " + llvm::Twine(after) + " bytes instead of " +
+         llvm::Twine(before) + ", for " + llvm::Twine(number(made, "launches")) +
+         " launches more, " + llvm::Twine(work / 10) + "." + llvm::Twine(work % 10) +
+         " % of the work");
+  else
+    note("computing again: nothing that is alive then can be dropped and made "
+         "again in less");
+  note("node \"" + made.getAs<StringAttr>("floor_node").getValue() +
+       "\" alone has operands and results of " + llvm::Twine(number(made, "floor")) +
+       " bytes");
+}
+
+} // namespace
+
+bool Compilation::planWithinLimit() {
+  auto integer = [&](int64_t value) {
+    return IntegerAttr::get(IntegerType::get(context.get(), 64), value);
+  };
+  auto stage = [&](const char *name) { return runStage(stages()[stageIndex(name)]); };
+  OwningOpRef<ModuleOp> unfused = module->clone(), best;
+  int64_t least = INT64_MAX;
+  // Kernels that read many tensors keep all of them alive at once: where nothing
+  // else helps, less is fused.
+  for (int64_t inputs : {int64_t(0), fewInputs}) {
+    module = unfused->clone();
+    if (inputs)
+      (*module)->setAttr("weir.kernel_inputs", integer(inputs));
+    if (!stage("kernelize"))
+      return false;
+    OwningOpRef<ModuleOp> unplanned = module->clone();
+    int64_t target = *memoryLimit;
+    for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+      if (attempt)
+        module = unplanned->clone();
+      (*module)->setAttr(plan::memoryLimitAttribute, integer(target));
+      if (!stage("schedule") || !stage("plan-memory"))
+        return false;
+      int64_t excess = INT64_MIN;
+      for (auto &[device, need] : needsOf(*module))
+        excess = std::max(excess, need.arena + need.results - *memoryLimit);
+      auto made = (*module)->getAttrOfType<DictionaryAttr>("weir_plan.recompute");
+      bool fits = made.getAs<BoolAttr>("fits").getValue();
+      if (excess < least) {
+        least = excess;
+        best = std::move(module);
+      }
+      if (least <= 0) {
+        module = std::move(best);
+        return true;
+      }
+      if (!fits)
+        break;
+      target -= excess;
+    }
+  }
+  module = std::move(best);
+  return true;
+}
+
+bool Compilation::checkMemoryLimit() {
+  if (!memoryLimit)
+    return true;
+  bool good = true;
+  for (auto [index, device] : llvm::enumerate(described.devices)) {
+    if (device.arenaBytes <= *memoryLimit)
+      continue;
+    good = false;
+    Diagnostic diagnostic;
+    diagnostic.code = "W0610";
+    diagnostic.file = options.input;
+    diagnostic.message =
+        ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes on " +
+         device.name +
+         "; possible within --memory-limit: " + llvm::Twine(*memoryLimit))
+            .str();
+    auto note = [&](const llvm::Twine &text) { diagnostic.notes.push_back(text.str()); };
+    if (device.lowerBound > *memoryLimit)
+      note("no order of offsets helps: " + llvm::Twine(device.lowerBound) +
+           " bytes are alive at once");
+    PeakMoment peak = peakMoment(described.buffers, int(index));
+    note("most is alive at moment " + llvm::Twine(peak.time) + ": " + llvm::Twine(peak.bytes) +
+         " bytes in " + llvm::Twine(peak.buffers.size()) + " buffers");
+    for (size_t i = 0; i < peak.buffers.size() && i < 8; ++i)
+      note("node \"" + peak.buffers[i]->node + "\" needs " +
+           llvm::Twine(peak.buffers[i]->bytes) + " bytes");
+    explainRemedies(*module, diagnostic.notes);
+    note("smaller batches and inputs (--shape, --dim) make smaller buffers");
+    sink.report(std::move(diagnostic));
+  }
+  return good;
+}

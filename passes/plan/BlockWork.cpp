@@ -1,0 +1,242 @@
+//===- BlockWork.cpp - the launches of a block as work to order -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/BlockWork.h"
+#include "dialects/weir/Pch.h"
+#include "passes/plan/InPlace.h"
+#include "passes/plan/StepBuilder.h"
+#include "passes/plan/StepTimes.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+static int64_t sizeOf(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  // Variables lie elsewhere.
+  if (!tensor || !tensor.hasStaticShape() || isScalarForm(tensor) ||
+      value.getDefiningOp<weir::VariableReadOp>())
+    return 0;
+  return arenaBytes(bufferType(tensor));
+}
+
+BlockWork::BlockWork(Block &block, SymbolTable &symbols,
+                     const DenseMap<Block *, int64_t> &peaks)
+    : block(block), symbols(symbols) {
+  // Constants stay at the head: nothing runs for them.
+  for (Operation &op : block.without_terminator())
+    if (!isa<ConstantOp>(op) && (op.getNumResults() != 1 || !isView(op.getResult(0))))
+      add(&op, peaks);
+  Operation *end = block.getTerminator();
+  for (Value value : end->getOperands()) {
+    SmallVector<int> reads;
+    addReads(value, reads);
+    for (int v : reads)
+      values[v].outlives = true;
+    // A result that is a launch's own is written where the caller wants it.
+    auto it = numbers.find(value);
+    if (it == numbers.end() || !isa<func::ReturnOp>(end) ||
+        !value.getDefiningOp<LaunchOp>())
+      continue;
+    returned += values[it->second].size;
+    values[it->second].size = 0;
+  }
+}
+
+bool BlockWork::isView(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return op && op->getBlock() == &block &&
+         isa<RankedTensorType>(value.getType()) &&
+         (isa<GateOp>(op) ||
+          (isa<ReshapeOp>(op) && !isScalarForm(value.getType())));
+}
+
+/// The values that reading `value` reads.
+void BlockWork::addReads(Value value, SmallVectorImpl<int> &reads) const {
+  if (isView(value)) {
+    for (Value operand : value.getDefiningOp()->getOperands())
+      addReads(operand, reads);
+    return;
+  }
+  if (auto it = numbers.find(value); it != numbers.end())
+    if (!llvm::is_contained(reads, it->second))
+      reads.push_back(it->second);
+}
+
+void BlockWork::add(Operation *op, const DenseMap<Block *, int64_t> &peaks) {
+  memory::OrderNode node;
+  SmallVector<int> reads;
+  // What regions inside use is used by the operation.
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      addReads(operand, reads);
+  });
+  node.reads.assign(reads.begin(), reads.end());
+  for (Region &region : op->getRegions())
+    for (Block &inner : region)
+      node.scratch = std::max(node.scratch, peaks.lookup(&inner));
+  if (!isMemoryEffectFree(op)) {
+    if (lastEffect >= 0)
+      node.after.push_back(lastEffect);
+    lastEffect = nodes.size();
+  }
+  for (Value result : op->getResults()) {
+    numbers[result] = values.size();
+    node.writes.push_back(values.size());
+    values.push_back({sizeOf(result), false});
+  }
+  if (auto launch = dyn_cast<LaunchOp>(op); launch && node.writes.size() == 1)
+    if (auto kernel = symbols.lookup<KernelOp>(launch.getKernel()))
+      for (auto [i, input] : llvm::enumerate(launch.getInputs())) {
+        while (isView(input))
+          input = input.getDefiningOp()->getOperand(0);
+        auto it = numbers.find(input);
+        if (it != numbers.end() && node.inPlace < 0 &&
+            values[it->second].size == values[node.writes[0]].size &&
+            isReadInPlace(kernel, i))
+          node.inPlace = it->second;
+      }
+  operations.push_back(op);
+  nodes.push_back(std::move(node));
+}
+
+std::vector<double> BlockWork::costs() const {
+  std::vector<double> costs;
+  for (Operation *op : operations) {
+    costs.push_back(-1);
+    auto launch = dyn_cast<LaunchOp>(op);
+    auto kernel = launch ? symbols.lookup<KernelOp>(launch.getKernel()) : KernelOp();
+    if (!kernel)
+      continue;
+    double cost = 1000; // of the launch itself
+    bool repeatable = true;
+    kernel.getBody().walk([&](CostOpInterface inner) {
+      cost += std::max<int64_t>(inner.getFlops(), 0);
+    });
+    auto count = [&](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      repeatable &= tensor && tensor.hasStaticShape() &&
+                    !isa<StringType, BoxType>(tensor.getElementType());
+      if (repeatable)
+        cost += 4.0 * arenaBytes(bufferType(type));
+    };
+    for (Type type : launch->getOperandTypes())
+      count(type);
+    for (Type type : launch->getResultTypes())
+      count(type);
+    if (repeatable)
+      costs.back() = cost;
+  }
+  return costs;
+}
+
+std::pair<Operation *, int64_t> BlockWork::largest() const {
+  std::pair<Operation *, int64_t> largest(nullptr, 0);
+  for (auto [op, node] : llvm::zip(operations, nodes)) {
+    int64_t bytes = node.scratch;
+    for (int v : node.reads)
+      if (v != node.inPlace)
+        bytes += values[v].size;
+    for (int v : node.writes)
+      bytes += values[v].size;
+    if (bytes > largest.second)
+      largest = {op, bytes};
+  }
+  return largest;
+}
+
+void BlockWork::reorder(ArrayRef<int> order) {
+  memory::Recomputation made;
+  std::vector<int> place(nodes.size());
+  for (auto [p, n] : llvm::enumerate(order))
+    place[n] = p;
+  made.finals.assign(values.size(), -1);
+  for (auto [n, node] : llvm::enumerate(nodes))
+    for (int v : node.writes)
+      made.finals[v] = place[n];
+  for (int n : order) {
+    memory::Execution execution{n, {}};
+    for (int v : nodes[n].reads)
+      execution.sources.push_back(made.finals[v]);
+    made.executions.push_back(std::move(execution));
+  }
+  rewrite(made);
+}
+
+void BlockWork::rewrite(const memory::Recomputation &made) {
+  Operation *end = block.getTerminator();
+  SmallVector<Operation *> views;
+  for (Operation &op : block.without_terminator())
+    if (op.getNumResults() == 1 && isView(op.getResult(0)))
+      views.push_back(&op);
+  OpBuilder b(end);
+  llvm::DenseSet<Operation *> emitted;
+  std::vector<Operation *> operationOf; ///< of executions
+  DenseMap<std::pair<Operation *, Operation *>, Value> viewOf; ///< of what makes it
+  llvm::function_ref<int(int)> sourceOf; ///< of what is emitted now, by value
+  // Operands as they were: those of what is emitted change.
+  DenseMap<Operation *, SmallVector<Value>> originals;
+  for (Operation *view : views)
+    originals[view] = view->getOperands();
+
+  // What stands for `value` where it is read now.
+  std::function<Value(Value)> resolve = [&](Value value) -> Value {
+    if (!isView(value)) {
+      auto it = numbers.find(value);
+      if (it == numbers.end())
+        return value;
+      Operation *op = operationOf[sourceOf(it->second)];
+      return op->getResult(cast<OpResult>(value).getResultNumber());
+    }
+    Operation *view = value.getDefiningOp();
+    SmallVector<Value> operands;
+    for (Value operand : originals.lookup(view))
+      operands.push_back(resolve(operand));
+    Value &known = viewOf[{view, operands[0].getDefiningOp()}];
+    if (known)
+      return known;
+    Operation *op = view;
+    if (emitted.insert(view).second)
+      view->moveBefore(end);
+    else
+      op = b.clone(*view);
+    op->setOperands(operands);
+    return known = op->getResult(0);
+  };
+  auto readBy = [&](Operation *op) {
+    op->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (Value value = operand.get(); numbers.count(value) || isView(value))
+          operand.set(resolve(value));
+    });
+  };
+
+  for (const memory::Execution &execution : made.executions) {
+    Operation *op = operations[execution.node];
+    if (emitted.insert(op).second) {
+      originals[op] = op->getOperands();
+    } else {
+      op = b.clone(*op);
+      op->setOperands(originals[operations[execution.node]]);
+    }
+    auto source = [&](int value) {
+      const auto &reads = nodes[execution.node].reads;
+      size_t at = llvm::find(reads, value) - reads.begin();
+      return execution.sources[at];
+    };
+    sourceOf = source;
+    readBy(op);
+    op->moveBefore(end);
+    operationOf.push_back(op);
+  }
+  auto final = [&](int value) { return made.finals[value]; };
+  sourceOf = final;
+  readBy(end);
+  for (Operation *view : llvm::reverse(views))
+    if (!emitted.count(view))
+      view->erase();
+}

@@ -1,0 +1,64 @@
+//===- BlockWork.h - the launches of a block as work to order ----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Between the IR and passes/memory, which knows none: operations of a block are
+// nodes, their results values. Views (reshapes, gates) are no work: whoever reads
+// one reads what it looks at, and it is made in front of its first reader.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_PLAN_BLOCKWORK_H
+#define WEIR_PASSES_PLAN_BLOCKWORK_H
+
+#include "dialects/plan/Plan.h"
+#include "passes/memory/Recompute.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace weir::plan {
+
+/// The attribute of a module that holds the bytes a device may use (i64).
+inline constexpr const char *memoryLimitAttribute = "weir.memory_limit";
+
+class BlockWork {
+public:
+  /// `peaks`: most bytes alive in blocks inside of the operations of this one.
+  BlockWork(mlir::Block &block, mlir::SymbolTable &symbols,
+            const llvm::DenseMap<mlir::Block *, int64_t> &peaks);
+
+  std::vector<memory::OrderNode> nodes;
+  std::vector<memory::OrderValue> values;
+
+  /// What another execution of each node takes, below 0 where it must not be:
+  /// arithmetic operations, and four for each byte read or written.
+  std::vector<double> costs() const;
+  /// The node with the largest operands and results together, and their bytes;
+  /// no order and nothing computed again needs less.
+  std::pair<mlir::Operation *, int64_t> largest() const;
+  /// Bytes of results that leave the step as a launch makes them.
+  int64_t resultBytes() const { return returned; }
+
+  /// Puts the block's operations into that order.
+  void reorder(llvm::ArrayRef<int> order);
+  /// The same, and clones what runs again.
+  void rewrite(const memory::Recomputation &made);
+
+private:
+  void add(mlir::Operation *op, const llvm::DenseMap<mlir::Block *, int64_t> &peaks);
+  bool isView(mlir::Value value) const;
+  void addReads(mlir::Value value, llvm::SmallVectorImpl<int> &reads) const;
+
+  mlir::Block &block;
+  mlir::SymbolTable &symbols;
+  llvm::SmallVector<mlir::Operation *> operations; ///< one a node
+  llvm::DenseMap<mlir::Value, int> numbers;        ///< of values
+  int lastEffect = -1;
+  int64_t returned = 0;
+};
+
+} // namespace weir::plan
+
+#endif // WEIR_PASSES_PLAN_BLOCKWORK_H

@@ -1,0 +1,190 @@
+//===- RecomputeTest.cpp - what runs again computes the same --------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomWork.h"
+#include "passes/memory/Recompute.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+using namespace weir::memory;
+using weir::test::Problem;
+using weir::test::randomProblem;
+
+namespace {
+
+/// The most bytes alive at once by the definition alone, -1 where an execution
+/// reads what is not there.
+int64_t judge(const Problem &p, const Recomputation &made) {
+  using Key = std::pair<int, int>; // execution, value
+  std::map<Key, size_t> lastUse;
+  size_t count = made.executions.size();
+  auto makes = [&](int e, int value) {
+    if (e < 0 || e >= int(count))
+      return false;
+    const auto &writes = p.nodes[made.executions[e].node].writes;
+    return std::find(writes.begin(), writes.end(), value) != writes.end();
+  };
+  std::vector<char> seen(p.nodes.size(), 0);
+  for (size_t e = 0; e < count; ++e) {
+    const OrderNode &node = p.nodes[made.executions[e].node];
+    for (int m : node.after)
+      if (!seen[m])
+        return -1;
+    seen[made.executions[e].node] = 1;
+    if (made.executions[e].sources.size() != node.reads.size())
+      return -1;
+    for (size_t r = 0; r < node.reads.size(); ++r) {
+      int source = made.executions[e].sources[r];
+      if (source >= int(e) || !makes(source, node.reads[r]))
+        return -1;
+      lastUse[{source, node.reads[r]}] = e;
+    }
+  }
+  if (std::find(seen.begin(), seen.end(), 0) != seen.end())
+    return -1;
+  for (size_t v = 0; v < p.values.size(); ++v)
+    if (p.values[v].outlives) {
+      if (!makes(made.finals[v], v))
+        return -1;
+      lastUse[{made.finals[v], int(v)}] = count;
+    }
+  int64_t peak = 0;
+  for (size_t at = 0; at <= count; ++at) {
+    int64_t bytes = 0;
+    for (size_t e = 0; e <= at && e < count; ++e)
+      for (int v : p.nodes[made.executions[e].node].writes) {
+        auto use = lastUse.find({int(e), v});
+        size_t end = use == lastUse.end() ? e : use->second;
+        bytes += e <= at && at <= end ? p.values[v].size : 0;
+      }
+    if (at < count) {
+      const OrderNode &node = p.nodes[made.executions[at].node];
+      bytes += node.scratch;
+      for (size_t r = 0; r < node.reads.size(); ++r)
+        if (node.reads[r] == node.inPlace && node.writes.size() == 1 &&
+            lastUse[{made.executions[at].sources[r], node.inPlace}] == at) {
+          bytes -= std::min(p.values[node.inPlace].size,
+                            p.values[node.writes[0]].size);
+          break;
+        }
+    }
+    peak = std::max(peak, bytes);
+  }
+  return peak;
+}
+
+std::vector<int> numbers(const Problem &p) {
+  std::vector<int> order;
+  for (size_t n = 0; n < p.nodes.size(); ++n)
+    order.push_back(n);
+  return order;
+}
+
+TEST(Recompute, KeepsWhatIsComputed) {
+  int lowered = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    Problem p = randomProblem(10 + seed % 50, seed);
+    std::vector<double> costs;
+    for (size_t n = 0; n < p.nodes.size(); ++n) {
+      costs.push_back(n % 7 == 3 ? -1 : 1 + n % 5);
+      p.nodes[n].scratch = n % 11 == 0 ? 16 : 0;
+    }
+    int64_t peak = peakOf(p.nodes, p.values, numbers(p));
+    RecomputeOptions options;
+    options.limit = peak * (40 + seed % 60) / 100;
+    Recomputation made = recomputeValues(p.nodes, p.values, costs, options);
+    EXPECT_EQ(made.givenPeak, peak) << "seed " << seed;
+    EXPECT_EQ(judge(p, made), made.peak) << "seed " << seed;
+    EXPECT_LE(made.peak, peak) << "seed " << seed;
+    std::vector<int> times(p.nodes.size(), 0);
+    for (const Execution &execution : made.executions)
+      ++times[execution.node];
+    for (size_t n = 0; n < times.size(); ++n)
+      EXPECT_TRUE(times[n] == 1 || (times[n] > 1 && costs[n] >= 0)) << "seed " << seed;
+    lowered += made.peak < peak;
+  }
+  EXPECT_GT(lowered, 100);
+}
+
+/// A chain whose values are needed a second time, in reverse: a gradient.
+Problem thereAndBack(int length) {
+  Problem p;
+  for (int i = 0; i < length; ++i) {
+    OrderNode node;
+    if (i)
+      node.reads = {i - 1};
+    node.writes = {i};
+    p.nodes.push_back(node);
+    p.values.push_back({100, false});
+  }
+  for (int i = length - 1; i >= 0; --i) {
+    OrderNode node;
+    node.reads = {i, int(p.values.size()) - 1};
+    node.writes = {int(p.values.size())};
+    p.nodes.push_back(node);
+    p.values.push_back({100, i == 0});
+  }
+  return p;
+}
+
+TEST(Recompute, CheckpointsAChain) {
+  Problem p = thereAndBack(32);
+  std::vector<double> costs(p.nodes.size(), 1);
+  // 33 values alive where the way turns; a third of them is enough, at less than
+  // twice the way there.
+  RecomputeOptions options;
+  options.limit = 1200;
+  Recomputation made = recomputeValues(p.nodes, p.values, costs, options);
+  EXPECT_LE(made.peak, 1200);
+  EXPECT_EQ(judge(p, made), made.peak);
+  EXPECT_LE(made.repeated, 64);
+  // Nothing runs again where all fits.
+  options.limit = made.givenPeak;
+  EXPECT_EQ(recomputeValues(p.nodes, p.values, costs, options).repeated, 0);
+}
+
+TEST(Recompute, RepeatsTheCheaper) {
+  // Two values of one size wait across a large moment; one is dear to make.
+  Problem p;
+  auto add = [&](std::vector<int> reads, int64_t size) {
+    OrderNode node;
+    node.reads = std::move(reads);
+    node.writes = {int(p.values.size())};
+    p.nodes.push_back(node);
+    p.values.push_back({size, false});
+  };
+  add({}, 1);        // 0
+  add({0}, 100);     // 1: dear
+  add({0}, 100);     // 2: cheap
+  add({0, 1, 2}, 1); // 3: both are used
+  add({0, 3}, 200);  // 4: large
+  add({4}, 1);       // 5
+  add({0, 1, 5}, 1); // 6
+  add({0, 2, 6}, 1); // 7
+  p.values.back().outlives = true;
+  std::vector<double> costs = {1, 1000, 10, 1, 1, 1, 1, 1};
+  RecomputeOptions options;
+  options.limit = 350;
+  Recomputation made = recomputeValues(p.nodes, p.values, costs, options);
+  EXPECT_LE(made.peak, 350);
+  EXPECT_EQ(made.repeated, 1);
+  EXPECT_EQ(made.cost, 10);
+}
+
+TEST(Recompute, SaysWhatItReachedWhereNothingHelps) {
+  Problem p = thereAndBack(6);
+  std::vector<double> costs(p.nodes.size(), -1);
+  RecomputeOptions options;
+  options.limit = 10;
+  Recomputation made = recomputeValues(p.nodes, p.values, costs, options);
+  EXPECT_EQ(made.peak, made.givenPeak);
+  EXPECT_EQ(made.repeated, 0);
+}
+
+} // namespace
