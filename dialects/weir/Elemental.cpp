@@ -15,48 +15,74 @@ using namespace weir;
 
 ElementReader::~ElementReader() = default;
 
+template <typename Op> Value ElementReader::arithmetic(ValueRange operands) {
+  EmittedValues::Key key(mlir::TypeID::get<Op>().getAsOpaquePointer());
+  key.add(operands);
+  if (Value known = emitted.find(key, b))
+    return known;
+  Value made = b.createOrFold<Op>(loc, operands.front().getType(), operands);
+  emitted.insert(key, made);
+  return made;
+}
+
 Value ElementReader::constant(int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
 Value ElementReader::add(Value x, Value y) {
-  return b.createOrFold<arith::AddIOp>(loc, x, y);
+  return arithmetic<arith::AddIOp>({x, y});
 }
 Value ElementReader::sub(Value x, Value y) {
-  return b.createOrFold<arith::SubIOp>(loc, x, y);
+  return arithmetic<arith::SubIOp>({x, y});
 }
 Value ElementReader::mul(Value x, Value y) {
-  return b.createOrFold<arith::MulIOp>(loc, x, y);
+  return arithmetic<arith::MulIOp>({x, y});
 }
 Value ElementReader::divide(Value x, Value y) {
-  return b.createOrFold<arith::DivUIOp>(loc, x, y);
+  return arithmetic<arith::DivUIOp>({x, y});
 }
 Value ElementReader::remainder(Value x, Value y) {
   if (matchPattern(y, m_One()))
     return constant(0);
-  return b.createOrFold<arith::RemUIOp>(loc, x, y);
+  return arithmetic<arith::RemUIOp>({x, y});
 }
 Value ElementReader::minimum(Value x, Value y) {
-  return b.createOrFold<arith::MinSIOp>(loc, x, y);
+  return arithmetic<arith::MinSIOp>({x, y});
 }
 Value ElementReader::maximum(Value x, Value y) {
-  return b.createOrFold<arith::MaxSIOp>(loc, x, y);
+  return arithmetic<arith::MaxSIOp>({x, y});
+}
+Value ElementReader::compare(arith::CmpIPredicate predicate, Value x, Value y) {
+  static const char kinds[16] = {};
+  EmittedValues::Key key(&kinds[(unsigned)predicate]);
+  key.add(x).add(y);
+  if (Value known = emitted.find(key, b))
+    return known;
+  Value made = b.createOrFold<arith::CmpIOp>(loc, predicate, x, y);
+  emitted.insert(key, made);
+  return made;
 }
 Value ElementReader::less(Value x, Value y) {
-  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
+  return compare(arith::CmpIPredicate::slt, x, y);
 }
 Value ElementReader::equal(Value x, Value y) {
-  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
+  return compare(arith::CmpIPredicate::eq, x, y);
 }
 Value ElementReader::select(Value condition, Value x, Value y) {
-  return b.createOrFold<arith::SelectOp>(loc, condition, x, y);
+  static const char kind = 0;
+  EmittedValues::Key key(&kind);
+  key.add(condition).add(x).add(y);
+  if (Value known = emitted.find(key, b))
+    return known;
+  Value made = b.createOrFold<arith::SelectOp>(loc, condition, x, y);
+  emitted.insert(key, made);
+  return made;
 }
 Value ElementReader::logicalAnd(Value x, Value y) {
-  return b.createOrFold<arith::AndIOp>(loc, x, y);
+  return arithmetic<arith::AndIOp>({x, y});
 }
 
 Value ElementReader::safeIndex(Operation *op, Value index, Value size) {
-  Value ok = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
-                                           index, size);
+  Value ok = compare(arith::CmpIPredicate::ult, index, size);
   if (matchPattern(ok, m_One()))
     return index;
   require(op, ok, "index {0} is outside of [0, {1})", WEIR_INVALID_ARGUMENT,

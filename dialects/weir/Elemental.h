@@ -15,6 +15,8 @@
 #ifndef WEIR_DIALECTS_WEIR_ELEMENTAL_H
 #define WEIR_DIALECTS_WEIR_ELEMENTAL_H
 
+#include "dialects/weir/EmittedValues.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
@@ -48,7 +50,8 @@ public:
   mlir::Value safeIndex(mlir::Operation *op, mlir::Value index,
                         mlir::Value size);
 
-  // Arithmetic on values of type index, folded where operands are constants.
+  // Arithmetic on values of type index, folded where operands are constants, and
+  // emitted once where it dominates its second use.
   mlir::Value constant(int64_t value);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value sub(mlir::Value lhs, mlir::Value rhs);
@@ -69,6 +72,14 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+
+protected:
+  EmittedValues emitted;
+
+private:
+  template <typename Op> mlir::Value arithmetic(mlir::ValueRange operands);
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value lhs,
+                      mlir::Value rhs);
 };
 
 /// Emits a loop nest over [0, sizes) that carries `init`, and returns its final

@@ -8,6 +8,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
+#include "weir/weir.h"
 
 using namespace mlir;
 using namespace weir;
@@ -72,14 +73,22 @@ Value RecursiveReader::element(Value tensor, ValueRange indices) {
     if (!isLeaf(tensor))
       return constantElement(tensor, constant, indices);
   }
-  if (isLeaf(tensor))
-    return leafElement(tensor, indices);
-  auto result = cast<OpResult>(tensor);
-  auto op = cast<ElementalOpInterface>(result.getOwner());
-  Location saved = loc;
-  loc = op.getLoc();
-  Value value = op.emitElement(*this, result.getResultNumber(), indices);
-  loc = saved;
+  EmittedValues::Key key(&elements);
+  key.add(tensor).add(indices);
+  if (Value known = elements.find(key, b))
+    return known;
+  Value value;
+  if (isLeaf(tensor)) {
+    value = leafElement(tensor, indices);
+  } else {
+    auto result = cast<OpResult>(tensor);
+    auto op = cast<ElementalOpInterface>(result.getOwner());
+    Location saved = loc;
+    loc = op.getLoc();
+    value = op.emitElement(*this, result.getResultNumber(), indices);
+    loc = saved;
+  }
+  elements.insert(key, value);
   return value;
 }
 
@@ -89,9 +98,17 @@ Value RecursiveReader::dim(Value tensor, unsigned i) {
     return constant(type.getDimSize(i));
   if (isLeaf(tensor))
     return leafDim(tensor, i);
+  static const char kinds[WEIR_MAX_RANK] = {};
+  auto keyOf = [&](unsigned dimension) {
+    return EmittedValues::Key(&kinds[dimension]).add(tensor);
+  };
+  if (Value known = emitted.find(keyOf(i), b))
+    return known;
   auto result = cast<OpResult>(tensor);
   SmallVector<Value> dims;
   (void)cast<ReifyShapeOpInterface>(result.getOwner())
       .reifyShape(*this, result.getResultNumber(), dims);
+  for (auto [dimension, size] : llvm::enumerate(dims))
+    emitted.insert(keyOf(dimension), size);
   return dims[i];
 }

@@ -37,6 +37,16 @@ protected:
   virtual mlir::Value constantElement(mlir::Value tensor,
                                       mlir::ElementsAttr value,
                                       mlir::ValueRange indices) = 0;
+  /// What elements are read as has changed: those emitted so far count no more.
+  void forgetElements() { elements.clear(); }
+  /// Sizes, too.
+  void forgetAll() {
+    elements.clear();
+    emitted.clear();
+  }
+
+private:
+  EmittedValues elements;
 };
 
 /// The constant that defines `tensor`, when it has its elements at hand.

@@ -206,6 +206,9 @@ LogicalResult StepBuilder::visitBlock(Block &block) {
 }
 
 LogicalResult StepBuilder::visit(Operation *op) {
+  // Buffers are written between operations, and launches bind a kernel's
+  // operands anew.
+  forgetAll();
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ConstantOp, DoneOp>([](auto) { return success(); })
       .Case<LaunchOp>([&](auto o) { return visitLaunch(o); })

@@ -52,17 +52,24 @@ public:
     mlir::RankedTensorType type;
   };
 
-  void bind(mlir::Value tensor, Buffer buffer) { buffers[tensor] = buffer; }
+  void bind(mlir::Value tensor, Buffer buffer) {
+    buffers[tensor] = buffer;
+    forgetAll();
+  }
   const Buffer &bufferOf(mlir::Value tensor) { return buffers[tensor]; }
   mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
   void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices);
   /// Reads all leaves at one linear index, for kernels over equal shapes.
-  void setFlatIndex(mlir::Value index) { flat = index; }
+  void setFlatIndex(mlir::Value index) {
+    flat = index;
+    forgetElements();
+  }
   /// `tensor`, the result of the kernel's costly operation, has element `value`
   /// wherever it is read from now on: several readers share one computation.
   void setHero(mlir::Value tensor, mlir::Value value) {
     hero = tensor;
     heroElement = value;
+    forgetElements();
   }
 
   mlir::Value element(mlir::Value tensor, mlir::ValueRange indices) override {

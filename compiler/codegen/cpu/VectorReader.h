@@ -29,10 +29,12 @@ public:
   void setLanes(mlir::Value first, mlir::Value mask) {
     firstLane = first;
     laneMask = mask;
+    forgetElements();
   }
   void setHero(mlir::Value tensor, mlir::Value vector) {
     hero = tensor;
     heroVector = vector;
+    forgetElements();
   }
 
   mlir::Value element(mlir::Value tensor, mlir::ValueRange indices) override;
