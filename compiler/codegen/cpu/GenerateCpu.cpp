@@ -7,19 +7,18 @@
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/MathFunctions.h"
 #include "compiler/codegen/cpu/StepLowering.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -34,54 +33,6 @@ void weir::registerCpuDialects(DialectRegistry &registry) {
 }
 
 namespace {
-
-/// log(1 + x) by the logarithm of u, the rounded 1 + x: the error that rounding
-/// made is that of x / (u - 1) from 1 (Higham, "Accuracy and Stability of
-/// Numerical Algorithms", 1.14.1).
-struct PreciseLog1p : OpRewritePattern<math::Log1pOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::Log1pOp op,
-                                PatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    Value x = op.getOperand();
-    Value one = arith::ConstantOp::create(b, loc, b.getOneAttr(x.getType()));
-    Value u = arith::AddFOp::create(b, loc, x, one);
-    Value moved = arith::SubFOp::create(b, loc, u, one);
-    Value ratio = arith::DivFOp::create(b, loc, x, moved);
-    Value value = arith::MulFOp::create(
-        b, loc, math::LogOp::create(b, loc, u), ratio);
-    // Too small to move the 1, or infinite.
-    auto same = [&](Value v, Value w) {
-      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, w);
-    };
-    Value infinite = arith::AndIOp::create(
-        b, loc, same(u, arith::AddFOp::create(b, loc, u, u)),
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, u, one));
-    Value is = arith::OrIOp::create(b, loc, same(u, one), infinite);
-    b.replaceOpWithNewOp<arith::SelectOp>(op, is, x, value);
-    return success();
-  }
-};
-
-/// exp, log, tanh, erf and their kin on f32 as polynomials, which vectorise; the
-/// rest is left to the C library.
-struct ApproximateMath
-    : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<vector::VectorDialect>();
-  }
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == "exp" || name == "math.exp" || name == "tanh" ||
-             name == "math.tanh" || name == "erf" || name == "math.erf";
-    });
-    patterns.add<PreciseLog1p>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
 
 /// Declares the C library's functions that elements call by name.
 void declareLibm(ModuleOp module) {
@@ -289,7 +240,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   first.addPass(createCanonicalizerPass());
   first.addPass(createCSEPass());
   first.addPass(createLoopInvariantCodeMotionPass());
-  first.addPass(std::make_unique<ApproximateMath>());
+  first.addPass(createApproximateMath());
   first.addPass(createConvertComplexToStandardPass());
   first.addPass(createSCFToControlFlowPass());
   if (failed(first.run(module)))
