@@ -4,28 +4,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Engines take turns, round by round, so that a machine that slows down slows
-// all of them; the first round of each warms up and does not count. A figure is
-// the median over the runs of a round, then over rounds.
-//
-//===----------------------------------------------------------------------===//
 
 #include "tools/weir-bench/Model.h"
 
-#include "tools/common/Compare.h"
 #include "tools/common/Files.h"
-#include "tools/common/LoadProgram.h"
 #include "tools/common/ModelFlags.h"
-#include "tools/common/Session.h"
 #include "tools/common/Terminal.h"
+#include "tools/weir-bench/Measure.h"
 #include "tools/weir-bench/Peer.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
@@ -37,7 +27,6 @@ namespace {
 
 constexpr const char *toolName = "weir-bench model";
 constexpr double roundMs = 300;
-constexpr int leastRuns = 3, mostRuns = 2000;
 
 struct Settings {
   driver::Options options;
@@ -52,132 +41,6 @@ struct Figure {
   double medianMs = 0, loadMs = 0;
   std::string difference; ///< from ours; empty: agrees, or ours
 };
-
-double medianOf(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-double now() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// A folder that is removed at the end.
-struct Scratch {
-  Scratch() {
-    path = (fs::temp_directory_path() / "weir-bench-XXXXXX").string();
-    if (!mkdtemp(path.data()))
-      path.clear();
-  }
-  ~Scratch() {
-    std::error_code code;
-    if (!path.empty())
-      fs::remove_all(path, code);
-  }
-  std::string path;
-};
-
-/// Ours: the model linked in memory, its inputs and its results.
-class Ours {
-public:
-  bool load(const driver::Options &options, int threads, DiagnosticSink &sink) {
-    double start = now();
-    model = loadProgram(options, sink);
-    if (!model)
-      return false;
-    compileMs = now() - start;
-    start = now();
-    weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
-    sessionOptions.threads = threads;
-    RunStatus status;
-    session = Session::create(*model, sessionOptions, status);
-    if (!session) {
-      sink.report({"W0706",
-                   options.input,
-                   "",
-                   "",
-                   "no session can be made: " + status.text(),
-                   {}});
-      return false;
-    }
-    loadMs = now() - start;
-    const LoadedEntry &entry = session->entries()[0];
-    for (const LoadedTensor &feed : entry.feeds) {
-      std::vector<int64_t> dims = feed.dims;
-      for (size_t d = 0; d < dims.size(); ++d)
-        if (dims[d] < 0)
-          dims[d] = std::max<int64_t>(feed.lower[d], 1);
-      given.emplace_back(feed.name,
-                         randomTensor(feed.dtype, dims, given.size() + 1));
-    }
-    storage.resize(given.size());
-    for (size_t i = 0; i < given.size(); ++i)
-      views.push_back(viewOf(given[i].second, storage[i]));
-    results.resize(entry.fetches.size());
-    status = session->runRaw(0, views, results);
-    if (!status.ok()) {
-      sink.report({"W0704",
-                   options.input,
-                   "",
-                   "",
-                   "entry \"" + entry.name + "\" failed: " + status.text(),
-                   {}});
-      return false;
-    }
-    for (size_t i = 0; i < results.size(); ++i)
-      outputs.emplace_back(entry.fetches[i].name, copyOf(results[i]));
-    return true;
-  }
-
-  ~Ours() {
-    if (session)
-      session->release(results);
-  }
-
-  std::vector<double> run(int count) {
-    std::vector<double> times;
-    for (int i = 0; i < count; ++i) {
-      double start = now();
-      session->runRaw(0, views, results);
-      times.push_back(now() - start);
-    }
-    return times;
-  }
-
-  NamedTensors given, outputs;
-  double compileMs = 0, loadMs = 0;
-
-private:
-  std::unique_ptr<LoadedModel> model;
-  std::unique_ptr<Session> session;
-  std::vector<ViewStorage> storage;
-  std::vector<weir_tensor> views, results;
-};
-
-/// How a peer's results differ from ours, "" where they agree.
-std::string differenceOf(NamedTensors &ours, const std::string &file) {
-  NamedTensors theirs;
-  std::string error;
-  if (!readNpzFile(file, theirs, error))
-    return error;
-  Tolerance tolerance;
-  tolerance.relative = 1e-3;
-  tolerance.absolute = 1e-5;
-  for (auto &[name, tensor] : theirs)
-    if (HostTensor *mine = findTensor(ours, name))
-      if (auto difference = compareTensors(*mine, tensor, tolerance))
-        return "\"" + name + "\": " + *difference;
-  return "";
-}
-
-int runsPerRound(double ms) {
-  return std::clamp(static_cast<int>(roundMs / std::max(ms, 1e-3)), leastRuns,
-                    mostRuns);
-}
 
 /// Measures one model. False with errors in `sink`.
 bool measure(const Settings &settings, const std::string &path,
@@ -202,8 +65,8 @@ bool measure(const Settings &settings, const std::string &path,
     Figure figure{engine, "", "", 0, 0, ""};
     auto peer = std::make_unique<Peer>(engine, scratch.path);
     std::string outputs = scratch.path + "/" + engine + ".npz";
-    if (peer->start(fs::absolute(path).string(), inputs, outputs, threads,
-                    figure.error)) {
+    if (peer->start(threads, figure.error) &&
+        peer->load(fs::absolute(path).string(), inputs, outputs, figure.error)) {
       figure.version = peer->version();
       figure.loadMs = peer->loadMs();
       figure.difference = differenceOf(ours.outputs, outputs);
@@ -215,29 +78,20 @@ bool measure(const Settings &settings, const std::string &path,
   }
 
   ProgressLine progress;
-  std::vector<std::vector<double>> medians(figures.size());
-  std::vector<double> estimate(figures.size(), 0);
-  for (int64_t round = 0; round <= settings.rounds; ++round) {
-    progress.update(path + ": round " + std::to_string(round) + " of " +
-                    std::to_string(settings.rounds));
-    for (size_t i = 0; i < figures.size(); ++i) {
-      if (i > 0 && !peers[i - 1])
-        continue;
-      int count = round == 0 ? leastRuns : runsPerRound(estimate[i]);
-      std::vector<double> times =
-          i == 0 ? ours.run(count) : peers[i - 1]->run(count);
-      if (times.empty()) {
-        figures[i].error = "the side process ended";
-        peers[i - 1].reset();
-        continue;
-      }
-      estimate[i] = medianOf(times);
-      if (round > 0)
-        medians[i].push_back(estimate[i]);
-    }
+  std::vector<Runner> runners{[&](int count) { return ours.run(count); }};
+  for (auto &peer : peers)
+    runners.push_back(peer ? [&peer](int count) { return peer->run(count); }
+                           : Runner());
+  std::vector<double> medians =
+      measureInTurn(runners, settings.rounds, roundMs, [&](int64_t round) {
+        progress.update(path + ": round " + std::to_string(round) + " of " +
+                        std::to_string(settings.rounds));
+      });
+  for (size_t i = 0; i < figures.size(); ++i) {
+    figures[i].medianMs = medians[i];
+    if (!runners[i] && figures[i].error.empty())
+      figures[i].error = "the side process ended";
   }
-  for (size_t i = 0; i < figures.size(); ++i)
-    figures[i].medianMs = medianOf(medians[i]);
   return true;
 }
 

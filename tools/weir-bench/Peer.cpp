@@ -10,6 +10,7 @@
 #include "tools/common/Files.h"
 
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
 #include <csignal>
@@ -26,13 +27,12 @@ constexpr char script[] =
 #include "peers.inc"
     ;
 
-/// The Python that knows the engines: WEIR_PYTHON, else python3.
-const char *python() {
+} // namespace
+
+const char *weir::tools::peerPython() {
   const char *chosen = std::getenv("WEIR_PYTHON");
   return chosen && *chosen ? chosen : "python3";
 }
-
-} // namespace
 
 Peer::~Peer() {
   if (pid <= 0)
@@ -67,8 +67,7 @@ bool Peer::readLine(std::string &line) {
   }
 }
 
-bool Peer::start(const std::string &model, const std::string &inputs,
-                 const std::string &outputs, int threads, std::string &error) {
+bool Peer::start(int threads, std::string &error) {
   std::string path = folder + "/peers.py";
   if (!writeFile(path, script, error))
     return false;
@@ -87,8 +86,7 @@ bool Peer::start(const std::string &model, const std::string &inputs,
     if (nothing >= 0)
       dup2(nothing, STDERR_FILENO);
     setenv("OMP_NUM_THREADS", count.c_str(), 1);
-    execlp(python(), python(), path.c_str(), name.c_str(), model.c_str(),
-           inputs.c_str(), outputs.c_str(), count.c_str(),
+    execlp(peerPython(), peerPython(), path.c_str(), name.c_str(), count.c_str(),
            static_cast<char *>(nullptr));
     _exit(127);
   }
@@ -98,7 +96,19 @@ bool Peer::start(const std::string &model, const std::string &inputs,
   fromPeer = up[0];
   std::string line;
   if (pid < 0 || !readLine(line)) {
-    error = std::string(python()) + " does not run the side process";
+    error = std::string(peerPython()) + " does not run the side process";
+    return false;
+  }
+  return true;
+}
+
+bool Peer::load(const std::string &model, const std::string &inputs,
+                const std::string &outputs, std::string &error) {
+  std::string line;
+  llvm::raw_string_ostream(line) << llvm::json::Value(llvm::json::Object{
+      {"model", model}, {"inputs", inputs}, {"outputs", outputs}});
+  if (!writeLine(line) || !readLine(line)) {
+    error = "the side process ended";
     return false;
   }
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(line);
@@ -117,10 +127,15 @@ bool Peer::start(const std::string &model, const std::string &inputs,
   return true;
 }
 
+bool Peer::writeLine(const std::string &line) {
+  std::string text = line + "\n";
+  return write(toPeer, text.data(), text.size()) == ssize_t(text.size());
+}
+
 std::vector<double> Peer::run(int count) {
-  std::string request = std::to_string(count) + "\n", line;
+  std::string line;
   std::vector<double> times;
-  if (write(toPeer, request.data(), request.size()) < 0 || !readLine(line))
+  if (!writeLine(std::to_string(count)) || !readLine(line))
     return times;
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(line);
   if (!parsed) {

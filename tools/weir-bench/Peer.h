@@ -14,21 +14,29 @@
 
 namespace weir::tools {
 
-/// A Python process that runs a model in another engine when told to, so that
+/// The Python that knows the engines: WEIR_PYTHON, else python3.
+const char *peerPython();
+
+/// A Python process that runs models in another engine when told to, so that
 /// rounds of both can take turns. Not thread-safe.
 class Peer {
 public:
-  /// `folder` is a folder for the script; `inputs` and `outputs` are .npz
-  /// files, the second written by the engine's first run.
+  /// `folder` is a folder for the script.
   Peer(std::string engine, std::string folder)
       : name(std::move(engine)), folder(std::move(folder)) {}
   ~Peer();
   Peer(const Peer &) = delete;
   Peer &operator=(const Peer &) = delete;
 
-  /// False, with the reason in `error`: not installed, or it refuses the model.
-  bool start(const std::string &model, const std::string &inputs,
-             const std::string &outputs, int threads, std::string &error);
+  /// Starts the process. False, with the reason in `error`, where there is no
+  /// such Python.
+  bool start(int threads, std::string &error);
+
+  /// Loads a model in place of the one before. `inputs` and `outputs` are .npz
+  /// files, the second written by the engine's first run. False, with the reason
+  /// in `error`: not installed, or it refuses the model.
+  bool load(const std::string &model, const std::string &inputs,
+            const std::string &outputs, std::string &error);
 
   /// Milliseconds of `count` runs; empty when the process is gone.
   std::vector<double> run(int count);
@@ -39,6 +47,7 @@ public:
 
 private:
   bool readLine(std::string &line);
+  bool writeLine(const std::string &line);
 
   std::string name, folder, versionText, pending;
   double loadTime = 0;

@@ -10,6 +10,7 @@
 #include "tools/weir-bench/Calibrate.h"
 #include "tools/weir-bench/MemoryPlan.h"
 #include "tools/weir-bench/Model.h"
+#include "tools/weir-bench/Operations.h"
 #include "tools/weir-bench/Placement.h"
 
 #include <cstdio>
@@ -28,6 +29,7 @@ struct Command {
 constexpr Command commands[] = {
     {"model", "time of whole models, ours and other engines'",
      runModelBenchmark},
+    {"ops", "time of single operations, ours and ONNX Runtime's", runOperationsBenchmark},
     {"memory-plan", "offsets for the buffers of a CSV file, within a capacity",
      runMemoryPlan},
     {"placement", "devices for the nodes of a measured graph", runPlacement},

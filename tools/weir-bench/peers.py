@@ -4,13 +4,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""Runs a model in another engine, for weir-bench model --against.
+"""Runs models in another engine, for weir-bench.
 
-usage: peers.py ENGINE MODEL INPUTS.npz OUTPUTS.npz THREADS
+usage: peers.py ENGINE THREADS
 
-Speaks JSON lines: first {"ready": true, "version": ..., "load_ms": ...} (results
-of a first run lie in OUTPUTS.npz then) or {"error": ...}; then, for each line
-`N` on stdin, {"ms": [N times]}.
+Speaks JSON lines: first {}; then, for each line {"model": ..., "inputs": X.npz,
+"outputs": Y.npz} on stdin, {"ready": true, "version": ..., "load_ms": ...} (results
+of a first run lie in Y.npz then) or {"error": ...}; for each line `N`,
+{"ms": [N times of the last model]}.
 """
 import json
 import os
@@ -136,30 +137,41 @@ def start_tf(model, inputs, threads):
     return run, tf.__version__
 
 
-def main():
-    engine, model, inputs_file, outputs_file, threads = sys.argv[1:]
-    # Engines print to stdout as they like; the protocol keeps it to itself.
-    sys.stdout = sys.stderr
+def load(engine, threads, model, inputs, outputs):
+    """The function that runs the model, or None; says which."""
     start = {"ort": start_ort, "openvino": start_openvino, "iree": start_iree, "tf": start_tf}
     begin = time.perf_counter()
     try:
         import numpy
 
-        with numpy.load(inputs_file) as archive:
-            inputs = {name: archive[name] for name in archive.files}
-        run, version = start[engine](model, inputs, int(threads))
+        with numpy.load(inputs) as archive:
+            fed = {name: archive[name] for name in archive.files}
+        run, version = start[engine](model, fed, threads)
         load_ms = (time.perf_counter() - begin) * 1e3
-        numpy.savez(outputs_file, **run())
+        numpy.savez(outputs, **run())
     except ImportError as error:
         say(error="not installed: %s" % error)
-        return 0
+        return None
     except Exception as error:  # an engine's own refusal, whatever its type
         say(error=" ".join(str(error).split())[:300])
-        return 0
+        return None
     say(ready=True, version=version, load_ms=load_ms)
+    return run
+
+
+def main():
+    engine, threads = sys.argv[1], int(sys.argv[2])
+    # Engines print to stdout as they like; the protocol keeps it to itself.
+    sys.stdout = sys.stderr
+    say()
+    run = None
     for line in sys.stdin:
+        request = json.loads(line)
+        if isinstance(request, dict):
+            run = load(engine, threads, **request)
+            continue
         times = []
-        for _ in range(int(line)):
+        for _ in range(request if run else 0):
             begin = time.perf_counter()
             run()
             times.append((time.perf_counter() - begin) * 1e3)
