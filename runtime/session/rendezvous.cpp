@@ -221,25 +221,29 @@ static int32_t failEdge(weir_run *run, int32_t edge, int32_t code,
   return abortRun(run, code, text);
 }
 
-int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
-                     const weir_tensor *value) {
+/// To a device of another task.
+static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
+                        const weir_tensor &tensor) {
   weir_run *run = ctx->run;
-  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
-    return int32_t(code);
-  // The memory is the receiver's; dims come along in the table.
-  const weir_edge_desc &desc = run->session->program->edges[edge];
-  weir_context *receiver = &run->devices[desc.destination].context;
-  const weir_tensor tensor = value ? *value : weir_tensor{};
-  int64_t bytes = copyBytes(tensor);
-  Block *block = allocateForRun(receiver, bytes, desc.name,
-                                hasContents(tensor.dtype) ? Block::ofRunKept
-                                                            : Block::ofRun);
+  int64_t bytes = 0;
+  void *block =
+      transportHost.pack(run->session, int32_t(ctx->device), &tensor, &bytes);
+  const char *name = edgeName(run, edge);
   if (!block)
-    return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
-  copyElements(tensor, block->data());
+    return abortRun(run, recordOutOfMemory(ctx, copyBytes(tensor), name, -1));
+  const weir_transport *transport = run->session->transport;
+  weir_status status = WEIR_STATUS_INIT;
+  if (int32_t code =
+          transport->send(transport->self, run->transfer, edge, iteration,
+                          &tensor, block, bytes, /*owned=*/1, &status))
+    return failEdge(run, edge, code, status.message);
+  return WEIR_OK;
+}
 
-  if (iteration == WEIR_NEXT_ITERATION)
-    iteration = run->edgeCounts[edge].sent++;
+namespace weir::rt {
+
+void deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
+                   const weir_tensor &tensor, Block *block) {
   const char *problem = nullptr;
   Wakeups wakeups{run};
   {
@@ -261,9 +265,35 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
   }
   wakeups.post();
   if (!problem)
-    return WEIR_OK;
+    return;
   block->memory->free(block);
-  return failEdge(run, edge, WEIR_INTERNAL, problem);
+  failEdge(run, edge, WEIR_INTERNAL, problem);
+}
+
+} // namespace weir::rt
+
+int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
+                     const weir_tensor *value) {
+  weir_run *run = ctx->run;
+  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
+    return int32_t(code);
+  const weir_edge_desc &desc = run->session->program->edges[edge];
+  const weir_tensor tensor = value ? *value : weir_tensor{};
+  if (iteration == WEIR_NEXT_ITERATION)
+    iteration = run->edgeCounts[edge].sent++;
+  if (!isLocal(run->session, desc.destination))
+    return sendAway(ctx, edge, iteration, tensor);
+  // The memory is the receiver's; dims come along in the table.
+  weir_context *receiver = &run->devices[desc.destination].context;
+  int64_t bytes = copyBytes(tensor);
+  Block *block = allocateForRun(receiver, bytes, desc.name,
+                                hasContents(tensor.dtype) ? Block::ofRunKept
+                                                            : Block::ofRun);
+  if (!block)
+    return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
+  copyElements(tensor, block->data());
+  deliverTensor(run, edge, iteration, tensor, block);
+  return int32_t(run->aborted.load(std::memory_order_acquire));
 }
 
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,

@@ -79,6 +79,10 @@ static weir_run *makeRun(weir_session *session) {
   return run;
 }
 
+bool hasStep(const weir_run *run, int32_t device) {
+  return run->entry->steps[device] && isLocal(run->session, device);
+}
+
 /// Tries it once for each device; -1: all have one, else the device that lacks
 /// it, with the request that failed.
 static int32_t allocateArenas(weir_run *run, int64_t deadline,
@@ -87,8 +91,7 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline,
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     const weir_device_desc &device = session->program->devices[i];
     DeviceRun &deviceRun = run->devices[i];
-    if (!run->entry->steps[i] || deviceRun.arenaBlock ||
-        device.arena_bytes <= 0)
+    if (!hasStep(run, i) || deviceRun.arenaBlock || device.arena_bytes <= 0)
       continue;
     // Chunks are aligned to 256; what wants more gets room to be moved in.
     int64_t align = device.arena_align > granule ? device.arena_align : 0;
@@ -206,8 +209,9 @@ void endSegment(weir_run *run) {
       run->notify();
       return;
     }
-    // An abort from outside is about to look for those who wait.
-    if (run->aborted.load(std::memory_order_acquire))
+    // An abort from outside is about to look for those who wait; and another
+    // task may send what they wait for.
+    if (run->transfer || run->aborted.load(std::memory_order_acquire))
       return;
   }
   abortRun(run, WEIR_INTERNAL,
@@ -235,32 +239,71 @@ static bool isDone(TaskOwner &owner) {
   return run.done;
 }
 
-/// Runs all devices' steps to their ends.
-static void executeSteps(weir_run *run) {
-  Executor &executor = *run->session->executor;
+/// Tells the transport of a run. Sets how many parts of it other tasks run.
+static int32_t beginTransfer(weir_run *run, int32_t feedCount, int64_t step,
+                             int32_t *parts, weir_status *status) {
+  const weir_transport *transport = run->session->transport;
+  if (!transport)
+    return WEIR_OK;
+  auto entry = int32_t(run->entry - run->session->program->entries);
+  return transport->begin(transport->self, run, run->part, entry, step,
+                          run->feeds, feedCount, parts, &run->transfer, status);
+}
+
+/// After this nobody else touches the run.
+static void endTransfer(weir_run *run) {
+  if (!run->transfer)
+    return;
+  weir_status status = WEIR_STATUS_INIT;
+  if (run->aborted.load(std::memory_order_acquire))
+    describeError(run, &status);
+  const weir_transport *transport = run->session->transport;
+  transport->end(transport->self, run->transfer, status.code, status.message);
+  run->transfer = nullptr;
+}
+
+/// Says which steps the run waits for, and holds it open with one segment more
+/// until executeSteps has begun them. Returns the first device of this task, -1:
+/// none.
+static int32_t countSteps(weir_run *run) {
   int32_t first = -1, count = 0;
   for (int32_t i = 0; i < run->session->deviceCount; ++i) {
-    bool active = run->entry->steps[i] != nullptr;
+    bool active = hasStep(run, i);
     run->devices[i].unfinished = active;
     count += active;
     if (active && first < 0)
       first = i;
   }
-  if (first < 0)
-    return;
+  Lock lock(run->mutex);
+  run->segments = count + 1;
+  run->unfinishedSteps = count;
+  run->executing = true;
+  return first;
+}
+
+static void forgetSteps(weir_run *run) {
+  Lock lock(run->mutex);
+  run->segments = run->unfinishedSteps = 0;
+  run->executing = false;
+}
+
+/// Runs the steps of this task's devices to their ends, and waits for `parts`
+/// of other tasks.
+static void executeSteps(weir_run *run, int32_t first, int32_t parts) {
+  Executor &executor = *run->session->executor;
   {
     Lock lock(run->mutex);
-    run->segments = count;
-    run->unfinishedSteps = count;
-    run->executing = true;
+    run->unfinishedSteps += parts;
   }
-  for (int32_t i = first + 1; i < run->session->deviceCount; ++i)
+  for (int32_t i = first + 1; first >= 0 && i < run->session->deviceCount; ++i)
     if (run->devices[i].unfinished) {
       run->devices[i].start.run = startDevice;
       run->devices[i].start.owner = run;
       executor.post(&run->devices[i].start);
     }
-  runStep(run, first);
+  if (first >= 0)
+    runStep(run, first);
+  endSegment(run);
   if (executor.helpUntil(*run, isDone, run->deadline))
     return;
   abortRun(run, WEIR_DEADLINE_EXCEEDED,
@@ -308,6 +351,8 @@ static bool keepContents(weir_run *run, FetchResult &result,
 static bool giveResults(weir_run *run, weir_tensor *fetches) {
   const weir_entry_desc &entry = *run->entry;
   for (int32_t i = 0; i < entry.fetch_count; ++i) {
+    if (!run->results[i].written && run->part)
+      continue;
     if (!run->results[i].written) {
       char text[256];
       Text(text, sizeof(text))
@@ -322,6 +367,10 @@ static bool giveResults(weir_run *run, weir_tensor *fetches) {
   for (int32_t i = 0; i < entry.fetch_count; ++i) {
     FetchResult &result = run->results[i];
     weir_tensor &fetch = fetches[i];
+    if (!result.written) {
+      fetch = {};
+      continue;
+    }
     if (result.data != fetch.data && fetch.data)
       if (Block *old = findResult(run->session, fetch.data))
         old->memory->free(old);
@@ -344,32 +393,22 @@ void weir_rt_step_done(weir_context *ctx, int32_t code) {
   finishStep(ctx, code);
 }
 
-static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
-                        int32_t feedCount, weir_tensor *fetches,
-                        weir_status *status) {
-  auto entryIndex = int32_t(run->entry - run->session->program->entries);
-  if (int32_t code = checkFeeds(run->session, entryIndex, feeds, feedCount,
-                                run->feeds, run->symbols, status))
+/// Steps and results of a run that has all it needs.
+static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step,
+                          weir_tensor *fetches, weir_status *status) {
+  int32_t first = countSteps(run), parts = 0;
+  if (int32_t code = beginTransfer(run, feedCount, step, &parts, status)) {
+    forgetSteps(run);
     return code;
-  int64_t patience = now() + run->session->allocationWait;
-  if (prepareArenas(run, run->deadline < patience ? run->deadline : patience))
-    return describeError(run, status);
-  run->fetches = fetches;
-  for (int32_t i = 0; i < run->entry->fetch_count; ++i)
-    run->results[i] = FetchResult{};
-  int64_t step = run->session->nextStep.fetch_add(1, std::memory_order_relaxed);
-  for (int32_t i = 0; i < run->session->deviceCount; ++i) {
-    run->devices[i].context.step = step;
-    run->devices[i].librarySite = -1;
   }
-
   weir_trace_event event;
   if (run->trace) {
     event = traceEvent(&run->devices[0].context, WEIR_TRACE_RUN,
                        run->entry->name, "");
     run->trace->begin(run->trace->self, &event);
   }
-  executeSteps(run);
+  executeSteps(run, first, parts);
+  endTransfer(run);
   // Asked once: what is cancelled from here on has succeeded.
   bool given = !run->aborted.load(std::memory_order_acquire) &&
                giveResults(run, fetches);
@@ -380,6 +419,65 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
   dropResults(run);
   return describeError(run, status);
 }
+
+static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
+                        int32_t feedCount, weir_tensor *fetches,
+                        const weir_part *part, weir_status *status) {
+  auto entryIndex = int32_t(run->entry - run->session->program->entries);
+  if (int32_t code = checkFeeds(run->session, entryIndex, feeds, feedCount,
+                                run->feeds, run->symbols, status))
+    return code;
+  int64_t patience = now() + run->session->allocationWait;
+  if (prepareArenas(run, run->deadline < patience ? run->deadline : patience))
+    return describeError(run, status);
+  run->fetches = fetches;
+  run->part = part ? part->context : nullptr;
+  for (int32_t i = 0; i < run->entry->fetch_count; ++i)
+    run->results[i] = FetchResult{};
+  int64_t step = part ? part->step
+                      : run->session->nextStep.fetch_add(
+                            1, std::memory_order_relaxed);
+  for (int32_t i = 0; i < run->session->deviceCount; ++i) {
+    run->devices[i].context.step = step;
+    run->devices[i].librarySite = -1;
+  }
+  return executeRun(run, feedCount, step, fetches, status);
+}
+
+namespace weir::rt {
+
+int32_t runSession(weir_session *session, int32_t entry,
+                   const weir_tensor *feeds, int32_t feedCount,
+                   weir_tensor *fetches, const weir_run_options &options,
+                   const weir_part *part, weir_status *status) {
+  int64_t deadline = noDeadline;
+  if (options.timeout_ns > 0 &&
+      __builtin_add_overflow(now(), options.timeout_ns, &deadline))
+    deadline = noDeadline;
+
+  FloatEnvironment environment;
+  weir_run *run = takeRun(session, &session->program->entries[entry]);
+  if (!run) {
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";
+    return WEIR_RESOURCE_EXHAUSTED;
+  }
+  session->activeRuns.fetch_add(1, std::memory_order_relaxed);
+  run->deadline = deadline;
+  run->trace = options.trace ? options.trace : session->trace;
+  run->threads = session->executor->threads();
+  if (options.threads > 0 && options.threads < run->threads)
+    run->threads = options.threads;
+  if (options.cancellation)
+    enterCancellation(options.cancellation, run);
+  int32_t code = runEntry(run, feeds, feedCount, fetches, part, status);
+  if (options.cancellation)
+    leaveCancellation(options.cancellation, run);
+  returnRun(run);
+  session->activeRuns.fetch_sub(1, std::memory_order_relaxed);
+  return code;
+}
+
+} // namespace weir::rt
 
 int32_t weir_session_run(weir_session *session, int32_t entry,
                          const weir_tensor *feeds, int32_t feed_count,
@@ -409,29 +507,6 @@ int32_t weir_session_run(weir_session *session, int32_t entry,
         << fetch_count;
     return WEIR_INVALID_ARGUMENT;
   }
-  int64_t deadline = noDeadline;
-  if (given.timeout_ns > 0 &&
-      __builtin_add_overflow(now(), given.timeout_ns, &deadline))
-    deadline = noDeadline;
-
-  FloatEnvironment environment;
-  weir_run *run = takeRun(session, desc);
-  if (!run) {
-    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";
-    return WEIR_RESOURCE_EXHAUSTED;
-  }
-  session->activeRuns.fetch_add(1, std::memory_order_relaxed);
-  run->deadline = deadline;
-  run->trace = given.trace ? given.trace : session->trace;
-  run->threads = session->executor->threads();
-  if (given.threads > 0 && given.threads < run->threads)
-    run->threads = given.threads;
-  if (given.cancellation)
-    enterCancellation(given.cancellation, run);
-  int32_t code = runEntry(run, feeds, feed_count, fetches, status);
-  if (given.cancellation)
-    leaveCancellation(given.cancellation, run);
-  returnRun(run);
-  session->activeRuns.fetch_sub(1, std::memory_order_relaxed);
-  return code;
+  return runSession(session, entry, feeds, feed_count, fetches, given, nullptr,
+                    status);
 }

@@ -65,6 +65,8 @@ struct weir_run : weir::rt::TaskOwner {
   weir_tensor *fetches; ///< the caller's; only read until the run succeeded
   weir::rt::DeviceRun *devices;
 
+  void *part;     ///< the transport's, when another task leads this run
+  void *transfer; ///< the transport's handle of this run, null: none
   weir_tensor *feeds; ///< checked copies; room for the entry with most
   int64_t *symbols;
   weir::rt::FetchResult *results;
@@ -81,6 +83,7 @@ struct weir_run : weir::rt::TaskOwner {
   /// progress. When none are left and a step is unfinished, nothing could ever
   /// resume it.
   int32_t segments;
+  /// Of this task's devices, and of other tasks' parts when it leads the run.
   int32_t unfinishedSteps;
   bool executing; ///< steps have begun, and `done` is still to come
   bool aborting;  ///< who waited at the abort has been queued
@@ -98,6 +101,17 @@ namespace weir::rt {
 inline int32_t encodeError(int32_t index, int32_t code) {
   return (index + 1) << 8 | (code & 0xff);
 }
+
+/// Whether the device is of this task, and works in the run.
+bool hasStep(const weir_run *run, int32_t device);
+
+/// What weir_session_run does once entry and numbers of feeds and fetches are
+/// known to be right; for a `part`, what this task does of a run that another
+/// leads, with fetches of dtype 0 where others compute them.
+int32_t runSession(weir_session *session, int32_t entry,
+                   const weir_tensor *feeds, int32_t feedCount,
+                   weir_tensor *fetches, const weir_run_options &options,
+                   const weir_part *part, weir_status *status);
 
 /// A run that is not in use, for the entry; null when there is no memory. Its
 /// arenas come with prepareArenas.
@@ -139,6 +153,10 @@ int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
 void linkBlock(weir_run *run, Block *block);
 void unlinkBlock(weir_run *run, Block *block);
 const char *nodeOf(const weir_run *run, int32_t site);
+
+/// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
+void deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
+                   const weir_tensor &tensor, Block *block);
 
 /// A segment of a step has come back, its step ended or suspended.
 void endSegment(weir_run *run);

@@ -108,6 +108,25 @@ static int32_t makeDevices(weir_session *session,
   return WEIR_OK;
 }
 
+/// The last step of making a session: from here on other tasks may ask for
+/// parts.
+static int32_t attachTransport(weir_session *session,
+                               const weir_session_options &options,
+                               weir_status *status) {
+  if (!options.transport)
+    return WEIR_OK;
+  session->tasks = static_cast<int32_t *>(
+      calloc(size_t(session->deviceCount), sizeof(int32_t)));
+  if (!session->tasks)
+    return noMemory(status);
+  if (int32_t code = options.transport->attach(
+          options.transport->self, session, &transportHost, session->program,
+          session->tasks, status))
+    return code;
+  session->transport = options.transport;
+  return WEIR_OK;
+}
+
 /// Whether `count` sizes and the contents that they claim are just `bytes`.
 static bool stringsFit(const uint8_t *data, int64_t count, int64_t bytes) {
   int64_t rest = bytes;
@@ -230,7 +249,10 @@ static int32_t fillSession(weir_session *session,
                                                    : usableProcessors();
   if (threads > maxThreads)
     threads = maxThreads;
-  return acquireExecutor(options, threads, &session->executor, status);
+  if (int32_t code =
+          acquireExecutor(options, threads, &session->executor, status))
+    return code;
+  return attachTransport(session, options, status);
 }
 
 static void destroyIdleRuns(weir_session *session) {
@@ -291,6 +313,8 @@ int32_t weir_session_create(const weir_program_desc *program,
 void weir_session_destroy(weir_session *session) {
   if (!session)
     return;
+  if (session->transport)
+    session->transport->detach(session->transport->self);
   destroyIdleRuns(session);
   if (session->executor)
     releaseExecutor(session->executor);
@@ -301,6 +325,7 @@ void weir_session_destroy(weir_session *session) {
     free(session->memory[i]);
   }
   free(session->memory);
+  free(session->tasks);
   free(session->customs);
   free(session->slots);
   for (int32_t i = 0; session->initial && i < session->program->slot_count; ++i)

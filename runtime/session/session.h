@@ -12,6 +12,7 @@
 #include "pool/executor.h"
 #include "session/status.h"
 #include "weir/abi.h"
+#include "weir/transport.h"
 
 namespace weir::rt {
 
@@ -71,6 +72,9 @@ struct weir_session {
   const weir_trace *trace;
   weir_library_fn *customs; ///< by number of weir_custom_desc
   int32_t symbolCount;      ///< largest symbol of any entry, plus one
+  const weir_transport *transport; ///< null: all devices are here
+  /// By device: the task that has it, -1 for this one; null without transport.
+  int32_t *tasks;
 
   std::atomic<int64_t> nextStep;
   std::atomic<int32_t> activeRuns;
@@ -83,6 +87,13 @@ struct weir_session {
 };
 
 namespace weir::rt {
+
+/// Whether this process runs the device's steps.
+inline bool isLocal(const weir_session *session, int32_t device) {
+  return !session->tasks || session->tasks[device] < 0;
+}
+/// What a transport may call.
+extern const weir_transport_host transportHost;
 
 /// Memory with a Block before it; null when there is none. `deadline` as in
 /// AllocationRequest.
@@ -118,6 +129,11 @@ int64_t copyBytes(const weir_tensor &tensor);
 bool hasContents(int32_t dtype);
 /// Copies into `to`, which has copyBytes bytes.
 void copyElements(const weir_tensor &tensor, void *to);
+/// Makes offsets from `block` of all pointers in what copyElements wrote there.
+void pointersToOffsets(const weir_tensor &tensor, void *block);
+/// The other way round. False: an offset, size or type in the `bytes` bytes at
+/// tensor.data contradicts them; no pointer was followed that could not be.
+bool offsetsToPointers(const weir_tensor &tensor, int64_t bytes);
 /// Number of elements, -1 when it overflows or a size is negative.
 int64_t elementCount(int32_t rank, const int64_t *dims);
 

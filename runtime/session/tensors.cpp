@@ -98,4 +98,92 @@ void copyElements(const weir_tensor &tensor, void *to) {
   copy(tensor, tensor.bytes, to);
 }
 
+//===----------------------------------------------------------------------===//
+// Copies that travel
+//===----------------------------------------------------------------------===//
+
+template <typename T> static void makeOffset(T *&pointer, const char *block) {
+  auto offset = reinterpret_cast<const char *>(pointer) - block;
+  pointer = reinterpret_cast<T *>(offset);
+}
+
+static void makeOffsets(const weir_tensor &tensor, const char *block) {
+  if (tensor.dtype == WEIR_STRING) {
+    auto *strings = static_cast<weir_string *>(tensor.data);
+    for (int64_t i = 0; i < tensor.bytes / int64_t(sizeof(weir_string)); ++i)
+      makeOffset(strings[i].data, block);
+  }
+  if (tensor.dtype == WEIR_TENSOR) {
+    auto *elements = static_cast<weir_tensor_ref *>(tensor.data);
+    for (int64_t i = 0; i < tensor.bytes / int64_t(sizeof(*elements)); ++i) {
+      // In a copy they are its own.
+      auto &element = *const_cast<weir_tensor *>(elements[i]);
+      makeOffsets(element, block);
+      makeOffset(element.data, block);
+      makeOffset(elements[i], block);
+    }
+  }
+}
+
+void pointersToOffsets(const weir_tensor &tensor, void *block) {
+  weir_tensor copy = tensor;
+  copy.data = block;
+  makeOffsets(copy, static_cast<const char *>(block));
+}
+
+namespace {
+/// A block whose offsets become pointers again.
+struct Arrived {
+  char *block;
+  int64_t bytes;
+  static constexpr int32_t deepest = 16;
+
+  /// Whether [offset, offset + size) lies within; then `pointer` points there.
+  template <typename T>
+  bool place(T *&pointer, int64_t size, uint64_t alignment) const {
+    auto offset = reinterpret_cast<uint64_t>(pointer);
+    if (size < 0 || size > bytes || offset > uint64_t(bytes - size) ||
+        offset % alignment != 0)
+      return false;
+    pointer = reinterpret_cast<T *>(block + offset);
+    return true;
+  }
+
+  /// The elements of `tensor` are known to lie within.
+  bool elements(const weir_tensor &tensor, int32_t depth) const {
+    if (tensor.rank < 0 || tensor.rank > WEIR_MAX_RANK)
+      return false;
+    int64_t count = elementCount(tensor.rank, tensor.dims);
+    int64_t size = weir_dtype_size(tensor.dtype);
+    if (count < 0 || size == 0 || tensor.bytes / size != count ||
+        tensor.bytes % size != 0)
+      return false;
+    if (tensor.dtype == WEIR_STRING) {
+      auto *strings = static_cast<weir_string *>(tensor.data);
+      for (int64_t i = 0; i < count; ++i)
+        if (!place(strings[i].data, strings[i].size, 1))
+          return false;
+    }
+    if (tensor.dtype != WEIR_TENSOR)
+      return true;
+    auto *references = static_cast<weir_tensor_ref *>(tensor.data);
+    for (int64_t i = 0; i < count; ++i) {
+      if (!place(references[i], sizeof(weir_tensor), elementAlignment))
+        return false;
+      auto &element = *const_cast<weir_tensor *>(references[i]);
+      if (!place(element.data, element.bytes, elementAlignment) ||
+          depth == deepest || !elements(element, depth + 1))
+        return false;
+    }
+    return true;
+  }
+};
+} // namespace
+
+bool offsetsToPointers(const weir_tensor &tensor, int64_t bytes) {
+  Arrived arrived{static_cast<char *>(tensor.data), bytes};
+  return tensor.bytes >= 0 && tensor.bytes <= bytes &&
+         arrived.elements(tensor, 0);
+}
+
 } // namespace weir::rt

@@ -173,8 +173,22 @@ static int32_t findVariable(const weir_session *session, const char *name,
   return -1;
 }
 
+/// Of several tasks only one has a variable's value, and the program does not
+/// say which.
+static int32_t refuseOverTasks(const weir_session *session,
+                               weir_status *status) {
+  if (!session->transport)
+    return WEIR_OK;
+  StatusText(status, WEIR_UNIMPLEMENTED)
+      << "variables of a program over several tasks are read and assigned by "
+         "its entries alone";
+  return WEIR_UNIMPLEMENTED;
+}
+
 int32_t weir_session_get_variable(weir_session *session, const char *name,
                                   weir_tensor *value, weir_status *status) {
+  if (int32_t code = refuseOverTasks(session, status))
+    return code;
   int32_t slot = findVariable(session, name, status);
   if (slot < 0)
     return WEIR_NOT_FOUND;
@@ -211,6 +225,8 @@ int32_t weir_session_get_variable(weir_session *session, const char *name,
 int32_t weir_session_set_variable(weir_session *session, const char *name,
                                   const weir_tensor *value,
                                   weir_status *status) {
+  if (int32_t code = refuseOverTasks(session, status))
+    return code;
   int32_t slot = findVariable(session, name, status);
   if (slot < 0)
     return WEIR_NOT_FOUND;

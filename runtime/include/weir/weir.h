@@ -302,6 +302,8 @@ WEIR_API int32_t weir_custom_error(struct weir_context *ctx, int32_t code,
 // Sessions
 //===----------------------------------------------------------------------===//
 
+struct weir_transport;
+
 typedef struct weir_session_options {
   uint32_t size;
   /// Threads of a kernel's loop, the calling one included; 0: what the program
@@ -320,11 +322,14 @@ typedef struct weir_session_options {
   const char *weights_file; ///< overrides where the program looks for it
   const weir_trace *trace;  ///< null: none; outlives the session
   const weir_custom_function *functions; ///< copied
+  /// Carries tensors to the program's devices in other processes
+  /// (weir/transport.h); null: all devices are here. Outlives the session.
+  const struct weir_transport *transport;
 } weir_session_options;
 
 #define WEIR_SESSION_OPTIONS_INIT                                              \
   {(uint32_t)sizeof(weir_session_options),                                     \
-   0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL}
+   0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL}
 
 typedef struct weir_session weir_session;
 

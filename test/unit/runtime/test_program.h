@@ -47,6 +47,9 @@ public:
   void device(const char *name, int64_t arenaBytes) {
     devices.push_back({name, arenaBytes, 64});
   }
+  void rename(int32_t device, const char *name) {
+    devices[size_t(device)].name = name;
+  }
   /// Replaces device 0's arena.
   void arena(int64_t bytes, int64_t align = 64) {
     devices[0].arena_bytes = bytes;

@@ -1,0 +1,518 @@
+//===- task_set.cpp - the tasks of a cluster ------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cluster/task_set.h"
+
+#include "cluster/greeting.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace weir::rt::cluster {
+
+int32_t giveStatus(weir_status *status, int32_t code, const std::string &text) {
+  if (!status)
+    return code;
+  status->code = code;
+  constexpr size_t before = offsetof(weir_status, message);
+  if (status->size <= before)
+    return code;
+  size_t length = std::min(text.size(), status->size - before - 1);
+  // Not in the middle of a character.
+  while (length < text.size() && length > 0 && (text[length] & 0xc0) == 0x80)
+    --length;
+  memcpy(status->message, text.data(), length);
+  status->message[length] = 0;
+  return code;
+}
+
+//===----------------------------------------------------------------------===//
+// Names and addresses
+//===----------------------------------------------------------------------===//
+
+static bool isNumber(const std::string &text) {
+  return !text.empty() && text.size() < 10 &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// "/job:J/replica:R/task:T", or "J:T"; empty when it is neither.
+static std::string completeName(const std::string &given) {
+  std::string job, replica = "0", task;
+  if (given.empty() || given[0] != '/') {
+    size_t colon = given.find(':');
+    if (colon == std::string::npos)
+      return "";
+    job = given.substr(0, colon);
+    task = given.substr(colon + 1);
+  }
+  for (size_t at = 0; at < given.size() && given[0] == '/';) {
+    size_t end = given.find('/', at + 1);
+    end = end == std::string::npos ? given.size() : end;
+    std::string part = given.substr(at + 1, end - at - 1);
+    size_t colon = part.find(':');
+    std::string key = part.substr(0, colon);
+    if (colon == std::string::npos)
+      return "";
+    (key == "job"       ? job
+     : key == "replica" ? replica
+                        : task) = part.substr(colon + 1);
+    if (key != "job" && key != "replica" && key != "task")
+      return "";
+    at = end;
+  }
+  if (job.empty() || job.find('/') != std::string::npos || !isNumber(replica) ||
+      !isNumber(task))
+    return "";
+  return "/job:" + job + "/replica:" + replica + "/task:" + task;
+}
+
+bool TaskSet::listenAt(const std::string &address, Problem &problem) {
+  std::string host, port;
+  splitAddress(address, host, port);
+  addrinfo hints = {}, *list = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
+  const char *reason = error ? gai_strerror(error) : nullptr;
+  if (!error) {
+    listenSocket = ::socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC |
+                                                 SOCK_NONBLOCK,
+                            list->ai_protocol);
+    int one = 1;
+    if (listenSocket >= 0)
+      setsockopt(listenSocket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (listenSocket < 0 ||
+        ::bind(listenSocket, list->ai_addr, list->ai_addrlen) != 0 ||
+        ::listen(listenSocket, 64) != 0)
+      reason = strerror(errno);
+    freeaddrinfo(list);
+  }
+  if (!reason)
+    return true;
+  problem = {WEIR_UNAVAILABLE,
+             "cannot listen at " + address + ": " + std::string(reason)};
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Making and ending
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
+                                         Problem &problem) {
+  auto invalid = [&](const std::string &text) {
+    problem = {WEIR_INVALID_ARGUMENT, text};
+    return nullptr;
+  };
+  if (options.task_count < 1 || !options.tasks || options.task < 0 ||
+      options.task >= options.task_count || options.leader < 0 ||
+      options.leader >= options.task_count)
+    return invalid("weir_cluster_join: task and leader must be indices of "
+                   "tasks, of which there is one at least");
+  std::unique_ptr<TaskSet> made(new TaskSet());
+  made->own = options.task;
+  made->leader = options.leader;
+  constexpr int64_t millisecond = 1000000;
+  auto orElse = [](int64_t given, int64_t usual) {
+    return (given > 0 ? given : usual) * millisecond;
+  };
+  made->heartbeatNs = orElse(options.heartbeat_ms, 500);
+  made->timeoutNs = orElse(options.timeout_ms, 5000);
+  made->connectNs = orElse(options.connect_ms, 30000);
+  if (made->timeoutNs < 2 * made->heartbeatNs)
+    return invalid("weir_cluster_join: the timeout must be two heartbeats at "
+                   "least");
+  for (int32_t i = 0; i < options.task_count; ++i) {
+    Peer peer;
+    const weir_cluster_task &task = options.tasks[i];
+    peer.name = completeName(task.name ? task.name : "");
+    peer.address = task.address ? task.address : "";
+    if (peer.name.empty())
+      return invalid("\"" + std::string(task.name ? task.name : "") +
+                     "\" is no name of a task; possible: /job:worker/task:0, "
+                     "worker:0");
+    for (const Peer &other : made->peers)
+      if (other.name == peer.name)
+        return invalid("task " + peer.name + " is there twice");
+    std::string host, port;
+    if (!splitAddress(peer.address, host, port))
+      return invalid("\"" + peer.address + "\" of task " + peer.name +
+                     " is no address; possible: host:port");
+    made->peers.push_back(peer);
+  }
+  if (getrandom(&made->incarnation, sizeof(made->incarnation), 0) < 0)
+    made->incarnation = uint64_t(nowNs());
+  // The last task is called by nobody.
+  if (options.task + 1 < options.task_count &&
+      !made->listenAt(made->peers[size_t(options.task)].address, problem))
+    return nullptr;
+  weir_transport &table = made->table;
+  table.size = sizeof(table);
+  table.self = made.get();
+  table.attach = [](void *self, weir_session *session,
+                    const weir_transport_host *host,
+                    const weir_program_desc *program, int32_t *tasks,
+                    weir_status *status) {
+    return static_cast<TaskSet *>(self)->attach(session, host, program, tasks,
+                                                status);
+  };
+  table.detach = [](void *self) { static_cast<TaskSet *>(self)->detach(); };
+  table.begin = [](void *self, weir_run *run, void *part, int32_t entry,
+                   int64_t step, const weir_tensor *feeds, int32_t count,
+                   int32_t *parts, void **handle, weir_status *status) {
+    return static_cast<TaskSet *>(self)->begin(
+        run, static_cast<Step *>(part), entry, step, feeds, count, parts,
+        reinterpret_cast<Step **>(handle), status);
+  };
+  table.send = [](void *self, void *handle, int32_t edge, int64_t iteration,
+                  const weir_tensor *tensor, void *data, int64_t bytes,
+                  int32_t owned, weir_status *status) {
+    return static_cast<TaskSet *>(self)->send(static_cast<Step *>(handle), edge,
+                                              iteration, tensor, data, bytes,
+                                              owned, status);
+  };
+  table.end = [](void *self, void *handle, int32_t code, const char *text) {
+    static_cast<TaskSet *>(self)->end(static_cast<Step *>(handle), code, text);
+  };
+  return made;
+}
+
+TaskSet::~TaskSet() {
+  if (session)
+    detach();
+  if (listenSocket >= 0)
+    ::close(listenSocket);
+}
+
+int32_t TaskSet::attach(weir_session *newSession,
+                        const weir_transport_host *newHost,
+                        const weir_program_desc *program, int32_t *tasks,
+                        weir_status *status) {
+  if (session)
+    return giveStatus(status, WEIR_FAILED_PRECONDITION,
+                      "the cluster has a session already");
+  taskOfDevice.clear();
+  for (int32_t i = 0; i < program->device_count; ++i) {
+    std::string name = program->devices[i].name;
+    int32_t found = -1;
+    for (size_t t = 0; t < peers.size(); ++t)
+      if (name.rfind(peers[t].name + "/", 0) == 0)
+        found = int32_t(t);
+    if (found < 0)
+      return giveStatus(status, WEIR_FAILED_PRECONDITION,
+                        "device " + name + " of program \"" +
+                            program->name + "\" is of none of the tasks");
+    tasks[i] = found == own ? -1 : found;
+    taskOfDevice.push_back(tasks[i]);
+  }
+  std::string error;
+  if (!wire.open(own, int32_t(peers.size()), error))
+    return giveStatus(status, WEIR_UNAVAILABLE, error);
+  session = newSession;
+  host = newHost;
+  theProgram = program;
+  stopping = serversStop = false;
+  mover = std::thread([this] { movingThread(); });
+  greeter = std::thread([this] { greet(*this, stopping); });
+  return giveStatus(status, WEIR_OK, "");
+}
+
+void TaskSet::detach() {
+  for (size_t i = 0; i < peers.size(); ++i) {
+    Header header = {};
+    header.kind = Kind::bye;
+    if (stateOf(int32_t(i)) == Peer::here)
+      wire.send(int32_t(i), header, nullptr, 0, nullptr, nullptr);
+  }
+  int64_t give = nowNs() + 1000000000;
+  while (wire.outstanding() > 0 && nowNs() < give)
+    usleep(200);
+  // Parts in progress are of no use to anyone.
+  std::vector<Step *> ended;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    serversStop = true;
+    for (Step &step : steps)
+      if (enter(step))
+        ended.push_back(&step);
+    changed.notify_all();
+  }
+  for (Step *step : ended) {
+    host->abort(step->run, WEIR_UNAVAILABLE, "the session of this task ends");
+    leave(*step);
+  }
+  stopThreads();
+  wire.close();
+  for (Step &step : steps)
+    releaseHeld(step);
+  steps.clear();
+  queue.clear();
+  for (Peer &peer : peers)
+    peer.state = Peer::away;
+  session = nullptr;
+}
+
+void TaskSet::stopThreads() {
+  // The servers first: what they run may still need messages to end.
+  std::vector<std::thread> joined;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    joined.swap(servers);
+  }
+  for (std::thread &server : joined)
+    server.join();
+  stopping = true;
+  wire.wake();
+  if (mover.joinable())
+    mover.join();
+  if (greeter.joinable())
+    greeter.join();
+}
+
+//===----------------------------------------------------------------------===//
+// Who is there
+//===----------------------------------------------------------------------===//
+
+Peer::State TaskSet::stateOf(int32_t task) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return peers[size_t(task)].state;
+}
+
+bool TaskSet::isConnected(int32_t task, uint64_t nonce) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const Peer &peer = peers[size_t(task)];
+  return peer.state != Peer::away && peer.nonce == nonce;
+}
+
+bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
+                    const std::string &address, uint64_t theirs,
+                    uint64_t theirIncarnation, std::string &error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Peer &peer = peers[size_t(task)];
+  uint64_t mine = link->nonce();
+  if (!wire.connect(task, std::move(link), address, theirs, error))
+    return false;
+  if (peer.incarnation != theirIncarnation)
+    peer.oldest = 0;
+  peer.incarnation = theirIncarnation;
+  peer.nonce = mine;
+  peer.state = Peer::greeted;
+  peer.left = peer.refused = false;
+  return true;
+}
+
+void TaskSet::announce(int32_t task, uint64_t nonce) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Peer &peer = peers[size_t(task)];
+  if (peer.state != Peer::greeted || peer.nonce != nonce)
+    return;
+  peer.state = Peer::here;
+  peer.problem = {};
+  changed.notify_all();
+}
+
+void TaskSet::refuse(int32_t task, const Problem &problem) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Peer &peer = peers[size_t(task)];
+  if (peer.state != Peer::away)
+    return;
+  peer.problem = problem;
+  peer.refused = problem.code == WEIR_FAILED_PRECONDITION;
+  changed.notify_all();
+}
+
+void TaskSet::noteAbsence(int32_t task, const std::string &reason) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Peer &peer = peers[size_t(task)];
+  if (peer.state != Peer::away)
+    return;
+  peer.refused = false;
+  peer.problem = {WEIR_UNAVAILABLE, reason};
+}
+
+std::string TaskSet::describeAbsence(const Peer &peer) const {
+  std::string text = "task " + peer.name + " (" + peer.address + ") ";
+  if (peer.refused)
+    return text + "does not fit: " + peer.problem.text;
+  return text + "is not there" +
+         (peer.problem ? ": " + peer.problem.text : std::string());
+}
+
+void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
+  std::vector<Step *> concerned;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    Peer &peer = peers[size_t(task)];
+    if (peer.state == Peer::away || peer.nonce != nonce)
+      return;
+    peer.state = Peer::away;
+    peer.problem = {WEIR_UNAVAILABLE, reason};
+    for (Step &step : steps) {
+      if (step.dead || !involves(step, task))
+        continue;
+      if (enter(step)) {
+        concerned.push_back(&step);
+        continue;
+      }
+      // Not begun. Of a leader that is gone nobody will hear more.
+      step.problem = {WEIR_UNAVAILABLE, "task " + peer.name + ": " + reason};
+      if (step.key.leader == task && !step.started)
+        step.dead = true;
+    }
+    changed.notify_all();
+  }
+  wire.disconnect(task);
+  std::string text = "task " + peers[size_t(task)].name + ": " + reason;
+  for (Step *step : concerned) {
+    host->lost(step->run, task, text.c_str());
+    leave(*step);
+  }
+}
+
+Problem TaskSet::waitFor(const std::vector<int32_t> &tasks) {
+  std::unique_lock<std::mutex> lock(mutex);
+  auto give = std::chrono::steady_clock::now() +
+              std::chrono::nanoseconds(connectNs);
+  for (int32_t task : tasks) {
+    const Peer &peer = peers[size_t(task)];
+    changed.wait_until(lock, give, [&] {
+      return peer.state == Peer::here || peer.refused || peer.left ||
+             serversStop;
+    });
+    if (peer.state != Peer::here)
+      return {peer.refused ? WEIR_FAILED_PRECONDITION : WEIR_UNAVAILABLE,
+              describeAbsence(peer)};
+  }
+  return {};
+}
+
+Problem TaskSet::serve() {
+  if (own == leader)
+    return {WEIR_INVALID_ARGUMENT, "the leading task does not serve"};
+  if (Problem problem = waitFor({leader}))
+    return problem;
+  std::unique_lock<std::mutex> lock(mutex);
+  const Peer &peer = peers[size_t(leader)];
+  changed.wait(lock, [&] { return peer.state != Peer::here; });
+  if (peer.left)
+    return {};
+  return {WEIR_UNAVAILABLE, "task " + peer.name + ": " + peer.problem.text};
+}
+
+//===----------------------------------------------------------------------===//
+// The thread that moves messages
+//===----------------------------------------------------------------------===//
+
+int64_t TaskSet::oldestLed() const {
+  int64_t oldest = nextNumber;
+  for (const Step &step : steps)
+    if (step.key.leader == own && step.key.number < oldest)
+      oldest = step.key.number;
+  return oldest;
+}
+
+void TaskSet::checkLife(int64_t now, int64_t &nextBeat) {
+  if (now < nextBeat)
+    return;
+  nextBeat = now + heartbeatNs;
+  Header header = {};
+  header.kind = Kind::heartbeat;
+  std::vector<std::pair<int32_t, uint64_t>> silent;
+  std::vector<int32_t> living;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    header.iteration = oldestLed();
+    forgetEnded();
+    for (size_t i = 0; i < peers.size(); ++i) {
+      if (peers[i].state == Peer::away)
+        continue;
+      if (now - wire.heard(int32_t(i)) > timeoutNs)
+        silent.emplace_back(int32_t(i), peers[i].nonce);
+      else if (peers[i].state == Peer::here)
+        living.push_back(int32_t(i));
+    }
+  }
+  for (int32_t task : living)
+    wire.send(task, header, nullptr, 0, nullptr, nullptr);
+  for (auto [task, nonce] : silent)
+    lose(task, nonce,
+         "it has given no sign of life for " +
+             std::to_string(timeoutNs / 1000000) + " ms");
+}
+
+void TaskSet::movingThread() {
+  std::vector<Incoming *> ready;
+  std::vector<Failure> failed;
+  int64_t nextBeat = 0, last = nowNs(), busy = last;
+  constexpr int64_t spin = 30000;
+  while (!stopping.load()) {
+    bool moved = wire.progress(ready, failed);
+    for (Incoming *incoming : ready)
+      handle(incoming);
+    for (const Failure &failure : failed)
+      lose(failure.task, failure.nonce, failure.reason);
+    ready.clear();
+    failed.clear();
+    int64_t now = nowNs();
+    // Who was stopped itself has not heard the others.
+    if (now - last > timeoutNs / 2)
+      wire.forgive();
+    last = now;
+    checkLife(now, nextBeat);
+    if (moved)
+      busy = now;
+    else if (now - busy > spin)
+      wire.wait(int(std::max<int64_t>((nextBeat - now) / 1000000, 0)) + 1);
+  }
+}
+
+} // namespace weir::rt::cluster
+
+//===----------------------------------------------------------------------===//
+// The C API
+//===----------------------------------------------------------------------===//
+
+using namespace weir::rt::cluster;
+
+struct weir_cluster {
+  std::unique_ptr<TaskSet> tasks;
+};
+
+int32_t weir_cluster_join(const weir_cluster_options *options,
+                          weir_cluster **cluster, weir_status *status) {
+  weir_cluster_options given = {};
+  if (!options || !cluster || options->size < sizeof(uint32_t))
+    return giveStatus(status, WEIR_INVALID_ARGUMENT,
+                      "weir_cluster_join: options without size, or a pointer "
+                      "that must not be null");
+  memcpy(&given, options, std::min<size_t>(options->size, sizeof(given)));
+  Problem problem;
+  std::unique_ptr<TaskSet> tasks = TaskSet::create(given, problem);
+  if (!tasks)
+    return giveStatus(status, problem.code, problem.text);
+  *cluster = new weir_cluster{std::move(tasks)};
+  return giveStatus(status, WEIR_OK, "");
+}
+
+const weir_transport *weir_cluster_transport(weir_cluster *cluster) {
+  return cluster->tasks->transport();
+}
+
+int32_t weir_cluster_serve(weir_cluster *cluster, weir_status *status) {
+  Problem problem = cluster->tasks->serve();
+  return giveStatus(status, problem.code, problem.text);
+}
+
+void weir_cluster_leave(weir_cluster *cluster) { delete cluster; }
+
+const weir_cluster_functions weir_cluster_table = {
+    sizeof(weir_cluster_functions), 0,          weir_cluster_join,
+    weir_cluster_transport,         weir_cluster_serve, weir_cluster_leave};

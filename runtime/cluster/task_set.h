@@ -1,0 +1,204 @@
+//===- task_set.h - the tasks of a cluster, and steps among them -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Three kinds of thread. One moves messages (wire.h), gives signs of life and
+// notices their lack. One listens and connects (greeting.h). And as many as
+// there are steps in progress run the parts of steps that other tasks lead.
+//
+// A step is known by its leader, the leader's process, and a number. Messages of
+// a step may come before the step's own: they wait in the table. Steps that have
+// ended stay there as long as messages of them may still come: until the
+// leader's oldest step is a later one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_CLUSTER_TASK_SET_H
+#define WEIR_RUNTIME_CLUSTER_TASK_SET_H
+
+#include "cluster/wire.h"
+#include "weir/abi.h"
+#include "weir/cluster.h"
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <memory>
+#include <thread>
+
+namespace weir::rt::cluster {
+
+/// Why something cannot go on.
+struct Problem {
+  int32_t code = WEIR_OK;
+  std::string text;
+  explicit operator bool() const { return code != WEIR_OK; }
+};
+
+/// Sets a status that may be null. Returns the code.
+int32_t giveStatus(weir_status *status, int32_t code, const std::string &text);
+
+/// Another task, or this one.
+struct Peer {
+  std::string name;    ///< /job:worker/replica:0/task:1
+  std::string address; ///< host:port
+  enum State { away, greeted, here } state = away;
+  bool left = false;    ///< it has said goodbye
+  Problem problem;      ///< why it is away
+  bool refused = false; ///< it, or we, will not have the other
+  uint64_t incarnation = 0, nonce = 0;
+  int64_t oldest = 0; ///< of the steps it leads
+};
+
+/// What another task does in a step that this one leads.
+struct RemotePart {
+  int32_t task = -1;
+  int32_t fetches = 0;   ///< that have come
+  int32_t expected = -1; ///< -1: it is not done
+  Problem problem;
+  bool done = false;
+};
+
+struct Step {
+  StepKey key;
+  int32_t entry = -1;
+  weir_run *run = nullptr; ///< between begin and end
+  int32_t users = 0;       ///< threads that call the host with `run`
+  bool ending = false;     ///< no more users
+  bool dead = false;       ///< nothing more is wanted of it
+  Problem problem;         ///< what ends it, if it has not begun
+
+  // Led here.
+  std::vector<RemotePart> parts;
+  std::atomic<int64_t> pending{0}; ///< messages that read the run's memory
+
+  // Led elsewhere.
+  bool described = false, started = false;
+  int64_t number = 0; ///< of the session's
+  std::vector<weir_tensor> feeds;
+  int32_t feedsCome = 0;
+  std::vector<Incoming *> early; ///< tensors
+};
+
+class TaskSet final : public Memory {
+public:
+  static std::unique_ptr<TaskSet> create(const weir_cluster_options &options,
+                                         Problem &problem);
+  ~TaskSet();
+
+  const weir_transport *transport() const { return &table; }
+  Problem serve();
+
+  // For the greeting.
+
+  int32_t ownTask() const { return own; }
+  const std::vector<Peer> &allPeers() const { return peers; }
+  const weir_program_desc *program() const { return theProgram; }
+  uint64_t ownIncarnation() const { return incarnation; }
+  int listener() const { return listenSocket; }
+  std::shared_ptr<Link> prepareLink(uint64_t nonce, std::string &error) {
+    return wire.prepare(nonce, error);
+  }
+  Peer::State stateOf(int32_t task);
+  bool isConnected(int32_t task, uint64_t nonce);
+  /// A task has been greeted: its messages are taken from here on.
+  bool admit(int32_t task, std::shared_ptr<Link> link,
+             const std::string &address, uint64_t theirs, uint64_t incarnation,
+             std::string &error);
+  /// It knows us, too: messages may be sent.
+  void announce(int32_t task, uint64_t nonce);
+  void refuse(int32_t task, const Problem &problem);
+  /// Its connection with that nonce is gone.
+  void lose(int32_t task, uint64_t nonce, const std::string &reason);
+  /// Why a task that cannot be reached is not there.
+  void noteAbsence(int32_t task, const std::string &reason);
+
+private:
+  TaskSet() : wire(*this) {}
+  void *allocate(const Header &header, int64_t bytes) override;
+  void release(void *block) override { host->release(block); }
+
+  // transport.cpp: what the session calls.
+  int32_t attach(weir_session *session, const weir_transport_host *host,
+                 const weir_program_desc *program, int32_t *tasks,
+                 weir_status *status);
+  void detach();
+  int32_t begin(weir_run *run, Step *part, int32_t entry, int64_t number,
+                const weir_tensor *feeds, int32_t feedCount, int32_t *parts,
+                Step **handle, weir_status *status);
+  int32_t lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t entry,
+               int64_t number, const weir_tensor *feeds, int32_t feedCount,
+               Step **handle, weir_status *status);
+  bool sendFeed(Step &step, int32_t task, int32_t index,
+                const weir_tensor &feed);
+  int32_t send(Step *step, int32_t edge, int64_t iteration,
+               const weir_tensor *tensor, void *data, int64_t bytes, bool owned,
+               weir_status *status);
+  void end(Step *step, int32_t code, const char *text);
+  std::vector<int32_t> tasksOf(int32_t entry) const;
+  bool involves(const Step &step, int32_t task) const;
+  /// Waits until they are connected, or says which is not.
+  Problem waitFor(const std::vector<int32_t> &tasks);
+  std::string describeAbsence(const Peer &peer) const;
+
+  // steps.cpp: what messages do.
+  void handle(Incoming *incoming);
+  void handleTensor(Incoming *incoming);
+  void handleFetch(Incoming *incoming);
+  void handleFeed(Incoming *incoming);
+  void handleRun(const Incoming &incoming);
+  void handleDone(const Incoming &incoming);
+  void handleAbort(const Incoming &incoming);
+  void finishPart(Step &step, RemotePart &part,
+                  std::unique_lock<std::mutex> &lock);
+  void startWhenWhole(Step &step);
+  void drop(Incoming *incoming);
+  /// Null: the step has ended. A new one when it is led elsewhere and unknown.
+  Step *findStep(const StepKey &key);
+  void forgetEnded();
+  void removeStep(Step *step);
+  void releaseHeld(Step &step);
+  bool enter(Step &step); ///< the lock is held; false: there is no run
+  void leave(Step &step); ///< the lock is not held
+  void runPart(Step &step);
+  void servingThread();
+
+  // task_set.cpp
+  void movingThread();
+  void checkLife(int64_t now, int64_t &nextBeat);
+  int64_t oldestLed() const;
+  bool listenAt(const std::string &address, Problem &problem);
+  void stopThreads();
+
+  Wire wire;
+  int32_t own = 0, leader = 0;
+  int64_t heartbeatNs = 0, timeoutNs = 0, connectNs = 0;
+  uint64_t incarnation = 0;
+  int listenSocket = -1;
+  weir_transport table = {};
+
+  // From attach to detach.
+  weir_session *session = nullptr;
+  const weir_transport_host *host = nullptr;
+  const weir_program_desc *theProgram = nullptr;
+  std::vector<int32_t> taskOfDevice; ///< -1: this one
+  std::thread mover, greeter;
+  std::atomic<bool> stopping{false};
+
+  std::mutex mutex; ///< guards what follows; wire's is taken after it
+  std::condition_variable changed;
+  std::vector<Peer> peers;
+  std::list<Step> steps;
+  int64_t nextNumber = 1;
+  std::deque<Step *> queue; ///< parts to run
+  int32_t idleServers = 0;
+  bool serversStop = false;
+  std::vector<std::thread> servers;
+};
+
+} // namespace weir::rt::cluster
+
+#endif // WEIR_RUNTIME_CLUSTER_TASK_SET_H

@@ -1,0 +1,205 @@
+//===- transport.cpp - what a session asks of its cluster -----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cluster/task_set.h"
+
+#include <algorithm>
+#include <string.h>
+#include <unistd.h>
+
+namespace weir::rt::cluster {
+
+/// Describes a tensor in a header; false: it has too many dimensions.
+static void describe(Header &header, const weir_tensor &tensor) {
+  header.bytes = tensor.bytes;
+  header.dtype = tensor.dtype;
+  header.rank = tensor.rank;
+  for (int32_t d = 0; d < tensor.rank; ++d)
+    header.dims[d] = tensor.dims[d];
+}
+
+std::vector<int32_t> TaskSet::tasksOf(int32_t entry) const {
+  std::vector<int32_t> tasks;
+  for (size_t d = 0; d < taskOfDevice.size(); ++d)
+    if (taskOfDevice[d] >= 0 && theProgram->entries[entry].steps[d])
+      tasks.push_back(taskOfDevice[d]);
+  std::sort(tasks.begin(), tasks.end());
+  tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+  return tasks;
+}
+
+bool TaskSet::involves(const Step &step, int32_t task) const {
+  if (step.key.leader == task)
+    return true;
+  if (step.entry < 0)
+    return false;
+  std::vector<int32_t> tasks = tasksOf(step.entry);
+  return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning
+//===----------------------------------------------------------------------===//
+
+/// False: there is no memory.
+bool TaskSet::sendFeed(Step &step, int32_t task, int32_t index,
+                       const weir_tensor &feed) {
+  Header header = {};
+  header.kind = Kind::feed;
+  header.step = step.key;
+  header.index = index;
+  describe(header, feed);
+  int64_t bytes = feed.bytes;
+  void *block = nullptr;
+  if (feed.dtype == WEIR_STRING || feed.dtype == WEIR_TENSOR) {
+    block = host->pack(session, 0, &feed, &bytes);
+    if (!block)
+      return false;
+  } else {
+    step.pending.fetch_add(1);
+  }
+  wire.send(task, header, block ? block : feed.data, bytes, block,
+            block ? nullptr : &step.pending);
+  return true;
+}
+
+int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
+                      int32_t entry, int64_t number, const weir_tensor *feeds,
+                      int32_t feedCount, Step **handle, weir_status *status) {
+  if (Problem problem = waitFor(tasks))
+    return giveStatus(status, problem.code, problem.text);
+  Step *step;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (int32_t task : tasks)
+      if (peers[size_t(task)].state != Peer::here)
+        return giveStatus(status, WEIR_UNAVAILABLE,
+                          describeAbsence(peers[size_t(task)]));
+    step = &steps.emplace_back();
+    step->key = {incarnation, nextNumber++, own};
+    step->entry = entry;
+    step->run = run;
+    for (int32_t task : tasks)
+      step->parts.emplace_back().task = task;
+  }
+  for (int32_t task : tasks) {
+    Header header = {};
+    header.kind = Kind::run;
+    header.step = step->key;
+    header.index = entry;
+    header.count = feedCount;
+    header.iteration = number;
+    wire.send(task, header, nullptr, 0, nullptr, nullptr);
+    for (int32_t i = 0; i < feedCount; ++i)
+      if (!sendFeed(*step, task, i, feeds[i])) {
+        end(step, WEIR_RESOURCE_EXHAUSTED, "no memory for a feed");
+        return giveStatus(status, WEIR_RESOURCE_EXHAUSTED,
+                          "no memory for feed \"" +
+                              std::string(theProgram->entries[entry]
+                                              .feeds[i].name) +
+                              "\" on its way to another task");
+      }
+  }
+  *handle = step;
+  return WEIR_OK;
+}
+
+int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
+                       const weir_tensor *feeds, int32_t feedCount,
+                       int32_t *parts, Step **handle, weir_status *status) {
+  std::vector<int32_t> tasks = tasksOf(entry);
+  if (!part) {
+    *parts = int32_t(tasks.size());
+    *handle = nullptr;
+    return tasks.empty() ? WEIR_OK
+                         : lead(run, tasks, entry, number, feeds, feedCount,
+                                handle, status);
+  }
+  *parts = 0;
+  *handle = part;
+  if (Problem problem = waitFor(tasks))
+    return giveStatus(status, problem.code, problem.text);
+  std::vector<Incoming *> early;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (part->problem)
+      return giveStatus(status, part->problem.code, part->problem.text);
+    part->run = run;
+    ++part->users;
+    early.swap(part->early);
+  }
+  for (Incoming *incoming : early) {
+    weir_tensor tensor = {};
+    tensor.data = incoming->block;
+    tensor.bytes = incoming->header.bytes;
+    tensor.dtype = incoming->header.dtype;
+    tensor.rank = incoming->header.rank;
+    std::copy_n(incoming->header.dims, WEIR_MAX_RANK, tensor.dims);
+    host->deliver(run, incoming->header.index, incoming->header.iteration,
+                  &tensor, incoming->bytes);
+    delete incoming;
+  }
+  leave(*part);
+  return WEIR_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// In between, and the end
+//===----------------------------------------------------------------------===//
+
+int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
+                      const weir_tensor *tensor, void *data, int64_t bytes,
+                      bool owned, weir_status *status) {
+  int32_t task = taskOfDevice[size_t(theProgram->edges[edge].destination)];
+  Header header = {};
+  header.kind = Kind::tensor;
+  header.step = step->key;
+  header.index = edge;
+  header.iteration = iteration;
+  describe(header, *tensor);
+  if (!owned)
+    step->pending.fetch_add(1);
+  if (wire.send(task, header, data, bytes, owned ? data : nullptr,
+                owned ? nullptr : &step->pending))
+    return WEIR_OK;
+  std::lock_guard<std::mutex> lock(mutex);
+  return giveStatus(status, WEIR_UNAVAILABLE,
+                    describeAbsence(peers[size_t(task)]));
+}
+
+void TaskSet::end(Step *step, int32_t code, const char *text) {
+  std::vector<int32_t> aborted;
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    step->ending = true;
+    changed.wait(lock, [&] { return step->users == 0; });
+    step->run = nullptr;
+    for (const RemotePart &part : step->parts)
+      if (!part.done && peers[size_t(part.task)].state == Peer::here)
+        aborted.push_back(part.task);
+  }
+  for (int32_t task : aborted) {
+    Header header = {};
+    header.kind = Kind::abort;
+    header.step = step->key;
+    header.index = code ? code : int32_t(WEIR_ABORTED);
+    auto bytes = int64_t(strlen(text));
+    void *block = host->allocate(session, 0, bytes);
+    if (block)
+      memcpy(block, text, size_t(bytes));
+    wire.send(task, header, block, block ? bytes : 0, block, nullptr);
+  }
+  // What is being sent reads the run's memory. It goes on, or ends with its
+  // connection.
+  while (step->pending.load() > 0)
+    usleep(50);
+  std::lock_guard<std::mutex> lock(mutex);
+  if (step->key.leader == own)
+    removeStep(step);
+}
+
+} // namespace weir::rt::cluster

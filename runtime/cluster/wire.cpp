@@ -1,0 +1,168 @@
+//===- wire.cpp - all connections of a task -------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cluster/wire.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace weir::rt::cluster {
+
+int64_t nowNs() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+bool Wire::open(int32_t ownTask, int32_t taskCount, std::string &error) {
+  own = ownTask;
+  links.assign(size_t(taskCount), nullptr);
+  wakeFd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  // With errors handled UCX leaves shared memory out unless told that its peers
+  // may be watched, which its API cannot tell it.
+  setenv("UCX_POSIX_ERROR_HANDLING", "y", /*overwrite=*/0);
+  ucp_config_t *config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  if (status == UCS_OK) {
+    ucp_params_t params = {};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME |
+                        UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+    params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+    params.name = "weir";
+    params.mt_workers_shared = 1;
+    status = ucp_init(&params, config, &context);
+    ucp_config_release(config);
+  }
+  if (status == UCS_OK && wakeFd >= 0)
+    return true;
+  error = std::string("UCX does not work here: ") + ucs_status_string(status);
+  close();
+  return false;
+}
+
+void Wire::close() {
+  std::vector<std::shared_ptr<Link>> last;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    last.swap(links);
+  }
+  moving.clear();
+  last.clear();
+  if (context)
+    ucp_cleanup(context);
+  context = nullptr;
+  if (wakeFd >= 0)
+    ::close(wakeFd);
+  wakeFd = -1;
+}
+
+std::shared_ptr<Link> Wire::prepare(uint64_t mine, std::string &error) {
+  return Link::create(memory, context, own, mine, error);
+}
+
+bool Wire::connect(int32_t task, std::shared_ptr<Link> link,
+                   const std::string &address, uint64_t theirs,
+                   std::string &error) {
+  if (!link->connect(task, address, theirs, error))
+    return false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    links[size_t(task)].swap(link);
+    changed = true;
+  }
+  wake();
+  return true;
+}
+
+void Wire::disconnect(int32_t task) {
+  std::shared_ptr<Link> link;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    links[size_t(task)].swap(link);
+    changed = true;
+  }
+  // Others may still hold it for a moment; it says no to them.
+  if (link)
+    link->close();
+  wake();
+}
+
+std::shared_ptr<Link> Wire::linkOf(int32_t task) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return size_t(task) < links.size() ? links[size_t(task)] : nullptr;
+}
+
+bool Wire::send(int32_t task, const Header &header, const void *data,
+                int64_t bytes, void *owned, std::atomic<int64_t> *pending) {
+  if (std::shared_ptr<Link> link = linkOf(task))
+    return link->send(header, data, bytes, owned, pending);
+  if (owned)
+    memory.release(owned);
+  if (pending)
+    pending->fetch_sub(1);
+  return false;
+}
+
+int64_t Wire::outstanding() {
+  std::lock_guard<std::mutex> lock(mutex);
+  int64_t count = 0;
+  for (const std::shared_ptr<Link> &link : links)
+    count += link ? link->sending.load() : 0;
+  return count;
+}
+
+bool Wire::progress(std::vector<Incoming *> &ready,
+                    std::vector<Failure> &failed) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (changed)
+      moving = links;
+    changed = false;
+  }
+  bool moved = false;
+  for (const std::shared_ptr<Link> &link : moving)
+    if (link)
+      moved |= link->progress(ready, failed);
+  return moved;
+}
+
+void Wire::wait(int milliseconds) {
+  std::vector<pollfd> waited = {{wakeFd, POLLIN, 0}};
+  for (const std::shared_ptr<Link> &link : moving) {
+    if (!link)
+      continue;
+    if (!link->arm())
+      return;
+    waited.push_back({link->eventFd, POLLIN, 0});
+  }
+  poll(waited.data(), waited.size(), milliseconds);
+  uint64_t count;
+  if (waited[0].revents && read(wakeFd, &count, sizeof(count)) < 0)
+    return;
+}
+
+void Wire::wake() {
+  uint64_t one = 1;
+  if (write(wakeFd, &one, sizeof(one)) < 0)
+    return; // it is awake
+}
+
+int64_t Wire::heard(int32_t task) {
+  std::shared_ptr<Link> link = linkOf(task);
+  return link ? link->heard.load() : nowNs();
+}
+
+void Wire::forgive() {
+  for (const std::shared_ptr<Link> &link : moving)
+    if (link)
+      link->heard = nowNs();
+}
+
+} // namespace weir::rt::cluster

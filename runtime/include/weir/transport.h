@@ -1,0 +1,118 @@
+//===- transport.h - between a session and other tasks -----------*- C -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What libweir_runtime asks of a transport, and what a transport may ask of it:
+// two tables of functions, so that neither links the other. A program whose
+// devices lie in several tasks (processes, on one host or many) is run by one
+// session in each of them, each made with weir_session_options::transport.
+//
+// One task leads a step: the one where weir_session_run was called. The
+// transport has the others run their parts of it, carries tensors between the
+// parts, and brings what they fetch to the leader. Tensors travel as blocks of
+// bytes: the elements, and behind them what they point to, with offsets from the
+// block's begin in place of pointers (as `pack` makes them).
+//
+// libweir_cluster is a transport over UCX: see weir/cluster.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TRANSPORT_H
+#define WEIR_TRANSPORT_H
+
+#include "weir/weir.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct weir_run;
+
+/// A part of a step that another task leads.
+typedef struct weir_part {
+  int32_t entry, feed_count;
+  const weir_tensor *feeds; ///< as weir_session_run takes them
+  int64_t step;             ///< the leader's number
+  void *context;            ///< what weir_transport::begin gets as `part`
+} weir_part;
+
+/// What a transport may call. From any thread; nothing here waits, except
+/// run_part. A `block` is memory that `allocate` or `pack` returned; who is said
+/// to take it must `release` it.
+typedef struct weir_transport_host {
+  uint32_t size;
+  uint32_t reserved;
+  /// Memory of a device of this task, 64-byte aligned; null: there is none.
+  void *(*allocate)(weir_session *session, int32_t device, int64_t bytes);
+  void (*release)(void *block);
+  /// A copy of a tensor as one block of `*bytes` that can travel; null: no
+  /// memory.
+  void *(*pack)(weir_session *session, int32_t device,
+                const weir_tensor *tensor, int64_t *bytes);
+  /// Makes pointers of the offsets in a block of `bytes` bytes at tensor->data.
+  /// 0: the block is none that `pack` can have made of such a tensor.
+  int32_t (*unpack)(weir_tensor *tensor, int64_t bytes);
+  /// Runs what this task does in a step, on this thread and the session's.
+  /// `fetches` (as many as the entry's) become what this task has computed of
+  /// them, memory of the session; others get dtype 0.
+  int32_t (*run_part)(weir_session *session, const weir_part *part,
+                      weir_tensor *fetches, weir_status *status);
+
+  // For runs between `begin` and `end`.
+
+  /// A tensor has come, packed at tensor->data, a block that the run takes.
+  void (*deliver)(struct weir_run *run, int32_t edge, int64_t iteration,
+                  const weir_tensor *tensor, int64_t bytes);
+  /// The same for fetch `index`, which another task has computed.
+  void (*fetched)(struct weir_run *run, int32_t index,
+                  const weir_tensor *tensor, int64_t bytes);
+  /// One of the parts that `begin` counted has ended, with `code`.
+  void (*part_done)(struct weir_run *run, int32_t code, const char *text);
+  /// Ends the run, at once for all who wait in it.
+  void (*abort)(struct weir_run *run, int32_t code, const char *text);
+  /// Ends the run because of a task, with UNAVAILABLE: `text` says what is with
+  /// it, and is followed by a tensor that was waited for.
+  void (*lost)(struct weir_run *run, int32_t task, const char *text);
+} weir_transport_host;
+
+/// What a session calls. Functions that return an int32_t return a weir_code.
+typedef struct weir_transport {
+  uint32_t size;
+  uint32_t reserved;
+  void *self;
+  /// A session was made for `program`. tasks[i] becomes the number of the task
+  /// that has device i, -1 for this task.
+  int32_t (*attach)(void *self, weir_session *session,
+                    const weir_transport_host *host,
+                    const weir_program_desc *program, int32_t *tasks,
+                    weir_status *status);
+  /// The session is about to go; no run is in progress. Blocks that the
+  /// transport still has are released before this returns.
+  void (*detach)(void *self);
+  /// A run begins. `part` null: it is led here, other tasks are told to run
+  /// their parts (entry, feeds: both stay as they are until `end`), and
+  /// `*parts` becomes how many there are. `*handle` is handed to the functions
+  /// below. After a failure `end` is not called.
+  int32_t (*begin)(void *self, struct weir_run *run, void *part, int32_t entry,
+                   int64_t step, const weir_tensor *feeds, int32_t feed_count,
+                   int32_t *parts, void **handle, weir_status *status);
+  /// Sends a packed tensor to the task of the edge's destination. Its bytes
+  /// are a block that the transport takes (owned), or stay as they are until
+  /// `end`. Never waits.
+  int32_t (*send)(void *self, void *handle, int32_t edge, int64_t iteration,
+                  const weir_tensor *tensor, void *data, int64_t bytes,
+                  int32_t owned, weir_status *status);
+  /// The run has ended here, with `code`; when it was led here and other parts
+  /// are not done, they are to end, too. From here on no function of the host
+  /// is called for the run, and nothing of it is read.
+  void (*end)(void *self, void *handle, int32_t code, const char *text);
+} weir_transport;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // WEIR_TRANSPORT_H
