@@ -44,6 +44,10 @@ llvm_config.add_tool_substitutions(
      for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]],
     [config.weir_tools_dir])
 
+# Programs over several processes, where UCX was there to build with.
+if os.path.exists(os.path.join(config.weir_obj_root, "lib", "libweir_cluster.so")):
+    config.available_features.add("cluster")
+
 # Python environments with other frameworks, which models are compared with.
 for framework in ["ort", "tf"]:
     python = os.environ.get("WEIR_%s_PYTHON" % framework.upper())

@@ -158,7 +158,9 @@ private:
     if (!value)
       return;
     const json::Object &root = *value->getAsObject();
-    if (!checkKeys(file, root, {"devices", "links"}, "the file"))
+    // The last two are for who runs the program.
+    if (!checkKeys(file, root, {"devices", "links", "tasks", "timing"},
+                   "the file"))
       return;
     const json::Array *list = root.getArray("devices");
     if (!list || list->empty())

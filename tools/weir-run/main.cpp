@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/common/ClusterTasks.h"
 #include "tools/common/Files.h"
 #include "tools/common/LoadProgram.h"
 #include "tools/common/ModelFlags.h"
@@ -33,17 +34,10 @@ constexpr const char *toolName = "weir-run";
 struct Settings {
   driver::Options options;
   std::vector<std::string> inputs, entries;
-  std::string output, trace, profile;
+  std::string output, trace, profile, cluster, task;
   int64_t repeat = 0;
   bool memory = false;
 };
-
-/// Refuses flags of programs over several hosts by name, until they are there.
-FlagParser::Setter notYet(const char *possible) {
-  return [possible](std::string_view) {
-    return std::string("is not possible yet; possible: ") + possible;
-  };
-}
 
 bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   FlagParser parser(toolName, "MODEL|FILE.so [flags]",
@@ -90,10 +84,13 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                                                  : "is not there; possible: "
                                                    "CPU:0";
                });
-  parser.value("--cluster", "C.json", "the tasks of a program over hosts",
-               notYet("programs of one process"));
-  parser.value("--task", "worker:0", "which of them this process is",
-               notYet("programs of one process"));
+  parser.text("--cluster", "C.json",
+              "runs over the file's tasks; its devices are --devices, too",
+              settings.cluster);
+  parser.text("--task", "worker:0",
+              "which of them this process is. The file's first leads; others "
+              "do their parts until it leaves",
+              settings.task);
   addEntryFlags(parser, settings.options);
   addCodeFlags(parser, settings.options);
   parser.exitCode(0, "all runs succeeded");
@@ -101,6 +98,15 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   if (!parser.parse(argc, argv, status))
     return false;
   settings.options.input = models[0];
+  if (settings.cluster.empty() != settings.task.empty()) {
+    std::fprintf(stderr, "%s: found %s without %s; they go together\n",
+                 toolName, settings.task.empty() ? "--cluster" : "--task",
+                 settings.task.empty() ? "--task" : "--cluster");
+    status = 1;
+    return false;
+  }
+  if (settings.options.devicesFile.empty())
+    settings.options.devicesFile = settings.cluster;
   return true;
 }
 
@@ -170,9 +176,16 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
   std::unique_ptr<LoadedModel> model = loadProgram(settings.options, sink);
   if (!model)
     return false;
+  std::unique_ptr<ClusterTask> task;
+  if (!settings.cluster.empty()) {
+    task = ClusterTask::join(settings.cluster, settings.task, sink);
+    if (!task)
+      return false;
+  }
 
   TraceRecorder recorder;
   weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
+  sessionOptions.transport = task ? task->transport() : nullptr;
   sessionOptions.threads = settings.options.threads;
   if (!settings.trace.empty() || !settings.profile.empty())
     sessionOptions.trace = recorder.hooks();
@@ -189,6 +202,16 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
     return false;
   }
   double loadMs = beforeMain + milliseconds(Clock::now() - start);
+  if (task && !task->leads()) {
+    status = task->serve();
+    session.reset();
+    if (!status.ok())
+      sink.report(
+          {"W0709", input, "", "", "serving ended: " + status.text(), {}});
+    return status.ok() &&
+           writeText(settings.trace,
+                     settings.trace.empty() ? "" : recorder.traceJson(), sink);
+  }
 
   if (settings.entries.empty())
     settings.entries.push_back(session->entries().empty()
