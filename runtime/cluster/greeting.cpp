@@ -24,6 +24,8 @@ namespace weir::rt::cluster {
 namespace {
 
 constexpr char magicOfGreeting[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
+/// What is said after greetings: that messages are taken, and the end.
+constexpr char readiness = '!', goodbye = '.';
 /// Of greetings and messages.
 constexpr uint32_t protocolVersion = 1;
 constexpr size_t longestAddress = 1 << 16;
@@ -83,8 +85,13 @@ public:
     nextCall.assign(tasks.allPeers().size(), 0);
   }
   ~Greeter() {
-    for (Connection &connection : connections)
+    for (Connection &connection : connections) {
+      // Before the end, on the same way: a task that leaves is not one that
+      // died.
+      if (connection.wait == Connection::watched)
+        ::send(connection.socket, &goodbye, 1, MSG_NOSIGNAL);
       ::close(connection.socket);
+    }
   }
 
   void run() {
@@ -256,12 +263,12 @@ private:
   bool understand(Connection &connection, std::string &reason) {
     if (connection.wait == Connection::ready) {
       connection.wait = Connection::watched;
-      connection.in.clear();
       tasks.announce(connection.task, connection.nonce);
-      return true;
     }
     if (connection.wait == Connection::watched) {
-      connection.in.clear(); // nothing more is said here
+      if (connection.in.find(goodbye) != std::string::npos)
+        tasks.part(connection.task, connection.nonce);
+      connection.in.clear();
       return true;
     }
     Greeting read;
@@ -319,7 +326,7 @@ private:
     }
     connection.task = claimed;
     if (connection.calling) {
-      connection.out += '!';
+      connection.out += readiness;
       flush(connection);
       connection.wait = Connection::watched;
       tasks.announce(connection.task, connection.nonce);

@@ -132,17 +132,6 @@ void TaskSet::handle(Incoming *incoming) {
     peer.oldest = std::max(peer.oldest, incoming->header.iteration);
     break;
   }
-  case Kind::bye: {
-    uint64_t nonce;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      Peer &peer = peers[size_t(incoming->header.task)];
-      peer.left = true;
-      nonce = peer.nonce;
-    }
-    lose(incoming->header.task, nonce, "it has left");
-    break;
-  }
   }
   drop(incoming);
 }

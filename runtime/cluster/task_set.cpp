@@ -226,15 +226,6 @@ int32_t TaskSet::attach(weir_session *newSession,
 }
 
 void TaskSet::detach() {
-  for (size_t i = 0; i < peers.size(); ++i) {
-    Header header = {};
-    header.kind = Kind::bye;
-    if (stateOf(int32_t(i)) == Peer::here)
-      wire.send(int32_t(i), header, nullptr, 0, nullptr, nullptr);
-  }
-  int64_t give = nowNs() + 1000000000;
-  while (wire.outstanding() > 0 && nowNs() < give)
-    usleep(200);
   // Parts in progress are of no use to anyone.
   std::vector<Step *> ended;
   {
@@ -269,6 +260,10 @@ void TaskSet::stopThreads() {
   }
   for (std::thread &server : joined)
     server.join();
+  // What they have sent is on its way, if it goes at all.
+  int64_t give = nowNs() + 1000000000;
+  while (wire.outstanding() > 0 && nowNs() < give)
+    usleep(200);
   stopping = true;
   wire.wake();
   if (mover.joinable())
@@ -344,6 +339,16 @@ std::string TaskSet::describeAbsence(const Peer &peer) const {
     return text + "does not fit: " + peer.problem.text;
   return text + "is not there" +
          (peer.problem ? ": " + peer.problem.text : std::string());
+}
+
+void TaskSet::part(int32_t task, uint64_t nonce) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    Peer &peer = peers[size_t(task)];
+    if (peer.nonce == nonce)
+      peer.left = true;
+  }
+  lose(task, nonce, "it has left");
 }
 
 void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {

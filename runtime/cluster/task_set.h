@@ -111,6 +111,8 @@ public:
   /// It knows us, too: messages may be sent.
   void announce(int32_t task, uint64_t nonce);
   void refuse(int32_t task, const Problem &problem);
+  /// It has said goodbye.
+  void part(int32_t task, uint64_t nonce);
   /// Its connection with that nonce is gone.
   void lose(int32_t task, uint64_t nonce, const std::string &reason);
   /// Why a task that cannot be reached is not there.

@@ -43,8 +43,7 @@ enum class Kind : uint32_t {
   fetch,     ///< index
   done,      ///< index: code, count: fetches; bytes: text
   abort,     ///< index: code; bytes: text
-  bye,
-  last = bye
+  last = abort
 };
 
 /// Names a step among all tasks.
