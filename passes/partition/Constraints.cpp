@@ -200,6 +200,9 @@ void Constraints::gatherResources() {
       if (effects >= 0)
         unite(effects, it->second, "both are calls with effects");
       effects = it->second;
+      // Queues and tables are the session's: kernels of the runtime find them
+      // wherever they run.
+      elements[effects].yields |= call.getCallee().starts_with("weir_");
     }
     for (Value operand : op->getOperands()) {
       if (!isa<ResourceType>(operand.getType()))

@@ -57,6 +57,11 @@ LogicalResult StepBuilder::visitLibrary(Operation *op) {
     types.push_back(bufferType(type));
   auto made = LibraryOp::create(b, loc, types, call->callee, inputs,
                                 call->parameters);
+  // Not a kernel: the step is split where it stands.
+  if (call->callee == "weir_rt_wait") {
+    made->setAttr("waits", b.getUnitAttr());
+    return success();
+  }
   if (isa<CustomCallOp>(op)) {
     auto name = op->getAttrOfType<StringAttr>("weir.operation");
     made->setAttr("weir.custom", name ? name : b.getStringAttr(call->callee));

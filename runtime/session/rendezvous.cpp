@@ -186,6 +186,7 @@ int32_t abortRun(weir_run *run, int32_t encoded) {
           static_cast<Wakeups *>(all)->add(arrival);
         },
         &wakeups);
+    wakeWaits(run, &wakeups.first);
     // As a segment the abort keeps the run from ending under it, and ends it
     // when no one else will.
     executing = run->executing;

@@ -158,6 +158,7 @@ void returnRun(weir_run *run) {
     run->blocks = block->next;
     block->memory->free(block);
   }
+  dropWaits(run);
   run->rendezvous.forEach(freeArrival, nullptr);
   run->rendezvous.clear();
   for (int32_t i = 0; i < run->session->program->edge_count; ++i)
@@ -209,9 +210,10 @@ void endSegment(weir_run *run) {
       run->notify();
       return;
     }
-    // An abort from outside is about to look for those who wait; and another
-    // task may send what they wait for.
-    if (run->transfer || run->aborted.load(std::memory_order_acquire))
+    // An abort from outside is about to look for those who wait; another task may
+    // send what they wait for, and another run may bring it about.
+    if (run->transfer || run->outsideWaits > 0 ||
+        run->aborted.load(std::memory_order_acquire))
       return;
   }
   abortRun(run, WEIR_INTERNAL,

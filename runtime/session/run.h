@@ -10,6 +10,7 @@
 
 #include "session/rendezvous.h"
 #include "session/session.h"
+#include "session/waits.h"
 
 namespace weir::rt {
 
@@ -92,6 +93,8 @@ struct weir_run : weir::rt::TaskOwner {
   weir::rt::VariableValue **held;
   int32_t heldCount, heldCapacity;
   weir::rt::Rendezvous rendezvous;
+  weir::rt::Wait *waits; ///< for what other runs bring about
+  int32_t outsideWaits;  ///< of these, those that are not over
 };
 
 namespace weir::rt {

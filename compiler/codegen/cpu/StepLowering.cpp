@@ -134,6 +134,7 @@ void weir::declareRuntime(ModuleOp module) {
   declare("weir_rt_send", i32, {p, i32, i64, p});
   declare("weir_rt_receive_ready", i32, {p, i32, i64, p});
   declare("weir_rt_receive", i32, {p, i32, i64, p});
+  declare("weir_rt_wait_ready", i32, {p, i64, p});
   declare("weir_rt_step_done", none, {p, i32});
   declare("memcpy", p, {p, p, i64});
   declare("malloc", p, {i64});

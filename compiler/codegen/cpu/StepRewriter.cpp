@@ -215,16 +215,16 @@ void StepRewriter::suspend(Value save) {
   b.setInsertionPointToStart(rest);
 }
 
-void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
-  Type token = LLVM::LLVMTokenType::get(b.getContext());
-  Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
+Value StepRewriter::beginSuspension() {
   // Before the call: once it returned 0 another thread may be in this frame. A
   // step that then finds its tensor ready reports its end twice, which is fine.
   Value yes = LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(true));
   LLVM::StoreOp::create(b, loc, yes, everSuspended);
-  Value save = LLVM::CoroSaveOp::create(b, loc, token, handle);
-  Value ready = call("weir_rt_receive_ready", b.getI32Type(),
-                     {context, edge, iteration, handle});
+  Type token = LLVM::LLVMTokenType::get(b.getContext());
+  return LLVM::CoroSaveOp::create(b, loc, token, handle);
+}
+
+void StepRewriter::suspendUnless(Value ready, Value save) {
   Value isReady = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, ready, i32(0));
   Block *block = b.getInsertionBlock();
   Block *rest = block->splitBlock(b.getInsertionPoint());
@@ -236,6 +236,14 @@ void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
   b.setInsertionPointToStart(wait);
   suspend(save);
   b.setInsertionPointToStart(rest);
+}
+
+void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
+  Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
+  Value save = beginSuspension();
+  suspendUnless(call("weir_rt_receive_ready", b.getI32Type(),
+                     {context, edge, iteration, handle}),
+                save);
   Value tensor = stack(sizeof(weir_tensor));
   returnIfError(call("weir_rt_receive", b.getI32Type(), {context, edge, iteration, tensor}));
   if (op.getResult())
@@ -271,7 +279,20 @@ void StepRewriter::rewriteRun(plan::RunOp op) {
   op.erase();
 }
 
+/// A wait for what other runs bring about; a kernel gave the ticket.
+void StepRewriter::rewriteWait(plan::LibraryOp op) {
+  Value ticket = LLVM::LoadOp::create(b, loc, b.getI64Type(),
+                                      unpack(op.getInputs()[0]).pointer);
+  Value save = beginSuspension();
+  suspendUnless(
+      call("weir_rt_wait_ready", b.getI32Type(), {context, ticket, handle}),
+      save);
+  op.erase();
+}
+
 void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
+  if (op->hasAttr("waits"))
+    return rewriteWait(op);
   // The user's own functions are called through the session, which may have
   // been given another one; the descriptor names the one that is linked.
   auto custom = op->getAttrOfType<StringAttr>("weir.custom");
@@ -461,7 +482,9 @@ void StepRewriter::rewrite(Operation *op) {
 }
 
 LogicalResult StepRewriter::run() {
-  function.walk([&](plan::ReceiveOp) { isCoroutine = true; });
+  function.walk([&](Operation *op) {
+    isCoroutine |= isa<plan::ReceiveOp>(op) || op->hasAttr("waits");
+  });
   function.setType(FunctionType::get(b.getContext(), {pointer}, {b.getI32Type()}));
   Block &entry = function.getBody().front();
   context = entry.addArgument(pointer, loc);

@@ -32,6 +32,7 @@ private:
   void rewriteRun(plan::RunOp op);
   void rewriteLibrary(plan::LibraryOp op);
   void rewriteReceive(plan::ReceiveOp op);
+  void rewriteWait(plan::LibraryOp op);
 
   // Values
   mlir::Value i32(int64_t value);
@@ -64,6 +65,10 @@ private:
 
   // Coroutines
   void beginCoroutine();
+  /// What a wait's call is made behind; says that the step may have suspended.
+  mlir::Value beginSuspension();
+  /// Suspends where `ready` (i32) is 0; the code goes on behind.
+  void suspendUnless(mlir::Value ready, mlir::Value save);
   void suspend(mlir::Value save);
 
   mlir::func::FuncOp function;

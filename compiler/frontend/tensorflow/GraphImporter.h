@@ -44,6 +44,18 @@ struct TableInfo {
   llvm::SmallVector<int64_t> shape; ///< of one value
 };
 
+/// A queue, by its handle's name.
+struct QueueInfo {
+  llvm::SmallVector<mlir::Type> types; ///< of an element's components
+  /// Of each; none: any rank. -1: any size.
+  llvm::SmallVector<std::optional<llvm::SmallVector<int64_t>>> shapes;
+  llvm::SmallVector<int64_t> attributes; ///< of its kernels, behind the mode
+};
+
+/// The string that a value is known to hold. Of a variable that is the one it
+/// was last given before, in straight code.
+std::optional<std::string> knownString(Value v);
+
 class GraphImporter {
 public:
   GraphImporter(const Source &source, const Library &library,
@@ -157,6 +169,7 @@ public:
   /// run initializes it. Set by whoever knows a SavedModel.
   std::function<const TableEntries *(const std::string &)> initialEntries;
   std::map<std::string, TableInfo> tables;
+  std::map<std::string, QueueInfo> queues;
   /// By node, in the model's words: devices asked for, and the nodes that it
   /// is to share a device with.
   std::map<std::string, std::string> deviceRequests;

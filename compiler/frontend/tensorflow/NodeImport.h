@@ -148,6 +148,7 @@ llvm::ArrayRef<OpImport> specialImports();
 llvm::ArrayRef<OpImport> stateImports();
 llvm::ArrayRef<OpImport> tensorArrayImports();
 llvm::ArrayRef<OpImport> stringImports();
+llvm::ArrayRef<OpImport> queueImports();
 llvm::ArrayRef<OpImport> tableImports();
 
 } // namespace weir::tf

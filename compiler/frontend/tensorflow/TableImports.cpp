@@ -21,9 +21,7 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-/// The string that a value is known to hold. Of a variable that is the one it
-/// was last given before, in straight code.
-static std::optional<std::string> knownString(Value v) {
+std::optional<std::string> weir::tf::knownString(Value v) {
   DenseElementsAttr constant;
   if (v && matchPattern(v, m_Constant(&constant)) &&
       isa<StringType>(constant.getElementType()) &&

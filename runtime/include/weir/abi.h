@@ -322,6 +322,9 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
 /// weir_rt_free(ctx, out->data). Returns 0 or the error that aborted the run.
 int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
                         weir_tensor *out);
+/// Whether what a kernel gave `ticket` for has come about; as
+/// weir_rt_receive_ready, for what other runs bring about (kernels.h: queues).
+int32_t weir_rt_wait_ready(weir_context *ctx, int64_t ticket, void *coroutine);
 /// The last call of a step that ever returned WEIR_PENDING, or is about to return
 /// `code` without having: then it says the same twice, which does no harm.
 void weir_rt_step_done(weir_context *ctx, int32_t code);

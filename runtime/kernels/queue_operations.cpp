@@ -1,0 +1,396 @@
+//===- queue_operations.cpp - operations on a session's queues
+//---------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/queue.h"
+#include "kernels/string_support.h"
+#include "session/session.h"
+
+#include <stdlib.h>
+
+using namespace weir::rt;
+
+namespace {
+
+constexpr int64_t alignment = 64;
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// What every operation says of its queue.
+struct Call {
+  enum Mode : int64_t { Single = 0, Batch = 1, UpTo = 2 };
+  int64_t mode;
+  Queue::Parameters parameters;
+  int32_t components;
+  const int64_t *specs; ///< of each: rank, sizes
+
+  explicit Call(const int64_t *a)
+      : mode(a[0]), parameters{weir_queue_kind(a[1]), a[2], a[3], a[4]},
+        components(int32_t(a[5])), specs(a + 6) {}
+
+  /// The specification behind `spec`.
+  static const int64_t *next(const int64_t *spec) {
+    return spec + 1 + (spec[0] > 0 ? spec[0] : 0);
+  }
+  const int64_t *spec(int32_t component) const {
+    const int64_t *at = specs;
+    for (; component > 0; --component)
+      at = next(at);
+    return at;
+  }
+};
+
+int32_t failMemory(weir_context *ctx) {
+  return failMessage(ctx, WEIR_RESOURCE_EXHAUSTED, "no memory for a queue");
+}
+
+Resource *makeQueue(void *data) {
+  return Queue::create(*static_cast<const Queue::Parameters *>(data));
+}
+
+/// The queue of a call; null: the run has failed, with `code`. Names of queues
+/// begin with a letter that no table's does.
+Queue *open(weir_context *ctx, const weir_tensor &handle, Call &call,
+            int32_t *code) {
+  weir_string name;
+  if (!loadString(handle, &name)) {
+    *code =
+        failMessage(ctx, WEIR_INVALID_ARGUMENT, "a queue's handle is not one");
+    return nullptr;
+  }
+  Resource *known =
+      resourceOf(ctx, name.data, name.size, makeQueue, &call.parameters);
+  if (!known)
+    *code = failMemory(ctx);
+  return static_cast<Queue *>(known);
+}
+
+void dropAttempt(Wait *wait) {
+  auto *attempt = static_cast<QueueAttempt *>(wait);
+  attempt->queue->withdraw(attempt);
+  free(attempt);
+}
+
+/// An attempt at the call's queue, whose ticket is given already: what follows
+/// cannot fail. Null: the run has failed, with `code`.
+QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle,
+                          Call &call, QueueAttempt::Kind kind,
+                          weir_tensor &ticket, int32_t *code) {
+  Queue *queue = open(ctx, handle, call, code);
+  if (!queue)
+    return nullptr;
+  *code = WEIR_RESOURCE_EXHAUSTED;
+  if (!shapeResult(ctx, ticket, 0, nullptr))
+    return nullptr;
+  auto *attempt = static_cast<QueueAttempt *>(calloc(1, sizeof(QueueAttempt)));
+  if (!attempt) {
+    *code = failMemory(ctx);
+    return nullptr;
+  }
+  attempt->kind = kind;
+  attempt->queue = queue;
+  attempt->drop = dropAttempt;
+  *static_cast<int64_t *>(ticket.data) = int64_t(uintptr_t(attempt));
+  return attempt;
+}
+
+void freeAttempt(QueueAttempt *attempt) {
+  while (QueueElement *element = attempt->first) {
+    attempt->first = element->next;
+    free(element);
+  }
+  free(attempt);
+}
+
+/// Element `index` of operands that are batches (-1: they are no batches), in
+/// memory of its own; null: no memory.
+QueueElement *makeElement(const weir_tensor *components, int32_t count,
+                          int64_t index) {
+  // Each component as a tensor of the element.
+  auto componentOf = [&](int32_t i) {
+    weir_tensor one = components[i];
+    if (index < 0)
+      return one;
+    one.bytes = one.dims[0] > 0 ? one.bytes / one.dims[0] : 0;
+    one.data = static_cast<uint8_t *>(one.data) + index * one.bytes;
+    --one.rank;
+    memmove(one.dims, one.dims + 1, sizeof(one.dims) - sizeof(one.dims[0]));
+    one.dims[WEIR_MAX_RANK - 1] = 0;
+    return one;
+  };
+  int64_t header = aligned(
+      int64_t(sizeof(QueueElement) + size_t(count) * sizeof(weir_tensor)));
+  int64_t bytes = header;
+  for (int32_t i = 0; i < count; ++i)
+    bytes += aligned(copyBytes(componentOf(i)));
+  void *memory = nullptr;
+  if (posix_memalign(&memory, size_t(alignment), size_t(bytes)) != 0)
+    return nullptr;
+  auto *element = static_cast<QueueElement *>(memory);
+  element->next = nullptr;
+  element->priority = 0;
+  element->count = count;
+  auto *to = static_cast<uint8_t *>(memory) + header;
+  for (int32_t i = 0; i < count; ++i) {
+    weir_tensor one = componentOf(i);
+    copyElements(one, to);
+    element->components[i] = one;
+    element->components[i].data = to;
+    to += aligned(copyBytes(one));
+  }
+  return element;
+}
+
+/// Whether components are what the queue holds, or batches of it.
+int32_t checkComponents(weir_context *ctx, const Call &call,
+                        const weir_tensor *components, int32_t count) {
+  bool isBatch = call.mode == Call::Batch;
+  if (count != call.components || count < 1)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                       "the number of components is not the queue's");
+  for (int32_t i = 0; i < count; ++i) {
+    const weir_tensor &given = components[i];
+    const int64_t *spec = call.spec(i);
+    int32_t rank = given.rank - isBatch;
+    bool fits = rank >= 0 && (spec[0] < 0 || spec[0] == rank);
+    for (int32_t d = 0; fits && spec[0] >= 0 && d < rank; ++d)
+      fits = spec[1 + d] < 0 || spec[1 + d] == given.dims[d + isBatch];
+    if (!fits) {
+      char text[160];
+      Text(text, sizeof(text))
+          << "component " << i << " does not have the queue's shape";
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, text);
+    }
+    if (isBatch && given.dims[0] != components[0].dims[0])
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                         "components are batches of different sizes");
+  }
+  if (call.parameters.kind == WEIR_QUEUE_PRIORITY &&
+      components[0].dtype != WEIR_I64)
+    return failDtype(ctx, "a priority", components[0].dtype);
+  return WEIR_OK;
+}
+
+/// Copies a block of `from`'s shape into the front corner of one of `dims`.
+bool copyBlock(Contents &contents, const weir_tensor &from, uint8_t *to,
+               const int64_t *dims, int32_t d, const uint8_t *&source) {
+  int64_t size = weir_dtype_size(from.dtype);
+  if (d == from.rank) {
+    if (from.dtype == WEIR_STRING) {
+      auto &text = *reinterpret_cast<const weir_string *>(source);
+      if (!contents.copy(text.data, text.size,
+                         reinterpret_cast<weir_string *>(to)))
+        return false;
+    } else {
+      memcpy(to, source, size_t(size));
+    }
+    source += size;
+    return true;
+  }
+  // Rows that fit are copied whole.
+  if (d + 1 == from.rank && from.dtype != WEIR_STRING) {
+    memcpy(to, source, size_t(size * from.dims[d]));
+    source += size * from.dims[d];
+    return true;
+  }
+  int64_t stride = size;
+  for (int32_t e = d + 1; e < from.rank; ++e)
+    stride *= dims[e];
+  for (int64_t i = 0; i < from.dims[d]; ++i)
+    if (!copyBlock(contents, from, to + i * stride, dims, d + 1, source))
+      return false;
+  return true;
+}
+
+/// Component `c` of what was taken, one tensor or a batch.
+int32_t giveComponent(weir_context *ctx, const Call &call,
+                      const QueueAttempt &attempt, int32_t c,
+                      weir_tensor &result) {
+  int64_t dims[WEIR_MAX_RANK + 1] = {};
+  int32_t rank = 0;
+  bool isFirst = true;
+  for (const QueueElement *at = attempt.first; at; at = at->next) {
+    const weir_tensor &one = at->components[c];
+    if (one.dtype != result.dtype)
+      return failDtype(ctx, "an element", one.dtype);
+    bool fits = isFirst || one.rank == rank;
+    if (isFirst)
+      rank = one.rank;
+    for (int32_t d = 0; fits && d < rank; ++d) {
+      fits = isFirst || one.dims[d] == dims[d + 1] ||
+             call.parameters.kind == WEIR_QUEUE_PADDING;
+      if (one.dims[d] > dims[d + 1])
+        dims[d + 1] = one.dims[d];
+    }
+    if (!fits || rank >= WEIR_MAX_RANK)
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                         "elements of different shapes do not make a batch");
+    isFirst = false;
+  }
+  if (isFirst) {
+    const int64_t *spec = call.spec(c);
+    rank = spec[0] > 0 ? int32_t(spec[0]) : 0;
+    for (int32_t d = 0; d < rank; ++d)
+      dims[d + 1] = spec[1 + d] > 0 ? spec[1 + d] : 0;
+  }
+  dims[0] = attempt.taken;
+  bool shaped = attempt.isBatch ? shapeResult(ctx, result, rank + 1, dims)
+                                : shapeResult(ctx, result, rank, dims + 1);
+  if (!shaped)
+    return WEIR_RESOURCE_EXHAUSTED;
+  // Zeros and empty strings where an element is smaller than its place.
+  if (call.parameters.kind == WEIR_QUEUE_PADDING && result.bytes > 0)
+    memset(result.data, 0, size_t(result.bytes));
+  int64_t step = attempt.taken > 0 ? result.bytes / attempt.taken : 0;
+  auto *to = static_cast<uint8_t *>(result.data);
+  Contents contents(ctx);
+  for (const QueueElement *at = attempt.first; at; at = at->next, to += step) {
+    const auto *source = static_cast<const uint8_t *>(at->components[c].data);
+    if (at->components[c].bytes > 0 &&
+        !copyBlock(contents, at->components[c], to, dims + 1, 0, source))
+      return WEIR_RESOURCE_EXHAUSTED;
+  }
+  return WEIR_OK;
+}
+
+} // namespace
+
+int32_t weir_kernel_queue_enqueue(weir_context *ctx,
+                                  const weir_tensor *operands,
+                                  int32_t operand_count, weir_tensor *results,
+                                  int32_t, const int64_t *attributes) {
+  Call call(attributes);
+  const weir_tensor *components = operands + 1;
+  int32_t count = operand_count - 1;
+  int32_t code = checkComponents(ctx, call, components, count);
+  if (code != WEIR_OK)
+    return code;
+  QueueAttempt *attempt = makeAttempt(
+      ctx, operands[0], call, QueueAttempt::Kind::Enqueue, results[0], &code);
+  if (!attempt)
+    return code;
+  bool isBatch = call.mode == Call::Batch;
+  int64_t elements = isBatch ? components[0].dims[0] : 1;
+  for (int64_t i = 0; i < elements; ++i) {
+    QueueElement *element = makeElement(components, count, isBatch ? i : -1);
+    if (!element) {
+      freeAttempt(attempt);
+      return failMemory(ctx);
+    }
+    if (call.parameters.kind == WEIR_QUEUE_PRIORITY &&
+        element->components[0].bytes > 0)
+      element->priority =
+          *static_cast<const int64_t *>(element->components[0].data);
+    attempt->append(element);
+  }
+  beginWait(ctx, attempt);
+  attempt->queue->begin(attempt);
+  return WEIR_OK;
+}
+
+int32_t weir_kernel_queue_dequeue(weir_context *ctx,
+                                  const weir_tensor *operands,
+                                  int32_t operand_count, weir_tensor *results,
+                                  int32_t, const int64_t *attributes) {
+  Call call(attributes);
+  int64_t wanted = 1;
+  if (call.mode != Call::Single &&
+      (operand_count != 2 || !loadInteger(operands[1], &wanted) || wanted < 0))
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                       "the number of elements to dequeue is negative");
+  int32_t code;
+  QueueAttempt *attempt = makeAttempt(
+      ctx, operands[0], call, QueueAttempt::Kind::Dequeue, results[0], &code);
+  if (!attempt)
+    return code;
+  attempt->wanted = wanted;
+  attempt->isBatch = call.mode != Call::Single;
+  attempt->takesFewer = call.mode == Call::UpTo;
+  beginWait(ctx, attempt);
+  attempt->queue->begin(attempt);
+  return WEIR_OK;
+}
+
+int32_t weir_kernel_queue_close(weir_context *ctx, const weir_tensor *operands,
+                                int32_t, weir_tensor *results, int32_t,
+                                const int64_t *attributes) {
+  Call call(attributes);
+  int32_t code;
+  QueueAttempt *attempt = makeAttempt(
+      ctx, operands[0], call, QueueAttempt::Kind::Close, results[0], &code);
+  if (!attempt)
+    return code;
+  beginWait(ctx, attempt);
+  if (call.mode == Call::Batch)
+    attempt->queue->closeAndCancel(attempt);
+  else
+    attempt->queue->begin(attempt);
+  return WEIR_OK;
+}
+
+int32_t weir_kernel_queue_finish(weir_context *ctx, const weir_tensor *operands,
+                                 int32_t, weir_tensor *results,
+                                 int32_t result_count,
+                                 const int64_t *attributes) {
+  auto *attempt = reinterpret_cast<QueueAttempt *>(
+      uintptr_t(*static_cast<const int64_t *>(operands[0].data)));
+  // Resumed because the run was aborted: its end withdraws the attempt.
+  if (!hasEnded(attempt))
+    return failMessage(ctx, WEIR_CANCELLED, "the run ended while it waited");
+  int32_t code = WEIR_OK;
+  bool isDequeue = attempt->kind == QueueAttempt::Kind::Dequeue;
+  if (attempt->code == WEIR_OK) {
+    Call call(attributes);
+    for (int32_t c = 0; isDequeue && c < result_count; ++c)
+      if (int32_t problem = giveComponent(ctx, call, *attempt, c, results[c]))
+        return problem;
+  } else if (attempt->code == WEIR_CANCELLED) {
+    code = failMessage(ctx, WEIR_CANCELLED,
+                       attempt->kind == QueueAttempt::Kind::Close
+                           ? "the queue is closed already"
+                           : "the queue is closed");
+  } else if (attempt->code == WEIR_OUT_OF_RANGE) {
+    code = failMessage(ctx, WEIR_OUT_OF_RANGE,
+                       "the queue is closed and has too few elements");
+  } else {
+    code = failMemory(ctx);
+  }
+  removeWait(attempt);
+  freeAttempt(attempt);
+  return code;
+}
+
+int32_t weir_kernel_queue_size(weir_context *ctx, const weir_tensor *operands,
+                               int32_t, weir_tensor *results, int32_t,
+                               const int64_t *attributes) {
+  Call call(attributes);
+  int32_t code;
+  Queue *queue = open(ctx, operands[0], call, &code);
+  if (!queue)
+    return code;
+  if (!shapeResult(ctx, results[0], 0, nullptr))
+    return WEIR_RESOURCE_EXHAUSTED;
+  storeIndex(results[0], 0, queue->size());
+  return WEIR_OK;
+}
+
+int32_t weir_kernel_queue_is_closed(weir_context *ctx,
+                                    const weir_tensor *operands, int32_t,
+                                    weir_tensor *results, int32_t,
+                                    const int64_t *attributes) {
+  Call call(attributes);
+  int32_t code;
+  Queue *queue = open(ctx, operands[0], call, &code);
+  if (!queue)
+    return code;
+  if (!shapeResult(ctx, results[0], 0, nullptr))
+    return WEIR_RESOURCE_EXHAUSTED;
+  *static_cast<uint8_t *>(results[0].data) = queue->isClosed();
+  return WEIR_OK;
+}
