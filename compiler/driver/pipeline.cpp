@@ -37,6 +37,8 @@ static std::vector<Stage> makeStages() {
            {"weir-value-numbering",
             "equal values are computed once, also where loops and algebra hide "
             "it, before patterns count uses"},
+           {"weir-inline-calls", "functions that the model keeps have been "
+                                 "simplified once for all of their calls"},
            {"weir-infer-shapes", "what folded last may settle more types, and "
                                  "whatever has no rank now is an error"},
            {"weir-decompose",

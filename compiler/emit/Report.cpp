@@ -175,8 +175,9 @@ std::string Report::text() const {
   if (!operations.empty()) {
     std::vector<std::pair<std::string, int64_t>> list(operations.begin(),
                                                       operations.end());
-    llvm::stable_sort(
-        list, [](const auto &a, const auto &b) { return a.second > b.second; });
+    llvm::sort(list, [](const auto &a, const auto &b) {
+      return std::tie(b.second, a.first) < std::tie(a.second, b.first);
+    });
     os << "\noperations ";
     for (size_t i = 0; i < list.size() && i < 2 * shown; ++i)
       os << (i ? ", " : " ") << list[i].second << ' ' << list[i].first;

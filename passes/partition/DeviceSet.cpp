@@ -38,17 +38,19 @@ DeviceSet DeviceSet::of(ModuleOp module, ArrayRef<DeviceName> requests) {
       int64_t &count = counts[{*name.job, *name.replica, *name.task}];
       count = std::max(count, id + 1);
     }
-    for (auto &[task, count] : counts)
-      for (int64_t id = 0; id < count; ++id) {
-        ClusterDevice device;
-        device.name = DeviceName::cpu(id);
-        std::tie(device.name.job, device.name.replica, device.name.task) = task;
-        cluster.devices.push_back(device);
-      }
     // The local task comes first: its first device is the default.
-    llvm::stable_sort(cluster.devices, [](const auto &a, const auto &b) {
-      return (*a.name.job != "localhost") < (*b.name.job != "localhost");
-    });
+    for (bool isLocal : {true, false})
+      for (auto &[task, count] : counts) {
+        if ((std::get<0>(task) == "localhost") != isLocal)
+          continue;
+        for (int64_t id = 0; id < count; ++id) {
+          ClusterDevice device;
+          device.name = DeviceName::cpu(id);
+          std::tie(device.name.job, device.name.replica, device.name.task) =
+              task;
+          cluster.devices.push_back(device);
+        }
+      }
   } else if (auto devices = given.getAs<ArrayAttr>("devices")) {
     for (auto entry : devices.getAsRange<DictionaryAttr>()) {
       ClusterDevice device;

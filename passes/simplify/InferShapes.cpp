@@ -36,7 +36,8 @@ namespace {
 struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
+      // A function that is called keeps the types that its calls rely on.
+      if (function.isExternal() || function.isPrivate())
         continue;
       inferBlock(function.getBody().front());
       auto terminator = function.getBody().front().getTerminator();

@@ -30,7 +30,7 @@ static LogicalResult call(NodeImport &n) {
   std::vector<Imported> args = n.inputs;
   if (n.node.op == "RemoteCall")
     args.erase(args.begin());
-  return finish(n, n.g.inlineFunction(*f, std::move(args), n.node, n.b));
+  return finish(n, n.g.callFunction(*f, std::move(args), n.node, n.b));
 }
 
 /// The gradient of a function: the one that the file names, or what
@@ -59,9 +59,12 @@ static LogicalResult symbolicGradient(NodeImport &n) {
     if (n.isFloat(argument))
       argument = GateOp::create(n.b, n.loc, argument.getType(), argument,
                                 ValueRange());
+  // Functions that it calls are differentiated, too.
+  ModuleOp keeper = std::exchange(n.g.module, {});
   auto values = n.g.inlineFunction(
       *function, *f->funcAttrs,
       std::vector<Imported>(arguments.begin(), arguments.end()), n.node, n.b);
+  n.g.module = keeper;
   if (failed(values))
     return failure();
   SmallVector<Value> ys;

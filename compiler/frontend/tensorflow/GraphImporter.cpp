@@ -422,7 +422,7 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
   }
   Location loc = location(node);
   if (node.callee) {
-    auto values = inlineFunction(*node.callee, node.attrs, inputs, node, b);
+    auto values = callFunction(*node.callee, node.attrs, inputs, node, b);
     if (succeeded(values))
       for (auto [port, value] : llvm::enumerate(*values))
         set(static_cast<uint32_t>(port), value);

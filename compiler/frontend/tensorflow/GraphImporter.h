@@ -64,6 +64,8 @@ public:
       : source(source), library(library), file(file), sink(&sink),
         context(context) {}
 
+  /// Where functions that are kept go; null: all are inlined.
+  mlir::ModuleOp module;
   /// Operations of the user's, called where TensorFlow has none of that name.
   const std::vector<CustomOperation> *customOperations = nullptr;
 
@@ -121,6 +123,18 @@ public:
   inlineFunction(const FunctionDef &function, const std::vector<Attr> &attrs,
                  std::vector<Imported> args, const Node &call,
                  mlir::OpBuilder &b);
+
+  /// The same for a call node: a function that is marked `_noinline` becomes one
+  /// of the module (`module`), which all calls with arguments of the same types
+  /// share, where it is made of tensors alone and has no effects.
+  mlir::FailureOr<std::vector<Imported>>
+  callFunction(const FunctionDef &function, const std::vector<Attr> &attrs,
+               std::vector<Imported> args, const Node &call,
+               mlir::OpBuilder &b);
+
+  mlir::FailureOr<std::vector<Imported>>
+  callFunction(const AttrValue &function, std::vector<Imported> args,
+               const Node &call, mlir::OpBuilder &b);
 
   using Part =
       llvm::function_ref<mlir::FailureOr<std::vector<Imported>>(
@@ -217,6 +231,14 @@ private:
              const Node &node, mlir::OpBuilder &bx, mlir::OpBuilder &by,
              mlir::Location loc);
 
+  mlir::func::FuncOp outline(const FunctionDef &function,
+                             const std::vector<Attr> &attrs,
+                             llvm::ArrayRef<Imported> args, const Node &call);
+
+  /// By function and types of arguments; null where it could not be kept.
+  std::map<std::pair<const FunctionDef *, std::vector<const void *>>,
+           mlir::func::FuncOp>
+      outlined;
   /// Nodes imported so far; functions that call functions multiply.
   int64_t imported = 0;
   int depth = 0;

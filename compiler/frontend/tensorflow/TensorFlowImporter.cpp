@@ -237,6 +237,15 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
 
   GraphImporter importer(source, library, file, into, &context);
   importer.customOperations = &options.customOperations;
+  // What differentiates needs to see all operations.
+  bool isDifferentiated =
+      llvm::any_of(plan->feeds,
+                   [](const PlannedFeed &feed) { return feed.isSeed; }) ||
+      llvm::any_of(plan->fetches, [](const PlannedFetch &fetch) {
+        return !fetch.ys.empty();
+      });
+  if (!isDifferentiated)
+    importer.module = *module;
   if (learnsTypes)
     importer.variableTypes = &variableTypes;
   llvm::scope_exit keepLearned([&] { hasLearned |= importer.hasLearned; });
