@@ -18,7 +18,9 @@ SmallVector<int64_t> weir::frontend::axesFrom(int64_t first, int64_t end) {
   return axes;
 }
 
-bool TensorBuilder::isString(Value v) { return isa<StringType>(element(v)); }
+bool TensorBuilder::isString(Value v) {
+  return isa_and_nonnull<StringType>(element(v));
+}
 
 Value TensorBuilder::constant(TypedAttr value) {
   return ConstantOp::create(b, loc, value);
@@ -122,8 +124,8 @@ Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
 Value TensorBuilder::shapeOf(Value v) {
   if (!v)
     return {};
-  if (type(v).hasStaticShape())
-    return ints(type(v).getShape());
+  if (isStatic(v))
+    return ints(sizes(v));
   return op<ShapeOfOp>(v, typeAttr(b.getI64Type()));
 }
 
@@ -132,9 +134,9 @@ Value TensorBuilder::sizeOf(Value v, int64_t dim) {
 }
 
 Value TensorBuilder::shapeSlice(Value v, int64_t begin, int64_t end) {
-  if (!v)
+  if (begin < 0 || end < begin || end > rank(v))
     return {};
-  Ints sizes = type(v).getShape().slice(begin, end - begin);
+  Ints sizes = this->sizes(v).slice(begin, end - begin);
   if (llvm::none_of(sizes, ShapedType::isDynamic))
     return ints(sizes);
   Value shape = op<ShapeOfOp>(v, typeAttr(b.getI64Type()));
@@ -144,9 +146,9 @@ Value TensorBuilder::shapeSlice(Value v, int64_t begin, int64_t end) {
 }
 
 Value TensorBuilder::sizeProduct(Value v, int64_t begin, int64_t end) {
-  if (!v)
+  if (begin < 0 || end < begin || end > rank(v))
     return {};
-  Ints sizes = type(v).getShape().slice(begin, end - begin);
+  Ints sizes = this->sizes(v).slice(begin, end - begin);
   if (llvm::none_of(sizes, ShapedType::isDynamic)) {
     int64_t product = 1;
     for (int64_t size : sizes)
@@ -159,20 +161,22 @@ Value TensorBuilder::sizeProduct(Value v, int64_t begin, int64_t end) {
 Value TensorBuilder::reshape(Value v, Ints shape) {
   if (!v)
     return {};
-  if (type(v).hasStaticShape() && type(v).getShape() == shape)
+  if (isStatic(v) && sizes(v) == shape)
     return v;
   return reshapeTo(v, ints(shape));
 }
 
 Value TensorBuilder::unsqueeze(Value v, Ints axes) {
-  if (!v)
-    return {};
-  if (axes.empty())
-    return v;
   RankedTensorType source = type(v);
+  if (!source || axes.empty())
+    return source ? v : Value();
   int64_t resultRank = source.getRank() + static_cast<int64_t>(axes.size());
   SmallVector<int64_t> shape;
   int64_t next = 0;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] < 0 || axes[i] >= resultRank ||
+        llvm::is_contained(axes.drop_front(i + 1), axes[i]))
+      return {};
   for (int64_t i = 0; i < resultRank; ++i)
     shape.push_back(llvm::is_contained(axes, i) ? 1
                                                 : source.getDimSize(next++));
@@ -192,11 +196,9 @@ Value TensorBuilder::unsqueeze(Value v, Ints axes) {
 }
 
 Value TensorBuilder::squeeze(Value v, Ints axes) {
-  if (!v)
-    return {};
-  if (axes.empty())
-    return v;
   RankedTensorType source = type(v);
+  if (!source || axes.empty())
+    return source ? v : Value();
   SmallVector<int64_t> shape;
   SmallVector<Value> parts;
   for (int64_t i = 0; i < source.getRank(); ++i)
@@ -255,7 +257,7 @@ Value TensorBuilder::softmax(Value v, int64_t axis, bool log) {
 Value TensorBuilder::cast(Value v, Type element, bool saturate) {
   if (!v || this->element(v) == element)
     return v;
-  return CastOp::create(b, loc, type(v).clone(element), v, flag(saturate));
+  return CastOp::create(b, loc, cast<TensorType>(v.getType()).clone(element), v, flag(saturate));
 }
 
 Value TensorBuilder::widen(Value v) {
@@ -271,6 +273,8 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
   if (!accumulator)
     accumulator = element(x);
   int64_t xRank = rank(x), yRank = rank(y);
+  if (xRank < 1 || yRank < 1)
+    return {};
   // Vectors become matrices of one row or column, dropped again at the end.
   if (xRank == 1)
     x = unsqueeze(x, {0});
@@ -296,7 +300,7 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
   }
   auto batchSizes = [&](Value v) {
     SmallVector<int64_t> sizes(batch - (rank(v) - 2), 1);
-    llvm::append_range(sizes, type(v).getShape().drop_back(2));
+    llvm::append_range(sizes, this->sizes(v).drop_back(2));
     return sizes;
   };
   SmallVector<int64_t> xs = batchSizes(x), ys = batchSizes(y);

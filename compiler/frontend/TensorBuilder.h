@@ -55,17 +55,36 @@ public:
     return b.create(state);
   }
 
-  // Types. Values are non-null here.
+  // Types. Of a null value, and of one whose rank depends on what is computed:
+  // a null type, rank -1, no sizes.
   static mlir::RankedTensorType type(Value v) {
-    return llvm::cast<mlir::RankedTensorType>(v.getType());
+    return v ? llvm::dyn_cast<mlir::RankedTensorType>(v.getType())
+             : mlir::RankedTensorType();
   }
-  static Type element(Value v) { return type(v).getElementType(); }
-  static int64_t rank(Value v) { return type(v).getRank(); }
+  static Type element(Value v) {
+    return v ? mlir::getElementTypeOrSelf(v.getType()) : Type();
+  }
+  static int64_t rank(Value v) { return type(v) ? type(v).getRank() : -1; }
+  static Ints sizes(Value v) { return type(v) ? type(v).getShape() : Ints(); }
+  static bool isStatic(Value v) { return type(v) && type(v).hasStaticShape(); }
+  /// The size of a dimension; kDynamic where it is open, or where there is no
+  /// such dimension: files may hold any rank.
+  static int64_t dim(Value v, int64_t axis) {
+    return axis >= 0 && axis < rank(v) ? type(v).getDimSize(axis)
+                                       : mlir::ShapedType::kDynamic;
+  }
+  /// Whether a stride, a dilation or the size of a window is one that arithmetic
+  /// on sizes bears: products of two fit in 64 bits.
+  static bool isStep(int64_t value) {
+    return value >= 1 && value < int64_t(1) << 31;
+  }
   static bool isFloat(Value v) {
-    return llvm::isa<mlir::FloatType>(element(v));
+    return llvm::isa_and_nonnull<mlir::FloatType>(element(v));
   }
-  static bool isBool(Value v) { return element(v).isInteger(1); }
-  static bool isUnsigned(Value v) { return element(v).isUnsignedInteger(); }
+  static bool isBool(Value v) { return v && element(v).isInteger(1); }
+  static bool isUnsigned(Value v) {
+    return v && element(v).isUnsignedInteger();
+  }
   static bool isString(Value v);
 
   // Constants.
@@ -153,7 +172,9 @@ public:
   mlir::DenseI64ArrayAttr list(Ints values) {
     return b.getDenseI64ArrayAttr(values);
   }
-  mlir::TypeAttr typeAttr(Type type) { return mlir::TypeAttr::get(type); }
+  mlir::TypeAttr typeAttr(Type type) {
+    return type ? mlir::TypeAttr::get(type) : mlir::TypeAttr();
+  }
 
 private:
   template <typename T> static bool isNull(const T &arg) {

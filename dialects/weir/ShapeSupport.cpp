@@ -59,8 +59,10 @@ std::optional<Sizes> shape::entries(Value operand) {
       result.push_back(value ? std::max(*value, unknown + 1) : unknown);
     return result;
   }
+  // More entries than a tensor has dimensions do not go with anything.
+  constexpr int64_t most = 64;
   int64_t count = entryCount(operand);
-  if (!isKnown(count))
+  if (!isKnown(count) || count > most)
     return std::nullopt;
   return Sizes(count, unknown);
 }

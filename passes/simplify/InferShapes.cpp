@@ -7,6 +7,7 @@
 
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
+#include "weir/weir.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRINFERSHAPESPASS
@@ -51,9 +52,40 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
           }
         return WalkResult::advance();
       });
-      if (result.wasInterrupted())
+      if (result.wasInterrupted() || failed(checkRanks(function)))
         signalPassFailure();
     }
+  }
+
+  /// What crosses the border between a program and its caller, or the runtime,
+  /// is described by a structure with so many dimensions.
+  LogicalResult checkRanks(func::FuncOp function) {
+    auto check = [](Location loc, Type type) -> LogicalResult {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor || tensor.getRank() <= WEIR_MAX_RANK)
+        return success();
+      return emitError(loc) << "W0500: found a tensor of " << tensor.getRank()
+                            << " dimensions as a feed, a fetch, a variable or an operand of a "
+                               "function of the runtime; possible are "
+                            << WEIR_MAX_RANK;
+    };
+    for (BlockArgument argument : function.getArguments())
+      if (failed(check(argument.getLoc(), argument.getType())))
+        return failure();
+    WalkResult result = function.walk([&](Operation *op) {
+      if (auto variable = dyn_cast<VariableOp>(op))
+        return WalkResult(check(op->getLoc(), variable.getType()));
+      if (!isa<func::ReturnOp, CustomCallOp>(op))
+        return WalkResult::advance();
+      for (Value value : op->getOperands())
+        if (failed(check(value.getLoc(), value.getType())))
+          return WalkResult::interrupt();
+      for (Value value : op->getResults())
+        if (failed(check(op->getLoc(), value.getType())))
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 
   void inferBlock(Block &block) {

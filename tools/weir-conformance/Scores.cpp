@@ -9,6 +9,7 @@
 
 #include "tools/common/Files.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -55,37 +56,79 @@ std::string rowOf(const std::string &suite, const Counts &counts) {
          percent(counts.outcomes[0], counts.judged()) + " |\n";
 }
 
-/// Operators by how many of the cases that hold them pass.
+/// A reason without what differs from case to case: the node's name, numbers of a
+/// comparison; short enough for a table.
+std::string kindOfReason(const Verdict &verdict) {
+  std::string text = verdict.reason;
+  if (verdict.outcome == Outcome::Crashed)
+    return "crashed: " + text.substr(0, text.find(':'));
+  if (text.find("elements differ") != std::string::npos)
+    return "results differ";
+  if (text.starts_with("error "))
+    text.erase(0, 6);
+  size_t node = text.find("node \""), end = text.find("\" (", node);
+  if (node != std::string::npos && end != std::string::npos)
+    text.erase(node, end + 2 - node);
+  for (char &c : text)
+    if (c == '|' || c == '\n' || c == '\t')
+      c = ' ';
+  constexpr size_t most = 140;
+  if (text.size() > most)
+    text = text.substr(0, text.rfind(' ', most)) + " …";
+  return text;
+}
+
+/// Reasons by how many cases they hold back, those of most cases first.
+std::string reasonsOf(const std::vector<const Scored *> &results) {
+  std::map<std::string, int64_t> counts;
+  for (const Scored *scored : results)
+    if (!scored->test->doubtful && scored->verdict.outcome != Outcome::Passed)
+      ++counts[kindOfReason(scored->verdict)];
+  std::vector<std::pair<int64_t, std::string>> sorted;
+  for (const auto &[reason, count] : counts)
+    sorted.emplace_back(-count, reason);
+  std::sort(sorted.begin(), sorted.end());
+  std::string text;
+  for (const auto &[count, reason] : sorted)
+    text += "| " + std::to_string(-count) + " | " + reason + " |\n";
+  return text.empty() ? "" : "| cases | why they do not pass |\n|---|---|\n" + text;
+}
+
+/// Operators by how many of the cases that hold them pass, and why cases do not.
 std::string sectionOf(const std::vector<const Scored *> &results) {
-  std::map<std::string, std::pair<int64_t, int64_t>> operators;
+  struct Tally {
+    int64_t passed = 0, all = 0;
+  };
+  std::map<std::string, Tally> operators;
   for (const Scored *scored : results)
     if (!scored->test->doubtful)
       for (const std::string &name : scored->verdict.operators) {
-        auto &[passed, all] = operators[name];
-        passed += scored->verdict.outcome == Outcome::Passed;
-        ++all;
+        Tally &tally = operators[name];
+        ++tally.all;
+        tally.passed += scored->verdict.outcome == Outcome::Passed;
       }
   std::string whole, table;
   int64_t wholeCount = 0;
-  for (const auto &[name, counts] : operators) {
-    auto [passed, all] = counts;
-    if (passed == all) {
+  for (const auto &[name, tally] : operators) {
+    if (tally.passed == tally.all) {
       whole += (whole.empty() ? "" : ", ") + name;
       ++wholeCount;
     } else {
-      table += "| " + name + " | " + std::to_string(all) + " | " +
-               std::to_string(passed) + " |\n";
+      table += "| " + name + " | " + std::to_string(tally.all) + " | " +
+               std::to_string(tally.passed) + " | " +
+               percent(tally.passed, tally.all) + " |\n";
     }
   }
   if (operators.empty())
-    return "";
+    return reasonsOf(results);
   std::string text = std::to_string(wholeCount) + " of " +
                      std::to_string(operators.size()) +
                      " operators pass all cases that hold them" +
                      (whole.empty() ? ".\n" : ": " + whole + ".\n");
   if (!table.empty())
-    text += "\n| operator | cases | passed |\n|---|---|---|\n" + table;
-  return text;
+    text += "\n| operator | cases | passed | score |\n|---|---|---|---|\n" + table;
+  std::string reasons = reasonsOf(results);
+  return reasons.empty() ? text : text + "\n" + reasons;
 }
 
 /// One line, without what would break the table.

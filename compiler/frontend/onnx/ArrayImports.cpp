@@ -80,7 +80,7 @@ LogicalResult sizeNode(NodeImport &n) {
 /// A constant or computed shape with ONNX's convention that 0 keeps the
 /// operand's size.
 Value keepZeros(NodeImport &n, Value x, Value shape) {
-  auto length = n.type(shape).getDimSize(0);
+  auto length = n.dim(shape, 0);
   if (ShapedType::isDynamic(length)) {
     (void)n.unsupported("found a shape of unknown length, so that the rank of "
                         "the result is open; possible is a known rank");
@@ -98,7 +98,7 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
                           "have");
           return {};
         }
-        size = n.type(x).getDimSize(i);
+        size = n.dim(x, i);
         open |= ShapedType::isDynamic(size);
       }
     if (!open)
@@ -172,7 +172,7 @@ givenAxes(NodeImport &n, size_t input, int64_t sinceInput, bool &failed) {
 bool computedAxes(NodeImport &n) {
   if (n.version < 13 || !n.has(1) || n.knownInts(1) || !n.in(1))
     return false;
-  return n.rank(n.in(1)) == 1 && n.type(n.in(1)).hasStaticShape();
+  return n.rank(n.in(1)) == 1 && n.isStatic(n.in(1));
 }
 
 LogicalResult squeeze(NodeImport &n) {
@@ -184,11 +184,11 @@ LogicalResult squeeze(NodeImport &n) {
   if (!x || failed)
     return failure();
   // A vector is squeezed to be a scalar: the run says whether it was one.
-  if (!given && n.rank(x) == 1 && !n.type(x).hasStaticShape())
+  if (!given && n.rank(x) == 1 && !n.isStatic(x))
     return n.result(n.toScalar(x));
   if (!given) {
     given.emplace();
-    for (auto [i, size] : llvm::enumerate(n.type(x).getShape())) {
+    for (auto [i, size] : llvm::enumerate(n.sizes(x))) {
       // The rank must be known: what is open is taken for more than 1.
       if (ShapedType::isDynamic(size))
         n.require(n.compare("ne", n.toScalar(n.sizeOf(x, i)), 1.0),
@@ -202,7 +202,7 @@ LogicalResult squeeze(NodeImport &n) {
   if (!axes)
     return failure();
   for (int64_t axis : *axes)
-    if (int64_t size = n.type(x).getDimSize(axis);
+    if (int64_t size = n.dim(x, axis);
         size != 1 && !ShapedType::isDynamic(size))
       return n.invalid("found size " + Twine(size) + " at axis " + Twine(axis) +
                        "; possible is 1");
@@ -259,7 +259,7 @@ LogicalResult expand(NodeImport &n) {
   Value x = n.in(0), shape = n.in(1);
   if (!x || !shape)
     return failure();
-  int64_t length = n.type(shape).getDimSize(0);
+  int64_t length = n.dim(shape, 0);
   if (ShapedType::isDynamic(length))
     return n.unsupported("found a shape of unknown length, so that the rank of "
                          "the result is open; possible is a known rank");
@@ -268,7 +268,7 @@ LogicalResult expand(NodeImport &n) {
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t own = i - (rank - n.rank(x)), asked = i - (rank - length);
-    int64_t ownSize = own < 0 ? 1 : n.type(x).getDimSize(own);
+    int64_t ownSize = own < 0 ? 1 : n.dim(x, own);
     Value askedSize =
         asked < 0 ? n.ints({1}) : n.slice(shape, 0, asked, asked + 1);
     std::optional<int64_t> askedKnown =

@@ -22,7 +22,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 Value splitHeads(NodeImport &n, Value x, int64_t heads) {
   if (!x || n.rank(x) != 3)
     return x;
-  int64_t hidden = n.type(x).getDimSize(2);
+  int64_t hidden = n.dim(x, 2);
   if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads) {
     (void)n.invalid("found " + Twine(heads) + " heads for a hidden size of " +
                     Twine(hidden));
@@ -42,7 +42,7 @@ Value repeatHeads(NodeImport &n, Value x, int64_t times) {
                                     n.shapeSlice(x, 2, 4)},
                                    0));
   return n.reshapeTo(
-      wide, n.concat({n.sizeOf(x, 0), n.ints({n.type(x).getDimSize(1) * times}),
+      wide, n.concat({n.sizeOf(x, 0), n.ints({n.dim(x, 1) * times}),
                       n.shapeSlice(x, 2, 4)},
                      0));
 }
@@ -113,11 +113,11 @@ Value Attention::bias() {
   auto add = [&](Value part) { sum = sum ? n.add(sum, part) : part; };
   if (n.has(3)) {
     Value mask = n.in(3);
-    if (!mask)
+    if (n.rank(mask) < 1)
       return {};
     // A mask shorter than the keys hides the rest.
-    int64_t own = n.type(mask).getShape().back();
-    int64_t all = n.type(k).getDimSize(2);
+    int64_t own = n.dim(mask, n.rank(mask) - 1);
+    int64_t all = n.dim(k, 2);
     bool shorter = own != all && own != 1 && !ShapedType::isDynamic(own);
     if (shorter || (own == 1 && all > 1)) {
       SmallVector<Value> pads(2 * n.rank(mask), n.ints({0}));
@@ -154,8 +154,8 @@ LogicalResult Attention::run() {
     return failure();
   Value presentKey = k, presentValue = v;
   Type type = n.element(q);
-  int64_t heads = n.type(q).getDimSize(1), keyHeads = n.type(k).getDimSize(1);
-  int64_t size = n.type(q).getDimSize(3);
+  int64_t heads = n.dim(q, 1), keyHeads = n.dim(k, 1);
+  int64_t size = n.dim(q, 3);
   if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) ||
       keyHeads == 0 || heads % keyHeads || ShapedType::isDynamic(size))
     return n.unsupported("found " + Twine(heads) + " query heads of size " +
@@ -222,7 +222,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   Value given = n.shapeOf(x);
   Value y;
   if (flat) {
-    int64_t heads = n.i("num_heads"), hidden = n.type(x).getDimSize(2);
+    int64_t heads = n.i("num_heads"), hidden = n.dim(x, 2);
     if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads)
       return n.invalid("found " + Twine(heads) +
                        " heads for a hidden size of " + Twine(hidden));
@@ -234,7 +234,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   }
   if (!y)
     return failure();
-  int64_t size = n.type(y).getDimSize(3);
+  int64_t size = n.dim(y, 3);
   int64_t rotated = n.i("rotary_embedding_dim");
   rotated = rotated ? rotated : size;
   if (ShapedType::isDynamic(size) || rotated > size || rotated % 2)

@@ -127,7 +127,7 @@ LogicalResult ifNode(NodeImport &n) {
 
 /// `v` with the fixed shape that the graph declares, where its own is open.
 Value refined(NodeImport &n, Value v, const TypeInfo &declared) {
-  if (n.type(v).hasStaticShape() || !declared.hasShape ||
+  if (n.isStatic(v) || !declared.hasShape ||
       static_cast<int64_t>(declared.shape.size()) != n.rank(v))
     return v;
   SmallVector<int64_t> shape;
@@ -534,7 +534,7 @@ LogicalResult batchedScan(NodeImport &n) {
   if (inputs.empty() || count > inputs.size())
     return n.invalid("found more scanned inputs than inputs");
   size_t states = inputs.size() - count;
-  int64_t batch = n.type(inputs[0]).getDimSize(0);
+  int64_t batch = n.dim(inputs[0], 0);
   if (ShapedType::isDynamic(batch) || batch < 1 || batch > 64)
     return n.unsupported("found a batch of open size, or of more than 64");
   SmallVector<int64_t> directions =

@@ -11,6 +11,12 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
+/// Whether arithmetic on sizes bears a number of a window, or of its border.
+static bool isStep(int64_t value) { return NodeImport::isStep(value); }
+static bool isPad(int64_t value) {
+  return value > -(int64_t(1) << 31) && value < int64_t(1) << 31;
+}
+
 std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
                                          SmallVector<int64_t> size) {
   Window w;
@@ -30,8 +36,8 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
               static_cast<int64_t>(w.dilations.size()) == spatial &&
               static_cast<int64_t>(pads.size()) == 2 * spatial &&
               n.rank(x) == spatial + 2;
-  if (!fits || llvm::any_of(w.strides, [](int64_t s) { return s < 1; }) ||
-      llvm::any_of(w.dilations, [](int64_t d) { return d < 1; })) {
+  if (!fits || !llvm::all_of(w.size, isStep) || !llvm::all_of(w.strides, isStep) ||
+      !llvm::all_of(w.dilations, isStep) || !llvm::all_of(pads, isPad)) {
     (void)n.invalid("found a window, strides, dilations or pads that do not go "
                     "with " +
                     Twine(n.rank(x) - 2) + " spatial dimensions");
@@ -43,7 +49,7 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
     if (autoPad == "VALID") {
       before = after = 0;
     } else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
-      int64_t in = n.type(x).getDimSize(i + 2);
+      int64_t in = n.dim(x, i + 2);
       int64_t extent = (w.size[i] - 1) * w.dilations[i] + 1;
       if (ShapedType::isDynamic(in)) {
         // With a stride of 1 the padding does not depend on the size.
@@ -77,7 +83,7 @@ SmallVector<int64_t> kernelSize(NodeImport &n, Value filter) {
   if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape");
       size && !size->empty())
     return *size;
-  ArrayRef<int64_t> shape = n.type(filter).getShape();
+  ArrayRef<int64_t> shape = n.sizes(filter);
   return SmallVector<int64_t>(shape.drop_front(2));
 }
 
@@ -131,14 +137,19 @@ LogicalResult convTranspose(NodeImport &n) {
   };
   if (wrong(strides, spatial) || wrong(dilations, spatial) ||
       wrong(extra, spatial) || wrong(given, 2 * spatial) ||
-      (asked && wrong(*asked, spatial)))
+      (asked && (wrong(*asked, spatial) || !llvm::all_of(*asked, isPad))) ||
+      !llvm::all_of(size, isStep) || !llvm::all_of(strides, isStep) ||
+      !llvm::all_of(dilations, isStep) || !llvm::all_of(extra, isPad) ||
+      !llvm::all_of(given, isPad))
     return n.invalid("found strides, dilations, pads or an output shape that "
                      "do not go with " +
                      Twine(spatial) + " spatial dimensions");
   SmallVector<int64_t> pads;
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < spatial; ++i) {
-    int64_t in = n.type(x).getDimSize(i + 2);
+    int64_t in = n.dim(x, i + 2);
+    if (in >= int64_t(1) << 31)
+      return n.unsupported("found a dimension of " + Twine(in));
     int64_t extent = (size[i] - 1) * dilations[i] + 1;
     int64_t before = given[i], after = given[spatial + i];
     bool automatic = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";

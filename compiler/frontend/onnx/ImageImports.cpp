@@ -57,7 +57,7 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
     for (auto [axis, scale] : llvm::zip(p.axes, *known)) {
       if (scale == 1 && !keepAll)
         continue;
-      int64_t size = n.type(x).getDimSize(axis);
+      int64_t size = n.dim(x, axis);
       axes.push_back(axis);
       kept.push_back(scale);
       if (!ShapedType::isDynamic(size)) {
@@ -90,7 +90,7 @@ bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
   SmallVector<int64_t> own;
   bool fixed = known && known->size() == p.axes.size();
   for (int64_t axis : p.axes) {
-    own.push_back(n.type(x).getDimSize(axis));
+    own.push_back(n.dim(x, axis));
     fixed &= !ShapedType::isDynamic(own.back());
   }
   bool stretch = policy.empty() || policy == "stretch";
@@ -174,7 +174,7 @@ LogicalResult resize(NodeImport &n) {
     if (!n.has(i))
       return false;
     Value v = n.in(i);
-    return v && n.type(v).getShape() != ArrayRef<int64_t>{0};
+    return v && n.sizes(v) != ArrayRef<int64_t>{0};
   };
   if (given(3)) {
     if (!giveSizes(n, x, 3, p, crop,
@@ -212,7 +212,7 @@ LogicalResult upsample(NodeImport &n) {
     else
       scales = n.fs("scales").value_or(SmallVector<double>());
     if (static_cast<int64_t>(scales.size()) != n.rank(x) ||
-        !n.type(x).hasStaticShape())
+        !n.isStatic(x))
       return n.unsupported("found scales that do not go with the operand's "
                            "rank, or an open shape");
     SmallVector<int64_t> axes, sizes;
@@ -222,7 +222,7 @@ LogicalResult upsample(NodeImport &n) {
         axes.push_back(i);
         kept.push_back(scale);
         sizes.push_back(
-            static_cast<int64_t>(std::floor(n.type(x).getDimSize(i) * scale)));
+            static_cast<int64_t>(std::floor(n.dim(x, i) * scale)));
       }
     p.axes = axes;
     p.sizes = n.ints(sizes);
@@ -250,7 +250,7 @@ LogicalResult affineGrid(NodeImport &n) {
   Value theta = n.in(0), size = n.in(1);
   if (!theta || !size)
     return failure();
-  int64_t dims = n.type(size).getDimSize(0) - 2;
+  int64_t dims = n.dim(size, 0) - 2;
   if (dims != 2 && dims != 3)
     return n.invalid("found a size that has not 4 or 5 entries");
   Type type = n.element(theta);

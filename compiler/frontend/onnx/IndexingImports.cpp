@@ -28,7 +28,7 @@ LogicalResult slice(NodeImport &n) {
     ends = n.in(2);
     if (!starts || !ends)
       return failure();
-    count = n.type(starts).getDimSize(0);
+    count = n.dim(starts, 0);
     steps = n.has(4) ? n.in(4) : Value();
     if (n.has(3) && !(given = n.knownInts(3))) {
       // Axes that only the run knows: bounds for all, moved to their places.
@@ -112,7 +112,7 @@ LogicalResult split(NodeImport &n) {
       n.i("num_outputs") != count)
     return n.invalid("found num_outputs " + Twine(n.i("num_outputs")) +
                      " and " + Twine(count) + " outputs");
-  int64_t size = n.type(x).getDimSize(*axis);
+  int64_t size = n.dim(x, *axis);
   if (!ShapedType::isDynamic(size)) {
     // The last part is smaller where the size does not divide.
     int64_t each = (size + count - 1) / count;
@@ -155,7 +155,7 @@ LogicalResult pad(NodeImport &n) {
   std::optional<SmallVector<int64_t>> axes = n.knownInts(3);
   if (n.has(3) && !axes) {
     Value at = n.in(3);
-    int64_t count = at ? n.type(at).getDimSize(0) : ShapedType::kDynamic;
+    int64_t count = at ? n.dim(at, 0) : ShapedType::kDynamic;
     if (ShapedType::isDynamic(count))
       return n.unsupported("found an unknown number of axes");
     auto half = [&](int64_t from) {

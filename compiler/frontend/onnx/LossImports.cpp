@@ -174,8 +174,8 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
     Term &own = *pair, &other = pair == &x ? y : x;
     for (size_t i = 0; i < own.labels.size();) {
       size_t at = other.labels.find(own.labels[i]);
-      if (at != std::string::npos && n.type(own.v).getDimSize(i) == 1 &&
-          n.type(other.v).getDimSize(at) != 1) {
+      if (at != std::string::npos && n.dim(own.v, i) == 1 &&
+          n.dim(other.v, at) != 1) {
         own.v = n.squeeze(own.v, {static_cast<int64_t>(i)});
         own.labels.erase(i, 1);
       } else {
@@ -285,8 +285,8 @@ LogicalResult det(NodeImport &n) {
   if (!x)
     return failure();
   int64_t rank = n.rank(x);
-  int64_t size = rank < 2 ? 0 : n.type(x).getDimSize(rank - 1);
-  if (rank < 2 || size != n.type(x).getDimSize(rank - 2) || size < 1 ||
+  int64_t size = rank < 2 ? 0 : n.dim(x, rank - 1);
+  if (rank < 2 || size != n.dim(x, rank - 2) || size < 1 ||
       size > 4)
     return n.unsupported("found matrices that are not square, of open size, or "
                          "larger than 4; possible are 1×1 to 4×4");

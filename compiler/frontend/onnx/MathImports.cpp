@@ -153,7 +153,7 @@ bool isNarrowFloat(Type type) {
 
 /// Numbers from strings, or strings from numbers.
 Value castStrings(NodeImport &n, Value x, Type to) {
-  Ints shape = n.type(x).getShape();
+  Ints shape = n.sizes(x);
   auto call = [&](StringRef kernel, Value from, Type element) -> Value {
     Operation *made = n.kernelCall(
         kernel, {RankedTensorType::get(shape, element)}, {from}, {});

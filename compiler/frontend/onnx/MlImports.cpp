@@ -41,7 +41,7 @@ LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Ints labels,
     return failure();
   std::string_view transform = n.s("post_transform");
   Value names = n.ints(labels);
-  if (n.type(scores).getDimSize(1) == 1 && labels.size() == 2) {
+  if (n.dim(scores, 1) == 1 && labels.size() == 2) {
     bool logistic = transform == "LOGISTIC";
     Value second = n.compare("gt", scores, positive && !logistic ? 0.5 : 0.0);
     Value picked =
@@ -181,7 +181,7 @@ Value labels(NodeImport &n, const std::string &which) {
 
 /// values[i] where x is keys[i] (the first such i), `other` elsewhere.
 Value mapLabels(NodeImport &n, Value x, Value keys, Value values, Value other) {
-  auto type = RankedTensorType::get(n.type(x).getShape(), n.b.getI64Type());
+  auto type = RankedTensorType::get(n.sizes(x), n.b.getI64Type());
   Operation *found =
       n.kernelCall("weir_kernel_label_index", {type},
                     {x, n.cast(keys, n.element(x))}, {});

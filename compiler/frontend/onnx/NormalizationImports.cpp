@@ -88,7 +88,7 @@ LogicalResult groupNorm(NodeImport &n) {
   if (!x || !scale || !bias)
     return failure();
   int64_t groups = n.i("num_groups"), rank = n.rank(x);
-  int64_t channels = n.type(x).getDimSize(1);
+  int64_t channels = n.dim(x, 1);
   if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups)
     return n.invalid("found " + Twine(groups) + " groups for " +
                      Twine(channels) + " channels");

@@ -26,7 +26,7 @@ LogicalResult centerCropPad(NodeImport &n) {
       return failure();
     axes.push_back(*axis);
   }
-  if (n.type(shape).getDimSize(0) != static_cast<int64_t>(axes.size()))
+  if (n.dim(shape, 0) != static_cast<int64_t>(axes.size()))
     return n.invalid("found a shape that does not go with " +
                      Twine(axes.size()) + " axes");
   shape = n.cast(shape, n.b.getI64Type());
@@ -48,8 +48,8 @@ LogicalResult col2Im(NodeImport &n) {
   Value x = n.in(0), image = n.in(1), block = n.in(2);
   if (!x || !image || !block)
     return failure();
-  int64_t dims = n.type(image).getDimSize(0);
-  if (n.rank(x) != 3 || dims < 1 || n.type(block).getDimSize(0) != dims)
+  int64_t dims = n.dim(image, 0);
+  if (n.rank(x) != 3 || dims < 1 || n.dim(block, 0) != dims)
     return n.invalid("found an image_shape and a block_shape of different "
                      "lengths, or an input that is not of rank 3");
   auto list = [&](std::string_view name, int64_t count, int64_t fill) {
@@ -60,7 +60,9 @@ LogicalResult col2Im(NodeImport &n) {
   SmallVector<int64_t> pads = list("pads", 2 * dims, 0);
   if (static_cast<int64_t>(strides.size()) != dims ||
       static_cast<int64_t>(dilations.size()) != dims ||
-      static_cast<int64_t>(pads.size()) != 2 * dims)
+      static_cast<int64_t>(pads.size()) != 2 * dims ||
+      !llvm::all_of(strides, NodeImport::isStep) ||
+      !llvm::all_of(dilations, NodeImport::isStep))
     return n.invalid("found strides, dilations or pads that do not go with " +
                      Twine(dims) + " dimensions");
   Type i64 = n.b.getI64Type();
@@ -116,12 +118,14 @@ LogicalResult deformConv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1), offset = n.in(2);
   if (!x || !filter || !offset)
     return failure();
-  if (n.rank(x) != 4 || !n.type(x).hasStaticShape() ||
-      !n.type(filter).hasStaticShape() || !n.type(offset).hasStaticShape())
+  if (n.rank(x) != 4 || !n.isStatic(x) ||
+      !n.isStatic(filter) || !n.isStatic(offset))
     return n.unsupported("found operands of open shape, or not of two spatial "
                          "dimensions");
-  ArrayRef<int64_t> xs = n.type(x).getShape(), fs = n.type(filter).getShape(),
-                    os = n.type(offset).getShape();
+  if (n.rank(filter) != 4 || n.rank(offset) != 4)
+    return n.invalid("found a filter or an offset that is not of rank 4");
+  ArrayRef<int64_t> xs = n.sizes(x), fs = n.sizes(filter),
+                    os = n.sizes(offset);
   std::optional<Window> w = window(n, x, {fs[2], fs[3]});
   if (!w)
     return failure();

@@ -24,7 +24,7 @@ namespace {
 Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   if (!v || n.rank(v) == 0)
     return v;
-  if (n.rank(v) == 1 && n.type(v).getDimSize(0) == 1 && n.rank(x) != 1)
+  if (n.rank(v) == 1 && n.dim(v, 0) == 1 && n.rank(x) != 1)
     return n.toScalar(v);
   if (n.rank(v) == 1 && block == 0)
     return n.unsqueeze(v, axesFrom(1, n.rank(x) - axis));
@@ -40,7 +40,7 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
     sizes.push_back(i == axis ? n.mul(n.sizeOf(v, i), double(block))
                               : n.sizeOf(v, i));
   Value whole = n.reshapeTo(wide, n.concat(sizes, 0));
-  int64_t size = n.type(x).getDimSize(axis);
+  int64_t size = n.dim(x, axis);
   return ShapedType::isDynamic(size) ? whole : n.slice(whole, axis, 0, size);
 }
 
@@ -95,7 +95,7 @@ LogicalResult quantizeLinear(NodeImport &n) {
     type = n.element(zero);
   int64_t axis = 0, block = n.version >= 21 ? n.i("block_size") : 0;
   if (n.rank(scale) > 0 && n.rank(x) > 0) {
-    bool single = n.rank(scale) == 1 && n.type(scale).getDimSize(0) == 1;
+    bool single = n.rank(scale) == 1 && n.dim(scale, 0) == 1;
     std::optional<int64_t> given =
         single ? std::optional<int64_t>(0)
                : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(x));
@@ -130,7 +130,7 @@ LogicalResult dequantizeLinear(NodeImport &n) {
     return failure();
   int64_t axis = 0, block = n.version >= 21 ? n.i("block_size") : 0;
   if (n.rank(scale) > 0 && n.rank(q) > 0) {
-    bool single = n.rank(scale) == 1 && n.type(scale).getDimSize(0) == 1;
+    bool single = n.rank(scale) == 1 && n.dim(scale, 0) == 1;
     std::optional<int64_t> given =
         single ? std::optional<int64_t>(0)
                : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(q));
@@ -171,7 +171,7 @@ Value centred(NodeImport &n, Value q, size_t zeroInput, bool rows) {
     return wide;
   Value zero = n.cast(n.in(zeroInput), i32);
   if (zero && n.rank(zero) == 1)
-    zero = n.type(zero).getDimSize(0) == 1 ? n.toScalar(zero)
+    zero = n.dim(zero, 0) == 1 ? n.toScalar(zero)
            : rows                          ? n.unsqueeze(zero, {1})
                                            : zero;
   return n.sub(wide, zero);
@@ -192,7 +192,7 @@ LogicalResult qLinearMatMul(NodeImport &n) {
   auto one = [&](Value v, bool rows) -> Value {
     v = n.cast(v, f32);
     if (v && n.rank(v) == 1)
-      return n.type(v).getDimSize(0) == 1 ? n.toScalar(v)
+      return n.dim(v, 0) == 1 ? n.toScalar(v)
              : rows                       ? n.unsqueeze(v, {1})
                                           : v;
     return v;
@@ -200,7 +200,7 @@ LogicalResult qLinearMatMul(NodeImport &n) {
   Value product = n.cast(n.matmul(a, b, n.b.getI32Type()), f32);
   Value scale = n.mul(one(aScale, true), one(bScale, false));
   Value y = n.div(n.mul(product, scale), one(yScale, true));
-  Value zero = n.rank(yZero) == 1 && n.type(yZero).getDimSize(0) == 1
+  Value zero = n.rank(yZero) == 1 && n.dim(yZero, 0) == 1
                    ? n.toScalar(yZero)
                    : yZero;
   return n.result(quantize(n, y, zero, n.element(yZero)));
@@ -209,10 +209,10 @@ LogicalResult qLinearMatMul(NodeImport &n) {
 /// The sum of a convolution of integers, i32.
 Value integerConv(NodeImport &n, Value x, Value filter, Value xZero,
                   Value filterZero) {
-  if (!x || !filter)
+  if (!x || n.rank(filter) < 2)
     return {};
   Type i32 = n.b.getI32Type();
-  SmallVector<int64_t> size(n.type(filter).getShape().drop_front(2));
+  SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
   std::optional<Window> w = window(n, x, size);
   if (!w)
     return {};
@@ -222,7 +222,7 @@ Value integerConv(NodeImport &n, Value x, Value filter, Value xZero,
   if (filterZero) {
     Value zero = n.cast(filterZero, i32);
     if (n.rank(zero) == 1)
-      zero = n.type(zero).getDimSize(0) == 1
+      zero = n.dim(zero, 0) == 1
                  ? n.toScalar(zero)
                  : n.unsqueeze(zero, axesFrom(1, n.rank(filter)));
     wideFilter = n.sub(wideFilter, zero);
@@ -248,7 +248,7 @@ LogicalResult qLinearConv(NodeImport &n) {
   auto scaleOf = [&](size_t input) -> Value {
     Value v = n.cast(n.in(input), f32);
     if (v && n.rank(v) == 1)
-      return n.type(v).getDimSize(0) == 1 ? n.toScalar(v)
+      return n.dim(v, 0) == 1 ? n.toScalar(v)
                                           : perChannel(n, v, n.rank(x));
     return v;
   };

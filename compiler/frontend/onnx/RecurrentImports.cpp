@@ -193,8 +193,8 @@ LogicalResult Recurrent::run() {
     return failure();
   if (n.rank(x) != 3 || n.rank(w) != 3 || n.rank(r) != 3)
     return n.invalid("found operands that are not of rank 3");
-  hidden = n.type(r).getDimSize(2);
-  int64_t directions = n.type(r).getDimSize(0);
+  hidden = n.dim(r, 2);
+  int64_t directions = n.dim(r, 0);
   std::string_view name = n.s("direction");
   if (ShapedType::isDynamic(hidden) ||
       directions != (name == "bidirectional" ? 2 : 1))

@@ -65,7 +65,7 @@ Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
   if (!axes)
     return {};
   axes = n.reshape(axes, {-1});
-  int64_t count = axes ? n.type(axes).getDimSize(0) : ShapedType::kDynamic;
+  int64_t count = axes ? n.dim(axes, 0) : ShapedType::kDynamic;
   SmallVector<int64_t> choices;
   if (!ShapedType::isDynamic(count) && rank <= 10)
     choices = subsets(rank, count);
@@ -93,7 +93,7 @@ Value weir::onnx::scatterAxes(TensorBuilder &t, Value axes, Value values,
 Value weir::onnx::squeezeAt(TensorBuilder &t, Value v, Value axes) {
   if (!v || !axes)
     return {};
-  int64_t rank = t.rank(v), result = rank - t.type(axes).getDimSize(0);
+  int64_t rank = t.rank(v), result = rank - t.dim(axes, 0);
   if (result < 0)
     return {};
   Type i64 = t.b.getI64Type();
@@ -111,7 +111,7 @@ Value weir::onnx::squeezeAt(TensorBuilder &t, Value v, Value axes) {
 Value weir::onnx::unsqueezeAt(TensorBuilder &t, Value v, Value axes) {
   if (!v || !axes)
     return {};
-  int64_t rank = t.rank(v), result = rank + t.type(axes).getDimSize(0);
+  int64_t rank = t.rank(v), result = rank + t.dim(axes, 0);
   Value fresh = isAxis(t, normalized(t, axes, result), result);
   if (rank == 0)
     return t.reshape(v, SmallVector<int64_t>(result, 1));

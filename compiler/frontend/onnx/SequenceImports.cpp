@@ -172,7 +172,7 @@ LogicalResult splitComputed(NodeImport &n, Value x, int64_t axis) {
   auto info = std::make_shared<ElementInfo>();
   info->element = n.element(x);
   info->ranked = true;
-  for (auto [i, size] : llvm::enumerate(n.type(x).getShape()))
+  for (auto [i, size] : llvm::enumerate(n.sizes(x)))
     if (static_cast<int64_t>(i) != axis)
       info->shape.push_back(size);
     else if (keep)
@@ -198,7 +198,7 @@ LogicalResult split(NodeImport &n) {
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
   if (!axis)
     return failure();
-  int64_t size = n.type(x).getDimSize(*axis);
+  int64_t size = n.dim(x, *axis);
   SmallVector<int64_t> sizes;
   bool keep = true;
   if (n.has(1)) {

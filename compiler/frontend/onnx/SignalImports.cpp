@@ -46,7 +46,7 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
                 bool onesided) {
   if (!x)
     return {};
-  int64_t last = n.rank(x) - 1, parts = n.type(x).getDimSize(last);
+  int64_t last = n.rank(x) - 1, parts = n.dim(x, last);
   if (parts != 1 && parts != 2) {
     (void)n.invalid("found a signal whose last dimension is not 1 or 2");
     return {};

@@ -28,9 +28,9 @@ LogicalResult causalConv(NodeImport &n) {
   if (!x || !filter)
     return failure();
   int64_t taps =
-      n.rank(filter) == 3 ? n.type(filter).getDimSize(2) : ShapedType::kDynamic;
+      n.rank(filter) == 3 ? n.dim(filter, 2) : ShapedType::kDynamic;
   int64_t channels =
-      n.rank(x) == 3 ? n.type(x).getDimSize(1) : ShapedType::kDynamic;
+      n.rank(x) == 3 ? n.dim(x, 1) : ShapedType::kDynamic;
   if (ShapedType::isDynamic(taps) || ShapedType::isDynamic(channels))
     return n.unsupported("found operands that are not of rank 3, or an open "
                          "number of channels or taps");
@@ -52,9 +52,9 @@ LogicalResult causalConv(NodeImport &n) {
   Value start = n.sizeOf(x, 2); // the last taps - 1 samples
   Value state = n.op<SliceOp>(padded, start, n.sizeOf(padded, 2), n.ints({1}),
                               n.list({2}), n.flag(false));
-  if (!ShapedType::isDynamic(n.type(x).getDimSize(2)))
-    state = n.slice(padded, 2, n.type(x).getDimSize(2),
-                    n.type(x).getDimSize(2) + taps - 1);
+  if (!ShapedType::isDynamic(n.dim(x, 2)))
+    state = n.slice(padded, 2, n.dim(x, 2),
+                    n.dim(x, 2) + taps - 1);
   return n.results({y, state});
 }
 
@@ -64,7 +64,7 @@ Value perStep(NodeImport &n, Value x, int64_t heads) {
     return {};
   Value parts = n.reshapeTo(
       x, n.concat({n.shapeSlice(x, 0, 2),
-                   n.ints({heads, n.type(x).getDimSize(2) / heads})},
+                   n.ints({heads, n.dim(x, 2) / heads})},
                   0));
   return n.widen(n.transpose(parts, {1, 0, 2, 3}));
 }
@@ -78,18 +78,18 @@ LogicalResult linearAttention(NodeImport &n) {
   bool gated = rule == "gated" || rule == "gated_delta";
   bool delta = rule == "delta" || rule == "gated_delta";
   for (Value x : {q, k, v})
-    if (n.rank(x) != 3 || ShapedType::isDynamic(n.type(x).getDimSize(2)))
+    if (n.rank(x) != 3 || ShapedType::isDynamic(n.dim(x, 2)))
       return n.unsupported("found operands that are not of rank 3, or of open "
                            "hidden size");
   if (heads < 1 || keyHeads < 1 || heads % keyHeads ||
-      n.type(q).getDimSize(2) % heads || n.type(v).getDimSize(2) % keyHeads ||
-      n.type(k).getDimSize(2) % keyHeads || gated != n.has(4) ||
+      n.dim(q, 2) % heads || n.dim(v, 2) % keyHeads ||
+      n.dim(k, 2) % keyHeads || gated != n.has(4) ||
       delta != n.has(5))
     return n.invalid("found heads, decay or beta that do not go with update "
                      "rule \"" +
                      Twine(rule) + "\"");
-  int64_t keySize = n.type(q).getDimSize(2) / heads;
-  int64_t valueSize = n.type(v).getDimSize(2) / keyHeads;
+  int64_t keySize = n.dim(q, 2) / heads;
+  int64_t valueSize = n.dim(v, 2) / keyHeads;
   Value batch = n.sizeOf(q, 0), time = n.sizeOf(q, 1);
   Value queries = perStep(n, q, heads), keys = perStep(n, k, keyHeads),
         values = perStep(n, v, keyHeads);
@@ -156,8 +156,8 @@ LogicalResult flexAttention(NodeImport &n) {
   Value q = n.in(0), k = n.in(1), v = n.in(2);
   if (!q || !k || !v)
     return failure();
-  int64_t heads = n.type(q).getDimSize(1), keyHeads = n.type(k).getDimSize(1);
-  int64_t size = n.rank(q) == 4 ? n.type(q).getDimSize(3) : 0;
+  int64_t heads = n.dim(q, 1), keyHeads = n.dim(k, 1);
+  int64_t size = n.rank(q) == 4 ? n.dim(q, 3) : 0;
   if (n.rank(q) != 4 || ShapedType::isDynamic(heads) || keyHeads < 1 ||
       heads % keyHeads || ShapedType::isDynamic(size))
     return n.invalid("found operands that are not of rank 4, or heads that do "

@@ -37,7 +37,7 @@ LogicalResult split(NodeImport &n) {
   std::string_view delimiter = n.s("delimiter");
   Value by = n.stringScalar(StringRef(delimiter.data(), delimiter.size()));
   int64_t most = n.hasAttr("maxsplit") ? n.i("maxsplit") : -1;
-  SmallVector<int64_t> shape(n.type(x).getShape());
+  SmallVector<int64_t> shape(n.sizes(x));
   auto counts = RankedTensorType::get(shape, n.b.getI64Type());
   shape.push_back(ShapedType::kDynamic);
   auto parts = RankedTensorType::get(shape, n.element(x));
@@ -51,7 +51,7 @@ LogicalResult regexFullMatch(NodeImport &n) {
   if (!x)
     return failure();
   std::string_view pattern = n.s("pattern");
-  auto type = RankedTensorType::get(n.type(x).getShape(), n.b.getI1Type());
+  auto type = RankedTensorType::get(n.sizes(x), n.b.getI1Type());
   return n.result(
       n.kernelCall("weir_kernel_regex_full_match", {type},
                     {x, n.stringScalar(StringRef(pattern.data(), pattern.size()))},
@@ -117,7 +117,7 @@ LogicalResult tfIdf(NodeImport &n) {
       grams > int64_t(columns->size()) || n.rank(x) > 2)
     return n.invalid("found lengths, skips or ngram_indexes that do not go "
                      "with the pool");
-  SmallVector<int64_t> shape(n.type(x).getShape());
+  SmallVector<int64_t> shape(n.sizes(x));
   shape.resize(std::max<size_t>(shape.size(), 1));
   shape.back() = width;
   Value counts =

@@ -178,7 +178,7 @@ Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees,
     return {};
   if (n.rank(x) == 1)
     x = n.unsqueeze(x, {0});
-  int64_t features = n.type(x).getShape().back();
+  int64_t features = n.dim(x, n.rank(x) - 1);
   for (size_t i = 0; i < trees.size(); ++i)
     if (trees.branch[i] != Branch::Leaf &&
         (trees.feature[i] < 0 ||

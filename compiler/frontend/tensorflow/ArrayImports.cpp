@@ -122,9 +122,9 @@ static LogicalResult reshape(NodeImport &n) {
   Value x = n.in(0);
   auto shape = n.knownInts(1);
   if (x && shape && llvm::is_contained(*shape, 0) &&
-      llvm::is_contained(*shape, -1) && n.type(x).hasStaticShape()) {
+      llvm::is_contained(*shape, -1) && n.isStatic(x)) {
     int64_t have = 1, given = 1;
-    for (int64_t size : n.type(x).getShape())
+    for (int64_t size : n.sizes(x))
       have *= std::max<int64_t>(size, 1);
     for (int64_t size : *shape)
       given *= size > 0 ? size : 1;
@@ -146,13 +146,13 @@ static LogicalResult ensureShape(NodeImport &n) {
                      Twine(shape->shape->dims.size()));
   SmallVector<Value> parts;
   for (auto [i, dim] : llvm::enumerate(shape->shape->dims)) {
-    int64_t known = n.type(x).getDimSize(i);
+    int64_t known = n.dim(x, i);
     if (dim >= 0 && !ShapedType::isDynamic(known) && known != dim)
       return n.invalid("found size " + Twine(known) + " of dimension " +
                        Twine(i) + "; the shape says " + Twine(dim));
     parts.push_back(dim >= 0 ? n.ints({dim}) : n.sizeOf(x, i));
   }
-  if (n.type(x).hasStaticShape() || parts.empty())
+  if (n.isStatic(x) || parts.empty())
     return n.result(x);
   return n.result(n.reshapeTo(x, n.concat(parts, 0)));
 }
@@ -190,7 +190,7 @@ static LogicalResult squeeze(NodeImport &n) {
     std::optional<int64_t> axis = n.axis(one, n.rank(x));
     if (!axis)
       return failure();
-    int64_t known = n.type(x).getDimSize(*axis);
+    int64_t known = n.dim(x, *axis);
     if (known != 1 && !ShapedType::isDynamic(known))
       return n.invalid("found size " + Twine(known) + " of dimension " +
                        Twine(*axis) + "; possible is 1");
@@ -198,7 +198,7 @@ static LogicalResult squeeze(NodeImport &n) {
       axes.push_back(*axis);
   }
   if (axes.empty())
-    for (auto [i, known] : llvm::enumerate(n.type(x).getShape()))
+    for (auto [i, known] : llvm::enumerate(n.sizes(x)))
       if (known == 1)
         axes.push_back(i);
   llvm::sort(axes);
@@ -214,7 +214,7 @@ static LogicalResult broadcastArgs(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
     return failure();
-  int64_t xs = n.type(x).getDimSize(0), ys = n.type(y).getDimSize(0);
+  int64_t xs = n.dim(x, 0), ys = n.dim(y, 0);
   if (ShapedType::isDynamic(xs) || ShapedType::isDynamic(ys))
     return n.unsupported("found shapes of unknown rank");
   auto pad = [&](Value v, int64_t by) -> Value {
@@ -386,7 +386,7 @@ static LogicalResult concatOffset(NodeImport &n) {
   SmallVector<Value> shapes = n.tensors(1, n.inputCount());
   if (shapes.empty())
     return failure();
-  int64_t rank = n.type(shapes[0]).getDimSize(0);
+  int64_t rank = n.dim(shapes[0], 0);
   std::optional<int64_t> axis = n.constantAxis(0, rank);
   if (!axis)
     return failure();

@@ -155,8 +155,8 @@ static Value fit(NodeImport &n, Value values, Value other) {
   SmallVector<Value> pads = {n.ints(IntVector(n.rank(values), 0)), n.ints({0})};
   bool fits = true;
   for (int64_t i = 1; i < n.rank(values); ++i) {
-    int64_t have = n.type(values).getDimSize(i),
-            want = n.type(other).getDimSize(i);
+    int64_t have = n.dim(values, i),
+            want = n.dim(other, i);
     if (have == want && !ShapedType::isDynamic(have)) {
       pads.push_back(n.ints({0}));
       continue;
@@ -236,7 +236,7 @@ bool ArrayEditor::accept(const Imported &item) {
   ArrayInfo like;
   if (item.kind == Imported::Kind::Tensor) {
     like.element = n.element(item.value);
-    like.shape = IntVector(n.type(item.value).getShape());
+    like.shape = IntVector(n.sizes(item.value));
   } else if (item.kind == Imported::Kind::Array) {
     like.isNested = true;
     like.inner = item.array;
@@ -283,7 +283,7 @@ bool ArrayEditor::elementTensors(const Imported &item,
   if (item.kind == Imported::Kind::Tensor) {
     Value value = item.value;
     if (info().isDeclared && info().shape) {
-      IntVector shape(n.type(value).getShape());
+      IntVector shape(n.sizes(value));
       bool narrows = false;
       for (auto [known, dim] : llvm::zip(*info().shape, shape))
         if (ShapedType::isDynamic(dim) && !ShapedType::isDynamic(known)) {
@@ -540,10 +540,10 @@ std::pair<Value, Value> ArrayEditor::concat() {
   // The rows of each element that are there, in order.
   Value lengths = n.maximum(
       n.reshapeTo(n.slice(part.sizes, 1, 0, 1), n.sizeOf(part.sizes, 0)), 0.0);
-  if (part.sizes && n.type(part.sizes).getDimSize(1) > 1) {
+  if (part.sizes && n.dim(part.sizes, 1) > 1) {
     // What follows must be equal in all of them.
     ArrayPart others = part;
-    others.sizes = n.slice(part.sizes, 1, 1, n.type(part.sizes).getDimSize(1));
+    others.sizes = n.slice(part.sizes, 1, 1, n.dim(part.sizes, 1));
     ArrayComponent rest = component;
     rest.shape[0] = 0;
     if (!requireAlike(others, rest))
@@ -555,7 +555,7 @@ std::pair<Value, Value> ArrayEditor::concat() {
   Value isThere = n.compare("lt", n.unsqueeze(places, {0}),
                             n.unsqueeze(lengths, {1}));
   Value found = n.op<NonZeroOp>(isThere);
-  if (found && n.type(found).getDimSize(1) != 2)
+  if (found && n.dim(found, 1) != 2)
     found = n.transpose(found, {1, 0});
   return {n.op<GatherNdOp>(part.values, found, n.number(0), n.flag(false)),
           lengths};
@@ -575,7 +575,7 @@ bool ArrayEditor::split(Value value, Value lengths) {
                        : n.slice(value, 0, 0, -1));
   if (!isEven && like.value) {
     // Any length: the type says so.
-    IntVector shape(n.type(value).getShape());
+    IntVector shape(n.sizes(value));
     shape[0] = kOpen;
     like.value = n.generalize(like.value, n.type(value).clone(shape));
   }
@@ -638,7 +638,7 @@ bool ArrayEditor::unstack(Value items) {
   info().length = n.toScalar(n.sizeOf(items, 0));
   ArrayInfo like;
   like.element = n.element(items);
-  like.shape = IntVector(n.type(items).getShape().drop_front());
+  like.shape = IntVector(n.sizes(items).drop_front());
   if (info().isNested || info().element != like.element) {
     (void)n.invalid("found elements of another type than the array's");
     return false;

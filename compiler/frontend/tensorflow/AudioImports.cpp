@@ -86,7 +86,7 @@ static LogicalResult mfcc(NodeImport &n) {
   int64_t rank = n.rank(x);
   if (rank != 3)
     return n.invalid("found rank " + Twine(rank) + "; possible is 3");
-  int64_t bins = n.type(x).getDimSize(2), bands = n.i("filterbank_channel_count"),
+  int64_t bins = n.dim(x, 2), bands = n.i("filterbank_channel_count"),
           count = n.i("dct_coefficient_count");
   if (ShapedType::isDynamic(bins))
     return n.unsupported("found an unknown number of frequencies");

@@ -18,8 +18,10 @@ using namespace weir::tf;
 
 std::optional<IntVector> weir::tf::filterWindow(NodeImport &n, Value filter,
                                                 int64_t spatial) {
-  Ints shape = n.type(filter).getShape();
-  if (n.type(filter).hasStaticShape())
+  if (!n.hasRank(filter, spatial + 2))
+    return std::nullopt;
+  Ints shape = n.sizes(filter);
+  if (n.isStatic(filter))
     return IntVector(shape.take_front(spatial));
   (void)n.unsupported("found a filter of unknown shape");
   return std::nullopt;
@@ -80,8 +82,8 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
   auto window = filterWindow(n, filter, spatial);
   if (!windows || !window)
     return failure();
-  int64_t channels = n.type(x).getDimSize(windows->channelDim());
-  int64_t each = n.type(filter).getDimSize(spatial);
+  int64_t channels = n.dim(x, windows->channelDim());
+  int64_t each = n.dim(filter, spatial);
   int64_t groups = 1;
   if (!ShapedType::isDynamic(channels)) {
     if (each == 0 || channels % each)
@@ -101,7 +103,7 @@ static LogicalResult depthwiseConv(NodeImport &n) {
   auto window = filterWindow(n, filter, 2);
   if (!windows || !window)
     return failure();
-  Ints shape = n.type(filter).getShape();
+  Ints shape = n.sizes(filter);
   filter = n.reshape(filter, {shape[0], shape[1], 1, shape[2] * shape[3]});
   return n.result(convolve(n, x, filter, *windows, shape[2], *window));
 }
@@ -134,7 +136,7 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
     if (!given)
       return failure();
     auto known = knownIntegers(given);
-    bool isWhole = n.type(given).getDimSize(0) != spatial;
+    bool isWhole = n.dim(given, 0) != spatial;
     int64_t first = isWhole ? windows->dim(0) : 0;
     if (known)
       for (int64_t i = 0; i < spatial; ++i)
@@ -148,8 +150,8 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
   if (!pads)
     return n.unsupported("found a padding that depends on sizes that are "
                          "computed; possible are constant sizes");
-  int64_t channels = n.type(gradient).getDimSize(windows->channelDim());
-  int64_t outputs = n.type(filter).getDimSize(spatial + 1);
+  int64_t channels = n.dim(gradient, windows->channelDim());
+  int64_t outputs = n.dim(filter, spatial + 1);
   if (!ShapedType::isDynamic(channels) && channels != outputs)
     return n.invalid("found " + Twine(channels) + " channels for a filter of " +
                      Twine(outputs));
@@ -168,7 +170,7 @@ static LogicalResult depthwiseBackpropInput(NodeImport &n) {
   auto given = n.constantInts(0);
   if (!windows || !window || !given)
     return failure();
-  Ints shape = n.type(filter).getShape();
+  Ints shape = n.sizes(filter);
   IntVector sizes = {(*given)[windows->dim(0)], (*given)[windows->dim(1)]};
   auto pads = padsFor(*windows, sizes, *window);
   // S… O/groups I: one result channel a group, I = C·M.
@@ -192,10 +194,10 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   IntVector filterShape;
   if (n.node.op == "Conv3DBackpropFilter") {
     Value filter = n.in(1);
-    if (!filter || !n.type(filter).hasStaticShape())
+    if (!filter || !n.isStatic(filter))
       return n.unsupported("found a filter of unknown shape");
-    filterShape.assign(n.type(filter).getShape().begin(),
-                       n.type(filter).getShape().end());
+    filterShape.assign(n.sizes(filter).begin(),
+                       n.sizes(filter).end());
   } else {
     auto given = n.constantInts(1);
     if (!given)
@@ -228,9 +230,9 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   IntVector swap = {spatial + 1};
   swap.append(axesFrom(1, spatial + 1));
   swap.push_back(0);
-  int64_t channels = n.type(x).getDimSize(spatial + 1);
-  int64_t outputs = n.type(gradient).getDimSize(spatial + 1);
-  int64_t batch = n.type(x).getDimSize(0);
+  int64_t channels = n.dim(x, spatial + 1);
+  int64_t outputs = n.dim(gradient, spatial + 1);
+  int64_t batch = n.dim(x, 0);
   if (isDepthwise && ShapedType::isDynamic(batch))
     return n.unsupported("found a batch of unknown size");
   Value image, kernel;

@@ -37,7 +37,7 @@ template <int64_t blank> static LogicalResult loss(NodeImport &n) {
   SmallVector<Value> rest = n.tensors(1, 4);
   if (!inputs || rest.empty())
     return failure();
-  auto losses = RankedTensorType::get({n.type(inputs).getDimSize(1)},
+  auto losses = RankedTensorType::get({n.dim(inputs, 1)},
                                       n.element(inputs));
   return allResults(
       n, n.kernelCall("weir_kernel_ctc_loss", {losses, inputs.getType()},
@@ -56,7 +56,7 @@ static SmallVector<Type> decodedTypes(NodeImport &n, Value inputs,
   SmallVector<Type> types(paths, RankedTensorType::get({open, 2}, i64));
   types.append(paths, RankedTensorType::get({open}, i64));
   types.append(paths, RankedTensorType::get({2}, i64));
-  types.push_back(RankedTensorType::get({n.type(inputs).getDimSize(1), paths},
+  types.push_back(RankedTensorType::get({n.dim(inputs, 1), paths},
                                         n.element(inputs)));
   return types;
 }

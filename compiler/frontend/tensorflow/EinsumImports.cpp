@@ -120,7 +120,7 @@ static Labelled contract(NodeImport &n, Labelled x, Labelled y,
     }
     // Dimensions of "..." may be 1 on one side.
     if (label < kMaxEllipsis &&
-        n.type(x.value).getDimSize(i) != n.type(y.value).getDimSize(at))
+        n.dim(x.value, i) != n.dim(y.value, at))
       broadcasts = true;
     bool kept = result.find(label) != std::string::npos;
     (kept ? xBatch : xSum).push_back(static_cast<int64_t>(i));

@@ -335,7 +335,7 @@ static LogicalResult equality(NodeImport &n) {
     return failure();
   const AttrValue *strict = n.attr("incompatible_shape_error");
   if (strict && !strict->b) {
-    Ints xs = n.type(x).getShape(), ys = n.type(y).getShape();
+    Ints xs = n.sizes(x), ys = n.sizes(y);
     for (size_t i = 1; i <= std::min(xs.size(), ys.size()); ++i) {
       int64_t a = xs[xs.size() - i], b = ys[ys.size() - i];
       if (a != b && a != 1 && b != 1 && !ShapedType::isDynamic(a) &&
@@ -430,7 +430,7 @@ static LogicalResult bitcast(NodeImport &n) {
   int64_t from = bits(n.element(x)), to = bits(type);
   if (!from || !to)
     return n.unsupported("found types without a common size");
-  IntVector shape(n.type(x).getShape());
+  IntVector shape(n.sizes(x));
   if (from > to) {
     shape.push_back(from / to);
   } else if (from < to) {

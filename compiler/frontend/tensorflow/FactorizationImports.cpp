@@ -39,8 +39,8 @@ static std::optional<Batch> flatten(NodeImport &n, Value x) {
                         "; possible are matrices of numbers");
     return std::nullopt;
   }
-  int64_t rows = n.type(x).getDimSize(rank - 2),
-          columns = n.type(x).getDimSize(rank - 1);
+  int64_t rows = n.dim(x, rank - 2),
+          columns = n.dim(x, rank - 1);
   if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)) {
     (void)n.unsupported("found matrices of unknown size");
     return std::nullopt;
@@ -252,7 +252,7 @@ static Value adjoint(NodeImport &n, Value x) {
 }
 
 static bool isSquare(NodeImport &n, const Batch &batch) {
-  if (n.type(batch.matrices).getDimSize(2) == batch.n)
+  if (n.dim(batch.matrices, 2) == batch.n)
     return true;
   (void)n.invalid("found matrices that are not square");
   return false;
@@ -264,7 +264,7 @@ static LogicalResult matrixSolve(NodeImport &n) {
     return failure();
   if (n.isSet("adjoint"))
     a->matrices = adjoint(n, a->matrices);
-  int64_t columns = n.type(b->matrices).getDimSize(2);
+  int64_t columns = n.dim(b->matrices, 2);
   return n.result(restore(n, *b, solveWith(n, *a, b->matrices),
                           {a->n, columns}));
 }
@@ -290,7 +290,7 @@ static LogicalResult triangularSolve(NodeImport &n) {
     a->matrices = adjoint(n, a->matrices);
     lower = !lower;
   }
-  int64_t columns = n.type(b->matrices).getDimSize(2);
+  int64_t columns = n.dim(b->matrices, 2);
   Value x = substitute(n, a->matrices, b->matrices, a->n, lower, false);
   return n.result(restore(n, *b, x, {a->n, columns}));
 }
@@ -414,8 +414,8 @@ static LogicalResult leastSquares(NodeImport &n) {
     return failure();
   Value m = a->matrices, rhs = b->matrices;
   Type element = n.element(m);
-  int64_t rows = a->n, columns = n.type(m).getDimSize(2),
-          right = n.type(rhs).getDimSize(2), least = std::min(rows, columns);
+  int64_t rows = a->n, columns = n.dim(m, 2),
+          right = n.dim(rhs, 2), least = std::min(rows, columns);
   IntVector tail = {columns, right};
   if (least == 0) {
     Value shape = n.concat({n.sizeOf(m, 0), n.ints(tail)}, 0);
@@ -435,7 +435,7 @@ static LogicalResult leastSquares(NodeImport &n) {
     return n.result(restore(n, *b, x, tail));
   }
   auto like = [&](Ints sizes) {
-    IntVector shape = {n.type(m).getDimSize(0)};
+    IntVector shape = {n.dim(m, 0)};
     shape.append(sizes.begin(), sizes.end());
     return RankedTensorType::get(shape, element);
   };
@@ -464,7 +464,7 @@ static LogicalResult bandedSolve(NodeImport &n) {
   auto bands = flatten(n, n.in(0)), b = flatten(n, n.in(1));
   if (!bands || !b)
     return failure();
-  int64_t count = bands->n, size = n.type(bands->matrices).getDimSize(2);
+  int64_t count = bands->n, size = n.dim(bands->matrices, 2);
   if (n.rank(n.in(0)) != n.rank(n.in(1)))
     return n.unsupported("found batches that broadcast");
   bool lower = n.isSet("lower");
@@ -485,7 +485,7 @@ static LogicalResult bandedSolve(NodeImport &n) {
     triangle.matrices = adjoint(n, triangle.matrices);
     lower = !lower;
   }
-  int64_t width = n.type(b->matrices).getDimSize(2);
+  int64_t width = n.dim(b->matrices, 2);
   Value x = substitute(n, triangle.matrices, b->matrices, size, lower, false);
   return n.result(restore(n, *b, x, {size, width}));
 }

@@ -72,7 +72,7 @@ static Complex rotate(NodeImport &n, Complex x, Value c, Value s,
 
 static Complex transform(NodeImport &n, Complex x, int64_t axis, int64_t rows,
                          bool inverse) {
-  int64_t length = n.type(x.re).getDimSize(axis);
+  int64_t length = n.dim(x.re, axis);
   auto [c, s] = roots(n, length, rows, inverse, n.element(x.re));
   return rotate(n, x, c, s, axis);
 }
@@ -93,7 +93,7 @@ static bool checkLengths(NodeImport &n, Value x, int64_t count) {
     return false;
   }
   for (int64_t i = n.rank(x) - count; i < n.rank(x); ++i) {
-    int64_t size = n.type(x).getDimSize(i);
+    int64_t size = n.dim(x, i);
     if (ShapedType::isDynamic(size) || size > kMaxLength || size == 0) {
       (void)n.unsupported("found a length that is not known, 0, or over " +
                           Twine(kMaxLength));
@@ -114,7 +114,7 @@ template <bool inverse> static LogicalResult fft(NodeImport &n) {
     return failure();
   Complex parts = {n.op<RealOp>(x), n.op<ImagOp>(x)};
   for (int64_t axis = n.rank(x) - count; parts.re && axis < n.rank(x); ++axis)
-    parts = transform(n, parts, axis, n.type(parts.re).getDimSize(axis),
+    parts = transform(n, parts, axis, n.dim(parts.re, axis),
                       inverse);
   return n.result(join(n, parts));
 }
@@ -123,7 +123,7 @@ template <bool inverse> static LogicalResult fft(NodeImport &n) {
 static Value resizeTo(NodeImport &n, Value v, int64_t axis, int64_t size) {
   if (!v)
     return {};
-  int64_t have = n.type(v).getDimSize(axis);
+  int64_t have = n.dim(v, axis);
   if (have > size)
     return n.slice(v, axis, 0, size);
   if (have == size)
@@ -191,7 +191,7 @@ static LogicalResult rfft(NodeImport &n) {
   Complex parts = transform(n, {x, {}}, n.rank(x) - 1,
                             lengths->back() / 2 + 1, false);
   for (int64_t axis = first; parts.re && axis < n.rank(x) - 1; ++axis)
-    parts = transform(n, parts, axis, n.type(parts.re).getDimSize(axis), false);
+    parts = transform(n, parts, axis, n.dim(parts.re, axis), false);
   return n.result(join(n, parts));
 }
 
@@ -211,7 +211,7 @@ static LogicalResult irfft(NodeImport &n) {
   if (!checkLengths(n, parts.re, count) || length > kMaxLength)
     return failure();
   for (int64_t axis = first; parts.re && axis < rank - 1; ++axis)
-    parts = transform(n, parts, axis, n.type(parts.re).getDimSize(axis), true);
+    parts = transform(n, parts, axis, n.dim(parts.re, axis), true);
   // x[j] = (re[0] + 2 Σ (re[k] cos - im[k] sin) + …) / length
   SmallVector<double> cosines, sines;
   int64_t rows = length / 2 + 1;

@@ -194,7 +194,7 @@ static LogicalResult vecPermute(NodeImport &n) {
   if (!x || !formats)
     return failure();
   auto [from, to] = *formats;
-  int64_t size = n.rank(x) > 0 ? n.type(x).getDimSize(0) : 0;
+  int64_t size = n.rank(x) > 0 ? n.dim(x, 0) : 0;
   if (size == static_cast<int64_t>(from.size()) - 2) {
     auto isOther = [](char letter) { return letter == 'N' || letter == 'C'; };
     llvm::erase_if(from, isOther);

@@ -100,7 +100,7 @@ static LogicalResult stridedSliceGrad(NodeImport &n) {
   auto strides = n.constantInts(3);
   if (!shape || !begin || !strides || !dy)
     return failure();
-  int64_t rank = n.type(shape).getDimSize(0), entries = strides->size();
+  int64_t rank = n.dim(shape, 0), entries = strides->size();
   if (ShapedType::isDynamic(rank))
     return n.unsupported("found a shape of unknown rank");
   shape = n.toI64(shape);

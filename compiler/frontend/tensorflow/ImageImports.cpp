@@ -41,7 +41,7 @@ template <bool linear> static LogicalResult resize(NodeImport &n) {
   Value input = n.cast(n.shapeSlice(x, 1, 3), f32);
   Value scales = n.div(n.cast(sizes, f32), input);
   if (auto known = n.knownInts(1); known && known->size() == 2) {
-    Ints shape = n.type(x).getShape();
+    Ints shape = n.sizes(x);
     sizes = n.ints(*known);
     if (!ShapedType::isDynamic(shape[1]) && !ShapedType::isDynamic(shape[2]))
       scales = n.floats({static_cast<double>((*known)[0]) / shape[1],

@@ -191,7 +191,7 @@ static LogicalResult drawBoxes(NodeImport &n) {
   if (!n.hasRank(image, 4) || !n.hasRank(boxes, 3))
     return failure();
   Type f32 = n.b.getF32Type(), i64 = n.b.getI64Type();
-  int64_t depth = n.type(image).getDimSize(3);
+  int64_t depth = n.dim(image, 3);
   if (ShapedType::isDynamic(depth))
     return n.unsupported("found an unknown number of channels");
   Value colors;
@@ -200,9 +200,9 @@ static LogicalResult drawBoxes(NodeImport &n) {
     if (!n.hasRank(colors, 2))
       return failure();
   }
-  if (!colors || n.type(colors).getDimSize(0) == 0)
+  if (!colors || n.dim(colors, 0) == 0)
     colors = boxColors(n, depth);
-  if (n.type(colors).getDimSize(1) < depth || depth < 1)
+  if (n.dim(colors, 1) < depth || depth < 1)
     return n.invalid("found colours of fewer channels than the image");
   boxes = n.cast(boxes, f32);
   // Coordinates of all boxes, [batch, boxes, 1, 1].
@@ -254,15 +254,15 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
   if (sizes.size() != rank || strides.size() != rank || rates.size() != rank)
     return n.invalid("found sizes, strides or rates that are not " +
                      Twine(rank));
-  Ints shape = n.type(x).getShape();
+  Ints shape = n.sizes(x);
   IntVector pads(2 * rank, 0), steps;
   int64_t windows = 1;
   for (int64_t i = 1; i <= spatial; ++i) {
     if (ShapedType::isDynamic(shape[i]))
       return n.unsupported("found sizes that are not known; possible are sizes "
                            "given by --shape");
-    if (sizes[i] < 1 || strides[i] < 1 || rates[i] < 1)
-      return n.invalid("found sizes, strides or rates below 1");
+    if (!n.isStep(sizes[i]) || !n.isStep(strides[i]) || !n.isStep(rates[i]))
+      return n.invalid("found sizes, strides or rates that are not in [1, 2^31)");
     windows *= sizes[i];
     int64_t reach = (sizes[i] - 1) * rates[i] + 1, total = 0, count;
     if (n.s("padding") == "SAME") {

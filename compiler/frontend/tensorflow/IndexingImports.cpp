@@ -299,7 +299,7 @@ static LogicalResult dynamicStitch(NodeImport &n) {
         known = std::max(known, value + 1);
       continue;
     }
-    if (n.type(indices).hasStaticShape() &&
+    if (n.isStatic(indices) &&
         n.type(indices).getNumElements() == 0)
       continue;
     Value flat = n.reshape(n.toI64(indices), {-1});

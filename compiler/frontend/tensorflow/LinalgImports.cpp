@@ -69,7 +69,7 @@ static Value asMatrices(NodeImport &n, Value x, int64_t rows, int64_t columns) {
 /// Packed diagonals become matrices.
 static LogicalResult bandToMatrix(NodeImport &n, Value x, const IntVector &k,
                                   int64_t rows, int64_t columns, Value fill) {
-  int64_t longest = n.type(x).getDimSize(n.rank(x) - 1);
+  int64_t longest = n.dim(x, n.rank(x) - 1);
   if (n.rank(x) < 2 || ShapedType::isDynamic(longest))
     return n.unsupported("found diagonals of unknown length");
   int64_t leastRows = longest - std::min<int64_t>(k[1], 0),
@@ -82,7 +82,7 @@ static LogicalResult bandToMatrix(NodeImport &n, Value x, const IntVector &k,
   if (!diagonals)
     return failure();
   if (diagonals->longest() != longest ||
-      n.type(x).getDimSize(n.rank(x) - 2) != diagonals->count())
+      n.dim(x, n.rank(x) - 2) != diagonals->count())
     return n.invalid("found diagonals that do not fit the matrix");
   Value flat = pickPlaces(n, flattenLast(n, x, 2),
                           diagonals->packedOfMatrix(), fill);
@@ -142,8 +142,8 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
   if (k->empty())
     return n.invalid("found no diagonal");
   if (isBand(*k)) {
-    auto diagonals = readDiagonals(n, *k, n.type(x).getDimSize(rank - 2),
-                                   n.type(x).getDimSize(rank - 1));
+    auto diagonals = readDiagonals(n, *k, n.dim(x, rank - 2),
+                                   n.dim(x, rank - 1));
     if (!diagonals)
       return failure();
     Value fill = n.inputCount() > 2 ? n.in(2) : n.like(x, 0);
@@ -181,8 +181,8 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
     return n.invalid("found ranks " + Twine(rank) + " and " +
                      Twine(n.rank(diagonal)));
   if (isBand(*k)) {
-    int64_t rows = n.type(x).getDimSize(rank - 2),
-            columns = n.type(x).getDimSize(rank - 1);
+    int64_t rows = n.dim(x, rank - 2),
+            columns = n.dim(x, rank - 1);
     auto diagonals = readDiagonals(n, *k, rows, columns);
     if (!diagonals || n.rank(diagonal) < 2)
       return failure();

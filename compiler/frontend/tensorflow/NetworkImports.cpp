@@ -181,7 +181,7 @@ static LogicalResult crossEntropy(NodeImport &n) {
     return failure();
   // Both broadcast; adding zeros of the other brings them to one shape.
   Value x = n.add(features, n.mul(labels, 0.0));
-  if (n.type(features).hasStaticShape() && features.getType() == labels.getType())
+  if (n.isStatic(features) && features.getType() == labels.getType())
     x = features;
   Value logs = n.softmax(x, 1, true);
   Value products = n.mul(labels, logs);
@@ -218,15 +218,17 @@ static LogicalResult dilation(NodeImport &n) {
   if (!x || !filter)
     return failure();
   IntVector strides = n.is("strides"), rates = n.is("rates");
-  if (!n.type(x).hasStaticShape() || !n.type(filter).hasStaticShape() ||
+  if (!n.isStatic(x) || !n.isStatic(filter) ||
       n.rank(x) != 4 || n.rank(filter) != 3 || strides.size() != 4 ||
       rates.size() != 4)
     return n.unsupported("found shapes that are not known; possible are "
                          "constant ones");
-  Ints shape = n.type(x).getShape(), window = n.type(filter).getShape();
+  Ints shape = n.sizes(x), window = n.sizes(filter);
   IntVector pads(8, 0), outputs;
   for (int i = 0; i < 2; ++i) {
     int64_t size = shape[1 + i], stride = strides[1 + i];
+    if (!n.isStep(stride) || !n.isStep(rates[1 + i]))
+      return n.invalid("found a stride or rate that is not in [1, 2^31)");
     int64_t reach = (window[i] - 1) * rates[1 + i] + 1;
     bool same = n.s("padding") == "SAME";
     int64_t steps = same ? (size + stride - 1) / stride

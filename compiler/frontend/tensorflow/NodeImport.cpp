@@ -200,9 +200,10 @@ RankedTensorType NodeImport::typeShapedBy(size_t i, Type element) {
       sizes && llvm::all_of(*sizes, [](int64_t size) { return size >= 0; }))
     return RankedTensorType::get(*sizes, element);
   Value shape = in(i);
-  int64_t rank = shape && this->rank(shape) == 1 ? type(shape).getDimSize(0)
+  int64_t rank = shape && this->rank(shape) == 1 ? dim(shape, 0)
                                                  : ShapedType::kDynamic;
-  if (ShapedType::isDynamic(rank)) {
+  // More are none that a tensor has.
+  if (ShapedType::isDynamic(rank) || rank > 64) {
     (void)unsupported("found a shape of unknown rank");
     return {};
   }

@@ -98,7 +98,7 @@ template <int64_t spatial> static LogicalResult avgPoolGrad(NodeImport &n) {
   Type element = n.element(dy);
   Value share = dy;
   for (int64_t i = 0; i < spatial; ++i) {
-    int64_t steps = n.type(dy).getDimSize(windows->dim(i));
+    int64_t steps = n.dim(dy, windows->dim(i));
     if (ShapedType::isDynamic(steps))
       return n.unsupported("found sizes that are not known");
     SmallVector<double> counts;

@@ -56,7 +56,7 @@ static LogicalResult quantizedAdd(NodeImport &n) {
   // moved by itself.
   auto moved = [&](Value q, RealRange range) -> Value {
     Type type = n.element(q);
-    if (n.type(q).hasStaticShape() && n.type(q).getNumElements() == 1)
+    if (n.isStatic(q) && n.type(q).getNumElements() == 1)
       return quantizeDouble(n, dequantizeDouble(n, q, range), to, i32);
     auto place = [&](double integer) {
       Value real = dequantizeDouble(n, n.scalar(type, integer), range);
@@ -283,7 +283,7 @@ fusedRanges(NodeImport &n, size_t first) {
   RealRange b = {n.in(first + 2), n.in(first + 3)};
   if (!a.high || !b.high)
     return std::nullopt;
-  if (n.rank(b.low) != 1 || n.type(b.low).getDimSize(0) == 1)
+  if (n.rank(b.low) != 1 || n.dim(b.low, 0) == 1)
     if (n.node.op.find("Depthwise") == std::string_view::npos)
       b = scalarRange(n, first + 2);
   return std::make_pair(a, b);
@@ -310,7 +310,7 @@ static LogicalResult fusedQuantizedConv(NodeImport &n) {
   int64_t groups = 1;
   Value weights = n.cast(filter, i32);
   if (isDepthwise) {
-    Ints shape = n.type(filter).getShape();
+    Ints shape = n.sizes(filter);
     groups = shape[2];
     weights = n.reshape(weights, {shape[0], shape[1], 1, shape[2] * shape[3]});
   }

@@ -45,7 +45,7 @@ static LogicalResult raggedRange(NodeImport &n) {
   Value rows = rowIds(n, splits, total);
   Value within = n.sub(countUp(n, total), take(n, splits, rows));
   auto each = [&](Value v) {
-    if (n.rank(v) == 1 && n.type(v).getDimSize(0) != 1)
+    if (n.rank(v) == 1 && n.dim(v, 0) != 1)
       return take(n, n.expandTo(v, n.shapeOf(lengths)), rows);
     return n.rank(v) == 1 ? n.toScalar(v) : v;
   };
@@ -204,7 +204,7 @@ static LogicalResult raggedToTensor(NodeImport &n) {
     sizes = n.concat({sizes, n.shapeSlice(values, 1, rank)}, 0);
   if (n.rank(shape) == 1) {
     // Sizes that the node asks for; -1 leaves one open.
-    if (n.type(shape).getDimSize(0) != ragged + rank - 1)
+    if (n.dim(shape, 0) != ragged + rank - 1)
       return n.unsupported("found a shape of another rank than the values'");
     Value asked = n.toI64(shape);
     sizes = n.select(n.compare("lt", asked, 0), sizes, asked);

@@ -94,7 +94,7 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
     return n.invalid("found an input that is not [time, batch, size]");
   LstmPeepholes peep{v[5], v[6], v[7], n.isSet("use_peephole"),
                      n.node.op == "BlockLSTMGradV2"};
-  int64_t inputs = n.type(x).getDimSize(2);
+  int64_t inputs = n.dim(x, 2);
   if (ShapedType::isDynamic(inputs))
     return n.unsupported("found an input of unknown size");
   Value steps = n.toScalar(n.toI64(v[0]));
@@ -135,7 +135,7 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
         Value both = t.matmul(g.gates, turned);
         if (!both)
           return failure();
-        int64_t all = t.type(both).getDimSize(1);
+        int64_t all = t.dim(both, 1);
         Value dx = t.slice(both, 1, 0, inputs);
         Value dh = t.op<SliceOp>(
             both, t.ints({inputs}),
@@ -173,7 +173,7 @@ static LogicalResult gruCellGrad(NodeImport &n) {
   if (v.empty())
     return failure();
   Value x = v[0], h = v[1], r = v[6], u = v[7], c = v[8], dh = v[9];
-  int64_t inputs = n.type(x).getDimSize(1), cells = n.type(h).getDimSize(1);
+  int64_t inputs = n.dim(x, 1), cells = n.dim(h, 1);
   if (ShapedType::isDynamic(inputs) || ShapedType::isDynamic(cells))
     return n.unsupported("found inputs or cells of unknown size");
   Value dCandidate = n.mul(n.mul(dh, rest(n, u)), tanhSlope(n, c));

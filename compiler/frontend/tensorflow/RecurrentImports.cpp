@@ -36,7 +36,7 @@ static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x,
   LstmStep step;
   if (!gates || !cs)
     return step;
-  int64_t cells = t.type(cs).getDimSize(1);
+  int64_t cells = t.dim(cs, 1);
   auto part = [&](int64_t index) {
     return t.slice(gates, 1, index * cells, (index + 1) * cells);
   };
@@ -132,7 +132,7 @@ static LogicalResult gruCell(NodeImport &n) {
   if (v.empty())
     return failure();
   Value x = v[0], h = v[1];
-  int64_t cells = n.type(h).getDimSize(1);
+  int64_t cells = n.dim(h, 1);
   Value gates = n.op<LogisticOp>(
       n.add(n.matmul(n.concat({x, h}, 1), v[2]), v[4]));
   Value r = n.slice(gates, 1, 0, cells), u = n.slice(gates, 1, cells, 2 * cells);

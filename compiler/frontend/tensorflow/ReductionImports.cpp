@@ -152,7 +152,7 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
   if (!data || !ids)
     return failure();
   Value wide = n.toI64(ids);
-  int64_t size = n.type(ids).getDimSize(0);
+  int64_t size = n.dim(ids, 0);
   Value count;
   if (auto known = n.knownInts(1))
     count = n.intScalar(known->empty() ? 0 : known->back() + 1);
@@ -190,7 +190,7 @@ static LogicalResult bincount(NodeImport &n) {
   Type type = n.elementAttr("T");
   values = n.reshape(values, {-1});
   Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(values));
-  if (n.type(weights).hasStaticShape() && n.type(weights).getNumElements() == 0)
+  if (n.isStatic(weights) && n.type(weights).getNumElements() == 0)
     weights = ones;
   else
     weights = n.reshape(weights, {-1});

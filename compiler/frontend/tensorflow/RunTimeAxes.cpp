@@ -86,7 +86,7 @@ Value weir::tf::chooseAxes(
   axes = n.reshape(n.toI64(axes), {-1});
   if (!axes)
     return {};
-  int64_t count = n.type(axes).getDimSize(0);
+  int64_t count = n.dim(axes, 0);
   bool isOpen = ShapedType::isDynamic(count);
   SmallVector<int64_t> choices;
   if (rank <= 10 && (!isOpen || anyNumber))

@@ -112,7 +112,7 @@ static LogicalResult multinomial(NodeImport &n, Value state) {
   int64_t count = known && known->size() == 1 ? known->front()
                                               : ShapedType::kDynamic;
   auto type =
-      RankedTensorType::get({n.type(logits).getDimSize(0), count}, element);
+      RankedTensorType::get({n.dim(logits, 0), count}, element);
   Operation *made =
       n.kernelCall("weir_kernel_random_multinomial", type,
                    {state, n.cast(logits, n.b.getF64Type()), samples});
@@ -133,7 +133,7 @@ static LogicalResult shuffle(NodeImport &n, Value state) {
     return failure();
   if (n.rank(x) == 0)
     return n.result(x);
-  auto type = RankedTensorType::get({n.type(x).getDimSize(0)},
+  auto type = RankedTensorType::get({n.dim(x, 0)},
                                     n.b.getI64Type());
   Operation *order = n.kernelCall("weir_kernel_random_permutation", type,
                                   {state, n.sizeOf(x, 0)});

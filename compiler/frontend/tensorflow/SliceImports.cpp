@@ -33,7 +33,7 @@ static LogicalResult slice(NodeImport &n) {
     IntVector ends;
     bool strict = true;
     for (int64_t i = 0; i < rank; ++i) {
-      int64_t dim = n.type(x).getDimSize(i);
+      int64_t dim = n.dim(x, i);
       if ((*knownSize)[i] != -1) {
         ends.push_back((*knownBegin)[i] + (*knownSize)[i]);
       } else {
@@ -109,7 +109,7 @@ static LogicalResult stridedSlice(NodeImport &n) {
   SmallVector<Value> bounds = {n.in(1), n.in(2), n.in(3)};
   if (!x || !bounds[0] || !bounds[1] || !bounds[2])
     return failure();
-  int64_t entries = n.type(bounds[0]).getDimSize(0);
+  int64_t entries = n.dim(bounds[0], 0);
   if (ShapedType::isDynamic(entries))
     return n.unsupported("found an unknown number of indices");
   auto spec = parseSpec(n, n.rank(x), entries);
@@ -144,7 +144,7 @@ static LogicalResult stridedSlice(NodeImport &n) {
         picks.emplace_back(dim.axis, n.toScalar(valueOf(0, dim.entry)));
         continue;
       }
-      int64_t size = n.type(x).getDimSize(dim.axis);
+      int64_t size = n.dim(x, dim.axis);
       if (!ShapedType::isDynamic(size) && (*at >= size || *at < -size))
         return n.invalid("found index " + Twine(*at) + " in dimension " +
                          Twine(dim.axis) + " of size " + Twine(size));
@@ -238,7 +238,7 @@ static LogicalResult split(NodeImport &n) {
   int64_t parts = n.i("num_split");
   if (!axis)
     return failure();
-  int64_t size = n.type(x).getDimSize(*axis);
+  int64_t size = n.dim(x, *axis);
   if (!ShapedType::isDynamic(size)) {
     if (parts <= 0 || size % parts)
       return n.invalid("found size " + Twine(size) + " to split into " +
@@ -288,7 +288,7 @@ static LogicalResult splitV(NodeImport &n) {
     return failure();
   if (!sizes)
     return splitAt(n, x, *axis, n.toI64(given));
-  int64_t whole = n.type(x).getDimSize(*axis), sum = 0;
+  int64_t whole = n.dim(x, *axis), sum = 0;
   for (int64_t size : *sizes)
     sum += std::max<int64_t>(size, 0);
   auto open = llvm::find(*sizes, -1);

@@ -18,9 +18,9 @@ SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values,
   SparseTensor x;
   if (!indices || !values || !shape)
     return x;
-  int64_t rank = n.type(indices).getDimSize(n.rank(indices) - 1);
+  int64_t rank = n.dim(indices, n.rank(indices) - 1);
   if (ShapedType::isDynamic(rank) && n.rank(shape) == 1)
-    rank = n.type(shape).getDimSize(0);
+    rank = n.dim(shape, 0);
   if (ShapedType::isDynamic(rank) || n.rank(indices) != 2) {
     (void)n.unsupported("found a sparse tensor of unknown rank; possible is "
                         "one whose rank the graph tells");
@@ -28,7 +28,7 @@ SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values,
   }
   x.rank = rank;
   x.indices = n.toI64(indices);
-  if (ShapedType::isDynamic(n.type(indices).getDimSize(1)))
+  if (ShapedType::isDynamic(n.dim(indices, 1)))
     x.indices = n.reshapeTo(
         x.indices, n.concat({n.sizeOf(indices, 0), n.ints({rank})}, 0));
   x.values = values;
@@ -47,7 +47,7 @@ Value weir::tf::take(NodeImport &n, Value v, Value indices, int64_t axis) {
 }
 
 Value weir::tf::columns(NodeImport &n, Value rows, int64_t begin, int64_t end) {
-  if (rows && begin == 0 && end == n.type(rows).getDimSize(1))
+  if (rows && begin == 0 && end == n.dim(rows, 1))
     return rows;
   return n.slice(rows, 1, begin, end);
 }

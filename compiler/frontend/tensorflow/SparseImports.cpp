@@ -30,7 +30,7 @@ static SparseTensor sparseMatrixInput(NodeImport &n, size_t indices,
   if (!places || !sizes)
     return {};
   if (n.rank(places) == 2 &&
-      ShapedType::isDynamic(n.type(places).getDimSize(1)))
+      ShapedType::isDynamic(n.dim(places, 1)))
     sizes = n.reshape(sizes, {2});
   return makeSparse(n, places, n.in(values), sizes);
 }
@@ -61,7 +61,7 @@ static LogicalResult sparseToDense(NodeImport &n) {
     return failure();
   indices = n.toI64(indices);
   shape = n.toI64(shape);
-  int64_t rank = n.type(shape).getDimSize(0);
+  int64_t rank = n.dim(shape, 0);
   if (n.rank(indices) < 2) {
     if (ShapedType::isDynamic(rank))
       return n.unsupported("found a shape of unknown rank");
@@ -258,7 +258,7 @@ static LogicalResult sparseReduceSparse(NodeImport &n) {
     return failure();
   Value count = n.sizeOf(groups.values, 0);
   Value values = segmentValues(n, kind, x.values, groups.inverse, count);
-  int64_t rank = n.type(kept->resultSize).getDimSize(0);
+  int64_t rank = n.dim(kept->resultSize, 0);
   return n.results({unravel(n, groups.values, kept->resultSize, rank), values,
                     kept->resultSize});
 }

@@ -264,7 +264,7 @@ static LogicalResult zeros(NodeImport &n) {
   Type type = n.elementAttr("type");
   if (!shape || !type)
     return failure();
-  int64_t rank = n.type(shape).getDimSize(0);
+  int64_t rank = n.dim(shape, 0);
   if (ShapedType::isDynamic(rank))
     return n.unsupported("found a shape of unknown rank");
   SparseTensor x;

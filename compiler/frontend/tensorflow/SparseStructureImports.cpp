@@ -163,7 +163,7 @@ static LogicalResult sparseReshape(NodeImport &n) {
   if (!indices || !shape || !wanted)
     return failure();
   SparseTensor x = makeSparse(n, indices, indices, shape);
-  int64_t rank = n.type(wanted).getDimSize(0);
+  int64_t rank = n.dim(wanted, 0);
   if (!x || ShapedType::isDynamic(rank))
     return x ? n.unsupported("found a new shape of unknown rank") : failure();
   wanted = n.toI64(wanted);

@@ -266,7 +266,7 @@ template <auto emit> LogicalResult unary(NodeImport &n) {
   Value wide = n.cast(x, n.b.getF64Type());
   // Sizes that only the run knows are worked out for each operation: of one
   // dimension that is cheap.
-  bool flatten = !n.type(x).hasStaticShape() && n.rank(x) > 1;
+  bool flatten = !n.isStatic(x) && n.rank(x) > 1;
   Emitter emitter(n, flatten ? n.reshape(wide, {-1}) : wide);
   Value value = n.cast(emit(emitter), n.element(x));
   return n.result(flatten ? n.reshapeTo(value, n.shapeOf(x)) : value);

@@ -295,7 +295,7 @@ template <bool ofSample> static LogicalResult gammaGradient(NodeImport &n) {
   a = n.add(a, n.mul(x, 0.0)); // both in the shape of the result
   x = n.add(x, n.mul(a, 0.0));
   // Sizes that only the run knows are cheaper of one dimension.
-  bool flatten = a && !n.type(a).hasStaticShape() && n.rank(a) > 1;
+  bool flatten = a && !n.isStatic(a) && n.rank(a) > 1;
   Value shape = n.shapeOf(a);
   if (flatten) {
     a = n.reshape(a, {-1});

@@ -174,8 +174,8 @@ static LogicalResult readVariable(NodeImport &n) {
 /// Refuses, now or when it runs, what is not exactly of the variable's shape.
 static bool isOfShape(NodeImport &n, const Imported &variable, Value before,
                       Value value) {
-  Ints mine = variable.type.getShape(), theirs = n.type(value).getShape();
-  bool isKnown = mine == theirs && n.type(value).hasStaticShape();
+  Ints mine = variable.type.getShape(), theirs = n.sizes(value);
+  bool isKnown = mine == theirs && n.isStatic(value);
   for (size_t i = 0; mine.size() == theirs.size() && i < mine.size(); ++i)
     if (mine[i] != theirs[i] && !ShapedType::isDynamic(mine[i]) &&
         !ShapedType::isDynamic(theirs[i]))
@@ -325,10 +325,17 @@ static LogicalResult isInitialized(NodeImport &n) {
   if (!variable)
     return failure();
   auto made = variable->value.getDefiningOp<VariableOp>();
-  if (!made || !made.getInitial())
-    return n.unsupported("found a variable without a stored value; whether it "
-                         "has been assigned is known at run time only");
-  return n.result(n.scalar(n.b.getI1Type(), 1));
+  if (!made)
+    return n.unsupported("found a variable that is chosen in the run");
+  // A value, once there, never goes away.
+  if (made.getInitial())
+    return n.result(n.scalar(n.b.getI1Type(), 1));
+  Operation *asked = n.kernelCall(
+      "weir_kernel_variable_is_initialized",
+      {RankedTensorType::get({}, n.b.getI1Type())},
+      {n.stringScalar(made.getContainer()), n.stringScalar(made.getName())}, {},
+      /*isPure=*/false);
+  return n.result(asked->getResult(0));
 }
 
 static LogicalResult variableShape(NodeImport &n) {

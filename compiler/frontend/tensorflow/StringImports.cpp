@@ -25,7 +25,7 @@ static StringRef text(NodeImport &n, std::string_view attr) {
 
 /// The shape of a value, with other elements.
 static RankedTensorType like(NodeImport &n, Value v, Type element) {
-  return RankedTensorType::get(n.type(v).getShape(), element);
+  return RankedTensorType::get(n.sizes(v), element);
 }
 static Type stringType(NodeImport &n) { return StringType::get(n.b.getContext()); }
 static RankedTensorType vectorOf(Type element) {
@@ -87,8 +87,8 @@ static LogicalResult substr(NodeImport &n) {
   SmallVector<Value> operands = n.tensors(0, 3);
   if (operands.empty() || failed(isUtf8(n, "unit", "UTF8_CHAR", "BYTE", utf8)))
     return failure();
-  if (n.type(operands[1]).hasStaticShape() &&
-      n.type(operands[2]).hasStaticShape() &&
+  if (n.isStatic(operands[1]) &&
+      n.isStatic(operands[2]) &&
       n.type(operands[1]) != n.type(operands[2]))
     return n.invalid("found positions and lengths of different shapes");
   SmallVector<Type> types;
@@ -162,7 +162,7 @@ static LogicalResult decodeRaw(NodeImport &n) {
   Type element = n.elementAttr("out_type");
   if (!x || !element)
     return failure();
-  SmallVector<int64_t> shape(n.type(x).getShape());
+  SmallVector<int64_t> shape(n.sizes(x));
   shape.push_back(ShapedType::kDynamic);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
   Operation *made = n.kernelCall(
@@ -192,7 +192,7 @@ static LogicalResult fingerprint(NodeImport &n) {
   if (n.rank(x) < 1)
     return n.invalid("found a scalar; possible are rows");
   auto byte = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
-  auto type = RankedTensorType::get({n.type(x).getDimSize(0), 8}, byte);
+  auto type = RankedTensorType::get({n.dim(x, 0), 8}, byte);
   return n.result(n.kernelCall("weir_kernel_fingerprint", {type}, {x, method}, {})
                       ->getResult(0));
 }
@@ -237,7 +237,7 @@ static LogicalResult reduceJoin(NodeImport &n) {
   for (int64_t d = 0; d < n.rank(x); ++d) {
     bool isReduced = llvm::is_contained(ArrayRef(attributes).drop_front(2), d);
     if (!isReduced || keep)
-      shape.push_back(isReduced ? 1 : n.type(x).getDimSize(d));
+      shape.push_back(isReduced ? 1 : n.dim(x, d));
   }
   Operation *made =
       n.kernelCall("weir_kernel_string_reduce_join",
@@ -256,7 +256,7 @@ static LogicalResult segmentJoin(NodeImport &n) {
   std::optional<IntVector> count = n.knownInts(2);
   bool isKnown = count && count->size() == 1 && count->front() >= 0;
   SmallVector<int64_t> shape{isKnown ? count->front() : ShapedType::kDynamic};
-  Ints rest = n.type(x).getShape().drop_front(n.rank(ids));
+  Ints rest = n.sizes(x).drop_front(n.rank(ids));
   shape.append(rest.begin(), rest.end());
   operands.push_back(n.stringScalar(text(n, "separator")));
   return n.result(n.kernelCall("weir_kernel_string_segment_join",
@@ -319,7 +319,7 @@ static LogicalResult editDistance(NodeImport &n) {
   if (operands.empty())
     return failure();
   int64_t rank = n.type(operands[2]).getNumElements();
-  if (n.rank(operands[2]) != 1 || !n.type(operands[2]).hasStaticShape() ||
+  if (n.rank(operands[2]) != 1 || !n.isStatic(operands[2]) ||
       rank < 2)
     return n.unsupported("found a shape whose length is not known, or less "
                          "than 2");
@@ -370,7 +370,7 @@ static LogicalResult unicodeDecode(NodeImport &n) {
   Type split = n.elementAttr("Tsplits");
   if (!x || !split || failed(unicodeAttributes(n, attributes)))
     return failure();
-  int64_t rows = n.type(x).hasStaticShape() ? n.type(x).getNumElements() + 1
+  int64_t rows = n.isStatic(x) ? n.type(x).getNumElements() + 1
                                             : ShapedType::kDynamic;
   SmallVector<Type> types{RankedTensorType::get({rows}, split),
                           vectorOf(n.b.getI32Type())};
@@ -390,7 +390,7 @@ static LogicalResult unicodeEncode(NodeImport &n) {
   SmallVector<int64_t> attributes;
   if (!codes || !splits || failed(unicodeAttributes(n, attributes)))
     return failure();
-  int64_t rows = n.type(splits).getDimSize(0);
+  int64_t rows = n.dim(splits, 0);
   if (!ShapedType::isDynamic(rows))
     rows = std::max<int64_t>(rows - 1, 0);
   return n.result(n.kernelCall("weir_kernel_unicode_encode",

@@ -125,9 +125,9 @@ static LogicalResult find(NodeImport &n) {
     return failure();
   // Of a table that only the run knows, the default tells the values' shape.
   SmallVector<int64_t> values = table->info.shape;
-  if (!table->isKnown && n.type(other).hasStaticShape())
-    values.assign(n.type(other).getShape().begin(), n.type(other).getShape().end());
-  SmallVector<int64_t> shape(n.type(keys).getShape());
+  if (!table->isKnown && n.isStatic(other))
+    values.assign(n.sizes(other).begin(), n.sizes(other).end());
+  SmallVector<int64_t> shape(n.sizes(keys));
   shape.append(values.begin(), values.end());
   Operation *made = n.kernelCall(
       "weir_kernel_table_find", {RankedTensorType::get(shape, n.element(other))},
@@ -143,7 +143,7 @@ static LogicalResult insertEntries(NodeImport &n, const TableAt &table,
     return failure();
   SmallVector<int64_t> shape = table.info.shape;
   if (!table.isKnown && n.rank(values) > n.rank(keys)) {
-    Ints rest = n.type(values).getShape().drop_front(n.rank(keys));
+    Ints rest = n.sizes(values).drop_front(n.rank(keys));
     shape.assign(rest.begin(), rest.end());
   }
   SmallVector<int64_t> attributes =

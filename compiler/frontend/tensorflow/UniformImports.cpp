@@ -206,8 +206,8 @@ static Value convolve(NodeImport &n, Value x, Value filter) {
   if (n.s("padding") != "EXPLICIT") {
     pads.clear();
     for (int64_t i = 0; i < spatial; ++i) {
-      int64_t size = n.type(x).getDimSize(2 + i),
-              window = n.type(filter).getDimSize(2 + i);
+      int64_t size = n.dim(x, 2 + i),
+              window = n.dim(filter, 2 + i);
       if (n.s("padding") == "VALID") {
         pads.append({0, 0});
         continue;

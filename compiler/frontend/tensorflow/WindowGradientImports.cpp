@@ -33,9 +33,9 @@ static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
     (void)n.invalid("found shapes, strides or rates of a wrong rank");
     return std::nullopt;
   }
-  Ints shape = n.type(x).getShape(), window = n.type(filter).getShape();
+  Ints shape = n.sizes(x), window = n.sizes(filter);
   if (ShapedType::isDynamic(shape[1]) || ShapedType::isDynamic(shape[2]) ||
-      !n.type(filter).hasStaticShape() || window[0] * window[1] > 1024) {
+      !n.isStatic(filter) || window[0] * window[1] > 1024) {
     (void)n.unsupported("found sizes that are not known, or a window of more "
                         "than 1024 elements");
     return std::nullopt;
@@ -44,6 +44,10 @@ static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
   IntVector border(8, 0), steps;
   for (int i = 0; i < 2; ++i) {
     int64_t stride = strides[1 + i], rate = rates[1 + i];
+    if (!n.isStep(stride) || !n.isStep(rate)) {
+      (void)n.invalid("found a stride or rate that is not in [1, 2^31)");
+      return std::nullopt;
+    }
     int64_t reach = (window[i] - 1) * rate + 1, total = 0, count;
     if (n.s("padding") == "SAME") {
       count = (shape[1 + i] + stride - 1) / stride;

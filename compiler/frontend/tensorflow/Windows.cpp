@@ -33,7 +33,7 @@ std::optional<IntVector> weir::tf::spatialOf(NodeImport &n,
   }
   for (int64_t i = 0; i < spatial; ++i) {
     result.push_back(whole[windows.dim(i)]);
-    if (result.back() < 1) {
+    if (!n.isStep(result.back())) {
       (void)n.invalid("found " + Twine(std::string(what)) + " of " +
                       Twine(result.back()));
       return std::nullopt;
@@ -67,6 +67,10 @@ std::optional<Windows> weir::tf::readWindows(NodeImport &n, int64_t spatial) {
     IntVector pads = n.is("explicit_paddings");
     if (static_cast<int64_t>(pads.size()) != 2 * (spatial + 2)) {
       (void)n.invalid("found " + Twine(pads.size()) + " explicit paddings");
+      return std::nullopt;
+    }
+    if (llvm::any_of(pads, [&](int64_t pad) { return pad != 0 && !n.isStep(pad); })) {
+      (void)n.invalid("found explicit paddings that are not in [0, 2^31)");
       return std::nullopt;
     }
     for (int64_t i = 0; i < spatial; ++i) {

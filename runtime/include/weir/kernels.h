@@ -391,6 +391,11 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_table_remove);
 WEIR_LIBRARY_FUNCTION(weir_kernel_table_size);
 WEIR_LIBRARY_FUNCTION(weir_kernel_table_export);
 
+/// Whether a variable of the session holds a value.
+/// operands: its container, its name
+/// results:  one bool
+WEIR_LIBRARY_FUNCTION(weir_kernel_variable_is_initialized);
+
 //===----------------------------------------------------------------------===//
 // Queues: tuples of tensors that a session keeps, in order
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,34 @@
+//===- variable.cpp - what a program asks of its session's variables ------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/kernel_support.h"
+#include "kernels/string_support.h"
+#include "session/run.h"
+
+#include <string.h>
+
+using namespace weir::rt;
+
+int32_t weir_kernel_variable_is_initialized(weir_context *ctx,
+                                            const weir_tensor *operands, int32_t,
+                                            weir_tensor *results, int32_t,
+                                            const int64_t *) {
+  if (!shapeResult(ctx, results[0], 0, nullptr))
+    return WEIR_RESOURCE_EXHAUSTED;
+  weir_session *session = ctx->run->session;
+  bool found = false;
+  for (int32_t i = 0; i < session->program->slot_count && !found; ++i) {
+    const weir_slot_desc &slot = session->program->slots[i];
+    if (!equalStrings(stringsOf(operands[0])[0], stringOf(slot.container)) ||
+        !equalStrings(stringsOf(operands[1])[0], stringOf(slot.name)))
+      continue;
+    Lock lock(session->mutex);
+    found = session->slots[i] != nullptr;
+  }
+  *static_cast<uint8_t *>(results[0].data) = found;
+  return WEIR_OK;
+}
