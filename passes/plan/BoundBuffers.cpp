@@ -32,15 +32,15 @@ struct BoundBuffersPass : weir::impl::WeirBoundBuffersPassBase<BoundBuffersPass>
       if (function.isExternal())
         continue;
       SizeBounds bounds(function);
+      SizeRange range(function);
       SmallVector<AllocOp> allocs;
       function.walk([&](AllocOp op) { allocs.push_back(op); });
       SmallVector<std::pair<BufferOp, ViewOp>> made;
-      for (AllocOp op : allocs) {
-        if (!staysInBlock(op) || !bound(op, bounds, made))
+      for (AllocOp op : allocs)
+        if (range.empty() || !staysInBlock(op) || !bound(op, bounds, made))
           ++dynamic;
-      }
       planned += made.size();
-      if (failed(checkRange(function, made)))
+      if (!made.empty() && failed(checkRange(function, range, made)))
         return signalPassFailure();
     }
     OpBuilder b(&getContext());
@@ -97,11 +97,8 @@ struct BoundBuffersPass : weir::impl::WeirBoundBuffersPassBase<BoundBuffersPass>
 
   /// Computes the sizes for dimensions over their whole range, with code that
   /// shares nothing with the bounds: none may need more than was planned.
-  static LogicalResult checkRange(func::FuncOp function,
+  static LogicalResult checkRange(func::FuncOp function, const SizeRange &range,
                                   ArrayRef<std::pair<BufferOp, ViewOp>> made) {
-    if (made.empty())
-      return success();
-    SizeRange range(function);
     for (auto &sizes : range.assignments()) {
       SizeValues values(function, sizes);
       for (auto [buffer, view] : made) {

@@ -54,7 +54,8 @@ static Value sizeOperand(Operation *op, int64_t dim) {
 std::optional<int64_t> SizeBounds::upper(Value value) {
   ConstantIntRanges range = rangeOf(value);
   int64_t low = range.smin().getSExtValue(), high = range.smax().getSExtValue();
-  if (low < 0 || high > (int64_t(1) << 40))
+  // What went through 32 bits on its way is below 2^31 whatever it was.
+  if (low < 0 || high >= INT32_MAX)
     return std::nullopt;
   return high;
 }

@@ -26,8 +26,8 @@ class SizeBounds {
 public:
   explicit SizeBounds(mlir::func::FuncOp function) : function(function) {}
 
-  /// The largest value; nothing where there is no bound, or where it may be
-  /// negative.
+  /// The largest value; nothing where there is no bound but that of the type's
+  /// width, or where it may be negative.
   std::optional<int64_t> upper(mlir::Value value);
 
 private:
@@ -47,6 +47,7 @@ std::pair<int64_t, int64_t> feedBounds(mlir::func::FuncOp function, FeedDim dim)
 class SizeRange {
 public:
   explicit SizeRange(mlir::func::FuncOp function);
+  bool empty() const { return symbols.empty(); }
   /// All of them where there are few; else each dimension over its range (in a few
   /// hundred steps at most) while the others are at an end of theirs. Dimensions of one
   /// name are equal.

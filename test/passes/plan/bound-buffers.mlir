@@ -2,7 +2,7 @@
 // REQUIRES: weir-opt
 // RUN: weir-opt %s --weir-bound-buffers | FileCheck %s
 
-// CHECK: weir_plan.bounded = {dynamic = 3 : i64, planned = 3 : i64}
+// CHECK: weir_plan.bounded = {dynamic = 5 : i64, planned = 3 : i64}
 
 // The feed has 1 to 64 rows: so has the buffer, and twice as many its pairs.
 // CHECK-LABEL: @rows
@@ -49,6 +49,37 @@ func.func @open() attributes {weir_plan.feeds = [{type = tensor<?xf32>}, {type =
   %less = arith.subi %m, %c2 : index
   %b = weir_plan.alloc(%less) : memref<?xf32>
   weir_plan.copy %b to %b : memref<?xf32>, memref<?xf32>
+  return
+}
+
+// Bounds of a type's width are none, nor is anything planned without feeds that
+// have bounds.
+// CHECK-LABEL: @narrow
+// CHECK: weir_plan.alloc
+// CHECK-NOT: weir_plan.buffer
+func.func @narrow() attributes {weir_plan.feeds = [{type = tensor<?xf32>}, {type = tensor<?xf32>, weir.lower = [0], weir.upper = [4]}], weir_plan.fetches = []} {
+  %c0 = arith.constant 0 : index
+  %x = weir_plan.feed 0 : memref<?xf32>
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %i = arith.index_cast %n : index to i32
+  %z = arith.constant 0 : i32
+  %p = arith.maxsi %i, %z : i32
+  %m = arith.index_cast %p : i32 to index
+  %a = weir_plan.alloc(%m) : memref<?xf32>
+  weir_plan.copy %x to %a : memref<?xf32>, memref<?xf32>
+  return
+}
+// CHECK-LABEL: @few
+// CHECK: weir_plan.alloc
+// CHECK-NOT: weir_plan.buffer
+func.func @few() attributes {weir_plan.feeds = [{type = tensor<?xf32>}], weir_plan.fetches = []} {
+  %c0 = arith.constant 0 : index
+  %c7 = arith.constant 7 : index
+  %x = weir_plan.feed 0 : memref<?xf32>
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %m = arith.minsi %n, %c7 : index
+  %a = weir_plan.alloc(%m) : memref<?xf32>
+  weir_plan.copy %x to %a : memref<?xf32>, memref<?xf32>
   return
 }
 
