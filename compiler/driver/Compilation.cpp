@@ -143,6 +143,8 @@ bool Compilation::load() {
   if (!options.schedule.empty())
     (*module)->setAttr("weir.schedule",
                        StringAttr::get(context.get(), options.schedule));
+  if (options.sanitizePlan)
+    (*module)->setAttr("weir.sanitize_plan", UnitAttr::get(context.get()));
   // Tiles are chosen for the processor's vectors.
   int vectorBytes =
       target.code.preferVectorBits ? target.code.preferVectorBits / 8 : 32;
@@ -238,6 +240,8 @@ bool Compilation::runPasses() {
   reported.reusedBuffers = number("weir_plan.reuse", "buffers");
   reported.reusedBytes = number("weir_plan.reuse", "bytes");
   reported.savedCopies = number("weir_plan.reuse", "copies");
+  reported.boundedBuffers = number("weir_plan.bounded", "planned");
+  reported.dynamicBuffers = number("weir_plan.bounded", "dynamic");
   reported.memoryLimit = memoryLimit.value_or(0);
   reported.repeatedLaunches = number("weir_plan.recompute", "launches");
   reported.repeatedWork = number("weir_plan.recompute", "per_mille");

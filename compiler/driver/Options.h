@@ -60,6 +60,7 @@ struct Options {
   int threads = 0;            ///< a run's default, 0: the machine's
   int jobs = 1;               ///< threads of the compilation
   bool sanitizeAddress = false;
+  bool sanitizePlan = false; ///< planned buffers are filled and guarded in runs
 
   std::string weightsFile;    ///< constants go there instead of into the object
   bool sharedRuntime = false; ///< .so: leave the runtime out

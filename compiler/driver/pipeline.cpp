@@ -108,6 +108,8 @@ static std::vector<Stage> makeStages() {
             "tensors become buffers in the order of launches"},
            {"canonicalize", "sizes that became index arithmetic fold"},
            {"cse", "the same size is computed once"},
+           {"weir-bound-buffers",
+            "sizes with bounds are planned for the largest"},
            {"weir-reuse-buffers",
             "results over dying operands: fewer buffers for the plan"},
        },

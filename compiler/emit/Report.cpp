@@ -124,6 +124,9 @@ std::string Report::text() const {
   if (reusedBuffers)
     os << "reuse       " << reusedBuffers << " results over operands, " << size(reusedBytes)
        << "; " << savedCopies << " copies left out\n";
+  if (boundedBuffers || dynamicBuffers)
+    os << "run-time    " << boundedBuffers << " buffers planned for the bounds of their sizes, "
+       << dynamicBuffers << " left to the allocator\n";
   if (repeatedLaunches)
     os << "recompute   " << repeatedLaunches << " launches run again to stay within "
        << size(memoryLimit) << ": " << repeatedWork / 10 << '.' << repeatedWork % 10
@@ -295,6 +298,8 @@ std::string Report::json() const {
       json.attribute("reused_buffers", reusedBuffers);
       json.attribute("reused_bytes", reusedBytes);
       json.attribute("saved_copies", savedCopies);
+      json.attribute("bounded_buffers", boundedBuffers);
+      json.attribute("dynamic_buffers", dynamicBuffers);
       json.attribute("limit", memoryLimit);
       json.attribute("repeated_launches", repeatedLaunches);
       json.attribute("repeated_work_per_mille", repeatedWork);

@@ -57,6 +57,21 @@ def WeirBufferizePass : Pass<"weir-bufferize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::plan::WeirPlanDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def WeirBoundBuffersPass : Pass<"weir-bound-buffers", "::mlir::ModuleOp"> {
+  let summary = "plans buffers of run-time size whose sizes have bounds";
+  let description = [{
+    What: where dimensions of feeds have bounds, derives those of every `alloc` by
+    interval arithmetic, and puts a `buffer` of the largest size in its place, seen
+    through a `view` of the size of the moment: one plan serves the whole range.
+    Then sizes are computed for dimensions over their range, by other code: none may
+    need more. What regions hand on, and what has no bounds, stays an `alloc`. Writes
+    `weir_plan.bounded`: how many are planned, and how many are not.
+    Why here: behind the clean-up of size arithmetic; before reuse and offsets,
+    which treat these like any buffer.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
 def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
   let summary = "writes results over operands that die with them";
   let description = [{
@@ -89,6 +104,9 @@ def WeirPlanMemoryPass : Pass<"weir-plan-memory", "::mlir::ModuleOp"> {
     loop), asks the offset planner, writes the offsets, the arena's size and its
     lower bound, and has them checked by code that shares nothing with the
     planner: no two live buffers overlap, and every access finds what it meant.
+    With `weir.sanitize_plan` on the module buffers get guards on both sides, and
+    the step fills them before the first and behind the last use, and looks at the
+    guards in between.
     Why here: last before code, when no pass will move work any more.
     After: every `buffer` has an offset; the module has `weir_plan.arenas`.
   }];

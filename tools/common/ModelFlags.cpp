@@ -135,12 +135,17 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
                intSetter(options.threads, 0, 4096));
   parser.value("-j", "N", "threads of the compilation (default 1)",
                intSetter(options.jobs, 1, 4096));
-  parser.value("--sanitize", "address",
-               "checks every access of the generated code",
+  parser.value("--sanitize", "address|memory-plan",
+               "address: checks every access of the generated code; "
+               "memory-plan: fills planned buffers when they begin and end, and "
+               "guards the gaps between them. Repeatable",
                [&options](std::string_view value) -> std::string {
-                 if (value != "address")
-                   return "is unknown; possible: address";
-                 options.sanitizeAddress = true;
+                 if (value == "address")
+                   options.sanitizeAddress = true;
+                 else if (value == "memory-plan")
+                   options.sanitizePlan = true;
+                 else
+                   return "is unknown; possible: address, memory-plan";
                  return "";
                });
 

@@ -58,6 +58,12 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_sort);
 /// ONNX Unique, TensorFlow Unique, UniqueV2 and UniqueWithCounts.
 WEIR_LIBRARY_FUNCTION(weir_kernel_unique);
 
+/// For weirc --sanitize=memory-plan: begins or ends the life of a planned buffer.
+/// operands: the buffer, with 64 bytes of its own on either side, which are guards
+/// attributes: 0: fills the guards, and the buffer with 0xff; 1: a guard that is
+///           not as it was is INTERNAL; fills the buffer with 0xff
+WEIR_LIBRARY_FUNCTION(weir_kernel_guard_buffer);
+
 /// Indices of the elements that are not zero (false, empty), in row-major order.
 /// operands: data (any type)
 /// results:  [count, rank]

@@ -298,6 +298,34 @@ TEST(Unique, StringsAndNothing) {
 }
 
 //===----------------------------------------------------------------------===//
+// Guards of planned buffers
+//===----------------------------------------------------------------------===//
+
+TEST(GuardBuffer, NoticesWhatIsWrittenAroundIt) {
+  // 100 bytes, which plans round up to 128, with 64 on either side.
+  std::vector<uint8_t> arena(64 + 128 + 64, 0);
+  weir_tensor buffer = {};
+  buffer.data = arena.data() + 64;
+  buffer.bytes = 100;
+  buffer.dtype = WEIR_F32;
+  buffer.rank = 1;
+  buffer.dims[0] = 25;
+  auto call = [&](int64_t isEnd) {
+    return Call(weir_kernel_guard_buffer, {buffer}, {}, {isEnd}).code;
+  };
+  for (size_t wrong : {size_t(0), size_t(63), size_t(192), size_t(255)}) {
+    EXPECT_EQ(call(0), WEIR_OK);
+    EXPECT_EQ(arena[64], 0xff);
+    EXPECT_EQ(arena[191], 0xff);
+    arena[64] = arena[191] = 0; // its own
+    EXPECT_EQ(call(1), WEIR_OK);
+    EXPECT_EQ(arena[64], 0xff);
+    arena[wrong] ^= 1;
+    EXPECT_EQ(call(1), WEIR_INTERNAL) << wrong;
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // NonZero
 //===----------------------------------------------------------------------===//
 
