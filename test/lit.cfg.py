@@ -34,6 +34,9 @@ llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.weir_tools_dir, append_path=True)
 llvm_config.with_system_environment(["HOME", "WEIR_CORPORA"])
 
+# Machine code that tests keep is not the user's.
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+
 for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]:
     # A tool that this build left out turns its tests off, rather than failing
     # them one by one with the shell's own words.
@@ -47,6 +50,14 @@ llvm_config.add_tool_substitutions(
 # Programs over several processes, where UCX was there to build with.
 if os.path.exists(os.path.join(config.weir_obj_root, "lib", "libweir_cluster.so")):
     config.available_features.add("cluster")
+# Matrix tiles of bf16, and a system that lets programs use them.
+try:
+    with open("/proc/cpuinfo") as info:
+        words = set(info.read().split())
+    if {"amx_bf16", "amx_tile", "avx512_bf16"} <= words:
+        config.available_features.add("amx")
+except OSError:
+    pass
 
 # Python environments with other frameworks, which models are compared with.
 for framework in ["ort", "tf"]:

@@ -151,6 +151,12 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
   target.code.features = usableFeatures(has, target.requiredFeatures);
   if (target.requiredFeatures & WEIR_CPU_AVX512)
     target.code.preferVectorBits = 512;
+  // Tiles are a matter of whole kernels: only code that has such needs them.
+  if (options.precision == "bf16" && has.lookup("amx-bf16") &&
+      target.requiredFeatures & WEIR_CPU_AVX512_BF16) {
+    target.code.features += ",+amx-tile,+amx-bf16";
+    target.requiredFeatures |= WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_BF16;
+  }
   target.code.sanitizeAddress = options.sanitizeAddress;
   return true;
 }
@@ -173,12 +179,16 @@ bool driver::selectTarget(const Options &options, DiagnosticSink &sink,
   if (!selectCpu(options, sink, target))
     return false;
 
+  target.machine = makeMachine(options, target);
+  return true;
+}
+
+std::unique_ptr<llvm::TargetMachine>
+driver::makeMachine(const Options &options, const Target &target) {
+  llvm::Triple triple(target.triple);
   std::string error;
+  // All triples that selectTarget lets through were registered there.
   const llvm::Target *kind = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!kind) {
-    report(sink, "W0107", options.input, error);
-    return false;
-  }
   llvm::TargetOptions settings;
   // Only what one operation of the model asked for is contracted
   // (llvm.fmuladd).
@@ -188,8 +198,7 @@ bool driver::selectTarget(const Options &options, DiagnosticSink &sink,
       : options.optLevel == 1 ? llvm::CodeGenOptLevel::Less
       : options.optLevel == 2 ? llvm::CodeGenOptLevel::Default
                               : llvm::CodeGenOptLevel::Aggressive;
-  target.machine.reset(kind->createTargetMachine(
+  return std::unique_ptr<llvm::TargetMachine>(kind->createTargetMachine(
       triple, "x86-64", target.code.features, settings, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, level));
-  return true;
 }
