@@ -33,6 +33,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <thread>
@@ -151,11 +152,11 @@ bool Compilation::load() {
     (*module)->setAttr("weir.schedule",
                        StringAttr::get(context.get(), options.schedule));
   // Tiles are chosen for the processor's vectors.
-  int vectorBytes =
-      target.code.preferVectorBits ? target.code.preferVectorBits / 8 : 32;
-  (*module)->setAttr(
-      "weir.vector_bytes",
-      IntegerAttr::get(IntegerType::get(context.get(), 64), vectorBytes));
+  OpBuilder builder(context.get());
+  (*module)->setAttr("weir.vector_bytes",
+                     builder.getI64IntegerAttr(target.code.vectorBytes));
+  (*module)->setAttr("weir.vector_registers",
+                     builder.getI64IntegerAttr(target.code.vectorRegisters));
   // Rounding only pays where tiles of bf16 are multiplied.
   if (options.precision == "bf16" &&
       target.requiredFeatures & WEIR_CPU_AMX_BF16) {
@@ -429,6 +430,14 @@ bool Compilation::finishLog(bool good) {
 bool Compilation::run(OutputForm form) {
   if (!checkOptions() || !selectTarget(options, sink, target))
     return false;
+  if (form == OutputForm::SharedObject &&
+      target.machine->getTargetTriple().getArch() !=
+          llvm::Triple(llvm::sys::getProcessTriple()).getArch()) {
+    driver::report(sink, "W0107", options.input,
+                   "found a .so for " + target.triple +
+                       "; possible for another machine: .o or .a");
+    return false;
+  }
   reported.model = options.input;
   reported.name = name;
   reported.cpu = target.cpu;

@@ -19,6 +19,8 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   if (auto bytes = module->getAttrOfType<IntegerAttr>("weir.vector_bytes"))
     unit.bytes = bytes.getInt();
   unit.registers = unit.bytes >= 64 ? 32 : 16;
+  if (auto registers = module->getAttrOfType<IntegerAttr>("weir.vector_registers"))
+    unit.registers = registers.getInt();
   return unit;
 }
 

@@ -115,7 +115,8 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               "processor, as clang's -march= takes it: native (default), "
               "x86-64-v3 … . Checked when the program is loaded",
               options.cpu);
-  parser.text("--target", "TRIPLE", "target triple (default: this machine's)",
+  parser.text("--target", "TRIPLE",
+              "x86_64-linux-gnu (default) or aarch64-linux-gnu",
               options.target);
   parser.text("--cuda", "sm_90[,sm_80]", "GPU architectures to make code for",
               options.cuda);
