@@ -10,6 +10,7 @@ Corpora are found by WEIR_CORPORA, or beside the checkout; tests that need them
 say `REQUIRES: corpora` and are unsupported elsewhere.
 """
 import os
+import shutil
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -26,6 +27,8 @@ config.substitutions.append(("%weir_root", config.weir_src_root))
 config.substitutions.append(("%digits", os.path.join(config.test_source_root, "digits")))
 config.substitutions.append(("%weir_lib", os.path.join(config.weir_obj_root, "lib")))
 config.substitutions.append(("%weir_include", os.path.join(config.weir_src_root, "runtime", "include")))
+# Built once a build tree: what tests of other machines link.
+config.substitutions.append(("%aarch64_runtime", os.path.join(config.test_exec_root, "aarch64-runtime")))
 config.substitutions.append(("%cxx", config.cxx_compiler))
 config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%python", config.python))
@@ -33,6 +36,9 @@ config.substitutions.append(("%python", config.python))
 llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.weir_tools_dir, append_path=True)
 llvm_config.with_system_environment(["HOME", "WEIR_CORPORA"])
+
+# Machine code that tests keep is not the user's.
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 
 for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]:
     # A tool that this build left out turns its tests off, rather than failing
@@ -47,6 +53,21 @@ llvm_config.add_tool_substitutions(
 # Programs over several processes, where UCX was there to build with.
 if os.path.exists(os.path.join(config.weir_obj_root, "lib", "libweir_cluster.so")):
     config.available_features.add("cluster")
+# Matrix tiles of bf16, and a system that lets programs use them.
+try:
+    with open("/proc/cpuinfo") as info:
+        words = set(info.read().split())
+    if {"amx_bf16", "amx_tile", "avx512_bf16"} <= words:
+        config.available_features.add("amx")
+except OSError:
+    pass
+
+# A compiler for 64-bit Arm and a machine to run what it makes.
+if shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64"):
+    config.available_features.add("aarch64")
+else:
+    lit_config.note("no aarch64-linux-gnu-g++ and qemu-aarch64: cross-compilation is not tested"
+                    " (Debian: g++-aarch64-linux-gnu qemu-user)")
 
 # Python environments with other frameworks, which models are compared with.
 for framework in ["ort", "tf"]:

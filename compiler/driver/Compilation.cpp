@@ -14,22 +14,29 @@
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Specs.h"
 #include "compiler/driver/Version.h"
+#include "compiler/emit/CodeUnits.h"
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/Fingerprint.h"
 #include "compiler/emit/Header.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/frontend/Import.h"
 #include "dialects/weir/Weir.h"
+#include "weir/abi.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <thread>
 
 using namespace mlir;
 using namespace weir;
@@ -55,8 +62,9 @@ bool Compilation::checkOptions() {
   if (!options.schedule.empty() && options.schedule != "latency" &&
       options.schedule != "memory" && options.schedule != "balanced")
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");
-  if (!options.precision.empty() && options.precision != "f32")
-    refuse("--precision=" + options.precision, "f32");
+  if (!options.precision.empty() && options.precision != "f32" &&
+      options.precision != "bf16")
+    refuse("--precision=" + options.precision, "f32 or bf16");
   if (!options.memoryLimit.empty() &&
       !(memoryLimit = parseSize(options.memoryLimit)))
     driver::report(sink, "W0112", options.input,
@@ -146,11 +154,20 @@ bool Compilation::load() {
   if (options.sanitizePlan)
     (*module)->setAttr("weir.sanitize_plan", UnitAttr::get(context.get()));
   // Tiles are chosen for the processor's vectors.
-  int vectorBytes =
-      target.code.preferVectorBits ? target.code.preferVectorBits / 8 : 32;
-  (*module)->setAttr(
-      "weir.vector_bytes",
-      IntegerAttr::get(IntegerType::get(context.get(), 64), vectorBytes));
+  OpBuilder builder(context.get());
+  (*module)->setAttr("weir.vector_bytes",
+                     builder.getI64IntegerAttr(target.code.vectorBytes));
+  (*module)->setAttr("weir.vector_registers",
+                     builder.getI64IntegerAttr(target.code.vectorRegisters));
+  // Rounding only pays where tiles of bf16 are multiplied.
+  if (options.precision == "bf16" &&
+      target.requiredFeatures & WEIR_CPU_AMX_BF16) {
+    Builder b(context.get());
+    (*module)->setAttr("weir.precision", b.getStringAttr(options.precision));
+    llvm::SmallVector<llvm::StringRef> kept(options.keepF32.begin(),
+                                            options.keepF32.end());
+    (*module)->setAttr("weir.keep_f32", b.getStrArrayAttr(kept));
+  }
   if (logging)
     log.end(importStage, *module);
   if (stopStage < nextStage - 1) {
@@ -320,11 +337,20 @@ bool Compilation::generateCode(OutputForm form) {
   if (logging)
     log.end("translate", llvmModule.get());
 
-  log.begin({});
-  optimize(*llvmModule, *target.machine, options.optLevel,
-           options.sanitizeAddress);
-  if (logging)
-    log.end("optimize", llvmModule.get());
+  // Code that is to be read is one module. Otherwise that is made only to be
+  // looked at.
+  bool isOneModule = form == OutputForm::LlvmIr || form == OutputForm::Assembly ||
+                     stopStage == stageIndex(codegenStage);
+  if (isOneModule || !options.dumpIrDir.empty()) {
+    log.begin({});
+    std::unique_ptr<llvm::Module> copy;
+    if (!isOneModule)
+      copy = llvm::CloneModule(*llvmModule);
+    llvm::Module &seen = copy ? *copy : *llvmModule;
+    optimize(seen, *target.machine, options.optLevel, options.sanitizeAddress);
+    if (logging)
+      log.end("optimize", &seen);
+  }
   describeProgram(described, reported);
   if (form == OutputForm::LlvmIr || stopStage == stageIndex(codegenStage)) {
     std::string text;
@@ -336,14 +362,13 @@ bool Compilation::generateCode(OutputForm form) {
 
   log.setStage(emitStage);
   log.begin({});
-  bool assembly = form == OutputForm::Assembly;
   output.clear();
-  if (!fail(generateMachineCode(*llvmModule, *target.machine,
-                                assembly ? llvm::CodeGenFileType::AssemblyFile
-                                         : llvm::CodeGenFileType::ObjectFile,
-                                output)))
+  textOutput = form == OutputForm::Assembly;
+  if (!fail(textOutput ? generateMachineCode(*llvmModule, *target.machine,
+                                             llvm::CodeGenFileType::AssemblyFile,
+                                             output)
+                       : compileInUnits(flags)))
     return false;
-  textOutput = assembly;
   if (logging)
     log.end("machine-code", static_cast<llvm::Module *>(nullptr));
   if (!textOutput) {
@@ -352,6 +377,38 @@ bool Compilation::generateCode(OutputForm form) {
         output.size() + (options.weightsFile.empty() ? described.blobBytes : 0);
   }
   return true;
+}
+
+llvm::Error Compilation::compileInUnits(llvm::StringRef flags) {
+  std::vector<std::string> kernels;
+  for (const KernelInfo &kernel : described.kernels)
+    kernels.push_back(kernel.symbol);
+  // The sanitizer keeps tables of a module's functions and variables.
+  if (options.sanitizeAddress)
+    kernels.clear();
+  std::vector<CodeUnit> units = splitKernels(*llvmModule, kernels);
+  units.insert(units.begin(), wholeUnit(*llvmModule));
+  llvmModule.reset();
+
+  std::optional<CodeCache> cache;
+  std::string folder = options.cacheFolder == "default"
+                           ? CodeCache::defaultFolder()
+                           : options.cacheFolder;
+  if (!folder.empty())
+    cache.emplace(folder, options.cacheBytes
+                                           ? options.cacheBytes
+                                           : CodeCache::defaultLimit);
+  UnitOptions how;
+  how.machine = [&] { return makeMachine(options, target); };
+  how.flags = (flags + " LLVM " LLVM_VERSION_STRING " units 1").str();
+  how.optLevel = options.optLevel;
+  how.sanitizeAddress = options.sanitizeAddress;
+  how.jobs = options.jobs ? options.jobs
+                          : int(std::thread::hardware_concurrency());
+  how.cache = cache ? &*cache : nullptr;
+  if (llvm::Error error = compileUnits(units, how))
+    return error;
+  return mergeUnits(units, output);
 }
 
 void Compilation::leaveText(std::string text) {
@@ -377,6 +434,14 @@ bool Compilation::finishLog(bool good) {
 bool Compilation::run(OutputForm form) {
   if (!checkOptions() || !selectTarget(options, sink, target))
     return false;
+  if (form == OutputForm::SharedObject &&
+      target.machine->getTargetTriple().getArch() !=
+          llvm::Triple(llvm::sys::getProcessTriple()).getArch()) {
+    driver::report(sink, "W0107", options.input,
+                   "found a .so for " + target.triple +
+                       "; possible for another machine: .o or .a");
+    return false;
+  }
   reported.model = options.input;
   reported.name = name;
   reported.cpu = target.cpu;

@@ -54,6 +54,8 @@ private:
   bool checkMemoryLimit();
   bool writePlacement();
   bool generateCode(OutputForm form);
+  /// Object code of the module, kernel by kernel, into `output`.
+  llvm::Error compileInUnits(llvm::StringRef flags);
   bool finishLog(bool good);
   void countOperations();
   void leaveText(std::string text);

@@ -58,7 +58,10 @@ struct Options {
   std::string target;         ///< triple; empty: this machine's
   int optLevel = 3;           ///< 0…3
   int threads = 0;            ///< a run's default, 0: the machine's
-  int jobs = 1;               ///< threads of the compilation
+  int jobs = 1;               ///< threads of the compilation; 0: the machine's
+  /// Of machine code; "default": the user's; empty: none is kept.
+  std::string cacheFolder;
+  int64_t cacheBytes = 0;     ///< what the folder is cut down to; 0: the default
   bool sanitizeAddress = false;
   bool sanitizePlan = false; ///< planned buffers are filled and guarded in runs
 
@@ -74,6 +77,8 @@ struct Options {
   bool softPlacement = true;
   bool describePlacement = false; ///< fills Report::placement
   std::string customOperations; ///< description file of --custom-ops
+  /// Nodes that --precision leaves alone.
+  std::vector<std::string> keepF32;
   std::string placer, schedule, precision, memoryLimit, cuda;
   int tune = 0;
 

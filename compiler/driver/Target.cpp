@@ -101,7 +101,32 @@ static void initializeLlvm() {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeAArch64AsmParser();
   });
+}
+
+/// Armv8-A as every processor of 64 bits has it, NEON included: nothing more can
+/// be asked for, since the runtime checks for nothing more.
+static bool selectArm(const Options &options, DiagnosticSink &sink,
+                      Target &target) {
+  if (!options.cpu.empty() && options.cpu != "native" &&
+      options.cpu != "generic") {
+    report(sink, "W0106", options.input,
+           "found --cpu=" + options.cpu + " for " + target.triple +
+               "; possible: generic");
+    return false;
+  }
+  target.cpu = "generic";
+  target.code.cpu = target.code.tuneCpu = "generic";
+  target.code.features = "+fp-armv8,+neon";
+  target.code.vectorBytes = 16;
+  target.code.vectorRegisters = 32;
+  target.code.sanitizeAddress = options.sanitizeAddress;
+  return true;
 }
 
 /// Fills in what --cpu says.
@@ -149,8 +174,18 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
                               : options.cpu;
   }
   target.code.features = usableFeatures(has, target.requiredFeatures);
-  if (target.requiredFeatures & WEIR_CPU_AVX512)
+  target.code.cpu = "x86-64";
+  if (target.requiredFeatures & WEIR_CPU_AVX512) {
     target.code.preferVectorBits = 512;
+    target.code.vectorBytes = 64;
+    target.code.vectorRegisters = 32;
+  }
+  // Tiles are a matter of whole kernels: only code that has such needs them.
+  if (options.precision == "bf16" && has.lookup("amx-bf16") &&
+      target.requiredFeatures & WEIR_CPU_AVX512_BF16) {
+    target.code.features += ",+amx-tile,+amx-bf16";
+    target.requiredFeatures |= WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_BF16;
+  }
   target.code.sanitizeAddress = options.sanitizeAddress;
   return true;
 }
@@ -163,22 +198,27 @@ bool driver::selectTarget(const Options &options, DiagnosticSink &sink,
                       ? "x86_64-unknown-linux-gnu"
                       : llvm::Triple::normalize(options.target);
   llvm::Triple triple(target.triple);
-  if (triple.getArch() != llvm::Triple::x86_64 || !triple.isOSLinux() ||
-      !triple.isOSBinFormatELF()) {
+  bool isArm = triple.getArch() == llvm::Triple::aarch64;
+  if ((triple.getArch() != llvm::Triple::x86_64 && !isArm) ||
+      !triple.isOSLinux() || !triple.isOSBinFormatELF()) {
     report(sink, "W0107", options.input,
            "found --target=" + options.target +
-               "; possible: x86_64-linux-gnu and its variants");
+               "; possible: x86_64-linux-gnu and aarch64-linux-gnu");
     return false;
   }
-  if (!selectCpu(options, sink, target))
+  if (!(isArm ? selectArm : selectCpu)(options, sink, target))
     return false;
 
+  target.machine = makeMachine(options, target);
+  return true;
+}
+
+std::unique_ptr<llvm::TargetMachine>
+driver::makeMachine(const Options &options, const Target &target) {
+  llvm::Triple triple(target.triple);
   std::string error;
+  // All triples that selectTarget lets through were registered there.
   const llvm::Target *kind = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!kind) {
-    report(sink, "W0107", options.input, error);
-    return false;
-  }
   llvm::TargetOptions settings;
   // Only what one operation of the model asked for is contracted
   // (llvm.fmuladd).
@@ -188,8 +228,7 @@ bool driver::selectTarget(const Options &options, DiagnosticSink &sink,
       : options.optLevel == 1 ? llvm::CodeGenOptLevel::Less
       : options.optLevel == 2 ? llvm::CodeGenOptLevel::Default
                               : llvm::CodeGenOptLevel::Aggressive;
-  target.machine.reset(kind->createTargetMachine(
-      triple, "x86-64", target.code.features, settings, llvm::Reloc::PIC_,
+  return std::unique_ptr<llvm::TargetMachine>(kind->createTargetMachine(
+      triple, target.code.cpu, target.code.features, settings, llvm::Reloc::PIC_,
       llvm::CodeModel::Small, level));
-  return true;
 }

@@ -38,6 +38,10 @@ std::string usableFeatures(const llvm::StringMap<bool> &has, uint64_t &bits);
 /// are unknown or not supported. Thread-safe.
 bool selectTarget(const Options &options, DiagnosticSink &sink, Target &target);
 
+/// Another code generator for a selected target: each serves one thread.
+std::unique_ptr<llvm::TargetMachine> makeMachine(const Options &options,
+                                                 const Target &target);
+
 } // namespace weir::driver
 
 #endif // WEIR_COMPILER_DRIVER_TARGET_H

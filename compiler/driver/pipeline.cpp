@@ -85,6 +85,8 @@ static std::vector<Stage> makeStages() {
            {"canonicalize", "folds what has become constant"},
            {"weir-value-numbering",
             "equal transpositions are one, and leave loops"},
+           {"weir-lower-precision",
+            "--precision=bf16: after all that folds constants and casts"},
        },
        "W0400"},
 

@@ -377,7 +377,8 @@ llvm::Constant *DescriptorBuilder::blobs() {
   variable->setExternallyInitialized(true);
   variable->setSection(blobSectionName(program.blobBytes));
   variable->setAlignment(llvm::Align(64));
-  if (blobSectionName(program.blobBytes).starts_with(".l"))
+  if (blobSectionName(program.blobBytes).starts_with(".l") &&
+      module.getTargetTriple().isX86())
     variable->setCodeModel(llvm::CodeModel::Large);
   exclude(variable);
   return variable;

@@ -59,7 +59,10 @@ llvm::Expected<int64_t> weir::reserveBlobs(const Program &program,
   header->sh_addralign = align;
   header->sh_flags =
       llvm::ELF::SHF_ALLOC |
-      (wanted.starts_with(".l") ? llvm::ELF::SHF_X86_64_LARGE : 0);
+      (wanted.starts_with(".l") &&
+               file->getHeader().e_machine == llvm::ELF::EM_X86_64
+           ? llvm::ELF::SHF_X86_64_LARGE
+           : 0);
   return begin;
 }
 

@@ -28,7 +28,7 @@ void weir::setTargetAttributes(llvm::Module &module, const CodeTarget &target) {
       continue;
     // Only what the runtime can check for is ever on: the baseline processor,
     // and features by name.
-    function.addFnAttr("target-cpu", "x86-64");
+    function.addFnAttr("target-cpu", target.cpu);
     if (!target.features.empty())
       function.addFnAttr("target-features", target.features);
     if (!target.tuneCpu.empty())

@@ -23,9 +23,12 @@ namespace weir {
 
 /// The instruction set that functions are compiled for.
 struct CodeTarget {
+  std::string cpu;          ///< the architecture's baseline
   std::string features;     ///< "+avx2,+fma,…"; nothing else is used
   std::string tuneCpu;      ///< schedules and costs are this processor's
   int preferVectorBits = 0; ///< 0: LLVM's choice
+  int vectorBytes = 32;     ///< of a register, for tiles
+  int vectorRegisters = 16;
   bool sanitizeAddress = false;
 };
 

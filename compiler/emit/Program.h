@@ -61,6 +61,7 @@ struct SiteInfo {
 struct KernelInfo {
   std::string name, nodes;
   int64_t flops = -1, bytes = -1;
+  std::string symbol = {}; ///< of its function in the module
 };
 
 struct EdgeInfo {

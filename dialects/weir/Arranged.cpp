@@ -43,10 +43,12 @@ namespace {
 /// A constant as its source read by strides.
 struct View {
   TypedAttr source;
+  Type element; ///< of what is read: the source's, or bf16 of f32
   SmallVector<int64_t> shape, strides, panel;
 
   explicit View(TypedAttr value) {
     auto type = cast<RankedTensorType>(value.getType());
+    element = type.getElementType();
     shape.assign(type.getShape().begin(), type.getShape().end());
     if (auto arranged = dyn_cast<ArrangedAttr>(value)) {
       source = arranged.getSource();
@@ -59,11 +61,11 @@ struct View {
   }
 
   TypedAttr attribute() const {
-    Type element = cast<RankedTensorType>(source.getType()).getElementType();
     auto type = RankedTensorType::get(shape, element);
     // A blob in its own order stays one, under whatever shape.
     auto blob = dyn_cast<weir::BlobAttr>(source);
-    if (blob && panel.empty() && strides == rowMajorStrides(shape))
+    bool isWhole = element == cast<RankedTensorType>(source.getType()).getElementType();
+    if (blob && isWhole && panel.empty() && strides == rowMajorStrides(shape))
       return weir::BlobAttr::get(type, blob.getSource(), blob.getOffset(),
                                  blob.getLength(), blob.getHash());
     return ArrangedAttr::get(type, source, strides, panel);
@@ -156,6 +158,35 @@ TypedAttr weir::packedConstant(TypedAttr value, int64_t width) {
   return view.attribute();
 }
 
+TypedAttr weir::narrowedConstant(TypedAttr value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.getElementType().isF32() || type.getRank() == 0 || !hasRawElements(value))
+    return {};
+  View view(value);
+  view.element = BFloat16Type::get(type.getContext());
+  return view.attribute();
+}
+
+TypedAttr weir::pairedConstant(TypedAttr value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  constexpr int64_t width = 32;
+  if (!type || !type.hasStaticShape() || type.getRank() < 2)
+    return {};
+  int64_t inner = type.getRank() - 1, rows = type.getDimSize(inner - 1);
+  int64_t columns = type.getDimSize(inner);
+  if (rows % 2 || columns % width)
+    return {};
+  SmallVector<int64_t> split(type.getShape().drop_back(2));
+  split.append({rows / 2, 2, columns / width, width});
+  SmallVector<int64_t> order{inner + 1};
+  for (int64_t i = 0; i < inner; ++i)
+    order.push_back(i);
+  order.append({inner + 2, inner});
+  TypedAttr parts =
+      reshapedConstant(value, RankedTensorType::get(split, type.getElementType()));
+  return parts ? transposedConstant(parts, order) : TypedAttr();
+}
+
 llvm::Expected<ArrayRef<char>> weir::sourceBytes(TypedAttr value) {
   if (auto arranged = dyn_cast<ArrangedAttr>(value))
     value = arranged.getSource();
@@ -171,7 +202,15 @@ llvm::Expected<ArrayRef<char>> weir::sourceBytes(TypedAttr value) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-template <typename T> class Arranger {
+/// Rounds to nearest, ties to even; NaN stays one, and quiet.
+uint16_t narrowed(uint32_t bits) {
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return bits >> 16 | 0x40;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+/// `T`: an element of the source; `To`: one of the result.
+template <typename T, typename To = T> class Arranger {
 public:
   Arranger(ArrangedAttr value, const char *source,
            llvm::function_ref<llvm::Error(ArrayRef<char>)> sink)
@@ -181,7 +220,7 @@ public:
         at(shape.size(), 0) {}
 
   llvm::Error run() {
-    buffer.reserve(pieceBytes / sizeof(T));
+    buffer.reserve(pieceBytes / sizeof(To));
     if (llvm::Error error = dimension(0, 0))
       return error;
     return flush();
@@ -214,18 +253,25 @@ private:
       return zeros((shape[d] - count) * inner);
     }
     for (int64_t done = 0; done < count;) {
-      int64_t some = std::min<int64_t>(count - done, pieceBytes / sizeof(T) - buffer.size());
+      int64_t some = std::min<int64_t>(count - done, pieceBytes / sizeof(To) - buffer.size());
       // A blob lies anywhere in its file: elements are not aligned.
       constexpr int64_t size = sizeof(T);
       const char *from = source + (offset + done * strides[d]) * size;
       size_t before = buffer.size();
       buffer.resize_for_overwrite(before + some);
-      T *to = buffer.data() + before;
-      if (strides[d] == 1)
+      To *to = buffer.data() + before;
+      if constexpr (!std::is_same_v<T, To>) {
+        for (int64_t i = 0; i < some; ++i) {
+          T element;
+          std::memcpy(&element, from + i * strides[d] * size, size);
+          to[i] = narrowed(element);
+        }
+      } else if (strides[d] == 1) {
         std::memcpy(to, from, some * size);
-      else
+      } else {
         for (int64_t i = 0; i < some; ++i)
           std::memcpy(to + i, from + i * strides[d] * size, size);
+      }
       done += some;
       if (llvm::Error error = flushFull())
         return error;
@@ -235,8 +281,8 @@ private:
 
   llvm::Error zeros(int64_t count) {
     while (count > 0) {
-      int64_t some = std::min<int64_t>(count, pieceBytes / sizeof(T) - buffer.size());
-      buffer.append(some, T());
+      int64_t some = std::min<int64_t>(count, pieceBytes / sizeof(To) - buffer.size());
+      buffer.append(some, To());
       count -= some;
       if (llvm::Error error = flushFull())
         return error;
@@ -245,11 +291,11 @@ private:
   }
 
   llvm::Error flushFull() {
-    return buffer.size() * sizeof(T) >= pieceBytes ? flush() : llvm::Error::success();
+    return buffer.size() * sizeof(To) >= pieceBytes ? flush() : llvm::Error::success();
   }
   llvm::Error flush() {
     llvm::Error error = sink(ArrayRef<char>(reinterpret_cast<const char *>(buffer.data()),
-                                            buffer.size() * sizeof(T)));
+                                            buffer.size() * sizeof(To)));
     buffer.clear();
     return error;
   }
@@ -258,7 +304,7 @@ private:
   const char *source;
   llvm::function_ref<llvm::Error(ArrayRef<char>)> sink;
   SmallVector<int64_t> at;
-  SmallVector<T, 0> buffer;
+  SmallVector<To, 0> buffer;
 };
 } // namespace
 
@@ -273,6 +319,8 @@ weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
   struct Pair {
     uint64_t parts[2];
   };
+  if (cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType())
+    return Arranger<uint32_t, uint16_t>(value, source.data(), sink).run();
   switch (size) {
   case 1: return Arranger<uint8_t>(value, source.data(), sink).run();
   case 2: return Arranger<uint16_t>(value, source.data(), sink).run();
@@ -298,8 +346,9 @@ LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
     return emitError() << "both constants must have fixed shapes";
   if (!isa<weir::BlobAttr, DenseElementsAttr>(source) || !hasRawElements(source))
     return emitError() << "the source must be a blob or dense elements of whole bytes";
-  if (tensor.getElementType() != from.getElementType())
-    return emitError() << "both constants must have the same element type";
+  if (tensor.getElementType() != from.getElementType() &&
+      !(tensor.getElementType().isBF16() && from.getElementType().isF32()))
+    return emitError() << "both constants must have the same element type, or bf16 and f32";
   int64_t rank = tensor.getRank();
   ArrayRef<int64_t> steps = strides.asArrayRef(), parts = panel.asArrayRef();
   if ((int64_t)steps.size() != rank || rank == 0)

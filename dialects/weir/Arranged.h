@@ -33,6 +33,19 @@ mlir::TypedAttr reshapedConstant(mlir::TypedAttr value,
 /// beyond column N. What `unpack_panels` undoes.
 mlir::TypedAttr packedConstant(mlir::TypedAttr value, int64_t width);
 
+/// `value`, of f32, rounded to bf16 (to nearest, ties to even): an arranged
+/// constant of bf16 whose source stays f32.
+mlir::TypedAttr narrowedConstant(mlir::TypedAttr value);
+
+/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: pairs of rows side by side in panels
+/// of 32 columns, for tiles that multiply pairs. C must be even, and N / 32 whole.
+mlir::TypedAttr pairedConstant(mlir::TypedAttr value);
+
+/// On products and convolutions of bf16 that matrix tiles multiply, given by
+/// weir-lower-precision: their right operand is a constant that pairedConstant
+/// takes, and their sizes are fixed.
+inline constexpr char matrixAttribute[] = "weir.matrix";
+
 /// The bytes of `value`'s source: a blob's from its mapped file, dense ones as
 /// they are held. An error where there are none.
 llvm::Expected<llvm::ArrayRef<char>> sourceBytes(mlir::TypedAttr value);

@@ -8,6 +8,7 @@
 #include "passes/kernelize/PackWeights.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "passes/layout/Rearrange.h"
 
 using namespace mlir;
 using namespace weir;
@@ -23,12 +24,41 @@ static OpOperand *columnsOperand(plan::KernelOp kernel) {
   return nullptr;
 }
 
+/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: panels of 32 columns in which two rows
+/// that follow each other lie side by side, as tiles of bf16 are multiplied (Intel
+/// 64 and IA-32 manual, TDPBF16PS). The kernel undoes it by a transposition and a
+/// reshape, which its emitter looks through.
+static void packPairs(OpBuilder &b, OpOperand *weights, BlockArgument argument, Value &operand) {
+  auto constant = operand.getDefiningOp<ConstantOp>();
+  auto type = cast<RankedTensorType>(argument.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  TypedAttr packed = constant ? pairedConstant(cast<TypedAttr>(constant.getValue())) : TypedAttr();
+  assert(packed && "what marks the operation has asked before");
+  auto replaced = ConstantOp::create(b, constant.getLoc(), packed);
+  if (Attribute device = constant->getAttr("weir.device"))
+    replaced->setAttr("weir.device", device);
+  operand = replaced;
+  argument.setType(packed.getType());
+  OpBuilder inside(weights->getOwner());
+  Location loc = weights->getOwner()->getLoc();
+  int64_t inner = type.getRank() - 1; // dimensions but the columns
+  SmallVector<int64_t> order;
+  for (int64_t i = 1; i <= inner; ++i)
+    order.push_back(i);
+  order.append({inner + 2, 0, inner + 1});
+  auto plain = TransposeOp::create(inside, loc, argument, inside.getDenseI64ArrayAttr(order));
+  weights->set(ReshapeOp::create(inside, loc, plain, integers(inside, loc, shape)));
+}
+
 void weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
                        SmallVectorImpl<Value> &operands) {
-  if (kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution")
+  bool isMatrix = kernel.getStrategy() == "matrix";
+  if (!isMatrix && kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution")
     return;
   OpOperand *weights = columnsOperand(kernel);
   auto argument = dyn_cast<BlockArgument>(weights->get());
+  if (isMatrix)
+    return packPairs(b, weights, argument, operands[argument.getArgNumber()]);
   if (!argument || !argument.hasOneUse())
     return;
   auto constant = operands[argument.getArgNumber()].getDefiningOp<ConstantOp>();

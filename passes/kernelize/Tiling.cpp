@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernelize/Tiling.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 
@@ -18,12 +19,14 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   if (auto bytes = module->getAttrOfType<IntegerAttr>("weir.vector_bytes"))
     unit.bytes = bytes.getInt();
   unit.registers = unit.bytes >= 64 ? 32 : 16;
+  if (auto registers = module->getAttrOfType<IntegerAttr>("weir.vector_registers"))
+    unit.registers = registers.getInt();
   return unit;
 }
 
 /// Whether every operation of the kernel but `hero` can be computed on vectors
 /// of hero's results: elementwise, f32, operands that run along the last
-/// dimension or do not depend on it.
+/// dimension or do not depend on it; casts between f32 and bf16.
 static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
   auto resultType = cast<RankedTensorType>(hero->getResult(0).getType());
   if (!resultType.getElementType().isF32() ||
@@ -39,13 +42,15 @@ static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
       return false;
     }
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    bool isCast = isa<CastOp>(op);
+    auto fits = [&](Type element) { return element.isF32() || (isCast && element.isBF16()); };
     if (!isa<ElementwiseOpInterface>(op) || !type ||
-        type.getShape() != resultType.getShape() || !type.getElementType().isF32() ||
-        isa<PowOp, SelectOp, CastOp>(op))
+        (!isCast && type.getShape() != resultType.getShape()) || !fits(type.getElementType()) ||
+        isa<PowOp, SelectOp>(op))
       return false;
     for (Value operand : op.getOperands()) {
       auto operandType = cast<RankedTensorType>(operand.getType());
-      if (!operandType.getElementType().isF32())
+      if (!fits(operandType.getElementType()))
         return false;
       if (operand.getDefiningOp() || operandType.getRank() == 0)
         continue;
@@ -238,6 +243,32 @@ static bool isElementwiseOver(Operation *op, RankedTensorType type) {
   });
 }
 
+/// Parts of a kernel that multiplies tiles of bf16: panels of 32 columns, by rows
+/// of which the left operand's share stays in the second-level cache while panels
+/// pass. A convolution's parts are whole lines, and all of one size.
+static SmallVector<int64_t> matrixTiles(KernelOp kernel, Operation *hero) {
+  OpBuilder b(kernel.getContext());
+  constexpr int64_t step = 32, cacheShare = 1 << 20;
+  kernel->setAttr("tile", b.getDenseI64ArrayAttr({step, 2, 16}));
+  auto type = cast<RankedTensorType>(hero->getResult(0).getType());
+  if (auto dot = dyn_cast<DotGeneralOp>(hero)) {
+    int64_t rank = type.getRank();
+    if (rank > 2)
+      kernel->setAttr("merged", b.getDenseI64ArrayAttr({0, rank - 1}));
+    int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
+    int64_t rows = type.getNumElements() / type.getShape().back();
+    int64_t most = std::max<int64_t>(1, cacheShare / (2 * depth) / step) * step;
+    return {std::min<int64_t>(most, llvm::alignTo(rows, step)), step};
+  }
+  auto input = cast<RankedTensorType>(cast<ConvOp>(hero).getInput().getType());
+  int64_t height = type.getDimSize(1), line = input.getDimSize(2);
+  int64_t most = std::min(cacheShare / (2 * line * input.getDimSize(3)), 1024 / line);
+  int64_t lines = std::clamp<int64_t>(most, 1, height);
+  while (height % lines)
+    --lines;
+  return {1, lines, type.getDimSize(2), step};
+}
+
 void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
   OpBuilder b(kernel.getContext());
   Block &body = kernel.getBody().front();
@@ -255,7 +286,10 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
       hero = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;
-  if (hero && isa<ScatterNdOp, ScatterElementsOp>(hero)) {
+  if (hero && hero->hasAttr(matrixAttribute) && isVectorEpilogue(kernel, hero)) {
+    kernel.setStrategy("matrix");
+    tiles = matrixTiles(kernel, hero);
+  } else if (hero && isa<ScatterNdOp, ScatterElementsOp>(hero)) {
     kernel.setStrategy("scatter");
     tiles.emplace();
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);

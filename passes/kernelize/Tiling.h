@@ -17,7 +17,8 @@ struct VectorUnit {
   int64_t bytes = 32;     ///< of a register
   int64_t registers = 16; ///< how many there are
 };
-/// From the module's `weir.vector_bytes`, set from the target.
+/// From the module's `weir.vector_bytes` and `weir.vector_registers`, set from the
+/// target.
 VectorUnit vectorUnitOf(mlir::ModuleOp module);
 
 /// Chooses how the kernel will be emitted and writes it down: `strategy`; the

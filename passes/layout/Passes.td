@@ -35,6 +35,21 @@ def WeirPlainProductsPass : Pass<"weir-plain-products", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
+  let summary = "rounds operands of products and convolutions to bf16";
+  let description = [{
+    What: where the module says `weir.precision = "bf16"`, products and
+    convolutions with constant right operands whose sizes fill matrix tiles get
+    bf16 operands; their sums stay f32. A value that is rounded for one of them
+    is stored so, and elementwise operations read it from there. Nodes named in
+    `weir.keep_f32` stay as they are, and so do products of two computed
+    operands, softmax, normalisation, reductions and all else.
+    Why here: after constants lie as they will be read, and last: casts must be
+    neither folded nor moved any more. Kernels fuse them with what is around.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirFoldWeightsPass : Pass<"weir-fold-weights", "::mlir::ModuleOp"> {
   let summary = "rearranges constants at compile time";
   let description = [{

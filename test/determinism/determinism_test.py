@@ -79,12 +79,12 @@ def check(tools, folder, model, flags, inputs):
         os.makedirs(made)
     weirc, weir_run = (os.path.join(tools, name) for name in ("weirc", "weir-run"))
     shared = os.path.join(first, "m.so")
-    run([weirc, model, "-o", shared, "--cpu=x86-64-v3", *flags])
+    run([weirc, model, "-o", shared, "--cpu=x86-64-v3", "--cache=off", *flags])
     # The name of the file stands in the header; its folder must not.
     copy = os.path.join(elsewhere, os.path.basename(model))
     (shutil.copytree if os.path.isdir(model) else shutil.copyfile)(model, copy)
     run([weirc, os.path.basename(model), "-o", os.path.join(second, "m.so"), "--cpu=x86-64-v3",
-         *flags], cwd=elsewhere)
+         "--cache=off", "-j3", *flags], cwd=elsewhere)
     for name in ("m.so", "m.h"):
         if not filecmp.cmp(os.path.join(first, name), os.path.join(second, name), shallow=False):
             return name + " differs between two compilations"

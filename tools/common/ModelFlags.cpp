@@ -115,7 +115,8 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               "processor, as clang's -march= takes it: native (default), "
               "x86-64-v3 … . Checked when the program is loaded",
               options.cpu);
-  parser.text("--target", "TRIPLE", "target triple (default: this machine's)",
+  parser.text("--target", "TRIPLE",
+              "x86_64-linux-gnu (default) or aarch64-linux-gnu",
               options.target);
   parser.text("--cuda", "sm_90[,sm_80]", "GPU architectures to make code for",
               options.cuda);
@@ -125,16 +126,48 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               "C functions for operations of your own",
               options.customOperations);
   parser.value("--precision", "f32|bf16",
-               "bf16: products and convolutions may round their operands",
+               "bf16: products and convolutions round their operands where the "
+               "processor multiplies tiles of it",
                choice(options.precision, {"f32", "bf16"}));
+  parser.value("--keep-f32", "NODE[,NODE…]",
+               "nodes that --precision leaves alone. Repeatable",
+               [&options](std::string_view value) {
+                 llvm::StringRef rest(value.data(), value.size());
+                 while (!rest.empty()) {
+                   auto [name, more] = rest.split(',');
+                   options.keepF32.push_back(name.str());
+                   rest = more;
+                 }
+                 return std::string();
+               });
   parser.value("--tune", "STEPS", "steps of the search for tiles",
                intSetter(options.tune, 0, 1 << 30));
   parser.value("--threads", "N",
                "threads of a run where the caller does not say (default: the "
                "machine's)",
                intSetter(options.threads, 0, 4096));
-  parser.value("-j", "N", "threads of the compilation (default 1)",
+  // Every tool that takes flags may use the whole machine, and keeps what it made.
+  options.jobs = 0;
+  options.cacheFolder = "default";
+  parser.value("-j", "N",
+               "threads of the compilation (default: the machine's); they change "
+               "nothing in the object",
                intSetter(options.jobs, 1, 4096));
+  parser.value("--cache", "DIR|off",
+               "keeps the machine code of kernels there for later compilations "
+               "(default: $XDG_CACHE_HOME/weir, or ~/.cache/weir)",
+               [&options](std::string_view value) {
+                 options.cacheFolder = value == "off" ? "" : value;
+                 return std::string();
+               });
+  parser.value("--cache-size", "SIZE",
+               "what that folder is cut down to (default 256M)",
+               [&options](std::string_view value) -> std::string {
+                 options.cacheBytes = parseSize(value);
+                 return options.cacheBytes > 0
+                            ? ""
+                            : "is no size; possible: 64M, 1.5G";
+               });
   parser.value("--sanitize", "address|memory-plan",
                "address: checks every access of the generated code; "
                "memory-plan: fills planned buffers when they begin and end, and "

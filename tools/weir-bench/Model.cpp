@@ -17,6 +17,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -164,6 +165,16 @@ int runModelBenchmark(int argc, char **argv) {
                 settings.threads, 1, 4096);
   parser.number("--rounds", "N", "rounds that count (default 7)",
                 settings.rounds, 1, 1000);
+  parser.value("--precision", "f32|bf16",
+               "ours, and that of engines that have a setting for it (openvino)",
+               [&settings](std::string_view value) -> std::string {
+                 if (value != "f32" && value != "bf16")
+                   return "is unknown; possible: f32, bf16";
+                 settings.options.precision = value;
+                 // What the side process is told.
+                 setenv("WEIR_BENCH_PRECISION", settings.options.precision.c_str(), 1);
+                 return "";
+               });
   parser.flag("--json", "for programs", settings.json);
   addEntryFlags(parser, settings.options);
   parser.exitCode(0, "all models were measured");

@@ -50,7 +50,7 @@ def start_openvino(model, inputs, threads):
         {
             "INFERENCE_NUM_THREADS": threads,
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32",
+            "INFERENCE_PRECISION_HINT": os.environ.get("WEIR_BENCH_PRECISION", "f32"),
         },
     )
     request = compiled.create_infer_request()

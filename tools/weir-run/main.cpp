@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -37,6 +38,7 @@ struct Settings {
   std::string output, trace, profile, cluster, task;
   int64_t repeat = 0;
   bool memory = false;
+  bool compareF32 = false;
 };
 
 bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
@@ -76,6 +78,10 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.text("--profile-out", "F",
               "writes the time of every kernel, for weirc --profile",
               settings.profile);
+  parser.flag("--compare-f32",
+              "runs the model without --precision, too, and prints how far "
+              "results are apart",
+              settings.compareF32);
   parser.text("--name", "IDENT", "the name that the program in a .so must have",
               settings.options.name);
   parser.value("--device", "NAME", "where to run: CPU:0",
@@ -163,6 +169,60 @@ bool writeText(const std::string &path, const std::string &text,
     return true;
   sink.report({"W0707", path, "", "", "cannot be written: " + error, {}});
   return false;
+}
+
+/// What rounding did to a result: the largest distance, and the root of the mean
+/// square of distances over that of the values.
+void printDistance(const std::string &name, const HostTensor &wide,
+                   const HostTensor &narrow) {
+  if (!isFloat(wide.dtype) || wide.dims != narrow.dims)
+    return;
+  double largest = 0, most = 0, error = 0, energy = 0;
+  for (int64_t i = 0; i < wide.count(); ++i) {
+    double value = elementAsDouble(wide, i);
+    double distance = std::abs(value - elementAsDouble(narrow, i));
+    largest = std::max(largest, distance);
+    most = std::max(most, std::abs(value));
+    error += distance * distance;
+    energy += value * value;
+  }
+  std::printf("%s: largest error %.3g of %.3g, relative %.5f\n", name.c_str(),
+              largest, most, energy > 0 ? std::sqrt(error / energy) : 0.0);
+}
+
+/// Runs the same entries with the same feeds in f32.
+bool compareWithF32(const Settings &settings, InputSet &inputs,
+                    const NamedTensors &results, DiagnosticSink &sink) {
+  driver::Options options = settings.options;
+  options.precision = "f32";
+  std::unique_ptr<LoadedModel> model = loadProgram(options, sink);
+  if (!model)
+    return false;
+  RunStatus status;
+  weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
+  sessionOptions.threads = options.threads;
+  std::unique_ptr<Session> session =
+      Session::create(*model, sessionOptions, status);
+  NamedTensors wide;
+  for (const std::string &name : settings.entries) {
+    if (!session || !status.ok())
+      break;
+    int entry = session->findEntry(name);
+    std::vector<HostTensor> feeds;
+    if (!inputs.collect(options.input, session->entries()[entry], feeds, sink))
+      return false;
+    NamedTensors fetches;
+    status = session->run(entry, feeds, fetches);
+    wide.insert(wide.end(), fetches.begin(), fetches.end());
+  }
+  if (!status.ok()) {
+    sink.report({"W0704", options.input, "", "",
+                 "in f32 the model failed: " + status.text(), {}});
+    return false;
+  }
+  for (size_t i = 0; i < std::min(wide.size(), results.size()); ++i)
+    printDistance(wide[i].first, wide[i].second, results[i].second);
+  return true;
 }
 
 /// Everything after the command line. False with errors in `sink`.
@@ -268,6 +328,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
   if (!settings.output.empty() && !writeOutputs(settings.output, all, sink))
     return false;
   session.reset();
+  if (settings.compareF32 && !compareWithF32(settings, inputs, all, sink))
+    return false;
   return writeText(settings.trace,
                    settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
          writeText(settings.profile,

@@ -222,6 +222,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
     KernelInfo info;
     info.name = kernel.getSymName().str();
     info.nodes = kernel.getNodes().str();
+    info.symbol = symbol;
     measureKernel(kernel, info);
     program.kernels.push_back(info);
     if (failed(emitKernel(kernel, symbol, sites)))

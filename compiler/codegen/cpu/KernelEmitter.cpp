@@ -172,6 +172,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitProduct(reader, kernel, begin, end);
   if (strategy == "convolution")
     return emitConvolution(reader, kernel, begin, end);
+  if (strategy == "matrix")
+    return emitMatrix(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
   emitLoops(reader, kernel, begin, end);

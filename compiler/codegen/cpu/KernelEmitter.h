@@ -24,6 +24,10 @@ mlir::LogicalResult emitConvolution(KernelReader &reader,
                                     plan::KernelOp kernel, mlir::Value begin,
                                     mlir::Value end);
 
+/// The same on bf16 operands, by the processor's matrix tiles.
+mlir::LogicalResult emitMatrix(KernelReader &reader, plan::KernelOp kernel,
+                               mlir::Value begin, mlir::Value end);
+
 /// Windows and reductions whose results lie next to each other in vectors.
 mlir::LogicalResult emitLanes(KernelReader &reader, plan::KernelOp kernel,
                               mlir::Value begin, mlir::Value end);

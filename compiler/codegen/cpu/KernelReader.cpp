@@ -213,15 +213,19 @@ void KernelReader::store(Value value, const Buffer &buffer, ValueRange indices) 
 SmallVector<Value> KernelReader::blockIndices(Value part, ValueRange dims,
                                               ArrayRef<int64_t> blocks) {
   SmallVector<Value> indices(dims.size());
-  for (int64_t i = (int64_t)dims.size() - 1; i > 0; --i) {
+  for (int64_t i = (int64_t)dims.size() - 1; i >= 0; --i) {
     Value count = dims[i];
     if (!blocks.empty() && blocks[i] != 1)
       count = divide(add(count, constant(blocks[i] - 1)), constant(blocks[i]));
-    indices[i] = remainder(part, count);
-    part = divide(part, count);
+    // Said outright: what reads an operand at 0 there has the same address as
+    // what writes the result, which vector loops in place need to see.
+    if (matchPattern(count, m_One())) {
+      indices[i] = constant(0);
+      continue;
+    }
+    indices[i] = i > 0 ? remainder(part, count) : part;
+    part = i > 0 ? divide(part, count) : part;
   }
-  if (!indices.empty())
-    indices[0] = part;
   return indices;
 }
 

@@ -180,7 +180,8 @@ LogicalResult weir::emitLanes(KernelReader &r, plan::KernelOp kernel, Value begi
       SmallVector<Value> indices(at);
       indices.push_back(channel);
       Value value = v.element(result, indices);
-      v.store(value, target.pointer, r.b.getF32Type(), r.linearIndex(target, indices));
+      v.store(value, target.pointer, target.type.getElementType(),
+              r.linearIndex(target, indices));
     };
     emitTiled(
         r, r.constant(0), r.constant(columns), lanes,

@@ -114,7 +114,8 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
       reader.setLanes(indices.back(), masks[v]);
       reader.setHero(hero->getResult(0), sums[row * shape.vectors + v]);
       Value value = reader.element(result, indices);
-      reader.store(value, target.pointer, b.getF32Type(), r.linearIndex(target, indices));
+      reader.store(value, target.pointer, target.type.getElementType(),
+                   r.linearIndex(target, indices));
     }
   }
 }

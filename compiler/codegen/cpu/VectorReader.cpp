@@ -44,6 +44,16 @@ void VectorReader::store(Value value, Value pointer, Type element, Value linear)
 Value VectorReader::element(Value tensor, ValueRange indices) {
   if (tensor == hero)
     return heroVector;
+  if (auto conversion = tensor.getDefiningOp<CastOp>()) {
+    // Between f32 and bf16: Tiling lets no other in.
+    Value value = element(conversion.getOperand(), indices);
+    auto type = VectorType::get({lanes}, getElementTypeOrSelf(tensor.getType()));
+    if (value.getType() == type)
+      return value;
+    bool widens = type.getElementTypeBitWidth() == 32;
+    return widens ? arith::ExtFOp::create(b, loc, type, value).getResult()
+                  : arith::TruncFOp::create(b, loc, type, value).getResult();
+  }
   return broadcast(RecursiveReader::element(tensor, indices));
 }
 

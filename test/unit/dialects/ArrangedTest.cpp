@@ -170,4 +170,42 @@ TEST_F(ArrangedTest, RefusesWhatLeadsOutside) {
   EXPECT_FALSE(made("[4, 2], [0, 1, 4]"));
 }
 
+TEST_F(ArrangedTest, NarrowsToNearestEven) {
+  uint32_t given[] = {0x3f800000, 0x3f808000, 0x3f818000, 0x3f808001, 0x7f7fffff, 0x7f800000,
+                      0xff800000, 0x7f800001, 0x80000000, 0x00000001};
+  uint16_t wanted[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0x7f80, 0x7f80,
+                       0xff80, 0x7fc0, 0x8000, 0x0000};
+  auto type = RankedTensorType::get({10}, Float32Type::get(&context));
+  std::vector<char> raw(sizeof(given));
+  std::memcpy(raw.data(), given, sizeof(given));
+  TypedAttr value = narrowedConstant(DenseElementsAttr::getFromRawBuffer(type, raw));
+  ASSERT_TRUE(value);
+  EXPECT_TRUE(cast<RankedTensorType>(value.getType()).getElementType().isBF16());
+  std::vector<char> bytes;
+  auto source = sourceBytes(value);
+  ASSERT_TRUE(bool(source));
+  EXPECT_FALSE(bool(arrangeBytes(cast<ArrangedAttr>(value), *source, [&](ArrayRef<char> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return llvm::Error::success();
+  })));
+  ASSERT_EQ(bytes.size(), sizeof(wanted));
+  EXPECT_EQ(std::memcmp(bytes.data(), wanted, sizeof(wanted)), 0);
+}
+
+TEST_F(ArrangedTest, PairsRows) {
+  TypedAttr value = pairedConstant(counted({3, 4, 64}));
+  ASSERT_TRUE(value);
+  EXPECT_EQ(shapeOf(value), ArrayRef<int64_t>({2, 3, 2, 32, 2}));
+  std::vector<int32_t> numbers = elements(value);
+  size_t at = 0;
+  for (int panel = 0; panel < 2; ++panel)
+    for (int a = 0; a < 3; ++a)
+      for (int pair = 0; pair < 2; ++pair)
+        for (int column = 0; column < 32; ++column)
+          for (int half = 0; half < 2; ++half)
+            ASSERT_EQ(numbers[at++], (a * 4 + pair * 2 + half) * 64 + panel * 32 + column);
+  EXPECT_FALSE(pairedConstant(counted({3, 64})));
+  EXPECT_FALSE(pairedConstant(counted({4, 48})));
+}
+
 } // namespace

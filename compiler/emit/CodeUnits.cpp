@@ -1,0 +1,275 @@
+//===- CodeUnits.cpp - machine code by parts ------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/CodeUnits.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace weir;
+
+/// What the function of a unit is called until units meet.
+static constexpr char unitFunction[] = "kernel";
+
+static std::string hashText(llvm::ArrayRef<char> bytes) {
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
+         llvm::utohexstr(hash.low64, /*LowerCase=*/true, 16);
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Moves one function, and what it needs, into a module of its own.
+class Extraction {
+public:
+  Extraction(llvm::Module &from, llvm::Function &function)
+      : from(from), function(function) {}
+
+  llvm::SmallVector<char, 0> run();
+
+private:
+  void collect(const llvm::Value *value);
+  void collectFrom(llvm::GlobalValue &global);
+
+  llvm::Module &from;
+  llvm::Function &function;
+  llvm::SetVector<llvm::GlobalValue *> needed;
+};
+
+} // namespace
+
+void Extraction::collect(const llvm::Value *value) {
+  if (auto *global = llvm::dyn_cast<llvm::GlobalValue>(value)) {
+    needed.insert(const_cast<llvm::GlobalValue *>(global));
+    return;
+  }
+  // Constants are trees over globals; other operands are the function's own.
+  if (auto *constant = llvm::dyn_cast<llvm::Constant>(value))
+    for (const llvm::Use &operand : constant->operands())
+      collect(operand);
+}
+
+void Extraction::collectFrom(llvm::GlobalValue &global) {
+  if (auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(&global)) {
+    if (variable->hasInitializer())
+      collect(variable->getInitializer());
+    return;
+  }
+  for (llvm::Instruction &instruction :
+       llvm::instructions(llvm::cast<llvm::Function>(global)))
+    for (llvm::Use &operand : instruction.operands())
+      collect(operand);
+}
+
+llvm::SmallVector<char, 0> Extraction::run() {
+  needed.insert(&function);
+  for (size_t i = 0; i < needed.size(); ++i)
+    collectFrom(*needed[i]);
+
+  llvm::Module unit(unitFunction, from.getContext());
+  unit.setDataLayout(from.getDataLayout());
+  unit.setTargetTriple(from.getTargetTriple());
+  llvm::SmallVector<llvm::Module::ModuleFlagEntry> flags;
+  from.getModuleFlagsMetadata(flags);
+  for (const llvm::Module::ModuleFlagEntry &flag : flags)
+    unit.addModuleFlag(flag.Behavior, flag.Key->getString(), flag.Val);
+
+  // Names say nothing about code, and would make units differ.
+  llvm::ValueToValueMapTy map;
+  llvm::SmallVector<std::pair<llvm::GlobalValue *, llvm::GlobalValue *>> copies;
+  unsigned number = 0;
+  for (llvm::GlobalValue *global : needed) {
+    std::string name = global == &function ? unitFunction
+                       : global->isDeclaration()
+                           ? global->getName().str()
+                           : (unitFunction + llvm::Twine('.') +
+                              llvm::Twine(number++)).str();
+    llvm::GlobalValue *copy;
+    if (auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(global)) {
+      auto *made = new llvm::GlobalVariable(
+          unit, variable->getValueType(), variable->isConstant(),
+          variable->getLinkage(), nullptr, name, nullptr,
+          variable->getThreadLocalMode(), variable->getAddressSpace());
+      made->copyAttributesFrom(variable);
+      copy = made;
+    } else {
+      auto *callee = llvm::cast<llvm::Function>(global);
+      auto *made = llvm::Function::Create(callee->getFunctionType(),
+                                          callee->getLinkage(),
+                                          callee->getAddressSpace(), name, &unit);
+      made->copyAttributesFrom(callee);
+      copy = made;
+    }
+    map[global] = copy;
+    copies.emplace_back(global, copy);
+  }
+  for (auto [global, copy] : copies) {
+    if (auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(global)) {
+      if (variable->hasInitializer())
+        llvm::cast<llvm::GlobalVariable>(copy)->setInitializer(
+            llvm::MapValue(variable->getInitializer(), map));
+      continue;
+    }
+    auto *source = llvm::cast<llvm::Function>(global);
+    auto *target = llvm::cast<llvm::Function>(copy);
+    if (source->isDeclaration())
+      continue;
+    for (auto [was, is] : llvm::zip(source->args(), target->args())) {
+      is.setName(was.getName());
+      map[&was] = &is;
+    }
+    llvm::SmallVector<llvm::ReturnInst *> returns;
+    llvm::CloneFunctionInto(target, source, map,
+                            llvm::CloneFunctionChangeType::DifferentModule,
+                            returns);
+  }
+  auto *own = llvm::cast<llvm::Function>(map[&function]);
+  own->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  own->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  own->setDSOLocal(true);
+
+  // What stays behind is a declaration of what the unit defines.
+  function.deleteBody();
+  function.setComdat(nullptr);
+  function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function.setDSOLocal(true);
+  for (llvm::GlobalValue *global : needed)
+    if (auto *callee = llvm::dyn_cast<llvm::Function>(global))
+      if (callee != &function && callee->hasLocalLinkage() &&
+          callee->use_empty())
+        callee->eraseFromParent();
+  llvm::SmallVector<char, 0> bitcode;
+  llvm::raw_svector_ostream os(bitcode);
+  llvm::WriteBitcodeToFile(unit, os);
+  return bitcode;
+}
+
+std::vector<CodeUnit> weir::splitKernels(llvm::Module &module,
+                                         llvm::ArrayRef<std::string> kernels) {
+  std::vector<CodeUnit> units;
+  llvm::StringMap<size_t> known;
+  for (const std::string &symbol : kernels) {
+    llvm::Function *function = module.getFunction(symbol);
+    if (!function || function->isDeclaration())
+      continue;
+    CodeUnit unit;
+    unit.bitcode = Extraction(module, *function).run();
+    unit.key = hashText(unit.bitcode);
+    auto [it, isNew] = known.try_emplace(unit.key, units.size());
+    if (isNew)
+      units.push_back(std::move(unit));
+    units[it->second].symbols.push_back(symbol);
+  }
+  // Tables that only kernels used.
+  for (llvm::GlobalVariable &variable :
+       llvm::make_early_inc_range(module.globals())) {
+    variable.removeDeadConstantUsers();
+    if (variable.hasLocalLinkage() && variable.use_empty())
+      variable.eraseFromParent();
+  }
+  return units;
+}
+
+CodeUnit weir::wholeUnit(llvm::Module &module) {
+  CodeUnit unit;
+  llvm::raw_svector_ostream os(unit.bitcode);
+  llvm::WriteBitcodeToFile(module, os);
+  unit.key = hashText(unit.bitcode);
+  return unit;
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+static void collectMessage(const llvm::DiagnosticInfo *info, void *text) {
+  if (info->getSeverity() != llvm::DS_Error)
+    return;
+  llvm::raw_string_ostream os(*static_cast<std::string *>(text));
+  llvm::DiagnosticPrinterRawOStream printer(os);
+  info->print(printer);
+}
+
+static llvm::Error compileUnit(CodeUnit &unit, llvm::TargetMachine &machine,
+                               const UnitOptions &options) {
+  std::string problem;
+  llvm::LLVMContext context;
+  context.setDiagnosticHandlerCallBack(collectMessage, &problem);
+  llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile(
+      {{unit.bitcode.data(), unit.bitcode.size()}, unitFunction}, context);
+  if (!module)
+    return module.takeError();
+  optimize(**module, machine, options.optLevel, options.sanitizeAddress);
+  llvm::Error error = generateMachineCode(
+      **module, machine, llvm::CodeGenFileType::ObjectFile, unit.object);
+  if (!error && !problem.empty())
+    return llvm::createStringError(problem);
+  return error;
+}
+
+llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units,
+                               const UnitOptions &options) {
+  std::vector<size_t> missing;
+  for (auto [i, unit] : llvm::enumerate(units)) {
+    std::string text = unit.key + ' ' + options.flags;
+    unit.key = hashText(text);
+    if (!options.cache || !options.cache->find(unit.key, unit.object))
+      missing.push_back(i);
+  }
+  // The longest first: the last ones to end are then short.
+  llvm::stable_sort(missing, [&](size_t a, size_t b) {
+    return units[a].bitcode.size() > units[b].bitcode.size();
+  });
+
+  std::atomic<size_t> next{0};
+  std::vector<std::string> problems(units.size());
+  auto work = [&] {
+    std::unique_ptr<llvm::TargetMachine> machine;
+    for (size_t i; (i = next++) < missing.size();) {
+      CodeUnit &unit = units[missing[i]];
+      if (!machine)
+        machine = options.machine();
+      if (llvm::Error error = compileUnit(unit, *machine, options))
+        problems[missing[i]] = llvm::toString(std::move(error));
+      else if (options.cache)
+        options.cache->store(unit.key, unit.object);
+    }
+  };
+  std::vector<std::thread> threads;
+  size_t wanted = std::min<size_t>(std::max(options.jobs, 1), missing.size());
+  for (size_t i = 1; i < wanted; ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  if (options.cache && !missing.empty())
+    options.cache->prune();
+  for (std::string &problem : problems)
+    if (!problem.empty())
+      return llvm::createStringError(problem);
+  return llvm::Error::success();
+}

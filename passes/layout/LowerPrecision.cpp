@@ -1,0 +1,173 @@
+//===- LowerPrecision.cpp - operands of products in bf16 ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "passes/Passes.h"
+#include "passes/layout/Rearrange.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRLOWERPRECISIONPASS
+#include "passes/layout/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// Columns of a panel, and rows of a step of the sum.
+constexpr int64_t step = 32;
+/// Fewer rows do not pay for weights that pass by in tiles.
+constexpr int64_t fewestRows = 8;
+
+bool isStatic(Type type, bool wantF32 = true) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && (!wantF32 || tensor.getElementType().isF32());
+}
+
+/// The right operand where the operation fills matrix tiles, else null.
+OpOperand *weightsOf(Operation *op) {
+  if (!isStatic(op->getResult(0).getType()) ||
+      !llvm::all_of(op->getOperandTypes(), [](Type type) { return isStatic(type); }))
+    return nullptr;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+    auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
+    auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
+    bool fits = dot.getLhsBatch().empty() && rhs.getRank() == 2 && lhs.getRank() >= 2 &&
+                dot.getLhsContract() == ArrayRef<int64_t>{lhs.getRank() - 1} &&
+                dot.getRhsContract() == ArrayRef<int64_t>{0} &&
+                rhs.getDimSize(0) % step == 0 && rhs.getDimSize(1) % step == 0 &&
+                type.getNumElements() >= fewestRows * rhs.getDimSize(1);
+    return fits ? &dot.getRhsMutable() : nullptr;
+  }
+  auto conv = cast<ConvOp>(op);
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  bool fits = conv.getChannelsLast() && type.getRank() == 4 && conv.getGroups() == 1 &&
+              llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }) &&
+              filter.getDimSize(2) % step == 0 && filter.getDimSize(3) % step == 0 &&
+              type.getNumElements() >= fewestRows * filter.getDimSize(3);
+  return fits ? &conv.getFilterMutable() : nullptr;
+}
+
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+  return elements && elements.isSplat() && elements.getElementType().isF32() &&
+         elements.getSplatValue<APFloat>().isPosZero();
+}
+
+struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisionPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto precision = module->getAttrOfType<StringAttr>("weir.precision");
+    if (!precision || precision.getValue() != "bf16")
+      return;
+    llvm::StringSet<> kept;
+    if (auto names = module->getAttrOfType<ArrayAttr>("weir.keep_f32"))
+      for (auto name : names.getAsRange<StringAttr>())
+        kept.insert(name.getValue());
+    SmallVector<Operation *> work;
+    module.walk([&](Operation *op) {
+      if (!isa<DotGeneralOp, ConvOp>(op))
+        return;
+      llvm::SetVector<StringRef> names;
+      collectNodeNames(op->getLoc(), names);
+      if (llvm::none_of(names, [&](StringRef name) { return kept.contains(name); }))
+        work.push_back(op);
+    });
+    for (Operation *op : work)
+      rewrite(op);
+    for (auto [wide, narrow] : llvm::make_early_inc_range(narrowed))
+      storeNarrow(wide, narrow);
+  }
+
+  void rewrite(Operation *op) {
+    OpOperand *weights = weightsOf(op);
+    auto constant = weights ? weights->get().getDefiningOp<ConstantOp>() : nullptr;
+    if (!constant)
+      return;
+    TypedAttr value = narrowedConstant(cast<TypedAttr>(constant.getValue()));
+    if (!value || !pairedConstant(value))
+      return;
+    OpBuilder b(op);
+    auto replaced = ConstantOp::create(b, constant.getLoc(), value);
+    copyDevice(constant, replaced);
+    weights->set(replaced);
+    OpOperand &left = op->getOpOperand(0);
+    Value wide = left.get();
+    left.set(narrow(wide, op));
+    // Paddings and views of the wide value would keep it.
+    for (Operation *def = wide.getDefiningOp(); def && isa<PadOp, ReshapeOp>(def) && def->use_empty();) {
+      Operation *dead = std::exchange(def, def->getOperand(0).getDefiningOp());
+      dead->erase();
+    }
+    op->setAttr(matrixAttribute, b.getUnitAttr());
+  }
+
+  /// `value` in bf16, made where it is made. Padding and views come after the
+  /// rounding, which then happens in the kernel that computes the value.
+  Value narrow(Value value, Operation *user) {
+    if (Value known = narrowed.lookup(value))
+      return known;
+    OpBuilder b(user);
+    b.setInsertionPointAfterValue(value);
+    Location loc = value.getLoc();
+    Type bf16 = b.getBF16Type();
+    Value result;
+    if (auto pad = value.getDefiningOp<PadOp>(); pad && value.hasOneUse() && isZero(pad.getValue())) {
+      Value inner = narrow(pad.getOperand(), pad);
+      b.setInsertionPoint(pad);
+      Value zero = ConstantOp::create(
+          b, loc, SplatElementsAttr::get(RankedTensorType::get({}, bf16),
+                                         APFloat::getZero(APFloat::BFloat())));
+      result = PadOp::create(b, loc, inner, pad.getPads(), zero, pad.getMode());
+      copyDevice(pad, result);
+      return result;
+    }
+    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && value.hasOneUse()) {
+      Value inner = narrow(reshape.getOperand(), reshape);
+      b.setInsertionPoint(reshape);
+      result = ReshapeOp::create(b, loc, inner, reshape.getShape());
+      copyDevice(reshape, result);
+      return result;
+    }
+    auto type = cast<RankedTensorType>(value.getType());
+    result = CastOp::create(b, loc, type.clone(bf16), value, b.getBoolAttr(false));
+    copyDevice(value.getDefiningOp() ? value.getDefiningOp() : user, result);
+    narrowed[value] = result;
+    return result;
+  }
+
+  /// Elementwise operations read what is stored: the wide value then needs no
+  /// memory. Where something else reads it, both are stored.
+  void storeNarrow(Value wide, Value narrow) {
+    SmallVector<OpOperand *> others;
+    for (OpOperand &use : wide.getUses()) {
+      if (use.getOwner() == narrow.getDefiningOp())
+        continue;
+      if (!isa<ElementwiseOpInterface>(use.getOwner()) || isa<CastOp>(use.getOwner()) ||
+          !wide.getDefiningOp())
+        return;
+      others.push_back(&use);
+    }
+    for (OpOperand *use : others) {
+      OpBuilder b(use->getOwner());
+      Value again = CastOp::create(b, use->getOwner()->getLoc(), wide.getType(), narrow,
+                                   b.getBoolAttr(false));
+      copyDevice(use->getOwner(), again);
+      use->set(again);
+    }
+  }
+
+  llvm::MapVector<Value, Value> narrowed;
+};
+} // namespace
