@@ -221,25 +221,13 @@ static int32_t failEdge(weir_run *run, int32_t edge, int32_t code,
   return abortRun(run, code, text);
 }
 
-int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
-                     const weir_tensor *value) {
-  weir_run *run = ctx->run;
-  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
-    return int32_t(code);
-  // The memory is the receiver's; dims come along in the table.
-  const weir_edge_desc &desc = run->session->program->edges[edge];
-  weir_context *receiver = &run->devices[desc.destination].context;
-  const weir_tensor tensor = value ? *value : weir_tensor{};
-  int64_t bytes = copyBytes(tensor);
-  Block *block = allocateForRun(receiver, bytes, desc.name,
-                                hasContents(tensor.dtype) ? Block::ofRunKept
-                                                            : Block::ofRun);
-  if (!block)
-    return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
-  copyElements(tensor, block->data());
+int64_t weir::rt::nextSent(weir_run *run, int32_t edge, int64_t iteration) {
+  return iteration == WEIR_NEXT_ITERATION ? run->edgeCounts[edge].sent++
+                                          : iteration;
+}
 
-  if (iteration == WEIR_NEXT_ITERATION)
-    iteration = run->edgeCounts[edge].sent++;
+int32_t weir::rt::deliver(weir_run *run, int32_t edge, int64_t iteration,
+                          const weir_tensor &tensor, Block *block) {
   const char *problem = nullptr;
   Wakeups wakeups{run};
   {
@@ -264,6 +252,26 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
     return WEIR_OK;
   block->memory->free(block);
   return failEdge(run, edge, WEIR_INTERNAL, problem);
+}
+
+int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
+                     const weir_tensor *value) {
+  weir_run *run = ctx->run;
+  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
+    return int32_t(code);
+  // The memory is the receiver's; dims come along in the table.
+  const weir_edge_desc &desc = run->session->program->edges[edge];
+  weir_context *receiver = &run->devices[desc.destination].context;
+  const weir_tensor tensor = value ? *value : weir_tensor{};
+  int64_t bytes = copyBytes(tensor);
+  Block *block = allocateForRun(receiver, bytes, desc.name,
+                                hasContents(tensor.dtype) ? Block::ofRunKept
+                                                            : Block::ofRun);
+  if (!block)
+    return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
+  copyElements(tensor, block->data());
+
+  return deliver(run, edge, nextSent(run, edge, iteration), tensor, block);
 }
 
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
@@ -301,11 +309,12 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
   return 1;
 }
 
-int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                        weir_tensor *out) {
+Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
+                             weir_tensor *out, int32_t *code) {
   weir_run *run = ctx->run;
-  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
-    return int32_t(code);
+  *code = int32_t(run->aborted.load(std::memory_order_acquire));
+  if (*code)
+    return nullptr;
   if (iteration == WEIR_NEXT_ITERATION)
     iteration = run->edgeCounts[edge].received++;
   Block *block = nullptr;
@@ -319,7 +328,16 @@ int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
     }
   }
   if (!block)
-    return failEdge(run, edge, WEIR_INTERNAL, "received before it was there");
-  linkBlock(run, block);
+    *code = failEdge(run, edge, WEIR_INTERNAL, "received before it was there");
+  return block;
+}
+
+int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
+                        weir_tensor *out) {
+  int32_t code;
+  Block *block = takeArrival(ctx, edge, iteration, out, &code);
+  if (!block)
+    return code;
+  linkBlock(ctx->run, block);
   return WEIR_OK;
 }
