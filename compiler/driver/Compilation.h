@@ -22,6 +22,10 @@
 
 #include <memory>
 
+namespace weir {
+struct CpuOptions;
+}
+
 namespace weir::driver {
 
 /// What a compilation is to leave behind.
@@ -54,6 +58,8 @@ private:
   bool checkMemoryLimit();
   bool writePlacement();
   bool generateCode(OutputForm form);
+  /// Code for devices that are no CPUs; `cpu` learns of their steps.
+  bool generateAccelerators(CpuOptions &cpu);
   bool finishLog(bool good);
   void countOperations();
   void leaveText(std::string text);

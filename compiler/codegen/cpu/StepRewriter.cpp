@@ -215,16 +215,16 @@ void StepRewriter::suspend(Value save) {
   b.setInsertionPointToStart(rest);
 }
 
-void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
+Value StepRewriter::beginSuspend() {
   Type token = LLVM::LLVMTokenType::get(b.getContext());
-  Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
   // Before the call: once it returned 0 another thread may be in this frame. A
   // step that then finds its tensor ready reports its end twice, which is fine.
   Value yes = LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(true));
   LLVM::StoreOp::create(b, loc, yes, everSuspended);
-  Value save = LLVM::CoroSaveOp::create(b, loc, token, handle);
-  Value ready = call("weir_rt_receive_ready", b.getI32Type(),
-                     {context, edge, iteration, handle});
+  return LLVM::CoroSaveOp::create(b, loc, token, handle);
+}
+
+void StepRewriter::suspendUnless(Value ready, Value save) {
   Value isReady = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, ready, i32(0));
   Block *block = b.getInsertionBlock();
   Block *rest = block->splitBlock(b.getInsertionPoint());
@@ -236,8 +236,16 @@ void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
   b.setInsertionPointToStart(wait);
   suspend(save);
   b.setInsertionPointToStart(rest);
+}
+
+void StepRewriter::rewriteReceive(plan::ReceiveOp op, StringRef take) {
+  Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
+  Value save = beginSuspend();
+  Value ready = call("weir_rt_receive_ready", b.getI32Type(),
+                     {context, edge, iteration, handle});
+  suspendUnless(ready, save);
   Value tensor = stack(sizeof(weir_tensor));
-  returnIfError(call("weir_rt_receive", b.getI32Type(), {context, edge, iteration, tensor}));
+  returnIfError(call(take, b.getI32Type(), {context, edge, iteration, tensor}));
   if (op.getResult())
     op.getResult().replaceAllUsesWith(
         packFromTensor(cast<MemRefType>(op.getResult().getType()), tensor));
@@ -324,6 +332,8 @@ void StepRewriter::rewrite(Operation *op) {
   b.setInsertionPoint(op);
   loc = op->getLoc();
   Type t32 = b.getI32Type(), t64 = b.getI64Type();
+  if (rewriteOtherwise(op))
+    return;
   auto replace = [&](Value value) {
     op->getResult(0).replaceAllUsesWith(value);
     op->erase();
@@ -416,7 +426,7 @@ void StepRewriter::rewrite(Operation *op) {
   if (auto library = dyn_cast<LibraryOp>(op))
     return rewriteLibrary(library);
   if (auto receive = dyn_cast<plan::ReceiveOp>(op))
-    return rewriteReceive(receive);
+    return rewriteReceive(receive, "weir_rt_receive");
   if (auto require = dyn_cast<RequireOp>(op)) {
     int number = tables.sites.add(require.getNode(), require.getKind(),
                                   require.getMessage(), require.getCode());
@@ -461,6 +471,7 @@ void StepRewriter::rewrite(Operation *op) {
 }
 
 LogicalResult StepRewriter::run() {
+  isCoroutine = alwaysWaits();
   function.walk([&](plan::ReceiveOp) { isCoroutine = true; });
   function.setType(FunctionType::get(b.getContext(), {pointer}, {b.getI32Type()}));
   Block &entry = function.getBody().front();
@@ -496,14 +507,15 @@ LogicalResult StepRewriter::run() {
   }
   loc = function.getLoc();
   b.setInsertionPointToEnd(failBlock);
-  Value code = failBlock->getArgument(0);
+  Value code = finish(failBlock->getArgument(0));
   if (!isCoroutine) {
     func::ReturnOp::create(b, loc, code);
     return success();
   }
   // Finished: report it where an earlier return said "pending".
+  Block *last = b.getInsertionBlock();
   Block *report = b.createBlock(suspendBlock), *end = b.createBlock(&function.getBody(), function.getBody().end(), {b.getI32Type()}, {loc});
-  b.setInsertionPointToEnd(failBlock);
+  b.setInsertionPointToEnd(last);
   Value was = LLVM::LoadOp::create(b, loc, b.getI1Type(), everSuspended);
   cf::CondBranchOp::create(b, loc, was, report, ValueRange{}, end, ValueRange{code});
   b.setInsertionPointToEnd(report);
