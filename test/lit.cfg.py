@@ -44,6 +44,17 @@ llvm_config.add_tool_substitutions(
      for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]],
     [config.weir_tools_dir])
 
+# What assembles code for GPUs, and a driver that runs it on the host.
+cuda_home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+if os.access(os.path.join(cuda_home, "bin", "ptxas"), os.X_OK):
+    config.available_features.add("ptxas")
+else:
+    lit_config.note("no ptxas: tests of GPU code are skipped")
+recorder = os.path.join(config.weir_obj_root, "test", "cuda", "libcuda-recorder.so")
+config.substitutions.append(("%cuda_recorder", recorder))
+if os.path.exists(recorder):
+    config.available_features.add("cuda-recorder")
+
 # Python environments with other frameworks, which models are compared with.
 for framework in ["ort", "tf"]:
     python = os.environ.get("WEIR_%s_PYTHON" % framework.upper())
