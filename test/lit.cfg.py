@@ -68,6 +68,16 @@ if shutil.which("aarch64-linux-gnu-g++") and shutil.which("qemu-aarch64"):
 else:
     lit_config.note("no aarch64-linux-gnu-g++ and qemu-aarch64: cross-compilation is not tested"
                     " (Debian: g++-aarch64-linux-gnu qemu-user)")
+# What assembles code for GPUs, and a driver that runs it on the host.
+cuda_home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+if os.access(os.path.join(cuda_home, "bin", "ptxas"), os.X_OK):
+    config.available_features.add("ptxas")
+else:
+    lit_config.note("no ptxas: tests of GPU code are skipped")
+recorder = os.path.join(config.weir_obj_root, "test", "cuda", "libcuda-recorder.so")
+config.substitutions.append(("%cuda_recorder", recorder))
+if os.path.exists(recorder):
+    config.available_features.add("cuda-recorder")
 
 # Python environments with other frameworks, which models are compared with.
 for framework in ["ort", "tf"]:

@@ -8,6 +8,7 @@
 #include "compiler/driver/Compilation.h"
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
+#include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/driver/Devices.h"
 #include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Messages.h"
@@ -57,8 +58,10 @@ bool Compilation::checkOptions() {
     driver::report(sink, "W0112", options.input,
                    "found " + flag + "; possible in this release: " + possible);
   };
-  if (!options.cuda.empty())
-    refuse("--cuda=" + options.cuda, "CPU devices only");
+  if (!options.cuda.empty() && !parseArchitectures(options.cuda))
+    driver::report(sink, "W0620", options.input,
+                   "found --cuda=" + options.cuda + "; possible: one or more of " +
+                       knownArchitectures());
   if (!options.schedule.empty() && options.schedule != "latency" &&
       options.schedule != "memory" && options.schedule != "balanced")
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");
@@ -287,6 +290,30 @@ static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
   driver::report(*static_cast<DiagnosticSink *>(context), "W0500", "", text);
 }
 
+bool Compilation::generateAccelerators(CpuOptions &cpu) {
+  if (options.cuda.empty())
+    return true;
+  CudaOptions cuda;
+  cuda.prefix = name;
+  cuda.architectures = *parseArchitectures(options.cuda);
+  cuda.optLevel = options.optLevel;
+  if (logging)
+    cuda.log = [this](llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
+      log.end(what, suffix, text);
+      log.begin({});
+    };
+  log.begin({});
+  auto steps = generateCuda(*module, cuda, described);
+  if (failed(steps)) {
+    if (!sink.hasErrors())
+      driver::report(sink, "W0199", options.input,
+                     "code generation for GPUs failed without saying why");
+    return false;
+  }
+  cpu.otherSteps = *steps;
+  return true;
+}
+
 bool Compilation::generateCode(OutputForm form) {
   auto fail = [&](llvm::Error error) {
     if (!error)
@@ -307,6 +334,8 @@ bool Compilation::generateCode(OutputForm form) {
     cpu.sanitizeAddress = options.sanitizeAddress;
     // Code generation builds in dialects that nothing before it has loaded.
     context->loadAllAvailableDialects();
+    if (!generateAccelerators(cpu))
+      return false;
     log.begin(*module);
     llvmModule = generateCpu(*module, cpu, llvmContext, described);
     if (!llvmModule && !sink.hasErrors())
@@ -324,6 +353,8 @@ bool Compilation::generateCode(OutputForm form) {
                        " -O" + llvm::Twine(options.optLevel) + " " +
                        llvm::Twine(int(options.sanitizeAddress)))
                           .str();
+  if (!options.cuda.empty())
+    flags += " " + options.cuda;
   fingerprint(*llvmModule, flags, described);
   DescriptorOptions descriptors;
   descriptors.compiler = weirVersion;

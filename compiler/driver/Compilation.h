@@ -22,6 +22,10 @@
 
 #include <memory>
 
+namespace weir {
+struct CpuOptions;
+}
+
 namespace weir::driver {
 
 /// What a compilation is to leave behind.
@@ -56,6 +60,8 @@ private:
   bool generateCode(OutputForm form);
   /// Object code of the module, kernel by kernel, into `output`.
   llvm::Error compileInUnits(llvm::StringRef flags);
+  /// Code for devices that are no CPUs; `cpu` learns of their steps.
+  bool generateAccelerators(CpuOptions &cpu);
   bool finishLog(bool good);
   void countOperations();
   void leaveText(std::string text);

@@ -8,7 +8,7 @@
 #include "compiler/driver/Devices.h"
 
 #include "compiler/driver/Messages.h"
-#include "passes/partition/DeviceName.h"
+#include "passes/partition/Accelerators.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/JSON.h"
@@ -38,6 +38,8 @@ public:
       readCluster();
     else if (!options.deviceNames.empty())
       nameCluster();
+    else if (!options.cuda.empty())
+      usualCluster();
     if (!options.placementFile.empty())
       readLocks(options.placementFile);
     if (!options.profileFile.empty())
@@ -118,11 +120,14 @@ private:
       return false;
     }
     DeviceName whole = complete(*name);
-    if (*whole.type != "CPU") {
+    bool possible = *whole.type == "CPU" ||
+                    (isAccelerator(whole) && !options.cuda.empty());
+    if (!possible) {
       refuse(file, "found device \"" + text +
-                       "\"; possible in this release: CPU devices");
+                       "\"; possible: CPU devices, and with --cuda GPU devices");
       return false;
     }
+    hasHost |= *whole.type == "CPU";
     for (const DeviceName &other : names)
       if (other.str() == whole.str()) {
         refuse(file, "found device " + whole.str() + " twice");
@@ -149,6 +154,30 @@ private:
     for (const std::string &name : options.deviceNames)
       if (!addDevice(options.input, name, {}))
         return;
+    if (!hasHost)
+      return refuse(options.input, "found no CPU; possible: one that feeds the "
+                                   "others");
+    setCluster();
+  }
+
+  /// One host with one GPU, of a size that a data centre has.
+  void usualCluster() {
+    auto real = [&](double value) { return b.getF64FloatAttr(value); };
+    NamedAttrList gpu;
+    gpu.set("flops", real(2e13));
+    gpu.set("bandwidth", real(1.5e12));
+    gpu.set("overhead", real(3e-6));
+    if (!addDevice(options.input, "/device:CPU:0", {}) ||
+        !addDevice(options.input, "/device:GPU:0", gpu))
+      return;
+    for (int64_t source : {0, 1}) {
+      NamedAttrList link;
+      link.set("source", b.getI64IntegerAttr(source));
+      link.set("destination", b.getI64IntegerAttr(1 - source));
+      link.set("bandwidth", real(2e10));
+      link.set("latency", real(1e-5));
+      links.push_back(link.getDictionary(b.getContext()));
+    }
     setCluster();
   }
 
@@ -184,6 +213,8 @@ private:
       if (!good || !addDevice(file, *name, attributes))
         return;
     }
+    if (!hasHost)
+      return refuse(file, "found no CPU; possible: one that feeds the others");
     if (const json::Array *array = root.getArray("links"))
       for (const json::Value &entry : *array)
         if (!readLink(file, entry.getAsObject()))
@@ -307,7 +338,7 @@ private:
   DiagnosticSink &sink;
   ModuleOp module;
   Builder b;
-  bool good = true;
+  bool good = true, hasHost = false;
   std::vector<DeviceName> names;
   std::vector<Attribute> devices, links;
 };

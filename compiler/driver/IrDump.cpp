@@ -127,6 +127,11 @@ void PipelineLog::end(llvm::StringRef what, const llvm::Module *module) {
   record(what, count, module != nullptr, print, ".ll");
 }
 
+void PipelineLog::end(llvm::StringRef what, llvm::StringRef suffix,
+                      llvm::StringRef text) {
+  record(what, 0, /*changed=*/true, [&] { return text.str(); }, suffix);
+}
+
 llvm::Error PipelineLog::finish() {
   if (folder.empty())
     return llvm::Error::success();

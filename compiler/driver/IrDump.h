@@ -48,6 +48,8 @@ public:
   void end(llvm::StringRef what, mlir::ModuleOp module);
   /// The same for what ends in LLVM IR; null: nothing to write.
   void end(llvm::StringRef what, const llvm::Module *module);
+  /// The same for other text; `suffix` is its file's.
+  void end(llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text);
 
   /// Writes DIR/index.txt. An error, too, when any file could not be written.
   llvm::Error finish();

@@ -245,6 +245,7 @@ private:
   llvm::Constant *sites();
   llvm::Constant *kernels();
   llvm::Constant *customs();
+  llvm::Constant *accelerators();
   llvm::Constant *blobs();
   void functions(llvm::GlobalVariable *descriptor);
   void plugin(llvm::GlobalVariable *descriptor);
@@ -366,6 +367,38 @@ llvm::Constant *DescriptorBuilder::customs() {
   return array(values, "weir.customs");
 }
 
+llvm::Constant *DescriptorBuilder::accelerators() {
+  Constants values;
+  for (const AcceleratorInfo &info : program.accelerators) {
+    Constants steps, names, segments;
+    for (size_t i = 0; i < program.entries.size(); ++i) {
+      llvm::Function *step = i < info.steps.size() && !info.steps[i].empty()
+                                 ? module.getFunction(info.steps[i])
+                                 : nullptr;
+      steps.push_back(step ? static_cast<llvm::Constant *>(step) : null());
+    }
+    for (const std::string &name : info.kernels)
+      names.push_back(name.empty() ? null() : string(name));
+    for (const AcceleratorInfo::Segment &segment : info.segments)
+      segments.push_back(structure<weir_blob_segment>(
+          {i64(segment.source), i64(segment.bytes), i64(segment.target)}));
+    llvm::GlobalVariable *image =
+        global(llvm::ConstantDataArray::getString(context, info.image,
+                                                  /*AddNull=*/false),
+               "weir.image");
+    image->setAlignment(llvm::Align(64));
+    auto *driver = module.getOrInsertGlobal(
+        info.driver, llvm::Type::getInt8Ty(context));
+    values.push_back(structure<weir_accelerator_desc>(
+        {i32(sizeof(weir_accelerator_desc)), i32(info.device), driver, image,
+         i64(info.image.size()), array(steps, "weir.device_steps"),
+         array(names, "weir.device_kernels"),
+         array(segments, "weir.segments"), i64(info.segments.size()),
+         i64(info.segmentBytes)}));
+  }
+  return array(values, "weir.accelerators");
+}
+
 llvm::Constant *DescriptorBuilder::blobs() {
   if (program.blobBytes == 0 || !options.weightsFile.empty())
     return null();
@@ -423,7 +456,9 @@ llvm::Error DescriptorBuilder::build() {
        i64(program.blobBytes),
        options.weightsFile.empty() ? null() : string(options.weightsFile),
        customs(),
-       i64(program.customs.size())});
+       i64(program.customs.size()),
+       accelerators(),
+       i64(program.accelerators.size())});
   llvm::GlobalVariable *descriptor = global(value, "weir.program");
 
   // Kernels and steps keep their names for profilers, but only as local

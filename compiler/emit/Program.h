@@ -91,6 +91,22 @@ struct BufferInfo {
   int step = 0; ///< number of the step function; those of a device share its arena
 };
 
+/// Code of a device that is no CPU: what the object has for it beside the
+/// host's steps, which do the same where the device is missing.
+struct AcceleratorInfo {
+  int device = 0;
+  std::string driver; ///< symbol of the runtime's table of functions
+  std::string image;  ///< bytes that the driver loads
+  std::vector<std::string> steps;   ///< by entry: symbols, or ""
+  std::vector<std::string> kernels; ///< names in the image, or "", by kernel
+  /// Constants that the device has a copy of, and where.
+  struct Segment {
+    int64_t source, bytes, target;
+  };
+  std::vector<Segment> segments;
+  int64_t segmentBytes = 0;
+};
+
 struct Program {
   std::string name; ///< C identifier: prefix of the object's symbols
   std::vector<DeviceInfo> devices;
@@ -102,6 +118,7 @@ struct Program {
   std::vector<CustomInfo> customs;
   std::vector<BlobInfo> blobs;
   std::vector<BufferInfo> buffers;
+  std::vector<AcceleratorInfo> accelerators;
   int64_t blobBytes = 0;
   uint64_t requiredCpuFeatures = 0;
   int defaultThreads = 0;

@@ -12,6 +12,7 @@
 #include "passes/kernelize/Clusters.h"
 #include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/Tiling.h"
+#include "passes/partition/Accelerators.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -86,7 +87,9 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
 
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
-    packWeights(b, kernel, operands);
+    // Panels are made for the vectors of a CPU.
+    if (!isOnAccelerator(root))
+      packWeights(b, kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
                                          operands);

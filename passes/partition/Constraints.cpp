@@ -9,6 +9,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
+#include "passes/partition/Accelerators.h"
 
 using namespace mlir;
 using namespace weir;
@@ -83,6 +84,7 @@ LogicalResult Constraints::gather() {
     return failure();
   gatherColocations();
   gatherResources();
+  gatherAbilities();
   if (failed(intersect()))
     return failure();
   return findCandidates();
@@ -224,6 +226,18 @@ void Constraints::gatherResources() {
   });
 }
 
+void Constraints::gatherAbilities() {
+  if (llvm::none_of(devices.devices, [](const ClusterDevice &device) {
+        return isAccelerator(device.name);
+      }))
+    return;
+  module.walk([&](Operation *op) {
+    auto it = elementOf.find(op);
+    if (it != elementOf.end() && elements[it->second].hostOnly.empty())
+      elements[it->second].hostOnly = whyNotOnGpu(op);
+  });
+}
+
 LogicalResult Constraints::intersect() {
   bool good = true;
   // What gives way comes last.
@@ -255,9 +269,13 @@ LogicalResult Constraints::findCandidates() {
     if (find(i) != i)
       continue;
     Element &root = elements[i];
+    bool hostOnly = llvm::any_of(root.members, [&](int32_t member) {
+      return !elements[member].hostOnly.empty();
+    });
     auto collect = [&](const DeviceName &asked) {
       for (size_t d = 0; d < devices.devices.size(); ++d)
-        if (asked.matches(devices.devices[d].name))
+        if (asked.matches(devices.devices[d].name) &&
+            !(hostOnly && isAccelerator(devices.devices[d].name)))
           root.candidates.push_back(int32_t(d));
     };
     collect(root.asked);
@@ -272,7 +290,7 @@ LogicalResult Constraints::findCandidates() {
     InFlightDiagnostic error =
         fail(i, "W0601: found device \"" + root.asked.str() +
                     "\", which is not there; possible: " + devices.list());
-    if (root.members.size() > 1)
+    if (root.members.size() > 1 || hostOnly)
       for (const std::string &line : describe(i))
         error.attachNote() << line;
     good = false;
@@ -304,6 +322,10 @@ std::vector<std::string> Constraints::describe(int32_t group) const {
     if (const Element &node = elements[member]; !node.request.empty())
       lines.push_back("node \"" + node.name + "\" asks for " + node.request +
                       " (" + node.requestFrom + ")");
+  for (int32_t member : root.members)
+    if (const Element &node = elements[member]; !node.hostOnly.empty())
+      lines.push_back("node \"" + node.name + "\" stays on the host: it " +
+                      node.hostOnly);
   lines.insert(lines.end(), root.reasons.begin(), root.reasons.end());
   constexpr size_t most = 24;
   if (lines.size() > most) {

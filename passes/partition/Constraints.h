@@ -61,6 +61,7 @@ private:
     std::string request;     ///< as the node has it
     std::string requestFrom; ///< "the model", "the placement file"
     bool yields = false;     ///< its request gives way to its group's
+    std::string hostOnly;    ///< why no GPU computes it; empty: one can
     std::vector<int32_t> candidates;
     std::vector<int32_t> members;
     std::vector<std::string> reasons;
@@ -75,6 +76,7 @@ private:
   void gatherResources();
   mlir::LogicalResult intersect();
   mlir::LogicalResult findCandidates();
+  void gatherAbilities();
   mlir::Location locationOf(int32_t element) const;
   mlir::InFlightDiagnostic fail(int32_t element, const llvm::Twine &message);
 

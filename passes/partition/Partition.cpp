@@ -22,6 +22,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
+#include "passes/partition/Accelerators.h"
 #include "passes/partition/Constraints.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -150,7 +151,10 @@ public:
       feeds.push_back(describe(source.getArgumentTypes()[i], source.getArgAttrDict(i)));
     for (unsigned i = 0; i < source.getNumResults(); ++i)
       fetches.push_back(describe(source.getResultTypes()[i], source.getResultAttrDict(i)));
-    for (int64_t device : used) {
+    Devices all = used;
+    for (int64_t device : used)
+      all.insert(feeder(device));
+    for (int64_t device : all) {
       Part &part = parts[device];
       part.function = func::FuncOp::create(
           b, source.getLoc(), (source.getSymName() + "__" + std::to_string(device)).str(),
@@ -168,6 +172,7 @@ public:
       int64_t device = deviceOf(operand.get());
       if (device < 0)
         device = parts.begin()->first;
+      device = feeder(device);
       provide(operand.get(), device);
       Part &part = parts[device];
       part.results.push_back(part.mapping.lookup(operand.get()));
@@ -179,6 +184,12 @@ public:
   }
 
 private:
+  /// Where the feeds of a device are, and the fetches that it makes.
+  int64_t feeder(int64_t device) {
+    auto module = source->getParentOfType<ModuleOp>();
+    return isAccelerator(module, device) ? hostOf(module, device) : device;
+  }
+
   void finish(Part &part) {
     b.setInsertionPointToEnd(part.block);
     func::ReturnOp::create(b, source.getLoc(), part.results);
@@ -284,7 +295,13 @@ private:
       return;
     b.setInsertionPointToEnd(part.block);
     auto argument = dyn_cast<BlockArgument>(value);
-    if (argument && argument.getOwner() == &source.getBody().front()) {
+    int64_t host = feeder(device);
+    bool isFeed = argument && argument.getOwner() == &source.getBody().front();
+    if (isFeed && host != device) {
+      // The caller's memory is the host's.
+      provide(value, host);
+      b.setInsertionPointToEnd(part.block);
+    } else if (isFeed) {
       Block &entry = part.function.getBody().front();
       part.mapping.map(value, entry.addArgument(value.getType(), value.getLoc()));
       part.feeds.push_back(argument.getArgNumber());
@@ -294,7 +311,7 @@ private:
       b.clone(*def, part.mapping);
       return;
     }
-    int64_t from = deviceOf(value);
+    int64_t from = isFeed ? host : deviceOf(value);
     int64_t edge = edges.size();
     std::string key = keyOf(value, from, device);
     edges.push_back(b.getDictionaryAttr(
@@ -386,7 +403,9 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       Devices used;
       for (Operation &op : function.getBody().front().without_terminator())
         collectDevices(&op, used);
-      if (used.size() > 1) {
+      bool accelerated = llvm::any_of(
+          used, [&](int64_t device) { return isAccelerator(module, device); });
+      if (used.size() > 1 || accelerated) {
         Splitter(function, devices, cluster, edges).run(used);
         continue;
       }

@@ -75,6 +75,8 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       return placement::placeGreedily(model.problem);
     if (placer.consume_front("random:"))
       return placeRandomly(placer, constraints, model);
+    if (placer.consume_front("on:"))
+      return placeOn(placer, constraints, model);
     placement::Options options;
     options.steps =
         std::min(mostSteps, stepsPerNode * int64_t(model.problem.nodes.size()));
@@ -100,6 +102,27 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
         it->second = candidates[(z ^ (z >> 31)) % candidates.size()];
       }
       device.push_back(it->second);
+    }
+    return placement::scheduleFor(model.problem, device);
+  }
+
+  /// Everything that may be there on the device of that name, the rest where it
+  /// may be first.
+  static std::optional<placement::Plan> placeOn(StringRef text,
+                                                const Constraints &constraints,
+                                                const CostModel &model) {
+    std::optional<DeviceName> wanted = DeviceName::parse(text);
+    const DeviceSet &cluster = constraints.cluster();
+    std::vector<int32_t> device;
+    for (const placement::Node &node : model.problem.nodes) {
+      ArrayRef<int32_t> candidates = constraints.candidates(node.group);
+      int32_t chosen = candidates.front();
+      for (int32_t candidate : candidates)
+        if (wanted && wanted->matches(cluster.devices[candidate].name)) {
+          chosen = candidate;
+          break;
+        }
+      device.push_back(chosen);
     }
     return placement::scheduleFor(model.problem, device);
   }

@@ -10,6 +10,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/partition/Accelerators.h"
 #include "weir/weir.h"
 
 using namespace mlir;
@@ -257,6 +258,16 @@ LogicalResult StepBuilder::visit(Operation *op) {
             receive.getEdgeAttr(), iterationOf(receive));
         if (isTensor)
           setBuffer(receive.getResult(), op.getResult());
+        // An accelerator's step reads few integers on the host, where they
+        // arrive, and its kernels what the step writes for them.
+        if (isTensor && isScalarForm(receive.getType()) &&
+            isOnAccelerator(receive)) {
+          TensorState state;
+          state.scalars = scalarsOf(receive.getResult());
+          state.dims = stateOf(receive.getResult()).dims;
+          state.hasScalars = true;
+          states[receive.getResult()] = state;
+        }
         return success();
       })
       .Default([&](Operation *other) -> LogicalResult {

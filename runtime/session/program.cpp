@@ -17,6 +17,12 @@ int64_t weir::rt::customCount(const weir_program_desc *program) {
   return program->size < end ? 0 : program->custom_count;
 }
 
+int64_t weir::rt::acceleratorCount(const weir_program_desc *program) {
+  constexpr size_t end =
+      offsetof(weir_program_desc, accelerator_count) + sizeof(int64_t);
+  return program->size < end ? 0 : program->accelerator_count;
+}
+
 const char *weir_program_name(const weir_program_desc *program) {
   return program->name;
 }

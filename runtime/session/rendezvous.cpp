@@ -243,8 +243,13 @@ static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
 
 namespace weir::rt {
 
-void deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
-                   const weir_tensor &tensor, Block *block) {
+int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration) {
+  return iteration == WEIR_NEXT_ITERATION ? run->edgeCounts[edge].sent++
+                                           : iteration;
+}
+
+int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
+                      const weir_tensor &tensor, Block *block) {
   const char *problem = nullptr;
   Wakeups wakeups{run};
   {
@@ -266,9 +271,9 @@ void deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
   }
   wakeups.post();
   if (!problem)
-    return;
+    return WEIR_OK;
   block->memory->free(block);
-  failEdge(run, edge, WEIR_INTERNAL, problem);
+  return failEdge(run, edge, WEIR_INTERNAL, problem);
 }
 
 } // namespace weir::rt
@@ -280,8 +285,7 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
     return int32_t(code);
   const weir_edge_desc &desc = run->session->program->edges[edge];
   const weir_tensor tensor = value ? *value : weir_tensor{};
-  if (iteration == WEIR_NEXT_ITERATION)
-    iteration = run->edgeCounts[edge].sent++;
+  iteration = nextSent(run, edge, iteration);
   if (!isLocal(run->session, desc.destination))
     return sendAway(ctx, edge, iteration, tensor);
   // The memory is the receiver's; dims come along in the table.
@@ -293,8 +297,7 @@ int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
   if (!block)
     return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
   copyElements(tensor, block->data());
-  deliverTensor(run, edge, iteration, tensor, block);
-  return int32_t(run->aborted.load(std::memory_order_acquire));
+  return deliverTensor(run, edge, iteration, tensor, block);
 }
 
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
@@ -332,11 +335,12 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
   return 1;
 }
 
-int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                        weir_tensor *out) {
+Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
+                             weir_tensor *out, int32_t *code) {
   weir_run *run = ctx->run;
-  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
-    return int32_t(code);
+  *code = int32_t(run->aborted.load(std::memory_order_acquire));
+  if (*code)
+    return nullptr;
   if (iteration == WEIR_NEXT_ITERATION)
     iteration = run->edgeCounts[edge].received++;
   Block *block = nullptr;
@@ -350,7 +354,16 @@ int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
     }
   }
   if (!block)
-    return failEdge(run, edge, WEIR_INTERNAL, "received before it was there");
-  linkBlock(run, block);
+    *code = failEdge(run, edge, WEIR_INTERNAL, "received before it was there");
+  return block;
+}
+
+int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
+                        weir_tensor *out) {
+  int32_t code;
+  Block *block = takeArrival(ctx, edge, iteration, out, &code);
+  if (!block)
+    return code;
+  linkBlock(ctx->run, block);
   return WEIR_OK;
 }

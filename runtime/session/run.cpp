@@ -23,8 +23,11 @@ static void *callocArray(int64_t count, size_t size) {
 }
 
 void destroyRun(weir_run *run) {
-  for (int32_t i = 0; run->devices && i < run->session->deviceCount; ++i)
+  for (int32_t i = 0; run->devices && i < run->session->deviceCount; ++i) {
     run->session->memory[i]->free(run->devices[i].arenaBlock);
+    if (run->devices[i].onDevice)
+      acceleratorOf(run->session, i)->desc->driver->release(run, i);
+  }
   run->rendezvous.destroy();
   free(run->devices);
   free(run->feeds);
@@ -91,7 +94,8 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline,
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     const weir_device_desc &device = session->program->devices[i];
     DeviceRun &deviceRun = run->devices[i];
-    if (!hasStep(run, i) || deviceRun.arenaBlock || device.arena_bytes <= 0)
+    if (!hasStep(run, i) || deviceRun.arenaBlock || device.arena_bytes <= 0 ||
+        acceleratorOf(session, i))
       continue;
     // Chunks are aligned to 256; what wants more gets room to be moved in.
     int64_t align = device.arena_align > granule ? device.arena_align : 0;
@@ -115,6 +119,11 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline,
 
 int32_t prepareArenas(weir_run *run, int64_t deadline) {
   weir_session *session = run->session;
+  for (int32_t i = 0; i < session->deviceCount; ++i)
+    if (Accelerator *accelerator = acceleratorOf(session, i);
+        accelerator && run->entry->steps[i])
+      if (int32_t code = accelerator->desc->driver->begin(run, i))
+        return code;
   AllocationRequest request;
   int32_t device = allocateArenas(run, 0, &request);
   if (device >= 0) {
@@ -196,6 +205,11 @@ void finishStep(weir_context *ctx, int32_t code) {
   --run->unfinishedSteps;
 }
 
+void beginSegment(weir_run *run) {
+  Lock lock(run->mutex);
+  ++run->segments;
+}
+
 void endSegment(weir_run *run) {
   {
     Lock lock(run->mutex);
@@ -222,7 +236,10 @@ void endSegment(weir_run *run) {
 
 static void runStep(weir_run *run, int32_t device) {
   weir_context *context = &run->devices[device].context;
-  int32_t code = run->entry->steps[device](context);
+  weir_step_fn step = run->entry->steps[device];
+  if (Accelerator *accelerator = acceleratorOf(run->session, device))
+    step = accelerator->desc->steps[run->entry - run->session->program->entries];
+  int32_t code = step(context);
   if (code != WEIR_PENDING)
     finishStep(context, code);
   endSegment(run);

@@ -29,6 +29,7 @@ struct DeviceRun {
   weir_context context;
   Task start; ///< its step, when another thread begins it
   void *arenaBlock;
+  void *onDevice; ///< the accelerator's part of the run, null: none yet
   bool unfinished;
   int32_t librarySite; ///< site of the library call in progress, -1: none
 };
@@ -158,9 +159,18 @@ void unlinkBlock(weir_run *run, Block *block);
 const char *nodeOf(const weir_run *run, int32_t site);
 
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
-void deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
-                   const weir_tensor &tensor, Block *block);
-
+/// Returns 0, or aborts the run and frees the block. From any thread.
+int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
+                      const weir_tensor &tensor, Block *block);
+/// Number of the next tensor that is sent (received) over an edge whose
+/// iteration is WEIR_NEXT_ITERATION.
+int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration);
+/// Takes what has arrived; null: the run was aborted, with `code`.
+Block *takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
+                   weir_tensor *out, int32_t *code);
+/// Something outside of the run's threads is about to do work for it, which ends
+/// with endSegment.
+void beginSegment(weir_run *run);
 /// A segment of a step has come back, its step ended or suspended.
 void endSegment(weir_run *run);
 void finishStep(weir_context *ctx, int32_t code);

@@ -84,6 +84,28 @@ static int32_t resolveCustoms(weir_session *session,
   return WEIR_OK;
 }
 
+/// Opens what the program has code for and the machine has.
+static int32_t openAccelerators(weir_session *session,
+                                const weir_session_options &options,
+                                weir_status *status) {
+  const weir_program_desc *program = session->program;
+  int64_t count = acceleratorCount(program);
+  if (count == 0)
+    return WEIR_OK;
+  session->accelerators = static_cast<Accelerator **>(
+      calloc(size_t(program->device_count), sizeof(Accelerator *)));
+  if (!session->accelerators)
+    return noMemory(status);
+  for (int64_t i = 0; i < count; ++i) {
+    const weir_accelerator_desc &desc = program->accelerators[i];
+    if (int32_t code = desc.driver->open(
+            session, &desc, options.memory_limit,
+            &session->accelerators[desc.device], status))
+      return code;
+  }
+  return WEIR_OK;
+}
+
 static int32_t makeDevices(weir_session *session,
                            const weir_session_options &options,
                            weir_status *status) {
@@ -101,8 +123,10 @@ static int32_t makeDevices(weir_session *session,
     void *memory = malloc(sizeof(BfcAllocator));
     if (!memory)
       return noMemory(status);
-    session->memory[i] = new (memory)
-        BfcAllocator(program->devices[i].name, source, memoryOptions);
+    const Accelerator *accelerator = acceleratorOf(session, i);
+    session->memory[i] = new (memory) BfcAllocator(
+        program->devices[i].name, accelerator ? accelerator->staging : source,
+        memoryOptions);
     session->deviceCount = i + 1;
   }
   return WEIR_OK;
@@ -239,6 +263,8 @@ static int32_t fillSession(weir_session *session,
   }
   if (int32_t code = resolveCustoms(session, options, status))
     return code;
+  if (int32_t code = openAccelerators(session, options, status))
+    return code;
   if (int32_t code = makeDevices(session, options, status))
     return code;
   if (int32_t code = makeSlots(session, status))
@@ -271,8 +297,17 @@ static void destroyIdleRuns(weir_session *session) {
 
 void trimSession(weir_session *session) {
   destroyIdleRuns(session);
-  for (int32_t i = 0; i < session->deviceCount; ++i)
+  for (int32_t i = 0; i < session->deviceCount; ++i) {
     session->memory[i]->collect();
+    if (Accelerator *accelerator = acceleratorOf(session, i))
+      accelerator->memory->collect();
+  }
+}
+
+/// A device's own memory, for statistics.
+static BfcAllocator *memoryOf(weir_session *session, int32_t device) {
+  Accelerator *accelerator = acceleratorOf(session, device);
+  return accelerator ? accelerator->memory : session->memory[device];
 }
 
 } // namespace weir::rt
@@ -326,6 +361,11 @@ void weir_session_destroy(weir_session *session) {
   }
   free(session->memory);
   free(session->tasks);
+  for (int32_t i = 0; session->accelerators && i < session->program->device_count;
+       ++i)
+    if (Accelerator *accelerator = session->accelerators[i])
+      accelerator->desc->driver->close(accelerator);
+  free(session->accelerators);
   free(session->customs);
   free(session->slots);
   for (int32_t i = 0; session->initial && i < session->program->slot_count; ++i)
@@ -370,7 +410,7 @@ int32_t weir_session_memory(weir_session *session, int32_t device,
                             weir_memory_stats *stats) {
   if (device < 0 || device >= session->deviceCount)
     return WEIR_OUT_OF_RANGE;
-  BfcStats s = session->memory[device]->stats();
+  BfcStats s = memoryOf(session, device)->stats();
   weir_memory_stats full = {
       stats->size,   s.regions,   s.limit,       s.reserved,     s.inUse,
       s.requested,   s.peakInUse, s.allocations, s.live,         s.largest,
@@ -386,5 +426,5 @@ int64_t weir_session_memory_report(weir_session *session, int32_t device,
       buffer[0] = 0;
     return 1;
   }
-  return session->memory[device]->report(buffer, capacity) + 1;
+  return memoryOf(session, device)->report(buffer, capacity) + 1;
 }

@@ -10,6 +10,7 @@
 
 #include "bfc/bfc_allocator.h"
 #include "pool/executor.h"
+#include "session/accelerator.h"
 #include "session/status.h"
 #include "weir/abi.h"
 #include "weir/transport.h"
@@ -57,6 +58,7 @@ void unmapWeights(MappedFile *file);
 
 /// The fields of the descriptor that grew at its end.
 int64_t customCount(const weir_program_desc *program);
+int64_t acceleratorCount(const weir_program_desc *program);
 
 } // namespace weir::rt
 
@@ -65,8 +67,10 @@ struct weir_session {
   const uint8_t *blobs;
   weir::rt::MappedFile weights;
   weir::rt::Executor *executor;
-  /// One allocator a device of the program.
+  /// One allocator a device of the program, of memory that the host can read.
   weir::rt::BfcAllocator **memory;
+  /// One a device, null where the host does the work; null: for all.
+  weir::rt::Accelerator **accelerators;
   int32_t deviceCount;
   int64_t allocationWait; ///< nanoseconds
   const weir_trace *trace;
@@ -94,6 +98,10 @@ inline bool isLocal(const weir_session *session, int32_t device) {
 }
 /// What a transport may call.
 extern const weir_transport_host transportHost;
+/// Null: the host does the device's work.
+inline Accelerator *acceleratorOf(const weir_session *session, int32_t device) {
+  return session->accelerators ? session->accelerators[device] : nullptr;
+}
 
 /// Memory with a Block before it; null when there is none. `deadline` as in
 /// AllocationRequest.

@@ -189,15 +189,18 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               options.placementFile);
   parser.text("--placement-out", "P.json", "writes what was decided",
               options.placementOut);
-  parser.value("--placer", "search|greedy|random:SEED",
-               "how placement is decided (default search); random is for tests",
+  parser.value("--placer", "search|greedy|on:DEVICE|random:SEED",
+               "how placement is decided (default search); on: all that may be "
+               "there on one device; random is for tests",
                [&options](std::string_view value) -> std::string {
                  llvm::StringRef text(value.data(), value.size());
                  uint64_t seed;
                  if (text != "search" && text != "greedy" &&
+                     !text.starts_with("on:/") &&
                      (!text.consume_front("random:") ||
                       text.getAsInteger(10, seed)))
-                   return "is unknown; possible: search, greedy, random:SEED";
+                   return "is unknown; possible: search, greedy, on:/device:GPU:0, "
+                          "random:SEED";
                  options.placer = value;
                  return "";
                });

@@ -8,6 +8,7 @@
 #ifndef WEIR_COMPILER_CODEGEN_CPU_CPUCODEGEN_H
 #define WEIR_COMPILER_CODEGEN_CPU_CPUCODEGEN_H
 
+#include "compiler/codegen/cpu/StepLowering.h"
 #include "compiler/emit/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
@@ -24,6 +25,7 @@ struct CpuOptions {
   llvm::TargetMachine *machine = nullptr;
   int optLevel = 3;
   bool sanitizeAddress = false;
+  StepRewriterFactory otherSteps; ///< for steps of accelerators
 };
 
 /// Lowers a module whose memory is planned to LLVM IR in `llvmContext`, and

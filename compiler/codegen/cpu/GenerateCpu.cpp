@@ -136,14 +136,26 @@ void describeProgram(ModuleOp module, StepTables &tables) {
       program.entries.push_back(entry);
     }
     auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
-    program.entries[it->second].steps[device ? device.getInt() : 0] =
-        function.getSymName().str();
+    int64_t number = device ? device.getInt() : 0;
+    std::string symbol = function.getSymName().str();
+    // An accelerator's own step stands beside the host's, which does the same.
+    if (!function->hasAttr("weir_plan.accelerated")) {
+      program.entries[it->second].steps[number] = symbol;
+      continue;
+    }
+    for (AcceleratorInfo &accelerator : program.accelerators)
+      if (accelerator.device == number) {
+        accelerator.steps.resize(it->second + 1);
+        accelerator.steps[it->second] = symbol;
+      }
   }
   int step = -1;
   for (auto function : module.getOps<func::FuncOp>()) {
     auto device = function->getAttrOfType<IntegerAttr>("weir.device_index");
     int64_t position = 0;
     ++step;
+    if (function->hasAttr("weir_plan.accelerated"))
+      continue;
     function.walk([&](Operation *op) {
       ++position;
       auto buffer = dyn_cast<plan::BufferOp>(op);
@@ -247,7 +259,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   if (failed(first.run(module)))
     return nullptr;
 
-  if (failed(lowerSteps(module, tables)))
+  if (failed(lowerSteps(module, tables, options.otherSteps)))
     return nullptr;
 
   PassManager second(context);

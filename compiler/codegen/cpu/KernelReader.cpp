@@ -68,9 +68,12 @@ Value BufferAccess::load(ElementReader &r, Value pointer, Type element,
     Value im = LLVM::LoadOp::create(r.b, r.loc, part, next);
     return complex::CreateOp::create(r.b, r.loc, complexType, re, im);
   }
-  Type storage = storageType(element);
-  Value value = LLVM::LoadOp::create(r.b, r.loc, storage, where);
-  Type compute = computeType(element);
+  return fromStorage(
+      r, LLVM::LoadOp::create(r.b, r.loc, storageType(element), where), element);
+}
+
+Value BufferAccess::fromStorage(ElementReader &r, Value value, Type element) {
+  Type storage = storageType(element), compute = computeType(element);
   if (storage == compute || isa<StringType, BoxType>(element))
     return value;
   if (compute.isInteger(1)) {
@@ -97,6 +100,10 @@ void BufferAccess::store(ElementReader &r, Value value, Value pointer,
     LLVM::StoreOp::create(r.b, r.loc, complex::ImOp::create(r.b, r.loc, value), next);
     return;
   }
+  LLVM::StoreOp::create(r.b, r.loc, toStorage(r, value, element), where);
+}
+
+Value BufferAccess::toStorage(ElementReader &r, Value value, Type element) {
   Type storage = storageType(element);
   if (value.getType() != storage) {
     if (isa<FloatType>(value.getType()))
@@ -112,7 +119,7 @@ void BufferAccess::store(ElementReader &r, Value value, Value pointer,
                   : arith::ExtUIOp::create(r.b, r.loc, storage, value).getResult();
     }
   }
-  LLVM::StoreOp::create(r.b, r.loc, value, where);
+  return value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +167,7 @@ Value KernelReader::constantElement(Value tensor, ElementsAttr value,
   // A small table in the kernel's constants.
   auto type = cast<RankedTensorType>(tensor.getType());
   Type element = type.getElementType(), storage = BufferAccess::storageType(element);
-  auto module = b.getBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  Operation *module = SymbolTable::getNearestSymbolTable(b.getBlock()->getParentOp());
   // Named by content: attributes' own hashes are addresses, which would differ
   // from one compilation to the next.
   std::string text;
@@ -168,9 +175,9 @@ Value KernelReader::constantElement(Value tensor, ElementsAttr value,
   std::string name =
       "weir.table." + llvm::utohexstr(llvm::xxh3_64bits(llvm::StringRef(text)));
   Type arrayType = LLVM::LLVMArrayType::get(storage, type.getNumElements());
-  if (!module.lookupSymbol(name)) {
+  if (!SymbolTable::lookupSymbolIn(module, name)) {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
+    b.setInsertionPointToStart(&module->getRegion(0).front());
     auto global = LLVM::GlobalOp::create(b, loc, arrayType, /*isConstant=*/true,
                                          LLVM::Linkage::Internal, name, Attribute(), 64);
     Block *block = b.createBlock(&global.getInitializerRegion());

@@ -38,6 +38,12 @@ public:
                           mlir::Type element, mlir::Value linear);
   static void store(ElementReader &r, mlir::Value value, mlir::Value pointer,
                     mlir::Type element, mlir::Value linear);
+  /// Between what lies in memory and compute form; complex numbers have no one
+  /// value in memory.
+  static mlir::Value fromStorage(ElementReader &r, mlir::Value value,
+                                 mlir::Type element);
+  static mlir::Value toStorage(ElementReader &r, mlir::Value value,
+                               mlir::Type element);
 };
 
 /// What a kernel's emitter works with: its operands as pointers and sizes.
@@ -58,7 +64,8 @@ public:
   }
   const Buffer &bufferOf(mlir::Value tensor) { return buffers[tensor]; }
   mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
-  void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices);
+  virtual void store(mlir::Value value, const Buffer &buffer,
+                     mlir::ValueRange indices);
   /// Reads all leaves at one linear index, for kernels over equal shapes.
   void setFlatIndex(mlir::Value index) {
     flat = index;
@@ -98,8 +105,9 @@ protected:
   mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr value,
                               mlir::ValueRange indices) override;
 
-private:
   SiteTable &sites;
+
+private:
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   mlir::Value flat, hero, heroElement;
 };

@@ -136,17 +136,31 @@ void weir::declareRuntime(ModuleOp module) {
   declare("weir_rt_receive", i32, {p, i32, i64, p});
   declare("weir_rt_wait_ready", i32, {p, i64, p});
   declare("weir_rt_step_done", none, {p, i32});
+  declare("weir_cuda_launch", i32, {p, i32, p, i32, p, i32, i64, i32});
+  declare("weir_cuda_alloc", p, {p, i64, i32});
+  declare("weir_cuda_free", none, {p, p});
+  declare("weir_cuda_copy", i32, {p, p, p, i64});
+  declare("weir_cuda_store", i32, {p, p, i32, i64});
+  declare("weir_cuda_send", i32, {p, i32, i64, p});
+  declare("weir_cuda_receive", i32, {p, i32, i64, p});
+  declare("weir_cuda_finish_ready", i32, {p, p});
+  declare("weir_cuda_finish", i32, {p, i32});
   declare("memcpy", p, {p, p, i64});
   declare("malloc", p, {i64});
   declare("free", none, {p});
 }
 
-LogicalResult weir::lowerSteps(ModuleOp module, StepTables &tables) {
+LogicalResult weir::lowerSteps(ModuleOp module, StepTables &tables,
+                               const StepRewriterFactory &others) {
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
     if (!function->hasAttr("weir_plan.feeds"))
       continue;
-    StepRewriter rewriter(function, tables);
-    if (failed(rewriter.run()))
+    std::unique_ptr<StepRewriter> rewriter;
+    if (others)
+      rewriter = others(function, tables);
+    if (!rewriter)
+      rewriter = std::make_unique<StepRewriter>(function, tables);
+    if (failed(rewriter->run()))
       return failure();
   }
   return success();

@@ -10,11 +10,22 @@
 
 #include "compiler/codegen/cpu/KernelReader.h"
 
+#include <functional>
+#include <memory>
+
 namespace llvm {
 class Module;
 } // namespace llvm
 
 namespace weir {
+
+class StepRewriter;
+struct StepTables;
+
+/// Makes the rewriter of a step, which says how its device does things; null:
+/// the host's.
+using StepRewriterFactory = std::function<std::unique_ptr<StepRewriter>(
+    mlir::func::FuncOp, StepTables &)>;
 
 /// What step functions refer to by number.
 struct StepTables {
@@ -43,7 +54,8 @@ struct StepTables {
 
 /// Gives every step function its context argument and code as result, and turns
 /// the plan's operations in it into LLVM's. Control flow must be of cf already.
-mlir::LogicalResult lowerSteps(mlir::ModuleOp module, StepTables &tables);
+mlir::LogicalResult lowerSteps(mlir::ModuleOp module, StepTables &tables,
+                               const StepRewriterFactory &others = {});
 
 /// Declares the runtime's functions that generated code calls.
 void declareRuntime(mlir::ModuleOp module);

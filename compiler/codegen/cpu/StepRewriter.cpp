@@ -238,14 +238,14 @@ void StepRewriter::suspendUnless(Value ready, Value save) {
   b.setInsertionPointToStart(rest);
 }
 
-void StepRewriter::rewriteReceive(plan::ReceiveOp op) {
+void StepRewriter::rewriteReceive(plan::ReceiveOp op, StringRef take) {
   Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
   Value save = beginSuspension();
   suspendUnless(call("weir_rt_receive_ready", b.getI32Type(),
                      {context, edge, iteration, handle}),
                 save);
   Value tensor = stack(sizeof(weir_tensor));
-  returnIfError(call("weir_rt_receive", b.getI32Type(), {context, edge, iteration, tensor}));
+  returnIfError(call(take, b.getI32Type(), {context, edge, iteration, tensor}));
   if (op.getResult())
     op.getResult().replaceAllUsesWith(
         packFromTensor(cast<MemRefType>(op.getResult().getType()), tensor));
@@ -345,6 +345,8 @@ void StepRewriter::rewrite(Operation *op) {
   b.setInsertionPoint(op);
   loc = op->getLoc();
   Type t32 = b.getI32Type(), t64 = b.getI64Type();
+  if (rewriteOtherwise(op))
+    return;
   auto replace = [&](Value value) {
     op->getResult(0).replaceAllUsesWith(value);
     op->erase();
@@ -437,7 +439,7 @@ void StepRewriter::rewrite(Operation *op) {
   if (auto library = dyn_cast<LibraryOp>(op))
     return rewriteLibrary(library);
   if (auto receive = dyn_cast<plan::ReceiveOp>(op))
-    return rewriteReceive(receive);
+    return rewriteReceive(receive, "weir_rt_receive");
   if (auto require = dyn_cast<RequireOp>(op)) {
     int number = tables.sites.add(require.getNode(), require.getKind(),
                                   require.getMessage(), require.getCode());
@@ -482,6 +484,7 @@ void StepRewriter::rewrite(Operation *op) {
 }
 
 LogicalResult StepRewriter::run() {
+  isCoroutine = alwaysWaits();
   function.walk([&](Operation *op) {
     isCoroutine |= isa<plan::ReceiveOp>(op) || op->hasAttr("waits");
   });
@@ -519,14 +522,15 @@ LogicalResult StepRewriter::run() {
   }
   loc = function.getLoc();
   b.setInsertionPointToEnd(failBlock);
-  Value code = failBlock->getArgument(0);
+  Value code = finish(failBlock->getArgument(0));
   if (!isCoroutine) {
     func::ReturnOp::create(b, loc, code);
     return success();
   }
   // Finished: report it where an earlier return said "pending".
+  Block *last = b.getInsertionBlock();
   Block *report = b.createBlock(suspendBlock), *end = b.createBlock(&function.getBody(), function.getBody().end(), {b.getI32Type()}, {loc});
-  b.setInsertionPointToEnd(failBlock);
+  b.setInsertionPointToEnd(last);
   Value was = LLVM::LoadOp::create(b, loc, b.getI1Type(), everSuspended);
   cf::CondBranchOp::create(b, loc, was, report, ValueRange{}, end, ValueRange{code});
   b.setInsertionPointToEnd(report);

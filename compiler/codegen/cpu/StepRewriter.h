@@ -19,9 +19,19 @@ namespace weir {
 class StepRewriter {
 public:
   StepRewriter(mlir::func::FuncOp function, StepTables &tables);
+  virtual ~StepRewriter() = default;
   mlir::LogicalResult run();
 
-private:
+protected:
+  /// Steps of other devices than the host: replaces `op`, at the insertion
+  /// point, in their way; false: as on the host.
+  virtual bool rewriteOtherwise(mlir::Operation *op) { return false; }
+  /// Whether the step waits even without a receive.
+  virtual bool alwaysWaits() const { return false; }
+  /// Emits what ends a step that returns `code`, and returns the code that it
+  /// ends with.
+  virtual mlir::Value finish(mlir::Value code) { return code; }
+
   struct Buffer {
     mlir::Value pointer;
     llvm::SmallVector<mlir::Value> dims; ///< i64
@@ -31,7 +41,8 @@ private:
   void rewrite(mlir::Operation *op);
   void rewriteRun(plan::RunOp op);
   void rewriteLibrary(plan::LibraryOp op);
-  void rewriteReceive(plan::ReceiveOp op);
+  /// `take` is the runtime's function that gives what has arrived.
+  void rewriteReceive(plan::ReceiveOp op, llvm::StringRef take);
   void rewriteWait(plan::LibraryOp op);
 
   // Values

@@ -40,6 +40,9 @@ typedef struct weir_context {
   const weir_tensor *feeds; ///< the entry's feeds, in the entry's order, checked
   struct weir_run *run;  ///< opaque
   int64_t step;          ///< number of this run in its session, from 0
+  /// The accelerator's copy of the constants that its steps use; null on the
+  /// host. `arena` is in the accelerator's memory, too.
+  const uint8_t *device_blobs;
 } weir_context;
 
 /// A kernel: computes the part [begin, end) of its outermost parallel loop.
@@ -148,6 +151,31 @@ typedef struct weir_custom_desc {
   weir_library_fn fallback; ///< a function linked in under its name, or null
 } weir_custom_desc;
 
+/// A piece of the blobs that an accelerator has a copy of.
+typedef struct weir_blob_segment {
+  int64_t source, bytes; ///< in the program's blobs
+  int64_t target;        ///< in the accelerator's copy
+} weir_blob_segment;
+
+/// The runtime's functions for a kind of accelerator; an object names its table,
+/// which links them.
+struct weir_device_driver;
+
+/// What an object has for a device that is no CPU. The entry's own step does the
+/// same on the host: it runs where the device is missing.
+typedef struct weir_accelerator_desc {
+  uint32_t size;
+  int32_t device; ///< index into weir_program_desc::devices
+  const struct weir_device_driver *driver;
+  const void *image; ///< code that the driver loads
+  int64_t image_bytes;
+  const weir_step_fn *steps;  ///< one an entry, null: idle
+  const char *const *kernels; ///< name in the image by kernel, null: none
+  const weir_blob_segment *segments;
+  int64_t segment_count;
+  int64_t segment_bytes; ///< of the copy
+} weir_accelerator_desc;
+
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then
 /// come zeros up to a multiple of 64, then this. A session refuses a file whose
 /// trailer does not fit the program.
@@ -182,6 +210,8 @@ struct weir_program_desc {
   const char *weights_file; ///< non-null: the blobs lie in this file instead
   const weir_custom_desc *customs; ///< custom operations called by name
   int64_t custom_count;
+  const weir_accelerator_desc *accelerators;
+  int64_t accelerator_count;
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it
@@ -328,6 +358,48 @@ int32_t weir_rt_wait_ready(weir_context *ctx, int64_t ticket, void *coroutine);
 /// The last call of a step that ever returned WEIR_PENDING, or is about to return
 /// `code` without having: then it says the same twice, which does no harm.
 void weir_rt_step_done(weir_context *ctx, int32_t code);
+
+//===----------------------------------------------------------------------===//
+// Steps of NVIDIA GPUs
+//===----------------------------------------------------------------------===//
+//
+// Pointers are the GPU's. Calls put work in the order of the step and return;
+// none waits for the GPU. Each returns 0 or an error.
+
+/// What a kernel's threads leave when a check fails; their first parameter.
+/// Zeroed before a run; read at its end.
+typedef struct weir_cuda_error {
+  int32_t taken; ///< 1: the rest is one thread's
+  int32_t site;
+  int64_t value0, value1;
+} weir_cuda_error;
+
+/// Launches kernel `kernel` (weir_program_desc::kernels) over `blocks` blocks of
+/// `threads` threads. Its parameters are a weir_cuda_error, the buffers, the
+/// sizes. blocks <= 0 launches nothing.
+int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
+                         void *const *buffers, int32_t buffer_count,
+                         const int64_t *sizes, int32_t size_count,
+                         int64_t blocks, int32_t threads);
+/// As weir_rt_alloc and weir_rt_free, 256-byte aligned, in the step's order.
+void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site);
+void weir_cuda_free(weir_context *ctx, void *data);
+int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
+                       int64_t bytes);
+/// Writes the low `bytes` (1, 2, 4 or 8) of `value`.
+int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
+                        int64_t value);
+/// As weir_rt_send: the tensor is the receiver's when the copy has arrived.
+int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
+                       const weir_tensor *value);
+/// As weir_rt_receive, into memory of the GPU that is freed by weir_cuda_free.
+int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
+                          weir_tensor *out);
+/// Returns 1 when the GPU has done all of the step; else 0, and resumes
+/// `coroutine` when it has. Its rules are weir_rt_receive_ready's.
+int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine);
+/// Ends the step that would return `code`: returns that, or what the GPU found.
+int32_t weir_cuda_finish(weir_context *ctx, int32_t code);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -1,0 +1,357 @@
+//===- Assemble.cpp - from LLVM IR to an image for GPUs --- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/Assemble.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include <mutex>
+
+using namespace weir;
+namespace fs = llvm::sys::fs;
+
+//===----------------------------------------------------------------------===//
+// Architectures
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Known {
+  int number;
+  const char *ptx; ///< the version of PTX that knows it, and LLVM writes
+};
+} // namespace
+
+// From the first with bf16 arithmetic on. LLVM's default version of PTX is too
+// old for most of them.
+static constexpr Known known[] = {
+    {80, "+ptx80"}, {86, "+ptx80"}, {87, "+ptx80"}, {89, "+ptx80"},
+    {90, "+ptx80"}, {100, "+ptx86"}, {103, "+ptx88"}, {120, "+ptx87"},
+};
+
+static const Known *find(int number) {
+  for (const Known &each : known)
+    if (each.number == number)
+      return &each;
+  return nullptr;
+}
+
+std::string weir::knownArchitectures() {
+  std::string text;
+  for (const Known &each : known)
+    text += (text.empty() ? "sm_" : ", sm_") + std::to_string(each.number);
+  return text;
+}
+
+std::optional<std::vector<CudaArchitecture>>
+weir::parseArchitectures(llvm::StringRef text) {
+  std::vector<CudaArchitecture> result;
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ',');
+  for (llvm::StringRef part : parts) {
+    CudaArchitecture each;
+    if (!part.trim().consume_front("sm_") ||
+        part.trim().drop_front(3).getAsInteger(10, each.number) ||
+        !find(each.number))
+      return std::nullopt;
+    result.push_back(each);
+  }
+  auto number = [](const CudaArchitecture &each) { return each.number; };
+  llvm::sort(result, [&](const auto &a, const auto &b) {
+    return number(a) < number(b);
+  });
+  auto last = std::unique(result.begin(), result.end(),
+                          [&](const auto &a, const auto &b) {
+                            return number(a) == number(b);
+                          });
+  result.erase(last, result.end());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The toolkit
+//===----------------------------------------------------------------------===//
+
+/// Where a toolkit may be, the likeliest first.
+static std::vector<std::string> toolkits() {
+  std::vector<std::string> folders;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (auto value = llvm::sys::Process::GetEnv(variable))
+      if (!value->empty())
+        folders.push_back(*value);
+  folders.push_back("/usr/local/cuda");
+  return folders;
+}
+
+std::string weir::findToolkitProgram(llvm::StringRef name) {
+  for (const std::string &folder : toolkits()) {
+    std::string path = folder + "/bin/" + name.str();
+    if (fs::can_execute(path))
+      return path;
+  }
+  auto found = llvm::sys::findProgramByName(name);
+  return found ? *found : "";
+}
+
+std::string weir::findLibdevice() {
+  for (const std::string &folder : toolkits()) {
+    std::string path = folder + "/nvvm/libdevice/libdevice.10.bc";
+    if (fs::exists(path))
+      return path;
+  }
+  // Debian's package.
+  const char *packaged = "/usr/lib/nvidia-cuda-toolkit/libdevice/libdevice.10.bc";
+  return fs::exists(packaged) ? packaged : "";
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM
+//===----------------------------------------------------------------------===//
+
+static void initializeTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+machineFor(const CudaArchitecture &architecture, int optLevel) {
+  initializeTarget();
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *kind = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!kind)
+    return llvm::createStringError(error);
+  llvm::TargetOptions settings;
+  // Only what one operation of the model asked for is contracted.
+  settings.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(kind->createTargetMachine(
+      triple, architecture.name(), find(architecture.number)->ptx, settings,
+      std::nullopt, std::nullopt,
+      optLevel > 0 ? llvm::CodeGenOptLevel::Aggressive
+                   : llvm::CodeGenOptLevel::None));
+}
+
+llvm::Error weir::targetCuda(llvm::Module &module) {
+  auto machine = machineFor({80}, 3);
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple((*machine)->getTargetTriple());
+  module.setDataLayout((*machine)->createDataLayout());
+  return llvm::Error::success();
+}
+
+llvm::Error weir::linkLibdevice(llvm::Module &module) {
+  bool needed = llvm::any_of(module, [](const llvm::Function &function) {
+    return function.isDeclaration() && function.getName().starts_with("__nv_");
+  });
+  if (!needed)
+    return llvm::Error::success();
+  std::string path = findLibdevice();
+  if (path.empty())
+    return llvm::createStringError(
+        "W0621: found no libdevice.10.bc of the CUDA toolkit, which has the "
+        "functions of mathematics; possible: CUDA_HOME=DIR, or the toolkit in "
+        "/usr/local/cuda");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError("W0621: " + path + " cannot be read: " +
+                                   buffer.getError().message());
+  auto library = llvm::parseBitcodeFile(**buffer, module.getContext());
+  if (!library)
+    return library.takeError();
+  (*library)->setTargetTriple(module.getTargetTriple());
+  (*library)->setDataLayout(module.getDataLayout());
+  bool failed = llvm::Linker::linkModules(
+      module, std::move(*library), llvm::Linker::LinkOnlyNeeded,
+      [](llvm::Module &linked, const llvm::StringSet<> &names) {
+        llvm::internalizeModule(linked, [&](const llvm::GlobalValue &value) {
+          return !value.hasName() || !names.contains(value.getName());
+        });
+      });
+  if (failed)
+    return llvm::createStringError(path + " does not link");
+  // Denormals are kept: what libdevice asks for this flag.
+  if (!module.getModuleFlag("nvvm-reflect-ftz"))
+    module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz",
+                         uint32_t(0));
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
+                                        const CudaArchitecture &architecture,
+                                        int optLevel) {
+  auto machine = machineFor(architecture, optLevel);
+  if (!machine)
+    return machine.takeError();
+  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  copy->setDataLayout((*machine)->createDataLayout());
+  llvm::PassBuilder builder(machine->get());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::OptimizationLevel level = optLevel <= 0 ? llvm::OptimizationLevel::O0
+                                                : llvm::OptimizationLevel::O3;
+  llvm::ModulePassManager passes =
+      optLevel <= 0 ? builder.buildO0DefaultPipeline(level)
+                    : builder.buildPerModuleDefaultPipeline(level);
+  passes.run(*copy, modules);
+  for (const llvm::Function &function : *copy)
+    if (function.isDeclaration() && !function.isIntrinsic() &&
+        !function.use_empty())
+      return llvm::createStringError("no GPU function is called " +
+                                     function.getName());
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager emitters;
+  if ((*machine)->addPassesToEmitFile(emitters, stream, nullptr,
+                                      llvm::CodeGenFileType::AssemblyFile))
+    return llvm::createStringError("LLVM cannot write PTX");
+  emitters.run(*copy);
+  return text.str().str();
+}
+
+//===----------------------------------------------------------------------===//
+// ptxas, fatbinary
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A folder that goes with this object.
+struct Scratch {
+  llvm::SmallString<128> path;
+  ~Scratch() {
+    if (!path.empty())
+      fs::remove_directories(path);
+  }
+  std::string operator/(const llvm::Twine &name) const {
+    return (path + "/" + name).str();
+  }
+};
+} // namespace
+
+static std::string contents(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+static llvm::Error write(const std::string &path, llvm::StringRef text) {
+  std::error_code code;
+  llvm::raw_fd_ostream file(path, code);
+  if (!code) {
+    file << text;
+    file.close();
+    code = file.error();
+    file.clear_error();
+  }
+  if (code)
+    return llvm::createStringError(path + ": " + code.message());
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::string> needProgram(llvm::StringRef name) {
+  std::string path = findToolkitProgram(name);
+  if (!path.empty())
+    return path;
+  return llvm::createStringError(
+      "W0621: found no " + name +
+      " of the CUDA toolkit; possible: CUDA_HOME=DIR, a folder of the path, or "
+      "the toolkit in /usr/local/cuda");
+}
+
+llvm::Expected<std::string>
+weir::assemble(const std::vector<CudaArchitecture> &architectures,
+               const std::vector<std::string> &ptx, std::string &report) {
+  auto assembler = needProgram("ptxas"), binder = needProgram("fatbinary");
+  if (!assembler) {
+    llvm::consumeError(binder.takeError());
+    return assembler.takeError();
+  }
+  if (!binder)
+    return binder.takeError();
+  Scratch scratch;
+  if (std::error_code code =
+          fs::createUniqueDirectory("weir-cuda", scratch.path))
+    return llvm::createStringError("no folder for temporary files: " +
+                                   code.message());
+  // All at once: each is a process of its own.
+  std::vector<llvm::sys::ProcessInfo> running;
+  for (auto [i, architecture] : llvm::enumerate(architectures)) {
+    std::string base = scratch / architecture.name();
+    if (llvm::Error error = write(base + ".ptx", ptx[i]))
+      return error;
+    std::string log = base + ".log", name = "-arch=" + architecture.name(),
+                in = base + ".ptx", out = base + ".cubin";
+    std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""),
+                                                  llvm::StringRef(log),
+                                                  llvm::StringRef(log)};
+    running.push_back(llvm::sys::ExecuteNoWait(
+        *assembler, {*assembler, name, "-O3", "-v", in, "-o", out},
+        std::nullopt, redirects));
+  }
+  std::string failure;
+  for (auto [i, architecture] : llvm::enumerate(architectures)) {
+    llvm::sys::ProcessInfo done = llvm::sys::Wait(running[i], std::nullopt);
+    std::string log = contents(scratch / architecture.name() + ".log");
+    report += "# " + architecture.name() + "\n" + log;
+    if (done.ReturnCode != 0 && failure.empty())
+      failure = "W0622: ptxas refuses the code for " + architecture.name() +
+                ": " + llvm::StringRef(log).trim().split('\n').first.str();
+  }
+  if (!failure.empty())
+    return llvm::createStringError(failure);
+  // Relative names: they are part of the image's bytes.
+  std::string image = scratch / "image";
+  std::vector<std::string> arguments = {*binder, "-64", "--create=" + image,
+                                        "--compress=false"};
+  for (const CudaArchitecture &each : architectures)
+    arguments.push_back("--image3=kind=elf,sm=" + std::to_string(each.number) +
+                        ",file=" + scratch / each.name() + ".cubin");
+  const CudaArchitecture &last = architectures.back();
+  arguments.push_back("--image3=kind=ptx,sm=" + std::to_string(last.number) +
+                      ",file=" + scratch / last.name() + ".ptx");
+  std::vector<llvm::StringRef> views(arguments.begin(), arguments.end());
+  std::string log = scratch / "log";
+  std::optional<llvm::StringRef> redirects[] = {
+      llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+  std::string error;
+  if (llvm::sys::ExecuteAndWait(*binder, views, std::nullopt, redirects, 0, 0,
+                                &error) != 0)
+    return llvm::createStringError(
+        "W0622: fatbinary fails: " +
+        (error.empty()
+             ? llvm::StringRef(contents(log)).trim().split('\n').first.str()
+             : error));
+  std::string bytes = contents(image);
+  if (bytes.empty())
+    return llvm::createStringError("W0622: fatbinary left no image");
+  return bytes;
+}

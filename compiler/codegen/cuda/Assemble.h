@@ -1,0 +1,59 @@
+//===- Assemble.h - from LLVM IR to an image for GPUs ----- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_ASSEMBLE_H
+#define WEIR_COMPILER_CODEGEN_CUDA_ASSEMBLE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace weir {
+
+/// A GPU architecture that code is made for.
+struct CudaArchitecture {
+  int number = 0; ///< 90 of sm_90
+  std::string name() const { return "sm_" + std::to_string(number); }
+};
+
+/// Reads "sm_80,sm_90": ascending, none twice. Nothing where one is unknown.
+std::optional<std::vector<CudaArchitecture>>
+parseArchitectures(llvm::StringRef text);
+/// What parseArchitectures knows, for messages.
+std::string knownArchitectures();
+
+/// A program of the CUDA toolkit: in $CUDA_HOME or $CUDA_PATH, on the path, or
+/// where the toolkit is installed by default. Empty: not found.
+std::string findToolkitProgram(llvm::StringRef name);
+/// The toolkit's library of functions for GPU code, LLVM bitcode. Empty: not
+/// found.
+std::string findLibdevice();
+
+/// Sets the module up for NVIDIA GPUs (triple, data layout).
+llvm::Error targetCuda(llvm::Module &module);
+/// Links what the module calls of libdevice, internal. An error where the
+/// library is needed and missing.
+llvm::Error linkLibdevice(llvm::Module &module);
+/// Optimises a copy of the module for one architecture and writes it as PTX.
+llvm::Expected<std::string> toPtx(const llvm::Module &module,
+                                  const CudaArchitecture &architecture,
+                                  int optLevel);
+/// One image with machine code for every architecture, and the PTX of the last.
+/// `report` gets what the assembler says of registers and local memory.
+llvm::Expected<std::string>
+assemble(const std::vector<CudaArchitecture> &architectures,
+         const std::vector<std::string> &ptx, std::string &report);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_ASSEMBLE_H

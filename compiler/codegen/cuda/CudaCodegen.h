@@ -1,0 +1,46 @@
+//===- CudaCodegen.h - GPU code of a planned module ------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Steps that the plan gives to GPUs get a second form: kernels of the GPU, in
+// one image for all architectures, and host code that launches them. The first
+// form stays, for machines without a GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDACODEGEN_H
+#define WEIR_COMPILER_CODEGEN_CUDA_CUDACODEGEN_H
+
+#include "compiler/codegen/cpu/StepLowering.h"
+#include "compiler/codegen/cuda/Assemble.h"
+#include "compiler/emit/Program.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace weir {
+
+struct CudaOptions {
+  std::string prefix; ///< of all symbols, a C identifier
+  std::vector<CudaArchitecture> architectures; ///< ascending
+  int optLevel = 3;
+  /// Told what each step on the way left: name, suffix of a file, text.
+  std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
+};
+
+/// Adds to `program` the image of the kernels that GPU steps of the planned
+/// `module` launch, and to the module the host's form of these steps; nothing
+/// where there are none. Call before generateCpu, with the factory that this
+/// returns for steps. Failure: said on the module's context.
+mlir::FailureOr<StepRewriterFactory> generateCuda(mlir::ModuleOp module,
+                                                  const CudaOptions &options,
+                                                  Program &program);
+
+/// Registers what generateCuda translates from with a context's registry.
+void registerCudaDialects(mlir::DialectRegistry &registry);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_CUDACODEGEN_H

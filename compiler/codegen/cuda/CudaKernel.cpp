@@ -1,0 +1,421 @@
+//===- CudaKernel.cpp - kernels of GPUs ------------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaKernel.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "weir/abi.h"
+
+using namespace mlir;
+using namespace weir;
+
+//===----------------------------------------------------------------------===//
+// CudaReader
+//===----------------------------------------------------------------------===//
+
+void CudaReader::require(Operation *op, Value ok, StringRef message, int code,
+                         Value value0, Value value1) {
+  if (matchPattern(ok, m_One()))
+    return;
+  int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(),
+                       message, code);
+  OpBuilder::InsertionGuard guard(b);
+  Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  Value bad = b.createOrFold<arith::XOrIOp>(loc, ok, yes);
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  auto widen = [&](Value value) -> Value {
+    if (!value)
+      return arith::ConstantIntOp::create(b, loc, i64, 0);
+    if (value.getType().isIndex())
+      return arith::IndexCastOp::create(b, loc, i64, value);
+    if (value.getType().getIntOrFloatBitWidth() < 64)
+      return arith::ExtSIOp::create(b, loc, i64, value);
+    return value;
+  };
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, i32, value);
+  };
+  auto field = [&](int64_t bytes) -> Value {
+    return LLVM::GEPOp::create(b, loc, errorSlot.getType(), b.getI8Type(),
+                               errorSlot, ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+  };
+  auto branch = scf::IfOp::create(b, loc, bad, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  // The first one wins; kernels run in the step's order.
+  auto exchange = LLVM::AtomicCmpXchgOp::create(
+      b, loc, field(offsetof(weir_cuda_error, taken)), number(0), number(1),
+      LLVM::AtomicOrdering::monotonic, LLVM::AtomicOrdering::monotonic);
+  Value won = LLVM::ExtractValueOp::create(b, loc, exchange, ArrayRef<int64_t>{1});
+  auto record = scf::IfOp::create(b, loc, won, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(&record.getThenRegion().front());
+  LLVM::StoreOp::create(b, loc, number(site), field(offsetof(weir_cuda_error, site)));
+  LLVM::StoreOp::create(b, loc, widen(value0), field(offsetof(weir_cuda_error, value0)));
+  LLVM::StoreOp::create(b, loc, widen(value1), field(offsetof(weir_cuda_error, value1)));
+}
+
+/// By way of 32 bits: what is small stays cheap to divide.
+static Value smallIndex(OpBuilder &b, Location loc, Value id) {
+  Value narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), id);
+  return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), narrow);
+}
+
+Value CudaReader::threadId() {
+  return smallIndex(b, loc, gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
+}
+
+Value CudaReader::blockId() {
+  return smallIndex(b, loc, gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
+}
+
+void CudaReader::barrier() { gpu::BarrierOp::create(b, loc); }
+
+SmallVector<Value> CudaReader::delinearize(Value linear, ValueRange dims) {
+  SmallVector<Value> indices(dims.size());
+  for (int64_t i = int64_t(dims.size()) - 1; i > 0; --i) {
+    indices[i] = remainder(linear, dims[i]);
+    linear = divide(linear, dims[i]);
+  }
+  if (!indices.empty())
+    indices[0] = linear;
+  return indices;
+}
+
+SmallVector<Value> CudaReader::axisBlocks(const LaunchShape &shape,
+                                          ValueRange dims) {
+  SmallVector<Value> counts;
+  for (const LaunchShape::Axis &axis : shape.axes) {
+    Value count = constant(1);
+    for (int64_t dim : axis.dims)
+      count = mul(count, dims[dim]);
+    if (axis.divisor != 1)
+      count = divide(add(count, constant(axis.divisor - 1)),
+                     constant(axis.divisor));
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+void CudaReader::onlyIf(Value condition, function_ref<void()> then) {
+  if (matchPattern(condition, m_One()))
+    return then();
+  OpBuilder::InsertionGuard guard(b);
+  auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(&branch.getThenRegion().front());
+  then();
+}
+
+Value CudaReader::shared(Type element, ArrayRef<int64_t> shape) {
+  auto space = gpu::AddressSpaceAttr::get(
+      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface{}, space);
+  return function.addWorkgroupAttribution(type, loc);
+}
+
+void CudaReader::readTogether(Value tensor, Value linear, int64_t lanes) {
+  const Buffer &buffer = bufferOf(tensor);
+  Type element = buffer.type.getElementType(),
+       storage = BufferAccess::storageType(element);
+  auto vector = VectorType::get({lanes}, storage);
+  Value all = LLVM::LoadOp::create(
+      b, loc, vector, BufferAccess::address(*this, buffer.pointer, element, linear),
+      unsigned(lanes * elementBytes(element)));
+  SmallVector<Value> &elements = together[tensor];
+  elements.clear();
+  for (int64_t i = 0; i < lanes; ++i)
+    elements.push_back(LLVM::ExtractElementOp::create(
+        b, loc, all, LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(i))));
+}
+
+Value CudaReader::leafElement(Value tensor, ValueRange indices) {
+  if (auto it = together.find(tensor); lane >= 0 && it != together.end())
+    return BufferAccess::fromStorage(*this, it->second[lane],
+                                     getElementTypeOrSelf(tensor.getType()));
+  return KernelReader::leafElement(tensor, indices);
+}
+
+void CudaReader::store(Value value, const Buffer &buffer, ValueRange indices) {
+  if (lane < 0)
+    return KernelReader::store(value, buffer, indices);
+  auto &[where, values] = stored[buffer.pointer];
+  where = buffer;
+  values.push_back(
+      BufferAccess::toStorage(*this, value, buffer.type.getElementType()));
+}
+
+void CudaReader::writeTogether(Value linear) {
+  for (auto &[pointer, written] : stored) {
+    auto &[buffer, values] = written;
+    Type element = buffer.type.getElementType();
+    auto vector = VectorType::get({int64_t(values.size())}, values[0].getType());
+    Value all = LLVM::PoisonOp::create(b, loc, vector);
+    for (auto [i, value] : llvm::enumerate(values))
+      all = LLVM::InsertElementOp::create(
+          b, loc, all, value,
+          LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(i)));
+    LLVM::StoreOp::create(b, loc, all,
+                          BufferAccess::address(*this, pointer, element, linear),
+                          unsigned(values.size() * elementBytes(element)));
+  }
+  stored.clear();
+  together.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+void CudaKernel::emitResults(ValueRange indices, Operation *hero,
+                             Value value) const {
+  CudaReader &r = reader;
+  if (hero)
+    r.setHero(hero->getResult(0), value);
+  for (Value result : results()) {
+    auto opResult = cast<OpResult>(result);
+    Value own = value;
+    if (opResult.getOwner() != hero) {
+      auto op = cast<ElementalOpInterface>(opResult.getOwner());
+      r.loc = op.getLoc();
+      own = op.emitElement(r, opResult.getResultNumber(), indices);
+    }
+    r.store(own, r.bufferOf(result), indices);
+  }
+  if (hero)
+    r.setHero({}, {});
+}
+
+/// The costly operation that others follow at the result's own index.
+static ElementalOpInterface heroOf(const CudaKernel &k) {
+  ElementalOpInterface hero;
+  for (Operation &op : k.body().without_terminator())
+    if (auto elemental = dyn_cast<ElementalOpInterface>(op))
+      if (elemental.isElementExpensive() &&
+          elemental != k.results().front().getDefiningOp())
+        hero = elemental;
+  return hero;
+}
+
+static void emitOne(const CudaKernel &k, ElementalOpInterface hero,
+                    ValueRange indices) {
+  if (!hero)
+    return k.emitResults(indices);
+  k.reader.loc = hero.getLoc();
+  Value value = hero.emitElement(k.reader, 0, indices);
+  k.emitResults(indices, hero, value);
+}
+
+/// Elements that a thread computes next to each other: as many as 16 bytes hold
+/// of the widest type, where all that is read lies as the result does, or the
+/// same for all of a line.
+static int64_t vectorOf(const CudaKernel &k, bool flat) {
+  int64_t widest = 1;
+  auto take = [&](Value value) {
+    widest = std::max(widest, elementBytes(getElementTypeOrSelf(value.getType())));
+  };
+  llvm::for_each(k.body().getArguments(), take);
+  llvm::for_each(k.results(), take);
+  int64_t lanes = std::clamp<int64_t>(16 / widest, 1, 8);
+  auto type = k.first().type;
+  for (Value result : k.results())
+    if (isa<ComplexType>(getElementTypeOrSelf(result.getType())) ||
+        cast<RankedTensorType>(result.getType()).getShape() != type.getShape())
+      return 1;
+  for (Operation &op : k.body().without_terminator())
+    if (!isa<ElementwiseOpInterface, ConstantOp>(op))
+      return 1;
+  if (flat)
+    return lanes;
+  while (lanes > 1 && (type.getRank() == 0 || type.isDynamicDim(type.getRank() - 1) ||
+                       type.getShape().back() % lanes))
+    lanes /= 2;
+  return lanes;
+}
+
+/// Whether every operand has its element where the result has, or only one: then
+/// a number is place enough.
+static bool isFlat(const CudaKernel &k) {
+  if (k.kernel.getStrategy() == "loops" && !k.kernel->hasAttr("tiles"))
+    return true;
+  // Open sizes: one operand alone cannot be stretched.
+  auto shape = k.first().type.getShape();
+  for (Operation &op : k.body().without_terminator()) {
+    auto constant = dyn_cast<ConstantOp>(op);
+    auto elements = constant ? dyn_cast<ElementsAttr>(constant.getValue()) : ElementsAttr();
+    if (elements && elements.isSplat())
+      continue;
+    if (!isa<ElementwiseOpInterface>(op) ||
+        cast<RankedTensorType>(op.getResult(0).getType()).getShape() != shape)
+      return false;
+  }
+  int64_t whole = 0;
+  for (BlockArgument argument : k.body().getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (type.hasStaticShape() && type.getNumElements() == 1)
+      continue;
+    if (type.getShape() != shape || ++whole > 1)
+      return false;
+  }
+  return whole == 1;
+}
+
+/// Where the elements of an operand begin that a thread's neighbours read, one
+/// each; null: they do not lie next to each other. `at`: the first one's place
+/// in the result.
+static Value neighboursOf(const CudaKernel &k, BlockArgument argument, bool flat,
+                          Value begin, ArrayRef<Value> at) {
+  CudaReader &r = k.reader;
+  auto type = cast<RankedTensorType>(argument.getType());
+  if (isa<ComplexType>(type.getElementType()))
+    return {};
+  if (flat)
+    return type.hasStaticShape() && type.getNumElements() == 1 ? Value() : begin;
+  auto result = k.first().type;
+  int64_t rank = type.getRank(), missing = result.getRank() - rank;
+  if (rank == 0 || missing < 0 || type.getShape().back() != result.getShape().back() ||
+      type.getShape().back() == 1)
+    return {};
+  SmallVector<Value> own;
+  for (int64_t i = 0; i < rank; ++i) {
+    // An open size may turn out to be one.
+    if (type.isDynamicDim(i) && !result.isDynamicDim(i + missing))
+      return {};
+    if (type.isDynamicDim(i) && argument.getType() != result)
+      return {};
+    own.push_back(type.getDimSize(i) == 1 ? r.constant(0) : at[i + missing]);
+  }
+  return r.linearIndex(r.bufferOf(argument), own);
+}
+
+void weir::emitElements(const CudaKernel &k) {
+  CudaReader &r = k.reader;
+  const KernelReader::Buffer first = k.first();
+  int64_t rank = first.type.getRank();
+  bool flat = isFlat(k);
+  int64_t lanes = vectorOf(k, flat);
+  ElementalOpInterface hero = heroOf(k);
+  // Few elements are spread over more blocks.
+  bool isStatic = first.type.hasStaticShape();
+  int64_t known = isStatic ? first.type.getNumElements() : -1;
+  k.shape.threads = isStatic && known / lanes <= 256 * 132 ? 128 : 256;
+  LaunchShape::Axis all;
+  for (int64_t i = 0; i < rank; ++i)
+    all.dims.push_back(i);
+  all.divisor = k.shape.threads * lanes;
+  k.shape.axes = {all};
+
+  Value count = r.constant(1);
+  for (Value dim : first.dims)
+    count = r.mul(count, dim);
+  Value thread =
+      r.add(r.mul(r.blockId(), r.constant(k.shape.threads)), r.threadId());
+  Value begin = r.mul(thread, r.constant(lanes));
+  auto emitAt = [&](Value linear) {
+    if (flat) {
+      r.setFlatIndex(linear);
+      emitOne(k, hero, SmallVector<Value>(rank, r.constant(0)));
+      r.setFlatIndex({});
+      return;
+    }
+    emitOne(k, hero, r.delinearize(linear, first.dims));
+  };
+  auto emitBulk = [&] {
+    if (lanes == 1)
+      return emitAt(begin);
+    SmallVector<Value> at =
+        flat ? SmallVector<Value>() : r.delinearize(begin, first.dims);
+    for (BlockArgument argument : k.body().getArguments())
+      if (Value linear = neighboursOf(k, argument, flat, begin, at))
+        r.readTogether(argument, linear, lanes);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      r.setLane(lane);
+      if (flat) {
+        emitAt(r.add(begin, r.constant(lane)));
+        continue;
+      }
+      SmallVector<Value> own(at);
+      own.back() = r.add(at.back(), r.constant(lane));
+      emitOne(k, hero, own);
+    }
+    r.setLane(-1);
+    r.writeTogether(begin);
+  };
+  if (lanes == 1 || (known >= 0 && known % lanes == 0)) {
+    r.onlyIf(r.less(begin, count), emitBulk);
+    return;
+  }
+  // Whole vectors have no tests inside; what is left is one thread's.
+  Value whole = r.less(r.add(begin, r.constant(lanes - 1)), count);
+  auto branch = scf::IfOp::create(r.b, r.loc, whole, /*withElseRegion=*/true);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  emitBulk();
+  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  auto rest = scf::ForOp::create(r.b, r.loc, begin, count, r.constant(1));
+  r.b.setInsertionPointToStart(rest.getBody());
+  emitAt(rest.getInductionVar());
+  r.b.setInsertionPointAfter(branch);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
+                                 gpu::GPUModuleOp module, SiteTable &sites) {
+  MLIRContext *context = kernel.getContext();
+  Location loc = kernel.getLoc();
+  OpBuilder b(context);
+  b.setInsertionPointToEnd(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  Block &source = kernel.getBody().front();
+  auto results = source.getTerminator()->getOperands();
+  SmallVector<Value> tensors(source.getArguments().begin(),
+                             source.getArguments().end());
+  tensors.append(results.begin(), results.end());
+  SmallVector<Type> types(1 + tensors.size(), pointer);
+  for (Value tensor : tensors)
+    types.append(cast<RankedTensorType>(tensor.getType()).getNumDynamicDims(),
+                 b.getI64Type());
+
+  auto function = gpu::GPUFuncOp::create(b, loc, symbol,
+                                         b.getFunctionType(types, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    function.setArgAttr(i + 1, "llvm.noalias", b.getUnitAttr());
+    function.setArgAttr(i + 1, "llvm.align", b.getI64IntegerAttr(16));
+    if (i < source.getNumArguments())
+      function.setArgAttr(i + 1, "llvm.readonly", b.getUnitAttr());
+  }
+  Block *entry = &function.getBody().front();
+  b.setInsertionPointToStart(entry);
+  CudaReader reader(b, loc, sites);
+  reader.function = function;
+  reader.errorSlot = entry->getArgument(0);
+  unsigned next = 1 + tensors.size();
+  for (auto [i, tensor] : llvm::enumerate(tensors)) {
+    KernelReader::Buffer buffer;
+    bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
+    buffer.pointer = entry->getArgument(
+        (overwritten ? source.getNumArguments() : i) + 1);
+    buffer.type = cast<RankedTensorType>(tensor.getType());
+    for (int64_t size : buffer.type.getShape())
+      buffer.dims.push_back(
+          ShapedType::isDynamic(size)
+              ? arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                           entry->getArgument(next++)).getResult()
+              : reader.constant(size));
+    reader.bind(tensor, buffer);
+  }
+  LaunchShape shape;
+  CudaKernel k{reader, kernel, shape};
+  if (!emitTranspose(k) && !emitMatrix(k) && !emitRows(k))
+    emitElements(k);
+  b.setInsertionPointToEnd(entry);
+  gpu::ReturnOp::create(b, loc);
+  function.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({int32_t(shape.threads), 1, 1}));
+  return shape;
+}

@@ -1,0 +1,118 @@
+//===- CudaKernel.h - kernels of GPUs --------------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A kernel of the plan becomes a gpu.func: a record for errors, then pointers
+// to the operands and results, then the sizes that types leave open. Its grid
+// has one dimension; a launch computes how many blocks that is from the first
+// result's sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDAKERNEL_H
+#define WEIR_COMPILER_CODEGEN_CUDA_CUDAKERNEL_H
+
+#include "compiler/codegen/cpu/KernelReader.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace weir {
+
+/// How a kernel is launched. The number of blocks is the product over the axes
+/// of ceil(product of the first result's `dims` / divisor).
+struct LaunchShape {
+  struct Axis {
+    llvm::SmallVector<int64_t> dims;
+    int64_t divisor = 1;
+  };
+  int64_t threads = 256;
+  llvm::SmallVector<Axis> axes;
+};
+
+/// Reads elements in a thread of a GPU.
+class CudaReader : public KernelReader {
+public:
+  CudaReader(mlir::OpBuilder &b, mlir::Location loc, SiteTable &sites)
+      : KernelReader(b, loc, sites) {}
+
+  /// The first error of a step stays in the record that `errorSlot` points to.
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
+               int code, mlir::Value value0, mlir::Value value1) override;
+
+  mlir::Value threadId(); ///< of type index, below 1024
+  mlir::Value blockId();  ///< of type index, below 2^31
+  void barrier();
+  /// A row-major number along `dims` as indices.
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear,
+                                             mlir::ValueRange dims);
+  /// The blocks along each axis, from the first result's sizes.
+  llvm::SmallVector<mlir::Value> axisBlocks(const LaunchShape &shape,
+                                            mlir::ValueRange dims);
+  /// Runs `then` where `condition` holds.
+  void onlyIf(mlir::Value condition, llvm::function_ref<void()> then);
+
+  // Neighbours that one thread computes are read and written together, before
+  // and after all of them: what is between may branch.
+  /// From now on `tensor` has the `lanes` elements from `linear` on.
+  void readTogether(mlir::Value tensor, mlir::Value linear, int64_t lanes);
+  /// Which of the neighbours is computed from now on; -1: none of them.
+  void setLane(int64_t number) { lane = number; }
+  /// Writes what was stored for all neighbours, from element `linear` on.
+  void writeTogether(mlir::Value linear);
+  void store(mlir::Value value, const Buffer &buffer,
+             mlir::ValueRange indices) override;
+
+  mlir::gpu::GPUFuncOp function;
+  /// Memory that a block's threads share.
+  mlir::Value shared(mlir::Type element, llvm::ArrayRef<int64_t> shape);
+
+protected:
+  mlir::Value leafElement(mlir::Value tensor,
+                          mlir::ValueRange indices) override;
+
+private:
+  int64_t lane = -1;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> together;
+  /// By pointer: the buffer, and its elements as they lie in memory.
+  llvm::MapVector<mlir::Value,
+                  std::pair<Buffer, llvm::SmallVector<mlir::Value>>>
+      stored;
+};
+
+/// What the emitters of strategies share.
+struct CudaKernel {
+  CudaReader &reader;
+  mutable plan::KernelOp kernel; ///< MLIR's handles know no const
+  LaunchShape &shape;
+
+  mlir::Block &body() const { return kernel.getBody().front(); }
+  mlir::ValueRange results() const {
+    return body().getTerminator()->getOperands();
+  }
+  const KernelReader::Buffer &first() const {
+    return reader.bufferOf(results().front());
+  }
+  /// Computes and stores all results at `indices`. `hero`, when given, is
+  /// known to have `value` there.
+  void emitResults(mlir::ValueRange indices, mlir::Operation *hero = nullptr,
+                   mlir::Value value = {}) const;
+};
+
+// Each returns false where the kernel is not of its kind; nothing is emitted
+// then.
+bool emitRows(const CudaKernel &k);      ///< reductions along lines
+bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
+bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
+void emitElements(const CudaKernel &k);  ///< everything
+
+/// Emits `kernel` into `module` under the name `symbol`.
+LaunchShape emitCudaKernel(plan::KernelOp kernel, llvm::StringRef symbol,
+                           mlir::gpu::GPUModuleOp module, SiteTable &sites);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_CUDAKERNEL_H

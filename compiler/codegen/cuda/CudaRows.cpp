@@ -1,0 +1,191 @@
+//===- CudaRows.cpp - reductions along lines -------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A line's elements lie next to each other, so the threads of a warp (or, for
+// long lines, of a block) take turns along it and meet by shuffles. What each
+// adds up, and in which order sums meet, depends on the shape alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaKernel.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::shape;
+
+static constexpr int64_t warp = 32;
+
+/// Whether the last dimensions are reduced, and no others.
+static bool reducesLines(ReduceOp reduce) {
+  int64_t rank = cast<RankedTensorType>(reduce.getOperand().getType()).getRank();
+  SmallVector<int64_t> axes(reduce.getAxes());
+  llvm::sort(axes);
+  axes.erase(llvm::unique(axes), axes.end());
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis != rank - int64_t(axes.size()) + int64_t(i))
+      return false;
+  return !axes.empty();
+}
+
+/// The value that lane ^ distance has.
+static Value shuffle(CudaReader &r, Value value, int64_t distance) {
+  OpBuilder &b = r.b;
+  Location loc = r.loc;
+  Type type = value.getType(), i32 = b.getI32Type(), i64 = b.getI64Type();
+  auto move = [&](Value word) -> Value {
+    return gpu::ShuffleOp::create(b, loc, word, int32_t(distance), int32_t(warp),
+                                  gpu::ShuffleMode::XOR)
+        .getShuffleResult();
+  };
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 32)
+    return move(value);
+  Value bits = isa<FloatType>(type)
+                   ? arith::BitcastOp::create(b, loc, b.getIntegerType(width), value).getResult()
+                   : value;
+  Value moved;
+  if (width < 32) {
+    moved = arith::TruncIOp::create(b, loc, bits.getType(),
+                                    move(arith::ExtUIOp::create(b, loc, i32, bits)));
+  } else {
+    Value half = arith::ConstantIntOp::create(b, loc, i64, 32);
+    Value low = move(arith::TruncIOp::create(b, loc, i32, bits));
+    Value high = move(arith::TruncIOp::create(
+        b, loc, i32, arith::ShRUIOp::create(b, loc, bits, half)));
+    Value upper = arith::ShLIOp::create(
+        b, loc, arith::ExtUIOp::create(b, loc, i64, high), half);
+    moved = arith::OrIOp::create(b, loc, upper,
+                                 arith::ExtUIOp::create(b, loc, i64, low));
+  }
+  return isa<FloatType>(type)
+             ? arith::BitcastOp::create(b, loc, type, moved).getResult()
+             : moved;
+}
+
+bool weir::emitRows(const CudaKernel &k) {
+  CudaReader &r = k.reader;
+  auto reduces = k.body().getOps<ReduceOp>();
+  if (reduces.empty() || ++reduces.begin() != reduces.end())
+    return false;
+  ReduceOp reduce = *reduces.begin();
+  auto operand = cast<RankedTensorType>(reduce.getOperand().getType());
+  auto own = cast<RankedTensorType>(reduce.getType());
+  Type element = operand.getElementType(), wide = accumulatorType(element);
+  // What follows reads the reduction at the result's own index.
+  for (Value result : k.results())
+    if (cast<RankedTensorType>(result.getType()).getShape() != own.getShape())
+      return false;
+  if (!reducesLines(reduce) || isa<ComplexType>(wide) ||
+      !isa<IntegerType, FloatType>(wide) || wide.getIntOrFloatBitWidth() > 64)
+    return false;
+  int64_t axes = 0, length = 1;
+  for (int64_t i = operand.getRank() - 1;
+       i >= 0 && llvm::is_contained(reduce.getAxes(), i); --i, ++axes)
+    length = length < 0 || operand.isDynamicDim(i) ? -1 : length * operand.getDimSize(i);
+  if (length >= 0 && length < warp)
+    return false; // a thread a line
+
+  bool byBlock = length < 0 || length > 1024;
+  int64_t lineThreads = byBlock ? 256 : warp;
+  k.shape.threads = byBlock ? 256 : 128;
+  int64_t lines = k.shape.threads / lineThreads;
+  LaunchShape::Axis all;
+  for (int64_t i = 0; i < own.getRank(); ++i)
+    all.dims.push_back(i);
+  all.divisor = lines;
+  k.shape.axes = {all};
+
+  const KernelReader::Buffer first = k.first();
+  r.loc = reduce.getLoc();
+  Value thread = r.threadId(), block = r.blockId();
+  Value lane = byBlock ? thread : r.remainder(thread, r.constant(warp));
+  Value line = byBlock ? block
+                       : r.add(r.mul(block, r.constant(lines)),
+                               r.divide(thread, r.constant(warp)));
+  Value count = r.constant(1);
+  for (Value dim : first.dims)
+    count = r.mul(count, dim);
+  Value partial;
+  if (byBlock)
+    partial = r.shared(wide.isInteger(1) ? r.b.getI8Type() : wide,
+                       {k.shape.threads / warp});
+
+  // Warps whose line is beyond the end work on the last one and store nothing:
+  // shuffles want all lanes.
+  Value last = r.sub(count, r.constant(1));
+  Value safeLine = byBlock ? line : r.minimum(line, last);
+  SmallVector<Value> indices = r.delinearize(safeLine, first.dims);
+  int64_t outer = operand.getRank() - axes;
+  SmallVector<Value> at(indices.begin(), indices.begin() + outer);
+  SmallVector<Value> sizes;
+  Value total = r.constant(1);
+  for (int64_t i = outer; i < operand.getRank(); ++i) {
+    sizes.push_back(r.dim(reduce.getOperand(), i));
+    total = r.mul(total, sizes.back());
+  }
+  ScalarBuilder s(r, reduce, wide);
+  auto elementAt = [&](Value place) {
+    SmallVector<Value> where(at);
+    llvm::append_range(where, r.delinearize(place, sizes));
+    return s.cast(r.element(reduce.getOperand(), where), element, wide, false);
+  };
+  // Neighbours in one thread, where lines are made of whole vectors.
+  int64_t lanes = std::clamp<int64_t>(16 / std::max<int64_t>(1, elementBytes(element)), 1, 4);
+  while (lanes > 1 && (length < 0 || length % (lanes * lineThreads)))
+    lanes /= 2;
+  StringRef kind = reduce.getKind();
+  Value start = reductionStart(r, wide, kind);
+  Value from = r.mul(lane, r.constant(lanes));
+  auto loop = scf::ForOp::create(r.b, r.loc, from, total,
+                                 r.constant(lineThreads * lanes), ValueRange{start});
+  {
+    OpBuilder::InsertionGuard guard(r.b);
+    r.b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> values;
+    for (int64_t i = 0; i < lanes; ++i)
+      values.push_back(elementAt(r.add(loop.getInductionVar(), r.constant(i))));
+    Value carried = loop.getRegionIterArg(0);
+    for (Value value : values)
+      carried = reductionStep(r, s, kind, carried, value, false);
+    scf::YieldOp::create(r.b, r.loc, carried);
+  }
+  Value sum = loop.getResult(0);
+  for (int64_t distance = warp / 2; distance > 0; distance /= 2)
+    sum = reductionStep(r, s, kind, sum, shuffle(r, sum, distance), false);
+  if (byBlock) {
+    // One value a warp, then once more among these.
+    Value inWarp = r.remainder(thread, r.constant(warp));
+    Value warpId = r.divide(thread, r.constant(warp));
+    Type stored = cast<MemRefType>(partial.getType()).getElementType();
+    r.onlyIf(r.equal(inWarp, r.constant(0)), [&] {
+      Value value = stored == wide ? sum
+                                   : arith::ExtUIOp::create(r.b, r.loc, stored, sum).getResult();
+      memref::StoreOp::create(r.b, r.loc, value, partial, ValueRange{warpId});
+    });
+    r.barrier();
+    int64_t warps = k.shape.threads / warp;
+    Value mine = r.remainder(inWarp, r.constant(warps));
+    sum = memref::LoadOp::create(r.b, r.loc, partial, ValueRange{mine});
+    if (stored != wide)
+      sum = arith::TruncIOp::create(r.b, r.loc, wide, sum);
+    for (int64_t distance = warps / 2; distance > 0; distance /= 2)
+      sum = reductionStep(r, s, kind, sum, shuffle(r, sum, distance), false);
+  }
+  if (kind == "mean") {
+    Value divisor = total;
+    if (isa<IntegerType>(element))
+      divisor = r.maximum(divisor, r.constant(1));
+    sum = s.div(sum, indexTo(r, reduce, divisor, wide));
+  }
+  Value value = s.cast(sum, wide, element, false);
+  Value stores = r.logicalAnd(r.equal(lane, r.constant(0)), r.less(line, count));
+  r.onlyIf(stores, [&] { k.emitResults(indices, reduce, value); });
+  return true;
+}

@@ -1,0 +1,162 @@
+//===- CudaStep.cpp - steps that feed a GPU --------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaStep.h"
+#include "dialects/weir/Pch.h"
+#include "weir/abi.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+/// What the plan reads in host memory was marked so.
+static bool isOfHost(Operation *op) { return op->hasAttr("weir.host"); }
+
+int64_t CudaStepRewriter::deviceOffset(BlobOp op) {
+  int64_t source = tables.blobOffset(op.getValue());
+  auto type = cast<MemRefType>(op.getType());
+  int64_t bytes = type.getNumElements() * elementBytes(type.getElementType());
+  int64_t device = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
+  for (AcceleratorInfo &accelerator : tables.program.accelerators) {
+    if (accelerator.device != device)
+      continue;
+    for (const AcceleratorInfo::Segment &segment : accelerator.segments)
+      if (segment.source == source)
+        return segment.target;
+    int64_t target = accelerator.segmentBytes;
+    accelerator.segments.push_back({source, bytes, target});
+    accelerator.segmentBytes = llvm::alignTo(target + std::max<int64_t>(bytes, 1), 256);
+    return target;
+  }
+  return 0;
+}
+
+void CudaStepRewriter::launch(RunOp op) {
+  SmallVector<Value> buffers(op.getInputs().begin(), op.getInputs().end());
+  buffers.append(op.getOutputs().begin(), op.getOutputs().end());
+  Value pointers = stack(8 * buffers.size());
+  SmallVector<Value> open, firstSizes;
+  for (auto [i, memref] : llvm::enumerate(buffers)) {
+    Buffer buffer = unpack(memref);
+    storeField(buffer.pointer, pointers, 8 * i);
+    for (int64_t d = 0; d < buffer.type.getRank(); ++d)
+      if (buffer.type.isDynamicDim(d))
+        open.push_back(buffer.dims[d]);
+    if (i == op.getInputs().size())
+      firstSizes = buffer.dims;
+  }
+  Value sizes = stack(8 * open.size());
+  for (auto [i, size] : llvm::enumerate(open))
+    storeField(size, sizes, 8 * i);
+  const LaunchShape &shape = launches.find(op.getKernel())->second;
+  Value blocks = i64(1);
+  for (const LaunchShape::Axis &axis : shape.axes) {
+    Value count = i64(1);
+    for (int64_t dim : axis.dims)
+      count = LLVM::MulOp::create(b, loc, count, firstSizes[dim]);
+    if (axis.divisor != 1)
+      count = LLVM::UDivOp::create(
+          b, loc, LLVM::AddOp::create(b, loc, count, i64(axis.divisor - 1)),
+          i64(axis.divisor));
+    blocks = LLVM::MulOp::create(b, loc, blocks, count);
+  }
+  returnIfError(call("weir_cuda_launch", b.getI32Type(),
+                     {context, i32(tables.kernelIndex[op.getKernel()]), pointers,
+                      i32(buffers.size()), sizes, i32(open.size()), blocks,
+                      i32(shape.threads)}));
+  op.erase();
+}
+
+bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
+  Type t32 = b.getI32Type();
+  if (auto run = dyn_cast<RunOp>(op)) {
+    launch(run);
+    return true;
+  }
+  if (auto blob = dyn_cast<BlobOp>(op); blob && !isOfHost(op)) {
+    Value base = loadField(context, offsetof(weir_context, device_blobs), pointer);
+    Value data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                                     ArrayRef<LLVM::GEPArg>{i64(deviceOffset(blob))});
+    auto type = cast<MemRefType>(blob.getType());
+    SmallVector<Value> dims;
+    for (int64_t size : type.getShape())
+      dims.push_back(i64(size));
+    blob.getResult().replaceAllUsesWith(pack(type, data, dims));
+    op->erase();
+    return true;
+  }
+  if (auto alloc = dyn_cast<AllocOp>(op)) {
+    auto type = cast<MemRefType>(alloc.getType());
+    SmallVector<Value> dims;
+    unsigned next = 0;
+    for (int64_t size : type.getShape())
+      dims.push_back(ShapedType::isDynamic(size) ? toI64(alloc.getSizes()[next++]) : i64(size));
+    Value data = call("weir_cuda_alloc", pointer,
+                      {context, bytesOf(type, dims),
+                       i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED))});
+    Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data,
+                                         LLVM::ZeroOp::create(b, loc, pointer));
+    returnIfError(LLVM::ZExtOp::create(b, loc, t32, missing));
+    alloc.getResult().replaceAllUsesWith(pack(type, data, dims));
+    op->erase();
+    return true;
+  }
+  if (auto free = dyn_cast<FreeOp>(op); free && !isOfHost(op)) {
+    call("weir_cuda_free", {}, {context, unpack(free.getBuffer()).pointer});
+    op->erase();
+    return true;
+  }
+  if (auto copy = dyn_cast<CopyOp>(op)) {
+    Buffer source = unpack(copy.getSource()), target = unpack(copy.getTarget());
+    returnIfError(call("weir_cuda_copy", t32,
+                       {context, target.pointer, source.pointer,
+                        bytesOf(source.type, source.dims)}));
+    op->erase();
+    return true;
+  }
+  if (auto store = dyn_cast<plan::StoreOp>(op)) {
+    Buffer buffer = unpack(store.getBuffer());
+    int64_t bytes = elementBytes(buffer.type.getElementType());
+    Value linear = linearIndex(buffer, store.getIndices());
+    Value where = LLVM::GEPOp::create(
+        b, loc, pointer, b.getI8Type(), buffer.pointer,
+        ArrayRef<LLVM::GEPArg>{
+            LLVM::MulOp::create(b, loc, linear, i64(bytes)).getResult()});
+    Value value = store.getValue();
+    if (isa<IntegerType>(value.getType()) && value.getType().getIntOrFloatBitWidth() < 64) {
+      auto integer = cast<IntegerType>(buffer.type.getElementType());
+      bool isSigned = integer.getWidth() > 1 && !integer.isUnsigned();
+      value = isSigned ? LLVM::SExtOp::create(b, loc, b.getI64Type(), value).getResult()
+                       : LLVM::ZExtOp::create(b, loc, b.getI64Type(), value).getResult();
+    }
+    returnIfError(call("weir_cuda_store", t32, {context, where, i32(bytes), value}));
+    op->erase();
+    return true;
+  }
+  if (auto send = dyn_cast<plan::SendOp>(op); send && !send.getValue().empty()) {
+    Value tensor = tensorOnStack(unpack(send.getValue()[0]));
+    returnIfError(call("weir_cuda_send", t32,
+                       {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
+    op->erase();
+    return true;
+  }
+  if (auto receive = dyn_cast<plan::ReceiveOp>(op);
+      receive && receive.getResult() && !isOfHost(op)) {
+    rewriteReceive(receive, "weir_cuda_receive");
+    return true;
+  }
+  return false;
+}
+
+Value CudaStepRewriter::finish(Value code) {
+  // Buffers are in use until the GPU is done, whatever became of the step.
+  Value save = beginSuspension();
+  Value ready = call("weir_cuda_finish_ready", b.getI32Type(), {context, handle});
+  suspendUnless(ready, save);
+  return call("weir_cuda_finish", b.getI32Type(), {context, code});
+}

@@ -1,0 +1,41 @@
+//===- CudaStep.h - steps that feed a GPU ------------------ -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
+#define WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H
+
+#include "compiler/codegen/cpu/StepRewriter.h"
+#include "compiler/codegen/cuda/CudaKernel.h"
+
+namespace weir {
+
+/// How the kernels of a module are launched, by their symbols in the plan.
+using LaunchTable = llvm::StringMap<LaunchShape>;
+
+/// Host code of a step whose buffers lie in a GPU's memory: nothing in it waits
+/// for the GPU but its end, and the receives of other devices.
+class CudaStepRewriter : public StepRewriter {
+public:
+  CudaStepRewriter(mlir::func::FuncOp function, StepTables &tables,
+                   const LaunchTable &launches)
+      : StepRewriter(function, tables), launches(launches) {}
+
+protected:
+  bool rewriteOtherwise(mlir::Operation *op) override;
+  bool alwaysWaits() const override { return true; }
+  mlir::Value finish(mlir::Value code) override;
+
+private:
+  void launch(plan::RunOp op);
+  int64_t deviceOffset(plan::BlobOp op);
+
+  const LaunchTable &launches;
+};
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H

@@ -1,0 +1,239 @@
+//===- GenerateCuda.cpp - GPU code of a planned module ---- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaStep.h"
+#include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
+#include "passes/partition/Accelerators.h"
+#include "passes/plan/StepBuilder.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace weir;
+
+void weir::registerCudaDialects(DialectRegistry &registry) {
+  registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
+  // convert-gpu-to-nvvm takes other dialects' patterns from them.
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertComplexToLLVMInterface(registry);
+  registerConvertFuncToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry);
+  registerConvertMemRefToLLVMInterface(registry);
+  registerGPUDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+/// Functions of the C library are libdevice's here.
+static void useLibdevice(gpu::GPUModuleOp module) {
+  OpBuilder b(module.getContext());
+  module.walk([&](func::CallOp call) {
+    if (!call->hasAttr("weir.libm"))
+      return;
+    std::string name = "__nv_" + call.getCallee().str();
+    if (!module.lookupSymbol(name)) {
+      b.setInsertionPointToStart(module.getBody());
+      func::FuncOp::create(b, call.getLoc(), name, call.getCalleeType()).setPrivate();
+    }
+    call.setCallee(name);
+    call->removeAttr("weir.libm");
+  });
+}
+
+/// The buffer that a chain of views looks at.
+static Operation *rootOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<plan::ViewOp>())
+    buffer = view.getSource();
+  return buffer.getDefiningOp();
+}
+
+/// Marks what a step reads in host memory: few integers that were received, and
+/// constants. Nothing else may be read by the step itself.
+static LogicalResult markHostReads(func::FuncOp step) {
+  auto isHostReceive = [](Operation *op) {
+    auto receive = dyn_cast_or_null<plan::ReceiveOp>(op);
+    if (!receive || !receive.getResult())
+      return false;
+    auto type = cast<MemRefType>(receive.getResult().getType());
+    return plan::isScalarForm(RankedTensorType::get(type.getShape(), type.getElementType()));
+  };
+  Attribute unit = UnitAttr::get(step.getContext());
+  LogicalResult result = success();
+  step.walk([&](Operation *op) {
+    if (isHostReceive(op))
+      op->setAttr("weir.host", unit);
+    if (auto free = dyn_cast<plan::FreeOp>(op); free && isHostReceive(rootOf(free.getBuffer())))
+      op->setAttr("weir.host", unit);
+    auto load = dyn_cast<plan::LoadOp>(op);
+    if (!load)
+      return;
+    Operation *root = rootOf(load.getBuffer());
+    if (auto blob = dyn_cast_or_null<plan::BlobOp>(root)) {
+      OpBuilder b(load);
+      auto copy = plan::BlobOp::create(b, blob.getLoc(), load.getBuffer().getType(), blob.getValue());
+      copy->setAttr("weir.host", unit);
+      load.getBufferMutable().assign(copy);
+      return;
+    }
+    if (isHostReceive(root))
+      return;
+    load.emitError() << "its step on the GPU would have to read a value from the "
+                        "GPU's memory; possible: the node on a CPU, by --placement";
+    result = failure();
+  });
+  return result;
+}
+
+static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &options) {
+  auto log = [&](StringRef what) {
+    if (!options.log)
+      return;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module.print(os);
+    options.log(what, ".mlir", text);
+  };
+  MLIRContext *context = module.getContext();
+  auto run = [&](PassManager &passes) {
+    passes.enableVerifier(false);
+    return passes.run(module);
+  };
+  PassManager first(context, gpu::GPUModuleOp::getOperationName());
+  first.addPass(createCanonicalizerPass());
+  first.addPass(createCSEPass());
+  first.addPass(createLoopInvariantCodeMotionPass());
+  if (failed(run(first)))
+    return failure();
+  log("gpu");
+  PassManager second(context, gpu::GPUModuleOp::getOperationName());
+  second.addPass(createConvertComplexToStandardPass());
+  second.addPass(createSCFToControlFlowPass());
+  second.addPass(createConvertComplexToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions nvvm;
+  nvvm.indexBitwidth = 64;
+  second.addPass(createConvertGpuOpsToNVVMOps(nvvm));
+  second.addPass(createConvertMathToLLVMPass());
+  second.addPass(createArithToLLVMConversionPass());
+  second.addPass(createReconcileUnrealizedCastsPass());
+  second.addPass(createCSEPass());
+  if (failed(run(second)))
+    return failure();
+  log("nvvm");
+  return success();
+}
+
+/// Says that `error` ended the compilation; a number in front of it is kept.
+static LogicalResult fail(ModuleOp module, llvm::Error error) {
+  emitError(UnknownLoc::get(module.getContext())) << llvm::toString(std::move(error));
+  return failure();
+}
+
+FailureOr<StepRewriterFactory>
+weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program) {
+  MLIRContext *context = module.getContext();
+  SmallVector<func::FuncOp> steps;
+  llvm::SmallSetVector<int64_t, 4> devices;
+  llvm::StringSet<> launched;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function->hasAttr("weir_plan.feeds") || !isOnAccelerator(function))
+      continue;
+    steps.push_back(function);
+    devices.insert(function->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
+    function.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
+  }
+  if (steps.empty())
+    return StepRewriterFactory();
+  OpBuilder b(context);
+  for (func::FuncOp step : steps) {
+    b.setInsertionPointAfter(step);
+    auto copy = cast<func::FuncOp>(b.clone(*step));
+    copy.setSymName((step.getSymName() + "__cuda").str());
+    copy->setAttr("weir_plan.accelerated", b.getUnitAttr());
+    if (failed(markHostReads(copy)))
+      return failure();
+  }
+
+  // The kernels, in a module of their own.
+  OwningOpRef<ModuleOp> outer = ModuleOp::create(module.getLoc());
+  b.setInsertionPointToStart(outer->getBody());
+  auto kernels = gpu::GPUModuleOp::create(b, module.getLoc(), options.prefix);
+  SiteTable sites(program.sites);
+  auto launches = std::make_shared<LaunchTable>();
+  AcceleratorInfo info;
+  info.driver = "weir_cuda_driver";
+  for (auto kernel : module.getOps<plan::KernelOp>()) {
+    info.kernels.emplace_back();
+    if (!launched.contains(kernel.getSymName()))
+      continue;
+    std::string symbol = "k" + std::to_string(info.kernels.size()) + "_" + kernel.getSymName().str();
+    for (char &c : symbol)
+      if (!llvm::isAlnum(c))
+        c = '_';
+    info.kernels.back() = symbol;
+    (*launches)[kernel.getSymName()] = emitCudaKernel(kernel, symbol, kernels, sites);
+  }
+  useLibdevice(kernels);
+  if (failed(lowerKernels(kernels, options)))
+    return failure();
+
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code =
+      translateModuleToLLVMIR(kernels, llvmContext, options.prefix);
+  if (!code) {
+    module.emitError("the GPU's kernels do not translate to LLVM IR");
+    return failure();
+  }
+  if (llvm::Error error = targetCuda(*code))
+    return fail(module, std::move(error));
+  if (llvm::Error error = linkLibdevice(*code))
+    return fail(module, std::move(error));
+  std::vector<std::string> ptx;
+  for (const CudaArchitecture &architecture : options.architectures) {
+    auto text = toPtx(*code, architecture, options.optLevel);
+    if (!text)
+      return fail(module, text.takeError());
+    if (options.log)
+      options.log(architecture.name(), ".ptx", *text);
+    ptx.push_back(std::move(*text));
+  }
+  std::string report;
+  auto image = assemble(options.architectures, ptx, report);
+  if (options.log)
+    options.log("ptxas", ".txt", report);
+  if (!image)
+    return fail(module, image.takeError());
+  info.image = std::move(*image);
+  for (int64_t device : devices) {
+    info.device = int(device);
+    program.accelerators.push_back(info);
+  }
+  return StepRewriterFactory(
+      [launches](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
+        if (!function->hasAttr("weir_plan.accelerated"))
+          return nullptr;
+        return std::make_unique<CudaStepRewriter>(function, tables, *launches);
+      });
+}

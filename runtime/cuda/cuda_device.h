@@ -1,0 +1,93 @@
+//===- cuda_device.h - GPUs of sessions and runs ------------ -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A run has three streams on its GPU: copies in, work, copies out. Work is put
+// in the order of the step; events join the streams; the host waits for none of
+// them. Buffers that a step frees serve the same run again, in the order of its
+// work, and go back to the session's allocator when the run has ended: then
+// nothing of it is in flight.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
+#define WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
+
+#include "cuda/driver_api.h"
+#include "session/run.h"
+
+namespace weir::rt::cuda {
+
+struct CudaDevice : Accelerator {
+  const Driver *driver;
+  Device device;
+  Context context;
+  Module module;
+  Function *functions; ///< by kernel, null: not launched here
+  Pointer constants;
+  bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
+  bool hasContext;
+};
+
+/// Memory that a run holds beside its arena.
+struct Piece {
+  Piece *next;
+  uint8_t *data;
+  int64_t bytes;
+  bool free; ///< behind the work that was put before
+};
+
+struct CudaRun {
+  CudaDevice *device;
+  Stream work, in, out;
+  Event worked, arrived, left;
+  /// Copies out read buffers that work put from now on could overwrite.
+  bool outIsOpen;
+  void *arena;
+  Piece *pieces;
+  Pointer errorOnDevice;
+  weir_cuda_error *error; ///< pinned; what the GPU's has at the end
+  Result streamError;     ///< of the last callback
+  void *coroutine;        ///< resumed by `resume` when the GPU is done
+  Task resume;
+};
+
+/// Makes the device's context the thread's for a while.
+class Current {
+public:
+  explicit Current(const CudaDevice &device) : device(device) {
+    device.driver->contextPush(device.context);
+  }
+  ~Current() {
+    Context ignored;
+    device.driver->contextPop(&ignored);
+  }
+  Current(const Current &) = delete;
+  Current &operator=(const Current &) = delete;
+
+private:
+  const CudaDevice &device;
+};
+
+inline CudaRun *partOf(weir_context *ctx) {
+  return static_cast<CudaRun *>(ctx->run->devices[ctx->device].onDevice);
+}
+
+/// "CUDA_ERROR_X (what it says)".
+void appendError(Text &out, const Driver &driver, Result error);
+
+/// Memory of the GPU for the run: a free piece, or new. Null: none.
+uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag, bool *used);
+/// Gives all pieces back.
+void dropPieces(CudaRun *part);
+
+int32_t beginRun(weir_run *run, int32_t device);
+void releaseRun(weir_run *run, int32_t device);
+
+} // namespace weir::rt::cuda
+
+#endif // WEIR_RUNTIME_CUDA_CUDA_DEVICE_H

@@ -1,0 +1,490 @@
+//===- cuda_run.cpp - runs on GPUs ------------------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/cuda_device.h"
+
+#include <stdlib.h>
+
+namespace weir::rt::cuda {
+
+//===----------------------------------------------------------------------===//
+// Memory of a run
+//===----------------------------------------------------------------------===//
+
+uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag,
+                   bool *used) {
+  CudaRun *part = partOf(ctx);
+  // At least one byte: a buffer without elements has a place, too.
+  int64_t wanted = bytes < 1 ? 1 : bytes;
+  for (Piece *piece = part->pieces; piece; piece = piece->next)
+    if (piece->free && piece->bytes >= wanted && piece->bytes / 2 <= wanted) {
+      piece->free = false;
+      *used = true;
+      return piece->data;
+    }
+  *used = false;
+  auto *piece = static_cast<Piece *>(malloc(sizeof(Piece)));
+  if (!piece)
+    return nullptr;
+  AllocationRequest request;
+  request.bytes = wanted;
+  request.tag = tag;
+  request.stop = &ctx->run->aborted;
+  void *data = part->device->memory->allocate(request);
+  if (!data) {
+    trimSession(ctx->run->session);
+    data = part->device->memory->allocate(request);
+  }
+  if (!data) {
+    free(piece);
+    return nullptr;
+  }
+  *piece = {part->pieces, static_cast<uint8_t *>(data), wanted, false};
+  part->pieces = piece;
+  return piece->data;
+}
+
+void dropPieces(CudaRun *part) {
+  while (Piece *piece = part->pieces) {
+    part->pieces = piece->next;
+    part->device->memory->free(piece->data);
+    free(piece);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A run's part on a GPU
+//===----------------------------------------------------------------------===//
+
+static void destroy(CudaRun *part) {
+  const CudaDevice &device = *part->device;
+  const Driver &driver = *device.driver;
+  dropPieces(part);
+  if (part->arena)
+    device.memory->free(part->arena);
+  Current current(device);
+  for (Stream stream : {part->work, part->in, part->out})
+    if (stream)
+      driver.streamDestroy(stream);
+  for (Event event : {part->worked, part->arrived, part->left})
+    if (event)
+      driver.eventDestroy(event);
+  if (part->errorOnDevice)
+    driver.memFree(part->errorOnDevice);
+  if (part->error)
+    driver.hostFree(part->error);
+  free(part);
+}
+
+void releaseRun(weir_run *run, int32_t device) {
+  destroy(static_cast<CudaRun *>(run->devices[device].onDevice));
+  run->devices[device].onDevice = nullptr;
+}
+
+static CudaRun *make(CudaDevice *device, Result *error) {
+  auto *part = static_cast<CudaRun *>(calloc(1, sizeof(CudaRun)));
+  if (!part)
+    return nullptr;
+  part->device = device;
+  const Driver &driver = *device->driver;
+  Current current(*device);
+  for (Stream *stream : {&part->work, &part->in, &part->out})
+    if (!*error)
+      *error = driver.streamCreate(stream, streamNonBlocking);
+  for (Event *event : {&part->worked, &part->arrived, &part->left})
+    if (!*error)
+      *error = driver.eventCreate(event, eventDisableTiming);
+  if (!*error)
+    *error = driver.memAlloc(&part->errorOnDevice, sizeof(weir_cuda_error));
+  if (!*error)
+    *error = driver.hostAlloc(reinterpret_cast<void **>(&part->error),
+                              sizeof(weir_cuda_error), 0);
+  if (!*error)
+    return part;
+  destroy(part);
+  return nullptr;
+}
+
+/// What a call of the driver reported, as the run's end.
+static int32_t fail(weir_context *ctx, const char *what, Result error,
+                    const char *name = nullptr, const char *kind = "node") {
+  char text[1016];
+  Text out(text, sizeof(text));
+  if (name && *name)
+    out << kind << " \"" << name << "\": ";
+  out << what << " on " << ctx->run->session->program->devices[ctx->device].name
+      << ": ";
+  appendError(out, *partOf(ctx)->device->driver, error);
+  int32_t code = error == outOfMemory ? int32_t(WEIR_RESOURCE_EXHAUSTED)
+                                      : int32_t(WEIR_INTERNAL);
+  return abortRun(ctx->run, code, text);
+}
+
+int32_t beginRun(weir_run *run, int32_t index) {
+  weir_session *session = run->session;
+  auto *device = static_cast<CudaDevice *>(session->accelerators[index]);
+  DeviceRun &deviceRun = run->devices[index];
+  Result error = 0;
+  if (!deviceRun.onDevice)
+    deviceRun.onDevice = make(device, &error);
+  auto *part = static_cast<CudaRun *>(deviceRun.onDevice);
+  if (!part) {
+    char text[256];
+    Text out(text, sizeof(text));
+    out << "no streams on " << session->program->devices[index].name << ": ";
+    appendError(out, *device->driver, error ? error : outOfMemory);
+    return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+  }
+  int64_t bytes = session->program->devices[index].arena_bytes;
+  if (bytes > 0 && !part->arena) {
+    AllocationRequest request;
+    request.bytes = bytes;
+    request.tag = "the planned arena of a run";
+    part->arena = device->memory->allocate(request);
+    if (!part->arena) {
+      // Other arenas that lie idle.
+      trimSession(session);
+      part->arena = device->memory->allocate(request);
+    }
+    if (!part->arena) {
+      char text[1016];
+      device->memory->explainFailure(request, text, sizeof(text));
+      return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+    }
+  }
+  weir_context &context = deviceRun.context;
+  context.arena = static_cast<uint8_t *>(part->arena);
+  context.device_blobs = device->blobs;
+  part->outIsOpen = false;
+  part->streamError = 0;
+  Current current(*device);
+  if ((error = device->driver->set8Async(part->errorOnDevice, 0,
+                                         sizeof(weir_cuda_error), part->work)))
+    return fail(&context, "the run cannot begin", error);
+  return WEIR_OK;
+}
+
+/// Work that may write over what copies out still read comes after them.
+static Result closeOut(CudaRun *part) {
+  if (!part->outIsOpen)
+    return 0;
+  part->outIsOpen = false;
+  return part->device->driver->streamWait(part->work, part->left, 0);
+}
+
+/// A tensor that is on its way to the host.
+struct Delivery {
+  weir_context *ctx;
+  int32_t edge;
+  int64_t iteration;
+  weir_tensor tensor;
+  Block *block;
+};
+
+/// On the driver's thread, which must not call the driver.
+static void onLeft(Stream, Result status, void *data) {
+  auto *delivery = static_cast<Delivery *>(data);
+  weir_run *run = delivery->ctx->run;
+  if (status == 0) {
+    deliverTensor(run, delivery->edge, delivery->iteration, delivery->tensor,
+            delivery->block);
+  } else {
+    delivery->block->memory->free(delivery->block);
+    fail(delivery->ctx, "a copy from the GPU failed", status);
+  }
+  free(delivery);
+  endSegment(run);
+}
+
+/// Staging memory that a copy has read.
+struct Staged {
+  weir_run *run;
+  Block *block;
+};
+
+static void onArrived(Stream, Result, void *data) {
+  auto *staged = static_cast<Staged *>(data);
+  weir_run *run = staged->run;
+  staged->block->memory->free(staged->block);
+  free(staged);
+  endSegment(run);
+}
+
+static void resumeStep(Task *task) {
+  auto *run = static_cast<weir_run *>(task->owner);
+  void *coroutine = nullptr;
+  for (int32_t i = 0; i < run->session->deviceCount; ++i) {
+    auto *part = static_cast<CudaRun *>(run->devices[i].onDevice);
+    if (part && &part->resume == task)
+      coroutine = part->coroutine;
+  }
+  (*static_cast<void (**)(void *)>(coroutine))(coroutine);
+  endSegment(run);
+}
+
+/// The segment that was begun for it passes to the task.
+static void onFinished(Stream, Result status, void *data) {
+  auto *ctx = static_cast<weir_context *>(data);
+  CudaRun *part = partOf(ctx);
+  part->streamError = status;
+  part->resume.run = resumeStep;
+  part->resume.owner = ctx->run;
+  ctx->run->session->executor->post(&part->resume);
+}
+
+} // namespace weir::rt::cuda
+
+using namespace weir::rt;
+using namespace weir::rt::cuda;
+
+//===----------------------------------------------------------------------===//
+// What generated code calls
+//===----------------------------------------------------------------------===//
+
+/// WEIR_CUDA_SYNC: waits for what was put last and looks at what it left.
+static int32_t waitFor(weir_context *ctx, const weir_kernel_desc &kernel) {
+  CudaRun *part = partOf(ctx);
+  const Driver &driver = *part->device->driver;
+  Result error = driver.copyOutAsync(part->error, part->errorOnDevice,
+                                     sizeof(weir_cuda_error), part->work);
+  if (!error)
+    error = driver.streamSynchronize(part->work);
+  if (error)
+    return fail(ctx, "the kernel failed", error, kernel.nodes);
+  if (!part->error->taken)
+    return WEIR_OK;
+  return weir_rt_error(ctx, part->error->site, part->error->value0,
+                       part->error->value1);
+}
+
+int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
+                         void *const *buffers, int32_t buffer_count,
+                         const int64_t *sizes, int32_t size_count,
+                         int64_t blocks, int32_t threads) {
+  if (int32_t code = checkStop(ctx->run))
+    return code;
+  if (blocks <= 0)
+    return WEIR_OK;
+  CudaRun *part = partOf(ctx);
+  const CudaDevice &device = *part->device;
+  const weir_kernel_desc &desc = ctx->run->session->program->kernels[kernel];
+  constexpr int32_t most = 500; // a kernel's parameters take up to 4 KiB
+  constexpr int64_t mostBlocks = 0x7fffffff;
+  if (buffer_count + size_count > most || blocks > mostBlocks)
+    return fail(ctx, "the kernel cannot be launched", 1, desc.nodes);
+  void *parameters[most + 1];
+  int32_t count = 0;
+  parameters[count++] = &part->errorOnDevice;
+  for (int32_t i = 0; i < buffer_count; ++i)
+    parameters[count++] = const_cast<void **>(&buffers[i]);
+  for (int32_t i = 0; i < size_count; ++i)
+    parameters[count++] = const_cast<int64_t *>(&sizes[i]);
+  Current current(device);
+  Result error = closeOut(part);
+  if (!error)
+    error = device.driver->launch(device.functions[kernel], unsigned(blocks), 1,
+                                  1, unsigned(threads), 1, 1, 0, part->work,
+                                  parameters, nullptr);
+  if (error)
+    return fail(ctx, "the kernel cannot be launched", error, desc.nodes);
+  return device.waitsAlways ? waitFor(ctx, desc) : int32_t(WEIR_OK);
+}
+
+void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
+  const char *tag = nodeOf(ctx->run, site);
+  bool used;
+  if (uint8_t *data = takePiece(ctx, bytes, tag, &used))
+    return data;
+  AllocationRequest request;
+  request.bytes = bytes;
+  request.tag = tag;
+  char text[1016];
+  partOf(ctx)->device->memory->explainFailure(request, text, sizeof(text));
+  abortRun(ctx->run, recordError(ctx->run, WEIR_RESOURCE_EXHAUSTED, site, text));
+  return nullptr;
+}
+
+void weir_cuda_free(weir_context *ctx, void *data) {
+  for (Piece *piece = partOf(ctx)->pieces; piece; piece = piece->next)
+    if (piece->data == data)
+      piece->free = true;
+}
+
+int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
+                       int64_t bytes) {
+  if (bytes <= 0)
+    return WEIR_OK;
+  CudaRun *part = partOf(ctx);
+  Current current(*part->device);
+  Result error = closeOut(part);
+  if (!error)
+    error = part->device->driver->copyAsync(Pointer(to), Pointer(from),
+                                            size_t(bytes), part->work);
+  return error ? fail(ctx, "a copy failed", error) : int32_t(WEIR_OK);
+}
+
+int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
+                        int64_t value) {
+  CudaRun *part = partOf(ctx);
+  const Driver &driver = *part->device->driver;
+  Current current(*part->device);
+  Result error = closeOut(part);
+  auto at = Pointer(to);
+  if (error)
+    ;
+  else if (bytes == 1)
+    error = driver.set8Async(at, static_cast<unsigned char>(value), 1, part->work);
+  else if (bytes == 2)
+    error = driver.set16Async(at, static_cast<unsigned short>(value), 1, part->work);
+  else
+    error = driver.set32Async(at, unsigned(value), 1, part->work);
+  if (!error && bytes == 8)
+    error = driver.set32Async(at + 4, unsigned(uint64_t(value) >> 32), 1, part->work);
+  return error ? fail(ctx, "a value cannot be written", error) : int32_t(WEIR_OK);
+}
+
+int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
+                       const weir_tensor *value) {
+  weir_run *run = ctx->run;
+  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
+    return int32_t(code);
+  CudaRun *part = partOf(ctx);
+  const Driver &driver = *part->device->driver;
+  const char *name = run->session->program->edges[edge].name;
+  // Pinned memory, whoever receives it.
+  Block *block = allocateForRun(ctx, value->bytes, name, Block::ofRun);
+  if (!block)
+    return abortRun(run, recordOutOfMemory(ctx, value->bytes, name, -1));
+  weir_tensor tensor = *value;
+  tensor.data = block->data();
+  iteration = nextSent(run, edge, iteration);
+  if (value->bytes <= 0)
+    return deliverTensor(run, edge, iteration, tensor, block);
+  auto *delivery = static_cast<Delivery *>(malloc(sizeof(Delivery)));
+  if (!delivery) {
+    block->memory->free(block);
+    return abortRun(run, WEIR_RESOURCE_EXHAUSTED, "no memory for a copy");
+  }
+  *delivery = {ctx, edge, iteration, tensor, block};
+  Current current(*part->device);
+  Result error = driver.eventRecord(part->worked, part->work);
+  if (!error)
+    error = driver.streamWait(part->out, part->worked, 0);
+  if (!error)
+    error = driver.copyOutAsync(tensor.data, Pointer(value->data),
+                                size_t(value->bytes), part->out);
+  if (!error)
+    error = driver.eventRecord(part->left, part->out);
+  if (!error) {
+    part->outIsOpen = true;
+    beginSegment(run);
+    error = driver.streamCallback(part->out, onLeft, delivery, 0);
+    if (!error)
+      return WEIR_OK;
+    endSegment(run);
+  }
+  // What was put may still write into the block.
+  driver.streamSynchronize(part->out);
+  free(delivery);
+  block->memory->free(block);
+  return fail(ctx, "a copy from the GPU failed", error, name, "edge");
+}
+
+int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
+                          weir_tensor *out) {
+  weir_run *run = ctx->run;
+  int32_t code;
+  Block *block = takeArrival(ctx, edge, iteration, out, &code);
+  if (!block)
+    return code;
+  CudaRun *part = partOf(ctx);
+  const Driver &driver = *part->device->driver;
+  const char *name = run->session->program->edges[edge].name;
+  bool used = false;
+  uint8_t *data = takePiece(ctx, out->bytes, name, &used);
+  auto *staged = static_cast<Staged *>(malloc(sizeof(Staged)));
+  if (!data || !staged) {
+    AllocationRequest request;
+    request.bytes = out->bytes;
+    request.tag = name;
+    char text[1016];
+    part->device->memory->explainFailure(request, text, sizeof(text));
+    block->memory->free(block);
+    free(staged);
+    return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+  }
+  *staged = {run, block};
+  const void *from = out->data;
+  out->data = data;
+  Current current(*part->device);
+  Result error = 0;
+  if (used) {
+    // Work put before may still read what the memory had.
+    error = driver.eventRecord(part->worked, part->work);
+    if (!error)
+      error = driver.streamWait(part->in, part->worked, 0);
+    if (!error && part->outIsOpen)
+      error = driver.streamWait(part->in, part->left, 0);
+  }
+  if (!error && out->bytes > 0)
+    error = driver.copyInAsync(Pointer(data), from, size_t(out->bytes), part->in);
+  if (!error)
+    error = driver.eventRecord(part->arrived, part->in);
+  if (!error)
+    error = driver.streamWait(part->work, part->arrived, 0);
+  if (!error) {
+    beginSegment(run);
+    error = driver.streamCallback(part->in, onArrived, staged, 0);
+    if (!error)
+      return WEIR_OK;
+    endSegment(run);
+  }
+  driver.streamSynchronize(part->in);
+  block->memory->free(block);
+  free(staged);
+  return fail(ctx, "a copy to the GPU failed", error, name, "edge");
+}
+
+int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
+  CudaRun *part = partOf(ctx);
+  const Driver &driver = *part->device->driver;
+  Current current(*part->device);
+  part->coroutine = coroutine;
+  Result error = closeOut(part);
+  if (!error)
+    error = driver.copyOutAsync(part->error, part->errorOnDevice,
+                                sizeof(weir_cuda_error), part->work);
+  if (!error) {
+    beginSegment(ctx->run);
+    error = driver.streamCallback(part->work, onFinished, ctx, 0);
+    if (!error)
+      return 0;
+    endSegment(ctx->run);
+  }
+  // A stream that takes nothing more: what it has must end all the same.
+  part->streamError = error;
+  for (Stream stream : {part->in, part->work, part->out})
+    driver.streamSynchronize(stream);
+  return 1;
+}
+
+int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
+  CudaRun *part = partOf(ctx);
+  dropPieces(part);
+  if (part->streamError) {
+    int32_t failed = fail(ctx,
+                          part->device->waitsAlways
+                              ? "the step failed"
+                              : "the step failed (WEIR_CUDA_SYNC=1 says where)",
+                          part->streamError);
+    return code ? code : failed;
+  }
+  if (code || !part->error->taken)
+    return code;
+  return weir_rt_error(ctx, part->error->site, part->error->value0,
+                       part->error->value1);
+}

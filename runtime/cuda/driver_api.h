@@ -1,0 +1,92 @@
+//===- driver_api.h - what we call of libcuda -------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The part of the CUDA driver API that the runtime calls, declared here: neither
+// headers nor libraries of CUDA are needed to build or to link. Names, types and
+// numbers are those of NVIDIA's reference of the driver API.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_CUDA_DRIVER_API_H
+#define WEIR_RUNTIME_CUDA_DRIVER_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace weir::rt::cuda {
+
+using Result = int32_t; ///< CUresult, 0: success
+using Device = int32_t;
+using Pointer = uint64_t; ///< CUdeviceptr
+using Context = struct ContextTag *;
+using Module = struct ModuleTag *;
+using Function = struct FunctionTag *;
+using Stream = struct StreamTag *;
+using Event = struct EventTag *;
+using StreamCallback = void (*)(Stream stream, Result status, void *data);
+
+inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209;
+inline constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
+inline constexpr int capabilityMajor = 75, capabilityMinor = 76;
+
+/// One entry a function: member, symbol, parameters.
+#define WEIR_CUDA_FUNCTIONS(X)                                                 \
+  X(init, "cuInit", (unsigned))                                                \
+  X(errorName, "cuGetErrorName", (Result, const char **))                      \
+  X(errorString, "cuGetErrorString", (Result, const char **))                  \
+  X(deviceCount, "cuDeviceGetCount", (int *))                                  \
+  X(deviceGet, "cuDeviceGet", (Device *, int))                                 \
+  X(deviceName, "cuDeviceGetName", (char *, int, Device))                      \
+  X(deviceAttribute, "cuDeviceGetAttribute", (int *, int, Device))             \
+  X(contextRetain, "cuDevicePrimaryCtxRetain", (Context *, Device))            \
+  X(contextRelease, "cuDevicePrimaryCtxRelease_v2", (Device))                  \
+  X(contextPush, "cuCtxPushCurrent_v2", (Context))                             \
+  X(contextPop, "cuCtxPopCurrent_v2", (Context *))                             \
+  X(moduleLoad, "cuModuleLoadData", (Module *, const void *))                  \
+  X(moduleUnload, "cuModuleUnload", (Module))                                  \
+  X(moduleFunction, "cuModuleGetFunction", (Function *, Module, const char *)) \
+  X(memAlloc, "cuMemAlloc_v2", (Pointer *, size_t))                            \
+  X(memFree, "cuMemFree_v2", (Pointer))                                        \
+  X(hostAlloc, "cuMemHostAlloc", (void **, size_t, unsigned))                  \
+  X(hostFree, "cuMemFreeHost", (void *))                                       \
+  X(copyIn, "cuMemcpyHtoD_v2", (Pointer, const void *, size_t))                \
+  X(copyInAsync, "cuMemcpyHtoDAsync_v2",                                       \
+    (Pointer, const void *, size_t, Stream))                                   \
+  X(copyOutAsync, "cuMemcpyDtoHAsync_v2", (void *, Pointer, size_t, Stream))   \
+  X(copyAsync, "cuMemcpyDtoDAsync_v2", (Pointer, Pointer, size_t, Stream))     \
+  X(set8Async, "cuMemsetD8Async", (Pointer, unsigned char, size_t, Stream))    \
+  X(set16Async, "cuMemsetD16Async", (Pointer, unsigned short, size_t, Stream)) \
+  X(set32Async, "cuMemsetD32Async", (Pointer, unsigned, size_t, Stream))       \
+  X(streamCreate, "cuStreamCreate", (Stream *, unsigned))                      \
+  X(streamDestroy, "cuStreamDestroy_v2", (Stream))                             \
+  X(streamSynchronize, "cuStreamSynchronize", (Stream))                        \
+  X(streamWait, "cuStreamWaitEvent", (Stream, Event, unsigned))                \
+  X(streamCallback, "cuStreamAddCallback",                                     \
+    (Stream, StreamCallback, void *, unsigned))                                \
+  X(eventCreate, "cuEventCreate", (Event *, unsigned))                         \
+  X(eventDestroy, "cuEventDestroy_v2", (Event))                                \
+  X(eventRecord, "cuEventRecord", (Event, Stream))                             \
+  X(launch, "cuLaunchKernel",                                                  \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
+     unsigned, Stream, void **, void **))
+
+/// The driver's functions.
+struct Driver {
+#define WEIR_CUDA_MEMBER(member, symbol, parameters) Result(*member) parameters;
+  WEIR_CUDA_FUNCTIONS(WEIR_CUDA_MEMBER)
+#undef WEIR_CUDA_MEMBER
+};
+
+/// Loads libcuda.so.1, or what $WEIR_CUDA_DRIVER names, and initialises it once
+/// a process. Null: `why` (static storage, or of the loader) says what is
+/// missing.
+const Driver *loadDriver(const char **why);
+
+} // namespace weir::rt::cuda
+
+#endif // WEIR_RUNTIME_CUDA_DRIVER_API_H

@@ -1,0 +1,50 @@
+//===- accelerator.h - devices beside the host ------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What sessions and runs ask of a device with memory and code of its own. The
+// functions come by way of the object's descriptor: a program without such
+// devices links none of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_SESSION_ACCELERATOR_H
+#define WEIR_RUNTIME_SESSION_ACCELERATOR_H
+
+#include "bfc/bfc_allocator.h"
+#include "weir/abi.h"
+
+namespace weir::rt {
+
+/// An open device of a session; drivers put more behind it.
+struct Accelerator {
+  const weir_accelerator_desc *desc;
+  BfcAllocator *memory; ///< the device's own
+  /// Host memory that copies to and from the device go through.
+  SubAllocator staging;
+  const uint8_t *blobs; ///< the device's copy
+};
+
+} // namespace weir::rt
+
+struct weir_device_driver {
+  /// Opens the device for a session whose blobs are mapped. Leaves null in
+  /// `accelerator` where the host's steps are to be used instead. Returns a
+  /// weir_code.
+  int32_t (*open)(weir_session *session, const weir_accelerator_desc *desc,
+                  int64_t memoryLimit, weir::rt::Accelerator **accelerator,
+                  weir_status *status);
+  /// After all runs, and what lies in `staging`, have gone.
+  void (*close)(weir::rt::Accelerator *accelerator);
+  /// Before the steps of a run: gives `context` its memory. Returns 0, or
+  /// aborts the run.
+  int32_t (*begin)(weir_run *run, int32_t device);
+  /// Gives back what a run that is not in use has on the device.
+  void (*release)(weir_run *run, int32_t device);
+};
+
+#endif // WEIR_RUNTIME_SESSION_ACCELERATOR_H
