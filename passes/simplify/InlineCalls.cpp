@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/NodeName.h"
 #include "passes/Passes.h"
 
 namespace weir {

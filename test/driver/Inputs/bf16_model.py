@@ -14,12 +14,13 @@ import os
 import random
 import sys
 
-sys.path.insert(0, os.path.join(sys.argv[1], "determinism"))
-import random_graphs  # noqa: E402
-from random_graphs import wire, value_info  # noqa: E402
+sys.path.insert(0, os.path.join(sys.argv[1], "digits"))
+import graph_writer  # noqa: E402
+import wire  # noqa: E402
+from graph_writer import value_info  # noqa: E402
 
 
-class Writer(random_graphs.Writer):
+class Writer(graph_writer.Writer):
     def weights(self, shape, rows):
         """Values that leave sums of `rows` products as large as what is summed."""
         size = 1
@@ -54,7 +55,7 @@ def main():
         fetches.append((value, shape))
     rows = shape[0] * shape[2] * shape[3]
     value = writer.node("Transpose", [value], perm=[0, 2, 3, 1])
-    value = writer.node("Reshape", [value, writer.constant([2], random_graphs.INT64,
+    value = writer.node("Reshape", [value, writer.constant([2], graph_writer.INT64,
                                                            [rows, shape[1]])])
     for columns, depth in ((96, 64), (64, 96)):
         value = writer.node("MatMul", [value, writer.weights([depth, columns], depth)])

@@ -1,0 +1,54 @@
+#===- graph_writer.py - ONNX graphs, node by node ---------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Nodes and constants of an ONNX graph, without the onnx package."""
+import struct
+
+import wire
+
+FLOAT, INT64 = 1, 7
+
+
+def attribute(name, value):
+    if isinstance(value, int):
+        return wire.data(5, wire.data(1, name) + wire.integer(3, value) + wire.integer(20, 2))
+    return wire.data(5, wire.data(1, name) + wire.packed(8, value) + wire.integer(20, 7))
+
+
+def value_info(name, shape):
+    dims = b"".join(wire.data(1, wire.integer(1, s)) for s in shape)
+    tensor = wire.integer(1, FLOAT) + (wire.data(2, dims) if shape is not None else b"")
+    return wire.data(1, name) + wire.data(2, wire.data(1, tensor))
+
+
+class Writer:
+    def __init__(self, random):
+        self.random = random
+        self.nodes = self.initializers = b""
+        self.count = 0
+
+    def node(self, operation, inputs, **attributes):
+        self.count += 1
+        output = "v%d" % self.count
+        self.nodes += wire.data(1, b"".join(wire.data(1, i) for i in inputs)
+                                + wire.data(2, output) + wire.data(3, "n%d" % self.count)
+                                + wire.data(4, operation)
+                                + b"".join(attribute(k, v) for k, v in attributes.items()))
+        return output
+
+    def constant(self, shape, kind=FLOAT, values=None):
+        self.count += 1
+        name = "c%d" % self.count
+        size = 1
+        for s in shape:
+            size *= s
+        if values is None:
+            values = [self.random.uniform(-1, 1) for _ in range(size)]
+        raw = struct.pack("<%d%s" % (size, "f" if kind == FLOAT else "q"), *values)
+        self.initializers += wire.data(5, b"".join(wire.integer(1, s) for s in shape)
+                                       + wire.integer(2, kind) + wire.data(8, name)
+                                       + wire.data(9, raw))
+        return name
