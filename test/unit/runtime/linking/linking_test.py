@@ -25,10 +25,10 @@ ARCHIVE = INCLUDE = None
 # mathematics (which kernels use), and the compiler's own helpers for 128-bit
 # division.
 LIBC = set("""
-calloc close clock_gettime fstat free getenv madvise malloc memchr memcmp memcpy
+calloc close clock_gettime dlopen dlsym fstat free getenv madvise malloc memchr memcmp memcpy
 memmove memset mmap munmap nanosleep open posix_memalign qsort read realloc
 sched_getaffinity __sched_cpucount sigfillset strchr strcmp strcpy strdup strlen
-strrchr strtoll strtoull syscall
+strrchr strtol strtoll strtoull syscall
 snprintf strtod strtof newlocale uselocale freelocale
 ceil cos cosf exp expf floor hypot ldexp lgamma log log1p log1pf log2 logf pow sin
 sinf sqrt sqrtf
