@@ -46,7 +46,7 @@ struct Arguments {
 };
 
 /// Some four seconds for several hundred buffers.
-constexpr int64_t defaultSteps = 200'000'000;
+constexpr int64_t defaultSteps = 250'000'000;
 
 int fail(const std::string &message) {
   std::fprintf(stderr, "weir-bench: error W0851: %s\n", message.c_str());
