@@ -241,8 +241,9 @@ llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units,
       missing.push_back(i);
   }
   // The longest first: the last ones to end are then short.
-  llvm::stable_sort(missing, [&](size_t a, size_t b) {
-    return units[a].bitcode.size() > units[b].bitcode.size();
+  llvm::sort(missing, [&](size_t a, size_t b) {
+    return std::pair(units[b].bitcode.size(), a) <
+           std::pair(units[a].bitcode.size(), b);
   });
 
   std::atomic<size_t> next{0};
