@@ -44,48 +44,33 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
       auto terminator = function.getBody().front().getTerminator();
       function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(),
                                          terminator->getOperandTypes()));
+      for (BlockArgument argument : function.getArguments())
+        if (failed(checkRank(argument)))
+          return signalPassFailure();
       WalkResult result = function.walk([&](Operation *op) {
-        for (Value value : op->getResults())
+        for (Value value : op->getResults()) {
           if (isa<UnrankedTensorType>(value.getType())) {
             op->emitError("the rank of a result is not known at compile time");
             return WalkResult::interrupt();
           }
+          if (failed(checkRank(value)))
+            return WalkResult::interrupt();
+        }
         return WalkResult::advance();
       });
-      if (result.wasInterrupted() || failed(checkRanks(function)))
+      if (result.wasInterrupted())
         signalPassFailure();
     }
   }
 
-  /// What crosses the border between a program and its caller, or the runtime,
-  /// is described by a structure with so many dimensions.
-  LogicalResult checkRanks(func::FuncOp function) {
-    auto check = [](Location loc, Type type) -> LogicalResult {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || tensor.getRank() <= WEIR_MAX_RANK)
-        return success();
-      return emitError(loc) << "W0500: found a tensor of " << tensor.getRank()
-                            << " dimensions as a feed, a fetch, a variable or an operand of a "
-                               "function of the runtime; possible are "
-                            << WEIR_MAX_RANK;
-    };
-    for (BlockArgument argument : function.getArguments())
-      if (failed(check(argument.getLoc(), argument.getType())))
-        return failure();
-    WalkResult result = function.walk([&](Operation *op) {
-      if (auto variable = dyn_cast<VariableOp>(op))
-        return WalkResult(check(op->getLoc(), variable.getType()));
-      if (!isa<func::ReturnOp, CustomCallOp>(op))
-        return WalkResult::advance();
-      for (Value value : op->getOperands())
-        if (failed(check(value.getLoc(), value.getType())))
-          return WalkResult::interrupt();
-      for (Value value : op->getResults())
-        if (failed(check(op->getLoc(), value.getType())))
-          return WalkResult::interrupt();
-      return WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
+  /// What describes a tensor in the runtime has so many dimensions.
+  static LogicalResult checkRank(Value value) {
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    if (!tensor || tensor.getRank() <= WEIR_MAX_RANK)
+      return success();
+    return emitError(value.getLoc())
+           << "W0500: found a tensor of " << tensor.getRank()
+           << " dimensions; possible are " << WEIR_MAX_RANK;
   }
 
   void inferBlock(Block &block) {
