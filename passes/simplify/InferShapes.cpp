@@ -45,7 +45,7 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
       function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(),
                                          terminator->getOperandTypes()));
       for (BlockArgument argument : function.getArguments())
-        if (failed(checkRank(argument)))
+        if (failed(checkExtent(argument)))
           return signalPassFailure();
       WalkResult result = function.walk([&](Operation *op) {
         for (Value value : op->getResults()) {
@@ -53,7 +53,7 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
             op->emitError("the rank of a result is not known at compile time");
             return WalkResult::interrupt();
           }
-          if (failed(checkRank(value)))
+          if (failed(checkExtent(value)))
             return WalkResult::interrupt();
         }
         return WalkResult::advance();
@@ -63,14 +63,26 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
     }
   }
 
-  /// What describes a tensor in the runtime has so many dimensions.
-  static LogicalResult checkRank(Value value) {
+  /// What describes a tensor in the runtime has so many dimensions, and sizes in
+  /// bytes are computed in 64 bits, also where several are added up.
+  static LogicalResult checkExtent(Value value) {
+    constexpr int64_t mostElements = int64_t(1) << 44;
     auto tensor = dyn_cast<RankedTensorType>(value.getType());
-    if (!tensor || tensor.getRank() <= WEIR_MAX_RANK)
+    if (!tensor)
       return success();
-    return emitError(value.getLoc())
-           << "W0500: found a tensor of " << tensor.getRank()
-           << " dimensions; possible are " << WEIR_MAX_RANK;
+    if (tensor.getRank() > WEIR_MAX_RANK)
+      return emitError(value.getLoc())
+             << "W0500: found a tensor of " << tensor.getRank()
+             << " dimensions; possible are " << WEIR_MAX_RANK;
+    ArrayRef<int64_t> shape = tensor.getShape();
+    int64_t elements = llvm::is_contained(shape, 0) ? 0 : 1;
+    for (int64_t size : shape)
+      if (!ShapedType::isDynamic(size) &&
+          (__builtin_mul_overflow(elements, size, &elements) || elements > mostElements))
+        return emitError(value.getLoc())
+               << "W0500: found a tensor of type " << tensor
+               << "; possible are 2^44 elements";
+    return success();
   }
 
   void inferBlock(Block &block) {
