@@ -133,6 +133,8 @@ def run_sanitized(tally, fuzz_seconds):
             run_lit(build, tally)
             run_script(tally, "mutation", [sys.executable, "test/mutation/mutation_test.py",
                                            "--build", build, "--count", "200"])
+            run_script(tally, "fuzz", [sys.executable, "test/fuzz/found_test.py",
+                                       "--build", build])
             if fuzz_seconds:
                 run_script(tally, "fuzz", [sys.executable, "test/fuzz/run_fuzzers.py", "--build",
                                            build, "--seconds", str(fuzz_seconds)])

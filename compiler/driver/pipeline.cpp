@@ -44,6 +44,8 @@ static std::vector<Stage> makeStages() {
            {"weir-decompose",
             "last: earlier passes match composites whole, and "
             "no later one knows them"},
+           {"weir-infer-shapes", "expansions know sizes that their composites "
+                                 "did not, and so does what reads them"},
            {"canonicalize", "cleans up behind the expansions"},
            {"weir-value-numbering",
             "expansions repeat statistics, constants and shape arithmetic"},

@@ -64,6 +64,8 @@ Attribute scalarAttribute(OpBuilder &b, Type element, double value) {
 } // namespace
 
 Value TensorBuilder::splat(Type element, Ints shape, double value) {
+  if (!element)
+    return {};
   auto type = RankedTensorType::get(shape, element);
   if (isa<StringType>(element) && value == 0)
     return constant(
@@ -113,6 +115,8 @@ Value TensorBuilder::like(Value v, double value) {
 }
 
 Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
+  if (!element)
+    return {};
   SmallVector<Attribute> attrs;
   for (double value : values)
     attrs.push_back(scalarAttribute(b, element, value));
@@ -255,7 +259,9 @@ Value TensorBuilder::softmax(Value v, int64_t axis, bool log) {
 }
 
 Value TensorBuilder::cast(Value v, Type element, bool saturate) {
-  if (!v || this->element(v) == element)
+  if (!v || !element)
+    return {};
+  if (this->element(v) == element)
     return v;
   return CastOp::create(b, loc, cast<TensorType>(v.getType()).clone(element), v, flag(saturate));
 }

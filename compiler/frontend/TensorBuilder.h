@@ -91,7 +91,7 @@ public:
   Value constant(mlir::TypedAttr value);
   Value ints(Ints values);                  ///< tensor<nxi64>
   Value intScalar(int64_t value);           ///< tensor<i64>
-  /// Of any numeric type; of strings the zero is the empty one.
+  /// Of any numeric type; of strings the zero is the empty one; null for no type.
   Value scalar(Type element, double value);
   Value splat(Type element, Ints shape, double value);
   Value like(Value v, double value); ///< scalar of v's element type

@@ -310,7 +310,8 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
              conv && isPlainConvolution(conv, unit) && isVectorEpilogue(kernel, conv)) {
     kernel.setStrategy("convolution");
     tiles = convolutionTiles(kernel, conv, unit);
-  } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero)) {
+  } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero) &&
+             !type.isDynamicDim(rank - 1)) {
     kernel.setStrategy("lanes");
     kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, unit.bytes / 4}));
     tiles.emplace(rank - 1, 1);

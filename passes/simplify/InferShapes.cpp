@@ -44,48 +44,45 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
       auto terminator = function.getBody().front().getTerminator();
       function.setType(FunctionType::get(&getContext(), function.getArgumentTypes(),
                                          terminator->getOperandTypes()));
+      for (BlockArgument argument : function.getArguments())
+        if (failed(checkExtent(argument)))
+          return signalPassFailure();
       WalkResult result = function.walk([&](Operation *op) {
-        for (Value value : op->getResults())
+        for (Value value : op->getResults()) {
           if (isa<UnrankedTensorType>(value.getType())) {
             op->emitError("the rank of a result is not known at compile time");
             return WalkResult::interrupt();
           }
+          if (failed(checkExtent(value)))
+            return WalkResult::interrupt();
+        }
         return WalkResult::advance();
       });
-      if (result.wasInterrupted() || failed(checkRanks(function)))
+      if (result.wasInterrupted())
         signalPassFailure();
     }
   }
 
-  /// What crosses the border between a program and its caller, or the runtime,
-  /// is described by a structure with so many dimensions.
-  LogicalResult checkRanks(func::FuncOp function) {
-    auto check = [](Location loc, Type type) -> LogicalResult {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      if (!tensor || tensor.getRank() <= WEIR_MAX_RANK)
-        return success();
-      return emitError(loc) << "W0500: found a tensor of " << tensor.getRank()
-                            << " dimensions as a feed, a fetch, a variable or an operand of a "
-                               "function of the runtime; possible are "
-                            << WEIR_MAX_RANK;
-    };
-    for (BlockArgument argument : function.getArguments())
-      if (failed(check(argument.getLoc(), argument.getType())))
-        return failure();
-    WalkResult result = function.walk([&](Operation *op) {
-      if (auto variable = dyn_cast<VariableOp>(op))
-        return WalkResult(check(op->getLoc(), variable.getType()));
-      if (!isa<func::ReturnOp, CustomCallOp>(op))
-        return WalkResult::advance();
-      for (Value value : op->getOperands())
-        if (failed(check(value.getLoc(), value.getType())))
-          return WalkResult::interrupt();
-      for (Value value : op->getResults())
-        if (failed(check(op->getLoc(), value.getType())))
-          return WalkResult::interrupt();
-      return WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
+  /// What describes a tensor in the runtime has so many dimensions, and sizes in
+  /// bytes are computed in 64 bits, also where several are added up.
+  static LogicalResult checkExtent(Value value) {
+    constexpr int64_t mostElements = int64_t(1) << 44;
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    if (!tensor)
+      return success();
+    if (tensor.getRank() > WEIR_MAX_RANK)
+      return emitError(value.getLoc())
+             << "W0500: found a tensor of " << tensor.getRank()
+             << " dimensions; possible are " << WEIR_MAX_RANK;
+    ArrayRef<int64_t> shape = tensor.getShape();
+    int64_t elements = llvm::is_contained(shape, 0) ? 0 : 1;
+    for (int64_t size : shape)
+      if (!ShapedType::isDynamic(size) &&
+          (__builtin_mul_overflow(elements, size, &elements) || elements > mostElements))
+        return emitError(value.getLoc())
+               << "W0500: found a tensor of type " << tensor
+               << "; possible are 2^44 elements";
+    return success();
   }
 
   void inferBlock(Block &block) {

@@ -77,4 +77,20 @@ module attributes {weir.vector_bytes = 64 : i64} {
     %2 = weir.add %0, %1 : (tensor<30x48xf32>, tensor<48xf32>) -> tensor<30x48xf32>
     return %2 : tensor<30x48xf32>
   }
+
+  // Vectors run along a last dimension whose size is known.
+  // CHECK: weir_plan.kernel @reduce_7_5_f32
+  // CHECK-SAME: strategy "lanes"
+  func.func @lanes(%x: tensor<?x7x5xf32>) -> tensor<7x5xf32> {
+    %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "sum"} : (tensor<?x7x5xf32>) -> tensor<7x5xf32>
+    return %0 : tensor<7x5xf32>
+  }
+
+  // The result's type may say less than the operand's.
+  // CHECK: weir_plan.kernel @reduce_d_d_f32
+  // CHECK-SAME: strategy "loops"
+  func.func @open_lanes(%x: tensor<?x7x5xf32>) -> tensor<?x?xf32> {
+    %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "sum"} : (tensor<?x7x5xf32>) -> tensor<?x?xf32>
+    return %0 : tensor<?x?xf32>
+  }
 }
