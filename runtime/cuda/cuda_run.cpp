@@ -190,8 +190,8 @@ static void onLeft(Stream, Result status, void *data) {
   auto *delivery = static_cast<Delivery *>(data);
   weir_run *run = delivery->ctx->run;
   if (status == 0) {
-    deliverTensor(run, delivery->edge, delivery->iteration, delivery->tensor,
-            delivery->block);
+    passOn(delivery->ctx, delivery->edge, delivery->iteration, delivery->tensor,
+           delivery->block);
   } else {
     delivery->block->memory->free(delivery->block);
     fail(delivery->ctx, "a copy from the GPU failed", status);
@@ -363,7 +363,7 @@ int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
   tensor.data = block->data();
   iteration = nextSent(run, edge, iteration);
   if (value->bytes <= 0)
-    return deliverTensor(run, edge, iteration, tensor, block);
+    return passOn(ctx, edge, iteration, tensor, block);
   auto *delivery = static_cast<Delivery *>(malloc(sizeof(Delivery)));
   if (!delivery) {
     block->memory->free(block);

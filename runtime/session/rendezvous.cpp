@@ -248,6 +248,16 @@ int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration) {
                                            : iteration;
 }
 
+int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
+               const weir_tensor &tensor, Block *block) {
+  weir_run *run = ctx->run;
+  if (isLocal(run->session, run->session->program->edges[edge].destination))
+    return deliverTensor(run, edge, iteration, tensor, block);
+  int32_t code = sendAway(ctx, edge, iteration, tensor);
+  block->memory->free(block);
+  return code;
+}
+
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
                       const weir_tensor &tensor, Block *block) {
   const char *problem = nullptr;

@@ -162,6 +162,9 @@ const char *nodeOf(const weir_run *run, int32_t site);
 /// Returns 0, or aborts the run and frees the block. From any thread.
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
                       const weir_tensor &tensor, Block *block);
+/// The same for a receiver here or in another task.
+int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
+               const weir_tensor &tensor, Block *block);
 /// Number of the next tensor that is sent (received) over an edge whose
 /// iteration is WEIR_NEXT_ITERATION.
 int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration);

@@ -66,6 +66,12 @@ void weir::conformance::setRandomPlacement(RandomPlacement placement) {
   randomPlacement = placement;
 }
 
+static std::string gpuArchitecture;
+
+void weir::conformance::runOnGpu(std::string architecture) {
+  gpuArchitecture = std::move(architecture);
+}
+
 static std::optional<Verdict> compileOne(const driver::Options &options,
                                          std::unique_ptr<LoadedModel> &model) {
   DiagnosticSink sink;
@@ -85,6 +91,12 @@ std::optional<Verdict>
 weir::conformance::compileCase(const driver::Options &options,
                                CompiledCase &compiled) {
   compiled.placedModel.reset();
+  if (!gpuArchitecture.empty() && options.deviceNames.empty()) {
+    driver::Options gpu = options;
+    gpu.cuda = gpuArchitecture;
+    gpu.placer = "on:/device:GPU:0";
+    return compileOne(gpu, compiled.model);
+  }
   if (auto verdict = compileOne(options, compiled.model))
     return verdict;
   if (!randomPlacement.devices || !options.deviceNames.empty())

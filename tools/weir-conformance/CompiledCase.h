@@ -49,6 +49,10 @@ struct RandomPlacement {
 /// For all cases from here on. Before any runs.
 void setRandomPlacement(RandomPlacement placement);
 
+/// From here on all that may be is placed on GPU:0, with code for one
+/// architecture. Before any runs.
+void runOnGpu(std::string architecture);
+
 /// Compiles `options.input` and links it. A verdict where that failed.
 std::optional<Verdict> compileCase(const driver::Options &options,
                                    CompiledCase &compiled);

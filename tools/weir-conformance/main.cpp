@@ -94,12 +94,22 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                             ? ""
                             : "is no size; possible: 512M, 2G, 0";
                });
-  parser.value("--device", "NAME", "where to run: CPU:0",
+  parser.value("--device", "NAME",
+               "where to run: CPU:0, or GPU:0 for all that may be there; "
+               "GPU:0=sm_80 names the architecture (sm_90)",
                [](std::string_view value) -> std::string {
-                 std::string_view cpu = "CPU:0";
-                 return value.ends_with(cpu) || value == "cpu" || value == "CPU"
+                 auto [device, architecture] =
+                     llvm::StringRef(value.data(), value.size()).split('=');
+                 if (device.ends_with("GPU:0")) {
+                   // The host would do the same without a word.
+                   setenv("WEIR_CUDA", "require", /*overwrite=*/0);
+                   runOnGpu(architecture.empty() ? "sm_90" : architecture.str());
+                   return "";
+                 }
+                 return device.ends_with("CPU:0") || device == "cpu" ||
+                                device == "CPU"
                             ? ""
-                            : "is not there; possible: CPU:0";
+                            : "is not there; possible: CPU:0, GPU:0";
                });
   parser.value("--placed", "N[:SEED]",
                "compiles every case a second time for N CPU devices, placed at "

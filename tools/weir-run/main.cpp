@@ -84,11 +84,21 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               settings.compareF32);
   parser.text("--name", "IDENT", "the name that the program in a .so must have",
               settings.options.name);
-  parser.value("--device", "NAME", "where to run: CPU:0",
-               [](std::string_view value) -> std::string {
-                 return value.ends_with("CPU:0") ? ""
-                                                 : "is not there; possible: "
-                                                   "CPU:0";
+  parser.value("--device", "NAME",
+               "where to run: CPU:0, or GPU:0 for all that may be there (of a "
+               ".so: where it was compiled for)",
+               [&settings](std::string_view value) -> std::string {
+                 if (value.ends_with("CPU:0")) {
+                   setenv("WEIR_CUDA", "off", /*overwrite=*/1);
+                   return "";
+                 }
+                 if (!value.ends_with("GPU:0"))
+                   return "is not there; possible: CPU:0, GPU:0";
+                 setenv("WEIR_CUDA", "require", /*overwrite=*/1);
+                 if (settings.options.cuda.empty())
+                   settings.options.cuda = "sm_80,sm_90";
+                 settings.options.placer = "on:/device:GPU:0";
+                 return "";
                });
   parser.text("--cluster", "C.json",
               "runs over the file's tasks; its devices are --devices, too",

@@ -191,6 +191,13 @@ llvm::Error weir::linkLibdevice(llvm::Module &module) {
         llvm::internalizeModule(linked, [&](const llvm::GlobalValue &value) {
           return !value.hasName() || !names.contains(value.getName());
         });
+        // Calls would cost a stack, and what they keep in registers.
+        for (llvm::Function &function : linked)
+          if (function.hasLocalLinkage() && !function.isDeclaration()) {
+            function.removeFnAttr(llvm::Attribute::NoInline);
+            function.removeFnAttr(llvm::Attribute::OptimizeNone);
+            function.addFnAttr(llvm::Attribute::AlwaysInline);
+          }
       });
   if (failed)
     return llvm::createStringError(path + " does not link");

@@ -82,11 +82,22 @@ static LogicalResult markHostReads(func::FuncOp step) {
   };
   Attribute unit = UnitAttr::get(step.getContext());
   LogicalResult result = success();
+  SmallVector<Operation *> guards;
   step.walk([&](Operation *op) {
     if (isHostReceive(op))
       op->setAttr("weir.host", unit);
     if (auto free = dyn_cast<plan::FreeOp>(op); free && isHostReceive(rootOf(free.getBuffer())))
       op->setAttr("weir.host", unit);
+    if (auto library = dyn_cast<plan::LibraryOp>(op)) {
+      // Guards around buffers are the host's, which cannot look at the GPU's.
+      if (library.getCallee() == "weir_kernel_guard_buffer")
+        guards.push_back(op);
+      else
+        result = library.emitError() << "its step on the GPU would have to call "
+                                     << library.getCallee()
+                                     << "; possible: the node on a CPU, by --placement";
+      return;
+    }
     auto load = dyn_cast<plan::LoadOp>(op);
     if (!load)
       return;
@@ -104,6 +115,8 @@ static LogicalResult markHostReads(func::FuncOp step) {
                         "GPU's memory; possible: the node on a CPU, by --placement";
     result = failure();
   });
+  for (Operation *guard : guards)
+    guard->erase();
   return result;
 }
 

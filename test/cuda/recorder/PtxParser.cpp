@@ -9,6 +9,7 @@
 
 #include <cctype>
 #include <cstring>
+#include <set>
 #include <sstream>
 
 using namespace ptx;
@@ -221,14 +222,19 @@ private:
     while (peek() != "{")
       next(); // .reqntid, .maxntid, …
     next();
+    int depth = 0;
+    plain.clear();
     for (;;) {
       std::string word = next();
-      if (word == "}")
+      if (word == "}" && depth-- == 0)
         break;
+      if (word == "}")
+        continue;
       if (word == ".reg") {
         next(); // type
-        while (next() != ";")
-          ;
+        for (std::string name = next(); name != ";"; name = next())
+          if (std::isalpha(static_cast<unsigned char>(name[0])))
+            plain.insert(name);
       } else if (word == ".local" || word == ".shared") {
         Type type = Type::B8;
         int64_t count;
@@ -241,8 +247,8 @@ private:
         expect(";");
       } else if (word == ".loc" || word == ".pragma" || word == ".file") {
         skipLine();
-      } else if (word == "{" ) {
-        fail("a nested block");
+      } else if (word == "{") {
+        ++depth; // inline assembly, with registers of its own
       } else if (peek() == ":") {
         next();
         if (peek() == ".branchtargets") {
@@ -351,7 +357,7 @@ private:
     if (word == "[") {
       o.kind = Operand::Address;
       word = next();
-      if (word[0] == '%')
+      if (isRegister(word))
         o.reg = registerOf(word);
       else
         o.value = addressOf(word);
@@ -368,14 +374,14 @@ private:
       o.kind = Operand::Vector;
       while (word != "}") {
         word = next();
-        if (word[0] == '%' || word == "_")
+        if (isRegister(word) || word == "_")
           o.parts.push_back(word == "_" ? registerOf("%unused") : registerOf(word));
         else if (word != "," && word != "}")
           fail("a vector of \"" + word + "\"");
       }
       return o;
     }
-    if (word[0] == '%') {
+    if (isRegister(word)) {
       o.kind = Operand::Register;
       o.reg = registerOf(word);
       return o;
@@ -411,6 +417,10 @@ private:
     return o;
   }
 
+  bool isRegister(const std::string &name) const {
+    return name[0] == '%' || plain.count(name);
+  }
+
   uint64_t addressOf(const std::string &name) {
     if (auto it = local.find(name); it != local.end())
       return it->second;
@@ -426,6 +436,7 @@ private:
   int sharedBytes = 0, localBytes = 0;
   std::map<std::string, uint64_t> symbols, local;
   std::map<std::string, int> registers, labels;
+  std::set<std::string> plain; ///< registers that are not written with a '%'
   std::map<std::string, std::vector<std::string>> tables;
   std::vector<std::pair<int, std::string>> branches, indexed;
 };
