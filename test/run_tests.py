@@ -165,6 +165,8 @@ def main():
         run_script(tally, "differential",
                    [os.path.join(build, "test", "differential"), "--seed=2", "--jobs=2",
                     "--graphs=%d" % arguments.graphs])
+        run_script(tally, "distributed", [sys.executable, "test/distributed/failures_test.py",
+                                          "--build", build])
         run_script(tally, "large", [sys.executable, "test/link/large_test.py",
                                     "--build", build, "--source", ROOT])
         run_sanitized(tally, arguments.fuzz_seconds)

@@ -170,6 +170,9 @@ void TaskSet::handleRun(const Incoming &incoming) {
   std::vector<Incoming *> feeds;
   {
     std::lock_guard<std::mutex> lock(mutex);
+    Peer &peer = peers[size_t(header.task)];
+    peer.oldest = std::max(peer.oldest, header.bytes);
+    forgetEnded();
     Step *step = findStep(header.step);
     if (!step || step->dead || step->described)
       return;

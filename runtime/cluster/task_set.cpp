@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -102,6 +103,38 @@ bool TaskSet::listenAt(const std::string &address, Problem &problem) {
   return false;
 }
 
+bool TaskSet::askLauncher(Problem &problem) {
+  problem.code = WEIR_UNAVAILABLE;
+  if (!launcher.start(problem.text))
+    return false;
+  if (launcher.size() != int32_t(peers.size()) ||
+      (own >= 0 && own != launcher.rank())) {
+    problem = {WEIR_FAILED_PRECONDITION,
+               "the launcher started " + std::to_string(launcher.size()) +
+                   " processes, of which this is number " +
+                   std::to_string(launcher.rank()) + ", for " +
+                   std::to_string(peers.size()) + " tasks"};
+    return false;
+  }
+  own = launcher.rank();
+  if (!listenAt("0.0.0.0:0", problem))
+    return false;
+  sockaddr_in address = {};
+  socklen_t size = sizeof(address);
+  getsockname(listenSocket, reinterpret_cast<sockaddr *>(&address), &size);
+  char host[256] = "";
+  gethostname(host, sizeof(host) - 1);
+  std::vector<std::string> all;
+  if (!launcher.exchange(std::string(host) + ":" +
+                             std::to_string(ntohs(address.sin_port)),
+                         all, problem.text))
+    return false;
+  for (size_t i = 0; i < peers.size(); ++i)
+    peers[i].address = all[i];
+  problem = {};
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Making and ending
 //===----------------------------------------------------------------------===//
@@ -112,7 +145,10 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
     problem = {WEIR_INVALID_ARGUMENT, text};
     return nullptr;
   };
-  if (options.task_count < 1 || !options.tasks || options.task < 0 ||
+  bool launched = options.task_count > 0 && options.tasks &&
+                  !options.tasks[0].address;
+  if (options.task_count < 1 || !options.tasks ||
+      options.task < (launched ? -1 : 0) ||
       options.task >= options.task_count || options.leader < 0 ||
       options.leader >= options.task_count)
     return invalid("weir_cluster_join: task and leader must be indices of "
@@ -143,7 +179,9 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
       if (other.name == peer.name)
         return invalid("task " + peer.name + " is there twice");
     std::string host, port;
-    if (!splitAddress(peer.address, host, port))
+    if (launched != !task.address)
+      return invalid("either all tasks have addresses, or none");
+    if (!launched && !splitAddress(peer.address, host, port))
       return invalid("\"" + peer.address + "\" of task " + peer.name +
                      " is no address; possible: host:port");
     made->peers.push_back(peer);
@@ -151,8 +189,10 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
   if (getrandom(&made->incarnation, sizeof(made->incarnation), 0) < 0)
     made->incarnation = uint64_t(nowNs());
   // The last task is called by nobody.
-  if (options.task + 1 < options.task_count &&
-      !made->listenAt(made->peers[size_t(options.task)].address, problem))
+  if (launched ? !made->askLauncher(problem)
+               : options.task + 1 < options.task_count &&
+                     !made->listenAt(made->peers[size_t(options.task)].address,
+                                     problem))
     return nullptr;
   weir_transport &table = made->table;
   table.size = sizeof(table);
@@ -507,6 +547,10 @@ int32_t weir_cluster_join(const weir_cluster_options *options,
   return giveStatus(status, WEIR_OK, "");
 }
 
+int32_t weir_cluster_task_index(const weir_cluster *cluster) {
+  return cluster->tasks->ownTask();
+}
+
 const weir_transport *weir_cluster_transport(weir_cluster *cluster) {
   return cluster->tasks->transport();
 }
@@ -519,5 +563,7 @@ int32_t weir_cluster_serve(weir_cluster *cluster, weir_status *status) {
 void weir_cluster_leave(weir_cluster *cluster) { delete cluster; }
 
 const weir_cluster_functions weir_cluster_table = {
-    sizeof(weir_cluster_functions), 0,          weir_cluster_join,
-    weir_cluster_transport,         weir_cluster_serve, weir_cluster_leave};
+    sizeof(weir_cluster_functions), 0,
+    weir_cluster_join,              weir_cluster_transport,
+    weir_cluster_serve,             weir_cluster_leave,
+    weir_cluster_task_index};

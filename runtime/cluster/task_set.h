@@ -19,6 +19,7 @@
 #ifndef WEIR_RUNTIME_CLUSTER_TASK_SET_H
 #define WEIR_RUNTIME_CLUSTER_TASK_SET_H
 
+#include "cluster/launcher.h"
 #include "cluster/wire.h"
 #include "weir/abi.h"
 #include "weir/cluster.h"
@@ -173,8 +174,10 @@ private:
   void checkLife(int64_t now, int64_t &nextBeat);
   int64_t oldestLed() const;
   bool listenAt(const std::string &address, Problem &problem);
+  bool askLauncher(Problem &problem);
   void stopThreads();
 
+  Launcher launcher;
   Wire wire;
   int32_t own = 0, leader = 0;
   int64_t heartbeatNs = 0, timeoutNs = 0, connectNs = 0;

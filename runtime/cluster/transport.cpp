@@ -73,6 +73,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
   if (Problem problem = waitFor(tasks))
     return giveStatus(status, problem.code, problem.text);
   Step *step;
+  int64_t oldest;
   {
     std::lock_guard<std::mutex> lock(mutex);
     for (int32_t task : tasks)
@@ -85,6 +86,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
     step->run = run;
     for (int32_t task : tasks)
       step->parts.emplace_back().task = task;
+    oldest = oldestLed();
   }
   for (int32_t task : tasks) {
     Header header = {};
@@ -93,6 +95,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
     header.index = entry;
     header.count = feedCount;
     header.iteration = number;
+    header.bytes = oldest;
     wire.send(task, header, nullptr, 0, nullptr, nullptr);
     for (int32_t i = 0; i < feedCount; ++i)
       if (!sendFeed(*step, task, i, feeds[i])) {
@@ -128,6 +131,9 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
     std::lock_guard<std::mutex> lock(mutex);
     if (part->problem)
       return giveStatus(status, part->problem.code, part->problem.text);
+    if (serversStop)
+      return giveStatus(status, WEIR_UNAVAILABLE,
+                        "the session of this task ends");
     part->run = run;
     ++part->users;
     early.swap(part->early);

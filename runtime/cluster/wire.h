@@ -37,7 +37,8 @@ namespace weir::rt::cluster {
 
 enum class Kind : uint32_t {
   heartbeat, ///< iteration: the oldest step that the sender still leads
-  run,       ///< index: entry, count: feeds, iteration: the session's step
+  run,       ///< index: entry, count: feeds, iteration: the session's step,
+             ///< bytes: as heartbeat's iteration
   feed,      ///< index
   tensor,    ///< index: edge
   fetch,     ///< index

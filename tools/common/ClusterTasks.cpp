@@ -85,7 +85,9 @@ bool ClusterTask::read(const std::string &file, const std::string &task,
     const json::Object *object = entry.getAsObject();
     auto name = object ? object->getString("name") : std::nullopt;
     auto address = object ? object->getString("address") : std::nullopt;
-    if (!name || !address || object->size() != 2)
+    // A launcher knows addresses itself.
+    if (!name || (!address && !task.empty()) ||
+        object->size() != (address ? 2 : 1))
       return no("found a task that has not just \"name\" and \"address\"");
     std::optional<std::string> full = completeTask(*name);
     if (!full)
@@ -95,9 +97,9 @@ bool ClusterTask::read(const std::string &file, const std::string &task,
       options.task = int32_t(names.size());
     possible += (possible.empty() ? "" : ", ") + *full;
     names.push_back(*full);
-    addresses.push_back(address->str());
+    addresses.push_back(address ? address->str() : "");
   }
-  if (options.task < 0)
+  if (options.task < 0 && !task.empty())
     return no("found no task \"" + task + "\"; possible: " + possible);
   if (const json::Object *timing = root->getObject("timing"))
     for (auto &[key, entry] : *timing) {
@@ -142,13 +144,16 @@ std::unique_ptr<ClusterTask> ClusterTask::join(const std::string &file,
     return nullptr;
   for (size_t i = 0; i < made->names.size(); ++i)
     made->tasks.push_back(
-        {made->names[i].c_str(), made->addresses[i].c_str()});
+        {made->names[i].c_str(),
+         task.empty() ? nullptr : made->addresses[i].c_str()});
   made->options.tasks = made->tasks.data();
   made->options.task_count = int32_t(made->tasks.size());
   weir_status status = WEIR_STATUS_INIT;
   if (made->functions->join(&made->options, &made->cluster, &status)) {
     refuse(sink, "W0709", file,
-           "task \"" + task + "\" cannot join: " + weir_code_name(status.code) +
+           (task.empty() ? std::string("a task")
+                         : "task \"" + task + "\"") +
+               " cannot join: " + weir_code_name(status.code) +
                ": " + status.message);
     return nullptr;
   }

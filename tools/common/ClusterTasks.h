@@ -23,14 +23,15 @@ namespace weir::tools {
 /// Membership in a cluster; must outlive the session that it is for.
 class ClusterTask {
 public:
-  /// Joins as `task` ("worker:1"). The first task of the file leads. Null, with
-  /// errors in `sink`.
+  /// Joins as `task` ("worker:1"), or, where that is empty, as the one whose
+  /// number in the file is this process' rank with its launcher. The first task
+  /// of the file leads. Null, with errors in `sink`.
   static std::unique_ptr<ClusterTask>
   join(const std::string &file, const std::string &task, DiagnosticSink &sink);
   ~ClusterTask();
   ClusterTask(const ClusterTask &) = delete;
 
-  bool leads() const { return options.task == 0; }
+  bool leads() const { return rank() == 0; }
   const weir_transport *transport() const {
     return functions->transport(cluster);
   }
@@ -39,6 +40,7 @@ public:
 
 private:
   ClusterTask() = default;
+  int32_t rank() const { return functions->task(cluster); }
   bool read(const std::string &file, const std::string &task,
             DiagnosticSink &sink);
   bool open(DiagnosticSink &sink);

@@ -12,6 +12,8 @@
 #include "tools/weir-bench/Model.h"
 #include "tools/weir-bench/Operations.h"
 #include "tools/weir-bench/Placement.h"
+#include "tools/weir-bench/Steps.h"
+#include "tools/weir-bench/Transport.h"
 
 #include <cstdio>
 #include <string>
@@ -35,6 +37,9 @@ constexpr Command commands[] = {
     {"placement", "devices for the nodes of a measured graph", runPlacement},
     {"calibrate", "this machine's devices and links, as a cluster file",
      runCalibrate},
+    {"steps", "several steps in flight over two devices", runSteps},
+    {"transport", "tensors between two processes, and UCX's own figures",
+     runTransport},
 };
 
 void printHelp() {

@@ -104,8 +104,9 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "runs over the file's tasks; its devices are --devices, too",
               settings.cluster);
   parser.text("--task", "worker:0",
-              "which of them this process is. The file's first leads; others "
-              "do their parts until it leaves",
+              "which of them this process is (default: the rank that mpirun or "
+              "srun gave it). The file's first leads; others do their parts "
+              "until it leaves",
               settings.task);
   addEntryFlags(parser, settings.options);
   addCodeFlags(parser, settings.options);
@@ -114,10 +115,8 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   if (!parser.parse(argc, argv, status))
     return false;
   settings.options.input = models[0];
-  if (settings.cluster.empty() != settings.task.empty()) {
-    std::fprintf(stderr, "%s: found %s without %s; they go together\n",
-                 toolName, settings.task.empty() ? "--cluster" : "--task",
-                 settings.task.empty() ? "--task" : "--cluster");
+  if (settings.cluster.empty() && !settings.task.empty()) {
+    std::fprintf(stderr, "%s: found --task without --cluster\n", toolName);
     status = 1;
     return false;
   }

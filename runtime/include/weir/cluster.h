@@ -31,14 +31,15 @@ typedef struct weir_cluster_task {
   /// "/job:worker/replica:0/task:1"; replica 0 may be left out; "worker:1" is
   /// the same.
   const char *name;
-  /// "host:port", where the task listens; port 0 takes any, which only a task
-  /// that connects to all others (the last) can do.
+  /// "host:port", where the task listens (the last one, which connects to all
+  /// others, does not). Null for all tasks: PMIx knows, if mpirun, srun or
+  /// another launcher that speaks it started the processes.
   const char *address;
 } weir_cluster_task;
 
 typedef struct weir_cluster_options {
   uint32_t size;
-  int32_t task; ///< index of this one
+  int32_t task; ///< index of this one; -1 with PMIx: the process' rank
   int32_t task_count;
   int32_t leader;                 ///< the task that weir_cluster_serve serves
   const weir_cluster_task *tasks; ///< the same in all tasks; copied
@@ -62,6 +63,8 @@ typedef struct weir_cluster weir_cluster;
 WEIR_API int32_t weir_cluster_join(const weir_cluster_options *options,
                                    weir_cluster **cluster,
                                    weir_status *status);
+/// The index of this task.
+WEIR_API int32_t weir_cluster_task_index(const weir_cluster *cluster);
 /// For weir_session_options::transport, of one session at a time. Lives as long
 /// as the cluster. Making the session sets UCX_POSIX_ERROR_HANDLING in the
 /// environment, unless it is there, which lets UCX use shared memory.
@@ -83,6 +86,7 @@ typedef struct weir_cluster_functions {
   const weir_transport *(*transport)(weir_cluster *);
   int32_t (*serve)(weir_cluster *, weir_status *);
   void (*leave)(weir_cluster *);
+  int32_t (*task)(const weir_cluster *);
 } weir_cluster_functions;
 WEIR_API extern const weir_cluster_functions weir_cluster_table;
 

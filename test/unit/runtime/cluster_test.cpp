@@ -341,4 +341,285 @@ TEST(Cluster, KilledWorkersEndRunsWithTheirNames) {
 }
 TEST(Cluster, StoppedWorkersEndRunsAndComeBack) { silence(SIGSTOP, rounds(2)); }
 
+/// The loop of a test that is to run until something ends it.
+TEST(Cluster, ALostLeaderEndsItsPartsAndMayComeBack) {
+  Ring ring(2);
+  Tasks tasks(2);
+  auto leadForever = [&](int steps) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      {
+        Member leader(tasks, 0, ring.program.get());
+        std::vector<float> x(1000, 1.0f);
+        for (int i = 0; (steps < 0 || i < steps) && !leader.code; ++i) {
+          std::vector<weir_tensor> fetches(2);
+          leader.code = leader.run({floats(x, {1000})}, fetches);
+          for (weir_tensor &tensor : fetches)
+            weir_session_release(leader.session, &tensor);
+        }
+      }
+      _exit(0);
+    }
+    return pid;
+  };
+  pid_t first = leadForever(-1);
+  pid_t killer = fork();
+  if (killer == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    kill(first, SIGKILL);
+    _exit(0);
+  }
+  pid_t second = fork();
+  if (second == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    pid_t pid = leadForever(20);
+    waitpid(pid, nullptr, 0);
+    _exit(0);
+  }
+  {
+    Member worker(tasks, 1, ring.program.get());
+    ASSERT_EQ(worker.code, WEIR_OK) << worker.status.message;
+    EXPECT_EQ(weir_cluster_serve(worker.cluster, &worker.status),
+              WEIR_UNAVAILABLE);
+    EXPECT_NE(std::string(worker.status.message)
+                  .find("/job:worker/replica:0/task:0"),
+              std::string::npos)
+        << worker.status.message;
+    waitpid(first, nullptr, 0);
+    waitpid(killer, nullptr, 0);
+    // The next leader is served to its end, and nothing of the first is left.
+    EXPECT_EQ(weir_cluster_serve(worker.cluster, &worker.status), WEIR_OK)
+        << worker.status.message;
+    waitpid(second, nullptr, 0);
+    weir_memory_stats stats = {};
+    stats.size = sizeof(stats);
+    for (int i = 0; i < 200; ++i) {
+      weir_session_memory(worker.session, 1, &stats);
+      if (stats.live <= 1)
+        break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_LE(stats.live, 1) << "only the arena is left";
+  }
+}
+
+TEST(Cluster, OtherProgramsAreRefused) {
+  Ring ring(2), other(2);
+  other.program.desc.hash[0] ^= 1;
+  Tasks tasks(2);
+  Worker worker(tasks, 1, other.program.get());
+  Member leader(tasks, 0, ring.program.get());
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  std::vector<float> x(10, 1.0f);
+  std::vector<weir_tensor> fetches(2);
+  EXPECT_EQ(leader.run({floats(x, {10})}, fetches), WEIR_FAILED_PRECONDITION);
+  EXPECT_NE(std::string(leader.status.message).find("runs another program"),
+            std::string::npos)
+      << leader.status.message;
+  EXPECT_EQ(worker.wait(), WEIR_FAILED_PRECONDITION);
+}
+
+/// Whoever else finds the port, and whatever they say.
+TEST(Cluster, StrangersDisturbNobody) {
+  Ring ring(2);
+  Tasks tasks(2);
+  Worker worker(tasks, 1, ring.program.get());
+  Member leader(tasks, 0, ring.program.get());
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  std::mt19937 random(3);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(uint16_t(
+      atoi(tasks.addresses[0].substr(tasks.addresses[0].find(':') + 1)
+               .c_str())));
+  std::vector<int> sockets;
+  for (int i = 0; i < 40; ++i) {
+    int s = socket(AF_INET, SOCK_STREAM, 0);
+    ASSERT_EQ(connect(s, reinterpret_cast<sockaddr *>(&address),
+                      sizeof(address)),
+              0);
+    // Nothing, noise, or what begins like a greeting and goes on as noise: any
+    // task, any length.
+    std::string bytes(random() % 300, 0);
+    for (char &c : bytes)
+      c = char(random());
+    if (i % 3 == 0)
+      bytes.clear();
+    if (i % 3 == 1)
+      bytes = "WEIRTASK" + std::string("\1\0\0\0", 4) + bytes;
+    if (!bytes.empty())
+      send(s, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (i % 2)
+      close(s);
+    else
+      sockets.push_back(s);
+  }
+  for (size_t size : {1, 1000, 100000})
+    checkRing(leader, 2, size);
+  for (int s : sockets)
+    close(s);
+}
+
+TEST(Cluster, ConcurrentStepsDoNotMix) {
+  Ring ring(3);
+  Tasks tasks(3);
+  Worker first(tasks, 1, ring.program.get());
+  Worker second(tasks, 2, ring.program.get());
+  Member leader(tasks, 0, ring.program.get());
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 25; ++i) {
+        std::vector<float> x(size_t(1 + 997 * t), float(100 * t + i));
+        std::vector<weir_tensor> fetches(2);
+        weir_status status = WEIR_STATUS_INIT;
+        weir_tensor feed = floats(x, {int64_t(x.size())});
+        int32_t code = weir_session_run(leader.session, 0, &feed, 1,
+                                        fetches.data(), 2, nullptr, &status);
+        bool right = code == WEIR_OK &&
+                     fetches[0].dims[0] == int64_t(x.size()) &&
+                     static_cast<float *>(fetches[0].data)[x.size() - 1] ==
+                         x[0] + 3;
+        wrong += !right;
+        for (weir_tensor &tensor : fetches)
+          weir_session_release(leader.session, &tensor);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+/// A part that waits for what never comes ends with its leader's deadline, and
+/// the next step is as good as any.
+TEST(Cluster, DeadlinesEndAllParts) {
+  Ring ring(2);
+  ring.program.entry(
+      "stuck", {}, {},
+      {[](weir_context *ctx) -> int32_t {
+         return Relay::start(ctx, 1, [](weir_context *, const weir_tensor &) {
+           return int32_t(WEIR_OK);
+         });
+       },
+       [](weir_context *ctx) -> int32_t {
+         return Relay::start(ctx, 0, [](weir_context *, const weir_tensor &) {
+           return int32_t(WEIR_OK);
+         });
+       }});
+  Tasks tasks(2);
+  Worker worker(tasks, 1, ring.program.get());
+  Member leader(tasks, 0, ring.program.get());
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  weir_run_options options = WEIR_RUN_OPTIONS_INIT;
+  for (int i = 0; i < 5; ++i) {
+    options.timeout_ns = i ? 50000000 : 5000000000; // the first one connects
+    std::vector<weir_tensor> none;
+    EXPECT_EQ(leader.run({}, none, 1, &options), WEIR_DEADLINE_EXCEEDED)
+        << leader.status.message;
+    checkRing(leader, 2, 1000);
+  }
+}
+
+/// What a worker finds wrong is the leader's status, word for word.
+TEST(Cluster, ErrorsOfAPartAreTheRuns) {
+  Ring ring(2);
+  static int32_t site;
+  site = ring.program.site("lookup", "Gather", "index {0} is outside [0, {1})",
+                           WEIR_INVALID_ARGUMENT);
+  ring.program.entry("bad", {}, {},
+                     {[](weir_context *ctx) -> int32_t {
+                        return Relay::start(ctx, 1,
+                                            [](weir_context *,
+                                               const weir_tensor &) {
+                                              return int32_t(WEIR_OK);
+                                            });
+                      },
+                      [](weir_context *ctx) -> int32_t {
+                        return weir_rt_error(ctx, site, 7, 4);
+                      }});
+  Tasks tasks(2);
+  Worker worker(tasks, 1, ring.program.get());
+  Member leader(tasks, 0, ring.program.get());
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<weir_tensor> none;
+    EXPECT_EQ(leader.run({}, none, 1), WEIR_INVALID_ARGUMENT);
+    EXPECT_STREQ(leader.status.message,
+                 "node \"lookup\" (Gather): index 7 is outside [0, 4)");
+    checkRing(leader, 2, 10);
+  }
+}
+
+/// Elements that point to their contents: strings, and a sequence of them.
+TEST(Cluster, StringsAndSequencesTravel) {
+  TestProgram program;
+  program.rename(0, deviceNames[0]);
+  program.device(deviceNames[1], 0);
+  program.edge("there:0;0;1", 0, 1);
+  program.edge("back:0;1;0", 1, 0);
+  auto there = [](weir_context *ctx) -> int32_t {
+    if (int32_t code = weir_rt_send(ctx, 0, 0, &ctx->feeds[0]))
+      return code;
+    return Relay::start(ctx, 1, [](weir_context *ctx, const weir_tensor &v) {
+      return fetch(ctx, 0, v);
+    });
+  };
+  auto back = [](weir_context *ctx) -> int32_t {
+    return Relay::start(ctx, 0, [](weir_context *ctx, const weir_tensor &v) {
+      // Its own feeds have come, too.
+      if (int32_t code = fetch(ctx, 1, ctx->feeds[0]))
+        return code;
+      return weir_rt_send(ctx, 1, 0, &v);
+    });
+  };
+  program.entry("strings", {{"x", WEIR_STRING, {-1}}},
+                {{"y", WEIR_STRING, {-1}}, {"z", WEIR_STRING, {-1}}},
+                {there, back});
+  program.entry("sequence", {{"x", WEIR_TENSOR, {-1}}},
+                {{"y", WEIR_TENSOR, {-1}}, {"z", WEIR_TENSOR, {-1}}},
+                {there, back});
+  Tasks tasks(2);
+  Worker worker(tasks, 1, program.get());
+  Member leader(tasks, 0, program.get());
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+
+  std::string contents[] = {"", "one", std::string(100000, 'x'), "last"};
+  std::vector<weir_string> strings;
+  for (const std::string &s : contents)
+    strings.push_back({s.data(), int64_t(s.size())});
+  weir_tensor feed = tensorOf(strings, WEIR_STRING, {4});
+  auto check = [&](const weir_tensor &got) {
+    ASSERT_EQ(got.dims[0], 4);
+    for (int i = 0; i < 4; ++i) {
+      const weir_string &s = static_cast<const weir_string *>(got.data)[i];
+      EXPECT_EQ(std::string(s.data, size_t(s.size)), contents[i]);
+    }
+  };
+  for (int round = 0; round < 3; ++round) {
+    std::vector<weir_tensor> fetches(2);
+    ASSERT_EQ(leader.run({feed}, fetches), WEIR_OK) << leader.status.message;
+    for (weir_tensor &tensor : fetches) {
+      check(tensor);
+      weir_session_release(leader.session, &tensor);
+    }
+    std::vector<float> numbers(1000, 2.5f);
+    weir_tensor second = floats(numbers, {10, 100});
+    std::vector<weir_tensor_ref> elements = {&feed, &second};
+    fetches = std::vector<weir_tensor>(2);
+    ASSERT_EQ(leader.run({tensorOf(elements, WEIR_TENSOR, {2})}, fetches, 1),
+              WEIR_OK)
+        << leader.status.message;
+    for (weir_tensor &tensor : fetches) {
+      auto *got = static_cast<weir_tensor_ref *>(tensor.data);
+      check(*got[0]);
+      ASSERT_EQ(got[1]->bytes, 4000);
+      EXPECT_EQ(static_cast<float *>(got[1]->data)[999], 2.5f);
+      weir_session_release(leader.session, &tensor);
+    }
+  }
+}
+
 } // namespace

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+#===- failures_test.py - Tasks that die, stop or lose their link ------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""What is too long for every day, or needs a network of its own.
+
+usage: failures_test.py --build DIR [--rounds N]
+
+kills: a worker is killed (or stopped) at N random moments of a run.
+link: two tasks in network namespaces, whose link goes down in the middle of a
+run: both end with a status in bounded time. Needs root; skipped without.
+Prints `name: passed|failed|skipped`.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TIMEOUT = 2.0
+
+
+def kills(build, rounds):
+    test = os.path.join(build, "test", "runtime_cluster_test")
+    result = subprocess.run(
+        [test, "--gtest_brief=1", "--gtest_filter=*Killed*:*Stopped*"],
+        env=dict(os.environ, WEIR_TEST_ROUNDS=str(rounds)), timeout=60 + 20 * rounds)
+    return result.returncode == 0
+
+
+class Namespaces:
+    """Two network namespaces and a cable between them."""
+
+    def __init__(self):
+        self.names = [f"weir-{os.getpid()}-{i}" for i in range(2)]
+
+    def __enter__(self):
+        for name in self.names:
+            self.run("ip", "netns", "add", name)
+        ends = [f"weir{os.getpid() % 10000}{c}" for c in "ab"]
+        self.run("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+        for i, (name, end) in enumerate(zip(self.names, ends)):
+            self.run("ip", "link", "set", end, "netns", name)
+            self.run("ip", "-n", name, "addr", "add", f"10.77.0.{i + 1}/24", "dev", end)
+            self.run("ip", "-n", name, "link", "set", end, "up")
+            self.run("ip", "-n", name, "link", "set", "lo", "up")
+        self.ends = ends
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL)
+
+    def cut(self):
+        self.run("ip", "-n", self.names[1], "link", "set", self.ends[1], "down")
+
+    def join(self):
+        self.run("ip", "-n", self.names[1], "link", "set", self.ends[1], "up")
+
+    @staticmethod
+    def run(*command):
+        subprocess.run(command, check=True)
+
+
+def cut_once(spaces, build, folder, delay):
+    cluster = os.path.join(folder, "cluster.json")
+    with open(cluster, "w") as f:
+        json.dump({
+            "devices": [{"name": f"/job:worker/task:{i}/device:CPU:0"} for i in range(2)],
+            "tasks": [{"name": f"worker:{i}", "address": f"10.77.0.{i + 1}:7001"}
+                      for i in range(2)],
+            "timing": {"heartbeat": 0.2, "timeout": TIMEOUT, "connect": 20}}, f)
+    processes = []
+    for i, name in enumerate(spaces.names):
+        processes.append(subprocess.Popen(
+            ["ip", "netns", "exec", name, os.path.join(build, "bin", "weir-run"),
+             os.path.join(ROOT, "test/digits/digits.onnx"), "--placer=random:2",
+             "--input=random:1", "--repeat=100000000",
+             f"--cluster={cluster}", f"--task=worker:{i}"],
+            # Shared memory would not mind the cable.
+            env=dict(os.environ, UCX_TLS="tcp"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+    try:
+        time.sleep(delay)
+        for i, process in enumerate(processes):
+            if process.poll() is not None:
+                print(f"task {i} ended before the cut: {process.stderr.read()}")
+                return False
+        begin = time.monotonic()
+        spaces.cut()
+        for i, process in enumerate(processes):
+            try:
+                text = process.communicate(timeout=TIMEOUT + 10)[1]
+            except subprocess.TimeoutExpired:
+                print(f"task {i} hangs")
+                return False
+            if process.returncode != 1 or "UNAVAILABLE" not in text:
+                print(f"task {i} ended with {process.returncode}: {text}")
+                return False
+        print(f"a status after {time.monotonic() - begin:.1f} s: {text.strip()}")
+        return True
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        spaces.join()
+
+
+def link(build, rounds):
+    random.seed(1)
+    with tempfile.TemporaryDirectory() as folder, Namespaces() as spaces:
+        return all(cut_once(spaces, build, folder, random.uniform(4, 6))
+                   for _ in range(rounds))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default="build/release")
+    parser.add_argument("--rounds", type=int, default=200)
+    arguments = parser.parse_args()
+    build = os.path.abspath(arguments.build)
+    if not os.path.exists(os.path.join(build, "lib", "libweir_cluster.so")):
+        print("kills: skipped, there is no UCX")
+        return 0
+    good = True
+    for name, test, count in [("kills", kills, arguments.rounds),
+                              ("link", link, max(1, arguments.rounds // 50))]:
+        if name == "link" and os.geteuid() != 0:
+            print("link: skipped, not root")
+            continue
+        passed = test(build, count)
+        print(f"{name}: {'passed' if passed else 'failed'}")
+        good &= passed
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
