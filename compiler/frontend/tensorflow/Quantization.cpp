@@ -128,7 +128,7 @@ RealRange weir::tf::productRange(NodeImport &n, Type aType, RealRange a,
 
 Value weir::tf::requantize(NodeImport &n, Value q, RealRange from,
                            RealRange to, Type integer) {
-  if (!q)
+  if (!q || !integer)
     return {};
   if (!n.element(q).isSignlessInteger(32) || !integer.isUnsignedInteger(8))
     return quantizeFloat(n, dequantizeFloat(n, q, from), to, integer);
