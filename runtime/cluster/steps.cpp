@@ -126,6 +126,9 @@ void TaskSet::handle(Incoming *incoming) {
   case Kind::abort:
     handleAbort(*incoming);
     break;
+  case Kind::lost:
+    handleLost(*incoming);
+    break;
   case Kind::heartbeat: {
     std::lock_guard<std::mutex> lock(mutex);
     Peer &peer = peers[size_t(incoming->header.task)];
@@ -245,6 +248,27 @@ void TaskSet::handleAbort(const Incoming &incoming) {
   }
   host->abort(step->run, problem.code, problem.text.c_str());
   leave(*step);
+}
+
+void TaskSet::handleLost(const Incoming &incoming) {
+  int32_t lost = incoming.header.index, sender = incoming.header.task;
+  if (lost < 0 || size_t(lost) >= peers.size() || lost == own)
+    return;
+  std::vector<Step *> concerned;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (Step &step : steps)
+      if (step.key.leader == own && involves(step, lost) &&
+          involves(step, sender) && enter(step))
+        concerned.push_back(&step);
+  }
+  std::string text = "task " + peers[size_t(lost)].name + ": task " +
+                     peers[size_t(sender)].name +
+                     " has lost the connection with it";
+  for (Step *step : concerned) {
+    host->lost(step->run, lost, text.c_str());
+    leave(*step);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -391,6 +391,18 @@ void TaskSet::part(int32_t task, uint64_t nonce) {
   lose(task, nonce, "it has left");
 }
 
+/// What was under way between this task and the lost one is gone, also of steps
+/// that only one of them knew yet: who leads one that both have a part in must
+/// end it, even when the two are soon connected again.
+void TaskSet::tellOthers(int32_t lost) {
+  Header header = {};
+  header.kind = Kind::lost;
+  header.index = lost;
+  for (int32_t task = 0; task < int32_t(peers.size()); ++task)
+    if (task != own && task != lost && stateOf(task) == Peer::here)
+      wire.send(task, header, nullptr, 0, nullptr, nullptr);
+}
+
 void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
   std::vector<Step *> concerned;
   {
@@ -415,6 +427,7 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
     changed.notify_all();
   }
   wire.disconnect(task);
+  tellOthers(task);
   std::string text = "task " + peers[size_t(task)].name + ": " + reason;
   for (Step *step : concerned) {
     host->lost(step->run, task, text.c_str());

@@ -155,6 +155,7 @@ private:
   void handleRun(const Incoming &incoming);
   void handleDone(const Incoming &incoming);
   void handleAbort(const Incoming &incoming);
+  void handleLost(const Incoming &incoming);
   void finishPart(Step &step, RemotePart &part,
                   std::unique_lock<std::mutex> &lock);
   void startWhenWhole(Step &step);
@@ -171,6 +172,7 @@ private:
 
   // task_set.cpp
   void movingThread();
+  void tellOthers(int32_t lost);
   void checkLife(int64_t now, int64_t &nextBeat);
   int64_t oldestLed() const;
   bool listenAt(const std::string &address, Problem &problem);

@@ -44,7 +44,8 @@ enum class Kind : uint32_t {
   fetch,     ///< index
   done,      ///< index: code, count: fetches; bytes: text
   abort,     ///< index: code; bytes: text
-  last = abort
+  lost,      ///< index: a task that the sender had to give up
+  last = lost
 };
 
 /// Names a step among all tasks.
