@@ -376,3 +376,30 @@ LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
     return emitError() << "strides lead outside of the source";
   return success();
 }
+
+DenseElementsAttr weir::materializedConstant(TypedAttr value) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    return dense;
+  auto source = sourceBytes(value);
+  if (!source) {
+    llvm::consumeError(source.takeError());
+    return {};
+  }
+  std::vector<char> bytes;
+  if (auto arranged = dyn_cast<ArrangedAttr>(value)) {
+    llvm::Error error = arrangeBytes(arranged, *source, [&](ArrayRef<char> piece) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+      return llvm::Error::success();
+    });
+    if (error) {
+      llvm::consumeError(std::move(error));
+      return {};
+    }
+    *source = bytes;
+  }
+  bool isSplat = false;
+  auto type = cast<ShapedType>(value.getType());
+  if (!DenseElementsAttr::isValidRawBuffer(type, *source, isSplat))
+    return {};
+  return DenseElementsAttr::getFromRawBuffer(type, *source);
+}

@@ -50,6 +50,9 @@ inline constexpr char matrixAttribute[] = "weir.matrix";
 /// they are held. An error where there are none.
 llvm::Expected<llvm::ArrayRef<char>> sourceBytes(mlir::TypedAttr value);
 
+/// The same elements in an attribute of their own.
+mlir::DenseElementsAttr materializedConstant(mlir::TypedAttr value);
+
 /// Hands the bytes of `value` in order to `sink`, at most a mebibyte at a time;
 /// `source` are those of its source. Ends with the first error of the sink.
 llvm::Error

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Elemental.h"
+#include "dialects/weir/ComparisonKey.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "weir/weir.h"
@@ -51,10 +52,13 @@ Value ElementReader::minimum(Value x, Value y) {
 Value ElementReader::maximum(Value x, Value y) {
   return arithmetic<arith::MaxSIOp>({x, y});
 }
-Value ElementReader::compare(arith::CmpIPredicate predicate, Value x, Value y) {
+EmittedValues::Key weir::comparisonKey(arith::CmpIPredicate predicate, Value x,
+                                       Value y) {
   static const char kinds[16] = {};
-  EmittedValues::Key key(&kinds[(unsigned)predicate]);
-  key.add(x).add(y);
+  return EmittedValues::Key(&kinds[(unsigned)predicate]).add(x).add(y);
+}
+Value ElementReader::compare(arith::CmpIPredicate predicate, Value x, Value y) {
+  EmittedValues::Key key = comparisonKey(predicate, x, y);
   if (Value known = emitted.find(key, b))
     return known;
   Value made = b.createOrFold<arith::CmpIOp>(loc, predicate, x, y);

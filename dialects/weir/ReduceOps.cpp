@@ -135,42 +135,35 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   return inferred(types, shape, adaptor.getIndexType());
 }
 
-/// Whether `next` replaces the extreme found before it.
-static Value isBetter(ScalarBuilder &s, Value next, Value best, bool largest,
-                      bool orEqual) {
-  StringRef predicate =
-      largest ? (orEqual ? "ge" : "gt") : (orEqual ? "le" : "lt");
-  Value better = s.compare(predicate, next, best);
-  if (!s.isFloat(next))
-    return better;
-  // NaN is beyond every number; among several, order decides as among equals.
-  Value nextNan = s.isNan(next);
-  if (!orEqual)
-    nextNan = s.op<arith::AndIOp>(nextNan, s.compare("eq", best, best));
-  return s.op<arith::OrIOp>(better, nextNan);
-}
-
 Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   int64_t axis = getAxis();
   SmallVector<Value> own =
       outerIndices(getOperand(), axis, getKeepDims(), indices);
-  Value start = reductionStart(r, wide, getLargest() ? "max" : "min");
-  // Where all elements equal the start, index 0 is the first, and the last
-  // replaces it under `select_last`.
-  SmallVector<Value> best = emitReductionLoops(
-      r, {r.dim(getOperand(), axis)}, ValueRange{start, r.constant(0)},
-      [&](ValueRange place, ValueRange carried) -> SmallVector<Value> {
-        SmallVector<Value> at = own;
-        at[axis] = place[0];
-        Value next = s.cast(r.element(getOperand(), at), element, wide, false);
-        Value better =
-            isBetter(s, next, carried[0], getLargest(), getSelectLast());
-        return {s.select(better, next, carried[0]),
-                s.select(better, place[0], carried[1])};
+  // First the extreme, then where it lies: two reductions that vectorise, where
+  // one that carries both does not. NaN is beyond every number, and equal to NaN.
+  Value size = r.dim(getOperand(), axis);
+  StringRef kind = getLargest() ? "max" : "min";
+  auto read = [&](ValueRange place) {
+    SmallVector<Value> at = own;
+    at[axis] = place[0];
+    return s.cast(r.element(getOperand(), at), element, wide, false);
+  };
+  Value best = emitReductionLoops(
+      r, {size}, reductionStart(r, wide, kind), [&](ValueRange place, Value carried) {
+        return reductionStep(r, s, kind, carried, read(place));
       });
-  return indexTo(r, *this, best[1], getIndexType());
+  bool last = getSelectLast();
+  Value start = last ? r.constant(0) : r.sub(size, r.constant(1));
+  Value index = emitReductionLoops(r, {size}, start, [&](ValueRange place, Value carried) {
+    Value next = read(place), same = s.compare("eq", next, best);
+    if (s.isFloat(next))
+      same = s.op<arith::OrIOp>(same, s.op<arith::AndIOp>(s.isNan(next), s.isNan(best)));
+    Value found = r.select(same, place[0], start);
+    return last ? r.maximum(carried, found) : r.minimum(carried, found);
+  });
+  return indexTo(r, *this, index, getIndexType());
 }
 
 LogicalResult ArgReduceOp::reifyShape(ElementReader &r, unsigned,

@@ -14,6 +14,18 @@
 using namespace mlir;
 using namespace weir;
 
+bool weir::isVectorElementwise(Operation *op) {
+  bool isCast = isa<CastOp>(op);
+  auto isFloat = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && (tensor.getElementType().isF32() ||
+                      (isCast && tensor.getElementType().isBF16()));
+  };
+  return isa<ElementwiseOpInterface>(op) && !isa<PowOp, SelectOp>(op) &&
+         op->getNumResults() == 1 && isFloat(op->getResult(0).getType()) &&
+         llvm::all_of(op->getOperandTypes(), isFloat);
+}
+
 /// Elements up to which integers live in registers of the step.
 static constexpr int64_t maxScalarElements = 16;
 /// Constants up to which a kernel gets its own copy as immediates.
@@ -107,6 +119,18 @@ bool keepsShape(OpOperand &use, int depth) {
   return true;
 }
 
+/// Whether the operation that defines the used value, a costly one, may be followed
+/// by the user in its kernel. Where it cannot be told that nothing stretches the
+/// value, kernels look when they run, and compute the rare case in another way; a
+/// last dimension of known size is what vectors of their results need.
+bool mayFollow(OpOperand &use) {
+  if (!isIdentityUse(use))
+    return false;
+  auto type = cast<RankedTensorType>(use.get().getType());
+  bool lastIsKnown = type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
+  return lastIsKnown || keepsShape(use);
+}
+
 bool sameShape(Type a, Type b) {
   auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
   return x && y && x.hasStaticShape() && x.getShape() == y.getShape();
@@ -157,6 +181,20 @@ Operation *heroBefore(Operation *op) {
   return nullptr;
 }
 
+/// A transposition of many elements that moves the last dimension has a strategy of
+/// its own, which reads and writes by blocks.
+bool isBlockTransposition(Operation *op) {
+  auto transpose = dyn_cast<TransposeOp>(op);
+  if (!transpose || transpose.getPermutation().empty() ||
+      transpose.getPermutation().back() + 1 == (int64_t)transpose.getPermutation().size())
+    return false;
+  constexpr int64_t many = 1 << 14;
+  auto type = cast<RankedTensorType>(transpose.getType());
+  Type element = type.getElementType();
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32 &&
+         (!type.hasStaticShape() || type.getNumElements() >= many);
+}
+
 /// Whether `producer` may be computed inside of the kernel of its user.
 bool mayFuse(Operation *producer, OpOperand &use) {
   Operation *user = use.getOwner();
@@ -165,7 +203,9 @@ bool mayFuse(Operation *producer, OpOperand &use) {
   if (!elemental || !userElemental || producer->getNumResults() != 1)
     return false;
   if (elemental.isElementExpensive())
-    return keepsShape(use);
+    return mayFollow(use);
+  if (isBlockTransposition(producer) || isBlockTransposition(user))
+    return false;
   if (!isa<ElementwiseOpInterface>(user) && heroBefore(producer))
     return false;
   // What a register tile adds to its sums is read by vectors: anything but
@@ -174,7 +214,7 @@ bool mayFuse(Operation *producer, OpOperand &use) {
       isa_and_nonnull<DotGeneralOp, ConvOp>(heroBefore(user)))
     return false;
   if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp,
-          CumulativeOp, ResizeOp>(user))
+          CumulativeOp, ArgReduceOp, ResizeOp>(user))
     return false; // they read an element many times
   if (isa<TileOp, BroadcastToOp>(user))
     return false;
@@ -231,7 +271,7 @@ private:
         (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
          !leadsElementwise(*op->user_begin(), target)))
       return;
-    if (mostInputs && !keepsFew(op, target))
+    if (!fitsTiles(op, target) || (mostInputs && !keepsFew(op, target)))
       return;
     for (Operation *producer : fusedInto[op])
       fusedInto[target].push_back(producer);
@@ -239,6 +279,26 @@ private:
       expensive.insert(target);
     clusterOf[op] = target;
     fusedInto[target].push_back(op);
+  }
+
+  /// A product or convolution of f32 keeps its register tiles only where all that
+  /// shares its kernel is computed on vectors of its results: whether that holds
+  /// with `op` in `target`'s kernel.
+  bool fitsTiles(Operation *op, Operation *target) {
+    SmallVector<Operation *> members(fusedInto[target]);
+    llvm::append_range(members, fusedInto[op]);
+    members.append({op, target});
+    auto isTiled = [](Operation *member) {
+      return isa<DotGeneralOp, ConvOp>(member) &&
+             getElementTypeOrSelf(member->getResult(0).getType()).isF32();
+    };
+    if (llvm::none_of(members, isTiled))
+      return true;
+    return llvm::all_of(members, [&](Operation *member) {
+      return isTiled(member) ||
+             (isVectorElementwise(member) &&
+              (isa<CastOp>(member) || sameDims(member->getResult(0).getType(), target->getResult(0).getType())));
+    });
   }
 
   /// Whether `target`'s kernel would read only so many tensors with `op` inside,
@@ -286,7 +346,7 @@ private:
       if (op == root)
         continue;
       for (OpOperand &use : op->getUses()) {
-        if (!keepsShape(use))
+        if (!mayFollow(use))
           return false;
         seen.insert(use.getOwner());
       }

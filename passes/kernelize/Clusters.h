@@ -44,6 +44,10 @@ OperationRole roleOf(mlir::Operation *op);
 /// all of which are alive at once.
 std::vector<Cluster> clusterBlock(mlir::Block &block, unsigned mostInputs = 0);
 
+/// Whether vectors of f32 serve to compute the operation: what may follow a
+/// product or a convolution on the registers that hold its sums.
+bool isVectorElementwise(mlir::Operation *op);
+
 } // namespace weir
 
 #endif // WEIR_PASSES_KERNELIZE_CLUSTERS_H

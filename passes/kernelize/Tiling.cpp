@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
+#include "passes/kernelize/Clusters.h"
 
 using namespace mlir;
 using namespace weir;
@@ -42,16 +43,11 @@ static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
       return false;
     }
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    bool isCast = isa<CastOp>(op);
-    auto fits = [&](Type element) { return element.isF32() || (isCast && element.isBF16()); };
-    if (!isa<ElementwiseOpInterface>(op) || !type ||
-        (!isCast && type.getShape() != resultType.getShape()) || !fits(type.getElementType()) ||
-        isa<PowOp, SelectOp>(op))
+    if (!isVectorElementwise(&op) ||
+        (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
       return false;
     for (Value operand : op.getOperands()) {
       auto operandType = cast<RankedTensorType>(operand.getType());
-      if (!fits(operandType.getElementType()))
-        return false;
       if (operand.getDefiningOp() || operandType.getRank() == 0)
         continue;
       int64_t last = operandType.getShape().back();
@@ -77,8 +73,8 @@ static bool isPlainProduct(DotGeneralOp dot) {
   int64_t batch = dot.getLhsBatch().size();
   return lhs.getElementType().isF32() && rhs.getElementType().isF32() &&
          isa<BlockArgument>(dot.getLhs()) && isa<BlockArgument>(dot.getRhs()) &&
-         lhs.getRank() >= batch + 2 && rhs.getRank() == batch + 2 &&
-         isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
+         dot.getLhsContract().size() == 1 && lhs.getRank() >= batch + 2 &&
+         rhs.getRank() == batch + 2 && isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
          isRange(dot.getLhsContract(), lhs.getRank() - 1) &&
          isRange(dot.getRhsContract(), batch);
 }
@@ -97,13 +93,13 @@ SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
   return parts;
 }
 
-/// Channels last, two spatial dimensions, no padding, f32; groups only as wide as
-/// whole vectors, so that no tile belongs to two.
+/// Channels last, two or three spatial dimensions, no padding, f32; groups only as
+/// wide as whole vectors, so that no tile belongs to two.
 static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   int64_t groups = conv.getGroups(), each = filter.getShape().back() / std::max<int64_t>(groups, 1);
-  return conv.getChannelsLast() && input.getRank() == 4 &&
+  return conv.getChannelsLast() && (input.getRank() == 4 || input.getRank() == 5) &&
          (groups == 1 || each % (unit.bytes / 4) == 0) &&
          input.getElementType().isF32() && filter.hasStaticShape() &&
          isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
@@ -113,23 +109,23 @@ static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
 /// A window of one element that visits every position: the convolution is a
 /// product of [H * W, C] by [C, O], and its tiles may run across lines where
 /// what follows it reads operands of the same shape, or the same for all
-/// positions.
+/// positions of a plane.
 static bool isPointwise(KernelOp kernel, ConvOp conv) {
   auto type = cast<RankedTensorType>(conv.getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  int64_t rank = type.getRank(), line = rank - 3;
   auto isOne = [](int64_t value) { return value == 1; };
-  if (filter.getDimSize(0) != 1 || filter.getDimSize(1) != 1 ||
-      !llvm::all_of(conv.getStrides(), isOne) || type.isDynamicDim(1) ||
-      type.isDynamicDim(2))
+  if (!llvm::all_of(filter.getShape().drop_back(2), isOne) ||
+      !llvm::all_of(conv.getStrides(), isOne) || type.isDynamicDim(line) ||
+      type.isDynamicDim(line + 1))
     return false;
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     auto other = cast<RankedTensorType>(argument.getType());
     if (argument == conv.getInput() || argument == conv.getFilter() ||
         other.getShape() == type.getShape())
       continue;
-    // Dimensions but the last, and that of images, count positions.
-    for (int64_t i = 0, rank = other.getRank(); i + 1 < rank; ++i)
-      if (i + 4 - rank != 0 && other.getDimSize(i) != 1)
+    for (int64_t i = 0, own = other.getRank(); i + 1 < own; ++i)
+      if (i + rank - own >= line && other.getDimSize(i) != 1)
         return false;
   }
   return true;
@@ -188,15 +184,16 @@ static SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows,
 }
 
 /// Sets the register tile of a convolution and returns how its range is cut:
-/// images, lines, whole lines, channels. Each part holds some 224 positions, so
+/// images (and planes), lines, whole lines, channels. Each part holds some 224 positions, so
 /// that a panel of the filter is read once for many.
 static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
                                              const VectorUnit &unit) {
   OpBuilder b(kernel.getContext());
   constexpr int64_t positions = 224;
   auto type = cast<RankedTensorType>(conv.getType());
-  int64_t height = type.getDimSize(1), width = type.getDimSize(2);
-  int64_t columns = type.getDimSize(3);
+  int64_t line = type.getRank() - 3;
+  int64_t height = type.getDimSize(line), width = type.getDimSize(line + 1);
+  int64_t columns = type.getShape().back();
   auto cut = [&](int64_t lines, SmallVector<int64_t> tile) -> SmallVector<int64_t> {
     // A panel lies within a group.
     while (columns / (int64_t)conv.getGroups() % (tile[1] * tile[2]) && conv.getGroups() > 1)
@@ -205,18 +202,20 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
     if (!ShapedType::isDynamic(height))
       lines = std::min(lines, height);
     int64_t whole = ShapedType::isDynamic(width) ? 1 << 20 : std::max<int64_t>(width, 1);
-    return {1, std::max<int64_t>(lines, 1), whole, tile[1] * tile[2]};
+    SmallVector<int64_t> tiles(line, 1);
+    tiles.append({std::max<int64_t>(lines, 1), whole, tile[1] * tile[2]});
+    return tiles;
   };
   if (ShapedType::isDynamic(width))
-    return cut(4, registerTile(unit, width, type.getDimSize(3)));
+    return cut(4, registerTile(unit, width, columns));
   int64_t lines = positions / std::max<int64_t>(width, 1);
   if (isPointwise(kernel, conv)) {
     kernel->setAttr("pointwise", b.getUnitAttr());
-    return cut(lines, registerTile(unit, std::min(lines, height) * width, type.getDimSize(3)));
+    return cut(lines, registerTile(unit, std::min(lines, height) * width, columns));
   }
-  auto tile = registerTile(unit, ShapedType::kDynamic, type.getDimSize(3));
+  auto tile = registerTile(unit, ShapedType::kDynamic, columns);
   if (width == 0 || width >= tile[0])
-    return cut(lines, registerTile(unit, width, type.getDimSize(3)));
+    return cut(lines, registerTile(unit, width, columns));
   // Short lines: a tile holds several whole ones.
   int64_t together = tile[0] / width;
   if (!ShapedType::isDynamic(height))
@@ -225,6 +224,70 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
   if (together > 1)
     kernel->setAttr("lines", b.getI64IntegerAttr(together));
   return cut(llvm::alignTo(lines, together), tile);
+}
+
+/// How the range of a running reduction is cut: never along its axis.
+static SmallVector<int64_t> runningTiles(KernelOp kernel, CumulativeOp op) {
+  constexpr int64_t whole = int64_t(1) << 40, columns = 512;
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t rank = type.getRank(), axis = op.getAxis();
+  SmallVector<int64_t> tiles(rank, 1);
+  tiles[axis] = whole;
+  // Neighbouring lines side by side: see Running.cpp.
+  auto floatType = dyn_cast<FloatType>(type.getElementType());
+  bool isWide = !floatType || floatType.getWidth() >= 32;
+  Value result = kernel.getBody().front().getTerminator()->getOperand(0);
+  if (axis + 1 < rank && isWide && result == op.getResult() &&
+      !isa<ComplexType>(type.getElementType())) {
+    kernel->setAttr("columns", OpBuilder(kernel.getContext()).getUnitAttr());
+    tiles.back() = columns;
+  }
+  return tiles;
+}
+
+/// The transposition that is all of the kernel, when it moves the last dimension
+/// and its elements fill the lanes of vectors.
+static TransposeOp blockTransposition(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  auto op = body.getTerminator()->getOperand(0).getDefiningOp<TransposeOp>();
+  if (!op || &body.front() != op || !isa<BlockArgument>(op.getOperand()))
+    return {};
+  Type element = cast<RankedTensorType>(op.getType()).getElementType();
+  auto permutation = op.getPermutation();
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32 &&
+                 permutation.back() != (int64_t)permutation.size() - 1
+             ? op : TransposeOp();
+}
+
+/// Cuts the range into blocks of the operand's last dimension by the result's. The
+/// longest run of dimensions that stay together counts as one.
+static SmallVector<int64_t> transpositionTiles(KernelOp kernel, TransposeOp op,
+                                               const VectorUnit &unit) {
+  OpBuilder b(kernel.getContext());
+  constexpr int64_t blockColumns = 64;
+  ArrayRef<int64_t> permutation = op.getPermutation();
+  int64_t rank = permutation.size(), lanes = unit.bytes / 4;
+  int64_t first = 0, last = 1;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t j = i + 1;
+    while (j < rank && permutation[j] == permutation[j - 1] + 1)
+      ++j;
+    if (j - i > last - first)
+      first = i, last = j;
+  }
+  int64_t across = llvm::find(permutation, rank - 1) - permutation.begin();
+  if (last - first > 1)
+    kernel->setAttr("merged", b.getDenseI64ArrayAttr({first, last}));
+  int64_t joined = last - first - 1;
+  if (across >= first && across < last)
+    across = first;
+  else if (across >= last)
+    across -= joined;
+  SmallVector<int64_t> tiles(rank - joined, 1);
+  tiles.back() = blockColumns;
+  tiles[across] = lanes;
+  kernel->setAttr("tile", b.getDenseI64ArrayAttr({lanes, 1, lanes}));
+  return tiles;
 }
 
 static bool isElementwiseOver(Operation *op, RankedTensorType type) {
@@ -282,7 +345,8 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
     flat = flat && isElementwiseOver(&op, type);
     if (auto cost = dyn_cast<CostOpInterface>(op))
       flops += std::max<int64_t>(cost.getFlops(), 0);
-    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, ScatterNdOp, ScatterElementsOp>(op))
+    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, CumulativeOp, ScatterNdOp,
+            ScatterElementsOp>(op))
       hero = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;
@@ -315,6 +379,12 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
     kernel.setStrategy("lanes");
     kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, unit.bytes / 4}));
     tiles.emplace(rank - 1, 1);
+  } else if (TransposeOp transposition = blockTransposition(kernel)) {
+    kernel.setStrategy("transposition");
+    tiles = transpositionTiles(kernel, transposition, unit);
+  } else if (auto running = dyn_cast_or_null<CumulativeOp>(hero)) {
+    kernel.setStrategy("running");
+    tiles = runningTiles(kernel, running);
   } else {
     kernel.setStrategy("loops");
     if (!flat)

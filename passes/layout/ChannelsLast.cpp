@@ -20,8 +20,6 @@ using namespace weir;
 
 namespace {
 
-constexpr int64_t toLast[] = {0, 2, 3, 1}, toFirst[] = {0, 3, 1, 2};
-
 /// Where dimension i of a transposed value comes to lie before it.
 SmallVector<int64_t> inverse(ArrayRef<int64_t> permutation) {
   SmallVector<int64_t> result(permutation.size());
@@ -30,9 +28,11 @@ SmallVector<int64_t> inverse(ArrayRef<int64_t> permutation) {
   return result;
 }
 
+/// One to three spatial dimensions.
 bool isImage(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getRank() == 4 && isa<FloatType>(tensor.getElementType());
+  return tensor && tensor.getRank() >= 3 && tensor.getRank() <= 5 &&
+         isa<FloatType>(tensor.getElementType());
 }
 
 struct ConvToLast : OpRewritePattern<ConvOp> {
@@ -42,32 +42,55 @@ struct ConvToLast : OpRewritePattern<ConvOp> {
         !op.getFilter().getDefiningOp<ConstantOp>())
       return failure();
     Location loc = op.getLoc();
-    Value input = transposed(b, loc, op.getInput(), toLast);
-    Value filter = transposed(b, loc, op.getFilter(), {2, 3, 1, 0});
+    int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
+    Value input = transposed(b, loc, op.getInput(), channelsToLast(rank));
+    SmallVector<int64_t> order;
+    for (int64_t i = 2; i < rank; ++i)
+      order.push_back(i);
+    order.append({1, 0});
+    Value filter = transposed(b, loc, op.getFilter(), order);
     Value made = ConvOp::create(b, loc, input, filter, op.getStridesAttr(), op.getPadsAttr(),
                                 op.getDilationsAttr(), op.getGroupsAttr(), b.getBoolAttr(true),
                                 op.getAccumulatorAttr());
     copyDevice(op, made);
-    b.replaceOp(op, transposed(b, loc, made, toFirst));
+    b.replaceOp(op, transposed(b, loc, made, channelsToFirst(rank)));
     return success();
   }
 };
 
+/// Where the input is there in that order already, or has so many channels that
+/// windows along vectors of them pay for both transpositions.
+bool wantsLast(PoolOp op) {
+  if (op.getChannelsLast() || !isImage(op.getType()))
+    return false;
+  auto type = cast<RankedTensorType>(op.getOperand().getType());
+  if (auto transpose = op.getOperand().getDefiningOp<TransposeOp>())
+    if (transpose.getPermutation() == ArrayRef<int64_t>(channelsToFirst(type.getRank())))
+      return true;
+  constexpr int64_t manyChannels = 8;
+  return type.getElementType().isF32() && type.getDimSize(1) >= manyChannels &&
+         op.getKind() != "lp";
+}
+
 struct PoolToLast : OpRewritePattern<PoolOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PoolOp op, PatternRewriter &b) const override {
-    // Only where the input is there in that order already.
-    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
-    if (op.getChannelsLast() || !isImage(op.getType()) || !transpose ||
-        transpose.getPermutation() != ArrayRef<int64_t>(toFirst))
+    if (!wantsLast(op))
       return failure();
     Location loc = op.getLoc();
-    Value made = PoolOp::create(b, loc, transpose.getOperand(), op.getKindAttr(), op.getWindowAttr(),
+    int64_t rank = cast<RankedTensorType>(op.getType()).getRank();
+    Value input = op.getOperand();
+    auto transpose = input.getDefiningOp<TransposeOp>();
+    if (transpose && transpose.getPermutation() == ArrayRef<int64_t>(channelsToFirst(rank)))
+      input = transpose.getOperand();
+    else
+      input = transposed(b, loc, input, channelsToLast(rank));
+    Value made = PoolOp::create(b, loc, input, op.getKindAttr(), op.getWindowAttr(),
                                 op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(),
                                 op.getCeilModeAttr(), op.getCountIncludePadAttr(), op.getPAttr(),
                                 b.getBoolAttr(true));
     copyDevice(op, made);
-    b.replaceOp(op, transposed(b, loc, made, toFirst));
+    b.replaceOp(op, transposed(b, loc, made, channelsToFirst(rank)));
     return success();
   }
 };
@@ -228,12 +251,15 @@ struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass>
   void runOnOperation() override {
     bool any = false;
     getOperation().walk([&](ConvOp op) { any |= !op.getChannelsLast(); });
+    getOperation().walk([&](PoolOp op) { any |= wantsLast(op); });
+    any |= getOperation().walk([](ConvTransposeOp) { return WalkResult::interrupt(); }).wasInterrupted();
     if (!any)
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad,
                  SinkThroughReduce, Combine>(&getContext());
     patterns.add<SinkThroughElementwise>(&getContext());
+    addTransposedConvolutions(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

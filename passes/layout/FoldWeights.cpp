@@ -17,70 +17,82 @@ namespace weir {
 using namespace mlir;
 using namespace weir;
 
-/// The same elements in an attribute of their own.
-static DenseElementsAttr materialized(TypedAttr value) {
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    return dense;
-  auto source = sourceBytes(value);
-  if (!source) {
-    llvm::consumeError(source.takeError());
+/// Entries `indices` of dimension `axis` of a constant, in an attribute of their
+/// own of type `result`.
+static TypedAttr picked(TypedAttr value, RankedTensorType result, int64_t axis,
+                        ArrayRef<int64_t> indices) {
+  auto type = cast<RankedTensorType>(value.getType());
+  constexpr int64_t mostBytes = 1 << 28;
+  unsigned bits = type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 0;
+  if (bits == 0 || bits % 8 || result.getNumElements() * (bits / 8) > mostBytes)
     return {};
-  }
-  std::vector<char> bytes;
-  if (auto arranged = dyn_cast<ArrangedAttr>(value)) {
-    llvm::Error error = arrangeBytes(arranged, *source, [&](ArrayRef<char> piece) {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-      return llvm::Error::success();
-    });
-    if (error) {
-      llvm::consumeError(std::move(error));
+  // A file's bytes are read where they are.
+  ArrayRef<char> from;
+  if (isa<weir::BlobAttr>(value)) {
+    auto bytes = sourceBytes(value);
+    if (!bytes) {
+      llvm::consumeError(bytes.takeError());
       return {};
     }
-    *source = bytes;
+    from = *bytes;
+  } else {
+    DenseElementsAttr dense = materializedConstant(value);
+    if (!dense || dense.isSplat())
+      return {};
+    from = dense.getRawData();
   }
-  bool isSplat = false;
-  auto type = cast<ShapedType>(value.getType());
-  if (!DenseElementsAttr::isValidRawBuffer(type, *source, isSplat))
-    return {};
-  return DenseElementsAttr::getFromRawBuffer(type, *source);
-}
-
-/// Rows of a constant, picked by constant indices (gates of a recurrent layer in
-/// another order, say).
-static TypedAttr gathered(GatherOp op, TypedAttr value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  auto result = dyn_cast<RankedTensorType>(op.getType());
-  auto indices = constantIntegers(op.getIndices());
-  constexpr int64_t mostBytes = 1 << 28;
-  if (!indices || !result || !result.hasStaticShape() || op.getBatchDims() != 0)
-    return {};
-  DenseElementsAttr dense = materialized(value);
-  unsigned bits = type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 0;
-  if (!dense || dense.isSplat() || bits == 0 || bits % 8 ||
-      result.getNumElements() * (bits / 8) > mostBytes)
-    return {};
-  int64_t axis = op.getAxis(), size = type.getDimSize(axis), outer = 1, inner = bits / 8;
+  int64_t size = type.getDimSize(axis), outer = 1, inner = bits / 8;
   for (int64_t i = 0; i < axis; ++i)
     outer *= type.getDimSize(i);
   for (int64_t i = axis + 1; i < type.getRank(); ++i)
     inner *= type.getDimSize(i);
-  ArrayRef<char> from = dense.getRawData();
   std::vector<char> to;
   to.reserve(result.getNumElements() * (bits / 8));
   for (int64_t o = 0; o < outer; ++o)
-    for (int64_t index : *indices) {
-      if (index < 0 && op.getWrapNegative())
-        index += size;
-      if (index < 0 || index >= size)
-        return {}; // an error when it runs
+    for (int64_t index : indices) {
       ArrayRef<char> row = from.slice((o * size + index) * inner, inner);
       to.insert(to.end(), row.begin(), row.end());
     }
   return DenseElementsAttr::getFromRawBuffer(result, to);
 }
 
-/// The constant that `op`, a transposition, reshape or broadcast of `value`,
-/// yields. Broadcasts grow: only those of one element are folded.
+/// Rows of a constant, picked by constant indices (gates of a recurrent layer in
+/// another order, say).
+static TypedAttr gathered(GatherOp op, TypedAttr value) {
+  auto result = dyn_cast<RankedTensorType>(op.getType());
+  auto indices = constantIntegers(op.getIndices());
+  if (!indices || !result || !result.hasStaticShape() || op.getBatchDims() != 0)
+    return {};
+  int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(op.getAxis());
+  for (int64_t &index : *indices) {
+    if (index < 0 && op.getWrapNegative())
+      index += size;
+    if (index < 0 || index >= size)
+      return {}; // an error when it runs
+  }
+  return picked(value, result, op.getAxis(), *indices);
+}
+
+/// A part of a constant along one dimension (a gate's weights, say).
+static TypedAttr sliced(SliceOp op, TypedAttr value) {
+  auto result = dyn_cast<RankedTensorType>(op.getType());
+  auto starts = constantIntegers(op.getStarts()), steps = constantIntegers(op.getSteps());
+  if (op.getAxes().size() != 1 || !starts || !steps || op.getStrict() || !result ||
+      !result.hasStaticShape() || !constantIntegers(op.getEnds()))
+    return {};
+  int64_t axis = op.getAxes()[0], step = (*steps)[0], at = (*starts)[0];
+  int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(axis);
+  if (step <= 0)
+    return {};
+  at = std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+  SmallVector<int64_t> indices;
+  for (int64_t i = 0; i < result.getDimSize(axis); ++i)
+    indices.push_back(at + i * step);
+  return picked(value, result, axis, indices);
+}
+
+/// The constant that `op`, a transposition, reshape, broadcast, gathering or slice
+/// of `value`, yields. Broadcasts grow: only those of one element are folded.
 static TypedAttr rearranged(Operation *op, Attribute value) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape())
@@ -95,6 +107,8 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
     return {};
   if (auto gather = dyn_cast<GatherOp>(op))
     return gathered(gather, cast<TypedAttr>(value));
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return sliced(slice, cast<TypedAttr>(value));
   auto typed = cast<TypedAttr>(value);
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (isa<ReshapeOp>(op)) {
@@ -103,21 +117,21 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
     if (TypedAttr view = reshapedConstant(typed, type))
       return view;
     // No strides describe it: its bytes are brought into order first.
-    DenseElementsAttr whole = materialized(typed);
+    DenseElementsAttr whole = materializedConstant(typed);
     return whole ? whole.reshape(type) : TypedAttr();
   }
   TypedAttr view = transposedConstant(typed, cast<TransposeOp>(op).getPermutation());
   // Dense elements stay dense where there are few: passes that compute with
   // constants read those. Many would be in memory twice.
   constexpr int64_t fewElements = 4096;
-  return view && dense && dense.getNumElements() <= fewElements ? materialized(view) : view;
+  return view && dense && dense.getNumElements() <= fewElements ? materializedConstant(view) : view;
 }
 
 namespace {
 struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
-      if (!isa<TransposeOp, ReshapeOp, BroadcastToOp, GatherOp>(op))
+      if (!isa<TransposeOp, ReshapeOp, BroadcastToOp, GatherOp, SliceOp>(op))
         return;
       auto constant = op->getOperand(0).getDefiningOp<ConstantOp>();
       if (!constant)

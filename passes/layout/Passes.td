@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
-  let summary = "brings two-dimensional convolutions and pools to channels last";
+  let summary = "brings convolutions and pools to channels last";
   let description = [{
     What: rewrites convolutions and pools whose channels come first between
     transpositions, moves transpositions down through operations that do not

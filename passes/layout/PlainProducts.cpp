@@ -8,6 +8,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/layout/Rearrange.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPLAINPRODUCTSPASS
@@ -97,26 +98,93 @@ void plainProduct(DotGeneralOp dot) {
   dot.erase();
 }
 
+/// Whether `user` computes on `value` and on what is the same for all positions,
+/// element by element, without changing shape or type.
+bool isOverChannels(Operation *user, Value value) {
+  if (!isa<ElementwiseOpInterface>(user) || user->getNumResults() != 1 ||
+      user->getResult(0).getType() != value.getType())
+    return false;
+  return llvm::all_of(user->getOperands(), [&](Value operand) {
+    if (operand == value)
+      return true;
+    auto type = cast<RankedTensorType>(operand.getType());
+    return type.getElementType().isF32() && type.hasStaticShape() &&
+           (type.getRank() == 0 ||
+            llvm::all_of(type.getShape().drop_back(), [](int64_t size) { return size == 1; }));
+  });
+}
+
+/// A convolution along one dimension as one over lines of a single column each:
+/// tiles count two. Null where it is none.
+ConvOp withLines(ConvOp conv) {
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  if (!conv.getChannelsLast() || input.getRank() != 3 || !input.getElementType().isF32() ||
+      !filter.hasStaticShape() || input.isDynamicDim(2))
+    return {};
+  OpBuilder b(conv);
+  Location loc = conv.getLoc();
+  Value images = reshaped(b, loc, conv.getInput(),
+                          {MadeSize{1, 0}, MadeSize{}, MadeSize{1, 1}, MadeSize{1, 2}});
+  Value weights = reshaped(b, loc, conv.getFilter(),
+                           {MadeSize{}, MadeSize{1, 0}, MadeSize{1, 1}, MadeSize{1, 2}});
+  ArrayRef<int64_t> pads = conv.getPads();
+  auto made = ConvOp::create(b, loc, images, weights,
+                             b.getDenseI64ArrayAttr({1, conv.getStrides()[0]}),
+                             b.getDenseI64ArrayAttr({0, 0, pads[0], pads[1]}),
+                             b.getDenseI64ArrayAttr({1, conv.getDilations()[0]}),
+                             conv.getGroupsAttr(), b.getBoolAttr(true),
+                             conv.getAccumulatorAttr());
+  copyDevice(conv, made);
+  // What only adds a bias or scales by channels goes before the reshape: the
+  // convolution's kernel computes it.
+  Value images4 = made, old = conv.getResult();
+  SmallVector<Operation *> replaced{conv};
+  while (old.hasOneUse() && isOverChannels(*old.getUsers().begin(), old)) {
+    Operation *user = *old.getUsers().begin();
+    b.setInsertionPoint(user);
+    IRMapping mapping;
+    mapping.map(old, images4);
+    Operation *copy = b.clone(*user, mapping);
+    copy->getResult(0).setType(images4.getType());
+    images4 = copy->getResult(0);
+    old = user->getResult(0);
+    replaced.push_back(user);
+  }
+  Value line = reshaped(b, loc, images4, {MadeSize{1, 0}, MadeSize{1, 2}, MadeSize{1, 3}});
+  if (line.getType() != old.getType())
+    line.setType(cast<RankedTensorType>(old.getType()));
+  old.replaceAllUsesWith(line);
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
+  return made;
+}
+
 /// The padding of a convolution that register tiles will compute, as an
 /// operation before it: windows then lie inside of their input.
 void explicitPadding(ConvOp conv) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   // Depthwise convolutions mind the border themselves.
   bool isDepthwise = input.getShape().back() == (int64_t)conv.getGroups();
-  if (!conv.getChannelsLast() || input.getRank() != 4 ||
+  int64_t rank = input.getRank(), spatial = rank - 2;
+  if (!conv.getChannelsLast() || (rank != 4 && rank != 5) ||
       (conv.getGroups() != 1 && isDepthwise) || !input.getElementType().isF32() ||
       llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
     return;
   OpBuilder b(conv);
   Location loc = conv.getLoc();
   ArrayRef<int64_t> pads = conv.getPads();
-  SmallVector<int64_t> amounts{0, pads[0], pads[2], 0, 0, pads[1], pads[3], 0};
+  SmallVector<int64_t> amounts(2 * rank, 0);
+  for (int64_t i = 0; i < spatial; ++i) {
+    amounts[1 + i] = pads[2 * i];
+    amounts[rank + 1 + i] = pads[2 * i + 1];
+  }
   Value sizes = integers(b, loc, amounts);
   Value zero = ConstantOp::create(b, loc, SplatElementsAttr::get(RankedTensorType::get({}, b.getF32Type()), 0.0f));
   Value padded = PadOp::create(b, loc, conv.getInput(), sizes, zero, "constant");
   copyDevice(conv, padded);
   conv.getInputMutable().assign(padded);
-  conv.setPads({0, 0, 0, 0});
+  conv.setPads(SmallVector<int64_t>(2 * spatial, 0));
 }
 
 struct PlainProductsPass : weir::impl::WeirPlainProductsPassBase<PlainProductsPass> {
@@ -129,6 +197,8 @@ struct PlainProductsPass : weir::impl::WeirPlainProductsPassBase<PlainProductsPa
     for (Operation *op : work) {
       if (auto dot = dyn_cast<DotGeneralOp>(op))
         plainProduct(dot);
+      else if (ConvOp lines = withLines(cast<ConvOp>(op)))
+        explicitPadding(lines);
       else
         explicitPadding(cast<ConvOp>(op));
     }

@@ -23,6 +23,47 @@ Value weir::reshaped(OpBuilder &b, Location loc, Value value,
   return ReshapeOp::create(b, loc, value, integers(b, loc, shape));
 }
 
+Value weir::reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<MadeSize> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> known;
+  for (const MadeSize &size : shape) {
+    int64_t own = size.from < 0 ? 1 : type.getDimSize(size.from);
+    known.push_back(ShapedType::isDynamic(own) ? ShapedType::kDynamic : own * size.factor);
+  }
+  if (llvm::none_of(known, ShapedType::isDynamic))
+    return reshaped(b, loc, value, known);
+  Value all = ShapeOfOp::create(b, loc, value, TypeAttr::get(b.getI64Type()));
+  SmallVector<Value> parts;
+  for (auto [size, made] : llvm::zip(known, shape)) {
+    if (!ShapedType::isDynamic(size)) {
+      parts.push_back(integers(b, loc, size));
+      continue;
+    }
+    Value own = SliceOp::create(b, loc, all, integers(b, loc, made.from),
+                                integers(b, loc, made.from + 1), integers(b, loc, 1),
+                                ArrayRef<int64_t>{0}, false);
+    if (made.factor != 1)
+      own = MulOp::create(b, loc, own, integers(b, loc, made.factor));
+    parts.push_back(own);
+  }
+  return ReshapeOp::create(b, loc, value, ConcatOp::create(b, loc, ValueRange(parts), 0));
+}
+
+SmallVector<int64_t> weir::channelsToLast(int64_t rank) {
+  SmallVector<int64_t> order{0};
+  for (int64_t i = 2; i < rank; ++i)
+    order.push_back(i);
+  order.push_back(1);
+  return order;
+}
+
+SmallVector<int64_t> weir::channelsToFirst(int64_t rank) {
+  SmallVector<int64_t> order{0, rank - 1};
+  for (int64_t i = 1; i + 1 < rank; ++i)
+    order.push_back(i);
+  return order;
+}
+
 bool weir::isNoMove(RankedTensorType type, ArrayRef<int64_t> permutation) {
   if (!type.hasStaticShape())
     return llvm::is_sorted(permutation);

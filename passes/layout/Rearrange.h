@@ -25,6 +25,20 @@ bool isNoMove(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> permutation);
 /// `value` in a static shape.
 mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                      llvm::ArrayRef<int64_t> shape);
+/// A size of a shape that is made from another: `factor` times the size of
+/// dimension `from` of the value, or just `factor`.
+struct MadeSize {
+  int64_t factor = 1, from = -1;
+};
+/// `value` under a shape made from its own; known sizes are constants.
+mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
+                     llvm::ArrayRef<MadeSize> shape);
+/// The order of dimensions that brings channels (dimension 1) last, and back.
+llvm::SmallVector<int64_t> channelsToLast(int64_t rank);
+llvm::SmallVector<int64_t> channelsToFirst(int64_t rank);
+/// Adds the pattern that makes convolutions of transposed ones with constant
+/// filters.
+void addTransposedConvolutions(mlir::RewritePatternSet &patterns);
 /// Gives the operation behind `to` the device of `from`.
 void copyDevice(mlir::Operation *from, mlir::Value to);
 

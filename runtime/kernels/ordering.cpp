@@ -156,9 +156,18 @@ static void siftDown(KeyIndex *items, int64_t root, int64_t count) {
   }
 }
 
-static void heapSort(KeyIndex *items, int64_t count) {
+void makeHeap(KeyIndex *items, int64_t count) {
   for (int64_t i = count / 2; i-- > 0;)
     siftDown(items, i, count);
+}
+
+void replaceFirst(KeyIndex *heap, int64_t count, KeyIndex item) {
+  heap[0] = item;
+  siftDown(heap, 0, count);
+}
+
+static void heapSort(KeyIndex *items, int64_t count) {
+  makeHeap(items, count);
   for (int64_t end = count; end-- > 1;) {
     swapItems(items[0], items[end]);
     siftDown(items, 0, end);

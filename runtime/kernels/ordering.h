@@ -42,6 +42,11 @@ void sortKeys(KeyIndex *items, int64_t count);
 /// Moves the k least to the front, in no order. 0 <= k <= count.
 void selectKeys(KeyIndex *items, int64_t count, int64_t k);
 
+/// Items so that the largest of the list is the first (a heap).
+void makeHeap(KeyIndex *items, int64_t count);
+/// Puts `item` in the place of the first of a heap. count > 0.
+void replaceFirst(KeyIndex *heap, int64_t count, KeyIndex item);
+
 /// Sorts indices stably by a three-way comparison; `scratch` has room for
 /// count.
 using CompareFn = int (*)(const void *argument, int64_t a, int64_t b);

@@ -32,14 +32,36 @@ void selectLine(const weir_tensor &data, weir_tensor *results,
                 const Selection &selection, const AxisView &view, int64_t first,
                 int64_t out, uint64_t *keys, KeyIndex *items) {
   int64_t bytes = weir_dtype_size(data.dtype);
-  makeKeys(data.dtype, static_cast<const char *>(data.data) + first * bytes,
-           view.inner, view.size, keys);
   // Ascending keys, then ascending indices: for the largest the keys turn over
   // and the indices do not.
-  for (int64_t i = 0; i < view.size; ++i)
-    items[i] = {selection.largest ? ~keys[i] : keys[i], i};
-  if (selection.k < view.size)
-    selectKeys(items, view.size, selection.k);
+  uint64_t turn = selection.largest ? ~UINT64_C(0) : 0;
+  auto keysOf = [&](int64_t begin, int64_t count) {
+    makeKeys(data.dtype,
+             static_cast<const char *>(data.data) + (first + begin * view.inner) * bytes,
+             view.inner, count, keys);
+  };
+  if (selection.k <= view.size / 16) {
+    // Few of many: a heap of the least so far, which hardly any of the rest enter.
+    keysOf(0, selection.k);
+    for (int64_t i = 0; i < selection.k; ++i)
+      items[i] = {keys[i] ^ turn, i};
+    makeHeap(items, selection.k);
+    constexpr int64_t block = 1024; // of keys, in the nearest cache
+    for (int64_t begin = selection.k; begin < view.size; begin += block) {
+      int64_t count = view.size - begin < block ? view.size - begin : block;
+      keysOf(begin, count);
+      for (int64_t i = 0; i < count; ++i)
+        // Among equal keys the earlier index, which is there, comes first.
+        if ((keys[i] ^ turn) < items[0].key)
+          replaceFirst(items, selection.k, {keys[i] ^ turn, begin + i});
+    }
+  } else {
+    keysOf(0, view.size);
+    for (int64_t i = 0; i < view.size; ++i)
+      items[i] = {keys[i] ^ turn, i};
+    if (selection.k < view.size)
+      selectKeys(items, view.size, selection.k);
+  }
   if (!selection.sorted)
     for (int64_t i = 0; i < selection.k; ++i)
       items[i].key = 0; // leaves the indices to sort by

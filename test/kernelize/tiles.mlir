@@ -93,4 +93,11 @@ module attributes {weir.vector_bytes = 64 : i64} {
     %0 = weir.reduce %x {axes = array<i64: 0>, keep_dims = false, kind = "sum"} : (tensor<?x7x5xf32>) -> tensor<?x?xf32>
     return %0 : tensor<?x?xf32>
   }
+
+  // An outer product has no sum to keep in registers.
+  // CHECK: weir_plan.kernel @dot_general_4_32_5_6_f32 strategy "loops"
+  func.func @outer(%x: tensor<4x32xf32>, %w: tensor<5x6xf32>) -> tensor<4x32x5x6xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64>, rhs_contract = array<i64>} : (tensor<4x32xf32>, tensor<5x6xf32>) -> tensor<4x32x5x6xf32>
+    return %0 : tensor<4x32x5x6xf32>
+  }
 }

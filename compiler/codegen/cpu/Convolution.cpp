@@ -29,59 +29,85 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
   const KernelReader::Buffer target = r.bufferOf(body.getTerminator()->getOperand(0));
   const KernelReader::Buffer input = r.bufferOf(conv.getInput());
   ColumnsOperand filter(r, conv.getFilter());
-  Value lines = target.dims[1], width = target.dims[2], columns = target.dims[3];
+  // Dimensions before the lines: images, and planes where there are three spatial
+  // dimensions.
+  int64_t outer = target.type.getRank() - 3, spatial = outer + 1;
+  Value lines = target.dims[outer], width = target.dims[outer + 1], columns = target.dims.back();
   ArrayRef<int64_t> strides = conv.getStrides(), dilations = conv.getDilations();
-  Value channels = filter.dim(2);
-  SmallVector<Value> loops{filter.dim(0), filter.dim(1), channels};
-  Value filterRows = r.mul(r.mul(filter.dim(0), filter.dim(1)), channels);
+  ArrayRef<int64_t> inLine = strides.take_back(2);
+  Value channels = filter.dim(spatial), filterRows = channels;
+  SmallVector<Value> loops;
+  for (int64_t i = 0; i < spatial; ++i) {
+    loops.push_back(filter.dim(i));
+    filterRows = r.mul(filterRows, filter.dim(i));
+  }
+  loops.push_back(channels);
+  // Elements from one step of a spatial dimension of the input to the next.
+  SmallVector<Value> steps(spatial, input.dims.back());
+  for (int64_t i = spatial - 1; i > 0; --i)
+    steps[i - 1] = r.mul(steps[i], input.dims[i + 1]);
+  Value lineLength = steps[spatial - 2], channelsOfAll = input.dims.back();
 
+  int64_t linesInBlock = blocks[outer];
   int64_t tilesInPanel =
-      target.type.isDynamicDim(2)
-          ? blocks[1]
-          : llvm::divideCeil(blocks[1] * target.type.getDimSize(2), shape.rows);
+      target.type.isDynamicDim(outer + 1)
+          ? linesInBlock
+          : llvm::divideCeil(linesInBlock * target.type.getDimSize(outer + 1), shape.rows);
   emitStepLoop(r, begin, end, 1, [&](Value part) {
-    // part = (image, block of lines, block of the line, panel of channels)
+    // part = (image, plane, block of lines, block of the line, panel of channels)
     SmallVector<Value> at = r.blockIndices(part, target.dims, blocks);
-    Value column = r.mul(at[3], r.constant(shape.width()));
+    Value panel = at.back(), column = r.mul(panel, r.constant(shape.width()));
     // Whole panels belong to a group, which reads its own input channels.
     Value firstChannel = r.constant(0);
     if (int64_t groups = conv.getGroups(); groups > 1)
       firstChannel = r.mul(r.divide(column, r.divide(columns, r.constant(groups))), channels);
-    Value firstLine = r.mul(at[1], r.constant(blocks[1]));
-    bool exact = !target.type.isDynamicDim(1) && target.type.getDimSize(1) % blocks[1] == 0;
-    Value lineCount = exact ? r.constant(blocks[1])
-                            : r.minimum(r.constant(blocks[1]), r.sub(lines, firstLine));
-    Value lineLength = r.mul(input.dims[2], input.dims[3]);
-    Value image = r.mul(at[0], input.dims[1]);
+    Value firstLine = r.mul(at[outer], r.constant(linesInBlock));
+    bool exact = !target.type.isDynamicDim(outer) &&
+                 target.type.getDimSize(outer) % linesInBlock == 0;
+    Value lineCount = exact ? r.constant(linesInBlock)
+                            : r.minimum(r.constant(linesInBlock), r.sub(lines, firstLine));
+    Value plane = r.mul(at[0], r.mul(input.dims[1], steps[0]));
+    if (outer == 2)
+      plane = r.add(plane, r.mul(at[1], r.mul(r.constant(strides[0]), steps[0])));
+    plane = r.add(plane, firstChannel);
 
     // A tile of results from position (line, x) on, in lines of `across`.
     // `number` counts the tiles of the part.
     auto emit = [&](int64_t rows, int64_t across, int64_t vectors, Value limit,
                     Value line, Value x, Value number) {
       TileShape own{rows, vectors, shape.lanes};
-      Value base = r.add(r.mul(r.add(image, r.mul(line, r.constant(strides[0]))), lineLength),
-                         r.mul(r.mul(x, r.constant(strides[1])), input.dims[3]));
-      base = r.add(base, firstChannel);
+      Value base = r.add(r.add(plane, r.mul(r.mul(line, r.constant(inLine[0])), lineLength)),
+                         r.mul(r.mul(x, r.constant(inLine[1])), channelsOfAll));
       auto readLeft = [&](int64_t i, ValueRange k) {
-        Value window = r.add(r.mul(r.mul(k[0], r.constant(dilations[0])), lineLength),
-                             r.mul(r.mul(k[1], r.constant(dilations[1])), input.dims[3]));
-        Value place = r.add(r.mul(r.constant(i / across * strides[0]), lineLength),
-                            r.mul(r.constant(i % across * strides[1]), input.dims[3]));
-        Value linear = r.add(r.add(r.add(base, window), k[2]), place);
+        Value window;
+        for (int64_t d = 0; d < spatial; ++d) {
+          Value own = r.mul(r.mul(k[d], r.constant(dilations[d])), steps[d]);
+          window = window ? r.add(window, own) : own;
+        }
+        Value place = r.add(r.mul(r.constant(i / across * inLine[0]), lineLength),
+                            r.mul(r.constant(i % across * inLine[1]), channelsOfAll));
+        Value linear = r.add(r.add(r.add(base, window), k[spatial]), place);
         return BufferAccess::load(r, input.pointer, r.b.getF32Type(), linear);
       };
+      auto filterRow = [&](ValueRange k) {
+        Value row = k[0];
+        for (int64_t d = 1; d < spatial; ++d)
+          row = r.add(r.mul(row, filter.dim(d)), k[d]);
+        return r.add(r.mul(row, channels), k[spatial]);
+      };
       auto readRight = [&](int64_t v, ValueRange k) {
-        Value row = r.add(r.mul(r.add(r.mul(k[0], filter.dim(1)), k[1]), channels), k[2]);
-        return std::make_pair(filter.buffer.pointer,
-                              filter.linear(r, filterRows, row, at[3], column, v * shape.lanes));
+        return std::make_pair(
+            filter.buffer.pointer,
+            filter.linear(r, filterRows, filterRow(k), panel, column, v * shape.lanes));
       };
       auto indexOfRow = [&](int64_t i) {
-        return SmallVector<Value>{at[0], r.add(line, r.constant(i / across)),
-                                  r.add(x, r.constant(i % across))};
+        SmallVector<Value> indices(at.begin(), at.begin() + outer);
+        indices.push_back(r.add(line, r.constant(i / across)));
+        indices.push_back(r.add(x, r.constant(i % across)));
+        return indices;
       };
       auto prefetch = [&](ValueRange k) {
-        Value row = r.add(r.mul(r.add(r.mul(k[0], filter.dim(1)), k[1]), channels), k[2]);
-        filter.prefetch(r, filterRows, row, at[3], number, tilesInPanel);
+        filter.prefetch(r, filterRows, filterRow(k), panel, number, tilesInPanel);
       };
       TileOperands operands{readLeft, readRight, filter.isPacked};
       if (filter.wantsPrefetch(tilesInPanel))
@@ -113,7 +139,7 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
         // one are those of the next.
         emitLine(vectors, limit, zero, r.mul(firstLine, width), r.mul(lineCount, width), zero);
       } else if (auto together = kernel->getAttrOfType<IntegerAttr>("lines")) {
-        int64_t across = target.type.getDimSize(2);
+        int64_t across = target.type.getDimSize(outer + 1);
         auto tileAt = [&](int64_t count, Value offset) {
           emit(count * across, across, vectors, limit, r.add(firstLine, offset), zero,
                r.divide(offset, r.constant(together.getInt())));

@@ -20,57 +20,155 @@ using namespace weir;
 
 namespace {
 
-/// The parts of [0, range) that a kernel without its own tiling is called for.
-void emitLoops(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
-  Block &body = kernel.getBody().front();
-  auto results = body.getTerminator()->getOperands();
-  const KernelReader::Buffer &first = r.bufferOf(results.front());
-  int64_t rank = first.type.getRank();
-  Value one = r.constant(1);
-
-  // What follows a costly operation reads it at the result's own index.
-  ElementalOpInterface hero;
+/// The costly operation that others follow in the kernel, or null.
+ElementalOpInterface leadOf(Block &body) {
+  ElementalOpInterface lead;
+  Operation *root = body.getTerminator()->getOperand(0).getDefiningOp();
   for (Operation &op : body.without_terminator())
     if (auto elemental = dyn_cast<ElementalOpInterface>(op))
-      if (elemental.isElementExpensive() && elemental != results.front().getDefiningOp())
-        hero = elemental;
+      if (elemental.isElementExpensive() && elemental != root)
+        lead = elemental;
+  return lead;
+}
 
-  auto emitElement = [&](ValueRange indices) {
-    if (hero) {
-      r.setHero({}, {});
-      r.loc = hero.getLoc();
-      Value value = hero.emitElement(r, 0, indices);
-      r.setHero(hero->getResult(0), value);
-    }
-    for (Value result : results) {
-      auto opResult = cast<OpResult>(result);
-      auto op = cast<ElementalOpInterface>(opResult.getOwner());
-      r.loc = op.getLoc();
-      Value value = op.emitElement(r, opResult.getResultNumber(), indices);
-      r.store(value, r.bufferOf(result), indices);
-    }
-  };
+/// Emits the results' elements at `indices`. What follows `lead` reads it at the
+/// result's own index; without one it is computed wherever it is read.
+void emitElements(KernelReader &r, Block &body, ElementalOpInterface lead,
+                  ValueRange indices) {
+  auto results = body.getTerminator()->getOperands();
+  if (lead) {
+    r.setHero({}, {});
+    r.loc = lead.getLoc();
+    Value value = lead.emitElement(r, 0, indices);
+    r.setHero(lead->getResult(0), value);
+  }
+  for (Value result : results) {
+    auto opResult = cast<OpResult>(result);
+    auto op = cast<ElementalOpInterface>(opResult.getOwner());
+    r.loc = op.getLoc();
+    Value value = op.emitElement(r, opResult.getResultNumber(), indices);
+    r.store(value, r.bufferOf(result), indices);
+  }
+  r.setHero({}, {});
+}
 
-  auto outer = scf::ForOp::create(r.b, r.loc, begin, end, one);
+/// Loops over `dims` around `body`, which gets `indices` and theirs.
+void emitNest(KernelReader &r, ArrayRef<Value> dims, SmallVector<Value> indices,
+              function_ref<void(ValueRange)> body) {
+  OpBuilder::InsertionGuard guard(r.b);
+  for (Value size : dims) {
+    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), size, r.constant(1));
+    r.b.setInsertionPointToStart(loop.getBody());
+    indices.push_back(loop.getInductionVar());
+  }
+  body(indices);
+}
+
+/// The parts of [0, range) that a kernel without its own tiling is called for.
+void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead,
+               Value begin, Value end) {
+  OpBuilder::InsertionGuard guard(r.b);
+  Block &body = kernel.getBody().front();
+  const KernelReader::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
+  int64_t rank = first.type.getRank();
+  auto outer = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(1));
   r.b.setInsertionPointToStart(outer.getBody());
   Value iv = outer.getInductionVar();
   auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
   if (!tiles) {
     r.setFlatIndex(iv);
-    SmallVector<Value> indices(rank, r.constant(0));
-    emitElement(indices);
+    emitElements(r, body, lead, SmallVector<Value>(rank, r.constant(0)));
     return;
   }
   // The range runs over the leading dimensions, row-major.
   int64_t parallel = tiles.size();
   SmallVector<Value> indices =
       r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
-  for (int64_t i = parallel; i < rank; ++i) {
-    auto inner = scf::ForOp::create(r.b, r.loc, r.constant(0), first.dims[i], one);
-    r.b.setInsertionPointToStart(inner.getBody());
-    indices.push_back(inner.getInductionVar());
+  emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices,
+           [&](ValueRange at) { emitElements(r, body, lead, at); });
+}
+
+/// Collects which sizes must be equal; null: none that is not.
+struct Equalities {
+  KernelReader &r;
+  Value all;
+  void add(Value x, Value y) {
+    if (x == y)
+      return;
+    Value same = r.equal(x, y);
+    all = all ? r.logicalAnd(all, same) : same;
   }
-  emitElement(indices);
+};
+
+/// Loops in two forms where dimensions of unknown size may broadcast: one for
+/// when none does, nearly always, which vectorises, and one for the rest.
+void emitLoopVersions(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+  Block &body = kernel.getBody().front();
+  ElementalOpInterface lead = leadOf(body);
+  Equalities equalities{r, {}};
+  SmallVector<std::pair<Value, unsigned>> sizes;
+  r.quiet = true;
+  for (Operation &op : body.without_terminator()) {
+    // What else asks whether a size is 1 means another thing by it.
+    if (isa<BroadcastToOp>(op) && !constantElements(op.getOperand(0))) {
+      equalities.all = {};
+      break;
+    }
+    if (!isa<ElementwiseOpInterface>(op))
+      continue;
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    for (Value operand : op.getOperands()) {
+      auto own = cast<RankedTensorType>(operand.getType());
+      int64_t missing = type.getRank() - own.getRank();
+      for (int64_t i = 0; i < own.getRank(); ++i)
+        if (own.isDynamicDim(i)) {
+          equalities.add(r.dim(operand, i), r.dim(op.getResult(0), i + missing));
+          sizes.push_back({operand, unsigned(i)});
+        }
+    }
+  }
+  r.quiet = false;
+  if (!equalities.all)
+    return emitLoops(r, kernel, lead, begin, end);
+  OpBuilder::InsertionGuard guard(r.b);
+  auto branch = scf::IfOp::create(r.b, r.loc, equalities.all, /*withElseRegion=*/true);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  for (auto [tensor, i] : sizes)
+    r.assumeNotStretched(tensor, i);
+  emitLoops(r, kernel, lead, begin, end);
+  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  emitLoops(r, kernel, {}, begin, end);
+}
+
+/// Strategies take it that what follows the costly operation has its shape. Where
+/// only running tells, and it has not, the first part is everything, element by
+/// element.
+LogicalResult emitParts(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+  Block &body = kernel.getBody().front();
+  Value result = body.getTerminator()->getOperand(0);
+  Equalities equalities{r, {}};
+  if (ElementalOpInterface lead = leadOf(body)) {
+    Value shape = lead->getResult(0);
+    auto type = cast<RankedTensorType>(shape.getType());
+    r.quiet = true;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i))
+        equalities.add(r.dim(shape, i), r.dim(result, i));
+    r.quiet = false;
+  }
+  if (!equalities.all)
+    return emitByStrategy(r, kernel, begin, end);
+  OpBuilder::InsertionGuard guard(r.b);
+  auto branch = scf::IfOp::create(r.b, r.loc, equalities.all, /*withElseRegion=*/true);
+  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+  if (failed(emitByStrategy(r, kernel, begin, end)))
+    return failure();
+  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  auto first = scf::IfOp::create(r.b, r.loc, r.equal(begin, r.constant(0)), false);
+  r.b.setInsertionPointToStart(&first.getThenRegion().front());
+  emitNest(r, r.bufferOf(result).dims, {},
+           [&](ValueRange at) { emitElements(r, body, {}, at); });
+  return success();
 }
 
 } // namespace
@@ -129,7 +227,9 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
     reader.bind(tensor, buffer);
   }
   Value begin = entry->getArgument(next), end = entry->getArgument(next + 1);
-  if (failed(emitByStrategy(reader, kernel, begin, end)))
+  if (kernel.getStrategy() == "loops")
+    emitLoopVersions(reader, kernel, begin, end);
+  else if (failed(emitParts(reader, kernel, begin, end)))
     return failure();
   b.setInsertionPointToEnd(entry);
   Value code = LLVM::LoadOp::create(b, loc, i32, reader.errorSlot);
@@ -176,6 +276,9 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitMatrix(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
-  emitLoops(reader, kernel, begin, end);
-  return success();
+  if (strategy == "transposition")
+    return emitTransposition(reader, kernel, begin, end);
+  if (strategy == "running")
+    return emitRunning(reader, kernel, begin, end);
+  return kernel.emitError("no emitter for strategy ") << strategy;
 }

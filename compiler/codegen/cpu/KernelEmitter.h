@@ -32,6 +32,15 @@ mlir::LogicalResult emitMatrix(KernelReader &reader, plan::KernelOp kernel,
 mlir::LogicalResult emitLanes(KernelReader &reader, plan::KernelOp kernel,
                               mlir::Value begin, mlir::Value end);
 
+/// Running reductions, a line of the axis at a time.
+mlir::LogicalResult emitRunning(KernelReader &reader, plan::KernelOp kernel,
+                                mlir::Value begin, mlir::Value end);
+
+/// A transposition that moves the last dimension, by blocks.
+mlir::LogicalResult emitTransposition(KernelReader &reader,
+                                      plan::KernelOp kernel, mlir::Value begin,
+                                      mlir::Value end);
+
 /// One sequential pass: copies the operand, then applies the updates in order.
 mlir::LogicalResult emitScatter(KernelReader &reader, plan::KernelOp kernel);
 

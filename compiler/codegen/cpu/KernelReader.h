@@ -83,6 +83,10 @@ public:
     return tensor == hero ? heroElement : RecursiveReader::element(tensor, indices);
   }
 
+  /// From here on, dimension `i` of `tensor` is not taken for one that broadcasts:
+  /// where it is 1, so is the result's. Known where the insertion point is.
+  void assumeNotStretched(mlir::Value tensor, unsigned i);
+
   /// Cuts the number of a part of the kernel's range into indices along `dims`:
   /// parts count blocks of `blocks` elements (none given: single elements),
   /// row-major.
@@ -96,6 +100,8 @@ public:
 
   mlir::Value context;   ///< weir_context *
   mlir::Value errorSlot; ///< i32 *, what the kernel will return
+  /// Sizes are asked for that the step has checked: no checks.
+  bool quiet = false;
 
 protected:
   bool isLeaf(mlir::Value tensor) override;

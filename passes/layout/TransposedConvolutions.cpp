@@ -1,0 +1,206 @@
+//===- TransposedConvolutions.cpp - as convolutions --------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Element t of a line of a transposed convolution with stride s is the sum of
+// x[a - m] w[r + m s] over m, where t + pad = a s + r. For each phase r that is a
+// convolution, with the taps of w that are r apart from multiples of s, backwards
+// (Shi et al., "Is the deconvolution layer the same as a convolutional layer?",
+// 2016). Phases become channels; a transposition puts them between each other.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Arranged.h"
+#include "dialects/weir/Pch.h"
+#include "passes/layout/Rearrange.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+struct AsConvolutions : OpRewritePattern<ConvTransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const override;
+};
+
+/// One spatial dimension.
+struct Line {
+  int64_t stride, padBefore, kernel;
+  int64_t taps(int64_t phase) const { return (kernel - phase + stride - 1) / stride; }
+};
+
+/// Calls `body` with all indices below `sizes`, row-major.
+void forEach(ArrayRef<int64_t> sizes, function_ref<void(ArrayRef<int64_t>)> body) {
+  SmallVector<int64_t> at(sizes.size(), 0);
+  if (llvm::is_contained(sizes, 0))
+    return;
+  while (true) {
+    body(at);
+    int64_t i = (int64_t)sizes.size() - 1;
+    while (i >= 0 && ++at[i] == sizes[i])
+      at[i--] = 0;
+    if (i < 0)
+      return;
+  }
+}
+
+LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewriter &b) const {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  auto result = cast<RankedTensorType>(op.getType());
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  auto constant = op.getFilter().getDefiningOp<ConstantOp>();
+  int64_t rank = input.getRank(), spatial = rank - 2;
+  bool isLast = op.getChannelsLast();
+  if (!constant || op.getGroups() != 1 || spatial < 1 || spatial > 3 ||
+      !result.getElementType().isF32() || !filter.getElementType().isF32() ||
+      !llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; }))
+    return failure();
+  int64_t channels = filter.getDimSize(isLast ? rank - 1 : 0);
+  int64_t outputs = filter.getDimSize(isLast ? rank - 2 : 1);
+  SmallVector<Line> lines;
+  SmallVector<int64_t> strides;
+  for (int64_t i = 0; i < spatial; ++i) {
+    lines.push_back({op.getStrides()[i], op.getPads()[2 * i], filter.getDimSize(isLast ? i : i + 2)});
+    strides.push_back(lines.back().stride);
+    // A phase without taps has no convolution.
+    if (lines.back().kernel < lines.back().stride || lines.back().padBefore < 0)
+      return failure();
+  }
+  DenseElementsAttr weights = materializedConstant(cast<TypedAttr>(constant.getValue()));
+  if (!weights)
+    return failure();
+  bool isSplat = weights.isSplat();
+  ArrayRef<char> raw = weights.getRawData();
+  auto weightAt = [&](ArrayRef<int64_t> place, int64_t channel, int64_t output) {
+    int64_t linear = isLast ? 0 : channel * outputs + output;
+    for (int64_t i = 0; i < spatial; ++i)
+      linear = linear * lines[i].kernel + place[i];
+    if (isLast)
+      linear = (linear * outputs + output) * channels + channel;
+    return reinterpret_cast<const float *>(raw.data())[isSplat ? 0 : linear];
+  };
+
+  Location loc = op.getLoc();
+  Value x = isLast ? op.getInput() : transposed(b, loc, op.getInput(), channelsToLast(rank));
+  auto given = cast<RankedTensorType>(x.getType());
+  // So many positions that every result has one: [0, count) with
+  // count = (size - 1 + padBefore) / stride + 1, of which the input's size less
+  // the padding at the end are there anyway.
+  auto sizes = knownIntegers(op.getOutputSizes());
+  SmallVector<int64_t> after(spatial);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t most = llvm::divideCeil(lines[i].kernel, lines[i].stride);
+    std::optional<int64_t> size = sizes ? (*sizes)[i] : std::nullopt;
+    after[i] = most;
+    if (size && !given.isDynamicDim(i + 1))
+      after[i] = std::max<int64_t>(
+          0, (*size - 1 + lines[i].padBefore) / lines[i].stride + 1 - given.getDimSize(i + 1));
+    else if (op.getPads()[2 * i + 1] < 0)
+      return failure(); // larger than what the windows reach
+  }
+  auto ones = b.getDenseI64ArrayAttr(SmallVector<int64_t>(spatial, 1));
+  auto convolve = [&](ArrayRef<int64_t> taps, int64_t columns,
+                      function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
+    std::vector<float> values;
+    SmallVector<int64_t> shape(taps), pads;
+    shape.append({channels, columns});
+    values.reserve(ShapedType::getNumElements(shape));
+    forEach(taps, [&](ArrayRef<int64_t> tap) {
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t o = 0; o < columns; ++o)
+          values.push_back(weight(tap, c, o));
+    });
+    for (int64_t i = 0; i < spatial; ++i)
+      pads.append({taps[i] - 1, after[i]});
+    auto type = RankedTensorType::get(shape, b.getF32Type());
+    Value made = ConvOp::create(
+        b, loc, x, ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values))),
+        ones, b.getDenseI64ArrayAttr(pads), ones, b.getI64IntegerAttr(1), b.getBoolAttr(true),
+        TypeAttr::get(b.getF32Type()));
+    copyDevice(op, made);
+    return made;
+  };
+  int64_t phases = 1;
+  for (int64_t stride : strides)
+    phases *= stride;
+  SmallVector<SmallVector<int64_t>> phaseList;
+  forEach(strides, [&](ArrayRef<int64_t> phase) { phaseList.emplace_back(phase); });
+  // Tap number j of a phase reads x[a + j - (taps - 1)].
+  auto placeOf = [&](ArrayRef<int64_t> phase, ArrayRef<int64_t> tap, ArrayRef<int64_t> taps) {
+    SmallVector<int64_t> place;
+    for (int64_t i = 0; i < spatial; ++i)
+      place.push_back(phase[i] + (taps[i] - 1 - tap[i]) * strides[i]);
+    return place;
+  };
+  auto tapsOf = [&](ArrayRef<int64_t> phase) {
+    SmallVector<int64_t> taps;
+    for (int64_t i = 0; i < spatial; ++i)
+      taps.push_back(lines[i].taps(phase[i]));
+    return taps;
+  };
+  // Where all phases have the same taps they are columns of one convolution.
+  Value made;
+  if (llvm::all_of(lines, [](const Line &line) { return line.kernel % line.stride == 0; })) {
+    SmallVector<int64_t> taps = tapsOf(phaseList.front());
+    made = convolve(taps, phases * outputs, [&](ArrayRef<int64_t> tap, int64_t c, int64_t column) {
+      return weightAt(placeOf(phaseList[column / outputs], tap, taps), c, column % outputs);
+    });
+  } else {
+    SmallVector<Value> parts;
+    for (const SmallVector<int64_t> &phase : phaseList) {
+      SmallVector<int64_t> taps = tapsOf(phase);
+      parts.push_back(convolve(taps, outputs, [&](ArrayRef<int64_t> tap, int64_t c, int64_t o) {
+        return weightAt(placeOf(phase, tap, taps), c, o);
+      }));
+    }
+    made = ConcatOp::create(b, loc, ValueRange(parts), rank - 1);
+  }
+  // [N, A…, r…, O] to [N, A, r, …, O] to [N, A · stride, …, O], of which the padding
+  // is cut off.
+  SmallVector<MadeSize> apart{MadeSize{1, 0}}, whole{MadeSize{1, 0}};
+  SmallVector<int64_t> order{0};
+  for (int64_t i = 0; i < spatial; ++i)
+    apart.push_back({1, i + 1});
+  for (int64_t i = 0; i < spatial; ++i) {
+    apart.push_back({strides[i]});
+    order.append({1 + i, 1 + spatial + i});
+    whole.push_back({strides[i], 1 + 2 * i});
+  }
+  apart.push_back({outputs});
+  whole.push_back({outputs});
+  order.push_back(1 + 2 * spatial);
+  if (phases > 1) {
+    Value mixed = transposed(b, loc, reshaped(b, loc, made, apart), order);
+    made = reshaped(b, loc, mixed, whole);
+  }
+  SmallVector<int64_t> axes, begins, steps(spatial, 1);
+  for (int64_t i = 0; i < spatial; ++i) {
+    axes.push_back(i + 1);
+    begins.push_back(lines[i].padBefore);
+  }
+  Value starts = integers(b, loc, begins);
+  Value wanted = op.getOutputSizes();
+  if (getElementTypeOrSelf(wanted.getType()) != b.getI64Type())
+    wanted = CastOp::create(b, loc, cast<RankedTensorType>(wanted.getType()).clone(b.getI64Type()),
+                            wanted, b.getBoolAttr(false));
+  Value ends = b.createOrFold<AddOp>(loc, wanted, starts);
+  made = SliceOp::create(b, loc, made, starts, ends, integers(b, loc, steps),
+                         ArrayRef<int64_t>(axes), false);
+  SmallVector<int64_t> shape(result.getShape());
+  if (!isLast)
+    for (auto [to, from] : llvm::enumerate(channelsToLast(rank)))
+      shape[to] = result.getDimSize(from);
+  made.setType(result.clone(shape));
+  b.replaceOp(op, isLast ? made : transposed(b, loc, made, channelsToFirst(rank)));
+  return success();
+}
+
+} // namespace
+
+void weir::addTransposedConvolutions(RewritePatternSet &patterns) {
+  patterns.add<AsConvolutions>(patterns.getContext());
+}

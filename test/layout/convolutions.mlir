@@ -1,0 +1,71 @@
+// What becomes a two-dimensional convolution, channels last.
+//
+// RUN: weir-opt --weir-channels-last --weir-plain-products %s | FileCheck %s
+
+// A line is an image of one line; the bias goes with the convolution.
+// CHECK-LABEL: func.func @line
+// CHECK: weir.conv {{.*}}strides = array<i64: 1, 2>{{.*}} -> tensor<1x1x50x32xf32>
+// CHECK-NEXT: weir.add {{.*}} -> tensor<1x1x50x32xf32>
+// CHECK: weir.reshape {{.*}} -> tensor<1x50x32xf32>
+func.func @line(%x: tensor<1x100x16xf32>) -> tensor<1x50x32xf32> {
+  %w = weir.constant dense<1.0> : tensor<3x16x32xf32>
+  %b = weir.constant dense<2.0> : tensor<1x1x32xf32>
+  %0 = weir.conv %x, %w {strides = array<i64: 2>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x100x16xf32>, tensor<3x16x32xf32>) -> tensor<1x50x32xf32>
+  %1 = weir.add %0, %b : (tensor<1x50x32xf32>, tensor<1x1x32xf32>) -> tensor<1x50x32xf32>
+  return %1 : tensor<1x50x32xf32>
+}
+
+// Sizes that are not known are asked for.
+// CHECK-LABEL: func.func @open
+// CHECK: weir.shape_of
+// CHECK: weir.conv {{.*}} -> tensor<?x1x?x32xf32>
+func.func @open(%x: tensor<?x?x16xf32>) -> tensor<?x?x32xf32> {
+  %w = weir.constant dense<1.0> : tensor<3x16x32xf32>
+  %0 = weir.conv %x, %w {strides = array<i64: 1>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<?x?x16xf32>, tensor<3x16x32xf32>) -> tensor<?x?x32xf32>
+  return %0 : tensor<?x?x32xf32>
+}
+
+// All four phases have one tap: they are columns of one convolution.
+// CHECK-LABEL: func.func @phases_together
+// CHECK-NOT: weir.conv_transpose
+// CHECK: weir.conv {{.*}} -> tensor<1x7x7x32xf32>
+// CHECK-NOT: weir.conv{{ }}
+// CHECK: return
+func.func @phases_together(%x: tensor<1x16x7x7xf32>) -> tensor<1x8x14x14xf32> {
+  %w = weir.constant dense<1.0> : tensor<16x8x2x2xf32>
+  %s = weir.constant dense<14> : tensor<2xi64>
+  %0 = weir.conv_transpose %x, %w, %s {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false} : (tensor<1x16x7x7xf32>, tensor<16x8x2x2xf32>, tensor<2xi64>) -> tensor<1x8x14x14xf32>
+  return %0 : tensor<1x8x14x14xf32>
+}
+
+// Three taps by a stride of two: phases differ, and no product with a zero that
+// is not there stands in for them.
+// CHECK-LABEL: func.func @phases_apart
+// CHECK-COUNT-4: weir.conv{{ }}
+// CHECK: weir.concat
+func.func @phases_apart(%x: tensor<1x16x7x7xf32>) -> tensor<1x8x13x13xf32> {
+  %w = weir.constant dense<1.0> : tensor<16x8x3x3xf32>
+  %s = weir.constant dense<13> : tensor<2xi64>
+  %0 = weir.conv_transpose %x, %w, %s {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false} : (tensor<1x16x7x7xf32>, tensor<16x8x3x3xf32>, tensor<2xi64>) -> tensor<1x8x13x13xf32>
+  return %0 : tensor<1x8x13x13xf32>
+}
+
+// Groups stay as they are.
+// CHECK-LABEL: func.func @groups
+// CHECK: weir.conv_transpose
+func.func @groups(%x: tensor<1x16x7x7xf32>) -> tensor<1x16x14x14xf32> {
+  %w = weir.constant dense<1.0> : tensor<16x8x2x2xf32>
+  %s = weir.constant dense<14> : tensor<2xi64>
+  %0 = weir.conv_transpose %x, %w, %s {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = false} : (tensor<1x16x7x7xf32>, tensor<16x8x2x2xf32>, tensor<2xi64>) -> tensor<1x16x14x14xf32>
+  return %0 : tensor<1x16x14x14xf32>
+}
+
+// A pool over many channels pays for its transpositions; over few it does not.
+// CHECK-LABEL: func.func @pools
+// CHECK: weir.pool {{.*}}channels_last = true
+// CHECK: weir.pool {{.*}}channels_last = false
+func.func @pools(%x: tensor<1x16x8x8xf32>, %y: tensor<1x3x8x8xf32>) -> (tensor<1x16x4x4xf32>, tensor<1x3x4x4xf32>) {
+  %0 = weir.pool %x {kind = "max", window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, ceil_mode = false, count_include_pad = false, p = 1 : i64, channels_last = false} : (tensor<1x16x8x8xf32>) -> tensor<1x16x4x4xf32>
+  %1 = weir.pool %y {kind = "max", window = array<i64: 2, 2>, strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, ceil_mode = false, count_include_pad = false, p = 1 : i64, channels_last = false} : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
+  return %0, %1 : tensor<1x16x4x4xf32>, tensor<1x3x4x4xf32>
+}
