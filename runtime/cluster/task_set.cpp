@@ -9,6 +9,7 @@
 
 #include "cluster/greeting.h"
 
+#include <deque>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -510,16 +511,24 @@ void TaskSet::movingThread() {
   std::vector<Incoming *> ready;
   std::vector<Failure> failed;
   int64_t nextBeat = 0, last = nowNs(), busy = last;
-  constexpr int64_t spin = 30000;
+  constexpr int64_t spin = 30000, goodbyeNs = 50000000;
+  std::deque<std::pair<int64_t, Failure>> suspected; ///< by when they count
   while (!stopping.load()) {
     bool moved = wire.progress(ready, failed);
     for (Incoming *incoming : ready)
       handle(incoming);
-    for (const Failure &failure : failed)
+    int64_t now = nowNs();
+    // A task that leaves says so on the connection of its greeting, and UCX may
+    // be the first to notice: what it reports waits for the goodbye.
+    for (Failure &failure : failed)
+      suspected.push_back({now + goodbyeNs, std::move(failure)});
+    while (!suspected.empty() && suspected.front().first <= now) {
+      const Failure &failure = suspected.front().second;
       lose(failure.task, failure.nonce, failure.reason);
+      suspected.pop_front();
+    }
     ready.clear();
     failed.clear();
-    int64_t now = nowNs();
     // Who was stopped itself has not heard the others.
     if (now - last > timeoutNs / 2)
       wire.forgive();
@@ -528,7 +537,9 @@ void TaskSet::movingThread() {
     if (moved)
       busy = now;
     else if (now - busy > spin)
-      wire.wait(int(std::max<int64_t>((nextBeat - now) / 1000000, 0)) + 1);
+      wire.wait(suspected.empty()
+                    ? int(std::max<int64_t>((nextBeat - now) / 1000000, 0)) + 1
+                    : 10);
   }
 }
 
