@@ -38,6 +38,9 @@ llvm_config.with_environment("PATH", config.weir_tools_dir, append_path=True)
 llvm_config.with_system_environment(["HOME", "WEIR_CORPORA"])
 
 # Machine code that tests keep is not the user's.
+# Stand-ins are asked for by name, where a test wants a library.
+config.environment["WEIR_CUBLASLT"] = "off"
+config.environment["WEIR_CUDA_CACHE"] = "off"
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 
 for tool in ["weirc", "weir-opt", "weir-run", "weir-conformance", "weir-bench"]:
@@ -53,6 +56,8 @@ llvm_config.add_tool_substitutions(
 # Programs over several processes, where UCX was there to build with.
 if os.path.exists(os.path.join(config.weir_obj_root, "lib", "libweir_cluster.so")):
     config.available_features.add("cluster")
+if shutil.which("mpirun"):
+    config.available_features.add("mpirun")
 # Matrix tiles of bf16, and a system that lets programs use them.
 try:
     with open("/proc/cpuinfo") as info:
@@ -72,10 +77,15 @@ else:
 cuda_home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
 if os.access(os.path.join(cuda_home, "bin", "ptxas"), os.X_OK):
     config.available_features.add("ptxas")
+    config.substitutions.append(("%cuda_home", cuda_home))
+    for header, feature in [("cublasLt.h", "cuda-headers"), ("../lib64/libcublasLt.so.13", "cublaslt")]:
+        if os.path.exists(os.path.join(cuda_home, "include", header)):
+            config.available_features.add(feature)
 else:
     lit_config.note("no ptxas: tests of GPU code are skipped")
 recorder = os.path.join(config.weir_obj_root, "test", "cuda", "libcuda-recorder.so")
 config.substitutions.append(("%cuda_recorder", recorder))
+config.substitutions.append(("%cublaslt_recorder", recorder.replace("cuda-recorder", "cublaslt-recorder")))
 if os.path.exists(recorder):
     config.available_features.add("cuda-recorder")
 

@@ -159,9 +159,13 @@ def main():
                [sys.executable, "test/conformance/scores.py", "--build", build]
                + (["--full"] if arguments.full else []))
     if arguments.full:
+        run_script(tally, "placements",
+                   [sys.executable, "test/conformance/placements_test.py", "--build", build])
         run_script(tally, "determinism",
                    [sys.executable, "test/determinism/determinism_test.py",
                     "--build", build, "--graphs", "100", "--all"])
+        run_script(tally, "value", [sys.executable, "test/conformance/numbering_test.py",
+                                    "--build", build])
         run_script(tally, "differential",
                    [os.path.join(build, "test", "differential"), "--seed=2", "--jobs=2",
                     "--graphs=%d" % arguments.graphs])

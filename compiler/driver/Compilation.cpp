@@ -7,7 +7,6 @@
 
 #include "compiler/driver/Compilation.h"
 
-#include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/driver/Devices.h"
 #include "compiler/driver/MemoryLimit.h"
@@ -15,29 +14,22 @@
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Specs.h"
 #include "compiler/driver/Version.h"
-#include "compiler/emit/CodeUnits.h"
-#include "compiler/emit/Descriptors.h"
-#include "compiler/emit/Fingerprint.h"
 #include "compiler/emit/Header.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/frontend/Import.h"
+#include "compiler/frontend/NearestName.h"
 #include "dialects/weir/Weir.h"
-#include "weir/abi.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
-#include "llvm/Transforms/Utils/Cloning.h"
-
-#include <thread>
 
 using namespace mlir;
 using namespace weir;
@@ -65,9 +57,12 @@ bool Compilation::checkOptions() {
   if (!options.schedule.empty() && options.schedule != "latency" &&
       options.schedule != "memory" && options.schedule != "balanced")
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");
+  if (!options.receives.empty() && options.receives != "early" &&
+      options.receives != "late")
+    refuse("--receives=" + options.receives, "early or late");
   if (!options.precision.empty() && options.precision != "f32" &&
-      options.precision != "bf16")
-    refuse("--precision=" + options.precision, "f32 or bf16");
+      options.precision != "tf32" && options.precision != "bf16")
+    refuse("--precision=" + options.precision, "f32, tf32 or bf16");
   if (!options.memoryLimit.empty() &&
       !(memoryLimit = parseSize(options.memoryLimit)))
     driver::report(sink, "W0112", options.input,
@@ -97,6 +92,29 @@ bool Compilation::checkOptions() {
 // Import
 //===----------------------------------------------------------------------===//
 
+/// Whether each name that was given a shape or a size is one of `offered`.
+bool Compilation::areBound(const std::set<std::string> &offered) {
+  std::vector<std::string> names(offered.begin(), offered.end());
+  auto refuse = [&](const std::string &flag, const std::string &name) {
+    NearestName nearest(name);
+    for (const std::string &one : offered)
+      nearest.show(one);
+    driver::report(sink, "W0114", options.input,
+                   "found --" + flag + "=" + name +
+                       "=…, and nothing of that name; possible: " +
+                       (names.empty() ? "no name in a file of this kind"
+                                      : llvm::join(names, ", ")) +
+                       nearest.question());
+    return false;
+  };
+  bool good = true;
+  for (auto &[name, shape] : options.shapes)
+    good &= offered.count(name) || refuse("shape", name);
+  for (auto &[name, size] : options.dims)
+    good &= offered.count(name) || refuse("dim", name);
+  return good;
+}
+
 bool Compilation::load() {
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(options.input, status)) {
@@ -110,6 +128,8 @@ bool Compilation::load() {
   if (!importOptions(options, sink, imports))
     return false;
 
+  std::set<std::string> offered;
+  imports.offered = &offered;
   log.setStage(importStage);
   log.begin({});
   if (!isFolder && suffix == ".mlir") {
@@ -117,6 +137,8 @@ bool Compilation::load() {
     module = parseSourceFile<ModuleOp>(options.input, config);
     if (!module && !sink.hasErrors())
       driver::report(sink, "W0110", options.input, "is no MLIR module");
+    if (module && module->getOps<func::FuncOp>().empty())
+      driver::report(sink, "W0110", options.input, "has no function");
   } else if (!isFolder && suffix == ".onnx") {
     module = importOnnx(*context, options.input, imports, sink);
   } else if (isFolder || suffix == ".pb" || suffix == ".pbtxt") {
@@ -134,7 +156,7 @@ bool Compilation::load() {
                      "the import failed without saying why");
     return false;
   }
-  if (failed(verify(*module)))
+  if (failed(verify(*module)) || !areBound(offered))
     return false;
 
   nextStage = 1;
@@ -156,21 +178,7 @@ bool Compilation::load() {
                        StringAttr::get(context.get(), options.schedule));
   if (options.sanitizePlan)
     (*module)->setAttr("weir.sanitize_plan", UnitAttr::get(context.get()));
-  // Tiles are chosen for the processor's vectors.
-  OpBuilder builder(context.get());
-  (*module)->setAttr("weir.vector_bytes",
-                     builder.getI64IntegerAttr(target.code.vectorBytes));
-  (*module)->setAttr("weir.vector_registers",
-                     builder.getI64IntegerAttr(target.code.vectorRegisters));
-  // Rounding only pays where tiles of bf16 are multiplied.
-  if (options.precision == "bf16" &&
-      target.requiredFeatures & WEIR_CPU_AMX_BF16) {
-    Builder b(context.get());
-    (*module)->setAttr("weir.precision", b.getStringAttr(options.precision));
-    llvm::SmallVector<llvm::StringRef> kept(options.keepF32.begin(),
-                                            options.keepF32.end());
-    (*module)->setAttr("weir.keep_f32", b.getStrArrayAttr(kept));
-  }
+  describeTarget();
   if (logging)
     log.end(importStage, *module);
   if (stopStage < nextStage - 1) {
@@ -182,6 +190,21 @@ bool Compilation::load() {
     return false;
   }
   return true;
+}
+
+void Compilation::describeTarget() {
+  Builder builder(context.get());
+  // Tiles are chosen for the processor's vectors.
+  (*module)->setAttr("weir.vector_bytes",
+                     builder.getI64IntegerAttr(target.code.vectorBytes));
+  (*module)->setAttr("weir.vector_registers",
+                     builder.getI64IntegerAttr(target.code.vectorRegisters));
+  if (!roundsToBf16(options, target))
+    return;
+  (*module)->setAttr("weir.precision", builder.getStringAttr(options.precision));
+  llvm::SmallVector<llvm::StringRef> kept(options.keepF32.begin(),
+                                          options.keepF32.end());
+  (*module)->setAttr("weir.keep_f32", builder.getStrArrayAttr(kept));
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,11 +270,20 @@ bool Compilation::runPasses() {
     if (llvm::StringRef(stage.name) == "place")
       reported.placement = takePlacement(*module);
   }
+  return true;
+}
+
+void Compilation::takeFigures() {
   auto number = [&](const char *attribute, const char *key) -> int64_t {
     auto dictionary = (*module)->getAttrOfType<DictionaryAttr>(attribute);
     auto value = dictionary ? dictionary.getAs<IntegerAttr>(key) : IntegerAttr();
     return value ? value.getInt() : 0;
   };
+  if (auto edges = (*module)->getAttrOfType<ArrayAttr>("weir_plan.edges"))
+    reported.placement.transfers = int64_t(edges.size());
+  reported.placement.asked = number("weir_plan.late_transfers", "asked");
+  reported.placement.delayed =
+      number("weir_plan.late_transfers", "moved") + reported.placement.asked;
   reported.givenPeak = number("weir_plan.order", "as_given");
   reported.chosenPeak = number("weir_plan.order", "chosen");
   if (auto order = (*module)->getAttrOfType<DictionaryAttr>("weir_plan.order"))
@@ -272,184 +304,16 @@ bool Compilation::runPasses() {
       for (NamedAttribute entry : found)
         for (auto name : llvm::cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
           (*nodes)[entry.getName().str()].push_back(name.str());
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Code
-//===----------------------------------------------------------------------===//
-
-/// LLVM's own errors, which it would otherwise print and exit.
-static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
-  if (info->getSeverity() != llvm::DS_Error)
-    return;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  llvm::DiagnosticPrinterRawOStream printer(os);
-  info->print(printer);
-  driver::report(*static_cast<DiagnosticSink *>(context), "W0500", "", text);
-}
-
-bool Compilation::generateAccelerators(CpuOptions &cpu) {
-  if (options.cuda.empty())
-    return true;
-  CudaOptions cuda;
-  cuda.prefix = name;
-  cuda.architectures = *parseArchitectures(options.cuda);
-  cuda.optLevel = options.optLevel;
-  if (logging)
-    cuda.log = [this](llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
-      log.end(what, suffix, text);
-      log.begin({});
-    };
-  log.begin({});
-  auto steps = generateCuda(*module, cuda, described);
-  if (failed(steps)) {
-    if (!sink.hasErrors())
-      driver::report(sink, "W0199", options.input,
-                     "code generation for GPUs failed without saying why");
-    return false;
-  }
-  cpu.otherSteps = *steps;
-  return true;
-}
-
-bool Compilation::generateCode(OutputForm form) {
-  auto fail = [&](llvm::Error error) {
-    if (!error)
-      return !sink.hasErrors();
-    driver::report(sink, "W0500", options.input,
-                   llvm::toString(std::move(error)));
-    return false;
-  };
-  log.setStage(codegenStage);
-  llvmContext.setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);
-  {
-    MlirMessages messages(*context, sink, options.input);
-    messages.setDefaultCode(stages()[stageIndex(codegenStage)].defaultCode);
-    CpuOptions cpu;
-    cpu.prefix = name;
-    cpu.machine = target.machine.get();
-    cpu.optLevel = options.optLevel;
-    cpu.sanitizeAddress = options.sanitizeAddress;
-    // Code generation builds in dialects that nothing before it has loaded.
-    context->loadAllAvailableDialects();
-    if (!generateAccelerators(cpu))
-      return false;
-    log.begin(*module);
-    llvmModule = generateCpu(*module, cpu, llvmContext, described);
-    if (!llvmModule && !sink.hasErrors())
-      driver::report(sink, "W0199", options.input,
-                     "code generation failed without saying why");
-    if (!llvmModule || sink.hasErrors())
-      return false;
-  }
-  if (!checkMemoryLimit())
-    return false;
-  described.requiredCpuFeatures = target.requiredFeatures;
-  described.defaultThreads = options.threads;
-  std::string flags = (llvm::Twine(weirVersion) + " " + target.triple + " " +
-                       target.code.features + " " + target.code.tuneCpu +
-                       " -O" + llvm::Twine(options.optLevel) + " " +
-                       llvm::Twine(int(options.sanitizeAddress)))
-                          .str();
-  if (!options.cuda.empty())
-    flags += " " + options.cuda;
-  fingerprint(*llvmModule, flags, described);
-  DescriptorOptions descriptors;
-  descriptors.compiler = weirVersion;
-  // Looked for by its own name beside the program, wherever that is then.
-  descriptors.weightsFile =
-      llvm::sys::path::filename(options.weightsFile).str();
-  descriptors.plugin = form == OutputForm::SharedObject;
-  if (!fail(emitDescriptors(described, descriptors, *llvmModule)))
-    return false;
-  setTargetAttributes(*llvmModule, target.code);
-  if (logging)
-    log.end("translate", llvmModule.get());
-
-  // Code that is to be read is one module. Otherwise that is made only to be
-  // looked at.
-  bool isOneModule = form == OutputForm::LlvmIr || form == OutputForm::Assembly ||
-                     stopStage == stageIndex(codegenStage);
-  if (isOneModule || !options.dumpIrDir.empty()) {
-    log.begin({});
-    std::unique_ptr<llvm::Module> copy;
-    if (!isOneModule)
-      copy = llvm::CloneModule(*llvmModule);
-    llvm::Module &seen = copy ? *copy : *llvmModule;
-    optimize(seen, *target.machine, options.optLevel, options.sanitizeAddress);
-    if (logging)
-      log.end("optimize", &seen);
-  }
-  describeProgram(described, reported);
-  if (form == OutputForm::LlvmIr || stopStage == stageIndex(codegenStage)) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    llvmModule->print(os, nullptr);
-    leaveText(std::move(text));
-    return true;
-  }
-
-  log.setStage(emitStage);
-  log.begin({});
-  output.clear();
-  textOutput = form == OutputForm::Assembly;
-  if (!fail(textOutput ? generateMachineCode(*llvmModule, *target.machine,
-                                             llvm::CodeGenFileType::AssemblyFile,
-                                             output)
-                       : compileInUnits(flags)))
-    return false;
-  if (logging)
-    log.end("machine-code", static_cast<llvm::Module *>(nullptr));
-  if (!textOutput) {
-    reported.codeBytes = output.size();
-    reported.objectBytes =
-        output.size() + (options.weightsFile.empty() ? described.blobBytes : 0);
-  }
-  return true;
-}
-
-llvm::Error Compilation::compileInUnits(llvm::StringRef flags) {
-  std::vector<std::string> kernels;
-  for (const KernelInfo &kernel : described.kernels)
-    kernels.push_back(kernel.symbol);
-  // The sanitizer keeps tables of a module's functions and variables.
-  if (options.sanitizeAddress)
-    kernels.clear();
-  std::vector<CodeUnit> units = splitKernels(*llvmModule, kernels);
-  units.insert(units.begin(), wholeUnit(*llvmModule));
-  llvmModule.reset();
-
-  std::optional<CodeCache> cache;
-  std::string folder = options.cacheFolder == "default"
-                           ? CodeCache::defaultFolder()
-                           : options.cacheFolder;
-  if (!folder.empty())
-    cache.emplace(folder, options.cacheBytes
-                                           ? options.cacheBytes
-                                           : CodeCache::defaultLimit);
-  UnitOptions how;
-  how.machine = [&] { return makeMachine(options, target); };
-  how.flags = (flags + " LLVM " LLVM_VERSION_STRING " units 1").str();
-  how.optLevel = options.optLevel;
-  how.sanitizeAddress = options.sanitizeAddress;
-  how.jobs = options.jobs ? options.jobs
-                          : int(std::thread::hardware_concurrency());
-  how.cache = cache ? &*cache : nullptr;
-  if (llvm::Error error = compileUnits(units, how))
-    return error;
-  return mergeUnits(units, output);
-}
-
-void Compilation::leaveText(std::string text) {
-  output.assign(text.begin(), text.end());
-  textOutput = true;
 }
 
 //===----------------------------------------------------------------------===//
 // All together
 //===----------------------------------------------------------------------===//
+
+void Compilation::leaveText(std::string text) {
+  output.assign(text.begin(), text.end());
+  textOutput = true;
+}
 
 bool Compilation::finishLog(bool good) {
   if (llvm::Error error = log.finish()) {
@@ -463,8 +327,11 @@ bool Compilation::finishLog(bool good) {
 }
 
 bool Compilation::run(OutputForm form) {
-  if (!checkOptions() || !selectTarget(options, sink, target))
+  if (!checkOptions() || !selectTargets(options, sink, targets) ||
+      (targets.size() > 1 && !checkVariants(form)))
     return false;
+  target = std::move(targets.back());
+  targets.pop_back();
   if (form == OutputForm::SharedObject &&
       target.machine->getTargetTriple().getArch() !=
           llvm::Triple(llvm::sys::getProcessTriple()).getArch()) {
@@ -473,9 +340,14 @@ bool Compilation::run(OutputForm form) {
                        "; possible for another machine: .o or .a");
     return false;
   }
+  if (options.verbose) {
+    log.tell();
+    llvm::errs() << "weir " << weirVersion << ", LLVM " LLVM_VERSION_STRING
+                 << ", " << target.triple << ", " << processors() << "\n";
+  }
   reported.model = options.input;
   reported.name = name;
-  reported.cpu = target.cpu;
+  reported.cpu = processors();
   reported.target = target.triple;
   stopStage = options.stopAfter.empty() ? stageIndex(emitStage)
                                         : stageIndex(options.stopAfter);
@@ -498,8 +370,16 @@ bool Compilation::run(OutputForm form) {
     if (!load())
       return finishLog(false);
   }
+  int lastStage = stopStage;
+  if (!targets.empty())
+    stopStage = std::max(nextStage, sharedStages()) - 1;
   if (!attachDevices(options, sink, *module) || !runPasses())
     return finishLog(false);
+  std::swap(stopStage, lastStage);
+  if (!targets.empty())
+    return finishLog(generateVariants(form) &&
+                     (options.placementOut.empty() || writePlacement()));
+  takeFigures();
   if (!options.placementOut.empty() && !writePlacement())
     return finishLog(false);
   if (stopStage < codegen) {

@@ -12,6 +12,8 @@
 #include "compiler/driver/IrDump.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Target.h"
+#include "compiler/emit/CodeUnits.h"
+#include "compiler/emit/Descriptors.h"
 #include "compiler/emit/Program.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -20,7 +22,9 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
+#include <map>
 #include <memory>
+#include <set>
 
 namespace weir {
 struct CpuOptions;
@@ -30,6 +34,14 @@ namespace weir::driver {
 
 /// What a compilation is to leave behind.
 enum class OutputForm { Object, Archive, SharedObject, Mlir, LlvmIr, Assembly };
+
+/// The program for one of several processors.
+struct Variant {
+  Target target;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  Program program;
+};
 
 class Compilation {
 public:
@@ -51,35 +63,66 @@ public:
 private:
   bool checkOptions();
   bool load();
+  bool areBound(const std::set<std::string> &offered);
   bool runStage(const Stage &stage);
   bool runPasses();
+  void takeFigures();
+  /// Tells the passes what the target's registers and tiles are like.
+  void describeTarget();
+  void countOperations();
+  void leaveText(std::string text);
+  bool writePlacement();
+  bool finishLog(bool good);
   // MemoryLimit.cpp
   bool planWithinLimit();
   bool checkMemoryLimit();
-  bool writePlacement();
-  bool generateCode(OutputForm form);
-  /// Object code of the module, kernel by kernel, into `output`.
-  llvm::Error compileInUnits(llvm::StringRef flags);
+  // GenerateCode.cpp
   /// Code for devices that are no CPUs; `cpu` learns of their steps.
   bool generateAccelerators(CpuOptions &cpu);
-  bool finishLog(bool good);
-  void countOperations();
-  void leaveText(std::string text);
+  /// LLVM IR of the module, whose symbols begin with `prefix`. Constants that
+  /// `described` has already stay where they are.
+  bool translate(llvm::StringRef prefix);
+  /// All but the LLVM IR that shapes the code.
+  std::string codeFlags() const;
+  /// Adds to the LLVM IR what an object needs beside it.
+  bool describe(OutputForm form, DescriptorOptions descriptors);
+  /// Optimises the module, or a copy of it, for those who look at it.
+  void showOptimized(bool isCopy);
+  bool generateCode(OutputForm form);
+  /// Object code of the module, kernel by kernel, which is added to `units`.
+  llvm::Error compileInUnits(std::vector<CodeUnit> &units);
+  /// Makes `output` of the units.
+  bool joinUnits(llvm::ArrayRef<CodeUnit> units);
+  bool check(llvm::Error error);
+  // Variants.cpp
+  bool checkVariants(OutputForm form);
+  /// Number of stages that all processors share.
+  int sharedStages() const;
+  bool generateVariants(OutputForm form);
+  bool translateVariants();
+  /// Takes a variant's place, which takes what was here.
+  void exchange(Variant &variant);
+  /// Those that code is generated for, for people.
+  std::string processors() const;
 
   const Options &options;
   DiagnosticSink &sink;
   std::string name;
-  Target target;
+  std::vector<Target> targets; ///< further ones, the most demanding first
+  Target target;               ///< that code is generated for
   PipelineLog log;
   bool logging = false;
   int stopStage = 0, nextStage = 0;
   std::optional<int64_t> memoryLimit; ///< bytes a device may use
+  /// Bytes of a run's results on each device, known once a limit was planned for.
+  std::map<int64_t, int64_t> resultBytes;
 
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
 
+  std::vector<Variant> variants; ///< those before the last, translated
   Program described;
   Report reported;
   llvm::SmallVector<char, 0> output;

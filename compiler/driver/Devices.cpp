@@ -46,9 +46,12 @@ public:
       readProfile(options.profileFile);
     if (!options.placer.empty())
       module->setAttr("weir.placer", b.getStringAttr(options.placer));
-    if (!options.softPlacement)
+    if (!options.receives.empty())
+      module->setAttr("weir.receives", b.getStringAttr(options.receives));
+    if (options.hardPlacement)
       module->setAttr("weir.hard_placement", b.getUnitAttr());
-    if (options.describePlacement || !options.placementOut.empty())
+    if (options.describePlacement || options.report ||
+        !options.placementOut.empty())
       module->setAttr("weir.describe_placement", b.getUnitAttr());
     return good;
   }

@@ -40,6 +40,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <map>
 #include <mutex>
 
 using namespace weir;
@@ -77,6 +78,9 @@ std::string driver::symbolPrefix(const Options &options) {
                          ? inputStem(options)
                          : llvm::sys::path::stem(options.output).str();
   std::string name = cIdentifier(stem);
+  // Of a name without a letter of C's nothing is left to read.
+  if (llvm::none_of(name, llvm::isAlnum))
+    name = "model";
   // weir_session_create and the like belong to the runtime.
   return llvm::StringRef(name).starts_with("weir") ? "m_" + name : name;
 }
@@ -141,6 +145,27 @@ void driver::registerPasses() {
 // Output
 //===----------------------------------------------------------------------===//
 
+/// /dev/null and the like.
+static bool isDevice(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::fs::status(path, status) &&
+         status.type() == llvm::sys::fs::file_type::character_file;
+}
+
+/// The same text for all paths of a file, which need not be there yet; "" for
+/// what is no regular file.
+static std::string placeOf(llvm::StringRef path) {
+  llvm::SmallString<256> place;
+  if (!llvm::sys::fs::real_path(path, place))
+    return llvm::sys::fs::is_regular_file(place) ? std::string(place) : "";
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (path.empty() || path == "-" ||
+      llvm::sys::fs::real_path(folder.empty() ? "." : folder, place))
+    return "";
+  llvm::sys::path::append(place, llvm::sys::path::filename(path));
+  return std::string(place);
+}
+
 static std::optional<OutputForm> formOf(llvm::StringRef output) {
   return llvm::StringSwitch<std::optional<OutputForm>>(
              llvm::sys::path::extension(output))
@@ -151,6 +176,41 @@ static std::optional<OutputForm> formOf(llvm::StringRef output) {
       .Case(".ll", OutputForm::LlvmIr)
       .Case(".s", OutputForm::Assembly)
       .Default(std::nullopt);
+}
+
+/// Whether no file that is written would take the place of the model or of
+/// another one.
+static bool areApart(const Options &options, llvm::StringRef output,
+                     DiagnosticSink &sink) {
+  OutputForm form = formOf(output).value_or(OutputForm::Object);
+  llvm::SmallString<256> header;
+  if (options.stopAfter.empty() &&
+      (form == OutputForm::Object || form == OutputForm::Archive ||
+       form == OutputForm::SharedObject)) {
+    header = output;
+    llvm::sys::path::replace_extension(header, ".h");
+  }
+  std::pair<std::string, std::string> files[] = {
+      {"the model", options.input},
+      {"the output", output.str()},
+      {"the header", std::string(header)},
+      {"--weights", options.weightsFile},
+      {"--placement-out", options.placementOut},
+  };
+  std::map<std::string, std::string> taken;
+  for (auto &[what, path] : files) {
+    std::string place = placeOf(path);
+    if (place.empty())
+      continue;
+    auto [it, isNew] = taken.try_emplace(place, what);
+    if (isNew)
+      continue;
+    report(sink, "W0105", options.input,
+           "found " + path + " for " + what + ", which is " + it->second +
+               " already; possible: another name");
+    return false;
+  }
+  return true;
 }
 
 namespace {
@@ -165,14 +225,15 @@ public:
 
   bool writeText();
   bool writeBinary(OutputForm form);
-  bool writeWeightsBeside();
+  bool addWeights();
+  bool commit();
 
 private:
   bool check(llvm::Error error, llvm::StringRef code = "W0104");
   bool add(llvm::StringRef path, llvm::StringRef text);
+  bool addHeader();
   bool addReport();
   bool link(OutputForm form, OutputFile &object);
-  bool commit();
   /// The output's path with another suffix.
   std::string beside(llvm::StringRef suffix) {
     llvm::SmallString<256> path(output);
@@ -207,6 +268,11 @@ bool Outputs::add(llvm::StringRef path, llvm::StringRef text) {
   return true;
 }
 
+/// Nothing lies beside a device.
+bool Outputs::addHeader() {
+  return isDevice(output) || add(beside(".h"), compilation.header());
+}
+
 bool Outputs::addReport() {
   if (!options.report)
     return true;
@@ -225,27 +291,31 @@ bool Outputs::addReport() {
 
 bool Outputs::commit() {
   bool good = true;
-  for (OutputFile &file : files)
+  auto tell = [&](llvm::StringRef path) {
+    if (good && options.verbose)
+      llvm::errs() << "  wrote " << path << "\n";
+  };
+  for (OutputFile &file : files) {
     good &= check(file.commit());
-  for (auto &[from, to] : linked)
+    tell(file.path());
+  }
+  for (auto &[from, to] : linked) {
     if (std::error_code code = llvm::sys::fs::rename(from, to)) {
       report(sink, "W0104", options.input,
              "cannot write " + to + ": " + code.message());
       good = false;
     }
+    tell(to);
+  }
   return good;
 }
 
 bool Outputs::writeText() {
   llvm::StringRef text(compilation.bytes().data(), compilation.bytes().size());
-  if (output == "-") {
-    llvm::outs() << text;
-    return true;
-  }
   return add(output, text) && commit();
 }
 
-bool Outputs::writeWeightsBeside() {
+bool Outputs::addWeights() {
   if (options.weightsFile.empty())
     return true;
   llvm::Expected<OutputFile> file = OutputFile::create(options.weightsFile);
@@ -254,7 +324,8 @@ bool Outputs::writeWeightsBeside() {
   auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
   if (!check(writeWeights(compilation.program(), resolve, *file)))
     return false;
-  return check(file->commit());
+  files.push_back(std::move(*file));
+  return true;
 }
 
 bool Outputs::link(OutputForm form, OutputFile &object) {
@@ -283,8 +354,7 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
       return false;
   }
   linked.emplace_back(temporary, output);
-  bool good =
-      add(beside(".h"), compilation.header()) && addReport() && commit();
+  bool good = addHeader() && addReport() && commit();
   linked.clear();
   return good;
 }
@@ -301,12 +371,12 @@ bool Outputs::writeBinary(OutputForm form) {
                           ? writeObject(compilation.program(), resolve,
                                         compilation.bytes(), *object)
                           : object->write(compilation.bytes());
-  if (!check(std::move(error)) || !writeWeightsBeside())
+  if (!check(std::move(error)) || !addWeights())
     return false;
   if (!isObject)
     return link(form, *object);
   files.push_back(std::move(*object));
-  return add(beside(".h"), compilation.header()) && addReport() && commit();
+  return addHeader() && addReport() && commit();
 }
 
 //===----------------------------------------------------------------------===//
@@ -335,7 +405,8 @@ bool driver::compile(const Options &options, DiagnosticSink &sink,
       return BlobStore::global().bytes(blob);
     };
     if (!options.weightsFile.empty()) {
-      if (!Outputs(options, sink, compilation, "").writeWeightsBeside())
+      Outputs outputs(options, sink, compilation, "");
+      if (!outputs.addWeights() || !outputs.commit())
         return false;
     } else if (llvm::Error error = appendBlobs(compilation.program(), resolve,
                                                compilation.bytes())) {
@@ -352,6 +423,8 @@ bool driver::compileToFiles(const Options &options, DiagnosticSink &sink,
   std::string output =
       options.output.empty() ? defaultOutput(options) : options.output;
   std::optional<OutputForm> form = formOf(output);
+  if (!form && isDevice(output))
+    form = OutputForm::Object;
   // What a stage left is text, whatever its file is called.
   if (!form && options.stopAfter.empty()) {
     report(sink, "W0103", options.input,
@@ -359,6 +432,8 @@ bool driver::compileToFiles(const Options &options, DiagnosticSink &sink,
                "; possible: a name that ends in .o, .a, .so, .mlir, .ll or .s");
     return false;
   }
+  if (!areApart(options, output, sink))
+    return false;
   Compilation compilation(options, sink);
   if (!compilation.run(form.value_or(OutputForm::Object)))
     return false;

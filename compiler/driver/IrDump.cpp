@@ -132,7 +132,18 @@ void PipelineLog::end(llvm::StringRef what, llvm::StringRef suffix,
   record(what, 0, /*changed=*/true, [&] { return text.str(); }, suffix);
 }
 
+void PipelineLog::setStage(std::string name) {
+  auto now = std::chrono::steady_clock::now();
+  if (telling && !stage.empty())
+    llvm::errs() << llvm::format(
+        "  %-12s %9.1f ms\n", stage.c_str(),
+        std::chrono::duration<double, std::milli>(now - stageStarted).count());
+  stageStarted = now;
+  stage = std::move(name);
+}
+
 llvm::Error PipelineLog::finish() {
+  setStage("");
   if (folder.empty())
     return llvm::Error::success();
   std::string text = "# pass\tms\toperations before\tafter\tfile (-: "

@@ -40,7 +40,10 @@ public:
   PipelineLog(std::string folder, std::string filter)
       : folder(std::move(folder)), filter(std::move(filter)) {}
 
-  void setStage(std::string name) { stage = std::move(name); }
+  /// Ends the stage before.
+  void setStage(std::string name);
+  /// From now on each stage's end is told on stderr, with its time.
+  void tell() { telling = true; }
   /// To be added to every pass manager. Does not outlive this object.
   std::unique_ptr<mlir::PassInstrumentation> instrumentation();
   /// Work that is no pass: call before and after.
@@ -64,7 +67,8 @@ private:
 
   std::string folder, filter, stage, failure;
   std::vector<Row> table;
-  std::chrono::steady_clock::time_point started;
+  std::chrono::steady_clock::time_point started, stageStarted;
+  bool telling = false;
   int64_t operationsBefore = 0;
   std::optional<mlir::OperationFingerPrint> fingerprint;
 };

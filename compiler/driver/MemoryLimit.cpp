@@ -114,6 +114,10 @@ bool Compilation::planWithinLimit() {
   auto integer = [&](int64_t value) {
     return IntegerAttr::get(IntegerType::get(context.get(), 64), value);
   };
+  auto noteResults = [&] {
+    for (auto &[device, need] : needsOf(*module))
+      resultBytes[device] = need.results;
+  };
   auto stage = [&](const char *name) { return runStage(stages()[stageIndex(name)]); };
   OwningOpRef<ModuleOp> unfused = module->clone(), best;
   int64_t least = INT64_MAX;
@@ -144,6 +148,7 @@ bool Compilation::planWithinLimit() {
       }
       if (least <= 0) {
         module = std::move(best);
+        noteResults();
         return true;
       }
       if (!fits)
@@ -152,6 +157,7 @@ bool Compilation::planWithinLimit() {
     }
   }
   module = std::move(best);
+  noteResults();
   return true;
 }
 
@@ -160,18 +166,22 @@ bool Compilation::checkMemoryLimit() {
     return true;
   bool good = true;
   for (auto [index, device] : llvm::enumerate(described.devices)) {
-    if (device.arenaBytes <= *memoryLimit)
+    int64_t results = resultBytes[index];
+    if (llvm::alignTo(device.arenaBytes, granule) + results <= *memoryLimit)
       continue;
     good = false;
     Diagnostic diagnostic;
     diagnostic.code = "W0610";
     diagnostic.file = options.input;
     diagnostic.message =
-        ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes on " +
-         device.name +
+        ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes" +
+         (results ? " and results of " + std::to_string(results) : "") +
+         " on " + device.name +
          "; possible within --memory-limit: " + llvm::Twine(*memoryLimit))
             .str();
     auto note = [&](const llvm::Twine &text) { diagnostic.notes.push_back(text.str()); };
+    if (results)
+      note("results take memory of the run where the caller brings none for them");
     if (device.lowerBound > *memoryLimit)
       note("no order of offsets helps: " + llvm::Twine(device.lowerBound) +
            " bytes are alive at once");

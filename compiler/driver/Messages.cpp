@@ -7,6 +7,8 @@
 
 #include "compiler/driver/Messages.h"
 
+#include "compiler/frontend/NearestName.h"
+
 #include "dialects/weir/NodeName.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -25,17 +27,10 @@ void driver::report(DiagnosticSink &sink, llvm::StringRef code,
 
 std::string driver::nearestName(llvm::StringRef name,
                                 llvm::ArrayRef<llvm::StringRef> candidates) {
-  // As far off as a slip of the hand goes; longer names may be further off.
-  unsigned best = std::max<size_t>(1, name.size() / 3) + 1;
-  std::string nearest;
-  for (llvm::StringRef candidate : candidates) {
-    unsigned distance = name.edit_distance(candidate, true, best);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate.str();
-    }
-  }
-  return nearest;
+  NearestName nearest(name);
+  for (llvm::StringRef candidate : candidates)
+    nearest.show(candidate);
+  return nearest.name();
 }
 
 std::string driver::nearestName(llvm::StringRef name,

@@ -72,14 +72,14 @@ struct Options {
   std::string devicesFile, placementFile, placementOut, profileFile;
   /// Devices by name instead of from a file.
   std::vector<std::string> deviceNames;
-  /// A device that is not there is replaced by another of its task; else it is
-  /// an error.
-  bool softPlacement = true;
+  /// A device that is not there, or not for all nodes of a group, is an error;
+  /// else it is replaced by another of its task.
+  bool hardPlacement = false;
   bool describePlacement = false; ///< fills Report::placement
   std::string customOperations; ///< description file of --custom-ops
   /// Nodes that --precision leaves alone.
   std::vector<std::string> keepF32;
-  std::string placer, schedule, precision, memoryLimit, cuda;
+  std::string placer, receives, schedule, precision, memoryLimit, cuda;
   int tune = 0;
 
   bool report = false;

@@ -10,7 +10,9 @@
 #include "compiler/driver/Messages.h"
 #include "weir/abi.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
@@ -133,12 +135,6 @@ static bool selectArm(const Options &options, DiagnosticSink &sink,
 static bool selectCpu(const Options &options, DiagnosticSink &sink,
                       Target &target) {
   llvm::StringMap<bool> has;
-  if (llvm::StringRef(options.cpu).contains(',')) {
-    report(sink, "W0106", options.input,
-           "found several processors in --cpu=" + options.cpu +
-               "; possible: one");
-    return false;
-  }
   if (options.cpu.empty() || options.cpu == "native") {
     if (llvm::Triple(llvm::sys::getProcessTriple()).getArch() !=
         llvm::Triple::x86_64) {
@@ -165,8 +161,11 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
     }
     llvm::SmallVector<llvm::StringRef> list;
     llvm::X86::getFeaturesForCPU(options.cpu, list);
-    for (llvm::StringRef name : list)
+    // The list leaves out what others imply: AVX512F, of x86-64-v4.
+    for (llvm::StringRef name : list) {
       has[name] = true;
+      llvm::X86::updateImpliedFeatures(name, /*Enabled=*/true, has);
+    }
     target.cpu = options.cpu;
     // The levels of the psABI name no processor to schedule for.
     target.code.tuneCpu = llvm::StringRef(options.cpu).starts_with("x86-64")
@@ -209,8 +208,48 @@ bool driver::selectTarget(const Options &options, DiagnosticSink &sink,
   if (!(isArm ? selectArm : selectCpu)(options, sink, target))
     return false;
 
+  target.name = options.cpu.empty() ? "native" : options.cpu;
   target.machine = makeMachine(options, target);
   return true;
+}
+
+bool driver::selectTargets(const Options &options, DiagnosticSink &sink,
+                           std::vector<Target> &targets) {
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::StringRef(options.cpu).split(names, ',');
+  for (llvm::StringRef name : names) {
+    Options one = options;
+    one.cpu = name.str();
+    if (name.empty() && names.size() > 1) {
+      report(sink, "W0106", options.input,
+             "found --cpu=" + options.cpu +
+                 "; possible: a name between any two commas");
+      return false;
+    }
+    Target target;
+    if (!selectTarget(one, sink, target))
+      return false;
+    for (const Target &other : targets) {
+      if (other.requiredFeatures != target.requiredFeatures)
+        continue;
+      report(sink, "W0106", options.input,
+             "found " + other.name + " and " + target.name + " in --cpu=" +
+                 options.cpu + ", which any machine has both of or neither; "
+                 "possible: one of them");
+      return false;
+    }
+    auto hasFewer = [&](const Target &other) {
+      return llvm::popcount(other.requiredFeatures) <
+             llvm::popcount(target.requiredFeatures);
+    };
+    targets.insert(llvm::find_if(targets, hasFewer), std::move(target));
+  }
+  return true;
+}
+
+bool driver::roundsToBf16(const Options &options, const Target &target) {
+  return options.precision == "bf16" &&
+         target.requiredFeatures & WEIR_CPU_AMX_BF16;
 }
 
 std::unique_ptr<llvm::TargetMachine>

@@ -18,12 +18,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weir::driver {
 
 struct Target {
   std::string triple;
-  std::string cpu; ///< for people: "native (znver4)"
+  std::string name; ///< as --cpu spells it
+  std::string cpu;  ///< for people: "native (znver4)"
   CodeTarget code;
   uint64_t requiredFeatures = 0; ///< WEIR_CPU_…
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -37,6 +39,16 @@ std::string usableFeatures(const llvm::StringMap<bool> &has, uint64_t &bits);
 /// Chooses by --cpu, --target and -O. False, with a diagnostic, for names that
 /// are unknown or not supported. Thread-safe.
 bool selectTarget(const Options &options, DiagnosticSink &sink, Target &target);
+
+/// One for each processor that --cpu lists, the most demanding first: that with
+/// the most features, among equals as listed. False, with a diagnostic, too,
+/// for two between which no machine could choose. Thread-safe.
+bool selectTargets(const Options &options, DiagnosticSink &sink,
+                   std::vector<Target> &targets);
+
+/// Whether products are to round their operands: that pays only where tiles of
+/// bf16 are multiplied.
+bool roundsToBf16(const Options &options, const Target &target);
 
 /// Another code generator for a selected target: each serves one thread.
 std::unique_ptr<llvm::TargetMachine> makeMachine(const Options &options,

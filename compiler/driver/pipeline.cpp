@@ -57,6 +57,25 @@ static std::vector<Stage> makeStages() {
        },
        "W0400"},
 
+      {"layout",
+       "chooses in which order tensors lie in memory, before kernels are "
+       "formed: it changes what fuses; and before the cut, so that sums have "
+       "the same order whatever is placed where",
+       {
+           {"weir-fold-weights", "weights that the file computes are constants"},
+           {"weir-channels-last", "convolutions run along vectors of channels"},
+           {"canonicalize", "transpositions cancel"},
+           {"weir-plain-products",
+            "products and convolutions get the operands that tiles read"},
+           {"weir-fold-weights", "what that does to weights is done now"},
+           {"canonicalize", "folds what has become constant"},
+           {"weir-value-numbering",
+            "equal transpositions are one, and leave loops"},
+           {"weir-lower-precision",
+            "--precision=bf16: after all that folds constants and casts"},
+       },
+       "W0400"},
+
       {"place",
        "gives every operation a device, on the graph's final form: a rewrite "
        "after it would have to keep devices apart",
@@ -73,24 +92,6 @@ static std::vector<Stage> makeStages() {
            {"canonicalize", "drops what only other devices needed"},
        },
        "W0600"},
-
-      {"layout",
-       "chooses in which order tensors lie in memory, before kernels are "
-       "formed: it changes what fuses",
-       {
-           {"weir-fold-weights", "weights that the file computes are constants"},
-           {"weir-channels-last", "convolutions run along vectors of channels"},
-           {"canonicalize", "transpositions cancel"},
-           {"weir-plain-products",
-            "products and convolutions get the operands that tiles read"},
-           {"weir-fold-weights", "what that does to weights is done now"},
-           {"canonicalize", "folds what has become constant"},
-           {"weir-value-numbering",
-            "equal transpositions are one, and leave loops"},
-           {"weir-lower-precision",
-            "--precision=bf16: after all that folds constants and casts"},
-       },
-       "W0400"},
 
       {"kernelize",
        "groups operations into kernels before anything has a buffer: values "
@@ -114,6 +115,8 @@ static std::vector<Stage> makeStages() {
            {"cse", "the same size is computed once"},
            {"weir-bound-buffers",
             "sizes with bounds are planned for the largest"},
+           {"weir-await-sends",
+            "what other tasks read in place lives until they have"},
            {"weir-reuse-buffers",
             "results over dying operands: fewer buffers for the plan"},
        },

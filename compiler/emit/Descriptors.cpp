@@ -16,6 +16,8 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
+#include <cstddef>
+#include <cstring>
 
 using namespace weir;
 
@@ -247,6 +249,20 @@ private:
   llvm::Constant *customs();
   llvm::Constant *accelerators();
   llvm::Constant *blobs();
+  llvm::Constant *variants();
+  /// For other units of the object, and nobody else.
+  static void share(llvm::GlobalVariable *variable) {
+    variable->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    variable->setDSOLocal(true);
+  }
+  llvm::GlobalVariable *declare(llvm::StringRef name, llvm::Type *type) {
+    auto *variable = new llvm::GlobalVariable(
+        module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+        /*Initializer=*/nullptr, name);
+    share(variable);
+    return variable;
+  }
   void functions(llvm::GlobalVariable *descriptor);
   void plugin(llvm::GlobalVariable *descriptor);
   llvm::Function *function(const ApiFunction &api, llvm::Type *result,
@@ -370,7 +386,7 @@ llvm::Constant *DescriptorBuilder::customs() {
 llvm::Constant *DescriptorBuilder::accelerators() {
   Constants values;
   for (const AcceleratorInfo &info : program.accelerators) {
-    Constants steps, names, segments;
+    Constants steps, names, segments, products, direct;
     for (size_t i = 0; i < program.entries.size(); ++i) {
       llvm::Function *step = i < info.steps.size() && !info.steps[i].empty()
                                  ? module.getFunction(info.steps[i])
@@ -382,6 +398,24 @@ llvm::Constant *DescriptorBuilder::accelerators() {
     for (const AcceleratorInfo::Segment &segment : info.segments)
       segments.push_back(structure<weir_blob_segment>(
           {i64(segment.source), i64(segment.bytes), i64(segment.target)}));
+    for (const AcceleratorInfo::Product &product : info.products) {
+      // All but the name at its end is numbers.
+      constexpr size_t bytes = offsetof(weir_cuda_product, rest);
+      static_assert(bytes % 8 == 0 && bytes + 8 == sizeof(weir_cuda_product));
+      uint64_t words[bytes / 8];
+      std::memcpy(words, &product.desc, bytes);
+      products.push_back(structure<weir_cuda_product>(
+          {llvm::ConstantDataArray::get(context, llvm::ArrayRef(words)),
+           product.rest.empty() ? null() : string(product.rest)}));
+    }
+    for (const AcceleratorInfo::Direct &each : info.direct) {
+      auto entry = llvm::find_if(program.entries, [&](const EntryInfo &candidate) {
+        return candidate.name == each.entry;
+      });
+      direct.push_back(structure<weir_direct_edge>(
+          {i32(entry - program.entries.begin()), i32(each.index), i32(each.edge),
+           i32(each.isFetch)}));
+    }
     llvm::GlobalVariable *image =
         global(llvm::ConstantDataArray::getString(context, info.image,
                                                   /*AddNull=*/false),
@@ -394,7 +428,9 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          i64(info.image.size()), array(steps, "weir.device_steps"),
          array(names, "weir.device_kernels"),
          array(segments, "weir.segments"), i64(info.segments.size()),
-         i64(info.segmentBytes)}));
+         i64(info.segmentBytes), array(products, "weir.products"),
+         i64(info.products.size()), array(direct, "weir.direct"),
+         i64(info.direct.size())}));
   }
   return array(values, "weir.accelerators");
 }
@@ -404,6 +440,8 @@ llvm::Constant *DescriptorBuilder::blobs() {
     return null();
   // One byte that no optimisation may believe in, in a section of its own.
   auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 1);
+  if (!options.symbol.empty())
+    return declare("weir.blobs", type);
   auto *variable = new llvm::GlobalVariable(
       module, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
       llvm::ConstantAggregateZero::get(type), "weir.blobs");
@@ -415,6 +453,13 @@ llvm::Constant *DescriptorBuilder::blobs() {
     variable->setCodeModel(llvm::CodeModel::Large);
   exclude(variable);
   return variable;
+}
+
+llvm::Constant *DescriptorBuilder::variants() {
+  Constants values;
+  for (const std::string &symbol : options.variants)
+    values.push_back(declare(symbol, llvm::Type::getInt8Ty(context)));
+  return array(values, "weir.variants");
 }
 
 llvm::Error DescriptorBuilder::build() {
@@ -458,8 +503,12 @@ llvm::Error DescriptorBuilder::build() {
        customs(),
        i64(program.customs.size()),
        accelerators(),
-       i64(program.accelerators.size())});
-  llvm::GlobalVariable *descriptor = global(value, "weir.program");
+       i64(program.accelerators.size()),
+       options.cpu.empty() ? null() : string(options.cpu),
+       variants(),
+       i64(options.variants.size())});
+  llvm::GlobalVariable *descriptor = global(
+      value, options.symbol.empty() ? "weir.program" : options.symbol);
 
   // Kernels and steps keep their names for profilers, but only as local
   // symbols.
@@ -467,6 +516,13 @@ llvm::Error DescriptorBuilder::build() {
     if (!symbol.isDeclaration() && !symbol.hasLocalLinkage() &&
         !symbol.getName().starts_with("llvm."))
       symbol.setLinkage(llvm::GlobalValue::InternalLinkage);
+  if (!options.symbol.empty()) {
+    share(descriptor);
+    return llvm::Error::success();
+  }
+  llvm::GlobalVariable *constants = module.getNamedGlobal("weir.blobs");
+  if (constants && !options.variants.empty())
+    share(constants);
   functions(descriptor);
   if (options.plugin)
     plugin(descriptor);

@@ -30,6 +30,13 @@ struct DescriptorOptions {
   /// Adds weir_plugin (weir/plugin.h), by which programs that do not know the
   /// model's name use a shared object.
   bool plugin = false;
+  std::string cpu; ///< non-empty: one of several processors that there is code for
+  /// Of the one descriptor that users see: symbols of those for other
+  /// processors, the most demanding first.
+  std::vector<std::string> variants;
+  /// Non-empty: the descriptor is one of these, under this name. It has no
+  /// functions, and refers to constants that another unit of the object defines.
+  std::string symbol;
 };
 
 /// A visible C function of an object.

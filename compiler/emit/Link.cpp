@@ -72,8 +72,9 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object,
   if (isClang && llvm::sys::findProgramByName("ld.lld-22"))
     arguments.push_back("-fuse-ld=lld-22");
   arguments.insert(arguments.end(),
-                   {"-Wl,--version-script=" + script,
-                    "-Wl,-soname," + options.soname, "-Wl,-Bsymbolic",
+                   // -Wl would cut names at their commas.
+                   {"-Xlinker", "--version-script=" + script, "-Xlinker",
+                    "-soname=" + options.soname, "-Wl,-Bsymbolic",
                     "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now", "-lm",
                     "-lpthread"});
   if (!options.runtimeLibrary.empty())

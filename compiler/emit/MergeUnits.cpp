@@ -236,7 +236,9 @@ llvm::Error Merger::addDefinitions(Input &input) {
       continue;
     }
     if (input.unit->symbols.empty()) {
-      input.symbols[i] = global(symbol, *name);
+      // What is hidden is for other units alone.
+      bool isHidden = symbol.getVisibility() == elf::STV_HIDDEN;
+      input.symbols[i] = isHidden ? local(symbol, *name) : global(symbol, *name);
       defined[*name] = input.symbols[i];
       continue;
     }

@@ -45,8 +45,18 @@ OutputFile::~OutputFile() {
 
 llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
   std::string name = path.str();
+  // A second opening would begin anew what standard output is redirected to.
+  if (path == "-" || path == "/dev/stdout") {
+    int fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+      return failed(path, errno);
+    return OutputFile(name, name, fd, /*inPlace=*/true);
+  }
+  // Links that the system keeps there must not be replaced by files.
+  bool isSystems = path.starts_with("/dev/") || path.starts_with("/proc/");
   struct stat status;
-  if (::stat(name.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  if (::stat(name.c_str(), &status) == 0 &&
+      (isSystems || !S_ISREG(status.st_mode))) {
     int fd = ::open(name.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0)
       return failed(path, errno);
@@ -58,8 +68,9 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
   std::string temporary;
   int fd = -1;
   do {
-    temporary = (name + ".tmp-" + llvm::Twine(::getpid()) + "-" +
-                 llvm::Twine(counter++))
+    // Short, so that every name that fits does so as a temporary one, too.
+    temporary = (llvm::StringRef(name).take_front(name.rfind('/') + 1) +
+                 ".weir-" + llvm::Twine(::getpid()) + "-" + llvm::Twine(counter++))
                     .str();
     fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (fd < 0 && errno == EEXIST);

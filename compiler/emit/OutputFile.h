@@ -18,7 +18,8 @@ namespace weir {
 
 /// A file being written under a temporary name beside its own; commit() renames
 /// it, destruction without that removes it. A path that names something else
-/// than a regular file (/dev/null, a pipe) is written in place. Not
+/// than a regular file (/dev/null, a pipe) is written in place; "-" is standard
+/// output. Not
 /// thread-safe.
 class OutputFile {
 public:

@@ -14,6 +14,8 @@
 #ifndef WEIR_COMPILER_EMIT_PROGRAM_H
 #define WEIR_COMPILER_EMIT_PROGRAM_H
 
+#include "weir/abi.h"
+
 #include "mlir/IR/Attributes.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -105,6 +107,19 @@ struct AcceleratorInfo {
   };
   std::vector<Segment> segments;
   int64_t segmentBytes = 0;
+  /// What libraries may do in place of kernels; `rest` is in the name.
+  struct Product {
+    weir_cuda_product desc;
+    std::string rest; ///< "": none
+  };
+  std::vector<Product> products;
+  /// Feeds and fetches that only this device takes or makes.
+  struct Direct {
+    std::string entry;
+    int index, edge;
+    bool isFetch;
+  };
+  std::vector<Direct> direct;
 };
 
 struct Program {

@@ -121,6 +121,21 @@ std::string Report::text() const {
          << size(device.lowerBound);
     os << "\n";
   }
+  if (placement.transfers) {
+    os << "transfers   " << placement.transfers << " between devices";
+    if (placement.delayed)
+      os << ", " << placement.delayed << " tensors sent late, "
+         << placement.asked << " of them when asked for";
+    os << "\n";
+  }
+  if (placement.makespan >= 0 && devices.size() > 1) {
+    os << llvm::format("step        %.1f us", placement.makespan * 1e6)
+       << " by the cost model";
+    if (placement.oneDeviceMakespan >= 0)
+      os << llvm::format(", %.1f us on one device",
+                         placement.oneDeviceMakespan * 1e6);
+    os << "\n";
+  }
   if (reusedBuffers)
     os << "reuse       " << reusedBuffers << " results over operands, " << size(reusedBytes)
        << "; " << savedCopies << " copies left out\n";
@@ -290,6 +305,16 @@ std::string Report::json() const {
             });
           });
         });
+    });
+    json.attributeObject("placement", [&] {
+      if (placement.makespan >= 0)
+        json.attribute("makespan_us", placement.makespan * 1e6);
+      if (placement.oneDeviceMakespan >= 0)
+        json.attribute("one_device_makespan_us",
+                       placement.oneDeviceMakespan * 1e6);
+      json.attribute("transfers", placement.transfers);
+      json.attribute("delayed", placement.delayed);
+      json.attribute("asked", placement.asked);
     });
     json.attributeObject("memory", [&] {
       json.attribute("peak_as_given", givenPeak);

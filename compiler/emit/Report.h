@@ -40,6 +40,9 @@ struct PlacementInfo {
   std::vector<PlacedNode> nodes; ///< by name; empty: not asked for
   double makespan = -1;          ///< of one step, as the cost model has it
   double oneDeviceMakespan = -1; ///< -1: it cannot run on one device
+  /// Messages between devices; tensors that are sent later than they could be,
+  /// and of them those that the receiver asks for.
+  int64_t transfers = 0, delayed = 0, asked = 0;
 };
 
 struct Report {

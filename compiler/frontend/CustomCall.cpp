@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/CustomCall.h"
+#include "dialects/weir/CustomAttributes.h"
 #include "dialects/weir/Pch.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -82,5 +83,12 @@ weir::buildCustomCall(OpBuilder &b, Location loc, const CustomOperation &operati
                                    attributes, operation.pure);
   // What the operation is called in the model: sessions look functions up by it.
   call->setAttr("weir.operation", b.getStringAttr(operation.name));
+  if (!operation.gradient.empty())
+    call->setAttr(customGradientAttr,
+                  b.getStrArrayAttr({operation.gradient,
+                                     operation.gradientFunction}));
+  if (operation.flopsPerElement >= 0)
+    call->setAttr(customFlopsAttr,
+                  b.getF64FloatAttr(operation.flopsPerElement));
   return SmallVector<Value>(call.getResults());
 }

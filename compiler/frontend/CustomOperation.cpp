@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/CustomOperation.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -58,6 +59,14 @@ static bool readOperation(const json::Value &value, CustomOperation &operation,
   operation.name = object->getString("name")->str();
   operation.function = object->getString("function").value_or("").str();
   operation.pure = object->getBoolean("pure").value_or(true);
+  operation.gradient = object->getString("gradient").value_or("").str();
+  if (std::optional<double> flops = object->getNumber("flops_per_element")) {
+    if (!(*flops >= 0)) {
+      error = "\"flops_per_element\" is a number from 0 on";
+      return false;
+    }
+    operation.flopsPerElement = *flops;
+  }
   if (const json::Array *names = object->getArray("attributes"))
     for (const json::Value &name : *names) {
       if (!name.getAsString()) {
@@ -79,6 +88,25 @@ static bool readOperation(const json::Value &value, CustomOperation &operation,
     }
     if (!readOutput(*output.getAsObject(), operation.outputs.back(), error))
       return false;
+  }
+  return true;
+}
+
+/// Finds the functions that gradients name.
+static bool resolveGradients(std::vector<CustomOperation> &operations,
+                             std::string &error) {
+  for (CustomOperation &operation : operations) {
+    if (operation.gradient.empty())
+      continue;
+    auto named = llvm::find_if(operations, [&](const CustomOperation &other) {
+      return other.name == operation.gradient;
+    });
+    if (named == operations.end()) {
+      error = "operation \"" + operation.name + "\" has the gradient \"" +
+              operation.gradient + "\", which is not in the file";
+      return false;
+    }
+    operation.gradientFunction = named->function;
   }
   return true;
 }
@@ -107,5 +135,5 @@ bool weir::readCustomOperations(const std::string &path,
     if (!readOperation(value, operations.back(), error))
       return false;
   }
-  return true;
+  return resolveGradients(operations, error);
 }

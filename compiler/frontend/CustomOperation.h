@@ -38,6 +38,12 @@ struct CustomOperation {
   std::vector<std::string> attributes;
   std::vector<Output> outputs;
   bool pure = true;
+  /// The operation of the same file that computes the gradients of the inputs
+  /// that are floats, and its function; "": there is none.
+  std::string gradient, gradientFunction;
+  /// Operations of arithmetic for each element of the results, for estimates;
+  /// -1: not said.
+  double flopsPerElement = -1;
 };
 
 /// The operations that a description file declares. False, with `error` set,

@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,14 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes; ///< by feed's name
   std::map<std::string, DimBinding> dims;             ///< by dimension's name
   std::vector<CustomOperation> customOperations;
+  /// Where given, gets all that names in `shapes` and `dims` may say: feeds and
+  /// dimensions of the entries that were imported.
+  std::set<std::string> *offered = nullptr;
+
+  void offer(const std::string &name) const {
+    if (offered && !name.empty())
+      offered->insert(name);
+  }
 };
 
 /// Imports an ONNX model. Null, with errors in `sink`, where it is malformed or

@@ -168,8 +168,18 @@ def Plan_VariableAssignOp : Plan_Op<"variable_assign", [MemoryEffects<[MemWrite]
 }
 def Plan_SendOp : Plan_Op<"send", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "sends a buffer (or nothing but the event) over `edge`";
-  let arguments = (ins I64Attr:$edge, Index:$iteration, Variadic<AnyMemRef>:$value);
-  let assemblyFormat = "$edge `,` $iteration (`,` $value^ `:` type($value))? attr-dict";
+  let description = [{
+    `kept`: the buffer stays as it is until an `await_sent` that names it, or the
+    run's end. Otherwise it may be written at once.
+  }];
+  let arguments = (ins I64Attr:$edge, Index:$iteration, Variadic<AnyMemRef>:$value, UnitAttr:$kept);
+  let assemblyFormat = "$edge `,` $iteration (`,` $value^ `:` type($value))? (`kept` $kept^)? attr-dict";
+}
+def Plan_AwaitSentOp : Plan_Op<"await_sent", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until no buffer that the step has sent is read any more";
+  let description = [{The step is suspended until then. `buffers` are those whose lives end here at the earliest.}];
+  let arguments = (ins Variadic<AnyMemRef>:$buffers);
+  let assemblyFormat = "$buffers `:` type($buffers) attr-dict";
 }
 def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAlloc]>]> {
   let summary = "waits for `edge`; the step is suspended until it is there";

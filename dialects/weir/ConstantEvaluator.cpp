@@ -119,6 +119,13 @@ weir::evaluateConstants(Operation *op, ArrayRef<Attribute> operands) {
       !isEvaluatedType(type.getElementType()) ||
       type.getNumElements() > maxEvaluatedElements)
     return std::nullopt;
+  // Reading weights element by element takes time: not where what is missing beside
+  // them decides.
+  bool isElementwise = isa<ElementwiseOpInterface>(op);
+  if (isElementwise ? llvm::is_contained(operands, Attribute())
+                    : !isa<ShapeOfOp, IotaOp, ConcatOp, RangeOp>(op) &&
+                          (operands.empty() || !operands[0]))
+    return std::nullopt;
   SmallVector<std::optional<HostTensor>> tensors;
   for (Attribute operand : operands)
     tensors.push_back(HostTensor::read(operand, maxEvaluatedElements));

@@ -299,7 +299,21 @@ LogicalResult weir::detail::reifyBroadcast(Operation *op, ElementReader &r,
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
   for (int64_t i = 0; i < result.getRank(); ++i) {
     if (!result.isDynamicDim(i)) {
-      dims.push_back(r.constant(result.getDimSize(i)));
+      Value size = r.constant(result.getDimSize(i));
+      dims.push_back(size);
+      // What a type leaves open must go with what another one says.
+      for (Value operand : op->getOperands()) {
+        auto type = cast<RankedTensorType>(operand.getType());
+        int64_t own = i - (result.getRank() - type.getRank());
+        if (own < 0 || !type.isDynamicDim(own))
+          continue;
+        Value next = r.dim(operand, own);
+        Value ok = r.b.createOrFold<arith::OrIOp>(
+            r.loc, r.equal(next, size), r.equal(next, r.constant(1)));
+        if (!matchPattern(ok, m_One()))
+          r.require(op, ok, "operands do not broadcast: sizes {0} and {1}",
+                    WEIR_INVALID_ARGUMENT, next, size);
+      }
       continue;
     }
     // Where two operands both leave the size open they must agree, or one is 1.

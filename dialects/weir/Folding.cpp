@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/Boundary.h"
 #include "dialects/weir/Folding.h"
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/KnownIntegers.h"
@@ -194,8 +195,21 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
   return inner.getOperand();
 }
 
-OpFoldResult GateOp::fold(FoldAdaptor) {
-  return getTokens().empty() ? OpFoldResult(getValue()) : OpFoldResult();
+OpFoldResult GateOp::fold(FoldAdaptor adaptor) {
+  if (!getTokens().empty())
+    return {};
+  // Constants need no code, on whichever side they are.
+  if (isBoundary(*this))
+    return adaptor.getValue();
+  return getValue();
+}
+
+Value weir::acrossBoundary(OpBuilder &b, Location loc, Value value) {
+  if (!isa<TensorType>(value.getType()) || value.getDefiningOp<ConstantOp>())
+    return value;
+  auto gate = GateOp::create(b, loc, value.getType(), value, ValueRange());
+  gate->setAttr(boundaryAttr, b.getUnitAttr());
+  return gate;
 }
 
 //===----------------------------------------------------------------------===//

@@ -286,6 +286,14 @@ LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
 
 LogicalResult ScatterNdOp::reifyShape(ElementReader &r, unsigned,
                                       SmallVectorImpl<Value> &dims) {
+  // Updates are read as the indices and the operand say how many there are.
+  int64_t tuples = ranked(getIndices()).getRank() - 1;
+  int64_t depth = ranked(getIndices()).getShape().back();
+  for (int64_t i = 0; isKnown(depth) && i < ranked(getUpdates()).getRank(); ++i)
+    requireEqual(r, *this, r.dim(getUpdates(), i),
+                 i < tuples ? r.dim(getIndices(), i)
+                            : r.dim(getOperand(), i - tuples + depth),
+                 "updates have size {0} where {1} is wanted");
   return dimsOf(r, getOperand(), dims);
 }
 
@@ -326,5 +334,18 @@ LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *,
 
 LogicalResult ScatterElementsOp::reifyShape(ElementReader &r, unsigned,
                                             SmallVectorImpl<Value> &dims) {
+  for (int64_t i = 0; i < ranked(getIndices()).getRank(); ++i) {
+    Value size = r.dim(getIndices(), i);
+    requireEqual(r, *this, r.dim(getUpdates(), i), size,
+                 "updates have size {0}, indices {1}");
+    if (i == (int64_t)getAxis())
+      continue;
+    Value have = r.dim(getOperand(), i);
+    Value ok = r.b.createOrFold<arith::CmpIOp>(
+        r.loc, arith::CmpIPredicate::sle, size, have);
+    if (!matchPattern(ok, m_One()))
+      r.require(*this, ok, "indices have {0} entries along a dimension of {1}",
+                WEIR_INVALID_ARGUMENT, size, have);
+  }
   return dimsOf(r, getOperand(), dims);
 }

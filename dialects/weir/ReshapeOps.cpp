@@ -259,6 +259,7 @@ LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
   auto type = ranked(getResult()), operandType = ranked(getOperand());
   if (type.hasStaticShape() && operandType.hasStaticShape())
     return dimsOf(r, getResult(), dims);
+  requireEntries(r, *this, getShape(), type.getRank());
   Value total = product(r, r.dims(getOperand()));
   Value zero = r.constant(0), one = r.constant(1), known = one;
   SmallVector<Value> wanted;
@@ -284,15 +285,13 @@ LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
   Value derived;
   if (mayDerive)
     derived = r.divide(total, r.maximum(known, one));
-  Value count = one;
   for (Value size : wanted) {
     Value actual = size;
     if (mayDerive)
       actual = r.select(r.less(size, zero), derived, size);
     dims.push_back(actual);
-    count = r.mul(count, actual);
   }
-  requireEqual(r, *this, count, total,
+  requireEqual(r, *this, boundedProduct(r, dims), total,
                "cannot reshape: {0} elements wanted, {1} there");
   return success();
 }
@@ -353,6 +352,7 @@ LogicalResult BroadcastToOp::reifyShape(ElementReader &r, unsigned,
   auto type = ranked(getOperand()), resultType = ranked(getResult());
   int64_t offset = resultType.getRank() - type.getRank();
   Value zero = r.constant(0);
+  requireEntries(r, *this, getShape(), resultType.getRank());
   for (int64_t i = 0; i < resultType.getRank(); ++i) {
     bool isStatic = !resultType.isDynamicDim(i);
     Value size = isStatic ? r.constant(resultType.getDimSize(i))
@@ -504,6 +504,7 @@ Value TileOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
 LogicalResult TileOp::reifyShape(ElementReader &r, unsigned,
                                  SmallVectorImpl<Value> &dims) {
   auto resultType = ranked(getResult());
+  requireEntries(r, *this, getRepeats(), resultType.getRank());
   for (int64_t i = 0; i < resultType.getRank(); ++i) {
     if (!resultType.isDynamicDim(i)) {
       dims.push_back(r.constant(resultType.getDimSize(i)));
@@ -513,8 +514,8 @@ LogicalResult TileOp::reifyShape(ElementReader &r, unsigned,
     Value ok = r.less(r.constant(-1), count);
     if (!matchPattern(ok, m_One()))
       r.require(*this, ok, "negative repeat {0}", WEIR_INVALID_ARGUMENT, count);
-    dims.push_back(
-        r.mul(r.dim(getOperand(), i), r.maximum(count, r.constant(0))));
+    dims.push_back(boundedProduct(
+        r, {r.dim(getOperand(), i), r.maximum(count, r.constant(0))}));
   }
   return success();
 }

@@ -325,6 +325,7 @@ LogicalResult ResizeOp::reifyShape(ElementReader &r, unsigned,
   auto resultType = ranked(getResult());
   Value zero = r.constant(0);
   dims.assign(r.dims(getOperand()));
+  requireEntries(r, *this, getSizes(), getAxes().size());
   for (auto [k, axis] : llvm::enumerate(getAxes())) {
     Value have = dims[axis];
     bool isStatic = !resultType.isDynamicDim(axis);

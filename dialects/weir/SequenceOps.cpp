@@ -41,6 +41,7 @@ Value IotaOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
 LogicalResult IotaOp::reifyShape(ElementReader &r, unsigned,
                                  SmallVectorImpl<Value> &dims) {
   dims = staticDims(r, getResult());
+  requireEntries(r, *this, getShape(), dims.size());
   for (auto [i, dim] : llvm::enumerate(dims)) {
     if (dim)
       continue;
@@ -174,6 +175,14 @@ LogicalResult RangeOp::reifyShape(ElementReader &r, unsigned,
     r.require(*this, ok, "range with step 0", WEIR_INVALID_ARGUMENT);
   Value forward = r.less(zero, delta);
   Value span = r.select(forward, r.sub(limit, start), r.sub(start, limit));
+  // Far apart, the ends' difference is no number of 64 bits any more.
+  Value isEmpty = r.select(forward, r.less(limit, start), r.less(start, limit));
+  Value isSpan = r.b.createOrFold<arith::OrIOp>(r.loc, isEmpty,
+                                                r.less(r.constant(-1), span));
+  if (!matchPattern(isSpan, m_One()))
+    r.require(*this, isSpan, "range from {0} to {1}: too many elements",
+              WEIR_INVALID_ARGUMENT, start, limit);
+  span = r.select(isEmpty, zero, span);
   Value stride = r.maximum(r.select(forward, delta, r.sub(zero, delta)), one);
   dims.push_back(ceilDivide(r, r.maximum(span, zero), stride));
   return success();

@@ -110,6 +110,15 @@ Value shape::product(ElementReader &r, ValueRange sizes) {
   return result;
 }
 
+Value shape::boundedProduct(ElementReader &r, ValueRange sizes) {
+  Value result = r.constant(1), most = r.constant(int64_t(1) << 62);
+  for (Value size : sizes) {
+    Value limit = r.divide(most, r.maximum(size, r.constant(1)));
+    result = r.select(r.less(limit, result), most, r.mul(result, size));
+  }
+  return result;
+}
+
 Value shape::indexTo(ElementReader &r, Operation *op, Value index,
                      Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
@@ -128,6 +137,15 @@ void shape::requireEqual(ElementReader &r, Operation *op, Value a, Value b,
   Value ok = r.equal(a, b);
   if (!matchPattern(ok, m_One()))
     r.require(op, ok, message, WEIR_INVALID_ARGUMENT, a, b);
+}
+
+void shape::requireEntries(ElementReader &r, Operation *op, Value operand,
+                           int64_t count) {
+  auto type = ranked(operand);
+  if (type && type.getRank() == 1 && type.isDynamicDim(0) &&
+      !knownIntegers(operand))
+    requireEqual(r, op, r.dim(operand, 0), r.constant(count),
+                 "a parameter has {0} entries; possible is {1}");
 }
 
 //===----------------------------------------------------------------------===//

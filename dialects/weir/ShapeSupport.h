@@ -74,6 +74,9 @@ mlir::Value ceilDivide(ElementReader &reader, mlir::Value numerator,
 mlir::Value positiveRemainder(ElementReader &reader, mlir::Value numerator,
                               mlir::Value divisor);
 mlir::Value product(ElementReader &reader, mlir::ValueRange sizes);
+/// The same for sizes that a caller says, none negative: 2^62 where it would be
+/// more.
+mlir::Value boundedProduct(ElementReader &reader, mlir::ValueRange sizes);
 /// A value of type index as the compute form of an integer or float type.
 mlir::Value indexTo(ElementReader &reader, mlir::Operation *op,
                     mlir::Value index, mlir::Type element);
@@ -81,6 +84,10 @@ mlir::Value indexTo(ElementReader &reader, mlir::Operation *op,
 /// where they are known to be.
 void requireEqual(ElementReader &reader, mlir::Operation *op, mlir::Value a,
                   mlir::Value b, llvm::StringRef message);
+
+/// Records an error of `op` unless a one-dimensional operand has `count` entries.
+void requireEntries(ElementReader &reader, mlir::Operation *op,
+                    mlir::Value operand, int64_t count);
 
 /// The sum, product, maximum or minimum that reductions start from: the neutral
 /// element, in compute form.

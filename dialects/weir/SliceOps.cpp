@@ -236,14 +236,25 @@ LogicalResult PadOp::reifyShape(ElementReader &r, unsigned,
   auto resultType = ranked(getResult());
   int64_t rank = resultType.getRank();
   Value zero = r.constant(0);
+  requireEntries(r, *this, getPads(), 2 * rank);
   for (int64_t i = 0; i < rank; ++i) {
     if (!resultType.isDynamicDim(i)) {
       dims.push_back(r.constant(resultType.getDimSize(i)));
       continue;
     }
     Value size = r.dim(getOperand(), i);
-    Value result = r.add(r.add(size, entry(r, getPads(), i)),
-                         entry(r, getPads(), rank + i));
+    // More than any memory holds, and so little that sums stay numbers.
+    constexpr int64_t most = int64_t(1) << 60;
+    Value result = size;
+    for (int64_t k : {i, rank + i}) {
+      Value pad = entry(r, getPads(), k);
+      Value ok = r.logicalAnd(r.less(r.constant(-most), pad),
+                              r.less(pad, r.constant(most)));
+      if (!matchPattern(ok, m_One()))
+        r.require(*this, ok, "a dimension of size {0} is padded by {1}",
+                  WEIR_INVALID_ARGUMENT, size, pad);
+      result = r.add(result, pad);
+    }
     r.require(*this, r.less(r.constant(-1), result),
               "pads crop a dimension of size {0} to {1}", WEIR_INVALID_ARGUMENT,
               size, result);

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/gradient/Gradient.h"
+#include "dialects/weir/CustomAttributes.h"
 #include "passes/gradient/GradientRules.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -235,10 +236,38 @@ LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   return success();
 }
 
+/// A user's function: its description names another one that computes the
+/// gradients of those inputs that are floats, from inputs, results and gradients
+/// of results.
+LogicalResult customCall(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  auto call = cast<CustomCallOp>(op);
+  auto names = op->getAttrOfType<ArrayAttr>(customGradientAttr);
+  if (!names)
+    return failure();
+  SmallVector<Value> operands(call.getInputs());
+  llvm::append_range(operands, call.getResults());
+  for (auto [result, gradient] : llvm::zip(call.getResults(), gradients))
+    if (isa<FloatType>(getElementTypeOrSelf(result.getType())))
+      operands.push_back(gradient ? gradient : a.zeros(result));
+  SmallVector<Value> floats;
+  for (Value input : call.getInputs())
+    if (isa<FloatType>(getElementTypeOrSelf(input.getType())))
+      floats.push_back(input);
+  auto made = CustomCallOp::create(
+      a.b, a.loc, ValueRange(floats).getTypes(), operands,
+      cast<StringAttr>(names[1]), call.getParametersAttr(),
+      call.getPureAttr());
+  made->setAttr("weir.operation", names[0]);
+  for (auto [input, gradient] : llvm::zip(floats, made.getResults()))
+    a.add(input, gradient);
+  return success();
+}
+
 } // namespace
 
 ArrayRef<Row> weir::gradient::controlRules() {
   static const Row rows[] = {
+      {"custom_call", customCall},
       {"if", branch},
       {"while", whileLoop},
   };

@@ -28,6 +28,10 @@ bool weir::isVectorElementwise(Operation *op) {
 
 /// Elements up to which integers live in registers of the step.
 static constexpr int64_t maxScalarElements = 16;
+/// Operations up to which a kernel grows: what many more gain by staying in
+/// registers is small beside their arithmetic, while registers, and the time of a
+/// compiler of native code, do not last for functions of any length.
+static constexpr unsigned mostOperations = 64;
 /// Constants up to which a kernel gets its own copy as immediates.
 static constexpr int64_t maxInlineConstant = 64;
 
@@ -271,62 +275,82 @@ private:
         (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
          !leadsElementwise(*op->user_begin(), target)))
       return;
-    if (!fitsTiles(op, target) || (mostInputs && !keepsFew(op, target)))
+    Kernel &kernel = kernelOf(target);
+    if (kernel.size == mostOperations || !fitsTiles(op, target, kernel) ||
+        (mostInputs && !keepsFew(op, kernel)))
       return;
-    for (Operation *producer : fusedInto[op])
-      fusedInto[target].push_back(producer);
-    if (expensive.count(op) || isExpensive(op))
-      expensive.insert(target);
     clusterOf[op] = target;
-    fusedInto[target].push_back(op);
+    // Users come before producers: nothing has been fused into `op` yet.
+    kernel.add(op, target);
+    if (isExpensive(op))
+      expensive.insert(target);
+  }
+
+  /// What later decisions need to know of the operations of a kernel.
+  struct Kernel {
+    unsigned size = 0;
+    bool isTiled = false; ///< some product or convolution of f32
+    bool isVector = true; ///< all else runs on vectors of the root's shape
+    /// Values read from outside, constants and trivial ones left out.
+    llvm::SmallDenseSet<Value> inputs;
+
+    void add(Operation *op, Operation *root) {
+      ++size;
+      if (isTiledOperation(op))
+        isTiled = true;
+      else
+        isVector &= isOnVectors(op, root);
+      for (Value result : op->getResults())
+        inputs.erase(result);
+      for (Value operand : op->getOperands())
+        if (countsAsInput(operand))
+          inputs.insert(operand);
+    }
+  };
+
+  Kernel &kernelOf(Operation *root) {
+    auto [it, isNew] = kernels.try_emplace(root);
+    if (isNew)
+      it->second.add(root, root);
+    return it->second;
+  }
+
+  static bool isTiledOperation(Operation *op) {
+    return isa<DotGeneralOp, ConvOp>(op) &&
+           getElementTypeOrSelf(op->getResult(0).getType()).isF32();
+  }
+  static bool isOnVectors(Operation *op, Operation *root) {
+    return isVectorElementwise(op) &&
+           (isa<CastOp>(op) ||
+            sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
+  }
+  static bool countsAsInput(Value operand) {
+    Operation *def = operand.getDefiningOp();
+    return !def || (!isa<ConstantOp>(def) && !isTrivial(def));
   }
 
   /// A product or convolution of f32 keeps its register tiles only where all that
   /// shares its kernel is computed on vectors of its results: whether that holds
-  /// with `op` in `target`'s kernel.
-  bool fitsTiles(Operation *op, Operation *target) {
-    SmallVector<Operation *> members(fusedInto[target]);
-    llvm::append_range(members, fusedInto[op]);
-    members.append({op, target});
-    auto isTiled = [](Operation *member) {
-      return isa<DotGeneralOp, ConvOp>(member) &&
-             getElementTypeOrSelf(member->getResult(0).getType()).isF32();
-    };
-    if (llvm::none_of(members, isTiled))
+  /// with `op` in the kernel of `root`.
+  static bool fitsTiles(Operation *op, Operation *root, const Kernel &kernel) {
+    bool isTiled = isTiledOperation(op);
+    if (!isTiled && !kernel.isTiled)
       return true;
-    return llvm::all_of(members, [&](Operation *member) {
-      return isTiled(member) ||
-             (isVectorElementwise(member) &&
-              (isa<CastOp>(member) || sameDims(member->getResult(0).getType(), target->getResult(0).getType())));
-    });
+    return kernel.isVector && (isTiled || isOnVectors(op, root));
   }
 
-  /// Whether `target`'s kernel would read only so many tensors with `op` inside,
-  /// or no more than before. Constants do not count.
-  bool keepsFew(Operation *op, Operation *target) {
-    llvm::SmallDenseSet<Value> inputs;
-    auto addInputs = [&](Operation *member) {
-      for (Value operand : member->getOperands())
-        if (Operation *def = operand.getDefiningOp();
-            !def || (!isa<ConstantOp>(def) && !isTrivial(def)))
-          inputs.insert(operand);
-    };
-    addInputs(target);
-    for (Operation *member : fusedInto[target])
-      addInputs(member);
-    for (Operation *member : fusedInto[target])
-      for (Value result : member->getResults())
-        inputs.erase(result);
-    unsigned before = inputs.size();
-    addInputs(op);
-    for (Operation *member : fusedInto[op])
-      addInputs(member);
-    for (Operation *member : fusedInto[op])
-      for (Value result : member->getResults())
-        inputs.erase(result);
+  /// Whether the kernel would read only so many tensors with `op` inside, or no
+  /// more than before.
+  bool keepsFew(Operation *op, const Kernel &kernel) {
+    unsigned after = kernel.inputs.size();
     for (Value result : op->getResults())
-      inputs.erase(result);
-    return inputs.size() <= std::max(mostInputs, before);
+      after -= kernel.inputs.count(result);
+    llvm::SmallDenseSet<Value> added;
+    for (Value operand : op->getOperands())
+      if (countsAsInput(operand) && !kernel.inputs.count(operand))
+        added.insert(operand);
+    after += added.size();
+    return after <= std::max<unsigned>(mostInputs, kernel.inputs.size());
   }
 
   static bool isExpensive(Operation *op) {
@@ -405,7 +429,7 @@ private:
   unsigned mostInputs; ///< 0: any number
   DenseMap<Operation *, int64_t> order;
   DenseMap<Operation *, Operation *> clusterOf;
-  DenseMap<Operation *, SmallVector<Operation *>> fusedInto;
+  DenseMap<Operation *, Kernel> kernels; ///< by root
   llvm::DenseSet<Operation *> expensive;
 };
 

@@ -12,8 +12,11 @@
 #include "passes/kernelize/Clusters.h"
 #include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/Tiling.h"
+#include "passes/kernelize/Winograd.h"
 #include "passes/partition/Accelerators.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace weir {
@@ -23,6 +26,15 @@ namespace weir {
 
 using namespace mlir;
 using namespace weir;
+
+/// Whether the operation's code may find data that it must refuse. It then names its
+/// node: a kernel of two nodes could only name one.
+static bool mayFail(Operation *op) {
+  if (isa<GatherOp, GatherNdOp, GatherElementsOp, ScatterNdOp, ScatterElementsOp>(op))
+    return true;
+  return isa<DivOp, FloorDivOp, RemOp, FloorModOp, PowOp>(op) &&
+         isa<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType()));
+}
 
 namespace {
 
@@ -46,6 +58,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       for (Cluster &cluster : clusters)
         outline(module, cluster);
     }
+    nameNodes();
     for (Block *block : blocks)
       for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
         if (isOpTriviallyDead(&op))
@@ -88,7 +101,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
     // Panels are made for the vectors of a CPU.
-    if (!isOnAccelerator(root))
+    if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, vectorUnitOf(module)))
       packWeights(b, kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
@@ -109,21 +122,24 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     std::string key;
     llvm::raw_string_ostream os(key);
     os << kernel.getStrategy() << '\n';
+    // Values are numbered once for the whole kernel.
+    AsmState state(kernel, OpPrintingFlags()
+                               .printGenericOpForm()
+                               .useLocalScope()
+                               .elideLargeElementsAttrs(1 << 20));
     kernel.getBody().front().walk([&](Operation *op) {
-      op->print(os, OpPrintingFlags().printGenericOpForm().useLocalScope().elideLargeElementsAttrs(1 << 20));
+      op->print(os, state);
       os << '\n';
+      if (mayFail(op))
+        os << nodeName(op->getLoc()) << '\n';
     });
     for (BlockArgument argument : kernel.getBody().getArguments())
       os << argument.getType() << ' ';
     auto [it, isNew] = known.try_emplace(key, kernel);
     if (!isNew) {
-      // One function serves the nodes of both.
-      llvm::SetVector<StringRef> names;
-      SmallVector<StringRef> parts;
-      it->second.getNodes().split(parts, ';', -1, false);
-      kernel.getNodes().split(parts, ';', -1, false);
-      names.insert(parts.begin(), parts.end());
-      it->second.setNodes(llvm::join(names, ";"));
+      // One function serves the nodes of both. They are joined when all are known:
+      // a name that grew with each launch would be kept in every length.
+      moreNodes[it->second].push_back(kernel.getNodesAttr());
       kernel.erase();
       return it->second.getSymName();
     }
@@ -140,7 +156,23 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     return kernel.getSymName();
   }
 
+  void nameNodes() {
+    for (auto &[kernel, others] : moreNodes) {
+      llvm::SetVector<StringRef> names;
+      others.insert(others.begin(), kernel.getNodesAttr());
+      for (StringAttr other : others) {
+        SmallVector<StringRef> parts;
+        other.getValue().split(parts, ';', -1, false);
+        names.insert(parts.begin(), parts.end());
+      }
+      kernel.setNodes(llvm::join(names, ";"));
+    }
+    moreNodes.clear();
+  }
+
   llvm::DenseMap<Operation *, llvm::DenseSet<Operation *>> repeatedIn;
+  /// Nodes of kernels that equal ones stand for.
+  llvm::MapVector<plan::KernelOp, SmallVector<StringAttr>> moreNodes;
   llvm::StringMap<plan::KernelOp> known;
   llvm::StringMap<int> used;
 };

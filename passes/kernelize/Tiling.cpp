@@ -159,28 +159,59 @@ static bool isLanes(Operation *op) {
   return false;
 }
 
-/// Rows and vectors that fill the registers: two are kept for operands.
-static SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows,
-                                         int64_t columns) {
+/// Rows of the left operand this many bytes apart, or a multiple, share a set of
+/// first-level caches of 64 sets, which have 8 or 12 ways: more rows than ways
+/// leave none of them there until its line is read to the end.
+static constexpr int64_t sameSetPitch = 4096, waysOfSet = 8;
+
+/// Rows and vectors that fill the registers: some are kept for operands. Of the tiles
+/// that suit the pitch, the one with which fewest steps go into rests of rows and
+/// columns.
+SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, int64_t columns,
+                                        int64_t pitch) {
+  struct Candidate {
+    int64_t rows, vectors;
+  };
+  static constexpr Candidate of32[] = {{14, 2}, {13, 2}, {12, 2}, {11, 2}, {10, 2}, {8, 3},
+                                       {7, 3},  {6, 4},  {5, 4},  {8, 2},  {28, 1}, {8, 1}};
+  static constexpr Candidate of16[] = {{6, 2}, {5, 2}, {4, 3}, {4, 2}, {12, 1}, {8, 1}, {4, 1}};
+  ArrayRef<Candidate> candidates = unit.registers == 32 ? ArrayRef<Candidate>(of32) : ArrayRef<Candidate>(of16);
   int64_t lanes = unit.bytes / 4;
-  int64_t budget = unit.registers == 32 ? 28 : 12;
-  int64_t most = ShapedType::isDynamic(columns) ? 2 : std::max<int64_t>(1, llvm::divideCeil(columns, lanes));
-  int64_t vectors = std::min<int64_t>(most, 2);
-  int64_t tileRows = budget / vectors;
-  if (!ShapedType::isDynamic(rows) && rows < tileRows) {
-    tileRows = std::max<int64_t>(rows, 1);
-    vectors = std::min<int64_t>(most, std::min<int64_t>(8, std::max<int64_t>(1, budget / tileRows)));
-  } else if (!ShapedType::isDynamic(rows)) {
-    // As few rows left over as a slightly smaller tile allows.
-    int64_t best = tileRows;
-    for (int64_t candidate = tileRows; candidate >= tileRows - 4 && candidate > 0; --candidate)
-      if (rows % candidate == 0) {
-        best = candidate;
-        break;
-      }
-    tileRows = best;
+  bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
+  int64_t most = isOpen ? 2 : std::max<int64_t>(1, llvm::divideCeil(columns, lanes));
+  // Few rows are one tile: sums, a row of vectors and an element are in registers.
+  if (knowsRows && rows < unit.registers / 3) {
+    int64_t few = std::max<int64_t>(rows, 1);
+    int64_t vectors = std::min<int64_t>((unit.registers - 1) / (few + 1), 8);
+    return {few, std::min(most, vectors), lanes};
   }
-  return {tileRows, vectors, lanes};
+  // A step of a tile in additions: processors load as many operands at a time as they
+  // add, so many additions are under way at once, and a step costs something besides.
+  auto costOf = [](int64_t rows, int64_t vectors) -> int64_t {
+    constexpr int64_t underWay = 8, overhead = 1;
+    return rows && vectors ? std::max({rows * vectors, rows + vectors, underWay}) + overhead : 0;
+  };
+  const Candidate *best = nullptr;
+  int64_t bestCost = 0;
+  for (const Candidate &candidate : candidates) {
+    if (candidate.vectors > most || (knowsRows && candidate.rows > rows) ||
+        (pitch > 0 && pitch % sameSetPitch == 0 && candidate.rows > waysOfSet))
+      continue;
+    // Of what is open, as much as leaves no rest.
+    int64_t height = knowsRows ? rows : 280 * candidate.rows, wide = isOpen ? candidate.vectors : most;
+    int64_t restRows = height % candidate.rows, restVectors = wide % candidate.vectors;
+    int64_t tiles = height / candidate.rows, panels = wide / candidate.vectors;
+    int64_t cost = tiles * (panels * costOf(candidate.rows, candidate.vectors) +
+                            costOf(candidate.rows, restVectors)) +
+                   panels * costOf(restRows, candidate.vectors) + costOf(restRows, restVectors);
+    if (!knowsRows)
+      cost /= candidate.rows;
+    if (!best || cost < bestCost) {
+      best = &candidate;
+      bestCost = cost;
+    }
+  }
+  return {best->rows, best->vectors, lanes};
 }
 
 /// Sets the register tile of a convolution and returns how its range is cut:
@@ -206,16 +237,19 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
     tiles.append({std::max<int64_t>(lines, 1), whole, tile[1] * tile[2]});
     return tiles;
   };
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  int64_t channels = input.getShape().back();
+  int64_t pitch = ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * 4;
   if (ShapedType::isDynamic(width))
-    return cut(4, registerTile(unit, width, columns));
+    return cut(4, registerTile(unit, width, columns, pitch));
   int64_t lines = positions / std::max<int64_t>(width, 1);
   if (isPointwise(kernel, conv)) {
     kernel->setAttr("pointwise", b.getUnitAttr());
-    return cut(lines, registerTile(unit, std::min(lines, height) * width, columns));
+    return cut(lines, registerTile(unit, std::min(lines, height) * width, columns, pitch));
   }
-  auto tile = registerTile(unit, ShapedType::kDynamic, columns);
+  auto tile = registerTile(unit, ShapedType::kDynamic, columns, pitch);
   if (width == 0 || width >= tile[0])
-    return cut(lines, registerTile(unit, width, columns));
+    return cut(lines, registerTile(unit, width, columns, pitch));
   // Short lines: a tile holds several whole ones.
   int64_t together = tile[0] / width;
   if (!ShapedType::isDynamic(height))
@@ -254,7 +288,8 @@ static TransposeOp blockTransposition(KernelOp kernel) {
     return {};
   Type element = cast<RankedTensorType>(op.getType()).getElementType();
   auto permutation = op.getPermutation();
-  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32 &&
+  // Vectors have no elements without a sign of their own: those are for loops.
+  return element.isSignlessIntOrFloat() && element.getIntOrFloatBitWidth() == 32 &&
                  permutation.back() != (int64_t)permutation.size() - 1
              ? op : TransposeOp();
 }
@@ -332,6 +367,16 @@ static SmallVector<int64_t> matrixTiles(KernelOp kernel, Operation *hero) {
   return {1, lines, type.getDimSize(2), step};
 }
 
+/// How many results side by side a kernel of lanes computes. Of a reduction several
+/// vectors: rows are read in longer runs, and sums do not wait for each other.
+static int64_t lanesOf(Operation *hero, const VectorUnit &unit, int64_t columns) {
+  int64_t lanes = unit.bytes / 4;
+  if (isa<ReduceOp>(hero))
+    for (int64_t most = unit.registers / 2; most > 1 && 2 * lanes <= columns; most /= 2)
+      lanes *= 2;
+  return lanes;
+}
+
 void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
   OpBuilder b(kernel.getContext());
   Block &body = kernel.getBody().front();
@@ -363,12 +408,20 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
     if (rank > batch + 2)
       kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
     int64_t rows = partShape(kernel, type.getShape())[batch], columns = type.getShape().back();
-    auto tile = registerTile(unit, rows, columns);
+    int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
+    auto tile = registerTile(unit, rows, columns, ShapedType::isDynamic(depth) ? 0 : depth * 4);
     kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+    // A panel beyond a share of the second-level cache is read by blocks.
+    constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
+    int64_t panelBytes = ShapedType::isDynamic(depth) ? 0 : depth * tile[1] * tile[2] * 4;
+    if (panelBytes > muchOfTheCache && (ShapedType::isDynamic(rows) || rows > tile[0])) {
+      int64_t each = llvm::divideCeil(depth, llvm::divideCeil(panelBytes, cacheShare));
+      kernel->setAttr("depth_block", b.getI64IntegerAttr(llvm::alignTo(each, 16)));
+    }
     tiles.emplace(batch, 1);
     // Enough rows that a panel of the right operand is read once for many.
-    tiles->push_back(ShapedType::isDynamic(rows) ? tile[0] * 10
-                                                 : std::max<int64_t>(1, std::min(rows, tile[0] * 10)));
+    int64_t many = llvm::alignTo(140, tile[0]);
+    tiles->push_back(ShapedType::isDynamic(rows) ? many : std::clamp<int64_t>(rows, 1, many));
     tiles->push_back(tile[1] * tile[2]);
   } else if (auto conv = dyn_cast_or_null<ConvOp>(hero);
              conv && isPlainConvolution(conv, unit) && isVectorEpilogue(kernel, conv)) {
@@ -377,7 +430,7 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
   } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero) &&
              !type.isDynamicDim(rank - 1)) {
     kernel.setStrategy("lanes");
-    kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, unit.bytes / 4}));
+    kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, lanesOf(hero, unit, type.getShape().back())}));
     tiles.emplace(rank - 1, 1);
   } else if (TransposeOp transposition = blockTransposition(kernel)) {
     kernel.setStrategy("transposition");

@@ -25,10 +25,16 @@ VectorUnit vectorUnitOf(mlir::ModuleOp module);
 /// register tile `tile` = [rows, vectors, lanes]; `tiles`, the parts of the
 /// leading result dimensions that make the parallel range (absent: every
 /// element by itself); `merged` = [first, last), result dimensions that are cut
-/// as one; `grain`, how many parts are worth a thread. For convolutions also
+/// as one; `grain`, how many parts are worth a thread. For products also
+/// `depth_block`, how much of a long sum is computed at once. For convolutions also
 /// `pointwise`, whose tiles run across lines, and `lines`, how many whole lines
 /// a tile holds.
 void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit);
+
+/// [rows, vectors, lanes] of a register tile for so many rows and columns (either may
+/// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown.
+llvm::SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows, int64_t columns,
+                                        int64_t pitch);
 
 /// The shape that `tiles` cuts: `shape` with the `merged` dimensions as one.
 llvm::SmallVector<int64_t> partShape(plan::KernelOp kernel, llvm::ArrayRef<int64_t> shape);

@@ -127,10 +127,155 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
   return view && dense && dense.getNumElements() <= fewElements ? materializedConstant(view) : view;
 }
 
+//===----------------------------------------------------------------------===//
+// Quantized models
+//===----------------------------------------------------------------------===//
+
+static TypedAttr constantOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return constant ? cast<TypedAttr>(constant.getValue()) : TypedAttr();
+}
+
+/// The number that all elements are.
+static std::optional<double> numberOf(Value value) {
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(constantOf(value));
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  if (elements.getElementType().isF32())
+    return elements.getSplatValue<float>();
+  auto type = dyn_cast<IntegerType>(elements.getElementType());
+  if (!type || type.getWidth() > 32)
+    return std::nullopt;
+  APInt number = elements.getSplatValue<APInt>();
+  return type.isUnsigned() ? number.getZExtValue() : number.getSExtValue();
+}
+
+static bool isByte(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && integer.getWidth() == 8;
+}
+
+/// What `value`, of f32, is made of where it is a byte less a zero point: the byte, and
+/// the zero point.
+static std::pair<Value, double> byteBehind(Value value) {
+  auto isCast = [](Value value, function_ref<bool(Type)> from) {
+    auto op = value.getDefiningOp<CastOp>();
+    return op && from(getElementTypeOrSelf(op.getOperand().getType())) ? op : CastOp();
+  };
+  auto isWord = [](Type type) { return type.isInteger(32) || type.isSignedInteger(32); };
+  CastOp toFloat = getElementTypeOrSelf(value.getType()).isF32() ? isCast(value, isWord) : CastOp();
+  if (!toFloat)
+    return {};
+  Value word = toFloat.getOperand();
+  double zero = 0;
+  if (auto sub = word.getDefiningOp<SubOp>()) {
+    auto number = numberOf(sub.getOperand(1));
+    if (!number || sub.getOperand(0).getType() != sub.getType())
+      return {};
+    zero = *number;
+    word = sub.getOperand(0);
+  }
+  CastOp toWord = isCast(word, isByte);
+  return toWord ? std::make_pair(toWord.getOperand(), zero) : std::pair<Value, double>();
+}
+
+/// Weights of bytes as the floats that the model computes of them: (q - zero) * scale,
+/// with one scale, or one for each entry of a dimension.
+static TypedAttr dequantized(MulOp op) {
+  auto [byte, zero] = byteBehind(op.getOperand(0));
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  TypedAttr source = byte ? constantOf(byte) : TypedAttr();
+  if (!source || !type || type != op.getOperand(0).getType() ||
+      type.getShape() != cast<RankedTensorType>(byte.getType()).getShape())
+    return {};
+  TypedAttr scaleSource = constantOf(op.getOperand(1));
+  DenseElementsAttr bytes = materializedConstant(source);
+  DenseElementsAttr scales = scaleSource ? materializedConstant(scaleSource) : DenseElementsAttr();
+  if (!bytes || !scales || bytes.isSplat() || !scales.getElementType().isF32())
+    return {};
+  // Elements that share a scale follow each other `inner` at a time.
+  auto scaleType = cast<RankedTensorType>(scales.getType());
+  int64_t count = scaleType.getNumElements(), inner = 1, missing = type.getRank() - scaleType.getRank();
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    int64_t own = i < missing ? 1 : scaleType.getDimSize(i - missing);
+    if (own != 1 && (own != count || own != type.getDimSize(i)))
+      return {};
+    if (own != 1)
+      break;
+    inner *= type.getDimSize(i);
+  }
+  SmallVector<float> factors(scales.getValues<float>());
+  bool isSigned = !getElementTypeOrSelf(byte.getType()).isUnsignedInteger();
+  ArrayRef<char> raw = bytes.getRawData();
+  std::vector<float> made(raw.size());
+  for (size_t i = 0; i < raw.size(); ++i) {
+    int value = isSigned ? static_cast<signed char>(raw[i]) : static_cast<unsigned char>(raw[i]);
+    float factor = factors[count == 1 ? 0 : i / inner % count];
+    made[i] = static_cast<float>(value - static_cast<int>(zero)) * factor;
+  }
+  return DenseElementsAttr::get(type, ArrayRef<float>(made));
+}
+
+/// Whether every element is a whole number from `lowest` to `highest`, or NaN: rounded,
+/// perhaps shifted by a whole number, then clamped.
+static bool isWholeWithin(Value value, double lowest, double highest) {
+  auto bounded = value.getDefiningOp<MinimumOp>();
+  auto raised = bounded ? bounded.getOperand(0).getDefiningOp<MaximumOp>() : MaximumOp();
+  if (!raised)
+    return false;
+  auto high = numberOf(bounded.getOperand(1)), low = numberOf(raised.getOperand(1));
+  auto isWhole = [](double number) { return number == std::nearbyint(number); };
+  if (!high || !low || *high > highest || *low < lowest || !isWhole(*high) || !isWhole(*low))
+    return false;
+  Value inner = raised.getOperand(0);
+  if (auto shifted = inner.getDefiningOp<AddOp>()) {
+    auto shift = numberOf(shifted.getOperand(1));
+    if (!shift || !isWhole(*shift))
+      return false;
+    inner = shifted.getOperand(0);
+  }
+  return static_cast<bool>(inner.getDefiningOp<RoundEvenOp>());
+}
+
+/// A value that was quantized to bytes and is dequantized at once: rounded and clamped,
+/// it fits them, and is read as the float that it was. (What NaN becomes in a byte no
+/// format says.) Null where it is none.
+static Value withoutByte(CastOp toFloat) {
+  auto [byte, zero] = byteBehind(toFloat.getResult());
+  auto quantize = byte ? byte.getDefiningOp<CastOp>() : CastOp();
+  if (!quantize || quantize.getOperand().getType() != toFloat.getType())
+    return {};
+  bool isSigned = !getElementTypeOrSelf(byte.getType()).isUnsignedInteger();
+  double lowest = isSigned ? -128 : 0;
+  if (!isWholeWithin(quantize.getOperand(), lowest, lowest + 255))
+    return {};
+  if (zero == 0 && !isSigned)
+    return quantize.getOperand();
+  // Adding gives zero the sign that an integer's has.
+  OpBuilder b(toFloat);
+  auto type = RankedTensorType::get({}, b.getF32Type());
+  Value shift = ConstantOp::create(b, toFloat.getLoc(), DenseElementsAttr::get(type, static_cast<float>(0 - zero)));
+  auto made = AddOp::create(b, toFloat.getLoc(), quantize.getOperand(), shift);
+  if (Attribute device = toFloat->getAttr("weir.device"))
+    made->setAttr("weir.device", device);
+  return made;
+}
+
 namespace {
 struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
+      if (auto toFloat = dyn_cast<CastOp>(op))
+        if (Value whole = withoutByte(toFloat)) {
+          toFloat.replaceAllUsesWith(whole);
+          return;
+        }
+      if (auto mul = dyn_cast<MulOp>(op))
+        if (TypedAttr weights = dequantized(mul)) {
+          OpBuilder b(op);
+          mul.replaceAllUsesWith(ConstantOp::create(b, op->getLoc(), weights).getResult());
+          return;
+        }
       if (!isa<TransposeOp, ReshapeOp, BroadcastToOp, GatherOp, SliceOp>(op))
         return;
       auto constant = op->getOperand(0).getDefiningOp<ConstantOp>();
@@ -146,6 +291,15 @@ struct FoldWeightsPass : weir::impl::WeirFoldWeightsPassBase<FoldWeightsPass> {
       if (constant->use_empty())
         constant.erase();
     });
+    // What led to a byte and back must not count as a use.
+    SmallVector<Operation *> casts;
+    getOperation().walk([&](Operation *op) {
+      if (isa<CastOp, SubOp, MulOp>(op))
+        casts.push_back(op);
+    });
+    for (Operation *op : llvm::reverse(casts))
+      if (isOpTriviallyDead(op))
+        op->erase();
   }
 };
 } // namespace

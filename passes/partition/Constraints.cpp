@@ -128,6 +128,7 @@ LogicalResult Constraints::gatherRequests() {
         continue; // the driver knows which nodes there are
       elements[it->second].request = cast<StringAttr>(entry.getValue()).str();
       elements[it->second].requestFrom = "the placement file";
+      elements[it->second].locked = true;
     }
   SmallVector<DeviceName> asked;
   bool good = true;
@@ -203,8 +204,9 @@ void Constraints::gatherResources() {
         unite(effects, it->second, "both are calls with effects");
       effects = it->second;
       // Queues and tables are the session's: kernels of the runtime find them
-      // wherever they run.
-      elements[effects].yields |= call.getCallee().starts_with("weir_");
+      // wherever they run. What a user's function touches only its user knows.
+      elements[effects].yields |= !call->hasAttr("weir.operation") &&
+                                  call.getCallee().starts_with("weir_kernel_");
     }
     for (Value operand : op->getOperands()) {
       if (!isa<ResourceType>(operand.getType()))
@@ -239,18 +241,21 @@ void Constraints::gatherAbilities() {
 }
 
 LogicalResult Constraints::intersect() {
+  // What the user locked comes first, and what gives way to its group last.
+  auto turnOf = [](const Element &node) {
+    return node.locked ? 0 : node.yields ? 2 : 1;
+  };
   bool good = true;
-  // What gives way comes last.
-  for (bool yielding : {false, true})
+  for (int turn : {0, 1, 2})
     for (int32_t i = 0; i < int32_t(elements.size()); ++i) {
       Element &node = elements[i];
-      if (node.request.empty() || node.yields != yielding)
+      if (node.request.empty() || turnOf(node) != turn)
         continue;
       Element &root = elements[find(i)];
       DeviceName asked = *DeviceName::parse(node.request);
       if (auto both = root.asked.intersect(asked)) {
         root.asked = *both;
-      } else if (!yielding && !soft) {
+      } else if (turn == 0 || (turn == 1 && !soft)) {
         InFlightDiagnostic error = fail(
             i, "W0602: found device \"" + node.request +
                    "\", but the nodes that it is colocated with ask for " +
@@ -279,7 +284,9 @@ LogicalResult Constraints::findCandidates() {
           root.candidates.push_back(int32_t(d));
     };
     collect(root.asked);
-    if (root.candidates.empty() && soft) {
+    bool locked = llvm::any_of(
+        root.members, [&](int32_t member) { return elements[member].locked; });
+    if (root.candidates.empty() && soft && !locked) {
       DeviceName task = root.asked;
       task.type.reset();
       task.id.reset();

@@ -60,6 +60,7 @@ private:
     DeviceName asked;        ///< of the group, at its root
     std::string request;     ///< as the node has it
     std::string requestFrom; ///< "the model", "the placement file"
+    bool locked = false;     ///< by the placement file: nothing makes it give way
     bool yields = false;     ///< its request gives way to its group's
     std::string hostOnly;    ///< why no GPU computes it; empty: one can
     std::vector<int32_t> candidates;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/partition/CostModel.h"
+#include "dialects/weir/CustomAttributes.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
@@ -110,9 +111,14 @@ private:
     return count;
   }
 
+  /// The root of the kernel that computes `op`: what may be on another device
+  /// than the root is a kernel of its own.
   Operation *kernel(Operation *op) const {
     auto it = kernelOf.find(op);
-    return it == kernelOf.end() ? nullptr : it->second;
+    if (it == kernelOf.end())
+      return nullptr;
+    bool together = constraints.groupOf(it->second) == constraints.groupOf(op);
+    return together ? it->second : op;
   }
   bool together(Operation *a, Operation *b) const {
     return a && b && kernel(a) && kernel(a) == kernel(b);
@@ -143,6 +149,8 @@ private:
     if (auto cost = dyn_cast<CostOpInterface>(op))
       if (int64_t counted = cost.getFlops(); counted >= 0)
         flops = double(counted);
+    if (auto each = op->getAttrOfType<FloatAttr>(customFlopsAttr))
+      flops = each.getValueAsDouble() * elementsOf(op);
     bool launches = role == OperationRole::Kernel
                         ? kernel(op) == op || !kernel(op)
                         : role == OperationRole::Step && !isa<ReshapeOp>(op);
@@ -175,6 +183,7 @@ private:
       if (!llvm::is_contained(candidates, int32_t(d)))
         node.times[d] = placement::never;
     node.memory = weights + results;
+    model.stored.push_back(results);
     node.group = group;
     model.problem.nodes.push_back(std::move(node));
     model.measured.push_back(isMeasured);

@@ -21,6 +21,8 @@ double bytesOf(mlir::Type type);
 struct CostModel {
   placement::Problem problem;
   std::vector<mlir::Operation *> operations; ///< one a node
+  /// Bytes of results that a node stores: not of those that stay in a kernel.
+  std::vector<double> stored;
   /// Nodes whose time was measured.
   std::vector<char> measured;
 };

@@ -90,6 +90,12 @@ DeviceSet DeviceSet::of(ModuleOp module, ArrayRef<DeviceName> requests) {
   return cluster;
 }
 
+placement::Link DeviceSet::between(int64_t from, int64_t to) const {
+  int64_t count = int64_t(devices.size());
+  return from < count && to < count ? links[size_t(from * count + to)]
+                                    : usualLink;
+}
+
 std::string DeviceSet::list() const {
   std::string text;
   for (const ClusterDevice &device : devices)

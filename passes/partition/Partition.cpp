@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Sends stand right behind what they send and receives right before the first
-// use. All functions keep the entry's order, so the sequences of all devices are
+// Sends stand right behind what they send, or later where times of a simulated
+// step are known (LateTransfers.h), and receives right before the first use. All
+// functions keep the entry's order, so the sequences of all devices are
 // projections of one order and cannot wait for each other in a circle.
 //
 // A loop or conditional whose regions hold operations of several devices exists
@@ -23,7 +24,7 @@
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
 #include "passes/partition/Accelerators.h"
-#include "passes/partition/Constraints.h"
+#include "passes/partition/LateTransfers.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace weir {
@@ -167,7 +168,14 @@ public:
       part.block = part.function.addEntryBlock();
     }
     Block &body = source.getBody().front();
+    for (auto [i, op] : llvm::enumerate(body))
+      places[&op] = int64_t(i);
     visitBlock(body);
+    consumer = nullptr;
+    noteMemory(body);
+    late.delay([&](const LateTransfers::Transfer &transfer, Operation *before) {
+      return ask(transfer, before);
+    });
     for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
       int64_t device = deviceOf(operand.get());
       if (device < 0)
@@ -182,6 +190,8 @@ public:
       finish(part);
     source.erase();
   }
+
+  const LateTransfers &transfers() const { return late; }
 
 private:
   /// Where the feeds of a device are, and the fetches that it makes.
@@ -209,19 +219,38 @@ private:
     for (Operation &op : block.without_terminator()) {
       if (isFree(&op))
         continue; // every device has its own
-      // What comes from outside of a region is received before it.
-      forEachNeed(&op, [&](Value value, int64_t device) {
-        if (!op.isAncestor(value.getParentBlock()->getParentOp()))
-          provide(value, device);
-      });
-      if (isControl(&op)) {
-        visitControl(&op);
+      if (!places.count(&op)) {
+        visit(op);
         continue;
       }
-      Part &part = parts[deviceOf(&op)];
-      b.setInsertionPointToEnd(part.block);
-      b.clone(op, part.mapping);
+      std::map<int64_t, Operation *> last;
+      for (int64_t device : devicesOf(&op)) {
+        Block &program = *parts[device].block;
+        last[device] = program.empty() ? nullptr : &program.back();
+      }
+      consumer = &op;
+      visit(op);
+      consumer = nullptr;
+      for (auto [device, before] : last)
+        late.passed(device, places[&op],
+                    before ? before->getNextNode() : &parts[device].block->front(),
+                    timesOf(&op));
     }
+  }
+
+  void visit(Operation &op) {
+    // What comes from outside of a region is received before it.
+    forEachNeed(&op, [&](Value value, int64_t device) {
+      if (!op.isAncestor(value.getParentBlock()->getParentOp()))
+        provide(value, device);
+    });
+    if (isControl(&op)) {
+      visitControl(&op);
+      return;
+    }
+    Part &part = parts[deviceOf(&op)];
+    b.setInsertionPointToEnd(part.block);
+    b.clone(op, part.mapping);
   }
 
   /// Begins a region on every device that has a part, with arguments for what
@@ -240,6 +269,8 @@ private:
   }
 
   void visitControl(Operation *op) {
+    // What crosses inside crosses in every iteration.
+    consumer = nullptr;
     std::map<int64_t, Operation *> made;
     std::map<int64_t, Block *> around;
     for (int64_t device : devicesOf(op)) {
@@ -312,12 +343,8 @@ private:
       return;
     }
     int64_t from = isFeed ? host : deviceOf(value);
-    int64_t edge = edges.size();
     std::string key = keyOf(value, from, device);
-    edges.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr("destination", b.getI64IntegerAttr(device)),
-         b.getNamedAttr("name", b.getStringAttr(key)),
-         b.getNamedAttr("source", b.getI64IntegerAttr(from))}));
+    int64_t edge = addEdge(key, from, device);
     bool small = isCompressed(value.getType(), from, device);
     Type crosses = value.getType();
     if (small)
@@ -328,7 +355,88 @@ private:
     b.setInsertionPointAfterValue(sent);
     if (small)
       sent = truncate(sent);
-    weir::SendOp::create(b, value.getLoc(), sent, edge, key);
+    auto send = weir::SendOp::create(b, value.getLoc(), sent, edge, key);
+    delayLater(send, value, from, device);
+  }
+
+  int64_t addEdge(StringRef key, int64_t from, int64_t to) {
+    edges.push_back(b.getDictionaryAttr(
+        {b.getNamedAttr("destination", b.getI64IntegerAttr(to)),
+         b.getNamedAttr("name", b.getStringAttr(key)),
+         b.getNamedAttr("source", b.getI64IntegerAttr(from))}));
+    return int64_t(edges.size()) - 1;
+  }
+
+  /// Notes a send to the operation at hand, whose times say how long it can wait.
+  /// What goes to or from an accelerator goes at once: its queue overlaps with
+  /// the copy.
+  void delayLater(weir::SendOp send, Value value, int64_t from, int64_t to) {
+    auto module = source->getParentOfType<ModuleOp>();
+    std::optional<SimulatedTimes> use;
+    if (consumer && isa<TensorType>(value.getType()))
+      use = timesOf(consumer);
+    if (!use || isAccelerator(module, from) || isAccelerator(module, to))
+      return;
+    LateTransfers::Transfer transfer;
+    transfer.send = send;
+    transfer.from = from;
+    transfer.to = to;
+    if (Operation *def = value.getDefiningOp())
+      transfer.producer = places.lookup(def);
+    transfer.consumer = places.lookup(consumer);
+    transfer.bytes = bytesOf(value.getType());
+    placement::Link link = cluster.between(from, to);
+    transfer.latest =
+        use->latest - link.latency - transfer.bytes * link.timePerSize;
+    transfer.askLatency = cluster.between(to, from).latency;
+    transfer.useStart = use->earliest;
+    transfer.senderEnd = lastUse(value, from);
+    transfer.receiverEnd = lastUse(value, to);
+    late.sent(transfer);
+  }
+
+  /// When a device is through with a value in the simulated step; when it is
+  /// made, where that device has no use of it.
+  double lastUse(Value value, int64_t device) {
+    double end = 0;
+    if (Operation *def = value.getDefiningOp())
+      if (auto times = timesOf(def))
+        end = times->earliestEnd();
+    for (Operation *user : value.getUsers()) {
+      Operation *at = source.getBody().front().findAncestorOpInBlock(*user);
+      auto times = timesOf(at);
+      if (times && (isControl(at) ? devicesOf(at).contains(device)
+                                  : deviceOf(at) == device))
+        end = std::max(end, times->earliestEnd());
+    }
+    return end;
+  }
+
+  /// What devices hold beside what they send and receive.
+  void noteMemory(Block &body) {
+    for (Operation &op : body.without_terminator())
+      if (auto times = timesOf(&op); times && times->stored > 0) {
+        double end = times->earliestEnd();
+        for (Value result : op.getResults())
+          end = std::max(end, lastUse(result, deviceOf(&op)));
+        late.holds(deviceOf(&op), times->earliest, end, times->stored);
+      }
+  }
+
+  /// The receiver asks for a tensor before it comes to `before`.
+  Value ask(const LateTransfers::Transfer &transfer, Operation *before) {
+    weir::SendOp send = transfer.send;
+    std::string key = ("request " + send.getKey().split(';').first + ";" +
+                       cast<StringAttr>(devices[transfer.to]).getValue() + ";" +
+                       cast<StringAttr>(devices[transfer.from]).getValue())
+                          .str();
+    int64_t edge = addEdge(key, transfer.to, transfer.from);
+    b.setInsertionPoint(before);
+    LateTransfers::keepPlace(
+        weir::SendOp::create(b, send.getLoc(), ValueRange(), edge, key));
+    b.setInsertionPoint(send);
+    return weir::ReceiveOp::create(b, send.getLoc(),
+                                   TokenType::get(b.getContext()), edge, key);
   }
 
   bool isCompressed(Type type, int64_t from, int64_t to) const {
@@ -388,6 +496,9 @@ private:
   SmallVector<Attribute> &edges;
   OpBuilder b;
   std::map<int64_t, Part> parts;
+  DenseMap<Operation *, int64_t> places; ///< of the function's own operations
+  Operation *consumer = nullptr; ///< of these, what is being provided for
+  LateTransfers late;
 };
 
 struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
@@ -397,6 +508,7 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
     auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices");
     DeviceSet cluster = DeviceSet::of(module, {});
     SmallVector<Attribute> edges;
+    int64_t moved = 0, asked = 0;
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
       if (function.isExternal())
         continue;
@@ -406,15 +518,29 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       bool accelerated = llvm::any_of(
           used, [&](int64_t device) { return isAccelerator(module, device); });
       if (used.size() > 1 || accelerated) {
-        Splitter(function, devices, cluster, edges).run(used);
+        Splitter splitter(function, devices, cluster, edges);
+        splitter.run(used);
+        moved += splitter.transfers().moved;
+        asked += splitter.transfers().asked;
         continue;
       }
       int64_t device = used.empty() ? 0 : used.front();
       function->setAttr("weir.device_index", b.getI64IntegerAttr(device));
     }
     module->setAttr("weir_plan.edges", b.getArrayAttr(edges));
+    if (moved || asked)
+      module->setAttr(
+          "weir_plan.late_transfers",
+          b.getDictionaryAttr({b.getNamedAttr("asked", b.getI64IntegerAttr(asked)),
+                               b.getNamedAttr("moved", b.getI64IntegerAttr(moved))}));
     // They have done their service, and say nothing true of copies.
-    module.walk([](Operation *op) { op->removeAttr("weir.homes"); });
+    removeTimes(module);
+    module.walk([](Operation *op) {
+      op->removeAttr("weir.homes");
+      // Kernels that differ in nothing else are one.
+      if (!isa<func::FuncOp>(op))
+        op->removeAttr("weir.device_index");
+    });
   }
 };
 } // namespace

@@ -19,7 +19,10 @@ def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
     `weir.colocations` of functions and `weir.cluster`, `weir.locks`,
     `weir.profile`, `weir.placer` and `weir.hard_placement` of the module. Writes
     `weir_plan.devices`, every operation's `weir.device_index`, and the
-    `weir.homes` of the results of loops and conditionals.
+    `weir.homes` of the results of loops and conditionals. Where several devices
+    are used, brings operations into the plan's order if a simulated step ends
+    sooner in it, and writes their times (`weir.times`), unless `weir.receives`
+    of the module says early.
     Why here: once the graph has its final form, before it is cut. Requests are
     kept by node, so that rewrites before need not know of them.
   }];
@@ -31,7 +34,8 @@ def WeirPartitionPass : Pass<"weir-partition", "::mlir::ModuleOp"> {
     What: copies every operation to the function of its device. A value that is
     used on another device is sent once, however many uses it has there. A loop
     or conditional exists on every device that has operations in it; its
-    condition is sent there.
+    condition is sent there. Where operations have `weir.times`, tensors are sent
+    as late as these allow; what that did is in `weir_plan.late_transfers`.
     Why here: after placement; before kernels, which belong to one device.
     Before: every operation has a device. After: every function runs on one.
   }];

@@ -10,7 +10,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
-#include "passes/partition/CostModel.h"
+#include "passes/partition/StaticOrder.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPLACEPASS
@@ -62,6 +62,14 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       if (isControl(op))
         op->setAttr("weir.homes", homesOf(op));
     });
+    if (llvm::any_of(plan->device, [&](int32_t device) {
+          return device != plan->device.front();
+        })) {
+      orderByPlan(module, model, *plan);
+      auto receives = module->getAttrOfType<StringAttr>("weir.receives");
+      if (!receives || receives.getValue() != "early")
+        writeTimes(model, *plan);
+    }
     describe(module, constraints, model, *plan);
   }
 
@@ -208,28 +216,24 @@ void PlacePass::describe(ModuleOp module, const Constraints &constraints,
   const placement::Problem &problem = model.problem;
   // When nodes start and what their last input is.
   size_t count = problem.nodes.size();
-  std::vector<double> start(count, 0), end(count, 0),
-      free(cluster.devices.size(), 0);
+  std::vector<double> start =
+      placement::timelineOf(problem, plan.device, plan.order).earliest;
+  auto endOf = [&](int32_t node) {
+    return start[node] + problem.nodes[node].times[plan.device[node]];
+  };
   std::vector<int32_t> last(count, -1);
-  std::vector<SmallVector<placement::Edge>> inputs(count);
-  for (const placement::Edge &edge : problem.edges)
-    inputs[edge.dest].push_back(edge);
-  for (int32_t node : plan.order) {
-    int32_t device = plan.device[node];
-    start[node] = free[device];
-    for (const placement::Edge &edge : inputs[node]) {
-      int32_t from = plan.device[edge.source];
-      const placement::Link &link =
-          problem.links[size_t(from) * cluster.devices.size() + device];
-      double arrival =
-          end[edge.source] +
-          (from == device ? 0 : link.latency + edge.size * link.timePerSize);
-      if (arrival > start[node] || (arrival == start[node] && last[node] < 0)) {
-        start[node] = arrival;
-        last[node] = edge.source;
-      }
+  std::vector<double> arrival(count, 0);
+  for (const placement::Edge &edge : problem.edges) {
+    int32_t from = plan.device[edge.source], to = plan.device[edge.dest];
+    const placement::Link &link =
+        problem.links[size_t(from) * cluster.devices.size() + to];
+    double time =
+        endOf(edge.source) +
+        (from == to ? 0 : link.latency + edge.size * link.timePerSize);
+    if (last[edge.dest] < 0 || time > arrival[edge.dest]) {
+      arrival[edge.dest] = time;
+      last[edge.dest] = edge.source;
     }
-    end[node] = free[device] = start[node] + problem.nodes[node].times[device];
   }
   struct Row {
     double seconds = 0, start = 1e30, end = 0;
@@ -252,7 +256,7 @@ void PlacePass::describe(ModuleOp module, const Constraints &constraints,
       row.start = start[i];
       row.node = int32_t(i);
     }
-    row.end = std::max(row.end, end[i]);
+    row.end = std::max(row.end, endOf(int32_t(i)));
     row.measured |= bool(model.measured[i]);
   }
   SmallVector<Attribute> described;

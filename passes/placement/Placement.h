@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
 //
 // Gives every node of a graph a device, and every device an order, so that one
 // step ends as early as can be found. Knows no IR: nodes are times and bytes,
@@ -105,6 +104,18 @@ double lowerBound(const Problem &problem);
 /// A plan for given devices: list scheduling by upward rank, improved by
 /// shifting. Devices must be possible.
 Plan scheduleFor(const Problem &problem, std::span<const int32_t> device);
+
+/// When nodes start while every device keeps its order.
+struct Timeline {
+  std::vector<double> earliest; ///< as soon as inputs and the device are there
+  std::vector<double> latest;   ///< so that the step still ends at `makespan`
+  double makespan = 0;
+};
+
+/// The simulated run of nodes on given devices in a given order, forwards (as
+/// soon as possible) and from its end backwards (as late as possible).
+Timeline timelineOf(const Problem &problem, std::span<const int32_t> device,
+                    std::span<const int32_t> order);
 
 /// Judges a plan by the definition, with code that shares nothing with the
 /// search. Returns what is wrong with it, or nothing and the makespan.

@@ -107,27 +107,36 @@ weir::placement::listSchedule(const Graph &graph,
   return order;
 }
 
+std::vector<double>
+weir::placement::startsBeforeEnd(const Graph &graph,
+                                 std::span<const int32_t> device,
+                                 std::span<const int32_t> order) {
+  std::vector<double> behind(graph.nodes), free(graph.devices, 0);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    int32_t d = device[*it];
+    double after = free[d];
+    for (const Neighbour &next : graph.successors[*it])
+      after = std::max(after,
+                       behind[next.node] +
+                           graph.transfer(next.size, d, device[next.node]));
+    behind[*it] = free[d] = after + graph.time(*it, d);
+  }
+  return behind;
+}
+
 double weir::placement::shift(const Graph &graph,
                               std::span<const int32_t> device,
                               std::vector<int32_t> &order) {
-  std::vector<double> end, behind(graph.nodes);
+  std::vector<double> end;
   double makespan = simulate(graph, device, order, end);
   for (;;) {
-    // From the end: how long after its end a node may leave the rest waiting.
-    std::vector<int32_t> backward(order.rbegin(), order.rend());
-    std::stable_sort(backward.begin(), backward.end(),
+    // From the end, what ends last first.
+    std::vector<int32_t> byEnd(order);
+    std::reverse(byEnd.begin(), byEnd.end());
+    std::stable_sort(byEnd.begin(), byEnd.end(),
                      [&](int32_t a, int32_t b) { return end[a] > end[b]; });
-    std::vector<double> free(graph.devices, 0);
-    for (int32_t node : backward) {
-      int32_t d = device[node];
-      double after = free[d];
-      for (const Neighbour &next : graph.successors[node])
-        after = std::max(after,
-                         behind[next.node] +
-                             graph.transfer(next.size, d, device[next.node]));
-      behind[node] = free[d] = after + graph.time(node, d);
-    }
-    std::vector<int32_t> forward(backward.rbegin(), backward.rend());
+    std::vector<int32_t> forward(byEnd.rbegin(), byEnd.rend());
+    std::vector<double> behind = startsBeforeEnd(graph, device, forward);
     std::stable_sort(forward.begin(), forward.end(), [&](int32_t a, int32_t b) {
       return behind[a] > behind[b];
     });
@@ -160,4 +169,18 @@ Plan weir::placement::schedule(const Graph &graph,
 Plan weir::placement::scheduleFor(const Problem &problem,
                                   std::span<const int32_t> device) {
   return schedule(Graph(problem), {device.begin(), device.end()});
+}
+
+Timeline weir::placement::timelineOf(const Problem &problem,
+                                     std::span<const int32_t> device,
+                                     std::span<const int32_t> order) {
+  Graph graph(problem);
+  Timeline timeline;
+  timeline.makespan = simulate(graph, device, order, timeline.earliest);
+  timeline.latest = startsBeforeEnd(graph, device, order);
+  for (int32_t node = 0; node < graph.nodes; ++node) {
+    timeline.earliest[node] -= graph.time(node, device[node]);
+    timeline.latest[node] = timeline.makespan - timeline.latest[node];
+  }
+  return timeline;
 }

@@ -27,6 +27,12 @@ std::vector<int32_t> listSchedule(const Graph &graph,
                                   std::span<const int32_t> device,
                                   std::span<const double> rank);
 
+/// How long before the end of the step each node has to start, when devices keep
+/// this order and everything runs as late as it can.
+std::vector<double> startsBeforeEnd(const Graph &graph,
+                                    std::span<const int32_t> device,
+                                    std::span<const int32_t> order);
+
 /// Moves every node as late, then as early as it can go, nodes that end last
 /// first; the order that results is never slower (Li and Willis, "An iterative
 /// scheduling technique for resource-constrained project scheduling", 1992).

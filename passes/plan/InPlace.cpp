@@ -15,16 +15,24 @@ using namespace weir::plan;
 bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   Block &body = kernel.getBody().front();
   Operation *terminator = body.getTerminator();
-  if (terminator->getNumOperands() != 1 || kernel.getStrategy() == "scatter")
+  if (terminator->getNumOperands() != 1)
     return false;
   Type type = terminator->getOperand(0).getType();
   if (body.getArgument(argument).getType() != type ||
       !cast<RankedTensorType>(type).hasStaticShape())
     return false;
+  // A scatter leaves what it does not write; updates and indices are apart.
+  if (kernel.getStrategy() == "scatter") {
+    BlockArgument base = body.getArgument(argument);
+    Operation *scatter = terminator->getOperand(0).getDefiningOp();
+    return base.hasOneUse() && scatter->getOperand(0) == base;
+  }
   auto shape = cast<RankedTensorType>(type).getShape();
-  SmallVector<Value> work{body.getArgument(argument)};
-  while (!work.empty())
-    for (Operation *user : work.pop_back_val().getUsers()) {
+  // Paths part and meet again: each value once.
+  llvm::SetVector<Value> reached;
+  reached.insert(body.getArgument(argument));
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
       if (user == terminator)
         continue;
       auto result = user->getNumResults() == 1
@@ -32,7 +40,7 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
                         : RankedTensorType();
       if (!isa<ElementwiseOpInterface>(user) || !result || result.getShape() != shape)
         return false;
-      work.push_back(user->getResult(0));
+      reached.insert(user->getResult(0));
     }
   return true;
 }

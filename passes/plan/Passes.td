@@ -72,6 +72,22 @@ def WeirBoundBuffersPass : Pass<"weir-bound-buffers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 
+def WeirAwaitSendsPass : Pass<"weir-await-sends", "::mlir::ModuleOp"> {
+  let summary = "lets other tasks read large tensors where the step has them";
+  let description = [{
+    What: marks sends of large buffers to devices of other tasks as `kept`, and
+    inserts an `await_sent` where such a buffer is written or freed next, at the
+    end of its block, or before the second send behind it. What stays to the run's
+    end anyway (feeds, constants, variables, fetches) is waited for by nobody.
+    Why here: every buffer is there, and nothing has been decided by how long they
+    live. The wait is a use like any other: reuse, frees and offsets see that the
+    buffer lives until then.
+    Must not: touch sends within a task, which copy to the receiver's memory at
+    once, small ones, and those of a GPU.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
 def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
   let summary = "writes results over operands that die with them";
   let description = [{

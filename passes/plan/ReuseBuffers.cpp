@@ -8,6 +8,7 @@
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/plan/InPlace.h"
+#include "passes/plan/PlaceParts.h"
 #include "passes/plan/StepTimes.h"
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/MapVector.h"
@@ -196,6 +197,7 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
       copies += reuser.savedCopies;
     }
     makeKernels(module, symbols, inPlace);
+    copies += placeParts(module, symbols);
     OpBuilder b(module.getContext());
     module->setAttr("weir_plan.reuse",
                     b.getDictionaryAttr({b.getNamedAttr("buffers", b.getI64IntegerAttr(buffers)),

@@ -164,6 +164,24 @@ Value StepBuilder::constantElement(Value tensor, ElementsAttr value,
                         bufferOf(tensor), indices);
 }
 
+/// The node that `op` stands for. An operation inside of a kernel that serves
+/// several launches is of the node that this launch has in its place.
+StringRef StepBuilder::nameOf(Operation *op) {
+  StringRef name = nodeName(op->getLoc());
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (!kernel || !launch)
+    return name;
+  llvm::SetVector<StringRef> first, own;
+  collectNodeNames(kernel.getLoc(), first);
+  collectNodeNames(launch.getLoc(), own);
+  if (own.empty() || own.contains(name))
+    return name;
+  auto it = llvm::find(first, name);
+  return first.size() == own.size() && it != first.end()
+             ? own[it - first.begin()]
+             : own.front();
+}
+
 void StepBuilder::require(Operation *op, Value ok, StringRef message, int code,
                           Value value0, Value value1) {
   if (quiet || matchPattern(ok, m_One()))
@@ -172,8 +190,7 @@ void StepBuilder::require(Operation *op, Value ok, StringRef message, int code,
   for (Value value : {value0, value1})
     if (value)
       values.push_back(value);
-  RequireOp::create(b, loc, ok, nodeName(op->getLoc()),
-                    op->getName().stripDialect(), message, code, values);
+  RequireOp::create(b, loc, ok, nameOf(op), op->getName().stripDialect(), message, code, values);
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,6 +337,31 @@ LogicalResult StepBuilder::visitReshape(ReshapeOp op) {
   return success();
 }
 
+/// Emits what an operation inside of a kernel asks of sizes that only the run
+/// knows.
+void StepBuilder::checkSizes(Operation *op) {
+  auto reify = dyn_cast<ReifyShapeOpInterface>(op);
+  auto isOpen = [](Value tensor) {
+    auto type = dyn_cast<RankedTensorType>(tensor.getType());
+    return type && !type.hasStaticShape();
+  };
+  if (!reify || llvm::none_of(op->getOperands(), isOpen) ||
+      isa<plan::ReturnOp>(*op->user_begin()))
+    return;
+  for (OpResult result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    // Once, whoever asks.
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i)) {
+        (void)dim(result, i);
+        break;
+      }
+    SmallVector<Value> ignored;
+    if (type.hasStaticShape())
+      (void)reify.reifyShape(*this, result.getResultNumber(), ignored);
+  }
+}
+
 LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   auto kernel = symbols.lookup<KernelOp>(op.getKernel());
   Block &body = kernel.getBody().front();
@@ -336,7 +378,11 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
       state.dims = dimsOfBuffer(buffer);
     states[argument] = state;
   }
+  launch = op;
   // Sizes follow from the operations inside; their checks belong to the step.
+  // Those of what no result's size depends on, too: the kernel reads it.
+  for (Operation &inner : body.without_terminator())
+    checkSizes(&inner);
   SmallVector<SmallVector<Value>> sizes;
   for (Value result : body.getTerminator()->getOperands()) {
     auto opResult = cast<OpResult>(result);
@@ -350,6 +396,7 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
         dims[i] = constant(size);
     sizes.push_back(dims);
   }
+  launch = {};
   for (BlockArgument argument : body.getArguments())
     states.erase(argument);
   for (auto [result, dims] : llvm::zip(op.getResults(), sizes)) {

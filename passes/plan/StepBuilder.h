@@ -63,6 +63,8 @@ private:
   mlir::LogicalResult visitBlock(mlir::Block &block);
   mlir::LogicalResult visit(mlir::Operation *op);
   mlir::LogicalResult visitLaunch(LaunchOp op);
+  void checkSizes(mlir::Operation *op);
+  llvm::StringRef nameOf(mlir::Operation *op);
   mlir::LogicalResult visitIf(IfOp op);
   mlir::LogicalResult visitWhile(WhileOp op);
   mlir::LogicalResult visitScalar(mlir::Operation *op);
@@ -97,6 +99,7 @@ private:
   llvm::DenseMap<mlir::Value, TensorState> states;
   llvm::DenseMap<mlir::Value, int64_t> resources;
   llvm::DenseMap<mlir::Attribute, mlir::Value> blobs;
+  LaunchOp launch; ///< the one whose kernel is looked into
   unsigned quiet = 0; ///< sizes are asked for a second time: no checks
 };
 

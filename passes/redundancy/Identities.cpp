@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Boundary.h"
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
@@ -84,7 +85,8 @@ Class ValueTable::simplify(Operation *op, Term &term) {
     std::sort(term.operands.begin() + 1, term.operands.end());
     term.operands.erase(std::unique(term.operands.begin() + 1, term.operands.end()),
                         term.operands.end());
-    return term.operands.size() == 1 ? term.operands[0] : 0;
+    bool stays = isBoundary(gate) && !classes[term.operands[0]].constant;
+    return term.operands.size() == 1 && !stays ? term.operands[0] : 0;
   }
   if (isa<DoneOp>(op)) {
     llvm::sort(term.operands);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Boundary.h"
 #include "dialects/weir/NodeName.h"
 #include "passes/Passes.h"
 
@@ -62,7 +63,9 @@ struct InlineCallsPass : weir::impl::WeirInlineCallsPassBase<InlineCallsPass> {
     StringRef name = nodeName(call.getLoc());
     OpBuilder b(call);
     IRMapping mapping;
-    mapping.map(callee.getArguments(), call.getOperands());
+    for (auto [argument, operand] :
+         llvm::zip(callee.getArguments(), call.getOperands()))
+      mapping.map(argument, acrossBoundary(b, call.getLoc(), operand));
     Block &body = callee.getBody().front();
     for (Operation &op : body.without_terminator())
       b.clone(op, mapping)->walk([&](Operation *copy) {
@@ -70,7 +73,8 @@ struct InlineCallsPass : weir::impl::WeirInlineCallsPassBase<InlineCallsPass> {
       });
     for (auto [result, value] :
          llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
-      result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+      result.replaceAllUsesWith(
+          acrossBoundary(b, call.getLoc(), mapping.lookupOrDefault(value)));
     call.erase();
   }
 };

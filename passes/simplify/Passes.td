@@ -25,10 +25,10 @@ def WeirInlineCallsPass : Pass<"weir-inline-calls", "::mlir::ModuleOp"> {
   let summary = "puts functions that the model keeps in place of their calls";
   let description = [{
     What: copies the body of a called function to each of its calls, under the
-    call's name, and drops the function.
+    call's name, between borders that no kernel spans, and drops the function.
     Why here: functions that the model marks so are simplified once, however
-    often they are called, and constants of one call do not multiply their code.
-    Kernels and memory are planned over whole steps, which needs the bodies.
+    often they are called, and one set of kernels serves all calls. Memory and
+    order are planned over whole steps, which needs the bodies.
     What breaks if it moves: later, composites and shapes would stay as the
     import left them.
   }];

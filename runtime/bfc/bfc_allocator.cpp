@@ -153,7 +153,36 @@ ChunkHandle BfcAllocator::split(ChunkHandle handle, int64_t lowSize) {
 // Growth and collection
 //===----------------------------------------------------------------------===//
 
+/// Adds to the free end of a region what a request lacks there.
+bool BfcAllocator::extendTail(int64_t rounded) {
+  if (!source.extend)
+    return false;
+  for (int32_t i = 0; i < regions.count(); ++i) {
+    ChunkHandle last = regions[i].handles[0];
+    while (chunks[last].next != noChunk)
+      last = chunks[last].next;
+    const Chunk &chunk = chunks[last];
+    int64_t missing = rounded - chunk.size;
+    if (chunk.inUse() || !isSafe(chunk) || missing <= 0 || missing > limit - reserved ||
+        !chunks.reserve())
+      continue;
+    int64_t received = 0;
+    void *data = source.extend(source.self, regions[i].end(), missing, &received);
+    if (!data)
+      continue;
+    // Whole granules of the source may be more than the limit leaves.
+    if (received <= limit - reserved && addRegion(static_cast<uint8_t *>(data), received))
+      return true;
+    source.release(source.self, data, received);
+  }
+  return false;
+}
+
 bool BfcAllocator::extend(int64_t rounded) {
+  return extendAnywhere(rounded) || extendTail(rounded);
+}
+
+bool BfcAllocator::extendAnywhere(int64_t rounded) {
   int64_t available = limit - reserved;
   if (rounded > available || !chunks.reserve())
     return false;

@@ -105,6 +105,8 @@ private:
              int64_t rounded);
   ChunkHandle split(ChunkHandle handle, int64_t lowSize);
   bool extend(int64_t rounded);
+  bool extendAnywhere(int64_t rounded);
+  bool extendTail(int64_t rounded);
   bool addRegion(uint8_t *base, int64_t bytes);
   ChunkHandle coalesce(ChunkHandle handle, bool ignoreStamps);
   ChunkHandle join(ChunkHandle low, ChunkHandle high);

@@ -29,6 +29,9 @@ struct SubAllocator {
   void (*release)(void *self, void *data, int64_t bytes);
   /// Pieces that happen to touch may be used as one.
   bool coalesces;
+  /// As `allocate`, for memory that begins where a piece ends; null when there is
+  /// none there. Null: not on offer. Only of a source that coalesces.
+  void *(*extend)(void *self, void *end, int64_t bytes, int64_t *received) = nullptr;
 };
 
 /// Anonymous pages of the system. Pieces of 2 MiB and up are aligned to huge

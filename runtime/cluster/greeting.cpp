@@ -27,7 +27,7 @@ constexpr char magicOfGreeting[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
 /// What is said after greetings: that messages are taken, and the end.
 constexpr char readiness = '!', goodbye = '.';
 /// Of greetings and messages.
-constexpr uint32_t protocolVersion = 1;
+constexpr uint32_t protocolVersion = 2;
 constexpr size_t longestAddress = 1 << 16;
 
 /// Fixed part; the worker's address, or the text of a refusal, follows.
@@ -39,6 +39,7 @@ struct Greeting {
   uint32_t abiVersion;
   uint64_t program[2]; ///< hash of model and flags
   uint64_t nonce, incarnation;
+  Reach reach;
   uint64_t namesHash;   ///< of all tasks' names
   uint64_t addressHash; ///< of what follows
 };
@@ -69,9 +70,25 @@ struct Connection {
   std::shared_ptr<Link> link; ///< our end, until it is the tasks'
 };
 
+/// Whether a call has reached itself: where nobody listens at a port of this
+/// host, the system may choose this port for the calling side, and TCP connects
+/// the two (simultaneous open, RFC 9293 3.5).
+bool metItself(int socket) {
+  sockaddr_storage own = {}, theirs = {};
+  socklen_t ownSize = sizeof(own), theirSize = sizeof(theirs);
+  return getsockname(socket, reinterpret_cast<sockaddr *>(&own), &ownSize) ==
+             0 &&
+         getpeername(socket, reinterpret_cast<sockaddr *>(&theirs),
+                     &theirSize) == 0 &&
+         ownSize == theirSize && memcmp(&own, &theirs, ownSize) == 0;
+}
+
 void setOptions(int socket) {
   int one = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+  // The system may give a call the very port that a task of this host listens
+  // at when it comes back: it is to get it all the same.
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
   fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
@@ -227,6 +244,10 @@ private:
         reason = strerror(error);
         return false;
       }
+      if (metItself(connection.socket)) {
+        reason = strerror(ECONNREFUSED);
+        return false;
+      }
       connection.link = tasks.prepareLink(connection.nonce, reason);
       if (!connection.link)
         return false;
@@ -313,7 +334,7 @@ private:
     if (!problem &&
         (!connection.link ||
          !tasks.admit(claimed, std::move(connection.link), rest, read.nonce,
-                      read.incarnation, error)))
+                      read.incarnation, read.reach, error)))
       problem = {WEIR_UNAVAILABLE, error};
     if (problem) {
       reason = problem.text;
@@ -388,6 +409,7 @@ private:
     made.program[1] = program->hash[1];
     made.nonce = connection.nonce;
     made.incarnation = tasks.ownIncarnation();
+    made.reach = tasks.ownReach();
     made.namesHash = hashOf(names);
     made.addressHash = hashOf(followed);
     return std::string(reinterpret_cast<const char *>(&made), sizeof(made)) +

@@ -7,7 +7,10 @@
 
 #include "cluster/wire.h"
 
+#include <algorithm>
+#include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 namespace weir::rt::cluster {
@@ -30,10 +33,19 @@ private:
   Link &link;
 };
 
+/// From here on bytes are read where they are rather than sent, if they can be.
+static constexpr int64_t referredBytes = 1 << 15;
+/// As much is read at once: other messages and signs of life go in between.
+static constexpr int64_t readAtOnce = 1 << 21;
+
+/// A message on its way. What was borrowed lies behind it.
 struct Link::Outgoing {
   Link *link;
-  void *owned;
-  std::atomic<int64_t> *pending;
+  Outgoing *previous, *next;
+  Payload payload;
+  Reference reference;
+  bool posted; ///< UCX has it
+  bool read;   ///< the other task has read what it refers to
   Header header;
 };
 
@@ -99,6 +111,7 @@ bool Link::connect(int32_t newTask, const std::string &address,
 }
 
 void Link::close() {
+  std::lock_guard<std::mutex> noReads(readMutex);
   Guard guard(*this);
   if (!worker)
     return;
@@ -112,7 +125,7 @@ void Link::close() {
     int64_t give = nowNs() + 500000000;
     while (((UCS_PTR_IS_PTR(request) &&
              ucp_request_check_status(request) == UCS_INPROGRESS) ||
-            !outgoings.empty()) &&
+            posted > 0) &&
            nowNs() < give)
       ucp_worker_progress(worker);
     if (UCS_PTR_IS_PTR(request))
@@ -121,11 +134,17 @@ void Link::close() {
   ucp_worker_destroy(worker);
   worker = nullptr;
   // Nobody reads or writes for these any more.
-  while (!outgoings.empty())
-    finishSend(*outgoings.begin());
+  while (outgoings)
+    finishSend(outgoings, /*tell=*/false);
+  for (const Released &message : released)
+    memory.forget(message);
+  released.clear();
   for (Incoming *incoming : receiving)
     received(incoming, UCS_ERR_CANCELED);
   receiving.clear();
+  for (Incoming *incoming : reading)
+    received(incoming, UCS_ERR_CANCELED);
+  reading.clear();
   for (Incoming *incoming : ready) {
     memory.release(incoming->block);
     delete incoming;
@@ -144,41 +163,83 @@ void Link::onError(void *self, ucp_ep_h endpoint, ucs_status_t status) {
 // Sending
 //===----------------------------------------------------------------------===//
 
-void Link::finishSend(Outgoing *outgoing) {
-  outgoings.erase(outgoing);
-  if (outgoing->owned)
-    memory.release(outgoing->owned);
-  if (outgoing->header.kind == Kind::heartbeat)
+/// `tell`: of a kept one, as progress.
+void Link::finishSend(Outgoing *outgoing, bool tell) {
+  (outgoing->previous ? outgoing->previous->next : outgoings) = outgoing->next;
+  if (outgoing->next)
+    outgoing->next->previous = outgoing->previous;
+  const Payload &payload = outgoing->payload;
+  const Header &header = outgoing->header;
+  if (payload.lifetime == Payload::owned)
+    memory.release(const_cast<void *>(payload.data));
+  if (payload.lifetime == Payload::kept && tell)
+    released.push_back({payload.step, header.kind, header.index});
+  else if (payload.lifetime == Payload::kept)
+    memory.forget({payload.step, header.kind, header.index});
+  if (header.kind == Kind::heartbeat)
     beating = false;
-  if (outgoing->pending)
-    outgoing->pending->fetch_sub(1);
   sending.fetch_sub(1);
-  delete outgoing;
+  free(outgoing);
 }
 
 void Link::onSent(void *request, ucs_status_t status, void *outgoing) {
   ucp_request_free(request);
   auto *self = static_cast<Outgoing *>(outgoing);
-  self->link->finishSend(self);
+  self->posted = false;
+  --self->link->posted;
+  // What a reference stands for goes when it was read.
+  if (!self->header.refers || self->read)
+    self->link->finishSend(self, /*tell=*/true);
 }
 
-bool Link::send(Header header, const void *data, int64_t bytes, void *owned,
-                std::atomic<int64_t> *pending) {
+Sent Link::send(const Header &header, const Payload &payload) {
   bool beat = header.kind == Kind::heartbeat;
   Guard guard(*this);
   // One heartbeat that does not go tells as much as many.
   if (endpoint && beat && beating)
-    return true;
-  header.nonce = theirs;
-  header.task = own;
-  auto *outgoing = new Outgoing{this, owned, pending, header};
-  outgoings.insert(outgoing);
-  sending.fetch_add(1);
+    return Sent::already;
   if (!endpoint) {
-    finishSend(outgoing);
-    return false;
+    if (payload.lifetime == Payload::owned)
+      memory.release(const_cast<void *>(payload.data));
+    return Sent::closed;
   }
+  size_t behind =
+      payload.lifetime == Payload::borrowed ? size_t(payload.bytes) : 0;
+  auto *outgoing = static_cast<Outgoing *>(malloc(sizeof(Outgoing) + behind));
+  outgoing->link = this;
+  outgoing->previous = nullptr;
+  outgoing->next = outgoings;
+  if (outgoings)
+    outgoings->previous = outgoing;
+  outgoings = outgoing;
+  outgoing->payload = payload;
+  outgoing->posted = outgoing->read = false;
+  memcpy(&outgoing->header, &header, header.sentBytes());
+  if (behind) {
+    outgoing->payload.data = outgoing + 1;
+    memcpy(outgoing + 1, payload.data, behind);
+  }
+  outgoing->header.nonce = theirs;
+  outgoing->header.task = own;
+  sending.fetch_add(1);
   beating |= beat;
+  return post(outgoing);
+}
+
+/// Gives a message to UCX. The lock is held.
+Sent Link::post(Outgoing *outgoing) {
+  const Payload &payload = outgoing->payload;
+  const void *data = payload.data;
+  auto bytes = size_t(payload.bytes);
+  bool kept = payload.lifetime == Payload::kept;
+  bool refers = readable && payload.bytes >= referredBytes;
+  if (refers) {
+    outgoing->header.refers = true;
+    outgoing->reference = {uint64_t(uintptr_t(outgoing)),
+                           uint64_t(uintptr_t(data)), payload.bytes};
+    data = &outgoing->reference;
+    bytes = sizeof(Reference);
+  }
   ucp_request_param_t param = {};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -186,18 +247,28 @@ bool Link::send(Header header, const void *data, int64_t bytes, void *owned,
   param.user_data = outgoing;
   ucs_status_ptr_t request = ucp_am_send_nbx(
       endpoint, messageId, &outgoing->header, outgoing->header.sentBytes(),
-      data, size_t(bytes), &param);
+      data, bytes, &param);
   if (UCS_PTR_IS_PTR(request)) {
+    outgoing->posted = true;
+    ++posted;
     // Goes on as progress is made: a thread that sleeps must look.
     ucp_worker_signal(worker);
-    return true;
+    return Sent::later;
   }
   if (UCS_PTR_IS_ERR(request))
     failures.push_back({task, mine,
                         std::string("sending failed: ") +
                             ucs_status_string(UCS_PTR_STATUS(request))});
-  finishSend(outgoing);
-  return true;
+  else if (refers)
+    return Sent::later;
+  if (!kept) {
+    finishSend(outgoing, /*tell=*/false);
+    return Sent::already;
+  }
+  // The caller is told by this return.
+  outgoing->payload.lifetime = Payload::borrowed;
+  finishSend(outgoing, /*tell=*/false);
+  return Sent::already;
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,6 +294,22 @@ void Link::onReceived(void *request, ucs_status_t status, size_t,
   link.received(incoming, status);
 }
 
+/// Takes what concerns the connection alone. True: it is dealt with.
+bool Link::accept(const Header &header) {
+  if (header.kind == Kind::readable)
+    readable = true;
+  if (header.kind == Kind::finished)
+    for (Outgoing *outgoing = outgoings; outgoing; outgoing = outgoing->next)
+      if (uint64_t(uintptr_t(outgoing)) == uint64_t(header.iteration) &&
+          outgoing->header.refers) {
+        outgoing->read = true;
+        if (!outgoing->posted)
+          finishSend(outgoing, /*tell=*/true);
+        break;
+      }
+  return header.kind == Kind::readable || header.kind == Kind::finished;
+}
+
 ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
                              void *data, size_t bytes,
                              const ucp_am_recv_param_t *param) {
@@ -231,25 +318,37 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
   if (headerBytes < Header::fixedBytes() || headerBytes > sizeof(Header))
     return UCS_OK;
   memcpy(&read, header, headerBytes);
-  if (read.rank < 0 || read.rank > WEIR_MAX_RANK ||
-      headerBytes != read.sentBytes() || read.kind > Kind::last ||
-      read.nonce != link.mine || read.task != link.task)
+  bool comesLater = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
+  if (read.rank > WEIR_MAX_RANK || headerBytes != read.sentBytes() ||
+      read.kind > Kind::last || read.nonce != link.mine ||
+      read.task != link.task ||
+      (read.refers && (bytes != sizeof(Reference) || comesLater)))
     return UCS_OK;
-  link.heard = nowNs();
+  link.heard.store(aboutNowNs(), std::memory_order_relaxed);
+  if (link.accept(read))
+    return UCS_OK;
 
-  auto *incoming = new Incoming{read, nullptr, int64_t(bytes), false, &link};
-  if (bytes == 0 && read.kind != Kind::tensor && read.kind != Kind::fetch &&
-      read.kind != Kind::feed) {
+  auto *incoming = new Incoming{read, nullptr, int64_t(bytes), false, &link, {}};
+  if (read.refers) {
+    memcpy(&incoming->reference, data, sizeof(Reference));
+    incoming->bytes = incoming->reference.bytes;
+  }
+  if (incoming->bytes == 0 && read.kind != Kind::tensor &&
+      read.kind != Kind::fetch && read.kind != Kind::feed) {
     link.ready.push_back(incoming);
     return UCS_OK;
   }
-  incoming->block = link.memory.allocate(read, int64_t(bytes));
+  incoming->block = link.memory.allocate(read, incoming->bytes);
+  incoming->noMemory = !incoming->block;
+  if (read.refers) {
+    link.reading.push_back(incoming);
+    return UCS_OK;
+  }
   if (!incoming->block) {
-    incoming->noMemory = true;
     link.ready.push_back(incoming);
     return UCS_OK;
   }
-  if (!(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)) {
+  if (!comesLater) {
     if (bytes > 0)
       memcpy(incoming->block, data, bytes);
     link.ready.push_back(incoming);
@@ -269,30 +368,83 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
   return UCS_OK;
 }
 
-bool Link::progress(std::vector<Incoming *> &out,
-                    std::vector<Failure> &failed) {
+/// Reads a piece of the first reference. Returns whether there was one.
+bool Link::readSome() {
+  std::lock_guard<std::mutex> reads(readMutex);
+  Incoming *incoming;
+  {
+    Guard guard(*this);
+    if (reading.empty())
+      return false;
+    incoming = reading.front();
+  }
+  // The other side's memory stays until it is told, and ours until close(), which
+  // waits for this.
+  const Reference &reference = incoming->reference;
+  int64_t piece = std::min(readAtOnce, reference.bytes - readBytes);
+  bool good = true;
+  if (incoming->block) {
+    good = readMemory(peerProcess, reference.address + uint64_t(readBytes),
+                      static_cast<char *>(incoming->block) + readBytes, piece);
+    readBytes += piece;
+  }
+  int error = errno;
+  if (good && incoming->block && readBytes < reference.bytes)
+    return true;
+  readBytes = 0;
+  Header header = {};
+  header.kind = Kind::finished;
+  header.iteration = int64_t(reference.number);
+  {
+    Guard guard(*this);
+    reading.pop_front();
+    received(incoming, good ? UCS_OK : UCS_ERR_IO_ERROR);
+    if (!good)
+      failures.push_back({task, mine,
+                          std::string("its memory cannot be read: ") +
+                              strerror(error)});
+  }
+  send(header, {});
+  return true;
+}
+
+bool Link::progress(Progress &made) {
   // Others first; their sections are short.
   while (wanting.load() > 0)
     sched_yield();
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!worker)
-    return false;
   bool moved = false;
-  for (int i = 0; i < 16 && ucp_worker_progress(worker) > 0; ++i)
-    moved = true;
-  out.insert(out.end(), ready.begin(), ready.end());
-  moved |= !ready.empty() || !failures.empty();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!worker)
+      return false;
+    for (int i = 0; i < 16 && ucp_worker_progress(worker) > 0; ++i)
+      moved = true;
+    moved |= handOver(made);
+    if (reading.empty())
+      return moved;
+  }
+  readSome();
+  return true;
+}
+
+/// Hands what is done to who makes progress. The lock is held.
+bool Link::handOver(Progress &made) {
+  if (ready.empty() && released.empty() && failures.empty())
+    return false;
+  made.ready.insert(made.ready.end(), ready.begin(), ready.end());
   ready.clear();
+  made.released.insert(made.released.end(), released.begin(), released.end());
+  released.clear();
   for (Failure &failure : failures)
-    failed.push_back(std::move(failure));
+    made.failed.push_back(std::move(failure));
   failures.clear();
-  return moved;
+  return true;
 }
 
 bool Link::arm() {
   std::lock_guard<std::mutex> lock(mutex);
-  return worker && ready.empty() && failures.empty() &&
-         ucp_worker_arm(worker) == UCS_OK;
+  return worker && ready.empty() && released.empty() && reading.empty() &&
+         failures.empty() && ucp_worker_arm(worker) == UCS_OK;
 }
 
 void Link::wake() {

@@ -12,6 +12,13 @@
 
 namespace weir::rt::cluster {
 
+void describe(Header &header, const weir_tensor &tensor) {
+  header.bytes = tensor.bytes;
+  header.dtype = uint8_t(tensor.dtype);
+  header.rank = uint8_t(tensor.rank);
+  std::copy_n(tensor.dims, tensor.rank, header.dims);
+}
+
 static weir_tensor tensorOf(const Incoming &incoming) {
   weir_tensor tensor = {};
   tensor.data = incoming.block;
@@ -96,7 +103,8 @@ bool TaskSet::enter(Step &step) {
 void TaskSet::leave(Step &step) {
   std::lock_guard<std::mutex> lock(mutex);
   --step.users;
-  changed.notify_all();
+  if (step.ending)
+    changed.notify_all();
 }
 
 void TaskSet::drop(Incoming *incoming) {
@@ -128,6 +136,12 @@ void TaskSet::handle(Incoming *incoming) {
     break;
   case Kind::lost:
     handleLost(*incoming);
+    break;
+  case Kind::taken:
+    handleTaken(*incoming);
+    break;
+  case Kind::readable: // the link's
+  case Kind::finished:
     break;
   case Kind::heartbeat: {
     std::lock_guard<std::mutex> lock(mutex);
@@ -271,6 +285,32 @@ void TaskSet::handleLost(const Incoming &incoming) {
   }
 }
 
+void TaskSet::handleTaken(const Incoming &incoming) {
+  const Header &header = incoming.header;
+  Step *step;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    step = findStep(header.step);
+    // What comes before its step, or after, waits for no window.
+    if (!step || !enter(*step))
+      return;
+  }
+  host->taken(step->run, header.index, header.iteration);
+  leave(*step);
+}
+
+void TaskSet::handleReleased(const Released &released) {
+  Step &step = *released.step;
+  // The run lives while it is counted.
+  if (released.kind == Kind::tensor)
+    host->sent(step.run, released.index);
+  step.pending.fetch_sub(1);
+}
+
+void TaskSet::forget(const Released &released) {
+  released.step->pending.fetch_sub(1);
+}
+
 //===----------------------------------------------------------------------===//
 // What comes back to the leader
 //===----------------------------------------------------------------------===//
@@ -349,6 +389,7 @@ void TaskSet::startWhenWhole(Step &step) {
     return;
   step.started = true;
   queue.push_back(&step);
+  serverWanted = true;
   // One thread a step in progress: no step waits for another's end, which may
   // wait for it at a third task.
   if (idleServers < int32_t(queue.size()) && !serversStop)
@@ -360,12 +401,24 @@ void TaskSet::servingThread() {
   std::unique_lock<std::mutex> lock(mutex);
   for (;;) {
     ++idleServers;
+    if (!serverWanted) {
+      // The next step is likely to come soon.
+      lock.unlock();
+      help(
+          [](void *self) -> int32_t {
+            return static_cast<TaskSet *>(self)->serverWanted.load(
+                std::memory_order_relaxed);
+          },
+          this, betweenSteps);
+      lock.lock();
+    }
     changed.wait(lock, [&] { return serversStop || !queue.empty(); });
     --idleServers;
     if (serversStop)
       return;
     Step *step = queue.front();
     queue.pop_front();
+    serverWanted = serversStop || !queue.empty();
     lock.unlock();
     runPart(*step);
     lock.lock();
@@ -402,11 +455,8 @@ void TaskSet::runPart(Step &step) {
     if (!block)
       continue;
     header.index = i;
-    header.bytes = fetch.bytes;
-    header.dtype = fetch.dtype;
-    header.rank = fetch.rank;
-    std::copy_n(fetch.dims, WEIR_MAX_RANK, header.dims);
-    wire.send(step.key.leader, header, block, bytes, block, nullptr);
+    describe(header, fetch);
+    wire.send(step.key.leader, header, {block, bytes, Payload::owned, nullptr});
     ++count;
   }
   header.kind = Kind::done;
@@ -414,10 +464,8 @@ void TaskSet::runPart(Step &step) {
   header.count = count;
   header.rank = 0;
   auto bytes = int64_t(code ? strlen(status.message) : 0);
-  void *text = bytes ? host->allocate(session, 0, bytes) : nullptr;
-  if (text)
-    memcpy(text, status.message, size_t(bytes));
-  wire.send(step.key.leader, header, text, text ? bytes : 0, text, nullptr);
+  wire.send(step.key.leader, header,
+            {status.message, bytes, Payload::borrowed, nullptr});
 
   std::lock_guard<std::mutex> lock(mutex);
   step.dead = true;

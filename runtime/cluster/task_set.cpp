@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -136,6 +137,20 @@ bool TaskSet::askLauncher(Problem &problem) {
   return true;
 }
 
+/// Whether there is a processor for each task of this host: they wait for each
+/// other.
+static bool maySpin(const std::vector<Peer> &peers, int32_t own) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return false;
+  std::string here, host, port;
+  splitAddress(peers[size_t(own)].address, here, port);
+  int32_t count = 0;
+  for (const Peer &peer : peers)
+    count += splitAddress(peer.address, host, port) && host == here;
+  return CPU_COUNT(&set) >= std::max(count, 2);
+}
+
 //===----------------------------------------------------------------------===//
 // Making and ending
 //===----------------------------------------------------------------------===//
@@ -195,6 +210,7 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
                      !made->listenAt(made->peers[size_t(options.task)].address,
                                      problem))
     return nullptr;
+  made->spins = maySpin(made->peers, made->own);
   weir_transport &table = made->table;
   table.size = sizeof(table);
   table.self = made.get();
@@ -215,10 +231,21 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
   };
   table.send = [](void *self, void *handle, int32_t edge, int64_t iteration,
                   const weir_tensor *tensor, void *data, int64_t bytes,
-                  int32_t owned, weir_status *status) {
+                  int32_t lifetime, weir_status *status) {
+    Payload::Lifetime given = lifetime == WEIR_SENT_OWNED  ? Payload::owned
+                              : lifetime == WEIR_SENT_KEPT ? Payload::kept
+                                                           : Payload::borrowed;
     return static_cast<TaskSet *>(self)->send(static_cast<Step *>(handle), edge,
                                               iteration, tensor, data, bytes,
-                                              owned, status);
+                                              given, status);
+  };
+  table.taken = [](void *self, void *handle, int32_t edge, int64_t count) {
+    static_cast<TaskSet *>(self)->tellTaken(*static_cast<Step *>(handle), edge,
+                                            count);
+  };
+  table.help = [](void *self, int32_t (*changed)(void *), void *argument) {
+    auto &tasks = *static_cast<TaskSet *>(self);
+    tasks.help(changed, argument, tasks.inSteps);
   };
   table.end = [](void *self, void *handle, int32_t code, const char *text) {
     static_cast<TaskSet *>(self)->end(static_cast<Step *>(handle), code, text);
@@ -240,6 +267,10 @@ int32_t TaskSet::attach(weir_session *newSession,
   if (session)
     return giveStatus(status, WEIR_FAILED_PRECONDITION,
                       "the cluster has a session already");
+  if (newHost->size < sizeof(weir_transport_host))
+    return giveStatus(status, WEIR_FAILED_PRECONDITION,
+                      "the program's runtime is of an older version than "
+                      "libweir_cluster");
   taskOfDevice.clear();
   for (int32_t i = 0; i < program->device_count; ++i) {
     std::string name = program->devices[i].name;
@@ -261,6 +292,7 @@ int32_t TaskSet::attach(weir_session *newSession,
   host = newHost;
   theProgram = program;
   stopping = serversStop = false;
+  serverWanted = false;
   mover = std::thread([this] { movingThread(); });
   greeter = std::thread([this] { greet(*this, stopping); });
   return giveStatus(status, WEIR_OK, "");
@@ -272,6 +304,7 @@ void TaskSet::detach() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     serversStop = true;
+    serverWanted = true;
     for (Step &step : steps)
       if (enter(step))
         ended.push_back(&step);
@@ -330,7 +363,11 @@ bool TaskSet::isConnected(int32_t task, uint64_t nonce) {
 
 bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
                     const std::string &address, uint64_t theirs,
-                    uint64_t theirIncarnation, std::string &error) {
+                    uint64_t theirIncarnation, const Reach &reach,
+                    std::string &error) {
+  bool isReadable = canRead(reach, theirIncarnation);
+  if (isReadable)
+    link->reads(reach.process);
   std::lock_guard<std::mutex> lock(mutex);
   Peer &peer = peers[size_t(task)];
   uint64_t mine = link->nonce();
@@ -340,19 +377,28 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
     peer.oldest = 0;
   peer.incarnation = theirIncarnation;
   peer.nonce = mine;
+  peer.isReadable = isReadable;
   peer.state = Peer::greeted;
   peer.left = peer.refused = false;
   return true;
 }
 
 void TaskSet::announce(int32_t task, uint64_t nonce) {
-  std::lock_guard<std::mutex> lock(mutex);
-  Peer &peer = peers[size_t(task)];
-  if (peer.state != Peer::greeted || peer.nonce != nonce)
-    return;
-  peer.state = Peer::here;
-  peer.problem = {};
-  changed.notify_all();
+  bool readable;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    Peer &peer = peers[size_t(task)];
+    if (peer.state != Peer::greeted || peer.nonce != nonce)
+      return;
+    peer.state = Peer::here;
+    peer.problem = {};
+    readable = peer.isReadable;
+    changed.notify_all();
+  }
+  Header header = {};
+  header.kind = Kind::readable;
+  if (readable)
+    wire.send(task, header);
 }
 
 void TaskSet::refuse(int32_t task, const Problem &problem) {
@@ -401,7 +447,7 @@ void TaskSet::tellOthers(int32_t lost) {
   header.index = lost;
   for (int32_t task = 0; task < int32_t(peers.size()); ++task)
     if (task != own && task != lost && stateOf(task) == Peer::here)
-      wire.send(task, header, nullptr, 0, nullptr, nullptr);
+      wire.send(task, header);
 }
 
 void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
@@ -464,83 +510,6 @@ Problem TaskSet::serve() {
   if (peer.left)
     return {};
   return {WEIR_UNAVAILABLE, "task " + peer.name + ": " + peer.problem.text};
-}
-
-//===----------------------------------------------------------------------===//
-// The thread that moves messages
-//===----------------------------------------------------------------------===//
-
-int64_t TaskSet::oldestLed() const {
-  int64_t oldest = nextNumber;
-  for (const Step &step : steps)
-    if (step.key.leader == own && step.key.number < oldest)
-      oldest = step.key.number;
-  return oldest;
-}
-
-void TaskSet::checkLife(int64_t now, int64_t &nextBeat) {
-  if (now < nextBeat)
-    return;
-  nextBeat = now + heartbeatNs;
-  Header header = {};
-  header.kind = Kind::heartbeat;
-  std::vector<std::pair<int32_t, uint64_t>> silent;
-  std::vector<int32_t> living;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    header.iteration = oldestLed();
-    forgetEnded();
-    for (size_t i = 0; i < peers.size(); ++i) {
-      if (peers[i].state == Peer::away)
-        continue;
-      if (now - wire.heard(int32_t(i)) > timeoutNs)
-        silent.emplace_back(int32_t(i), peers[i].nonce);
-      else if (peers[i].state == Peer::here)
-        living.push_back(int32_t(i));
-    }
-  }
-  for (int32_t task : living)
-    wire.send(task, header, nullptr, 0, nullptr, nullptr);
-  for (auto [task, nonce] : silent)
-    lose(task, nonce,
-         "it has given no sign of life for " +
-             std::to_string(timeoutNs / 1000000) + " ms");
-}
-
-void TaskSet::movingThread() {
-  std::vector<Incoming *> ready;
-  std::vector<Failure> failed;
-  int64_t nextBeat = 0, last = nowNs(), busy = last;
-  constexpr int64_t spin = 30000, goodbyeNs = 50000000;
-  std::deque<std::pair<int64_t, Failure>> suspected; ///< by when they count
-  while (!stopping.load()) {
-    bool moved = wire.progress(ready, failed);
-    for (Incoming *incoming : ready)
-      handle(incoming);
-    int64_t now = nowNs();
-    // A task that leaves says so on the connection of its greeting, and UCX may
-    // be the first to notice: what it reports waits for the goodbye.
-    for (Failure &failure : failed)
-      suspected.push_back({now + goodbyeNs, std::move(failure)});
-    while (!suspected.empty() && suspected.front().first <= now) {
-      const Failure &failure = suspected.front().second;
-      lose(failure.task, failure.nonce, failure.reason);
-      suspected.pop_front();
-    }
-    ready.clear();
-    failed.clear();
-    // Who was stopped itself has not heard the others.
-    if (now - last > timeoutNs / 2)
-      wire.forgive();
-    last = now;
-    checkLife(now, nextBeat);
-    if (moved)
-      busy = now;
-    else if (now - busy > spin)
-      wire.wait(suspected.empty()
-                    ? int(std::max<int64_t>((nextBeat - now) / 1000000, 0)) + 1
-                    : 10);
-  }
 }
 
 } // namespace weir::rt::cluster

@@ -9,6 +9,10 @@
 // notices their lack. One listens and connects (greeting.h). And as many as
 // there are steps in progress run the parts of steps that other tasks lead.
 //
+// Threads that wait for messages move them, too, for a moment, before they sleep
+// (moving.cpp): one at a time, whose turn it is. So a message that comes soon goes
+// by no other thread.
+//
 // A step is known by its leader, the leader's process, and a number. Messages of
 // a step may come before the step's own: they wait in the table. Steps that have
 // ended stay there as long as messages of them may still come: until the
@@ -29,6 +33,7 @@
 #include <list>
 #include <memory>
 #include <thread>
+#include <unistd.h>
 
 namespace weir::rt::cluster {
 
@@ -51,6 +56,7 @@ struct Peer {
   Problem problem;      ///< why it is away
   bool refused = false; ///< it, or we, will not have the other
   uint64_t incarnation = 0, nonce = 0;
+  bool isReadable = false; ///< this process can read its memory
   int64_t oldest = 0; ///< of the steps it leads
 };
 
@@ -99,6 +105,9 @@ public:
   const std::vector<Peer> &allPeers() const { return peers; }
   const weir_program_desc *program() const { return theProgram; }
   uint64_t ownIncarnation() const { return incarnation; }
+  Reach ownReach() const {
+    return {uint64_t(getpid()), uint64_t(uintptr_t(&incarnation))};
+  }
   int listener() const { return listenSocket; }
   std::shared_ptr<Link> prepareLink(uint64_t nonce, std::string &error) {
     return wire.prepare(nonce, error);
@@ -108,7 +117,7 @@ public:
   /// A task has been greeted: its messages are taken from here on.
   bool admit(int32_t task, std::shared_ptr<Link> link,
              const std::string &address, uint64_t theirs, uint64_t incarnation,
-             std::string &error);
+             const Reach &reach, std::string &error);
   /// It knows us, too: messages may be sent.
   void announce(int32_t task, uint64_t nonce);
   void refuse(int32_t task, const Problem &problem);
@@ -123,6 +132,7 @@ private:
   TaskSet() : wire(*this) {}
   void *allocate(const Header &header, int64_t bytes) override;
   void release(void *block) override { host->release(block); }
+  void forget(const Released &released) override;
 
   // transport.cpp: what the session calls.
   int32_t attach(weir_session *session, const weir_transport_host *host,
@@ -135,11 +145,14 @@ private:
   int32_t lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t entry,
                int64_t number, const weir_tensor *feeds, int32_t feedCount,
                Step **handle, weir_status *status);
+  Sent sendFrom(Step &step, int32_t task, const Header &header,
+                const Payload &payload);
   bool sendFeed(Step &step, int32_t task, int32_t index,
                 const weir_tensor &feed);
   int32_t send(Step *step, int32_t edge, int64_t iteration,
-               const weir_tensor *tensor, void *data, int64_t bytes, bool owned,
-               weir_status *status);
+               const weir_tensor *tensor, void *data, int64_t bytes,
+               Payload::Lifetime lifetime, weir_status *status);
+  void tellTaken(const Step &step, int32_t edge, int64_t count);
   void end(Step *step, int32_t code, const char *text);
   std::vector<int32_t> tasksOf(int32_t entry) const;
   bool involves(const Step &step, int32_t task) const;
@@ -156,6 +169,9 @@ private:
   void handleDone(const Incoming &incoming);
   void handleAbort(const Incoming &incoming);
   void handleLost(const Incoming &incoming);
+  void handleTaken(const Incoming &incoming);
+  /// A kept message is read no more.
+  void handleReleased(const Released &released);
   void finishPart(Step &step, RemotePart &part,
                   std::unique_lock<std::mutex> &lock);
   void startWhenWhole(Step &step);
@@ -170,11 +186,23 @@ private:
   void runPart(Step &step);
   void servingThread();
 
-  // task_set.cpp
+  // moving.cpp
   void movingThread();
-  void tellOthers(int32_t lost);
-  void checkLife(int64_t now, int64_t &nextBeat);
+  /// How long one kind of wait has lasted of late.
+  struct Patience {
+    int64_t usual = 0;
+    uint32_t waits = 0;
+  };
+  void help(int32_t (*changed)(void *argument), void *argument,
+            Patience &patience);
+  bool moveOnce(); ///< it is this thread's turn
+  /// What is due by the clock; it is this thread's turn.
+  void lookAfter(int64_t now);
+  void checkLife(int64_t now);
   int64_t oldestLed() const;
+
+  // task_set.cpp
+  void tellOthers(int32_t lost);
   bool listenAt(const std::string &address, Problem &problem);
   bool askLauncher(Problem &problem);
   void stopThreads();
@@ -195,6 +223,19 @@ private:
   std::thread mover, greeter;
   std::atomic<bool> stopping{false};
 
+  /// Held by the thread that moves messages; nothing is taken before it.
+  std::mutex turn;
+  Progress made;
+  /// Failures that UCX told of, by when they count.
+  std::deque<std::pair<int64_t, Failure>> suspected;
+  int64_t nextBeat = 0, lastMove = 0;
+  std::atomic<bool> helping{false}; ///< who waits for messages has the turn
+  std::atomic<int64_t> lastHelp{0};
+  std::atomic<int32_t> runs{0}; ///< between begin and end
+  bool spins = false;           ///< there is a processor for who waits
+  Patience inSteps, betweenSteps;
+  uint32_t atOnce = 0;          ///< waits that ended before a look at the clock
+
   std::mutex mutex; ///< guards what follows; wire's is taken after it
   std::condition_variable changed;
   std::vector<Peer> peers;
@@ -202,6 +243,7 @@ private:
   int64_t nextNumber = 1;
   std::deque<Step *> queue; ///< parts to run
   int32_t idleServers = 0;
+  std::atomic<bool> serverWanted{false}; ///< `queue` is not empty, or they stop
   bool serversStop = false;
   std::vector<std::thread> servers;
 };

@@ -13,15 +13,6 @@
 
 namespace weir::rt::cluster {
 
-/// Describes a tensor in a header; false: it has too many dimensions.
-static void describe(Header &header, const weir_tensor &tensor) {
-  header.bytes = tensor.bytes;
-  header.dtype = tensor.dtype;
-  header.rank = tensor.rank;
-  for (int32_t d = 0; d < tensor.rank; ++d)
-    header.dims[d] = tensor.dims[d];
-}
-
 std::vector<int32_t> TaskSet::tasksOf(int32_t entry) const {
   std::vector<int32_t> tasks;
   for (size_t d = 0; d < taskOfDevice.size(); ++d)
@@ -45,6 +36,18 @@ bool TaskSet::involves(const Step &step, int32_t task) const {
 // Beginning
 //===----------------------------------------------------------------------===//
 
+/// Sends bytes of a step's run, which it counts while they are read.
+Sent TaskSet::sendFrom(Step &step, int32_t task, const Header &header,
+                       const Payload &payload) {
+  if (payload.lifetime != Payload::kept)
+    return wire.send(task, header, payload);
+  step.pending.fetch_add(1);
+  Sent sent = wire.send(task, header, payload);
+  if (sent != Sent::later)
+    step.pending.fetch_sub(1);
+  return sent;
+}
+
 /// False: there is no memory.
 bool TaskSet::sendFeed(Step &step, int32_t task, int32_t index,
                        const weir_tensor &feed) {
@@ -53,17 +56,14 @@ bool TaskSet::sendFeed(Step &step, int32_t task, int32_t index,
   header.step = step.key;
   header.index = index;
   describe(header, feed);
-  int64_t bytes = feed.bytes;
-  void *block = nullptr;
+  Payload payload = {feed.data, feed.bytes, Payload::kept, &step};
   if (feed.dtype == WEIR_STRING || feed.dtype == WEIR_TENSOR) {
-    block = host->pack(session, 0, &feed, &bytes);
-    if (!block)
+    payload.lifetime = Payload::owned;
+    payload.data = host->pack(session, 0, &feed, &payload.bytes);
+    if (!payload.data)
       return false;
-  } else {
-    step.pending.fetch_add(1);
   }
-  wire.send(task, header, block ? block : feed.data, bytes, block,
-            block ? nullptr : &step.pending);
+  sendFrom(step, task, header, payload);
   return true;
 }
 
@@ -96,9 +96,10 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
     header.count = feedCount;
     header.iteration = number;
     header.bytes = oldest;
-    wire.send(task, header, nullptr, 0, nullptr, nullptr);
+    wire.send(task, header);
     for (int32_t i = 0; i < feedCount; ++i)
       if (!sendFeed(*step, task, i, feeds[i])) {
+        runs.fetch_add(1);
         end(step, WEIR_RESOURCE_EXHAUSTED, "no memory for a feed");
         return giveStatus(status, WEIR_RESOURCE_EXHAUSTED,
                           "no memory for feed \"" +
@@ -108,6 +109,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
       }
   }
   *handle = step;
+  runs.fetch_add(1);
   return WEIR_OK;
 }
 
@@ -150,6 +152,7 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
     delete incoming;
   }
   leave(*part);
+  runs.fetch_add(1);
   return WEIR_OK;
 }
 
@@ -159,7 +162,7 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
 
 int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
                       const weir_tensor *tensor, void *data, int64_t bytes,
-                      bool owned, weir_status *status) {
+                      Payload::Lifetime lifetime, weir_status *status) {
   int32_t task = taskOfDevice[size_t(theProgram->edges[edge].destination)];
   Header header = {};
   header.kind = Kind::tensor;
@@ -167,14 +170,30 @@ int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
   header.index = edge;
   header.iteration = iteration;
   describe(header, *tensor);
-  if (!owned)
-    step->pending.fetch_add(1);
-  if (wire.send(task, header, data, bytes, owned ? data : nullptr,
-                owned ? nullptr : &step->pending))
+  Payload payload = {data, bytes, lifetime, step};
+  switch (sendFrom(*step, task, header, payload)) {
+  case Sent::already:
+    if (lifetime == Payload::kept)
+      host->sent(step->run, edge);
+    [[fallthrough]];
+  case Sent::later:
     return WEIR_OK;
+  case Sent::closed:
+    break;
+  }
   std::lock_guard<std::mutex> lock(mutex);
   return giveStatus(status, WEIR_UNAVAILABLE,
                     describeAbsence(peers[size_t(task)]));
+}
+
+void TaskSet::tellTaken(const Step &step, int32_t edge, int64_t count) {
+  int32_t task = taskOfDevice[size_t(theProgram->edges[edge].source)];
+  Header header = {};
+  header.kind = Kind::taken;
+  header.step = step.key;
+  header.index = edge;
+  header.iteration = count;
+  wire.send(task, header);
 }
 
 void TaskSet::end(Step *step, int32_t code, const char *text) {
@@ -183,7 +202,6 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
     std::unique_lock<std::mutex> lock(mutex);
     step->ending = true;
     changed.wait(lock, [&] { return step->users == 0; });
-    step->run = nullptr;
     for (const RemotePart &part : step->parts)
       if (!part.done && peers[size_t(part.task)].state == Peer::here)
         aborted.push_back(part.task);
@@ -193,17 +211,22 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
     header.kind = Kind::abort;
     header.step = step->key;
     header.index = code ? code : int32_t(WEIR_ABORTED);
-    auto bytes = int64_t(strlen(text));
-    void *block = host->allocate(session, 0, bytes);
-    if (block)
-      memcpy(block, text, size_t(bytes));
-    wire.send(task, header, block, block ? bytes : 0, block, nullptr);
+    wire.send(task, header,
+              {text, int64_t(strlen(text)), Payload::borrowed, nullptr});
   }
   // What is being sent reads the run's memory. It goes on, or ends with its
   // connection.
-  while (step->pending.load() > 0)
-    usleep(50);
+  auto isRead = [](void *step) -> int32_t {
+    return static_cast<Step *>(step)->pending.load() == 0;
+  };
+  while (!isRead(step)) {
+    help(isRead, step, inSteps);
+    if (!isRead(step))
+      usleep(50);
+  }
+  runs.fetch_sub(1);
   std::lock_guard<std::mutex> lock(mutex);
+  step->run = nullptr;
   if (step->key.leader == own)
     removeStep(step);
 }

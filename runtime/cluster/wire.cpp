@@ -7,7 +7,6 @@
 
 #include "cluster/wire.h"
 
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -18,6 +17,12 @@ namespace weir::rt::cluster {
 int64_t nowNs() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+int64_t aboutNowNs() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
   return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
 }
 
@@ -75,7 +80,7 @@ bool Wire::connect(int32_t task, std::shared_ptr<Link> link,
   {
     std::lock_guard<std::mutex> lock(mutex);
     links[size_t(task)].swap(link);
-    changed = true;
+    changed.store(true);
   }
   wake();
   return true;
@@ -86,7 +91,7 @@ void Wire::disconnect(int32_t task) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     links[size_t(task)].swap(link);
-    changed = true;
+    changed.store(true);
   }
   // Others may still hold it for a moment; it says no to them.
   if (link)
@@ -99,15 +104,12 @@ std::shared_ptr<Link> Wire::linkOf(int32_t task) {
   return size_t(task) < links.size() ? links[size_t(task)] : nullptr;
 }
 
-bool Wire::send(int32_t task, const Header &header, const void *data,
-                int64_t bytes, void *owned, std::atomic<int64_t> *pending) {
+Sent Wire::send(int32_t task, const Header &header, const Payload &payload) {
   if (std::shared_ptr<Link> link = linkOf(task))
-    return link->send(header, data, bytes, owned, pending);
-  if (owned)
-    memory.release(owned);
-  if (pending)
-    pending->fetch_sub(1);
-  return false;
+    return link->send(header, payload);
+  if (payload.lifetime == Payload::owned)
+    memory.release(const_cast<void *>(payload.data));
+  return Sent::closed;
 }
 
 int64_t Wire::outstanding() {
@@ -118,34 +120,40 @@ int64_t Wire::outstanding() {
   return count;
 }
 
-bool Wire::progress(std::vector<Incoming *> &ready,
-                    std::vector<Failure> &failed) {
-  {
+bool Wire::progress(Progress &made) {
+  if (changed.load(std::memory_order_relaxed)) {
     std::lock_guard<std::mutex> lock(mutex);
-    if (changed)
-      moving = links;
-    changed = false;
+    moving = links;
+    changed.store(false);
   }
   bool moved = false;
   for (const std::shared_ptr<Link> &link : moving)
     if (link)
-      moved |= link->progress(ready, failed);
+      moved |= link->progress(made);
   return moved;
 }
 
-void Wire::wait(int milliseconds) {
-  std::vector<pollfd> waited = {{wakeFd, POLLIN, 0}};
+bool Wire::arm() {
+  waited.assign(1, {wakeFd, POLLIN, 0});
   for (const std::shared_ptr<Link> &link : moving) {
     if (!link)
       continue;
     if (!link->arm())
-      return;
+      return false;
     waited.push_back({link->eventFd, POLLIN, 0});
   }
-  poll(waited.data(), waited.size(), milliseconds);
+  return true;
+}
+
+void Wire::sleep(int64_t nanoseconds, bool armed) {
+  if (!armed)
+    waited.assign(1, {wakeFd, POLLIN, 0});
+  timespec time = {time_t(nanoseconds / 1000000000),
+                   long(nanoseconds % 1000000000)};
+  ppoll(waited.data(), waited.size(), &time, nullptr);
   uint64_t count;
   if (waited[0].revents && read(wakeFd, &count, sizeof(count)) < 0)
-    return;
+    return; // awake all the same
 }
 
 void Wire::wake() {

@@ -7,7 +7,9 @@
 //
 // Active messages of a header and maybe bytes behind it. Large ones come by UCX's
 // rendezvous protocol: the receiver says where to, and nothing is copied in
-// between.
+// between. Between processes that may read each other's memory (one host, one
+// user) only a reference goes, and the receiver reads what it refers to: UCX,
+// which knows that way, too, leaves it out where failures are to be survived.
 //
 // Each connection (Link) has a UCX worker of its own. So when a task is given up
 // everything that UCX holds for it goes, sends and receives that would never end
@@ -25,8 +27,10 @@
 #include "weir/weir.h"
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <poll.h>
 #include <stddef.h>
 #include <string>
 #include <ucp/api/ucp.h>
@@ -35,7 +39,7 @@
 
 namespace weir::rt::cluster {
 
-enum class Kind : uint32_t {
+enum class Kind : uint8_t {
   heartbeat, ///< iteration: the oldest step that the sender still leads
   run,       ///< index: entry, count: feeds, iteration: the session's step,
              ///< bytes: as heartbeat's iteration
@@ -45,7 +49,10 @@ enum class Kind : uint32_t {
   done,      ///< index: code, count: fetches; bytes: text
   abort,     ///< index: code; bytes: text
   lost,      ///< index: a task that the sender had to give up
-  last = lost
+  taken,     ///< index: edge, iteration: how many of its tensors were taken
+  readable,  ///< the sender can read the receiver's memory
+  finished,  ///< iteration: a reference that the sender has read
+  last = finished
 };
 
 /// Names a step among all tasks.
@@ -61,16 +68,19 @@ struct StepKey {
 };
 
 /// What stands before the bytes of a message. Hosts are little-endian.
+/// With one dimension and 8 bytes it fits UCX's shortest way through shared memory
+/// (93 bytes).
 struct Header {
   uint64_t nonce; ///< of the connection, drawn by the receiver
   Kind kind;
-  int32_t task; ///< the sender
-  StepKey step;
+  uint8_t dtype, rank;
+  bool refers;   ///< the bytes that follow are a Reference
   int32_t index;
+  StepKey step;
   int64_t iteration;
   int64_t bytes; ///< of the elements; more may follow them
   int32_t count;
-  int32_t dtype, rank;
+  int32_t task;  ///< the sender
   int64_t dims[WEIR_MAX_RANK]; ///< `rank` of them are sent
 
   static constexpr size_t fixedBytes() { return offsetof(Header, dims); }
@@ -79,6 +89,27 @@ struct Header {
   }
 };
 
+/// Says in a header what tensor follows.
+void describe(Header &header, const weir_tensor &tensor);
+
+/// What stands for bytes that the receiver reads in the sender's memory.
+struct Reference {
+  uint64_t number;  ///< what Kind::finished names
+  uint64_t address;
+  int64_t bytes;
+};
+
+/// Where a task's memory is found by tasks that can read it.
+struct Reach {
+  uint64_t process = 0;
+  uint64_t probe = 0; ///< address of the task's incarnation
+};
+/// Reads another process's memory. False, with errno: it could not.
+bool readMemory(uint64_t process, uint64_t address, void *to, int64_t bytes);
+/// Whether this process can, and may by the environment (UCX_TLS), read that one's
+/// memory: where `reach` says, `incarnation` must be found.
+bool canRead(const Reach &reach, uint64_t incarnation);
+
 /// A message that has come.
 struct Incoming {
   Header header;
@@ -86,6 +117,38 @@ struct Incoming {
   int64_t bytes;
   bool noMemory;
   class Link *link; ///< while it comes
+  Reference reference; ///< header.refers: what is being read
+};
+
+/// Whose bytes a message has.
+struct Payload {
+  const void *data;
+  int64_t bytes;
+  /// How long `data` stays: to the end of the call, until it is released, or
+  /// until `step` is told.
+  enum Lifetime { borrowed, owned, kept } lifetime;
+  struct Step *step; ///< whose `pending` counts it, when kept
+};
+
+/// What sending came to.
+enum class Sent {
+  closed,  ///< there is no connection
+  already, ///< the bytes are read no more
+  later    ///< progress tells of kept ones
+};
+
+/// A kept message whose bytes are read no more. Its step still counts it.
+struct Released {
+  struct Step *step;
+  Kind kind;
+  int32_t index;
+};
+
+/// What progress was made.
+struct Progress {
+  std::vector<Incoming *> ready; ///< come whole; the caller's from here on
+  std::vector<Released> released;
+  std::vector<struct Failure> failed;
 };
 
 /// Where the bytes of messages lie.
@@ -93,6 +156,8 @@ class Memory {
 public:
   virtual void *allocate(const Header &header, int64_t bytes) = 0;
   virtual void release(void *block) = 0;
+  /// A kept message will not be told of: its connection is closed.
+  virtual void forget(const Released &released) = 0;
 
 protected:
   ~Memory() = default;
@@ -119,10 +184,11 @@ public:
   /// Makes a way to the other task's end, which takes messages with `theirs`.
   bool connect(int32_t task, const std::string &address, uint64_t theirs,
                std::string &error);
-  /// See Wire::send. False: this is closed.
-  bool send(Header header, const void *data, int64_t bytes, void *owned,
-            std::atomic<int64_t> *pending);
-  bool progress(std::vector<Incoming *> &ready, std::vector<Failure> &failed);
+  /// What canRead said of the other task, for progress to read its references.
+  void reads(uint64_t process) { peerProcess = process; }
+  /// See Wire::send.
+  Sent send(const Header &header, const Payload &payload);
+  bool progress(Progress &made);
   /// False: something has come meanwhile.
   bool arm();
   void wake();
@@ -138,6 +204,10 @@ private:
   class Guard;
   Link(Memory &memory, int32_t own, uint64_t mine)
       : memory(memory), own(own), mine(mine) {}
+  Sent post(Outgoing *outgoing);
+  bool accept(const Header &header);
+  bool readSome();
+  bool handOver(Progress &made);
   static ucs_status_t onMessage(void *link, const void *header,
                                 size_t headerBytes, void *data, size_t bytes,
                                 const ucp_am_recv_param_t *param);
@@ -145,7 +215,7 @@ private:
                          void *incoming);
   static void onSent(void *request, ucs_status_t status, void *outgoing);
   static void onError(void *link, ucp_ep_h endpoint, ucs_status_t status);
-  void finishSend(Outgoing *outgoing);
+  void finishSend(Outgoing *outgoing, bool tell);
   void received(Incoming *incoming, ucs_status_t status);
 
   Memory &memory;
@@ -160,14 +230,24 @@ private:
   ucp_worker_h worker = nullptr;
   ucp_ep_h endpoint = nullptr;
   bool beating = false; ///< a heartbeat is being sent
+  bool readable = false; ///< the other task can read this one's memory
   std::vector<Incoming *> ready;
+  std::vector<Released> released;
   std::vector<Failure> failures;
   std::unordered_set<Incoming *> receiving;
-  std::unordered_set<Outgoing *> outgoings;
+  Outgoing *outgoings = nullptr; ///< those that are not sent yet
+  int64_t posted = 0;            ///< of these, those that UCX has
+  std::deque<Incoming *> reading; ///< whose references are to be read
+
+  /// Held while another process's memory is read, without `mutex`, and by who
+  /// closes; taken before `mutex`.
+  std::mutex readMutex;
+  uint64_t peerProcess = 0;
+  int64_t readBytes = 0; ///< of the first of `reading`
 };
 
-/// All connections. Thread-safe, but for progress and wait, which one thread
-/// calls.
+/// All connections. Thread-safe, but for progress, arm and forgive, which one
+/// thread at a time calls.
 class Wire {
 public:
   explicit Wire(Memory &memory) : memory(memory) {}
@@ -185,19 +265,20 @@ public:
                const std::string &address, uint64_t theirs, std::string &error);
   void disconnect(int32_t task);
 
-  /// Sends a message. `data` stays until it is sent; then `owned`, unless null,
-  /// is released and `*pending`, unless null, counted down. False: there is no
-  /// connection; both have been done then, too.
-  bool send(int32_t task, const Header &header, const void *data, int64_t bytes,
-            void *owned, std::atomic<int64_t> *pending);
+  /// Sends a message. What is owned is released in any case. What is kept is
+  /// still counted by its step when this returns `closed` or `already`.
+  Sent send(int32_t task, const Header &header, const Payload &payload = {});
   /// Messages that are not sent yet.
   int64_t outstanding();
 
-  /// Moves what there is to move. Messages that have come whole are appended to
-  /// `ready`, the caller's from then on. Returns whether anything happened.
-  bool progress(std::vector<Incoming *> &ready, std::vector<Failure> &failed);
-  /// Sleeps until something may have come, or someone calls wake.
-  void wait(int milliseconds);
+  /// Moves what there is to move, and appends to `made`. Returns whether anything
+  /// happened.
+  bool progress(Progress &made);
+  /// Prepares a sleep that messages end. False: something has come meanwhile.
+  bool arm();
+  /// Sleeps until something may have come, if armed, or someone calls wake. No
+  /// lock needs to be held; by one thread.
+  void sleep(int64_t nanoseconds, bool armed);
   void wake();
 
   /// Nanoseconds, on the monotonic clock, when the task was last heard of.
@@ -212,14 +293,17 @@ private:
   int32_t own = 0;
   ucp_context_h context = nullptr;
   int wakeFd = -1;
+  std::vector<pollfd> waited; ///< the sleeper's
   std::vector<std::shared_ptr<Link>> moving; ///< progress's copy of `links`
+  std::atomic<bool> changed{false};          ///< it is older than they are
 
   std::mutex mutex; ///< guards what follows
   std::vector<std::shared_ptr<Link>> links;
-  bool changed = false;
 };
 
 int64_t nowNs();
+/// The same to some milliseconds, in a fraction of the time.
+int64_t aboutNowNs();
 
 } // namespace weir::rt::cluster
 

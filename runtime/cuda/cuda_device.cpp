@@ -21,26 +21,10 @@ void appendError(Text &out, const Driver &driver, Result error) {
 }
 
 //===----------------------------------------------------------------------===//
-// Memory
+// Pinned memory
 //===----------------------------------------------------------------------===//
 
 static int64_t toGranules(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-static void *deviceAllocate(void *self, int64_t, int64_t bytes, int64_t *received) {
-  auto *device = static_cast<CudaDevice *>(self);
-  Current current(*device);
-  Pointer data = 0;
-  if (device->driver->memAlloc(&data, size_t(toGranules(bytes))) != 0)
-    return nullptr;
-  *received = toGranules(bytes);
-  return reinterpret_cast<void *>(data);
-}
-
-static void deviceRelease(void *self, void *data, int64_t) {
-  auto *device = static_cast<CudaDevice *>(self);
-  Current current(*device);
-  device->driver->memFree(Pointer(data));
-}
 
 static void *pinnedAllocate(void *self, int64_t, int64_t bytes, int64_t *received) {
   auto *device = static_cast<CudaDevice *>(self);
@@ -82,6 +66,8 @@ static void close(Accelerator *accelerator) {
   if (device->hasContext) {
     {
       Current current(*device);
+      closeProducts(device->products);
+      device->regions.close();
       if (device->constants)
         driver.memFree(device->constants);
       if (device->module)
@@ -141,11 +127,17 @@ static const char *fill(CudaDevice *device, const weir_session *session,
   if (!memory)
     return "there is no memory on the host";
   BfcOptions options;
-  options.limit = memoryLimit;
+  device->regions.open(*device);
+  options.limit = device->regions.fitLimit(memoryLimitOf(*device, memoryLimit));
   device->memory =
       new (memory) BfcAllocator(program->devices[desc.device].name,
-                                {device, deviceAllocate, deviceRelease, false}, options);
+                                device->regions.source(), options);
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
+  device->products = openProducts(*device, program->kernel_count);
+  if (!device->products)
+    return "there is no memory on the host";
+  const char *graphs = getenv("WEIR_CUDA_GRAPHS");
+  device->graphs = !graphs || strcmp(graphs, "off") != 0;
   const char *always = getenv("WEIR_CUDA_SYNC");
   device->waitsAlways = always && strcmp(always, "1") == 0;
   return nullptr;

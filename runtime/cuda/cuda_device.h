@@ -17,7 +17,10 @@
 #ifndef WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
 #define WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
 
+#include "cuda/cuda_work.h"
+#include "cuda/device_memory.h"
 #include "cuda/driver_api.h"
+#include "cuda/timeline.h"
 #include "session/run.h"
 
 namespace weir::rt::cuda {
@@ -29,6 +32,9 @@ struct CudaDevice : Accelerator {
   Module module;
   Function *functions; ///< by kernel, null: not launched here
   Pointer constants;
+  DeviceMemory regions; ///< what the allocator's memory is
+  Products *products;
+  bool graphs;      ///< what comes again is captured
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;
 };
@@ -44,6 +50,8 @@ struct Piece {
 struct CudaRun {
   CudaDevice *device;
   Stream work, in, out;
+  PendingWork pending; ///< for the work stream
+  Timeline timeline;
   Event worked, arrived, left;
   /// Copies out read buffers that work put from now on could overwrite.
   bool outIsOpen;
@@ -81,9 +89,22 @@ inline CudaRun *partOf(weir_context *ctx) {
 void appendError(Text &out, const Driver &driver, Result error);
 
 /// Memory of the GPU for the run: a free piece, or new. Null: none.
-uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag, bool *used);
+/// `mayBeUsed`: whether it may be one that work put before still reads; `used`:
+/// whether it is one.
+uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag, bool mayBeUsed,
+                   bool *used);
 /// Gives all pieces back.
 void dropPieces(CudaRun *part);
+
+/// What a call of the driver reported, as the run's end; `name` is that of a
+/// node, or of what `kind` says.
+int32_t fail(weir_context *ctx, const char *what, Result error,
+             const char *name = nullptr, const char *kind = "node");
+/// Work that may write over what copies out still read comes after them.
+Result closeOut(CudaRun *part);
+/// Puts the work that was noted. Returns 0, or aborts the run. The context is
+/// current.
+int32_t flushWork(weir_context *ctx);
 
 int32_t beginRun(weir_run *run, int32_t device);
 void releaseRun(weir_run *run, int32_t device);

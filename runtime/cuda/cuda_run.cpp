@@ -16,11 +16,11 @@ namespace weir::rt::cuda {
 //===----------------------------------------------------------------------===//
 
 uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag,
-                   bool *used) {
+                   bool mayBeUsed, bool *used) {
   CudaRun *part = partOf(ctx);
   // At least one byte: a buffer without elements has a place, too.
   int64_t wanted = bytes < 1 ? 1 : bytes;
-  for (Piece *piece = part->pieces; piece; piece = piece->next)
+  for (Piece *piece = part->pieces; mayBeUsed && piece; piece = piece->next)
     if (piece->free && piece->bytes >= wanted && piece->bytes / 2 <= wanted) {
       piece->free = false;
       *used = true;
@@ -67,6 +67,8 @@ static void destroy(CudaRun *part) {
   if (part->arena)
     device.memory->free(part->arena);
   Current current(device);
+  destroyWork(driver, part->pending);
+  destroyTimeline(driver, part->timeline);
   for (Stream stream : {part->work, part->in, part->out})
     if (stream)
       driver.streamDestroy(stream);
@@ -90,6 +92,7 @@ static CudaRun *make(CudaDevice *device, Result *error) {
   if (!part)
     return nullptr;
   part->device = device;
+  part->pending.never = !device->graphs;
   const Driver &driver = *device->driver;
   Current current(*device);
   for (Stream *stream : {&part->work, &part->in, &part->out})
@@ -109,9 +112,8 @@ static CudaRun *make(CudaDevice *device, Result *error) {
   return nullptr;
 }
 
-/// What a call of the driver reported, as the run's end.
-static int32_t fail(weir_context *ctx, const char *what, Result error,
-                    const char *name = nullptr, const char *kind = "node") {
+int32_t fail(weir_context *ctx, const char *what, Result error, const char *name,
+             const char *kind) {
   char text[1016];
   Text out(text, sizeof(text));
   if (name && *name)
@@ -144,6 +146,7 @@ int32_t beginRun(weir_run *run, int32_t index) {
     AllocationRequest request;
     request.bytes = bytes;
     request.tag = "the planned arena of a run";
+    request.exact = true; // it lives long
     part->arena = device->memory->allocate(request);
     if (!part->arena) {
       // Other arenas that lie idle.
@@ -161,15 +164,27 @@ int32_t beginRun(weir_run *run, int32_t index) {
   context.device_blobs = device->blobs;
   part->outIsOpen = false;
   part->streamError = 0;
+  discard(part->pending);
   Current current(*device);
   if ((error = device->driver->set8Async(part->errorOnDevice, 0,
                                          sizeof(weir_cuda_error), part->work)))
     return fail(&context, "the run cannot begin", error);
+  // What the caller has put into its stream makes the feeds.
+  if (run->cudaStream) {
+    auto stream = static_cast<Stream>(run->cudaStream);
+    error = device->driver->eventRecord(part->worked, stream);
+    for (Stream each : {part->in, part->work})
+      if (!error)
+        error = device->driver->streamWait(each, part->worked, 0);
+    if (error)
+      return fail(&context, "the caller's stream cannot be waited for", error);
+  }
+  if ((error = beginTimeline(&context)))
+    return fail(&context, "the run cannot be timed", error);
   return WEIR_OK;
 }
 
-/// Work that may write over what copies out still read comes after them.
-static Result closeOut(CudaRun *part) {
+Result closeOut(CudaRun *part) {
   if (!part->outIsOpen)
     return 0;
   part->outIsOpen = false;
@@ -245,106 +260,18 @@ using namespace weir::rt::cuda;
 // What generated code calls
 //===----------------------------------------------------------------------===//
 
-/// WEIR_CUDA_SYNC: waits for what was put last and looks at what it left.
-static int32_t waitFor(weir_context *ctx, const weir_kernel_desc &kernel) {
-  CudaRun *part = partOf(ctx);
-  const Driver &driver = *part->device->driver;
-  Result error = driver.copyOutAsync(part->error, part->errorOnDevice,
-                                     sizeof(weir_cuda_error), part->work);
-  if (!error)
-    error = driver.streamSynchronize(part->work);
-  if (error)
-    return fail(ctx, "the kernel failed", error, kernel.nodes);
-  if (!part->error->taken)
-    return WEIR_OK;
-  return weir_rt_error(ctx, part->error->site, part->error->value0,
-                       part->error->value1);
-}
-
-int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
-                         void *const *buffers, int32_t buffer_count,
-                         const int64_t *sizes, int32_t size_count,
-                         int64_t blocks, int32_t threads) {
-  if (int32_t code = checkStop(ctx->run))
-    return code;
-  if (blocks <= 0)
-    return WEIR_OK;
-  CudaRun *part = partOf(ctx);
-  const CudaDevice &device = *part->device;
-  const weir_kernel_desc &desc = ctx->run->session->program->kernels[kernel];
-  constexpr int32_t most = 500; // a kernel's parameters take up to 4 KiB
-  constexpr int64_t mostBlocks = 0x7fffffff;
-  if (buffer_count + size_count > most || blocks > mostBlocks)
-    return fail(ctx, "the kernel cannot be launched", 1, desc.nodes);
-  void *parameters[most + 1];
-  int32_t count = 0;
-  parameters[count++] = &part->errorOnDevice;
-  for (int32_t i = 0; i < buffer_count; ++i)
-    parameters[count++] = const_cast<void **>(&buffers[i]);
-  for (int32_t i = 0; i < size_count; ++i)
-    parameters[count++] = const_cast<int64_t *>(&sizes[i]);
-  Current current(device);
-  Result error = closeOut(part);
-  if (!error)
-    error = device.driver->launch(device.functions[kernel], unsigned(blocks), 1,
-                                  1, unsigned(threads), 1, 1, 0, part->work,
-                                  parameters, nullptr);
-  if (error)
-    return fail(ctx, "the kernel cannot be launched", error, desc.nodes);
-  return device.waitsAlways ? waitFor(ctx, desc) : int32_t(WEIR_OK);
-}
-
-void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
-  const char *tag = nodeOf(ctx->run, site);
-  bool used;
-  if (uint8_t *data = takePiece(ctx, bytes, tag, &used))
-    return data;
-  AllocationRequest request;
-  request.bytes = bytes;
-  request.tag = tag;
-  char text[1016];
-  partOf(ctx)->device->memory->explainFailure(request, text, sizeof(text));
-  abortRun(ctx->run, recordError(ctx->run, WEIR_RESOURCE_EXHAUSTED, site, text));
-  return nullptr;
-}
-
-void weir_cuda_free(weir_context *ctx, void *data) {
-  for (Piece *piece = partOf(ctx)->pieces; piece; piece = piece->next)
-    if (piece->data == data)
-      piece->free = true;
-}
-
-int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
-                       int64_t bytes) {
-  if (bytes <= 0)
-    return WEIR_OK;
-  CudaRun *part = partOf(ctx);
-  Current current(*part->device);
-  Result error = closeOut(part);
-  if (!error)
-    error = part->device->driver->copyAsync(Pointer(to), Pointer(from),
-                                            size_t(bytes), part->work);
-  return error ? fail(ctx, "a copy failed", error) : int32_t(WEIR_OK);
-}
-
-int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
-                        int64_t value) {
-  CudaRun *part = partOf(ctx);
-  const Driver &driver = *part->device->driver;
-  Current current(*part->device);
-  Result error = closeOut(part);
-  auto at = Pointer(to);
-  if (error)
-    ;
-  else if (bytes == 1)
-    error = driver.set8Async(at, static_cast<unsigned char>(value), 1, part->work);
-  else if (bytes == 2)
-    error = driver.set16Async(at, static_cast<unsigned short>(value), 1, part->work);
-  else
-    error = driver.set32Async(at, unsigned(value), 1, part->work);
-  if (!error && bytes == 8)
-    error = driver.set32Async(at + 4, unsigned(uint64_t(value) >> 32), 1, part->work);
-  return error ? fail(ctx, "a value cannot be written", error) : int32_t(WEIR_OK);
+/// Writes a fetch where the caller wants it in this GPU's memory. Who receives it
+/// on the host is told at once: the run does not end before its work does.
+static int32_t writeFetch(weir_context *ctx, int32_t edge, int64_t iteration,
+                          const weir_tensor &value, const weir_tensor &fetch) {
+  if (fetch.bytes >= value.bytes)
+    if (int32_t code = weir_cuda_copy(ctx, fetch.data, value.data, value.bytes))
+      return code;
+  // One that is too small is said to be so where its shape is known.
+  Block *block = allocateForRun(ctx, 1, "fetch", Block::ofRun);
+  if (!block)
+    return abortRun(ctx->run, recordOutOfMemory(ctx, 1, "fetch", -1));
+  return passOn(ctx, edge, iteration, value, block);
 }
 
 int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
@@ -355,13 +282,15 @@ int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
   CudaRun *part = partOf(ctx);
   const Driver &driver = *part->device->driver;
   const char *name = run->session->program->edges[edge].name;
+  iteration = nextSent(run, edge, iteration);
+  if (const weir_tensor *direct = directTensor(run, edge, /*isFetch=*/true))
+    return writeFetch(ctx, edge, iteration, *value, *direct);
   // Pinned memory, whoever receives it.
   Block *block = allocateForRun(ctx, value->bytes, name, Block::ofRun);
   if (!block)
     return abortRun(run, recordOutOfMemory(ctx, value->bytes, name, -1));
   weir_tensor tensor = *value;
   tensor.data = block->data();
-  iteration = nextSent(run, edge, iteration);
   if (value->bytes <= 0)
     return passOn(ctx, edge, iteration, tensor, block);
   auto *delivery = static_cast<Delivery *>(malloc(sizeof(Delivery)));
@@ -371,6 +300,11 @@ int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
   }
   *delivery = {ctx, edge, iteration, tensor, block};
   Current current(*part->device);
+  if (int32_t code = flushWork(ctx)) {
+    free(delivery);
+    block->memory->free(block);
+    return code;
+  }
   Result error = driver.eventRecord(part->worked, part->work);
   if (!error)
     error = driver.streamWait(part->out, part->worked, 0);
@@ -404,8 +338,17 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
   CudaRun *part = partOf(ctx);
   const Driver &driver = *part->device->driver;
   const char *name = run->session->program->edges[edge].name;
+  if (directTensor(run, edge, /*isFetch=*/false)) {
+    memcpy(&out->data, block->data(), sizeof(void *));
+    block->memory->free(block);
+    return WEIR_OK;
+  }
   bool used = false;
-  uint8_t *data = takePiece(ctx, out->bytes, name, &used);
+  // Used memory would have to wait for work that is not put yet, and cut it in two.
+  bool nothingNoted = part->pending.count == 0;
+  uint8_t *data = takePiece(ctx, out->bytes, name, nothingNoted, &used);
+  if (!data && !nothingNoted)
+    data = takePiece(ctx, out->bytes, name, true, &used);
   auto *staged = static_cast<Staged *>(malloc(sizeof(Staged)));
   if (!data || !staged) {
     AllocationRequest request;
@@ -424,6 +367,11 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
   Result error = 0;
   if (used) {
     // Work put before may still read what the memory had.
+    if (int32_t code = flushWork(ctx)) {
+      block->memory->free(block);
+      free(staged);
+      return code;
+    }
     error = driver.eventRecord(part->worked, part->work);
     if (!error)
       error = driver.streamWait(part->in, part->worked, 0);
@@ -454,10 +402,21 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
   const Driver &driver = *part->device->driver;
   Current current(*part->device);
   part->coroutine = coroutine;
+  // What is left of a run that was aborted is not wanted.
+  if (ctx->run->aborted.load(std::memory_order_acquire))
+    discard(part->pending);
+  else
+    flushWork(ctx);
   Result error = closeOut(part);
   if (!error)
     error = driver.copyOutAsync(part->error, part->errorOnDevice,
                                 sizeof(weir_cuda_error), part->work);
+  // What the caller puts into its stream from now on may read the fetches.
+  if (auto *stream = static_cast<Stream>(ctx->run->cudaStream); stream && !error) {
+    error = driver.eventRecord(part->worked, part->work);
+    if (!error)
+      error = driver.streamWait(stream, part->worked, 0);
+  }
   if (!error) {
     beginSegment(ctx->run);
     error = driver.streamCallback(part->work, onFinished, ctx, 0);
@@ -475,6 +434,10 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
 int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
   CudaRun *part = partOf(ctx);
   dropPieces(part);
+  if (!part->streamError) {
+    Current current(*part->device);
+    tellTimeline(ctx);
+  }
   if (part->streamError) {
     int32_t failed = fail(ctx,
                           part->device->waitsAlways

@@ -28,11 +28,39 @@ using Module = struct ModuleTag *;
 using Function = struct FunctionTag *;
 using Stream = struct StreamTag *;
 using Event = struct EventTag *;
+using Graph = struct GraphTag *;
+using GraphExec = struct GraphExecTag *;
 using StreamCallback = void (*)(Stream stream, Result status, void *data);
 
 inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209;
 inline constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
-inline constexpr int capabilityMajor = 75, capabilityMinor = 76;
+inline constexpr int capabilityMajor = 75, capabilityMinor = 76,
+                     multiprocessors = 16, virtualMemory = 102;
+/// Calls of other threads, and of libraries that load code, are not the
+/// capture's.
+inline constexpr int captureRelaxed = 2;
+
+/// CUmemLocation, CUmemAllocationProp, CUmemAccessDesc.
+struct MemoryLocation {
+  int32_t type, id;
+};
+struct MemoryProperties {
+  int32_t type, handleTypes;
+  MemoryLocation location;
+  void *attributes;
+  uint8_t flags[8];
+};
+struct MemoryAccess {
+  MemoryLocation location;
+  int32_t flags;
+};
+inline constexpr int32_t memoryPinned = 1, locationDevice = 1, accessReadWrite = 3;
+
+/// CUgraphExecUpdateResultInfo: why a graph does not fit.
+struct GraphUpdate {
+  int32_t result;
+  void *node, *from;
+};
 
 /// One entry a function: member, symbol, parameters.
 #define WEIR_CUDA_FUNCTIONS(X)                                                 \
@@ -52,6 +80,20 @@ inline constexpr int capabilityMajor = 75, capabilityMinor = 76;
   X(moduleFunction, "cuModuleGetFunction", (Function *, Module, const char *)) \
   X(memAlloc, "cuMemAlloc_v2", (Pointer *, size_t))                            \
   X(memFree, "cuMemFree_v2", (Pointer))                                        \
+  X(totalMemory, "cuDeviceTotalMem_v2", (size_t *, Device))                    \
+  X(memGranularity, "cuMemGetAllocationGranularity",                           \
+    (size_t *, const MemoryProperties *, int))                                 \
+  X(addressReserve, "cuMemAddressReserve",                                     \
+    (Pointer *, size_t, size_t, Pointer, unsigned long long))                  \
+  X(addressFree, "cuMemAddressFree", (Pointer, size_t))                        \
+  X(memCreate, "cuMemCreate",                                                  \
+    (uint64_t *, size_t, const MemoryProperties *, unsigned long long))        \
+  X(memRelease, "cuMemRelease", (uint64_t))                                    \
+  X(memMap, "cuMemMap",                                                        \
+    (Pointer, size_t, size_t, uint64_t, unsigned long long))                   \
+  X(memUnmap, "cuMemUnmap", (Pointer, size_t))                                 \
+  X(memAccess, "cuMemSetAccess",                                               \
+    (Pointer, size_t, const MemoryAccess *, size_t))                           \
   X(hostAlloc, "cuMemHostAlloc", (void **, size_t, unsigned))                  \
   X(hostFree, "cuMemFreeHost", (void *))                                       \
   X(copyIn, "cuMemcpyHtoD_v2", (Pointer, const void *, size_t))                \
@@ -71,6 +113,16 @@ inline constexpr int capabilityMajor = 75, capabilityMinor = 76;
   X(eventCreate, "cuEventCreate", (Event *, unsigned))                         \
   X(eventDestroy, "cuEventDestroy_v2", (Event))                                \
   X(eventRecord, "cuEventRecord", (Event, Stream))                             \
+  X(eventElapsed, "cuEventElapsedTime", (float *, Event, Event))               \
+  X(driverVersion, "cuDriverGetVersion", (int *))                              \
+  X(captureBegin, "cuStreamBeginCapture_v2", (Stream, int))                    \
+  X(captureEnd, "cuStreamEndCapture", (Stream, Graph *))                       \
+  X(graphDestroy, "cuGraphDestroy", (Graph))                                   \
+  X(graphInstantiate, "cuGraphInstantiateWithFlags",                           \
+    (GraphExec *, Graph, unsigned long long))                                  \
+  X(graphUpdate, "cuGraphExecUpdate_v2", (GraphExec, Graph, GraphUpdate *))    \
+  X(graphLaunch, "cuGraphLaunch", (GraphExec, Stream))                         \
+  X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                       \
   X(launch, "cuLaunchKernel",                                                  \
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
      unsigned, Stream, void **, void **))

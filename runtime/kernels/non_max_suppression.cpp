@@ -35,19 +35,21 @@ bool readLimits(const weir_tensor *operands, int32_t count, Limits *limits) {
 /// One class of one batch: writes the boxes that are kept to `kept`, and
 /// returns how many.
 int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count,
-                    bool center, const Limits &limits, KeyIndex *candidates,
-                    Box *chosen, int64_t *kept) {
+                    bool center, const Limits &limits, uint64_t *keys,
+                    KeyIndex *candidates, Box *chosen, int64_t *kept) {
   int64_t candidateCount = 0, keptCount = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (limits.hasScore && !(scores[i] > float(limits.score)))
-      continue;
-    uint64_t key;
-    makeKeys(WEIR_F32, &scores[i], 1, 1, &key);
-    candidates[candidateCount++] = {~key, i};
-  }
-  sortKeys(candidates, candidateCount);
-  for (int64_t c = 0; c < candidateCount && keptCount < limits.mostBoxes; ++c) {
-    const float *corners = boxes + candidates[c].index * 4;
+  makeKeys(WEIR_F32, scores, 1, count, keys);
+  // Of equal scores the earlier box comes first.
+  for (int64_t i = 0; i < count; ++i)
+    if (!limits.hasScore || scores[i] > float(limits.score))
+      candidates[candidateCount++] = {keys[i], ~i};
+  // A heap, not sorted: often few boxes are looked at before there are enough.
+  makeHeap(candidates, candidateCount);
+  while (candidateCount > 0 && keptCount < limits.mostBoxes) {
+    int64_t picked = ~candidates[0].index;
+    if (--candidateCount > 0)
+      replaceFirst(candidates, candidateCount, candidates[candidateCount]);
+    const float *corners = boxes + picked * 4;
     Box box = center ? boxOfCenter(corners) : boxOfCorners(corners);
     bool suppressed = false;
     for (int64_t k = 0; k < keptCount && !suppressed; ++k)
@@ -55,7 +57,7 @@ int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count,
     if (suppressed)
       continue;
     chosen[keptCount] = box;
-    kept[keptCount++] = candidates[c].index;
+    kept[keptCount++] = picked;
   }
   return keptCount;
 }
@@ -86,10 +88,11 @@ int32_t weir_kernel_non_max_suppression(
   limits.mostBoxes = most;
 
   Scratch<KeyIndex> candidates(ctx, count);
+  Scratch<uint64_t> keys(ctx, count);
   Scratch<Box> chosen(ctx, most);
   // Boxes kept, class by class, with the number of each class after them.
   Scratch<int64_t> kept(ctx, batches * classes * (most + 1));
-  if (!candidates.data || !chosen.data || !kept.data)
+  if (!candidates.data || !keys.data || !chosen.data || !kept.data)
     return WEIR_RESOURCE_EXHAUSTED;
   int64_t total = 0;
   for (int64_t line = 0; line < batches * classes; ++line) {
@@ -97,7 +100,8 @@ int32_t weir_kernel_non_max_suppression(
     mine[most] = chooseBoxes(
         static_cast<const float *>(boxes.data) + line / classes * count * 4,
         static_cast<const float *>(scores.data) + line * count, count,
-        attributes[0] != 0, limits, candidates.data, chosen.data, mine);
+        attributes[0] != 0, limits, keys.data, candidates.data, chosen.data,
+        mine);
     total += mine[most];
   }
   int64_t dims[] = {total, 3};

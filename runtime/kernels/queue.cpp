@@ -214,10 +214,7 @@ bool Queue::dequeue(QueueAttempt &attempt, bool &moved) {
 void Queue::finish(QueueAttempt *attempt, Task **ready) {
   (attempt->kind == QueueAttempt::Kind::Dequeue ? consumers : producers)
       .remove(attempt);
-  if (Task *task = endWait(attempt)) {
-    task->next = *ready;
-    *ready = task;
-  }
+  endWait(attempt, ready);
 }
 
 /// Does what can be done now, and adds who is to be resumed. The lock is held.

@@ -279,6 +279,7 @@ void Executor::poolMain(void *argument) {
 //===----------------------------------------------------------------------===//
 
 void Executor::post(Task *task) {
+  bool attended;
   {
     Lock lock(taskMutex);
     task->previous = tail;
@@ -286,6 +287,9 @@ void Executor::post(Task *task) {
     (tail ? tail->next : head) = task;
     tail = task;
     TaskOwner &owner = *task->owner;
+    // Its own thread takes the first one sooner than any that must be woken.
+    attended =
+        !owner.head && owner.attentive.load(std::memory_order_relaxed) != 0;
     task->ownerPrevious = owner.tail;
     task->ownerNext = nullptr;
     (owner.tail ? owner.tail->ownerNext : owner.head) = task;
@@ -294,6 +298,8 @@ void Executor::post(Task *task) {
     // Under the lock: no one can take the task, end it and with it the owner.
     owner.notify();
   }
+  if (attended)
+    return;
   if (callerPool) {
     scheduleHelper();
     return;
@@ -327,7 +333,15 @@ Task *Executor::takeTask(TaskOwner *owner) {
 }
 
 bool Executor::helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner),
-                         int64_t deadline) {
+                         int64_t deadline, const IdleWork *idle) {
+  struct Seen {
+    TaskOwner &owner;
+    uint32_t events;
+    static int32_t changed(void *argument) {
+      auto &seen = *static_cast<Seen *>(argument);
+      return seen.owner.events.load(std::memory_order_relaxed) != seen.events;
+    }
+  };
   for (;;) {
     uint32_t seen = owner.events.load(std::memory_order_seq_cst);
     if (done(owner))
@@ -335,6 +349,15 @@ bool Executor::helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner),
     if (Task *task = takeTask(&owner)) {
       task->run(task);
       continue;
+    }
+    if (idle) {
+      Seen before{owner, seen};
+      owner.attentive.store(1, std::memory_order_relaxed);
+      idle->run(idle->self, Seen::changed, &before);
+      // A task that was left to this thread has changed `events`, too.
+      owner.attentive.store(0, std::memory_order_seq_cst);
+      if (Seen::changed(&before))
+        continue;
     }
     owner.parked.store(1, std::memory_order_seq_cst);
     if (owner.events.load(std::memory_order_seq_cst) == seen)

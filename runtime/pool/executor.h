@@ -52,6 +52,15 @@ private:
   Task *head = nullptr, *tail = nullptr; ///< guarded by the executor's lock
   std::atomic<uint32_t> events{0};
   std::atomic<uint32_t> parked{0};
+  /// The waiting thread is awake, and looks at `events` before it sleeps.
+  std::atomic<uint32_t> attentive{0};
+};
+
+/// What a waiting thread does before it sleeps: returns once changed(argument),
+/// or when it is no longer worth it.
+struct IdleWork {
+  void (*run)(void *self, int32_t (*changed)(void *argument), void *argument);
+  void *self;
 };
 
 /// Runs part `part` of a region, on thread `thread` (0: who published it).
@@ -79,9 +88,10 @@ public:
   /// Queues a task for any thread.
   void post(Task *task);
   /// Runs queued tasks of `owner` on this thread until done() or the deadline.
-  /// Returns false for the deadline. `done` is asked after each notify.
+  /// Returns false for the deadline. `done` is asked after each notify. One
+  /// thread an owner.
   bool helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner),
-                 int64_t deadline);
+                 int64_t deadline, const IdleWork *idle = nullptr);
 
 private:
   static constexpr int slotCount = 16;

@@ -55,6 +55,8 @@ void weir_cancellation_destroy(weir_cancellation *cancellation) {
 }
 
 void weir_cancellation_cancel(weir_cancellation *cancellation) {
+  if (!cancellation)
+    return;
   Lock lock(cancellation->mutex);
   cancellation->thrown.store(1, std::memory_order_release);
   for (weir_run *run = cancellation->runs; run; run = run->cancellationNext)
@@ -62,9 +64,11 @@ void weir_cancellation_cancel(weir_cancellation *cancellation) {
 }
 
 void weir_cancellation_reset(weir_cancellation *cancellation) {
+  if (!cancellation)
+    return;
   cancellation->thrown.store(0, std::memory_order_release);
 }
 
 int32_t weir_cancellation_is_cancelled(const weir_cancellation *cancellation) {
-  return cancellation->thrown.load(std::memory_order_acquire) != 0;
+  return cancellation && cancellation->thrown.load(std::memory_order_acquire) != 0;
 }

@@ -89,6 +89,8 @@ struct FeedCheck {
       return failElement("has fewer bytes than its shape needs");
     if (uintptr_t(element->data) % uintptr_t(alignmentOf(element->dtype)))
       return failElement("is not aligned to its element type");
+    if (brokenString(*element) >= 0)
+      return failElement("holds a string of negative size, or without data");
     return element->dtype == WEIR_TENSOR ? checkElements(*element, depth + 1)
                                          : WEIR_OK;
   }
@@ -132,6 +134,10 @@ struct FeedCheck {
       return fail("its data is null");
     if (uintptr_t(feed.data) % uintptr_t(alignmentOf(feed.dtype)))
       return fail("its data is not aligned to its element type");
+    if (int64_t broken = brokenString(feed); broken >= 0)
+      return failWith([&](Text &out) {
+        out << "string " << broken << " has a negative size, or no data";
+      });
     return feed.dtype == WEIR_TENSOR ? checkElements(feed) : WEIR_OK;
   }
 };

@@ -128,6 +128,15 @@ static void partDone(weir_run *run, int32_t code, const char *text) {
   endSegment(run);
 }
 
+static void sent(weir_run *run, int32_t edge) { releaseKept(run, edge); }
+
+static void taken(weir_run *run, int32_t edge, int64_t count) {
+  const weir_program_desc *program = run->session->program;
+  if (edge >= 0 && edge < program->edge_count &&
+      isLocal(run->session, program->edges[edge].source))
+    acknowledge(run, edge, count);
+}
+
 static void abort(weir_run *run, int32_t code, const char *text) {
   abortRun(run, code, text);
 }
@@ -162,7 +171,7 @@ static void lost(weir_run *run, int32_t task, const char *reason) {
           auto &search = *static_cast<Search *>(argument);
           int32_t edge = arrival->edge;
           int32_t source = search.session->program->edges[edge].source;
-          if (arrival->coroutine && !arrival->sent &&
+          if (arrival->receiver.coroutine && !arrival->sent &&
               search.session->tasks[source] == search.task &&
               (search.edge < 0 || edge < search.edge))
             search.edge = edge;
@@ -186,6 +195,7 @@ static void lost(weir_run *run, int32_t task, const char *reason) {
 
 const weir_transport_host transportHost = {
     sizeof(weir_transport_host), 0,      allocate, release, pack, unpack,
-    runPart,                     deliver, fetched, partDone, abort, lost};
+    runPart,                     deliver, fetched, partDone, abort, lost,
+    sent,                        taken};
 
 } // namespace weir::rt

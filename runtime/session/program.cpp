@@ -7,7 +7,11 @@
 
 #include "session/session.h"
 
+#include "session/cpu_features.h"
+
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 using namespace weir::rt;
 
@@ -21,6 +25,36 @@ int64_t weir::rt::acceleratorCount(const weir_program_desc *program) {
   constexpr size_t end =
       offsetof(weir_program_desc, accelerator_count) + sizeof(int64_t);
   return program->size < end ? 0 : program->accelerator_count;
+}
+
+const weir_program_desc *weir::rt::chooseVariant(
+    const weir_program_desc *program, weir_status *status) {
+  constexpr size_t end =
+      offsetof(weir_program_desc, variant_count) + sizeof(int64_t);
+  int64_t count = program->size < end ? 0 : program->variant_count;
+  if (count == 0)
+    return program;
+  // Entry `count` is the program itself.
+  auto variant = [&](int64_t i) {
+    return i < count ? program->variants[i] : program;
+  };
+  if (const char *wanted = getenv("WEIR_CPU"); wanted && *wanted) {
+    for (int64_t i = 0; i <= count; ++i)
+      if (strcmp(variant(i)->cpu, wanted) == 0)
+        return variant(i);
+    StatusText out(status, WEIR_FAILED_PRECONDITION);
+    out << "WEIR_CPU is " << wanted << ", and program \"" << program->name
+        << "\" has code for";
+    for (int64_t i = 0; i <= count; ++i)
+      out << (i ? ", " : " ") << variant(i)->cpu;
+    return nullptr;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t needed = variant(i)->required_cpu_features;
+    if ((needed & ~usableCpuFeatures(needed)) == 0)
+      return variant(i);
+  }
+  return program;
 }
 
 const char *weir_program_name(const weir_program_desc *program) {
@@ -118,5 +152,6 @@ const char *weir_program_device_name(const weir_program_desc *program,
 int64_t weir_program_arena_bytes(const weir_program_desc *program,
                                  int32_t device) {
   bool exists = device >= 0 && device < program->device_count;
-  return exists ? program->devices[device].arena_bytes : 0;
+  const weir_program_desc *chosen = chooseVariant(program, nullptr);
+  return exists && chosen ? chosen->devices[device].arena_bytes : 0;
 }

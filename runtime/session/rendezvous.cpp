@@ -118,82 +118,33 @@ void Rendezvous::destroy() {
 }
 
 //===----------------------------------------------------------------------===//
-// Resuming
+// Aborting
 //===----------------------------------------------------------------------===//
-
-static weir_trace_event receiveEvent(const Arrival &arrival) {
-  const weir_run *run = arrival.receiver->run;
-  return traceEvent(arrival.receiver, WEIR_TRACE_RECEIVE,
-                    run->session->program->edges[arrival.edge].name, "");
-}
-
-/// A task. The coroutine may end or remove its arrival: what is needed of it is
-/// read first.
-static void resume(Task *task) {
-  auto *arrival = reinterpret_cast<Arrival *>(task);
-  weir_run *run = arrival->receiver->run;
-  void *coroutine = arrival->coroutine;
-  if (const weir_trace *trace = run->trace) {
-    weir_trace_event event = receiveEvent(*arrival);
-    trace->end(trace->self, &event);
-  }
-  (*static_cast<void (**)(void *)>(coroutine))(coroutine);
-  endSegment(run);
-}
-
-namespace {
-
-/// Receivers to resume, found under the run's lock and posted after it: the
-/// caller's pool is not called with a lock held.
-struct Wakeups {
-  weir_run *run;
-  Task *first = nullptr;
-
-  /// The run's lock is held.
-  void add(Arrival *arrival) {
-    // Waits, and no task of it is on its way.
-    if (!arrival->coroutine || arrival->task.run)
-      return;
-    arrival->task.run = resume;
-    arrival->task.owner = run;
-    arrival->task.next = first;
-    first = &arrival->task;
-    // The run cannot end before these do.
-    ++run->segments;
-  }
-
-  void post() {
-    while (Task *task = first) {
-      first = task->next;
-      run->session->executor->post(task);
-    }
-  }
-};
-
-} // namespace
 
 int32_t abortRun(weir_run *run, int32_t encoded) {
   uint32_t none = 0;
   if (!run->aborted.compare_exchange_strong(none, uint32_t(encoded),
                                             std::memory_order_acq_rel))
     return int32_t(none);
-  Wakeups wakeups{run};
+  Task *tasks = nullptr;
   bool executing;
   {
     Lock lock(run->mutex);
     run->rendezvous.forEach(
-        [](void *all, Arrival *arrival) {
-          static_cast<Wakeups *>(all)->add(arrival);
+        [](void *tasks, Arrival *arrival) {
+          wake(arrival->receiver, static_cast<Task **>(tasks));
         },
-        &wakeups);
-    wakeWaits(run, &wakeups.first);
+        &tasks);
+    wakeWaits(run, &tasks);
+    for (int32_t i = 0; i < run->session->deviceCount; ++i)
+      wake(run->devices[i].sender, &tasks);
     // As a segment the abort keeps the run from ending under it, and ends it
     // when no one else will.
     executing = run->executing;
     run->segments += executing;
     run->aborting = true;
   }
-  wakeups.post();
+  postTasks(tasks);
   // Allocations that wait look at `aborted` when woken.
   for (int32_t i = 0; i < run->session->deviceCount; ++i)
     run->session->memory[i]->wake();
@@ -222,23 +173,68 @@ static int32_t failEdge(weir_run *run, int32_t edge, int32_t code,
   return abortRun(run, code, text);
 }
 
-/// To a device of another task.
+/// Less is copied sooner than its sender could wait for it.
+static constexpr int64_t copiedBytes = 1 << 14;
+
+/// To a device of another task. `kept`: the elements may be read in place.
 static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
-                        const weir_tensor &tensor) {
+                        const weir_tensor &tensor, bool kept) {
   weir_run *run = ctx->run;
-  int64_t bytes = 0;
-  void *block =
-      transportHost.pack(run->session, int32_t(ctx->device), &tensor, &bytes);
-  const char *name = edgeName(run, edge);
-  if (!block)
-    return abortRun(run, recordOutOfMemory(ctx, copyBytes(tensor), name, -1));
+  int64_t bytes = tensor.bytes;
+  void *data = tensor.data;
+  int32_t lifetime = hasContents(tensor.dtype) ? WEIR_SENT_OWNED
+                     : bytes < copiedBytes     ? WEIR_SENT_BORROWED
+                     : kept                    ? WEIR_SENT_KEPT
+                                               : WEIR_SENT_OWNED;
+  if (lifetime == WEIR_SENT_KEPT) {
+    run->devices[ctx->device].kept.fetch_add(1, std::memory_order_relaxed);
+  } else if (lifetime == WEIR_SENT_OWNED &&
+             !(data = transportHost.pack(run->session, int32_t(ctx->device),
+                                         &tensor, &bytes))) {
+    return abortRun(run, recordOutOfMemory(ctx, copyBytes(tensor),
+                                           edgeName(run, edge), -1));
+  }
   const weir_transport *transport = run->session->transport;
   weir_status status = WEIR_STATUS_INIT;
   if (int32_t code =
           transport->send(transport->self, run->transfer, edge, iteration,
-                          &tensor, block, bytes, /*owned=*/1, &status))
+                          &tensor, data, bytes, lifetime, &status))
     return failEdge(run, edge, code, status.message);
   return WEIR_OK;
+}
+
+/// To a device of this task.
+static int32_t sendHere(weir_context *ctx, int32_t edge, int64_t iteration,
+                        const weir_tensor &tensor) {
+  weir_run *run = ctx->run;
+  const weir_edge_desc &desc = run->session->program->edges[edge];
+  // The memory is the receiver's; dims come along in the table.
+  weir_context *receiver = &run->devices[desc.destination].context;
+  // What is in the receiver's memory already comes as a pointer.
+  const weir_tensor *direct = directTensor(run, edge, /*isFetch=*/false);
+  int64_t bytes = direct ? int64_t(sizeof(void *)) : copyBytes(tensor);
+  Block *block = allocateForRun(receiver, bytes, desc.name,
+                                hasContents(tensor.dtype) ? Block::ofRunKept
+                                                            : Block::ofRun);
+  if (!block)
+    return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
+  if (direct)
+    memcpy(block->data(), &direct->data, sizeof(void *));
+  else
+    copyElements(tensor, block->data());
+  return deliverTensor(run, edge, iteration, tensor, block);
+}
+
+static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration,
+                    const weir_tensor *value, bool kept) {
+  weir_run *run = ctx->run;
+  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
+    return int32_t(code);
+  const weir_tensor tensor = value ? *value : weir_tensor{};
+  iteration = nextSent(run, edge, iteration);
+  if (isLocal(run->session, run->session->program->edges[edge].destination))
+    return sendHere(ctx, edge, iteration, tensor);
+  return sendAway(ctx, edge, iteration, tensor, kept);
 }
 
 namespace weir::rt {
@@ -253,7 +249,7 @@ int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
   weir_run *run = ctx->run;
   if (isLocal(run->session, run->session->program->edges[edge].destination))
     return deliverTensor(run, edge, iteration, tensor, block);
-  int32_t code = sendAway(ctx, edge, iteration, tensor);
+  int32_t code = sendAway(ctx, edge, iteration, tensor, /*kept=*/false);
   block->memory->free(block);
   return code;
 }
@@ -261,7 +257,7 @@ int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
                       const weir_tensor &tensor, Block *block) {
   const char *problem = nullptr;
-  Wakeups wakeups{run};
+  Task *tasks = nullptr;
   {
     Lock lock(run->mutex);
     Arrival *arrival = run->rendezvous.find(edge, iteration);
@@ -276,10 +272,10 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
       arrival->tensor = tensor;
       arrival->tensor.data = block->data();
       arrival->block = block;
-      wakeups.add(arrival);
+      wake(arrival->receiver, &tasks);
     }
   }
-  wakeups.post();
+  postTasks(tasks);
   if (!problem)
     return WEIR_OK;
   block->memory->free(block);
@@ -290,24 +286,74 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
 
 int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
                      const weir_tensor *value) {
+  return send(ctx, edge, iteration, value, /*kept=*/false);
+}
+
+int32_t weir_rt_send_kept(weir_context *ctx, int32_t edge, int64_t iteration,
+                          const weir_tensor *value) {
+  return send(ctx, edge, iteration, value, /*kept=*/true);
+}
+
+int32_t weir_rt_sent_ready(weir_context *ctx, void *coroutine) {
   weir_run *run = ctx->run;
-  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
-    return int32_t(code);
-  const weir_edge_desc &desc = run->session->program->edges[edge];
-  const weir_tensor tensor = value ? *value : weir_tensor{};
-  iteration = nextSent(run, edge, iteration);
-  if (!isLocal(run->session, desc.destination))
-    return sendAway(ctx, edge, iteration, tensor);
-  // The memory is the receiver's; dims come along in the table.
-  weir_context *receiver = &run->devices[desc.destination].context;
-  int64_t bytes = copyBytes(tensor);
-  Block *block = allocateForRun(receiver, bytes, desc.name,
-                                hasContents(tensor.dtype) ? Block::ofRunKept
-                                                            : Block::ofRun);
-  if (!block)
-    return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
-  copyElements(tensor, block->data());
-  return deliverTensor(run, edge, iteration, tensor, block);
+  DeviceRun &device = run->devices[ctx->device];
+  if (device.kept.load(std::memory_order_acquire) == 0)
+    return 1;
+  Lock lock(run->mutex);
+  // Under the lock: who releases or aborts after this finds the sender.
+  if (device.kept.load(std::memory_order_acquire) == 0 ||
+      run->aborted.load(std::memory_order_acquire))
+    return 1;
+  device.waitedEdge = -1;
+  suspend(device.sender, ctx, coroutine, "sent");
+  return 0;
+}
+
+int32_t weir_rt_send_ready(weir_context *ctx, int32_t edge, void *coroutine) {
+  weir_run *run = ctx->run;
+  DeviceRun &device = run->devices[ctx->device];
+  const EdgeCounts &counts = run->edgeCounts[edge];
+  Lock lock(run->mutex);
+  if (counts.sent - counts.taken < sendWindow ||
+      run->aborted.load(std::memory_order_acquire))
+    return 1;
+  device.waitedEdge = edge;
+  suspend(device.sender, ctx, coroutine, edgeName(run, edge));
+  return 0;
+}
+
+void weir::rt::releaseKept(weir_run *run, int32_t edge) {
+  DeviceRun &device =
+      run->devices[run->session->program->edges[edge].source];
+  if (device.kept.fetch_sub(1, std::memory_order_acq_rel) > 1)
+    return;
+  Task *tasks = nullptr;
+  {
+    Lock lock(run->mutex);
+    if (device.waitedEdge < 0 &&
+        device.kept.load(std::memory_order_acquire) == 0)
+      wake(device.sender, &tasks);
+  }
+  postTasks(tasks);
+}
+
+/// The run's lock is held.
+static void countTaken(weir_run *run, int32_t edge, int64_t taken,
+                       Task **tasks) {
+  EdgeCounts &counts = run->edgeCounts[edge];
+  counts.taken = taken > counts.taken ? taken : counts.taken;
+  DeviceRun &sender = run->devices[run->session->program->edges[edge].source];
+  if (sender.waitedEdge == edge)
+    wake(sender.sender, tasks);
+}
+
+void weir::rt::acknowledge(weir_run *run, int32_t edge, int64_t taken) {
+  Task *tasks = nullptr;
+  {
+    Lock lock(run->mutex);
+    countTaken(run, edge, taken, &tasks);
+  }
+  postTasks(tasks);
 }
 
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
@@ -328,16 +374,10 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
       arrival = run->rendezvous.add(edge, iteration);
     if (!arrival) {
       problem = "no memory for the rendezvous";
-    } else if (arrival->coroutine) {
+    } else if (arrival->receiver.coroutine) {
       problem = "received twice in one iteration";
     } else {
-      arrival->coroutine = coroutine;
-      arrival->receiver = ctx;
-      // Before the lock is given up: the end may come at once.
-      if (const weir_trace *trace = run->trace) {
-        weir_trace_event event = receiveEvent(*arrival);
-        trace->begin(trace->self, &event);
-      }
+      suspend(arrival->receiver, ctx, coroutine, edgeName(run, edge));
       return 0;
     }
   }
@@ -346,14 +386,18 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
 }
 
 Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
-                             weir_tensor *out, int32_t *code) {
+                             weir_tensor *out, int32_t *code, bool linked) {
   weir_run *run = ctx->run;
   *code = int32_t(run->aborted.load(std::memory_order_acquire));
   if (*code)
     return nullptr;
-  if (iteration == WEIR_NEXT_ITERATION)
+  bool counts = iteration == WEIR_NEXT_ITERATION;
+  bool isHere =
+      isLocal(run->session, run->session->program->edges[edge].source);
+  if (counts)
     iteration = run->edgeCounts[edge].received++;
   Block *block = nullptr;
+  Task *tasks = nullptr;
   {
     Lock lock(run->mutex);
     Arrival *arrival = run->rendezvous.find(edge, iteration);
@@ -361,7 +405,17 @@ Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
       *out = arrival->tensor;
       block = arrival->block;
       run->rendezvous.remove(arrival);
+      if (linked)
+        linkBlockLocked(run, block);
+      if (counts && isHere)
+        countTaken(run, edge, iteration + 1, &tasks);
     }
+  }
+  postTasks(tasks);
+  // The sender may go on with half a window.
+  if (block && counts && !isHere && (iteration + 1) % (sendWindow / 2) == 0) {
+    const weir_transport *transport = run->session->transport;
+    transport->taken(transport->self, run->transfer, edge, iteration + 1);
   }
   if (!block)
     *code = failEdge(run, edge, WEIR_INTERNAL, "received before it was there");
@@ -371,9 +425,7 @@ Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
 int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
                         weir_tensor *out) {
   int32_t code;
-  Block *block = takeArrival(ctx, edge, iteration, out, &code);
-  if (!block)
-    return code;
-  linkBlock(ctx->run, block);
-  return WEIR_OK;
+  return takeArrival(ctx, edge, iteration, out, &code, /*linked=*/true)
+             ? int32_t(WEIR_OK)
+             : code;
 }

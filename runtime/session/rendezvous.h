@@ -16,8 +16,7 @@
 #ifndef WEIR_RUNTIME_SESSION_RENDEZVOUS_H
 #define WEIR_RUNTIME_SESSION_RENDEZVOUS_H
 
-#include "pool/executor.h"
-#include "weir/abi.h"
+#include "session/suspension.h"
 
 namespace weir::rt {
 
@@ -25,13 +24,11 @@ struct Block;
 
 /// A tensor that was sent, or a receiver that waits for one.
 struct Arrival {
-  Task task;     ///< resumes the coroutine; first, so that a task is an arrival
+  Suspension receiver;
   Arrival *next; ///< in its bucket, or among unused ones
   int64_t iteration;
   int32_t edge;
   bool sent;
-  void *coroutine; ///< null: no one waits (any more)
-  weir_context *receiver;
   weir_tensor tensor;
   Block *block; ///< holds the tensor; null: not sent, or taken
 };

@@ -172,6 +172,10 @@ void returnRun(weir_run *run) {
   run->rendezvous.clear();
   for (int32_t i = 0; i < run->session->program->edge_count; ++i)
     run->edgeCounts[i] = {};
+  for (int32_t i = 0; i < run->session->deviceCount; ++i) {
+    run->devices[i].kept.store(0, std::memory_order_relaxed);
+    run->devices[i].sender = {};
+  }
   for (int32_t i = 0; i < run->heldCount; ++i)
     releaseValue(run->held[i]);
   run->heldCount = 0;
@@ -181,7 +185,8 @@ void returnRun(weir_run *run) {
     free(run->errors[i].text);
   run->errorCount = 0;
   run->aborted.store(0, std::memory_order_relaxed);
-  run->done = run->aborting = false;
+  run->done.store(false, std::memory_order_relaxed);
+  run->aborting = false;
 
   weir_session *session = run->session;
   Lock lock(session->mutex);
@@ -219,7 +224,7 @@ void endSegment(weir_run *run) {
     // still unfinished has been lost, and the run ends without it.
     if (run->unfinishedSteps == 0 || run->aborting) {
       run->executing = false;
-      run->done = true;
+      run->done.store(true, std::memory_order_release);
       // Under the lock, which the waiting thread takes before it goes on.
       run->notify();
       return;
@@ -254,8 +259,11 @@ static void startDevice(Task *task) {
 
 static bool isDone(TaskOwner &owner) {
   auto &run = static_cast<weir_run &>(owner);
+  if (!run.done.load(std::memory_order_acquire))
+    return false;
+  // Who has set it is about to give the lock up.
   Lock lock(run.mutex);
-  return run.done;
+  return true;
 }
 
 /// Tells the transport of a run. Sets how many parts of it other tasks run.
@@ -310,6 +318,10 @@ static void forgetSteps(weir_run *run) {
 /// of other tasks.
 static void executeSteps(weir_run *run, int32_t first, int32_t parts) {
   Executor &executor = *run->session->executor;
+  const weir_transport *transport = run->session->transport;
+  IdleWork moving{transport ? transport->help : nullptr,
+                  transport ? transport->self : nullptr};
+  const IdleWork *idle = run->transfer ? &moving : nullptr;
   {
     Lock lock(run->mutex);
     run->unfinishedSteps += parts;
@@ -323,11 +335,11 @@ static void executeSteps(weir_run *run, int32_t first, int32_t parts) {
   if (first >= 0)
     runStep(run, first);
   endSegment(run);
-  if (executor.helpUntil(*run, isDone, run->deadline))
+  if (executor.helpUntil(*run, isDone, run->deadline, idle))
     return;
   abortRun(run, WEIR_DEADLINE_EXCEEDED,
            "the time that the run was given is over");
-  executor.helpUntil(*run, isDone, noDeadline);
+  executor.helpUntil(*run, isDone, noDeadline, idle);
 }
 
 //===----------------------------------------------------------------------===//
@@ -441,15 +453,22 @@ static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step,
 
 static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
                         int32_t feedCount, weir_tensor *fetches,
+                        const weir_run_options &options,
                         const weir_part *part, weir_status *status) {
   auto entryIndex = int32_t(run->entry - run->session->program->entries);
   if (int32_t code = checkFeeds(run->session, entryIndex, feeds, feedCount,
                                 run->feeds, run->symbols, status))
     return code;
+  // Before arenas: what begins the run on a GPU looks at the stream.
+  run->fetches = fetches;
+  run->feedsOnGpu = options.feeds_on_gpu;
+  run->fetchesOnGpu = options.fetches_on_gpu;
+  run->cudaStream = options.cuda_stream;
+  if (int32_t code = checkDirect(run, part != nullptr, status))
+    return code;
   int64_t patience = now() + run->session->allocationWait;
   if (prepareArenas(run, run->deadline < patience ? run->deadline : patience))
     return describeError(run, status);
-  run->fetches = fetches;
   run->part = part ? part->context : nullptr;
   for (int32_t i = 0; i < run->entry->fetch_count; ++i)
     run->results[i] = FetchResult{};
@@ -488,7 +507,7 @@ int32_t runSession(weir_session *session, int32_t entry,
     run->threads = options.threads;
   if (options.cancellation)
     enterCancellation(options.cancellation, run);
-  int32_t code = runEntry(run, feeds, feedCount, fetches, part, status);
+  int32_t code = runEntry(run, feeds, feedCount, fetches, options, part, status);
   if (options.cancellation)
     leaveCancellation(options.cancellation, run);
   returnRun(run);
@@ -502,9 +521,14 @@ int32_t weir_session_run(weir_session *session, int32_t entry,
                          const weir_tensor *feeds, int32_t feed_count,
                          weir_tensor *fetches, int32_t fetch_count,
                          const weir_run_options *options, weir_status *status) {
-  if (!session) {
+  if (!session || (!feeds && feed_count > 0) || (!fetches && fetch_count > 0))
+    return refuseNull(status, "weir_session_run",
+                      !session                   ? "session"
+                      : !feeds && feed_count > 0 ? "feeds"
+                                                 : "fetches");
+  if (options && options->size < 2 * sizeof(uint32_t)) {
     StatusText(status, WEIR_INVALID_ARGUMENT)
-        << "weir_session_run: there is no session";
+        << "weir_session_run: options without size (see WEIR_RUN_OPTIONS_INIT)";
     return WEIR_INVALID_ARGUMENT;
   }
   const weir_program_desc *program = session->program;

@@ -31,14 +31,21 @@ struct DeviceRun {
   void *arenaBlock;
   void *onDevice; ///< the accelerator's part of the run, null: none yet
   bool unfinished;
+  /// Tensors that other tasks read from where the step has them.
+  std::atomic<int32_t> kept;
+  Suspension sender; ///< until `kept` is 0, or until there is room in waitedEdge
+  int32_t waitedEdge; ///< -1: `kept`
   int32_t librarySite; ///< site of the library call in progress, -1: none
 };
 
-/// Tensors of an edge that were sent and received by count. Each is touched by
+/// Tensors of an edge that were sent and received by count: each is touched by
 /// one device's step alone.
 struct EdgeCounts {
   int64_t sent, received;
+  int64_t taken; ///< as far as the sender knows; guarded by the run's lock
 };
+/// How many tensors of an edge that counts may lie at its receiver.
+inline constexpr int64_t sendWindow = 4;
 
 /// A fetch as the step produced it.
 struct FetchResult {
@@ -89,16 +96,24 @@ struct weir_run : weir::rt::TaskOwner {
   int32_t unfinishedSteps;
   bool executing; ///< steps have begun, and `done` is still to come
   bool aborting;  ///< who waited at the abort has been queued
-  bool done;
+  std::atomic<bool> done; ///< set under the lock
   weir::rt::Block *blocks; ///< doubly linked, freed with the run
   weir::rt::VariableValue **held;
   int32_t heldCount, heldCapacity;
   weir::rt::Rendezvous rendezvous;
   weir::rt::Wait *waits; ///< for what other runs bring about
   int32_t outsideWaits;  ///< of these, those that are not over
+
+  /// As in weir_run_options, null: none.
+  const uint8_t *feedsOnGpu, *fetchesOnGpu;
+  void *cudaStream;
 };
 
 namespace weir::rt {
+
+/// The feed (fetch) of the run that is in a GPU's memory and crosses over `edge`;
+/// null: that of the edge is on the host.
+const weir_tensor *directTensor(const weir_run *run, int32_t edge, bool isFetch);
 
 /// What generated code is handed for error record `index`: positive, with the
 /// weir_code in the low byte.
@@ -109,6 +124,8 @@ inline int32_t encodeError(int32_t index, int32_t code) {
 /// Whether the device is of this task, and works in the run.
 bool hasStep(const weir_run *run, int32_t device);
 
+/// Checks that feeds and fetches that are said to be on a GPU may be: a weir_code.
+int32_t checkDirect(const weir_run *run, bool isPart, weir_status *status);
 /// What weir_session_run does once entry and numbers of feeds and fetches are
 /// known to be right; for a `part`, what this task does of a run that another
 /// leads, with fetches of dtype 0 where others compute them.
@@ -153,7 +170,9 @@ Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
 /// The message for what allocateForRun could not do, recorded against `site`.
 int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
                           int32_t site);
-/// Adds to, or takes off, the blocks that end with the run.
+/// Adds to, or takes off, the blocks that end with the run. The run's lock is
+/// held for the first one.
+void linkBlockLocked(weir_run *run, Block *block);
 void linkBlock(weir_run *run, Block *block);
 void unlinkBlock(weir_run *run, Block *block);
 const char *nodeOf(const weir_run *run, int32_t site);
@@ -168,9 +187,15 @@ int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
 /// Number of the next tensor that is sent (received) over an edge whose
 /// iteration is WEIR_NEXT_ITERATION.
 int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration);
-/// Takes what has arrived; null: the run was aborted, with `code`.
+/// The receiver of an edge that counts has taken that many: resumes a sender
+/// that waits for it. From any thread.
+void acknowledge(weir_run *run, int32_t edge, int64_t taken);
+/// A tensor that was sent from where the step has it is read no more.
+void releaseKept(weir_run *run, int32_t edge);
+/// Takes what has arrived; null: the run was aborted, with `code`. `linked`: it
+/// ends with the run.
 Block *takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
-                   weir_tensor *out, int32_t *code);
+                   weir_tensor *out, int32_t *code, bool linked = false);
 /// Something outside of the run's threads is about to do work for it, which ends
 /// with endSegment.
 void beginSegment(weir_run *run);

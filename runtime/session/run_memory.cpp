@@ -61,6 +61,10 @@ int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
 
 void linkBlock(weir_run *run, Block *block) {
   Lock lock(run->mutex);
+  linkBlockLocked(run, block);
+}
+
+void linkBlockLocked(weir_run *run, Block *block) {
   block->previous = nullptr;
   block->next = run->blocks;
   if (run->blocks)
@@ -122,11 +126,27 @@ void weir_rt_free(weir_context *ctx, void *data) {
   block->memory->free(block);
 }
 
+void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to,
+                            const void *from, int64_t bytes) {
+  const uint8_t *onGpu = ctx->run->fetchesOnGpu;
+  if (!onGpu || !onGpu[index])
+    memcpy(to, from, size_t(bytes));
+}
+
 void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
                     const int64_t *dims, int64_t bytes) {
   weir_run *run = ctx->run;
   const weir_entry_desc &entry = *run->entry;
   int64_t count = elementCount(rank, dims);
+  if (bytes == INT64_MAX && index >= 0 && index < entry.fetch_count) {
+    char text[512];
+    Text out(text, sizeof(text));
+    out << "fetch \"" << entry.fetches[index].name << "\" would have shape ";
+    appendShape(out, rank, dims);
+    out << ", more than any memory holds";
+    abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+    return nullptr;
+  }
   if (index < 0 || index >= entry.fetch_count || rank < 0 ||
       rank > WEIR_MAX_RANK || count < 0 ||
       bytes / (weir_dtype_size(entry.fetches[index].dtype) | !count) != count) {
@@ -143,6 +163,15 @@ void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
     result.block->memory->free(result.block);
   result.block = nullptr;
   const weir_tensor &offer = run->fetches[index];
+  if (run->fetchesOnGpu && run->fetchesOnGpu[index] && offer.bytes < bytes) {
+    char text[256];
+    Text out(text, sizeof(text));
+    out << "fetch \"" << entry.fetches[index].name << "\" of entry \"" << entry.name
+        << "\": found a buffer on the GPU of " << offer.bytes << " bytes, possible: "
+        << bytes << " or more";
+    abortRun(run, WEIR_INVALID_ARGUMENT, text);
+    return nullptr;
+  }
   bool inPlace = offer.data && offer.bytes >= bytes &&
                  !hasContents(entry.fetches[index].dtype);
   if (inPlace) {

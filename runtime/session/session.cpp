@@ -7,6 +7,8 @@
 
 #include "session/session.h"
 
+#include "session/async.h"
+
 #include "pool/registry.h"
 #include "session/cpu_features.h"
 #include "session/resources.h"
@@ -23,8 +25,9 @@ static int32_t noMemory(weir_status *status) {
   return WEIR_RESOURCE_EXHAUSTED;
 }
 
-/// Everything that must hold before a field of the program is believed.
-static int32_t checkProgram(const weir_program_desc *program,
+/// Everything that must hold before a field of the program is believed. Then
+/// `program` becomes what of it this processor runs.
+static int32_t checkProgram(const weir_program_desc *&program,
                             weir_status *status) {
   // Fields after these came later; they are read through functions.
   constexpr size_t first = offsetof(weir_program_desc, customs);
@@ -36,6 +39,9 @@ static int32_t checkProgram(const weir_program_desc *program,
         << "; compile the model anew, or link the runtime it was compiled for";
     return WEIR_FAILED_PRECONDITION;
   }
+  program = chooseVariant(program, status);
+  if (!program)
+    return WEIR_FAILED_PRECONDITION;
   uint64_t missing = program->required_cpu_features &
                      ~usableCpuFeatures(program->required_cpu_features);
   if (missing) {
@@ -54,6 +60,14 @@ static int32_t checkProgram(const weir_program_desc *program,
     return WEIR_FAILED_PRECONDITION;
   }
   return WEIR_OK;
+}
+
+/// Whether `count` functions are there, each with a name.
+static bool areNamed(const weir_custom_function *functions, int32_t count) {
+  for (int32_t i = 0; i < count; ++i)
+    if (!functions || !functions[i].name)
+      return false;
+  return true;
 }
 
 static int32_t resolveCustoms(weir_session *session,
@@ -96,8 +110,11 @@ static int32_t openAccelerators(weir_session *session,
       calloc(size_t(program->device_count), sizeof(Accelerator *)));
   if (!session->accelerators)
     return noMemory(status);
+  // An older object's descriptors are shorter.
+  auto *at = reinterpret_cast<const uint8_t *>(program->accelerators);
   for (int64_t i = 0; i < count; ++i) {
-    const weir_accelerator_desc &desc = program->accelerators[i];
+    auto &desc = *reinterpret_cast<const weir_accelerator_desc *>(at);
+    at += desc.size;
     if (int32_t code = desc.driver->open(
             session, &desc, options.memory_limit,
             &session->accelerators[desc.device], status))
@@ -139,6 +156,12 @@ static int32_t attachTransport(weir_session *session,
                                weir_status *status) {
   if (!options.transport)
     return WEIR_OK;
+  if (options.transport->size < sizeof(weir_transport)) {
+    StatusText(status, WEIR_FAILED_PRECONDITION)
+        << "the transport is of an older version than this runtime ("
+        << weir_runtime_version() << ")";
+    return WEIR_FAILED_PRECONDITION;
+  }
   session->tasks = static_cast<int32_t *>(
       calloc(size_t(session->deviceCount), sizeof(int32_t)));
   if (!session->tasks)
@@ -321,8 +344,11 @@ int32_t weir_session_create(const weir_program_desc *program,
   if (options)
     memcpy(&given, options,
            options->size < sizeof(given) ? options->size : sizeof(given));
-  if ((options && options->size < 2 * sizeof(uint32_t)) || !session ||
-      (given.function_count > 0 && !given.functions) ||
+  if (!program || !session)
+    return refuseNull(status, "weir_session_create",
+                      program ? "session" : "program");
+  if ((options && options->size < 2 * sizeof(uint32_t)) ||
+      !areNamed(given.functions, given.function_count) ||
       (given.allocator &&
        (!given.allocator->allocate || !given.allocator->release))) {
     StatusText(status, WEIR_INVALID_ARGUMENT)
@@ -350,6 +376,7 @@ void weir_session_destroy(weir_session *session) {
     return;
   if (session->transport)
     session->transport->detach(session->transport->self);
+  endAsyncRuns(session->asyncRuns);
   destroyIdleRuns(session);
   if (session->executor)
     releaseExecutor(session->executor);
@@ -382,6 +409,8 @@ const weir_program_desc *weir_session_program(const weir_session *session) {
 }
 
 int32_t weir_session_find_entry(const weir_session *session, const char *name) {
+  if (!name)
+    return -1;
   for (int32_t i = 0; i < session->program->entry_count; ++i)
     if (strcmp(session->program->entries[i].name, name) == 0)
       return i;
@@ -393,7 +422,8 @@ int32_t weir_session_threads(const weir_session *session) {
 }
 
 void weir_session_release(weir_session *session, weir_tensor *tensor) {
-  Block *block = findResult(session, tensor->data);
+  Block *block =
+      session && tensor ? findResult(session, tensor->data) : nullptr;
   if (!block)
     return;
   block->memory->free(block);
@@ -408,6 +438,8 @@ void weir_session_trim(weir_session *session) { trimSession(session); }
 
 int32_t weir_session_memory(weir_session *session, int32_t device,
                             weir_memory_stats *stats) {
+  if (!session || !stats)
+    return WEIR_INVALID_ARGUMENT;
   if (device < 0 || device >= session->deviceCount)
     return WEIR_OUT_OF_RANGE;
   BfcStats s = memoryOf(session, device)->stats();

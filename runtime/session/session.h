@@ -60,6 +60,15 @@ void unmapWeights(MappedFile *file);
 int64_t customCount(const weir_program_desc *program);
 int64_t acceleratorCount(const weir_program_desc *program);
 
+/// What of the program this machine's processor runs: the first variant that it
+/// has all features for, else the program itself, which it may be unable to run,
+/// too. $WEIR_CPU names one instead, whatever the processor. Null, with a status,
+/// where it names none of them. The program's size has been checked.
+const weir_program_desc *chooseVariant(const weir_program_desc *program,
+                                       weir_status *status);
+
+struct AsyncRuns;
+
 } // namespace weir::rt
 
 struct weir_session {
@@ -88,6 +97,7 @@ struct weir_session {
   weir::rt::VariableValue *initial; ///< initial values, by slot
   weir_run *idleRuns;               ///< ready to be used again
   weir::rt::Resource *resources;    ///< what kernels keep, see resources.h
+  weir::rt::AsyncRuns *asyncRuns;   ///< null: none was asked for
 };
 
 namespace weir::rt {
@@ -142,6 +152,9 @@ void pointersToOffsets(const weir_tensor &tensor, void *block);
 /// The other way round. False: an offset, size or type in the `bytes` bytes at
 /// tensor.data contradicts them; no pointer was followed that could not be.
 bool offsetsToPointers(const weir_tensor &tensor, int64_t bytes);
+/// The first string of a negative size, or of some size without data; -1: none,
+/// or no strings. The elements are there.
+int64_t brokenString(const weir_tensor &tensor);
 /// Number of elements, -1 when it overflows or a size is negative.
 int64_t elementCount(int32_t rank, const int64_t *dims);
 

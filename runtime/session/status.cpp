@@ -48,6 +48,13 @@ StatusText::~StatusText() {
     message[first] = 0;
 }
 
+int32_t refuseNull(weir_status *status, const char *function,
+                   const char *argument) {
+  StatusText(status, WEIR_INVALID_ARGUMENT)
+      << function << ": " << argument << " is null";
+  return WEIR_INVALID_ARGUMENT;
+}
+
 void appendShape(Text &out, int32_t rank, const int64_t *dims) {
   if (rank < 0) {
     out << "of any rank";

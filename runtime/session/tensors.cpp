@@ -26,6 +26,17 @@ bool hasContents(int32_t dtype) {
   return dtype == WEIR_STRING || dtype == WEIR_TENSOR;
 }
 
+int64_t brokenString(const weir_tensor &tensor) {
+  if (tensor.dtype != WEIR_STRING)
+    return -1;
+  auto *strings = static_cast<const weir_string *>(tensor.data);
+  int64_t count = elementCount(tensor.rank, tensor.dims);
+  for (int64_t i = 0; i < count; ++i)
+    if (strings[i].size < 0 || (strings[i].size > 0 && !strings[i].data))
+      return i;
+  return -1;
+}
+
 /// Elements of a sequence, each with what it holds, begin at multiples of this
 /// from the begin of the copy.
 static constexpr int64_t elementAlignment = 64;

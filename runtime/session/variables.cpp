@@ -187,6 +187,9 @@ static int32_t refuseOverTasks(const weir_session *session,
 
 int32_t weir_session_get_variable(weir_session *session, const char *name,
                                   weir_tensor *value, weir_status *status) {
+  if (!session || !name || !value)
+    return refuseNull(status, "weir_session_get_variable",
+                      !session ? "session" : !name ? "name" : "value");
   if (int32_t code = refuseOverTasks(session, status))
     return code;
   int32_t slot = findVariable(session, name, status);
@@ -225,6 +228,9 @@ int32_t weir_session_get_variable(weir_session *session, const char *name,
 int32_t weir_session_set_variable(weir_session *session, const char *name,
                                   const weir_tensor *value,
                                   weir_status *status) {
+  if (!session || !name || !value)
+    return refuseNull(status, "weir_session_set_variable",
+                      !session ? "session" : !name ? "name" : "value");
   if (int32_t code = refuseOverTasks(session, status))
     return code;
   int32_t slot = findVariable(session, name, status);
@@ -242,7 +248,12 @@ int32_t weir_session_set_variable(weir_session *session, const char *name,
              !__builtin_mul_overflow(count, weir_dtype_size(value->dtype),
                                      &bytes) &&
              value->bytes >= bytes && (value->data || bytes == 0);
-      if (!fits)
+      int64_t broken = fits ? brokenString(*value) : -1;
+      if (broken >= 0) {
+        fits = false;
+        problem << "variable \"" << name << "\": string " << broken
+                << " has a negative size, or no data";
+      } else if (!fits)
         problem << "variable \"" << name << "\": the value has " << value->bytes
                 << " bytes, and its shape needs " << bytes;
     }
@@ -266,6 +277,8 @@ int32_t weir_session_set_variable(weir_session *session, const char *name,
 }
 
 int32_t weir_session_reset(weir_session *session, weir_status *status) {
+  if (!session)
+    return refuseNull(status, "weir_session_reset", "session");
   for (int32_t i = 0; i < session->program->slot_count; ++i) {
     VariableValue *initial = &session->initial[i];
     replaceValue(session, i, initial->tensor.dtype ? initial : nullptr);

@@ -1,5 +1,4 @@
-//===- waits.h - what a step waits for outside of its run --------*- C++
-//-*-===//
+//===- waits.h - what a step waits for outside of its run -------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,8 +8,7 @@
 #ifndef WEIR_RUNTIME_SESSION_WAITS_H
 #define WEIR_RUNTIME_SESSION_WAITS_H
 
-#include "pool/executor.h"
-#include "weir/abi.h"
+#include "session/suspension.h"
 
 namespace weir::rt {
 
@@ -18,10 +16,8 @@ namespace weir::rt {
 /// it. The step that waits leaves its coroutine, and no thread waits. Made by a
 /// kernel, which hands its address to the step as a ticket.
 struct Wait {
-  Task task; ///< resumes the coroutine; first, so that a task is a wait
-  weir_context *waiter;
+  Suspension suspension;
   Wait *previous, *next; ///< among those of its run
-  void *coroutine;       ///< null: no one waits (any more)
   bool isOver;
   /// Takes it off whatever it waits for, and frees it with all that it holds.
   /// Called when its run ends, unless it was removed.
@@ -30,21 +26,17 @@ struct Wait {
 
 /// From here to `drop` the run knows of it. `wait` is zeroed but for `drop`.
 void beginWait(weir_context *ctx, Wait *wait);
-/// What was waited for has come about. Returns the task that is to be posted to
-/// its owner's executor, once the caller's locks are given up; null: none yet.
-/// At most once a wait, and not after `drop`.
-Task *endWait(Wait *wait);
-/// Posts tasks that are linked by `next`.
-void postTasks(Task *first);
+/// What was waited for has come about: wakes who waits. At most once a wait, and
+/// not after `drop`.
+void endWait(Wait *wait, Task **tasks);
 /// Whether it has come about; no one asks before weir_rt_wait_ready or the
 /// resume.
 bool hasEnded(Wait *wait);
 /// Forgets a wait that has been used.
 void removeWait(Wait *wait);
 
-/// Links the tasks of all who wait before `first`, since the run is aborted;
-/// each counts as a segment. The run's lock is held.
-void wakeWaits(weir_run *run, Task **first);
+/// Wakes all who wait, since the run is aborted. The run's lock is held.
+void wakeWaits(weir_run *run, Task **tasks);
 /// Drops what is left when a run has ended.
 void dropWaits(weir_run *run);
 

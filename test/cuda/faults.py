@@ -5,7 +5,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""faults.py WEIR_RUN MODEL.so ENTRY RECORDER FOLDER
+"""faults.py WEIR_RUN MODEL.so ENTRY RECORDER BLAS FOLDER
 
 Runs an entry with each call of the driver failing in turn, and with less and less
 memory on the GPU. Each run must end in time, by itself, with a status or with the
@@ -18,11 +18,13 @@ import sys
 
 CALLS = """cuDevicePrimaryCtxRetain cuModuleLoadData cuMemAlloc cuMemHostAlloc cuMemcpyHtoD
 cuMemcpyHtoDAsync cuMemcpyDtoHAsync cuMemsetD8Async cuStreamCreate cuStreamWaitEvent
-cuStreamAddCallback cuEventCreate cuEventRecord cuLaunchKernel""".split()
+cuStreamAddCallback cuEventCreate cuEventRecord cuLaunchKernel cuMemAddressReserve cuMemCreate
+cuMemMap cuMemSetAccess cuStreamBeginCapture cuStreamEndCapture cuGraphInstantiate cuGraphLaunch
+cublasLtCreate cublasLtMatmulAlgoGetHeuristic cublasLtMatmul""".split()
 
 
 def main():
-    weir_run, model, entry, recorder, folder = sys.argv[1:6]
+    weir_run, model, entry, recorder, blas, folder = sys.argv[1:7]
     record = os.path.join(folder, "faults-record")
     runs = statuses = 0
 
@@ -31,8 +33,9 @@ def main():
         if os.path.exists(record):
             os.remove(record)
         environment = dict(os.environ, WEIR_CUDA="require", WEIR_CUDA_DRIVER=recorder,
-                           WEIR_CUDA_RECORD=record, **settings)
-        done = subprocess.run([weir_run, model, "--run=" + entry, "--input=random:1", "--repeat=2"],
+                           WEIR_CUBLASLT=blas, WEIR_CUDA_CACHE="off", WEIR_CUDA_RECORD=record,
+                           **settings)
+        done = subprocess.run([weir_run, model, "--run=" + entry, "--input=random:1", "--repeat=3"],
                               env=environment, capture_output=True, text=True, timeout=120)
         runs += 1
         if done.returncode not in (0, 1):
@@ -55,6 +58,7 @@ def main():
                 break
     for kib in range(0, 8192, 512):
         once(f"{kib} KiB", WEIR_RECORDER_MEMORY=str(kib << 10))
+    once("memory that cannot be mapped", WEIR_RECORDER_NO_MAP="1")
     print(f"{runs} runs, {statuses} statuses")
 
 

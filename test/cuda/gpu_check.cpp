@@ -18,14 +18,28 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+/// What the host's code calls to round to bf16, on processors that cannot. GCC's
+/// library has it from version 13 on; cases take it from here.
+extern "C" __attribute__((visibility("default"))) __bf16 __truncsfbf2(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, 4);
+  uint16_t narrow = std::isnan(value) ? uint16_t(bits >> 16 | 0x40)
+                                      : uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+  __bf16 result;
+  std::memcpy(&result, &narrow, 2);
+  return result;
+}
 
 namespace {
 
@@ -127,8 +141,10 @@ struct Case {
   const weir_plugin *plugin = nullptr;
 };
 
-bool makeFeeds(const weir_program_desc *program, int32_t entry,
-               std::vector<Feed> &feeds) {
+/// Random feeds, open sizes being `open`; false: some cannot be made. `isOpen`, if
+/// given, is set where there are such sizes.
+bool makeFeeds(const weir_program_desc *program, int32_t entry, std::vector<Feed> &feeds,
+               int64_t open = 2, bool *isOpen = nullptr) {
   int32_t count = weir_program_feed_count(program, entry);
   feeds.resize(size_t(count));
   uint64_t state = 1;
@@ -143,7 +159,9 @@ bool makeFeeds(const weir_program_desc *program, int32_t entry,
     feed.tensor.dtype = info.dtype;
     feed.tensor.rank = info.rank;
     for (int32_t d = 0; d < info.rank; ++d) {
-      int64_t size = info.dims[d] >= 0 ? info.dims[d] : 2;
+      int64_t size = info.dims[d] >= 0 ? info.dims[d] : open;
+      if (isOpen && info.dims[d] < 0)
+        *isOpen = true;
       elements *= feed.tensor.dims[d] = size;
     }
     int64_t each = weir_dtype_size(info.dtype);
@@ -224,11 +242,176 @@ weir_session *open(const weir_plugin &plugin, const char *policy, std::string &m
   return session;
 }
 
+/// Runs an entry with many sizes in turn, each again and again: steps that come as
+/// graphs are those of their sizes. Returns "" or what is wrong.
+std::string checkSizes(const weir_plugin &plugin, int32_t entry, weir_session *host,
+                       weir_session *gpu) {
+  for (int round = 0; round < 3; ++round)
+    for (int64_t size = 3; size < 10; ++size) {
+      std::vector<Feed> feeds;
+      makeFeeds(plugin.program, entry, feeds, size);
+      Outcome want = run(plugin, host, entry, feeds, 1), got = run(plugin, gpu, entry, feeds, 1);
+      std::string problem = got.code != want.code ? got.message : "";
+      for (size_t i = 0; problem.empty() && !got.code && i < got.fetches.size(); ++i)
+        problem = compare(got.fetches[i], want.fetches[i]);
+      for (Outcome *outcome : {&want, &got})
+        for (weir_tensor &fetch : outcome->fetches)
+          plugin.session_release(outcome == &want ? host : gpu, &fetch);
+      if (!problem.empty())
+        return "with open sizes of " + std::to_string(size) + ": " + problem;
+    }
+  return "";
+}
+
+/// The driver, for memory and a stream of the caller's.
+struct Gpu {
+  bool usable = false;
+  int (*memAlloc)(uint64_t *, size_t);
+  int (*memFree)(uint64_t);
+  int (*copyIn)(uint64_t, const void *, size_t, void *);
+  int (*copyOut)(void *, uint64_t, size_t, void *);
+  int (*synchronize)(void *);
+  int (*streamDestroy)(void *);
+  int (*contextRelease)(int);
+  void *stream = nullptr;
+
+  Gpu() {
+    const char *name = std::getenv("WEIR_CUDA_DRIVER");
+    void *library = dlopen(name && *name ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+      return;
+    auto find = [&](auto &function, const char *symbol) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, symbol));
+      return function != nullptr;
+    };
+    int (*init)(unsigned), (*retain)(void **, int), (*push)(void *), (*streamCreate)(void **, unsigned);
+    if (!find(init, "cuInit") || !find(retain, "cuDevicePrimaryCtxRetain") ||
+        !find(push, "cuCtxPushCurrent_v2") || !find(streamCreate, "cuStreamCreate") ||
+        !find(memAlloc, "cuMemAlloc_v2") || !find(memFree, "cuMemFree_v2") ||
+        !find(copyIn, "cuMemcpyHtoDAsync_v2") || !find(copyOut, "cuMemcpyDtoHAsync_v2") ||
+        !find(synchronize, "cuStreamSynchronize") || !find(streamDestroy, "cuStreamDestroy_v2") ||
+        !find(contextRelease, "cuDevicePrimaryCtxRelease_v2"))
+      return;
+    void *context;
+    usable = init(0) == 0 && retain(&context, 0) == 0 && push(context) == 0 &&
+             streamCreate(&stream, 1) == 0;
+  }
+  ~Gpu() {
+    if (!usable)
+      return;
+    streamDestroy(stream);
+    contextRelease(0);
+  }
+};
+
+/// A run that nobody waits for, and its end.
+struct Waiter {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  int32_t code = 0;
+  std::string message;
+
+  static void tell(void *self, const weir_status *status) {
+    auto *waiter = static_cast<Waiter *>(self);
+    std::lock_guard<std::mutex> lock(waiter->mutex);
+    waiter->done = true;
+    waiter->code = status->code;
+    waiter->message = status->message;
+    waiter->changed.notify_all();
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return done; });
+  }
+};
+
+/// Runs an entry with feeds and fetches in the GPU's memory where that is possible,
+/// in a stream, without waiting. Returns "" or what is wrong; `direct` gets how
+/// many were there.
+std::string checkDirect(const weir_plugin &plugin, int32_t entry, weir_session *session, Gpu &gpu,
+                        std::vector<Feed> &feeds, const Outcome &want, int &direct) {
+  std::vector<weir_tensor> given, fetches(want.fetches.size());
+  for (Feed &feed : feeds)
+    given.push_back(feed.tensor);
+  std::vector<uint8_t> feedsThere(given.size() + 1), fetchesThere(fetches.size() + 1);
+  std::vector<uint64_t> memory;
+  weir_run_options options = WEIR_RUN_OPTIONS_INIT;
+  options.feeds_on_gpu = feedsThere.data();
+  options.fetches_on_gpu = fetchesThere.data();
+  options.cuda_stream = gpu.stream;
+  auto runOnce = [&] {
+    Waiter waiter;
+    weir_status status = WEIR_STATUS_INIT;
+    if (weir_session_run_async(session, entry, given.data(), int32_t(given.size()), fetches.data(),
+                               int32_t(fetches.size()), &options, Waiter::tell, &waiter, &status))
+      return std::make_pair(status.code, std::string(status.message));
+    waiter.wait();
+    return std::make_pair(waiter.code, waiter.message);
+  };
+  // Which of them may be there: a run that refuses says so before it begins.
+  auto put = [&](uint8_t &flag, weir_tensor &tensor, int64_t bytes) {
+    uint64_t data = 0;
+    if (bytes <= 0 || gpu.memAlloc(&data, size_t(bytes + 15) / 16 * 16) != 0)
+      return false;
+    memory.push_back(data);
+    tensor.data = reinterpret_cast<void *>(data);
+    tensor.bytes = bytes;
+    flag = 1;
+    return true;
+  };
+  auto refuses = [&](const std::pair<int32_t, std::string> &end) {
+    return end.first == WEIR_INVALID_ARGUMENT && end.second.find("memory of a GPU") != std::string::npos;
+  };
+  for (size_t i = 0; i < given.size(); ++i) {
+    weir_tensor before = given[i];
+    if (!put(feedsThere[i], given[i], before.bytes))
+      continue;
+    // What the stream does comes before the run.
+    gpu.copyIn(uint64_t(given[i].data), feeds[i].tensor.data, size_t(before.bytes), gpu.stream);
+    if (refuses(runOnce())) {
+      feedsThere[i] = 0;
+      given[i] = before;
+    }
+  }
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    plugin.session_release(session, &fetches[i]);
+    if (!put(fetchesThere[i], fetches[i], want.fetches[i].bytes))
+      continue;
+    if (refuses(runOnce())) {
+      fetchesThere[i] = 0;
+      fetches[i] = {};
+    }
+  }
+  auto end = runOnce();
+  std::string problem = end.first ? "direct: " + end.second : "";
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    weir_tensor got = fetches[i];
+    std::vector<uint64_t> words(size_t(got.bytes) / 8 + 1);
+    if (fetchesThere[i]) {
+      gpu.copyOut(words.data(), uint64_t(got.data), size_t(got.bytes), gpu.stream);
+      gpu.synchronize(gpu.stream);
+      got.data = words.data();
+    }
+    std::string difference = problem.empty() ? compare(got, want.fetches[i]) : "";
+    if (!difference.empty())
+      problem = "direct fetch " + std::to_string(i) + ": " + difference;
+    if (!fetchesThere[i])
+      plugin.session_release(session, &fetches[i]);
+  }
+  for (uint64_t data : memory)
+    gpu.memFree(data);
+  direct = int(std::count(feedsThere.begin(), feedsThere.end(), 1) +
+               std::count(fetchesThere.begin(), fetchesThere.end(), 1));
+  return problem;
+}
+
 /// "" or what is wrong with one entry; `times` gets a line.
 std::string check(const weir_plugin &plugin, int32_t entry, weir_session *host,
-                  weir_session *gpu, int repeat, std::string &times) {
+                  weir_session *gpu, Gpu &driver, int repeat, std::string &times) {
   std::vector<Feed> feeds;
-  if (!makeFeeds(plugin.program, entry, feeds))
+  bool isOpen = false;
+  if (!makeFeeds(plugin.program, entry, feeds, 2, &isOpen))
     return "skipped";
   Outcome want = run(plugin, host, entry, feeds, 1), got = run(plugin, gpu, entry, feeds, 1);
   std::string problem;
@@ -255,9 +438,15 @@ std::string check(const weir_plugin &plugin, int32_t entry, weir_session *host,
     for (const std::string &mine : bad)
       if (problem.empty() && !mine.empty())
         problem = "concurrent: " + mine;
+    if (problem.empty() && isOpen)
+      problem = checkSizes(plugin, entry, host, gpu);
+    int direct = 0;
+    if (problem.empty() && driver.usable)
+      problem = checkDirect(plugin, entry, gpu, driver, feeds, want, direct);
     Outcome slow = run(plugin, host, entry, feeds, repeat), fast = run(plugin, gpu, entry, feeds, repeat);
     char text[96];
-    std::snprintf(text, sizeof(text), "host_us=%.1f gpu_us=%.1f", slow.best, fast.best);
+    std::snprintf(text, sizeof(text), "host_us=%.1f gpu_us=%.1f direct=%d", slow.best, fast.best,
+                  direct);
     times = text;
     for (Outcome *outcome : {&slow, &fast})
       for (weir_tensor &fetch : outcome->fetches)
@@ -287,6 +476,7 @@ int main(int argc, char **argv) {
     std::printf("%s\n", what.c_str());
   };
   line(std::string("runtime ") + weir_runtime_version());
+  Gpu driver;
   for (int i = 2; i < argc; ++i) {
     std::string name = argv[i];
     name = name.substr(name.rfind('/') + 1);
@@ -301,7 +491,7 @@ int main(int argc, char **argv) {
     weir_session *host = open(*plugin, "off", message), *gpu = open(*plugin, "require", message);
     for (int32_t entry = 0; host && gpu && entry < weir_program_entry_count(plugin->program); ++entry) {
       std::string label = name + " " + weir_program_entry_name(plugin->program, entry), times;
-      std::string problem = check(*plugin, entry, host, gpu, repeat, times);
+      std::string problem = check(*plugin, entry, host, gpu, driver, repeat, times);
       bool good = problem.empty(), left = problem == "skipped";
       line((good ? "passed " : left ? "skipped " : "failed ") + label +
            (good ? " " + times : left ? "" : ": " + problem));

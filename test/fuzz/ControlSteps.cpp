@@ -73,28 +73,44 @@ bool weir::fuzz::branchStep(GraphBuilder &g) {
   return g.add(result);
 }
 
+/// What a loop carries, to begin with: floats are squashed, so that they stay
+/// small whatever the body makes of them.
+static Value firstState(GraphBuilder &g, const Value &start) {
+  if (!start.isFloat())
+    return start;
+  return g.make("Tanh", {start}, start.type, start.dims, 1,
+                std::max(start.error, 64 * start.epsilon()) + 8 * start.epsilon());
+}
+
+/// The same inside of the body: what that makes of an integer may be any.
+static Value innerState(Value state, const std::string &name) {
+  state.name = name;
+  if (state.isInteger())
+    state.bound = std::ldexp(1.0, int(tools::elementSize(state.type)) * 8);
+  return state;
+}
+
+/// The body's next state.
+static Value nextState(GraphBuilder &g, const Value &state) {
+  Value next = closing(g, state);
+  if (next.isFloat())
+    next = g.make("Tanh", {next}, next.type, next.dims, 1, next.error + 8 * next.epsilon());
+  return next;
+}
+
 bool weir::fuzz::loopStep(GraphBuilder &g) {
   auto start = g.find([](const Value &v) { return v.isNumber() || v.type == WEIR_BOOL; });
   if (!start || g.depth() > 1)
     return false;
-  Value carried = *start;
-  if (carried.isFloat()) {
-    carried = g.make("Tanh", {*start}, start->type, start->dims, 1,
-                     std::max(start->error, 64 * start->epsilon()) + 8 * start->epsilon());
-  }
+  Value carried = firstState(g, *start);
   double before = carried.error;
   std::string prefix = carried.name;
-  Value step{prefix + "i", WEIR_I64, {}, 8, 0}, go{prefix + "c", WEIR_BOOL, {}, 1, 0}, state = carried;
-  state.name = prefix + "s";
-  // What the body makes of an integer may be any.
-  if (state.isInteger())
-    state.bound = std::ldexp(1.0, int(tools::elementSize(state.type)) * 8);
+  Value step{prefix + "i", WEIR_I64, {}, 8, 0}, go{prefix + "c", WEIR_BOOL, {}, 1, 0};
+  Value state = innerState(carried, prefix + "s");
   std::vector<Value> parameters{step, go, state};
   g.beginGraph(parameters);
   innerSteps(g);
-  Value next = closing(g, state);
-  if (next.isFloat())
-    next = g.make("Tanh", {next}, next.type, next.dims, 1, next.error + 8 * next.epsilon());
+  Value next = nextState(g, state);
   bool early = g.oneIn(3);
   int64_t last = g.below(4);
   Value goOn = early ? g.make("Less", {step, g.integer(last, Role::Run)}, WEIR_BOOL, {}, 1, 0)
@@ -133,6 +149,53 @@ bool weir::fuzz::loopStep(GraphBuilder &g) {
   return true;
 }
 
+bool weir::fuzz::scanStep(GraphBuilder &g) {
+  auto start = g.find([](const Value &v) { return v.isNumber() || v.type == WEIR_BOOL; });
+  auto over = g.find([](const Value &v) {
+    return v.rank() > 0 && v.rank() < 5 && v.dims[0] > 0 && v.dims[0] <= 8;
+  });
+  if (!start || !over || g.depth() > 1)
+    return false;
+  int64_t trips = over->dims[0];
+  Value carried = firstState(g, *start);
+  double before = carried.error;
+  Value state = innerState(carried, carried.name + "s"), entry = *over;
+  entry.name = carried.name + "e";
+  entry.dims.erase(entry.dims.begin());
+  std::vector<Value> parameters{state, entry};
+  g.beginGraph(parameters);
+  innerSteps(g);
+  Value next = nextState(g, state);
+  std::vector<Value> outputs{next};
+  auto shown = g.find([&](const Value &v) {
+    return g.isInner(v) && v.count() * trips <= g.most();
+  });
+  if (shown)
+    outputs.push_back(g.make("Identity", {*shown}, shown->type, shown->dims, shown->bound,
+                             shown->error));
+  Proto body = g.endGraph(parameters, outputs);
+  double growth = before > 0 ? std::max(1.0, next.error / before) : 1;
+  double factor = std::pow(growth, double(trips));
+  std::vector<Proto> attributes{g.attribute("body", body), g.attribute("num_scan_inputs", int64_t(1)),
+                                g.attribute("scan_input_directions", Dims{int64_t(g.below(2))})};
+  if (shown)
+    attributes.push_back(g.attribute("scan_output_directions", Dims{int64_t(g.below(2))}));
+  auto names = g.node("Scan", {carried.name, over->name}, attributes, outputs.size());
+  if (carried.isInteger())
+    carried.bound = state.bound;
+  carried.name = names[0];
+  carried.error = std::max(before, next.error) * factor;
+  g.add(carried);
+  if (shown) {
+    Value all = outputs[1];
+    all.name = names[1];
+    all.dims.insert(all.dims.begin(), trips);
+    all.error *= factor;
+    g.add(all);
+  }
+  return true;
+}
+
 bool weir::fuzz::anyStep(GraphBuilder &g) {
   struct Choice {
     Step step;
@@ -142,7 +205,8 @@ bool weir::fuzz::anyStep(GraphBuilder &g) {
       {elementwiseStep, 8}, {movementStep, 6}, {reductionStep, 4}, {productStep, 3},
       {windowStep, 2},      {indexingStep, 3}, {integerStep, 3},   {logicStep, 2},
       {castStep, 2},        {shapeStep, 2},    {normalizationStep, 2}, {branchStep, 1},
-      {loopStep, 1}};
+      {loopStep, 1},        {scanStep, 1},     {emptyStep, 1},     {sequenceStep, 1},
+      {stringStep, 1}};
   uint32_t total = 0;
   for (const Choice &choice : choices)
     total += choice.weight;

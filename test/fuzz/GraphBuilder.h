@@ -148,6 +148,10 @@ bool productStep(GraphBuilder &g);
 bool windowStep(GraphBuilder &g);
 bool branchStep(GraphBuilder &g);
 bool loopStep(GraphBuilder &g);
+bool scanStep(GraphBuilder &g);
+bool emptyStep(GraphBuilder &g);
+bool sequenceStep(GraphBuilder &g);
+bool stringStep(GraphBuilder &g);
 /// One of them.
 bool anyStep(GraphBuilder &g);
 

@@ -7,7 +7,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // CHECK: weir_plan.kernel @add_d_d_48_f32
   // CHECK-SAME: strategy "product"
   // CHECK-SAME: merged = array<i64: 0, 2>
-  // CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 140, 32>
+  // CHECK-SAME: tile = array<i64: 8, 3, 16>, tiles = array<i64: 144, 48>
   func.func @rows(%x: tensor<?x?x16xf32>, %w: tensor<16x48xf32>, %b: tensor<48xf32>) -> tensor<?x?x48xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 0>} : (tensor<?x?x16xf32>, tensor<16x48xf32>) -> tensor<?x?x48xf32>
     %1 = weir.add %0, %b : (tensor<?x?x48xf32>, tensor<48xf32>) -> tensor<?x?x48xf32>
@@ -17,7 +17,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // A batch is no row.
   // CHECK: weir_plan.kernel @dot_general_4_6_20_48_f32
   // CHECK-SAME: merged = array<i64: 1, 3>
-  // CHECK-SAME: tiles = array<i64: 1, 120, 32>
+  // CHECK-SAME: tiles = array<i64: 1, 120, 48>
   func.func @batch(%x: tensor<4x6x20x16xf32>, %w: tensor<4x16x48xf32>) -> tensor<4x6x20x48xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 3>, rhs_contract = array<i64: 1>} : (tensor<4x6x20x16xf32>, tensor<4x16x48xf32>) -> tensor<4x6x20x48xf32>
     return %0 : tensor<4x6x20x48xf32>
@@ -99,5 +99,32 @@ module attributes {weir.vector_bytes = 64 : i64} {
   func.func @outer(%x: tensor<4x32xf32>, %w: tensor<5x6xf32>) -> tensor<4x32x5x6xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64>, rhs_contract = array<i64>} : (tensor<4x32xf32>, tensor<5x6xf32>) -> tensor<4x32x5x6xf32>
     return %0 : tensor<4x32x5x6xf32>
+  }
+
+  // Rows 4 KiB apart share a set of the first-level cache: no more of them than it
+  // has ways.
+  // CHECK: weir_plan.kernel @dot_general_196_128_f32
+  // CHECK-NOT: depth_block
+  // CHECK-SAME: tile = array<i64: 6, 4, 16>, tiles = array<i64: 144, 64>
+  func.func @same_set(%x: tensor<196x1024xf32>, %w: tensor<1024x128xf32>) -> tensor<196x128xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<196x1024xf32>, tensor<1024x128xf32>) -> tensor<196x128xf32>
+    return %0 : tensor<196x128xf32>
+  }
+
+  // Others may have more.
+  // CHECK: weir_plan.kernel @dot_general_196_128_f32
+  // CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 140, 32>
+  func.func @other_sets(%x: tensor<196x1008xf32>, %w: tensor<1008x128xf32>) -> tensor<196x128xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<196x1008xf32>, tensor<1008x128xf32>) -> tensor<196x128xf32>
+    return %0 : tensor<196x128xf32>
+  }
+
+  // A panel of 3072 rows and 48 columns is read in three blocks.
+  // CHECK: weir_plan.kernel @dot_general_128_768_f32
+  // CHECK-SAME: depth_block = 1024 : i64
+  // CHECK-SAME: tile = array<i64: 8, 3, 16>
+  func.func @deep(%x: tensor<128x3072xf32>, %w: tensor<3072x768xf32>) -> tensor<128x768xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<128x3072xf32>, tensor<3072x768xf32>) -> tensor<128x768xf32>
+    return %0 : tensor<128x768xf32>
   }
 }

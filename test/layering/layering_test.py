@@ -49,7 +49,9 @@ RULES = [
     # both formats read and build with lies above them, and knows neither.
     ("compiler/frontend/onnx/", CUDA
      + ("compiler/frontend/tensorflow/", "compiler/codegen/", "compiler/emit/",
-        "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"), ()),
+        "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"),
+     # Gradient is an operator.
+     ("passes/gradient/Gradient.h",)),
     ("compiler/frontend/tensorflow/", CUDA
      + ("compiler/frontend/onnx/", "compiler/codegen/", "compiler/emit/",
         "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"),

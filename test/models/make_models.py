@@ -27,7 +27,7 @@ from wire import data, fixed32, integer, packed, varint  # noqa: E402
 
 # TensorProto.DataType and AttributeProto.AttributeType.
 FLOAT, INT64 = 1, 7
-ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_INTS = 1, 2, 7
+ATTRIBUTE_FLOAT, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_INTS = 1, 2, 3, 7
 IR_VERSION, OPSET = 8, 17
 SEED = 20260
 
@@ -37,6 +37,8 @@ def attribute(name, value):
     if isinstance(value, float):
         bits = struct.unpack("<I", struct.pack("<f", value))[0]
         out += fixed32(2, bits) + integer(20, ATTRIBUTE_FLOAT)
+    elif isinstance(value, str):
+        out += data(4, value) + integer(20, ATTRIBUTE_STRING)
     elif isinstance(value, int):
         out += integer(3, value) + integer(20, ATTRIBUTE_INT)
     else:
@@ -313,6 +315,49 @@ def densenet121():
     return g
 
 
+def efficientnet_b0():
+    """Tan and Le 2019, arXiv:1905.11946, table 1: inverted residuals with squeeze and
+    excitation, swish as a product with its sigmoid."""
+    g = Graph("efficientnet_b0")
+
+    def swish(x, name):
+        return g.node("Mul", f"{name}.swish", [x, g.node("Sigmoid", f"{name}.sigmoid", [x])])
+
+    def pointwise(x, name, channels, out):
+        weights = g.normal(f"{name}.weight", (out, channels, 1, 1), channels**-0.5)
+        bias = g.normal(f"{name}.bias", (out,), 0.1)
+        return g.node("Conv", name, [x, weights, bias], kernel_shape=[1, 1])
+
+    x = conv_bn(g, g.input("image", [1, 3, 224, 224]), "stem", 3, 32, 3, 2)
+    x = swish(x, "stem")
+    channels, index = 32, 0
+    # Expansion, output channels, repeats, stride of the first, window.
+    settings = [
+        (1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3),
+        (6, 112, 3, 1, 5), (6, 192, 4, 2, 5), (6, 320, 1, 1, 3),
+    ]
+    for expansion, out, repeats, first_stride, kernel in settings:
+        for repeat in range(repeats):
+            name, stride = f"blocks.{index}", first_stride if repeat == 0 else 1
+            hidden, y = channels * expansion, x
+            if expansion != 1:
+                y = swish(conv_bn(g, y, f"{name}.expand", channels, hidden, 1), f"{name}.expand")
+            y = conv_bn(g, y, f"{name}.depthwise", hidden, hidden, kernel, stride, group=hidden)
+            y = swish(y, f"{name}.depthwise")
+            gate = g.node("GlobalAveragePool", f"{name}.squeeze", [y])
+            gate = pointwise(gate, f"{name}.reduce", hidden, channels // 4)
+            gate = pointwise(swish(gate, f"{name}.reduce"), f"{name}.widen", channels // 4, hidden)
+            gate = g.node("Sigmoid", f"{name}.gate", [gate])
+            y = g.node("Mul", f"{name}.excite", [y, gate])
+            y = conv_bn(g, y, f"{name}.project", hidden, out, 1)
+            if stride == 1 and channels == out:
+                y = g.node("Add", f"{name}.add", [x, y])
+            x, channels, index = y, out, index + 1
+    x = swish(conv_bn(g, x, "head", channels, 1280, 1), "head")
+    classifier(g, x, "classifier", 1280)
+    return g
+
+
 def nas(cells=6, width=44, size=56):
     """Cells as in Zoph et al. 2017, arXiv:1707.07012: five pairs of operations on
     the two cells before, put together at the end; numbered level by level."""
@@ -451,10 +496,14 @@ def bert_base(layers=12, width=768, heads=12, length=128, vocabulary=30522):
 MODELS = {
     "resnet50": resnet50, "mobilenet_v2": mobilenet_v2, "bert_base": bert_base,
     "inception": inception, "unet": unet, "densenet121": densenet121, "nas": nas,
+    "efficientnet_b0": efficientnet_b0,
 }
 
 
 def main():
+    import sequence_models  # which builds on what is here
+
+    MODELS.update(sequence_models.MODELS)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out_dir", metavar="OUT_DIR", help="made if it does not exist")
     parser.add_argument(

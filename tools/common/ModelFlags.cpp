@@ -111,9 +111,10 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
 
 void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
   parser.group("Code");
-  parser.text("--cpu", "NAME",
+  parser.text("--cpu", "NAME[,NAME…]",
               "processor, as clang's -march= takes it: native (default), "
-              "x86-64-v3 … . Checked when the program is loaded",
+              "x86-64-v3 … . Checked when the program is loaded; of several, "
+              "the best that the machine has is used",
               options.cpu);
   parser.text("--target", "TRIPLE",
               "x86_64-linux-gnu (default) or aarch64-linux-gnu",
@@ -125,10 +126,11 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
   parser.text("--custom-ops", "FILE.json",
               "C functions for operations of your own",
               options.customOperations);
-  parser.value("--precision", "f32|bf16",
+  parser.value("--precision", "f32|tf32|bf16",
                "bf16: products and convolutions round their operands where the "
-               "processor multiplies tiles of it",
-               choice(options.precision, {"f32", "bf16"}));
+               "processor multiplies tiles of it; tf32: products of GPUs may "
+               "round theirs to TF32",
+               choice(options.precision, {"f32", "tf32", "bf16"}));
   parser.value("--keep-f32", "NODE[,NODE…]",
                "nodes that --precision leaves alone. Repeatable",
                [&options](std::string_view value) {
@@ -204,6 +206,14 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
                  options.placer = value;
                  return "";
                });
+  parser.flag("--hard-placement",
+              "devices that the model asks for and that are not there, or "
+              "contradict each other, are errors; otherwise they give way",
+              options.hardPlacement);
+  parser.value("--receives", "late|early",
+               "when tensors cross between devices: as late as the simulated "
+               "step allows (default), or as soon as they are there",
+               choice(options.receives, {"late", "early"}));
   parser.value("--schedule", "latency|memory|balanced",
                "what the order of kernels is to be good for",
                choice(options.schedule, {"latency", "memory", "balanced"}));

@@ -7,6 +7,8 @@
 
 #include "tools/common/Terminal.h"
 
+#include "llvm/Support/raw_ostream.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,9 +34,26 @@ void printLine(const std::string &line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
+/// Whatever a model calls its nodes, a terminal only shows it: control characters
+/// are spelt out.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if ((byte >= 0x20 && byte != 0x7f) || c == '\n' || c == '\t') {
+      out += c;
+      continue;
+    }
+    char escape[5];
+    std::snprintf(escape, sizeof(escape), "\\x%02x", byte);
+    out += escape;
+  }
+  return out;
+}
+
 void printNotes(const std::vector<std::string> &notes) {
   for (const std::string &note : notes)
-    printLine("  " + paint(cyan, "note:") + " " + note);
+    printLine("  " + paint(cyan, "note:") + " " + plain(note));
 }
 
 } // namespace
@@ -52,19 +71,22 @@ bool weir::tools::stderrHasColours() {
 void weir::tools::printError(std::string_view tool, std::string_view text,
                              const std::vector<std::string> &notes) {
   printLine(paint(bold, std::string(tool) + ":") + " " + paint(red, "error:") +
-            " " + std::string(text));
+            " " + plain(text));
   printNotes(notes);
 }
 
 void weir::tools::printDiagnostic(const Diagnostic &diagnostic) {
-  if (!stderrHasColours())
-    return printLine(diagnostic.str());
-  std::string text = diagnostic.str();
+  Diagnostic head = diagnostic;
+  head.notes.clear();
+  std::string first = plain(head.str());
+  if (!stderrHasColours()) {
+    printLine(first);
+    return printNotes(diagnostic.notes);
+  }
   bool isError = diagnostic.severity == Severity::Error;
   std::string word =
       std::string(isError ? "error " : "warning ") + diagnostic.code + ":";
-  size_t at = diagnostic.file.empty() ? 0 : diagnostic.file.size() + 2;
-  std::string first = text.substr(0, text.find('\n'));
+  size_t at = diagnostic.file.empty() ? 0 : plain(diagnostic.file).size() + 2;
   printLine(paint(bold, first.substr(0, at)) +
             paint(isError ? red : magenta, word) +
             first.substr(std::min(at + word.size(), first.size())));
@@ -77,6 +99,18 @@ void weir::tools::printDiagnostics(const DiagnosticSink &sink) {
   if (sink.dropped() != 0)
     printLine("  " + paint(cyan, "note:") + " " +
               std::to_string(sink.dropped()) + " more were left out");
+}
+
+int weir::tools::finishOutput(std::string_view tool, int status) {
+  llvm::outs().flush();
+  bool failed = llvm::outs().has_error();
+  llvm::outs().clear_error();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    failed = true;
+  if (!failed)
+    return status;
+  printError(tool, "standard output cannot be written");
+  return status ? status : 1;
 }
 
 ProgressLine::ProgressLine() : active(stderrHasColours()) {}

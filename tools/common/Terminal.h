@@ -35,6 +35,10 @@ void printDiagnostic(const Diagnostic &diagnostic);
 /// All of a sink, and how many more there were.
 void printDiagnostics(const DiagnosticSink &sink);
 
+/// What main returns: `status`, or 1 after an error where standard output could
+/// not take what was written to it.
+int finishOutput(std::string_view tool, int status);
+
 /// One line that is rewritten in place on a terminal; nothing elsewhere.
 class ProgressLine {
 public:

@@ -11,7 +11,8 @@
 #include "tools/common/LoadProgram.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 
 namespace fs = std::filesystem;
@@ -27,10 +28,30 @@ double weir::tools::medianOf(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-static double now() {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+static bool countsProcessorTime = false;
+
+double weir::tools::clockMs() {
+  timespec time{};
+  clock_gettime(countsProcessorTime ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+}
+
+void weir::tools::countProcessorTime() {
+  countsProcessorTime = true;
+  setenv("WEIR_BENCH_CLOCK", "cpu", 1);
+}
+
+void weir::tools::addClockFlag(FlagParser &parser) {
+  parser.value("--clock", "wall|cpu",
+               "cpu: processor time, for one thread on a machine that others use, too "
+               "(default wall)",
+               [](std::string_view value) -> std::string {
+                 if (value == "cpu")
+                   countProcessorTime();
+                 else if (value != "wall")
+                   return "is unknown; possible: wall, cpu";
+                 return "";
+               });
 }
 
 Scratch::Scratch() {
@@ -45,12 +66,12 @@ Scratch::~Scratch() {
 }
 
 bool Ours::load(const driver::Options &options, int threads, DiagnosticSink &sink) {
-  double start = now();
+  double start = clockMs();
   model = loadProgram(options, sink);
   if (!model)
     return false;
-  compileMs = now() - start;
-  start = now();
+  compileMs = clockMs() - start;
+  start = clockMs();
   weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
   sessionOptions.threads = threads;
   RunStatus status;
@@ -64,7 +85,7 @@ bool Ours::load(const driver::Options &options, int threads, DiagnosticSink &sin
                  {}});
     return false;
   }
-  loadMs = now() - start;
+  loadMs = clockMs() - start;
   const LoadedEntry &entry = session->entries()[0];
   for (const LoadedTensor &feed : entry.feeds) {
     std::vector<int64_t> dims = feed.dims;
@@ -103,9 +124,9 @@ Ours::~Ours() {
 std::vector<double> Ours::run(int count) {
   std::vector<double> times;
   for (int i = 0; i < count; ++i) {
-    double start = now();
+    double start = clockMs();
     session->runRaw(0, views, results);
-    times.push_back(now() - start);
+    times.push_back(clockMs() - start);
   }
   return times;
 }
@@ -125,12 +146,12 @@ std::string weir::tools::differenceOf(NamedTensors &ours, const std::string &fil
   return "";
 }
 
-std::vector<double>
-weir::tools::measureInTurn(std::vector<Runner> &runners, int64_t rounds,
-                           double roundMs,
+std::vector<Times>
+weir::tools::measureInTurn(std::vector<Runner> &runners, int64_t rounds, double roundMs,
                            const std::function<void(int64_t)> &onRound) {
   std::vector<std::vector<double>> medians(runners.size());
   std::vector<double> estimate(runners.size(), 0);
+  std::vector<Times> figures(runners.size());
   for (int64_t round = 0; round <= rounds; ++round) {
     if (onRound)
       onRound(round);
@@ -147,12 +168,14 @@ weir::tools::measureInTurn(std::vector<Runner> &runners, int64_t rounds,
         continue;
       }
       estimate[i] = medianOf(times);
-      if (round > 0)
-        medians[i].push_back(estimate[i]);
+      if (round == 0)
+        continue;
+      medians[i].push_back(estimate[i]);
+      double least = *std::min_element(times.begin(), times.end());
+      figures[i].least = round == 1 ? least : std::min(figures[i].least, least);
     }
   }
-  std::vector<double> figures;
-  for (const std::vector<double> &values : medians)
-    figures.push_back(medianOf(values));
+  for (size_t i = 0; i < runners.size(); ++i)
+    figures[i].median = medianOf(medians[i]);
   return figures;
 }

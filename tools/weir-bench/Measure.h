@@ -16,6 +16,7 @@
 
 #include "compiler/driver/Options.h"
 #include "compiler/frontend/Diagnostic.h"
+#include "tools/common/FlagParser.h"
 #include "tools/common/Npy.h"
 #include "tools/common/Session.h"
 
@@ -25,6 +26,15 @@
 #include <vector>
 
 namespace weir::tools {
+
+/// Milliseconds of the clock that figures are taken from: that on the wall, or,
+/// after `countProcessorTime`, the processor time of the process, which on a machine
+/// that others use, too, is what a run on one thread would take alone.
+double clockMs();
+/// Here and in peers that are started from now on.
+void countProcessorTime();
+/// `--clock=wall|cpu` of a benchmark whose engines all have `threads` threads.
+void addClockFlag(FlagParser &parser);
 
 /// 0 for none.
 double medianOf(std::vector<double> values);
@@ -66,12 +76,17 @@ std::string differenceOf(NamedTensors &ours, const std::string &file);
 /// Milliseconds of so many runs; none when the engine is gone.
 using Runner = std::function<std::vector<double>(int count)>;
 
-/// The figures of `runners`, which take turns for `rounds` rounds of some
+/// Milliseconds of a run: the median over a round's runs, then over rounds, and the
+/// shortest of all.
+struct Times {
+  double median = 0, least = 0;
+};
+
+/// The times of `runners`, which take turns for `rounds` rounds of some
 /// `roundMs` milliseconds each. A null one is left out, and one that ends is made
 /// null. `onRound` is told each round before it begins.
-std::vector<double> measureInTurn(std::vector<Runner> &runners, int64_t rounds,
-                                  double roundMs,
-                                  const std::function<void(int64_t)> &onRound = {});
+std::vector<Times> measureInTurn(std::vector<Runner> &runners, int64_t rounds, double roundMs,
+                                 const std::function<void(int64_t)> &onRound = {});
 
 } // namespace weir::tools
 

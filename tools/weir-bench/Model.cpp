@@ -39,7 +39,7 @@ struct Settings {
 /// One engine's figures for one model.
 struct Figure {
   std::string engine, version, error;
-  double medianMs = 0, loadMs = 0;
+  double medianMs = 0, leastMs = 0, loadMs = 0;
   std::string difference; ///< from ours; empty: agrees, or ours
 };
 
@@ -53,7 +53,7 @@ bool measure(const Settings &settings, const std::string &path,
   int threads = static_cast<int>(settings.threads);
   if (!ours.load(options, threads, sink))
     return false;
-  figures.push_back({"weir", WEIR_VERSION, "", 0, ours.loadMs, ""});
+  figures.push_back({"weir", WEIR_VERSION, "", 0, 0, ours.loadMs, ""});
 
   Scratch scratch;
   std::string inputs = scratch.path + "/inputs.npz", error;
@@ -63,7 +63,7 @@ bool measure(const Settings &settings, const std::string &path,
   }
   std::vector<std::unique_ptr<Peer>> peers;
   for (const std::string &engine : settings.against) {
-    Figure figure{engine, "", "", 0, 0, ""};
+    Figure figure{engine, "", "", 0, 0, 0, ""};
     auto peer = std::make_unique<Peer>(engine, scratch.path);
     std::string outputs = scratch.path + "/" + engine + ".npz";
     if (peer->start(threads, figure.error) &&
@@ -83,13 +83,14 @@ bool measure(const Settings &settings, const std::string &path,
   for (auto &peer : peers)
     runners.push_back(peer ? [&peer](int count) { return peer->run(count); }
                            : Runner());
-  std::vector<double> medians =
+  std::vector<Times> times =
       measureInTurn(runners, settings.rounds, roundMs, [&](int64_t round) {
         progress.update(path + ": round " + std::to_string(round) + " of " +
                         std::to_string(settings.rounds));
       });
   for (size_t i = 0; i < figures.size(); ++i) {
-    figures[i].medianMs = medians[i];
+    figures[i].medianMs = times[i].median;
+    figures[i].leastMs = times[i].least;
     if (!runners[i] && figures[i].error.empty())
       figures[i].error = "the side process ended";
   }
@@ -126,6 +127,7 @@ llvm::json::Value toJson(const std::string &path,
     } else {
       row["version"] = figure.version;
       row["median_ms"] = figure.medianMs;
+      row["least_ms"] = figure.leastMs;
       row["load_ms"] = figure.loadMs;
       if (&figure != &figures[0]) {
         row["weir_over_this"] = figures[0].medianMs / figure.medianMs;
@@ -175,6 +177,7 @@ int runModelBenchmark(int argc, char **argv) {
                  setenv("WEIR_BENCH_PRECISION", settings.options.precision.c_str(), 1);
                  return "";
                });
+  addClockFlag(parser);
   parser.flag("--json", "for programs", settings.json);
   addEntryFlags(parser, settings.options);
   parser.exitCode(0, "all models were measured");

@@ -26,6 +26,7 @@
 #include <cstdio>
 #include <ctime>
 #include <sys/wait.h>
+#include <vector>
 
 using namespace weir;
 using namespace weir::tools;
@@ -45,7 +46,7 @@ constexpr char script[] =
 struct Reason {
   const char *name, *text;
 };
-constexpr Reason reasons[] = {
+const std::vector<Reason> reasons = {
 #include "tools/weir-bench/Reasons.inc"
 };
 
@@ -115,9 +116,9 @@ void measure(const Settings &settings, const std::string &folder, Peer &peer, Ro
   row.difference = differenceOf(ours.outputs, outputs);
   std::vector<Runner> runners{[&](int count) { return ours.run(count); },
                               [&](int count) { return peer.run(count); }};
-  std::vector<double> figures = measureInTurn(runners, settings.rounds, roundMs);
-  row.ours = figures[0];
-  row.theirs = figures[1];
+  std::vector<Times> figures = measureInTurn(runners, settings.rounds, roundMs);
+  row.ours = figures[0].median;
+  row.theirs = figures[1].median;
 }
 
 /// "12.3", in microseconds.

@@ -7,11 +7,14 @@
 
 #include "tools/common/FlagParser.h"
 #include "tools/common/Terminal.h"
+#include "tools/weir-bench/Alloc.h"
 #include "tools/weir-bench/Calibrate.h"
+#include "tools/weir-bench/Convolutions.h"
 #include "tools/weir-bench/MemoryPlan.h"
 #include "tools/weir-bench/Model.h"
 #include "tools/weir-bench/Operations.h"
 #include "tools/weir-bench/Placement.h"
+#include "tools/weir-bench/Products.h"
 #include "tools/weir-bench/Steps.h"
 #include "tools/weir-bench/Transport.h"
 
@@ -32,6 +35,10 @@ constexpr Command commands[] = {
     {"model", "time of whole models, ours and other engines'",
      runModelBenchmark},
     {"ops", "time of single operations, ours and ONNX Runtime's", runOperationsBenchmark},
+    {"gemm", "matrix products as a share of what one core can multiply and add",
+     runProductsBenchmark},
+    {"conv", "ResNet-50's convolutions, ours and oneDNN's", runConvolutionsBenchmark},
+    {"alloc", "the allocator of devices, and malloc", runAllocatorBenchmark},
     {"memory-plan", "offsets for the buffers of a CSV file, within a capacity",
      runMemoryPlan},
     {"placement", "devices for the nodes of a measured graph", runPlacement},
@@ -51,7 +58,7 @@ void printHelp() {
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h") {
     printHelp();
@@ -78,4 +85,8 @@ int main(int argc, char **argv) {
                 (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"),
       {"possible: " + all});
   return 1;
+}
+
+int main(int argc, char **argv) {
+  return finishOutput("weir-bench", runTool(argc, argv));
 }

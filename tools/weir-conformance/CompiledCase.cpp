@@ -7,6 +7,8 @@
 
 #include "tools/weir-conformance/CompiledCase.h"
 
+#include "tools/weir-conformance/PlacedRun.h"
+
 using namespace weir;
 using namespace weir::conformance;
 using namespace weir::tools;
@@ -50,20 +52,14 @@ std::optional<Verdict> weir::conformance::openSession(CompiledCase &compiled) {
   compiled.session = Session::create(*compiled.model, options, status);
   if (!compiled.session)
     return Verdict::failed("session: " + status.text());
-  if (!compiled.placedModel)
-    return std::nullopt;
   compiled.placedSession.reset();
+  if (!compiled.placedModel || randomPlacement().inProcesses)
+    return std::nullopt;
   compiled.placedSession =
       Session::create(*compiled.placedModel, options, status);
   if (!compiled.placedSession)
     return Verdict::failed("session of the placed program: " + status.text());
   return std::nullopt;
-}
-
-static RandomPlacement randomPlacement;
-
-void weir::conformance::setRandomPlacement(RandomPlacement placement) {
-  randomPlacement = placement;
 }
 
 static std::string gpuArchitecture;
@@ -99,36 +95,11 @@ weir::conformance::compileCase(const driver::Options &options,
   }
   if (auto verdict = compileOne(options, compiled.model))
     return verdict;
-  if (!randomPlacement.devices || !options.deviceNames.empty())
+  if (!randomPlacement().devices || !options.deviceNames.empty())
     return std::nullopt;
-  driver::Options placed = options;
-  for (int32_t i = 0; i < randomPlacement.devices; ++i)
-    placed.deviceNames.push_back("/device:CPU:" + std::to_string(i));
-  placed.placer = "random:" + std::to_string(randomPlacement.seed);
-  auto verdict = compileOne(placed, compiled.placedModel);
+  auto verdict = compileOne(placedAtRandom(options), compiled.placedModel);
   if (verdict)
     return Verdict::failed("placed at random: " + verdict->reason);
-  return std::nullopt;
-}
-
-/// Runs the placed program, which must come to the same bits.
-static std::optional<Verdict> runPlaced(CompiledCase &compiled, int entry,
-                                        std::vector<HostTensor> &feeds,
-                                        NamedTensors &want) {
-  NamedTensors got;
-  RunStatus status = compiled.placedSession->run(entry, feeds, got);
-  if (!status.ok())
-    return Verdict::failed("placed at random: " + status.text());
-  for (const auto &[name, tensor] : want) {
-    HostTensor *other = findTensor(got, name);
-    if (other && *other == tensor)
-      continue;
-    std::optional<std::string> difference;
-    if (other)
-      difference = compareTensors(*other, tensor, {});
-    return Verdict::failed("placed at random: \"" + name + "\": " +
-                           difference.value_or("other bits"));
-  }
   return std::nullopt;
 }
 
@@ -170,6 +141,16 @@ Verdict weir::conformance::runFailed(const RunStatus &status) {
                                            : Verdict::failed(reason);
 }
 
+std::optional<Verdict>
+weir::conformance::runEntry(CompiledCase &compiled, int entry,
+                            std::vector<HostTensor> &feeds, NamedTensors &got) {
+  RunStatus status = compiled.session->run(entry, feeds, got);
+  if (!status.ok())
+    return runFailed(status);
+  return compiled.placedModel ? runPlaced(compiled, entry, feeds, got)
+                              : std::nullopt;
+}
+
 std::optional<Verdict> weir::conformance::runAndCompare(
     CompiledCase &compiled, int entry, NamedTensors &given,
     const NamedTensors &wanted, const Tolerance &tolerance) {
@@ -178,12 +159,8 @@ std::optional<Verdict> weir::conformance::runAndCompare(
           collectFeeds(compiled.session->entries()[entry], given, feeds))
     return verdict;
   NamedTensors got;
-  RunStatus status = compiled.session->run(entry, feeds, got);
-  if (!status.ok())
-    return runFailed(status);
-  if (compiled.placedSession)
-    if (auto verdict = runPlaced(compiled, entry, feeds, got))
-      return verdict;
+  if (auto verdict = runEntry(compiled, entry, feeds, got))
+    return verdict;
   return compareAll(got, wanted, tolerance);
 }
 

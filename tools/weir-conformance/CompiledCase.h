@@ -35,19 +35,11 @@ Verdict verdictOfRun(const tools::RunStatus &status);
 struct CompiledCase {
   std::unique_ptr<tools::LoadedModel> model;
   std::unique_ptr<tools::Session> session;
-  /// The same placed at random, under setRandomPlacement.
+  /// The same placed at random, under setRandomPlacement; no session where each
+  /// device is a process.
   std::unique_ptr<tools::LoadedModel> placedModel;
   std::unique_ptr<tools::Session> placedSession;
 };
-
-/// How cases are compiled a second time; no devices: not at all.
-struct RandomPlacement {
-  int32_t devices = 0;
-  uint64_t seed = 1;
-};
-
-/// For all cases from here on. Before any runs.
-void setRandomPlacement(RandomPlacement placement);
 
 /// From here on all that may be is placed on GPU:0, with code for one
 /// architecture. Before any runs.
@@ -70,6 +62,12 @@ std::optional<Verdict> collectFeeds(const tools::LoadedEntry &entry,
 /// The verdict on a run that ended with an error: unsupported where the program
 /// itself says so (UNIMPLEMENTED, which names the node), failed otherwise.
 Verdict runFailed(const tools::RunStatus &status);
+
+/// Runs an entry, and the placed program, too, where there is one, which must
+/// come to the same bits. A verdict where that failed.
+std::optional<Verdict> runEntry(CompiledCase &compiled, int entry,
+                                std::vector<tools::HostTensor> &feeds,
+                                tools::NamedTensors &got);
 
 /// Runs an entry and compares each wanted tensor with the fetch of its name.
 std::optional<Verdict> runAndCompare(CompiledCase &compiled, int entry,

@@ -209,9 +209,8 @@ Verdict runGraph(const Case &test, const TensorFlowGraph &graph) {
   if (auto verdict = collectFeeds(program, given, feeds))
     return *verdict;
   NamedTensors got;
-  RunStatus status = compiled.session->run(0, feeds, got);
-  if (!status.ok())
-    return runFailed(status);
+  if (auto verdict = runEntry(compiled, 0, feeds, got))
+    return *verdict;
   for (const Wanted &want : wanted) {
     HostTensor *result = findTensor(got, want.text.name);
     if (!result)

@@ -64,9 +64,8 @@ Verdict runOperationGraph(const Case &test, const std::string &operation) {
   if (auto verdict = collectFeeds(compiled.session->entries()[0], given, feeds))
     return *verdict;
   NamedTensors got;
-  RunStatus status = compiled.session->run(0, feeds, got);
-  if (!status.ok())
-    return runFailed(status);
+  if (auto verdict = runEntry(compiled, 0, feeds, got))
+    return *verdict;
   for (auto &[name, tensor] : wanted)
     if (auto verdict = compareAll(got, {{name, tensor}},
                                   operationTolerance(operation, given, tensor)))

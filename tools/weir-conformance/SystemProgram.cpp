@@ -124,7 +124,7 @@ SystemProgram::optionsFor(const std::vector<driver::EntrySpec> &specs) {
   options.name = "model";
   options.entries = specs;
   options.deviceNames = script.devices;
-  options.softPlacement = script.softPlacement;
+  options.hardPlacement = !script.softPlacement;
   return options;
 }
 

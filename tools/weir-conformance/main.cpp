@@ -16,6 +16,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Discovery.h"
+#include "tools/weir-conformance/PlacedRun.h"
 #include "tools/weir-conformance/Scores.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -57,6 +58,19 @@ int64_t processors() {
   if (sched_getaffinity(0, sizeof(set), &set) != 0)
     return 1;
   return std::max(CPU_COUNT(&set), 1);
+}
+
+/// N[:SEED]
+std::string readPlacement(std::string_view value, bool inProcesses) {
+  auto [count, seed] = llvm::StringRef(value.data(), value.size()).split(':');
+  RandomPlacement random;
+  random.inProcesses = inProcesses;
+  if (count.getAsInteger(10, random.devices) || random.devices < 2 ||
+      random.devices > 64 ||
+      (!seed.empty() && seed.getAsInteger(10, random.seed)))
+    return "is not possible; possible: 2 to 64, and a seed";
+  setRandomPlacement(random);
+  return "";
 }
 
 bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
@@ -116,15 +130,12 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                "random: results must have the same bits (not for scripted "
                "sessions, whose runs change state)",
                [](std::string_view value) -> std::string {
-                 auto [count, seed] =
-                     llvm::StringRef(value.data(), value.size()).split(':');
-                 RandomPlacement random;
-                 if (count.getAsInteger(10, random.devices) ||
-                     random.devices < 2 || random.devices > 64 ||
-                     (!seed.empty() && seed.getAsInteger(10, random.seed)))
-                   return "is not possible; possible: 2 to 64, and a seed";
-                 setRandomPlacement(random);
-                 return "";
+                 return readPlacement(value, /*inProcesses=*/false);
+               });
+  parser.value("--placed-tasks", "N[:SEED]",
+               "the same, with each device a process of its own, joined by UCX",
+               [](std::string_view value) -> std::string {
+                 return readPlacement(value, /*inProcesses=*/true);
                });
   parser.flag("--in-process",
               "no processes of their own: for a debugger, a crash ends it all",
@@ -334,7 +345,7 @@ bool runAll(const Settings &settings, const std::vector<Case> &cases,
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   Settings settings;
   int status = 0;
   if (!parseCommandLine(argc, argv, settings, status))
@@ -379,4 +390,8 @@ int main(int argc, char **argv) {
   }
   std::printf("%s\n", totals.text().c_str());
   return bad ? 1 : 0;
+}
+
+int main(int argc, char **argv) {
+  return finishOutput(toolName, runTool(argc, argv));
 }

@@ -27,6 +27,8 @@ const char *kindName(int32_t kind) {
     return "receive";
   case WEIR_TRACE_CUSTOM:
     return "custom";
+  case WEIR_TRACE_COPY:
+    return "copy";
   default:
     return "other";
   }
@@ -52,6 +54,9 @@ TraceRecorder::TraceRecorder()
   };
   table.end = [](void *self, const weir_trace_event *event) {
     static_cast<TraceRecorder *>(self)->end(*event);
+  };
+  table.span = [](void *self, const weir_trace_event *event, int64_t begin, int64_t end) {
+    static_cast<TraceRecorder *>(self)->span(*event, begin, end);
   };
 }
 
@@ -99,11 +104,24 @@ void TraceRecorder::end(const weir_trace_event &event) {
     start = lane.open.back();
     lane.open.pop_back();
   }
+  add(lane, event, start, stop - start);
+}
+
+void TraceRecorder::span(const weir_trace_event &event, int64_t begin, int64_t end) {
+  // steady_clock is the monotonic clock that the runtime counts on.
+  int64_t first = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                      origin.time_since_epoch())
+                      .count();
+  add(laneOfThread(), event, begin - first, end - begin);
+}
+
+void TraceRecorder::add(Lane &lane, const weir_trace_event &event, int64_t start,
+                        int64_t duration) {
   lane.events.push_back(
       {event.kind, event.thread, event.step, event.flops, event.bytes,
        event.part_begin, event.part_end, event.name ? event.name : "",
        event.nodes ? event.nodes : "", event.device ? event.device : "", start,
-       stop - start});
+       duration});
 }
 
 std::string TraceRecorder::traceJson() const {

@@ -54,8 +54,11 @@ private:
 
   int64_t now() const;
   Lane &laneOfThread();
+  static void add(Lane &lane, const weir_trace_event &event, int64_t start,
+                  int64_t duration);
   void begin(const weir_trace_event &event);
   void end(const weir_trace_event &event);
+  void span(const weir_trace_event &event, int64_t begin, int64_t end);
 
   const uint64_t number; ///< never given twice in a process
   std::chrono::steady_clock::time_point origin;

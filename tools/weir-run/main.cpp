@@ -348,7 +348,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   double beforeMain = processMilliseconds();
   Clock::time_point start = Clock::now();
   Settings settings;
@@ -359,4 +359,8 @@ int main(int argc, char **argv) {
   bool good = run(settings, start, beforeMain, sink);
   printDiagnostics(sink);
   return good ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  return finishOutput(toolName, runTool(argc, argv));
 }

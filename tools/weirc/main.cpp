@@ -21,6 +21,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 using namespace weir;
 using namespace weir::tools;
@@ -97,11 +98,18 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options,
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int runTool(int argc, char **argv) {
   if (argc > 1 && std::strcmp(argv[1], "check") == 0)
     return runCheck(argc - 1, argv + 1);
   if (argc > 1 && std::strcmp(argv[1], "explain") == 0)
     return runExplain(argc - 1, argv + 1);
+  if (argc > 2 && argv[1][0] != '-' && !std::strchr(argv[1], '.'))
+    if (std::string near = nearestTo(argv[1], {"check", "explain"});
+        !near.empty() && !std::filesystem::exists(argv[1])) {
+      printError(toolName, "unknown command '" + std::string(argv[1]) +
+                               "'; did you mean '" + near + "'?");
+      return 1;
+    }
   driver::Options options;
   int status = 0;
   bool listOperators = false;
@@ -123,4 +131,8 @@ int main(int argc, char **argv) {
   progress.clear();
   printDiagnostics(sink);
   return good ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  return finishOutput(toolName, runTool(argc, argv));
 }

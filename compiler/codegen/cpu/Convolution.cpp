@@ -43,10 +43,11 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
   }
   loops.push_back(channels);
   // Elements from one step of a spatial dimension of the input to the next.
-  SmallVector<Value> steps(spatial, input.dims.back());
+  Value channelsOfAll = input.pitch ? r.constant(input.pitch) : input.dims.back();
+  SmallVector<Value> steps(spatial, channelsOfAll);
   for (int64_t i = spatial - 1; i > 0; --i)
     steps[i - 1] = r.mul(steps[i], input.dims[i + 1]);
-  Value lineLength = steps[spatial - 2], channelsOfAll = input.dims.back();
+  Value lineLength = steps[spatial - 2];
 
   int64_t linesInBlock = blocks[outer];
   int64_t tilesInPanel =

@@ -30,6 +30,7 @@ struct CpuOptions {
 
 /// Lowers a module whose memory is planned to LLVM IR in `llvmContext`, and
 /// fills in `program`: entries, devices, slots, error sites, kernels, blobs.
+/// Blobs that it has already keep their offsets.
 /// The module is consumed. Null, with diagnostics on the module's context,
 /// where something cannot be emitted.
 std::unique_ptr<llvm::Module> generateCpu(mlir::ModuleOp module,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/codegen/cpu/Bf16Rounding.h"
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/MathFunctions.h"
@@ -276,6 +277,11 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   second.addPass(createReconcileUnrealizedCastsPass());
   if (failed(second.run(module)))
     return nullptr;
+  // The way down leaves what was said of a loop where LLVM's dialect has no look.
+  module.walk([](LLVM::BrOp branch) {
+    if (auto said = branch->getAttrOfType<LLVM::LoopAnnotationAttr>("llvm.loop_annotation"))
+      branch.setLoopAnnotationAttr(said);
+  });
 
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, llvmContext, options.prefix);
@@ -287,6 +293,10 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   if (options.machine) {
     result->setDataLayout(options.machine->createDataLayout());
     result->setTargetTriple(options.machine->getTargetTriple());
+    StringRef features = options.machine->getTargetFeatureString();
+    if (options.machine->getTargetTriple().isX86() && !features.contains("avx512bf16") &&
+        !features.contains("avxneconvert"))
+      roundToBf16Inline(*result);
   }
   for (llvm::Function &function : *result) {
     if (function.isDeclaration())

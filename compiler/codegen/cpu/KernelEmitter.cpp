@@ -14,6 +14,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/PlaceParts.h"
 
 using namespace mlir;
 using namespace weir;
@@ -64,6 +65,107 @@ void emitNest(KernelReader &r, ArrayRef<Value> dims, SmallVector<Value> indices,
   body(indices);
 }
 
+/// Whether elements come from several places by their indices: worth a loop a place.
+bool isPiecewise(Value tensor) {
+  if (auto pad = tensor.getDefiningOp<PadOp>())
+    return pad.getMode() == "constant" && constantIntegers(pad.getPads());
+  return static_cast<bool>(tensor.getDefiningOp<ConcatOp>());
+}
+
+/// Where a line of elements goes: `before` elements into the last dimension.
+struct LineTarget {
+  const KernelReader::Buffer &buffer;
+  const SmallVector<Value> &outer;
+  Value before;
+};
+
+/// Writes the elements of `tensor` along its last dimension, in loops that each read
+/// one place, or copies of bytes where that is a buffer. `outer` are the indices before.
+void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
+              const LineTarget &target) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t last = type.getRank() - 1;
+  Type element = type.getElementType();
+  auto indicesOf = [](const SmallVector<Value> &outer, Value last) {
+    SmallVector<Value> all(outer);
+    all.push_back(last);
+    return all;
+  };
+  if (isa<BlockArgument>(tensor)) {
+    const KernelReader::Buffer &from = r.bufferOf(tensor);
+    Value source = BufferAccess::address(r, from.pointer, element,
+                                         r.linearIndex(from, indicesOf(outer, r.constant(0))));
+    Value place = BufferAccess::address(
+        r, target.buffer.pointer, element,
+        r.linearIndex(target.buffer, indicesOf(target.outer, target.before)));
+    Value bytes = r.mul(r.dim(tensor, last), r.constant(elementBytes(element)));
+    Value count = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), bytes);
+    LLVM::MemcpyOp::create(r.b, r.loc, place, source, count, /*isVolatile=*/false);
+    return;
+  }
+  auto emitAll = [&](function_ref<Value(Value)> value) {
+    OpBuilder::InsertionGuard guard(r.b);
+    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), r.dim(tensor, last), r.constant(1));
+    r.b.setInsertionPointToStart(loop.getBody());
+    Value i = loop.getInductionVar();
+    r.store(value(i), target.buffer, indicesOf(target.outer, r.add(target.before, i)));
+  };
+  auto emitBranch = [&](Value condition, function_ref<void()> yes, function_ref<void()> no) {
+    OpBuilder::InsertionGuard guard(r.b);
+    auto branch = scf::IfOp::create(r.b, r.loc, condition, /*withElseRegion=*/true);
+    r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+    yes();
+    r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+    no();
+  };
+  if (auto concat = tensor.getDefiningOp<ConcatOp>()) {
+    int64_t axis = concat.getAxis();
+    if (axis == last) {
+      Value before = target.before;
+      for (Value input : concat.getInputs()) {
+        emitLine(r, input, outer, {target.buffer, target.outer, before});
+        before = r.add(before, r.dim(input, axis));
+      }
+      return;
+    }
+    // The last operand is what no other is.
+    std::function<void(size_t, Value)> choose = [&](size_t number, Value before) {
+      Value input = concat.getInputs()[number];
+      auto emitOwn = [&] {
+        SmallVector<Value> inside(outer);
+        inside[axis] = r.sub(outer[axis], before);
+        emitLine(r, input, inside, target);
+      };
+      if (number + 1 == concat.getInputs().size())
+        return emitOwn();
+      Value end = r.add(before, r.dim(input, axis));
+      emitBranch(r.less(outer[axis], end), emitOwn, [&] { choose(number + 1, end); });
+    };
+    return choose(0, r.constant(0));
+  }
+  if (auto pad = tensor.getDefiningOp<PadOp>(); pad && isPiecewise(tensor)) {
+    SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
+    if (pads[last] == 0 && pads[2 * last + 1] == 0) {
+      SmallVector<Value> inside(outer);
+      Value isInside;
+      for (int64_t i = 0; i < last; ++i) {
+        if (pads[i] == 0 && pads[last + 1 + i] == 0)
+          continue;
+        inside[i] = r.sub(outer[i], r.constant(pads[i]));
+        Value within = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, inside[i],
+                                                       r.dim(pad.getOperand(), i));
+        isInside = isInside ? r.logicalAnd(isInside, within) : within;
+      }
+      if (!isInside)
+        return emitLine(r, pad.getOperand(), outer, target);
+      return emitBranch(
+          isInside, [&] { emitLine(r, pad.getOperand(), inside, target); },
+          [&] { emitAll([&](Value) { return r.element(pad.getValue(), {}); }); });
+    }
+  }
+  emitAll([&](Value i) { return r.element(tensor, indicesOf(outer, i)); });
+}
+
 /// The parts of [0, range) that a kernel without its own tiling is called for.
 void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead,
                Value begin, Value end) {
@@ -84,6 +186,16 @@ void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead
   int64_t parallel = tiles.size();
   SmallVector<Value> indices =
       r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
+  auto results = body.getTerminator()->getOperands();
+  if (!lead && results.size() == 1 && parallel < rank && isPiecewise(results[0])) {
+    const KernelReader::Buffer target = r.bufferOf(results[0]);
+    r.loc = results[0].getLoc();
+    emitNest(r, ArrayRef(target.dims).drop_front(parallel).drop_back(), indices, [&](ValueRange at) {
+      SmallVector<Value> outer(at);
+      emitLine(r, results[0], outer, {target, outer, r.constant(0)});
+    });
+    return;
+  }
   emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices,
            [&](ValueRange at) { emitElements(r, body, lead, at); });
 }
@@ -173,6 +285,28 @@ LogicalResult emitParts(KernelReader &r, plan::KernelOp kernel, Value begin, Val
 
 } // namespace
 
+/// Elements of a line from which on its sum is one of vectors.
+static constexpr int64_t longLine = 16;
+
+/// A sum over lines: LLVM would unroll the loop over a short line whole, and then
+/// vectorise the one over lines, whose elements lie a line apart.
+static void keepLines(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true),
+                                          {}, {}, {}, {}, {}, {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {},
+                                                  {}, {}, {}, {}, {}, {});
+  function.walk([&](scf::ForOp line) {
+    auto lines = dyn_cast<scf::ForOp>(line->getParentOp());
+    std::optional<APInt> length = line.getStaticTripCount();
+    if (!lines || line.getNumResults() == 0 ||
+        !llvm::equal(lines.getBody()->getTerminator()->getOperands(), line.getResults()))
+      return;
+    if (length && length->sge(longLine))
+      line->setAttr("llvm.loop_annotation", annotation);
+  });
+}
+
 LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
                                SiteTable &sites) {
   MLIRContext *context = kernel.getContext();
@@ -212,6 +346,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   reader.errorSlot = LLVM::AllocaOp::create(b, loc, pointer, i32, one64);
   LLVM::StoreOp::create(b, loc, zero, reader.errorSlot);
   unsigned next = 1 + tensors.size();
+  auto pitches = kernel->getAttrOfType<DenseI64ArrayAttr>(plan::pitchesAttribute);
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     KernelReader::Buffer buffer;
     // What is read in place is read through the pointer that is written to: that
@@ -220,6 +355,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
     bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
     buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
+    buffer.pitch = pitches ? pitches[i] : 0;
     for (int64_t size : buffer.type.getShape())
       buffer.dims.push_back(ShapedType::isDynamic(size)
                                 ? Value(entry->getArgument(next++))
@@ -234,6 +370,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   b.setInsertionPointToEnd(entry);
   Value code = LLVM::LoadOp::create(b, loc, i32, reader.errorSlot);
   func::ReturnOp::create(b, loc, code);
+  keepLines(function);
 
   // The entry point that the runtime calls.
   b.setInsertionPoint(kernel);
@@ -272,6 +409,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitProduct(reader, kernel, begin, end);
   if (strategy == "convolution")
     return emitConvolution(reader, kernel, begin, end);
+  if (strategy == "winograd")
+    return emitWinograd(reader, kernel, begin, end);
   if (strategy == "matrix")
     return emitMatrix(reader, kernel, begin, end);
   if (strategy == "lanes")

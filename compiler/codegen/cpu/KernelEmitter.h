@@ -24,6 +24,10 @@ mlir::LogicalResult emitConvolution(KernelReader &reader,
                                     plan::KernelOp kernel, mlir::Value begin,
                                     mlir::Value end);
 
+/// Convolutions with a window of 3x3 by 16 products in place of 36.
+mlir::LogicalResult emitWinograd(KernelReader &reader, plan::KernelOp kernel,
+                                 mlir::Value begin, mlir::Value end);
+
 /// The same on bf16 operands, by the processor's matrix tiles.
 mlir::LogicalResult emitMatrix(KernelReader &reader, plan::KernelOp kernel,
                                mlir::Value begin, mlir::Value end);

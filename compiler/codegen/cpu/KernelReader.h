@@ -56,6 +56,9 @@ public:
     mlir::Value pointer;
     llvm::SmallVector<mlir::Value> dims; ///< of type index
     mlir::RankedTensorType type;
+    /// Elements from the begin of one row of the last dimension to that of the
+    /// next, where the buffer is a part of another one; 0: rows follow each other.
+    int64_t pitch = 0;
   };
 
   void bind(mlir::Value tensor, Buffer buffer) {

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // [batch…, M…, K] by [batch…, K, N]. The range counts blocks of rows by panels of
-// columns, row-major: a panel of the right operand (K by two vectors) stays in
-// the second-level cache while the block's rows pass by.
+// columns, row-major: a panel of the right operand (K by some vectors) stays in
+// the second-level cache while the block's rows pass by. Where K is too long for
+// that, the sum goes by blocks of it, and sums wait on the stack in between.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,10 +54,21 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
   // Rows of several dimensions follow each other in memory and count as one.
   int64_t rowDims = rank - batch - 1;
   Value rows = r.constant(1), columns = target.dims.back(), depth = lhs.dims.back();
+  // Elements from one row of the left operand to the next.
+  Value step = lhs.pitch ? r.constant(lhs.pitch) : depth;
   for (int64_t i = batch; i + 1 < rank; ++i)
     rows = r.mul(rows, target.dims[i]);
   bool isUniform = rowDims == 1 || readsRowsInOrder(kernel, dot, target.type, batch);
   int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
+  // Blocks of K, and sums between them.
+  auto depthBlock = kernel->getAttrOfType<IntegerAttr>("depth_block");
+  Value sums;
+  if (depthBlock) {
+    Value count = LLVM::ConstantOp::create(
+        r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(blocks[batch] * shape.width()));
+    sums = LLVM::AllocaOp::create(r.b, r.loc, lhs.pointer.getType(), r.b.getF32Type(), count,
+                                  /*alignment=*/64);
+  }
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     // part = (batch…, row block, column panel)
     SmallVector<Value> sizes(target.dims.begin(), target.dims.begin() + batch);
@@ -67,7 +79,7 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
     Value index = r.constant(0);
     for (int64_t i = 0; i < batch; ++i)
       index = r.add(r.mul(index, target.dims[i]), at[i]);
-    Value left = r.mul(index, r.mul(rows, depth));
+    Value left = r.mul(index, r.mul(rows, step));
     Value right = r.mul(index, depth), matrixRows = depth;
     for (int64_t i = 0; i < batch; ++i)
       matrixRows = r.mul(matrixRows, rhs.dim(i));
@@ -82,21 +94,28 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
                            : r.minimum(r.constant(blocks[batch]), r.sub(rows, firstRow));
     Value column = r.mul(at[batch + 1], r.constant(shape.width()));
 
-    auto emit = [&](int64_t tileRows, int64_t vectors, Value limit, Value offset) {
+    // Rows of the sum that are computed at once: `count` from `from` on.
+    struct DepthRange {
+      Value from, count;
+      bool isWhole, isLast;
+    };
+    auto emit = [&](int64_t tileRows, int64_t vectors, Value limit, const DepthRange &range,
+                    Value offset) {
       TileShape own{tileRows, vectors, shape.lanes};
       Value row = r.add(firstRow, offset);
-      Value base = r.add(left, r.mul(row, depth));
+      Value base = r.add(r.add(left, r.mul(row, step)), range.from);
+      Value firstOfRight = r.add(right, range.from);
       auto readLeft = [&](int64_t i, ValueRange k) {
-        Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), depth));
+        Value linear = r.add(r.add(base, k[0]), r.mul(r.constant(i), step));
         return BufferAccess::load(r, lhs.pointer, r.b.getF32Type(), linear);
       };
       auto readRight = [&](int64_t v, ValueRange k) {
         return std::make_pair(rhs.buffer.pointer,
-                              rhs.linear(r, matrixRows, r.add(right, k[0]), at[batch + 1],
+                              rhs.linear(r, matrixRows, r.add(firstOfRight, k[0]), at[batch + 1],
                                          column, v * shape.lanes));
       };
       auto prefetch = [&](ValueRange k) {
-        rhs.prefetch(r, matrixRows, r.add(right, k[0]), at[batch + 1],
+        rhs.prefetch(r, matrixRows, r.add(firstOfRight, k[0]), at[batch + 1],
                      r.divide(offset, r.constant(shape.rows)), tilesInPanel);
       };
       auto indexOfRow = [&](int64_t i) {
@@ -116,20 +135,39 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
       TileOperands operands{readLeft, readRight, rhs.isPacked};
       if (rhs.wantsPrefetch(tilesInPanel))
         operands.prefetch = prefetch;
-      emitTile(r, kernel, dot, own, {depth}, operands, indexOfRow, column, limit);
+      if (!range.isWhole)
+        operands.partial = PartialSums{sums, r.mul(offset, r.constant(shape.width())),
+                                       shape.width(), /*isFirst=*/false, range.isLast};
+      emitTile(r, kernel, dot, own, {range.count}, operands, indexOfRow, column, limit);
     };
-    auto emitRows = [&](int64_t vectors, Value limit) {
+    auto emitBlock = [&](int64_t vectors, Value limit, const DepthRange &range) {
       emitTiled(
           r, r.constant(0), rowCount, shape.rows,
-          [&](Value offset) { emit(shape.rows, vectors, limit, offset); },
+          [&](Value offset) { emit(shape.rows, vectors, limit, range, offset); },
           [&](Value offset, int64_t left) {
             if (left) {
-              emit(left, vectors, limit, offset);
+              emit(left, vectors, limit, range, offset);
               return;
             }
             emitStepLoop(r, offset, rowCount, 1,
-                         [&](Value one) { emit(1, vectors, limit, one); });
+                         [&](Value one) { emit(1, vectors, limit, range, one); });
           });
+    };
+    auto emitRows = [&](int64_t vectors, Value limit) {
+      Value zero = r.constant(0);
+      if (!depthBlock)
+        return emitBlock(vectors, limit, {zero, depth, true, true});
+      int64_t each = depthBlock.getInt(), all = lhs.type.getShape().back();
+      Value noSum = arith::ConstantOp::create(
+          r.b, r.loc, r.b.getZeroAttr(VectorType::get({shape.lanes}, r.b.getF32Type())));
+      VectorReader whole(r, shape.lanes);
+      emitStepLoop(r, zero, r.constant(blocks[batch] * shape.width()), shape.lanes,
+                   [&](Value at) { whole.store(noSum, sums, r.b.getF32Type(), at); });
+      int64_t last = llvm::alignDown(all - 1, each);
+      emitStepLoop(r, zero, r.constant(last), each, [&](Value from) {
+        emitBlock(vectors, limit, {from, r.constant(each), false, false});
+      });
+      emitBlock(vectors, limit, {r.constant(last), r.constant(all - last), false, true});
     };
     emitPanel(r, target.type.getShape().back(), columns, column, shape, emitRows);
   });

@@ -18,10 +18,24 @@
 using namespace mlir;
 using namespace weir;
 
+/// Equal bytes lie in the object once: a blob is known by its hash.
+static Attribute blobKey(Attribute value) {
+  if (auto blob = dyn_cast<weir::BlobAttr>(value))
+    return StringAttr::get(value.getContext(),
+                           blob.getHash() + ":" + std::to_string(blob.getLength()));
+  return value;
+}
+
+StepTables::StepTables(SiteTable &sites, Program &program)
+    : sites(sites), program(program) {
+  for (const BlobInfo &blob : program.blobs)
+    blobOffsets.try_emplace(blobKey(blob.value), blob.offset);
+}
+
 int StepTables::blobIndex(Attribute value) {
-  blobOffset(value);
+  int64_t offset = blobOffset(value);
   for (auto [i, blob] : llvm::enumerate(program.blobs))
-    if (blob.value == value)
+    if (blob.offset == offset)
       return i;
   return -1;
 }
@@ -68,12 +82,7 @@ void StepTables::fillStringTables(llvm::Module &module) const {
 }
 
 int64_t StepTables::blobOffset(Attribute value) {
-  // Equal bytes lie in the object once: a blob is known by its hash.
-  Attribute key = value;
-  if (auto blob = dyn_cast<BlobAttr>(value))
-    key = StringAttr::get(value.getContext(),
-                          blob.getHash() + ":" + std::to_string(blob.getLength()));
-  auto [it, isNew] = blobOffsets.try_emplace(key, program.blobBytes);
+  auto [it, isNew] = blobOffsets.try_emplace(blobKey(value), program.blobBytes);
   if (!isNew)
     return it->second;
   auto type = cast<RankedTensorType>(cast<TypedAttr>(value).getType());
@@ -129,9 +138,13 @@ void weir::declareRuntime(ModuleOp module) {
   declare("weir_rt_alloc", p, {p, i64, i32});
   declare("weir_rt_free", none, {p, p});
   declare("weir_rt_fetch", p, {p, i32, i32, p, i64});
+  declare("weir_rt_fetch_received", none, {p, i32, p, p, i64});
   declare("weir_rt_variable_read", i32, {p, i32, i32, p});
   declare("weir_rt_variable_assign", i32, {p, i32, i32, p});
   declare("weir_rt_send", i32, {p, i32, i64, p});
+  declare("weir_rt_send_kept", i32, {p, i32, i64, p});
+  declare("weir_rt_sent_ready", i32, {p, p});
+  declare("weir_rt_send_ready", i32, {p, i32, p});
   declare("weir_rt_receive_ready", i32, {p, i32, i64, p});
   declare("weir_rt_receive", i32, {p, i32, i64, p});
   declare("weir_rt_wait_ready", i32, {p, i64, p});

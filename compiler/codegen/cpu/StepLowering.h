@@ -29,8 +29,8 @@ using StepRewriterFactory = std::function<std::unique_ptr<StepRewriter>(
 
 /// What step functions refer to by number.
 struct StepTables {
-  StepTables(SiteTable &sites, Program &program)
-      : sites(sites), program(program) {}
+  /// Constants that the program has already keep their places.
+  StepTables(SiteTable &sites, Program &program);
 
   SiteTable &sites;
   Program &program;

@@ -7,10 +7,12 @@
 
 #include "compiler/codegen/cpu/StepRewriter.h"
 #include "dialects/weir/NodeName.h"
+#include "passes/plan/PlaceParts.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "weir/abi.h"
 #include <cstddef>
+#include <limits>
 
 using namespace mlir;
 using namespace weir;
@@ -111,6 +113,22 @@ Value StepRewriter::bytesOf(MemRefType type, ValueRange dims) {
   Value bytes = i64(elementBytes(type.getElementType()));
   for (Value dim : dims)
     bytes = LLVM::MulOp::create(b, loc, bytes, dim);
+  return bytes;
+}
+
+Value StepRewriter::boundedBytesOf(MemRefType type, ValueRange dims) {
+  if (type.hasStaticShape())
+    return bytesOf(type, dims);
+  Value bytes = i64(elementBytes(type.getElementType()));
+  Value most = i64(std::numeric_limits<int64_t>::max());
+  auto pair = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {b.getI64Type(), b.getI1Type()});
+  for (Value dim : dims) {
+    Value both = LLVM::SMulWithOverflowOp::create(b, loc, pair, bytes, dim);
+    Value product = LLVM::ExtractValueOp::create(b, loc, both, 0),
+          isTooMuch = LLVM::ExtractValueOp::create(b, loc, both, 1);
+    bytes = LLVM::SelectOp::create(b, loc, isTooMuch, most, product);
+  }
   return bytes;
 }
 
@@ -252,6 +270,26 @@ void StepRewriter::rewriteReceive(plan::ReceiveOp op, StringRef take) {
   op.erase();
 }
 
+/// Whether an edge is used more than once in a step: such ones count.
+static bool isRepeated(plan::SendOp send) {
+  return !matchPattern(send.getIteration(), m_Zero());
+}
+
+void StepRewriter::awaitRoom(plan::SendOp send) {
+  if (!isRepeated(send))
+    return;
+  Value save = beginSuspension();
+  suspendUnless(call("weir_rt_send_ready", b.getI32Type(),
+                     {context, i32(send.getEdge()), handle}),
+                save);
+}
+
+void StepRewriter::rewriteAwaitSent(plan::AwaitSentOp op) {
+  Value save = beginSuspension();
+  suspendUnless(call("weir_rt_sent_ready", b.getI32Type(), {context, handle}), save);
+  op.erase();
+}
+
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -389,9 +427,14 @@ void StepRewriter::rewrite(Operation *op) {
     unsigned next = 0;
     for (int64_t size : type.getShape())
       dims.push_back(ShapedType::isDynamic(size) ? toI64(sizes[next++]) : i64(size));
-    if (auto view = dyn_cast<ViewOp>(op))
-      return replace(pack(type, unpack(view.getSource()).pointer, dims));
-    Value bytes = bytesOf(type, dims), data;
+    if (auto view = dyn_cast<ViewOp>(op)) {
+      Value data = unpack(view.getSource()).pointer;
+      if (auto offset = view->getAttrOfType<IntegerAttr>(viewOffsetAttribute))
+        data = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), data,
+                                   ArrayRef<LLVM::GEPArg>{i64(offset.getInt())});
+      return replace(pack(type, data, dims));
+    }
+    Value bytes = boundedBytesOf(type, dims), data;
     if (auto fetch = dyn_cast<FetchOp>(op)) {
       Value shape = stack(8 * dims.size());
       for (auto [i, dim] : llvm::enumerate(dims))
@@ -413,7 +456,12 @@ void StepRewriter::rewrite(Operation *op) {
   }
   if (auto copy = dyn_cast<CopyOp>(op)) {
     Buffer source = unpack(copy.getSource()), target = unpack(copy.getTarget());
-    call("memcpy", pointer, {target.pointer, source.pointer, bytesOf(source.type, source.dims)});
+    if (auto index = copy->getAttrOfType<IntegerAttr>("weir.received_fetch"))
+      call("weir_rt_fetch_received", {},
+           {context, i32(index.getInt()), target.pointer, source.pointer,
+            bytesOf(source.type, source.dims)});
+    else
+      call("memcpy", pointer, {target.pointer, source.pointer, bytesOf(source.type, source.dims)});
     return op->erase();
   }
   if (isa<plan::LoadOp, plan::StoreOp>(op)) {
@@ -440,6 +488,8 @@ void StepRewriter::rewrite(Operation *op) {
     return rewriteLibrary(library);
   if (auto receive = dyn_cast<plan::ReceiveOp>(op))
     return rewriteReceive(receive, "weir_rt_receive");
+  if (auto await = dyn_cast<plan::AwaitSentOp>(op))
+    return rewriteAwaitSent(await);
   if (auto require = dyn_cast<RequireOp>(op)) {
     int number = tables.sites.add(require.getNode(), require.getKind(),
                                   require.getMessage(), require.getCode());
@@ -476,9 +526,11 @@ void StepRewriter::rewrite(Operation *op) {
     return op->erase();
   }
   if (auto send = dyn_cast<plan::SendOp>(op)) {
+    awaitRoom(send);
     Value tensor = send.getValue().empty() ? LLVM::ZeroOp::create(b, loc, pointer).getResult()
                                            : tensorOnStack(unpack(send.getValue()[0]));
-    returnIfError(call("weir_rt_send", t32, {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
+    returnIfError(call(send.getKept() ? "weir_rt_send_kept" : "weir_rt_send", t32,
+                       {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
     return op->erase();
   }
 }
@@ -486,7 +538,9 @@ void StepRewriter::rewrite(Operation *op) {
 LogicalResult StepRewriter::run() {
   isCoroutine = alwaysWaits();
   function.walk([&](Operation *op) {
-    isCoroutine |= isa<plan::ReceiveOp>(op) || op->hasAttr("waits");
+    isCoroutine |= isa<plan::ReceiveOp, plan::AwaitSentOp>(op) || op->hasAttr("waits");
+    if (auto send = dyn_cast<plan::SendOp>(op))
+      isCoroutine |= isRepeated(send);
   });
   function.setType(FunctionType::get(b.getContext(), {pointer}, {b.getI32Type()}));
   Block &entry = function.getBody().front();

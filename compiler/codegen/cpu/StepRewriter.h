@@ -43,6 +43,9 @@ protected:
   void rewriteLibrary(plan::LibraryOp op);
   /// `take` is the runtime's function that gives what has arrived.
   void rewriteReceive(plan::ReceiveOp op, llvm::StringRef take);
+  /// Suspends the step while several tensors of a loop's edge wait at a receiver.
+  void awaitRoom(plan::SendOp send);
+  void rewriteAwaitSent(plan::AwaitSentOp op);
   void rewriteWait(plan::LibraryOp op);
 
   // Values
@@ -53,6 +56,9 @@ protected:
   mlir::Value pack(mlir::MemRefType type, mlir::Value pointer,
                    mlir::ValueRange dims);
   mlir::Value bytesOf(mlir::MemRefType type, mlir::ValueRange dims);
+  /// The same for sizes that data says: the largest number where it would be
+  /// more, which no allocation has.
+  mlir::Value boundedBytesOf(mlir::MemRefType type, mlir::ValueRange dims);
   /// A descriptor of type weir_tensor on the stack.
   mlir::Value tensorOnStack(const Buffer &buffer);
   /// The elements of a constant of strings: a table of the object, which points

@@ -67,6 +67,15 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
   auto vectorType = VectorType::get({shape.lanes}, b.getF32Type());
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vectorType));
   SmallVector<Value> inits(shape.rows * shape.vectors, zero);
+  VectorReader whole(r, shape.lanes);
+  auto placeOf = [&](int64_t sum) {
+    const PartialSums &partial = *operands.partial;
+    int64_t row = sum / shape.vectors, v = sum % shape.vectors;
+    return r.add(partial.first, r.constant(row * partial.pitch + v * shape.lanes));
+  };
+  if (operands.partial && !operands.partial->isFirst)
+    for (auto [i, init] : llvm::enumerate(inits))
+      init = whole.load(operands.partial->pointer, b.getF32Type(), placeOf(i));
 
   // With a fixed number of columns only the last vector is partly outside.
   SmallVector<std::unique_ptr<VectorReader>> readers;
@@ -82,7 +91,6 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
     readers[v]->setLanes({}, masks[v]);
   }
 
-  VectorReader whole(r, shape.lanes);
   SmallVector<Value> sums = emitReductionLoops(
       r, loops, inits, [&](ValueRange at, ValueRange carried) {
         SmallVector<Value> right, next;
@@ -102,6 +110,11 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
         }
         return next;
       });
+  if (operands.partial && !operands.partial->isLast) {
+    for (auto [i, sum] : llvm::enumerate(sums))
+      whole.store(sum, operands.partial->pointer, b.getF32Type(), placeOf(i));
+    return;
+  }
 
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   const KernelReader::Buffer &target = r.bufferOf(result);

@@ -21,6 +21,15 @@ struct TileShape {
   int64_t width() const { return vectors * lanes; }
 };
 
+/// Where sums wait between blocks of a long reduction: f32, a tile's rows `pitch`
+/// elements apart from `first` on.
+struct PartialSums {
+  mlir::Value pointer, first;
+  int64_t pitch = 0;
+  bool isFirst = false; ///< sums begin with zero
+  bool isLast = false;  ///< this block ends the reduction: results follow from its sums
+};
+
 /// Where a tile's operands lie. Loop indices are those of the reduction.
 struct TileOperands {
   /// Scalar of the left operand for a row.
@@ -34,6 +43,9 @@ struct TileOperands {
   bool isPadded = false;
   /// Called at every step of the sum, for what will be needed later; may be null.
   llvm::function_ref<void(mlir::ValueRange loops)> prefetch = nullptr;
+  /// Sums begin with what lies here, and, unless the block is the last, end here;
+  /// none: they begin with zero, and results follow.
+  std::optional<PartialSums> partial = std::nullopt;
 };
 
 /// The right operand of a tile's sums as it lies in memory: [A…, N], or panels

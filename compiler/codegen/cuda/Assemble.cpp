@@ -6,15 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/Assemble.h"
+#include "compiler/emit/MachineCode.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -216,34 +215,16 @@ llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
     return machine.takeError();
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   copy->setDataLayout((*machine)->createDataLayout());
-  llvm::PassBuilder builder(machine->get());
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::OptimizationLevel level = optLevel <= 0 ? llvm::OptimizationLevel::O0
-                                                : llvm::OptimizationLevel::O3;
-  llvm::ModulePassManager passes =
-      optLevel <= 0 ? builder.buildO0DefaultPipeline(level)
-                    : builder.buildPerModuleDefaultPipeline(level);
-  passes.run(*copy, modules);
+  optimize(*copy, **machine, optLevel <= 0 ? 0 : 3, /*sanitizeAddress=*/false);
   for (const llvm::Function &function : *copy)
     if (function.isDeclaration() && !function.isIntrinsic() &&
         !function.use_empty())
       return llvm::createStringError("no GPU function is called " +
                                      function.getName());
   llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager emitters;
-  if ((*machine)->addPassesToEmitFile(emitters, stream, nullptr,
-                                      llvm::CodeGenFileType::AssemblyFile))
-    return llvm::createStringError("LLVM cannot write PTX");
-  emitters.run(*copy);
+  if (llvm::Error error = generateMachineCode(
+          *copy, **machine, llvm::CodeGenFileType::AssemblyFile, text))
+    return std::move(error);
   return text.str().str();
 }
 
@@ -282,6 +263,21 @@ static llvm::Error write(const std::string &path, llvm::StringRef text) {
   if (code)
     return llvm::createStringError(path + ": " + code.message());
   return llvm::Error::success();
+}
+
+/// Runs a program, its output in `log`. Returns what went wrong, or "".
+static std::string run(const std::string &program, const std::vector<std::string> &arguments,
+                       const std::string &log) {
+  std::vector<llvm::StringRef> views(arguments.begin(), arguments.end());
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log),
+                                                llvm::StringRef(log)};
+  std::string error;
+  if (llvm::sys::ExecuteAndWait(program, views, std::nullopt, redirects, 0, 0, &error) == 0)
+    return "";
+  if (!error.empty())
+    return error;
+  std::string said = llvm::StringRef(contents(log)).trim().split('\n').first.str();
+  return said.empty() ? "without saying why" : said;
 }
 
 static llvm::Expected<std::string> needProgram(llvm::StringRef name) {
@@ -345,20 +341,24 @@ weir::assemble(const std::vector<CudaArchitecture> &architectures,
   const CudaArchitecture &last = architectures.back();
   arguments.push_back("--image3=kind=ptx,sm=" + std::to_string(last.number) +
                       ",file=" + scratch / last.name() + ".ptx");
-  std::vector<llvm::StringRef> views(arguments.begin(), arguments.end());
   std::string log = scratch / "log";
-  std::optional<llvm::StringRef> redirects[] = {
-      llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
-  std::string error;
-  if (llvm::sys::ExecuteAndWait(*binder, views, std::nullopt, redirects, 0, 0,
-                                &error) != 0)
-    return llvm::createStringError(
-        "W0622: fatbinary fails: " +
-        (error.empty()
-             ? llvm::StringRef(contents(log)).trim().split('\n').first.str()
-             : error));
+  if (std::string error = run(*binder, arguments, log); !error.empty())
+    return llvm::createStringError("W0622: fatbinary fails: " + error);
   std::string bytes = contents(image);
   if (bytes.empty())
     return llvm::createStringError("W0622: fatbinary left no image");
   return bytes;
+}
+
+std::string weir::disassemble(llvm::StringRef image) {
+  std::string program = findToolkitProgram("cuobjdump");
+  Scratch scratch;
+  if (program.empty() || fs::createUniqueDirectory("weir-cuda", scratch.path))
+    return "";
+  std::string file = scratch / "image", log = scratch / "log";
+  if (llvm::Error error = write(file, image)) {
+    llvm::consumeError(std::move(error));
+    return "";
+  }
+  return run(program, {program, "-sass", file}, log).empty() ? contents(log) : "";
 }

@@ -54,6 +54,9 @@ llvm::Expected<std::string>
 assemble(const std::vector<CudaArchitecture> &architectures,
          const std::vector<std::string> &ptx, std::string &report);
 
+/// The machine code of an image as text, by cuobjdump; "" where that is missing.
+std::string disassemble(llvm::StringRef image);
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_CUDA_ASSEMBLE_H

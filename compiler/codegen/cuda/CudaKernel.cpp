@@ -190,7 +190,7 @@ void CudaKernel::emitResults(ValueRange indices, Operation *hero,
 /// The costly operation that others follow at the result's own index.
 static ElementalOpInterface heroOf(const CudaKernel &k) {
   ElementalOpInterface hero;
-  for (Operation &op : k.body().without_terminator())
+  for (Operation *op : k.operations)
     if (auto elemental = dyn_cast<ElementalOpInterface>(op))
       if (elemental.isElementExpensive() &&
           elemental != k.results().front().getDefiningOp())
@@ -215,7 +215,7 @@ static int64_t vectorOf(const CudaKernel &k, bool flat) {
   auto take = [&](Value value) {
     widest = std::max(widest, elementBytes(getElementTypeOrSelf(value.getType())));
   };
-  llvm::for_each(k.body().getArguments(), take);
+  llvm::for_each(k.leaves, take);
   llvm::for_each(k.results(), take);
   int64_t lanes = std::clamp<int64_t>(16 / widest, 1, 8);
   auto type = k.first().type;
@@ -223,7 +223,7 @@ static int64_t vectorOf(const CudaKernel &k, bool flat) {
     if (isa<ComplexType>(getElementTypeOrSelf(result.getType())) ||
         cast<RankedTensorType>(result.getType()).getShape() != type.getShape())
       return 1;
-  for (Operation &op : k.body().without_terminator())
+  for (Operation *op : k.operations)
     if (!isa<ElementwiseOpInterface, ConstantOp>(op))
       return 1;
   if (flat)
@@ -241,18 +241,18 @@ static bool isFlat(const CudaKernel &k) {
     return true;
   // Open sizes: one operand alone cannot be stretched.
   auto shape = k.first().type.getShape();
-  for (Operation &op : k.body().without_terminator()) {
+  for (Operation *op : k.operations) {
     auto constant = dyn_cast<ConstantOp>(op);
     auto elements = constant ? dyn_cast<ElementsAttr>(constant.getValue()) : ElementsAttr();
     if (elements && elements.isSplat())
       continue;
     if (!isa<ElementwiseOpInterface>(op) ||
-        cast<RankedTensorType>(op.getResult(0).getType()).getShape() != shape)
+        cast<RankedTensorType>(op->getResult(0).getType()).getShape() != shape)
       return false;
   }
   int64_t whole = 0;
-  for (BlockArgument argument : k.body().getArguments()) {
-    auto type = cast<RankedTensorType>(argument.getType());
+  for (Value leaf : k.leaves) {
+    auto type = cast<RankedTensorType>(leaf.getType());
     if (type.hasStaticShape() && type.getNumElements() == 1)
       continue;
     if (type.getShape() != shape || ++whole > 1)
@@ -264,10 +264,10 @@ static bool isFlat(const CudaKernel &k) {
 /// Where the elements of an operand begin that a thread's neighbours read, one
 /// each; null: they do not lie next to each other. `at`: the first one's place
 /// in the result.
-static Value neighboursOf(const CudaKernel &k, BlockArgument argument, bool flat,
+static Value neighboursOf(const CudaKernel &k, Value leaf, bool flat,
                           Value begin, ArrayRef<Value> at) {
   CudaReader &r = k.reader;
-  auto type = cast<RankedTensorType>(argument.getType());
+  auto type = cast<RankedTensorType>(leaf.getType());
   if (isa<ComplexType>(type.getElementType()))
     return {};
   if (flat)
@@ -282,11 +282,11 @@ static Value neighboursOf(const CudaKernel &k, BlockArgument argument, bool flat
     // An open size may turn out to be one.
     if (type.isDynamicDim(i) && !result.isDynamicDim(i + missing))
       return {};
-    if (type.isDynamicDim(i) && argument.getType() != result)
+    if (type.isDynamicDim(i) && leaf.getType() != result)
       return {};
     own.push_back(type.getDimSize(i) == 1 ? r.constant(0) : at[i + missing]);
   }
-  return r.linearIndex(r.bufferOf(argument), own);
+  return r.linearIndex(r.bufferOf(leaf), own);
 }
 
 void weir::emitElements(const CudaKernel &k) {
@@ -326,9 +326,9 @@ void weir::emitElements(const CudaKernel &k) {
       return emitAt(begin);
     SmallVector<Value> at =
         flat ? SmallVector<Value>() : r.delinearize(begin, first.dims);
-    for (BlockArgument argument : k.body().getArguments())
-      if (Value linear = neighboursOf(k, argument, flat, begin, at))
-        r.readTogether(argument, linear, lanes);
+    for (Value leaf : k.leaves)
+      if (Value linear = neighboursOf(k, leaf, flat, begin, at))
+        r.readTogether(leaf, linear, lanes);
     for (int64_t lane = 0; lane < lanes; ++lane) {
       r.setLane(lane);
       if (flat) {
@@ -362,8 +362,28 @@ void weir::emitElements(const CudaKernel &k) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// Collects what `k`'s results are computed from.
+static void collect(CudaKernel &k) {
+  llvm::SetVector<Value> wanted;
+  wanted.insert(k.results().begin(), k.results().end());
+  for (size_t i = 0; i < wanted.size(); ++i)
+    if (Operation *op = wanted[i].getDefiningOp(); op && wanted[i] != k.reader.known)
+      wanted.insert(op->operand_begin(), op->operand_end());
+  for (BlockArgument argument : k.body().getArguments())
+    if (wanted.contains(argument))
+      k.leaves.push_back(argument);
+  if (k.reader.known)
+    k.leaves.push_back(k.reader.known);
+  for (Operation &op : k.body().without_terminator())
+    if (llvm::any_of(op.getResults(), [&](Value result) {
+          return result != k.reader.known && wanted.contains(result);
+        }))
+      k.operations.push_back(&op);
+}
+
 LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
-                                 gpu::GPUModuleOp module, SiteTable &sites) {
+                                 gpu::GPUModuleOp module, SiteTable &sites,
+                                 Value known) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
   OpBuilder b(context);
@@ -378,13 +398,16 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
   for (Value tensor : tensors)
     types.append(cast<RankedTensorType>(tensor.getType()).getNumDynamicDims(),
                  b.getI64Type());
+  if (known)
+    types.push_back(pointer);
 
   auto function = gpu::GPUFuncOp::create(b, loc, symbol,
                                          b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
   for (size_t i = 0; i < tensors.size(); ++i) {
-    function.setArgAttr(i + 1, "llvm.noalias", b.getUnitAttr());
+    if (!known || i != source.getNumArguments())
+      function.setArgAttr(i + 1, "llvm.noalias", b.getUnitAttr());
     function.setArgAttr(i + 1, "llvm.align", b.getI64IntegerAttr(16));
     if (i < source.getNumArguments())
       function.setArgAttr(i + 1, "llvm.readonly", b.getUnitAttr());
@@ -410,8 +433,19 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
     reader.bind(tensor, buffer);
   }
   LaunchShape shape;
-  CudaKernel k{reader, kernel, shape};
-  if (!emitTranspose(k) && !emitMatrix(k) && !emitRows(k))
+  CudaKernel k{reader, kernel, shape, {}, {}};
+  if (known) {
+    KernelReader::Buffer buffer;
+    buffer.pointer = entry->getArguments().back();
+    buffer.type = cast<RankedTensorType>(known.getType());
+    for (int64_t i = 0; i < buffer.type.getRank(); ++i)
+      buffer.dims.push_back(reader.dim(known, i));
+    function.setArgAttr(types.size() - 1, "llvm.align", b.getI64IntegerAttr(16));
+    reader.bind(known, buffer);
+    reader.known = known;
+  }
+  collect(k);
+  if (known || (!emitTranspose(k) && !emitMatrix(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

@@ -67,10 +67,15 @@ public:
              mlir::ValueRange indices) override;
 
   mlir::gpu::GPUFuncOp function;
+  /// A value of the kernel that another one computed: it lies in memory.
+  mlir::Value known;
   /// Memory that a block's threads share.
   mlir::Value shared(mlir::Type element, llvm::ArrayRef<int64_t> shape);
 
 protected:
+  bool isLeaf(mlir::Value tensor) override {
+    return (known && tensor == known) || KernelReader::isLeaf(tensor);
+  }
   mlir::Value leafElement(mlir::Value tensor,
                           mlir::ValueRange indices) override;
 
@@ -88,6 +93,9 @@ struct CudaKernel {
   CudaReader &reader;
   mutable plan::KernelOp kernel; ///< MLIR's handles know no const
   LaunchShape &shape;
+  /// What is read from memory, and what is computed from that, in order.
+  llvm::SmallVector<mlir::Value> leaves;
+  llvm::SmallVector<mlir::Operation *> operations;
 
   mlir::Block &body() const { return kernel.getBody().front(); }
   mlir::ValueRange results() const {
@@ -109,9 +117,12 @@ bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
 void emitElements(const CudaKernel &k);  ///< everything
 
-/// Emits `kernel` into `module` under the name `symbol`.
+/// Emits `kernel` into `module` under the name `symbol`. With `known`, a value
+/// in it, the function takes that as one more operand, after the sizes, and
+/// computes what follows; it may lie where the first result does.
 LaunchShape emitCudaKernel(plan::KernelOp kernel, llvm::StringRef symbol,
-                           mlir::gpu::GPUModuleOp module, SiteTable &sites);
+                           mlir::gpu::GPUModuleOp module, SiteTable &sites,
+                           mlir::Value known = {});
 
 } // namespace weir
 

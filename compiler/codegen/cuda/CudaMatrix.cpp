@@ -8,7 +8,8 @@
 //
 // A block computes a tile of the result. Along the depth, its threads bring
 // slices of both operands into shared memory, and each adds products to a few
-// rows and columns that it keeps in registers. A convolution is the product of
+// rows and columns that it keeps in registers; where operands are f16 or bf16, its
+// warps do that by tensor cores (mma.sync, m16n8k16, sums in f32). A convolution is the product of
 // its windows, laid out as lines, with the filter; the lines are never stored.
 //
 //===----------------------------------------------------------------------===//
@@ -16,6 +17,7 @@
 #include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace weir;
@@ -23,6 +25,10 @@ using namespace weir::shape;
 
 static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16,
                          columnsEach = 4, padding = 4;
+// Tensor cores: depths go through shared memory in pairs, two in a word. Lines of
+// 20 words let the eight rows that are read at once fall into different banks.
+static constexpr int64_t coreDepth = 32, corePairs = coreDepth / 2, coreLine = corePairs + 4,
+                         coreRows = 16, coreColumns = 8;
 
 namespace {
 
@@ -32,6 +38,7 @@ struct Problem {
   Operation *op = nullptr;
   Type result; ///< element type of what op leaves
   Type wide;   ///< of the sums
+  Type operand; ///< what left and right give: wide, or for tensor cores f16, bf16
   SmallVector<int64_t> batchDims, rowDims, columnDims; ///< of the result
   SmallVector<Value> depthSizes;
   int64_t knownDepth = 1;
@@ -47,6 +54,13 @@ int64_t knownCount(RankedTensorType type, ArrayRef<int64_t> dims) {
   return count;
 }
 
+/// Zero as an operand: sums' own type, or a float as it lies in memory.
+Value zeroOf(CudaReader &r, const Problem &p) {
+  if (p.operand == p.wide)
+    return reductionStart(r, p.wide, "sum");
+  return arith::ConstantOp::create(r.b, r.loc, r.b.getFloatAttr(p.operand, 0));
+}
+
 Value countOf(CudaReader &r, ValueRange sizes) {
   Value count = r.constant(1);
   for (Value size : sizes)
@@ -54,130 +68,276 @@ Value countOf(CudaReader &r, ValueRange sizes) {
   return count;
 }
 
-void emitTiles(const CudaKernel &k, const Problem &p) {
-  CudaReader &r = k.reader;
-  OpBuilder &b = r.b;
-  const KernelReader::Buffer target = k.first();
-  auto sizesOf = [&](ArrayRef<int64_t> dims) {
-    SmallVector<Value> sizes;
-    for (int64_t dim : dims)
-      sizes.push_back(target.dims[dim]);
-    return sizes;
-  };
-  int64_t knownRows = knownCount(target.type, p.rowDims),
-          knownColumns = knownCount(target.type, p.columnDims);
-  int64_t tileRows = knownRows >= 0 && knownRows <= 16 ? 16 : 64;
-  int64_t columnThreads = tileColumns / columnsEach;
-  int64_t rowsEach = tileRows / (threads / columnThreads);
-  k.shape.threads = threads;
-  k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tileRows}, {p.columnDims, tileColumns}};
+/// One block's tile of the result.
+class Tile {
+public:
+  Tile(const CudaKernel &k, const Problem &p)
+      : k(k), p(p), r(k.reader), b(r.b), scalars(r, p.op, p.wide) {}
 
-  r.loc = p.op->getLoc();
-  SmallVector<Value> batchSizes = sizesOf(p.batchDims), rowSizes = sizesOf(p.rowDims),
-                     columnSizes = sizesOf(p.columnDims);
-  Value rows = countOf(r, rowSizes), columns = countOf(r, columnSizes),
-        depth = countOf(r, p.depthSizes);
-  bool wholeRows = knownRows >= 0 && knownRows % tileRows == 0,
-       wholeColumns = knownColumns >= 0 && knownColumns % tileColumns == 0,
-       wholeDepth = p.knownDepth >= 0 && p.knownDepth % tileDepth == 0;
-  Value leftTile = r.shared(p.wide, {tileDepth, tileRows + padding}),
-        rightTile = r.shared(p.wide, {tileDepth, tileColumns});
-  Value thread = r.threadId();
-  SmallVector<Value> block = r.delinearize(
-      r.blockId(), r.axisBlocks(k.shape, target.dims));
-  SmallVector<Value> batch = r.delinearize(block[0], batchSizes);
-  Value rowBase = r.mul(block[1], r.constant(tileRows)),
-        columnBase = r.mul(block[2], r.constant(tileColumns));
-  Value x = r.remainder(thread, r.constant(columnThreads)),
-        y = r.divide(thread, r.constant(columnThreads));
-  ScalarBuilder s(r, p.op, p.wide);
-  Value zero = reductionStart(r, p.wide, "sum");
-  Value yes = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
+  void emit() {
+    const KernelReader::Buffer target = k.first();
+    auto sizesOf = [&](ArrayRef<int64_t> dims) {
+      SmallVector<Value> sizes;
+      for (int64_t dim : dims)
+        sizes.push_back(target.dims[dim]);
+      return sizes;
+    };
+    int64_t knownRows = knownCount(target.type, p.rowDims),
+            knownColumns = knownCount(target.type, p.columnDims);
+    bool onCores = p.operand != p.wide;
+    depthStep = onCores ? coreDepth : tileDepth;
+    tileRows = knownRows >= 0 && knownRows <= 16 ? 16 : 64;
+    k.shape.threads = threads;
+    k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tileRows}, {p.columnDims, tileColumns}};
 
-  auto guarded = [&](Value ok, function_ref<Value()> load) {
+    r.loc = p.op->getLoc();
+    SmallVector<Value> batchSizes = sizesOf(p.batchDims);
+    rowSizes = sizesOf(p.rowDims);
+    columnSizes = sizesOf(p.columnDims);
+    rows = countOf(r, rowSizes);
+    columns = countOf(r, columnSizes);
+    depth = countOf(r, p.depthSizes);
+    wholeRows = knownRows >= 0 && knownRows % tileRows == 0;
+    wholeColumns = knownColumns >= 0 && knownColumns % tileColumns == 0;
+    wholeDepth = p.knownDepth >= 0 && p.knownDepth % depthStep == 0;
+    thread = r.threadId();
+    SmallVector<Value> block = r.delinearize(r.blockId(), r.axisBlocks(k.shape, target.dims));
+    batch = r.delinearize(block[0], batchSizes);
+    rowBase = r.mul(block[1], r.constant(tileRows));
+    columnBase = r.mul(block[2], r.constant(tileColumns));
+    yes = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
+    zero = zeroOf(r, p);
+    if (onCores)
+      emitOnCores();
+    else
+      emitInThreads();
+  }
+
+private:
+  Value index(int64_t value) { return r.constant(value); }
+
+  /// What `load` gives where `ok` holds, and zero elsewhere.
+  Value guarded(Value ok, function_ref<Value()> load) {
     return matchPattern(ok, m_One()) ? load() : emitIf(r, ok, load, [&] { return zero; });
-  };
-  SmallVector<Value> sums(rowsEach * columnsEach, zero);
-  auto loop = scf::ForOp::create(b, r.loc, r.constant(0), depth,
-                                 r.constant(tileDepth), sums);
-  {
+  }
+  /// Element of the left operand, zero outside.
+  Value leftAt(Value row, Value place) {
+    Value globalRow = r.add(rowBase, row);
+    Value ok = r.logicalAnd(wholeRows ? yes : r.less(globalRow, rows),
+                            wholeDepth ? yes : r.less(place, depth));
+    return guarded(ok, [&] {
+      return p.left(batch, r.delinearize(globalRow, rowSizes), r.delinearize(place, p.depthSizes));
+    });
+  }
+  Value rightAt(Value place, Value column) {
+    Value globalColumn = r.add(columnBase, column);
+    Value ok = r.logicalAnd(wholeColumns ? yes : r.less(globalColumn, columns),
+                            wholeDepth ? yes : r.less(place, depth));
+    return guarded(ok, [&] {
+      return p.right(batch, r.delinearize(place, p.depthSizes),
+                     r.delinearize(globalColumn, columnSizes));
+    });
+  }
+
+  /// Runs `step` for each slice of the depth, with where it begins and the sums.
+  scf::ForOp alongDepth(ArrayRef<Value> sums,
+                        function_ref<SmallVector<Value>(Value, SmallVector<Value>)> step) {
+    auto loop = scf::ForOp::create(b, r.loc, index(0), depth, index(depthStep), sums);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value first = loop.getInductionVar();
-    for (int64_t i = 0; i < tileRows * tileDepth; i += threads) {
-      Value item = r.add(thread, r.constant(i));
-      Value row = r.divide(item, r.constant(tileDepth)),
-            at = r.remainder(item, r.constant(tileDepth));
-      Value globalRow = r.add(rowBase, row), place = r.add(first, at);
-      Value ok = r.logicalAnd(wholeRows ? yes : r.less(globalRow, rows),
-                              wholeDepth ? yes : r.less(place, depth));
-      Value value = guarded(ok, [&] {
-        return p.left(batch, r.delinearize(globalRow, rowSizes),
-                      r.delinearize(place, p.depthSizes));
-      });
-      memref::StoreOp::create(b, r.loc, value, leftTile, ValueRange{at, row});
-    }
-    for (int64_t i = 0; i < tileColumns * tileDepth; i += threads) {
-      Value item = r.add(thread, r.constant(i));
-      Value at = r.divide(item, r.constant(tileColumns)),
-            column = r.remainder(item, r.constant(tileColumns));
-      Value globalColumn = r.add(columnBase, column), place = r.add(first, at);
-      Value ok = r.logicalAnd(wholeColumns ? yes : r.less(globalColumn, columns),
-                              wholeDepth ? yes : r.less(place, depth));
-      Value value = guarded(ok, [&] {
-        return p.right(batch, r.delinearize(place, p.depthSizes),
-                       r.delinearize(globalColumn, columnSizes));
-      });
-      memref::StoreOp::create(b, r.loc, value, rightTile, ValueRange{at, column});
-    }
-    r.barrier();
-    SmallVector<Value> next(loop.getRegionIterArgs());
-    for (int64_t d = 0; d < tileDepth; ++d) {
-      SmallVector<Value> left, right;
-      for (int64_t i = 0; i < rowsEach; ++i)
-        left.push_back(memref::LoadOp::create(
-            b, r.loc, leftTile,
-            ValueRange{r.constant(d), r.add(r.mul(y, r.constant(rowsEach)), r.constant(i))}));
-      for (int64_t j = 0; j < columnsEach; ++j)
-        right.push_back(memref::LoadOp::create(
-            b, r.loc, rightTile,
-            ValueRange{r.constant(d), r.add(r.mul(x, r.constant(columnsEach)), r.constant(j))}));
-      for (int64_t i = 0; i < rowsEach; ++i)
-        for (int64_t j = 0; j < columnsEach; ++j) {
-          Value &sum = next[i * columnsEach + j];
-          sum = multiplyAdd(r, s, sum, left[i], right[j]);
-        }
-    }
+    SmallVector<Value> next =
+        step(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
     r.barrier();
     scf::YieldOp::create(b, r.loc, next);
+    return loop;
   }
-  int64_t rank = target.type.getRank();
-  for (int64_t i = 0; i < rowsEach; ++i) {
-    Value row = r.add(rowBase, r.add(r.mul(y, r.constant(rowsEach)), r.constant(i)));
+
+  /// Stores sums of one row of the tile, each with its column, and what follows.
+  void finishRow(Value tileRow, ArrayRef<std::pair<Value, Value>> sums) {
+    Value row = r.add(rowBase, tileRow);
     r.onlyIf(wholeRows ? yes : r.less(row, rows), [&] {
-      SmallVector<Value> indices(rank);
+      SmallVector<Value> indices(k.first().type.getRank());
       auto place = [&](ArrayRef<int64_t> dims, ValueRange values) {
         for (auto [dim, value] : llvm::zip(dims, values))
           indices[dim] = value;
       };
       place(p.batchDims, batch);
       place(p.rowDims, r.delinearize(row, rowSizes));
-      for (int64_t j = 0; j < columnsEach; ++j) {
-        Value column = r.add(columnBase, r.add(r.mul(x, r.constant(columnsEach)), r.constant(j)));
+      for (auto [tileColumn, sum] : sums) {
+        Value column = r.add(columnBase, tileColumn);
         r.loc = p.op->getLoc();
-        r.onlyIf(wholeColumns ? yes : r.less(column, columns), [&] {
+        r.onlyIf(wholeColumns ? yes : r.less(column, columns), [&, sum = sum] {
           place(p.columnDims, r.delinearize(column, columnSizes));
-          Value sum = loop.getResult(i * columnsEach + j);
-          k.emitResults(indices, p.op, s.cast(sum, p.wide, p.result, false));
+          k.emitResults(indices, p.op, scalars.cast(sum, p.wide, p.result, false));
         });
       }
     });
   }
+
+  void emitInThreads();
+  void emitOnCores();
+  void multiply(ArrayRef<Value> left, ArrayRef<Value> right, MutableArrayRef<Value> sums);
+
+  const CudaKernel &k;
+  const Problem &p;
+  CudaReader &r;
+  OpBuilder &b;
+  ScalarBuilder scalars;
+  int64_t depthStep = tileDepth, tileRows = 64;
+  bool wholeRows = false, wholeColumns = false, wholeDepth = false;
+  SmallVector<Value> batch, rowSizes, columnSizes;
+  Value rows, columns, depth, thread, rowBase, columnBase, yes, zero;
+};
+
+void Tile::emitInThreads() {
+  int64_t columnThreads = tileColumns / columnsEach;
+  int64_t rowsEach = tileRows / (threads / columnThreads);
+  Value leftTile = r.shared(p.wide, {tileDepth, tileRows + padding}),
+        rightTile = r.shared(p.wide, {tileDepth, tileColumns});
+  Value x = r.remainder(thread, index(columnThreads)),
+        y = r.divide(thread, index(columnThreads));
+  SmallVector<Value> zeros(rowsEach * columnsEach, zero);
+  auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
+    for (int64_t i = 0; i < tileRows * tileDepth; i += threads) {
+      Value item = r.add(thread, index(i));
+      Value row = r.divide(item, index(tileDepth)), at = r.remainder(item, index(tileDepth));
+      Value value = leftAt(row, r.add(first, at));
+      memref::StoreOp::create(b, r.loc, value, leftTile, ValueRange{at, row});
+    }
+    for (int64_t i = 0; i < tileColumns * tileDepth; i += threads) {
+      Value item = r.add(thread, index(i));
+      Value at = r.divide(item, index(tileColumns)), column = r.remainder(item, index(tileColumns));
+      Value value = rightAt(r.add(first, at), column);
+      memref::StoreOp::create(b, r.loc, value, rightTile, ValueRange{at, column});
+    }
+    r.barrier();
+    for (int64_t d = 0; d < tileDepth; ++d) {
+      SmallVector<Value> left, right;
+      for (int64_t i = 0; i < rowsEach; ++i)
+        left.push_back(memref::LoadOp::create(
+            b, r.loc, leftTile, ValueRange{index(d), r.add(r.mul(y, index(rowsEach)), index(i))}));
+      for (int64_t j = 0; j < columnsEach; ++j)
+        right.push_back(memref::LoadOp::create(
+            b, r.loc, rightTile,
+            ValueRange{index(d), r.add(r.mul(x, index(columnsEach)), index(j))}));
+      for (int64_t i = 0; i < rowsEach; ++i)
+        for (int64_t j = 0; j < columnsEach; ++j) {
+          Value &sum = sums[i * columnsEach + j];
+          sum = multiplyAdd(r, scalars, sum, left[i], right[j]);
+        }
+    }
+    return sums;
+  });
+  for (int64_t i = 0; i < rowsEach; ++i) {
+    SmallVector<std::pair<Value, Value>> sums;
+    for (int64_t j = 0; j < columnsEach; ++j)
+      sums.push_back({r.add(r.mul(x, index(columnsEach)), index(j)),
+                      loop.getResult(i * columnsEach + j)});
+    finishRow(r.add(r.mul(y, index(rowsEach)), index(i)), sums);
+  }
+}
+
+/// Each warp has 16 rows, and as many groups of eight columns as make the block's
+/// tile with all warps. Which lane has which elements is what PTX says of
+/// mma.m16n8k16.
+void Tile::emitOnCores() {
+  Type word = b.getI32Type(), half = b.getIntegerType(16);
+  int64_t rowWarps = tileRows / coreRows, columnWarps = threads / 32 / rowWarps,
+          warpColumns = tileColumns / columnWarps, groups = warpColumns / coreColumns;
+  Value leftTile = r.shared(word, {tileRows, coreLine}),
+        rightTile = r.shared(word, {tileColumns, coreLine});
+  Value warp = r.divide(thread, index(32)), lane = r.remainder(thread, index(32));
+  Value g = r.divide(lane, index(4)), t = r.remainder(lane, index(4));
+  Value warpRow = r.mul(r.remainder(warp, index(rowWarps)), index(coreRows)),
+        warpColumn = r.mul(r.divide(warp, index(rowWarps)), index(warpColumns));
+  auto pack = [&](Value low, Value high) -> Value {
+    auto bits = [&](Value value) {
+      return arith::ExtUIOp::create(b, r.loc, word, arith::BitcastOp::create(b, r.loc, half, value))
+          .getResult();
+    };
+    Value shift = arith::ConstantIntOp::create(b, r.loc, word, 16);
+    return arith::OrIOp::create(b, r.loc, bits(low),
+                                arith::ShLIOp::create(b, r.loc, bits(high), shift));
+  };
+  Value none = reductionStart(r, p.wide, "sum");
+  SmallVector<Value> zeros(groups * 4, none);
+  auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
+    for (int64_t i = 0; i < tileRows * corePairs; i += threads) {
+      Value item = r.add(thread, index(i));
+      Value row = r.divide(item, index(corePairs)), pair = r.remainder(item, index(corePairs));
+      Value place = r.add(first, r.mul(pair, index(2)));
+      Value both = pack(leftAt(row, place), leftAt(row, r.add(place, index(1))));
+      memref::StoreOp::create(b, r.loc, both, leftTile, ValueRange{row, pair});
+    }
+    for (int64_t i = 0; i < tileColumns * corePairs; i += threads) {
+      Value item = r.add(thread, index(i));
+      Value pair = r.divide(item, index(tileColumns)),
+            column = r.remainder(item, index(tileColumns));
+      Value place = r.add(first, r.mul(pair, index(2)));
+      Value both = pack(rightAt(place, column), rightAt(r.add(place, index(1)), column));
+      memref::StoreOp::create(b, r.loc, both, rightTile, ValueRange{column, pair});
+    }
+    r.barrier();
+    for (int64_t slice = 0; slice < corePairs; slice += 8) {
+      auto load = [&](Value tile, Value line, int64_t lineStep, int64_t pairStep) {
+        return memref::LoadOp::create(
+                   b, r.loc, tile,
+                   ValueRange{r.add(line, index(lineStep)), r.add(t, index(slice + pairStep))})
+            .getResult();
+      };
+      Value leftLine = r.add(warpRow, g);
+      SmallVector<Value> left = {load(leftTile, leftLine, 0, 0), load(leftTile, leftLine, 8, 0),
+                                 load(leftTile, leftLine, 0, 4), load(leftTile, leftLine, 8, 4)};
+      for (int64_t j = 0; j < groups; ++j) {
+        Value rightLine = r.add(warpColumn, g);
+        SmallVector<Value> right = {load(rightTile, rightLine, j * coreColumns, 0),
+                                    load(rightTile, rightLine, j * coreColumns, 4)};
+        multiply(left, right, MutableArrayRef(sums).slice(j * 4, 4));
+      }
+    }
+    return sums;
+  });
+  for (int64_t i : {0, 1}) {
+    SmallVector<std::pair<Value, Value>> sums;
+    for (int64_t j = 0; j < groups; ++j)
+      for (int64_t c : {0, 1})
+        sums.push_back({r.add(warpColumn, r.add(r.mul(t, index(2)), index(j * coreColumns + c))),
+                        loop.getResult(j * 4 + i * 2 + c)});
+    finishRow(r.add(warpRow, r.add(g, index(i * 8))), sums);
+  }
+}
+
+void Tile::multiply(ArrayRef<Value> left, ArrayRef<Value> right, MutableArrayRef<Value> sums) {
+  bool isBrain = p.operand.isBF16();
+  // f16 comes as vectors of two, bf16 as words.
+  auto form = [&](ArrayRef<Value> words) {
+    SmallVector<Value> values(words);
+    if (!isBrain)
+      for (Value &value : values)
+        value = LLVM::BitcastOp::create(b, r.loc, VectorType::get({2}, b.getF16Type()), value);
+    return values;
+  };
+  Type f32 = b.getF32Type();
+  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
+  NVVM::MMATypes type = isBrain ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  Value all = NVVM::MmaOp::create(
+      b, r.loc, result, form(left), form(right), ValueRange(sums),
+      ArrayRef<int64_t>{coreRows, coreColumns, 16}, std::nullopt, std::nullopt,
+      std::array<NVVM::MMATypes, 2>{type, type},
+      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  for (auto [i, sum] : llvm::enumerate(sums))
+    sum = LLVM::ExtractValueOp::create(b, r.loc, all, ArrayRef<int64_t>{int64_t(i)});
 }
 
 bool isTileable(Type wide) {
   return isa<IntegerType, FloatType>(wide) && !wide.isInteger(1) &&
          wide.getIntOrFloatBitWidth() >= 8;
+}
+
+/// What shared memory gets: sums' own type, or the operands' where tensor cores
+/// multiply them.
+Type operandType(Type left, Type right, Type wide) {
+  return left == right && wide.isF32() && isa<Float16Type, BFloat16Type>(left) ? left : wide;
 }
 
 bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
@@ -190,6 +350,7 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   p.wide = accumulatorType(p.result);
   if (!isTileable(p.wide))
     return false;
+  p.operand = operandType(lhs.getElementType(), rhs.getElementType(), p.wide);
   auto freeDims = [](int64_t rank, ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
     SmallVector<int64_t> dims;
     for (int64_t i = 0; i < rank; ++i)
@@ -228,7 +389,7 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
       at[dim] = index;
     for (auto [dim, index] : llvm::zip(contractAt, place))
       at[dim] = index;
-    return s.cast(r.element(tensor, at), type.getElementType(), p.wide, false);
+    return s.cast(r.element(tensor, at), type.getElementType(), p.operand, false);
   };
   auto left = [&](ValueRange batch, ValueRange row, ValueRange place) {
     return read(dot.getLhs(), dot.getLhsBatch(), leftFree, dot.getLhsContract(), batch, row, place);
@@ -238,7 +399,7 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   };
   p.left = left;
   p.right = right;
-  emitTiles(k, p);
+  Tile(k, p).emit();
   return true;
 }
 
@@ -250,6 +411,8 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   p.op = conv;
   p.result = conv.getAccumulator();
   p.wide = accumulatorType(p.result);
+  Type element = getElementTypeOrSelf(conv.getInput().getType());
+  p.operand = operandType(element, filter.getElementType(), p.wide);
   int64_t rank = result.getRank(), spatial = rank - 2;
   bool last = conv.getChannelsLast();
   if (conv.getGroups() != 1 || !isTileable(p.wide) || !filter.hasStaticShape())
@@ -275,7 +438,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
     return false;
   ScalarBuilder s(r, conv, p.wide);
   bool padded = llvm::any_of(conv.getPads(), [](int64_t pad) { return pad != 0; });
-  Value zero = reductionStart(r, p.wide, "sum");
+  Value zero = zeroOf(r, p);
   auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
     SmallVector<Value> at(rank);
     Value ok = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(true));
@@ -297,8 +460,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
       at[firstSpatial + i] = index;
     }
     auto load = [&] {
-      return s.cast(r.element(conv.getInput(), at),
-                    getElementTypeOrSelf(conv.getInput().getType()), p.wide, false);
+      return s.cast(r.element(conv.getInput(), at), element, p.operand, false);
     };
     return padded ? emitIf(r, ok, load, [&] { return zero; }) : load();
   };
@@ -307,11 +469,11 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
     for (auto [dim, index] : llvm::zip(depthDims, place))
       at[dim] = index;
     at[outer] = column[0];
-    return s.cast(r.element(conv.getFilter(), at), filter.getElementType(), p.wide, false);
+    return s.cast(r.element(conv.getFilter(), at), filter.getElementType(), p.operand, false);
   };
   p.left = left;
   p.right = right;
-  emitTiles(k, p);
+  Tile(k, p).emit();
   return true;
 }
 

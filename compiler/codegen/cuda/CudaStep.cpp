@@ -97,7 +97,7 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     for (int64_t size : type.getShape())
       dims.push_back(ShapedType::isDynamic(size) ? toI64(alloc.getSizes()[next++]) : i64(size));
     Value data = call("weir_cuda_alloc", pointer,
-                      {context, bytesOf(type, dims),
+                      {context, boundedBytesOf(type, dims),
                        i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED))});
     Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data,
                                          LLVM::ZeroOp::create(b, loc, pointer));
@@ -139,6 +139,7 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     return true;
   }
   if (auto send = dyn_cast<plan::SendOp>(op); send && !send.getValue().empty()) {
+    awaitRoom(send);
     Value tensor = tensorOnStack(unpack(send.getValue()[0]));
     returnIfError(call("weir_cuda_send", t32,
                        {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaProduct.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
@@ -158,6 +159,114 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
   return success();
 }
 
+/// Emits what a library leaves to compute, and describes both.
+static AcceleratorInfo::Product describe(const LibraryProduct &product, plan::KernelOp kernel,
+                                         int32_t number, const std::string &symbol,
+                                         gpu::GPUModuleOp kernels, SiteTable &sites) {
+  AcceleratorInfo::Product info = {product.desc, ""};
+  info.desc.kernel = number;
+  if (!product.hasRest)
+    return info;
+  info.rest = symbol + "_rest";
+  LaunchShape shape = emitCudaKernel(kernel, info.rest, kernels, sites, product.end);
+  // Elements have one axis, all dimensions of the first result.
+  assert(shape.axes.size() == 1 && "elements are in one line");
+  info.desc.rest_elements = int32_t(shape.axes[0].divisor);
+  info.desc.rest_threads = int32_t(shape.threads);
+  return info;
+}
+
+/// Feeds and fetches that one GPU alone takes or makes, by edges of their own, are
+/// listed for it; the host's steps let them pass without looking at them.
+static void listDirect(ModuleOp module, MutableArrayRef<AcceleratorInfo> accelerators) {
+  SmallVector<std::pair<int, int>> edges;
+  if (auto list = module->getAttrOfType<ArrayAttr>("weir_plan.edges"))
+    for (auto edge : list.getAsRange<DictionaryAttr>())
+      edges.push_back({int(edge.getAs<IntegerAttr>("source").getInt()),
+                       int(edge.getAs<IntegerAttr>("destination").getInt())});
+  auto accelerator = [&](int device) -> AcceleratorInfo * {
+    auto it = llvm::find_if(accelerators, [&](auto &each) { return each.device == device; });
+    return it == accelerators.end() ? nullptr : &*it;
+  };
+  auto isSmall = [](Type type) {
+    auto memref = cast<MemRefType>(type);
+    return plan::isScalarForm(RankedTensorType::get(memref.getShape(), memref.getElementType()));
+  };
+  for (auto step : module.getOps<func::FuncOp>()) {
+    auto name = step->getAttrOfType<StringAttr>("weir.entry");
+    if (!name || !step->hasAttr("weir_plan.feeds") || isOnAccelerator(step))
+      continue;
+    std::string entry = name.getValue().str();
+    Block &body = step.getBody().front();
+    for (auto feed : body.getOps<plan::FeedOp>()) {
+      // Sizes come from the caller's description.
+      auto readers = llvm::make_filter_range(feed->getUsers(), [](Operation *user) {
+        return !isa<memref::DimOp>(user);
+      });
+      auto send = llvm::hasSingleElement(readers) ? dyn_cast<plan::SendOp>(*readers.begin())
+                                                  : plan::SendOp();
+      if (!send || send->getBlock() != &body || isSmall(feed.getType()))
+        continue;
+      auto edge = int32_t(send.getEdge());
+      if (AcceleratorInfo *info = accelerator(edges[edge].second))
+        info->direct.push_back({entry, int(feed.getIndex()), edge, false});
+    }
+    for (auto fetch : body.getOps<plan::FetchOp>()) {
+      auto copy = fetch->hasOneUse() ? dyn_cast<plan::CopyOp>(*fetch->user_begin()) : plan::CopyOp();
+      auto receive = copy ? copy.getSource().getDefiningOp<plan::ReceiveOp>() : plan::ReceiveOp();
+      if (!receive || copy.getTarget() != fetch.getResult() || receive->getBlock() != &body ||
+          !llvm::all_of(receive->getUsers(), [&](Operation *user) {
+            return user == copy || isa<plan::FreeOp, memref::DimOp>(user);
+          }))
+        continue;
+      auto edge = int32_t(receive.getEdge());
+      if (AcceleratorInfo *info = accelerator(edges[edge].first)) {
+        info->direct.push_back({entry, int(fetch.getIndex()), edge, true});
+        copy->setAttr("weir.received_fetch",
+                      IntegerAttr::get(IntegerType::get(module.getContext(), 64),
+                                       fetch.getIndex()));
+      }
+    }
+  }
+}
+
+/// Which nodes each kernel of the image serves, and what libraries may do.
+static std::string listKernels(ModuleOp module, const AcceleratorInfo &info) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  size_t number = 0;
+  for (auto kernel : module.getOps<plan::KernelOp>()) {
+    const std::string &symbol = info.kernels[number];
+    if (!symbol.empty()) {
+      os << symbol << ": " << kernel.getNodes() << '\n';
+      for (const AcceleratorInfo::Product &product : info.products) {
+        if (product.desc.kernel != int32_t(number))
+          continue;
+        os << "  or cuBLASLt:";
+        if (product.desc.scale != 1)
+          os << " scaled";
+        if (product.desc.addend.buffer >= 0)
+          os << " + addend";
+        if (product.desc.bias >= 0)
+          os << " + bias";
+        if (product.desc.activation == WEIR_CUDA_RELU)
+          os << ", relu";
+        if (product.desc.activation == WEIR_CUDA_GELU)
+          os << ", gelu";
+        if (product.desc.flags & WEIR_CUDA_TF32)
+          os << ", tf32";
+        os << (product.desc.dtype == product.desc.result_dtype ? "" : ", wide result");
+        if (!product.rest.empty())
+          os << "; then " << product.rest
+             << (product.desc.result < 0 ? " from memory of its own" : " in place");
+        os << '\n';
+      }
+    }
+    ++number;
+  }
+  return text;
+}
+
 /// Says that `error` ended the compilation; a number in front of it is kept.
 static LogicalResult fail(ModuleOp module, llvm::Error error) {
   emitError(UnknownLoc::get(module.getContext())) << llvm::toString(std::move(error));
@@ -207,6 +316,9 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
         c = '_';
     info.kernels.back() = symbol;
     (*launches)[kernel.getSymName()] = emitCudaKernel(kernel, symbol, kernels, sites);
+    if (auto product = matchProduct(kernel, options.tf32))
+      info.products.push_back(
+          describe(*product, kernel, int32_t(info.kernels.size()) - 1, symbol, kernels, sites));
   }
   useLibdevice(kernels);
   if (failed(lowerKernels(kernels, options)))
@@ -239,10 +351,17 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
   if (!image)
     return fail(module, image.takeError());
   info.image = std::move(*image);
+  if (options.log) {
+    std::string code = disassemble(info.image);
+    options.log("sass", ".txt",
+                code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
+    options.log("kernels", ".txt", listKernels(module, info));
+  }
   for (int64_t device : devices) {
     info.device = int(device);
     program.accelerators.push_back(info);
   }
+  listDirect(module, program.accelerators);
   return StepRewriterFactory(
       [launches](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
         if (!function->hasAttr("weir_plan.accelerated"))

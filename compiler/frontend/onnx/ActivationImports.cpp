@@ -35,6 +35,48 @@ Value weir::onnx::softsign(TensorBuilder &t, Value x) {
   return t.div(x, t.add(t.op<AbsOp>(x), 1.0));
 }
 
+Value weir::onnx::applyActivation(TensorBuilder &t, const Activation &f,
+                                 Value x) {
+  StringRef name = f.name;
+  if (name == "sigmoid")
+    return t.op<LogisticOp>(x);
+  if (name == "tanh")
+    return t.op<TanhOp>(x);
+  if (name == "relu")
+    return t.op<ReluOp>(x);
+  if (name == "affine")
+    return t.add(t.mul(x, f.alpha), f.beta);
+  if (name == "leakyrelu")
+    return leakyRelu(t, x, f.alpha);
+  if (name == "thresholdedrelu")
+    return t.select(t.compare("gt", x, f.alpha), x, t.like(x, 0));
+  if (name == "scaledtanh")
+    return t.mul(t.op<TanhOp>(t.mul(x, f.beta)), f.alpha);
+  if (name == "hardsigmoid")
+    return hardSigmoid(t, x, f.alpha, f.beta);
+  if (name == "elu")
+    return elu(t, x, f.alpha);
+  if (name == "softsign")
+    return softsign(t, x);
+  return softplus(t, x);
+}
+
+Activation weir::onnx::activationOf(std::string name) {
+  if (name == "leakyrelu")
+    return {name, 0.01, 0};
+  if (name == "hardsigmoid")
+    return {name, 0.2, 0.5};
+  return {name, 1, name == "scaledtanh" ? 1.0 : 0.0};
+}
+
+bool weir::onnx::isActivation(StringRef name) {
+  return llvm::is_contained(
+      ArrayRef<StringRef>{"sigmoid", "tanh", "relu", "affine", "leakyrelu",
+                          "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu",
+                          "softsign", "softplus"},
+      name);
+}
+
 namespace {
 
 LogicalResult relu(NodeImport &n) { return n.result(n.op<ReluOp>(n.in(0))); }
@@ -169,42 +211,8 @@ LogicalResult hardmax(NodeImport &n) {
   }));
 }
 
-LogicalResult dropout(NodeImport &n) {
-  Value x = n.in(0);
-  if (!x)
-    return failure();
-  if (n.version < 7 && n.i("is_test") == 0 && n.wants(1))
-    return n.unsupported("found dropout that trains; possible is inference");
-  if (n.version >= 12 && n.has(2)) {
-    Value training = n.toScalar(n.in(2));
-    Value ratio = n.has(1) ? n.toScalar(n.in(1)) : n.like(x, 0.5);
-    if (!training || !ratio)
-      return failure();
-    Value idle =
-        n.op<OrOp>(n.logicalNot(training), n.compare("eq", ratio, 0.0));
-    std::optional<SmallVector<int64_t>> known = constantIntegers(idle);
-    if (known && !(*known)[0])
-      return n.unsupported("found dropout that trains, whose random numbers "
-                           "the standard leaves open; possible is inference");
-    constexpr int64_t unimplemented = 12;
-    if (!known)
-      AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), idle,
-                       n.text("dropout that trains needs random numbers, which "
-                              "the standard leaves open; possible is "
-                              "training_mode false, or ratio 0"),
-                       n.number(unimplemented), ValueRange());
-  }
-  if (!n.wants(1))
-    return n.result(x);
-  // Before version 10 the mask has the operand's type.
-  Type maskType = n.version < 10 ? n.element(x) : n.b.getI1Type();
-  Value mask = n.expandTo(n.scalar(maskType, 1), n.shapeOf(x));
-  return n.results({x, mask});
-}
-
 constexpr OperatorImport table[] = {
     {"", "Celu", 12, 0, celu},
-    {"", "Dropout", 1, 0, dropout},
     {"", "Elu", 1, 0, eluNode},
     {"", "Gelu", 20, 0, gelu},
     {"", "HardSigmoid", 1, 0, hardSigmoidNode},

@@ -22,6 +22,19 @@ Value softplus(TensorBuilder &t, Value x);
 Value hardSigmoid(TensorBuilder &t, Value x, double alpha, double beta);
 Value softsign(TensorBuilder &t, Value x);
 
+/// An activation by its name in lower case, with the parameters that a node
+/// gives it.
+struct Activation {
+  std::string name;
+  double alpha, beta;
+};
+
+/// Whether recurrent operators know an activation of that name (lower case).
+bool isActivation(llvm::StringRef name);
+/// The activation with the standard's parameters.
+Activation activationOf(std::string name);
+Value applyActivation(TensorBuilder &t, const Activation &f, Value x);
+
 } // namespace weir::onnx
 
 #endif // WEIR_COMPILER_FRONTEND_ONNX_ACTIVATIONS_H

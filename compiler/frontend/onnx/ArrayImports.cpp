@@ -327,7 +327,8 @@ LogicalResult eyeLike(NodeImport &n) {
 }
 
 LogicalResult range(NodeImport &n) {
-  Value start = n.in(0), limit = n.in(1), delta = n.in(2);
+  Value start = n.in(0), limit = n.in(1);
+  Value delta = n.has(2) ? n.in(2) : n.like(start, 1);
   return n.result(
       n.op<RangeOp>(n.toScalar(start), n.toScalar(limit), n.toScalar(delta)));
 }
@@ -376,6 +377,9 @@ LogicalResult reverseSequence(NodeImport &n) {
   Value shape = n.shapeOf(x);
   Type i64 = n.b.getI64Type();
   Value place = n.op<IotaOp>(shape, n.number(time), n.typeAttr(i64));
+  // Longer ones end in an index that does not exist.
+  n.require(n.reduce(n.compare("ge", lengths, 0.0), "all", {0}, false),
+            "a length is negative");
   // One length a batch entry, broadcast over what lies behind it.
   Value length = n.unsqueeze(lengths, axesFrom(1, n.rank(x) - batch));
   Value mirrored = n.sub(n.sub(n.cast(length, i64), 1.0), place);
@@ -450,6 +454,8 @@ constexpr OperatorImport table[] = {
     {"", "Transpose", 1, 0, transpose},
     {"", "Trilu", 14, 0, trilu},
     {"", "Unsqueeze", 1, 0, unsqueeze},
+    {"com.microsoft", "Range", 1, 0, range},
+    {"com.microsoft", "Trilu", 1, 0, trilu},
 };
 
 } // namespace

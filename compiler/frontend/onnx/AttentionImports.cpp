@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/Heads.h"
 
 #include <cmath>
 #include <limits>
@@ -17,35 +17,6 @@ using namespace weir::onnx;
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// [batch, length, heads·size] as [batch, heads, length, size].
-Value splitHeads(NodeImport &n, Value x, int64_t heads) {
-  if (!x || n.rank(x) != 3)
-    return x;
-  int64_t hidden = n.dim(x, 2);
-  if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads) {
-    (void)n.invalid("found " + Twine(heads) + " heads for a hidden size of " +
-                    Twine(hidden));
-    return {};
-  }
-  Value parts = n.reshapeTo(
-      x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, hidden / heads})}, 0));
-  return n.transpose(parts, {0, 2, 1, 3});
-}
-
-/// Each head `times` times in a row.
-Value repeatHeads(NodeImport &n, Value x, int64_t times) {
-  if (!x || times == 1)
-    return x;
-  Value wide = n.unsqueeze(x, {2});
-  wide = n.expandTo(wide, n.concat({n.shapeSlice(x, 0, 2), n.ints({times}),
-                                    n.shapeSlice(x, 2, 4)},
-                                   0));
-  return n.reshapeTo(
-      wide, n.concat({n.sizeOf(x, 0), n.ints({n.dim(x, 1) * times}),
-                      n.shapeSlice(x, 2, 4)},
-                     0));
-}
 
 class Attention {
 public:
@@ -202,12 +173,8 @@ LogicalResult Attention::run() {
   if (mode == 3)
     shown = weights;
   Value y = n.matmul(weights, v);
-  if (y && n.rank(x) == 3) {
-    Value joined = n.transpose(y, {0, 2, 1, 3});
-    y = n.reshapeTo(joined, n.concat({n.sizeOf(joined, 0), n.sizeOf(joined, 1),
-                                      n.sizeProduct(joined, 2, 4)},
-                                     0));
-  }
+  if (n.rank(x) == 3)
+    y = joinHeads(n, y);
   return n.results({y, presentKey, presentValue, shown});
 }
 
@@ -219,62 +186,18 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     return failure();
   // Work on [batch, length, heads, size].
   bool flat = n.rank(x) == 3;
-  Value given = n.shapeOf(x);
-  Value y;
-  if (flat) {
-    int64_t heads = n.i("num_heads"), hidden = n.dim(x, 2);
-    if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads)
-      return n.invalid("found " + Twine(heads) +
-                       " heads for a hidden size of " + Twine(hidden));
-    y = n.reshapeTo(
-        x,
-        n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, hidden / heads})}, 0));
-  } else {
-    y = n.transpose(x, {0, 2, 1, 3});
-  }
-  if (!y)
-    return failure();
-  int64_t size = n.dim(y, 3);
-  int64_t rotated = n.i("rotary_embedding_dim");
-  rotated = rotated ? rotated : size;
-  if (ShapedType::isDynamic(size) || rotated > size || rotated % 2)
-    return n.invalid("found " + Twine(rotated) + " rotated entries of " +
-                     Twine(size));
-  Value rest = rotated < size ? n.slice(y, 3, rotated, size) : Value();
-  Value turned = n.slice(y, 3, 0, rotated);
+  Value y = flat ? separateHeads(n, x, n.i("num_heads"))
+                 : n.transpose(x, {0, 2, 1, 3});
   if (n.has(3)) {
     cosines = n.gather(cosines, n.in(3), 0);
     sines = n.gather(sines, n.in(3), 0);
   }
-  int64_t half = rotated / 2;
-  auto angles = [&](Value v) {
-    return n.unsqueeze(n.slice(v, 2, 0, half), {2});
-  };
-  if (!cosines || !sines || n.rank(cosines) != 3)
-    return n.invalid("found caches that do not go with the positions");
-  Value c = angles(cosines), s = angles(sines);
-  Value first, second;
-  Value pairs;
-  if (n.i("interleaved")) {
-    pairs = n.reshapeTo(
-        turned, n.concat({n.shapeSlice(turned, 0, 3), n.ints({half, 2})}, 0));
-    first = n.pick(pairs, 4, 0);
-    second = n.pick(pairs, 4, 1);
-  } else {
-    first = n.slice(turned, 3, 0, half);
-    second = n.slice(turned, 3, half, rotated);
-  }
-  Value real = n.sub(n.mul(c, first), n.mul(s, second));
-  Value imaginary = n.add(n.mul(s, first), n.mul(c, second));
-  if (n.i("interleaved")) {
-    Value both =
-        n.concat({n.unsqueeze(real, {4}), n.unsqueeze(imaginary, {4})}, 4);
-    turned = n.reshapeTo(both, n.shapeOf(turned));
-  } else {
-    turned = n.concat({real, imaginary}, 3);
-  }
-  y = rest ? n.concat({turned, rest}, 3) : turned;
-  return n.result(flat ? n.reshapeTo(y, given) : n.transpose(y, {0, 2, 1, 3}));
+  y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"),
+                  n.i("interleaved") != 0);
+  if (!y)
+    return failure();
+  return n.result(flat ? n.reshapeTo(y, n.shapeOf(x))
+                       : n.transpose(y, {0, 2, 1, 3}));
 }
 
 constexpr OperatorImport table[] = {

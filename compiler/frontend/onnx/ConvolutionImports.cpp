@@ -77,9 +77,7 @@ Value weir::onnx::perChannel(TensorBuilder &t, Value vector, int64_t rank) {
   return t.unsqueeze(vector, axesFrom(1, rank - 1));
 }
 
-namespace {
-
-SmallVector<int64_t> kernelSize(NodeImport &n, Value filter) {
+static SmallVector<int64_t> kernelSize(NodeImport &n, Value filter) {
   if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape");
       size && !size->empty())
     return *size;
@@ -87,27 +85,48 @@ SmallVector<int64_t> kernelSize(NodeImport &n, Value filter) {
   return SmallVector<int64_t>(shape.drop_front(2));
 }
 
-LogicalResult conv(NodeImport &n) {
-  Value x = n.in(0), filter = n.in(1);
+Value weir::onnx::convolution(NodeImport &n, Value x) {
+  Value filter = n.in(1);
   if (!x || !filter)
-    return failure();
-  if (n.rank(x) < 3 || n.rank(filter) != n.rank(x))
-    return n.invalid("found operands of rank " + Twine(n.rank(x)) + " and " +
-                     Twine(n.rank(filter)) +
-                     "; possible are equal ranks from 3 on");
+    return {};
+  if (n.rank(x) < 3 || n.rank(filter) != n.rank(x)) {
+    (void)n.invalid("found operands of rank " + Twine(n.rank(x)) + " and " +
+                    Twine(n.rank(filter)) +
+                    "; possible are equal ranks from 3 on");
+    return {};
+  }
   SmallVector<int64_t> size = kernelSize(n, filter);
-  if (llvm::any_of(size, ShapedType::isDynamic))
-    return n.unsupported("found a filter whose size is open");
+  if (llvm::any_of(size, ShapedType::isDynamic)) {
+    (void)n.unsupported("found a filter whose size is open");
+    return {};
+  }
   std::optional<Window> w = window(n, x, size);
   if (!w)
-    return failure();
+    return {};
   Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads),
                          n.list(w->dilations), n.number(n.i("group")),
                          n.flag(false), n.typeAttr(n.element(x)));
-  if (n.has(2))
-    y = n.add(y, perChannel(n, n.in(2), n.rank(x)));
-  return n.result(y);
+  return n.has(2) ? n.add(y, perChannel(n, n.in(2), n.rank(x))) : y;
 }
+
+static Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind,
+                    int64_t p) {
+  return n.op<PoolOp>(
+      x, n.text(kind), n.list(w.size), n.list(w.strides), n.list(w.pads),
+      n.list(w.dilations), n.flag(n.i("ceil_mode") != 0),
+      n.flag(n.i("count_include_pad") != 0), n.number(p), n.flag(false));
+}
+
+Value weir::onnx::pooled(NodeImport &n, Value x, StringRef kind) {
+  std::optional<Window> w =
+      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
+        : std::nullopt;
+  return w ? poolOf(n, x, *w, kind, 1) : Value();
+}
+
+namespace {
+
+LogicalResult conv(NodeImport &n) { return n.result(convolution(n, n.in(0))); }
 
 LogicalResult convTranspose(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
@@ -185,20 +204,8 @@ LogicalResult convTranspose(NodeImport &n) {
   return n.result(y);
 }
 
-Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind,
-             int64_t p) {
-  return n.op<PoolOp>(
-      x, n.text(kind), n.list(w.size), n.list(w.strides), n.list(w.pads),
-      n.list(w.dilations), n.flag(n.i("ceil_mode") != 0),
-      n.flag(n.i("count_include_pad") != 0), n.number(p), n.flag(false));
-}
-
 LogicalResult averagePool(NodeImport &n) {
-  Value x = n.in(0);
-  std::optional<Window> w =
-      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
-        : std::nullopt;
-  return w ? n.result(poolOf(n, x, *w, "average", 1)) : failure();
+  return n.result(pooled(n, n.in(0), "average"));
 }
 
 LogicalResult lpPool(NodeImport &n) {

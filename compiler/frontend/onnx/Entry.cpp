@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Entry.h"
+#include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/Sequences.h"
@@ -38,6 +39,7 @@ private:
   void feed(const FeedSpec &feed);
   void fetch(const FetchSpec &fetch);
   void select();
+  void unknown(const std::string &name, const char *what);
   RankedTensorType tensorType(const FeedSpec &feed, const TypeInfo &declared,
                               PlannedFeed &planned);
   void report(int code, std::string text) {
@@ -117,6 +119,10 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
   }
   const std::vector<int64_t> *given = feed.shape ? &*feed.shape : nullptr;
   for (const std::string &key : {feed.name, feed.value})
+    options.offer(key);
+  for (const Dim &dim : type->shape)
+    options.offer(std::string(dim.symbol));
+  for (const std::string &key : {feed.name, feed.value})
     if (auto bound = options.shapes.find(key); bound != options.shapes.end())
       given = &bound->second;
   if (!given && !type->hasShape) {
@@ -165,11 +171,24 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
   return RankedTensorType::get(shape, element);
 }
 
+/// A name that is none of the graph's.
+void Planner::unknown(const std::string &name, const char *what) {
+  NearestName nearest(name);
+  for (auto &[known, type] : types)
+    nearest.show(known);
+  for (auto &[known, node] : producers)
+    nearest.show(known);
+  report(321, "found no value " + quoted(name) + " to " + what +
+                  "; possible are the names of the graph's inputs and of its "
+                  "nodes' outputs" +
+                  nearest.question());
+}
+
 void Planner::feed(const FeedSpec &feed) {
   PlannedFeed planned{};
-  static const TypeInfo unknown;
+  static const TypeInfo undeclared;
   auto type = types.find(feed.value);
-  const TypeInfo *declared = type != types.end() ? type->second : &unknown;
+  const TypeInfo *declared = type != types.end() ? type->second : &undeclared;
   std::string_view value = feed.value;
   if (type != types.end()) {
     value = type->first; // the view into the file outlives the options
@@ -179,9 +198,7 @@ void Planner::feed(const FeedSpec &feed) {
              constant != constants.end()) {
     value = *constant;
   } else {
-    return report(321, "found no value " + quoted(feed.value) +
-                           " to feed; possible are the names of the graph's "
-                           "inputs and of its nodes' outputs");
+    return unknown(feed.value, "feed");
   }
   planned.value = value;
   planned.type = tensorType(feed, *declared, planned);
@@ -203,9 +220,7 @@ void Planner::fetch(const FetchSpec &fetch) {
            constant != constants.end())
     value = *constant;
   else
-    return report(321, "found no value " + quoted(fetch.value) +
-                           " to fetch; possible are the names of the graph's "
-                           "inputs and of its nodes' outputs");
+    return unknown(fetch.value, "fetch");
   plan.fetches.push_back(
       {value, fetch.name.empty() ? fetch.value : fetch.name});
 }

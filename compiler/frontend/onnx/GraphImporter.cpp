@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
 
@@ -141,7 +142,9 @@ int64_t GraphImporter::versionOf(const Node &node,
   // A domain that is not ONNX's own has one version, imported or not.
   if (version < 0 && !isKnownDomain(node.domain))
     version = 1;
-  spec = findOperator(node.domain, node.op, version);
+  spec = node.domain == "com.microsoft"
+             ? microsoftModel(node.op)
+             : findOperator(node.domain, node.op, version);
   return spec ? spec->since : version;
 }
 
@@ -153,7 +156,8 @@ void GraphImporter::reportMissing(const Node &node, int64_t version) {
                "found operator " + std::string(node.op) + domain +
                    " of version " + std::to_string(version) +
                    ", which weir does not import; possible are the operators "
-                   "in docs/import-onnx.md");
+                   "in docs/import-onnx.md, and functions of your own by "
+                   "--custom-ops (docs/custom-operations.md)");
 }
 
 void GraphImporter::scan(const Node &node) {

@@ -47,6 +47,9 @@ public:
   /// imported, which has been reported.
   Imported lookup(std::string_view name, Scope &scope);
 
+  /// The same, seen from the node that is being imported.
+  Imported visible(std::string_view name) { return lookup(name, *current); }
+
   /// Imports a subgraph of the node that is being imported, with `inputs` for
   /// its inputs, at `b`; its outputs. Failure: a part could not be imported.
   mlir::FailureOr<std::vector<Imported>>

@@ -8,6 +8,7 @@
 #include "compiler/frontend/onnx/Sampling.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace weir;
@@ -364,12 +365,64 @@ LogicalResult roiAlign(NodeImport &n) {
   return n.result(n.reduce(split, average ? "mean" : "max", {3, 5}, false));
 }
 
+/// The largest sample of each bin of a region, 0 of an empty one. Bins have whole
+/// bounds (Girshick, "Fast R-CNN", 2015): first and last sample of a region are
+/// rounded, and bins overlap where its size does not divide.
+LogicalResult maxRoiPool(NodeImport &n) {
+  Value x = n.in(0), rois = n.in(1);
+  std::optional<SmallVector<int64_t>> bins = n.is("pooled_shape");
+  if (!x || !rois)
+    return failure();
+  if (n.rank(x) != 4 || n.rank(rois) != 2 || !bins || bins->size() != 2 ||
+      (*bins)[0] < 1 || (*bins)[1] < 1)
+    return n.invalid("found images that are not of rank 4, regions that are not "
+                     "of rank 2, or no pooled_shape of two");
+  double scale = n.f("spatial_scale");
+  auto edge = [&](int64_t i) { // halves away from zero; regions lie in the image
+    return n.op<FloorOp>(n.add(n.mul(n.pick(rois, 1, i), scale), 0.5));
+  };
+  // Which samples of dimension `axis` each bin has: [regions, bins, samples].
+  auto inside = [&](Value from, Value to, int64_t count, int64_t axis) {
+    Value extent = n.maximum(n.add(n.sub(to, from), 1.0), 1.0);
+    Value step = n.unsqueeze(n.div(extent, double(count)), {1});
+    SmallVector<double> numbers;
+    for (int64_t i = 0; i <= count; ++i)
+      numbers.push_back(double(i));
+    Value all = n.floats(numbers, n.element(rois));
+    auto bound = [&](Value v) {
+      return n.unsqueeze(n.add(v, n.unsqueeze(from, {1})), {2});
+    };
+    Value begin = bound(n.op<FloorOp>(n.mul(step, n.slice(all, 0, 0, count))));
+    Value end =
+        bound(n.op<CeilOp>(n.mul(step, n.slice(all, 0, 1, count + 1))));
+    Value place = n.op<IotaOp>(n.sizeOf(x, axis), n.number(0),
+                               n.typeAttr(n.element(rois)));
+    return n.op<AndOp>(n.compare("ge", place, begin),
+                       n.compare("lt", place, end));
+  };
+  Value rows = inside(edge(2), edge(4), (*bins)[0], 2);
+  Value columns = inside(edge(1), edge(3), (*bins)[1], 3);
+  Value images = n.gather(x, n.cast(n.pick(rois, 1, 0), n.b.getI64Type()), 0);
+  Value none = n.like(x, -std::numeric_limits<double>::infinity());
+  // Columns first: [regions, channels, height, bins], then rows.
+  Value best = n.reduce(n.select(n.unsqueeze(columns, {1, 2}),
+                                 n.unsqueeze(images, {3}), none),
+                        "max", {4}, false);
+  best = n.reduce(n.select(n.unsqueeze(rows, {1, 4}),
+                           n.unsqueeze(best, {2}), none),
+                  "max", {3}, false);
+  return n.result(
+      n.select(n.compare("eq", best, none), n.like(x, 0), best));
+}
+
 constexpr OperatorImport table[] = {
     {"", "AffineGrid", 20, 0, affineGrid},
     {"", "GridSample", 16, 0, gridSample},
+    {"", "MaxRoiPool", 1, 0, maxRoiPool},
     {"", "Resize", 10, 0, resize},
     {"", "RoiAlign", 10, 0, roiAlign},
     {"", "Upsample", 1, 0, upsample},
+    {"com.microsoft", "GridSample", 1, 0, gridSample},
 };
 
 } // namespace

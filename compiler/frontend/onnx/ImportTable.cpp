@@ -29,6 +29,7 @@ Index makeIndex() {
                                                 recurrentImports(),
                                                 quantizationImports(),
                                                 imageImports(),
+                                                randomImports(),
                                                 attentionImports(),
                                                 sequenceImports(),
                                                 lossImports(),
@@ -37,8 +38,13 @@ Index makeIndex() {
                                                 patchImports(),
                                                 treeImports(),
                                                 mlImports(),
+                                                matrixImports(),
+                                                gradientImports(),
+                                                supportVectorImports(),
                                                 stringImports(),
-                                                microsoftImports()})
+                                                microsoftImports(),
+                                                microsoftAttentionImports(),
+                                                microsoftQuantizationImports()})
     for (const OperatorImport &row : family)
       index.emplace(Key(row.domain, row.name), &row);
   return index;

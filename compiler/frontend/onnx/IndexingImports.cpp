@@ -363,6 +363,8 @@ constexpr OperatorImport table[] = {
     {"", "TensorScatter", 24, 0, tensorScatter},
     {"", "TopK", 1, 0, topK},
     {"", "Unique", 11, 0, unique},
+    {"com.microsoft", "GatherND", 1, 0, gatherNd},
+    {"com.microsoft", "Pad", 1, 0, pad},
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- LossImports.cpp - losses, einsum, determinants ---------------------===//
+//===- LossImports.cpp - losses, einsum ------------------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -257,44 +257,7 @@ LogicalResult Einsum::run() {
 
 LogicalResult einsum(NodeImport &n) { return Einsum(n).run(); }
 
-/// By cofactors along the first row: matrices beyond 4×4 are for a library.
-Value determinant(NodeImport &n, Value x, int64_t size, int64_t rows) {
-  if (!x)
-    return {};
-  int64_t rank = n.rank(x);
-  if (size == 1)
-    return n.pick(n.pick(x, rank - 1, 0), rank - 2, 0);
-  Value sum;
-  Value below = n.slice(x, rank - 2, 1, rows);
-  Value first = n.pick(x, rank - 2, 0);
-  for (int64_t column = 0; column < size; ++column) {
-    SmallVector<int64_t> rest;
-    for (int64_t i = 0; i < size; ++i)
-      if (i != column)
-        rest.push_back(i);
-    Value minor = determinant(n, n.gather(below, n.ints(rest), rank - 1),
-                              size - 1, rows - 1);
-    Value term = n.mul(n.pick(first, rank - 2, column), minor);
-    sum = !sum ? term : column % 2 ? n.sub(sum, term) : n.add(sum, term);
-  }
-  return sum;
-}
-
-LogicalResult det(NodeImport &n) {
-  Value x = n.in(0);
-  if (!x)
-    return failure();
-  int64_t rank = n.rank(x);
-  int64_t size = rank < 2 ? 0 : n.dim(x, rank - 1);
-  if (rank < 2 || size != n.dim(x, rank - 2) || size < 1 ||
-      size > 4)
-    return n.unsupported("found matrices that are not square, of open size, or "
-                         "larger than 4; possible are 1×1 to 4×4");
-  return n.result(determinant(n, x, size, size));
-}
-
 constexpr OperatorImport table[] = {
-    {"", "Det", 11, 0, det},
     {"", "Einsum", 12, 0, einsum},
     {"", "NegativeLogLikelihoodLoss", 12, 0, negativeLogLikelihood},
     {"", "SoftmaxCrossEntropyLoss", 12, 0, softmaxCrossEntropy},

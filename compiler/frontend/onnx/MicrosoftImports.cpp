@@ -5,23 +5,70 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operators that exporters and optimisers of transformers write, as ONNX
-// Runtime's ContribOperators.md describes them. The domain is not ONNX's own,
-// so the operator table has no signatures of it: defaults stand here.
+// Operators that exporters and optimisers of transformers write: activations,
+// normalisations, products and convolutions with what follows them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/Activations.h"
+#include "compiler/frontend/onnx/Microsoft.h"
+#include "compiler/frontend/onnx/Window.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
-namespace {
+std::optional<OperatorSpec> weir::onnx::microsoftModel(std::string_view name) {
+  struct Kin {
+    std::string_view name, model;
+    int64_t opset;
+  };
+  static constexpr Kin kin[] = {
+      {"CausalConvWithState", "CausalConvWithState", 27},
+      {"DynamicQuantizeLSTM", "LSTM", 7},
+      {"FusedConv", "Conv", 11},
+      {"FusedGemm", "Gemm", 13},
+      {"GatherND", "GatherND", 12},
+      {"GridSample", "GridSample", 16},
+      {"LinearAttention", "LinearAttention", 27},
+      {"NhwcConv", "Conv", 11},
+      {"NhwcFusedConv", "Conv", 11},
+      {"NhwcMaxPool", "MaxPool", 12},
+      {"Pad", "Pad", 13},
+      {"QLinearAveragePool", "AveragePool", 11},
+      {"QLinearConv", "QLinearConv", 10},
+      {"QLinearLeakyRelu", "LeakyRelu", 6},
+      {"Range", "Range", 11},
+      {"Trilu", "Trilu", 14},
+  };
+  for (const Kin &one : kin)
+    if (one.name == name)
+      return findOperator("", one.model, one.opset);
+  return std::nullopt;
+}
 
-double realOr(NodeImport &n, std::string_view name, double fallback) {
+double weir::onnx::realOr(const NodeImport &n, std::string_view name,
+                          double fallback) {
   return n.hasAttr(name) ? n.f(name) : fallback;
 }
+
+int64_t weir::onnx::intOr(const NodeImport &n, std::string_view name,
+                          int64_t fallback) {
+  return n.hasAttr(name) ? n.i(name) : fallback;
+}
+
+Value weir::onnx::simplifiedNorm(TensorBuilder &t, Value x, Value scale,
+                                 double epsilon, int64_t axis) {
+  if (!x || !scale)
+    return {};
+  Value wide = t.widen(x);
+  Value square =
+      t.reduce(t.mul(wide, wide), "mean", axesFrom(axis, t.rank(x)), true);
+  Value y = t.mul(wide, t.op<RsqrtOp>(t.add(square, epsilon)));
+  return t.mul(t.cast(y, t.element(scale)), scale);
+}
+
+namespace {
 
 LogicalResult gelu(NodeImport &n) {
   return n.result(n.op<GeluOp>(n.in(0), n.flag(false)));
@@ -44,34 +91,116 @@ LogicalResult quickGelu(NodeImport &n) {
   return n.result(n.mul(x, gate));
 }
 
-LogicalResult fusedMatMul(NodeImport &n) {
+/// alpha · A · B, either of which may be turned: its last two dimensions, or
+/// with transBatch its first dimension behind all other batch dimensions.
+Value scaledProduct(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
-    return failure();
-  if (n.i("transBatchA") || n.i("transBatchB"))
-    return n.unsupported("found transBatchA or transBatchB; possible is 0");
-  auto turned = [&](Value v, std::string_view attribute) -> Value {
-    if (!n.i(attribute) || n.rank(v) < 2)
+    return {};
+  auto turned = [&](Value v, std::string_view matrix,
+                    std::string_view batch) -> Value {
+    int64_t rank = n.rank(v);
+    if (rank < 2)
       return v;
-    SmallVector<int64_t> order = axesFrom(0, n.rank(v));
-    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    SmallVector<int64_t> order = axesFrom(0, rank);
+    if (n.i(batch)) // the batch's dimensions from 1 on come first, then 0
+      std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+    if (n.i(matrix))
+      std::swap(order[rank - 1], order[rank - 2]);
     return n.transpose(v, order);
   };
-  Value product = n.matmul(turned(x, "transA"), turned(y, "transB"));
+  Value product = n.matmul(turned(x, "transA", "transBatchA"),
+                           turned(y, "transB", "transBatchB"));
   double alpha = realOr(n, "alpha", 1);
-  return n.result(alpha == 1 ? product : n.mul(product, alpha));
+  return alpha == 1 ? product : n.mul(product, alpha);
 }
 
-/// x · scale / sqrt(mean of squares + epsilon) over the last dimension.
-Value simplified(NodeImport &n, Value x, Value scale, double epsilon,
-                 int64_t axis) {
-  if (!x || !scale)
+LogicalResult fusedMatMul(NodeImport &n) { return n.result(scaledProduct(n)); }
+
+/// The activation that a node names, with up to two parameters; null where it
+/// is none that is known. A null value, and no name, are taken through.
+Value activated(NodeImport &n, Value x, double alpha, double beta,
+                bool hasAlpha) {
+  StringRef given(n.s("activation").data(), n.s("activation").size());
+  if (!x || given.empty())
+    return x;
+  std::string name = given.lower();
+  if (name == "clip")
+    return n.minimum(n.maximum(x, alpha), beta);
+  if (name == "gelu")
+    return n.op<GeluOp>(x, n.flag(false));
+  if (name == "hardswish")
+    return n.mul(x, hardSigmoid(n, x, hasAlpha ? alpha : 1.0 / 6,
+                                hasAlpha ? beta : 0.5));
+  if (!isActivation(name)) {
+    (void)n.unsupported("found activation \"" + given + "\"");
     return {};
-  Value wide = n.widen(x);
-  Value square =
-      n.reduce(n.mul(wide, wide), "mean", axesFrom(axis, n.rank(x)), true);
-  Value y = n.mul(wide, n.op<RsqrtOp>(n.add(square, epsilon)));
-  return n.mul(n.cast(y, n.element(scale)), scale);
+  }
+  Activation f = activationOf(name);
+  if (hasAlpha) {
+    f.alpha = alpha;
+    f.beta = beta;
+  }
+  return applyActivation(n, f, x);
+}
+
+/// The same where the parameters are attributes of their own.
+Value activatedBy(NodeImport &n, Value x) {
+  return activated(n, x, realOr(n, "activation_alpha", 0),
+                   realOr(n, "activation_beta", 0),
+                   n.hasAttr("activation_alpha"));
+}
+
+LogicalResult fusedGemm(NodeImport &n) {
+  return n.result(activatedBy(n, generalProduct(n)));
+}
+
+LogicalResult fusedMatMulActivation(NodeImport &n) {
+  return n.result(activatedBy(n, scaledProduct(n)));
+}
+
+LogicalResult gemmFastGelu(NodeImport &n) {
+  Value y = n.matmul(n.in(0), n.in(1));
+  if (n.has(2))
+    y = n.add(y, n.in(2));
+  return n.result(n.op<GeluOp>(y, n.flag(true)));
+}
+
+/// Channels last as N C S…, and back.
+Value channelsFirst(NodeImport &n, Value x) {
+  if (!x || n.rank(x) < 3)
+    return x;
+  SmallVector<int64_t> order = axesFrom(1, n.rank(x) - 1);
+  order.insert(order.begin(), {0, n.rank(x) - 1});
+  return n.transpose(x, order);
+}
+Value channelsLast(NodeImport &n, Value x) {
+  if (!x || n.rank(x) < 3)
+    return x;
+  SmallVector<int64_t> order = axesFrom(2, n.rank(x));
+  order.insert(order.begin(), 0);
+  order.push_back(1);
+  return n.transpose(x, order);
+}
+
+/// A convolution, what is added to it, and an activation.
+template <bool last> LogicalResult fusedConv(NodeImport &n) {
+  Value x = n.in(0);
+  Value y = convolution(n, last ? channelsFirst(n, x) : x);
+  if (last)
+    y = channelsLast(n, y);
+  if (n.has(3))
+    y = n.add(y, n.in(3));
+  SmallVector<double> parameters =
+      n.fs("activation_params").value_or(SmallVector<double>());
+  parameters.resize(2);
+  return n.result(activated(n, y, parameters[0], parameters[1],
+                            n.hasAttr("activation_params")));
+}
+
+LogicalResult nhwcMaxPool(NodeImport &n) {
+  return n.result(
+      channelsLast(n, pooled(n, channelsFirst(n, n.in(0)), "max")));
 }
 
 LogicalResult simplifiedLayerNorm(NodeImport &n) {
@@ -80,8 +209,8 @@ LogicalResult simplifiedLayerNorm(NodeImport &n) {
     return failure();
   std::optional<int64_t> axis =
       n.axis(n.hasAttr("axis") ? n.i("axis") : -1, n.rank(x));
-  return axis ? n.result(simplified(n, x, n.in(1), realOr(n, "epsilon", 1e-5),
-                                    *axis))
+  return axis ? n.result(simplifiedNorm(n, x, n.in(1),
+                                        realOr(n, "epsilon", 1e-5), *axis))
               : failure();
 }
 
@@ -91,16 +220,29 @@ Value skipSum(NodeImport &n, size_t bias) {
   return n.has(bias) ? n.add(sum, n.in(bias)) : sum;
 }
 
+/// The mean over the last dimension and what deviations from it are divided by;
+/// null where nobody wants them.
+std::pair<Value, Value> statistics(NodeImport &n, Value x, double epsilon) {
+  if (!x || (!n.wants(1) && !n.wants(2)))
+    return {};
+  Value wide = n.widen(x);
+  Value mean = n.reduce(wide, "mean", {n.rank(x) - 1}, true);
+  Value centred = n.sub(wide, mean);
+  Value variance =
+      n.reduce(n.mul(centred, centred), "mean", {n.rank(x) - 1}, true);
+  return {mean, n.op<RsqrtOp>(n.add(variance, epsilon))};
+}
+
 LogicalResult skipLayerNorm(NodeImport &n) {
   Value sum = skipSum(n, 4), scale = n.in(2);
   if (!sum || !scale)
     return failure();
-  if (n.wants(1) || n.wants(2))
-    return n.unsupported("found mean or inverse deviation as output");
+  double epsilon = realOr(n, "epsilon", 1e-12);
   Value shift = n.has(3) ? n.in(3) : n.like(sum, 0);
   Value y = n.op<LayerNormOp>(sum, scale, shift, n.number(n.rank(sum) - 1),
-                              n.real(realOr(n, "epsilon", 1e-12)));
-  return n.results({y, {}, {}, sum});
+                              n.real(epsilon));
+  auto [mean, inverse] = statistics(n, sum, epsilon);
+  return n.results({y, mean, inverse, sum});
 }
 
 LogicalResult skipSimplifiedLayerNorm(NodeImport &n) {
@@ -109,23 +251,236 @@ LogicalResult skipSimplifiedLayerNorm(NodeImport &n) {
     return failure();
   if (n.wants(1) || n.wants(2))
     return n.unsupported("found mean or inverse deviation as output");
-  Value y =
-      simplified(n, sum, n.in(2), realOr(n, "epsilon", 1e-12), n.rank(sum) - 1);
+  Value y = simplifiedNorm(n, sum, n.in(2), realOr(n, "epsilon", 1e-12),
+                           n.rank(sum) - 1);
   return n.results({y, {}, {}, sum});
+}
+
+/// Words, places and segments looked up, summed and normalised.
+LogicalResult embedLayerNorm(NodeImport &n) {
+  Value ids = n.in(0), words = n.in(2), places = n.in(3), scale = n.in(5),
+        shift = n.in(6);
+  if (!ids || !words || !places || !scale || !shift)
+    return failure();
+  if (n.rank(ids) != 2)
+    return n.invalid("found words of rank " + Twine(n.rank(ids)) +
+                     "; possible is 2");
+  Value sum = n.gather(words, ids, 0);
+  Value place = n.has(8)
+                    ? n.in(8)
+                    : n.unsqueeze(n.op<IotaOp>(n.sizeOf(ids, 1), n.number(0),
+                                               n.typeAttr(n.b.getI64Type())),
+                                  {0});
+  sum = n.add(sum, n.gather(places, place, 0));
+  if (n.has(1))
+    sum = n.add(sum, n.gather(n.in(4), n.in(1), 0));
+  Value y = n.op<LayerNormOp>(sum, scale, shift, n.number(2),
+                              n.real(realOr(n, "epsilon", 1e-12)));
+  Value lengths;
+  if (n.wants(1)) // how many entries of each mask are 1
+    lengths = n.has(7) ? n.reduce(n.in(7), "sum", {1}, false)
+                       : n.expandTo(n.scalar(n.b.getI32Type(), 0),
+                                    n.sizeOf(ids, 0));
+  return n.results({y, lengths, sum});
+}
+
+/// Softmax of data + bias over the dimensions from `axis` on, as one.
+LogicalResult biasSoftmax(NodeImport &n) {
+  Value x = n.add(n.in(0), n.in(1));
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.axis(intOr(n, "axis", 1), n.rank(x));
+  if (!axis)
+    return failure();
+  if (*axis == n.rank(x) - 1)
+    return n.result(n.softmax(x, *axis));
+  Value flat = n.reshapeTo(
+      x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
+  return n.result(n.reshapeTo(n.softmax(flat, *axis), n.shapeOf(x)));
+}
+
+LogicalResult biasAdd(NodeImport &n) {
+  return n.result(n.add(n.add(n.in(0), n.in(1)), n.in(2)));
+}
+
+/// The first half of x + bias times Gelu of the second.
+LogicalResult biasSplitGelu(NodeImport &n) {
+  Value x = n.add(n.in(0), n.in(1));
+  int64_t last = n.rank(x) - 1, size = n.dim(x, last);
+  if (!x || ShapedType::isDynamic(size) || size % 2)
+    return n.unsupported("found a last dimension that is open or odd");
+  Value gate = n.op<GeluOp>(n.slice(x, last, size / 2, size), n.flag(false));
+  return n.result(n.mul(n.slice(x, last, 0, size / 2), gate));
+}
+
+/// Normalisation of groups of channels, with Swish where `activation` is 1.
+Value groupNormalized(NodeImport &n, Value x) {
+  Value scale = n.in(1), shift = n.in(2);
+  if (!x || !scale || !shift)
+    return {};
+  bool last = intOr(n, "channels_last", 1) != 0;
+  Value planar = last ? channelsFirst(n, x) : x;
+  int64_t groups = n.i("groups"), channels = n.dim(planar, 1);
+  if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups) {
+    (void)n.invalid("found " + Twine(groups) + " groups for " +
+                    Twine(channels) + " channels");
+    return {};
+  }
+  Value wide = n.widen(planar);
+  Value grouped = n.reshapeTo(
+      wide, n.concat({n.sizeOf(wide, 0), n.ints({groups, -1})}, 0));
+  Value centred = n.sub(grouped, n.reduce(grouped, "mean", {2}, true));
+  Value variance = n.reduce(n.mul(centred, centred), "mean", {2}, true);
+  Value y = n.mul(
+      centred, n.op<RsqrtOp>(n.add(variance, realOr(n, "epsilon", 1e-5))));
+  y = n.reshapeTo(y, n.shapeOf(wide));
+  auto channel = [&](Value v) {
+    return perChannel(n, n.cast(v, n.element(wide)), n.rank(wide));
+  };
+  y = n.add(n.mul(y, channel(scale)), channel(shift));
+  if (n.i("activation") == 1)
+    y = n.mul(y, n.op<LogisticOp>(y));
+  y = n.cast(y, n.element(x));
+  return last ? channelsLast(n, y) : y;
+}
+
+LogicalResult groupNorm(NodeImport &n) {
+  return n.result(groupNormalized(n, n.in(0)));
+}
+
+LogicalResult skipGroupNorm(NodeImport &n) {
+  Value x = n.in(0), skip = n.in(3);
+  if (!x || !skip)
+    return failure();
+  if (n.rank(skip) == 2) // one value a channel
+    skip = n.unsqueeze(skip, intOr(n, "channels_last", 1)
+                                 ? ArrayRef<int64_t>{1, 2}
+                                 : ArrayRef<int64_t>{2, 3});
+  Value sum = n.add(x, skip);
+  if (n.has(4))
+    sum = n.add(sum, intOr(n, "channels_last", 1)
+                         ? n.in(4)
+                         : perChannel(n, n.in(4), n.rank(x)));
+  return n.results({groupNormalized(n, sum), sum});
+}
+
+/// Pairwise distances of the rows of two matrices.
+LogicalResult pairDistances(NodeImport &n) {
+  Value a = n.in(0), b = n.in(1);
+  if (!a || !b || n.rank(a) != 2 || n.rank(b) != 2)
+    return n.invalid("found operands that are not matrices");
+  Value apart = n.sub(n.unsqueeze(a, {1}), n.unsqueeze(b, {0}));
+  Value squares = n.reduce(n.mul(apart, apart), "sum", {2}, false);
+  return n.result(n.s("metric") == "euclidean" ? n.sqrt(squares) : squares);
+}
+
+/// The product of complex numbers whose parts are the last dimension.
+template <bool conjugate> LogicalResult complexMul(NodeImport &n) {
+  Value x = n.in(0), y = n.in(1);
+  int64_t last = n.rank(x) - 1;
+  if (!x || !y || n.dim(x, last) != 2 || n.dim(y, n.rank(y) - 1) != 2)
+    return n.invalid("found operands whose last dimension is not 2");
+  Value a = n.pick(x, last, 0), b = n.pick(x, last, 1);
+  Value c = n.pick(y, n.rank(y) - 1, 0), d = n.pick(y, n.rank(y) - 1, 1);
+  if (conjugate)
+    d = n.op<NegOp>(d);
+  Value real = n.sub(n.mul(a, c), n.mul(b, d));
+  Value imaginary = n.add(n.mul(a, d), n.mul(b, c));
+  int64_t rank = n.rank(real);
+  return n.result(n.concat(
+      {n.unsqueeze(real, {rank}), n.unsqueeze(imaginary, {rank})}, rank));
+}
+
+LogicalResult expandDims(NodeImport &n) {
+  Value x = n.in(0);
+  std::optional<SmallVector<int64_t>> given = n.constantInts(1);
+  if (!x || !given || given->size() != 1)
+    return failure();
+  std::optional<int64_t> axis = n.axis((*given)[0], n.rank(x) + 1);
+  return axis ? n.result(n.unsqueeze(x, {*axis})) : failure();
+}
+
+LogicalResult torchEmbedding(NodeImport &n) {
+  return n.result(n.gather(n.in(0), n.in(1), 0));
+}
+
+LogicalResult isAllFinite(NodeImport &n) {
+  Value all;
+  for (Value x : n.tensors()) {
+    Value good = n.i("isinf_only")   ? n.logicalNot(n.op<IsInfOp>(x))
+                 : n.i("isnan_only") ? n.logicalNot(n.op<IsNanOp>(x))
+                                     : n.op<IsFiniteOp>(x);
+    good = n.reduce(good, "all", axesFrom(0, n.rank(x)), false);
+    all = all ? n.op<AndOp>(all, good) : good;
+  }
+  return n.result(all);
+}
+
+/// x · scale / sqrt(mean of squares + epsilon) times an activation of the gate.
+LogicalResult gatedRmsNorm(NodeImport &n) {
+  Value x = n.in(0), gate = n.widen(n.in(2));
+  if (!x || !gate)
+    return failure();
+  std::string_view name = n.hasAttr("activation") ? n.s("activation") : "silu";
+  if (name != "silu" && name != "sigmoid")
+    return n.unsupported("found activation " + Twine(name));
+  Value opened = n.op<LogisticOp>(gate);
+  if (name == "silu")
+    opened = n.mul(gate, opened);
+  Value y = simplifiedNorm(n, n.widen(x), n.widen(n.in(1)),
+                           realOr(n, "epsilon", 1e-5), n.rank(x) - 1);
+  return n.result(n.cast(n.mul(y, opened), n.element(x)));
+}
+
+/// What is dropped when a model trains stays where it is used.
+LogicalResult biasDropout(NodeImport &n) {
+  if (n.has(4)) {
+    std::optional<SmallVector<int64_t>> training = n.knownInts(4);
+    if (!training || training->size() != 1 || (*training)[0])
+      return n.unsupported("found training_mode; possible is false");
+  }
+  Value y = n.add(n.in(0), n.in(1));
+  if (n.has(2))
+    y = n.add(y, n.in(2));
+  Value mask;
+  if (n.wants(1) && y)
+    mask = n.expandTo(n.scalar(n.b.getI1Type(), 1), n.shapeOf(y));
+  return n.results({y, mask});
 }
 
 constexpr std::string_view microsoft = "com.microsoft";
 
 constexpr OperatorImport table[] = {
+    {microsoft, "BiasAdd", 1, 0, biasAdd},
+    {microsoft, "BiasDropout", 1, 0, biasDropout},
     {microsoft, "BiasGelu", 1, 0, biasGelu},
+    {microsoft, "BiasSoftmax", 1, 0, biasSoftmax},
+    {microsoft, "BiasSplitGelu", 1, 0, biasSplitGelu},
+    {microsoft, "CDist", 1, 0, pairDistances},
+    {microsoft, "ComplexMul", 1, 0, complexMul<false>},
+    {microsoft, "ComplexMulConj", 1, 0, complexMul<true>},
+    {microsoft, "EmbedLayerNormalization", 1, 0, embedLayerNorm},
+    {microsoft, "ExpandDims", 1, 0, expandDims},
     {microsoft, "FastGelu", 1, 0, fastGelu},
+    {microsoft, "FusedConv", 1, 0, fusedConv<false>},
+    {microsoft, "FusedGemm", 1, 0, fusedGemm},
     {microsoft, "FusedMatMul", 1, 0, fusedMatMul},
+    {microsoft, "FusedMatMulActivation", 1, 0, fusedMatMulActivation},
+    {microsoft, "GatedRMSNorm", 1, 0, gatedRmsNorm},
     {microsoft, "Gelu", 1, 0, gelu},
+    {microsoft, "GemmFastGelu", 1, 0, gemmFastGelu},
+    {microsoft, "GroupNorm", 1, 0, groupNorm},
+    {microsoft, "IsAllFinite", 1, 0, isAllFinite},
+    {microsoft, "NhwcConv", 1, 0, fusedConv<true>},
+    {microsoft, "NhwcFusedConv", 1, 0, fusedConv<true>},
+    {microsoft, "NhwcMaxPool", 1, 0, nhwcMaxPool},
     {microsoft, "QuickGelu", 1, 0, quickGelu},
     {microsoft, "SimplifiedLayerNormalization", 1, 0, simplifiedLayerNorm},
+    {microsoft, "SkipGroupNorm", 1, 0, skipGroupNorm},
     {microsoft, "SkipLayerNormalization", 1, 0, skipLayerNorm},
-    {microsoft, "SkipSimplifiedLayerNormalization", 1, 0,
-     skipSimplifiedLayerNorm},
+    {microsoft, "SkipSimplifiedLayerNormalization", 1, 0, skipSimplifiedLayerNorm},
+    {microsoft, "TorchEmbedding", 1, 0, torchEmbedding},
+    {microsoft, "TransposeMatMul", 1, 0, fusedMatMul},
 };
 
 } // namespace

@@ -11,6 +11,27 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
+/// The strings of an attribute, as a vector.
+static Value stringVector(NodeImport &n, std::string_view attribute) {
+  SmallVector<StringRef> values;
+  for (std::string_view value : n.ss(attribute))
+    values.emplace_back(value.data(), value.size());
+  return n.strings(values);
+}
+
+/// sqrt(2) times the inverse of the error function at 2x - 1, by Winitzki's
+/// approximation (2008), which ONNX Runtime uses.
+static Value probit(NodeImport &n, Value x) {
+  Value y = n.sub(n.mul(x, 2.0), 1.0);
+  Value logarithm = n.op<LogOp>(
+      n.mul(n.sub(n.like(y, 1), y), n.add(y, 1.0)));
+  Value v = n.add(n.mul(logarithm, 0.5), 2 / (3.14159 * 0.147));
+  Value root = n.sqrt(n.sub(n.mul(v, v), n.mul(logarithm, 1 / 0.147)));
+  Value size = n.sqrt(n.sub(root, v));
+  return n.mul(n.select(n.compare("lt", y, 0.0), n.op<NegOp>(size), size),
+               1.41421356);
+}
+
 Value weir::onnx::postTransform(NodeImport &n, Value scores,
                                 std::string_view name) {
   if (!scores || name == "NONE")
@@ -30,18 +51,30 @@ Value weir::onnx::postTransform(NodeImport &n, Value scores,
     return n.div(powers,
                  n.select(n.compare("eq", sum, 0.0), n.like(sum, 1), sum));
   }
+  if (name == "PROBIT")
+    return probit(n, scores);
   (void)n.unsupported("found post_transform " + Twine(name) +
-                      "; possible are NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO");
+                      "; possible are NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO, "
+                      "PROBIT");
   return {};
 }
 
-LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Ints labels,
+Value weir::onnx::classLabels(NodeImport &n, std::string_view integers) {
+  if (std::optional<SmallVector<int64_t>> labels = n.is(integers);
+      labels && !labels->empty())
+    return n.ints(*labels);
+  std::vector<std::string_view> names = n.ss("classlabels_strings");
+  if (names.empty())
+    (void)n.invalid("found no names of classes");
+  return names.empty() ? Value() : stringVector(n, "classlabels_strings");
+}
+
+LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Value names,
                                    bool positive) {
-  if (!scores)
+  if (!scores || !names)
     return failure();
   std::string_view transform = n.s("post_transform");
-  Value names = n.ints(labels);
-  if (n.dim(scores, 1) == 1 && labels.size() == 2) {
+  if (n.dim(scores, 1) == 1 && n.dim(names, 0) == 2) {
     bool logistic = transform == "LOGISTIC";
     Value second = n.compare("gt", scores, positive && !logistic ? 0.5 : 0.0);
     Value picked =
@@ -141,14 +174,6 @@ LogicalResult featureVectorizer(NodeImport &n) {
   if (parts.empty())
     return failure();
   return n.result(n.concat(parts, 1));
-}
-
-/// The strings of an attribute, as a vector.
-Value stringVector(NodeImport &n, std::string_view attribute) {
-  SmallVector<StringRef> values;
-  for (std::string_view value : n.ss(attribute))
-    values.emplace_back(value.data(), value.size());
-  return n.strings(values);
 }
 
 LogicalResult oneHotEncoder(NodeImport &n) {
@@ -276,13 +301,26 @@ LogicalResult linearRegressor(NodeImport &n) {
 }
 
 LogicalResult linearClassifier(NodeImport &n) {
-  std::optional<SmallVector<int64_t>> labels = n.is("classlabels_ints");
-  if (!labels || labels->empty())
-    return n.unsupported("found classes named by strings; possible are "
-                         "integers");
+  Value labels = classLabels(n, "classlabels_ints");
+  if (!labels)
+    return failure();
   std::optional<SmallVector<double>> intercepts = n.fs("intercepts");
-  bool single = labels->size() == 2 && intercepts && intercepts->size() == 1;
-  return classify(n, linear(n, single ? 1 : labels->size()), *labels, false);
+  int64_t classes = n.dim(labels, 0);
+  bool single = classes == 2 && intercepts && intercepts->size() == 1;
+  return classify(n, linear(n, single ? 1 : classes), labels, false);
+}
+
+/// A sequence of maps, one a sample, is the matrix of their values: the keys are
+/// the same in all, and stand in the node.
+LogicalResult zipMap(NodeImport &n) {
+  Value x = rows(n, n.in(0)), keys = classLabels(n, "classlabels_int64s");
+  if (!x || !keys)
+    return failure();
+  int64_t columns = n.dim(x, n.rank(x) - 1);
+  if (!ShapedType::isDynamic(columns) && columns != n.dim(keys, 0))
+    return n.invalid("found " + Twine(columns) + " columns for " +
+                     Twine(n.dim(keys, 0)) + " keys");
+  return n.result(x);
 }
 
 constexpr std::string_view ml = "ai.onnx.ml";
@@ -299,6 +337,7 @@ constexpr OperatorImport table[] = {
     {ml, "Normalizer", 1, 0, normalizer},
     {ml, "OneHotEncoder", 1, 0, oneHotEncoder},
     {ml, "Scaler", 1, 0, scaler},
+    {ml, "ZipMap", 1, 0, zipMap},
 };
 
 } // namespace

@@ -146,6 +146,10 @@ private:
   std::vector<Imported> made;
 };
 
+/// Gemm's result: alpha · A · B + beta · C of inputs 0 to 2, either turned; null,
+/// with a report, where they are not matrices.
+Value generalProduct(NodeImport &n);
+
 /// weir's element type of an ONNX type; null where weir has none.
 Type elementType(mlir::MLIRContext *context, DataType type);
 
@@ -173,6 +177,7 @@ llvm::ArrayRef<OperatorImport> controlImports();
 llvm::ArrayRef<OperatorImport> recurrentImports();
 llvm::ArrayRef<OperatorImport> quantizationImports();
 llvm::ArrayRef<OperatorImport> imageImports();
+llvm::ArrayRef<OperatorImport> randomImports();
 llvm::ArrayRef<OperatorImport> attentionImports();
 llvm::ArrayRef<OperatorImport> sequenceImports();
 llvm::ArrayRef<OperatorImport> lossImports();
@@ -180,9 +185,14 @@ llvm::ArrayRef<OperatorImport> signalImports();
 llvm::ArrayRef<OperatorImport> streamingImports();
 llvm::ArrayRef<OperatorImport> patchImports();
 llvm::ArrayRef<OperatorImport> treeImports();
+llvm::ArrayRef<OperatorImport> gradientImports();
+llvm::ArrayRef<OperatorImport> matrixImports();
 llvm::ArrayRef<OperatorImport> mlImports();
+llvm::ArrayRef<OperatorImport> supportVectorImports();
 llvm::ArrayRef<OperatorImport> stringImports();
 llvm::ArrayRef<OperatorImport> microsoftImports();
+llvm::ArrayRef<OperatorImport> microsoftAttentionImports();
+llvm::ArrayRef<OperatorImport> microsoftQuantizationImports();
 
 } // namespace weir::onnx
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/onnx/Quantization.h"
 #include "compiler/frontend/onnx/Window.h"
 
 #include <cmath>
@@ -16,6 +17,112 @@
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
+
+/// The limits of an integer type as doubles.
+static std::pair<double, double> limits(IntegerType type) {
+  unsigned width = type.getWidth();
+  if (type.isUnsigned())
+    return {0, std::ldexp(1, width) - 1};
+  return {-std::ldexp(1, width - 1), std::ldexp(1, width - 1) - 1};
+}
+
+Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return t.cast(
+        zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type);
+  Value rounded = t.op<RoundEvenOp>(scaled);
+  if (zero)
+    rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
+  auto [low, high] = limits(integer);
+  return t.cast(t.minimum(t.maximum(rounded, low), high), type);
+}
+
+Value weir::onnx::dequantize(TensorBuilder &t, Value q, Value scale, Value zero) {
+  Value x = t.cast(q, t.element(scale));
+  if (zero) {
+    // Integers are subtracted exactly before they become floats.
+    if (isa<IntegerType>(t.element(q))) {
+      Type wide = t.b.getI32Type();
+      x = t.cast(t.sub(t.cast(q, wide), t.cast(zero, wide)), t.element(scale));
+    } else {
+      x = t.sub(x, t.cast(zero, t.element(scale)));
+    }
+  }
+  return t.mul(x, scale);
+}
+
+Value weir::onnx::centred(NodeImport &n, Value q, size_t zeroInput,
+                          bool rows) {
+  Type i32 = n.b.getI32Type();
+  Value wide = n.cast(q, i32);
+  if (!wide || !n.has(zeroInput))
+    return wide;
+  Value zero = n.cast(n.in(zeroInput), i32);
+  if (zero && n.rank(zero) == 1)
+    zero = n.dim(zero, 0) == 1 ? n.toScalar(zero)
+           : rows                          ? n.unsqueeze(zero, {1})
+                                           : zero;
+  return n.sub(wide, zero);
+}
+
+Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter,
+                              Value xZero, Value filterZero) {
+  if (!x || n.rank(filter) < 2)
+    return {};
+  Type i32 = n.b.getI32Type();
+  SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
+  std::optional<Window> w = window(n, x, size);
+  if (!w)
+    return {};
+  Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);
+  if (xZero)
+    wideX = n.sub(wideX, n.cast(n.toScalar(xZero), i32));
+  if (filterZero) {
+    Value zero = n.cast(filterZero, i32);
+    if (n.rank(zero) == 1)
+      zero = n.dim(zero, 0) == 1
+                 ? n.toScalar(zero)
+                 : n.unsqueeze(zero, axesFrom(1, n.rank(filter)));
+    wideFilter = n.sub(wideFilter, zero);
+  }
+  return n.op<ConvOp>(wideX, wideFilter, n.list(w->strides), n.list(w->pads),
+                      n.list(w->dilations), n.number(n.i("group")),
+                      n.flag(false), n.typeAttr(i32));
+}
+
+Value weir::onnx::quantizedConv(NodeImport &n, Value x) {
+  Value sum = integerConv(n, x, n.in(3), n.in(2), n.in(5));
+  if (!sum)
+    return {};
+  if (n.has(8))
+    sum = n.add(sum, perChannel(n, n.in(8), n.rank(x)));
+  Type f32 = n.b.getF32Type();
+  auto scaleOf = [&](size_t input) -> Value {
+    Value v = n.cast(n.in(input), f32);
+    if (v && n.rank(v) == 1)
+      return n.dim(v, 0) == 1 ? n.toScalar(v) : perChannel(n, v, n.rank(x));
+    return v;
+  };
+  Value scale = n.mul(scaleOf(1), scaleOf(4));
+  Value y = n.div(n.mul(n.cast(sum, f32), scale), scaleOf(6));
+  Value zero = n.in(7);
+  return y && zero ? quantize(n, y, n.toScalar(zero), n.element(zero))
+                   : Value();
+}
+
+Quantized weir::onnx::quantizeByRange(TensorBuilder &t, Value x) {
+  if (!x)
+    return {};
+  SmallVector<int64_t> all = axesFrom(0, t.rank(x));
+  Value most = t.maximum(t.reduce(x, "max", all, false), 0.0);
+  Value least = t.minimum(t.reduce(x, "min", all, false), 0.0);
+  Value scale = t.div(t.sub(most, least), 255.0);
+  Type ui8 = IntegerType::get(t.b.getContext(), 8, IntegerType::Unsigned);
+  Value zero =
+      quantize(t, t.div(t.sub(t.like(x, 0), least), scale), {}, ui8);
+  return {quantize(t, t.div(x, scale), zero, ui8), scale, zero};
+}
 
 namespace {
 
@@ -42,42 +149,6 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   Value whole = n.reshapeTo(wide, n.concat(sizes, 0));
   int64_t size = n.dim(x, axis);
   return ShapedType::isDynamic(size) ? whole : n.slice(whole, axis, 0, size);
-}
-
-/// The limits of an integer type as doubles.
-std::pair<double, double> limits(IntegerType type) {
-  unsigned width = type.getWidth();
-  if (type.isUnsigned())
-    return {0, std::ldexp(1, width) - 1};
-  return {-std::ldexp(1, width - 1), std::ldexp(1, width - 1) - 1};
-}
-
-/// round(x) + zero, clamped, as `type`.
-Value quantize(TensorBuilder &t, Value scaled, Value zero, Type type) {
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer)
-    return t.cast(
-        zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type);
-  Value rounded = t.op<RoundEvenOp>(scaled);
-  if (zero)
-    rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
-  auto [low, high] = limits(integer);
-  return t.cast(t.minimum(t.maximum(rounded, low), high), type);
-}
-
-/// (q - zero) · scale in the type of `scale`, or wider.
-Value dequantize(TensorBuilder &t, Value q, Value scale, Value zero) {
-  Value x = t.cast(q, t.element(scale));
-  if (zero) {
-    // Integers are subtracted exactly before they become floats.
-    if (isa<IntegerType>(t.element(q))) {
-      Type wide = t.b.getI32Type();
-      x = t.cast(t.sub(t.cast(q, wide), t.cast(zero, wide)), t.element(scale));
-    } else {
-      x = t.sub(x, t.cast(zero, t.element(scale)));
-    }
-  }
-  return t.mul(x, scale);
 }
 
 LogicalResult quantizeLinear(NodeImport &n) {
@@ -149,32 +220,8 @@ LogicalResult dequantizeLinear(NodeImport &n) {
 }
 
 LogicalResult dynamicQuantizeLinear(NodeImport &n) {
-  Value x = n.in(0);
-  if (!x)
-    return failure();
-  SmallVector<int64_t> all = axesFrom(0, n.rank(x));
-  Value most = n.maximum(n.reduce(x, "max", all, false), 0.0);
-  Value least = n.minimum(n.reduce(x, "min", all, false), 0.0);
-  Value scale = n.div(n.sub(most, least), 255.0);
-  Type ui8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
-  Value zero = quantize(n, n.div(n.sub(n.like(x, 0), least), scale), {}, ui8);
-  Value y = quantize(n, n.div(x, scale), zero, ui8);
-  return n.results({y, scale, zero});
-}
-
-/// An integer operand with its zero point taken off, as i32. `rows`: a zero
-/// point of one dimension belongs to the rows of a matrix, else to its columns.
-Value centred(NodeImport &n, Value q, size_t zeroInput, bool rows) {
-  Type i32 = n.b.getI32Type();
-  Value wide = n.cast(q, i32);
-  if (!wide || !n.has(zeroInput))
-    return wide;
-  Value zero = n.cast(n.in(zeroInput), i32);
-  if (zero && n.rank(zero) == 1)
-    zero = n.dim(zero, 0) == 1 ? n.toScalar(zero)
-           : rows                          ? n.unsqueeze(zero, {1})
-                                           : zero;
-  return n.sub(wide, zero);
+  Quantized q = quantizeByRange(n, n.in(0));
+  return n.results({q.values, q.scale, q.zero});
 }
 
 LogicalResult matMulInteger(NodeImport &n) {
@@ -206,58 +253,13 @@ LogicalResult qLinearMatMul(NodeImport &n) {
   return n.result(quantize(n, y, zero, n.element(yZero)));
 }
 
-/// The sum of a convolution of integers, i32.
-Value integerConv(NodeImport &n, Value x, Value filter, Value xZero,
-                  Value filterZero) {
-  if (!x || n.rank(filter) < 2)
-    return {};
-  Type i32 = n.b.getI32Type();
-  SmallVector<int64_t> size(n.sizes(filter).drop_front(2));
-  std::optional<Window> w = window(n, x, size);
-  if (!w)
-    return {};
-  Value wideX = n.cast(x, i32), wideFilter = n.cast(filter, i32);
-  if (xZero)
-    wideX = n.sub(wideX, n.cast(n.toScalar(xZero), i32));
-  if (filterZero) {
-    Value zero = n.cast(filterZero, i32);
-    if (n.rank(zero) == 1)
-      zero = n.dim(zero, 0) == 1
-                 ? n.toScalar(zero)
-                 : n.unsqueeze(zero, axesFrom(1, n.rank(filter)));
-    wideFilter = n.sub(wideFilter, zero);
-  }
-  return n.op<ConvOp>(wideX, wideFilter, n.list(w->strides), n.list(w->pads),
-                      n.list(w->dilations), n.number(n.i("group")),
-                      n.flag(false), n.typeAttr(i32));
-}
-
 LogicalResult convInteger(NodeImport &n) {
   return n.result(integerConv(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value(),
                               n.has(3) ? n.in(3) : Value()));
 }
 
 LogicalResult qLinearConv(NodeImport &n) {
-  Value x = n.in(0), filter = n.in(3);
-  Value sum = integerConv(n, x, filter, n.in(2), n.in(5));
-  if (!sum)
-    return failure();
-  if (n.has(8))
-    sum = n.add(sum, perChannel(n, n.in(8), n.rank(x)));
-  Type f32 = n.b.getF32Type();
-  auto scaleOf = [&](size_t input) -> Value {
-    Value v = n.cast(n.in(input), f32);
-    if (v && n.rank(v) == 1)
-      return n.dim(v, 0) == 1 ? n.toScalar(v)
-                                          : perChannel(n, v, n.rank(x));
-    return v;
-  };
-  Value scale = n.mul(scaleOf(1), scaleOf(4));
-  Value y = n.div(n.mul(n.cast(sum, f32), scale), scaleOf(6));
-  Value zero = n.in(7);
-  if (!y || !zero)
-    return failure();
-  return n.result(quantize(n, y, n.toScalar(zero), n.element(zero)));
+  return n.result(quantizedConv(n, n.in(0)));
 }
 
 constexpr OperatorImport table[] = {

@@ -20,54 +20,6 @@ using namespace weir::onnx;
 
 namespace {
 
-/// An activation by name, with the parameters that the node gives it.
-struct Activation {
-  std::string name;
-  double alpha, beta;
-};
-
-Value apply(TensorBuilder &t, const Activation &f, Value x) {
-  StringRef name = f.name;
-  if (name == "sigmoid")
-    return t.op<LogisticOp>(x);
-  if (name == "tanh")
-    return t.op<TanhOp>(x);
-  if (name == "relu")
-    return t.op<ReluOp>(x);
-  if (name == "affine")
-    return t.add(t.mul(x, f.alpha), f.beta);
-  if (name == "leakyrelu")
-    return leakyRelu(t, x, f.alpha);
-  if (name == "thresholdedrelu")
-    return t.select(t.compare("gt", x, f.alpha), x, t.like(x, 0));
-  if (name == "scaledtanh")
-    return t.mul(t.op<TanhOp>(t.mul(x, f.beta)), f.alpha);
-  if (name == "hardsigmoid")
-    return hardSigmoid(t, x, f.alpha, f.beta);
-  if (name == "elu")
-    return elu(t, x, f.alpha);
-  if (name == "softsign")
-    return softsign(t, x);
-  return softplus(t, x);
-}
-
-/// The standard's parameters where a node gives none.
-Activation withDefaults(std::string name) {
-  if (name == "leakyrelu")
-    return {name, 0.01, 0};
-  if (name == "hardsigmoid")
-    return {name, 0.2, 0.5};
-  return {name, 1, name == "scaledtanh" ? 1.0 : 0.0};
-}
-
-bool isActivation(StringRef name) {
-  return llvm::is_contained(
-      ArrayRef<StringRef>{"sigmoid", "tanh", "relu", "affine", "leakyrelu",
-                          "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu",
-                          "softsign", "softplus"},
-      name);
-}
-
 /// Number of parameters that an activation takes from activation_alpha.
 bool takesAlpha(StringRef name) {
   return llvm::is_contained(ArrayRef<StringRef>{"affine", "leakyrelu",
@@ -108,7 +60,7 @@ protected:
     double clip = n.f("clip");
     if (n.hasAttr("clip") && clip > 0)
       x = n.minimum(n.maximum(x, -clip), clip);
-    return apply(n, f, x);
+    return applyActivation(n, f, x);
   }
   /// state · rᵀ
   Value product(Value state, Value r) {
@@ -143,7 +95,7 @@ LogicalResult Recurrent::activations(int64_t directions) {
     std::string name = given.lower();
     if (!isActivation(name))
       return n.unsupported("found activation \"" + given + "\"");
-    Activation f = withDefaults(name);
+    Activation f = activationOf(name);
     if (takesAlpha(name) && alpha < alphas.size())
       f.alpha = alphas[alpha++];
     if (takesBeta(name) && beta < betas.size())
@@ -317,7 +269,7 @@ private:
     Value fresh = activate(cell.f[1], gate(sum, 1, 3));
     Value next = n.add(n.mul(f, c), n.mul(i, fresh));
     Value o = activate(cell.f[0], peep(gate(sum, 1, 1), 1, next));
-    return {n.mul(o, apply(n, cell.f[2], next)), next};
+    return {n.mul(o, applyActivation(n, cell.f[2], next)), next};
   }
 };
 

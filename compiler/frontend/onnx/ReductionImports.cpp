@@ -11,6 +11,28 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
 
+Value weir::onnx::generalProduct(NodeImport &n) {
+  Value a = n.in(0), b = n.in(1);
+  if (!a || !b)
+    return {};
+  if (n.rank(a) != 2 || n.rank(b) != 2) {
+    (void)n.invalid("found operands of rank " + Twine(n.rank(a)) + " and " +
+                    Twine(n.rank(b)) + "; possible are matrices");
+    return {};
+  }
+  int64_t aContract = n.i("transA") ? 0 : 1, bContract = n.i("transB") ? 1 : 0;
+  Value product =
+      n.op<DotGeneralOp>(a, b, n.list({}), n.list({}), n.list({aContract}),
+                         n.list({bContract}), n.typeAttr(n.element(a)));
+  if (n.f("alpha") != 1)
+    product = n.mul(product, n.f("alpha"));
+  if (n.has(2)) {
+    Value c = n.in(2);
+    product = n.add(product, n.f("beta") == 1 ? c : n.mul(c, n.f("beta")));
+  }
+  return product;
+}
+
 namespace {
 
 /// Which axes a reduction takes, and the operand; `noop`: none, by the
@@ -162,25 +184,7 @@ LogicalResult matMul(NodeImport &n) {
   return n.result(n.matmul(n.in(0), n.in(1)));
 }
 
-LogicalResult gemm(NodeImport &n) {
-  Value a = n.in(0), b = n.in(1);
-  if (!a || !b)
-    return failure();
-  if (n.rank(a) != 2 || n.rank(b) != 2)
-    return n.invalid("found operands of rank " + Twine(n.rank(a)) + " and " +
-                     Twine(n.rank(b)) + "; possible are matrices");
-  int64_t aContract = n.i("transA") ? 0 : 1, bContract = n.i("transB") ? 1 : 0;
-  Value product =
-      n.op<DotGeneralOp>(a, b, n.list({}), n.list({}), n.list({aContract}),
-                         n.list({bContract}), n.typeAttr(n.element(a)));
-  if (n.f("alpha") != 1)
-    product = n.mul(product, n.f("alpha"));
-  if (n.has(2)) {
-    Value c = n.in(2);
-    product = n.add(product, n.f("beta") == 1 ? c : n.mul(c, n.f("beta")));
-  }
-  return n.result(product);
-}
+LogicalResult gemm(NodeImport &n) { return n.result(generalProduct(n)); }
 
 constexpr OperatorImport table[] = {
     {"", "CumProd", 26, 0, cumProd},

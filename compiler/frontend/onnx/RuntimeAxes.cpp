@@ -75,8 +75,12 @@ Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
     return {};
   }
   // Each set of axes is a number: the sum of their powers of two.
-  Value one = n.intScalar(1);
-  Value bits = n.op<ShlOp>(one, normalized(n, axes, rank));
+  Value one = n.intScalar(1), places = normalized(n, axes, rank);
+  Value good = n.op<AndOp>(n.compare("ge", places, 0.0),
+                           n.compare("lt", places, double(rank)));
+  n.require(n.reduce(good, "all", {0}, false),
+            "an axis is outside of the tensor's dimensions");
+  Value bits = n.op<ShlOp>(one, places);
   Value mask = n.reduce(bits, "sum", {0}, false);
   FailureOr<Values> made = choose(n, mask, choices, build);
   return failed(made) ? Value() : made->front();

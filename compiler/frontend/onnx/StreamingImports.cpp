@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/onnx/Heads.h"
 #include "compiler/frontend/onnx/Loops.h"
 #include "compiler/frontend/onnx/Window.h"
 
@@ -168,18 +169,7 @@ LogicalResult flexAttention(NodeImport &n) {
           ? elementType(n.b.getContext(),
                         static_cast<DataType>(n.i("softmax_precision")))
           : n.element(n.widen(q));
-  auto repeated = [&](Value x) -> Value {
-    int64_t times = heads / keyHeads;
-    if (times == 1)
-      return x;
-    Value wide = n.expandTo(n.unsqueeze(x, {2}),
-                            n.concat({n.shapeSlice(x, 0, 2), n.ints({times}),
-                                      n.shapeSlice(x, 2, 4)},
-                                     0));
-    return n.reshapeTo(
-        wide,
-        n.concat({n.sizeOf(x, 0), n.ints({heads}), n.shapeSlice(x, 2, 4)}, 0));
-  };
+  auto repeated = [&](Value x) { return repeatHeads(n, x, heads / keyHeads); };
   double scale =
       n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
   Value scores =

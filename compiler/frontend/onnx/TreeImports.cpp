@@ -208,11 +208,10 @@ LogicalResult treeClassifier(NodeImport &n) {
   std::optional<Trees> trees = readOldTrees(n, "class");
   if (!trees)
     return failure();
-  std::optional<SmallVector<int64_t>> labels = n.is("classlabels_int64s");
-  if (!labels || labels->empty())
-    return n.unsupported("found classes named by strings; possible are "
-                         "integers");
-  auto classes = static_cast<int64_t>(labels->size());
+  Value labels = classLabels(n, "classlabels_int64s");
+  if (!labels)
+    return failure();
+  int64_t classes = n.dim(labels, 0);
   bool oneScore = true, positive = true;
   for (const Trees::Vote &vote : trees->votes) {
     oneScore &= vote.target == trees->votes.front().target;
@@ -227,7 +226,7 @@ LogicalResult treeClassifier(NodeImport &n) {
   SmallVector<double> base = numbers(n, "base_values");
   if (static_cast<int64_t>(base.size()) == trees->targets)
     scores = addBase(n, scores);
-  return classify(n, n.cast(scores, n.b.getF32Type()), *labels, positive);
+  return classify(n, n.cast(scores, n.b.getF32Type()), labels, positive);
 }
 
 constexpr std::string_view ml = "ai.onnx.ml";

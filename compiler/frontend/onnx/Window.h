@@ -23,6 +23,13 @@ struct Window {
 std::optional<Window> window(NodeImport &n, Value x,
                              llvm::SmallVector<int64_t> size);
 
+/// Conv's result: inputs 0, 1 and 2 are operand, filter and bias, `x` stands for
+/// the operand. Null, with a report, where they do not go together.
+Value convolution(NodeImport &n, Value x);
+
+/// A pool's result over `x` (N C S…) by the node's window.
+Value pooled(NodeImport &n, Value x, llvm::StringRef kind);
+
 /// A vector of one value a channel, shaped to broadcast over N C S… of `rank`.
 Value perChannel(TensorBuilder &t, Value vector, int64_t rank);
 

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "dialects/weir/KnownIntegers.h"
 
 using namespace mlir;
@@ -479,6 +480,8 @@ static LogicalResult reverseSequence(NodeImport &n) {
       order.push_back(i);
   for (int64_t i = 0; i < rank; ++i)
     back[order[i]] = i;
+  // Longer ones end in an index that does not exist.
+  require(n, n.compare("ge", lengths, 0), "a length is negative");
   Value rows = n.transpose(x, order);
   Value length = n.unsqueeze(n.toI64(lengths), {1});
   if (!rows)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Entry.h"
+#include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/tensorflow/Structure.h"
 
 #include <algorithm>
@@ -108,8 +109,11 @@ std::optional<Edge> Planner::resolve(const std::string &value,
   TensorName name = parseTensorName(value);
   int64_t at = graph.find(name.node);
   if (at < 0) {
-    // The nearest names by a common beginning or end.
+    // Names that hold it, as those of an outer scope do.
     std::vector<std::string> notes;
+    NearestName nearest(std::string_view(name.node));
+    for (const Node &node : graph.nodes)
+      nearest.show(node.name);
     for (const Node &node : graph.nodes) {
       if (notes.size() == 3)
         break;
@@ -117,7 +121,9 @@ std::optional<Edge> Planner::resolve(const std::string &value,
         notes.push_back("there is a node " + quoted(node.name) + " (" +
                         std::string(node.op) + ")");
     }
-    error("W0212", "found no node " + quoted(name.node) + " to " + what,
+    error("W0212",
+          "found no node " + quoted(name.node) + " to " + what +
+              nearest.question(),
           std::move(notes));
     return std::nullopt;
   }
@@ -182,6 +188,15 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
       return error("W0253", "found type " + quoted(spec.dtype) + " for feed " +
                                 quoted(feed.name) +
                                 "; possible are f32, i64, bool and the like");
+    DataType own = edge->port < node.outputTypes.size()
+                       ? node.outputTypes[edge->port]
+                       : DataType::Invalid;
+    // Quantised types go by those that hold them.
+    if (own != DataType::Invalid && own != feed.type &&
+        !typeName(own).starts_with('q'))
+      return error("W0253", "found type " + quoted(spec.dtype) + " for feed " +
+                                quoted(feed.name) + ", which the graph has as " +
+                                std::string(typeName(own)));
   } else if (edge->port < node.outputTypes.size()) {
     feed.type = node.outputTypes[edge->port];
   }
@@ -196,6 +211,8 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
     known = true;
   }
   const std::vector<int64_t> *given = spec.shape ? &*spec.shape : nullptr;
+  for (const std::string &key : {feed.name, spec.value})
+    options.offer(key);
   for (const std::string &key : {feed.name, spec.value})
     if (auto bound = options.shapes.find(key); bound != options.shapes.end())
       given = &bound->second;

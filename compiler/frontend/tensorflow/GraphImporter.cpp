@@ -341,9 +341,9 @@ void GraphImporter::reportUnknown(const Node &node) {
   if (!node.def) {
     for (std::string_view name : similarOps(node.op))
       notes.push_back("TensorFlow has " + std::string(name));
-    notes.push_back("an operation of your own can be described and linked, see "
-                    "docs/custom-operations.md");
   }
+  notes.push_back("an operation of your own can be described and linked, see "
+                  "docs/custom-operations.md");
   (void)report(node, "W0250",
                "found operation " + std::string(node.op) +
                    (node.def ? ", which is not supported"

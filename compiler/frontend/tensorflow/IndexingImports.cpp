@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
 
@@ -275,6 +276,11 @@ static LogicalResult dynamicPartition(NodeImport &n) {
     x = n.reshapeTo(x, n.concat({n.ints({-1}), rest}, 0));
     parts = n.reshape(parts, {-1});
   }
+  double count = static_cast<double>(n.i("num_partitions"));
+  require(n,
+          n.op<AndOp>(n.compare("ge", parts, 0),
+                      n.compare("lt", n.toI64(parts), count)),
+          "a partition is outside of [0, num_partitions)");
   for (int64_t i = 0; i < n.i("num_partitions"); ++i) {
     Value at = n.op<NonZeroOp>(n.compare("eq", parts, i));
     Value part = n.gather(x, n.squeeze(at, {1}), 0);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <cmath>
 
@@ -200,6 +201,11 @@ static LogicalResult sparseCrossEntropy(NodeImport &n) {
   Value x = n.in(0), labels = n.in(1);
   if (!x || !labels)
     return failure();
+  Value wide = n.toI64(labels);
+  require(n,
+          n.op<AndOp>(n.compare("ge", wide, 0),
+                      n.compare("lt", wide, n.toScalar(n.sizeOf(x, 1)))),
+          "a label is outside of the classes");
   Value logs = n.softmax(x, 1, true);
   Value hot = oneHot(n, labels, n.sizeOf(x, 1));
   // Of the class itself; others are left out, not multiplied by zero.

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/tensorflow/Constants.h"
 #include "compiler/frontend/tensorflow/Entry.h"
@@ -21,6 +22,7 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace mlir;
@@ -451,10 +453,18 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
       key = "serving_default";
     const Signature *signature = model->signature(key);
     if (!signature && !key.empty()) {
+      NearestName nearest(key);
+      std::vector<std::string> notes;
+      for (const Signature &one : model->signatures) {
+        if (one.key.starts_with("__saved_model_"))
+          continue;
+        nearest.show(one.key);
+        notes.push_back("there is \"" + one.key + "\"");
+      }
       weir::Diagnostic missing{"W0213", file, "", "",
-                         "found no signature \"" + key + "\"", {}};
-      for (const Signature &one : model->signatures)
-        missing.notes.push_back("there is \"" + one.key + "\"");
+                               "found no signature \"" + key + "\"" +
+                                   nearest.question(),
+                               std::move(notes)};
       sink.report(std::move(missing));
       continue;
     }
@@ -466,7 +476,13 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
   // examples) is named in a warning, unless it is the one that people serve.
   DiagnosticSink refused;
   bool any = false, isServed = true;
-  for (const Signature &signature : model->signatures) {
+  // What people serve is the program's first entry.
+  std::vector<Signature> signatures = model->signatures;
+  std::stable_partition(signatures.begin(), signatures.end(),
+                        [](const Signature &signature) {
+                          return signature.key == "serving_default";
+                        });
+  for (const Signature &signature : signatures) {
     if (signature.key.starts_with("__saved_model_"))
       continue;
     DiagnosticSink one;

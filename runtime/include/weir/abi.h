@@ -161,6 +161,63 @@ typedef struct weir_blob_segment {
 /// which links them.
 struct weir_device_driver;
 
+/// A number that a launch knows: `factor`, times those of the open sizes it is
+/// launched with whose numbers `open` has, up to a -1.
+typedef struct weir_extent {
+  int64_t factor;
+  int32_t open[4];
+} weir_extent;
+
+/// A matrix in one of a launch's buffers, or one for each batch.
+typedef struct weir_cuda_matrix {
+  int32_t buffer;     ///< -1: there is none
+  int32_t transposed; ///< 1: what lies next to each other is a column
+  weir_extent line;   ///< elements from one line to the next
+  weir_extent batch;  ///< elements from one batch's matrix to the next
+} weir_cuda_matrix;
+
+typedef enum weir_cuda_activation {
+  WEIR_CUDA_NO_ACTIVATION = 0,
+  WEIR_CUDA_RELU = 1,
+  WEIR_CUDA_GELU = 2 ///< by way of tanh
+} weir_cuda_activation;
+
+/// Operands in f32 may be rounded to TF32.
+#define WEIR_CUDA_TF32 1
+
+/// What a library of products may do in place of a kernel:
+/// activation(scale * left * right + addend + bias), row-major and dense, with
+/// sums in the wider of f32 and the operands' type. Then `rest`, a kernel of the
+/// image, computes the kernel's results from that; its parameters are the
+/// kernel's, and then the product.
+typedef struct weir_cuda_product {
+  uint32_t size;
+  int32_t kernel; ///< index into weir_program_desc::kernels
+  int32_t dtype;  ///< of left and right
+  int32_t result_dtype; ///< of the product, of addend and bias
+  int32_t activation;   ///< weir_cuda_activation
+  int32_t flags;        ///< WEIR_CUDA_TF32
+  int32_t bias;   ///< buffer with a number for each column, -1: none
+  int32_t result; ///< buffer that gets it; -1: memory that only `rest` reads
+  double scale;
+  weir_extent rows, columns, depth, batches;
+  weir_cuda_matrix left;   ///< rows x depth
+  weir_cuda_matrix right;  ///< depth x columns
+  weir_cuda_matrix addend; ///< as the result: rows x columns, dense
+  weir_extent rest_count;  ///< elements of the first result
+  int32_t rest_elements;   ///< of them, a block's
+  int32_t rest_threads;
+  const char *rest; ///< null: nothing is left to compute
+} weir_cuda_product;
+
+/// A feed (fetch) that nobody but a GPU takes (makes): it crosses over `edge` and
+/// no other.
+typedef struct weir_direct_edge {
+  int32_t entry, index;
+  int32_t edge;
+  int32_t is_fetch;
+} weir_direct_edge;
+
 /// What an object has for a device that is no CPU. The entry's own step does the
 /// same on the host: it runs where the device is missing.
 typedef struct weir_accelerator_desc {
@@ -174,6 +231,10 @@ typedef struct weir_accelerator_desc {
   const weir_blob_segment *segments;
   int64_t segment_count;
   int64_t segment_bytes; ///< of the copy
+  const weir_cuda_product *products; ///< ascending by kernel
+  int64_t product_count;
+  const weir_direct_edge *direct;
+  int64_t direct_count;
 } weir_accelerator_desc;
 
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then
@@ -212,6 +273,15 @@ struct weir_program_desc {
   int64_t custom_count;
   const weir_accelerator_desc *accelerators;
   int64_t accelerator_count;
+  /// The processor that the code is for, as --cpu spells it; null where the
+  /// object has code for one only.
+  const char *cpu;
+  /// The same program for other processors, the most demanding first. A session
+  /// takes the first that the machine has all features for, else this one. All
+  /// have this one's hash, name, blobs, and whatever a user sees of a program
+  /// but the arenas' sizes; none has variants.
+  const struct weir_program_desc *const *variants;
+  int64_t variant_count;
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it
@@ -319,6 +389,11 @@ void weir_rt_free(weir_context *ctx, void *data);
 void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
                     const int64_t *dims, int64_t bytes);
 
+/// Copies what was received to fetch `index`, unless it was written where the
+/// fetch is, which the host may not be able to read.
+void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to,
+                            const void *from, int64_t bytes);
+
 /// Describes the value that variable `slot` holds now, and keeps that value
 /// alive and unchanged until the run ends. Returns 0 or an error
 /// (FAILED_PRECONDITION when it was never assigned, recorded against `site`).
@@ -337,6 +412,18 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
 #define WEIR_NEXT_ITERATION ((int64_t)-1)
 int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
                      const weir_tensor *value);
+/// As weir_rt_send, but the elements may be read where they are until
+/// weir_rt_sent_ready returns 1 or has resumed its caller, or until the run's
+/// end: the caller leaves them as they are until then.
+int32_t weir_rt_send_kept(weir_context *ctx, int32_t edge, int64_t iteration,
+                          const weir_tensor *value);
+/// Whether nothing that this device's step has sent with weir_rt_send_kept is
+/// read any more. Its rules are weir_rt_receive_ready's.
+int32_t weir_rt_sent_ready(weir_context *ctx, void *coroutine);
+/// Whether another tensor may be sent over an edge whose iteration is
+/// WEIR_NEXT_ITERATION: not while several lie at a receiver that is behind. Its
+/// rules are weir_rt_receive_ready's. Loops ask before they send.
+int32_t weir_rt_send_ready(weir_context *ctx, int32_t edge, void *coroutine);
 /// Asks for the tensor of `edge`. When it is there, returns 1. Otherwise
 /// returns 0, and resumes `coroutine` once it is there or the run is aborted;
 /// the caller suspends at once. Resuming calls the function pointer in the

@@ -302,6 +302,19 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_random_multinomial);
 /// results:  0 … count - 1 in random order, i32 or i64
 WEIR_LIBRARY_FUNCTION(weir_kernel_random_permutation);
 
+/// Numbers of NumPy's RandomState (the Mersenne Twister), as ONNX's reference
+/// implementation draws them.
+/// operands: shape
+/// results:  f64 of the shape
+/// attributes: seed (its low 32 bits), 0 uniform in [0, 1) or 1 normal
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_mersenne);
+
+/// The same generator's draws of 1 with the chance given, else 0.
+/// operands: probabilities (f64)
+/// results:  f64, like the probabilities
+/// attributes: seed (its low 32 bits)
+WEIR_LIBRARY_FUNCTION(weir_kernel_random_bernoulli);
+
 /// Where a permutation of [0, most] takes indices; without a table.
 /// operands: indices (i64), key [3] or [..., 3] (u32), most (i64), one or one
 ///           for each index

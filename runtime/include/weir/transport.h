@@ -31,6 +31,13 @@ extern "C" {
 
 struct weir_run;
 
+/// How long bytes that a transport is given stay as they are.
+enum {
+  WEIR_SENT_BORROWED, ///< until the call returns: few are copied
+  WEIR_SENT_OWNED,    ///< a block, which the transport releases
+  WEIR_SENT_KEPT      ///< until the host's `sent`, or the return of `end`
+};
+
 /// A part of a step that another task leads.
 typedef struct weir_part {
   int32_t entry, feed_count;
@@ -76,6 +83,10 @@ typedef struct weir_transport_host {
   /// Ends the run because of a task, with UNAVAILABLE: `text` says what is with
   /// it, and is followed by a tensor that was waited for.
   void (*lost)(struct weir_run *run, int32_t task, const char *text);
+  /// A tensor of `edge` that was sent as WEIR_SENT_KEPT is read no more.
+  void (*sent)(struct weir_run *run, int32_t edge);
+  /// The edge's receiver, in another task, has taken `count` tensors so far.
+  void (*taken)(struct weir_run *run, int32_t edge, int64_t count);
 } weir_transport_host;
 
 /// What a session calls. Functions that return an int32_t return a weir_code.
@@ -99,16 +110,21 @@ typedef struct weir_transport {
   int32_t (*begin)(void *self, struct weir_run *run, void *part, int32_t entry,
                    int64_t step, const weir_tensor *feeds, int32_t feed_count,
                    int32_t *parts, void **handle, weir_status *status);
-  /// Sends a packed tensor to the task of the edge's destination. Its bytes
-  /// are a block that the transport takes (owned), or stay as they are until
-  /// `end`. Never waits.
+  /// Sends a packed tensor to the task of the edge's destination. `lifetime` is
+  /// one of WEIR_SENT_…; `sent` may be called in here. Never waits.
   int32_t (*send)(void *self, void *handle, int32_t edge, int64_t iteration,
                   const weir_tensor *tensor, void *data, int64_t bytes,
-                  int32_t owned, weir_status *status);
+                  int32_t lifetime, weir_status *status);
   /// The run has ended here, with `code`; when it was led here and other parts
   /// are not done, they are to end, too. From here on no function of the host
   /// is called for the run, and nothing of it is read.
   void (*end)(void *self, void *handle, int32_t code, const char *text);
+  /// Tells the task of the edge's source that the run has taken `count` tensors
+  /// of it so far. Never waits.
+  void (*taken)(void *self, void *handle, int32_t edge, int64_t count);
+  /// Moves messages on this thread, which has nothing else to do, until
+  /// changed(argument), or for a short time. Between `begin` and `end`.
+  void (*help)(void *self, int32_t (*changed)(void *argument), void *argument);
 } weir_transport;
 
 #ifdef __cplusplus

@@ -14,7 +14,10 @@
 //   (the WEIR_..._INIT macros do, and zero the rest, which always means "the
 //   default"). A field beyond `size` has its default.
 // - A function that can fail returns a weir_code, fills the weir_status it was
-//   given (which may be null), and leaves its outputs as they were.
+//   given (which may be null), and leaves its outputs as they were. Null for
+//   anything else that it needs is INVALID_ARGUMENT.
+// - A function that cannot fail ignores null where it destroys, releases or
+//   cancels; what asks a program or a session must be given one.
 // - Every function may be called from any thread at any time, except that an
 //   object must not be in use while it is destroyed. Runs of one session may be
 //   concurrent; they share nothing but the session's state.
@@ -240,7 +243,8 @@ typedef enum weir_trace_kind {
   WEIR_TRACE_RUN = 0,     ///< a whole run, on the thread that asked for it
   WEIR_TRACE_KERNEL = 1,  ///< one part of a kernel's parallel loop
   WEIR_TRACE_RECEIVE = 2, ///< from a receive's suspension to its resumption
-  WEIR_TRACE_CUSTOM = 3   ///< a custom operation
+  WEIR_TRACE_CUSTOM = 3,  ///< a custom operation
+  WEIR_TRACE_COPY = 4     ///< within a device's memory
 } weir_trace_kind;
 
 typedef struct weir_trace_event {
@@ -267,6 +271,11 @@ typedef struct weir_trace {
   void *self;
   void (*begin)(void *self, const weir_trace_event *event);
   void (*end)(void *self, const weir_trace_event *event);
+  /// What a device other than the host did, told when the step has ended: times
+  /// are nanoseconds on the monotonic clock. Null: such times are not taken, and
+  /// steps of GPUs run as they do untraced.
+  void (*span)(void *self, const weir_trace_event *event, int64_t begin,
+               int64_t end);
 } weir_trace;
 
 //===----------------------------------------------------------------------===//
@@ -373,10 +382,22 @@ typedef struct weir_run_options {
   int64_t timeout_ns; ///< DEADLINE_EXCEEDED after so long, 0: none
   weir_cancellation *cancellation; ///< null: none
   const weir_trace *trace;         ///< null: the session's
+  /// A byte a feed (fetch) of the entry, null: all 0. 1: `data` is in the memory
+  /// of the GPU that alone takes (makes) the value, and is read (written) there.
+  /// FAILED_PRECONDITION where the host does the GPU's work; INVALID_ARGUMENT for
+  /// a feed that others read, too, and for a fetch that others make, or with a
+  /// buffer that is too small. Such memory begins at a multiple of 16 bytes, and
+  /// may be read up to the next one behind its end.
+  const uint8_t *feeds_on_gpu;
+  const uint8_t *fetches_on_gpu;
+  /// A CUstream: the run's work on GPUs begins when what lies in it now is done,
+  /// and what is put there after the run has begun on a GPU follows the run's
+  /// work. Null: none, memory of GPUs is ready.
+  void *cuda_stream;
 } weir_run_options;
 
 #define WEIR_RUN_OPTIONS_INIT                                                  \
-  {(uint32_t)sizeof(weir_run_options), 0, 0, NULL, NULL}
+  {(uint32_t)sizeof(weir_run_options), 0, 0, NULL, NULL, NULL, NULL, NULL}
 
 /// Runs an entry, on the calling thread and the session's pool, and returns when
 /// it has ended. Concurrent calls are welcome.
@@ -402,6 +423,21 @@ WEIR_API int32_t weir_session_run(weir_session *session, int32_t entry,
                                   weir_tensor *fetches, int32_t fetch_count,
                                   const weir_run_options *options,
                                   weir_status *status);
+
+/// Called once when a run has ended, on a thread of the session; must return soon.
+/// `status` lives until then.
+typedef void (*weir_run_done)(void *self, const weir_status *status);
+
+/// The same, and returns at once: the run ends with a call of `done`, which is
+/// promised unless this returns an error. Tensors, and what `options` points to,
+/// must stay until then. The session must not be destroyed before. Each run in
+/// progress has a thread of its own, that sleeps while others work, and is kept
+/// for later runs.
+WEIR_API int32_t weir_session_run_async(
+    weir_session *session, int32_t entry, const weir_tensor *feeds,
+    int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
+    const weir_run_options *options, weir_run_done done, void *self,
+    weir_status *status);
 
 /// Gives memory of the session back and nulls `tensor->data`. Memory of the
 /// caller is left alone, so this may be called on any fetch.

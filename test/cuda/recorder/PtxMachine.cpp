@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/cuda/recorder/Narrow.h"
 #include "test/cuda/recorder/Ptx.h"
+#include "test/cuda/recorder/TensorCore.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,27 +19,6 @@ using namespace ptx;
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
-
-static float halfToFloat(uint16_t bits) {
-  _Float16 value;
-  std::memcpy(&value, &bits, 2);
-  return float(value);
-}
-static uint16_t floatToHalf(float value) {
-  auto half = _Float16(value);
-  uint16_t bits;
-  std::memcpy(&bits, &half, 2);
-  return bits;
-}
-static float brainToFloat(uint16_t bits) {
-  return std::bit_cast<float>(uint32_t(bits) << 16);
-}
-static uint16_t floatToBrain(float value) {
-  auto bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value))
-    return 0x7fff;
-  return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
 
 static double toReal(Type type, uint64_t bits) {
   switch (type) {
@@ -81,7 +62,7 @@ enum Op {
   Add, Sub, Mul, Mad, Fma, Div, Rem, Min, Max, Abs, Neg, Sqrt, Rcp, Ex2, Lg2,
   Rsqrt, Sin, Cos, Tanh, Setp, Set, Selp, And, Or, Xor, Not, Shl, Shr, Cvt, Mov, Cvta,
   Ld, St, Prmt, Popc, Clz, Brev, Bfind, Bfe, Copysign, Testp, Bra, Brx, Ret, Exit, Bar,
-  Shfl, Atom, Membar, Shf, Lop3, Trap, Slct, Unknown
+  Shfl, Mma, Atom, Membar, Shf, Lop3, Trap, Slct, Unknown
 };
 const std::map<std::string, int> opNames = {
     {"add", Add}, {"sub", Sub}, {"mul", Mul}, {"mad", Mad}, {"fma", Fma},
@@ -95,7 +76,7 @@ const std::map<std::string, int> opNames = {
     {"testp", Testp}, {"bra", Bra}, {"brx", Brx}, {"ret", Ret}, {"exit", Exit},
     {"bar", Bar}, {"barrier", Bar}, {"shfl", Shfl}, {"atom", Atom},
     {"membar", Membar}, {"fence", Membar}, {"shf", Shf}, {"lop3", Lop3},
-    {"trap", Trap}, {"slct", Slct}};
+    {"trap", Trap}, {"slct", Slct}, {"mma", Mma}};
 
 enum class State : uint8_t { Running, AtBarrier, AtShuffle, Done };
 
@@ -187,6 +168,11 @@ private:
       for (size_t lane = 0; lane < count; ++lane)
         if (all[first + lane].at != all[first].at)
           fail(i, "threads of a warp are at different shuffles");
+      if (i.op == Mma) {
+        multiply(i, first, count);
+        any = true;
+        continue;
+      }
       bool pair = i.has("pair");
       size_t source = pair ? 2 : 1;
       std::vector<uint64_t> values(count);
@@ -230,6 +216,35 @@ private:
     return any;
   }
 
+  /// A warp's product, all lanes taking part.
+  void multiply(const Instruction &i, size_t first, size_t count) {
+    bool isBrain = i.from == Type::BF16;
+    if (count != 32 || !i.has("m16n8k16") || !i.has("row") || !i.has("col") ||
+        i.type != Type::F32 || !(isBrain || i.from == Type::F16) || i.operands.size() != 4)
+      fail(i, "unknown");
+    MmaLane lanes[32];
+    for (size_t lane = 0; lane < 32; ++lane) {
+      auto read = [&](size_t operand, size_t part) {
+        return uint32_t(all[first + lane].registers[size_t(i.operands[operand].parts.at(part))]);
+      };
+      for (size_t k = 0; k < 4; ++k) {
+        lanes[lane].a[k] = read(1, k);
+        lanes[lane].c[k] = std::bit_cast<float>(read(3, k));
+      }
+      for (size_t k = 0; k < 2; ++k)
+        lanes[lane].b[k] = read(2, k);
+    }
+    mma16x8x16(lanes, isBrain);
+    for (size_t lane = 0; lane < 32; ++lane) {
+      Thread &thread = all[first + lane];
+      for (size_t k = 0; k < 4; ++k)
+        thread.registers[size_t(i.operands[0].parts.at(k))] =
+            std::bit_cast<uint32_t>(lanes[lane].c[k]);
+      ++thread.at;
+      thread.state = State::Running;
+    }
+  }
+
   uint64_t value(Thread &thread, const Operand &o) const {
     return o.kind == Operand::Register ? thread.registers[size_t(o.reg)] : o.value;
   }
@@ -271,6 +286,7 @@ private:
         thread.state = State::AtBarrier;
         return;
       case Shfl:
+      case Mma:
         thread.state = State::AtShuffle;
         return;
       case Ret:

@@ -7,14 +7,16 @@
 #===-------------------------------------------------------------------------===#
 """Runs weir-run as several tasks on this host, and ends as the first one does.
 
-usage: tasks.py N CLUSTER.json weir-run ARGUMENTS...
+usage: tasks.py N CLUSTER.json [--compress] weir-run ARGUMENTS...
 
-Writes CLUSTER.json with N tasks of one CPU device each, on ports that are free.
+Writes CLUSTER.json with N tasks of one CPU device each, on ports that are free;
+with --compress f32 crosses all links between them as 16 bits.
 All tasks get the same arguments; output of the first is this script's, the
 others' is shown when one of them fails. No process outlives the script.
 """
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -22,22 +24,35 @@ import tempfile
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
+    """Below those that the system gives to connections that go out: one of these
+    could take the port of a task that is down for a moment."""
+    sockets, ports = [], []
+    for port in random.sample(range(20000, 32000), 1000):
+        s = socket.socket()
+        sockets.append(s)
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        ports.append(port)
+        if len(ports) == count:
+            break
     for s in sockets:
         s.close()
     return ports
 
 
-def write_cluster(path, count, timing):
+def write_cluster(path, count, timing, compress):
     cluster = {
         "devices": [{"name": f"/job:worker/task:{i}/device:CPU:0"} for i in range(count)],
         "tasks": [{"name": f"/job:worker/task:{i}", "address": f"127.0.0.1:{port}"}
                   for i, port in enumerate(free_ports(count))],
         "timing": timing,
     }
+    if compress:
+        cluster["links"] = [{"from": f"/job:worker/task:{i}", "to": f"/job:worker/task:{j}",
+                             "compress": True}
+                            for i in range(count) for j in range(i)]
     with open(path, "w") as f:
         json.dump(cluster, f)
 
@@ -45,9 +60,10 @@ def write_cluster(path, count, timing):
 class Tasks:
     """Processes that end with the `with`."""
 
-    def __init__(self, count, cluster, command, timing=None, environment=None):
+    def __init__(self, count, cluster, command, timing=None, environment=None,
+                 compress=False):
         write_cluster(cluster, count,
-                      timing or {"heartbeat": 0.2, "timeout": 10, "connect": 60})
+                      timing or {"heartbeat": 0.2, "timeout": 10, "connect": 60}, compress)
         self.outputs = []
         self.processes = []
         for i in range(count):
@@ -74,7 +90,8 @@ class Tasks:
 
 def main():
     count, cluster, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    with Tasks(count, cluster, command) as tasks:
+    compress = command[0] == "--compress"
+    with Tasks(count, cluster, command[compress:], compress=compress) as tasks:
         code = tasks.processes[0].wait(timeout=300)
         for i in range(1, count):
             other = tasks.processes[i].wait(timeout=60)

@@ -148,3 +148,116 @@ module attributes {weir.cluster = {devices = [{name = "/cpu:0"}, {name = "/cpu:1
     return %b : tensor<64xf32>
   }
 }
+
+// -----
+
+// Two nodes that must be together are locked to two devices: an error, whatever
+// else may give way.
+module attributes {weir.locks = {p = "/cpu:2", q = "/cpu:3"}} {
+  func.func @contradicting_locks(%f: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {weir.colocations = {q = ["p"]}} {
+    %a = weir.neg %f : (tensor<4xf32>) -> tensor<4xf32> loc("p")
+    // expected-error @unknown {{W0602: found device "/cpu:3", but the nodes that it is colocated with ask for /device:CPU:2; possible: one device for all of them}}
+    // expected-note @unknown {{node "p" asks for /cpu:2 (the placement file)}}
+    // expected-note @unknown {{node "q" asks for /cpu:3 (the placement file)}}
+    // expected-note @unknown {{"q" is colocated with "p"}}
+    %b = weir.sin %f : (tensor<4xf32>) -> tensor<4xf32> loc("q")
+    return %a, %b : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// What the model asks for gives way to a lock.
+// CHECK-LABEL: @lock_over_request
+// CHECK: weir.neg {{.*}}weir.device_index = 1
+// CHECK: weir.sin {{.*}}weir.device_index = 1
+module attributes {weir.locks = {b = "/cpu:1"}} {
+  func.func @lock_over_request(%f: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {weir.device_requests = {a = "/cpu:0"}, weir.colocations = {b = ["a"]}} {
+    %a = weir.neg %f : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+    %b = weir.sin %f : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+    return %a, %b : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// A lock to what is not there is an error, too.
+module attributes {weir.locks = {a = "/cpu:3"}, weir.cluster = {devices = [{name = "/cpu:0"}]}} {
+  func.func @missing_lock(%f: tensor<4xf32>) -> tensor<4xf32> {
+    // expected-error @unknown {{W0601: found device "/device:CPU:3", which is not there; possible: /job:localhost/replica:0/task:0/device:CPU:0}}
+    %a = weir.neg %f : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+    return %a : tensor<4xf32>
+  }
+}
+
+// -----
+
+// "*" stands for any.
+// CHECK-LABEL: @wildcards
+// CHECK: weir.neg {{.*}}weir.device_index = 1
+module attributes {weir.cluster = {devices = [{name = "/job:w/task:0/cpu:0"}, {name = "/job:w/task:1/cpu:0"}]}} {
+  func.func @wildcards(%f: tensor<4xf32>) -> tensor<4xf32> attributes {weir.device_requests = {a = "/job:*/replica:*/task:1/device:*:*"}} {
+    %a = weir.neg %f : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+    return %a : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Calls with effects are together. A kernel of the runtime goes where the others
+// are; a user's function, whatever it is called, is where its node asks to be.
+// CHECK-LABEL: @runtime_calls
+module attributes {weir.hard_placement} {
+  func.func @runtime_calls(%f: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {weir.device_requests = {a = "/cpu:0", b = "/cpu:1"}} {
+    %a = weir.custom_call %f {callee = "weir_kernel_a", parameters = array<i64>, pure = false} : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+    %b = weir.custom_call %f {callee = "weir_kernel_b", parameters = array<i64>, pure = false} : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+    return %a, %b : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+module attributes {weir.hard_placement} {
+  func.func @user_calls(%f: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {weir.device_requests = {u = "/cpu:4", v = "/cpu:5"}} {
+    %a = weir.custom_call %f {callee = "weir_kernel_a", parameters = array<i64>, pure = false, weir.operation = "A"} : (tensor<4xf32>) -> tensor<4xf32> loc("u")
+    // expected-error @unknown {{W0602: found device "/cpu:5", but the nodes that it is colocated with ask for /device:CPU:4}}
+    // expected-note @unknown {{node "u" asks for /cpu:4 (the model)}}
+    // expected-note @unknown {{node "v" asks for /cpu:5 (the model)}}
+    // expected-note @unknown {{both are calls with effects}}
+    %b = weir.custom_call %f {callee = "weir_b", parameters = array<i64>, pure = false, weir.operation = "B"} : (tensor<4xf32>) -> tensor<4xf32> loc("v")
+    return %a, %b : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// The plan's order: what the other device waits for comes first, although the
+// file has it last. Times of the simulated step are noted.
+// CHECK-LABEL: @static_order
+// CHECK: weir.neg {{.*}}weir.times = array<f64: 0.0
+// CHECK: weir.dot_general
+// CHECK: weir.dot_general
+module attributes {weir.locks = {long = "/cpu:0", a = "/cpu:0", b = "/cpu:1"}, weir.cluster = {devices = [{name = "/cpu:0"}, {name = "/cpu:1"}]}} {
+  func.func @static_order(%f: tensor<256x256xf32>, %g: tensor<256x256xf32>) -> (tensor<256x256xf32>, tensor<256x256xf32>) {
+    %long = weir.dot_general %f, %f {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32> loc("long")
+    %a = weir.neg %g : (tensor<256x256xf32>) -> tensor<256x256xf32> loc("a")
+    %b = weir.dot_general %a, %f {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_contract = array<i64: 1>, accumulator = f32} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32> loc("b")
+    return %long, %b : tensor<256x256xf32>, tensor<256x256xf32>
+  }
+}
+
+// -----
+
+// Where no order is faster, that of the file stays.
+// CHECK-LABEL: @given_order
+// CHECK: weir.exp
+// CHECK: weir.neg
+module attributes {weir.receives = "early", weir.locks = {a = "/cpu:0", b = "/cpu:0", c = "/cpu:1"}, weir.cluster = {devices = [{name = "/cpu:0"}, {name = "/cpu:1"}]}} {
+  // CHECK-NOT: weir.times
+  func.func @given_order(%f: tensor<4xf32>, %g: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+    %a = weir.exp %f : (tensor<4xf32>) -> tensor<4xf32> loc("a")
+    %b = weir.neg %f : (tensor<4xf32>) -> tensor<4xf32> loc("b")
+    %c = weir.sin %g : (tensor<4xf32>) -> tensor<4xf32> loc("c")
+    return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+}

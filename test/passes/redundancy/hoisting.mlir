@@ -59,6 +59,30 @@ func.func @stays(%n: tensor<i32>, %k: tensor<i32>) -> tensor<4xi32> {
 
 // -----
 
+// Behind an effect it stays: its own error would come before the assertion's.
+// CHECK-LABEL: @behind_an_effect
+// CHECK-NOT: weir.div
+// CHECK: weir.while
+// CHECK: weir.assert
+// CHECK: weir.div
+func.func @behind_an_effect(%n: tensor<i32>, %k: tensor<i32>, %ok: tensor<i1>) -> tensor<i32> {
+  %c1 = weir.constant dense<1> : tensor<i32>
+  %0 = weir.while %n : (tensor<i32>) -> tensor<i32> while {
+  ^bb0(%i: tensor<i32>):
+    %t = weir.assert %ok {message = "m", code = 3 : i64} : (tensor<i1>) -> !weir.token
+    %q = weir.div %n, %k : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %go = weir.compare %i, %q {predicate = "gt"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    weir.yield %go : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i32>):
+    %next = weir.sub %i, %c1 : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    weir.yield %next : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}
+
+// -----
+
 // The condition is asked at least once: the same division may go.
 // CHECK-LABEL: @condition
 // CHECK: weir.div

@@ -196,6 +196,59 @@ TEST(PlacementTest, NothingIsPlacedToo) {
   EXPECT_EQ(search(problem)->makespan, 0);
 }
 
+TEST(TimelineTest, ANodeCanWaitUntilItsLatestStart) {
+  // 0 → 1 on one device, 2 → 3 on the other, 0 → 3 across: 2 is short.
+  Problem problem = chain(4, 2, 1);
+  problem.edges = {{0, 1, 1}, {2, 3, 1}, {0, 3, 1}};
+  problem.nodes[1].times = {4, 4};
+  Timeline timeline = timelineOf(problem, std::vector<int32_t>{0, 0, 1, 1},
+                                 std::vector<int32_t>{0, 1, 2, 3});
+  EXPECT_EQ(timeline.makespan, 5);
+  EXPECT_EQ(timeline.earliest, (std::vector<double>{0, 1, 0, 2}));
+  EXPECT_EQ(timeline.latest, (std::vector<double>{0, 1, 3, 4}));
+}
+
+TEST(TimelineTest, BothEndsAreRunsOfTheSameOrder) {
+  std::mt19937 random(7);
+  for (int instance = 0; instance < 60; ++instance) {
+    Problem problem = randomProblem(random, 8 + instance, 6, 2 + instance % 3,
+                                    instance % 2);
+    std::optional<Plan> plan = placeGreedily(problem);
+    if (!plan)
+      continue;
+    Timeline timeline = timelineOf(problem, plan->device, plan->order);
+    EXPECT_EQ(timeline.makespan, plan->makespan);
+    double slack = timeline.makespan * 1e-12;
+    std::vector<double> free[2];
+    for (auto &each : free)
+      each.assign(problem.devices(), 0);
+    auto timeOf = [&](int32_t node) {
+      return problem.nodes[node].times[plan->device[node]];
+    };
+    for (int32_t node : plan->order) {
+      EXPECT_LE(timeline.earliest[node], timeline.latest[node] + slack);
+      int32_t d = plan->device[node], run = 0;
+      for (const std::vector<double> *start :
+           {&timeline.earliest, &timeline.latest}) {
+        EXPECT_GE((*start)[node], free[run][d] - slack);
+        free[run++][d] = (*start)[node] + timeOf(node);
+        EXPECT_LE((*start)[node] + timeOf(node), timeline.makespan + slack);
+      }
+    }
+    for (const Edge &edge : problem.edges) {
+      int32_t from = plan->device[edge.source], to = plan->device[edge.dest];
+      const Link &link = problem.links[from * problem.devices() + to];
+      double transfer =
+          from == to ? 0 : link.latency + edge.size * link.timePerSize;
+      for (const std::vector<double> *start :
+           {&timeline.earliest, &timeline.latest})
+        EXPECT_GE((*start)[edge.dest], (*start)[edge.source] +
+                                           timeOf(edge.source) + transfer -
+                                           slack);
+    }
+  }
+}
+
 TEST(PlanCheckerTest, FindsWhatIsWrong) {
   Problem problem = chain(3, 2, 2);
   problem.memoryLimits = {2, 3};

@@ -32,6 +32,14 @@ uint64_t allocate(BfcAllocator &allocator, int64_t bytes,
   return reinterpret_cast<uint64_t>(allocator.allocate(request));
 }
 
+/// Leaves what a chunk has beyond that free.
+uint64_t allocateExactly(BfcAllocator &allocator, int64_t bytes) {
+  AllocationRequest request;
+  request.bytes = bytes;
+  request.exact = true;
+  return reinterpret_cast<uint64_t>(allocator.allocate(request));
+}
+
 bool release(BfcAllocator &allocator, uint64_t data) {
   return allocator.free(reinterpret_cast<void *>(data));
 }
@@ -127,6 +135,19 @@ TEST(Bfc, SplitsAtTwiceTheSizeOrALargeSurplus) {
   EXPECT_EQ(allocator.stats().largestFree, 4 * mebibyte);
 }
 
+TEST(Bfc, KeepsASurplusBelow128MebibytesUnlessItIsHalf) {
+  FakeMemory memory(plenty, false);
+  BfcOptions options;
+  options.firstRegion = 1024 * mebibyte;
+  BfcAllocator allocator("d", memory.source(), options);
+  uint64_t most = allocate(allocator, 896 * mebibyte + 256);
+  EXPECT_EQ(allocator.stats().inUse, 1024 * mebibyte);
+  release(allocator, most);
+  allocate(allocator, 896 * mebibyte);
+  EXPECT_EQ(allocator.stats().inUse, 896 * mebibyte);
+  EXPECT_EQ(allocator.stats().largestFree, 128 * mebibyte);
+}
+
 TEST(Bfc, SplitsOffAnySurplusForExactRequests) {
   FakeMemory memory(plenty, false);
   BfcOptions options;
@@ -166,6 +187,44 @@ TEST(Bfc, RegionsThatTouchBecomeOne) {
   release(allocator, small);
 }
 
+TEST(Bfc, GrowsAtARegionsEndByWhatIsMissing) {
+  FakeMemory memory(11 * mebibyte, true);
+  SubAllocator source = memory.source();
+  source.extend = [](void *self, void *end, int64_t bytes, int64_t *received) -> void * {
+    auto &memory = *static_cast<FakeMemory *>(self);
+    *received = bytes;
+    return reinterpret_cast<uint64_t>(end) == memory.next ? memory.allocate(bytes) : nullptr;
+  };
+  BfcAllocator allocator("d", source, {});
+  uint64_t six = allocateExactly(allocator, 6 * mebibyte);
+  EXPECT_EQ(memory.held, 8 * mebibyte);
+  // No further region of 5 MiB fits; 2 MiB are free at the end, and 3 more do.
+  EXPECT_EQ(allocate(allocator, 5 * mebibyte), six + 6 * mebibyte);
+  EXPECT_EQ(memory.held, 11 * mebibyte);
+  EXPECT_EQ(allocator.stats().regions, 1);
+  EXPECT_EQ(allocator.stats().reserved, 11 * mebibyte);
+  EXPECT_EQ(allocator.checkInvariants(), nullptr);
+  EXPECT_EQ(allocate(allocator, mebibyte), 0u);
+}
+
+TEST(Bfc, ExtendsNoRegionBeyondTheLimit) {
+  FakeMemory memory(plenty, true);
+  SubAllocator source = memory.source();
+  source.extend = [](void *self, void *, int64_t bytes, int64_t *received) {
+    *received = bytes;
+    return static_cast<FakeMemory *>(self)->allocate(bytes);
+  };
+  BfcOptions options;
+  options.limit = 10 * mebibyte;
+  BfcAllocator allocator("d", source, options);
+  allocateExactly(allocator, 7 * mebibyte);
+  EXPECT_EQ(memory.held, 8 * mebibyte);
+  EXPECT_EQ(allocate(allocator, 4 * mebibyte), 0u);
+  EXPECT_NE(allocate(allocator, 3 * mebibyte), 0u);
+  EXPECT_EQ(memory.held, 10 * mebibyte);
+  EXPECT_EQ(allocator.checkInvariants(), nullptr);
+}
+
 TEST(Bfc, CollectsIdleRegionsWhenThatMakesRoom) {
   FakeMemory memory(plenty, false);
   BfcOptions options;
@@ -182,8 +241,58 @@ TEST(Bfc, CollectsIdleRegionsWhenThatMakesRoom) {
   EXPECT_EQ(allocate(allocator, 13 * mebibyte), 0u)
       << "beyond the limit nothing is given up";
   release(allocator, ten);
+  EXPECT_EQ(allocate(allocator, 13 * mebibyte), 0u);
+  EXPECT_GT(memory.held, 0) << "idle regions are not given up for what cannot fit";
   EXPECT_GT(allocator.collect(), 0);
   EXPECT_EQ(memory.held, 0);
+  EXPECT_GE(allocator.stats().collected, 16 * mebibyte);
+}
+
+TEST(Bfc, ALimitIsKeptInWholeGranules) {
+  FakeMemory memory(plenty, false);
+  BfcOptions options;
+  options.limit = 3 * mebibyte + 100;
+  BfcAllocator allocator("d", memory.source(), options);
+  EXPECT_NE(allocate(allocator, 5 * mebibyte / 2), 0u);
+  EXPECT_EQ(allocator.stats().reserved, 3 * mebibyte);
+  EXPECT_EQ(allocator.checkInvariants(), nullptr);
+  EXPECT_EQ(allocate(allocator, mebibyte), 0u);
+  EXPECT_EQ(allocator.stats().largest, 5 * mebibyte / 2);
+}
+
+TEST(Bfc, DoesNotWaitWhereNobodyCouldFree) {
+  FakeMemory memory(mebibyte, false);
+  BfcAllocator allocator("d", memory.source(), {});
+  AllocationRequest request;
+  request.bytes = 2 * mebibyte;
+  request.deadline = now() + int64_t(60) * 1000 * 1000 * 1000;
+  EXPECT_EQ(allocator.allocate(request), nullptr);
+  EXPECT_LT(now(), request.deadline - int64_t(30) * 1000 * 1000 * 1000);
+}
+
+TEST(Bfc, AMovingFrontierWakesWhoWaits) {
+  FakeMemory memory(plenty, false);
+  std::atomic<uint64_t> clock = 5;
+  BfcOptions options;
+  options.clock = &clock;
+  options.limit = 2 * mebibyte;
+  BfcAllocator allocator("gpu", memory.source(), options);
+  uint64_t kept = allocate(allocator, mebibyte);
+  uint64_t freed = allocate(allocator, mebibyte);
+  release(allocator, freed); // at 5
+  AllocationRequest early;
+  early.bytes = mebibyte;
+  early.freedBy = 3;
+  early.deadline = now() + int64_t(60) * 1000 * 1000 * 1000;
+  std::thread moving([&] {
+    while (allocator.stats().waits < 1)
+      std::this_thread::yield();
+    allocator.setSafeFrontier(5);
+  });
+  EXPECT_EQ(reinterpret_cast<uint64_t>(allocator.allocate(early)), freed);
+  EXPECT_LT(now(), early.deadline - int64_t(30) * 1000 * 1000 * 1000);
+  moving.join();
+  release(allocator, kept);
 }
 
 TEST(Bfc, StampsKeepMemoryApartUntilTheFrontierPasses) {

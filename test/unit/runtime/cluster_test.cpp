@@ -8,8 +8,7 @@
 // Real processes: each test forks its workers before it has a thread, and leads
 // steps itself. Set UCX_TLS to choose how messages go.
 
-#include "test_program.h"
-#include "weir/cluster.h"
+#include "cluster_members.h"
 
 #include <chrono>
 #include <csignal>
@@ -31,153 +30,6 @@ const char *const deviceNames[] = {
     "/job:worker/replica:0/task:0/device:CPU:0",
     "/job:worker/replica:0/task:1/device:CPU:0",
     "/job:worker/replica:0/task:2/device:CPU:0"};
-
-/// A port that nobody listens at now.
-int freePort() {
-  int s = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  bind(s, reinterpret_cast<sockaddr *>(&address), sizeof(address));
-  socklen_t size = sizeof(address);
-  getsockname(s, reinterpret_cast<sockaddr *>(&address), &size);
-  close(s);
-  return ntohs(address.sin_port);
-}
-
-/// Where the tasks of a test are.
-struct Tasks {
-  explicit Tasks(int count) {
-    for (int i = 0; i < count; ++i) {
-      names.push_back("worker:" + std::to_string(i));
-      addresses.push_back("127.0.0.1:" + std::to_string(freePort()));
-    }
-    for (int i = 0; i < count; ++i)
-      tasks.push_back({names[i].c_str(), addresses[i].c_str()});
-  }
-  weir_cluster_options options(int task) const {
-    weir_cluster_options made = WEIR_CLUSTER_OPTIONS_INIT;
-    made.task = task;
-    made.task_count = int32_t(tasks.size());
-    made.tasks = tasks.data();
-    made.heartbeat_ms = 100;
-    made.timeout_ms = 2000;
-    made.connect_ms = 20000;
-    return made;
-  }
-  std::vector<std::string> names, addresses;
-  std::vector<weir_cluster_task> tasks;
-};
-
-/// A task with its session.
-struct Member {
-  Member(const Tasks &tasks, int task, const weir_program_desc *program,
-         const weir_cluster_options *given = nullptr) {
-    weir_cluster_options options = given ? *given : tasks.options(task);
-    code = weir_cluster_join(&options, &cluster, &status);
-    if (code)
-      return;
-    weir_session_options sessionOptions = TestSession::defaults(2);
-    sessionOptions.transport = weir_cluster_transport(cluster);
-    code = weir_session_create(program, &sessionOptions, &session, &status);
-  }
-  ~Member() {
-    weir_session_destroy(session);
-    weir_cluster_leave(cluster);
-  }
-  int32_t run(std::vector<weir_tensor> feeds, std::vector<weir_tensor> &fetches,
-              int32_t entry = 0, weir_run_options *options = nullptr) {
-    return weir_session_run(session, entry, feeds.data(), int32_t(feeds.size()),
-                            fetches.data(), int32_t(fetches.size()), options,
-                            &status);
-  }
-  weir_cluster *cluster = nullptr;
-  weir_session *session = nullptr;
-  weir_status status = WEIR_STATUS_INIT;
-  int32_t code = 0;
-};
-
-/// A forked worker; killed with the scope.
-struct Worker {
-  /// Exits with what serving ended with.
-  Worker(const Tasks &tasks, int task, const weir_program_desc *program) {
-    pid = fork();
-    if (pid)
-      return;
-    int32_t code;
-    {
-      Member member(tasks, task, program);
-      code = member.code;
-      // A leader that is lost may come back.
-      if (!code)
-        do
-          code = weir_cluster_serve(member.cluster, &member.status);
-        while (code == WEIR_UNAVAILABLE);
-    }
-    _exit(code);
-  }
-  ~Worker() { end(); }
-  Worker(const Worker &) = delete;
-  void end() {
-    if (pid > 0) {
-      kill(pid, SIGKILL);
-      waitpid(pid, nullptr, 0);
-    }
-    pid = -1;
-  }
-  /// The exit code, -1: it was killed, -2: it does not end.
-  int wait() {
-    for (int i = 0; i < 2000; ++i) {
-      int status = 0;
-      if (waitpid(pid, &status, WNOHANG) == pid) {
-        pid = -1;
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return -2;
-  }
-  pid_t pid = -1;
-};
-
-/// Awaits a tensor over `edge`, hands it on: `then` gets it.
-struct Relay {
-  void (*resume)(void *);
-  weir_context *ctx;
-  int32_t edge;
-  int32_t (*then)(weir_context *ctx, const weir_tensor &value);
-
-  int32_t finish() {
-    weir_tensor value;
-    if (int32_t code = weir_rt_receive(ctx, edge, 0, &value))
-      return code;
-    return then(ctx, value);
-  }
-  static void resumed(void *frame) {
-    auto *self = static_cast<Relay *>(frame);
-    int32_t code = self->finish();
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
-  static int32_t start(weir_context *ctx, int32_t edge,
-                       int32_t (*then)(weir_context *, const weir_tensor &)) {
-    auto *self = new Relay{resumed, ctx, edge, then};
-    if (!weir_rt_receive_ready(ctx, edge, 0, self))
-      return WEIR_PENDING;
-    int32_t code = self->finish();
-    delete self;
-    return code;
-  }
-};
-
-int32_t fetch(weir_context *ctx, int32_t index, const weir_tensor &value) {
-  void *out = weir_rt_fetch(ctx, index, value.rank, value.dims, value.bytes);
-  if (!out)
-    return WEIR_INTERNAL;
-  memcpy(out, value.data, size_t(value.bytes));
-  return 0;
-}
 
 /// A ring: device i adds 1 to what it got and sends it to the next; the last
 /// sends it to the first, which fetches. Device 1 fetches what it got, too.
@@ -270,12 +122,168 @@ TEST(Cluster, TensorsOfAllSizesGoAroundTwoAndThreeTasks) {
   }
 }
 
+/// Sends the same buffer again and again, with other contents each time, as soon
+/// as it may be written: a loop whose value is sent from the arena.
+struct KeptSender {
+  void (*resume)(void *);
+  weir_context *ctx;
+  int64_t at, count;
+  std::vector<float> values;
+  bool waitsForRoom;
+
+  int32_t advance() {
+    for (;;) {
+      if (!waitsForRoom) {
+        if (at == count)
+          return WEIR_OK;
+        waitsForRoom = true;
+        if (!weir_rt_send_ready(ctx, 0, this))
+          return WEIR_PENDING;
+      }
+      waitsForRoom = false;
+      std::fill(values.begin(), values.end(), float(at++));
+      weir_tensor tensor = floats(values, {int64_t(values.size())});
+      if (int32_t code =
+              weir_rt_send_kept(ctx, 0, WEIR_NEXT_ITERATION, &tensor))
+        return code;
+      if (!weir_rt_sent_ready(ctx, this))
+        return WEIR_PENDING;
+    }
+  }
+  static void resumed(void *frame) {
+    auto *self = static_cast<KeptSender *>(frame);
+    int32_t code = self->advance();
+    if (code == WEIR_PENDING)
+      return;
+    weir_context *ctx = self->ctx;
+    delete self;
+    weir_rt_step_done(ctx, code);
+  }
+  /// Feeds: how many, and of how many elements.
+  static int32_t start(weir_context *ctx) {
+    auto *feed = static_cast<const float *>(ctx->feeds[0].data);
+    auto *self = new KeptSender{resumed, ctx, 0, int64_t(feed[0]),
+                                std::vector<float>(size_t(feed[1])), false};
+    int32_t code = self->advance();
+    if (code != WEIR_PENDING)
+      delete self;
+    return code;
+  }
+};
+
+/// Takes them, slowly at first, and fetches how many were torn or out of order.
+struct KeptReceiver {
+  void (*resume)(void *);
+  weir_context *ctx;
+  int64_t at, count;
+  float wrong;
+
+  int32_t take() {
+    weir_tensor value;
+    if (int32_t code = weir_rt_receive(ctx, 0, WEIR_NEXT_ITERATION, &value))
+      return code;
+    for (int64_t i = 0; i < value.bytes / 4; ++i)
+      wrong += static_cast<float *>(value.data)[i] != float(at);
+    weir_rt_free(ctx, value.data);
+    if (at++ < 5)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return WEIR_OK;
+  }
+  int32_t advance() {
+    while (at < count) {
+      if (!weir_rt_receive_ready(ctx, 0, WEIR_NEXT_ITERATION, this))
+        return WEIR_PENDING;
+      if (int32_t code = take())
+        return code;
+    }
+    void *out = weir_rt_fetch(ctx, 0, 0, nullptr, 4);
+    if (!out)
+      return WEIR_INTERNAL;
+    memcpy(out, &wrong, 4);
+    return WEIR_OK;
+  }
+  static void resumed(void *frame) {
+    auto *self = static_cast<KeptReceiver *>(frame);
+    int32_t code = self->take();
+    if (code == WEIR_OK)
+      code = self->advance();
+    if (code == WEIR_PENDING)
+      return;
+    weir_context *ctx = self->ctx;
+    delete self;
+    weir_rt_step_done(ctx, code);
+  }
+  static int32_t start(weir_context *ctx) {
+    auto *feed = static_cast<const float *>(ctx->feeds[0].data);
+    auto *self =
+        new KeptReceiver{resumed, ctx, 0, int64_t(feed[0]), 0};
+    int32_t code = self->advance();
+    if (code != WEIR_PENDING)
+      delete self;
+    return code;
+  }
+};
+
+int64_t peakOf(weir_session *session, int32_t device) {
+  weir_memory_stats stats = {};
+  stats.size = sizeof(stats);
+  weir_session_memory(session, device, &stats);
+  return stats.peak_in_use;
+}
+
+/// What is read where its sender has it is never seen half written over, and a
+/// sender that is ahead fills the memory of neither task. In both directions: the
+/// process that leads sends, and is sent to.
+TEST(Cluster, TensorsSentInPlaceAreWholeAndFew) {
+  for (bool leads : {true, false}) {
+    TestProgram program;
+    program.rename(0, deviceNames[0]);
+    program.device(deviceNames[1], 0);
+    std::vector<weir_step_fn> steps = {KeptSender::start, KeptReceiver::start};
+    if (!leads)
+      std::swap(steps[0], steps[1]);
+    program.edge("value:0;here;there", leads ? 0 : 1, leads ? 1 : 0);
+    program.entry("main", {{"sizes", WEIR_F32, {2}}}, {{"wrong", WEIR_F32}},
+                  steps);
+    Tasks tasks(2);
+    Worker worker(tasks, 1, program.get());
+    Member leader(tasks, 0, program.get());
+    ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+    for (int64_t elements : {1, 1000, 5000, 300000, 3000000}) {
+      std::vector<float> sizes = {elements < 1000000 ? 60.0f : 20.0f,
+                                  float(elements)};
+      std::vector<weir_tensor> fetches(1);
+      ASSERT_EQ(leader.run({floats(sizes, {2})}, fetches), WEIR_OK)
+          << leader.status.message;
+      EXPECT_EQ(*static_cast<float *>(fetches[0].data), 0.0f);
+      weir_session_release(leader.session, &fetches[0]);
+    }
+    // Of 20 tensors of 12 MB the window's four, the one in use, and what
+    // chunks are larger.
+    EXPECT_LE(peakOf(leader.session, 0), int64_t(7) * 12000000);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Failures
 //===----------------------------------------------------------------------===//
 
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Blocks that a device has once what was under way from other tasks has come, and
+/// been dropped.
+int64_t liveAtLast(weir_session *session, int32_t device) {
+  weir_memory_stats stats = {};
+  stats.size = sizeof(stats);
+  for (int i = 0; i < 200; ++i) {
+    weir_session_memory(session, device, &stats);
+    if (stats.live <= 1)
+      break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return stats.live;
 }
 
 /// Leads steps until one fails, and returns its status.
@@ -328,6 +336,7 @@ void silence(int signal, int rounds) {
               std::string::npos)
         << text;
     waitpid(killer, nullptr, 0);
+    EXPECT_LE(liveAtLast(leader.session, 0), 1) << "only the arena is left";
     if (signal == SIGSTOP) {
       // It goes on, finds itself given up, and is taken back.
       kill(victim.pid, SIGCONT);
@@ -401,15 +410,7 @@ TEST(Cluster, ALostLeaderEndsItsPartsAndMayComeBack) {
     EXPECT_EQ(weir_cluster_serve(worker.cluster, &worker.status), WEIR_OK)
         << worker.status.message;
     waitpid(second, nullptr, 0);
-    weir_memory_stats stats = {};
-    stats.size = sizeof(stats);
-    for (int i = 0; i < 200; ++i) {
-      weir_session_memory(worker.session, 1, &stats);
-      if (stats.live <= 1)
-        break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    EXPECT_LE(stats.live, 1) << "only the arena is left";
+    EXPECT_LE(liveAtLast(worker.session, 1), 1) << "only the arena is left";
   }
 }
 
@@ -429,6 +430,46 @@ TEST(Cluster, OtherProgramsAreRefused) {
   EXPECT_EQ(worker.wait(), WEIR_FAILED_PRECONDITION);
 }
 
+/// A process of another version of the protocol, with the same program and tasks.
+TEST(Cluster, OtherVersionsAreRefused) {
+  Ring ring(2);
+  Tasks tasks(2);
+  Member leader(tasks, 0, ring.program.get());
+  ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
+  // The begin of a greeting (greeting.cpp), which every version has.
+  struct {
+    char magic[8];
+    uint32_t version, followed;
+    int32_t task, taskCount, code;
+    uint32_t abiVersion;
+    uint64_t rest[64];
+  } greeting = {{'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'}, 4711, 0, 1, 2, 0,
+                WEIR_ABI_VERSION, {}};
+  int s = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(uint16_t(portOf(tasks.addresses[0])));
+  ASSERT_EQ(
+      connect(s, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
+  ASSERT_EQ(send(s, &greeting, sizeof(greeting), MSG_NOSIGNAL),
+            ssize_t(sizeof(greeting)));
+  std::string answer;
+  char bytes[512];
+  for (ssize_t count; (count = recv(s, bytes, sizeof(bytes), 0)) > 0;)
+    answer.append(bytes, size_t(count));
+  close(s);
+  EXPECT_NE(answer.find("speaks version 4711 of the protocol"),
+            std::string::npos)
+      << answer;
+  std::vector<float> x(10, 1.0f);
+  std::vector<weir_tensor> fetches(2);
+  EXPECT_EQ(leader.run({floats(x, {10})}, fetches), WEIR_FAILED_PRECONDITION);
+  EXPECT_NE(std::string(leader.status.message).find("speaks version 4711"),
+            std::string::npos)
+      << leader.status.message;
+}
+
 /// Whoever else finds the port, and whatever they say.
 TEST(Cluster, StrangersDisturbNobody) {
   Ring ring(2);
@@ -440,9 +481,7 @@ TEST(Cluster, StrangersDisturbNobody) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(uint16_t(
-      atoi(tasks.addresses[0].substr(tasks.addresses[0].find(':') + 1)
-               .c_str())));
+  address.sin_port = htons(uint16_t(portOf(tasks.addresses[0])));
   std::vector<int> sockets;
   for (int i = 0; i < 40; ++i) {
     int s = socket(AF_INET, SOCK_STREAM, 0);

@@ -162,6 +162,35 @@ TEST(RandomKernels, IndexShuffleIsAPermutationOfAnySize) {
   EXPECT_EQ(call.code, WEIR_INVALID_ARGUMENT);
 }
 
+/// What NumPy's RandomState gives for the same seeds.
+TEST(RandomKernels, MersenneDrawsAsRandomStateDoes) {
+  std::vector<int64_t> three = {3};
+  Call uniform(weir_kernel_random_mersenne, {dense(three, WEIR_I64, {1})},
+               {WEIR_F64}, {42, 0});
+  ASSERT_EQ(uniform.code, 0) << uniform.message;
+  auto values = uniform.results[0].as<double>();
+  EXPECT_NEAR(values[0], 0.3745401188473625, 1e-15);
+  EXPECT_NEAR(values[1], 0.9507143064099162, 1e-15);
+  EXPECT_NEAR(values[2], 0.7319939418114051, 1e-15);
+  Call normal(weir_kernel_random_mersenne, {dense(three, WEIR_I64, {1})},
+              {WEIR_F64}, {42, 1});
+  ASSERT_EQ(normal.code, 0) << normal.message;
+  values = normal.results[0].as<double>();
+  EXPECT_NEAR(values[0], 0.4967141530112327, 1e-15);
+  EXPECT_NEAR(values[1], -0.13826430117118466, 1e-15);
+  EXPECT_NEAR(values[2], 0.6476885381006925, 1e-15);
+  std::vector<double> chances = {.1, .5, .9, .7, .2, 0, 1, .6};
+  Call bernoulli(weir_kernel_random_bernoulli, {dense(chances, WEIR_F64, {8})},
+                 {WEIR_F64}, {3});
+  ASSERT_EQ(bernoulli.code, 0) << bernoulli.message;
+  EXPECT_EQ(bernoulli.results[0].as<double>(),
+            (std::vector<double>{0, 1, 1, 1, 1, 0, 1, 1}));
+  chances[0] = 1.5;
+  Call outside(weir_kernel_random_bernoulli, {dense(chances, WEIR_F64, {8})},
+               {WEIR_F64}, {3});
+  EXPECT_EQ(outside.code, WEIR_INVALID_ARGUMENT);
+}
+
 TEST(RandomKernels, RefuseWhatIsNoState) {
   std::vector<int64_t> state = {1, 2, 3, 4}, shape = {2}, negative = {-1};
   Call wrong(weir_kernel_random_truncated_normal,

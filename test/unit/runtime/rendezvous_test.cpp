@@ -9,8 +9,10 @@
 // switched-resume lowering gives them: a frame whose first word is the function
 // that resumes it.
 
+#include "session/run.h"
 #include "test_program.h"
 
+#include <chrono>
 #include <coroutine>
 #include <cstdlib>
 #include <thread>
@@ -210,6 +212,128 @@ TEST(Rendezvous, EdgesCountTheirTensors) {
                                  nullptr),
                 WEIR_OK);
       EXPECT_EQ(sum, expected);
+    }
+  }
+}
+
+/// A loop that sends `rounds` numbers over edge 0, as fast as it may.
+struct LoopFrame {
+  void (*resume)(void *);
+  weir_context *ctx;
+  int64_t at;
+  static std::atomic<int64_t> sent, taken, most;
+
+  int32_t send() {
+    int64_t value = at++;
+    weir_tensor tensor = scalar(&value);
+    most = std::max(most.load(), ++sent - taken);
+    return weir_rt_send(ctx, 0, WEIR_NEXT_ITERATION, &tensor);
+  }
+  int32_t advance() {
+    while (at < rounds) {
+      if (!weir_rt_send_ready(ctx, 0, this))
+        return WEIR_PENDING;
+      if (int32_t code = send())
+        return code;
+    }
+    return WEIR_OK;
+  }
+  static void resumed(void *frame) {
+    auto *self = static_cast<LoopFrame *>(frame);
+    int32_t code = self->send();
+    if (code == WEIR_OK)
+      code = self->advance();
+    if (code == WEIR_PENDING)
+      return;
+    weir_context *ctx = self->ctx;
+    delete self;
+    weir_rt_step_done(ctx, code);
+  }
+  static int32_t start(weir_context *ctx) {
+    sent = taken = most = 0;
+    auto *self = new LoopFrame{resumed, ctx, 0};
+    int32_t code = self->advance();
+    if (code != WEIR_PENDING)
+      delete self;
+    return code;
+  }
+};
+std::atomic<int64_t> LoopFrame::sent, LoopFrame::taken, LoopFrame::most;
+
+/// Takes them one after another, and fails at number `failAt`.
+struct SlowFrame {
+  void (*resume)(void *);
+  weir_context *ctx;
+  int64_t at, failAt;
+
+  int32_t take() {
+    weir_tensor value;
+    if (int32_t code = weir_rt_receive(ctx, 0, WEIR_NEXT_ITERATION, &value))
+      return code;
+    ++LoopFrame::taken;
+    EXPECT_EQ(*static_cast<int64_t *>(value.data), at);
+    weir_rt_free(ctx, value.data);
+    if (at++ == failAt)
+      return weir_rt_error(ctx, 0, at, 0);
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    return WEIR_OK;
+  }
+  int32_t advance() {
+    while (at < rounds) {
+      if (!weir_rt_receive_ready(ctx, 0, WEIR_NEXT_ITERATION, this))
+        return WEIR_PENDING;
+      if (int32_t code = take())
+        return code;
+    }
+    return WEIR_OK;
+  }
+  static void resumed(void *frame) {
+    auto *self = static_cast<SlowFrame *>(frame);
+    int32_t code = self->take();
+    if (code == WEIR_OK)
+      code = self->advance();
+    if (code == WEIR_PENDING)
+      return;
+    weir_context *ctx = self->ctx;
+    delete self;
+    weir_rt_step_done(ctx, code);
+  }
+  static int32_t start(weir_context *ctx, int64_t failAt) {
+    auto *self = new SlowFrame{resumed, ctx, 0, failAt};
+    int32_t code = self->advance();
+    if (code != WEIR_PENDING)
+      delete self;
+    return code;
+  }
+};
+
+/// However far a loop is ahead of another device's, few of its tensors lie there;
+/// and who waits for room hears of an abort as who waits for a tensor does.
+TEST(Rendezvous, ALoopThatIsAheadWaits) {
+  TestProgram program;
+  program.site("loop", "While", "given up", WEIR_ABORTED);
+  program.device("/job:localhost/task:0/device:CPU:1", 1024);
+  program.edge("numbers;0->1", 0, 1);
+  program.entry("succeeds", {}, {},
+                {LoopFrame::start, [](weir_context *ctx) {
+                   return SlowFrame::start(ctx, -1);
+                 }});
+  program.entry("fails", {}, {},
+                {LoopFrame::start, [](weir_context *ctx) {
+                   return SlowFrame::start(ctx, 20);
+                 }});
+  for (int32_t threads : {1, 2, 4}) {
+    TestSession session(program.get(), TestSession::defaults(threads));
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_EQ(weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr,
+                                 nullptr),
+                WEIR_OK);
+      EXPECT_EQ(LoopFrame::taken, rounds);
+      EXPECT_LE(LoopFrame::most, weir::rt::sendWindow + 1);
+      EXPECT_EQ(weir_session_run(session, 1, nullptr, 0, nullptr, 0, nullptr,
+                                 nullptr),
+                WEIR_ABORTED);
+      EXPECT_LE(LoopFrame::sent, 21 + weir::rt::sendWindow + 1);
     }
   }
 }

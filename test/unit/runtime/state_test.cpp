@@ -542,7 +542,7 @@ struct Recorder {
   std::vector<std::string> begun;
   int64_t parts = 0;
   int open = 0;
-  weir_trace trace = {sizeof(weir_trace), 0, this, begin, end};
+  weir_trace trace = {sizeof(weir_trace), 0, this, begin, end, nullptr};
 
   static void begin(void *self, const weir_trace_event *event) {
     auto *recorder = static_cast<Recorder *>(self);
@@ -560,6 +560,34 @@ struct Recorder {
     --recorder->open;
   }
 };
+
+TEST(Async, CallsBackAtTheEndOfEachRun) {
+  TestProgram program;
+  program.entry("main", {}, {}, {[](weir_context *) { return 0; }});
+  struct Ends {
+    std::atomic<int> good{0}, bad{0};
+    static void tell(void *self, const weir_status *status) {
+      ++(status->code ? static_cast<Ends *>(self)->bad : static_cast<Ends *>(self)->good);
+    }
+  } ends;
+  {
+    TestSession session(program.get(), TestSession::defaults(1));
+    for (int i = 0; i < 50; ++i)
+      ASSERT_EQ(weir_session_run_async(session, 0, nullptr, 0, nullptr, 0, nullptr, Ends::tell,
+                                       &ends, nullptr),
+                WEIR_OK);
+    // What a run would say at once comes by the callback, too.
+    ASSERT_EQ(weir_session_run_async(session, 7, nullptr, 0, nullptr, 0, nullptr, Ends::tell, &ends,
+                                     nullptr),
+              WEIR_OK);
+    weir_status status = WEIR_STATUS_INIT;
+    EXPECT_EQ(weir_session_run_async(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr, &ends,
+                                     &status),
+              WEIR_INVALID_ARGUMENT);
+  } // the session ends with all that was asked of it
+  EXPECT_EQ(ends.good, 50);
+  EXPECT_EQ(ends.bad, 1);
+}
 
 TEST(Trace, NamesKernelsAndNodes) {
   TestProgram program;

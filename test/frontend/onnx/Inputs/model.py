@@ -23,7 +23,8 @@ import re
 import struct
 import sys
 
-TYPES = {"f32": 1, "ui8": 2, "i8": 3, "i32": 6, "i64": 7, "bool": 9, "str": 8, "f16": 10, "f64": 11}
+TYPES = {"f32": 1, "ui8": 2, "i8": 3, "ui32": 12, "i32": 6, "i64": 7, "bool": 9, "str": 8,
+         "f16": 10, "f64": 11}
 PACK = {"f32": "f", "ui8": "B", "i8": "b", "i32": "i", "i64": "q", "bool": "?", "f64": "d"}
 
 

@@ -1,0 +1,123 @@
+//===- Bf16Rounding.cpp - rounding to bf16 by integers -----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Bf16Rounding.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+/// f64 to f32 with what is lost kept in the last bit (rounding to odd), so that
+/// rounding once more is right (Boldo and Melquiond, "Emulation of FMA and
+/// correctly rounded sums", 2008).
+static Value *roundToOdd(IRBuilder<> &b, Value *wide) {
+  Type *type = wide->getType()->getWithNewType(b.getFloatTy());
+  Type *bitsType = wide->getType()->getWithNewType(b.getInt32Ty());
+  Value *near = b.CreateFPTrunc(wide, type);
+  Value *back = b.CreateFPExt(near, wide->getType());
+  Value *bits = b.CreateBitCast(near, bitsType);
+  Constant *one = ConstantInt::get(bitsType, 1);
+  Value *isEven = b.CreateIsNull(b.CreateAnd(bits, one));
+  Value *isInexact = b.CreateFCmpONE(back, wide);
+  Value *isBeyond = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(Intrinsic::fabs, back),
+                                    b.CreateUnaryIntrinsic(Intrinsic::fabs, wide));
+  Value *next = b.CreateSelect(isBeyond, b.CreateSub(bits, one), b.CreateAdd(bits, one));
+  Value *odd = b.CreateSelect(b.CreateAnd(isEven, isInexact), next, bits);
+  return b.CreateBitCast(odd, type);
+}
+
+/// `value`, f32 or f64 or narrower than f32, rounded to bf16.
+static Value *rounded(IRBuilder<> &b, Value *value) {
+  Type *type = value->getType();
+  if (type->getScalarType()->isDoubleTy())
+    value = roundToOdd(b, value);
+  else if (!type->getScalarType()->isFloatTy())
+    value = b.CreateFPExt(value, type->getWithNewType(b.getFloatTy()));
+  Type *i32 = type->getWithNewType(b.getInt32Ty());
+  Type *i16 = type->getWithNewType(b.getInt16Ty());
+  Value *bits = b.CreateBitCast(value, i32);
+  Value *high = b.CreateLShr(bits, 16);
+  // Half of the last place, less one where that is even already.
+  Value *odd = b.CreateAnd(high, ConstantInt::get(i32, 1));
+  Value *sum = b.CreateAdd(bits, b.CreateAdd(odd, ConstantInt::get(i32, 0x7fff)));
+  Value *quiet = b.CreateOr(high, ConstantInt::get(i32, 0x40));
+  Value *result = b.CreateSelect(b.CreateFCmpUNO(value, value), quiet, b.CreateLShr(sum, 16));
+  return b.CreateBitCast(b.CreateTrunc(result, i16), type->getWithNewType(b.getBFloatTy()));
+}
+
+static bool isBf16(Type *type) { return type->getScalarType()->isBFloatTy(); }
+
+/// Whether the intrinsic computes on values of one type, and rounds.
+static bool isRoundingIntrinsic(Intrinsic::ID id) {
+  switch (id) {
+  case Intrinsic::fma:
+  case Intrinsic::fmuladd:
+  case Intrinsic::sqrt:
+  case Intrinsic::floor:
+  case Intrinsic::ceil:
+  case Intrinsic::trunc:
+  case Intrinsic::rint:
+  case Intrinsic::nearbyint:
+  case Intrinsic::round:
+  case Intrinsic::roundeven:
+  case Intrinsic::minimum:
+  case Intrinsic::maximum:
+  case Intrinsic::minnum:
+  case Intrinsic::maxnum:
+  case Intrinsic::exp:
+  case Intrinsic::exp2:
+  case Intrinsic::log:
+  case Intrinsic::log2:
+  case Intrinsic::log10:
+  case Intrinsic::pow:
+  case Intrinsic::sin:
+  case Intrinsic::cos:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// What stands for `instruction`, or null where it does not round to bf16.
+static Value *replacement(Instruction &instruction) {
+  Type *type = instruction.getType();
+  if (!isBf16(type))
+    return nullptr;
+  IRBuilder<> b(&instruction);
+  if (isa<FPTruncInst>(instruction))
+    return rounded(b, instruction.getOperand(0));
+  Type *f32 = type->getWithNewType(b.getFloatTy());
+  if (auto *binary = dyn_cast<BinaryOperator>(&instruction)) {
+    b.setFastMathFlags(instruction.getFastMathFlags());
+    Value *left = b.CreateFPExt(binary->getOperand(0), f32);
+    Value *right = b.CreateFPExt(binary->getOperand(1), f32);
+    return rounded(b, b.CreateBinOp(binary->getOpcode(), left, right));
+  }
+  if (isa<SIToFPInst, UIToFPInst>(instruction))
+    return rounded(b, b.CreateCast(cast<CastInst>(instruction).getOpcode(),
+                                   instruction.getOperand(0), f32));
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (!call || !isRoundingIntrinsic(call->getIntrinsicID()))
+    return nullptr;
+  SmallVector<Value *> operands;
+  for (Value *operand : call->args())
+    operands.push_back(b.CreateFPExt(operand, f32));
+  return rounded(b, b.CreateIntrinsic(f32, call->getIntrinsicID(), operands));
+}
+
+void weir::roundToBf16Inline(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : make_early_inc_range(instructions(function)))
+      if (Value *value = replacement(instruction)) {
+        instruction.replaceAllUsesWith(value);
+        instruction.eraseFromParent();
+      }
+}

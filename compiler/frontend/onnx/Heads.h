@@ -1,0 +1,43 @@
+//===- Heads.h - the heads of attention -------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What operators of attention share, whichever domain they are of. Functions
+// that take a NodeImport report what does not fit; all take null through.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_ONNX_HEADS_H
+#define WEIR_COMPILER_FRONTEND_ONNX_HEADS_H
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+namespace weir::onnx {
+
+/// [batch, length, heads·size] as [batch, length, heads, size]; what has another
+/// rank stays.
+Value separateHeads(NodeImport &n, Value x, int64_t heads);
+
+/// [batch, length, heads·size] as [batch, heads, length, size]; what has another
+/// rank stays.
+Value splitHeads(NodeImport &n, Value x, int64_t heads);
+
+/// [batch, heads, length, size] as [batch, length, heads·size].
+Value joinHeads(TensorBuilder &t, Value x);
+
+/// Each head of [batch, heads, length, size] `times` times in a row.
+Value repeatHeads(TensorBuilder &t, Value x, int64_t times);
+
+/// Rotates pairs of the first `rotated` entries (0: of all) of each head of
+/// [batch, length, heads, size]: entries i and i + rotated / 2, or 2i and 2i + 1
+/// where they are interleaved, by the angle whose cosine and sine are entry i of
+/// `cosines` and `sines`, [batch or 1, length, rotated / 2 or more].
+Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines,
+                  int64_t rotated, bool interleaved);
+
+} // namespace weir::onnx
+
+#endif // WEIR_COMPILER_FRONTEND_ONNX_HEADS_H

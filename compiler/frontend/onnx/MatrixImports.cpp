@@ -1,0 +1,153 @@
+//===- MatrixImports.cpp - determinants and inverses ----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Loops.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// By cofactors along the first row: for matrices of up to 4×4.
+Value determinant(NodeImport &n, Value x, int64_t size, int64_t rows) {
+  if (!x)
+    return {};
+  int64_t rank = n.rank(x);
+  if (size == 1)
+    return n.pick(n.pick(x, rank - 1, 0), rank - 2, 0);
+  Value sum;
+  Value below = n.slice(x, rank - 2, 1, rows);
+  Value first = n.pick(x, rank - 2, 0);
+  for (int64_t column = 0; column < size; ++column) {
+    SmallVector<int64_t> rest;
+    for (int64_t i = 0; i < size; ++i)
+      if (i != column)
+        rest.push_back(i);
+    Value minor = determinant(n, n.gather(below, n.ints(rest), rank - 1),
+                              size - 1, rows - 1);
+    Value term = n.mul(n.pick(first, rank - 2, column), minor);
+    sum = !sum ? term : column % 2 ? n.sub(sum, term) : n.add(sum, term);
+  }
+  return sum;
+}
+
+/// What elimination leaves of matrices [batch, n, columns from n on].
+struct Eliminated {
+  Value matrix;      ///< upper triangular, or with `reduce` the identity first
+  Value determinant; ///< of the first n columns, [batch]
+};
+
+/// Elimination with the largest pivot of each column (Golub and Van Loan, "Matrix
+/// Computations", 3.4), a column a trip. With `reduce`, rows above the pivot are
+/// cleared, too, and rows are divided by it. A column without a pivot is left.
+FailureOr<Eliminated> eliminate(NodeImport &n, Value x, bool reduce) {
+  Type i64 = n.b.getI64Type();
+  Value size = n.sizeOf(x, 1);
+  Value row = n.unsqueeze(n.op<IotaOp>(size, n.number(0), n.typeAttr(i64)),
+                          {0}); // [1, n]
+  Value one = n.expandTo(n.like(x, 1), n.sizeOf(x, 0));
+  FailureOr<Values> made = buildLoop(
+      n, n.toScalar(size), {}, {x, one},
+      [&](Value k, Values args) -> FailureOr<Values> {
+        Value a = args[0], column = n.gather(a, k, 2);
+        Value candidates = n.select(n.compare("ge", row, k),
+                                    n.op<AbsOp>(column), n.like(column, -1));
+        Value pivotRow = n.op<ArgReduceOp>(candidates, n.flag(true),
+                                           n.number(1), n.flag(true),
+                                           n.flag(false), n.typeAttr(i64));
+        // Row k and the pivot's change places.
+        Value order =
+            n.select(n.compare("eq", row, k), pivotRow,
+                     n.select(n.compare("eq", row, pivotRow), k, row));
+        a = n.op<GatherOp>(a, order, n.number(1), n.number(1), n.flag(false));
+        Value top = n.gather(a, k, 1);             // [batch, columns]
+        Value pivot = n.gather(top, k, 1);         // [batch]
+        Value swapped = n.compare("ne", n.squeeze(pivotRow, {1}), k);
+        Value determinant = n.mul(
+            args[1],
+            n.select(swapped, n.op<NegOp>(pivot), pivot));
+        Value none = n.compare("eq", pivot, 0.0);
+        Value divisor =
+            n.unsqueeze(n.select(none, n.like(pivot, 1), pivot), {1});
+        Value factors = n.div(n.gather(a, k, 2), divisor); // [batch, n]
+        Value cleared = n.compare(reduce ? "ne" : "gt", row, k);
+        factors = n.select(cleared, factors, n.like(factors, 0));
+        a = n.sub(a, n.mul(n.unsqueeze(factors, {2}), n.unsqueeze(top, {1})));
+        if (reduce) {
+          Value own = n.unsqueeze(n.div(top, divisor), {1});
+          a = n.select(n.unsqueeze(n.compare("eq", row, k), {2}), own, a);
+        }
+        return Values{a, determinant};
+      });
+  if (failed(made))
+    return failure();
+  return Eliminated{(*made)[0], (*made)[1]};
+}
+
+/// Matrices [batch…, n, n] as [batch, n, n]; null, with a report, where they are
+/// known not to be square.
+Value matrices(NodeImport &n, Value x) {
+  int64_t rank = n.rank(x);
+  int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
+  if (rank < 2 || (rows != columns && !ShapedType::isDynamic(rows) &&
+                   !ShapedType::isDynamic(columns))) {
+    (void)n.invalid("found matrices that are not square");
+    return {};
+  }
+  return n.reshapeTo(
+      x, n.concat({n.ints({-1}), n.shapeSlice(x, rank - 2, rank)}, 0));
+}
+
+LogicalResult det(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  int64_t rank = n.rank(x);
+  int64_t size = rank < 2 ? 0 : n.dim(x, rank - 1);
+  if (rank >= 2 && size == n.dim(x, rank - 2) && size >= 1 && size <= 4)
+    return n.result(determinant(n, x, size, size));
+  Value all = matrices(n, x);
+  if (!all)
+    return failure();
+  FailureOr<Eliminated> made = eliminate(n, n.widen(all), /*reduce=*/false);
+  if (failed(made))
+    return failure();
+  Value y = n.cast(made->determinant, n.element(x));
+  return n.result(rank == 2 ? n.toScalar(y)
+                            : n.reshapeTo(y, n.shapeSlice(x, 0, rank - 2)));
+}
+
+LogicalResult inverse(NodeImport &n) {
+  Value x = n.in(0);
+  Value all = x ? n.widen(matrices(n, x)) : Value();
+  if (!all)
+    return failure();
+  Value square = n.shapeSlice(all, 1, 3);
+  auto i64 = n.typeAttr(n.b.getI64Type());
+  Value unit = n.cast(n.compare("eq", n.op<IotaOp>(square, n.number(0), i64),
+                                n.op<IotaOp>(square, n.number(1), i64)),
+                      n.element(all));
+  Value beside = n.concat({all, n.expandTo(unit, n.shapeOf(all))}, 2);
+  FailureOr<Eliminated> made = eliminate(n, beside, /*reduce=*/true);
+  if (failed(made))
+    return failure();
+  Value right = n.op<SliceOp>(made->matrix, n.sizeOf(all, 1),
+                              n.mul(n.sizeOf(all, 1), 2.0), n.ints({1}),
+                              n.list({2}), n.flag(false));
+  return n.result(
+      n.reshapeTo(n.cast(right, n.element(x)), n.shapeOf(x)));
+}
+
+constexpr OperatorImport table[] = {
+    {"", "Det", 11, 0, det},
+    {"com.microsoft", "Inverse", 1, 0, inverse},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::matrixImports() { return table; }

@@ -1,0 +1,44 @@
+//===- Microsoft.h - what com.microsoft's operators share -------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators of the domain "com.microsoft" are what ONNX Runtime's
+// ContribOperators.md describes, and where that is silent what its CPU kernels
+// compute. The operator table has no signatures of the domain: defaults stand
+// in the importers, or are those of an operator of ONNX's own with the same
+// attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_ONNX_MICROSOFT_H
+#define WEIR_COMPILER_FRONTEND_ONNX_MICROSOFT_H
+
+#include "compiler/frontend/onnx/NodeImport.h"
+
+namespace weir::onnx {
+
+/// The operator of ONNX's own whose attributes, with their defaults, the
+/// operator `name` of com.microsoft takes over; nothing where there is none.
+std::optional<OperatorSpec> microsoftModel(std::string_view name);
+
+/// The attribute, or `fallback` where the node has none.
+double realOr(const NodeImport &n, std::string_view name, double fallback);
+int64_t intOr(const NodeImport &n, std::string_view name, int64_t fallback);
+
+/// x · scale / sqrt(mean of squares + epsilon) over dimensions from `axis` on.
+Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon,
+                     int64_t axis);
+
+/// com.microsoft's Attention, once its input is projected: `joined` is
+/// [batch, length, hidden of queries, keys, values]; the inputs of the numbers
+/// given are the mask, the past and what is added to the scores.
+mlir::LogicalResult projectedAttention(NodeImport &n, Value joined,
+                                       size_t maskInput, size_t pastInput,
+                                       std::optional<size_t> biasInput);
+
+} // namespace weir::onnx
+
+#endif // WEIR_COMPILER_FRONTEND_ONNX_MICROSOFT_H

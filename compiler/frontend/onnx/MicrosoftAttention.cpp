@@ -1,0 +1,503 @@
+//===- MicrosoftAttention.cpp - com.microsoft's kinds of attention --------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention with merged weights, with several heads, with heads in groups, and
+// rotary positions. Masks are finite numbers that are added to the scores: a
+// query that may look nowhere looks everywhere alike.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Heads.h"
+#include "compiler/frontend/onnx/Microsoft.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+constexpr double kFilter = -10000;
+
+/// The least number of a float type.
+Value lowest(NodeImport &n, Type type) {
+  const llvm::fltSemantics &kind = cast<FloatType>(type).getFloatSemantics();
+  APFloat least = APFloat::getLargest(kind, /*Negative=*/true);
+  bool lost;
+  least.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+  return n.scalar(type, least.convertToDouble());
+}
+
+/// How scores become weights.
+struct Scores {
+  double scale = 0;   ///< of the products; 0: 1 / sqrt(size of a head)
+  double softcap = 0; ///< 0: none
+  Value bias;         ///< added before the softmax; may be null
+  /// One more score a head that takes its share of the weights and no value,
+  /// [heads] or a scalar; may be null.
+  Value sink;
+  Value raw, weights; ///< before and after the softmax, for who asks
+};
+
+/// The heads' values: softmax(q·kᵀ·scale + bias)·v, operands [batch, heads,
+/// length, size], computed in f32 or wider.
+Value attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
+  if (!q || !k || !v)
+    return {};
+  int64_t size = n.dim(q, 3);
+  if (n.rank(q) != 4 || n.rank(k) != 4 || n.rank(v) != 4 ||
+      (s.scale == 0 && ShapedType::isDynamic(size))) {
+    (void)n.invalid("found queries, keys or values that are not of rank 4, or "
+                    "heads of open size");
+    return {};
+  }
+  Type type = n.element(q);
+  double scale = s.scale == 0 ? 1 / std::sqrt(double(size)) : s.scale;
+  Value scores = n.mul(n.matmul(n.widen(q), n.transpose(n.widen(k), {0, 1, 3, 2})),
+                       scale);
+  if (s.softcap > 0)
+    scores = n.mul(n.op<TanhOp>(n.div(scores, s.softcap)), s.softcap);
+  if (s.bias)
+    scores = n.add(scores, n.cast(s.bias, n.element(scores)));
+  s.raw = scores;
+  if (s.sink && scores) {
+    Value sink = n.cast(s.sink, n.element(scores));
+    if (n.rank(sink) == 1)
+      sink = n.unsqueeze(sink, {1, 2});
+    Value column = n.expandTo(
+        sink, n.concat({n.shapeSlice(scores, 0, 3), n.ints({1})}, 0));
+    // The sink's column comes first, so that the rest begins at a known place.
+    Value all = n.softmax(n.concat({column, scores}, 3), 3);
+    s.weights = n.slice(all, 3, 1, std::numeric_limits<int64_t>::max());
+  } else {
+    s.weights = n.softmax(scores, 3);
+  }
+  return n.cast(n.matmul(s.weights, n.widen(v)), type);
+}
+
+/// What a mask adds to scores [batch, heads, length, total]. The mask may be
+/// of 1 (look) and 0, [batch, total], [batch, length, total]; or say where each
+/// sequence ends, [batch], and behind that where it starts, [2·batch].
+Value maskBias(NodeImport &n, Value mask, Value x, Value total, Type type) {
+  if (!mask || !x)
+    return {};
+  Type i64 = n.b.getI64Type();
+  Value filter = n.scalar(type, realOr(n, "mask_filter_value", kFilter));
+  Value zero = n.scalar(type, 0);
+  mask = n.cast(mask, i64);
+  int64_t rank = n.rank(mask);
+  if (rank == 2 || rank == 3) {
+    Value wide = n.unsqueeze(mask, rank == 2 ? ArrayRef<int64_t>{1, 2}
+                                             : ArrayRef<int64_t>{1});
+    return n.select(n.compare("gt", wide, 0.0), zero, filter);
+  }
+  int64_t batch = n.dim(x, 0), count = n.dim(mask, 0);
+  bool known = !ShapedType::isDynamic(batch) && !ShapedType::isDynamic(count);
+  bool starts = known && count == 2 * batch;
+  if (rank != 1 || (known && !starts && count != batch)) {
+    (void)n.unsupported("found a mask of rank " + Twine(rank) +
+                        "; possible are [batch], [2·batch], [batch, total], "
+                        "[batch, length, total]");
+    return {};
+  }
+  Value place = n.op<IotaOp>(total, n.number(0), n.typeAttr(i64));
+  auto column = [&](Value v) { return n.unsqueeze(v, {1, 2, 3}); };
+  Value ends = starts ? n.slice(mask, 0, 0, batch) : mask;
+  Value seen = n.compare("lt", place, column(ends));
+  if (starts)
+    seen = n.op<AndOp>(
+        seen, n.compare("ge", place, column(n.slice(mask, 0, batch, count))));
+  return n.select(seen, zero, filter);
+}
+
+/// The least number where a key comes after its query, [length, total]; before
+/// the first query come total - length keys.
+Value causalBias(NodeImport &n, Value length, Value total, Type type) {
+  auto i64 = n.typeAttr(n.b.getI64Type());
+  Value shape = n.concat({length, total}, 0);
+  Value query = n.op<IotaOp>(shape, n.number(0), i64);
+  Value key = n.op<IotaOp>(shape, n.number(1), i64);
+  Value offset = n.toScalar(n.sub(total, length));
+  return n.select(n.compare("le", key, n.add(query, offset)),
+                  n.scalar(type, 0), lowest(n, type));
+}
+
+/// x + y, where either may be null: nothing to add.
+Value sumOf(NodeImport &n, Value x, Value y) {
+  return x && y ? n.add(x, y) : x ? x : y;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention, MultiHeadAttention
+//===----------------------------------------------------------------------===//
+
+LogicalResult attention(NodeImport &n) {
+  Value x = n.in(0), weights = n.in(1);
+  if (!x || !weights)
+    return failure();
+  Value joined = n.matmul(x, weights);
+  if (n.has(2))
+    joined = n.add(joined, n.in(2));
+  return projectedAttention(n, joined, 3, 4, 5);
+}
+
+class MultiHead {
+public:
+  explicit MultiHead(NodeImport &n) : n(n), heads(n.i("num_heads")) {}
+  LogicalResult run();
+
+private:
+  /// Part `part` of the bias, added to x [batch, length, hidden] or [batch,
+  /// length, heads, size].
+  Value biased(Value x, int64_t part);
+  bool operands();
+
+  NodeImport &n;
+  int64_t heads;
+  Value q, k, v; ///< [batch, heads, length, size]
+};
+
+Value MultiHead::biased(Value x, int64_t part) {
+  if (!x || !n.has(3))
+    return x;
+  Value all = n.in(3);
+  int64_t hidden =
+      n.rank(x) == 3 ? n.dim(x, 2) : n.dim(x, 2) * n.dim(x, 3);
+  // Queries and keys are as wide as each other; values have the rest.
+  int64_t whole = n.dim(all, 0);
+  if (n.rank(all) != 1 || ShapedType::isDynamic(whole) || hidden > whole) {
+    (void)n.invalid("found a bias that does not go with the projections");
+    return {};
+  }
+  int64_t begin = part == 2 ? whole - hidden : part * hidden;
+  Value own = n.slice(all, 0, begin, begin + hidden);
+  if (n.rank(x) == 4)
+    own = n.reshape(own, {n.dim(x, 2), n.dim(x, 3)});
+  return n.add(x, own);
+}
+
+bool MultiHead::operands() {
+  Value query = n.in(0);
+  if (!query)
+    return false;
+  auto perHead = [&](Value x, int64_t part) -> Value {
+    x = biased(x, part);
+    if (x && n.rank(x) == 4)
+      return n.transpose(x, {0, 2, 1, 3});
+    return splitHeads(n, x, heads);
+  };
+  if (n.rank(query) == 5) { // [batch, length, heads, 3, size]
+    q = perHead(n.pick(query, 3, 0), 0);
+    k = perHead(n.pick(query, 3, 1), 1);
+    v = perHead(n.pick(query, 3, 2), 2);
+  } else {
+    Value key = n.in(1);
+    q = perHead(query, 0);
+    if (n.rank(key) == 5) { // [batch, length, heads, 2, size]
+      k = perHead(n.pick(key, 3, 0), 1);
+      v = perHead(n.pick(key, 3, 1), 2);
+    } else if (n.rank(key) == 4) { // by heads already, with its bias
+      k = key;
+      v = n.in(2);
+    } else {
+      k = perHead(key, 1);
+      v = perHead(n.in(2), 2);
+    }
+  }
+  if (n.has(6) && n.has(7)) {
+    k = n.concat({n.in(6), k}, 2);
+    v = n.concat({n.in(7), v}, 2);
+  }
+  return q && k && v;
+}
+
+LogicalResult MultiHead::run() {
+  for (size_t i : {8, 9})
+    if (n.has(i))
+      return n.unsupported("found a cache that is shared between steps; "
+                           "possible are past and present as tensors");
+  if (!operands())
+    return failure();
+  Value length = n.sizeOf(q, 2), total = n.sizeOf(k, 2);
+  Type type = n.element(n.widen(q));
+  Scores s;
+  s.scale = realOr(n, "scale", 0);
+  if (n.has(4) && !(s.bias = maskBias(n, n.in(4), q, total, type)))
+    return failure();
+  if (n.i("unidirectional"))
+    s.bias = sumOf(n, s.bias, causalBias(n, length, total, type));
+  if (n.has(5))
+    s.bias = sumOf(n, s.bias, n.cast(n.in(5), type));
+  Value y = joinHeads(n, attend(n, q, k, v, s));
+  return n.results({y, k, v, n.cast(s.raw, n.element(q))});
+}
+
+LogicalResult multiHead(NodeImport &n) { return MultiHead(n).run(); }
+
+//===----------------------------------------------------------------------===//
+// Rotary positions
+//===----------------------------------------------------------------------===//
+
+LogicalResult rotaryEmbedding(NodeImport &n) {
+  Value x = n.in(0), positions = n.in(1), cosines = n.in(2), sines = n.in(3);
+  if (!x || !positions || !cosines || !sines)
+    return failure();
+  if (n.i("is_packed_batching"))
+    return n.unsupported("found is_packed_batching; possible is 0");
+  bool flat = n.rank(x) == 3;
+  int64_t rotated = n.i("rotary_embedding_dim"), heads = n.i("num_heads");
+  if (flat && heads == 0) {
+    int64_t size = 2 * n.dim(cosines, 1);
+    if (ShapedType::isDynamic(n.dim(cosines, 1)) || size == 0 ||
+        ShapedType::isDynamic(n.dim(x, 2)))
+      return n.unsupported("found no num_heads, and a cache of open size");
+    heads = n.dim(x, 2) / size;
+  }
+  Value y = flat ? separateHeads(n, x, heads) : n.transpose(x, {0, 2, 1, 3});
+  if (!y)
+    return failure();
+  Type i64 = n.b.getI64Type();
+  positions = n.cast(positions, i64);
+  if (n.rank(positions) == 1) // of the first entry
+    positions = n.unsqueeze(
+        n.add(n.op<IotaOp>(n.sizeOf(y, 1), n.number(0), n.typeAttr(i64)),
+              n.toScalar(positions)),
+        {0});
+  y = rotateHeads(n, y, n.gather(cosines, positions, 0),
+                  n.gather(sines, positions, 0), rotated,
+                  n.i("interleaved") != 0);
+  if (double scale = realOr(n, "scale", 1); scale != 1)
+    y = n.mul(y, scale);
+  return n.result(flat && y ? n.reshapeTo(y, n.shapeOf(x))
+                            : n.transpose(y, {0, 2, 1, 3}));
+}
+
+//===----------------------------------------------------------------------===//
+// Heads in groups
+//===----------------------------------------------------------------------===//
+
+/// Inputs: 0 query, 1 key, 2 value, 3 past_key, 4 past_value, 5 seqlens_k,
+/// 6 total_sequence_length, 7 cos_cache, 8 sin_cache, 9 position_ids,
+/// 10 attention_bias, 11 head_sink, 12 k_scale, 13 v_scale, 14 q_norm_weight,
+/// 15 k_norm_weight.
+class GroupQuery {
+public:
+  explicit GroupQuery(NodeImport &n) : n(n), i64(n.b.getI64Type()) {}
+  LogicalResult run();
+
+private:
+  bool operands();
+  void places();
+  Value cached(Value fresh, size_t pastInput);
+  Value bias(Type type);
+
+  NodeImport &n;
+  Type i64;
+  int64_t heads = 0, keyHeads = 0;
+  Value q, k, v;   ///< [batch, length, heads, size]
+  Value length;    ///< tensor<1xi64>
+  Value total;     ///< entries of the cache that is put out, tensor<1xi64>
+  Value past;      ///< entries before the first query, [batch]
+  Value positions; ///< of the queries, [batch, length]
+};
+
+bool GroupQuery::operands() {
+  heads = n.i("num_heads"), keyHeads = n.i("kv_num_heads");
+  Value query = n.in(0);
+  if (!query)
+    return false;
+  int64_t hidden = n.dim(query, 2);
+  if (n.rank(query) != 3 || ShapedType::isDynamic(hidden) || heads < 1 ||
+      keyHeads < 1 || heads % keyHeads) {
+    (void)n.invalid("found queries that are not of rank 3, of open hidden size, "
+                    "or key heads that do not divide them");
+    return false;
+  }
+  if (n.has(1)) {
+    q = separateHeads(n, query, heads);
+    k = separateHeads(n, n.in(1), keyHeads);
+    v = separateHeads(n, n.in(2), keyHeads);
+  } else {
+    Value joined = separateHeads(n, query, heads + 2 * keyHeads);
+    q = n.slice(joined, 2, 0, heads);
+    k = n.slice(joined, 2, heads, heads + keyHeads);
+    v = n.slice(joined, 2, heads + keyHeads, heads + 2 * keyHeads);
+  }
+  double epsilon = realOr(n, "qk_norm_epsilon", 1e-6);
+  if (n.has(14))
+    q = simplifiedNorm(n, q, n.in(14), epsilon, 3);
+  if (n.has(15))
+    k = simplifiedNorm(n, k, n.in(15), epsilon, 3);
+  return q && k && v;
+}
+
+void GroupQuery::places() {
+  length = n.sizeOf(q, 1);
+  Value asked = n.cast(n.reshape(n.in(6), {1}), i64);
+  total = n.has(3) ? n.maximum(n.sizeOf(n.in(3), 2), asked) : asked;
+  // Of a prompt nothing came before; later all but the new entries did.
+  Value ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
+  Value before = n.sub(ends, n.toScalar(length));
+  past = n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)),
+                  n.like(before, 0), before);
+  Value row = n.unsqueeze(
+      n.op<IotaOp>(length, n.number(0), n.typeAttr(i64)), {0});
+  positions = n.add(n.unsqueeze(past, {1}), row);
+}
+
+/// The cache [batch, heads, total, size] with the new entries in it: what was
+/// there before them, they, and zeros.
+Value GroupQuery::cached(Value fresh, size_t pastInput) {
+  if (!fresh || !total || !past)
+    return {};
+  if (!n.has(pastInput))
+    return n.transpose(fresh, {0, 2, 1, 3});
+  Value place = n.unsqueeze(
+      n.op<IotaOp>(total, n.number(0), n.typeAttr(i64)), {0});
+  Value own = n.sub(place, n.unsqueeze(past, {1})); // [batch, total]
+  Value last = n.sub(n.toScalar(length), 1.0);
+  Value within = n.minimum(n.maximum(own, 0.0), last);
+  // [batch, total, heads, size] of the new entries, each where it belongs.
+  Value placed = n.transpose(n.op<GatherOp>(fresh, within, n.number(1),
+                                            n.number(1), n.flag(false)),
+                             {0, 2, 1, 3});
+  Value old = n.in(pastInput);
+  if (!old || !placed)
+    return {};
+  Value none = n.ints({0});
+  Value grown = n.op<PadOp>(
+      old,
+      n.concat({n.ints({0, 0, 0, 0, 0, 0}), n.sub(total, n.sizeOf(old, 2)), none},
+               0),
+      n.like(old, 0), n.text("constant"));
+  auto wide = [&](Value mask) { return n.unsqueeze(mask, {1, 3}); };
+  Value isOld = n.compare("lt", own, 0.0);
+  Value isNew = n.compare("lt", own, n.toScalar(length));
+  Value zero = n.like(placed, 0);
+  return n.select(wide(isOld), grown, n.select(wide(isNew), placed, zero));
+}
+
+/// What is added to scores [batch, heads, length, total].
+Value GroupQuery::bias(Type type) {
+  Value key = n.op<IotaOp>(total, n.number(0), n.typeAttr(i64));
+  Value at = n.unsqueeze(positions, {1, 3}); // [batch, 1, length, 1]
+  Value seen;
+  if (intOr(n, "causal", 1)) {
+    seen = n.compare("le", key, at);
+  } else {
+    Value ends = n.add(past, n.toScalar(length));
+    seen = n.compare("lt", key, n.unsqueeze(ends, {1, 2, 3}));
+  }
+  if (int64_t window = intOr(n, "local_window_size", -1); window > 0)
+    seen = n.op<AndOp>(seen, n.compare("gt", key, n.sub(at, double(window))));
+  Value sum = n.select(seen, n.scalar(type, 0), lowest(n, type));
+  if (n.has(10))
+    sum = n.add(sum, n.cast(n.in(10), type));
+  return sum;
+}
+
+LogicalResult GroupQuery::run() {
+  for (const char *name : {"k_quant_type", "v_quant_type"})
+    if (n.hasAttr(name) && n.s(name) != "NONE")
+      return n.unsupported("found a quantised cache; possible is " +
+                           Twine(name) + " NONE");
+  if (intOr(n, "sliding_window_cache", 0))
+    return n.unsupported("found sliding_window_cache; possible is 0");
+  if (!operands())
+    return failure();
+  places();
+  if (n.i("do_rotary")) {
+    Value at = n.has(9) ? n.in(9) : positions;
+    Value cosines = n.gather(n.in(7), at, 0), sines = n.gather(n.in(8), at, 0);
+    int64_t rotated = n.rank(cosines) == 3 ? 2 * n.dim(cosines, 2) : 0;
+    bool interleaved = n.i("rotary_interleaved") != 0;
+    q = rotateHeads(n, q, cosines, sines, rotated, interleaved);
+    k = rotateHeads(n, k, cosines, sines, rotated, interleaved);
+  }
+  Value keys = cached(k, 3), values = cached(v, 4);
+  if (!q || !keys || !values)
+    return failure();
+  Type type = n.element(n.widen(q));
+  Scores s;
+  s.scale = realOr(n, "scale", 0);
+  s.softcap = realOr(n, "softcap", 0);
+  s.bias = bias(type);
+  if (n.has(11))
+    s.sink = n.in(11);
+  else if (intOr(n, "smooth_softmax", -1) == 1)
+    s.sink = n.scalar(type, 0);
+  int64_t times = heads / keyHeads;
+  Value y = attend(n, n.transpose(q, {0, 2, 1, 3}), repeatHeads(n, keys, times),
+                   repeatHeads(n, values, times), s);
+  Value shown = intOr(n, "qk_output", 0) == 1 ? s.raw : s.weights;
+  return n.results(
+      {joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
+}
+
+LogicalResult groupQuery(NodeImport &n) { return GroupQuery(n).run(); }
+
+constexpr std::string_view microsoft = "com.microsoft";
+
+constexpr OperatorImport table[] = {
+    {microsoft, "Attention", 1, 0, attention},
+    {microsoft, "GroupQueryAttention", 1, 0, groupQuery},
+    {microsoft, "MultiHeadAttention", 1, 0, multiHead},
+    {microsoft, "RotaryEmbedding", 1, 0, rotaryEmbedding},
+};
+
+} // namespace
+
+LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined,
+                                             size_t maskInput, size_t pastInput,
+                                             std::optional<size_t> biasInput) {
+  if (!joined)
+    return failure();
+  int64_t heads = n.i("num_heads"), hidden = n.dim(joined, 2);
+  if (n.rank(joined) != 3 || ShapedType::isDynamic(hidden))
+    return n.unsupported("found an input that is not of rank 3, or an open "
+                         "hidden size");
+  if (n.i("do_rotary") || n.i("past_present_share_buffer"))
+    return n.unsupported("found do_rotary or past_present_share_buffer; "
+                         "possible is 0");
+  SmallVector<int64_t> sizes = n.is("qkv_hidden_sizes")
+                                   .value_or(SmallVector<int64_t>(3, hidden / 3));
+  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != hidden)
+    return n.invalid("found weights that do not go with qkv_hidden_sizes");
+  auto part = [&](int64_t begin, int64_t size) {
+    return splitHeads(n, n.slice(joined, 2, begin, begin + size), heads);
+  };
+  Value q = part(0, sizes[0]), k = part(sizes[0], sizes[1]),
+        v = part(sizes[0] + sizes[1], sizes[2]);
+  if (n.has(pastInput)) { // [2, batch, heads, length, size]
+    k = n.concat({n.pick(n.in(pastInput), 0, 0), k}, 2);
+    v = n.concat({n.pick(n.in(pastInput), 0, 1), v}, 2);
+  }
+  if (!q || !k || !v)
+    return failure();
+  Value length = n.sizeOf(q, 2), total = n.sizeOf(k, 2);
+  Type type = n.element(n.widen(q));
+  Scores s;
+  s.scale = realOr(n, "scale", 0);
+  if (n.has(maskInput) &&
+      !(s.bias = maskBias(n, n.in(maskInput), q, total, type)))
+    return failure();
+  if (n.i("unidirectional"))
+    s.bias = sumOf(n, s.bias, causalBias(n, length, total, type));
+  if (biasInput && n.has(*biasInput))
+    s.bias = sumOf(n, s.bias, n.cast(n.in(*biasInput), type));
+  Value y = joinHeads(n, attend(n, q, k, v, s));
+  Value present;
+  if (n.wants(1))
+    present = n.concat({n.unsqueeze(k, {0}), n.unsqueeze(v, {0})}, 0);
+  return n.results({y, present});
+}
+
+ArrayRef<OperatorImport> weir::onnx::microsoftAttentionImports() {
+  return table;
+}

@@ -1,0 +1,456 @@
+//===- MicrosoftQuantization.cpp - com.microsoft on quantised operands ----===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators whose operands are integers with a scale: those that compute on the
+// reals behind them and round once at the end, products of integers, and
+// products with weights of a few bits, of which blocks share a scale.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/onnx/Activations.h"
+#include "compiler/frontend/onnx/Microsoft.h"
+#include "compiler/frontend/onnx/Quantization.h"
+#include "compiler/frontend/onnx/Window.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::onnx;
+
+namespace {
+
+/// A scale or zero point that is one number, as a scalar.
+Value single(NodeImport &n, size_t input) {
+  return n.has(input) ? n.toScalar(n.in(input)) : Value();
+}
+
+/// The reals of input `i`, whose scale and zero point are the inputs after it.
+Value reals(NodeImport &n, size_t i) {
+  return dequantize(n, n.in(i), single(n, i + 1), single(n, i + 2));
+}
+
+/// The integers of y, of the type of `like`, by the scale and zero point that
+/// are inputs `scale` and the one after it.
+LogicalResult rounded(NodeImport &n, Value y, size_t scale, Value like) {
+  if (!y || !like)
+    return failure();
+  return n.result(quantize(n, n.div(y, single(n, scale)), single(n, scale + 1),
+                           n.element(like)));
+}
+
+template <typename OpT> LogicalResult qBinary(NodeImport &n) {
+  return rounded(n, n.op<OpT>(reals(n, 0), reals(n, 3)), 6, n.in(0));
+}
+
+LogicalResult qLeakyRelu(NodeImport &n) {
+  return rounded(n, leakyRelu(n, reals(n, 0), n.f("alpha")), 3, n.in(0));
+}
+
+LogicalResult qSigmoid(NodeImport &n) {
+  return rounded(n, n.op<LogisticOp>(reals(n, 0)), 3, n.in(0));
+}
+
+LogicalResult qSoftmax(NodeImport &n) {
+  Value x = reals(n, 0);
+  if (!x)
+    return failure();
+  std::optional<int64_t> axis = n.axis(intOr(n, "axis", -1), n.rank(x));
+  if (!axis)
+    return failure();
+  if (n.i("opset") >= 13)
+    return rounded(n, n.softmax(x, *axis), 3, n.in(0));
+  // Before opset 13 the dimensions from the axis on are one.
+  Value flat = n.reshapeTo(
+      x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
+  Value y = n.softmax(flat, *axis);
+  return rounded(n, n.reshapeTo(y, n.shapeOf(x)), 3, n.in(0));
+}
+
+/// `compute` on operands N C S…, whichever order the node has them in.
+Value planar(NodeImport &n, Value x, llvm::function_ref<Value(Value)> compute) {
+  if (!x || !n.i("channels_last") || n.rank(x) < 3)
+    return compute(x);
+  int64_t rank = n.rank(x);
+  SmallVector<int64_t> first = {0, rank - 1}, last = {0};
+  llvm::append_range(first, axesFrom(1, rank - 1));
+  llvm::append_range(last, axesFrom(2, rank));
+  last.push_back(1);
+  return n.transpose(compute(n.transpose(x, first)), last);
+}
+
+LogicalResult qAveragePool(NodeImport &n) {
+  Value y = planar(n, reals(n, 0),
+                   [&](Value x) { return pooled(n, x, "average"); });
+  return rounded(n, y, 3, n.in(0));
+}
+
+LogicalResult qGlobalAveragePool(NodeImport &n) {
+  Value y = planar(n, reals(n, 0), [&](Value x) {
+    return n.reduce(x, "mean", axesFrom(2, n.rank(x)), true);
+  });
+  return rounded(n, y, 3, n.in(0));
+}
+
+LogicalResult qReduceMean(NodeImport &n) {
+  Value x = reals(n, 0);
+  if (!x)
+    return failure();
+  std::optional<SmallVector<int64_t>> axes = n.axes(n.is("axes"), n.rank(x));
+  if (!axes)
+    return failure();
+  return rounded(n, n.reduce(x, "mean", *axes, n.i("keepdims") != 0), 3,
+                 n.in(0));
+}
+
+LogicalResult qConcat(NodeImport &n) {
+  SmallVector<Value> parts;
+  for (size_t i = 2; i + 2 < n.inputCount(); i += 3)
+    parts.push_back(reals(n, i));
+  if (parts.empty() || !parts[0])
+    return n.invalid("found no operands, or not each with scale and zero point");
+  std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(parts[0]));
+  return axis ? rounded(n, n.concat(parts, *axis), 0, n.in(1)) : failure();
+}
+
+LogicalResult qWhere(NodeImport &n) {
+  return rounded(n, n.select(n.in(0), reals(n, 1), reals(n, 4)), 7, n.in(1));
+}
+
+LogicalResult qConv(NodeImport &n) {
+  return n.result(planar(n, n.in(0),
+                         [&](Value x) { return quantizedConv(n, x); }));
+}
+
+/// A vector of one entry a row of the second operand, or one number.
+Value perColumn(NodeImport &n, size_t input) {
+  Value v = n.in(input);
+  return v && n.rank(v) == 1 && n.dim(v, 0) == 1 ? n.toScalar(v) : v;
+}
+
+/// alpha · A · B + C of integers, as reals or, with a scale of the result, as
+/// integers. C counts in units of both scales and alpha.
+LogicalResult qGemm(NodeImport &n) {
+  auto turned = [&](Value v, std::string_view name) {
+    return n.i(name) ? n.transpose(v, {1, 0}) : v;
+  };
+  Type i32 = n.b.getI32Type();
+  Value a = n.in(0), b = n.in(3), aZero = single(n, 2), bZero = n.in(5);
+  if (!a || !b || !aZero || !bZero || n.rank(a) != 2 || n.rank(b) != 2)
+    return n.invalid("found operands that are not matrices");
+  bZero = n.cast(perColumn(n, 5), i32);
+  a = n.sub(n.cast(turned(a, "transA"), i32), n.cast(aZero, i32));
+  b = n.sub(n.cast(turned(b, "transB"), i32), bZero);
+  Value sum = n.matmul(a, b, i32);
+  if (n.has(6))
+    sum = n.add(sum, n.in(6));
+  Value scale = n.mul(single(n, 1), perColumn(n, 4));
+  Value y = n.mul(n.cast(sum, n.b.getF32Type()),
+                  n.mul(scale, realOr(n, "alpha", 1)));
+  return n.has(7) ? rounded(n, y, 7, n.has(8) ? n.in(8) : n.in(0))
+                  : n.result(y);
+}
+
+LogicalResult matMulIntegerToFloat(NodeImport &n) {
+  Value a = centred(n, n.in(0), 4, true), b = centred(n, n.in(1), 5, false);
+  Value product = n.matmul(a, b, n.b.getI32Type());
+  Value scale = n.mul(n.in(2), perColumn(n, 3));
+  if (!product || !scale)
+    return failure();
+  Value y = n.mul(n.cast(product, n.element(scale)), scale);
+  return n.result(n.has(6) ? n.add(y, n.in(6)) : y);
+}
+
+LogicalResult dynamicQuantizeMatMul(NodeImport &n) {
+  Type i32 = n.b.getI32Type();
+  Quantized a = quantizeByRange(n, n.in(0));
+  Value x = n.sub(n.cast(a.values, i32), n.cast(a.zero, i32));
+  Value product = n.matmul(x, centred(n, n.in(1), 3, false), i32);
+  Value scale = n.mul(a.scale, perColumn(n, 2));
+  if (!product || !scale)
+    return failure();
+  Value y = n.mul(n.cast(product, n.element(scale)), scale);
+  return n.result(n.has(4) ? n.add(y, n.in(4)) : y);
+}
+
+LogicalResult matMulInteger16(NodeImport &n) {
+  Type i32 = n.b.getI32Type();
+  return n.result(n.matmul(n.cast(n.in(0), i32), n.cast(n.in(1), i32), i32));
+}
+
+LogicalResult mulInteger(NodeImport &n) {
+  Type i32 = n.b.getI32Type();
+  auto wide = [&](size_t i) {
+    Value v = n.cast(n.in(i), i32);
+    return n.has(i + 1) ? n.sub(v, n.cast(single(n, i + 1), i32)) : v;
+  };
+  return n.result(n.mul(wide(0), wide(2)));
+}
+
+LogicalResult reduceSumInteger(NodeImport &n) {
+  Value x = n.in(0);
+  if (!x)
+    return failure();
+  Type wide = n.isUnsigned(x)
+                  ? IntegerType::get(n.b.getContext(), 32, IntegerType::Unsigned)
+                  : n.b.getI32Type();
+  std::optional<SmallVector<int64_t>> axes = n.axes(n.is("axes"), n.rank(x));
+  return axes ? n.result(n.reduce(n.cast(x, wide), "sum", *axes,
+                                  n.i("keepdims") != 0))
+              : failure();
+}
+
+/// QuantizeLinear and DequantizeLinear with one scale, or one an entry of
+/// `axis`.
+template <bool back> LogicalResult quantizeAlong(NodeImport &n) {
+  Value x = n.in(0), scale = n.in(1);
+  if (!x || !scale)
+    return failure();
+  Value zero = n.has(2) ? n.in(2) : Value();
+  if (n.rank(scale) == 1 && n.dim(scale, 0) == 1) {
+    scale = n.toScalar(scale);
+    zero = zero ? n.toScalar(zero) : zero;
+  } else if (n.rank(scale) == 1) {
+    std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
+    if (!axis)
+      return failure();
+    SmallVector<int64_t> behind = axesFrom(1, n.rank(x) - *axis);
+    scale = n.unsqueeze(scale, behind);
+    zero = zero ? n.unsqueeze(zero, behind) : zero;
+  }
+  Type ui8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
+  if (back)
+    return n.result(n.cast(dequantize(n, x, n.widen(scale), zero),
+                           n.element(scale)));
+  return n.result(quantize(n, n.div(n.widen(x), n.widen(scale)), zero,
+                           zero ? n.element(zero) : ui8));
+}
+
+LogicalResult qAttention(NodeImport &n) {
+  Type i32 = n.b.getI32Type();
+  Value x = n.cast(n.in(0), i32), w = n.cast(n.in(1), i32);
+  if (n.has(6))
+    x = n.sub(x, n.cast(single(n, 6), i32));
+  if (n.has(7))
+    w = n.sub(w, n.cast(perColumn(n, 7), i32));
+  Value scale = n.mul(single(n, 3), perColumn(n, 4));
+  Value product = n.matmul(x, w, i32);
+  if (!product || !scale)
+    return failure();
+  Value joined =
+      n.add(n.mul(n.cast(product, n.element(scale)), scale), n.in(2));
+  return projectedAttention(n, joined, 5, 8, std::nullopt);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights of a few bits
+//===----------------------------------------------------------------------===//
+
+/// The numbers of `bits` bits that bytes [rows…, bytes] hold, the lowest bits
+/// first, as [rows…, numbers] of i32.
+Value unpack(NodeImport &n, Value bytes, int64_t bits) {
+  Type i32 = n.b.getI32Type();
+  Value wide = n.cast(bytes, i32);
+  if (!wide || bits == 8)
+    return wide;
+  SmallVector<Value> parts;
+  for (int64_t shift = 0; shift < 8; shift += bits) {
+    Value part = n.op<ShrOp>(wide, n.scalar(i32, double(shift)));
+    parts.push_back(n.op<AndOp>(part, n.scalar(i32, double((1 << bits) - 1))));
+    parts.back() = n.unsqueeze(parts.back(), {n.rank(wide)});
+  }
+  Value all = n.concat(parts, n.rank(wide));
+  if (!all)
+    return {};
+  return n.reshapeTo(
+      all, n.concat({n.shapeSlice(all, 0, n.rank(wide) - 1), n.ints({-1})}, 0));
+}
+
+/// A · Bᵀ, where B [N, K] has a scale for every block of a row.
+LogicalResult matMulNBits(NodeImport &n) {
+  int64_t rows = n.i("N"), columns = n.i("K"), block = n.i("block_size");
+  int64_t bits = intOr(n, "bits", 4);
+  Value a = n.in(0), b = n.in(1), scales = n.in(2);
+  if (!a || !b || !scales)
+    return failure();
+  if (intOr(n, "weight_prepacked", 0))
+    return n.unsupported("found weights packed for one kernel; possible is "
+                         "weight_prepacked 0");
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || rows < 1 ||
+      columns < 1 || block % (8 / bits))
+    return n.unsupported("found " + Twine(bits) + " bits in blocks of " +
+                         Twine(block) + "; possible are 2, 4, 8 bits");
+  int64_t blocks = (columns + block - 1) / block;
+  Type type = n.element(a), f32 = n.b.getF32Type();
+  Value q = unpack(n, n.reshape(b, {rows, -1}), bits); // [N, blocks·block]
+  Value scale = n.cast(n.reshape(scales, {rows, blocks}), f32);
+  Value zero = n.scalar(f32, double(1 << (bits - 1)));
+  if (n.has(3)) {
+    Value given = n.in(3);
+    if (n.isFloat(given)) {
+      zero = n.cast(n.reshape(given, {rows, blocks}), f32);
+    } else { // packed as the weights are, a row filled up to whole bytes
+      zero = unpack(n, n.reshape(given, {rows, -1}), bits);
+      zero = n.cast(n.slice(zero, 1, 0, blocks), f32);
+    }
+  }
+  q = n.cast(n.slice(q, 1, 0, blocks * block), f32);
+  Value weights;
+  if (n.has(4)) { // the block of each column
+    Value group = n.in(4);
+    weights = n.slice(q, 1, 0, columns);
+    if (n.rank(zero) == 2)
+      zero = n.gather(zero, group, 1);
+    weights = n.mul(n.sub(weights, zero), n.gather(scale, group, 1));
+  } else {
+    Value parts = n.reshape(q, {rows, blocks, block});
+    if (n.rank(zero) == 2)
+      zero = n.unsqueeze(zero, {2});
+    parts = n.mul(n.sub(parts, zero), n.unsqueeze(scale, {2}));
+    weights = n.slice(n.reshape(parts, {rows, blocks * block}), 1, 0, columns);
+  }
+  Value y = n.matmul(n.widen(a), n.transpose(weights, {1, 0}));
+  if (n.has(5))
+    y = n.add(y, n.widen(n.in(5)));
+  return n.result(n.cast(y, type));
+}
+
+/// A · Bᵀ, where B's entries are 4-bit indices into one of two tables of
+/// numbers in [-1, 1], and blocks of them share their largest magnitude.
+LogicalResult matMulBnb4(NodeImport &n) {
+  int64_t rows = n.i("N"), columns = n.i("K"), block = n.i("block_size");
+  Value a = n.in(0), b = n.in(1), largest = n.in(2);
+  if (!a || !b || !largest)
+    return failure();
+  int64_t count = rows * columns;
+  if (intOr(n, "transB", 1) != 1 || n.i("training_mode") || block < 1 ||
+      rows < 1 || columns < 1 || count % 2 || count % block)
+    return n.unsupported("found transB 0, training_mode, or blocks that do not "
+                         "divide the weights");
+  // Four-bit floats of one sign, two exponent and one mantissa bit over 12, and
+  // quantiles of the normal distribution (Dettmers et al., "QLoRA", 2023).
+  static const double floats[] = {
+      0,  5.208333333e-03, 0.66666667,  1,           0.33333333,  0.5,
+      0.16666667,  0.25,   -0.0,        -5.208333333e-03, -0.66666667, -1,
+      -0.33333333, -0.5,   -0.16666667, -0.25};
+  static const double quantiles[] = {
+      -1.0,
+      -0.6961928009986877,
+      -0.5250730514526367,
+      -0.39491748809814453,
+      -0.28444138169288635,
+      -0.18477343022823334,
+      -0.09105003625154495,
+      0.0,
+      0.07958029955625534,
+      0.16093020141124725,
+      0.24611230194568634,
+      0.33791524171829224,
+      0.44070982933044434,
+      0.5626170039176941,
+      0.7229568362236023,
+      1.0};
+  Type f32 = n.b.getF32Type(), i32 = n.b.getI32Type();
+  Value table = n.floats(n.i("quant_type") == 0 ? ArrayRef(floats)
+                                                : ArrayRef(quantiles),
+                         f32);
+  // The high half of a byte comes first.
+  Value bytes = n.cast(n.reshape(b, {-1}), i32);
+  Value high = n.op<ShrOp>(bytes, n.scalar(i32, 4.0));
+  Value low = n.op<AndOp>(bytes, n.scalar(i32, 15.0));
+  Value both = n.concat({n.unsqueeze(high, {1}), n.unsqueeze(low, {1})}, 1);
+  Value numbers = n.gather(table, n.reshape(both, {count / block, block}), 0);
+  Value scale = n.unsqueeze(n.cast(n.reshape(largest, {-1}), f32), {1});
+  Value weights = n.reshape(n.mul(numbers, scale), {rows, columns});
+  Value y = n.matmul(n.widen(a), n.transpose(weights, {1, 0}));
+  return n.result(n.cast(y, n.element(a)));
+}
+
+/// Rows of a table whose rows are quantised in blocks.
+LogicalResult gatherBlockQuantized(NodeImport &n) {
+  Value data = n.in(0), indices = n.in(1), scales = n.in(2);
+  if (!data || !indices || !scales)
+    return failure();
+  int64_t rank = n.rank(data), bits = intOr(n, "bits", 4);
+  int64_t block = intOr(n, "block_size", 128);
+  std::optional<int64_t> gathered = n.axis(intOr(n, "gather_axis", 0), rank);
+  std::optional<int64_t> blocked = n.axis(intOr(n, "quantize_axis", 1), rank);
+  if (!gathered || !blocked)
+    return failure();
+  if (*gathered != 0 || *blocked != rank - 1 || rank < 2 || block < 1)
+    return n.unsupported("found gather_axis " + Twine(*gathered) +
+                         " and quantize_axis " + Twine(*blocked) +
+                         "; possible are the first and the last");
+  Type f32 = n.b.getF32Type();
+  bool packed = n.element(data).isUnsignedInteger(8) && bits < 8;
+  auto rows = [&](Value v) { return n.gather(v, indices, 0); };
+  Value q = rows(data);
+  q = packed ? unpack(n, q, bits) : q;
+  q = n.cast(q, f32);
+  Value scale = rows(scales);
+  int64_t blocks = n.dim(scales, rank - 1), size = n.dim(q, n.rank(q) - 1);
+  if (!q || !scale || ShapedType::isDynamic(blocks))
+    return n.unsupported("found scales of open size");
+  Value zero;
+  if (n.has(3)) {
+    zero = rows(n.in(3));
+    zero = packed ? n.slice(unpack(n, zero, bits), n.rank(zero) - 1, 0, blocks)
+                  : zero;
+    zero = n.cast(zero, f32);
+  } else if (packed || n.element(data).isUnsignedInteger(8)) {
+    zero = n.scalar(f32, double(1 << (bits - 1)));
+  }
+  // One number an entry: each block's, `block` times, cut at the row's end.
+  auto spread = [&](Value v) -> Value {
+    if (!v || n.rank(v) == 0)
+      return v;
+    int64_t last = n.rank(v) - 1;
+    Value wide = n.unsqueeze(v, {last + 1});
+    SmallVector<int64_t> repeats(last + 2, 1);
+    repeats.back() = block;
+    wide = n.op<TileOp>(wide, n.ints(repeats));
+    wide = n.reshapeTo(wide, n.concat({n.shapeSlice(v, 0, last),
+                                       n.ints({blocks * block})},
+                                      0));
+    return ShapedType::isDynamic(size) ? wide : n.slice(wide, last, 0, size);
+  };
+  Value centre = zero ? n.sub(q, spread(zero)) : q;
+  Value y = n.mul(centre, spread(n.cast(scale, f32)));
+  return n.result(n.cast(y, n.element(scales)));
+}
+
+constexpr std::string_view microsoft = "com.microsoft";
+
+constexpr OperatorImport table[] = {
+    {microsoft, "DequantizeLinear", 1, 0, quantizeAlong<true>},
+    {microsoft, "DynamicQuantizeMatMul", 1, 0, dynamicQuantizeMatMul},
+    {microsoft, "GatherBlockQuantized", 1, 0, gatherBlockQuantized},
+    {microsoft, "MatMulBnb4", 1, 0, matMulBnb4},
+    {microsoft, "MatMulInteger16", 1, 0, matMulInteger16},
+    {microsoft, "MatMulIntegerToFloat", 1, 0, matMulIntegerToFloat},
+    {microsoft, "MatMulNBits", 1, 0, matMulNBits},
+    {microsoft, "MulInteger", 1, 0, mulInteger},
+    {microsoft, "QAttention", 1, 0, qAttention},
+    {microsoft, "QGemm", 1, 0, qGemm},
+    {microsoft, "QLinearAdd", 1, 0, qBinary<AddOp>},
+    {microsoft, "QLinearAveragePool", 1, 0, qAveragePool},
+    {microsoft, "QLinearConcat", 1, 0, qConcat},
+    {microsoft, "QLinearConv", 1, 0, qConv},
+    {microsoft, "QLinearGlobalAveragePool", 1, 0, qGlobalAveragePool},
+    {microsoft, "QLinearLeakyRelu", 1, 0, qLeakyRelu},
+    {microsoft, "QLinearMul", 1, 0, qBinary<MulOp>},
+    {microsoft, "QLinearReduceMean", 1, 0, qReduceMean},
+    {microsoft, "QLinearSigmoid", 1, 0, qSigmoid},
+    {microsoft, "QLinearSoftmax", 1, 0, qSoftmax},
+    {microsoft, "QLinearWhere", 1, 0, qWhere},
+    {microsoft, "QuantizeLinear", 1, 0, quantizeAlong<false>},
+    {microsoft, "ReduceSumInteger", 1, 0, reduceSumInteger},
+};
+
+} // namespace
+
+ArrayRef<OperatorImport> weir::onnx::microsoftQuantizationImports() {
+  return table;
+}

@@ -1,0 +1,39 @@
+//===- PlaceParts.h - parts of a tensor in its own buffer ------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is only to be joined with others is computed where the whole lies, and a
+// slice is read where it lies: without a copy, and without a buffer of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_PLAN_PLACEPARTS_H
+#define WEIR_PASSES_PLAN_PLACEPARTS_H
+
+#include "dialects/plan/Plan.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace weir::plan {
+
+/// Where a view begins behind its source's begin, in bytes; without it, at it.
+constexpr char viewOffsetAttribute[] = "weir_plan.offset";
+/// Of a kernel: for each of its buffers, inputs first, how many elements of memory
+/// lie between the begins of two rows of the last dimension; 0: rows follow each
+/// other.
+constexpr char pitchesAttribute[] = "pitches";
+
+/// Puts the operands of concatenations into the results' buffers, and slices into
+/// those of what they are cut from, where every kernel that works on them can do so
+/// and no more bytes are alive at any moment than at the fullest one before.
+/// Concatenations and slices along the last dimension give views whose rows lie
+/// apart; where nothing lies before the dimension, parts are contiguous. Returns how
+/// many runs of kernels that copied are gone.
+int64_t placeParts(mlir::ModuleOp module, mlir::SymbolTable &symbols);
+
+} // namespace weir::plan
+
+#endif // WEIR_PASSES_PLAN_PLACEPARTS_H

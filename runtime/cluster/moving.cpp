@@ -1,0 +1,167 @@
+//===- moving.cpp - who moves messages ------------------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cluster/task_set.h"
+
+#include <sched.h>
+
+namespace weir::rt::cluster {
+
+/// Longer than a message takes, shorter than two wake-ups.
+static constexpr int64_t longestSpin = 100000;
+/// For waits that are usually long.
+static constexpr int64_t shortestSpin = 5000;
+/// As long after a helper was there the thread that moves messages looks only now
+/// and then, rather than have UCX wake it for each.
+static constexpr int64_t restTime = 200000;
+/// A task that leaves says so on the connection of its greeting, and UCX may be
+/// the first to notice: what it reports waits for the goodbye.
+static constexpr int64_t goodbyeTime = 50000000;
+
+//===----------------------------------------------------------------------===//
+// Moving
+//===----------------------------------------------------------------------===//
+
+bool TaskSet::moveOnce() {
+  if (!wire.progress(made))
+    return false;
+  for (Incoming *incoming : made.ready)
+    handle(incoming);
+  made.ready.clear();
+  for (const Released &released : made.released)
+    handleReleased(released);
+  made.released.clear();
+  for (Failure &failure : made.failed)
+    suspected.push_back({nowNs() + goodbyeTime, std::move(failure)});
+  made.failed.clear();
+  return true;
+}
+
+void TaskSet::lookAfter(int64_t now) {
+  while (!suspected.empty() && suspected.front().first <= now) {
+    Failure failure = std::move(suspected.front().second);
+    suspected.pop_front();
+    lose(failure.task, failure.nonce, failure.reason);
+  }
+  // Who was stopped itself has not heard the others.
+  if (now - lastMove > timeoutNs / 2)
+    wire.forgive();
+  lastMove = now;
+  checkLife(now);
+}
+
+/// With two processors two tasks that wait for each other can both spin. A helper
+/// that leaves soon comes back, as a rule.
+void TaskSet::help(int32_t (*changed)(void *argument), void *argument,
+                   Patience &patience) {
+  if (!spins || helping.exchange(true))
+    return;
+  turn.lock();
+  bool isLong =
+      patience.usual < longestSpin || ++patience.waits % 8 == 0;
+  int64_t spin = isLong ? longestSpin : shortestSpin;
+  // What comes at once is not worth a look at the clock.
+  int64_t begin = 0, now = 0, last = 0;
+  bool done = false;
+  for (int turns = 1; !done; ++turns) {
+    bool moved = moveOnce();
+    done = changed(argument) != 0;
+    if (done || turns % 16 != 0)
+      continue;
+    now = nowNs();
+    lookAfter(now);
+    if (begin == 0)
+      begin = last = now;
+    if (moved)
+      last = now;
+    if (now - last > spin)
+      break;
+    // Another task of this host may be waiting for the processor.
+    if (turns % 64 == 0)
+      sched_yield();
+  }
+  if (done && begin)
+    lookAfter(now = nowNs());
+  else if (done && ++atOnce % 64 == 0)
+    lookAfter(nowNs());
+  patience.usual +=
+      ((done ? now - begin : 4 * longestSpin) - patience.usual) / 4;
+  lastHelp.store(begin ? now : aboutNowNs(), std::memory_order_relaxed);
+  turn.unlock();
+  helping.store(false);
+  // Others that wait, asleep, have nobody but the thread that moves messages.
+  if (runs.load(std::memory_order_relaxed) > 1)
+    wire.wake();
+}
+
+//===----------------------------------------------------------------------===//
+// Signs of life
+//===----------------------------------------------------------------------===//
+
+int64_t TaskSet::oldestLed() const {
+  int64_t oldest = nextNumber;
+  for (const Step &step : steps)
+    if (step.key.leader == own && step.key.number < oldest)
+      oldest = step.key.number;
+  return oldest;
+}
+
+void TaskSet::checkLife(int64_t now) {
+  if (now < nextBeat)
+    return;
+  nextBeat = now + heartbeatNs;
+  Header header = {};
+  header.kind = Kind::heartbeat;
+  std::vector<std::pair<int32_t, uint64_t>> silent;
+  std::vector<int32_t> living;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    header.iteration = oldestLed();
+    forgetEnded();
+    for (size_t i = 0; i < peers.size(); ++i) {
+      if (peers[i].state == Peer::away)
+        continue;
+      if (now - wire.heard(int32_t(i)) > timeoutNs)
+        silent.emplace_back(int32_t(i), peers[i].nonce);
+      else if (peers[i].state == Peer::here)
+        living.push_back(int32_t(i));
+    }
+  }
+  for (int32_t task : living)
+    wire.send(task, header);
+  for (auto [task, nonce] : silent)
+    lose(task, nonce,
+         "it has given no sign of life for " +
+             std::to_string(timeoutNs / 1000000) + " ms");
+}
+
+void TaskSet::movingThread() {
+  constexpr int64_t spin = 30000;
+  int64_t busy = nowNs();
+  lastMove = busy;
+  while (!stopping.load()) {
+    if (helping.load() || !turn.try_lock()) {
+      wire.sleep(restTime, /*armed=*/false);
+      continue;
+    }
+    bool moved = moveOnce();
+    int64_t now = nowNs();
+    lookAfter(now);
+    bool helped =
+        now - lastHelp.load(std::memory_order_relaxed) < 5 * restTime;
+    busy = moved ? now : busy;
+    bool sleeps = now - busy > (helped ? 0 : spin);
+    bool armed = sleeps && !helped && wire.arm();
+    int64_t until = suspected.empty() ? std::max<int64_t>(nextBeat - now, 0)
+                                      : goodbyeTime / 5;
+    turn.unlock();
+    if (armed || (sleeps && helped))
+      wire.sleep(helped ? restTime : until, armed);
+  }
+}
+
+} // namespace weir::rt::cluster

@@ -1,0 +1,258 @@
+//===- cuda_work.cpp - work of a step, put as graphs --------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/cuda_work.h"
+#include "cuda/cuda_device.h"
+
+#include <stdlib.h>
+
+namespace weir::rt::cuda {
+
+//===----------------------------------------------------------------------===//
+// Noting down
+//===----------------------------------------------------------------------===//
+
+WorkRecord *note(PendingWork &work, WorkKind kind, int64_t bytes, int32_t kernel) {
+  if (work.bytes + bytes > work.capacity) {
+    int64_t wanted = work.capacity < 4096 ? 4096 : work.capacity * 2;
+    while (wanted < work.bytes + bytes)
+      wanted *= 2;
+    auto *grown = static_cast<uint8_t *>(realloc(work.records, size_t(wanted)));
+    if (!grown)
+      return nullptr;
+    work.records = grown;
+    work.capacity = wanted;
+  }
+  auto *record = reinterpret_cast<WorkRecord *>(work.records + work.bytes);
+  memset(record, 0, size_t(bytes));
+  record->bytes = int32_t(bytes);
+  record->kind = kind;
+  record->kernel = kernel;
+  work.bytes += bytes;
+  ++work.count;
+  return record;
+}
+
+void discard(PendingWork &work) {
+  work.bytes = 0;
+  work.count = 0;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+static const WorkRecord *recordAt(const PendingWork &work, int64_t at) {
+  return reinterpret_cast<const WorkRecord *>(work.records + at);
+}
+
+static void hashWork(const PendingWork &work, uint64_t *hash, uint64_t *form) {
+  *hash = *form = uint64_t(work.count);
+  for (int64_t at = 0; at < work.bytes; at += 8) {
+    uint64_t word;
+    memcpy(&word, work.records + at, 8);
+    *hash = mix(*hash, word);
+  }
+  for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes) {
+    const WorkRecord *record = recordAt(work, at);
+    *form = mix(*form, uint64_t(record->kind));
+    if (record->kind == WorkKind::Launch)
+      *form = mix(*form, uint64_t(static_cast<const LaunchRecord *>(record)->function));
+    if (record->kind == WorkKind::Product)
+      *form = mix(*form, uint64_t(static_cast<const ProductRecord *>(record)->plan));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Putting
+//===----------------------------------------------------------------------===//
+
+/// A value of one, two, four or eight bytes.
+static Result putStore(const Driver &driver, const StoreRecord &store, Stream stream) {
+  if (store.size == 1)
+    return driver.set8Async(store.to, static_cast<unsigned char>(store.value), 1, stream);
+  if (store.size == 2)
+    return driver.set16Async(store.to, static_cast<unsigned short>(store.value), 1, stream);
+  Result error = driver.set32Async(store.to, unsigned(store.value), 1, stream);
+  if (!error && store.size == 8)
+    error = driver.set32Async(store.to + 4, unsigned(store.value >> 32), 1, stream);
+  return error;
+}
+
+static Result putRecord(CudaRun *part, const WorkRecord *record) {
+  const CudaDevice &device = *part->device;
+  const Driver &driver = *device.driver;
+  switch (record->kind) {
+  case WorkKind::Launch: {
+    auto *launch = static_cast<const LaunchRecord *>(record);
+    auto *values = reinterpret_cast<const uint64_t *>(launch + 1);
+    constexpr int32_t most = 512; // a kernel's parameters take up to 4 KiB
+    void *parameters[most];
+    for (int32_t i = 0; i < launch->parameters; ++i)
+      parameters[i] = const_cast<uint64_t *>(values + i);
+    return driver.launch(launch->function, launch->blocks, 1, 1, launch->threads, 1, 1, 0,
+                         part->work, parameters, nullptr);
+  }
+  case WorkKind::Product: {
+    auto *product = static_cast<const ProductRecord *>(record);
+    return putProduct(*device.products, *product->plan, product->operands, part->work);
+  }
+  case WorkKind::Copy: {
+    auto *copy = static_cast<const CopyRecord *>(record);
+    return driver.copyAsync(copy->to, copy->from, copy->size, part->work);
+  }
+  case WorkKind::Store:
+    return putStore(driver, *static_cast<const StoreRecord *>(record), part->work);
+  }
+  return 0;
+}
+
+static bool putAll(CudaRun *part, WorkFailure *failure) {
+  const PendingWork &work = part->pending;
+  if (part->timeline.on)
+    mark(part, Timeline::start);
+  for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes) {
+    const WorkRecord *record = recordAt(work, at);
+    if (Result error = putRecord(part, record)) {
+      *failure = {record->kernel, record->kind == WorkKind::Product, error};
+      return false;
+    }
+    if (part->timeline.on)
+      mark(part, record->kernel);
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static CapturedWork *findCaptured(PendingWork &work, uint64_t hash) {
+  for (int32_t i = 0; i < work.capturedCount; ++i) {
+    CapturedWork &captured = work.captured[i];
+    if (captured.hash == hash && captured.bytes == work.bytes &&
+        memcmp(captured.records, work.records, size_t(work.bytes)) == 0)
+      return &captured;
+  }
+  return nullptr;
+}
+
+/// Whether the sequence came before, not long ago; notes that it did now.
+static bool seenBefore(PendingWork &work, uint64_t hash) {
+  for (uint64_t each : work.seen)
+    if (each == hash)
+      return true;
+  work.seen[work.flushes % PendingWork::remembered] = hash;
+  return false;
+}
+
+/// What a new graph replaces: the one of the same form that lay idle longest, if
+/// there are enough of them; else a free place; else the idlest of all.
+static CapturedWork *placeFor(PendingWork &work, uint64_t form) {
+  CapturedWork *alike = nullptr, *idlest = nullptr;
+  int32_t count = 0;
+  for (int32_t i = 0; i < work.capturedCount; ++i) {
+    CapturedWork *each = &work.captured[i];
+    if (!idlest || each->used < idlest->used)
+      idlest = each;
+    if (each->form != form)
+      continue;
+    ++count;
+    if (!alike || each->used < alike->used)
+      alike = each;
+  }
+  if (count >= PendingWork::mostAlike)
+    return alike;
+  if (work.capturedCount < PendingWork::mostCaptured)
+    return &work.captured[work.capturedCount++];
+  return idlest;
+}
+
+static void drop(const Driver &driver, CapturedWork *captured) {
+  if (captured->graph)
+    driver.graphExecDestroy(captured->graph);
+  free(captured->records);
+  *captured = {};
+}
+
+/// Captures what was noted. Null: it did not work; then nothing was put. A
+/// sequence that cannot be captured is put call by call, which says why if that
+/// does not work either.
+static CapturedWork *capture(CudaRun *part, uint64_t hash, uint64_t form) {
+  PendingWork &work = part->pending;
+  const Driver &driver = *part->device->driver;
+  if (driver.captureBegin(part->work, captureRelaxed) != 0)
+    return nullptr;
+  WorkFailure ignored;
+  bool put = putAll(part, &ignored);
+  Graph graph = nullptr;
+  bool ended = driver.captureEnd(part->work, &graph) == 0;
+  if (!put || !ended || !graph) {
+    if (graph)
+      driver.graphDestroy(graph);
+    return nullptr;
+  }
+  CapturedWork *place = placeFor(work, form);
+  GraphUpdate update = {};
+  bool fits = place->graph && place->form == form &&
+              driver.graphUpdate(place->graph, graph, &update) == 0;
+  if (!fits) {
+    drop(driver, place);
+    fits = driver.graphInstantiate(&place->graph, graph, 0) == 0;
+  }
+  driver.graphDestroy(graph);
+  if (!fits)
+    place->graph = nullptr;
+  auto *records = fits ? static_cast<uint8_t *>(realloc(place->records, size_t(work.bytes)))
+                       : nullptr;
+  if (!records) {
+    // The place stays, empty, as no sequence is.
+    drop(driver, place);
+    return nullptr;
+  }
+  memcpy(records, work.records, size_t(work.bytes));
+  *place = {place->graph, records, work.bytes, hash, form, 0};
+  return place;
+}
+
+bool flush(CudaRun *part, WorkFailure *failure) {
+  PendingWork &work = part->pending;
+  if (work.count == 0)
+    return true;
+  ++work.flushes;
+  CapturedWork *captured = nullptr;
+  if (!work.never && !part->timeline.on && work.count >= PendingWork::leastCaptured) {
+    uint64_t hash, form;
+    hashWork(work, &hash, &form);
+    captured = findCaptured(work, hash);
+    if (!captured && seenBefore(work, hash)) {
+      captured = capture(part, hash, form);
+      // Not again and again what the driver does not take.
+      work.never = !captured;
+    }
+  }
+  bool done;
+  if (captured) {
+    captured->used = work.flushes;
+    Result error = part->device->driver->graphLaunch(captured->graph, part->work);
+    *failure = {-1, false, error};
+    done = error == 0;
+  } else {
+    done = putAll(part, failure);
+  }
+  discard(work);
+  return done;
+}
+
+void destroyWork(const Driver &driver, PendingWork &work) {
+  for (int32_t i = 0; i < work.capturedCount; ++i)
+    drop(driver, &work.captured[i]);
+  free(work.records);
+}
+
+} // namespace weir::rt::cuda

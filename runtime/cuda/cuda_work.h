@@ -1,0 +1,101 @@
+//===- cuda_work.h - work of a step, put as graphs ---------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What a step puts into its work stream is noted down first, up to the next
+// place where order with another stream is made: a send, memory that is used
+// again by a copy in, the step's end. What was noted is a sequence of records
+// without pointers into the host, so that two sequences are the same work if they
+// are the same bytes. A sequence that comes for the second time is captured as a
+// CUDA graph, and launched as one from then on; one that differs from a captured
+// one in operands and sizes alone updates that graph, when there are enough of
+// its kind. All else is put call by call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_CUDA_CUDA_WORK_H
+#define WEIR_RUNTIME_CUDA_CUDA_WORK_H
+
+#include "cuda/products.h"
+
+namespace weir::rt::cuda {
+
+struct CudaRun;
+
+enum class WorkKind : int32_t { Launch, Product, Copy, Store };
+
+/// Begins each record; what follows depends on the kind. All of it is words of
+/// eight bytes.
+struct WorkRecord {
+  int32_t bytes;  ///< with this
+  WorkKind kind;
+  int32_t kernel; ///< index into weir_program_desc::kernels, -1: none
+  int32_t parameters; ///< of a launch: eight bytes each, behind it
+};
+struct LaunchRecord : WorkRecord {
+  Function function;
+  uint32_t blocks, threads;
+};
+struct ProductRecord : WorkRecord {
+  ProductPlan *plan;
+  ProductOperands operands;
+};
+struct CopyRecord : WorkRecord {
+  Pointer to, from;
+  uint64_t size;
+};
+struct StoreRecord : WorkRecord {
+  Pointer to;
+  uint64_t size, value;
+};
+
+/// A sequence that is a graph.
+struct CapturedWork {
+  GraphExec graph;
+  uint8_t *records;
+  int64_t bytes;
+  uint64_t hash, form; ///< of all, and of what an update cannot change
+  uint64_t used;       ///< when, in flushes
+};
+
+/// The work of a run that has not been put, and what was captured in earlier
+/// steps of the same run object. Zeroed memory is an empty one.
+struct PendingWork {
+  static constexpr int32_t mostCaptured = 32, mostAlike = 4, remembered = 64;
+  static constexpr int32_t leastCaptured = 3; ///< records: fewer gain nothing
+
+  uint8_t *records;
+  int64_t bytes, capacity;
+  int32_t count;
+  uint64_t flushes;
+  CapturedWork captured[mostCaptured];
+  int32_t capturedCount;
+  uint64_t seen[remembered]; ///< hashes of the last sequences, in a ring
+  bool never; ///< graphs are not wanted, or the driver refused one
+};
+
+/// Appends a record of `bytes`, zeroed but for its head; null: no memory.
+WorkRecord *note(PendingWork &work, WorkKind kind, int64_t bytes, int32_t kernel);
+
+/// Where an error came up: index of the kernel, -1: none.
+struct WorkFailure {
+  int32_t kernel;
+  bool isProduct;  ///< `error` is a cublasStatus_t
+  int32_t error;
+};
+
+/// Puts what was noted into the run's work stream and forgets it. False: it was
+/// not put, or not all of it. The device's context is current.
+bool flush(CudaRun *part, WorkFailure *failure);
+/// Forgets what was noted.
+void discard(PendingWork &work);
+/// Frees everything. Nothing of it is in flight. The context is current.
+void destroyWork(const Driver &driver, PendingWork &work);
+
+} // namespace weir::rt::cuda
+
+#endif // WEIR_RUNTIME_CUDA_CUDA_WORK_H

@@ -1,0 +1,341 @@
+//===- products.cpp - products by cuBLASLt ------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/products.h"
+#include "cuda/cuda_device.h"
+
+#include <new>
+#include <stdlib.h>
+
+//
+// The library's matrices are column-major. A row-major matrix is its transposed
+// one there, so that the product is asked for as result' = right' * left': what
+// are columns here are rows there, and a number for each column is what its bias
+// is.
+//
+
+namespace weir::rt::cuda {
+
+int64_t extentOf(const weir_extent &extent, const int64_t *sizes) {
+  int64_t value = extent.factor;
+  for (int32_t number : extent.open) {
+    if (number < 0)
+      break;
+    value *= sizes[number];
+  }
+  return value;
+}
+
+static bool isFixed(const weir_cuda_product &desc) {
+  for (const weir_extent *extent : {&desc.rows, &desc.columns, &desc.depth, &desc.batches})
+    if (extent->open[0] >= 0)
+      return false;
+  return true;
+}
+
+static int64_t atLeast(int64_t value, int64_t bound) {
+  return value < bound ? bound : value;
+}
+
+static ProductShape shapeOf(const weir_cuda_product &desc, const int64_t *sizes) {
+  ProductShape shape;
+  shape.rows = extentOf(desc.rows, sizes);
+  shape.columns = extentOf(desc.columns, sizes);
+  shape.depth = extentOf(desc.depth, sizes);
+  shape.batches = extentOf(desc.batches, sizes);
+  // A matrix of one line has no distance between lines, but the library wants one
+  // that is long enough.
+  shape.leftLine = atLeast(extentOf(desc.left.line, sizes),
+                           desc.left.transposed ? shape.rows : shape.depth);
+  shape.rightLine = atLeast(extentOf(desc.right.line, sizes),
+                            desc.right.transposed ? shape.depth : shape.columns);
+  shape.leftBatch = extentOf(desc.left.batch, sizes);
+  shape.rightBatch = extentOf(desc.right.batch, sizes);
+  return shape;
+}
+
+int64_t resultBytes(const ProductPlan &plan) {
+  return plan.shape.rows * plan.shape.columns * plan.shape.batches *
+         weir_dtype_size(plan.product->result_dtype);
+}
+
+static int typeOf(int32_t dtype) {
+  return dtype == WEIR_F32    ? blas::r32f
+         : dtype == WEIR_F64  ? blas::r64f
+         : dtype == WEIR_BF16 ? blas::r16bf
+                              : blas::r16f;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static bool makeLayout(const Products &products, BlasLayout *layout, int32_t dtype,
+                       int64_t rows, int64_t columns, int64_t line, int64_t batches,
+                       int64_t distance) {
+  const Blas &blas = *products.blas;
+  if (blas.layoutCreate(layout, typeOf(dtype), uint64_t(rows), uint64_t(columns), line) != 0)
+    return false;
+  if (batches == 1)
+    return true;
+  auto count = int32_t(batches);
+  return blas.layoutSet(*layout, blas::batchCount, &count, sizeof(count)) == 0 &&
+         blas.layoutSet(*layout, blas::batchOffset, &distance, sizeof(distance)) == 0;
+}
+
+static bool describe(const Products &products, ProductPlan &plan) {
+  const Blas &blas = *products.blas;
+  const weir_cuda_product &desc = *plan.product;
+  const ProductShape &s = plan.shape;
+  bool isDouble = desc.dtype == WEIR_F64;
+  int compute = isDouble                         ? blas::compute64f
+                : (desc.flags & WEIR_CUDA_TF32) ? blas::computeTf32
+                                                : blas::compute32f;
+  if (blas.matmulCreate(&plan.matmul, compute, isDouble ? blas::r64f : blas::r32f) != 0)
+    return false;
+  int32_t transA = desc.right.transposed ? blas::transposed : blas::plain,
+          transB = desc.left.transposed ? blas::transposed : blas::plain;
+  uint32_t epilogue = (desc.activation == WEIR_CUDA_RELU   ? blas::epilogueRelu
+                       : desc.activation == WEIR_CUDA_GELU ? blas::epilogueGelu
+                                                           : 0) |
+                      (desc.bias >= 0 ? blas::epilogueBias : 0);
+  if (epilogue == 0)
+    epilogue = blas::epilogueNone;
+  if (blas.matmulSet(plan.matmul, blas::transA, &transA, sizeof(transA)) != 0 ||
+      blas.matmulSet(plan.matmul, blas::transB, &transB, sizeof(transB)) != 0 ||
+      blas.matmulSet(plan.matmul, blas::epilogue, &epilogue, sizeof(epilogue)) != 0)
+    return false;
+  if (desc.bias >= 0) {
+    // The choice may look at how it is aligned.
+    Pointer anywhere = 256;
+    if (blas.matmulSet(plan.matmul, blas::biasPointer, &anywhere, sizeof(anywhere)) != 0)
+      return false;
+  }
+  bool right = desc.right.transposed, left = desc.left.transposed;
+  return makeLayout(products, &plan.right, desc.dtype, right ? s.depth : s.columns,
+                    right ? s.columns : s.depth, s.rightLine, s.batches, s.rightBatch) &&
+         makeLayout(products, &plan.left, desc.dtype, left ? s.rows : s.depth,
+                    left ? s.depth : s.rows, s.leftLine, s.batches, s.leftBatch) &&
+         makeLayout(products, &plan.result, desc.result_dtype, s.columns, s.rows, s.columns,
+                    s.batches, s.rows * s.columns);
+}
+
+/// The problem as the file of choices names it.
+static void nameProblem(const ProductPlan &plan, char *buffer, int64_t capacity) {
+  const weir_cuda_product &d = *plan.product;
+  const ProductShape &s = plan.shape;
+  Text text(buffer, capacity);
+  text << d.dtype << ' ' << d.result_dtype << ' ' << d.activation << ' ' << d.flags << ' '
+       << int32_t(d.bias >= 0) << ' ' << int32_t(d.addend.buffer >= 0) << ' '
+       << d.left.transposed << ' ' << d.right.transposed;
+  for (int64_t size : {s.rows, s.columns, s.depth, s.batches, s.leftLine, s.rightLine,
+                       s.leftBatch, s.rightBatch})
+    text << ' ' << size;
+}
+
+/// Words of a choice in the file: the algorithm, and bytes of workspace.
+static constexpr int32_t choiceWords = 9;
+
+static bool chooseAnew(const Products &products, ProductPlan &plan) {
+  const Blas &blas = *products.blas;
+  BlasPreference preference;
+  if (blas.preferenceCreate(&preference) != 0)
+    return false;
+  auto workspace = uint64_t(products.workspaceLimit);
+  // Buffers begin at multiples of 16 at least.
+  uint32_t alignment = 16;
+  bool ok = blas.preferenceSet(preference, blas::maxWorkspace, &workspace, sizeof(workspace)) == 0;
+  for (int which : {blas::alignmentA, blas::alignmentB, blas::alignmentC, blas::alignmentD})
+    ok = ok && blas.preferenceSet(preference, which, &alignment, sizeof(alignment)) == 0;
+  constexpr int most = 8;
+  BlasChoice choices[most];
+  int count = 0;
+  ok = ok && blas.choose(products.handle, plan.matmul, plan.right, plan.left, plan.result,
+                         plan.result, preference, most, choices, &count) == 0;
+  blas.preferenceDestroy(preference);
+  for (int i = 0; ok && i < count; ++i) {
+    if (choices[i].state != 0)
+      continue;
+    plan.algorithm = choices[i].algorithm;
+    plan.workspace = int64_t(choices[i].workspace);
+    return true;
+  }
+  return false;
+}
+
+/// The products' mutex is held, or nobody else has them yet.
+static bool choose(Products &products, ProductPlan &plan) {
+  char problem[256];
+  nameProblem(plan, problem, sizeof(problem));
+  uint64_t words[choiceWords];
+  if (products.file && products.file->find(problem, words, choiceWords)) {
+    BlasChoice checked;
+    memcpy(plan.algorithm.data, words, sizeof(plan.algorithm.data));
+    if (products.blas->check(products.handle, plan.matmul, plan.right, plan.left, plan.result,
+                             plan.result, &plan.algorithm, &checked) == 0 &&
+        int64_t(checked.workspace) <= products.workspaceLimit) {
+      plan.workspace = int64_t(checked.workspace);
+      return true;
+    }
+  }
+  if (!chooseAnew(products, plan))
+    return false;
+  if (products.file) {
+    memcpy(words, plan.algorithm.data, sizeof(plan.algorithm.data));
+    words[choiceWords - 1] = uint64_t(plan.workspace);
+    products.file->add(problem, words, choiceWords);
+  }
+  return true;
+}
+
+static void destroy(const Products &products, ProductPlan *plan) {
+  const Blas &blas = *products.blas;
+  if (plan->matmul)
+    blas.matmulDestroy(plan->matmul);
+  for (BlasLayout layout : {plan->left, plan->right, plan->result})
+    if (layout)
+      blas.layoutDestroy(layout);
+  free(plan);
+}
+
+ProductPlan *planProduct(Products *products, Product &entry, const int64_t *sizes) {
+  ProductShape shape = shapeOf(*entry.desc, sizes);
+  constexpr int64_t most = INT32_MAX; // of its layouts
+  for (int64_t size : {shape.rows, shape.columns, shape.depth, shape.batches})
+    if (size <= 0 || size > most)
+      return nullptr;
+  Lock lock(products->mutex);
+  for (ProductPlan *plan = entry.plans; plan; plan = plan->next)
+    if (memcmp(&plan->shape, &shape, sizeof(shape)) == 0)
+      return plan->usable ? plan : nullptr;
+  void *memory = calloc(1, sizeof(ProductPlan));
+  if (!memory)
+    return nullptr;
+  auto *plan = new (memory) ProductPlan();
+  plan->product = entry.desc;
+  plan->shape = shape;
+  // What does not work is remembered as well.
+  plan->usable = describe(*products, *plan) && choose(*products, *plan);
+  plan->next = entry.plans;
+  entry.plans = plan;
+  return plan->usable ? plan : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// A session's products
+//===----------------------------------------------------------------------===//
+
+static bool fill(Products *products, const CudaDevice &device, int32_t kernelCount) {
+  const weir_accelerator_desc &desc = *device.desc;
+  products->entries = static_cast<Product *>(calloc(size_t(products->count), sizeof(Product)));
+  products->byKernel = static_cast<int32_t *>(malloc(sizeof(int32_t) * size_t(kernelCount + 1)));
+  if (!products->entries || !products->byKernel)
+    return false;
+  for (int32_t i = 0; i < kernelCount; ++i)
+    products->byKernel[i] = -1;
+  for (int64_t i = 0; i < products->count; ++i) {
+    const weir_cuda_product &product = desc.products[i];
+    Product &entry = products->entries[i];
+    entry.desc = &product;
+    if (product.rest &&
+        device.driver->moduleFunction(&entry.rest, device.module, product.rest) != 0)
+      continue; // never, in an image that weirc made: then the kernel does it
+    products->byKernel[product.kernel] = int32_t(i);
+  }
+  return true;
+}
+
+/// Opens the file of choices for this GPU, driver and library.
+static ChoiceFile *openChoices(const CudaDevice &device, const Blas &blas, int major) {
+  char name[128] = "";
+  int driver = 0, minor = 0, processors = 0;
+  device.driver->deviceName(name, sizeof(name), device.device);
+  device.driver->driverVersion(&driver);
+  device.driver->deviceAttribute(&minor, capabilityMinor, device.device);
+  device.driver->deviceAttribute(&processors, multiprocessors, device.device);
+  char key[256];
+  Text text(key, sizeof(key));
+  text << "weir choices 1, " << name << " sm_" << major << minor << " of "
+       << processors << ", driver " << driver << ", cublasLt "
+       << int64_t(blas.version());
+  return ChoiceFile::open("cublaslt", key);
+}
+
+Products *openProducts(const CudaDevice &device, int32_t kernelCount) {
+  void *memory = calloc(1, sizeof(Products));
+  if (!memory)
+    return nullptr;
+  auto *products = new (memory) Products();
+  const weir_accelerator_desc &desc = *device.desc;
+  // Objects of before have none.
+  if (desc.size < offsetof(weir_accelerator_desc, product_count) + sizeof(desc.product_count) ||
+      desc.product_count == 0)
+    return products;
+  const Blas *blas = loadBlas();
+  if (!blas || blas->create(&products->handle) != 0)
+    return products;
+  products->count = desc.product_count;
+  if (!fill(products, device, kernelCount)) {
+    blas->destroy(products->handle);
+    free(products->entries);
+    free(products->byKernel);
+    free(products);
+    return nullptr;
+  }
+  products->blas = blas;
+  int major = 0;
+  device.driver->deviceAttribute(&major, capabilityMajor, device.device);
+  // What NVIDIA recommends: 32 MiB from Hopper on, 4 MiB before.
+  products->workspaceLimit = int64_t(major >= 9 ? 32 : 4) << 20;
+  products->file = openChoices(device, *blas, major);
+  for (int64_t i = 0; i < products->count; ++i)
+    if (isFixed(desc.products[i]))
+      planProduct(products, products->entries[i], nullptr);
+  return products;
+}
+
+void closeProducts(Products *products) {
+  if (!products)
+    return;
+  if (products->blas) {
+    for (int64_t i = 0; i < products->count; ++i)
+      while (ProductPlan *plan = products->entries[i].plans) {
+        products->entries[i].plans = plan->next;
+        destroy(*products, plan);
+      }
+    products->blas->destroy(products->handle);
+  }
+  ChoiceFile::close(products->file);
+  free(products->entries);
+  free(products->byKernel);
+  free(products);
+}
+
+int32_t putProduct(const Products &products, ProductPlan &plan, const ProductOperands &operands,
+                   Stream stream) {
+  const Blas &blas = *products.blas;
+  const weir_cuda_product &desc = *plan.product;
+  float scale = float(desc.scale), keep = operands.addend ? 1 : 0;
+  double wideScale = desc.scale, wideKeep = keep;
+  bool isDouble = desc.dtype == WEIR_F64;
+  Lock lock(plan.mutex);
+  if (operands.bias)
+    if (int32_t error = blas.matmulSet(plan.matmul, blas::biasPointer, &operands.bias,
+                                       sizeof(operands.bias)))
+      return error;
+  auto *result = reinterpret_cast<void *>(operands.result);
+  return blas.matmul(
+      products.handle, plan.matmul, isDouble ? static_cast<void *>(&wideScale) : &scale,
+      reinterpret_cast<void *>(operands.right), plan.right,
+      reinterpret_cast<void *>(operands.left), plan.left,
+      isDouble ? static_cast<void *>(&wideKeep) : &keep,
+      operands.addend ? reinterpret_cast<void *>(operands.addend) : result, plan.result, result,
+      plan.result, &plan.algorithm, reinterpret_cast<void *>(operands.workspace),
+      size_t(plan.workspace), stream);
+}
+
+} // namespace weir::rt::cuda

@@ -1,0 +1,164 @@
+//===- async.cpp - runs that their caller does not wait for -----------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A run wants a thread that helps the pool and waits for its end. Here that is a
+// thread of the session: one that lies idle, or a new one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/async.h"
+#include "session/session.h"
+
+#include <new>
+#include <stdlib.h>
+
+namespace weir::rt {
+
+namespace {
+
+/// What a run was asked for with.
+struct AsyncRun {
+  AsyncRun *next;
+  weir_session *session;
+  int32_t entry, feedCount, fetchCount;
+  const weir_tensor *feeds;
+  weir_tensor *fetches;
+  weir_run_options options;
+  weir_run_done done;
+  void *self;
+};
+
+} // namespace
+
+/// Threads, and runs that have none yet.
+struct AsyncRuns {
+  Mutex mutex;
+  Condition changed;
+  AsyncRun *first = nullptr, **last = &first;
+  int32_t idle = 0;   ///< threads that wait
+  int32_t waiting = 0; ///< runs in the list
+  pthread_t *threads = nullptr;
+  int32_t count = 0, capacity = 0;
+  bool ending = false;
+};
+
+static void *serve(void *argument) {
+  auto *runs = static_cast<AsyncRuns *>(argument);
+  runs->mutex.lock();
+  for (;;) {
+    AsyncRun *run = runs->first;
+    if (!run) {
+      if (runs->ending)
+        break;
+      ++runs->idle;
+      runs->changed.wait(runs->mutex);
+      --runs->idle;
+      continue;
+    }
+    runs->first = run->next;
+    if (!runs->first)
+      runs->last = &runs->first;
+    --runs->waiting;
+    runs->mutex.unlock();
+    weir_status status = WEIR_STATUS_INIT;
+    weir_session_run(run->session, run->entry, run->feeds, run->feedCount, run->fetches,
+                     run->fetchCount, &run->options, &status);
+    run->done(run->self, &status);
+    free(run);
+    runs->mutex.lock();
+  }
+  runs->mutex.unlock();
+  return nullptr;
+}
+
+/// The mutex is held. False: there is no thread for the run.
+static bool addThread(AsyncRuns *runs) {
+  if (runs->count == runs->capacity) {
+    int32_t wanted = runs->capacity ? runs->capacity * 2 : 4;
+    auto *grown =
+        static_cast<pthread_t *>(realloc(runs->threads, sizeof(pthread_t) * size_t(wanted)));
+    if (!grown)
+      return false;
+    runs->threads = grown;
+    runs->capacity = wanted;
+  }
+  if (pthread_create(&runs->threads[runs->count], nullptr, serve, runs) != 0)
+    return false;
+  ++runs->count;
+  return true;
+}
+
+/// The session's, made when it is first asked for; null: no memory.
+static AsyncRuns *runsOf(weir_session *session) {
+  Lock lock(session->mutex);
+  if (!session->asyncRuns)
+    if (void *memory = malloc(sizeof(AsyncRuns)))
+      session->asyncRuns = new (memory) AsyncRuns();
+  return session->asyncRuns;
+}
+
+void endAsyncRuns(AsyncRuns *runs) {
+  if (!runs)
+    return;
+  {
+    Lock lock(runs->mutex);
+    runs->ending = true;
+    runs->changed.notifyAll();
+  }
+  for (int32_t i = 0; i < runs->count; ++i)
+    pthread_join(runs->threads[i], nullptr);
+  free(runs->threads);
+  runs->~AsyncRuns();
+  free(runs);
+}
+
+} // namespace weir::rt
+
+using namespace weir::rt;
+
+int32_t weir_session_run_async(weir_session *session, int32_t entry, const weir_tensor *feeds,
+                               int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
+                               const weir_run_options *options, weir_run_done done, void *self,
+                               weir_status *status) {
+  if (!session || !done) {
+    StatusText(status, WEIR_INVALID_ARGUMENT)
+        << "weir_session_run_async: there is no " << (session ? "function to call" : "session");
+    return WEIR_INVALID_ARGUMENT;
+  }
+  auto *run = static_cast<AsyncRun *>(calloc(1, sizeof(AsyncRun)));
+  AsyncRuns *runs = run ? runsOf(session) : nullptr;
+  if (!runs) {
+    free(run);
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";
+    return WEIR_RESOURCE_EXHAUSTED;
+  }
+  run->session = session;
+  run->entry = entry;
+  run->feeds = feeds;
+  run->feedCount = feed_count;
+  run->fetches = fetches;
+  run->fetchCount = fetch_count;
+  if (options)
+    memcpy(&run->options, options,
+           options->size < sizeof(run->options) ? options->size : sizeof(run->options));
+  run->options.size = sizeof(run->options);
+  run->done = done;
+  run->self = self;
+  Lock lock(runs->mutex);
+  // Each waiting run wants a thread: none may have to wait for another to end.
+  if (runs->idle <= runs->waiting && !addThread(runs)) {
+    free(run);
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "the system has no thread for a run";
+    return WEIR_RESOURCE_EXHAUSTED;
+  }
+  *runs->last = run;
+  runs->last = &run->next;
+  ++runs->waiting;
+  runs->changed.notifyAll();
+  return setStatus(status, WEIR_OK);
+}

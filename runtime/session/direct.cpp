@@ -1,0 +1,89 @@
+//===- direct.cpp - feeds and fetches in a GPU's memory -------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A feed that a GPU alone takes is sent to it by the host's step, as any other
+// value is. When the caller has it there, only the pointer is sent. A fetch that a
+// GPU alone makes is written to the caller's pointer instead of being sent; the
+// host's step receives an empty message, and copies nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "session/run.h"
+
+namespace weir::rt {
+
+/// The row that the program has for a feed or fetch, or an edge; null: none.
+template <typename Match>
+static const weir_direct_edge *find(const weir_run *run, Match match) {
+  const weir_session *session = run->session;
+  for (int32_t device = 0; device < session->deviceCount; ++device) {
+    const Accelerator *accelerator = acceleratorOf(session, device);
+    // Objects of before have no such rows.
+    if (!accelerator ||
+        accelerator->desc->size < offsetof(weir_accelerator_desc, direct_count) + sizeof(int64_t))
+      continue;
+    for (int64_t i = 0; i < accelerator->desc->direct_count; ++i)
+      if (match(accelerator->desc->direct[i]))
+        return &accelerator->desc->direct[i];
+  }
+  return nullptr;
+}
+
+const weir_tensor *directTensor(const weir_run *run, int32_t edge, bool isFetch) {
+  const uint8_t *onGpu = isFetch ? run->fetchesOnGpu : run->feedsOnGpu;
+  if (!onGpu)
+    return nullptr;
+  const weir_direct_edge *row = find(run, [&](const weir_direct_edge &each) {
+    return each.edge == edge && (each.is_fetch != 0) == isFetch;
+  });
+  if (!row || !onGpu[row->index])
+    return nullptr;
+  return isFetch ? &run->fetches[row->index] : &run->feeds[row->index];
+}
+
+int32_t checkDirect(const weir_run *run, bool isPart, weir_status *status) {
+  const weir_entry_desc &entry = *run->entry;
+  auto number = int32_t(run->entry - run->session->program->entries);
+  for (bool isFetch : {false, true}) {
+    const uint8_t *onGpu = isFetch ? run->fetchesOnGpu : run->feedsOnGpu;
+    int32_t count = isFetch ? entry.fetch_count : entry.feed_count;
+    for (int32_t i = 0; onGpu && i < count; ++i) {
+      if (!onGpu[i])
+        continue;
+      bool isThere = run->session->accelerators && !isPart;
+      const weir_tensor &tensor = isFetch ? run->fetches[i] : run->feeds[i];
+      bool isAligned = reinterpret_cast<uintptr_t>(tensor.data) % 16 == 0;
+      if (isThere && find(run, [&](const weir_direct_edge &each) {
+            return each.entry == number && each.index == i && (each.is_fetch != 0) == isFetch;
+          })) {
+        if (isAligned)
+          continue;
+        StatusText(status, WEIR_INVALID_ARGUMENT)
+            << (isFetch ? "fetch \"" : "feed \"")
+            << (isFetch ? entry.fetches[i] : entry.feeds[i]).name << "\" of entry \"" << entry.name
+            << "\": found a pointer that is no multiple of 16, possible: one that is";
+        return WEIR_INVALID_ARGUMENT;
+      }
+      bool hasGpu = false;
+      for (int32_t device = 0; device < run->session->deviceCount; ++device)
+        hasGpu |= acceleratorOf(run->session, device) != nullptr;
+      int32_t code = hasGpu ? WEIR_INVALID_ARGUMENT : WEIR_FAILED_PRECONDITION;
+      StatusText(status, code)
+          << (isFetch ? "fetch \"" : "feed \"")
+          << (isFetch ? entry.fetches[i] : entry.feeds[i]).name << "\" of entry \"" << entry.name
+          << "\": found memory of a GPU, possible: memory of the host, "
+          << (!hasGpu   ? "which does all the work of this session"
+              : isFetch ? "since not a GPU alone makes the value"
+                        : "since not one GPU alone takes the value");
+      return code;
+    }
+  }
+  return WEIR_OK;
+}
+
+} // namespace weir::rt

@@ -1,0 +1,312 @@
+//===- Blas.cpp - a cuBLASLt that computes on the host ------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Stands in for libcublasLt.so beside the recording driver: $WEIR_CUBLASLT names
+// it. Products are computed in double precision, in their stream, from operands
+// rounded as the compute type says; every matrix is a read or a write that the
+// driver checks. Descriptions that the real library refuses are refused.
+//
+// $WEIR_RECORDER_NO_CHOICE: it knows no way for anything.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/cublaslt_api.h"
+#include "test/cuda/recorder/Narrow.h"
+#include "test/cuda/recorder/Recorder.h"
+
+#include <cstdlib>
+
+using namespace recorder;
+
+namespace weir::rt::cuda {
+struct BlasHandleTag {};
+struct BlasMatmulTag {
+  int compute, scale;
+  int32_t transA = 0, transB = 0;
+  uint32_t epilogue = 1;
+  uint64_t bias = 0;
+};
+struct BlasLayoutTag {
+  int type;
+  uint64_t rows, columns;
+  int64_t line;
+  int32_t batches = 1;
+  int64_t distance = 0;
+};
+struct BlasPreferenceTag {
+  uint64_t workspace = 0;
+  uint32_t alignment[4] = {256, 256, 256, 256};
+};
+} // namespace weir::rt::cuda
+
+namespace {
+
+constexpr int32_t invalid = 7, notSupported = 15, failedToRun = 13;
+constexpr uint64_t mark = 0x77656972626c6173; // of our algorithms
+constexpr size_t workspaceBytes = 1000;
+
+int64_t bytesOf(int type) { return type == blas::r64f ? 8 : type == blas::r32f ? 4 : 2; }
+
+double load(int type, uint64_t address, int64_t element) {
+  auto *at = reinterpret_cast<const uint8_t *>(address) + element * bytesOf(type);
+  double wide;
+  float single;
+  uint16_t half;
+  switch (type) {
+  case blas::r64f:
+    std::memcpy(&wide, at, 8);
+    return wide;
+  case blas::r32f:
+    std::memcpy(&single, at, 4);
+    return single;
+  default:
+    std::memcpy(&half, at, 2);
+    return type == blas::r16f ? halfToFloat(half) : brainToFloat(half);
+  }
+}
+
+void store(int type, uint64_t address, int64_t element, double value) {
+  auto *at = reinterpret_cast<uint8_t *>(address) + element * bytesOf(type);
+  auto single = float(value);
+  uint16_t half;
+  switch (type) {
+  case blas::r64f:
+    std::memcpy(at, &value, 8);
+    break;
+  case blas::r32f:
+    std::memcpy(at, &single, 4);
+    break;
+  default:
+    half = type == blas::r16f ? floatToHalf(single) : floatToBrain(single);
+    std::memcpy(at, &half, 2);
+  }
+}
+
+/// Ten bits of fraction.
+double toTf32(double value) {
+  auto bits = std::bit_cast<uint32_t>(float(value));
+  return std::bit_cast<float>((bits + 0xfff + ((bits >> 13) & 1)) & ~uint32_t(0x1fff));
+}
+
+/// What the library's tables of types and epilogues allow, as far as we ask.
+bool isSupported(const BlasMatmulTag &m, const BlasLayoutTag &a, const BlasLayoutTag &b,
+                 const BlasLayoutTag &c, const BlasLayoutTag &d) {
+  bool isDouble = a.type == blas::r64f;
+  if (a.type != b.type || c.type != d.type || m.compute == 0)
+    return false;
+  if (isDouble ? d.type != blas::r64f || m.compute != blas::compute64f ||
+                     m.scale != blas::r64f || m.epilogue != blas::epilogueNone
+               : m.scale != blas::r32f || m.compute == blas::compute64f)
+    return false;
+  if (!isDouble && d.type != a.type && d.type != blas::r32f)
+    return false;
+  if (m.compute == blas::computeTf32 && a.type != blas::r32f)
+    return false;
+  uint64_t rows = m.transA ? a.columns : a.rows, depth = m.transA ? a.rows : a.columns;
+  uint64_t columns = m.transB ? b.rows : b.columns, other = m.transB ? b.columns : b.rows;
+  for (const BlasLayoutTag *layout : {&a, &b, &c, &d})
+    if (layout->line < int64_t(layout->rows) || layout->batches != d.batches)
+      return false;
+  return rows == d.rows && columns == d.columns && depth == other && c.rows == d.rows &&
+         c.columns == d.columns;
+}
+
+void touch(const BlasLayoutTag &layout, uint64_t address, bool writes) {
+  for (int32_t batch = 0; batch < layout.batches; ++batch)
+    for (uint64_t column = 0; column < layout.columns; ++column)
+      recorder::recorder().touch(address + uint64_t((batch * layout.distance + int64_t(column) * layout.line) *
+                                          bytesOf(layout.type)),
+                       layout.rows * uint64_t(bytesOf(layout.type)), writes);
+}
+
+struct Call {
+  BlasMatmulTag m;
+  BlasLayoutTag a, b, c, d;
+  double alpha, beta;
+  uint64_t A, B, C, D, workspace;
+  size_t workspaceBytes;
+};
+
+void compute(const Call &call) {
+  const BlasMatmulTag &m = call.m;
+  touch(call.a, call.A, false);
+  touch(call.b, call.B, false);
+  if (call.beta != 0)
+    touch(call.c, call.C, false);
+  if (m.epilogue & blas::epilogueBias)
+    recorder::recorder().touch(m.bias, call.d.rows * uint64_t(bytesOf(call.d.type)), false);
+  if (call.workspaceBytes)
+    recorder::recorder().touch(call.workspace, call.workspaceBytes, true);
+  touch(call.d, call.D, true);
+  auto depth = int64_t(m.transA ? call.a.rows : call.a.columns);
+  auto round = [&](double value) { return m.compute == blas::computeTf32 ? toTf32(value) : value; };
+  for (int32_t batch = 0; batch < call.d.batches; ++batch)
+    for (int64_t column = 0; column < int64_t(call.d.columns); ++column)
+      for (int64_t row = 0; row < int64_t(call.d.rows); ++row) {
+        double sum = 0;
+        for (int64_t k = 0; k < depth; ++k) {
+          int64_t a = m.transA ? row * call.a.line + k : k * call.a.line + row,
+                  b = m.transB ? k * call.b.line + column : column * call.b.line + k;
+          sum += round(load(call.a.type, call.A, batch * call.a.distance + a)) *
+                 round(load(call.b.type, call.B, batch * call.b.distance + b));
+        }
+        double value = call.alpha * sum;
+        if (call.beta != 0)
+          value += call.beta * load(call.c.type, call.C,
+                                    batch * call.c.distance + column * call.c.line + row);
+        if (m.epilogue & blas::epilogueBias)
+          value += load(call.d.type, m.bias, row);
+        if (m.epilogue & blas::epilogueRelu)
+          value = value > 0 ? value : 0;
+        if (m.epilogue & blas::epilogueGelu)
+          value = 0.5 * value * (1 + std::tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)));
+        store(call.d.type, call.D, batch * call.d.distance + column * call.d.line + row, value);
+      }
+}
+
+void count(const char *name) { ++recorder::recorder().libraryCalls[name]; }
+
+template <typename T> int32_t set(T &field, const void *value, size_t bytes) {
+  if (bytes != sizeof(T))
+    return invalid;
+  std::memcpy(&field, value, bytes);
+  return 0;
+}
+
+} // namespace
+
+/// Begins a function of the library that may be made to fail.
+#define ENTER_LIBRARY(name)                                                    \
+  {                                                                            \
+    Recorder &r = recorder::recorder();                                        \
+    std::lock_guard<std::mutex> lock(r.mutex);                                 \
+    count(name);                                                               \
+    if (r.fails(name))                                                         \
+      return failedToRun;                                                      \
+  }
+
+extern "C" {
+
+size_t cublasLtGetVersion() {
+  const char *text = std::getenv("WEIR_RECORDER_CUBLASLT");
+  return text ? size_t(std::atoll(text)) : 130000;
+}
+int32_t cublasLtCreate(BlasHandle *handle) {
+  ENTER_LIBRARY("cublasLtCreate")
+  *handle = new BlasHandleTag();
+  return 0;
+}
+int32_t cublasLtDestroy(BlasHandle handle) {
+  delete handle;
+  return 0;
+}
+int32_t cublasLtMatmulDescCreate(BlasMatmul *matmul, int compute, int scale) {
+  *matmul = new BlasMatmulTag{compute, scale};
+  return 0;
+}
+int32_t cublasLtMatmulDescDestroy(BlasMatmul matmul) {
+  delete matmul;
+  return 0;
+}
+int32_t cublasLtMatmulDescSetAttribute(BlasMatmul m, int which, const void *value, size_t bytes) {
+  switch (which) {
+  case blas::transA: return set(m->transA, value, bytes);
+  case blas::transB: return set(m->transB, value, bytes);
+  case blas::epilogue: return set(m->epilogue, value, bytes);
+  case blas::biasPointer: return set(m->bias, value, bytes);
+  default: return invalid;
+  }
+}
+int32_t cublasLtMatrixLayoutCreate(BlasLayout *layout, int type, uint64_t rows, uint64_t columns,
+                                   int64_t line) {
+  *layout = new BlasLayoutTag{type, rows, columns, line};
+  return 0;
+}
+int32_t cublasLtMatrixLayoutDestroy(BlasLayout layout) {
+  delete layout;
+  return 0;
+}
+int32_t cublasLtMatrixLayoutSetAttribute(BlasLayout layout, int which, const void *value,
+                                         size_t bytes) {
+  switch (which) {
+  case blas::batchCount: return set(layout->batches, value, bytes);
+  case blas::batchOffset: return set(layout->distance, value, bytes);
+  default: return invalid;
+  }
+}
+int32_t cublasLtMatmulPreferenceCreate(BlasPreference *preference) {
+  *preference = new BlasPreferenceTag();
+  return 0;
+}
+int32_t cublasLtMatmulPreferenceDestroy(BlasPreference preference) {
+  delete preference;
+  return 0;
+}
+int32_t cublasLtMatmulPreferenceSetAttribute(BlasPreference preference, int which,
+                                             const void *value, size_t bytes) {
+  if (which == blas::maxWorkspace)
+    return set(preference->workspace, value, bytes);
+  if (which < blas::alignmentA || which > blas::alignmentD)
+    return invalid;
+  return set(preference->alignment[which - blas::alignmentA], value, bytes);
+}
+int32_t cublasLtMatmulAlgoGetHeuristic(BlasHandle, BlasMatmul m, BlasLayout a, BlasLayout b,
+                                       BlasLayout c, BlasLayout d, BlasPreference preference,
+                                       int most, BlasChoice *choices, int *found) {
+  ENTER_LIBRARY("cublasLtMatmulAlgoGetHeuristic")
+  *found = 0;
+  if (std::getenv("WEIR_RECORDER_NO_CHOICE") || !isSupported(*m, *a, *b, *c, *d))
+    return notSupported;
+  if (preference->workspace < workspaceBytes || most < 2)
+    return invalid;
+  // The likeliest does not work after all.
+  choices[0] = {};
+  choices[0].state = notSupported;
+  choices[1] = {};
+  choices[1].algorithm.data[0] = mark;
+  choices[1].workspace = workspaceBytes;
+  *found = 2;
+  return 0;
+}
+int32_t cublasLtMatmulAlgoCheck(BlasHandle, BlasMatmul m, BlasLayout a, BlasLayout b, BlasLayout c,
+                                BlasLayout d, const BlasAlgorithm *algorithm, BlasChoice *choice) {
+  ENTER_LIBRARY("cublasLtMatmulAlgoCheck")
+  if (algorithm->data[0] != mark || !isSupported(*m, *a, *b, *c, *d))
+    return notSupported;
+  *choice = {};
+  choice->workspace = workspaceBytes;
+  return 0;
+}
+int32_t cublasLtMatmul(BlasHandle, BlasMatmul m, const void *alpha, const void *A, BlasLayout a,
+                       const void *B, BlasLayout b, const void *beta, const void *C, BlasLayout c,
+                       void *D, BlasLayout d, const BlasAlgorithm *algorithm, void *workspace,
+                       size_t bytes, Stream stream) {
+  ENTER_LIBRARY("cublasLtMatmul")
+  if (algorithm->data[0] != mark || bytes < workspaceBytes || !isSupported(*m, *a, *b, *c, *d))
+    return notSupported;
+  for (const void *pointer : {A, B, C, static_cast<const void *>(D)})
+    if (uint64_t(pointer) % 16)
+      return invalid;
+  Call call = {*m, *a, *b, *c, *d, 0, 0, uint64_t(A), uint64_t(B), uint64_t(C), uint64_t(D),
+               uint64_t(workspace), workspaceBytes};
+  if (m->scale == blas::r64f) {
+    std::memcpy(&call.alpha, alpha, 8);
+    std::memcpy(&call.beta, beta, 8);
+  } else {
+    float single[2];
+    std::memcpy(single, alpha, 4);
+    std::memcpy(single + 1, beta, 4);
+    call.alpha = single[0];
+    call.beta = single[1];
+  }
+  Recorder &r = recorder::recorder();
+  std::lock_guard<std::mutex> lock(r.mutex);
+  r.put(stream, "cublasLtMatmul", [call](Operation &) { compute(call); });
+  return 0;
+}
+
+} // extern "C"

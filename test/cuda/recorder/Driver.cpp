@@ -1,0 +1,572 @@
+//===- Driver.cpp - entry points of the recording driver ---------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/cuda/recorder/Recorder.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+
+using namespace recorder;
+
+namespace weir::rt::cuda {
+struct FunctionTag {
+  std::string name;
+  const ptx::Function *code;
+};
+struct ModuleTag {
+  ptx::Module code;
+  std::map<std::string, FunctionTag> functions;
+};
+} // namespace weir::rt::cuda
+
+/// Reads what an image holds: entries of machine code and PTX. Layout: a header
+/// of 16 bytes with the magic number, then entries, each with a header that says
+/// its kind, its own size, the payload's, and the architecture.
+static Result readImage(const uint8_t *image, int capability, std::string &text) {
+  uint32_t magic;
+  uint64_t size;
+  std::memcpy(&magic, image, 4);
+  if (magic != 0xba55ed50)
+    return 200;
+  std::memcpy(&size, image + 8, 8);
+  const uint8_t *at = image + 16, *end = at + size;
+  bool fits = false;
+  while (at < end) {
+    uint16_t kind;
+    uint32_t headerBytes, architecture;
+    uint64_t bytes;
+    std::memcpy(&kind, at, 2);
+    std::memcpy(&headerBytes, at + 4, 4);
+    std::memcpy(&bytes, at + 8, 8);
+    std::memcpy(&architecture, at + 28, 4);
+    // Machine code runs on later chips of its generation, PTX on all later ones.
+    if (kind == 2)
+      fits |= int(architecture) / 10 == capability / 10 && int(architecture) <= capability;
+    if (kind == 1) {
+      text.assign(reinterpret_cast<const char *>(at + headerBytes), bytes);
+      text = text.c_str();
+      fits |= int(architecture) <= capability;
+    }
+    at += headerBytes + bytes;
+  }
+  return !fits ? noBinaryForGpu : text.empty() ? 200 : 0;
+}
+
+extern "C" {
+
+Result cuInit(unsigned) { return 0; }
+Result cuGetErrorName(Result error, const char **text) {
+  *text = error == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+          : error == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
+                         : "CUDA_ERROR_INVALID_VALUE";
+  return 0;
+}
+Result cuGetErrorString(Result error, const char **text) {
+  *text = error == 2 ? "out of memory" : error == 719 ? "unspecified launch failure" : "invalid";
+  return 0;
+}
+Result cuDeviceGetCount(int *count) {
+  const char *text = std::getenv("WEIR_RECORDER_DEVICES");
+  *count = text ? std::atoi(text) : 1;
+  return 0;
+}
+Result cuDeviceGet(Device *device, int number) {
+  int count;
+  cuDeviceGetCount(&count);
+  *device = number;
+  return number < count ? 0 : 101;
+}
+Result cuDeviceGetName(char *name, int size, Device) {
+  std::snprintf(name, size_t(size), "recorder");
+  return 0;
+}
+static int capability() {
+  const char *text = std::getenv("WEIR_RECORDER_CAPABILITY");
+  return text ? std::atoi(text) : 90;
+}
+Result cuDeviceGetAttribute(int *value, int which, Device) {
+  *value = which == capabilityMajor   ? capability() / 10
+           : which == capabilityMinor ? capability() % 10
+           : which == multiprocessors ? 132
+           : which == virtualMemory   ? !std::getenv("WEIR_RECORDER_NO_MAP")
+                                      : 0;
+  return 0;
+}
+Result cuDevicePrimaryCtxRetain(Context *context, Device) {
+  ENTER("cuDevicePrimaryCtxRetain");
+  r.start();
+  ++r.retained;
+  *context = &r.context;
+  return 0;
+}
+Result cuDevicePrimaryCtxRelease_v2(Device) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  if (--r.retained == 0) {
+    r.report();
+    r.stopping = true;
+    r.changed.notify_all();
+    std::thread worker = std::move(r.worker);
+    lock.unlock();
+    worker.join();
+    lock.lock();
+    r.stopping = false;
+  }
+  return 0;
+}
+Result cuDriverGetVersion(int *version) {
+  *version = 13000;
+  return 0;
+}
+static thread_local int currentDepth = 0;
+Result cuCtxPushCurrent_v2(Context) {
+  ++currentDepth;
+  return 0;
+}
+Result cuCtxPopCurrent_v2(Context *) {
+  --currentDepth;
+  return 0;
+}
+/// Calls that need a context on the thread.
+#define NEEDS_CONTEXT()                                                        \
+  if (currentDepth <= 0) {                                                     \
+    r.problem("a call without a context");                                     \
+    return 201;                                                                \
+  }                                                                            \
+  if (r.isInCallback()) {          \
+    r.problem("a callback calls the driver");                                  \
+    return 800;                                                                \
+  }
+
+/// Calls that our captures never make, and that a real one would not keep.
+#define NOT_CAPTURED(stream)                                                   \
+  if (stream->capturing) {                                                     \
+    r.problem("a call that cannot be captured");                               \
+    return 900;                                                                \
+  }
+
+Result cuModuleLoadData(Module *module, const void *image) {
+  ENTER("cuModuleLoadData");
+  NEEDS_CONTEXT()
+  std::string text;
+  if (Result error = readImage(static_cast<const uint8_t *>(image), capability(), text))
+    return error;
+  auto made = std::make_unique<ModuleTag>();
+  try {
+    made->code = ptx::parse(text);
+  } catch (const std::exception &error) {
+    r.problem(error.what());
+    return 218;
+  }
+  ++r.modules;
+  // Constants of the module are the GPU's memory, too.
+  for (const auto &global : made->code.globals) {
+    auto begin = uint64_t(global->data());
+    uint64_t bytes = global->size() * 8;
+    r.addMemory(begin, bytes);
+  }
+  *module = made.release();
+  return 0;
+}
+Result cuModuleUnload(Module module) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  for (const auto &global : module->code.globals)
+    r.memory.erase(uint64_t(global->data()));
+  --r.modules;
+  delete module;
+  return 0;
+}
+Result cuModuleGetFunction(Function *function, Module module, const char *name) {
+  auto it = module->code.functions.find(name);
+  if (it == module->code.functions.end())
+    return 500;
+  FunctionTag &tag = module->functions[name];
+  tag = {name, &it->second};
+  *function = &tag;
+  return 0;
+}
+
+Result cuMemAlloc_v2(Pointer *data, size_t bytes) {
+  ENTER("cuMemAlloc");
+  NEEDS_CONTEXT()
+  if (bytes > r.limit - r.used)
+    return outOfMemory;
+  void *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  if (!memory)
+    return outOfMemory;
+  // What no one has written is recognisable.
+  std::memset(memory, 0xab, bytes);
+  r.used += bytes;
+  *data = Pointer(memory);
+  r.addMemory(*data, bytes);
+  return 0;
+}
+Result cuMemFree_v2(Pointer data) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  auto it = r.memory.find(data);
+  if (it == r.memory.end()) {
+    r.problem("frees what is no memory of the GPU");
+    return 1;
+  }
+  // As the driver does: not before all that was put is done.
+  for (StreamTag *stream : std::set<StreamTag *>(r.streams))
+    r.drain(lock, stream);
+  r.used -= it->second.bytes;
+  std::free(reinterpret_cast<void *>(data));
+  r.memory.erase(it);
+  return 0;
+}
+Result cuDeviceTotalMem_v2(size_t *bytes, Device) {
+  uint64_t limit = recorder::recorder().limit;
+  *bytes = limit == UINT64_MAX ? size_t(80) << 30 : limit;
+  return 0;
+}
+
+/// Of mapped memory; a GPU's is 2 MiB.
+constexpr size_t mapGranularity = 64 << 10;
+
+Result cuMemGetAllocationGranularity(size_t *bytes, const MemoryProperties *properties, int) {
+  *bytes = mapGranularity;
+  return properties->type == memoryPinned && properties->location.type == locationDevice ? 0 : 1;
+}
+Result cuMemAddressReserve(Pointer *address, size_t bytes, size_t, Pointer, unsigned long long) {
+  ENTER("cuMemAddressReserve");
+  NEEDS_CONTEXT()
+  // Pages are smaller than what is mapped: the ends that are left stay.
+  void *range = mmap(nullptr, bytes + mapGranularity, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED || bytes % mapGranularity)
+    return outOfMemory;
+  *address = (Pointer(range) + mapGranularity - 1) / mapGranularity * mapGranularity;
+  r.ranges[*address] = bytes;
+  return 0;
+}
+Result cuMemAddressFree(Pointer address, size_t bytes) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  if (!r.ranges.erase(address))
+    r.problem("frees addresses that were not set aside");
+  munmap(reinterpret_cast<void *>(address), bytes);
+  return 0;
+}
+Result cuMemCreate(uint64_t *handle, size_t bytes, const MemoryProperties *, unsigned long long) {
+  ENTER("cuMemCreate");
+  NEEDS_CONTEXT()
+  if (bytes % mapGranularity || bytes > r.limit - r.used)
+    return outOfMemory;
+  static uint64_t next = 1;
+  r.used += bytes;
+  r.physical[*handle = next++] = bytes;
+  return 0;
+}
+Result cuMemRelease(uint64_t handle) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  auto it = r.physical.find(handle);
+  if (it == r.physical.end()) {
+    r.problem("releases what is no memory");
+    return 1;
+  }
+  r.used -= it->second;
+  r.physical.erase(it);
+  return 0;
+}
+Result cuMemMap(Pointer address, size_t bytes, size_t, uint64_t handle, unsigned long long) {
+  ENTER("cuMemMap");
+  NEEDS_CONTEXT()
+  auto range = r.ranges.upper_bound(address);
+  bool inside = range != r.ranges.begin() &&
+                (--range, address + bytes <= range->first + range->second);
+  auto above = r.memory.lower_bound(address);
+  bool taken = r.find(address) || (above != r.memory.end() && above->first < address + bytes);
+  if (!inside || taken || address % mapGranularity || r.physical[handle] != bytes) {
+    r.problem("maps memory where it cannot be");
+    return 1;
+  }
+  r.addMemory(address, bytes);
+  return 0;
+}
+Result cuMemSetAccess(Pointer address, size_t bytes, const MemoryAccess *access, size_t) {
+  ENTER("cuMemSetAccess");
+  NEEDS_CONTEXT()
+  if (access->flags != accessReadWrite || !r.holds(address, bytes))
+    return 1;
+  auto *memory = reinterpret_cast<void *>(address);
+  if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) != 0)
+    return outOfMemory;
+  std::memset(memory, 0xab, bytes);
+  return 0;
+}
+Result cuMemUnmap(Pointer address, size_t bytes) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  auto it = r.memory.find(address);
+  if (it == r.memory.end() || it->second.bytes != bytes) {
+    r.problem("unmaps what is not mapped");
+    return 1;
+  }
+  auto *memory = reinterpret_cast<void *>(address);
+  madvise(memory, bytes, MADV_DONTNEED);
+  mprotect(memory, bytes, PROT_NONE);
+  r.memory.erase(it);
+  return 0;
+}
+Result cuMemHostAlloc(void **data, size_t bytes, unsigned) {
+  ENTER("cuMemHostAlloc");
+  NEEDS_CONTEXT()
+  *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  r.pinned.insert(*data);
+  return *data ? 0 : outOfMemory;
+}
+Result cuMemFreeHost(void *data) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  if (!r.pinned.erase(data))
+    r.problem("frees what is no pinned memory");
+  else
+    std::free(data);
+  return 0;
+}
+
+Result cuMemcpyHtoD_v2(Pointer to, const void *from, size_t bytes) {
+  ENTER("cuMemcpyHtoD");
+  NEEDS_CONTEXT()
+  if (!r.holds(to, bytes)) {
+    r.problem("a copy to where no memory of the GPU is");
+    return 1;
+  }
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return 0;
+}
+Result cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t bytes, Stream stream) {
+  ENTER("cuMemcpyHtoDAsync");
+  NEEDS_CONTEXT()
+  ++r.copiesIn;
+  r.put(stream, "a copy in", [=, &r](Operation &) {
+    r.touch(to, bytes, true);
+    std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  });
+  return 0;
+}
+Result cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, Stream stream) {
+  ENTER("cuMemcpyDtoHAsync");
+  NEEDS_CONTEXT()
+  ++r.copiesOut;
+  r.put(stream, "a copy out", [=, &r](Operation &) {
+    r.touch(from, bytes, false);
+    std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+  });
+  return 0;
+}
+Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, Stream stream) {
+  ENTER("cuMemcpyDtoDAsync");
+  NEEDS_CONTEXT()
+  ++r.copies;
+  r.put(stream, "a copy", [=, &r](Operation &) {
+    r.touch(from, bytes, false);
+    r.touch(to, bytes, true);
+    std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+  });
+  return 0;
+}
+static Result fill(const char *name, Pointer to, uint64_t value, size_t width, size_t count,
+                   Stream stream) {
+  ENTER(name);
+  NEEDS_CONTEXT()
+  r.put(stream, "a fill", [=, &r](Operation &) {
+    if (to % width)
+      throw std::runtime_error("not aligned");
+    r.touch(to, width * count, true);
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(reinterpret_cast<uint8_t *>(to) + i * width, &value, width);
+  });
+  return 0;
+}
+Result cuMemsetD8Async(Pointer to, unsigned char value, size_t count, Stream stream) {
+  return fill("cuMemsetD8Async", to, value, 1, count, stream);
+}
+Result cuMemsetD16Async(Pointer to, unsigned short value, size_t count, Stream stream) {
+  return fill("cuMemsetD16Async", to, value, 2, count, stream);
+}
+Result cuMemsetD32Async(Pointer to, unsigned value, size_t count, Stream stream) {
+  return fill("cuMemsetD32Async", to, value, 4, count, stream);
+}
+
+Result cuStreamCreate(Stream *stream, unsigned) {
+  ENTER("cuStreamCreate");
+  NEEDS_CONTEXT()
+  *stream = new StreamTag();
+  r.streams.insert(*stream);
+  return 0;
+}
+Result cuStreamDestroy_v2(Stream stream) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  r.drain(lock, stream);
+  r.streams.erase(stream);
+  return 0; // kept: lines of memory remember it
+}
+Result cuStreamSynchronize(Stream stream) {
+  ENTER("cuStreamSynchronize");
+  NEEDS_CONTEXT()
+  NOT_CAPTURED(stream)
+  r.drain(lock, stream);
+  return r.sticky;
+}
+Result cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  ENTER("cuStreamWaitEvent");
+  NEEDS_CONTEXT()
+  if (!r.events.count(event) || !event->stream)
+    return 0;
+  NOT_CAPTURED(stream)
+  ++r.waits;
+  r.put(stream, "a wait", {});
+  // The record that was put last when the wait was.
+  stream->queue.back().target[event->stream] = event->number;
+  stream->queue.back().awaited = event;
+  return 0;
+}
+Result cuStreamAddCallback(Stream stream, StreamCallback callback, void *data, unsigned) {
+  ENTER("cuStreamAddCallback");
+  NEEDS_CONTEXT()
+  NOT_CAPTURED(stream)
+  ++r.callbacks;
+  // Called whatever happened before.
+  r.putCallback(stream, [=](Result status) { callback(stream, status, data); });
+  return 0;
+}
+Result cuEventCreate(Event *event, unsigned) {
+  ENTER("cuEventCreate");
+  NEEDS_CONTEXT()
+  *event = new EventTag();
+  r.events.insert(*event);
+  return 0;
+}
+Result cuEventElapsedTime(float *milliseconds, Event from, Event to) {
+  ENTER("cuEventElapsedTime");
+  NEEDS_CONTEXT()
+  *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+  return 0;
+}
+Result cuEventDestroy_v2(Event event) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  r.events.erase(event);
+  return 0;
+}
+Result cuEventRecord(Event event, Stream stream) {
+  ENTER("cuEventRecord");
+  NEEDS_CONTEXT()
+  NOT_CAPTURED(stream)
+  r.put(stream, "a record", [=, &r](Operation &operation) {
+    std::lock_guard<std::mutex> guard(r.mutex);
+    event->recorded = operation.clock;
+    event->time = std::chrono::steady_clock::now();
+  });
+  event->stream = stream;
+  event->number = stream->put;
+  return 0;
+}
+
+Result cuLaunchKernel(Function function, unsigned blocks, unsigned, unsigned, unsigned threads,
+                      unsigned, unsigned, unsigned, Stream stream, void **values, void **) {
+  ENTER("cuLaunchKernel");
+  NEEDS_CONTEXT()
+  if (blocks == 0 || threads == 0 || threads > 1024)
+    return 1;
+  ++r.launches;
+  std::vector<uint8_t> parameters(size_t(function->code->parameterBytes));
+  for (size_t i = 0; i < function->code->parameters.size(); ++i) {
+    const ptx::Parameter &p = function->code->parameters[i];
+    std::memcpy(parameters.data() + p.offset, values[i], size_t(p.bytes));
+  }
+  r.put(
+      stream, function->name.c_str(),
+      [=, &r](Operation &) { ptx::run(*function->code, parameters, blocks, threads, r); },
+      function);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+Result cuStreamBeginCapture_v2(Stream stream, int) {
+  ENTER("cuStreamBeginCapture");
+  NEEDS_CONTEXT()
+  NOT_CAPTURED(stream)
+  stream->capturing = new GraphTag();
+  return 0;
+}
+Result cuStreamEndCapture(Stream stream, Graph *graph) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  NEEDS_CONTEXT()
+  *graph = nullptr;
+  if (!stream->capturing)
+    return 901;
+  if (r.fails("cuStreamEndCapture")) {
+    delete stream->capturing;
+    stream->capturing = nullptr;
+    return 901; // CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+  }
+  *graph = stream->capturing;
+  stream->capturing = nullptr;
+  ++r.graphs;
+  ++r.captured;
+  return 0;
+}
+Result cuGraphDestroy(Graph graph) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  --r.graphs;
+  delete graph;
+  return 0;
+}
+Result cuGraphInstantiateWithFlags(GraphExec *instance, Graph graph, unsigned long long) {
+  ENTER("cuGraphInstantiate");
+  NEEDS_CONTEXT()
+  *instance = new GraphExecTag{graph->nodes};
+  ++r.instances;
+  return 0;
+}
+Result cuGraphExecUpdate_v2(GraphExec instance, Graph graph, GraphUpdate *) {
+  ENTER("cuGraphExecUpdate");
+  NEEDS_CONTEXT()
+  bool fits = instance->nodes.size() == graph->nodes.size();
+  for (size_t i = 0; fits && i < graph->nodes.size(); ++i)
+    fits = !std::strcmp(instance->nodes[i].what, graph->nodes[i].what) &&
+           instance->nodes[i].code == graph->nodes[i].code;
+  if (!fits)
+    return 910; // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+  instance->nodes = graph->nodes;
+  ++r.updated;
+  return 0;
+}
+Result cuGraphLaunch(GraphExec instance, Stream stream) {
+  ENTER("cuGraphLaunch");
+  NEEDS_CONTEXT()
+  NOT_CAPTURED(stream)
+  ++r.graphLaunches;
+  for (const GraphNode &node : instance->nodes)
+    r.put(stream, node.what, node.work);
+  return 0;
+}
+Result cuGraphExecDestroy(GraphExec instance) {
+  Recorder &r = recorder::recorder();
+  std::unique_lock<std::mutex> lock(r.mutex);
+  --r.instances;
+  delete instance;
+  return 0;
+}
+
+} // extern "C"

@@ -1,0 +1,186 @@
+//===- Recorder.h - a CUDA driver that checks -------------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// Streams, memory and graphs of the driver that stands in for libcuda.so.1, for
+// its entry points and for stand-ins of libraries that put work into streams.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TEST_CUDA_RECORDER_RECORDER_H
+#define WEIR_TEST_CUDA_RECORDER_RECORDER_H
+
+#include "runtime/cuda/driver_api.h"
+#include "test/cuda/recorder/Ptx.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weir::rt::cuda {
+/// How far each stream had come.
+using Clock = std::map<StreamTag *, uint64_t>;
+
+struct Operation {
+  const char *what;
+  std::function<void(Operation &)> work;
+  std::function<void(Result)> always; ///< carried out after errors, too
+  EventTag *awaited = nullptr;
+  Clock target; ///< of a wait
+  Clock host;   ///< what the host knew to be done when it put this
+  uint64_t serial = 0; ///< unlike all others, from 1
+  uint64_t number = 0;
+  StreamTag *stream = nullptr;
+  Clock clock; ///< what happened before it
+};
+
+struct StreamTag {
+  std::deque<Operation> queue;
+  uint64_t put = 0, done = 0;
+  Clock clock; ///< after what was done last
+  GraphTag *capturing = nullptr;
+};
+/// Something that was captured. Nodes of equal name and code fit each other.
+struct GraphNode {
+  const char *what;
+  const void *code;
+  std::function<void(Operation &)> work;
+};
+struct GraphTag {
+  std::vector<GraphNode> nodes;
+};
+struct GraphExecTag {
+  std::vector<GraphNode> nodes;
+};
+struct EventTag {
+  std::chrono::steady_clock::time_point time;
+  Clock recorded;
+  /// The record that was put last: its stream and number.
+  StreamTag *stream = nullptr;
+  uint64_t number = 0;
+};
+struct ContextTag {};
+} // namespace weir::rt::cuda
+
+namespace recorder {
+
+using namespace weir::rt::cuda;
+
+constexpr uint64_t lineBytes = 32;
+
+/// Who touched a line last.
+struct Line {
+  StreamTag *writer = nullptr;
+  uint64_t written = 0;
+  std::map<StreamTag *, uint64_t> readers;
+  uint64_t last = 0; ///< who touched it last: Operation::serial
+  bool lastWrote = false;
+};
+
+struct Allocation {
+  uint64_t begin, bytes;
+  std::vector<Line> lines;
+};
+
+class Recorder : public ptx::Watcher {
+public:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<uint64_t, Allocation> memory; ///< by begin
+  std::set<void *> pinned;
+  std::set<StreamTag *> streams;
+  std::set<EventTag *> events;
+  ContextTag context;
+  int retained = 0, modules = 0;
+  uint64_t used = 0, limit = UINT64_MAX;
+  /// Physical memory by handle: its bytes; addresses that were set aside.
+  std::map<uint64_t, uint64_t> physical, ranges;
+  uint64_t random = 1;
+  std::map<std::string, int> calls;
+  std::string failing;
+  int failingCall = 0;
+  int launches = 0, copiesIn = 0, copiesOut = 0, copies = 0, callbacks = 0, waits = 0;
+  int graphs = 0, instances = 0; ///< that were not destroyed
+  int captured = 0, updated = 0, graphLaunches = 0;
+  /// What libraries were asked for.
+  std::map<std::string, int> libraryCalls;
+  std::vector<std::string> problems;
+  Result sticky = 0;
+  std::thread worker;
+  bool stopping = false;
+  StreamTag *running = nullptr;
+  Operation *current = nullptr;
+  uint64_t carriedOut = 0;
+  /// What callbacks and synchronisations have told the host. One for all of its
+  /// threads, which is more order than there is.
+  Clock host;
+
+  Recorder();
+
+  /// Counts a call; true: it is to fail.
+  bool fails(const char *name) {
+    return ++calls[name] == failingCall && failing == name;
+  }
+
+  void problem(const std::string &text) {
+    if (problems.size() < 20)
+      problems.push_back(text);
+  }
+
+  /// Whether a call comes from a callback, which must not call the driver.
+  bool isInCallback() const { return current && worker.get_id() == std::this_thread::get_id(); }
+
+  /// Starts the thread that empties streams. The mutex is held, as below.
+  void start();
+  /// Puts an operation into a stream, or into the graph that it captures.
+  void put(StreamTag *stream, const char *what, std::function<void(Operation &)> work,
+           const void *code = nullptr);
+  void putCallback(StreamTag *stream, std::function<void(Result)> callback);
+  /// The host learns of what a clock says.
+  void tellHost(const Clock &clock);
+  /// Waits until the stream has done what it has now.
+  void drain(std::unique_lock<std::mutex> &lock, StreamTag *stream);
+  /// The memory that holds the byte at `address`, or null.
+  Allocation *find(uint64_t address);
+  /// Whether there is memory at all of them.
+  bool holds(uint64_t address, uint64_t bytes);
+  /// Makes memory known, and unknown.
+  void addMemory(uint64_t begin, uint64_t bytes);
+
+  void access(uint64_t address, int bytes, bool writes) override;
+  /// An operation that is carried out touches memory; throws where it may not.
+  /// The mutex is not held.
+  void touch(uint64_t address, uint64_t bytes, bool writes);
+  void report();
+
+private:
+  bool isReady(const StreamTag *stream) const;
+  void work();
+};
+
+/// Never destroyed: the driver outlives what unloads it.
+__attribute__((visibility("default"))) Recorder &recorder();
+
+} // namespace recorder
+
+/// Begins a function of the driver that may be made to fail.
+#define ENTER(name)                                                            \
+  Recorder &r = recorder::recorder();                                          \
+  std::unique_lock<std::mutex> lock(r.mutex);                                  \
+  if (r.fails(name))                                                           \
+    return 719;                                                                \
+  if (r.sticky)                                                                \
+  return r.sticky
+
+#endif // WEIR_TEST_CUDA_RECORDER_RECORDER_H

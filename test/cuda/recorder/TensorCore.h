@@ -1,0 +1,52 @@
+//===- TensorCore.h - products that a warp computes together ------ -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TEST_CUDA_RECORDER_TENSORCORE_H
+#define WEIR_TEST_CUDA_RECORDER_TENSORCORE_H
+
+#include "test/cuda/recorder/Narrow.h"
+
+namespace ptx {
+
+/// What each lane of a warp has of the operands of mma.m16n8k16 over f16 or bf16.
+struct MmaLane {
+  uint32_t a[4], b[2]; ///< two numbers each
+  float c[4];          ///< added to, and the result
+};
+
+/// Which number of which lane is which element is NVIDIA's PTX ISA's: with g =
+/// lane / 4 and t = lane % 4, a has rows g and g + 8, b column g, c columns 2 t and
+/// 2 t + 1. Sums in f32, in the order of the depth.
+inline void mma16x8x16(MmaLane (&lanes)[32], bool isBrain) {
+  float left[16][16], right[16][8], sums[16][8];
+  for (int lane = 0; lane < 32; ++lane) {
+    int g = lane / 4, t = lane % 4;
+    auto half = [&](uint32_t word, int which) {
+      auto bits = uint16_t(word >> (16 * which));
+      return isBrain ? brainToFloat(bits) : halfToFloat(bits);
+    };
+    for (int which = 0; which < 2; ++which) {
+      for (int i = 0; i < 4; ++i)
+        left[g + (i % 2) * 8][t * 2 + which + (i / 2) * 8] = half(lanes[lane].a[i], which);
+      for (int i = 0; i < 2; ++i)
+        right[t * 2 + which + i * 8][g] = half(lanes[lane].b[i], which);
+    }
+    for (int i = 0; i < 4; ++i)
+      sums[g + (i / 2) * 8][t * 2 + i % 2] = lanes[lane].c[i];
+  }
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 8; ++column)
+      for (int k = 0; k < 16; ++k)
+        sums[row][column] += left[row][k] * right[k][column];
+  for (int lane = 0; lane < 32; ++lane)
+    for (int i = 0; i < 4; ++i)
+      lanes[lane].c[i] = sums[lane / 4 + (i / 2) * 8][lane % 4 * 2 + i % 2];
+}
+
+} // namespace ptx
+
+#endif // WEIR_TEST_CUDA_RECORDER_TENSORCORE_H

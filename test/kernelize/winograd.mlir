@@ -1,0 +1,47 @@
+// Convolutions that are computed with fewer multiplications, and those that are not.
+//
+// RUN: weir-opt --weir-kernelize %s | FileCheck %s
+
+module attributes {weir.vector_bytes = 64 : i64} {
+  // 49 tiles of 2x2 results; two of their lines are a part, and transformed weights
+  // lie in panels.
+  // CHECK-LABEL: func.func @fires
+  // CHECK: weir_plan.launch @conv_1_14_14_64_f32({{.*}}) : (tensor<1x16x16x256xf32>, tensor<2x16x256x32xf32>)
+  func.func @fires(%x: tensor<1x16x16x256xf32>) -> tensor<1x14x14x64xf32> {
+    %w = weir.constant dense<2.0> : tensor<3x3x256x64xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x16x16x256xf32>, tensor<3x3x256x64xf32>) -> tensor<1x14x14x64xf32>
+    return %0 : tensor<1x14x14x64xf32>
+  }
+
+  // The window moves by two.
+  func.func @strided(%x: tensor<1x29x29x64xf32>) -> tensor<1x14x14x64xf32> {
+    %w = weir.constant dense<2.0> : tensor<3x3x64x64xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 2, 2>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x29x29x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x14x14x64xf32>
+    return %0 : tensor<1x14x14x64xf32>
+  }
+
+  // A line has an odd number of results.
+  func.func @odd(%x: tensor<1x17x17x64xf32>) -> tensor<1x15x15x64xf32> {
+    %w = weir.constant dense<2.0> : tensor<3x3x64x64xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x17x17x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x15x15x64xf32>
+    return %0 : tensor<1x15x15x64xf32>
+  }
+
+  // A filter that is computed would be transformed at every step.
+  func.func @computed(%x: tensor<1x18x18x64xf32>, %w: tensor<3x3x64x64xf32>) -> tensor<1x16x16x64xf32> {
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x18x18x64xf32>, tensor<3x3x64x64xf32>) -> tensor<1x16x16x64xf32>
+    return %0 : tensor<1x16x16x64xf32>
+  }
+
+  // Few channels do not pay for the transformations.
+  func.func @narrow(%x: tensor<1x18x18x16xf32>) -> tensor<1x16x16x64xf32> {
+    %w = weir.constant dense<2.0> : tensor<3x3x16x64xf32>
+    %0 = weir.conv %x, %w {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x18x18x16xf32>, tensor<3x3x16x64xf32>) -> tensor<1x16x16x64xf32>
+    return %0 : tensor<1x16x16x64xf32>
+  }
+}
+
+// CHECK: weir_plan.kernel @conv_1_14_14_64_f32 strategy "winograd"
+// CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 1, 4, 14, 32>
+// CHECK: builtin.unrealized_conversion_cast %{{.*}} : tensor<2x16x256x32xf32> to tensor<3x3x256x64xf32>
+// CHECK-NOT: "winograd"

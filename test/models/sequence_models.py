@@ -1,0 +1,120 @@
+#===- sequence_models.py - Networks that read step by step ------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""GPT-2 and a recurrent acoustic model, for make_models.py."""
+import numpy as np
+
+from make_models import INT64, Graph, layer_norm, linear
+
+
+def gelu_tanh(g, x, name):
+    """The approximation of GELU by tanh, in the nodes that PyTorch writes for it."""
+    y = g.node("Pow", f"{name}.cube", [x, g.constant(3.0)])
+    y = g.node("Mul", f"{name}.scaled", [y, g.constant(0.044715)])
+    y = g.node("Add", f"{name}.inner", [x, y])
+    y = g.node("Mul", f"{name}.factor", [y, g.constant((2 / np.pi) ** 0.5)])
+    y = g.node("Tanh", f"{name}.tanh", [y])
+    y = g.node("Add", f"{name}.shifted", [y, g.constant(1.0)])
+    return g.node("Mul", name, [g.node("Mul", f"{name}.half", [x, g.constant(0.5)]), y])
+
+
+def gpt2(name, length, past, layers=12, width=768, heads=12, vocabulary=50257):
+    """Radford et al. 2019, GPT-2 small: `length` new tokens behind `past` ones, whose
+    keys and values are fed; those of all come out. Logits of every new token."""
+    g = Graph(name)
+    size, total = width // heads, past + length
+    ids = g.input("input_ids", [1, length], INT64)
+    words = g.normal("wte", (vocabulary, width), 0.1)
+    positions = g.normal("wpe", (1024, width), 0.05)
+    x = g.node("Gather", "tokens", [words, ids], axis=0)
+    index = g.constant(np.arange(past, total)[None], np.int64)
+    y = g.node("Gather", "places", [positions, index], axis=0)
+    x = g.node("Add", "embeddings", [x, y])
+    if length > 1:
+        # A token sees itself and what is before it.
+        causal = np.triu(np.full((length, total), np.finfo(np.float32).min, np.float32), past + 1)
+        mask = g.constant(causal[None, None])
+    split = g.constant([1, length, heads, size], np.int64)
+    for i in range(layers):
+        block = f"h.{i}"
+        y = layer_norm(g, x, f"{block}.ln_1", width)
+        y = linear(g, y, f"{block}.attn.c_attn", width, 3 * width)
+        parts = []
+        for part, start in (("query", 0), ("key", width), ("value", 2 * width)):
+            z = g.node("Slice", f"{block}.{part}", [y] + [
+                g.constant([bound], np.int64) for bound in (start, start + width, 2)])
+            z = g.node("Reshape", f"{block}.{part}.split", [z, split])
+            parts.append(g.node("Transpose", f"{block}.{part}.heads", [z], perm=[0, 2, 1, 3]))
+        query, key, value = parts
+        if past:
+            shape = [1, heads, past, size]
+            key = g.node("Concat", f"{block}.keys",
+                         [g.input(f"past_key.{i}", shape), key], axis=2)
+            value = g.node("Concat", f"{block}.values",
+                           [g.input(f"past_value.{i}", shape), value], axis=2)
+        g.node("Identity", f"{block}.keys.out", [key], f"present_key.{i}")
+        g.node("Identity", f"{block}.values.out", [value], f"present_value.{i}")
+        g.output(f"present_key.{i}", [1, heads, total, size])
+        g.output(f"present_value.{i}", [1, heads, total, size])
+        turned = g.node("Transpose", f"{block}.keys.turned", [key], perm=[0, 1, 3, 2])
+        scores = g.node("MatMul", f"{block}.scores", [query, turned])
+        scores = g.node("Div", f"{block}.scaled", [scores, g.constant(size**0.5)])
+        if length > 1:
+            scores = g.node("Add", f"{block}.masked", [scores, mask])
+        weights = g.node("Softmax", f"{block}.softmax", [scores], axis=-1)
+        y = g.node("MatMul", f"{block}.context", [weights, value])
+        y = g.node("Transpose", f"{block}.context.rows", [y], perm=[0, 2, 1, 3])
+        y = g.node("Reshape", f"{block}.context.join",
+                   [y, g.constant([1, length, width], np.int64)])
+        y = linear(g, y, f"{block}.attn.c_proj", width, width)
+        x = g.node("Add", f"{block}.residual1", [x, y])
+        y = layer_norm(g, x, f"{block}.ln_2", width)
+        y = linear(g, y, f"{block}.mlp.c_fc", width, 4 * width)
+        y = gelu_tanh(g, y, f"{block}.mlp.act")
+        y = linear(g, y, f"{block}.mlp.c_proj", 4 * width, width)
+        x = g.node("Add", f"{block}.residual2", [x, y])
+    x = layer_norm(g, x, "ln_f", width)
+    turned = g.node("Transpose", "lm_head.weight", [words], perm=[1, 0])
+    g.node("MatMul", "lm_head", [x, turned], "logits")
+    g.output("logits", [1, length, vocabulary])
+    return g
+
+
+def gpt2_prefill():
+    return gpt2("gpt2_prefill", 128, 0)
+
+
+def gpt2_decode():
+    return gpt2("gpt2_decode", 1, 128)
+
+
+def lstm_acoustic(frames=200, inputs=123, width=250, layers=5, classes=62):
+    """Graves et al. 2013, arXiv:1303.5778, CTC-5l-250h: five bidirectional layers over
+    40 filter banks and their energy with first and second differences."""
+    g = Graph("lstm_acoustic")
+    x, channels = g.input("features", [frames, 1, inputs]), inputs
+    for i in range(layers):
+        name = f"lstm.{i}"
+        operands = [
+            x,
+            g.normal(f"{name}.weight_ih", (2, 4 * width, channels), channels**-0.5),
+            g.normal(f"{name}.weight_hh", (2, 4 * width, width), width**-0.5),
+            g.normal(f"{name}.bias", (2, 8 * width), 0.1),
+        ]
+        # [frames, directions, batch, width]
+        y = g.node("LSTM", name, operands, direction="bidirectional", hidden_size=width)
+        y = g.node("Transpose", f"{name}.rows", [y], perm=[0, 2, 1, 3])
+        channels = 2 * width
+        x = g.node("Reshape", f"{name}.join", [y, g.constant([frames, 1, channels], np.int64)])
+    x = linear(g, x, "classes", channels, classes)
+    g.node("LogSoftmax", "log_softmax", [x], "log_probabilities", axis=-1)
+    g.output("log_probabilities", [frames, 1, classes])
+    return g
+
+
+MODELS = {
+    "gpt2_prefill": gpt2_prefill, "gpt2_decode": gpt2_decode, "lstm_acoustic": lstm_acoustic,
+}

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+# ===- single_operators.py - operators against who defines them --------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# ===------------------------------------------------------------------------===#
+"""Runs models of one operator with weir and with ONNX Runtime, or with ONNX's
+reference implementation where that draws random numbers: operators of com.microsoft,
+and those of ONNX's own that the conformance corpora have no cases of.
+
+  single_operators.py [--weir-run=PATH] [OPERATOR...]
+
+Needs onnx, onnxruntime and numpy. Floats may differ by 2e-4 of the largest
+magnitude (f16: 4e-3), integers by one where both round a real, which ONNX Runtime
+finds in tables or in another order of operations. Prints what differs, and ends
+with the number of cases and of those that differ or fail.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+RNG = np.random.default_rng(7)
+MICROSOFT = "com.microsoft"
+
+
+def reals(*shape, scale=1.0, dtype=np.float32):
+    return (RNG.standard_normal(shape) * scale).astype(dtype)
+
+
+def numbers(low, high, *shape, dtype=np.int32):
+    return RNG.integers(low, high, shape).astype(dtype)
+
+
+def u8(*shape):
+    return numbers(0, 256, *shape, dtype=np.uint8)
+
+
+def i8(*shape):
+    return numbers(-128, 128, *shape, dtype=np.int8)
+
+
+def f(value):
+    return np.array(value, np.float32)
+
+
+def z8(value):
+    return np.array(value, np.uint8)
+
+
+def rotation(length, half):
+    angles = np.outer(np.arange(length), 1.0 / 10 ** np.arange(half))
+    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+
+
+class Constant:
+    """An input whose value the model holds."""
+
+    def __init__(self, value):
+        self.value = value
+        self.shape = value.shape
+
+
+# domain, operator, inputs in order (None: left out), number of outputs, attributes
+CASES = []
+
+
+def case(op, inputs, outputs=1, **attributes):
+    CASES.append((MICROSOFT, op, inputs, outputs, attributes))
+
+
+def standard(op, inputs, outputs=1, **attributes):
+    CASES.append(("", op, inputs, outputs, attributes))
+
+
+def of_the_standard():
+    rois = np.array([[0, 0, 0, 4, 4], [1, 1, 2, 6, 3], [0, 5, 5, 6, 6]], np.float32)
+    standard("MaxRoiPool", [reals(2, 3, 7, 8), rois], pooled_shape=[2, 3])
+    standard("MaxRoiPool", [reals(2, 3, 7, 8), rois], pooled_shape=[3, 1], spatial_scale=0.5)
+    for size in (2, 5, 9):
+        standard("Det", [reals(size, size)])
+        standard("Det", [reals(2, 3, size, size)])
+        case("Inverse", [reals(2, size, size)])
+    f32, f64 = TensorProto.FLOAT, TensorProto.DOUBLE
+    standard("RandomUniform", [], shape=[3, 700], seed=7.0, low=-1.0, high=3.0, dtype=f32)
+    standard("RandomUniform", [], shape=[5], seed=0.0, low=0.0, high=1.0, dtype=f64)
+    standard("RandomNormal", [], shape=[3, 5], seed=42.0, mean=1.0, scale=2.0, dtype=f32)
+    x = reals(4, 5)
+    standard("RandomUniformLike", [x], seed=3.0, low=0.0, high=1.0, dtype=f32)
+    standard("RandomNormalLike", [x], seed=3.0, mean=0.0, scale=1.0, dtype=f64)
+    standard("Bernoulli", [RNG.random((6, 50)).astype(np.float32)], seed=5.0, dtype=f32)
+    on = np.array(True)
+    standard("Dropout", [x, f(0.3), on], 2, seed=11)
+    standard("Dropout", [x, f(0.0), on], 2, seed=11)
+
+
+def elementwise():
+    x = reals(2, 3, 8)
+    case("Gelu", [x])
+    case("BiasGelu", [x, reals(8)])
+    case("FastGelu", [x])
+    case("FastGelu", [x, reals(8)])
+    case("QuickGelu", [x], alpha=1.5)
+    case("ExpandDims", [x, Constant(np.array(1, np.int32))])
+    half = reals(2, 5, 16, dtype=np.float16)
+    case("FastGelu", [half, reals(16, dtype=np.float16)])
+    case("Trilu", [reals(2, 5, 6), np.array(1, np.int64)], upper=0)
+    case("Range", [f(1), f(7), f(1.5)])
+    case("Range", [f(1), f(7)])
+    case("GatherND", [reals(3, 4, 5), numbers(0, 3, 2, 2, dtype=np.int64)])
+    case("Pad", [reals(2, 3), np.array([0, 1, 2, 0], np.int64), f(0.5)])
+    case("CDist", [reals(5, 4), reals(3, 4)], metric="euclidean")
+    case("CDist", [reals(5, 4), reals(3, 4)], metric="sqeuclidean")
+    case("GridSample", [reals(1, 2, 5, 6), reals(1, 4, 4, 2, scale=0.5)])
+
+
+def normalisations():
+    x, skip = reals(2, 5, 16), reals(2, 5, 16)
+    gamma, beta, bias = reals(16), reals(16), reals(16)
+    case("SkipLayerNormalization", [x, skip, gamma, beta, bias], epsilon=1e-5)
+    case("SkipLayerNormalization", [x, reals(1, 5, 16), gamma], epsilon=1e-5)
+    case("SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], epsilon=1e-5)
+    case("EmbedLayerNormalization",
+         [numbers(0, 20, 2, 6), numbers(0, 2, 2, 6), reals(20, 16), reals(8, 16),
+          reals(2, 16), gamma, beta, numbers(0, 2, 2, 6)], 2, epsilon=1e-5)
+    case("EmbedLayerNormalization",
+         [numbers(0, 20, 2, 6), None, reals(20, 16), reals(8, 16), None, gamma, beta], 2)
+    case("GatedRMSNorm", [x, gamma, skip])
+
+
+def products():
+    a, b = reals(2, 4, 6), reals(2, 6, 5)
+    case("FusedMatMul", [a, b], alpha=0.5)
+    case("FusedMatMul", [a, reals(2, 5, 6)], transB=1)
+    case("FusedMatMul", [reals(2, 6, 4), b], transA=1)
+    case("FusedMatMul", [reals(4, 2, 6), b], transBatchA=1)
+    case("TransposeMatMul", [a, reals(2, 5, 6)], transB=1)
+    for activation, extra in (("Relu", {}), ("Tanh", {}), ("Sigmoid", {}),
+                              ("LeakyRelu", {"activation_alpha": 0.2})):
+        case("FusedGemm", [reals(4, 6), reals(6, 5), reals(5)], activation=activation, **extra)
+    x, w, z = reals(1, 4, 7, 7), reals(6, 4, 3, 3), reals(1, 6, 7, 7)
+    case("FusedConv", [x, w, reals(6), z], activation="Relu", pads=[1, 1, 1, 1])
+    case("FusedConv", [x, w], activation="Clip", activation_params=[-1.0, 2.0])
+    case("FusedConv", [x, w, reals(6)], activation="LeakyRelu", activation_params=[0.2])
+    case("NhwcMaxPool", [u8(1, 7, 7, 4)], kernel_shape=[2, 2], strides=[2, 2])
+
+
+def attentions():
+    batch, length, heads, size = 2, 5, 4, 8
+    hidden = heads * size
+    x, w, b = reals(batch, length, hidden), reals(hidden, 3 * hidden, scale=0.2), reals(3 * hidden)
+    case("Attention", [x, w, b], num_heads=heads)
+    case("Attention", [x, w, b, np.array([5, 3], np.int32)], num_heads=heads)
+    case("Attention", [x, w, b, np.array([5, 4, 0, 2], np.int32)], num_heads=heads)
+    case("Attention", [x, w, b, numbers(0, 2, batch, length)], num_heads=heads,
+         mask_filter_value=-500.0)
+    case("Attention", [x, w, b, numbers(0, 2, batch, length, length)], num_heads=heads)
+    case("Attention", [x, w, b], num_heads=heads, unidirectional=1, scale=0.2)
+    past = reals(2, batch, heads, 3, size)
+    case("Attention", [x, w, b, None, past], 2, num_heads=heads, unidirectional=1)
+    case("Attention", [x, w, b, None, None, reals(1, heads, length, length)], num_heads=heads)
+    wide = reals(hidden, 2 * hidden + 16, scale=0.2)
+    case("Attention", [x, wide, reals(2 * hidden + 16)], num_heads=heads,
+         qkv_hidden_sizes=[hidden, hidden, 16])
+    key, value = reals(batch, 7, hidden), reals(batch, 7, hidden)
+    case("MultiHeadAttention", [x, key, value], num_heads=heads)
+    case("MultiHeadAttention", [x, key, value, b], num_heads=heads)
+    case("MultiHeadAttention", [x, key, value, b, numbers(0, 2, batch, 7)], num_heads=heads)
+    case("MultiHeadAttention", [x, key, value, None, np.array([7, 2], np.int32)], num_heads=heads)
+    case("MultiHeadAttention", [x, key, value, None, None, reals(1, heads, length, 7)],
+         num_heads=heads, scale=0.3)
+    case("MultiHeadAttention", [x, x, x, b, None, None, reals(batch, heads, 3, size),
+                                reals(batch, heads, 3, size)], 3, num_heads=heads,
+         unidirectional=1)
+    case("MultiHeadAttention", [x, reals(batch, heads, 7, size), reals(batch, heads, 7, size)],
+         num_heads=heads)
+
+
+def rotaries():
+    cosines, sines = rotation(16, 4)
+    for interleaved in (0, 1):
+        case("RotaryEmbedding", [reals(2, 5, 32), numbers(0, 16, 2, 5, dtype=np.int64),
+                                 cosines, sines], interleaved=interleaved)
+        case("RotaryEmbedding", [reals(2, 4, 5, 8), np.array([3], np.int64), cosines, sines],
+             interleaved=interleaved)
+    case("RotaryEmbedding", [reals(1, 5, 4 * 16), np.array([0], np.int64), cosines, sines],
+         num_heads=4, rotary_embedding_dim=8)
+
+
+def groups():
+    size, heads, key_heads = 16, 4, 2
+    cosines, sines = rotation(16, 8)
+
+    def one(length, past, ends, total, cache=None, extra=(), packed=False, **attributes):
+        batch = len(ends)
+        if packed:
+            data = [reals(batch, length, (heads + 2 * key_heads) * size), None, None]
+        else:
+            data = [reals(batch, length, heads * size), reals(batch, length, key_heads * size),
+                    reals(batch, length, key_heads * size)]
+        kept = [None, None]
+        if past is not None:
+            kept = [reals(batch, key_heads, past, size) for _ in range(2)]
+        inputs = data + kept + [np.array(ends, np.int32), np.array(total, np.int32)]
+        case("GroupQueryAttention", inputs + list(extra), 3, num_heads=heads,
+             kv_num_heads=key_heads, **attributes)
+
+    one(5, 0, [4, 4], 5)
+    one(5, 0, [4, 4], 5, packed=True)
+    one(1, 6, [6, 6], 7)
+    one(1, 6, [6, 3], 7)
+    one(1, 10, [6, 4], 7)
+    one(3, 4, [6], 7)
+    one(5, 0, [4, 4], 5, extra=[cosines, sines], do_rotary=1)
+    one(1, 6, [6, 3], 7, extra=[cosines, sines], do_rotary=1, rotary_interleaved=1)
+    one(6, 0, [5], 6, local_window_size=2)
+    one(1, 6, [6], 7, local_window_size=3)
+    one(6, 0, [5], 6, softcap=2.0)
+    one(6, 0, [5], 6, smooth_softmax=1)
+    one(6, 0, [5], 6, scale=0.25)
+    one(6, 0, [5], 6, extra=[None, None, None, reals(1, heads, 6, 6)])
+    one(6, 0, [5], 6, extra=[None, None, None, None, reals(heads)])
+
+
+def quantised():
+    def binary(op, a, b, zero):
+        case(op, [a, f(0.05), zero, b, f(0.03), zero, f(0.1), zero])
+
+    for op in ("QLinearAdd", "QLinearMul"):
+        binary(op, u8(2, 3, 8), u8(8), z8(120))
+        binary(op, i8(2, 3, 8), i8(2, 1, 8), np.array(-3, np.int8))
+    case("QLinearLeakyRelu", [u8(3, 8), f(0.05), z8(120), f(0.06), z8(110)], alpha=0.1)
+    case("QLinearSigmoid", [u8(3, 8), f(0.05), z8(120), f(1 / 256), z8(0)])
+    case("QLinearSoftmax", [u8(3, 8), f(0.05), z8(120), f(1 / 256), z8(0)], opset=13, axis=-1)
+    case("QLinearSoftmax", [u8(2, 3, 4), f(0.05), z8(120), f(1 / 256), z8(0)], opset=12, axis=1)
+    x = u8(1, 4, 6, 6)
+    case("QLinearAveragePool", [x, f(0.05), z8(120), f(0.04), z8(100)], kernel_shape=[2, 2],
+         strides=[2, 2])
+    case("QLinearAveragePool", [u8(1, 6, 6, 4), f(0.05), z8(120), f(0.04), z8(100)],
+         kernel_shape=[3, 3], pads=[1, 1, 1, 1], channels_last=1)
+    case("QLinearGlobalAveragePool", [x, f(0.05), z8(120), f(0.04), z8(100)])
+    case("QLinearGlobalAveragePool", [x, f(0.05), z8(120), f(0.04), z8(100)], channels_last=1)
+    case("QLinearConcat", [f(0.05), z8(100), u8(2, 3), f(0.04), z8(120), u8(2, 5), f(0.06), z8(90)],
+         axis=1)
+    case("QLinearWhere", [numbers(0, 2, 2, 8).astype(bool), u8(2, 8), f(0.05), z8(100), u8(2, 8),
+                          f(0.04), z8(110), f(0.06), z8(120)])
+    case("QLinearConv", [x, f(0.05), z8(120), u8(5, 4, 3, 3), f(0.02), z8(128), f(0.2), z8(100),
+                         numbers(-500, 500, 5)])
+    case("QLinearConv", [u8(1, 6, 6, 4), f(0.05), z8(120), i8(5, 4, 3, 3), reals(5, scale=0.01) ** 2
+                         + f(0.01), np.zeros(5, np.int8), f(0.2), z8(100)], channels_last=1)
+    case("QuantizeLinear", [reals(3, 8), f(0.05), z8(120)])
+    case("DequantizeLinear", [u8(3, 8), f(0.05), z8(120)])
+    case("DequantizeLinear", [u8(3, 8), np.abs(reals(3)), u8(3)], axis=0)
+    a, b = u8(4, 6), u8(6, 5)
+    case("QGemm", [a, f(0.05), z8(120), b, f(0.02), z8(128), numbers(-500, 500, 5), f(0.2), z8(100)])
+    case("QGemm", [a, f(0.05), z8(120), i8(5, 6), np.abs(reals(5)), np.zeros(5, np.int8),
+                   numbers(-500, 500, 5)], transB=1, alpha=2.0)
+    case("MatMulIntegerToFloat", [a, b, f(0.05), f(0.02), z8(120), z8(128), reals(5)])
+    case("MatMulIntegerToFloat", [a, i8(6, 5), f(0.05), np.abs(reals(5)), z8(120)])
+    case("DynamicQuantizeMatMul", [reals(4, 6), b, f(0.02), z8(128), reals(5)])
+    case("DynamicQuantizeMatMul", [reals(4, 6), i8(6, 5), np.abs(reals(5))])
+    case("MatMulInteger16", [numbers(-300, 300, 4, 6, dtype=np.int16),
+                             numbers(-300, 300, 6, 5, dtype=np.int16)])
+    hidden, heads = 32, 4
+    data = [u8(2, 5, hidden), u8(hidden, 3 * hidden), reals(3 * hidden), f(0.02), f(0.01)]
+    case("QAttention", data + [None, z8(128), z8(120)], num_heads=heads)
+    case("QAttention", data + [np.array([5, 3], np.int32), z8(128), z8(120)], num_heads=heads)
+    case("QAttention", data + [None, z8(128), z8(120), reals(2, 2, heads, 3, 8)], 2,
+         num_heads=heads, unidirectional=1)
+
+
+def few_bits():
+    rows, columns, block = 12, 64, 32
+    blocks = columns // block
+    for bits in (4, 8):
+        b = u8(rows, blocks, block * bits // 8)
+        scales = np.abs(reals(rows * blocks))
+        case("MatMulNBits", [reals(3, columns), b, scales], K=columns, N=rows, bits=bits,
+             block_size=block)
+        packed = (blocks * bits + 7) // 8
+        case("MatMulNBits", [reals(2, 3, columns), b, scales, u8(rows * packed)], K=columns,
+             N=rows, bits=bits, block_size=block)
+    b = u8(rows, 3, 16)
+    case("MatMulNBits", [reals(3, 80), b, np.abs(reals(rows * 3)), None, None, reals(rows)], K=80,
+         N=rows, bits=4, block_size=32)
+    for kind in (0, 1):
+        case("MatMulBnb4", [reals(3, columns), u8(rows * columns // 2),
+                            np.abs(reals(rows * columns // block))], K=columns, N=rows,
+             block_size=block, quant_type=kind)
+    case("GatherBlockQuantized", [u8(10, 16), numbers(0, 10, 2, 3, dtype=np.int64),
+                                  np.abs(reals(10, 2)), u8(10, 1)], bits=4, block_size=16)
+
+
+def write(path, domain, op, inputs, outputs, attributes):
+    names, infos, constants = [], [], []
+    for i, value in enumerate(inputs):
+        if value is None:
+            names.append("")
+            continue
+        names.append("x%d" % i)
+        if isinstance(value, Constant):
+            constants.append(numpy_helper.from_array(value.value, names[-1]))
+            continue
+        kind = helper.np_dtype_to_tensor_dtype(value.dtype)
+        infos.append(helper.make_tensor_value_info(names[-1], kind, value.shape))
+    results = ["y%d" % i for i in range(outputs)]
+    node = helper.make_node(op, names, results, domain=domain, **attributes)
+    graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=r) for r in results],
+                              initializer=constants)
+    model = helper.make_model(graph, ir_version=10, opset_imports=[
+        helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)])
+    with open(path, "wb") as out:
+        out.write(model.SerializeToString())
+
+
+def wrong(got, want, op):
+    """What differs, or nothing."""
+    want = np.asarray(want)
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return "found %s %s, expected %s %s" % (got.dtype, got.shape, want.dtype, want.shape)
+    if want.size == 0:
+        return None
+    if want.dtype.kind == "f":
+        apart = np.max(np.abs(got.astype(np.float64) - want.astype(np.float64)))
+        share = apart / max(np.max(np.abs(want)), 1e-6)
+        bound = 4e-3 if want.dtype == np.float16 else 2e-4
+        return None if share <= bound else "differs by %.2e of the largest" % share
+    apart = np.max(np.abs(got.astype(np.int64) - want.astype(np.int64)))
+    rounds = op.startswith("Q") and want.dtype.itemsize == 1
+    return None if apart <= rounds else "differs by %d" % apart
+
+
+def oracle(path, op):
+    """What computes the model's results from feeds."""
+    if op.startswith("Random") or op in ("Bernoulli", "Dropout"):
+        from onnx.reference import ReferenceEvaluator
+        return ReferenceEvaluator(path)
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def check(tool, folder, domain, op, inputs, outputs, attributes):
+    path = os.path.join(folder, "m.onnx")
+    write(path, domain, op, inputs, outputs, attributes)
+    feeds = {"x%d" % i: v for i, v in enumerate(inputs) if isinstance(v, np.ndarray)}
+    try:
+        wanted = oracle(path, op).run(None, feeds)
+    except Exception as error:  # an oracle that cannot say
+        return "the oracle refuses: " + str(error).splitlines()[0][:160], True
+    np.savez(os.path.join(folder, "in.npz"), **feeds)
+    done = subprocess.run([tool, path, "--input=" + os.path.join(folder, "in.npz"),
+                           "--output=" + os.path.join(folder, "out.npz")],
+                          capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip() or "ended with %d" % done.returncode, False
+    with np.load(os.path.join(folder, "out.npz")) as results:
+        for i, want in enumerate(wanted):
+            found = wrong(results["y%d" % i], want, op)
+            if found:
+                return "output %d %s" % (i, found), False
+    return None, True
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--weir-run", default="weir-run")
+    parser.add_argument("operators", nargs="*")
+    given = parser.parse_args()
+    for make in (of_the_standard, elementwise, normalisations, products, attentions, rotaries,
+                 groups, quantised, few_bits):
+        make()
+    ran = bad = unanswered = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for domain, op, inputs, outputs, attributes in CASES:
+            if given.operators and op not in given.operators:
+                continue
+            ran += 1
+            text, good = check(given.weir_run, folder, domain, op, inputs, outputs, attributes)
+            bad += not good
+            unanswered += bool(text) and good
+            if text:
+                shapes = ["-" if v is None else "x".join(map(str, v.shape)) for v in inputs]
+                print(op, " ".join(shapes), attributes, ":", text, flush=True)
+    print("%d cases ran, %d of them differ or fail, %d without an answer of the oracle"
+          % (ran, bad, unanswered))
+    sys.exit(1 if bad or not ran else 0)
+
+
+main()
