@@ -23,12 +23,13 @@ namespace weir::rt::test {
 
 /// Where the tasks of a test are.
 struct Tasks {
-  explicit Tasks(int count) {
-    for (int port : tools::freePorts(count)) {
+  explicit Tasks(int count) : Tasks(tools::freePorts(count)) {}
+  explicit Tasks(const std::vector<int> &ports) {
+    for (int port : ports) {
       names.push_back("worker:" + std::to_string(names.size()));
       addresses.push_back("127.0.0.1:" + std::to_string(port));
     }
-    for (int i = 0; i < count; ++i)
+    for (size_t i = 0; i < names.size(); ++i)
       tasks.push_back({names[i].c_str(), addresses[i].c_str()});
   }
   weir_cluster_options options(int task) const {

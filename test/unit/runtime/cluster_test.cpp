@@ -14,8 +14,11 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <random>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -508,6 +511,47 @@ TEST(Cluster, StrangersDisturbNobody) {
     checkRing(leader, 2, size);
   for (int s : sockets)
     close(s);
+}
+
+/// Where a task is away, a call to its port may be given this port on its own
+/// side, and then meets itself. In a network of its own, where it is one of two
+/// ports for calls, and the one that Linux takes first, every call does.
+TEST(Cluster, ACallThatMeetsItselfKeepsNobodyAway) {
+  enum { good, noNetwork = 100 };
+  pid_t child = fork();
+  if (!child) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+      _exit(noNetwork);
+    ifreq loopback = {};
+    strcpy(loopback.ifr_name, "lo");
+    loopback.ifr_flags = IFF_UP | IFF_RUNNING;
+    int s = socket(AF_INET, SOCK_DGRAM, 0);
+    FILE *range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
+    if (ioctl(s, SIOCSIFFLAGS, &loopback) != 0 || !range ||
+        fprintf(range, "30000 30001") < 0 || fclose(range) != 0)
+      _exit(noNetwork);
+    close(s);
+    // Else UCX listens at these ports.
+    setenv("UCX_TLS", "shm,self", 1);
+    Ring ring(2);
+    Tasks tasks({30000, 20000});
+    Worker worker(tasks, 1, ring.program.get());
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    {
+      Member leader(tasks, 0, ring.program.get());
+      EXPECT_EQ(leader.code, WEIR_OK) << leader.status.message;
+      if (leader.code == WEIR_OK)
+        checkRing(leader, 2, 1000);
+    }
+    worker.end();
+    _exit(testing::Test::HasFailure() ? 1 : good);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == noNetwork)
+    GTEST_SKIP() << "no network of one's own can be made here";
+  EXPECT_EQ(WEXITSTATUS(status), good);
 }
 
 TEST(Cluster, ConcurrentStepsDoNotMix) {
