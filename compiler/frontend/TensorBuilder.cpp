@@ -7,6 +7,8 @@
 
 #include "compiler/frontend/TensorBuilder.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::frontend;
@@ -16,6 +18,16 @@ SmallVector<int64_t> weir::frontend::axesFrom(int64_t first, int64_t end) {
   for (int64_t axis = first; axis < end; ++axis)
     axes.push_back(axis);
   return axes;
+}
+
+std::optional<int64_t> weir::frontend::productOf(ArrayRef<int64_t> sizes) {
+  if (llvm::is_contained(sizes, 0))
+    return 0;
+  int64_t product = 1;
+  for (int64_t size : sizes)
+    if (llvm::MulOverflow(product, size, product))
+      return std::nullopt;
+  return product;
 }
 
 bool TensorBuilder::isString(Value v) {
@@ -154,10 +166,8 @@ Value TensorBuilder::sizeProduct(Value v, int64_t begin, int64_t end) {
     return {};
   Ints sizes = this->sizes(v).slice(begin, end - begin);
   if (llvm::none_of(sizes, ShapedType::isDynamic)) {
-    int64_t product = 1;
-    for (int64_t size : sizes)
-      product *= size;
-    return ints({product});
+    auto product = productOf(sizes);
+    return product ? ints({*product}) : Value();
   }
   return reduce(shapeSlice(v, begin, end), "prod", {0}, true);
 }

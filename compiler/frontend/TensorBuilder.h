@@ -192,6 +192,9 @@ private:
 /// 0, 1, …, n - 1 from `first` on.
 llvm::SmallVector<int64_t> axesFrom(int64_t first, int64_t end);
 
+/// The product of sizes; none: it does not fit.
+std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes);
+
 } // namespace weir::frontend
 
 #endif // WEIR_COMPILER_FRONTEND_TENSORBUILDER_H

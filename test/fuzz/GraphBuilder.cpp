@@ -124,7 +124,8 @@ Value GraphBuilder::constant(const HostTensor &tensor, Role role) {
 
 Value GraphBuilder::integers(const std::vector<int64_t> &values, Role role) {
   HostTensor tensor = makeTensor(WEIR_I64, {int64_t(values.size())});
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  if (!values.empty())
+    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
   return constant(tensor, role);
 }
 

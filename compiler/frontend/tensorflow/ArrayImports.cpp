@@ -124,12 +124,15 @@ static LogicalResult reshape(NodeImport &n) {
   auto shape = n.knownInts(1);
   if (x && shape && llvm::is_contained(*shape, 0) &&
       llvm::is_contained(*shape, -1) && n.isStatic(x)) {
-    int64_t have = 1, given = 1;
-    for (int64_t size : n.sizes(x))
-      have *= std::max<int64_t>(size, 1);
-    for (int64_t size : *shape)
-      given *= size > 0 ? size : 1;
-    llvm::replace(*shape, int64_t(-1), have / given);
+    auto atLeastOne = [](Ints sizes) {
+      return llvm::map_to_vector(
+          sizes, [](int64_t size) { return std::max<int64_t>(size, 1); });
+    };
+    auto have = frontend::productOf(atLeastOne(n.sizes(x)));
+    auto given = frontend::productOf(atLeastOne(*shape));
+    if (!have || !given)
+      return n.invalid("found sizes whose product does not fit 64 bits");
+    llvm::replace(*shape, int64_t(-1), *have / *given);
     return n.result(n.reshape(x, *shape));
   }
   return n.result(n.reshapeTo(x, n.in(1)));

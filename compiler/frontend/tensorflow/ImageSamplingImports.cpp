@@ -263,7 +263,8 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
                            "given by --shape");
     if (!n.isStep(sizes[i]) || !n.isStep(strides[i]) || !n.isStep(rates[i]))
       return n.invalid("found sizes, strides or rates that are not in [1, 2^31)");
-    windows *= sizes[i];
+    if (llvm::MulOverflow(windows, sizes[i], windows) || windows > 4096)
+      return n.unsupported("found a window of more than 4096 elements");
     int64_t reach = (sizes[i] - 1) * rates[i] + 1, total = 0, count;
     if (n.s("padding") == "SAME") {
       count = (shape[i] + strides[i] - 1) / strides[i];
@@ -275,8 +276,6 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
     pads[rank + i] = total - total / 2;
     steps.push_back(count);
   }
-  if (windows > 4096)
-    return n.unsupported("found a window of more than 4096 elements");
   Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
   SmallVector<Value> parts;
   for (int64_t k = 0; k < windows; ++k) {

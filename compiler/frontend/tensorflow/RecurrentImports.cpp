@@ -25,7 +25,24 @@ struct LstmWeights {
   std::optional<double> clip;
   bool peephole = false;
   bool inputForgetOrder = false; ///< i, ci, f, o in the product, else i, f, ci
+  int64_t cells = 0;
 };
+
+/// How many cells a state [batch, cells] has, or a bias of `gates` for each.
+static FailureOr<int64_t> cellsOf(NodeImport &n, Value state, Value bias,
+                                  int64_t gates) {
+  if (n.rank(state) != 2 || n.rank(bias) != 1)
+    return n.invalid("found a state of rank " + Twine(n.rank(state)) +
+                     " and a bias of rank " + Twine(n.rank(bias)) +
+                     "; possible are 2 and 1");
+  int64_t cells = n.dim(state, 1), width = n.dim(bias, 0);
+  if (!ShapedType::isDynamic(cells))
+    return cells;
+  if (!ShapedType::isDynamic(width))
+    return width / gates;
+  return n.unsupported("found a number of cells that is not known; possible are "
+                       "sizes given by --shape");
+}
 
 } // namespace
 
@@ -36,9 +53,9 @@ static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x,
   LstmStep step;
   if (!gates || !cs)
     return step;
-  int64_t cells = t.dim(cs, 1);
   auto part = [&](int64_t index) {
-    return t.slice(gates, 1, index * cells, (index + 1) * cells);
+    return t.slice(gates, 1, index * weights.cells,
+                   (index + 1) * weights.cells);
   };
   Value in = part(0), candidate = part(weights.inputForgetOrder ? 1 : 2),
         forget = part(weights.inputForgetOrder ? 2 : 1), out = part(3);
@@ -64,8 +81,11 @@ static LogicalResult lstmCell(NodeImport &n) {
   SmallVector<Value> v = n.tensors(0, 8);
   if (v.empty())
     return failure();
+  auto cells = cellsOf(n, v[1], v[7], 4);
+  if (failed(cells))
+    return failure();
   LstmWeights weights{v[3], v[4], v[5], v[6], v[7], n.f("forget_bias"), {},
-                      n.isSet("use_peephole"), true};
+                      n.isSet("use_peephole"), true, *cells};
   if (n.f("cell_clip") > 0)
     weights.clip = n.f("cell_clip");
   LstmStep s = lstmStep(n, weights, v[0], v[1], v[2]);
@@ -77,10 +97,13 @@ static LogicalResult lstmBlock(NodeImport &n) {
   SmallVector<Value> v = n.tensors(0, 9);
   if (v.empty())
     return failure();
+  auto cells = cellsOf(n, v[2], v[8], 4);
+  if (failed(cells))
+    return failure();
   bool isV2 = n.node.op == "BlockLSTMV2";
   LstmWeights weights{v[4], v[5], v[6], v[7], v[8],
                       isV2 ? 0.0 : n.f("forget_bias"),
-                      {}, n.isSet("use_peephole"), !isV2};
+                      {}, n.isSet("use_peephole"), !isV2, *cells};
   double clip = n.f("cell_clip");
   if (clip > 0)
     weights.clip = clip;
@@ -132,7 +155,10 @@ static LogicalResult gruCell(NodeImport &n) {
   if (v.empty())
     return failure();
   Value x = v[0], h = v[1];
-  int64_t cells = n.dim(h, 1);
+  auto known = cellsOf(n, h, v[5], 1);
+  if (failed(known))
+    return failure();
+  int64_t cells = *known;
   Value gates = n.op<LogisticOp>(
       n.add(n.matmul(n.concat({x, h}, 1), v[2]), v[4]));
   Value r = n.slice(gates, 1, 0, cells), u = n.slice(gates, 1, cells, 2 * cells);

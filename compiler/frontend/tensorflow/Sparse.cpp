@@ -157,6 +157,9 @@ Value weir::tf::findRows(NodeImport &n, Value table, Value queries) {
 
 Value weir::tf::extremeValue(NodeImport &n, Type element, bool lowest,
                              bool infinite) {
+  // What is no operand's element, and complex numbers, have no order.
+  if (!element || !element.isIntOrFloat())
+    return {};
   auto type = RankedTensorType::get({}, element);
   if (auto floating = dyn_cast<FloatType>(element)) {
     auto &semantics = floating.getFloatSemantics();

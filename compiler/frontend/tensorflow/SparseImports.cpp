@@ -375,7 +375,7 @@ static std::optional<Union> unite(NodeImport &n, const SparseTensor &a,
                0);
   both.all = distinct(n, keys);
   both.places.indices = unravel(n, both.all.values, a.shape, a.rank);
-  if (!both.places.indices || !both.all)
+  if (!both.places.values || !both.places.indices || !both.all)
     return std::nullopt;
   return both;
 }
