@@ -26,9 +26,16 @@ public:
   CompiledForm(std::string_view choices, const GraphForm &form, int optLevel,
           const DifferentialOptions &options)
       : graph(generateGraph(choices, form, options.steps)) {
-    std::ofstream(options.model, std::ios::binary) << graph.model;
     driver::Options compilation;
     compilation.input = options.model;
+    if (form.graphDef) {
+      compilation.input += ".pb";
+      driver::EntrySpec entry;
+      for (const auto &[name, error] : graph.errors)
+        entry.fetches.push_back({name, name});
+      compilation.entries.push_back(entry);
+    }
+    std::ofstream(compilation.input, std::ios::binary) << graph.model;
     compilation.name = "generated";
     compilation.optLevel = optLevel;
     compilation.sanitizeAddress = options.sanitizeAddress;
@@ -119,5 +126,15 @@ std::string weir::fuzz::compareForms(std::string_view choices,
     return name + ": " + third.problem;
   if (std::string text = difference(got, want, third.graph.errors); !text.empty())
     return name + ": " + text;
+
+  GraphForm graphDef;
+  graphDef.graphDef = true;
+  if (generateGraph(choices, graphDef, options.steps).errors.empty())
+    return "";
+  CompiledForm fourth(choices, graphDef, 3, options);
+  if (!fourth.run(4, got))
+    return "as a GraphDef: " + fourth.problem;
+  if (std::string text = difference(got, want, fourth.graph.errors); !text.empty())
+    return "as a GraphDef: " + text;
   return "";
 }

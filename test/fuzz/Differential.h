@@ -9,7 +9,8 @@
 //   - the same object run by one thread: the same bits;
 //   - the same file at -O0;
 //   - the computation in a form that leaves weir's own passes little to do: open
-//     sizes, constants fed, every value fetched, at -O0 or -O3 in turn.
+//     sizes, constants fed, every value fetched, at -O0 or -O3 in turn;
+//   - what TensorFlow has words for, as a GraphDef.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/fuzz/GraphBuilder.h"
+#include "test/fuzz/GraphDefForm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,6 +104,7 @@ Value GraphBuilder::feed(int32_t type, const Dims &dims, double low, double high
   value.bound = magnitude(tensor);
   inputs += Proto().message(11, feedType(value.name, tensor, form.openSizes)).data;
   feeds.emplace_back(value.name, std::move(tensor));
+  values[value.name] = value;
   return value;
 }
 
@@ -118,7 +119,9 @@ Value GraphBuilder::constant(const HostTensor &tensor, Role role) {
                         .message(5, onnx::test::tensor(value.name, tensor.dtype,
                                                        tensor.dims, tensor.bytes))
                         .data;
+    constants.emplace_back(value.name, tensor);
   }
+  values[value.name] = value;
   return value;
 }
 
@@ -152,6 +155,8 @@ GraphBuilder::node(const std::string &operation,
   for (const Proto &attribute : attributes)
     proto.message(5, attribute);
   scopes.back().nodes += Proto().message(1, proto).data;
+  if (depth() == 0)
+    recorded.push_back({operation, inputs, names, attributes});
   return names;
 }
 
@@ -162,7 +167,9 @@ Value GraphBuilder::make(const std::string &operation,
   std::vector<std::string> names;
   for (const Value &input : inputs)
     names.push_back(input.name);
-  return {node(operation, names, attributes)[0], type, std::move(dims), bound, error};
+  Value value{node(operation, names, attributes)[0], type, std::move(dims), bound, error};
+  values[value.name] = value;
+  return value;
 }
 
 bool GraphBuilder::add(Value value) {
@@ -176,6 +183,7 @@ bool GraphBuilder::add(Value value) {
   }
   if (depth() == 0)
     made.push_back(value);
+  values[value.name] = value;
   pool.push_back(std::move(value));
   return true;
 }
@@ -236,6 +244,13 @@ bool GraphBuilder::isInner(const Value &value) const {
   return false;
 }
 
+GeneratedGraph GraphBuilder::finishGraphDef(GeneratedGraph graph) const {
+  std::set<std::string> said;
+  graph.model = writeGraphDef({recorded, values, constants, graph.feeds}, said);
+  std::erase_if(graph.errors, [&](const auto &error) { return !said.count(error.first); });
+  return graph;
+}
+
 GeneratedGraph GraphBuilder::finish(unsigned steps) {
   GeneratedGraph graph;
   // Which values the first form fetches is drawn for every form alike.
@@ -254,7 +269,7 @@ GeneratedGraph GraphBuilder::finish(unsigned steps) {
   graph.model = onnx::test::model(proto, 22);
   graph.feeds = std::move(feeds);
   graph.steps = steps;
-  return graph;
+  return form.graphDef ? finishGraphDef(std::move(graph)) : graph;
 }
 
 GeneratedGraph weir::fuzz::generateGraph(std::string_view choices,

@@ -12,8 +12,10 @@
 #include "test/unit/onnx/ProtoWriter.h"
 
 #include <functional>
+#include <map>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace weir::fuzz {
@@ -38,6 +40,13 @@ struct Value {
   bool isInteger() const;
   bool isNumber() const { return isFloat() || isInteger(); }
   double epsilon() const { return tools::epsilonOf(type); }
+};
+
+/// A node as it was asked for.
+struct RecordedNode {
+  std::string operation;
+  std::vector<std::string> inputs, outputs;
+  std::vector<Proto> attributes;
 };
 
 /// What a constant stands for, which decides what becomes of it in other forms.
@@ -118,6 +127,7 @@ private:
     size_t firstValue = 0;
   };
   std::string fresh(const char *prefix);
+  GeneratedGraph finishGraphDef(GeneratedGraph graph) const;
   /// ValueInfoProto of what is fed.
   Proto feedType(const std::string &name, const tools::HostTensor &tensor,
                  bool openSizes) const;
@@ -128,7 +138,10 @@ private:
   std::vector<Value> pool;
   std::vector<Value> made; ///< of the outermost graph
   std::string initializers, inputs;
-  tools::NamedTensors feeds;
+  tools::NamedTensors feeds, constants;
+  // Of the form as a GraphDef.
+  std::vector<RecordedNode> recorded; ///< of the outermost graph
+  std::map<std::string, Value> values;
   unsigned count = 0;
   int64_t largest = 4096;
 };

@@ -32,10 +32,11 @@ struct GraphForm {
   bool openSizes = false;    ///< dimensions of feeds are names
   bool constantsFed = false; ///< constants that hold data are feeds
   bool fetchAll = false;     ///< every value is fetched
+  bool graphDef = false;     ///< what TensorFlow can say of it, as a GraphDef
 };
 
 struct GeneratedGraph {
-  std::string model; ///< a ModelProto
+  std::string model; ///< a ModelProto, or a GraphDef
   tools::NamedTensors feeds;
   /// Of each fetch: by how much an element may differ between two compilations.
   /// Tracked from operation to operation: the magnitude of its operands, their

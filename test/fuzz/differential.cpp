@@ -30,7 +30,7 @@ namespace {
 struct Settings {
   int64_t graphs = 100, first = 0, seed = 1, jobs = 1, steps = 12;
   std::string write;
-  bool open = false;
+  bool open = false, graphDef = false;
 };
 
 std::string choicesOf(const Settings &settings, size_t graph) {
@@ -46,10 +46,11 @@ bool writeGraphs(const Settings &settings) {
     GraphForm form;
     if (settings.open)
       form = {true, true, true};
+    form.graphDef = settings.graphDef;
     GeneratedGraph graph = generateGraph(choicesOf(settings, i), form,
                                          static_cast<unsigned>(settings.steps));
     fs::path stem = fs::path(settings.write) / std::to_string(settings.first + i);
-    std::ofstream file(stem.string() + ".onnx", std::ios::binary);
+    std::ofstream file(stem.string() + (form.graphDef ? ".pb" : ".onnx"), std::ios::binary);
     file << graph.model;
     std::string error;
     if (!file.flush() || !writeNpzFile(stem.string() + ".npz", graph.feeds, error)) {
@@ -110,6 +111,7 @@ int main(int argc, char **argv) {
   flags.number("-j, --jobs", "N", "children at once", settings.jobs, 1, 256);
   flags.text("--write", "DIR", "write the models and their feeds, run nothing", settings.write);
   flags.flag("--open", "write the form with open sizes", settings.open);
+  flags.flag("--graphdef", "write what TensorFlow can say of it", settings.graphDef);
   flags.exitCode(0, "no differences");
   flags.exitCode(1, "some, or a wrong command line");
   int status = 0;

@@ -36,6 +36,8 @@ double weir::tools::clockMs() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
+bool weir::tools::takesProcessorTime() { return countsProcessorTime; }
+
 void weir::tools::countProcessorTime() {
   countsProcessorTime = true;
   setenv("WEIR_BENCH_CLOCK", "cpu", 1);

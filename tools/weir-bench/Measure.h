@@ -31,6 +31,7 @@ namespace weir::tools {
 /// after `countProcessorTime`, the processor time of the process, which on a machine
 /// that others use, too, is what a run on one thread would take alone.
 double clockMs();
+bool takesProcessorTime();
 /// Here and in peers that are started from now on.
 void countProcessorTime();
 /// `--clock=wall|cpu` of a benchmark whose engines all have `threads` threads.

@@ -146,7 +146,8 @@ std::string page(const Settings &settings, const std::vector<Row> &rows,
      << "Made by `weir-bench ops --write=docs/performance-ops.md`: the most used operations at three\n"
      << "sizes, ours against ONNX Runtime " << version << " in turn, "
      << (settings.threads == 1 ? "one thread" : std::to_string(settings.threads) + " threads")
-     << " each, medians of " << settings.rounds << "\nrounds, microseconds, on " << today()
+     << " each, medians of " << settings.rounds << "\nrounds, microseconds"
+     << (takesProcessorTime() ? " of processor time" : "") << ", on " << today()
      << " (" << llvm::sys::getHostCPUName() << "). A cell is the size, ours / theirs, and the\n"
      << "ratio: below 1 is faster than ONNX Runtime. Theirs includes some five microseconds of its Python\n"
      << "interface. The median of all ratios is " << llvm::formatv("{0:f2}", medianOf(ratios))
@@ -223,6 +224,7 @@ int runOperationsBenchmark(int argc, char **argv) {
   parser.text("--write", "FILE.md", "write the page of results, too", settings.write);
   parser.number("--threads", "N", "threads of both engines (default 1)", settings.threads, 1, 4096);
   parser.number("--rounds", "N", "rounds that count (default 5)", settings.rounds, 1, 1000);
+  addClockFlag(parser);
   parser.flag("--json", "for programs", settings.json);
   parser.exitCode(0, "all operations were measured, and agree");
   parser.exitCode(1, "an error was printed, an operation failed, or results differ");

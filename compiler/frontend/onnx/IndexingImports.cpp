@@ -73,9 +73,34 @@ LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes,
                       size_t parts) {
   SmallVector<Value> results;
   std::optional<SmallVector<int64_t>> known = constantIntegers(sizes);
-  if (known && known->size() < parts)
-    return n.invalid("found " + Twine(known->size()) + " sizes for " +
-                     Twine(parts) + " outputs");
+  auto outputs = static_cast<int64_t>(parts);
+  int64_t count = known ? known->size() : n.dim(sizes, 0), whole = n.dim(x, axis);
+  if (!ShapedType::isDynamic(count) && count != outputs)
+    return n.invalid("found " + Twine(count) + " sizes for " + Twine(parts) +
+                     " outputs");
+  constexpr StringLiteral differ = "the sizes of the parts are not those of the "
+                                   "whole";
+  if (known) {
+    int64_t sum = 0;
+    for (int64_t size : *known)
+      if (size < 0 || llvm::AddOverflow(sum, size, sum))
+        return n.invalid("found a part of size " + Twine(size));
+    if (ShapedType::isDynamic(whole))
+      n.require(n.compare("eq", n.toScalar(n.sizeOf(x, axis)), n.intScalar(sum)),
+                differ);
+    else if (sum != whole)
+      return n.invalid("found parts of " + Twine(sum) + " in all for size " +
+                       Twine(whole));
+  } else {
+    sizes = n.cast(sizes, n.b.getI64Type());
+    if (ShapedType::isDynamic(count))
+      n.require(n.compare("eq", n.toScalar(n.sizeOf(sizes, 0)),
+                          n.intScalar(outputs)),
+                "as many sizes as outputs are wanted");
+    n.require(n.compare("eq", n.reduce(sizes, "sum", {0}, false),
+                        n.toScalar(n.sizeOf(x, axis))),
+              differ);
+  }
   int64_t at = 0;
   Value end;
   for (size_t i = 0; i < parts; ++i) {
@@ -85,8 +110,7 @@ LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes,
       continue;
     }
     Value start = end ? end : n.ints({0});
-    Value size = n.cast(n.slice(sizes, 0, i, i + 1), n.b.getI64Type());
-    end = n.add(start, size);
+    end = n.add(start, n.slice(sizes, 0, i, i + 1));
     results.push_back(n.op<SliceOp>(x, start, end, n.ints({1}), n.list({axis}),
                                     n.flag(true)));
   }

@@ -82,6 +82,7 @@ public:
 private:
   bool parse(std::string_view equation);
   bool expand(std::string &labels, int64_t rank);
+  bool requireSquare(const Term &term, size_t i, size_t j);
   bool diagonals(Term &term);
   Term contract(Term x, Term y, const std::string &kept);
   void drop(Term &term, const std::string &kept);
@@ -129,11 +130,29 @@ bool Einsum::expand(std::string &labels, int64_t rank) {
   return true;
 }
 
+/// Dimensions of one label are of one size: false after a report where they are
+/// not, a check in the run where only it knows.
+bool Einsum::requireSquare(const Term &term, size_t i, size_t j) {
+  int64_t one = n.dim(term.v, i), other = n.dim(term.v, j);
+  if (ShapedType::isDynamic(one) || ShapedType::isDynamic(other)) {
+    n.require(n.compare("eq", n.toScalar(n.sizeOf(term.v, i)),
+                        n.toScalar(n.sizeOf(term.v, j))),
+              "a label stands for two sizes");
+    return true;
+  }
+  if (one != other)
+    (void)n.invalid("found sizes " + Twine(one) + " and " + Twine(other) +
+                    " for one label of an operand");
+  return one == other;
+}
+
 /// A label that occurs twice in a term takes the diagonal.
 bool Einsum::diagonals(Term &term) {
   for (size_t i = 0; i < term.labels.size(); ++i) {
     size_t j = term.labels.find(term.labels[i], i + 1);
     while (j != std::string::npos) {
+      if (!requireSquare(term, i, j))
+        return false;
       auto index = n.typeAttr(n.b.getI64Type());
       Value shape = n.shapeOf(term.v);
       Value same = n.compare("eq", n.op<IotaOp>(shape, n.number(i), index),

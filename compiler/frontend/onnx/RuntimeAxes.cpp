@@ -35,10 +35,26 @@ SmallVector<int64_t> axesOf(int64_t mask) {
   return axes;
 }
 
-/// Non-negative i64 axes.
-Value normalized(TensorBuilder &t, Value axes, int64_t rank) {
-  axes = t.cast(axes, t.b.getI64Type());
-  return t.select(t.compare("lt", axes, 0.0), t.add(axes, double(rank)), axes);
+/// A set of axes as a number: the sum of their powers of two.
+Value maskOf(NodeImport &n, Value axes) {
+  return n.reduce(n.op<ShlOp>(n.intScalar(1), axes), "sum", {0}, false);
+}
+
+/// Non-negative i64 axes; others than those of `rank` dimensions, and the same one
+/// twice, end the run.
+Value normalized(NodeImport &n, Value axes, int64_t rank) {
+  axes = n.cast(axes, n.b.getI64Type());
+  axes = n.select(n.compare("lt", axes, 0.0), n.add(axes, double(rank)), axes);
+  Value good = n.op<AndOp>(n.compare("ge", axes, 0.0),
+                           n.compare("lt", axes, double(rank)));
+  n.require(n.reduce(good, "all", {0}, false),
+            "an axis is outside of the tensor's dimensions");
+  int64_t count = n.dim(axes, 0);
+  if (count > 1)
+    n.require(n.compare("eq", n.op<PopulationCountOp>(maskOf(n, axes)),
+                        double(count)),
+              "an axis is there twice");
+  return axes;
 }
 
 FailureOr<Values> choose(NodeImport &n, Value mask, ArrayRef<int64_t> choices,
@@ -74,14 +90,7 @@ Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
                         "or with too many choices; possible are constants");
     return {};
   }
-  // Each set of axes is a number: the sum of their powers of two.
-  Value one = n.intScalar(1), places = normalized(n, axes, rank);
-  Value good = n.op<AndOp>(n.compare("ge", places, 0.0),
-                           n.compare("lt", places, double(rank)));
-  n.require(n.reduce(good, "all", {0}, false),
-            "an axis is outside of the tensor's dimensions");
-  Value bits = n.op<ShlOp>(one, places);
-  Value mask = n.reduce(bits, "sum", {0}, false);
+  Value mask = maskOf(n, normalized(n, axes, rank));
   FailureOr<Values> made = choose(n, mask, choices, build);
   return failed(made) ? Value() : made->front();
 }
@@ -94,35 +103,35 @@ Value weir::onnx::scatterAxes(TensorBuilder &t, Value axes, Value values,
                                  t.text("none"), t.flag(true));
 }
 
-Value weir::onnx::squeezeAt(TensorBuilder &t, Value v, Value axes) {
+Value weir::onnx::squeezeAt(NodeImport &n, Value v, Value axes) {
   if (!v || !axes)
     return {};
-  int64_t rank = t.rank(v), result = rank - t.dim(axes, 0);
+  int64_t rank = n.rank(v), result = rank - n.dim(axes, 0);
   if (result < 0)
     return {};
-  Type i64 = t.b.getI64Type();
+  Type i64 = n.b.getI64Type();
   Value kept =
-      t.cast(t.logicalNot(isAxis(t, normalized(t, axes, rank), rank)), i64);
+      n.cast(n.logicalNot(isAxis(n, normalized(n, axes, rank), rank)), i64);
   // Where each kept dimension goes, and the sizes moved there.
-  Value places = t.op<CumulativeOp>(kept, t.text("sum"), t.number(0),
-                                    t.flag(true), t.flag(false));
+  Value places = n.op<CumulativeOp>(kept, n.text("sum"), n.number(0),
+                                    n.flag(true), n.flag(false));
   SmallVector<int64_t> all = axesFrom(0, result);
-  Value hit = t.compare("eq", t.unsqueeze(t.ints(all), {1}), places);
-  Value sizes = t.mul(t.mul(t.cast(hit, i64), kept), t.shapeOf(v));
-  return t.reshapeTo(v, t.reduce(sizes, "sum", {1}, false));
+  Value hit = n.compare("eq", n.unsqueeze(n.ints(all), {1}), places);
+  Value sizes = n.mul(n.mul(n.cast(hit, i64), kept), n.shapeOf(v));
+  return n.reshapeTo(v, n.reduce(sizes, "sum", {1}, false));
 }
 
-Value weir::onnx::unsqueezeAt(TensorBuilder &t, Value v, Value axes) {
+Value weir::onnx::unsqueezeAt(NodeImport &n, Value v, Value axes) {
   if (!v || !axes)
     return {};
-  int64_t rank = t.rank(v), result = rank + t.dim(axes, 0);
-  Value fresh = isAxis(t, normalized(t, axes, result), result);
+  int64_t rank = n.rank(v), result = rank + n.dim(axes, 0);
+  Value fresh = isAxis(n, normalized(n, axes, result), result);
   if (rank == 0)
-    return t.reshape(v, SmallVector<int64_t>(result, 1));
-  Value old = t.cast(t.logicalNot(fresh), t.b.getI64Type());
-  Value places = t.op<CumulativeOp>(old, t.text("sum"), t.number(0),
-                                    t.flag(true), t.flag(false));
-  places = t.minimum(places, double(rank - 1));
-  Value sizes = t.gather(t.shapeOf(v), places, 0);
-  return t.reshapeTo(v, t.select(fresh, t.intScalar(1), sizes));
+    return n.reshape(v, SmallVector<int64_t>(result, 1));
+  Value old = n.cast(n.logicalNot(fresh), n.b.getI64Type());
+  Value places = n.op<CumulativeOp>(old, n.text("sum"), n.number(0),
+                                    n.flag(true), n.flag(false));
+  places = n.minimum(places, double(rank - 1));
+  Value sizes = n.gather(n.shapeOf(v), places, 0);
+  return n.reshapeTo(v, n.select(fresh, n.intScalar(1), sizes));
 }

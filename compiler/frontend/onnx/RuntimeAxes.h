@@ -31,8 +31,8 @@ Value scatterAxes(TensorBuilder &t, Value axes, Value values, int64_t size,
 
 /// `v` with dimensions of size 1 dropped, or put in, at `axes`, a vector of
 /// known length.
-Value squeezeAt(TensorBuilder &t, Value v, Value axes);
-Value unsqueezeAt(TensorBuilder &t, Value v, Value axes);
+Value squeezeAt(NodeImport &n, Value v, Value axes);
+Value unsqueezeAt(NodeImport &n, Value v, Value axes);
 
 } // namespace weir::onnx
 

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Arrays.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
 static constexpr int64_t kOpen = ShapedType::kDynamic;
-static constexpr int64_t kInvalidArgument = 3; // WEIR_INVALID_ARGUMENT
 
 //===----------------------------------------------------------------------===//
 // What elements are
@@ -201,16 +201,6 @@ static Value sizesIn(NodeImport &n, Value x, const IntVector &axes) {
   for (int64_t axis : axes)
     sizes.push_back(n.sizeOf(x, axis));
   return n.concat(sizes, 0);
-}
-
-static void require(NodeImport &n, Value condition, const char *message) {
-  if (auto known = constantIntegers(condition);
-      known && llvm::all_of(*known, [](int64_t v) { return v; }))
-    return;
-  if (condition)
-    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), condition,
-                     n.b.getStringAttr(message), n.number(kInvalidArgument),
-                     ValueRange());
 }
 
 //===----------------------------------------------------------------------===//

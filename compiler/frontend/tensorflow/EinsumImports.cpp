@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <algorithm>
 #include <string>
@@ -55,12 +55,30 @@ static std::optional<std::string> spell(std::string_view text, int64_t rank,
   return labels;
 }
 
-/// Diagonals for letters that stand twice.
-static void takeDiagonals(NodeImport &n, Labelled &x) {
+/// Two dimensions of one letter have one size: false after a report where they
+/// have not, a check in the run where only it knows.
+static bool requireOneSize(NodeImport &n, char label, Value x, size_t at,
+                           Value y, size_t other) {
+  int64_t size = n.dim(x, at), otherSize = n.dim(y, other);
+  if (ShapedType::isDynamic(size) || ShapedType::isDynamic(otherSize)) {
+    require(n, n.compare("eq", n.sizeOf(x, at), n.sizeOf(y, other)),
+            ("letter " + Twine(label) + " stands for two sizes").str());
+    return true;
+  }
+  if (size != otherSize)
+    (void)n.invalid("found sizes " + Twine(size) + " and " + Twine(otherSize) +
+                    " for letter " + Twine(label));
+  return size == otherSize;
+}
+
+/// Diagonals for letters that stand twice; false after a report.
+static bool takeDiagonals(NodeImport &n, Labelled &x) {
   for (size_t i = 0; x.value && i < x.labels.size(); ++i) {
     size_t other = x.labels.find(x.labels[i], i + 1);
     if (other == std::string::npos)
       continue;
+    if (!requireOneSize(n, x.labels[i], x.value, i, x.value, other))
+      return false;
     // Zero off the diagonal, then the sum over the second one.
     int64_t rank = n.rank(x.value);
     auto index = [&](size_t dim) {
@@ -74,6 +92,7 @@ static void takeDiagonals(NodeImport &n, Labelled &x) {
     x.labels.erase(other, 1);
     --i;
   }
+  return true;
 }
 
 /// Sums over letters that neither `other` nor the result has.
@@ -119,8 +138,7 @@ static Labelled contract(NodeImport &n, Labelled x, Labelled y,
       continue;
     }
     // Dimensions of "..." may be 1 on one side.
-    if (label < kMaxEllipsis &&
-        n.dim(x.value, i) != n.dim(y.value, at))
+    if (label < kMaxEllipsis && n.dim(x.value, i) != n.dim(y.value, at))
       broadcasts = true;
     bool kept = result.find(label) != std::string::npos;
     (kept ? xBatch : xSum).push_back(static_cast<int64_t>(i));
@@ -132,7 +150,13 @@ static Labelled contract(NodeImport &n, Labelled x, Labelled y,
     if (x.labels.find(label) == std::string::npos)
       yFree += label;
   if (broadcasts || xSum.empty()) {
-    // A product with broadcasting, then the sum.
+    // A product with broadcasting, which letters do not, then the sum.
+    for (size_t i = 0; i < x.labels.size(); ++i) {
+      size_t at = y.labels.find(x.labels[i]);
+      if (at != std::string::npos && x.labels[i] >= kMaxEllipsis &&
+          !requireOneSize(n, x.labels[i], x.value, i, y.value, at))
+        return {};
+    }
     std::string all = batch + xFree + yFree;
     for (int64_t axis : xSum)
       all += x.labels[axis];
@@ -172,7 +196,8 @@ static LogicalResult einsum(NodeImport &n) {
       return n.invalid("found a tensor of rank " + Twine(n.rank(operand)) +
                        " for its part of " + Twine(equation));
     terms.push_back({operand, *labels});
-    takeDiagonals(n, terms.back());
+    if (!takeDiagonals(n, terms.back()))
+      return failure();
   }
   auto result =
       spell(std::string_view(equation).substr(arrow + 2), -1, ellipsis);

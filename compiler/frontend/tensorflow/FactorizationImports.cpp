@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -110,12 +111,6 @@ static Value magnitude(TensorBuilder &t, Value x) {
 
 static Value conjugate(TensorBuilder &t, Value x) {
   return x && isComplex(x) ? t.op<ConjOp>(x) : x;
-}
-
-static void require(NodeImport &n, Value good, StringRef message) {
-  if (good)
-    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), good,
-                     n.text(message), n.number(3), ValueRange());
 }
 
 /// 0, 1, … as [1, size, 1] or [1, 1, size].

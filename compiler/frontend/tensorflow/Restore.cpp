@@ -159,7 +159,7 @@ void Follower::follow(const Graph &graph, uint32_t start) {
 std::map<uint32_t, std::string>
 weir::tf::restoredVariables(const SavedModel &model, const Graph &graph,
                             const Library &library, DiagnosticSink &sink) {
-  if (!model.variables || model.restoreOp.empty())
+  if (model.restoreOp.empty())
     return {};
   int64_t start = graph.find(model.restoreOp);
   if (start < 0)

@@ -7,6 +7,7 @@
 
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 using namespace mlir;
 using namespace weir;
@@ -14,15 +15,7 @@ using namespace weir::tf;
 
 static constexpr size_t kMostChoices = 32;
 
-/// Ends the run unless all of `good` holds.
-static void require(NodeImport &n, Value good, StringRef message) {
-  constexpr int64_t invalidArgument = 3;
-  if (good)
-    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), good,
-                     n.text(message), n.number(invalidArgument), ValueRange());
-}
-
-/// The same unless all of `axes` are in [-rank, rank).
+/// Ends the run unless all of `axes` are in [-rank, rank).
 static void requireAxes(NodeImport &n, Value axes, int64_t rank) {
   require(n,
           n.op<AndOp>(n.compare("ge", axes, static_cast<double>(-rank)),

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <limits>
 
@@ -245,7 +245,11 @@ static LogicalResult split(NodeImport &n) {
                        Twine(parts) + " equal parts");
     return splitInto(n, x, *axis, IntVector(parts, size / parts));
   }
-  Value each = n.div(n.sizeOf(x, *axis), n.ints({parts}));
+  if (parts <= 0)
+    return n.invalid("found " + Twine(parts) + " parts");
+  Value whole = n.sizeOf(x, *axis), each = n.div(whole, n.ints({parts}));
+  require(n, n.compare("eq", n.mul(each, n.ints({parts})), whole),
+          "the size cannot be split into equal parts");
   for (int64_t i = 0; i < parts; ++i) {
     Value part = n.op<SliceOp>(
         x, n.mul(each, n.ints({i})), n.mul(each, n.ints({i + 1})), n.ints({1}),
@@ -264,6 +268,13 @@ static LogicalResult splitAt(NodeImport &n, Value x, int64_t axis,
   Value known = n.select(isOpen, n.like(sizes, 0), sizes);
   Value left = n.sub(n.sizeOf(x, axis), n.reduce(known, "sum", {0}, true));
   sizes = n.select(isOpen, left, sizes);
+  require(n, n.compare("eq", n.sizeOf(sizes, 0), n.ints({n.i("num_split")})),
+          "as many sizes as parts are wanted");
+  require(n, n.compare("ge", sizes, 0), "a part has a negative size");
+  require(n,
+          n.compare("eq", n.reduce(sizes, "sum", {0}, true),
+                    n.sizeOf(x, axis)),
+          "the sizes of the parts are not that of the whole");
   Value ends = n.op<CumulativeOp>(sizes, n.text("sum"), n.number(0),
                                   n.flag(false), n.flag(false));
   Value starts = n.sub(ends, sizes);
@@ -289,16 +300,20 @@ static LogicalResult splitV(NodeImport &n) {
   if (!sizes)
     return splitAt(n, x, *axis, n.toI64(given));
   int64_t whole = n.dim(x, *axis), sum = 0;
+  if (static_cast<int64_t>(sizes->size()) != n.i("num_split"))
+    return n.invalid("found " + Twine(sizes->size()) + " sizes for " +
+                     Twine(n.i("num_split")) + " parts");
+  // What is left of an open size, and whether there is as much, the run knows.
+  if (ShapedType::isDynamic(whole))
+    return splitAt(n, x, *axis, n.ints(*sizes));
   for (int64_t size : *sizes)
     sum += std::max<int64_t>(size, 0);
   auto open = llvm::find(*sizes, -1);
   if (open != sizes->end()) {
-    if (ShapedType::isDynamic(whole))
-      return n.unsupported("found an open part of an unknown size");
     *open = whole - sum;
     sum = whole;
   }
-  if (!ShapedType::isDynamic(whole) && sum != whole)
+  if (sum != whole || llvm::any_of(*sizes, [](int64_t s) { return s < 0; }))
     return n.invalid("found parts of " + Twine(sum) + " for a size of " +
                      Twine(whole));
   return splitInto(n, x, *axis, *sizes);

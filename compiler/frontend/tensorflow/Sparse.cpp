@@ -76,6 +76,9 @@ Value weir::tf::allTrue(NodeImport &n, Value mask) {
 }
 
 void weir::tf::require(NodeImport &n, Value mask, StringRef message) {
+  if (auto known = constantIntegers(mask);
+      known && llvm::all_of(*known, [](int64_t v) { return v; }))
+    return;
   mask = allTrue(n, mask);
   if (mask)
     AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), mask,

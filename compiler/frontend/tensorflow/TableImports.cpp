@@ -185,7 +185,8 @@ static LogicalResult fromTextFile(NodeImport &n) {
   TableEntries entries;
   std::string error;
   if (!readTableFile(file, table->info.key, table->info.value, entries, error))
-    return n.invalid("found file \"" + Twine(*path) + "\", which " + error);
+    return n.g.report(n.node, "W0218",
+                      "found file \"" + *path + "\", which " + error);
   return insertEntries(n, *table, n.constant(entries.keys),
                        n.constant(entries.values), true);
 }

@@ -84,16 +84,17 @@ void ModuleImporter::readInitialNames(const Graph &graph,
 InitialValue ModuleImporter::initialValue(const std::string &name,
                                           const Node &node) {
   auto key = bundleNames.find(name);
-  if (key == bundleNames.end()) {
-    auto it = assigned.find(name);
-    return it == assigned.end() ? InitialValue() : it->second;
-  }
+  if (key == bundleNames.end() || !model->variables)
+    if (auto it = assigned.find(name); it != assigned.end())
+      return it->second;
+  if (key == bundleNames.end())
+    return {};
   auto [it, isNew] = values.try_emplace(name);
   if (!isNew)
     return it->second;
   BundleTensor tensor;
-  std::string reason;
-  if (!model->variables->read(key->second, tensor, reason)) {
+  std::string reason = "found no file variables/variables.index beside it";
+  if (!model->variables || !model->variables->read(key->second, tensor, reason)) {
     sink.report({"W0214", file, std::string(node.name), std::string(node.op),
                  "its value \"" + key->second + "\": " + reason, {}});
     return {};
@@ -176,9 +177,12 @@ void ModuleImporter::readInitialState(const Graph &graph,
   }
   importer.import(body, 0, {}, {uint32_t(node)}, scope, b);
   for (weir::Diagnostic diagnostic : problems.diagnostics()) {
-    diagnostic.severity = Severity::Warning;
-    diagnostic.notes.push_back("what the model's init operation does is left "
-                               "out as far as it needs this node");
+    // A loader would fail, too, without a vocabulary.
+    if (diagnostic.code != "W0218") {
+      diagnostic.severity = Severity::Warning;
+      diagnostic.notes.push_back("what the model's init operation does is left "
+                                 "out as far as it needs this node");
+    }
     sink.report(std::move(diagnostic));
   }
   function.walk([&](CustomCallOp call) {
