@@ -28,6 +28,12 @@ bool isSplat(Value value) {
   return constant && constant.isSplat();
 }
 
+bool isZero(Value value) {
+  ElementsAttr constant = constantElements(value);
+  return constant && constant.isSplat() && constant.getElementType().isF32() &&
+         constant.getSplatValue<APFloat>().isPosZero();
+}
+
 bool isHeadSize(int64_t size) { return size > 0 && size <= mostHeadSize; }
 
 bool isEnough(int64_t size, int64_t fewest) { return ShapedType::isDynamic(size) || size >= fewest; }
@@ -46,7 +52,7 @@ public:
       return std::nullopt;
     found.product = product;
     last = type.getRank() - 1;
-    if (!matchSoftmax(product.getLhs()) || !leadsToScores(found.logits))
+    if (!matchSoftmax(matchBlind(product.getLhs())) || !leadsToScores(found.logits))
       return std::nullopt;
     auto logits = typeOf(found.logits);
     if (logits.getRank() != type.getRank() || !isEnough(logits.getDimSize(last - 1), fewestQueries) ||
@@ -54,14 +60,26 @@ public:
         !isHeadSize(typeOf(found.scores.getLhs()).getShape().back()))
       return std::nullopt;
     found.operations.insert(product);
-    absorb(found.scores.getLhs(), /*mayScale=*/true);
-    absorbKeys(found.scores.getRhs());
-    absorb(product.getRhs(), /*mayScale=*/false);
+    absorb(found.scores.getLhs(), last, /*mayScale=*/true);
+    absorb(found.scores.getRhs(), last - 1, /*mayScale=*/true);
+    absorb(product.getRhs(), last, /*mayScale=*/false);
     findRoot();
     return std::move(found);
   }
 
 private:
+  /// What selects 0 for whole queries, if anything does: returns the weights before.
+  Value matchBlind(Value weights) {
+    auto select = weights.getDefiningOp<SelectOp>();
+    if (!select || !select->hasOneUse() || !isZero(select.getOnTrue()) ||
+        typeOf(select.getCondition()).getRank() == 0 ||
+        typeOf(select.getCondition()).getShape().back() != 1)
+      return weights;
+    found.blind = select.getCondition();
+    found.operations.insert(select);
+    return select.getOnFalse();
+  }
+
   /// exp(x - max) / sum along the last dimension.
   bool matchSoftmax(Value weights) {
     auto div = weights.getDefiningOp<DivOp>();
@@ -144,30 +162,25 @@ private:
       found.conditions.push_back(op);
   }
 
-  /// Takes in what computes `value` for this attention alone and keeps vectors of the
-  /// last dimension.
-  void absorb(Value value, bool mayScale) {
+  /// Takes in what computes `value` for this attention alone, as long as vectors along
+  /// `dimension`, which they are read along then, lie along the last one of memory.
+  void absorb(Value value, int64_t dimension, bool mayScale) {
+    SmallVector<Operation *> pending;
     while (Operation *op = value.getDefiningOp()) {
-      if (!value.hasOneUse())
+      bool scales = mayScale && isa<MulOp, DivOp>(op) && isVectorElementwise(op) &&
+                    isSplat(op->getOperand(1)) && op->getOperand(0).getType() == value.getType();
+      auto transpose = dyn_cast<TransposeOp>(op);
+      if (!value.hasOneUse() || (!scales && !transpose))
         return;
-      if (auto transpose = dyn_cast<TransposeOp>(op)) {
-        if (transpose.getPermutation().back() != last)
-          return;
-        value = transpose.getOperand();
-      } else if (mayScale && isa<MulOp, DivOp>(op) && isVectorElementwise(op) &&
-                 isSplat(op->getOperand(1)) && typeOf(op->getOperand(0)) == value.getType()) {
-        value = op->getOperand(0);
-      } else {
+      if (transpose && transpose.getPermutation()[dimension] != last)
         return;
-      }
-      found.operations.insert(op);
+      if (transpose)
+        dimension = last;
+      pending.push_back(op);
+      value = op->getOperand(0);
+      if (dimension == last)
+        found.operations.insert(pending.begin(), pending.end());
     }
-  }
-  /// Keys come as columns; as rows they are read where they lie.
-  void absorbKeys(Value value) {
-    auto transpose = value.getDefiningOp<TransposeOp>();
-    if (transpose && value.hasOneUse() && transpose.getPermutation()[last - 1] == last)
-      found.operations.insert(transpose);
   }
 
   /// Whether `value` is read once, by an operation of the same block.
@@ -198,7 +211,7 @@ private:
 
 bool Attention::keysAreRows() const {
   DotGeneralOp dot = scores;
-  return static_cast<bool>(operations.contains(dot.getRhs().getDefiningOp()));
+  return operations.contains(dot.getRhs().getDefiningOp());
 }
 
 std::optional<Attention> weir::matchAttention(DotGeneralOp product) {

@@ -25,6 +25,7 @@ namespace weir {
 struct Attention {
   DotGeneralOp scores;  ///< [batch…, queries, size] by [batch…, size, keys]
   mlir::Value logits;   ///< what the softmax is of: elementwise over the scores
+  mlir::Value blind;    ///< of queries that may look nowhere: weights are 0; may be null
   DotGeneralOp product; ///< [batch…, queries, keys] by [batch…, keys, columns]
   /// The transposition of the result that the kernel writes, or null.
   TransposeOp order;

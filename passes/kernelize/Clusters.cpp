@@ -260,13 +260,14 @@ public:
 
 private:
   /// Attentions are kernels of their own shape, found before anything else fuses with
-  /// their parts; nothing joins them.
+  /// their parts; nothing joins them. However many tensors they read, their parts would
+  /// take more.
   void formAttentions() {
     llvm::DenseSet<Operation *> inside;
     for (Operation &op : block) {
       auto dot = dyn_cast<DotGeneralOp>(op);
       std::optional<Attention> attention = dot ? matchAttention(dot) : std::nullopt;
-      if (!attention || isOnAccelerator(dot) || !readsFew(*attention))
+      if (!attention || isOnAccelerator(dot))
         continue;
       for (Operation *member : attention->operations)
         clusterOf[member] = attention->root;
@@ -286,16 +287,6 @@ private:
       for (auto &[root, members] : attentions)
         members.remove(&op);
     }
-  }
-
-  /// Whether an attention reads no more tensors than a kernel may.
-  bool readsFew(const Attention &attention) const {
-    llvm::SmallDenseSet<Value> inputs;
-    for (Operation *member : attention.operations)
-      for (Value operand : member->getOperands())
-        if (countsAsInput(operand) && !attention.operations.contains(operand.getDefiningOp()))
-          inputs.insert(operand);
-    return !mostInputs || inputs.size() <= mostInputs;
   }
 
   /// Fuses `op` into the cluster of its users, when they share one.

@@ -45,7 +45,7 @@ public:
     rowBlock = array("blocks")[0];
     keyBlock = array("blocks")[1];
     rank = target.type.getRank();
-    auto logits = cast<RankedTensorType>(this->attention.logits.getType());
+    auto logits = cast<RankedTensorType>(this->attention.product.getLhs().getType());
     staticRows = logits.getDimSize(rank - 2);
     staticKeys = logits.getDimSize(rank - 1);
     size = cast<RankedTensorType>(this->attention.scores.getLhs().getType()).getShape().back();
@@ -56,7 +56,8 @@ public:
   }
 
   void emit(Value begin, Value end) {
-    rows = r.dim(attention.logits, rank - 2);
+    DotGeneralOp product = attention.product;
+    rows = r.dim(product.getLhs(), rank - 2);
     keys = r.dim(attention.logits, rank - 1);
     // Tiles run over the end of a block of rows where their number is open.
     int64_t most = rowBlock + std::max(scoresTile.rows, valueTile.rows);
@@ -126,6 +127,14 @@ private:
       return emitTiled(r, r.constant(0), rowCount, height, full,
                        [&](Value first, int64_t left) { body(left, first); });
     emitStepLoop(r, r.constant(0), rowCount, height, full);
+  }
+
+  /// Whether the row has no weights, whatever its logits: a vector of i1.
+  Value isBlind(Value row) {
+    VectorReader reader(r, lanes);
+    SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
+    indices.append({r.add(firstRow, row), r.constant(0)});
+    return reader.broadcast(weir::detail::broadcastElement(reader, attention.blind, indices));
   }
 
   /// A vector of `tensor`, an operand of one of the products, at the part's batch.
@@ -255,8 +264,13 @@ private:
       Value score = reader.load(scores, f32, place);
       reader.setLanes(key, mask);
       reader.setHero(attention.scores, score);
+      // What makes rows blind may have stretched the weights.
       SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
-      indices.append({r.add(firstRow, row), key});
+      indices.push_back(r.add(firstRow, row));
+      for (int64_t i = 0; i < rank - 1 && attention.blind; ++i)
+        indices[i] = r.select(r.equal(r.dim(attention.logits, i), r.constant(1)), r.constant(0),
+                              indices[i]);
+      indices.push_back(key);
       Value logit = reader.element(attention.logits, indices);
       if (mask)
         logit = arith::SelectOp::create(b, r.loc, mask, logit, lowest());
@@ -286,11 +300,14 @@ private:
     Value isNone = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, top, none);
     Value shift = vector::BroadcastOp::create(
         b, r.loc, vectorType, arith::SelectOp::create(b, r.loc, isNone, zero, top).getResult());
+    Value blind = attention.blind ? isBlind(row) : Value();
     Value vectors = r.divide(r.add(count, r.constant(lanes - 1)), r.constant(lanes));
     Value total = emitReductionLoops(r, {vectors}, splat(0), [&](ValueRange at, Value carried) -> Value {
       Value place = r.add(base, r.mul(at[0], r.constant(lanes)));
       Value weight = exponential(
           arith::SubFOp::create(b, r.loc, loadVector(scores, place), shift));
+      if (blind)
+        weight = arith::SelectOp::create(b, r.loc, blind, splat(0), weight);
       storeVector(weight, scores, place);
       return arith::AddFOp::create(b, r.loc, carried, weight);
     });
@@ -299,6 +316,8 @@ private:
     if (!isOneBlock) {
       Value earlier = vector::BroadcastOp::create(b, r.loc, vectorType, before);
       Value scale = exponential(arith::SubFOp::create(b, r.loc, earlier, shift));
+      if (blind)
+        scale = arith::SelectOp::create(b, r.loc, blind, splat(1), scale);
       for (int64_t column = 0; column < valuePitch; column += lanes) {
         Value index = resultIndex(row, r.constant(column));
         storeVector(arith::MulFOp::create(b, r.loc, loadVector(results, index), scale), results, index);
@@ -356,6 +375,8 @@ private:
       // A sum over no keys is 0.
       Value divisor = r.select(hasKeys, load(sums, row), one);
       divisor = vector::BroadcastOp::create(b, r.loc, vectorType, divisor);
+      if (attention.blind)
+        divisor = arith::SelectOp::create(b, r.loc, isBlind(row), splat(1), divisor);
       forVectors(columns, [&](Value column, Value mask) {
         Value result = arith::DivFOp::create(b, r.loc, loadVector(results, resultIndex(row, column)), divisor);
         VectorReader reader(r, lanes);

@@ -26,10 +26,11 @@ class Case:
     or with `picks` of bytes. `open`: the types leave lengths and batch open."""
 
     def __init__(self, batch, heads, queries, keys, size, columns, rows=True, mask=None, picks=False,
-                 open=False, masked=(), square=False):
+                 open=False, masked=(), square=False, blind=False):
         self.batch, self.heads, self.queries, self.keys = batch, heads, queries, keys
         self.size, self.columns, self.rows = size, columns, rows
         self.picks, self.open, self.masked, self.square = picks, open, masked, square
+        self.blind = blind
         self.causal = mask == "causal"
         self.mask = None if self.causal else mask
 
@@ -43,6 +44,8 @@ class Case:
         yield "v", shape(self.keys, self.columns)
         if self.mask:
             yield "m", self.mask
+        if self.blind:
+            yield "b", (1, 1, self.queries, 1)
 
 
 CASES = {
@@ -57,6 +60,8 @@ CASES = {
     # Rows that are masked whole have no result; others' first or last block is masked.
     "masked": Case(1, 2, 40, 600, 32, 32, mask=(1, 1, 40, 600), masked=(3, 17)),
     "masked-once": Case(1, 2, 40, 64, 32, 32, mask=(1, 1, 40, 64), masked=(3, 17), picks=True),
+    # Queries that may look nowhere have results of zero all the same.
+    "blind": Case(1, 2, 40, 300, 32, 32, mask=(1, 1, 40, 300), masked=(3, 17), blind=True),
     # Types leave sizes open; the mask is of all keys, or of one for all.
     "open": Case(2, 3, 37, 310, 24, 40, mask=(2, 1, 37, 310), open=True),
     "open-row": Case(2, 2, 9, 70, 16, 16, mask=(1, 1, 1, 1), open=True),
@@ -73,6 +78,8 @@ def count(shape):
 
 def values(case, name, shape):
     chosen = random.Random(name)
+    if name == "b":
+        return array.array("b", (row in case.masked for row in range(shape[2])))
     if name != "m":
         return array.array("f", (chosen.gauss(0, 1) for _ in range(count(shape))))
     queries, keys = shape[2], shape[3]
@@ -103,7 +110,7 @@ def write(case, folder):
     hidden = (0, length)
     types = {}
     for name, shape in case.operands():
-        element = "i1" if name == "m" and case.picks else "f32"
+        element = "i1" if name == "b" or (name == "m" and case.picks) else "f32"
         types[name] = tensor(shape, element, (0, 2, 3) if name == "m" else hidden)
     heads = {name: tensor((case.batch, case.heads, length, size), hides=(0, 2))
              for name, length, size in (("q", case.queries, case.size), ("k", case.keys, case.size),
@@ -167,6 +174,9 @@ def write(case, folder):
     x = op(f"exp {x}", [scores], scores)
     total = op(f'reduce {x} {{axes = array<i64: 3>, keep_dims = true, kind = "sum"}}', [scores], edge)
     x = op(f"div {x}, {total}", [scores, edge], scores)
+    if case.blind:
+        none = constant("dense<0.0>", "tensor<f32>")
+        x = op(f"select %b, {none}, {x}", [types["b"], "tensor<f32>", scores], scores)
     x = op(f"dot_general {x}, {v} {product}", [scores, heads["v"]], by_heads)
     if case.rows:
         x = transposed(x, "0, 2, 1, 3", by_heads, by_rows)
@@ -221,6 +231,9 @@ def check(case, folder):
                 result = got[((n * queries + row) * case.heads + h if case.rows
                               else (n * case.heads + h) * queries + row) * case.columns:][:case.columns]
                 most = max(logits)
+                if most == -INFINITY and case.blind:
+                    assert not any(result), (n, h, row, result)
+                    continue
                 if most == -INFINITY:
                     assert all(map(math.isnan, result)), (n, h, row, result)
                     empty += 1
