@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernelize/Clusters.h"
+#include "passes/kernelize/Attention.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Weir.h"
+#include "passes/partition/Accelerators.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -248,6 +250,7 @@ public:
       if (roleOf(&op) == OperationRole::Kernel)
         clusterOf[&op] = &op;
     }
+    formAttentions();
     // Users before producers, so that a producer sees its users' clusters.
     for (Operation &op : llvm::reverse(block))
       if (clusterOf.count(&op))
@@ -256,16 +259,46 @@ public:
   }
 
 private:
+  /// Attentions are kernels of their own shape, found before anything else fuses with
+  /// their parts; nothing joins them. However many tensors they read, their parts would
+  /// take more.
+  void formAttentions() {
+    llvm::DenseSet<Operation *> inside;
+    for (Operation &op : block) {
+      auto dot = dyn_cast<DotGeneralOp>(op);
+      std::optional<Attention> attention = dot ? matchAttention(dot) : std::nullopt;
+      if (!attention || isOnAccelerator(dot))
+        continue;
+      for (Operation *member : attention->operations)
+        clusterOf[member] = attention->root;
+      inside.insert(attention->operations.begin(), attention->operations.end());
+      repeated.insert(attention->conditions.begin(), attention->conditions.end());
+      attentions[attention->root] = std::move(attention->operations);
+    }
+    // A condition that others read, too, has a kernel, and is read from its buffer.
+    for (Operation &op : llvm::reverse(block)) {
+      if (!repeated.contains(&op))
+        continue;
+      clusterOf[&op] = &op;
+      if (llvm::all_of(op.getUsers(), [&](Operation *user) { return inside.contains(user); }))
+        continue;
+      repeated.erase(&op);
+      inside.erase(&op);
+      for (auto &[root, members] : attentions)
+        members.remove(&op);
+    }
+  }
+
   /// Fuses `op` into the cluster of its users, when they share one.
   void place(Operation *op) {
-    if (op->use_empty() || isTrivial(op))
+    if (op->use_empty() || isTrivial(op) || attentions.count(clusterOf[op]) || repeated.contains(op))
       return;
     Operation *target = nullptr;
     for (OpOperand &use : op->getUses()) {
       Operation *user = use.getOwner();
       auto it = clusterOf.find(user);
       if (user->getBlock() != &block || it == clusterOf.end() ||
-          !mayFuse(op, use) || (target && it->second != target))
+          !mayFuse(op, use) || attentions.count(it->second) || (target && it->second != target))
         return;
       target = it->second;
     }
@@ -391,14 +424,18 @@ private:
     }
     std::vector<Cluster> clusters;
     for (Operation *root : roots) {
+      if (repeated.contains(root))
+        continue;
       // A trivial root whose users all repeat it needs no kernel of its own.
       if (isTrivial(root) && llvm::all_of(root->getUsers(), [&](Operation *user) {
             return user->getBlock() == &block && clusterOf.count(user);
           }))
         continue;
       llvm::SetVector<Operation *> all;
-      for (Operation *member : members[root])
-        addWithLeaves(member, all);
+      auto attention = attentions.find(root);
+      bool isAttention = attention != attentions.end();
+      for (Operation *member : isAttention ? attention->second : members[root])
+        addWithLeaves(member, all, isAttention);
       SmallVector<Operation *> sorted(all.begin(), all.end());
       llvm::sort(sorted, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
       clusters.push_back({std::move(sorted)});
@@ -406,7 +443,8 @@ private:
     return clusters;
   }
 
-  void addWithLeaves(Operation *op, llvm::SetVector<Operation *> &all) {
+  /// `byVectors`: masks are read from buffers, a vector at a time.
+  void addWithLeaves(Operation *op, llvm::SetVector<Operation *> &all, bool byVectors) {
     if (!all.insert(op))
       return;
     for (Value operand : op->getOperands()) {
@@ -414,9 +452,12 @@ private:
       // Tiles read weights from memory, whatever is in them.
       if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op) && def && isa<ConstantOp>(def))
         continue;
+      if (byVectors && isa<SelectOp>(op) && constantElements(operand) &&
+          !constantElements(operand).isSplat())
+        continue;
       if (def && (isInlineConstant(def) ||
                   (isTrivial(def) && def->getBlock() == &block)))
-        addWithLeaves(def, all);
+        addWithLeaves(def, all, byVectors);
     }
   }
   /// Constants may come from enclosing blocks: they go first.
@@ -430,6 +471,9 @@ private:
   DenseMap<Operation *, int64_t> order;
   DenseMap<Operation *, Operation *> clusterOf;
   DenseMap<Operation *, Kernel> kernels; ///< by root
+  DenseMap<Operation *, llvm::SetVector<Operation *>> attentions; ///< by root
+  /// What every attention that reads it computes for itself.
+  llvm::DenseSet<Operation *> repeated;
   llvm::DenseSet<Operation *> expensive;
 };
 

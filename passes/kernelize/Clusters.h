@@ -41,7 +41,7 @@ OperationRole roleOf(mlir::Operation *op);
 /// other blocks), in the order of their roots. Constants and cheap leaves may
 /// stand in several clusters: they are computed in each. Nothing is fused into a
 /// kernel that would then read more than `mostInputs` tensors (0: any number),
-/// all of which are alive at once.
+/// all of which are alive at once; attentions are whole in any case.
 std::vector<Cluster> clusterBlock(mlir::Block &block, unsigned mostInputs = 0);
 
 /// Whether vectors of f32 serve to compute the operation: what may follow a

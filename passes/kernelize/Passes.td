@@ -14,8 +14,9 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let summary = "groups operations into kernels and replaces them by launches";
   let description = [{
     What: clusters the operations of every block by fusing producers into the
-    one cluster that uses them, moves each cluster into a weir_plan.kernel, and
-    leaves a weir_plan.launch. With `weir.kernel_inputs` on the module no kernel
+    one cluster that uses them (two products around a softmax are one, too, so
+    that no tensor of queries by keys is stored), moves each cluster into a
+    weir_plan.kernel, and leaves a weir_plan.launch. With `weir.kernel_inputs` on the module no kernel
     comes to read more tensors than that by fusing. Equal kernels are one. Operations on a few host
     integers (shape arithmetic, loop counters) stay, to become scalar code of
     the step; so do views, state, control flow and library calls.

@@ -9,6 +9,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
+#include "passes/kernelize/Attention.h"
 #include "passes/kernelize/Clusters.h"
 
 using namespace mlir;
@@ -66,17 +67,21 @@ static bool isRange(ArrayRef<int64_t> values, int64_t first) {
   return true;
 }
 
-/// [batch…, M…, K] by [batch…, K, N] of f32, both read from buffers.
-static bool isPlainProduct(DotGeneralOp dot) {
+bool weir::isPlainForm(DotGeneralOp dot) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
   int64_t batch = dot.getLhsBatch().size();
   return lhs.getElementType().isF32() && rhs.getElementType().isF32() &&
-         isa<BlockArgument>(dot.getLhs()) && isa<BlockArgument>(dot.getRhs()) &&
+         dot.getAccumulator().isF32() &&
          dot.getLhsContract().size() == 1 && lhs.getRank() >= batch + 2 &&
          rhs.getRank() == batch + 2 && isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
          isRange(dot.getLhsContract(), lhs.getRank() - 1) &&
          isRange(dot.getRhsContract(), batch);
+}
+
+/// The same, both operands read from buffers.
+static bool isPlainProduct(DotGeneralOp dot) {
+  return isPlainForm(dot) && isa<BlockArgument>(dot.getLhs()) && isa<BlockArgument>(dot.getRhs());
 }
 
 SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
@@ -395,7 +400,10 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
       hero = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;
-  if (hero && hero->hasAttr(matrixAttribute) && isVectorEpilogue(kernel, hero)) {
+  if (auto attention = attentionOf(kernel)) {
+    kernel.setStrategy("attention");
+    tiles = attentionTiles(kernel, *attention, unit);
+  } else if (hero && hero->hasAttr(matrixAttribute) && isVectorEpilogue(kernel, hero)) {
     kernel.setStrategy("matrix");
     tiles = matrixTiles(kernel, hero);
   } else if (hero && isa<ScatterNdOp, ScatterElementsOp>(hero)) {

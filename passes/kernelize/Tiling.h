@@ -28,8 +28,11 @@ VectorUnit vectorUnitOf(mlir::ModuleOp module);
 /// as one; `grain`, how many parts are worth a thread. For products also
 /// `depth_block`, how much of a long sum is computed at once. For convolutions also
 /// `pointwise`, whose tiles run across lines, and `lines`, how many whole lines
-/// a tile holds.
+/// a tile holds. For attentions see Attention.h.
 void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit);
+
+/// Whether the product is [batch…, M…, K] by [batch…, K, N] of f32.
+bool isPlainForm(DotGeneralOp dot);
 
 /// [rows, vectors, lanes] of a register tile for so many rows and columns (either may
 /// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown.

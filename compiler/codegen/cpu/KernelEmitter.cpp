@@ -254,12 +254,14 @@ void emitLoopVersions(KernelReader &r, plan::KernelOp kernel, Value begin, Value
 
 /// Strategies take it that what follows the costly operation has its shape. Where
 /// only running tells, and it has not, the first part is everything, element by
-/// element.
+/// element. Attentions read stretched operands as they are.
 LogicalResult emitParts(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
   Value result = body.getTerminator()->getOperand(0);
   Equalities equalities{r, {}};
-  if (ElementalOpInterface lead = leadOf(body)) {
+  ElementalOpInterface lead =
+      kernel.getStrategy() == "attention" ? ElementalOpInterface() : leadOf(body);
+  if (lead) {
     Value shape = lead->getResult(0);
     auto type = cast<RankedTensorType>(shape.getType());
     r.quiet = true;
@@ -413,6 +415,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitWinograd(reader, kernel, begin, end);
   if (strategy == "matrix")
     return emitMatrix(reader, kernel, begin, end);
+  if (strategy == "attention")
+    return emitAttention(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
   if (strategy == "transposition")

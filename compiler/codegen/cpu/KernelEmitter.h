@@ -32,6 +32,10 @@ mlir::LogicalResult emitWinograd(KernelReader &reader, plan::KernelOp kernel,
 mlir::LogicalResult emitMatrix(KernelReader &reader, plan::KernelOp kernel,
                                mlir::Value begin, mlir::Value end);
 
+/// Two products around a softmax, by blocks of queries and keys.
+mlir::LogicalResult emitAttention(KernelReader &reader, plan::KernelOp kernel,
+                                  mlir::Value begin, mlir::Value end);
+
 /// Windows and reductions whose results lie next to each other in vectors.
 mlir::LogicalResult emitLanes(KernelReader &reader, plan::KernelOp kernel,
                               mlir::Value begin, mlir::Value end);

@@ -87,6 +87,9 @@ void emitTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero,
 void emitStepLoop(KernelReader &r, mlir::Value begin, mlir::Value end,
                   int64_t step, llvm::function_ref<void(mlir::Value)> body);
 
+/// Transposes as many vectors as they have lanes, a power of two.
+void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Value> &rows);
+
 /// Runs `full` for whole tiles of `size` out of `count` and `rest` for what is
 /// left over, whose size is given when it is known at compile time and 0
 /// otherwise.

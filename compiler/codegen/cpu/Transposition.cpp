@@ -20,9 +20,8 @@
 using namespace mlir;
 using namespace weir;
 
-/// Transposes as many vectors as they have lanes, a power of two: at each step,
-/// blocks of half the size change places across the diagonal.
-static void turn(OpBuilder &b, Location loc, SmallVectorImpl<Value> &rows) {
+/// At each step, blocks of half the size change places across the diagonal.
+void weir::turn(OpBuilder &b, Location loc, SmallVectorImpl<Value> &rows) {
   int64_t lanes = rows.size();
   for (int64_t half = lanes / 2; half > 0; half /= 2) {
     SmallVector<int64_t> upper, lower;

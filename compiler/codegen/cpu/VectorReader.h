@@ -64,6 +64,11 @@ protected:
                               mlir::ValueRange indices) override;
 
 private:
+  /// A vector of elements of a buffer, in compute form.
+  mlir::Value loadElements(mlir::Value pointer, mlir::Type element, mlir::Value linear);
+  /// The lanes' indices as numbers of type `element`.
+  mlir::Value positions(mlir::Type element);
+
   KernelReader &scalars;
   int64_t lanes;
   mlir::Value firstLane, laneMask, hero, heroVector;

@@ -1,0 +1,426 @@
+//===- Attention.cpp - attention by blocks of keys ---------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// softmax(f(Q K^T)) V for a block of queries a part. Keys come by blocks: their scores
+// with all of the part's queries lie on the stack, become logits and then weights there,
+// and are multiplied with the block's values. Each query has the maximum and the sum of
+// the weights so far; where a block raises the maximum, what was summed before it is
+// scaled down (Milakov and Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022,
+// arXiv:2205.14135). Operands are brought into the order of register tiles on the way,
+// whatever order they have in memory.
+//
+// A query whose logits are all -inf has weights 0 in every block, and 0 / 0 in the end:
+// the NaN that the definition gives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/Attention.h"
+#include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+class AttentionEmitter {
+public:
+  AttentionEmitter(KernelReader &r, plan::KernelOp kernel, Attention attention)
+      : r(r), b(r.b), kernel(kernel), attention(std::move(attention)),
+        target(r.bufferOf(this->attention.root->getResult(0))) {
+    auto array = [&](StringRef name) {
+      return kernel->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef();
+    };
+    auto shapeOf = [&](StringRef name) {
+      return TileShape{array(name)[0], array(name)[1], array(name)[2]};
+    };
+    scoresTile = shapeOf("tile");
+    valueTile = shapeOf("value_tile");
+    lanes = scoresTile.lanes;
+    rowBlock = array("blocks")[0];
+    keyBlock = array("blocks")[1];
+    rank = target.type.getRank();
+    auto logits = cast<RankedTensorType>(this->attention.product.getLhs().getType());
+    staticRows = logits.getDimSize(rank - 2);
+    staticKeys = logits.getDimSize(rank - 1);
+    size = cast<RankedTensorType>(this->attention.scores.getLhs().getType()).getShape().back();
+    columns = target.type.getShape().back();
+    f32 = b.getF32Type();
+    vectorType = VectorType::get({lanes}, f32);
+    isOneBlock = !ShapedType::isDynamic(staticKeys) && staticKeys <= keyBlock;
+  }
+
+  void emit(Value begin, Value end) {
+    DotGeneralOp product = attention.product;
+    rows = r.dim(product.getLhs(), rank - 2);
+    keys = r.dim(attention.logits, rank - 1);
+    // Tiles run over the end of a block of rows where their number is open.
+    int64_t most = rowBlock + std::max(scoresTile.rows, valueTile.rows);
+    pitch = keyBlock + lanes; // not a power of two: rows would share sets of the cache
+    queryPitch = llvm::alignTo(size, lanes);
+    valuePitch = llvm::alignTo(columns, valueTile.width());
+    queries = stackFloats(most * queryPitch);
+    panel = stackFloats(size * scoresTile.width());
+    scores = stackFloats(most * pitch);
+    values = stackFloats(keyBlock * valuePitch);
+    results = stackFloats(most * valuePitch);
+    maxima = stackFloats(rowBlock);
+    sums = stackFloats(rowBlock);
+    auto parts = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
+    emitStepLoop(r, begin, end, 1, [&](Value part) {
+      SmallVector<Value> indices = r.blockIndices(part, target.dims, parts);
+      at.assign(rank, Value());
+      for (int64_t i = 0; i < rank; ++i)
+        at[attention.order ? attention.order.getPermutation()[i] : i] = indices[i];
+      firstRow = r.mul(at[rank - 2], r.constant(rowBlock));
+      bool isExact = !ShapedType::isDynamic(staticRows) && staticRows % rowBlock == 0;
+      rowCount = isExact ? r.constant(rowBlock)
+                         : r.minimum(r.constant(rowBlock), r.sub(rows, firstRow));
+      emitPart();
+    });
+  }
+
+private:
+  Value stackFloats(int64_t count) {
+    Value number = LLVM::ConstantOp::create(b, r.loc, b.getI64Type(), b.getI64IntegerAttr(count));
+    return LLVM::AllocaOp::create(b, r.loc, target.pointer.getType(), f32, number,
+                                  /*alignment=*/64);
+  }
+  Value splat(double value) {
+    return arith::ConstantOp::create(
+        b, r.loc, SplatElementsAttr::get(vectorType, Attribute(b.getF32FloatAttr(value))));
+  }
+  Value lowest() { return splat(-std::numeric_limits<double>::infinity()); }
+  Value loadVector(Value pointer, Value linear) { return VectorReader(r, lanes).load(pointer, f32, linear); }
+  void storeVector(Value vector, Value pointer, Value linear) {
+    VectorReader(r, lanes).store(vector, pointer, f32, linear);
+  }
+  Value maskOf(Value left) {
+    return vector::CreateMaskOp::create(b, r.loc, VectorType::get({lanes}, b.getI1Type()), left);
+  }
+  /// The greater lanes of `x`, those of `other` where `x` is NaN: one instruction.
+  Value greater(Value x, Value other) {
+    Value is = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OGT, x, other);
+    return arith::SelectOp::create(b, r.loc, is, x, other);
+  }
+  Value exponential(Value x) { return math::ExpOp::create(b, r.loc, x); }
+
+  /// `body(first, mask)` for the vectors that `count` elements fill; the last one, where
+  /// it is not full, with a mask.
+  void forVectors(int64_t count, function_ref<void(Value first, Value mask)> body) {
+    emitTiled(
+        r, r.constant(0), r.constant(count), lanes, [&](Value first) { body(first, Value()); },
+        [&](Value first, int64_t left) { body(first, maskOf(r.constant(left))); });
+  }
+
+  /// Tiles of `height` rows over the part's; beyond the last row they compute what nothing
+  /// reads.
+  void forRows(int64_t height, function_ref<void(int64_t height, Value first)> body) {
+    auto full = [&](Value first) { body(height, first); };
+    APInt known;
+    if (matchPattern(rowCount, m_ConstantInt(&known)))
+      return emitTiled(r, r.constant(0), rowCount, height, full,
+                       [&](Value first, int64_t left) { body(left, first); });
+    emitStepLoop(r, r.constant(0), rowCount, height, full);
+  }
+
+  /// Whether the row has no weights, whatever its logits: a vector of i1.
+  Value isBlind(Value row) {
+    VectorReader reader(r, lanes);
+    SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
+    indices.append({r.add(firstRow, row), r.constant(0)});
+    return reader.broadcast(weir::detail::broadcastElement(reader, attention.blind, indices));
+  }
+
+  /// A vector of `tensor`, an operand of one of the products, at the part's batch.
+  Value operandVector(Value tensor, Value before, Value last, Value lane, Value mask) {
+    VectorReader reader(r, lanes);
+    reader.setLanes(lane, mask);
+    SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
+    indices.append({before, last});
+    return reader.broadcast(weir::detail::broadcastElement(reader, tensor, indices));
+  }
+
+  void emitPart() {
+    Value zero = r.constant(0);
+    emitStepLoop(r, zero, rowCount, 1, [&](Value row) {
+      forVectors(size, [&](Value first, Value mask) {
+        Value query = operandVector(attention.scores.getLhs(), r.add(firstRow, row), first, first, mask);
+        storeVector(query, queries, r.add(r.mul(row, r.constant(queryPitch)), first));
+      });
+      if (isOneBlock)
+        return;
+      store(maxima, row, arith::ConstantOp::create(
+                             b, r.loc, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
+      store(sums, row, arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(0)));
+      for (int64_t column = 0; column < valuePitch; column += lanes)
+        storeVector(splat(0), results, resultIndex(row, r.constant(column)));
+    });
+    if (isOneBlock) {
+      emitKeys(zero, keys);
+    } else {
+      bool isExact = !ShapedType::isDynamic(staticKeys) && staticKeys % keyBlock == 0;
+      emitStepLoop(r, zero, keys, keyBlock, [&](Value first) {
+        emitKeys(first, isExact ? r.constant(keyBlock)
+                                : r.minimum(r.constant(keyBlock), r.sub(keys, first)));
+      });
+    }
+    finish();
+  }
+
+  Value resultIndex(Value row, Value column) {
+    return r.add(r.mul(row, r.constant(valuePitch)), column);
+  }
+  void store(Value pointer, Value index, Value value) {
+    BufferAccess::store(r, value, pointer, f32, index);
+  }
+  Value load(Value pointer, Value index) { return BufferAccess::load(r, pointer, f32, index); }
+
+  /// Takes in the block of `count` keys from `first` on.
+  void emitKeys(Value first, Value count) {
+    emitStepLoop(r, r.constant(0), count, scoresTile.width(), [&](Value offset) {
+      packKeys(r.add(first, offset));
+      multiplyKeys(offset);
+    });
+    emitStepLoop(r, r.constant(0), rowCount, 1, [&](Value row) { weigh(row, first, count); });
+    packValues(first, count);
+    multiplyValues(count);
+  }
+
+  /// The keys from `first` on as columns of a panel; those beyond the last are any.
+  void packKeys(Value first) {
+    Value tensor = attention.scores.getRhs();
+    Value end = r.sub(keys, r.constant(1));
+    bool isWhole = !ShapedType::isDynamic(staticKeys) && staticKeys % scoresTile.width() == 0;
+    auto place = [&](Value row, int64_t lane) {
+      return r.add(r.mul(row, r.constant(scoresTile.width())), r.constant(lane));
+    };
+    for (int64_t v = 0; v < scoresTile.vectors; ++v) {
+      Value key = r.add(first, r.constant(v * lanes));
+      if (!attention.keysAreRows()) {
+        Value mask = isWhole ? Value() : maskOf(r.sub(keys, key));
+        emitStepLoop(r, r.constant(0), r.constant(size), 1, [&](Value i) {
+          storeVector(operandVector(tensor, i, key, key, mask), panel, place(i, v * lanes));
+        });
+        continue;
+      }
+      SmallVector<Value> which;
+      for (int64_t i = 0; i < lanes; ++i) {
+        Value own = r.add(key, r.constant(i));
+        which.push_back(isWhole ? own : r.minimum(own, end));
+      }
+      auto turnBlock = [&](Value i, Value mask, int64_t count) {
+        SmallVector<Value> block;
+        for (Value own : which)
+          block.push_back(operandVector(tensor, i, own, i, mask));
+        turn(b, r.loc, block);
+        for (int64_t row = 0; row < count; ++row)
+          storeVector(block[row], panel, place(r.add(i, r.constant(row)), v * lanes));
+      };
+      emitTiled(
+          r, r.constant(0), r.constant(size), lanes,
+          [&](Value i) { turnBlock(i, Value(), lanes); },
+          [&](Value i, int64_t left) { turnBlock(i, maskOf(r.constant(left)), left); });
+    }
+  }
+
+  /// Scores of all rows with the panel's keys, `offset` into the block.
+  void multiplyKeys(Value offset) {
+    Value depth = r.constant(size);
+    forRows(scoresTile.rows, [&](int64_t height, Value first) {
+      auto left = [&](int64_t row, ValueRange k) {
+        Value from = r.add(first, r.constant(row));
+        return load(queries, r.add(r.mul(from, r.constant(queryPitch)), k[0]));
+      };
+      auto right = [&](int64_t vector, ValueRange k) {
+        Value linear = r.mul(k[0], r.constant(scoresTile.width()));
+        return std::make_pair(panel, r.add(linear, r.constant(vector * lanes)));
+      };
+      TileOperands operands{left, right, /*isPadded=*/true};
+      operands.partial = PartialSums{scores, r.add(r.mul(first, r.constant(pitch)), offset), pitch,
+                                     /*isFirst=*/true, /*isLast=*/false};
+      tile(attention.scores, {height, scoresTile.vectors, lanes}, depth, operands);
+    });
+  }
+
+  void tile(DotGeneralOp dot, TileShape shape, Value depth, const TileOperands &operands) {
+    emitTile(r, kernel, dot, shape, {depth}, operands,
+             [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
+  }
+
+  /// A row's scores become logits, and those weights.
+  void weigh(Value row, Value firstKey, Value count) {
+    Value base = r.mul(row, r.constant(pitch));
+    Value whole = r.divide(count, r.constant(lanes));
+    auto logits = [&](Value number, Value mask, Value highest) -> Value {
+      Value place = r.add(base, r.mul(number, r.constant(lanes)));
+      Value key = r.add(firstKey, r.mul(number, r.constant(lanes)));
+      VectorReader reader(r, lanes);
+      Value score = reader.load(scores, f32, place);
+      reader.setLanes(key, mask);
+      reader.setHero(attention.scores, score);
+      // What makes rows blind may have stretched the weights.
+      SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
+      indices.push_back(r.add(firstRow, row));
+      for (int64_t i = 0; i < rank - 1 && attention.blind; ++i)
+        indices[i] = r.select(r.equal(r.dim(attention.logits, i), r.constant(1)), r.constant(0),
+                              indices[i]);
+      indices.push_back(key);
+      Value logit = reader.element(attention.logits, indices);
+      if (mask)
+        logit = arith::SelectOp::create(b, r.loc, mask, logit, lowest());
+      storeVector(logit, scores, place);
+      return greater(logit, highest);
+    };
+    Value highest = emitReductionLoops(r, {whole}, lowest(), [&](ValueRange at, Value carried) {
+      return logits(at[0], Value(), carried);
+    });
+    // What is left does not fill a vector.
+    Value left = r.remainder(count, r.constant(lanes));
+    if (!matchPattern(left, m_Zero()))
+      highest = emitIf(
+          r, r.less(r.constant(0), left), [&] { return logits(whole, maskOf(left), highest); },
+          [&] { return highest; });
+    Value top = vector::ReductionOp::create(b, r.loc, vector::CombiningKind::MAXNUMF, highest);
+    Value before;
+    if (!isOneBlock) {
+      before = load(maxima, row);
+      top = greater(top, before);
+      store(maxima, row, top);
+    }
+    // -inf minus itself is no number, yet all of the row may be masked so far.
+    Value none = arith::ConstantOp::create(
+        b, r.loc, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+    Value zero = arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(0));
+    Value isNone = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, top, none);
+    Value shift = vector::BroadcastOp::create(
+        b, r.loc, vectorType, arith::SelectOp::create(b, r.loc, isNone, zero, top).getResult());
+    Value blind = attention.blind ? isBlind(row) : Value();
+    Value vectors = r.divide(r.add(count, r.constant(lanes - 1)), r.constant(lanes));
+    Value total = emitReductionLoops(r, {vectors}, splat(0), [&](ValueRange at, Value carried) -> Value {
+      Value place = r.add(base, r.mul(at[0], r.constant(lanes)));
+      Value weight = exponential(
+          arith::SubFOp::create(b, r.loc, loadVector(scores, place), shift));
+      if (blind)
+        weight = arith::SelectOp::create(b, r.loc, blind, splat(0), weight);
+      storeVector(weight, scores, place);
+      return arith::AddFOp::create(b, r.loc, carried, weight);
+    });
+    Value sum = vector::ReductionOp::create(b, r.loc, vector::CombiningKind::ADD, total,
+                                            arith::FastMathFlags::reassoc);
+    if (!isOneBlock) {
+      Value earlier = vector::BroadcastOp::create(b, r.loc, vectorType, before);
+      Value scale = exponential(arith::SubFOp::create(b, r.loc, earlier, shift));
+      if (blind)
+        scale = arith::SelectOp::create(b, r.loc, blind, splat(1), scale);
+      for (int64_t column = 0; column < valuePitch; column += lanes) {
+        Value index = resultIndex(row, r.constant(column));
+        storeVector(arith::MulFOp::create(b, r.loc, loadVector(results, index), scale), results, index);
+      }
+      Value one = vector::ExtractOp::create(b, r.loc, scale, ArrayRef<int64_t>{0});
+      sum = arith::AddFOp::create(
+          b, r.loc, arith::MulFOp::create(b, r.loc, load(sums, row), one), sum);
+    }
+    store(sums, row, sum);
+  }
+
+  /// The block's values in panels [panels, keys, width], zero beyond the last column.
+  void packValues(Value first, Value count) {
+    emitStepLoop(r, r.constant(0), count, 1, [&](Value key) {
+      for (int64_t column = 0; column < columns; column += lanes) {
+        Value index = r.constant(column);
+        Value mask = column + lanes > columns ? maskOf(r.constant(columns - column)) : Value();
+        Value value = operandVector(attention.product.getRhs(), r.add(first, key), index, index, mask);
+        storeVector(value, values, valueIndex(key, r.constant(column / valueTile.width()),
+                                              column % valueTile.width()));
+      }
+    });
+  }
+  Value valueIndex(Value key, Value number, int64_t lane) {
+    Value row = r.add(r.mul(number, r.constant(keyBlock)), key);
+    return r.add(r.mul(row, r.constant(valueTile.width())), r.constant(lane));
+  }
+
+  void multiplyValues(Value count) {
+    Value panels = r.constant(valuePitch / valueTile.width());
+    emitStepLoop(r, r.constant(0), panels, 1, [&](Value number) {
+      forRows(valueTile.rows, [&](int64_t height, Value first) {
+        auto left = [&](int64_t row, ValueRange k) {
+          Value from = r.add(first, r.constant(row));
+          return load(scores, r.add(r.mul(from, r.constant(pitch)), k[0]));
+        };
+        auto right = [&](int64_t vector, ValueRange k) {
+          return std::make_pair(values, valueIndex(k[0], number, vector * lanes));
+        };
+        TileOperands operands{left, right, /*isPadded=*/true};
+        Value column = r.mul(number, r.constant(valueTile.width()));
+        operands.partial = PartialSums{results, resultIndex(first, column), valuePitch,
+                                       /*isFirst=*/isOneBlock, /*isLast=*/false};
+        tile(attention.product, {height, valueTile.vectors, lanes}, count, operands);
+      });
+    });
+  }
+
+  /// Sums over the sum of their weights are the results.
+  void finish() {
+    Value root = attention.root->getResult(0);
+    Value hasKeys = r.less(r.constant(0), keys);
+    emitStepLoop(r, r.constant(0), rowCount, 1, [&](Value row) {
+      Value one = arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(1));
+      // A sum over no keys is 0.
+      Value divisor = r.select(hasKeys, load(sums, row), one);
+      divisor = vector::BroadcastOp::create(b, r.loc, vectorType, divisor);
+      if (attention.blind)
+        divisor = arith::SelectOp::create(b, r.loc, isBlind(row), splat(1), divisor);
+      forVectors(columns, [&](Value column, Value mask) {
+        Value result = arith::DivFOp::create(b, r.loc, loadVector(results, resultIndex(row, column)), divisor);
+        VectorReader reader(r, lanes);
+        reader.setLanes(column, mask);
+        reader.setHero(attention.product, result);
+        SmallVector<Value> own(at.begin(), at.begin() + rank - 2), indices(rank);
+        own.append({r.add(firstRow, row), column});
+        for (int64_t i = 0; i < rank; ++i)
+          indices[i] = own[attention.order ? attention.order.getPermutation()[i] : i];
+        reader.store(reader.element(root, indices), target.pointer, target.type.getElementType(),
+                     r.linearIndex(target, indices));
+      });
+    });
+  }
+
+  KernelReader &r;
+  OpBuilder &b;
+  plan::KernelOp kernel;
+  Attention attention;
+  const KernelReader::Buffer target;
+  TileShape scoresTile, valueTile;
+  Type f32;
+  VectorType vectorType;
+  int64_t lanes = 1, rank = 0;
+  int64_t rowBlock = 1, keyBlock = 1;   ///< queries of a part, keys of a block
+  int64_t staticRows = 0, staticKeys = 0;
+  int64_t size = 1, columns = 1;        ///< of a query, of a value
+  int64_t pitch = 1, queryPitch = 1, valuePitch = 1;
+  bool isOneBlock = false;              ///< all keys: nothing runs on
+  Value rows, keys;
+  Value queries, panel, scores, values, results, maxima, sums; ///< on the stack
+  SmallVector<Value> at;                ///< the part's indices
+  Value firstRow, rowCount;
+};
+
+} // namespace
+
+LogicalResult weir::emitAttention(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
+  std::optional<Attention> attention = attentionOf(kernel);
+  if (!attention)
+    return kernel.emitError("strategy attention needs two products around a softmax");
+  // The step has checked that sizes go together.
+  r.quiet = true;
+  AttentionEmitter(r, kernel, std::move(*attention)).emit(begin, end);
+  r.quiet = false;
+  return success();
+}

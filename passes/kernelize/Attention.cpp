@@ -1,0 +1,261 @@
+//===- Attention.cpp - weights that are never stored ----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/Attention.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/RecursiveReader.h"
+#include "passes/kernelize/Clusters.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// Rows of a head's operands lie on the stack while they are worked on.
+constexpr int64_t mostHeadSize = 256;
+/// Fewer queries do not pay for keys that are brought into panels, as a decoder's
+/// single query; fewer keys leave little to save.
+constexpr int64_t fewestQueries = 8, fewestKeys = 16;
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+bool isSplat(Value value) {
+  ElementsAttr constant = constantElements(value);
+  return constant && constant.isSplat();
+}
+
+bool isZero(Value value) {
+  ElementsAttr constant = constantElements(value);
+  return constant && constant.isSplat() && constant.getElementType().isF32() &&
+         constant.getSplatValue<APFloat>().isPosZero();
+}
+
+bool isHeadSize(int64_t size) { return size > 0 && size <= mostHeadSize; }
+
+bool isEnough(int64_t size, int64_t fewest) { return ShapedType::isDynamic(size) || size >= fewest; }
+
+bool isReduction(ReduceOp op, StringRef kind, int64_t axis) {
+  return op && op.getKind() == kind && op.getKeepDims() && op.getAxes().size() == 1 &&
+         op.getAxes()[0] == axis;
+}
+
+class Matcher {
+public:
+  std::optional<Attention> match(DotGeneralOp product) {
+    auto type = typeOf(product);
+    if (!isPlainForm(product) || type.getRank() != (int64_t)product.getLhsBatch().size() + 2 ||
+        !isHeadSize(type.getShape().back()))
+      return std::nullopt;
+    found.product = product;
+    last = type.getRank() - 1;
+    if (!matchSoftmax(matchBlind(product.getLhs())) || !leadsToScores(found.logits))
+      return std::nullopt;
+    auto logits = typeOf(found.logits);
+    if (logits.getRank() != type.getRank() || !isEnough(logits.getDimSize(last - 1), fewestQueries) ||
+        !isEnough(logits.getDimSize(last), fewestKeys) ||
+        !isHeadSize(typeOf(found.scores.getLhs()).getShape().back()))
+      return std::nullopt;
+    found.operations.insert(product);
+    absorb(found.scores.getLhs(), last, /*mayScale=*/true);
+    absorb(found.scores.getRhs(), last - 1, /*mayScale=*/true);
+    absorb(product.getRhs(), last, /*mayScale=*/false);
+    findRoot();
+    return std::move(found);
+  }
+
+private:
+  /// What selects 0 for whole queries, if anything does: returns the weights before.
+  Value matchBlind(Value weights) {
+    auto select = weights.getDefiningOp<SelectOp>();
+    if (!select || !select->hasOneUse() || !isZero(select.getOnTrue()) ||
+        typeOf(select.getCondition()).getRank() == 0 ||
+        typeOf(select.getCondition()).getShape().back() != 1)
+      return weights;
+    found.blind = select.getCondition();
+    found.operations.insert(select);
+    return select.getOnFalse();
+  }
+
+  /// exp(x - max) / sum along the last dimension.
+  bool matchSoftmax(Value weights) {
+    auto div = weights.getDefiningOp<DivOp>();
+    auto exp = div ? div.getLhs().getDefiningOp<ExpOp>() : ExpOp();
+    auto sub = exp ? exp.getOperand().getDefiningOp<SubOp>() : SubOp();
+    auto sum = div ? div.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
+    auto max = sub ? sub.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
+    if (!isReduction(sum, "sum", last) || !isReduction(max, "max", last) ||
+        sum.getOperand() != exp.getResult() || max.getOperand() != sub.getLhs() ||
+        !div->hasOneUse() || !sum->hasOneUse() || !sub->hasOneUse() || !max->hasOneUse() ||
+        !exp.getResult().hasNUses(2) || !sub.getLhs().hasNUses(2))
+      return false;
+    found.logits = sub.getLhs();
+    for (Operation *op : {max.getOperation(), sub.getOperation(), exp.getOperation(),
+                          sum.getOperation(), div.getOperation()})
+      found.operations.insert(op);
+    return true;
+  }
+
+  /// Whether elementwise operations lead from a product to `value`, and vectors along
+  /// the keys serve to compute them. Notes those of the path.
+  bool leadsToScores(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || (value != found.logits && !llvm::all_equal(value.getUsers())) ||
+        typeOf(value).getRank() != last + 1)
+      return false;
+    if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+      // Nothing has the product's shape for certain but what it is the only operand of.
+      if (!isPlainForm(dot) || typeOf(dot).getRank() != (int64_t)dot.getLhsBatch().size() + 2)
+        return false;
+      found.scores = dot;
+      found.operations.insert(op);
+      return true;
+    }
+    bool selects = isa<SelectOp>(op) && typeOf(value).getElementType().isF32();
+    if (!selects && !(isVectorElementwise(op) && !isa<CastOp>(op)))
+      return false;
+    for (OpOperand &path : op->getOpOperands()) {
+      if ((selects && path.getOperandNumber() == 0) || !leadsToScores(path.get()))
+        continue;
+      bool fits = true;
+      for (OpOperand &other : op->getOpOperands())
+        fits &= &other == &path || isReadByVectors(other.get());
+      if (!fits)
+        return false;
+      found.operations.insert(op);
+      return true;
+    }
+    return false;
+  }
+
+  /// What is read beside the scores: numbers, buffers of floats, and buffers or
+  /// comparisons of positions that say what is masked.
+  bool isReadByVectors(Value value) {
+    Type element = typeOf(value).getElementType();
+    if (isSplat(value))
+      return true;
+    if (element.isInteger(1) && isOfPositions(value))
+      noteConditions(value.getDefiningOp());
+    return element.isF32() || element.isInteger(1);
+  }
+
+  /// Whether `value` is computed from positions and numbers alone.
+  static bool isOfPositions(Value value, int depth = 0) {
+    Operation *op = value.getDefiningOp();
+    if (!op || depth > 8)
+      return false;
+    if (isa<IotaOp>(op) || isSplat(value))
+      return true;
+    return isa<CompareOp, AddOp, SubOp, AndOp, OrOp, NotOp>(op) &&
+           llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return isOfPositions(operand, depth + 1); });
+  }
+  void noteConditions(Operation *op) {
+    if (isa<ConstantOp, IotaOp>(op))
+      return;
+    for (Value operand : op->getOperands())
+      noteConditions(operand.getDefiningOp());
+    if (found.operations.insert(op))
+      found.conditions.push_back(op);
+  }
+
+  /// Takes in what computes `value` for this attention alone, as long as vectors along
+  /// `dimension`, which they are read along then, lie along the last one of memory.
+  void absorb(Value value, int64_t dimension, bool mayScale) {
+    SmallVector<Operation *> pending;
+    while (Operation *op = value.getDefiningOp()) {
+      bool scales = mayScale && isa<MulOp, DivOp>(op) && isVectorElementwise(op) &&
+                    isSplat(op->getOperand(1)) && op->getOperand(0).getType() == value.getType();
+      auto transpose = dyn_cast<TransposeOp>(op);
+      if (!value.hasOneUse() || (!scales && !transpose))
+        return;
+      if (transpose && transpose.getPermutation()[dimension] != last)
+        return;
+      if (transpose)
+        dimension = last;
+      pending.push_back(op);
+      value = op->getOperand(0);
+      if (dimension == last)
+        found.operations.insert(pending.begin(), pending.end());
+    }
+  }
+
+  /// Whether `value` is read once, by an operation of the same block.
+  static Operation *onlyUser(Value value) {
+    Operation *user = value.hasOneUse() ? *value.user_begin() : nullptr;
+    return user && user->getBlock() == value.getParentBlock() ? user : nullptr;
+  }
+  void findRoot() {
+    found.root = found.product;
+    if (auto transpose = dyn_cast_or_null<TransposeOp>(onlyUser(found.product)))
+      if (transpose.getPermutation().back() == last) {
+        found.order = transpose;
+        found.root = transpose;
+      }
+    if (auto rounded = dyn_cast_or_null<CastOp>(onlyUser(found.root->getResult(0))))
+      if (typeOf(rounded).getElementType().isBF16())
+        found.root = rounded;
+    if (found.order)
+      found.operations.insert(found.order);
+    found.operations.insert(found.root);
+  }
+
+  Attention found;
+  int64_t last = 0; ///< the scores' dimension of keys
+};
+
+} // namespace
+
+bool Attention::keysAreRows() const {
+  DotGeneralOp dot = scores;
+  return operations.contains(dot.getRhs().getDefiningOp());
+}
+
+std::optional<Attention> weir::matchAttention(DotGeneralOp product) {
+  std::optional<Attention> attention = Matcher().match(product);
+  if (!attention)
+    return std::nullopt;
+  // A kernel's operations are of one block.
+  for (Operation *op : attention->operations)
+    if (op->getBlock() != product->getBlock())
+      return std::nullopt;
+  return attention;
+}
+
+std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {
+  for (auto dot : kernel.getBody().front().getOps<DotGeneralOp>())
+    if (auto attention = matchAttention(dot))
+      return attention;
+  return std::nullopt;
+}
+
+SmallVector<int64_t> weir::attentionTiles(plan::KernelOp kernel, Attention &attention,
+                                          const VectorUnit &unit) {
+  // Scores of a block of queries by one of keys, with the keys' values, fill a share of
+  // the second-level cache.
+  constexpr int64_t mostQueries = 64, mostKeys = 256, whole = int64_t(1) << 40;
+  OpBuilder b(kernel.getContext());
+  ArrayRef<int64_t> shape = typeOf(attention.logits).getShape();
+  int64_t rank = shape.size(), queries = shape[rank - 2], keys = shape[rank - 1];
+  int64_t columns = typeOf(attention.product).getShape().back();
+  auto evenly = [](int64_t size, int64_t most) {
+    return ShapedType::isDynamic(size) ? most
+                                       : llvm::divideCeil(size, llvm::divideCeil(size, most));
+  };
+  int64_t rows = evenly(queries, mostQueries);
+  SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0);
+  SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0);
+  int64_t block = llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]);
+  kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+  kernel->setAttr("value_tile", b.getDenseI64ArrayAttr(valueTile));
+  kernel->setAttr("blocks", b.getDenseI64ArrayAttr({rows, block}));
+  SmallVector<int64_t> cut(rank, 1), tiles(rank);
+  cut[rank - 2] = rows;
+  cut[rank - 1] = whole;
+  for (int64_t i = 0; i < rank; ++i)
+    tiles[i] = cut[attention.order ? attention.order.getPermutation()[i] : i];
+  return tiles;
+}

@@ -1,0 +1,62 @@
+//===- Attention.h - weights that are never stored ---------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// softmax(f(Q K^T)) V, where f scales, masks or bounds the scores one by one. As one
+// kernel it needs the scores of a block of queries by a block of keys at a time: a
+// running maximum and a running sum for each query carry the softmax from block to
+// block (Milakov and Gimelshein 2018, arXiv:1805.02867; Dao et al. 2022,
+// arXiv:2205.14135).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_KERNELIZE_ATTENTION_H
+#define WEIR_PASSES_KERNELIZE_ATTENTION_H
+
+#include "passes/kernelize/Tiling.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace weir {
+
+/// The operations of an attention, on the graph or in the body of a kernel.
+struct Attention {
+  DotGeneralOp scores;  ///< [batch…, queries, size] by [batch…, size, keys]
+  mlir::Value logits;   ///< what the softmax is of: elementwise over the scores
+  mlir::Value blind;    ///< of queries that may look nowhere: weights are 0; may be null
+  DotGeneralOp product; ///< [batch…, queries, keys] by [batch…, keys, columns]
+  /// The transposition of the result that the kernel writes, or null.
+  TransposeOp order;
+  /// The kernel's result: the product, in that order, perhaps rounded to bf16.
+  mlir::Operation *root = nullptr;
+  /// All operations of the kernel but constants and indices.
+  llvm::SetVector<mlir::Operation *> operations;
+  /// Those of them that only say of positions whether they are masked. They cost
+  /// little: every kernel that asks computes them.
+  llvm::SmallVector<mlir::Operation *> conditions;
+
+  /// Whether a vector of the keys' operand runs along `size`, as keys lie in memory,
+  /// rather than along the keys.
+  bool keysAreRows() const;
+};
+
+/// The attention whose last product `product` is, where one kernel serves: f32, sizes
+/// of heads known and at most `mostHeadSize`, scores that nothing else reads, a
+/// softmax along the keys. Transpositions that vectors can read through, and what
+/// scales the queries by one number, belong to it.
+std::optional<Attention> matchAttention(DotGeneralOp product);
+
+/// The attention in a kernel's body.
+std::optional<Attention> attentionOf(plan::KernelOp kernel);
+
+/// Chooses tiles for a kernel of an attention: `tile`, of the scores; `value_tile`, of
+/// the product; `blocks` = [queries, keys] that are worked on at once. Returns how the
+/// result's dimensions are cut.
+llvm::SmallVector<int64_t> attentionTiles(plan::KernelOp kernel, Attention &attention,
+                                          const VectorUnit &unit);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_KERNELIZE_ATTENTION_H
