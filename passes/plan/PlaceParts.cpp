@@ -171,15 +171,19 @@ private:
     KernelOp kernel = kernelOf(run);
     StringRef strategy = kernel.getStrategy();
     if (strategy != "loops" && strategy != "lanes" && strategy != "product" &&
-        strategy != "convolution")
+        strategy != "convolution" && strategy != "winograd")
       return false;
     Block &body = kernel.getBody().front();
     if (body.getTerminator()->getNumOperands() != 1)
       return false;
     if (index >= body.getNumArguments() || strategy == "loops" || strategy == "lanes")
       return true;
-    // Weights and right operands are read by panels.
-    return llvm::none_of(body.getArgument(index).getUses(), [](OpOperand &use) {
+    // Weights and right operands are read by panels; Winograd's form transforms all
+    // that it multiplies.
+    bool isTransformed = strategy == "winograd";
+    return llvm::none_of(body.getArgument(index).getUses(), [&](OpOperand &use) {
+      if (isTransformed)
+        return isa<ConvOp, UnrealizedConversionCastOp>(use.getOwner());
       return isa<DotGeneralOp, ConvOp>(use.getOwner()) && use.getOperandNumber() > 0;
     });
   }

@@ -200,6 +200,21 @@ void measureKernel(plan::KernelOp kernel, KernelInfo &info) {
     count(result.getType());
 }
 
+/// The ranges of kernels that always run over all of it at once, because it is known
+/// and no longer than a grain: their loops need neither rests nor checks.
+llvm::StringMap<std::optional<int64_t>> wholeRanges(ModuleOp module) {
+  llvm::StringMap<std::optional<int64_t>> ranges;
+  module.walk([&](plan::RunOp run) {
+    std::optional<int64_t> range = getConstantIntValue(run.getRange());
+    if (range && *range > int64_t(run.getGrain()))
+      range = std::nullopt;
+    auto [known, isNew] = ranges.try_emplace(run.getKernel(), range);
+    if (known->second != range)
+      known->second = std::nullopt;
+  });
+  return ranges;
+}
+
 std::string symbolOf(StringRef prefix, StringRef kernel) {
   std::string symbol = (prefix + "_k_" + kernel).str();
   for (char &c : symbol)
@@ -228,6 +243,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   describeProgram(module, tables);
   declareRuntime(module);
 
+  auto whole = wholeRanges(module);
   for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {
     std::string symbol = symbolOf(options.prefix, kernel.getSymName());
     tables.kernelIndex[kernel.getSymName()] = program.kernels.size();
@@ -238,7 +254,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
     info.symbol = symbol;
     measureKernel(kernel, info);
     program.kernels.push_back(info);
-    if (failed(emitKernel(kernel, symbol, sites)))
+    if (failed(emitKernel(kernel, symbol, whole.lookup(kernel.getSymName()), sites)))
       return nullptr;
   }
   declareLibm(module);

@@ -166,6 +166,16 @@ void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
   emitAll([&](Value i) { return r.element(tensor, indicesOf(outer, i)); });
 }
 
+/// Says of a loop that LLVM is not to unroll it.
+void forbidUnrolling(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true),
+                                          {}, {}, {}, {}, {}, {});
+  loop->setAttr("llvm.loop_annotation",
+                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
+                                              {}, {}, {}, {}, {}));
+}
+
 /// The parts of [0, range) that a kernel without its own tiling is called for.
 void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead,
                Value begin, Value end) {
@@ -174,6 +184,10 @@ void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead
   const KernelReader::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
   int64_t rank = first.type.getRank();
   auto outer = scf::ForOp::create(r.b, r.loc, begin, end, r.constant(1));
+  // Of a loop of known length LLVM writes out every turn. Such a kernel is little
+  // work, and its code would grow with its operands.
+  if (outer.getStaticTripCount())
+    forbidUnrolling(outer);
   r.b.setInsertionPointToStart(outer.getBody());
   Value iv = outer.getInductionVar();
   auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
@@ -293,11 +307,6 @@ static constexpr int64_t longLine = 16;
 /// A sum over lines: LLVM would unroll the loop over a short line whole, and then
 /// vectorise the one over lines, whose elements lie a line apart.
 static void keepLines(func::FuncOp function) {
-  MLIRContext *context = function.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true),
-                                          {}, {}, {}, {}, {}, {});
-  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {},
-                                                  {}, {}, {}, {}, {}, {});
   function.walk([&](scf::ForOp line) {
     auto lines = dyn_cast<scf::ForOp>(line->getParentOp());
     std::optional<APInt> length = line.getStaticTripCount();
@@ -305,12 +314,12 @@ static void keepLines(func::FuncOp function) {
         !llvm::equal(lines.getBody()->getTerminator()->getOperands(), line.getResults()))
       return;
     if (length && length->sge(longLine))
-      line->setAttr("llvm.loop_annotation", annotation);
+      forbidUnrolling(line);
   });
 }
 
 LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
-                               SiteTable &sites) {
+                               std::optional<int64_t> range, SiteTable &sites) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
   OpBuilder b(kernel);
@@ -364,7 +373,8 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
                                 : reader.constant(size));
     reader.bind(tensor, buffer);
   }
-  Value begin = entry->getArgument(next), end = entry->getArgument(next + 1);
+  Value begin = range ? reader.constant(0) : Value(entry->getArgument(next));
+  Value end = range ? reader.constant(*range) : Value(entry->getArgument(next + 1));
   if (kernel.getStrategy() == "loops")
     emitLoopVersions(reader, kernel, begin, end);
   else if (failed(emitParts(reader, kernel, begin, end)))

@@ -121,9 +121,10 @@ private:
   mlir::Value flat, hero, heroElement;
 };
 
-/// Emits the function of `kernel` before it: weir_kernel_fn named `symbol`.
+/// Emits the function of `kernel` before it: weir_kernel_fn named `symbol`. With
+/// `range` it is only ever called for all of [0, range), and computes that.
 mlir::LogicalResult emitKernel(plan::KernelOp kernel, llvm::StringRef symbol,
-                               SiteTable &sites);
+                               std::optional<int64_t> range, SiteTable &sites);
 
 } // namespace weir
 

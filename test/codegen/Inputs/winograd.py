@@ -4,10 +4,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""usage: winograd.py model FOLDER | winograd.py check FOLDER
+"""usage: winograd.py model|joined|check FOLDER
 
 A convolution, its bias, an addition and ReLU: model.onnx and in.npz in FOLDER, or how
-far some results in out.npz are from the same in double precision.
+far some results in out.npz are from the same in double precision. `joined` adds by
+joining channels, which another convolution sums.
 """
 import array
 import os
@@ -55,8 +56,10 @@ def port(field, name, shape):
 def node(operation, name, inputs, attributes=()):
     text = b"".join(data(1, operand) for operand in inputs) + data(2, name)
     text += data(3, name) + data(4, operation)
-    for key, numbers in attributes:
-        text += data(5, data(1, key) + packed(8, numbers) + integer(20, 7))
+    for key, value in attributes:
+        typed = (integer(3, value) + integer(20, 2) if isinstance(value, int)
+                 else packed(8, value) + integer(20, 7))
+        text += data(5, data(1, key) + typed)
     return data(1, text)
 
 
@@ -64,11 +67,28 @@ def constant(name, shape, floats):
     return data(5, packed(1, shape) + integer(2, 1) + data(8, name) + data(9, floats.tobytes()))
 
 
-def write(folder):
+def identities(number):
+    """The filter of a convolution that sums that many groups of FILTERS channels."""
+    return array.array("f", (float(row == column % FILTERS) for row in range(FILTERS)
+                             for column in range(number * FILTERS)))
+
+
+def add(joined):
+    if not joined:
+        return node("Add", "sum", ["c", "y"])
+    nodes = node("Conv", "same", ["y", "one"], [("kernel_shape", [1, 1])])
+    nodes += node("Concat", "both", ["c", "same"], [("axis", 1)])
+    nodes += node("Conv", "sum", ["both", "two"], [("kernel_shape", [1, 1])])
+    for name, number in (("one", 1), ("two", 2)):
+        nodes += constant(name, (FILTERS, number * FILTERS, 1, 1), identities(number))
+    return nodes
+
+
+def write(folder, joined):
     graph = port(11, "x", X_SHAPE) + port(11, "y", Y_SHAPE) + port(12, "z", Y_SHAPE)
     graph += constant("w", W_SHAPE, W) + constant("b", (FILTERS,), B)
     graph += node("Conv", "c", ["x", "w", "b"], [("kernel_shape", [3, 3]), ("pads", [1] * 4)])
-    graph += node("Add", "sum", ["c", "y"]) + node("Relu", "z", ["sum"])
+    graph += add(joined) + node("Relu", "z", ["sum"])
     with open(os.path.join(folder, "model.onnx"), "wb") as file:
         file.write(integer(1, 8) + data(7, data(2, "winograd") + graph))
         file.write(data(8, data(1, "") + integer(2, 17)))
@@ -100,4 +120,7 @@ def check(folder):
     print("within 4 roundings of the magnitudes' sum" if worst <= 4 else f"off by {worst:.3g}")
 
 
-write(sys.argv[2]) if sys.argv[1] == "model" else check(sys.argv[2])
+if sys.argv[1] == "check":
+    check(sys.argv[2])
+else:
+    write(sys.argv[2], sys.argv[1] == "joined")

@@ -128,3 +128,63 @@ func.func @kept() {
   weir_plan.run @neg range %m grain 1 reads (%c : memref<5x16xf32>) writes (%out : memref<5x16xf32>)
   return
 }
+
+// -----
+
+// What Winograd's form computes is a part as any other; what it transforms is not, and
+// the slice that it reads is copied.
+// CHECK: copies = 1
+// CHECK-NOT: kernel @concat
+// CHECK: kernel @conv.part_0_0_24 strategy "winograd"
+// CHECK-LABEL: @winograd
+// CHECK: run @slice
+// CHECK: run @conv.part_0_0_24 {{.*}} strided<[2304, 384, 24, 1]>
+weir_plan.kernel @exp strategy "loops" nodes "e" {
+^bb0(%x: tensor<1x6x16x8xf32>):
+  %0 = weir.exp %x : (tensor<1x6x16x8xf32>) -> tensor<1x6x16x8xf32>
+  weir_plan.return %0 : tensor<1x6x16x8xf32>
+}
+weir_plan.kernel @slice strategy "loops" nodes "s" attributes {tiles = array<i64: 1, 1, 1>} {
+^bb0(%x: tensor<1x8x18x32xf32>):
+  %starts = weir.constant dense<0> : tensor<1xi64>
+  %ends = weir.constant dense<16> : tensor<1xi64>
+  %steps = weir.constant dense<1> : tensor<1xi64>
+  %0 = weir.slice %x, %starts, %ends, %steps {axes = array<i64: 3>, strict = false} : (tensor<1x8x18x32xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1x8x18x16xf32>
+  weir_plan.return %0 : tensor<1x8x18x16xf32>
+}
+weir_plan.kernel @conv strategy "winograd" nodes "c" attributes {tile = array<i64: 14, 1, 16>, tiles = array<i64: 1, 2, 16, 16>} {
+^bb0(%x: tensor<1x8x18x16xf32>, %w: tensor<1x16x16x16xf32>):
+  %filter = builtin.unrealized_conversion_cast %w : tensor<1x16x16x16xf32> to tensor<3x3x16x16xf32>
+  %0 = weir.conv %x, %filter {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f32} : (tensor<1x8x18x16xf32>, tensor<3x3x16x16xf32>) -> tensor<1x6x16x16xf32>
+  weir_plan.return %0 : tensor<1x6x16x16xf32>
+}
+weir_plan.kernel @concat strategy "loops" nodes "c" attributes {tiles = array<i64: 1, 1, 1>} {
+^bb0(%x: tensor<1x6x16x8xf32>, %y: tensor<1x6x16x16xf32>):
+  %0 = weir.concat %x, %y {axis = 3 : i64} : (tensor<1x6x16x8xf32>, tensor<1x6x16x16xf32>) -> tensor<1x6x16x24xf32>
+  weir_plan.return %0 : tensor<1x6x16x24xf32>
+}
+weir_plan.kernel @neg strategy "loops" nodes "n" {
+^bb0(%x: tensor<1x6x16x24xf32>):
+  %0 = weir.exp %x : (tensor<1x6x16x24xf32>) -> tensor<1x6x16x24xf32>
+  weir_plan.return %0 : tensor<1x6x16x24xf32>
+}
+func.func @winograd() {
+  %n = arith.constant 768 : index
+  %three = arith.constant 3 : index
+  %lines = arith.constant 144 : index
+  %m = arith.constant 2304 : index
+  %x = weir_plan.feed 0 : memref<1x6x16x8xf32>
+  %y = weir_plan.feed 1 : memref<1x8x18x32xf32>
+  %w = weir_plan.feed 2 : memref<1x16x16x16xf32>
+  %out = weir_plan.fetch 0 () : memref<1x6x16x24xf32>
+  %a = weir_plan.buffer : memref<1x6x16x8xf32>
+  weir_plan.run @exp range %n grain 1 reads (%x : memref<1x6x16x8xf32>) writes (%a : memref<1x6x16x8xf32>)
+  %s = weir_plan.buffer : memref<1x8x18x16xf32>
+  weir_plan.run @slice range %lines grain 1 reads (%y : memref<1x8x18x32xf32>) writes (%s : memref<1x8x18x16xf32>)
+  %b = weir_plan.buffer : memref<1x6x16x16xf32>
+  weir_plan.run @conv range %three grain 1 reads (%s, %w : memref<1x8x18x16xf32>, memref<1x16x16x16xf32>) writes (%b : memref<1x6x16x16xf32>)
+  %c = weir_plan.buffer : memref<1x6x16x24xf32>
+  weir_plan.run @concat range %lines grain 1 reads (%a, %b : memref<1x6x16x8xf32>, memref<1x6x16x16xf32>) writes (%c : memref<1x6x16x24xf32>)
+  weir_plan.run @neg range %m grain 1 reads (%c : memref<1x6x16x24xf32>) writes (%out : memref<1x6x16x24xf32>)
+  return
+}
