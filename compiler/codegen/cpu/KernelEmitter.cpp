@@ -413,6 +413,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitWinograd(reader, kernel, begin, end);
   if (strategy == "matrix")
     return emitMatrix(reader, kernel, begin, end);
+  if (strategy == "bytes")
+    return emitBytes(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
   if (strategy == "transposition")

@@ -64,6 +64,8 @@ protected:
                               mlir::ValueRange indices) override;
 
 private:
+  mlir::Value byteOf(mlir::Value value, bool isUnsigned);
+
   KernelReader &scalars;
   int64_t lanes;
   mlir::Value firstLane, laneMask, hero, heroVector;
