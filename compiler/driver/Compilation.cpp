@@ -18,6 +18,7 @@
 #include "compiler/emit/OutputFile.h"
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/NearestName.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Weir.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -192,6 +193,19 @@ bool Compilation::load() {
   return true;
 }
 
+bool driver::hasBytes(ModuleOp module) {
+  auto isBytes = [](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return element.isInteger(8) || element.isUnsignedInteger(8);
+  };
+  return module
+      .walk([&](Operation *op) {
+        return llvm::any_of(op->getResultTypes(), isBytes) ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void Compilation::describeTarget() {
   Builder builder(context.get());
   // Tiles are chosen for the processor's vectors.
@@ -199,6 +213,9 @@ void Compilation::describeTarget() {
                      builder.getI64IntegerAttr(target.code.vectorBytes));
   (*module)->setAttr("weir.vector_registers",
                      builder.getI64IntegerAttr(target.code.vectorRegisters));
+  llvm::StringRef unit = integerUnit(target);
+  if (!unit.empty() && hasBytes(*module))
+    (*module)->setAttr(integerUnitAttribute, builder.getStringAttr(unit));
   if (!roundsToBf16(options, target))
     return;
   (*module)->setAttr("weir.precision", builder.getStringAttr(options.precision));

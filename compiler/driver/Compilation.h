@@ -35,6 +35,10 @@ namespace weir::driver {
 /// What a compilation is to leave behind.
 enum class OutputForm { Object, Archive, SharedObject, Mlir, LlvmIr, Assembly };
 
+/// Whether the model computes with tensors of bytes: only then does it matter what
+/// multiplies them.
+bool hasBytes(mlir::ModuleOp module);
+
 /// The program for one of several processors.
 struct Variant {
   Target target;

@@ -11,6 +11,8 @@
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Fingerprint.h"
+#include "dialects/plan/Plan.h"
+#include "dialects/weir/Arranged.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -71,6 +73,11 @@ bool Compilation::check(llvm::Error error) {
 
 bool Compilation::translate(llvm::StringRef prefix) {
   log.setStage(codegenStage);
+  auto unit = (*module)->getAttrOfType<StringAttr>(integerUnitAttribute);
+  if (unit && unit.getValue() == "amx" &&
+      llvm::any_of(module->getOps<plan::KernelOp>(),
+                   [](plan::KernelOp kernel) { return kernel.getStrategy() == "bytes"; }))
+    requireByteTiles(options, target);
   llvmContext = std::make_unique<llvm::LLVMContext>();
   llvmContext->setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);
   {

@@ -179,6 +179,7 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
     target.code.vectorBytes = 64;
     target.code.vectorRegisters = 32;
   }
+  target.hasByteTiles = has.lookup("amx-int8") && target.requiredFeatures & WEIR_CPU_AVX512;
   // Tiles are a matter of whole kernels: only code that has such needs them.
   if (options.precision == "bf16" && has.lookup("amx-bf16") &&
       target.requiredFeatures & WEIR_CPU_AVX512_BF16) {
@@ -250,6 +251,22 @@ bool driver::selectTargets(const Options &options, DiagnosticSink &sink,
 bool driver::roundsToBf16(const Options &options, const Target &target) {
   return options.precision == "bf16" &&
          target.requiredFeatures & WEIR_CPU_AMX_BF16;
+}
+
+llvm::StringRef driver::integerUnit(const Target &target) {
+  if (target.hasByteTiles)
+    return "amx";
+  bool isWide = target.requiredFeatures & WEIR_CPU_AVX512;
+  return target.requiredFeatures & (isWide ? WEIR_CPU_AVX512_VNNI : WEIR_CPU_AVX_VNNI) ? "vnni" : "";
+}
+
+void driver::requireByteTiles(const Options &options, Target &target) {
+  uint64_t wanted = WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_INT8;
+  if ((target.requiredFeatures & wanted) == wanted)
+    return;
+  target.code.features += target.requiredFeatures & WEIR_CPU_AMX_TILE ? ",+amx-int8" : ",+amx-tile,+amx-int8";
+  target.requiredFeatures |= wanted;
+  target.machine = makeMachine(options, target);
 }
 
 std::unique_ptr<llvm::TargetMachine>

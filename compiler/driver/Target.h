@@ -28,6 +28,7 @@ struct Target {
   std::string cpu;  ///< for people: "native (znver4)"
   CodeTarget code;
   uint64_t requiredFeatures = 0; ///< WEIR_CPU_…
+  bool hasByteTiles = false;     ///< AMX for bytes, which code must ask for
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
@@ -49,6 +50,12 @@ bool selectTargets(const Options &options, DiagnosticSink &sink,
 /// Whether products are to round their operands: that pays only where tiles of
 /// bf16 are multiplied.
 bool roundsToBf16(const Options &options, const Target &target);
+
+/// What multiplies bytes there: "amx", "vnni", or "" where nothing gains by it.
+llvm::StringRef integerUnit(const Target &target);
+
+/// Lets code multiply bytes by matrix tiles; machines without them then refuse it.
+void requireByteTiles(const Options &options, Target &target);
 
 /// Another code generator for a selected target: each serves one thread.
 std::unique_ptr<llvm::TargetMachine> makeMachine(const Options &options,

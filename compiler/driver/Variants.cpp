@@ -17,6 +17,7 @@
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/emit/Fingerprint.h"
+#include "dialects/weir/Arranged.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -41,9 +42,10 @@ bool Compilation::checkVariants(OutputForm form) {
 }
 
 int Compilation::sharedStages() const {
-  bool rounds = roundsToBf16(options, target);
+  bool rounds = roundsToBf16(options, target), byBytes = hasBytes(module.get());
   bool differ = llvm::any_of(targets, [&](const Target &other) {
-    return roundsToBf16(options, other) != rounds;
+    return roundsToBf16(options, other) != rounds ||
+           (byBytes && integerUnit(other) != integerUnit(target));
   });
   return stageIndex(differ ? "layout" : "kernelize");
 }
@@ -113,8 +115,10 @@ bool Compilation::translateVariants() {
     described = std::move(begun);
     module = shared->clone();
     nextStage = first;
-    if (differ)
+    if (differ) {
       (*module)->removeAttr("weir.precision");
+      (*module)->removeAttr(integerUnitAttribute);
+    }
     describeTarget();
     if (!runPasses())
       return false;

@@ -62,6 +62,8 @@ static std::vector<Stage> makeStages() {
        "formed: it changes what fuses; and before the cut, so that sums have "
        "the same order whatever is placed where",
        {
+           {"weir-integer-products",
+            "products of bytes, before what dequantizes them folds"},
            {"weir-fold-weights", "weights that the file computes are constants"},
            {"weir-channels-last", "convolutions run along vectors of channels"},
            {"canonicalize", "transpositions cancel"},

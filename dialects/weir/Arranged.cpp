@@ -187,6 +187,32 @@ TypedAttr weir::pairedConstant(TypedAttr value) {
   return parts ? transposedConstant(parts, order) : TypedAttr();
 }
 
+TypedAttr weir::quadConstant(TypedAttr value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  constexpr int64_t width = 32, rows = 4;
+  if (!type || !type.hasStaticShape() || type.getRank() < 2 ||
+      type.getDimSize(type.getRank() - 2) % rows)
+    return {};
+  SmallVector<int64_t> split(type.getShape());
+  split.insert(split.end() - 1, rows);
+  split[split.size() - 3] /= rows;
+  auto parts = RankedTensorType::get(split, type.getElementType());
+  // One value everywhere is one beyond the last column, too, where nothing reads it.
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  bool isSplat = dense && dense.isSplat();
+  TypedAttr byRows = isSplat ? dense.resizeSplat(parts) : reshapedConstant(value, parts);
+  TypedAttr panels = byRows ? packedConstant(byRows, width) : TypedAttr();
+  if (!panels)
+    return {};
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, split.size() + 1));
+  std::swap(order[split.size() - 1], order[split.size()]);
+  if (!isSplat)
+    return transposedConstant(panels, order);
+  SmallVector<int64_t> shape(cast<RankedTensorType>(panels.getType()).getShape());
+  std::swap(shape[split.size() - 1], shape[split.size()]);
+  return dense.resizeSplat(RankedTensorType::get(shape, type.getElementType()));
+}
+
 llvm::Expected<ArrayRef<char>> weir::sourceBytes(TypedAttr value) {
   if (auto arranged = dyn_cast<ArrangedAttr>(value))
     value = arranged.getSource();

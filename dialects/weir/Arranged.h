@@ -41,10 +41,33 @@ mlir::TypedAttr narrowedConstant(mlir::TypedAttr value);
 /// of 32 columns, for tiles that multiply pairs. C must be even, and N / 32 whole.
 mlir::TypedAttr pairedConstant(mlir::TypedAttr value);
 
+/// [A…, C, N] of bytes as [ceil(N / 32), A…, C / 4, 32, 4]: fours of rows side by
+/// side in panels of 32 columns, zero beyond column N, for instructions that add
+/// four products at once. C must be a multiple of four.
+mlir::TypedAttr quadConstant(mlir::TypedAttr value);
+
+/// Of modules: what multiplies bytes on the target, "amx" or "vnni".
+inline constexpr char integerUnitAttribute[] = "weir.integer_unit";
+
 /// On products and convolutions of bf16 that matrix tiles multiply, given by
-/// weir-lower-precision: their right operand is a constant that pairedConstant
-/// takes, and their sizes are fixed.
+/// weir-lower-precision, and of bytes, given by weir-integer-products: their right
+/// operand is a constant that pairedConstant, or quadConstant, takes, and their
+/// sizes are fixed.
 inline constexpr char matrixAttribute[] = "weir.matrix";
+
+/// On casts to bytes that are to be stored as such: what reads them is in another
+/// kernel, and the float behind the byte would take four times the memory.
+inline constexpr char storedAttribute[] = "weir.stored";
+
+/// Rows of a product of bytes that one step of matrix tiles adds, out of `run` that
+/// lie next to each other in the left operand: all of the steps are alike.
+inline int64_t quadStep(int64_t run) {
+  constexpr int64_t most = 64, quad = 4;
+  for (int64_t step = most; step > quad; step -= quad)
+    if (run % step == 0)
+      return step;
+  return quad;
+}
 
 /// The bytes of `value`'s source: a blob's from its mapped file, dense ones as
 /// they are held. An error where there are none.

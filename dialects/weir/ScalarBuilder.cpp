@@ -423,7 +423,9 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
   }
   unsigned fromWidth = from.getIntOrFloatBitWidth(),
            width = toInteger.getWidth();
-  if (saturate && fromWidth != 1) {
+  bool toUnsigned = toInteger.isUnsigned();
+  bool holdsAll = toUnsigned == fromUnsigned ? width >= fromWidth : fromUnsigned && width > fromWidth;
+  if (saturate && fromWidth != 1 && !holdsAll) {
     // Clamp in 128 bits' worth of care: compare in a type wide enough for both.
     unsigned wide = std::max(fromWidth, width) + 1;
     Type wideType = withElement(x, b.getIntegerType(wide));
@@ -436,7 +438,7 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
         attr = SplatElementsAttr::get(vector, attr);
       return arith::ConstantOp::create(b, loc, attr);
     };
-    bool u = toInteger.isUnsigned();
+    bool u = toUnsigned;
     v = op<arith::MaxSIOp>(
         v,
         bound(u ? APInt::getZero(width) : APInt::getSignedMinValue(width), u));

@@ -6,26 +6,41 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernelize/Clusters.h"
-#include "passes/kernelize/Attention.h"
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Weir.h"
+#include "passes/kernelize/Attention.h"
 #include "passes/partition/Accelerators.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace weir;
 
+static bool isVectorElement(Type type) {
+  return type.isF32() || type.isBF16() || type.isInteger(32) || type.isInteger(8) ||
+         type.isUnsignedInteger(8);
+}
+
 bool weir::isVectorElementwise(Operation *op) {
-  bool isCast = isa<CastOp>(op);
-  auto isFloat = [&](Type type) {
+  if (!isa<ElementwiseOpInterface>(op) || isa<PowOp, SelectOp>(op) || op->getNumResults() != 1)
+    return false;
+  auto elementOf = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && (tensor.getElementType().isF32() ||
-                      (isCast && tensor.getElementType().isBF16()));
+    return tensor ? tensor.getElementType() : Type();
   };
-  return isa<ElementwiseOpInterface>(op) && !isa<PowOp, SelectOp>(op) &&
-         op->getNumResults() == 1 && isFloat(op->getResult(0).getType()) &&
-         llvm::all_of(op->getOperandTypes(), isFloat);
+  auto all = [&](function_ref<bool(Type)> holds) {
+    Type made = elementOf(op->getResult(0).getType());
+    return made && holds(made) && llvm::all_of(op->getOperandTypes(), [&](Type type) {
+             return elementOf(type) && holds(elementOf(type));
+           });
+  };
+  // Conversions of bytes, words and floats of 16 and 32 bits, and what else belongs to
+  // a quantized sum: words without the checks that a division has.
+  if (isa<CastOp>(op))
+    return all(isVectorElement);
+  return all([](Type type) { return type.isF32(); }) ||
+         (isa<AddOp, SubOp, MulOp>(op) && all([](Type type) { return type.isInteger(32); }));
 }
 
 /// Elements up to which integers live in registers of the step.
@@ -165,24 +180,27 @@ bool isInlineConstant(Operation *op) {
            isa<IntegerType>(elements.getElementType())));
 }
 
+/// A constant of several values.
+bool isTable(Operation *op) {
+  auto elements = dyn_cast<ElementsAttr>(cast<ConstantOp>(op).getValue());
+  return !elements || !elements.isSplat();
+}
+
 /// The costly operation from which elementwise operations lead to `op`, or null:
 /// they are best computed on what that one leaves in registers.
-Operation *heroBefore(Operation *op) {
-  for (int depth = 0; depth < 16 && isa<ElementwiseOpInterface>(op); ++depth) {
-    Operation *next = nullptr;
-    for (OpOperand &operand : op->getOpOperands()) {
-      Operation *def = operand.get().getDefiningOp();
-      if (!def || !def->hasOneUse() || !isIdentityUse(operand))
-        continue;
-      auto elemental = dyn_cast<ElementalOpInterface>(def);
-      if (elemental && elemental.isElementExpensive())
-        return def;
-      if (isa<ElementwiseOpInterface>(def))
-        next = def;
-    }
-    if (!next)
-      return nullptr;
-    op = next;
+Operation *heroBefore(Operation *op, int depth = 0) {
+  constexpr int longest = 32;
+  if (depth == longest || !isa<ElementwiseOpInterface>(op))
+    return nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *def = operand.get().getDefiningOp();
+    if (!def || !def->hasOneUse() || !isIdentityUse(operand) || def->hasAttr(storedAttribute))
+      continue;
+    auto elemental = dyn_cast<ElementalOpInterface>(def);
+    if (elemental && elemental.isElementExpensive())
+      return def;
+    if (Operation *hero = heroBefore(def, depth + 1))
+      return hero;
   }
   return nullptr;
 }
@@ -207,6 +225,8 @@ bool mayFuse(Operation *producer, OpOperand &use) {
   auto elemental = dyn_cast<ElementalOpInterface>(producer);
   auto userElemental = dyn_cast<ElementalOpInterface>(user);
   if (!elemental || !userElemental || producer->getNumResults() != 1)
+    return false;
+  if (producer->hasAttr(storedAttribute))
     return false;
   if (elemental.isElementExpensive())
     return mayFollow(use);
@@ -350,7 +370,8 @@ private:
 
   static bool isTiledOperation(Operation *op) {
     return isa<DotGeneralOp, ConvOp>(op) &&
-           getElementTypeOrSelf(op->getResult(0).getType()).isF32();
+           (op->hasAttr(matrixAttribute) ||
+            getElementTypeOrSelf(op->getResult(0).getType()).isF32());
   }
   static bool isOnVectors(Operation *op, Operation *root) {
     return isVectorElementwise(op) &&
@@ -454,6 +475,9 @@ private:
         continue;
       if (byVectors && isa<SelectOp>(op) && constantElements(operand) &&
           !constantElements(operand).isSplat())
+        continue;
+      // So do the operations behind them, a vector at a time.
+      if (def && isa<ConstantOp>(def) && isTable(def) && isa_and_nonnull<DotGeneralOp, ConvOp>(heroBefore(op)))
         continue;
       if (def && (isInlineConstant(def) ||
                   (isTrivial(def) && def->getBlock() == &block)))

@@ -24,41 +24,62 @@ static OpOperand *columnsOperand(plan::KernelOp kernel) {
   return nullptr;
 }
 
-/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: panels of 32 columns in which two rows
-/// that follow each other lie side by side, as tiles of bf16 are multiplied (Intel
-/// 64 and IA-32 manual, TDPBF16PS). The kernel undoes it by a transposition and a
-/// reshape, which its emitter looks through.
-static void packPairs(OpBuilder &b, OpOperand *weights, BlockArgument argument, Value &operand) {
-  auto constant = operand.getDefiningOp<ConstantOp>();
-  auto type = cast<RankedTensorType>(argument.getType());
-  ArrayRef<int64_t> shape = type.getShape();
-  TypedAttr packed = constant ? pairedConstant(cast<TypedAttr>(constant.getValue())) : TypedAttr();
-  assert(packed && "what marks the operation has asked before");
-  auto replaced = ConstantOp::create(b, constant.getLoc(), packed);
+/// Replaces a constant, which the kernel reads as `argument`, by `packed`.
+static void replaceConstant(OpBuilder &b, TypedAttr packed, BlockArgument argument, Value &operand) {
+  Operation *constant = operand.getDefiningOp();
+  auto replaced = ConstantOp::create(b, constant->getLoc(), packed);
   if (Attribute device = constant->getAttr("weir.device"))
     replaced->setAttr("weir.device", device);
   operand = replaced;
   argument.setType(packed.getType());
+}
+
+/// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: panels of 32 columns in which two rows
+/// that follow each other lie side by side, as tiles of bf16 are multiplied (Intel
+/// 64 and IA-32 manual, TDPBF16PS). The kernel undoes it by a transposition and a
+/// reshape, which its emitter looks through. Four rows of bytes likewise (TDPBUSD,
+/// VPDPBUSD), where the last panel may hold more columns than there are.
+static void packRows(OpBuilder &b, OpOperand *weights, BlockArgument argument, Value &operand) {
+  auto constant = operand.getDefiningOp<ConstantOp>();
+  auto type = cast<RankedTensorType>(argument.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  bool isBytes = type.getElementType().isInteger(8);
+  auto value = constant ? cast<TypedAttr>(constant.getValue()) : TypedAttr();
+  TypedAttr packed = !value ? TypedAttr() : isBytes ? quadConstant(value) : pairedConstant(value);
+  assert(packed && "what marks the operation has asked before");
+  replaceConstant(b, packed, argument, operand);
   OpBuilder inside(weights->getOwner());
   Location loc = weights->getOwner()->getLoc();
   int64_t inner = type.getRank() - 1; // dimensions but the columns
   SmallVector<int64_t> order;
+  if (isBytes)
+    order.push_back(0);
   for (int64_t i = 1; i <= inner; ++i)
     order.push_back(i);
-  order.append({inner + 2, 0, inner + 1});
-  auto plain = TransposeOp::create(inside, loc, argument, inside.getDenseI64ArrayAttr(order));
+  if (!isBytes)
+    order.append({inner + 2, 0, inner + 1});
+  else
+    order.append({inner + 2, inner + 1});
+  Value plain = TransposeOp::create(inside, loc, argument, inside.getDenseI64ArrayAttr(order));
+  if (isBytes) {
+    SmallVector<int64_t> split(shape);
+    split[inner - 1] /= 4;
+    split.insert(split.end() - 1, 4);
+    plain = UnpackPanelsOp::create(inside, loc, type.clone(split), plain,
+                                   inside.getI64IntegerAttr(shape.back()));
+  }
   weights->set(ReshapeOp::create(inside, loc, plain, integers(inside, loc, shape)));
 }
 
 void weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
                        SmallVectorImpl<Value> &operands) {
-  bool isMatrix = kernel.getStrategy() == "matrix";
+  bool isMatrix = kernel.getStrategy() == "matrix" || kernel.getStrategy() == "bytes";
   if (!isMatrix && kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution")
     return;
   OpOperand *weights = columnsOperand(kernel);
   auto argument = dyn_cast<BlockArgument>(weights->get());
   if (isMatrix)
-    return packPairs(b, weights, argument, operands[argument.getArgNumber()]);
+    return packRows(b, weights, argument, operands[argument.getArgNumber()]);
   if (!argument || !argument.hasOneUse())
     return;
   auto constant = operands[argument.getArgNumber()].getDefiningOp<ConstantOp>();
@@ -71,13 +92,9 @@ void weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
   TypedAttr packed = packedConstant(cast<TypedAttr>(constant.getValue()), width);
   if (!packed)
     return;
-  auto replaced = ConstantOp::create(b, constant.getLoc(), packed);
-  if (Attribute device = constant->getAttr("weir.device"))
-    replaced->setAttr("weir.device", device);
-  operands[argument.getArgNumber()] = replaced;
   Operation *hero = weights->getOwner();
   Type whole = argument.getType();
-  argument.setType(packed.getType());
+  replaceConstant(b, packed, argument, operands[argument.getArgNumber()]);
   OpBuilder inside(hero);
   auto unpack = UnpackPanelsOp::create(inside, hero->getLoc(), whole, argument,
                                        inside.getI64IntegerAttr(columns));

@@ -23,15 +23,18 @@ VectorUnit weir::vectorUnitOf(ModuleOp module) {
   unit.registers = unit.bytes >= 64 ? 32 : 16;
   if (auto registers = module->getAttrOfType<IntegerAttr>("weir.vector_registers"))
     unit.registers = registers.getInt();
+  auto integers = module->getAttrOfType<StringAttr>(integerUnitAttribute);
+  unit.hasByteTiles = integers && integers.getValue() == "amx";
   return unit;
 }
 
 /// Whether every operation of the kernel but `hero` can be computed on vectors
-/// of hero's results: elementwise, f32, operands that run along the last
-/// dimension or do not depend on it; casts between f32 and bf16.
+/// of hero's results: elementwise, f32 or words, operands that run along the last
+/// dimension or do not depend on it; casts between these, bf16 and bytes.
 static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
   auto resultType = cast<RankedTensorType>(hero->getResult(0).getType());
-  if (!resultType.getElementType().isF32() ||
+  auto isFloatOrWord = [](Type type) { return type.isF32() || type.isInteger(32); };
+  if (!isFloatOrWord(resultType.getElementType()) ||
       kernel.getBody().front().getTerminator()->getNumOperands() != 1)
     return false;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -39,7 +42,7 @@ static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
       continue;
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto elements = dyn_cast<ElementsAttr>(constant.getValue());
-      if (elements && elements.isSplat() && elements.getElementType().isF32())
+      if (elements && elements.isSplat() && isFloatOrWord(elements.getElementType()))
         continue;
       return false;
     }
@@ -346,30 +349,41 @@ static bool isElementwiseOver(Operation *op, RankedTensorType type) {
   });
 }
 
-/// Parts of a kernel that multiplies tiles of bf16: panels of 32 columns, by rows
-/// of which the left operand's share stays in the second-level cache while panels
-/// pass. A convolution's parts are whole lines, and all of one size.
-static SmallVector<int64_t> matrixTiles(KernelOp kernel, Operation *hero) {
+/// Parts of a kernel that multiplies a constant in panels of 32 columns, `height` rows
+/// of results at a time: so many rows that the left operand's share stays in the
+/// second-level cache while panels pass. A convolution's parts are whole lines, and
+/// all of one size.
+static SmallVector<int64_t> panelTiles(KernelOp kernel, Operation *hero, int64_t height,
+                                       int64_t lanes) {
   OpBuilder b(kernel.getContext());
-  constexpr int64_t step = 32, cacheShare = 1 << 20;
-  kernel->setAttr("tile", b.getDenseI64ArrayAttr({step, 2, 16}));
+  constexpr int64_t width = 32, cacheShare = 1 << 20;
+  kernel->setAttr("tile", b.getDenseI64ArrayAttr({height, width / lanes, lanes}));
   auto type = cast<RankedTensorType>(hero->getResult(0).getType());
-  if (auto dot = dyn_cast<DotGeneralOp>(hero)) {
+  auto input = cast<RankedTensorType>(hero->getOperand(0).getType());
+  int64_t bytes = input.getElementTypeBitWidth() / 8;
+  if (isa<DotGeneralOp>(hero)) {
     int64_t rank = type.getRank();
     if (rank > 2)
       kernel->setAttr("merged", b.getDenseI64ArrayAttr({0, rank - 1}));
-    int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
     int64_t rows = type.getNumElements() / type.getShape().back();
-    int64_t most = std::max<int64_t>(1, cacheShare / (2 * depth) / step) * step;
-    return {std::min<int64_t>(most, llvm::alignTo(rows, step)), step};
+    int64_t most = std::max<int64_t>(1, cacheShare / (bytes * input.getShape().back()) / height) * height;
+    return {std::min<int64_t>(most, llvm::alignTo(rows, height)), width};
   }
-  auto input = cast<RankedTensorType>(cast<ConvOp>(hero).getInput().getType());
-  int64_t height = type.getDimSize(1), line = input.getDimSize(2);
-  int64_t most = std::min(cacheShare / (2 * line * input.getDimSize(3)), 1024 / line);
-  int64_t lines = std::clamp<int64_t>(most, 1, height);
-  while (height % lines)
-    --lines;
-  return {1, lines, type.getDimSize(2), step};
+  int64_t lines = type.getDimSize(1), line = input.getDimSize(2);
+  int64_t most = std::min(cacheShare / (bytes * line * input.getDimSize(3)), 1024 / line);
+  int64_t together = std::clamp<int64_t>(most, 1, lines);
+  while (lines % together)
+    --together;
+  return {1, together, type.getDimSize(2), width};
+}
+
+/// Products of bytes: matrix tiles are two by two; of vectors' sums as many rows as
+/// leave registers for a row of columns and an element.
+static SmallVector<int64_t> byteTiles(KernelOp kernel, Operation *hero, const VectorUnit &unit) {
+  constexpr int64_t width = 32, tileRows = 32;
+  int64_t lanes = unit.bytes / 4, vectors = width / lanes;
+  int64_t rows = (unit.registers - 1 - vectors) / vectors;
+  return panelTiles(kernel, hero, unit.hasByteTiles ? tileRows : rows, lanes);
 }
 
 /// How many results side by side a kernel of lanes computes. Of a reduction several
@@ -404,8 +418,10 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
     kernel.setStrategy("attention");
     tiles = attentionTiles(kernel, *attention, unit);
   } else if (hero && hero->hasAttr(matrixAttribute) && isVectorEpilogue(kernel, hero)) {
-    kernel.setStrategy("matrix");
-    tiles = matrixTiles(kernel, hero);
+    bool isBytes = getElementTypeOrSelf(hero->getResult(0).getType()).isInteger(32);
+    kernel.setStrategy(isBytes ? "bytes" : "matrix");
+    constexpr int64_t tileRows = 32, tileLanes = 16;
+    tiles = isBytes ? byteTiles(kernel, hero, unit) : panelTiles(kernel, hero, tileRows, tileLanes);
   } else if (hero && isa<ScatterNdOp, ScatterElementsOp>(hero)) {
     kernel.setStrategy("scatter");
     tiles.emplace();

@@ -16,6 +16,7 @@ namespace weir {
 struct VectorUnit {
   int64_t bytes = 32;     ///< of a register
   int64_t registers = 16; ///< how many there are
+  bool hasByteTiles = false; ///< matrix tiles of bytes
 };
 /// From the module's `weir.vector_bytes` and `weir.vector_registers`, set from the
 /// target.

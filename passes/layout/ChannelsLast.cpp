@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/layout/Rearrange.h"
@@ -250,7 +251,7 @@ struct Combine : OpRewritePattern<TransposeOp> {
 struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass> {
   void runOnOperation() override {
     bool any = false;
-    getOperation().walk([&](ConvOp op) { any |= !op.getChannelsLast(); });
+    getOperation().walk([&](ConvOp op) { any |= !op.getChannelsLast() || op->hasAttr(matrixAttribute); });
     getOperation().walk([&](PoolOp op) { any |= wantsLast(op); });
     any |= getOperation().walk([](ConvTransposeOp) { return WalkResult::interrupt(); }).wasInterrupted();
     if (!any)

@@ -8,6 +8,7 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
+#include "passes/layout/Quantized.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRFOLDWEIGHTSPASS
@@ -131,58 +132,17 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
 // Quantized models
 //===----------------------------------------------------------------------===//
 
-static TypedAttr constantOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  return constant ? cast<TypedAttr>(constant.getValue()) : TypedAttr();
-}
-
-/// The number that all elements are.
-static std::optional<double> numberOf(Value value) {
-  auto elements = dyn_cast_or_null<DenseElementsAttr>(constantOf(value));
-  if (!elements || !elements.isSplat())
-    return std::nullopt;
-  if (elements.getElementType().isF32())
-    return elements.getSplatValue<float>();
-  auto type = dyn_cast<IntegerType>(elements.getElementType());
-  if (!type || type.getWidth() > 32)
-    return std::nullopt;
-  APInt number = elements.getSplatValue<APInt>();
-  return type.isUnsigned() ? number.getZExtValue() : number.getSExtValue();
-}
-
-static bool isByte(Type type) {
-  auto integer = dyn_cast<IntegerType>(type);
-  return integer && integer.getWidth() == 8;
-}
-
-/// What `value`, of f32, is made of where it is a byte less a zero point: the byte, and
-/// the zero point.
-static std::pair<Value, double> byteBehind(Value value) {
-  auto isCast = [](Value value, function_ref<bool(Type)> from) {
-    auto op = value.getDefiningOp<CastOp>();
-    return op && from(getElementTypeOrSelf(op.getOperand().getType())) ? op : CastOp();
-  };
-  auto isWord = [](Type type) { return type.isInteger(32) || type.isSignedInteger(32); };
-  CastOp toFloat = getElementTypeOrSelf(value.getType()).isF32() ? isCast(value, isWord) : CastOp();
-  if (!toFloat)
-    return {};
-  Value word = toFloat.getOperand();
-  double zero = 0;
-  if (auto sub = word.getDefiningOp<SubOp>()) {
-    auto number = numberOf(sub.getOperand(1));
-    if (!number || sub.getOperand(0).getType() != sub.getType())
-      return {};
-    zero = *number;
-    word = sub.getOperand(0);
-  }
-  CastOp toWord = isCast(word, isByte);
-  return toWord ? std::make_pair(toWord.getOperand(), zero) : std::pair<Value, double>();
+/// The byte and the zero point behind `value`, of f32, where that is a number.
+static std::pair<Value, double> byteWithZero(Value value) {
+  CentredByte found = byteBehind(value);
+  std::optional<double> zero = found.zero ? numberOf(found.zero) : 0.0;
+  return found && zero ? std::make_pair(found.byte, *zero) : std::pair<Value, double>();
 }
 
 /// Weights of bytes as the floats that the model computes of them: (q - zero) * scale,
 /// with one scale, or one for each entry of a dimension.
 static TypedAttr dequantized(MulOp op) {
-  auto [byte, zero] = byteBehind(op.getOperand(0));
+  auto [byte, zero] = byteWithZero(op.getOperand(0));
   auto type = dyn_cast<RankedTensorType>(op.getType());
   TypedAttr source = byte ? constantOf(byte) : TypedAttr();
   if (!source || !type || type != op.getOperand(0).getType() ||
@@ -241,9 +201,13 @@ static bool isWholeWithin(Value value, double lowest, double highest) {
 /// it fits them, and is read as the float that it was. (What NaN becomes in a byte no
 /// format says.) Null where it is none.
 static Value withoutByte(CastOp toFloat) {
-  auto [byte, zero] = byteBehind(toFloat.getResult());
+  auto [byte, zero] = byteWithZero(toFloat.getResult());
   auto quantize = byte ? byte.getDefiningOp<CastOp>() : CastOp();
   if (!quantize || quantize.getOperand().getType() != toFloat.getType())
+    return {};
+  // Where something else reads the byte, it is stored, and smaller than the float.
+  if (quantize->hasAttr(storedAttribute) ||
+      !llvm::all_of(byte.getUsers(), [](Operation *user) { return isa<CastOp>(user); }))
     return {};
   bool isSigned = !getElementTypeOrSelf(byte.getType()).isUnsignedInteger();
   double lowest = isSigned ? -128 : 0;

@@ -23,6 +23,23 @@ def WeirChannelsLastPass : Pass<"weir-channels-last", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirIntegerProductsPass : Pass<"weir-integer-products", "::mlir::ModuleOp"> {
+  let summary = "multiplies the bytes of quantized models as bytes";
+  let description = [{
+    What: where the module says `weir.integer_unit` ("amx" or "vnni"), products and
+    convolutions of dequantized bytes with dequantized constant weights, or of such
+    bytes as words, become ones of bytes with sums of 32 bits, channels last. The
+    zero point of the left operand is a constant for each column, taken off the sum;
+    the scales multiply it. Bytes that these read are stored as bytes; a
+    quantization before them is multiplied into the scales. Sums whose words could
+    overflow, groups, weights that are computed, and zero points for which no byte
+    holds the weights stay as they are.
+    Why here: first, while the bytes are there: weir-fold-weights makes floats of
+    what is left.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirPlainProductsPass : Pass<"weir-plain-products", "::mlir::ModuleOp"> {
   let summary = "gives products and convolutions the operands that tiles read";
   let description = [{

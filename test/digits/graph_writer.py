@@ -9,7 +9,8 @@ import struct
 
 import wire
 
-FLOAT, INT64 = 1, 7
+FLOAT, UINT8, INT8, INT32, INT64 = 1, 2, 3, 6, 7
+FORMATS = {FLOAT: "f", UINT8: "B", INT8: "b", INT32: "i", INT64: "q"}
 
 
 def attribute(name, value):
@@ -18,9 +19,9 @@ def attribute(name, value):
     return wire.data(5, wire.data(1, name) + wire.packed(8, value) + wire.integer(20, 7))
 
 
-def value_info(name, shape):
+def value_info(name, shape, kind=FLOAT):
     dims = b"".join(wire.data(1, wire.integer(1, s)) for s in shape)
-    tensor = wire.integer(1, FLOAT) + (wire.data(2, dims) if shape is not None else b"")
+    tensor = wire.integer(1, kind) + (wire.data(2, dims) if shape is not None else b"")
     return wire.data(1, name) + wire.data(2, wire.data(1, tensor))
 
 
@@ -47,7 +48,7 @@ class Writer:
             size *= s
         if values is None:
             values = [self.random.uniform(-1, 1) for _ in range(size)]
-        raw = struct.pack("<%d%s" % (size, "f" if kind == FLOAT else "q"), *values)
+        raw = struct.pack("<%d%s" % (size, FORMATS[kind]), *values)
         self.initializers += wire.data(5, b"".join(wire.integer(1, s) for s in shape)
                                        + wire.integer(2, kind) + wire.data(8, name)
                                        + wire.data(9, raw))

@@ -427,6 +427,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitMatrix(reader, kernel, begin, end);
   if (strategy == "attention")
     return emitAttention(reader, kernel, begin, end);
+  if (strategy == "bytes")
+    return emitBytes(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
   if (strategy == "transposition")

@@ -32,6 +32,10 @@ mlir::LogicalResult emitWinograd(KernelReader &reader, plan::KernelOp kernel,
 mlir::LogicalResult emitMatrix(KernelReader &reader, plan::KernelOp kernel,
                                mlir::Value begin, mlir::Value end);
 
+/// The same on bytes, with sums of 32 bits.
+mlir::LogicalResult emitBytes(KernelReader &reader, plan::KernelOp kernel,
+                              mlir::Value begin, mlir::Value end);
+
 /// Two products around a softmax, by blocks of queries and keys.
 mlir::LogicalResult emitAttention(KernelReader &reader, plan::KernelOp kernel,
                                   mlir::Value begin, mlir::Value end);

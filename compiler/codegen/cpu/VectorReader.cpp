@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/VectorReader.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/ScalarBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -21,7 +22,7 @@ Value VectorReader::broadcast(Value scalar) {
 
 Value VectorReader::load(Value pointer, Type element, Value linear) {
   Value where = BufferAccess::address(scalars, pointer, element, linear);
-  auto type = VectorType::get({lanes}, element);
+  auto type = VectorType::get({lanes}, BufferAccess::storageType(element));
   unsigned alignment = element.getIntOrFloatBitWidth() / 8;
   if (!laneMask)
     return LLVM::LoadOp::create(b, loc, type, where, alignment);
@@ -49,18 +50,34 @@ void VectorReader::store(Value value, Value pointer, Type element, Value linear)
     LLVM::StoreOp::create(b, loc, value, where, alignment);
 }
 
+/// Floats clamped and cut to bytes, by comparisons that vectors have an instruction
+/// for; NaN becomes the lowest.
+Value VectorReader::byteOf(Value value, bool isUnsigned) {
+  double lowest = isUnsigned ? 0 : -128;
+  auto bounded = [&](arith::CmpFPredicate inside, double bound) {
+    auto type = cast<VectorType>(value.getType());
+    Value limit = arith::ConstantOp::create(
+        b, loc, SplatElementsAttr::get(type, b.getF32FloatAttr(bound)));
+    Value keeps = arith::CmpFOp::create(b, loc, inside, value, limit);
+    value = arith::SelectOp::create(b, loc, keeps, value, limit);
+  };
+  bounded(arith::CmpFPredicate::OGT, lowest);
+  bounded(arith::CmpFPredicate::OLT, lowest + 255);
+  Value word = arith::FPToSIOp::create(b, loc, VectorType::get({lanes}, b.getI32Type()), value);
+  return arith::TruncIOp::create(b, loc, VectorType::get({lanes}, b.getI8Type()), word);
+}
+
 Value VectorReader::element(Value tensor, ValueRange indices) {
   if (tensor == hero)
     return heroVector;
   if (auto conversion = tensor.getDefiningOp<CastOp>()) {
-    // Between f32 and bf16: Tiling lets no other in.
     Value value = element(conversion.getOperand(), indices);
-    auto type = VectorType::get({lanes}, getElementTypeOrSelf(tensor.getType()));
-    if (value.getType() == type)
-      return value;
-    bool widens = type.getElementTypeBitWidth() == 32;
-    return widens ? arith::ExtFOp::create(b, loc, type, value).getResult()
-                  : arith::TruncFOp::create(b, loc, type, value).getResult();
+    Type to = getElementTypeOrSelf(tensor.getType());
+    if (conversion.getSaturate() && to.getIntOrFloatBitWidth() == 8 &&
+        getElementTypeOrSelf(value.getType()).isF32())
+      return byteOf(broadcast(value), to.isUnsignedInteger());
+    ScalarBuilder s(*this, conversion, computeType(to));
+    return broadcast(conversion.emitScalar(s, value));
   }
   if (auto iota = tensor.getDefiningOp<IotaOp>())
     if (!indices.empty() && indices[iota.getAxis()] == firstLane)

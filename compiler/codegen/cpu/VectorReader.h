@@ -68,6 +68,7 @@ private:
   mlir::Value loadElements(mlir::Value pointer, mlir::Type element, mlir::Value linear);
   /// The lanes' indices as numbers of type `element`.
   mlir::Value positions(mlir::Type element);
+  mlir::Value byteOf(mlir::Value value, bool isUnsigned);
 
   KernelReader &scalars;
   int64_t lanes;

@@ -1,0 +1,188 @@
+#===- byte_products.py - products of bytes, by integers of any length ------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""usage: byte_products.py TESTS FOLDER, TESTS being the folder of all tests.
+
+Writes FOLDER/m.onnx, products and convolutions of bytes of odd sizes, and its feeds as
+FOLDER/NAME.npy. With results in FOLDER/out, of weir-run, compares: words exactly,
+bytes within one step.
+"""
+import math
+import os
+import random
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(sys.argv[1], "digits"))
+import graph_writer  # noqa: E402
+import wire  # noqa: E402
+from graph_writer import FLOAT, INT8, INT32, UINT8, value_info  # noqa: E402
+
+NAMES = {FLOAT: "<f4", UINT8: "|u1", INT8: "|i1", INT32: "<i4"}
+LIMITS = {UINT8: (0, 255), INT8: (-128, 127)}
+
+
+def count(shape):
+    return math.prod(shape)
+
+
+def write_npy(path, shape, kind, values):
+    text = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (
+        NAMES[kind], "".join("%d, " % s for s in shape))
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    with open(path, "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+                  + struct.pack("<%d%s" % (len(values), graph_writer.FORMATS[kind]), *values))
+
+
+def read_npy(path, kind):
+    with open(path, "rb") as file:
+        data = file.read()
+    begin = 10 + struct.unpack("<H", data[8:10])[0]
+    form = graph_writer.FORMATS[kind]
+    return struct.unpack("<%d%s" % ((len(data) - begin) // struct.calcsize(form), form),
+                         data[begin:])
+
+
+def convolution(x, shape, zero, w, filters, pads, stride, dilation):
+    """Sums of a convolution, and their shape."""
+    images, channels, height, width = shape
+    columns, _, high, wide = filters
+    out = [(height + 2 * pads - dilation * (high - 1) - 1) // stride + 1,
+           (width + 2 * pads - dilation * (wide - 1) - 1) // stride + 1]
+    sums = []
+    for n in range(images):
+        for k in range(columns):
+            for y in range(out[0]):
+                for z in range(out[1]):
+                    total = 0
+                    for c in range(channels):
+                        for i in range(high):
+                            row = y * stride + i * dilation - pads
+                            if not 0 <= row < height:
+                                continue
+                            for j in range(wide):
+                                column = z * stride + j * dilation - pads
+                                if 0 <= column < width:
+                                    total += ((x[((n * channels + c) * height + row) * width + column]
+                                               - zero)
+                                              * w[((k * channels + c) * high + i) * wide + j])
+                    sums.append(total)
+    return sums, [images, columns] + out
+
+
+class Model:
+    def __init__(self, folder):
+        self.folder = folder
+        self.random = random.Random(11)
+        self.writer = graph_writer.Writer(self.random)
+        self.feeds, self.fetches, self.expected = b"", b"", []
+
+    def bytes(self, shape, kind):
+        low, high = LIMITS[kind]
+        return [self.random.randint(low, high) for _ in range(count(shape))]
+
+    def feed(self, name, shape, kind, values):
+        self.feeds += wire.data(11, value_info(name, shape, kind))
+        write_npy(os.path.join(self.folder, name + ".npy"), shape, kind, values)
+        return name
+
+    def fetch(self, name, shape, kind, values):
+        self.fetches += wire.data(12, value_info(name, shape, kind))
+        self.expected.append((name, kind, values))
+
+    def scalar(self, kind, value):
+        return self.writer.constant([], kind, [value])
+
+    def matmul(self, shape, columns, kind, zero=0, zeroFeed=None):
+        depth, n = shape[-1], len(self.expected)
+        x, w = self.bytes(shape, kind), self.bytes([depth, columns], INT8)
+        inputs = [self.feed("x%d" % n, shape, kind, x), self.writer.constant([depth, columns], INT8, w)]
+        if zeroFeed:
+            inputs.append(self.feed(zeroFeed, [], kind, [zero]))
+        elif zero:
+            inputs.append(self.scalar(kind, zero))
+        sums = [sum((x[r * depth + k] - zero) * w[k * columns + c] for k in range(depth))
+                for r in range(count(shape) // depth) for c in range(columns)]
+        self.fetch(self.writer.node("MatMulInteger", inputs), shape[:-1] + [columns], INT32, sums)
+
+    def conv(self, shape, columns, size, kind, zero=0, pads=0, stride=1, dilation=1):
+        n, filters = len(self.expected), [columns, shape[1]] + size
+        x, w = self.bytes(shape, kind), self.bytes(filters, INT8)
+        inputs = [self.feed("x%d" % n, shape, kind, x), self.writer.constant(filters, INT8, w)]
+        if zero:
+            inputs.append(self.scalar(kind, zero))
+        sums, out = convolution(x, shape, zero, w, filters, pads, stride, dilation)
+        self.fetch(self.writer.node("ConvInteger", inputs, pads=[pads] * 4, strides=[stride] * 2,
+                                    dilations=[dilation] * 2), out, INT32, sums)
+
+    def quantized(self, shape, columns, kind, zero, outZero, pads):
+        """Dequantized operands, one scale a channel, a bias, a Relu, quantized."""
+        n, filters = len(self.expected), [columns, shape[1], 3, 3]
+        x, w = self.bytes(shape, kind), self.bytes(filters, INT8)
+        sx, scale = 0.03, 0.5
+        sw = [struct.unpack("<f", struct.pack("<f", 0.01 + 0.001 * k))[0] for k in range(columns)]
+        bias = [0.1 * k - 0.7 for k in range(columns)]
+        writer = self.writer
+        left = writer.node("DequantizeLinear", [self.feed("x%d" % n, shape, kind, x),
+                                                self.scalar(FLOAT, sx), self.scalar(kind, zero)])
+        right = writer.node("DequantizeLinear", [writer.constant(filters, INT8, w),
+                                                 writer.constant([columns], FLOAT, sw)], axis=0)
+        made = writer.node("Conv", [left, right, writer.constant([columns], FLOAT, bias)],
+                           pads=[pads] * 4)
+        made = writer.node("QuantizeLinear", [writer.node("Relu", [made]), self.scalar(FLOAT, scale),
+                                              self.scalar(kind, outZero)])
+        sums, out = convolution(x, shape, zero, w, filters, pads, 1, 1)
+        low, high = LIMITS[kind]
+        each = out[2] * out[3]
+        values = []
+        for i, total in enumerate(sums):
+            k = i // each % columns
+            real = max(total * sx * sw[k] + bias[k], 0)
+            values.append(min(max(round(real / scale) + outZero, low), high))
+        self.fetch(made, out, kind, values)
+
+    def write(self):
+        graph = (self.writer.nodes + wire.data(2, "bytes") + self.writer.initializers + self.feeds
+                 + self.fetches)
+        with open(os.path.join(self.folder, "m.onnx"), "wb") as out:
+            out.write(wire.integer(1, 8) + wire.data(7, graph) + wire.data(8, wire.integer(2, 17)))
+
+
+def main():
+    model = Model(sys.argv[2])
+    # Rows and columns with rests, one row, sums that are no multiple of a step.
+    model.matmul([7, 37], 45, UINT8, zero=9)
+    model.matmul([33, 64], 96, INT8)
+    model.matmul([1, 200], 70, INT8, zero=-3)
+    model.matmul([2, 20, 100], 33, UINT8, zero=200, zeroFeed="zero")
+    model.matmul([65, 68], 8, UINT8)
+    # A border, few channels, windows that move by two and are spread, of one element.
+    model.conv([2, 5, 9, 11], 13, [3, 3], UINT8, zero=7, pads=1)
+    model.conv([1, 3, 21, 21], 16, [7, 7], INT8, zero=-5, pads=3, stride=2)
+    model.conv([1, 16, 12, 10], 40, [3, 3], UINT8, pads=2, dilation=2)
+    model.conv([1, 64, 7, 7], 64, [1, 1], UINT8, zero=128)
+    model.conv([1, 32, 20, 20], 32, [1, 1], INT8, stride=2)
+    model.conv([1, 8, 40, 3], 9, [5, 2], INT8)
+    model.quantized([1, 6, 10, 9], 21, UINT8, 12, 3, pads=1)
+    model.quantized([1, 16, 10, 9], 64, INT8, -4, -128, pads=0)
+    model.write()
+    folder = os.path.join(sys.argv[2], "out")
+    if not os.path.isdir(folder):
+        return
+    for name, kind, values in model.expected:
+        found = read_npy(os.path.join(folder, name + ".npy"), kind)
+        most = 0 if kind == INT32 else 1
+        wrong = [i for i, (a, b) in enumerate(zip(found, values)) if abs(a - b) > most]
+        if wrong or len(found) != len(values):
+            i = wrong[0] if wrong else 0
+            sys.exit("%s: %d of %d differ, first at %d: %d, expected %d"
+                     % (name, len(wrong), len(values), i, found[i], values[i]))
+        print("%s: %d right" % (name, len(values)))
+
+
+if __name__ == "__main__":
+    main()

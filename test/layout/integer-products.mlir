@@ -1,0 +1,231 @@
+// Which products and convolutions of quantized models are of bytes, and what follows them.
+// REQUIRES: weir-opt
+// RUN: weir-opt --weir-integer-products --split-input-file %s | FileCheck %s
+
+module attributes {weir.integer_unit = "amx"} {
+  // One scale a channel, a zero point that is the border's, too, and whose share of each
+  // sum is a constant.
+  // CHECK-LABEL: @channels
+  // CHECK-DAG: %[[SHARE:.+]] = weir.constant dense<{{.*}}> : tensor<8x1x1xi32>
+  // CHECK-DAG: %[[SCALE:.+]] = weir.constant dense<{{\[\[\[}}5.000000e-01]], {{\[\[}}1.000000e+00]], {{.*}}> : tensor<8x1x1xf32>
+  // CHECK-DAG: %[[ZERO:.+]] = weir.constant dense<3> : tensor<ui8>
+  // CHECK: %[[LAST:.+]] = weir.transpose %arg0 {{.*}} -> tensor<1x6x6x4xui8>
+  // CHECK: %[[PADDED:.+]] = weir.pad %[[LAST]], {{.*}}, %[[ZERO]] {{.*}} -> tensor<1x7x7x4xui8>
+  // CHECK: %[[SUM:.+]] = weir.conv %[[PADDED]], {{.*}}channels_last = true{{.*}}weir.matrix} : (tensor<1x7x7x4xui8>, tensor<2x2x4x8xi8>) -> tensor<1x6x6x8xi32>
+  // CHECK: %[[FIRST:.+]] = weir.transpose %[[SUM]]
+  // CHECK: %[[OWN:.+]] = weir.sub %[[FIRST]], %[[SHARE]]
+  // CHECK: %[[REAL:.+]] = weir.cast %[[OWN]] {{.*}} -> tensor<1x8x6x6xf32>
+  // CHECK: %[[SCALED:.+]] = weir.mul %[[REAL]], %[[SCALE]]
+  // CHECK: return %[[SCALED]]
+  func.func @channels(%x: tensor<1x4x6x6xui8>) -> tensor<1x8x6x6xf32> {
+    %zero = weir.constant dense<3> : tensor<i32>
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<8x4x2x2xi8>
+    %scales = weir.constant dense<[[[[1.0]]], [[[2.0]]], [[[3.0]]], [[[4.0]]], [[[5.0]]], [[[6.0]]], [[[7.0]]], [[[8.0]]]]> : tensor<8x1x1x1xf32>
+    %aw = weir.cast %x {saturate = true} : (tensor<1x4x6x6xui8>) -> tensor<1x4x6x6xi32>
+    %ac = weir.sub %aw, %zero : (tensor<1x4x6x6xi32>, tensor<i32>) -> tensor<1x4x6x6xi32>
+    %af = weir.cast %ac {saturate = true} : (tensor<1x4x6x6xi32>) -> tensor<1x4x6x6xf32>
+    %a = weir.mul %af, %scale : (tensor<1x4x6x6xf32>, tensor<f32>) -> tensor<1x4x6x6xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<8x4x2x2xi8>) -> tensor<8x4x2x2xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<8x4x2x2xi32>) -> tensor<8x4x2x2xf32>
+    %b = weir.mul %bf, %scales : (tensor<8x4x2x2xf32>, tensor<8x1x1x1xf32>) -> tensor<8x4x2x2xf32>
+    %0 = weir.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 1, 0, 1>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<1x4x6x6xf32>, tensor<8x4x2x2xf32>) -> tensor<1x8x6x6xf32>
+    return %0 : tensor<1x8x6x6xf32>
+  }
+
+  // Weights lie where they lay, and are not computed: their bytes need no share of a zero
+  // point. The right operand may be contracted along either dimension.
+  // CHECK-LABEL: @product
+  // CHECK-DAG: weir.constant #weir.arranged<#weir.blob<"w.bin"{{.*}} : tensor<64x32xi8>
+  // CHECK: weir.dot_general %arg0, {{.*}}rhs_contract = array<i64: 0>{{.*}}weir.matrix} : (tensor<2x64xi8>, tensor<64x32xi8>) -> tensor<2x32xi32>
+  // CHECK-NOT: weir.sub
+  // CHECK: weir.cast
+  // CHECK: return
+  func.func @product(%x: tensor<2x64xi8>) -> tensor<2x32xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant #weir.blob<"w.bin", 0, 2048, "00"> : tensor<32x64xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<2x64xi8>) -> tensor<2x64xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<2x64xi32>) -> tensor<2x64xf32>
+    %a = weir.mul %af, %scale : (tensor<2x64xf32>, tensor<f32>) -> tensor<2x64xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<32x64xi8>) -> tensor<32x64xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<32x64xi32>) -> tensor<32x64xf32>
+    %b = weir.mul %bf, %scale : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
+    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<2x64xf32>, tensor<32x64xf32>) -> tensor<2x32xf32>
+    return %0 : tensor<2x32xf32>
+  }
+
+  // Sums of words, as MatMulInteger has them; a zero point that is computed is multiplied
+  // with the sums of the weights' columns.
+  // CHECK-LABEL: @words
+  // CHECK: %[[SUM:.+]] = weir.dot_general %arg0, {{.*}}weir.matrix} : (tensor<3x16xui8>, tensor<16x8xi8>) -> tensor<3x8xi32>
+  // CHECK: %[[SHARE:.+]] = weir.mul {{.*}}, %arg1 : (tensor<8xi32>, tensor<i32>)
+  // CHECK: weir.sub %[[SUM]], %[[SHARE]]
+  func.func @words(%x: tensor<3x16xui8>, %zero: tensor<i32>) -> tensor<3x8xi32> {
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %ac = weir.sub %aw, %zero : (tensor<3x16xi32>, tensor<i32>) -> tensor<3x16xi32>
+    %bw = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %ac, %bw {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    return %0 : tensor<3x8xi32>
+  }
+
+  // Channels are filled up to fours. A quantization behind a sum is a factor of its scale
+  // and its bias, and the cast clamps.
+  // CHECK-LABEL: @requantized
+  // CHECK-DAG: %[[SCALE:.+]] = weir.constant dense<2.500000e-01> : tensor<f32>
+  // CHECK-DAG: %[[BIAS:.+]] = weir.constant dense<{{.*}}5.000000e-01{{.*}}> : tensor<8x1x1xf32>
+  // CHECK: weir.pad {{.*}} -> tensor<1x6x6x4xi8>
+  // CHECK: %[[SUM:.+]] = weir.conv {{.*}}tensor<3x3x4x8xi8>) -> tensor<1x4x4x8xi32>
+  // CHECK: %[[REAL:.+]] = weir.cast {{.*}} -> tensor<1x8x4x4xf32>
+  // CHECK: %[[SCALED:.+]] = weir.mul %[[REAL]], %[[SCALE]]
+  // CHECK: %[[BIASED:.+]] = weir.add %[[SCALED]], %[[BIAS]]
+  // CHECK: %[[ROUND:.+]] = weir.round_even %[[BIASED]]
+  // CHECK: weir.cast %[[ROUND]] {saturate = true} {{.*}} -> tensor<1x8x4x4xi8>
+  // CHECK-NOT: weir.div
+  // CHECK: weir.dot_general
+  func.func @requantized(%x: tensor<1x3x6x6xi8>) -> tensor<1x16xf32> {
+    %scale = weir.constant dense<1.000000e+00> : tensor<f32>
+    %out = weir.constant dense<4.000000e+00> : tensor<f32>
+    %low = weir.constant dense<-1.280000e+02> : tensor<f32>
+    %high = weir.constant dense<1.270000e+02> : tensor<f32>
+    %shape = weir.constant dense<[1, 128]> : tensor<2xi64>
+    %bias = weir.constant dense<[[[2.0]], [[1.0]], [[0.0]], [[0.0]], [[0.0]], [[0.0]], [[0.0]], [[1.0]]]> : tensor<8x1x1xf32>
+    %q = weir.constant dense<"0x898E93989DA2A7ACB1B6BBC0C5CACFD4D9DEE3E8EDF2F7FC01060B10151A1F24292E33383D42474C51565B60656A6F74888D92979CA1A6ABB0B5BABFC4C9CED3D8DDE2E7ECF1F6FB00050A0F14191E23282D32373C41464B50555A5F64696E73788C91969BA0A5AAAFB4B9BEC3C8CDD2D7DCE1E6EBF0F5FAFF04090E13181D22272C31363B40454A4F54595E63686D72778B90959A9FA4A9AEB3B8BDC2C7CCD1D6DBE0E5EAEFF4F9FE03080D12171C21262B30353A3F44494E53585D62676C71768A8F94999EA3A8ADB2B7BCC1C6CBD0D5DADFE4E9EEF3F8"> : tensor<8x3x3x3xi8>
+    %p = weir.constant #weir.blob<"w.bin", 0, 2048, "00"> : tensor<128x16xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<1x3x6x6xi8>) -> tensor<1x3x6x6xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<1x3x6x6xi32>) -> tensor<1x3x6x6xf32>
+    %a = weir.mul %af, %scale : (tensor<1x3x6x6xf32>, tensor<f32>) -> tensor<1x3x6x6xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<8x3x3x3xi8>) -> tensor<8x3x3x3xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<8x3x3x3xi32>) -> tensor<8x3x3x3xf32>
+    %b = weir.mul %bf, %scale : (tensor<8x3x3x3xf32>, tensor<f32>) -> tensor<8x3x3x3xf32>
+    %0 = weir.conv %a, %b {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = false, accumulator = f32} : (tensor<1x3x6x6xf32>, tensor<8x3x3x3xf32>) -> tensor<1x8x4x4xf32>
+    %1 = weir.add %0, %bias : (tensor<1x8x4x4xf32>, tensor<8x1x1xf32>) -> tensor<1x8x4x4xf32>
+    %2 = weir.div %1, %out : (tensor<1x8x4x4xf32>, tensor<f32>) -> tensor<1x8x4x4xf32>
+    %3 = weir.round_even %2 : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+    %4 = weir.maximum %3, %low : (tensor<1x8x4x4xf32>, tensor<f32>) -> tensor<1x8x4x4xf32>
+    %5 = weir.minimum %4, %high : (tensor<1x8x4x4xf32>, tensor<f32>) -> tensor<1x8x4x4xf32>
+    %6 = weir.cast %5 {saturate = true} : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xi8>
+    %7 = weir.reshape %6, %shape : (tensor<1x8x4x4xi8>, tensor<2xi64>) -> tensor<1x128xi8>
+    %cw = weir.cast %7 {saturate = true} : (tensor<1x128xi8>) -> tensor<1x128xi32>
+    %cf = weir.cast %cw {saturate = true} : (tensor<1x128xi32>) -> tensor<1x128xf32>
+    %c = weir.mul %cf, %scale : (tensor<1x128xf32>, tensor<f32>) -> tensor<1x128xf32>
+    %dw = weir.cast %p {saturate = true} : (tensor<128x16xi8>) -> tensor<128x16xi32>
+    %df = weir.cast %dw {saturate = true} : (tensor<128x16xi32>) -> tensor<128x16xf32>
+    %d = weir.mul %df, %scale : (tensor<128x16xf32>, tensor<f32>) -> tensor<128x16xf32>
+    %8 = weir.dot_general %c, %d {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<1x128xf32>, tensor<128x16xf32>) -> tensor<1x16xf32>
+    return %8 : tensor<1x16xf32>
+  }
+
+  // Unsigned weights around 128 are signed ones.
+  // CHECK-LABEL: @unsigned_weights
+  // CHECK-DAG: weir.constant dense<{{.*}}> : tensor<16x8xi8>
+  // CHECK: weir.dot_general {{.*}}weir.matrix} : (tensor<3x16xi8>, tensor<16x8xi8>)
+  func.func @unsigned_weights(%x: tensor<3x16xi8>) -> tensor<3x8xi32> {
+    %zero = weir.constant dense<128> : tensor<i32>
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xui8>
+    %aw = weir.cast %x {saturate = true} : (tensor<3x16xi8>) -> tensor<3x16xi32>
+    %bw = weir.cast %q {saturate = true} : (tensor<16x8xui8>) -> tensor<16x8xi32>
+    %bc = weir.sub %bw, %zero : (tensor<16x8xi32>, tensor<i32>) -> tensor<16x8xi32>
+    %0 = weir.dot_general %aw, %bc {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    return %0 : tensor<3x8xi32>
+  }
+
+  // Not weights that are computed, that no signed byte holds, scales or zero points along
+  // what is summed, groups, few columns, or sums that a word might not hold.
+  // CHECK-LABEL: @others
+  // CHECK-NOT: weir.matrix
+  func.func @others(%x: tensor<3x16xui8>, %y: tensor<16x8xi8>, %i: tensor<1x16x4x4xui8>, %l: tensor<2x70000xui8>) -> (tensor<3x8xf32>, tensor<3x8xi32>, tensor<3x8xf32>, tensor<3x8xi32>, tensor<1x8x3x3xi32>, tensor<3x4xi32>, tensor<2x8xi32>) {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %zero = weir.constant dense<120> : tensor<i32>
+    %scales = weir.constant dense<[[1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0]]> : tensor<16x1xf32>
+    %zeros = weir.constant dense<[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]> : tensor<16xi32>
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
+    %u = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xui8>
+    %g = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<8x8x2x2xi8>
+    %n = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D44"> : tensor<16x4xi8>
+    %m = weir.constant #weir.blob<"w.bin", 0, 560000, "00"> : tensor<70000x8xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<3x16xi32>) -> tensor<3x16xf32>
+    %a = weir.mul %af, %scale : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %bw = weir.cast %y {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<16x8xi32>) -> tensor<16x8xf32>
+    %b = weir.mul %bf, %scale : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
+    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
+    %cw = weir.cast %u {saturate = true} : (tensor<16x8xui8>) -> tensor<16x8xi32>
+    %cc = weir.sub %cw, %zero : (tensor<16x8xi32>, tensor<i32>) -> tensor<16x8xi32>
+    %1 = weir.dot_general %aw, %cc {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    %dw = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %df = weir.cast %dw {saturate = true} : (tensor<16x8xi32>) -> tensor<16x8xf32>
+    %d = weir.mul %df, %scales : (tensor<16x8xf32>, tensor<16x1xf32>) -> tensor<16x8xf32>
+    %2 = weir.dot_general %a, %d {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
+    %ew = weir.cast %x {saturate = true} : (tensor<3x16xui8>) -> tensor<3x16xi32>
+    %ec = weir.sub %ew, %zeros : (tensor<3x16xi32>, tensor<16xi32>) -> tensor<3x16xi32>
+    %3 = weir.dot_general %ec, %dw {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x8xi32>) -> tensor<3x8xi32>
+    %gw = weir.cast %i {saturate = true} : (tensor<1x16x4x4xui8>) -> tensor<1x16x4x4xi32>
+    %hw = weir.cast %g {saturate = true} : (tensor<8x8x2x2xi8>) -> tensor<8x8x2x2xi32>
+    %4 = weir.conv %gw, %hw {strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, dilations = array<i64: 1, 1>, groups = 2 : i64, channels_last = false, accumulator = i32} : (tensor<1x16x4x4xi32>, tensor<8x8x2x2xi32>) -> tensor<1x8x3x3xi32>
+    %kw = weir.cast %n {saturate = true} : (tensor<16x4xi8>) -> tensor<16x4xi32>
+    %5 = weir.dot_general %aw, %kw {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xi32>, tensor<16x4xi32>) -> tensor<3x4xi32>
+    %m2w = weir.cast %l {saturate = true} : (tensor<2x70000xui8>) -> tensor<2x70000xi32>
+    %m1w = weir.cast %m {saturate = true} : (tensor<70000x8xi8>) -> tensor<70000x8xi32>
+    %6 = weir.dot_general %m2w, %m1w {accumulator = i32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x70000xi32>, tensor<70000x8xi32>) -> tensor<2x8xi32>
+    return %0, %1, %2, %3, %4, %5, %6 : tensor<3x8xf32>, tensor<3x8xi32>, tensor<3x8xf32>, tensor<3x8xi32>, tensor<1x8x3x3xi32>, tensor<3x4xi32>, tensor<2x8xi32>
+  }
+
+  // Of two quantized values that are added, the first one's byte is stored, and the
+  // second one's is computed on the way.
+  // CHECK-LABEL: @residual
+  // CHECK: weir.dot_general
+  // CHECK: weir.cast {{.*}}weir.stored} : (tensor<3x8xf32>) -> tensor<3x8xi8>
+  // CHECK: weir.dot_general
+  // CHECK-NOT: weir.stored
+  // CHECK: return
+  func.func @residual(%x: tensor<3x16xi8>) -> tensor<3x8xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %low = weir.constant dense<-1.280000e+02> : tensor<f32>
+    %high = weir.constant dense<1.270000e+02> : tensor<f32>
+    %q = weir.constant dense<"0x868D949BA2A9B0B7BEC5CCD3DAE1E8EFF6FD040B121920272E353C434A51585F666D747B878E959CA3AAB1B8BFC6CDD4DBE2E9F0F7FE050C131A21282F363D444B525960676E757C888F969DA4ABB2B9C0C7CED5DCE3EAF1F8FF060D141B222930373E454C535A61686F767D8990979EA5ACB3BAC1C8CFD6DDE4EBF2F900070E"> : tensor<16x8xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<3x16xi8>) -> tensor<3x16xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<3x16xi32>) -> tensor<3x16xf32>
+    %a = weir.mul %af, %scale : (tensor<3x16xf32>, tensor<f32>) -> tensor<3x16xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<16x8xi8>) -> tensor<16x8xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<16x8xi32>) -> tensor<16x8xf32>
+    %b = weir.mul %bf, %scale : (tensor<16x8xf32>, tensor<f32>) -> tensor<16x8xf32>
+    %s0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
+    %r0 = weir.round_even %s0 : (tensor<3x8xf32>) -> tensor<3x8xf32>
+    %m0 = weir.maximum %r0, %low : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+    %n0 = weir.minimum %m0, %high : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+    %q0 = weir.cast %n0 {saturate = true} : (tensor<3x8xf32>) -> tensor<3x8xi8>
+    %y0w = weir.cast %q0 {saturate = true} : (tensor<3x8xi8>) -> tensor<3x8xi32>
+    %y0f = weir.cast %y0w {saturate = true} : (tensor<3x8xi32>) -> tensor<3x8xf32>
+    %y0 = weir.mul %y0f, %scale : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+    %s1 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>
+    %r1 = weir.round_even %s1 : (tensor<3x8xf32>) -> tensor<3x8xf32>
+    %m1 = weir.maximum %r1, %low : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+    %n1 = weir.minimum %m1, %high : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+    %q1 = weir.cast %n1 {saturate = true} : (tensor<3x8xf32>) -> tensor<3x8xi8>
+    %y1w = weir.cast %q1 {saturate = true} : (tensor<3x8xi8>) -> tensor<3x8xi32>
+    %y1f = weir.cast %y1w {saturate = true} : (tensor<3x8xi32>) -> tensor<3x8xf32>
+    %y1 = weir.mul %y1f, %scale : (tensor<3x8xf32>, tensor<f32>) -> tensor<3x8xf32>
+    %t = weir.add %y0, %y1 : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
+    return %t : tensor<3x8xf32>
+  }
+}
+
+// -----
+
+// Where nothing multiplies bytes, all stay as they are.
+// CHECK-LABEL: @floats
+// CHECK-NOT: weir.matrix
+func.func @floats(%x: tensor<2x64xi8>) -> tensor<2x32xf32> {
+    %scale = weir.constant dense<5.000000e-01> : tensor<f32>
+    %q = weir.constant #weir.blob<"w.bin", 0, 2048, "00"> : tensor<64x32xi8>
+    %aw = weir.cast %x {saturate = true} : (tensor<2x64xi8>) -> tensor<2x64xi32>
+    %af = weir.cast %aw {saturate = true} : (tensor<2x64xi32>) -> tensor<2x64xf32>
+    %a = weir.mul %af, %scale : (tensor<2x64xf32>, tensor<f32>) -> tensor<2x64xf32>
+    %bw = weir.cast %q {saturate = true} : (tensor<64x32xi8>) -> tensor<64x32xi32>
+    %bf = weir.cast %bw {saturate = true} : (tensor<64x32xi32>) -> tensor<64x32xf32>
+    %b = weir.mul %bf, %scale : (tensor<64x32xf32>, tensor<f32>) -> tensor<64x32xf32>
+    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x64xf32>, tensor<64x32xf32>) -> tensor<2x32xf32>
+    return %0 : tensor<2x32xf32>
+}
