@@ -69,9 +69,6 @@ bool Compilation::checkOptions() {
     driver::report(sink, "W0112", options.input,
                    "found --memory-limit=" + options.memoryLimit +
                        "; possible: bytes, or a number with K, M, G or T");
-  if (options.tune)
-    refuse("--tune=" + std::to_string(options.tune), "--tune=0");
-
   if (!options.name.empty() &&
       (cIdentifier(options.name) != options.name ||
        llvm::StringRef(options.name).starts_with("weir")))
@@ -274,6 +271,8 @@ bool Compilation::runPasses() {
   for (; nextStage < codegen && nextStage <= stopStage; ++nextStage) {
     const Stage &stage = stages()[nextStage];
     bool isKernelize = llvm::StringRef(stage.name) == "kernelize";
+    if (isKernelize && !chooseTiles())
+      return false;
     if (isKernelize && memoryLimit && stopStage >= stageIndex("plan-memory")) {
       if (!planWithinLimit())
         return false;
@@ -291,6 +290,7 @@ bool Compilation::runPasses() {
 }
 
 void Compilation::takeFigures() {
+  noteTunedKernels();
   auto number = [&](const char *attribute, const char *key) -> int64_t {
     auto dictionary = (*module)->getAttrOfType<DictionaryAttr>(attribute);
     auto value = dictionary ? dictionary.getAs<IntegerAttr>(key) : IntegerAttr();
@@ -387,6 +387,8 @@ bool Compilation::run(OutputForm form) {
     if (!load())
       return finishLog(false);
   }
+  if (!checkTuning())
+    return finishLog(false);
   int lastStage = stopStage;
   if (!targets.empty())
     stopStage = std::max(nextStage, sharedStages()) - 1;

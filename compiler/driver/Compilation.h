@@ -12,6 +12,7 @@
 #include "compiler/driver/IrDump.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/Target.h"
+#include "compiler/driver/TuneFile.h"
 #include "compiler/emit/CodeUnits.h"
 #include "compiler/emit/Descriptors.h"
 #include "compiler/emit/Program.h"
@@ -63,6 +64,8 @@ public:
   Report &report() { return reported; }
   const std::string &prefix() const { return name; }
   std::string header() const;
+  /// What is to become of options.tuneFile, "": it stays as it is.
+  std::string tunedText() const;
 
 private:
   bool checkOptions();
@@ -77,6 +80,13 @@ private:
   void leaveText(std::string text);
   bool writePlacement();
   bool finishLog(bool good);
+  // Tuning.cpp
+  bool checkTuning();
+  /// Tells the passes what measurements say of tiles: those of the file, and of
+  /// trials.
+  bool chooseTiles();
+  void noteTunedKernels();
+  void searchChoices(const std::string &processor);
   // MemoryLimit.cpp
   bool planWithinLimit();
   bool checkMemoryLimit();
@@ -126,6 +136,7 @@ private:
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
 
+  TuneFile tuneFile;
   std::vector<Variant> variants; ///< those before the last, translated
   Program described;
   Report reported;

@@ -196,6 +196,7 @@ static bool areApart(const Options &options, llvm::StringRef output,
       {"the header", std::string(header)},
       {"--weights", options.weightsFile},
       {"--placement-out", options.placementOut},
+      {"--tune-file", options.tuneFile},
   };
   std::map<std::string, std::string> taken;
   for (auto &[what, path] : files) {
@@ -226,6 +227,7 @@ public:
   bool writeText();
   bool writeBinary(OutputForm form);
   bool addWeights();
+  bool addTuning();
   bool commit();
 
 private:
@@ -312,7 +314,7 @@ bool Outputs::commit() {
 
 bool Outputs::writeText() {
   llvm::StringRef text(compilation.bytes().data(), compilation.bytes().size());
-  return add(output, text) && commit();
+  return add(output, text) && addTuning() && commit();
 }
 
 bool Outputs::addWeights() {
@@ -326,6 +328,11 @@ bool Outputs::addWeights() {
     return false;
   files.push_back(std::move(*file));
   return true;
+}
+
+bool Outputs::addTuning() {
+  std::string text = compilation.tunedText();
+  return text.empty() || add(options.tuneFile, text);
 }
 
 bool Outputs::link(OutputForm form, OutputFile &object) {
@@ -371,7 +378,7 @@ bool Outputs::writeBinary(OutputForm form) {
                           ? writeObject(compilation.program(), resolve,
                                         compilation.bytes(), *object)
                           : object->write(compilation.bytes());
-  if (!check(std::move(error)) || !addWeights())
+  if (!check(std::move(error)) || !addWeights() || !addTuning())
     return false;
   if (!isObject)
     return link(form, *object);
@@ -400,6 +407,9 @@ bool driver::compile(const Options &options, DiagnosticSink &sink,
   if (!compilation.run(form))
     return false;
   fillResult(compilation, result);
+  Outputs tuning(options, sink, compilation, "");
+  if (!tuning.addTuning() || !tuning.commit())
+    return false;
   if (!compilation.isText()) {
     auto resolve = [](BlobAttr blob) {
       return BlobStore::global().bytes(blob);
@@ -418,19 +428,31 @@ bool driver::compile(const Options &options, DiagnosticSink &sink,
   return true;
 }
 
-bool driver::compileToFiles(const Options &options, DiagnosticSink &sink,
+bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink,
                             Result *result) {
   std::string output =
-      options.output.empty() ? defaultOutput(options) : options.output;
+      asked.output.empty() ? defaultOutput(asked) : asked.output;
   std::optional<OutputForm> form = formOf(output);
   if (!form && isDevice(output))
     form = OutputForm::Object;
   // What a stage left is text, whatever its file is called.
-  if (!form && options.stopAfter.empty()) {
-    report(sink, "W0103", options.input,
+  if (!form && asked.stopAfter.empty()) {
+    report(sink, "W0103", asked.input,
            "found the output " + output +
                "; possible: a name that ends in .o, .a, .so, .mlir, .ll or .s");
     return false;
+  }
+  Options options = asked;
+  if (options.tune && options.tuneFile.empty()) {
+    if (output == "-" || isDevice(output)) {
+      report(sink, "W0132", options.input,
+             "found --tune=" + llvm::Twine(options.tune) +
+                 " without a file beside the output to write; possible: --tune-file=FILE");
+      return false;
+    }
+    llvm::SmallString<256> beside(output);
+    llvm::sys::path::replace_extension(beside, ".tune");
+    options.tuneFile = std::string(beside);
   }
   if (!areApart(options, output, sink))
     return false;

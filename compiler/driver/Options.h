@@ -80,7 +80,10 @@ struct Options {
   /// Nodes that --precision leaves alone.
   std::vector<std::string> keepF32;
   std::string placer, receives, schedule, precision, memoryLimit, cuda;
+  /// Trials of --tune, and the file that they go to; without trials choices are
+  /// read from it. Empty: none is written, or compileToFiles's OUT + ".tune".
   int tune = 0;
+  std::string tuneFile;
 
   bool report = false;
   std::string reportDir; ///< empty: output's stem + ".report"

@@ -11,6 +11,7 @@
 #include "passes/Passes.h"
 #include "passes/kernelize/Clusters.h"
 #include "passes/kernelize/PackWeights.h"
+#include "passes/kernelize/TileChoice.h"
 #include "passes/kernelize/Tiling.h"
 #include "passes/kernelize/Winograd.h"
 #include "passes/partition/Accelerators.h"
@@ -96,12 +97,15 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     for (Value result : root->getResults())
       results.push_back(mapping.lookup(result));
     plan::ReturnOp::create(b, loc, results);
-    chooseStrategy(kernel, vectorUnitOf(module));
+    VectorUnit unit = vectorUnitOf(module);
+    TileChoice choice = choiceFor(module, kernel, inputs.getArrayRef());
+    chooseStrategy(kernel, unit, choice);
+    noteChoice(kernel, choice);
 
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
     // Panels are made for the vectors of a CPU.
-    if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, vectorUnitOf(module)))
+    if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, unit, choice))
       packWeights(b, kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
@@ -115,6 +119,32 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
         return repeated == repeatedIn.end() ||
                !repeated->second.contains(use.getOwner());
       });
+  }
+
+  /// What measurements say of the kernel's tiles.
+  TileChoice choiceFor(ModuleOp module, plan::KernelOp kernel, ArrayRef<Value> operands) {
+    if (!module->hasAttr(tilesAttribute))
+      return {};
+    for (Operation &op : kernel.getBody().front().without_terminator()) {
+      auto right = op.getNumOperands() > 1 ? dyn_cast<BlockArgument>(op.getOperand(1))
+                                           : BlockArgument();
+      bool isConstant = right && operands[right.getArgNumber()].getDefiningOp<ConstantOp>();
+      std::string key = tileKey(&op, isConstant);
+      if (!key.empty())
+        return tileChoiceFor(module, key);
+    }
+    return {};
+  }
+
+  /// Writes down a choice that the kernel's strategy heeds.
+  void noteChoice(plan::KernelOp kernel, const TileChoice &choice) {
+    if (choice.isEmpty() ||
+        (kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution"))
+      return;
+    OpBuilder b(kernel.getContext());
+    kernel->setAttr(tunedAttribute, b.getStringAttr(choice.str()));
+    if (choice.ahead)
+      kernel->setAttr(fetchAheadAttribute, b.getBoolAttr(*choice.ahead));
   }
 
   /// Keeps `kernel` under a telling name, or drops it for an equal one.

@@ -11,6 +11,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/kernelize/Attention.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/kernelize/TileChoice.h"
 
 using namespace mlir;
 using namespace weir;
@@ -172,11 +173,37 @@ static bool isLanes(Operation *op) {
 /// leave none of them there until its line is read to the end.
 static constexpr int64_t sameSetPitch = 4096, waysOfSet = 8;
 
+/// Steps of a tile in additions: processors load as many operands at a time as they
+/// add, so many additions are under way at once, and a step costs something besides.
+static int64_t stepCost(int64_t rows, int64_t vectors) {
+  constexpr int64_t underWay = 8, overhead = 1;
+  return rows && vectors ? std::max({rows * vectors, rows + vectors, underWay}) + overhead : 0;
+}
+
+int64_t weir::registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileVectors,
+                               int64_t rows, int64_t columns) {
+  bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
+  // Of what is open, as much as leaves no rest.
+  int64_t height = knowsRows ? rows : 280 * tileRows;
+  int64_t wide = isOpen ? tileVectors
+                        : std::max<int64_t>(1, llvm::divideCeil(columns, unit.bytes / 4));
+  int64_t restRows = height % tileRows, restVectors = wide % tileVectors;
+  int64_t tiles = height / tileRows, panels = wide / tileVectors;
+  int64_t cost =
+      tiles * (panels * stepCost(tileRows, tileVectors) + stepCost(tileRows, restVectors)) +
+      panels * stepCost(restRows, tileVectors) + stepCost(restRows, restVectors);
+  return knowsRows ? cost : cost / tileRows;
+}
+
+bool weir::isFewRows(const VectorUnit &unit, int64_t rows) {
+  return !ShapedType::isDynamic(rows) && rows < unit.registers / 3;
+}
+
 /// Rows and vectors that fill the registers: some are kept for operands. Of the tiles
 /// that suit the pitch, the one with which fewest steps go into rests of rows and
 /// columns.
 SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, int64_t columns,
-                                        int64_t pitch) {
+                                        int64_t pitch, const TileChoice &choice) {
   struct Candidate {
     int64_t rows, vectors;
   };
@@ -187,33 +214,22 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
   int64_t lanes = unit.bytes / 4;
   bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
   int64_t most = isOpen ? 2 : std::max<int64_t>(1, llvm::divideCeil(columns, lanes));
+  if (choice.rows)
+    return {knowsRows ? std::clamp<int64_t>(rows, 1, choice.rows) : choice.rows,
+            std::min(most, choice.vectors), lanes};
   // Few rows are one tile: sums, a row of vectors and an element are in registers.
-  if (knowsRows && rows < unit.registers / 3) {
+  if (isFewRows(unit, rows)) {
     int64_t few = std::max<int64_t>(rows, 1);
     int64_t vectors = std::min<int64_t>((unit.registers - 1) / (few + 1), 8);
     return {few, std::min(most, vectors), lanes};
   }
-  // A step of a tile in additions: processors load as many operands at a time as they
-  // add, so many additions are under way at once, and a step costs something besides.
-  auto costOf = [](int64_t rows, int64_t vectors) -> int64_t {
-    constexpr int64_t underWay = 8, overhead = 1;
-    return rows && vectors ? std::max({rows * vectors, rows + vectors, underWay}) + overhead : 0;
-  };
   const Candidate *best = nullptr;
   int64_t bestCost = 0;
   for (const Candidate &candidate : candidates) {
     if (candidate.vectors > most || (knowsRows && candidate.rows > rows) ||
         (pitch > 0 && pitch % sameSetPitch == 0 && candidate.rows > waysOfSet))
       continue;
-    // Of what is open, as much as leaves no rest.
-    int64_t height = knowsRows ? rows : 280 * candidate.rows, wide = isOpen ? candidate.vectors : most;
-    int64_t restRows = height % candidate.rows, restVectors = wide % candidate.vectors;
-    int64_t tiles = height / candidate.rows, panels = wide / candidate.vectors;
-    int64_t cost = tiles * (panels * costOf(candidate.rows, candidate.vectors) +
-                            costOf(candidate.rows, restVectors)) +
-                   panels * costOf(restRows, candidate.vectors) + costOf(restRows, restVectors);
-    if (!knowsRows)
-      cost /= candidate.rows;
+    int64_t cost = registerTileCost(unit, candidate.rows, candidate.vectors, rows, columns);
     if (!best || cost < bestCost) {
       best = &candidate;
       bestCost = cost;
@@ -223,12 +239,12 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
 }
 
 /// Sets the register tile of a convolution and returns how its range is cut:
-/// images (and planes), lines, whole lines, channels. Each part holds some 224 positions, so
-/// that a panel of the filter is read once for many.
-static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
-                                             const VectorUnit &unit) {
+/// images (and planes), lines, whole lines, channels. Each part holds many positions, so
+/// that a panel of the filter is read once for them.
+static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv, const VectorUnit &unit,
+                                             const TileChoice &choice) {
   OpBuilder b(kernel.getContext());
-  constexpr int64_t positions = 224;
+  int64_t positions = choice.part ? choice.part : partPositions;
   auto type = cast<RankedTensorType>(conv.getType());
   int64_t line = type.getRank() - 3;
   int64_t height = type.getDimSize(line), width = type.getDimSize(line + 1);
@@ -249,15 +265,15 @@ static SmallVector<int64_t> convolutionTiles(KernelOp kernel, ConvOp conv,
   int64_t channels = input.getShape().back();
   int64_t pitch = ShapedType::isDynamic(channels) ? 0 : channels * conv.getStrides().back() * 4;
   if (ShapedType::isDynamic(width))
-    return cut(4, registerTile(unit, width, columns, pitch));
-  int64_t lines = positions / std::max<int64_t>(width, 1);
+    return cut(4, registerTile(unit, width, columns, pitch, choice));
+  int64_t lines = std::max<int64_t>(1, positions / std::max<int64_t>(width, 1));
   if (isPointwise(kernel, conv)) {
     kernel->setAttr("pointwise", b.getUnitAttr());
-    return cut(lines, registerTile(unit, std::min(lines, height) * width, columns, pitch));
+    return cut(lines, registerTile(unit, std::min(lines, height) * width, columns, pitch, choice));
   }
-  auto tile = registerTile(unit, ShapedType::kDynamic, columns, pitch);
+  auto tile = registerTile(unit, ShapedType::kDynamic, columns, pitch, choice);
   if (width == 0 || width >= tile[0])
-    return cut(lines, registerTile(unit, width, columns, pitch));
+    return cut(lines, registerTile(unit, width, columns, pitch, choice));
   // Short lines: a tile holds several whole ones.
   int64_t together = tile[0] / width;
   if (!ShapedType::isDynamic(height))
@@ -396,7 +412,45 @@ static int64_t lanesOf(Operation *hero, const VectorUnit &unit, int64_t columns)
   return lanes;
 }
 
-void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
+/// Sets the tile of a product, and returns how its range is cut.
+static SmallVector<int64_t> productTiles(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
+                                         const TileChoice &choice) {
+  OpBuilder b(kernel.getContext());
+  auto type = cast<RankedTensorType>(
+      kernel.getBody().front().getTerminator()->getOperand(0).getType());
+  int64_t batch = dot.getLhsBatch().size(), rank = type.getRank();
+  if (rank > batch + 2)
+    kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
+  int64_t rows = partShape(kernel, type.getShape())[batch], columns = type.getShape().back();
+  int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
+  bool isOpen = ShapedType::isDynamic(depth);
+  auto tile = registerTile(unit, rows, columns, isOpen ? 0 : depth * 4, choice);
+  int64_t width = tile[1] * tile[2];
+  kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
+  // A panel beyond a share of the second-level cache is read by blocks.
+  constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
+  int64_t panelBytes = isOpen ? 0 : depth * width * 4, each = 0;
+  if (panelBytes > muchOfTheCache)
+    each = llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(panelBytes, cacheShare)), 16);
+  if (choice.depth && !isOpen)
+    each = *choice.depth < depth ? *choice.depth : 0;
+  if (ShapedType::isDynamic(rows) || rows > tile[0])
+    if (each)
+      kernel->setAttr("depth_block", b.getI64IntegerAttr(each));
+  // Enough rows that a panel of the right operand is read once for many. Sums that
+  // wait between blocks are on the stack.
+  constexpr int64_t mostSums = 1 << 16;
+  int64_t many = choice.part ? choice.part : partRows;
+  if (each)
+    many = std::min(many, mostSums / width);
+  many = llvm::alignTo(many, tile[0]);
+  SmallVector<int64_t> tiles(batch, 1);
+  tiles.push_back(ShapedType::isDynamic(rows) ? many : std::clamp<int64_t>(rows, 1, many));
+  tiles.push_back(width);
+  return tiles;
+}
+
+void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileChoice &choice) {
   OpBuilder b(kernel.getContext());
   Block &body = kernel.getBody().front();
   auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
@@ -428,29 +482,11 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit) {
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
              dot && isPlainProduct(dot) && isVectorEpilogue(kernel, dot)) {
     kernel.setStrategy("product");
-    int64_t batch = dot.getLhsBatch().size();
-    if (rank > batch + 2)
-      kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
-    int64_t rows = partShape(kernel, type.getShape())[batch], columns = type.getShape().back();
-    int64_t depth = cast<RankedTensorType>(dot.getLhs().getType()).getShape().back();
-    auto tile = registerTile(unit, rows, columns, ShapedType::isDynamic(depth) ? 0 : depth * 4);
-    kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
-    // A panel beyond a share of the second-level cache is read by blocks.
-    constexpr int64_t muchOfTheCache = 3 << 17, cacheShare = 1 << 18;
-    int64_t panelBytes = ShapedType::isDynamic(depth) ? 0 : depth * tile[1] * tile[2] * 4;
-    if (panelBytes > muchOfTheCache && (ShapedType::isDynamic(rows) || rows > tile[0])) {
-      int64_t each = llvm::divideCeil(depth, llvm::divideCeil(panelBytes, cacheShare));
-      kernel->setAttr("depth_block", b.getI64IntegerAttr(llvm::alignTo(each, 16)));
-    }
-    tiles.emplace(batch, 1);
-    // Enough rows that a panel of the right operand is read once for many.
-    int64_t many = llvm::alignTo(140, tile[0]);
-    tiles->push_back(ShapedType::isDynamic(rows) ? many : std::clamp<int64_t>(rows, 1, many));
-    tiles->push_back(tile[1] * tile[2]);
+    tiles = productTiles(kernel, dot, unit, choice);
   } else if (auto conv = dyn_cast_or_null<ConvOp>(hero);
              conv && isPlainConvolution(conv, unit) && isVectorEpilogue(kernel, conv)) {
     kernel.setStrategy("convolution");
-    tiles = convolutionTiles(kernel, conv, unit);
+    tiles = convolutionTiles(kernel, conv, unit, choice);
   } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero) &&
              !type.isDynamicDim(rank - 1)) {
     kernel.setStrategy("lanes");

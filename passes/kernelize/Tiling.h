@@ -22,6 +22,19 @@ struct VectorUnit {
 /// target.
 VectorUnit vectorUnitOf(mlir::ModuleOp module);
 
+struct TileChoice;
+
+/// Of a kernel: whether tiles fetch the constants of the next panel, where that was
+/// chosen.
+inline constexpr const char *fetchAheadAttribute = "fetch_ahead";
+/// Of a kernel whose tiles were chosen by measurements: the choice as text.
+inline constexpr const char *tunedAttribute = "tuned";
+
+/// Without a choice a part of a product's range holds so many rows, one of a
+/// convolution's so many positions, and one in Winograd's form so many elements of
+/// each of the 16 matrices.
+inline constexpr int64_t partRows = 140, partPositions = 224, partElements = 4096;
+
 /// Chooses how the kernel will be emitted and writes it down: `strategy`; the
 /// register tile `tile` = [rows, vectors, lanes]; `tiles`, the parts of the
 /// leading result dimensions that make the parallel range (absent: every
@@ -29,8 +42,8 @@ VectorUnit vectorUnitOf(mlir::ModuleOp module);
 /// as one; `grain`, how many parts are worth a thread. For products also
 /// `depth_block`, how much of a long sum is computed at once. For convolutions also
 /// `pointwise`, whose tiles run across lines, and `lines`, how many whole lines
-/// a tile holds. For attentions see Attention.h.
-void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit);
+/// a tile holds. For attentions see Attention.h. What `choice` says of tiles is so.
+void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit, const TileChoice &choice);
 
 /// Whether the product is [batch…, M…, K] by [batch…, K, N] of f32.
 bool isPlainForm(DotGeneralOp dot);
@@ -38,7 +51,12 @@ bool isPlainForm(DotGeneralOp dot);
 /// [rows, vectors, lanes] of a register tile for so many rows and columns (either may
 /// be ShapedType::kDynamic). `pitch` is the distance of rows in bytes, 0: unknown.
 llvm::SmallVector<int64_t> registerTile(const VectorUnit &unit, int64_t rows, int64_t columns,
-                                        int64_t pitch);
+                                        int64_t pitch, const TileChoice &choice);
+/// What that tile costs, in steps; registerTile takes the cheapest.
+int64_t registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t tileVectors,
+                         int64_t rows, int64_t columns);
+/// Whether all rows are one tile.
+bool isFewRows(const VectorUnit &unit, int64_t rows);
 
 /// The shape that `tiles` cuts: `shape` with the `merged` dimensions as one.
 llvm::SmallVector<int64_t> partShape(plan::KernelOp kernel, llvm::ArrayRef<int64_t> shape);

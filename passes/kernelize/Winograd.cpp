@@ -8,15 +8,15 @@
 #include "passes/kernelize/Winograd.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "passes/kernelize/TileChoice.h"
 
 using namespace mlir;
 using namespace weir;
 
 namespace {
 
-/// Transformed operands of a part stay in the second-level cache: elements of one of
-/// the 16 products.
-constexpr int64_t mostElements = 4096;
+/// Transformed operands and sums of a part are on the stack.
+constexpr int64_t mostElements = 8192;
 /// With fewer tiles the transformed filter, larger than the filter, is read for too few.
 constexpr int64_t fewestTiles = 48, fewestChannels = 32;
 /// Of a transformed filter, in memory while compiling.
@@ -29,7 +29,9 @@ struct Cut {
   int64_t lines, across;
 };
 
-std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit) {
+std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &choice) {
+  // Transformed operands of a part stay in the second-level cache.
+  int64_t elements = choice.part ? std::min(choice.part, mostElements) : partElements;
   auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
@@ -45,11 +47,11 @@ std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit) {
       height / 2 * (width / 2) < fewestTiles || 16 * channels * columns * 4 > mostFilterBytes)
     return std::nullopt;
   Cut cut{1, width / 2};
-  while (cut.across > 1 && (cut.across * channels > mostElements || width / 2 % cut.across))
+  while (cut.across > 1 && (cut.across * channels > elements || width / 2 % cut.across))
     --cut.across;
-  if (cut.across * channels > mostElements || cut.across < 6)
+  if (cut.across * channels > elements || cut.across < 6)
     return std::nullopt;
-  cut.lines = std::min(height / 2, mostElements / (cut.across * channels));
+  cut.lines = std::min(height / 2, elements / (cut.across * channels));
   return cut;
 }
 
@@ -82,15 +84,15 @@ TypedAttr transformed(ArrayRef<float> filter, int64_t channels, int64_t columns,
 } // namespace
 
 bool weir::useWinograd(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Value> &operands,
-                       const VectorUnit &unit) {
-  if (kernel.getStrategy() != "convolution")
+                       const VectorUnit &unit, const TileChoice &choice) {
+  if (kernel.getStrategy() != "convolution" || choice.form == TileChoice::Form::Direct)
     return false;
   ConvOp conv = *kernel.getBody().front().getOps<ConvOp>().begin();
   auto argument = dyn_cast<BlockArgument>(conv.getFilter());
   auto constant = argument && argument.hasOneUse()
                       ? operands[argument.getArgNumber()].getDefiningOp<ConstantOp>()
                       : ConstantOp();
-  std::optional<Cut> cut = constant ? cutOf(conv, unit) : std::nullopt;
+  std::optional<Cut> cut = constant ? cutOf(conv, unit, choice) : std::nullopt;
   DenseElementsAttr filter =
       cut ? materializedConstant(cast<TypedAttr>(constant.getValue())) : DenseElementsAttr();
   if (!filter)
@@ -98,7 +100,8 @@ bool weir::useWinograd(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Valu
   auto type = cast<RankedTensorType>(conv.getType());
   auto filterType = cast<RankedTensorType>(argument.getType());
   int64_t channels = filterType.getDimSize(2), columns = filterType.getDimSize(3);
-  SmallVector<int64_t> tile = registerTile(unit, cut->lines * cut->across, columns, channels * 4);
+  SmallVector<int64_t> tile =
+      registerTile(unit, cut->lines * cut->across, columns, channels * 4, choice);
   int64_t width = tile[1] * tile[2], panels = llvm::divideCeil(columns, width);
   int64_t cuts = type.getDimSize(0) * llvm::divideCeil(type.getDimSize(1), 2 * cut->lines) *
                  (type.getDimSize(2) / (2 * cut->across));

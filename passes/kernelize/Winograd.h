@@ -20,9 +20,11 @@ namespace weir {
 /// The filter's constant in `operands` is replaced by the transformed one, in panels
 /// [ceil(K / width), 16, C, width], zero beyond K; in the kernel it stands behind an
 /// unrealized_conversion_cast. `tile` is the register tile of the 16 products, `tiles`
-/// cuts images, lines, columns and channels. True: it did.
+/// cuts images, lines, columns and channels; what `choice` says of them is so. True: it
+/// did.
 bool useWinograd(mlir::OpBuilder &b, plan::KernelOp kernel,
-                 llvm::SmallVectorImpl<mlir::Value> &operands, const VectorUnit &unit);
+                 llvm::SmallVectorImpl<mlir::Value> &operands, const VectorUnit &unit,
+                 const TileChoice &choice);
 
 } // namespace weir
 

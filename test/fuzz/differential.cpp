@@ -13,7 +13,7 @@
 
 #include "test/fuzz/Differential.h"
 #include "tools/common/FlagParser.h"
-#include "tools/common/ForkServer.h"
+#include "compiler/execute/ForkServer.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 namespace fs = std::filesystem;
+using namespace weir;
 using namespace weir::fuzz;
 using namespace weir::tools;
 

@@ -7,19 +7,12 @@
 
 #include "tools/common/LoadedModel.h"
 
+#include "compiler/execute/LinkedObject.h"
 #include "weir/plugin.h"
-
-#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
-#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 
 #include <dlfcn.h>
 
 using namespace weir::tools;
-namespace orc = llvm::orc;
 
 namespace {
 
@@ -29,63 +22,24 @@ class JitModel : public LoadedModel {
 public:
   /// Empty where the object is linked.
   std::string link(std::string_view object, const std::string &name) {
-    static const bool initialised = !llvm::InitializeNativeTarget() &&
-                                    !llvm::InitializeNativeTargetAsmPrinter();
-    if (!initialised)
-      return "LLVM knows no target for this machine";
-    // Compilation is over: one thread links, which also keeps a process that
-    // forks free of threads.
-    auto made =
-        orc::LLJITBuilder()
-            .setNumCompileThreads(0)
-            .setObjectLinkingLayerCreator(
-                [](orc::ExecutionSession &session)
-                    -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
-                  return std::make_unique<orc::ObjectLinkingLayer>(session);
-                })
-            .create();
-    if (!made)
-      return llvm::toString(made.takeError());
-    jit = std::move(*made);
-    // The reason (a symbol that is missing, say) goes to the reporter; what the
-    // look-up returns says only that it failed.
-    std::string reasons;
-    jit->getExecutionSession().setErrorReporter([&](llvm::Error error) {
-      reasons +=
-          (reasons.empty() ? "" : "; ") + llvm::toString(std::move(error));
-    });
-
-    orc::SymbolMap symbols;
+    std::vector<weir::LinkedObject::Symbol> symbols;
     for (size_t i = 0; i < runtimeSymbolCount; ++i)
-      symbols[jit->mangleAndIntern(runtimeSymbols[i].name)] = {
-          orc::ExecutorAddr::fromPtr(runtimeSymbols[i].address),
-          llvm::JITSymbolFlags::Exported};
-    orc::JITDylib &library = jit->getMainJITDylib();
-    if (llvm::Error error = library.define(orc::absoluteSymbols(symbols)))
-      return llvm::toString(std::move(error));
-    // libm, libc and the compiler's own helpers.
-    auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-        jit->getDataLayout().getGlobalPrefix());
-    if (!process)
-      return llvm::toString(process.takeError());
-    library.addGenerator(std::move(*process));
-
-    if (llvm::Error error = jit->addObjectFile(
-            llvm::MemoryBuffer::getMemBuffer(object, name + ".o", false)))
-      return llvm::toString(std::move(error));
-    auto found = jit->lookup(name + std::string(programSuffix));
-    jit->getExecutionSession().setErrorReporter(
-        [](llvm::Error error) { llvm::consumeError(std::move(error)); });
-    if (!found) {
-      std::string failure = llvm::toString(found.takeError());
-      return reasons.empty() ? failure : reasons;
-    }
-    description = found->toPtr<const weir_program_desc *(*)()>()();
+      symbols.emplace_back(runtimeSymbols[i].name, runtimeSymbols[i].address);
+    std::string error;
+    linked = weir::LinkedObject::create(object, name, symbols, error);
+    if (!linked)
+      return error;
+    using Program = const weir_program_desc *();
+    auto *program = reinterpret_cast<Program *>(
+        linked->find(name + std::string(programSuffix), error));
+    if (!program)
+      return error;
+    description = program();
     return "";
   }
 
 private:
-  std::unique_ptr<orc::LLJIT> jit;
+  std::unique_ptr<weir::LinkedObject> linked;
 };
 
 class SharedLibraryModel : public LoadedModel {

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Links an object that weirc wrote into this process, or opens a shared library
-// that holds one. The bytes are those of the emitted object, linked in memory
-// by JITLink: what the tools measure and check is what users link. The runtime
-// is the one in the tool, whatever the process exports.
+// that holds one. The bytes are those of the emitted object: what the tools
+// measure and check is what users link. The runtime is the one in the tool,
+// whatever the process exports.
 //
 //===----------------------------------------------------------------------===//
 

@@ -142,8 +142,15 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
                  }
                  return std::string();
                });
-  parser.value("--tune", "STEPS", "steps of the search for tiles",
+  parser.value("--tune", "STEPS",
+               "times so many other tiles for the program's products and "
+               "convolutions on this machine, uses the faster ones and writes them "
+               "to OUT.tune (0, the default: none)",
                intSetter(options.tune, 0, 1 << 30));
+  parser.text("--tune-file", "FILE",
+              "what --tune found earlier, of any model; with --tune the file that "
+              "is written",
+              options.tuneFile);
   parser.value("--threads", "N",
                "threads of a run where the caller does not say (default: the "
                "machine's)",

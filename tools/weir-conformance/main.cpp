@@ -12,7 +12,7 @@
 
 #include "tools/common/Files.h"
 #include "tools/common/FlagParser.h"
-#include "tools/common/ForkServer.h"
+#include "compiler/execute/ForkServer.h"
 #include "tools/common/Terminal.h"
 #include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Discovery.h"

@@ -111,7 +111,7 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
         filter.prefetch(r, filterRows, filterRow(k), panel, number, tilesInPanel);
       };
       TileOperands operands{readLeft, readRight, filter.isPacked};
-      if (filter.wantsPrefetch(tilesInPanel))
+      if (filter.wantsPrefetch(kernel, tilesInPanel))
         operands.prefetch = prefetch;
       emitTile(r, kernel, conv, own, loops, operands, indexOfRow, column, limit);
     };

@@ -133,7 +133,7 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
         return indices;
       };
       TileOperands operands{readLeft, readRight, rhs.isPacked};
-      if (rhs.wantsPrefetch(tilesInPanel))
+      if (rhs.wantsPrefetch(kernel, tilesInPanel))
         operands.prefetch = prefetch;
       if (!range.isWhole)
         operands.partial = PartialSums{sums, r.mul(offset, r.constant(shape.width())),

@@ -8,6 +8,7 @@
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/kernelize/Tiling.h"
 
 using namespace mlir;
 using namespace weir;
@@ -34,9 +35,13 @@ Value ColumnsOperand::linear(KernelReader &r, Value rows, Value row, Value panel
   return r.add(r.mul(r.add(r.mul(panel, rows), row), buffer.dims.back()), r.constant(lane));
 }
 
-bool ColumnsOperand::wantsPrefetch(int64_t tilesInPanel) const {
+bool ColumnsOperand::wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) const {
   constexpr int64_t muchOfTheCache = 1 << 18;
-  return isPacked && tilesInPanel > 1 && buffer.type.getNumElements() * 4 > muchOfTheCache;
+  if (!isPacked || tilesInPanel <= 1)
+    return false;
+  if (auto ahead = kernel->getAttrOfType<BoolAttr>(fetchAheadAttribute))
+    return ahead.getValue();
+  return buffer.type.getNumElements() * 4 > muchOfTheCache;
 }
 
 void ColumnsOperand::prefetch(KernelReader &r, Value rows, Value row, Value panel,

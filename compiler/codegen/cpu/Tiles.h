@@ -64,8 +64,8 @@ struct ColumnsOperand {
 
   /// Whether it pays to fetch the panel after the one that tiles read: it is a
   /// constant that the second-level cache does not hold, and several tiles pass
-  /// by each panel, which share the work.
-  bool wantsPrefetch(int64_t tilesInPanel) const;
+  /// by each panel, which share the work. The kernel may say otherwise.
+  bool wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) const;
   /// Fetches the part of the panel after `panel` that belongs to step `row` of
   /// tile number `tile` out of `tilesInPanel`.
   void prefetch(KernelReader &r, mlir::Value rows, mlir::Value row, mlir::Value panel,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/common/ForkServer.h"
+#include "compiler/execute/ForkServer.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <map>
 #include <unistd.h>
 
-using namespace weir::tools;
+using namespace weir;
 
 namespace {
 

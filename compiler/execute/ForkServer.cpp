@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/common/ForkServer.h"
+#include "compiler/execute/ForkServer.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <vector>
 
-using namespace weir::tools;
+using namespace weir;
 
 namespace {
 
@@ -212,7 +212,7 @@ bool receive(Worker &worker, std::string &result, bool &closed) {
 
 } // namespace
 
-bool weir::tools::runForked(
+bool weir::runForked(
     size_t count, const ForkOptions &options, const Work &work,
     const std::function<void(size_t, const ForkedResult &)> &done) {
   // A child that died between two cases must not take the parent along.

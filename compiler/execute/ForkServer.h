@@ -13,15 +13,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_TOOLS_COMMON_FORKSERVER_H
-#define WEIR_TOOLS_COMMON_FORKSERVER_H
+#ifndef WEIR_COMPILER_EXECUTE_FORKSERVER_H
+#define WEIR_COMPILER_EXECUTE_FORKSERVER_H
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 
-namespace weir::tools {
+namespace weir {
 
 struct ForkOptions {
   unsigned jobs = 1;           ///< children at once
@@ -46,6 +46,6 @@ bool runForked(size_t count, const ForkOptions &options,
                const std::function<std::string(size_t)> &work,
                const std::function<void(size_t, const ForkedResult &)> &done);
 
-} // namespace weir::tools
+} // namespace weir
 
-#endif // WEIR_TOOLS_COMMON_FORKSERVER_H
+#endif // WEIR_COMPILER_EXECUTE_FORKSERVER_H
