@@ -8,6 +8,7 @@
 #include "passes/kernelize/PackWeights.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "passes/kernelize/Tiling.h"
 #include "passes/layout/Rearrange.h"
 
 using namespace mlir;
@@ -50,6 +51,30 @@ static void packPairs(OpBuilder &b, OpOperand *weights, BlockArgument argument, 
   weights->set(ReshapeOp::create(inside, loc, plain, integers(inside, loc, shape)));
 }
 
+/// Where each panel of a right operand that the program computes serves many tiles,
+/// and the first-level cache does not hold the operand anyway, the kernel copies it to
+/// its stack first. Its parts then have more rows, for which a copy serves.
+static void copyPanels(OpBuilder &b, plan::KernelOp kernel, DotGeneralOp dot) {
+  // Bytes: rows of a part share the second-level cache with panels.
+  constexpr int64_t leftShare = 1 << 20, smallOperand = 1 << 17;
+  constexpr int64_t mostRows = 280, fewTiles = 4;
+  auto left = cast<RankedTensorType>(dot.getLhs().getType());
+  auto right = cast<RankedTensorType>(dot.getRhs().getType());
+  int64_t depth = left.getShape().back(), columns = right.getShape().back();
+  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+  int64_t batch = dot.getLhsBatch().size();
+  int64_t rows = partShape(kernel, cast<RankedTensorType>(dot.getType()).getShape())[batch];
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(depth) ||
+      ShapedType::isDynamic(columns) || columns <= tile[1] * tile[2] ||
+      rows < fewTiles * tile[0] || depth * columns * 4 <= smallOperand)
+    return;
+  kernel->setAttr("copies_panels", b.getUnitAttr());
+  SmallVector<int64_t> tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef());
+  int64_t most = std::min(leftShare / (4 * std::max<int64_t>(depth, 1)), mostRows);
+  tiles[batch] = std::max(tiles[batch], std::min<int64_t>(rows, llvm::alignTo(most, tile[0])));
+  kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
+}
+
 void weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
                        SmallVectorImpl<Value> &operands) {
   bool isMatrix = kernel.getStrategy() == "matrix";
@@ -62,6 +87,8 @@ void weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
   if (!argument || !argument.hasOneUse())
     return;
   auto constant = operands[argument.getArgNumber()].getDefiningOp<ConstantOp>();
+  if (auto dot = dyn_cast<DotGeneralOp>(weights->getOwner()); dot && !constant)
+    return copyPanels(b, kernel, dot);
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
   int64_t width = tile[1] * tile[2];
   int64_t columns = cast<RankedTensorType>(argument.getType()).getShape().back();

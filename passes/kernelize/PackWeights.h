@@ -16,7 +16,9 @@ namespace weir {
 /// matrix, a convolution's filter) in panels as wide as a tile: the columns that
 /// a step of the sum reads then lie next to each other, and the next step's
 /// behind them. Replaces the constant among `operands`, those of the launch, and
-/// makes the kernel read it through `unpack_panels`. Leaves other kernels alone.
+/// makes the kernel read it through `unpack_panels`. A kernel that multiplies by what
+/// the program computes gets `copies_panels` where it shall copy panels to its stack
+/// itself, and larger parts. Leaves other kernels alone.
 /// New constants are built at `b`'s insertion point.
 void packWeights(mlir::OpBuilder &b, plan::KernelOp kernel,
                  llvm::SmallVectorImpl<mlir::Value> &operands);
