@@ -13,6 +13,7 @@
 #include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/Tiling.h"
 #include "passes/kernelize/Winograd.h"
+#include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
@@ -101,8 +102,9 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
     // Panels are made for the vectors of a CPU.
+    TransposeOp packing;
     if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, vectorUnitOf(module)))
-      packWeights(b, kernel, operands);
+      packing = packWeights(b, kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
                                          operands);
@@ -115,6 +117,12 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
         return repeated == repeatedIn.end() ||
                !repeated->second.contains(use.getOwner());
       });
+    if (!packing)
+      return;
+    copyDevice(root, packing);
+    copyDevice(root, packing.getOperand());
+    Cluster own{{packing}};
+    outline(module, own);
   }
 
   /// Keeps `kernel` under a telling name, or drops it for an equal one.

@@ -16,8 +16,10 @@ import sys
 from floats import EPSILON, node, port, read_output, values, write_inputs, write_model
 
 # (batch, rows, depth, columns): the last panel is not whole, nor the last tile of rows;
-# two products side by side; several parts of rows; a sum of several blocks.
-SIZES = [(1, 70, 130, 300), (2, 61, 200, 203), (1, 301, 129, 257), (1, 59, 3500, 90)]
+# two products side by side; several parts of rows; a sum of several blocks. The last two
+# are brought into panels before.
+SIZES = [(1, 70, 130, 300), (2, 61, 200, 203), (1, 301, 129, 257), (1, 59, 3500, 90),
+         (1, 611, 200, 192), (2, 577, 96, 384)]
 
 
 class Product:
