@@ -14,6 +14,7 @@
 #include "passes/kernelize/TileChoice.h"
 #include "passes/kernelize/Tiling.h"
 #include "passes/kernelize/Winograd.h"
+#include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
@@ -105,8 +106,9 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     b.setInsertionPoint(root);
     SmallVector<Value> operands(inputs.getArrayRef());
     // Panels are made for the vectors of a CPU.
+    TransposeOp packing;
     if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, unit, choice))
-      packWeights(b, kernel, operands);
+      packing = packWeights(b, kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
                                          operands);
@@ -119,6 +121,12 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
         return repeated == repeatedIn.end() ||
                !repeated->second.contains(use.getOwner());
       });
+    if (!packing)
+      return;
+    copyDevice(root, packing);
+    copyDevice(root, packing.getOperand());
+    Cluster own{{packing}};
+    outline(module, own);
   }
 
   /// What measurements say of the kernel's tiles.

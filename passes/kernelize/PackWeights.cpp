@@ -8,6 +8,7 @@
 #include "passes/kernelize/PackWeights.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "passes/kernelize/Tiling.h"
 #include "passes/layout/Rearrange.h"
 
 using namespace mlir;
@@ -71,32 +72,93 @@ static void packRows(OpBuilder &b, OpOperand *weights, BlockArgument argument, V
   weights->set(ReshapeOp::create(inside, loc, plain, integers(inside, loc, shape)));
 }
 
-void weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
-                       SmallVectorImpl<Value> &operands) {
+/// Makes the kernel read `weights`, its `argument`, from panels of type `packed`.
+static void readPanels(OpOperand *weights, BlockArgument argument, Type packed) {
+  Type whole = argument.getType();
+  argument.setType(packed);
+  OpBuilder inside(weights->getOwner());
+  int64_t columns = cast<RankedTensorType>(whole).getShape().back();
+  weights->set(UnpackPanelsOp::create(inside, weights->getOwner()->getLoc(), whole, argument,
+                                      inside.getI64IntegerAttr(columns)));
+}
+
+/// [A…, K, N] in whole panels: [N / width, A…, K, width].
+static TransposeOp panelsOf(OpBuilder &b, Location loc, Value operand, int64_t width) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(operand.getType()).getShape()), order;
+  int64_t rank = shape.size();
+  shape.back() /= width;
+  shape.push_back(width);
+  order.push_back(rank - 1);
+  for (int64_t i = 0; i + 1 < rank; ++i)
+    order.push_back(i);
+  order.push_back(rank);
+  Value split = ReshapeOp::create(b, loc, operand, integers(b, loc, shape));
+  return TransposeOp::create(b, loc, split, b.getDenseI64ArrayAttr(order));
+}
+
+/// Right operands that the program computes, beyond what the first-level cache holds
+/// anyway, where each panel serves many tiles. For many parts of rows they are brought
+/// into panels once, by the operation that is returned; otherwise kernels copy a panel
+/// to their stack, and parts have more rows, for which a copy serves.
+static TransposeOp packComputed(OpBuilder &b, plan::KernelOp kernel, OpOperand *weights,
+                                BlockArgument argument, Value &operand) {
+  // Bytes: rows of a part share the second-level cache with panels.
+  constexpr int64_t leftShare = 1 << 20, smallOperand = 1 << 17;
+  constexpr int64_t mostRows = 280, fewTiles = 4, mostCopies = 2;
+  auto dot = cast<DotGeneralOp>(weights->getOwner());
+  auto left = cast<RankedTensorType>(dot.getLhs().getType());
+  auto right = cast<RankedTensorType>(argument.getType());
+  int64_t depth = left.getShape().back(), columns = right.getShape().back();
+  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
+  int64_t batch = dot.getLhsBatch().size(), width = tile[1] * tile[2];
+  int64_t rows = partShape(kernel, cast<RankedTensorType>(dot.getType()).getShape())[batch];
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(depth) ||
+      ShapedType::isDynamic(columns) || columns <= width || rows < fewTiles * tile[0] ||
+      depth * columns * 4 <= smallOperand)
+    return {};
+  SmallVector<int64_t> tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef());
+  int64_t most = std::min(leftShare / (4 * depth), mostRows);
+  int64_t rowsOfPart = std::min<int64_t>(rows, llvm::alignTo(most, tile[0]));
+  rowsOfPart = std::max(tiles[batch], rowsOfPart);
+  if (rows > mostCopies * rowsOfPart && columns % width == 0 && right.hasStaticShape()) {
+    TransposeOp packed = panelsOf(b, dot.getLoc(), operand, width);
+    operand = packed;
+    readPanels(weights, argument, packed.getType());
+    return packed;
+  }
+  kernel->setAttr("copies_panels", b.getUnitAttr());
+  tiles[batch] = rowsOfPart;
+  kernel->setAttr("tiles", b.getDenseI64ArrayAttr(tiles));
+  return {};
+}
+
+TransposeOp weir::packWeights(OpBuilder &b, plan::KernelOp kernel,
+                              SmallVectorImpl<Value> &operands) {
   bool isMatrix = kernel.getStrategy() == "matrix" || kernel.getStrategy() == "bytes";
   if (!isMatrix && kernel.getStrategy() != "product" && kernel.getStrategy() != "convolution")
-    return;
+    return {};
   OpOperand *weights = columnsOperand(kernel);
   auto argument = dyn_cast<BlockArgument>(weights->get());
-  if (isMatrix)
-    return packRows(b, weights, argument, operands[argument.getArgNumber()]);
+  if (isMatrix) {
+    packRows(b, weights, argument, operands[argument.getArgNumber()]);
+    return {};
+  }
   if (!argument || !argument.hasOneUse())
-    return;
-  auto constant = operands[argument.getArgNumber()].getDefiningOp<ConstantOp>();
+    return {};
+  Value &operand = operands[argument.getArgNumber()];
+  auto constant = operand.getDefiningOp<ConstantOp>();
+  if (!constant && isa<DotGeneralOp>(weights->getOwner()))
+    return packComputed(b, kernel, weights, argument, operand);
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
   int64_t width = tile[1] * tile[2];
   int64_t columns = cast<RankedTensorType>(argument.getType()).getShape().back();
   // One panel without a rest lies as it is wanted.
   if (!constant || columns == width)
-    return;
+    return {};
   TypedAttr packed = packedConstant(cast<TypedAttr>(constant.getValue()), width);
   if (!packed)
-    return;
-  Operation *hero = weights->getOwner();
-  Type whole = argument.getType();
-  replaceConstant(b, packed, argument, operands[argument.getArgNumber()]);
-  OpBuilder inside(hero);
-  auto unpack = UnpackPanelsOp::create(inside, hero->getLoc(), whole, argument,
-                                       inside.getI64IntegerAttr(columns));
-  weights->set(unpack);
+    return {};
+  readPanels(weights, argument, packed.getType());
+  replaceConstant(b, packed, argument, operand);
+  return {};
 }

@@ -9,6 +9,7 @@
 #define WEIR_PASSES_KERNELIZE_PACKWEIGHTS_H
 
 #include "dialects/plan/Plan.h"
+#include "dialects/weir/Weir.h"
 
 namespace weir {
 
@@ -16,10 +17,13 @@ namespace weir {
 /// matrix, a convolution's filter) in panels as wide as a tile: the columns that
 /// a step of the sum reads then lie next to each other, and the next step's
 /// behind them. Replaces the constant among `operands`, those of the launch, and
-/// makes the kernel read it through `unpack_panels`. Leaves other kernels alone.
-/// New constants are built at `b`'s insertion point.
-void packWeights(mlir::OpBuilder &b, plan::KernelOp kernel,
-                 llvm::SmallVectorImpl<mlir::Value> &operands);
+/// makes the kernel read it through `unpack_panels`. A right operand that the
+/// program computes is replaced by a transposition into panels, which is returned
+/// and needs a kernel of its own, or the kernel gets `copies_panels` (it copies
+/// panels to its stack) and larger parts, where either pays. Leaves other kernels
+/// alone. New operations are built at `b`'s insertion point.
+TransposeOp packWeights(mlir::OpBuilder &b, plan::KernelOp kernel,
+                        llvm::SmallVectorImpl<mlir::Value> &operands);
 
 } // namespace weir
 

@@ -511,7 +511,10 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   } else {
     items = type.getNumElements();
   }
-  // Some 20 microseconds of work at a modest 4 operations a nanosecond.
+  // Some 20 microseconds of work at a modest 4 operations a nanosecond. To move an
+  // element is one, too.
+  if (type.hasStaticShape())
+    flops = std::max(flops, type.getNumElements());
   int64_t each = std::max<int64_t>(1, flops / std::max<int64_t>(items, 1));
   kernel->setAttr("grain", b.getI64IntegerAttr(std::max<int64_t>(1, 80000 / each)));
 }

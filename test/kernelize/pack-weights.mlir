@@ -31,14 +31,60 @@ module attributes {weir.vector_bytes = 64 : i64} {
     return %0 : tensor<98x32xf32>
   }
 
-  // What is computed is read where it lies.
+  // What is computed, and is small, is read where it lies.
   // CHECK-LABEL: func.func @computed
   // CHECK: weir_plan.launch {{.*}}(tensor<98x8xf32>, tensor<8x80xf32>)
   func.func @computed(%x: tensor<98x8xf32>, %w: tensor<8x80xf32>) -> tensor<98x80xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<98x8xf32>, tensor<8x80xf32>) -> tensor<98x80xf32>
     return %0 : tensor<98x80xf32>
   }
+
+  // What is not is copied a panel at a time, for more rows.
+  func.func @large(%x: tensor<512x160xf32>, %w: tensor<160x288xf32>) -> tensor<512x288xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<512x160xf32>, tensor<160x288xf32>) -> tensor<512x288xf32>
+    return %0 : tensor<512x288xf32>
+  }
+
+  // For many parts of rows all panels are made before, and read as weights are.
+  // CHECK-LABEL: func.func @many
+  // CHECK: %[[SPLIT:.+]] = weir.reshape %arg1{{.*}} -> tensor<160x9x32xf32>
+  // CHECK: %[[PANELS:.+]] = weir_plan.launch @transpose_9_160_32_f32(%[[SPLIT]])
+  // CHECK: weir_plan.launch @dot_general_1024_288_f32(%arg0, %[[PANELS]])
+  func.func @many(%x: tensor<1024x160xf32>, %w: tensor<160x288xf32>) -> tensor<1024x288xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<1024x160xf32>, tensor<160x288xf32>) -> tensor<1024x288xf32>
+    return %0 : tensor<1024x288xf32>
+  }
+
+  // Unless the last one is not whole: parts copy them.
+  func.func @rest(%x: tensor<1024x160xf32>, %w: tensor<160x290xf32>) -> tensor<1024x290xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<1024x160xf32>, tensor<160x290xf32>) -> tensor<1024x290xf32>
+    return %0 : tensor<1024x290xf32>
+  }
+
+  // Neither for a few tiles of rows.
+  func.func @few(%x: tensor<30x160xf32>, %w: tensor<160x288xf32>) -> tensor<30x288xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<30x160xf32>, tensor<160x288xf32>) -> tensor<30x288xf32>
+    return %0 : tensor<30x288xf32>
+  }
+
+  // Nor where rows may turn out to be few.
+  func.func @open(%x: tensor<?x160xf32>, %w: tensor<160x288xf32>) -> tensor<?x288xf32> {
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<?x160xf32>, tensor<160x288xf32>) -> tensor<?x288xf32>
+    return %0 : tensor<?x288xf32>
+  }
 }
 
 // CHECK: weir_plan.kernel
 // CHECK: weir.unpack_panels %{{.*}} {columns = 80 : i64} : (tensor<3x8x32xf32>) -> tensor<8x80xf32>
+// CHECK: weir_plan.kernel @dot_general_98_80_f32.{{[0-9]+}}
+// CHECK-NOT: copies_panels
+// CHECK: weir_plan.kernel @dot_general_512_288_f32
+// CHECK-SAME: copies_panels
+// CHECK-SAME: tiles = array<i64: 280, 32>
+// CHECK: weir_plan.kernel @transpose_9_160_32_f32
+// CHECK: weir_plan.kernel @dot_general_1024_290_f32
+// CHECK-SAME: copies_panels
+// CHECK: weir_plan.kernel @dot_general_30_288_f32
+// CHECK-NOT: copies_panels
+// CHECK: weir_plan.kernel @dot_general_d_288_f32
+// CHECK-NOT: copies_panels

@@ -105,7 +105,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
   // has ways.
   // CHECK: weir_plan.kernel @dot_general_196_128_f32
   // CHECK-NOT: depth_block
-  // CHECK-SAME: tile = array<i64: 6, 4, 16>, tiles = array<i64: 144, 64>
+  // CHECK-SAME: tile = array<i64: 6, 4, 16>, tiles = array<i64: 196, 64>
   func.func @same_set(%x: tensor<196x1024xf32>, %w: tensor<1024x128xf32>) -> tensor<196x128xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<196x1024xf32>, tensor<1024x128xf32>) -> tensor<196x128xf32>
     return %0 : tensor<196x128xf32>
@@ -113,7 +113,7 @@ module attributes {weir.vector_bytes = 64 : i64} {
 
   // Others may have more.
   // CHECK: weir_plan.kernel @dot_general_196_128_f32
-  // CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 140, 32>
+  // CHECK-SAME: tile = array<i64: 14, 2, 16>, tiles = array<i64: 196, 32>
   func.func @other_sets(%x: tensor<196x1008xf32>, %w: tensor<1008x128xf32>) -> tensor<196x128xf32> {
     %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<196x1008xf32>, tensor<1008x128xf32>) -> tensor<196x128xf32>
     return %0 : tensor<196x128xf32>

@@ -21,8 +21,10 @@ module attributes {weir.vector_bytes = 64 : i64} {
     return %0 : tensor<2x56x56x64xf32>
   }
 
-  // Where the last dimension stays, lines are copied whole.
+  // Where the last dimension stays, lines are copied whole, by several threads where
+  // there are enough of them.
   // CHECK: weir_plan.kernel @transpose_2_12_128_64_f32 strategy "loops"
+  // CHECK-SAME: grain = 1250 : i64
   func.func @heads(%x: tensor<2x128x12x64xf32>) -> tensor<2x12x128x64xf32> {
     %0 = weir.transpose %x {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x128x12x64xf32>) -> tensor<2x12x128x64xf32>
     return %0 : tensor<2x12x128x64xf32>

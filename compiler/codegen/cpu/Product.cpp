@@ -10,6 +10,9 @@
 // the second-level cache while the block's rows pass by. Where K is too long for
 // that, the sum goes by blocks of it, and sums wait on the stack in between.
 //
+// A constant right operand lies in panels. Of one that the program computes, a part
+// copies its panel to the stack, a block of the sum at a time, where that pays.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Tiles.h"
@@ -39,6 +42,47 @@ static bool readsRowsInOrder(plan::KernelOp kernel, DotGeneralOp dot,
   return true;
 }
 
+/// Room on the stack for `count` floats.
+static Value stackFloats(KernelReader &r, int64_t count) {
+  Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(count));
+  return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()),
+                                r.b.getF32Type(), size, /*alignment=*/64);
+}
+
+namespace {
+
+/// Rows of the right operand, and the columns of one panel.
+struct PanelRows {
+  Value first, count;
+  Value column, limit; ///< columns from `limit` on do not exist (null: all do)
+};
+
+} // namespace
+
+/// Copies `rows` of a plain right operand to `panel`, in rows of `width` floats that
+/// are zero where no column is.
+static void copyPanel(KernelReader &r, const ColumnsOperand &operand, const PanelRows &rows,
+                      const TileShape &shape, int64_t width, Value panel) {
+  // Rows are pages apart, which no processor fetches ahead by itself.
+  constexpr int64_t ahead = 16;
+  SmallVector<Value> masks = laneMasks(r, shape, rows.column, rows.limit);
+  emitStepLoop(r, r.constant(0), rows.count, 1, [&](Value k) {
+    for (int64_t v = 0; v < shape.vectors; ++v) {
+      auto linear = [&](Value row) {
+        return operand.linear(r, {}, r.add(rows.first, row), {}, rows.column, v * shape.lanes);
+      };
+      Value later = BufferAccess::address(r, operand.buffer.pointer, r.b.getF32Type(),
+                                          linear(r.add(k, r.constant(ahead))));
+      LLVM::Prefetch::create(r.b, r.loc, later, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      VectorReader source(r, shape.lanes), target(r, shape.lanes);
+      source.setLanes({}, masks[v]);
+      Value vector = source.load(operand.buffer.pointer, r.b.getF32Type(), linear(k));
+      target.store(vector, panel, r.b.getF32Type(),
+                   r.add(r.mul(k, r.constant(width)), r.constant(v * shape.lanes)));
+    }
+  });
+}
+
 LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
                                 Value begin, Value end) {
   Block &body = kernel.getBody().front();
@@ -62,12 +106,12 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
   int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
   // Blocks of K, and sums between them.
   auto depthBlock = kernel->getAttrOfType<IntegerAttr>("depth_block");
-  Value sums;
-  if (depthBlock) {
-    Value count = LLVM::ConstantOp::create(
-        r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(blocks[batch] * shape.width()));
-    sums = LLVM::AllocaOp::create(r.b, r.loc, lhs.pointer.getType(), r.b.getF32Type(), count,
-                                  /*alignment=*/64);
+  Value sums, copied;
+  if (depthBlock)
+    sums = stackFloats(r, blocks[batch] * shape.width());
+  if (kernel->hasAttr("copies_panels")) {
+    int64_t most = depthBlock ? depthBlock.getInt() : lhs.type.getShape().back();
+    copied = stackFloats(r, most * shape.width());
   }
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     // part = (batch…, row block, column panel)
@@ -110,6 +154,9 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
         return BufferAccess::load(r, lhs.pointer, r.b.getF32Type(), linear);
       };
       auto readRight = [&](int64_t v, ValueRange k) {
+        if (copied)
+          return std::make_pair(copied, r.add(r.mul(k[0], r.constant(shape.width())),
+                                              r.constant(v * shape.lanes)));
         return std::make_pair(rhs.buffer.pointer,
                               rhs.linear(r, matrixRows, r.add(firstOfRight, k[0]), at[batch + 1],
                                          column, v * shape.lanes));
@@ -132,7 +179,7 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
         llvm::append_range(indices, inRow);
         return indices;
       };
-      TileOperands operands{readLeft, readRight, rhs.isPacked};
+      TileOperands operands{readLeft, readRight, rhs.isPacked || copied};
       if (rhs.wantsPrefetch(kernel, tilesInPanel))
         operands.prefetch = prefetch;
       if (!range.isWhole)
@@ -141,6 +188,9 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
       emitTile(r, kernel, dot, own, {range.count}, operands, indexOfRow, column, limit);
     };
     auto emitBlock = [&](int64_t vectors, Value limit, const DepthRange &range) {
+      if (copied)
+        copyPanel(r, rhs, {r.add(right, range.from), range.count, column, limit},
+                  {1, vectors, shape.lanes}, shape.width(), copied);
       emitTiled(
           r, r.constant(0), rowCount, shape.rows,
           [&](Value offset) { emit(shape.rows, vectors, limit, range, offset); },

@@ -62,6 +62,21 @@ void ColumnsOperand::prefetch(KernelReader &r, Value rows, Value row, Value pane
   }
 }
 
+SmallVector<Value> weir::laneMasks(KernelReader &r, const TileShape &shape, Value column,
+                                   Value columns) {
+  SmallVector<Value> masks(shape.vectors);
+  for (int64_t v = 0; v < shape.vectors; ++v) {
+    // With a fixed number of columns only the last vector is partly outside.
+    if (!columns || (known(columns) && v + 1 < shape.vectors))
+      continue;
+    // The mask's operand may be negative: then no lane exists.
+    Value left = r.sub(columns, r.add(column, r.constant(v * shape.lanes)));
+    masks[v] = vector::CreateMaskOp::create(
+        r.b, r.loc, VectorType::get({shape.lanes}, r.b.getI1Type()), left);
+  }
+  return masks;
+}
+
 void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
                     const TileShape &shape, ArrayRef<Value> loops,
                     const TileOperands &operands,
@@ -82,18 +97,11 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
     for (auto [i, init] : llvm::enumerate(inits))
       init = whole.load(operands.partial->pointer, b.getF32Type(), placeOf(i));
 
-  // With a fixed number of columns only the last vector is partly outside.
   SmallVector<std::unique_ptr<VectorReader>> readers;
-  SmallVector<Value> masks(shape.vectors);
-  for (int64_t v = 0; v < shape.vectors; ++v) {
+  SmallVector<Value> masks = laneMasks(r, shape, column, columns);
+  for (Value mask : masks) {
     readers.push_back(std::make_unique<VectorReader>(r, shape.lanes));
-    if (!columns || (known(columns) && v + 1 < shape.vectors))
-      continue;
-    // The mask's operand may be negative: then no lane exists.
-    Value left = r.sub(columns, r.add(column, r.constant(v * shape.lanes)));
-    masks[v] = vector::CreateMaskOp::create(
-        b, loc, VectorType::get({shape.lanes}, b.getI1Type()), left);
-    readers[v]->setLanes({}, masks[v]);
+    readers.back()->setLanes({}, mask);
   }
 
   SmallVector<Value> sums = emitReductionLoops(

@@ -72,6 +72,11 @@ struct ColumnsOperand {
                 mlir::Value tile, int64_t tilesInPanel) const;
 };
 
+/// Which lanes of a tile's vectors from `column` on exist: null where all do, as they
+/// do of every vector where `columns` is null.
+llvm::SmallVector<mlir::Value> laneMasks(KernelReader &r, const TileShape &shape,
+                                         mlir::Value column, mlir::Value columns);
+
 /// Emits one tile: sums over `loops`, then the kernel's elementwise operations,
 /// then stores. `indexOfRow` gives the result's indices of a row, the last of
 /// them excluded; `column` is the first column; columns from `columns` on do

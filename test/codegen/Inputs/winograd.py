@@ -11,60 +11,18 @@ far some results in out.npz are from the same in double precision. `joined` adds
 joining channels, which another convolution sums.
 """
 import array
-import os
 import random
 import sys
-import zipfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "digits"))
-from wire import data, integer, packed  # noqa: E402
+from floats import (EPSILON, constant, count, node, port, read_output, values, write_inputs,
+                    write_model)
 
 # The last panel of channels is not whole, and the last part has fewer lines.
 IMAGES, HEIGHT, WIDTH, CHANNELS, FILTERS = 2, 34, 24, 96, 80
 X_SHAPE, Y_SHAPE = (IMAGES, CHANNELS, HEIGHT, WIDTH), (IMAGES, FILTERS, HEIGHT, WIDTH)
 W_SHAPE = (FILTERS, CHANNELS, 3, 3)
-EPSILON = 2.0**-23
-
-
-def count(shape):
-    total = 1
-    for size in shape:
-        total *= size
-    return total
-
-
-def values(shape, seed):
-    chosen = random.Random(seed)
-    return array.array("f", (chosen.gauss(0, 1) for _ in range(count(shape))))
-
 
 X, Y, W, B = values(X_SHAPE, 1), values(Y_SHAPE, 2), values(W_SHAPE, 3), values((FILTERS,), 4)
-
-
-def npy(shape, floats):
-    head = str({"descr": "<f4", "fortran_order": False, "shape": shape})
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + floats.tobytes()
-
-
-def port(field, name, shape):
-    dims = b"".join(data(1, integer(1, size)) for size in shape)
-    return data(field, data(1, name) + data(2, data(1, integer(1, 1) + data(2, dims))))
-
-
-def node(operation, name, inputs, attributes=()):
-    text = b"".join(data(1, operand) for operand in inputs) + data(2, name)
-    text += data(3, name) + data(4, operation)
-    for key, value in attributes:
-        typed = (integer(3, value) + integer(20, 2) if isinstance(value, int)
-                 else packed(8, value) + integer(20, 7))
-        text += data(5, data(1, key) + typed)
-    return data(1, text)
-
-
-def constant(name, shape, floats):
-    return data(5, packed(1, shape) + integer(2, 1) + data(8, name) + data(9, floats.tobytes()))
 
 
 def identities(number):
@@ -89,18 +47,12 @@ def write(folder, joined):
     graph += constant("w", W_SHAPE, W) + constant("b", (FILTERS,), B)
     graph += node("Conv", "c", ["x", "w", "b"], [("kernel_shape", [3, 3]), ("pads", [1] * 4)])
     graph += add(joined) + node("Relu", "z", ["sum"])
-    with open(os.path.join(folder, "model.onnx"), "wb") as file:
-        file.write(integer(1, 8) + data(7, data(2, "winograd") + graph))
-        file.write(data(8, data(1, "") + integer(2, 17)))
-    with zipfile.ZipFile(os.path.join(folder, "in.npz"), "w") as archive:
-        archive.writestr("x.npy", npy(X_SHAPE, X))
-        archive.writestr("y.npy", npy(Y_SHAPE, Y))
+    write_model(folder, graph)
+    write_inputs(folder, [("x", X_SHAPE, X), ("y", Y_SHAPE, Y)])
 
 
 def check(folder):
-    with zipfile.ZipFile(os.path.join(folder, "out.npz")) as archive:
-        raw = archive.read("z.npy")
-    got = array.array("f", raw[-4 * count(Y_SHAPE):])
+    got = read_output(folder, "z", Y_SHAPE)
     chosen, worst = random.Random(5), 0.0
     for sample in range(400):
         n, k = chosen.randrange(IMAGES), chosen.randrange(FILTERS)

@@ -1,0 +1,75 @@
+#===- floats.py - models of f32 and their tensors in files -------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""What tests of generated code need to write a model and read its results: messages of
+ONNX, and archives of NumPy's arrays."""
+import array
+import os
+import random
+import sys
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "digits"))
+from wire import data, integer, packed  # noqa: E402
+
+EPSILON = 2.0**-23
+
+
+def count(shape):
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def values(shape, seed):
+    chosen = random.Random(seed)
+    return array.array("f", (chosen.gauss(0, 1) for _ in range(count(shape))))
+
+
+def npy(shape, floats):
+    head = str({"descr": "<f4", "fortran_order": False, "shape": shape})
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + floats.tobytes()
+
+
+def port(field, name, shape):
+    dims = b"".join(data(1, integer(1, size)) for size in shape)
+    return data(field, data(1, name) + data(2, data(1, integer(1, 1) + data(2, dims))))
+
+
+def node(operation, name, inputs, attributes=()):
+    text = b"".join(data(1, operand) for operand in inputs) + data(2, name)
+    text += data(3, name) + data(4, operation)
+    for key, value in attributes:
+        typed = (integer(3, value) + integer(20, 2) if isinstance(value, int)
+                 else packed(8, value) + integer(20, 7))
+        text += data(5, data(1, key) + typed)
+    return data(1, text)
+
+
+def constant(name, shape, floats):
+    return data(5, packed(1, shape) + integer(2, 1) + data(8, name) + data(9, floats.tobytes()))
+
+
+def write_model(folder, graph):
+    with open(os.path.join(folder, "model.onnx"), "wb") as file:
+        file.write(integer(1, 8) + data(7, data(2, "model") + graph))
+        file.write(data(8, data(1, "") + integer(2, 17)))
+
+
+def write_inputs(folder, arrays):
+    """`arrays`: name, shape and elements of each."""
+    with zipfile.ZipFile(os.path.join(folder, "in.npz"), "w") as archive:
+        for name, shape, floats in arrays:
+            archive.writestr(name + ".npy", npy(shape, floats))
+
+
+def read_output(folder, name, shape):
+    with zipfile.ZipFile(os.path.join(folder, "out.npz")) as archive:
+        raw = archive.read(name + ".npy")
+    return array.array("f", raw[-4 * count(shape):])
