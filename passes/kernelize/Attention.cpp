@@ -9,6 +9,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/kernelize/TileChoice.h"
 
 using namespace mlir;
 using namespace weir;
@@ -246,8 +247,8 @@ SmallVector<int64_t> weir::attentionTiles(plan::KernelOp kernel, Attention &atte
                                        : llvm::divideCeil(size, llvm::divideCeil(size, most));
   };
   int64_t rows = evenly(queries, mostQueries);
-  SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0);
-  SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0);
+  SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
+  SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
   int64_t block = llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]);
   kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
   kernel->setAttr("value_tile", b.getDenseI64ArrayAttr(valueTile));
