@@ -205,8 +205,10 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
       if (isa<ElementwiseOpInterface>(op))
         storeAllButLast(op);
     });
-    for (Value byte : read)
-      simplifyRounding(byte);
+    SmallVector<CastOp> casts;
+    getOperation().walk([&](CastOp op) { casts.push_back(op); });
+    for (CastOp op : casts)
+      simplifyRounding(op);
   }
 
   void rewrite(Operation *op) {
@@ -268,7 +270,10 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
                                                   ArrayRef<float>(scales)));
       copyDevice(op, sum = MulOp::create(b, loc, sum, scale));
     }
-    read.insert(left.byte);
+    Value byte = left.byte;
+    for (Operation *def; (def = byte.getDefiningOp()) && isa<ReshapeOp, TransposeOp>(def);)
+      byte = def->getOperand(0);
+    read.insert(byte);
     SmallVector<Value> operands(op->getOperands());
     op->getResult(0).replaceAllUsesWith(sum);
     op->erase();
@@ -353,11 +358,12 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
     }
   }
 
-  /// What rounds to a byte that is stored: a division by the scale becomes part of what
-  /// the sum is multiplied with, and the cast clamps by itself.
-  void simplifyRounding(Value byte) {
-    auto quantize = byte.getDefiningOp<CastOp>();
-    if (!quantize || !quantize.getSaturate() || !isByte(getElementTypeOrSelf(byte.getType())))
+  /// What rounds to a byte: a division by the scale becomes part of what the sum is
+  /// multiplied with. The cast to a byte that is stored clamps by itself; where the
+  /// float goes on, the limits tell that it fits a byte.
+  void simplifyRounding(CastOp quantize) {
+    Value byte = quantize;
+    if (!quantize.getSaturate() || !isByte(getElementTypeOrSelf(byte.getType())))
       return;
     double lowest = isUnsigned(byte.getType()) ? 0 : -128;
     auto high = quantize.getOperand().getDefiningOp<MinimumOp>();
@@ -366,8 +372,10 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
         numberOf(high.getOperand(1)) != lowest + 255)
       return;
     Value inside = low.getOperand(0);
-    quantize.getOperandMutable().assign(inside);
-    eraseDead(high);
+    if (read.contains(byte)) {
+      quantize.getOperandMutable().assign(inside);
+      eraseDead(high);
+    }
     if (auto shifted = inside.getDefiningOp<AddOp>(); shifted && numberOf(shifted.getOperand(1)))
       inside = shifted.getOperand(0);
     auto rounded = inside.getDefiningOp<RoundEvenOp>();

@@ -61,6 +61,9 @@ CentredByte weir::byteBehindWord(Value value) {
 CentredByte weir::byteBehind(Value value) {
   if (!getElementTypeOrSelf(value.getType()).isF32())
     return {};
+  // Without a zero point bytes become floats at once.
+  if (CastOp direct = castFrom(value, isByte))
+    return {direct.getOperand(), Value()};
   CastOp toFloat = castFrom(value, isWord);
   return toFloat ? byteBehindWord(toFloat.getOperand()) : CentredByte();
 }

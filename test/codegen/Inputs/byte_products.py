@@ -7,7 +7,7 @@
 """usage: byte_products.py TESTS FOLDER, TESTS being the folder of all tests.
 
 Writes FOLDER/m.onnx, products and convolutions of bytes of odd sizes, and its feeds as
-FOLDER/NAME.npy. With results in FOLDER/out, of weir-run, compares: words exactly,
+FOLDER/in.npz. With results in FOLDER/out, of weir-run, compares: words exactly,
 bytes within one step.
 """
 import math
@@ -15,6 +15,7 @@ import os
 import random
 import struct
 import sys
+import zipfile
 
 sys.path.insert(0, os.path.join(sys.argv[1], "digits"))
 import graph_writer  # noqa: E402
@@ -29,13 +30,12 @@ def count(shape):
     return math.prod(shape)
 
 
-def write_npy(path, shape, kind, values):
+def npy(shape, kind, values):
     text = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (
         NAMES[kind], "".join("%d, " % s for s in shape))
     text += " " * (-(len(text) + 11) % 64) + "\n"
-    with open(path, "wb") as out:
-        out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
-                  + struct.pack("<%d%s" % (len(values), graph_writer.FORMATS[kind]), *values))
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+            + struct.pack("<%d%s" % (len(values), graph_writer.FORMATS[kind]), *values))
 
 
 def read_npy(path, kind):
@@ -80,6 +80,7 @@ class Model:
         self.random = random.Random(11)
         self.writer = graph_writer.Writer(self.random)
         self.feeds, self.fetches, self.expected = b"", b"", []
+        self.inputs = zipfile.ZipFile(os.path.join(folder, "in.npz"), "w")
 
     def bytes(self, shape, kind):
         low, high = LIMITS[kind]
@@ -87,7 +88,7 @@ class Model:
 
     def feed(self, name, shape, kind, values):
         self.feeds += wire.data(11, value_info(name, shape, kind))
-        write_npy(os.path.join(self.folder, name + ".npy"), shape, kind, values)
+        self.inputs.writestr(name + ".npy", npy(shape, kind, values))
         return name
 
     def fetch(self, name, shape, kind, values):
@@ -146,6 +147,7 @@ class Model:
         self.fetch(made, out, kind, values)
 
     def write(self):
+        self.inputs.close()
         graph = (self.writer.nodes + wire.data(2, "bytes") + self.writer.initializers + self.feeds
                  + self.fetches)
         with open(os.path.join(self.folder, "m.onnx"), "wb") as out:
