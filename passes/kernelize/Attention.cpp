@@ -18,9 +18,9 @@ namespace {
 
 /// Rows of a head's operands lie on the stack while they are worked on.
 constexpr int64_t mostHeadSize = 256;
-/// Fewer queries do not pay for keys that are brought into panels, as a decoder's
+/// Fewer queries do not pay for more keys that are brought into panels, as a decoder's
 /// single query; fewer keys leave little to save.
-constexpr int64_t fewestQueries = 8, fewestKeys = 16;
+constexpr int64_t enoughQueries = 32, fewestQueries = 8, fewestKeys = 16;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -56,8 +56,10 @@ public:
     if (!matchSoftmax(matchBlind(product.getLhs())) || !leadsToScores(found.logits))
       return std::nullopt;
     auto logits = typeOf(found.logits);
-    if (logits.getRank() != type.getRank() || !isEnough(logits.getDimSize(last - 1), fewestQueries) ||
-        !isEnough(logits.getDimSize(last), fewestKeys) ||
+    int64_t queries = logits.getDimSize(last - 1), keys = logits.getDimSize(last);
+    bool isSquare = !ShapedType::isDynamic(keys) && queries >= keys;
+    if (logits.getRank() != type.getRank() || !isEnough(keys, fewestKeys) ||
+        !isEnough(queries, isSquare ? fewestQueries : enoughQueries) ||
         !isHeadSize(typeOf(found.scores.getLhs()).getShape().back()))
       return std::nullopt;
     found.operations.insert(product);

@@ -113,18 +113,18 @@ module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i6
     return %7 : tensor<8x64x32xf32>
   }
 
-  // A single query, as a decoder's, does not pay for panels.
-  // CHECK-LABEL: func.func @one_query
-  // CHECK: -> tensor<8x1x64xf32>
+  // Few queries of more keys, as a decoder's, do not pay for panels.
+  // CHECK-LABEL: func.func @few_queries
+  // CHECK: -> tensor<8x31x64xf32>
   // CHECK: return
-  func.func @one_query(%q: tensor<8x1x32xf32>, %k: tensor<8x32x64xf32>, %v: tensor<8x64x32xf32>) -> tensor<8x1x32xf32> {
-    %0 = weir.dot_general %q, %k {accumulator = f32, lhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_batch = array<i64: 0>, rhs_contract = array<i64: 1>} : (tensor<8x1x32xf32>, tensor<8x32x64xf32>) -> tensor<8x1x64xf32>
-    %2 = weir.reduce %0 {axes = array<i64: 2>, keep_dims = true, kind = "max"} : (tensor<8x1x64xf32>) -> tensor<8x1x1xf32>
-    %3 = weir.sub %0, %2 : (tensor<8x1x64xf32>, tensor<8x1x1xf32>) -> tensor<8x1x64xf32>
-    %4 = weir.exp %3 : (tensor<8x1x64xf32>) -> tensor<8x1x64xf32>
-    %5 = weir.reduce %4 {axes = array<i64: 2>, keep_dims = true, kind = "sum"} : (tensor<8x1x64xf32>) -> tensor<8x1x1xf32>
-    %6 = weir.div %4, %5 : (tensor<8x1x64xf32>, tensor<8x1x1xf32>) -> tensor<8x1x64xf32>
-    %7 = weir.dot_general %6, %v {accumulator = f32, lhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_batch = array<i64: 0>, rhs_contract = array<i64: 1>} : (tensor<8x1x64xf32>, tensor<8x64x32xf32>) -> tensor<8x1x32xf32>
-    return %7 : tensor<8x1x32xf32>
+  func.func @few_queries(%q: tensor<8x31x32xf32>, %k: tensor<8x32x64xf32>, %v: tensor<8x64x32xf32>) -> tensor<8x31x32xf32> {
+    %0 = weir.dot_general %q, %k {accumulator = f32, lhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_batch = array<i64: 0>, rhs_contract = array<i64: 1>} : (tensor<8x31x32xf32>, tensor<8x32x64xf32>) -> tensor<8x31x64xf32>
+    %2 = weir.reduce %0 {axes = array<i64: 2>, keep_dims = true, kind = "max"} : (tensor<8x31x64xf32>) -> tensor<8x31x1xf32>
+    %3 = weir.sub %0, %2 : (tensor<8x31x64xf32>, tensor<8x31x1xf32>) -> tensor<8x31x64xf32>
+    %4 = weir.exp %3 : (tensor<8x31x64xf32>) -> tensor<8x31x64xf32>
+    %5 = weir.reduce %4 {axes = array<i64: 2>, keep_dims = true, kind = "sum"} : (tensor<8x31x64xf32>) -> tensor<8x31x1xf32>
+    %6 = weir.div %4, %5 : (tensor<8x31x64xf32>, tensor<8x31x1xf32>) -> tensor<8x31x64xf32>
+    %7 = weir.dot_general %6, %v {accumulator = f32, lhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_batch = array<i64: 0>, rhs_contract = array<i64: 1>} : (tensor<8x31x64xf32>, tensor<8x64x32xf32>) -> tensor<8x31x32xf32>
+    return %7 : tensor<8x31x32xf32>
   }
 }
