@@ -119,6 +119,12 @@ weir::evaluateConstants(Operation *op, ArrayRef<Attribute> operands) {
       !isEvaluatedType(type.getElementType()) ||
       type.getNumElements() > maxEvaluatedElements)
     return std::nullopt;
+  // Bytes of weights stay bytes: products may multiply them as such, and what none
+  // does is dequantized with its scale.
+  constexpr int64_t fewBytes = 64;
+  if (isa<CastOp>(op) && type.getNumElements() > fewBytes && type.getElementTypeBitWidth() > 8 &&
+      getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(8))
+    return std::nullopt;
   // Reading weights element by element takes time: not where what is missing beside
   // them decides.
   bool isElementwise = isa<ElementwiseOpInterface>(op);
