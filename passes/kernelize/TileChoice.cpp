@@ -9,6 +9,8 @@
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 
+#include <tuple>
+
 using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
@@ -213,8 +215,9 @@ std::vector<TileChoice> otherTiles(const TileSpace &space, const VectorUnit &uni
       candidates.push_back(
           {registerTileCost(unit, rows, vectors, space.rows, space.columns), choice});
     }
-  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
-    return a.cost < b.cost;
+  llvm::sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return std::tuple(a.cost, a.choice.vectors, a.choice.rows) <
+           std::tuple(b.cost, b.choice.vectors, b.choice.rows);
   });
   // The model is no worse than that.
   constexpr size_t mostTiles = 12;
