@@ -167,7 +167,7 @@ bool Compilation::checkMemoryLimit() {
   bool good = true;
   for (auto [index, device] : llvm::enumerate(described.devices)) {
     int64_t results = resultBytes[index];
-    if (llvm::alignTo(device.arenaBytes, granule) + results <= *memoryLimit)
+    if (int64_t(llvm::alignTo(device.arenaBytes, granule)) + results <= *memoryLimit)
       continue;
     good = false;
     Diagnostic diagnostic;

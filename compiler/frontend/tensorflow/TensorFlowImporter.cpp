@@ -482,10 +482,11 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
   bool any = false, isServed = true;
   // What people serve is the program's first entry.
   std::vector<Signature> signatures = model->signatures;
-  std::stable_partition(signatures.begin(), signatures.end(),
-                        [](const Signature &signature) {
-                          return signature.key == "serving_default";
-                        });
+  auto served = llvm::find_if(signatures, [](const Signature &signature) {
+    return signature.key == "serving_default";
+  });
+  if (served != signatures.end())
+    std::rotate(signatures.begin(), served, served + 1);
   for (const Signature &signature : signatures) {
     if (signature.key.starts_with("__saved_model_"))
       continue;
