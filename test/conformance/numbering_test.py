@@ -25,6 +25,8 @@ import tempfile
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import corpora  # noqa: E402
 LAST = "layout"  # the last stage before kernels
 
 
@@ -104,8 +106,8 @@ def main():
     parser.add_argument("folders", nargs="*")
     arguments = parser.parse_args()
     build = os.path.join(ROOT, arguments.build)
-    corpora = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
-    folders = arguments.folders or [os.path.join(corpora, name) for name in
+    folder = corpora.folder()
+    folders = arguments.folders or [os.path.join(folder, name) for name in
                                     ("tf/frozen", "onnx", "models")]
     chosen = list(models(folders))[::arguments.every]
     if not chosen:
@@ -118,7 +120,7 @@ def main():
         outcomes = pool.map(lambda model: compare(build, without, model), chosen)
         for model, outcome in zip(chosen, outcomes):
             if outcome not in counts:
-                print(f"{os.path.relpath(model, corpora)}: {outcome}", flush=True)
+                print(f"{os.path.relpath(model, folder)}: {outcome}", flush=True)
                 outcome = "failed"
             counts[outcome] += 1
     print(", ".join(f"{count} {name}" for name, count in counts.items()))

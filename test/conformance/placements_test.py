@@ -22,6 +22,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import corpora  # noqa: E402
 # Graphs that branch or repeat, by their names.
 CONTROL = re.compile(r"while|cond|loop|rnn|lstm|gru|scan|map_fn|switch|merge|tensor_?array|fold")
 
@@ -69,14 +71,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
 
-    corpora = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
-    corpora = os.path.realpath(corpora)
+    folder = corpora.folder()
     tool = os.path.join(arguments.build, "bin", "weir-conformance")
-    if not os.path.isdir(corpora):
-        print(f"all: skipped, no corpora at {corpora} (WEIR_CORPORA names another place)")
+    if not os.path.isdir(folder):
+        print(f"all: skipped, no corpora at {folder} (WEIR_CORPORA names another place)")
         return 0
-    models = [os.path.join(corpora, "models")]
-    frozen = os.path.join(corpora, "tf", "frozen")
+    models = [os.path.join(folder, "models")]
+    frozen = os.path.join(folder, "tf", "frozen")
     jobs = f"--jobs={arguments.jobs}"
     good = True
     for devices in (2, 3, 4):

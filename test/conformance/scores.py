@@ -20,6 +20,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import corpora  # noqa: E402
 TABLE = os.path.join(ROOT, "docs", "conformance.md")
 OUTCOMES = ["passed", "failed", "unsupported", "crashed", "doubtful"]
 
@@ -39,11 +41,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
 
-    corpora = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
-    corpora = os.path.realpath(corpora)
+    folder = corpora.folder()
     tool = os.path.join(arguments.build, "bin", "weir-conformance")
-    if not os.path.isdir(corpora):
-        print(f"all: skipped, no corpora at {corpora} (WEIR_CORPORA names another place)")
+    if not os.path.isdir(folder):
+        print(f"all: skipped, no corpora at {folder} (WEIR_CORPORA names another place)")
         return 0
     if not os.access(tool, os.X_OK):
         print(f"all: failed, {tool} is not built")
@@ -53,7 +54,7 @@ def main():
         return 1
 
     with tempfile.NamedTemporaryFile(mode="r", suffix=".tsv") as tsv:
-        command = [tool, corpora, f"--jobs={arguments.jobs}", f"--tsv={tsv.name}"]
+        command = [tool, folder, f"--jobs={arguments.jobs}", f"--tsv={tsv.name}"]
         if arguments.write:
             command.append(f"--scores={TABLE}")
         else:

@@ -23,6 +23,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import corpora  # noqa: E402
 
 THREADS = (1, 2, 7)
 RANDOM = "random:3"  # inputs, where a model says nothing of its own
@@ -31,7 +33,7 @@ RANDOM = "random:3"  # inputs, where a model says nothing of its own
 def corpora_models(everything):
     """(model, flags, inputs) of the corpora; without --all those that compile in no
     time."""
-    base = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
+    base = corpora.folder()
     names = ["models/mnist/mnist.onnx", "models/mnist_8/mnist_8.onnx",
              "models/keyword-spotting/DNN_S.pb", "models/keyword-spotting/CNN_S.pb",
              "models/keyword-spotting/DS_CNN_S.pb",

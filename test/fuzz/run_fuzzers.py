@@ -28,6 +28,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "test"))
+import corpora  # noqa: E402
 
 # The pipeline compiles an input four times.
 SECONDS_PER_INPUT = {"pipeline": 100}
@@ -45,11 +47,6 @@ ENVIRONMENT = {
 }
 
 
-def corpora():
-    folder = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
-    return folder if os.path.isdir(folder) else None
-
-
 def bundle_input(index):
     """A bundle of one shard as the bundle target takes it."""
     with open(index, "rb") as file:
@@ -65,7 +62,7 @@ def bundle_input(index):
 def seeds(target):
     """Inputs as bytes."""
     digits = os.path.join(ROOT, "test", "digits")
-    base = corpora()
+    base = corpora.found()
 
     def files(*patterns):
         for pattern in patterns:

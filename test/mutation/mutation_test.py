@@ -28,16 +28,12 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(ROOT, "test")]
+import corpora  # noqa: E402
 import damage  # noqa: E402
 
 CPU_SECONDS = 10
 MEGABYTES = 1024
-
-
-def corpora():
-    folder = os.environ.get("WEIR_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
-    return folder if os.path.isdir(folder) else None
 
 
 def seeds():
@@ -51,7 +47,7 @@ def seeds():
                               "variables.pbtxt", "while-loop.pbtxt")],
         "saved-model": [os.path.join(digits, "digits_saved_model")],
     }
-    base = corpora()
+    base = corpora.found()
     if base:
         for name in ("loop11", "if", "lstm_defaults", "sequence_insert_at_back",
                      "layer_normalization_2d_axis0_expanded"):
