@@ -121,12 +121,11 @@ private:
   /// Tiles of `height` rows over the part's; beyond the last row they compute what nothing
   /// reads.
   void forRows(int64_t height, function_ref<void(int64_t height, Value first)> body) {
-    auto full = [&](Value first) { body(height, first); };
     APInt known;
     if (matchPattern(rowCount, m_ConstantInt(&known)))
-      return emitTiled(r, r.constant(0), rowCount, height, full,
-                       [&](Value first, int64_t left) { body(left, first); });
-    emitStepLoop(r, r.constant(0), rowCount, height, full);
+      return emitRowTiles(r, r.constant(0), rowCount, height,
+                          [&](Value first, int64_t rows) { body(rows, first); });
+    emitStepLoop(r, r.constant(0), rowCount, height, [&](Value first) { body(height, first); });
   }
 
   /// Whether the row has no weights, whatever its logits: a vector of i1.

@@ -119,18 +119,10 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
     // before them in the part.
     auto emitLine = [&](int64_t vectors, Value limit, Value line, Value first, Value count,
                         Value before) {
-      auto tileAt = [&](int64_t rows, Value offset) {
+      emitRowTiles(r, r.constant(0), count, shape.rows, [&](Value offset, int64_t rows) {
         Value number = r.divide(r.add(before, offset), r.constant(shape.rows));
         emit(rows, rows, vectors, limit, line, r.add(first, offset), number);
-      };
-      emitTiled(
-          r, r.constant(0), count, shape.rows,
-          [&](Value offset) { tileAt(shape.rows, offset); },
-          [&](Value offset, int64_t left) {
-            if (left)
-              return tileAt(left, offset);
-            emitStepLoop(r, offset, count, 1, [&](Value one) { tileAt(1, one); });
-          });
+      });
     };
     emitPanel(r, target.type.getShape().back(), columns, column, shape,
               [&](int64_t vectors, Value limit) {
@@ -141,18 +133,10 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
         emitLine(vectors, limit, zero, r.mul(firstLine, width), r.mul(lineCount, width), zero);
       } else if (auto together = kernel->getAttrOfType<IntegerAttr>("lines")) {
         int64_t across = target.type.getDimSize(outer + 1);
-        auto tileAt = [&](int64_t count, Value offset) {
+        emitRowTiles(r, zero, lineCount, together.getInt(), [&](Value offset, int64_t count) {
           emit(count * across, across, vectors, limit, r.add(firstLine, offset), zero,
                r.divide(offset, r.constant(together.getInt())));
-        };
-        emitTiled(
-            r, zero, lineCount, together.getInt(),
-            [&](Value offset) { tileAt(together.getInt(), offset); },
-            [&](Value offset, int64_t left) {
-              if (left)
-                return tileAt(left, offset);
-              emitStepLoop(r, offset, lineCount, 1, [&](Value one) { tileAt(1, one); });
-            });
+        });
       } else {
         emitStepLoop(r, zero, lineCount, 1, [&](Value offset) {
           emitLine(vectors, limit, r.add(firstLine, offset), zero, width, r.mul(offset, width));

@@ -191,17 +191,9 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
       if (copied)
         copyPanel(r, rhs, {r.add(right, range.from), range.count, column, limit},
                   {1, vectors, shape.lanes}, shape.width(), copied);
-      emitTiled(
-          r, r.constant(0), rowCount, shape.rows,
-          [&](Value offset) { emit(shape.rows, vectors, limit, range, offset); },
-          [&](Value offset, int64_t left) {
-            if (left) {
-              emit(left, vectors, limit, range, offset);
-              return;
-            }
-            emitStepLoop(r, offset, rowCount, 1,
-                         [&](Value one) { emit(1, vectors, limit, range, one); });
-          });
+      emitRowTiles(r, r.constant(0), rowCount, shape.rows, [&](Value offset, int64_t tileRows) {
+        emit(tileRows, vectors, limit, range, offset);
+      });
     };
     auto emitRows = [&](int64_t vectors, Value limit) {
       Value zero = r.constant(0);

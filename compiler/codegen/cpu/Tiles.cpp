@@ -174,3 +174,39 @@ void weir::emitTiled(KernelReader &r, Value begin, Value end, int64_t size,
   r.b.setInsertionPointToStart(&branch.getThenRegion().front());
   rest(whole, 0);
 }
+
+void weir::emitRowTiles(KernelReader &r, Value begin, Value end, int64_t size,
+                        function_ref<void(Value, int64_t)> tile) {
+  auto full = [&](Value first) { tile(first, size); };
+  if ((known(begin) && known(end)) || size == 1)
+    return emitTiled(r, begin, end, size, full, [&](Value first, int64_t rows) {
+      if (rows)
+        tile(first, rows);
+    });
+  int64_t half = llvm::bit_floor((uint64_t)size - 1);
+  Value count = r.sub(end, begin), tiles = r.divide(count, r.constant(size));
+  // The last tile and few rows beside it are two tiles that are neither small.
+  if (int64_t few = 2 * half - size; few > 0) {
+    Value left = r.remainder(count, r.constant(size));
+    Value isFew = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::eq, left, r.constant(few));
+    Value fewer = r.maximum(r.sub(tiles, r.constant(1)), r.constant(0));
+    tiles = arith::SelectOp::create(r.b, r.loc, isFew, fewer, tiles);
+  }
+  Value at = r.add(begin, r.mul(tiles, r.constant(size)));
+  emitStepLoop(r, begin, at, size, full);
+  Value halves = r.divide(r.sub(end, at), r.constant(half));
+  Value next = r.add(at, r.mul(halves, r.constant(half)));
+  emitStepLoop(r, at, next, half, [&](Value first) { tile(first, half); });
+  for (int64_t rows = half / 2; rows; rows /= 2) {
+    OpBuilder::InsertionGuard guard(r.b);
+    Value after = r.add(next, r.constant(rows));
+    Value fits = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sle, after, end);
+    auto branch = scf::IfOp::create(r.b, r.loc, fits, /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard inner(r.b);
+      r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+      tile(next, rows);
+    }
+    next = arith::SelectOp::create(r.b, r.loc, fits, after, next);
+  }
+}

@@ -102,6 +102,12 @@ void emitTiled(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t size
                llvm::function_ref<void(mlir::Value first)> full,
                llvm::function_ref<void(mlir::Value first, int64_t left)> rest);
 
+/// Runs `tile(first, rows)` so that every row from `begin` to `end` is in one tile of
+/// `size` rows or fewer. What a number of rows known only at run time leaves over goes by
+/// tiles of powers of two: single rows would wait for their own sums.
+void emitRowTiles(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t size,
+                  llvm::function_ref<void(mlir::Value first, int64_t rows)> tile);
+
 /// Emits `emit(vectors, limit)` for the panel of columns that starts at
 /// `column`: a whole panel of the tile's width, or what is left of the last one
 /// (with a limit where lanes go beyond it).

@@ -149,10 +149,8 @@ private:
         emitTile(r, kernel, conv, TileShape{rows, shape.vectors, shape.lanes}, {depth}, operands,
                  [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
       };
-      emitTiled(
-          r, r.constant(0), r.constant(tiles), shape.rows,
-          [&](Value first) { emitRows(shape.rows, first); },
-          [&](Value first, int64_t left) { emitRows(left, first); });
+      weir::emitRowTiles(r, r.constant(0), r.constant(tiles), shape.rows,
+                         [&](Value first, int64_t rows) { emitRows(rows, first); });
     });
   }
 
