@@ -11,6 +11,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/kernelize/Attention.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/kernelize/LaneTiles.h"
 #include "passes/kernelize/TileChoice.h"
 
 using namespace mlir;
@@ -138,34 +139,6 @@ static bool isPointwise(KernelOp kernel, ConvOp conv) {
         return false;
   }
   return true;
-}
-
-/// Depthwise convolutions and pools with channels last, and reductions that keep
-/// the last dimension: every lane of a vector is a result of its own.
-static bool isLanes(Operation *op) {
-  auto isBuffer = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return isa<BlockArgument>(value) && type.getElementType().isF32() &&
-           type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
-  };
-  if (auto conv = dyn_cast<ConvOp>(op)) {
-    auto filter = cast<RankedTensorType>(conv.getFilter().getType());
-    return conv.getChannelsLast() && isBuffer(conv.getInput()) && isBuffer(conv.getFilter()) &&
-           filter.hasStaticShape() && filter.getDimSize(filter.getRank() - 2) == 1 &&
-           filter.getShape().back() == (int64_t)conv.getGroups() &&
-           cast<RankedTensorType>(conv.getInput().getType()).getShape().back() == (int64_t)conv.getGroups();
-  }
-  if (auto pool = dyn_cast<PoolOp>(op))
-    return pool.getChannelsLast() && isBuffer(pool.getOperand()) &&
-           (pool.getKind() == "max" || pool.getKind() == "average" || pool.getKind() == "sum");
-  if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    auto type = cast<RankedTensorType>(reduce.getOperand().getType());
-    return isBuffer(reduce.getOperand()) &&
-           !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
-           (reduce.getKind() == "sum" || reduce.getKind() == "mean" ||
-            reduce.getKind() == "max" || reduce.getKind() == "min");
-  }
-  return false;
 }
 
 /// Rows of the left operand this many bytes apart, or a multiple, share a set of
@@ -402,16 +375,6 @@ static SmallVector<int64_t> byteTiles(KernelOp kernel, Operation *hero, const Ve
   return panelTiles(kernel, hero, unit.hasByteTiles ? tileRows : rows, lanes);
 }
 
-/// How many results side by side a kernel of lanes computes. Of a reduction several
-/// vectors: rows are read in longer runs, and sums do not wait for each other.
-static int64_t lanesOf(Operation *hero, const VectorUnit &unit, int64_t columns) {
-  int64_t lanes = unit.bytes / 4;
-  if (isa<ReduceOp>(hero))
-    for (int64_t most = unit.registers / 2; most > 1 && 2 * lanes <= columns; most /= 2)
-      lanes *= 2;
-  return lanes;
-}
-
 /// Sets the tile of a product, and returns how its range is cut.
 static SmallVector<int64_t> productTiles(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
                                          const TileChoice &choice) {
@@ -490,8 +453,7 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   } else if (hero && isLanes(hero) && isVectorEpilogue(kernel, hero) &&
              !type.isDynamicDim(rank - 1)) {
     kernel.setStrategy("lanes");
-    kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, lanesOf(hero, unit, type.getShape().back())}));
-    tiles.emplace(rank - 1, 1);
+    tiles = laneTiles(kernel, hero, unit);
   } else if (TransposeOp transposition = blockTransposition(kernel)) {
     kernel.setStrategy("transposition");
     tiles = transpositionTiles(kernel, transposition, unit);

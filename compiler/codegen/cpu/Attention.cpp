@@ -64,13 +64,13 @@ public:
     pitch = keyBlock + lanes; // not a power of two: rows would share sets of the cache
     queryPitch = llvm::alignTo(size, lanes);
     valuePitch = llvm::alignTo(columns, valueTile.width());
-    queries = stackFloats(most * queryPitch);
-    panel = stackFloats(size * scoresTile.width());
-    scores = stackFloats(most * pitch);
-    values = stackFloats(keyBlock * valuePitch);
-    results = stackFloats(most * valuePitch);
-    maxima = stackFloats(rowBlock);
-    sums = stackFloats(rowBlock);
+    queries = stackFloats(r, most * queryPitch);
+    panel = stackFloats(r, size * scoresTile.width());
+    scores = stackFloats(r, most * pitch);
+    values = stackFloats(r, keyBlock * valuePitch);
+    results = stackFloats(r, most * valuePitch);
+    maxima = stackFloats(r, rowBlock);
+    sums = stackFloats(r, rowBlock);
     auto parts = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       SmallVector<Value> indices = r.blockIndices(part, target.dims, parts);
@@ -86,11 +86,6 @@ public:
   }
 
 private:
-  Value stackFloats(int64_t count) {
-    Value number = LLVM::ConstantOp::create(b, r.loc, b.getI64Type(), b.getI64IntegerAttr(count));
-    return LLVM::AllocaOp::create(b, r.loc, target.pointer.getType(), f32, number,
-                                  /*alignment=*/64);
-  }
   Value splat(double value) {
     return arith::ConstantOp::create(
         b, r.loc, SplatElementsAttr::get(vectorType, Attribute(b.getF32FloatAttr(value))));

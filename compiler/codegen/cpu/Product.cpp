@@ -42,13 +42,6 @@ static bool readsRowsInOrder(plan::KernelOp kernel, DotGeneralOp dot,
   return true;
 }
 
-/// Room on the stack for `count` floats.
-static Value stackFloats(KernelReader &r, int64_t count) {
-  Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(count));
-  return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()),
-                                r.b.getF32Type(), size, /*alignment=*/64);
-}
-
 namespace {
 
 /// Rows of the right operand, and the columns of one panel.

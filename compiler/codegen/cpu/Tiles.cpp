@@ -20,6 +20,12 @@ static std::optional<int64_t> known(Value value) {
   return std::nullopt;
 }
 
+Value weir::stackFloats(KernelReader &r, int64_t count) {
+  Value size = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(count));
+  return LLVM::AllocaOp::create(r.b, r.loc, LLVM::LLVMPointerType::get(r.b.getContext()),
+                                r.b.getF32Type(), size, /*alignment=*/64);
+}
+
 ColumnsOperand::ColumnsOperand(KernelReader &r, Value operand) {
   if (auto unpack = operand.getDefiningOp<UnpackPanelsOp>()) {
     isPacked = true;

@@ -92,6 +92,13 @@ void emitTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero,
 void emitStepLoop(KernelReader &r, mlir::Value begin, mlir::Value end,
                   int64_t step, llvm::function_ref<void(mlir::Value)> body);
 
+/// `count` floats on the stack, 64-byte aligned.
+mlir::Value stackFloats(KernelReader &r, int64_t count);
+
+/// Depthwise convolutions and pools: see Windows.cpp.
+void emitWindows(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero, mlir::Value begin,
+                 mlir::Value end);
+
 /// Transposes as many vectors as they have lanes, a power of two.
 void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Value> &rows);
 

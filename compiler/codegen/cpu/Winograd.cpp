@@ -39,8 +39,8 @@ public:
   }
 
   void emit(Value begin, Value end) {
-    transformed = stackFloats(16 * lines * across * channels);
-    sums = stackFloats(16 * lines * across * shape.width());
+    transformed = stackFloats(r, 16 * lines * across * channels);
+    sums = stackFloats(r, 16 * lines * across * shape.width());
     int64_t all = target.type.getDimSize(1) / 2, rest = all % lines;
     emitStepLoop(r, begin, end, 1, [&](Value part) {
       at = r.blockIndices(part, target.dims, cuts);
@@ -57,11 +57,6 @@ public:
   }
 
 private:
-  Value stackFloats(int64_t count) {
-    Value size = LLVM::ConstantOp::create(b, r.loc, b.getI64Type(), b.getI64IntegerAttr(count));
-    return LLVM::AllocaOp::create(b, r.loc, input.pointer.getType(), b.getF32Type(), size,
-                                  /*alignment=*/64);
-  }
   Value plus(Value x, Value y) { return arith::AddFOp::create(b, r.loc, x, y); }
   Value minus(Value x, Value y) { return arith::SubFOp::create(b, r.loc, x, y); }
 

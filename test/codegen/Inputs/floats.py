@@ -38,7 +38,9 @@ def npy(shape, floats):
 
 
 def port(field, name, shape):
-    dims = b"".join(data(1, integer(1, size)) for size in shape)
+    # A size that is a name is open.
+    dims = b"".join(data(1, data(2, size) if isinstance(size, str) else integer(1, size))
+                    for size in shape)
     return data(field, data(1, name) + data(2, data(1, integer(1, 1) + data(2, dims))))
 
 

@@ -1,0 +1,287 @@
+//===- Windows.cpp - depthwise convolutions and pools ------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A vector holds channels of one position. Results next to each other along the
+// last spatial dimension are computed together (`positions`): what their windows
+// share is read once, and so is the filter. Which elements of a window are inside of
+// the input there is known while compiling: blocks at the ends of a line have code of
+// their own. Along other dimensions it shows when the program runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cpu/Tiles.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/kernelize/LaneTiles.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// The part of a window along one dimension that lies inside of the input.
+struct Span {
+  Value first, last; ///< window indices [first, last)
+  Value origin;      ///< input index of window index 0, may be negative
+};
+
+/// What a window does along one spatial dimension.
+struct Axis {
+  int64_t window, stride, dilation, before, after;
+};
+
+/// Results that are computed together.
+struct Positions {
+  Value first;       ///< the first one's index in its line
+  int64_t count = 1;
+  /// Blocks whose place in the line is known; none: all windows are whole.
+  std::optional<int64_t> place;
+};
+
+class WindowEmitter {
+public:
+  WindowEmitter(KernelReader &r, plan::KernelOp kernel, Operation *hero)
+      : r(r), hero(hero), conv(dyn_cast<ConvOp>(hero)), pool(dyn_cast<PoolOp>(hero)),
+        result(kernel.getBody().front().getTerminator()->getOperand(0)),
+        target(r.bufferOf(result)), tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")),
+        lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]) {
+    if (auto attribute = kernel->getAttrOfType<IntegerAttr>("positions")) {
+      positions = attribute.getInt();
+      line = *windowLineOf(hero);
+    }
+    auto addAxes = [&](auto op, ArrayRef<int64_t> windows) {
+      for (auto [i, window] : llvm::enumerate(windows))
+        axes.push_back({window, op.getStrides()[i], op.getDilations()[i], op.getPads()[2 * i],
+                        op.getPads()[2 * i + 1]});
+    };
+    if (conv)
+      addAxes(conv, cast<RankedTensorType>(conv.getFilter().getType()).getShape().drop_back(2));
+    else
+      addAxes(pool, pool.getWindow());
+  }
+
+  void emit(Value begin, Value end) {
+    emitStepLoop(r, begin, end, 1, [&](Value part) {
+      SmallVector<Value> at = r.blockIndices(part, target.dims, tiles.asArrayRef());
+      at.pop_back();
+      if (line)
+        emitInLine(at);
+      else
+        emitChannels(at, {at.back(), 1, std::nullopt});
+    });
+  }
+
+private:
+  /// The blocks at the line's ends by their own code.
+  void emitInLine(MutableArrayRef<Value> at) {
+    Value block = at.back();
+    int64_t blocks = llvm::divideCeil(line->output, positions);
+    WindowLine::Ends ends = line->endsFor(positions);
+    auto emitEnd = [&](int64_t number) {
+      int64_t first = number * positions;
+      emitChannels(at, {r.constant(first), std::min(positions, line->output - first), first});
+    };
+    auto emitWhole = [&] {
+      emitChannels(at, {r.mul(block, r.constant(positions)), positions, std::nullopt});
+    };
+    bool hasWhole = blocks > int64_t(ends.first) + ends.last;
+    auto emitBehindFirst = [&] {
+      if (!ends.last)
+        return emitWhole();
+      if (!hasWhole)
+        return emitEnd(blocks - 1);
+      emitEither(r.equal(block, r.constant(blocks - 1)), [&] { emitEnd(blocks - 1); }, emitWhole);
+    };
+    if (!ends.first)
+      return emitBehindFirst();
+    if (blocks == 1)
+      return emitEnd(0);
+    emitEither(r.equal(block, r.constant(0)), [&] { emitEnd(0); }, emitBehindFirst);
+  }
+
+  void emitEither(Value condition, function_ref<void()> yes, function_ref<void()> no) {
+    OpBuilder::InsertionGuard guard(r.b);
+    auto branch = scf::IfOp::create(r.b, r.loc, condition, /*withElseRegion=*/true);
+    r.b.setInsertionPointToStart(&branch.getThenRegion().front());
+    yes();
+    r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+    no();
+  }
+
+  void emitChannels(ValueRange at, const Positions &own) {
+    int64_t columns = target.type.getShape().back();
+    emitTiled(
+        r, r.constant(0), r.constant(columns), lanes,
+        [&](Value channel) { emitResults(at, own, channel, Value()); },
+        [&](Value channel, int64_t left) {
+          Value mask = vector::CreateMaskOp::create(
+              r.b, r.loc, VectorType::get({lanes}, r.b.getI1Type()), r.constant(left));
+          emitResults(at, own, channel, mask);
+        });
+  }
+
+  /// One vector of each position: windows, then what follows them in the kernel.
+  void emitResults(ValueRange at, const Positions &own, Value channel, Value mask) {
+    VectorReader v(r, lanes);
+    v.setLanes(channel, mask);
+    SmallVector<Value> totals = emitWindows(v, at, own, channel);
+    SmallVector<Value> indices(at);
+    indices.push_back(channel);
+    for (auto [i, total] : llvm::enumerate(totals)) {
+      if (pool && pool.getKind() == "average")
+        total = average(v, total, at, own, i);
+      indices[indices.size() - 2] = r.add(own.first, r.constant(i));
+      v.setLanes(channel, mask);
+      v.setHero(hero->getResult(0), total);
+      Value value = v.element(result, indices);
+      v.store(value, target.pointer, target.type.getElementType(), r.linearIndex(target, indices));
+    }
+  }
+
+  SmallVector<Value> emitWindows(VectorReader &v, ValueRange at, const Positions &own,
+                                 Value channel) {
+    size_t looped = axes.size() - (line ? 1 : 0);
+    SmallVector<Span> spans;
+    SmallVector<Value> sizes;
+    for (size_t i = 0; i < looped; ++i) {
+      spans.push_back(insideOf(i, at));
+      sizes.push_back(r.sub(spans[i].last, spans[i].first));
+    }
+    bool isMax = pool && pool.getKind() == "max";
+    double start = isMax ? -std::numeric_limits<double>::infinity() : 0.0;
+    Value init = v.broadcast(arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(start)));
+    SmallVector<Value> inits(own.count, init);
+    return emitReductionLoops(r, sizes, inits, [&](ValueRange loops, ValueRange carried) {
+      SmallVector<Value> next(carried), from{at[0]}, weight;
+      for (size_t i = 0; i < looped; ++i) {
+        weight.push_back(r.add(loops[i], spans[i].first));
+        from.push_back(r.add(spans[i].origin, r.mul(weight[i], r.constant(axes[i].dilation))));
+      }
+      if (line) {
+        addLine(v, own, channel, from, weight, next);
+      } else {
+        from.push_back(channel);
+        next[0] = step(next[0], v.element(hero->getOperand(0), from), [&] {
+          return filterAt(v, weight, channel);
+        });
+      }
+      return next;
+    });
+  }
+
+  /// What windows have on one line of the input, element by element in their order.
+  void addLine(VectorReader &v, const Positions &own, Value channel, SmallVector<Value> from,
+               SmallVector<Value> weight, SmallVector<Value> &sums) {
+    Value origin = r.sub(r.mul(own.first, r.constant(line->stride)), r.constant(line->before));
+    llvm::SmallDenseMap<int64_t, Value> read;
+    size_t across = from.size();
+    from.append({Value(), channel});
+    weight.push_back(Value());
+    for (int64_t k = 0; k < line->window; ++k) {
+      Value filter;
+      for (int64_t i = 0; i < own.count; ++i) {
+        if (own.place && !line->isInside(*own.place + i, k))
+          continue;
+        int64_t offset = i * line->stride + k * line->dilation;
+        Value &element = read[offset];
+        if (!element) {
+          from[across] = r.add(origin, r.constant(offset));
+          element = v.element(hero->getOperand(0), from);
+        }
+        sums[i] = step(sums[i], element, [&] {
+          weight.back() = r.constant(k);
+          if (!filter)
+            filter = filterAt(v, weight, channel);
+          return filter;
+        });
+      }
+    }
+  }
+
+  Value filterAt(VectorReader &v, ArrayRef<Value> window, Value channel) {
+    SmallVector<Value> indices(window);
+    indices.append({r.constant(0), channel});
+    return v.element(conv.getFilter(), indices);
+  }
+
+  Value step(Value sum, Value element, function_ref<Value()> filter) {
+    if (conv)
+      return vector::FMAOp::create(r.b, r.loc, element, filter(), sum);
+    if (pool.getKind() == "max")
+      return arith::MaximumFOp::create(r.b, r.loc, sum, element);
+    return arith::AddFOp::create(r.b, r.loc, sum, element);
+  }
+
+  Span insideOf(size_t i, ValueRange at) {
+    return spanOf(axes[i], at[1 + i], axes[i].before, r.dim(hero->getOperand(0), 1 + i));
+  }
+
+  Span spanOf(const Axis &axis, Value out, int64_t before, Value size) {
+    Span span;
+    Value window = r.constant(axis.window);
+    span.origin = r.sub(r.mul(out, r.constant(axis.stride)), r.constant(before));
+    // origin + k * dilation must lie in [0, size).
+    auto ceilDivide = [&](Value value) {
+      return r.divide(r.add(r.maximum(value, r.constant(0)), r.constant(axis.dilation - 1)),
+                      r.constant(axis.dilation));
+    };
+    span.first = r.minimum(ceilDivide(r.sub(r.constant(0), span.origin)), window);
+    span.last = r.maximum(span.first, r.minimum(window, ceilDivide(r.sub(size, span.origin))));
+    return span;
+  }
+
+  /// The sum by how many elements it has, or places of the padded input.
+  Value average(VectorReader &v, Value total, ValueRange at, const Positions &own, int64_t index) {
+    Value count = r.constant(1);
+    for (size_t i = 0; i < axes.size(); ++i)
+      count = r.mul(count, line && i + 1 == axes.size() ? countInLine(own, index) : countOf(i, at));
+    Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), count);
+    Value divisor = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);
+    return arith::DivFOp::create(r.b, r.loc, total, v.broadcast(divisor));
+  }
+
+  Value countOf(size_t i, ValueRange at) {
+    const Axis &axis = axes[i];
+    Span span = insideOf(i, at);
+    if (pool.getCountIncludePad()) {
+      Value padded = r.add(r.dim(pool.getOperand(), 1 + i), r.constant(axis.before + axis.after));
+      span = spanOf(axis, at[1 + i], 0, padded);
+    }
+    return r.sub(span.last, span.first);
+  }
+
+  Value countInLine(const Positions &own, int64_t index) {
+    int64_t low = 0, high = line->input, count = 0;
+    if (pool.getCountIncludePad()) {
+      low -= line->before;
+      high += line->after;
+    }
+    for (int64_t k = 0; k < line->window; ++k) {
+      int64_t place = own.place ? line->place(*own.place + index, k) : low;
+      count += place >= low && place < high;
+    }
+    return r.constant(count);
+  }
+
+  KernelReader &r;
+  Operation *hero;
+  ConvOp conv;
+  PoolOp pool;
+  Value result;
+  const KernelReader::Buffer target;
+  DenseI64ArrayAttr tiles;
+  int64_t lanes, positions = 1;
+  SmallVector<Axis> axes;
+  std::optional<WindowLine> line; ///< of the last spatial dimension, where it is written out
+};
+
+} // namespace
+
+void weir::emitWindows(KernelReader &r, plan::KernelOp kernel, Operation *hero, Value begin,
+                       Value end) {
+  WindowEmitter(r, kernel, hero).emit(begin, end);
+}

@@ -1,0 +1,124 @@
+//===- LaneTiles.cpp - kernels whose vectors hold results --------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernelize/LaneTiles.h"
+#include "dialects/weir/Pch.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::plan;
+
+bool weir::isLanes(Operation *op) {
+  auto isBuffer = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return isa<BlockArgument>(value) && type.getElementType().isF32() &&
+           type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
+  };
+  if (auto conv = dyn_cast<ConvOp>(op)) {
+    auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+    return conv.getChannelsLast() && isBuffer(conv.getInput()) && isBuffer(conv.getFilter()) &&
+           filter.hasStaticShape() && filter.getDimSize(filter.getRank() - 2) == 1 &&
+           filter.getShape().back() == (int64_t)conv.getGroups() &&
+           cast<RankedTensorType>(conv.getInput().getType()).getShape().back() == (int64_t)conv.getGroups();
+  }
+  if (auto pool = dyn_cast<PoolOp>(op))
+    return pool.getChannelsLast() && isBuffer(pool.getOperand()) &&
+           (pool.getKind() == "max" || pool.getKind() == "average" || pool.getKind() == "sum");
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    auto type = cast<RankedTensorType>(reduce.getOperand().getType());
+    return isBuffer(reduce.getOperand()) &&
+           !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
+           (reduce.getKind() == "sum" || reduce.getKind() == "mean" ||
+            reduce.getKind() == "max" || reduce.getKind() == "min");
+  }
+  return false;
+}
+
+bool WindowLine::isWhole(int64_t first, int64_t positions) const {
+  return first >= 0 && first + positions <= output && isInside(first, 0) &&
+         isInside(first + positions - 1, window - 1);
+}
+
+WindowLine::Ends WindowLine::endsFor(int64_t positions) const {
+  int64_t blocks = llvm::divideCeil(output, positions);
+  Ends ends;
+  ends.first = !isWhole(0, positions);
+  ends.last = blocks > 1 && !isWhole((blocks - 1) * positions, positions);
+  ends.areAll = true;
+  for (int64_t block = 1; block + 1 < blocks; ++block)
+    ends.areAll &= isWhole(block * positions, positions);
+  return ends;
+}
+
+std::optional<WindowLine> weir::windowLineOf(Operation *hero) {
+  WindowLine line;
+  auto fill = [&](auto op, int64_t window) {
+    line.window = window;
+    line.stride = op.getStrides().back();
+    line.dilation = op.getDilations().back();
+    line.before = op.getPads().drop_back().back();
+    line.after = op.getPads().back();
+  };
+  if (auto conv = dyn_cast<ConvOp>(hero))
+    fill(conv, cast<RankedTensorType>(conv.getFilter().getType()).getShape().drop_back(2).back());
+  else if (auto pool = dyn_cast<PoolOp>(hero))
+    fill(pool, pool.getWindow().back());
+  else
+    return std::nullopt;
+  auto sizeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape().drop_back().back();
+  };
+  line.input = sizeOf(hero->getOperand(0));
+  line.output = sizeOf(hero->getResult(0));
+  if (ShapedType::isDynamic(line.input) || ShapedType::isDynamic(line.output) || !line.output)
+    return std::nullopt;
+  return line;
+}
+
+/// How many results next to each other in a line are computed together: they share what
+/// their windows overlap in, and the filter; 1: each by itself.
+static int64_t positionsOf(Operation *hero, const VectorUnit &unit) {
+  // The window's elements are written out for each of them.
+  constexpr int64_t mostSteps = 64;
+  std::optional<WindowLine> line = windowLineOf(hero);
+  if (!line)
+    return 1;
+  int64_t most = std::min(unit.registers == 32 ? int64_t(6) : int64_t(4),
+                          mostSteps / std::max<int64_t>(line->window, 1));
+  if (most < 2 || line->output < 2)
+    return 1;
+  int64_t positions = llvm::divideCeil(line->output, llvm::divideCeil(line->output, most));
+  return line->endsFor(positions).areAll ? positions : 1;
+}
+
+SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *hero, const VectorUnit &unit) {
+  OpBuilder b(kernel.getContext());
+  auto type = cast<RankedTensorType>(hero->getResult(0).getType());
+  int64_t lanes = unit.bytes / 4, columns = type.getShape().back();
+  SmallVector<int64_t> tiles(type.getRank(), 1);
+  tiles.back() = std::max<int64_t>(columns, 1);
+  if (auto reduce = dyn_cast<ReduceOp>(hero)) {
+    // Of a tensor that caches do not hold, whole pages in their order. Else several
+    // vectors at once: sums do not wait for each other.
+    constexpr int64_t muchOfTheCache = 1 << 18, streamed = 512;
+    auto operand = cast<RankedTensorType>(reduce.getOperand().getType());
+    if (operand.hasStaticShape() && operand.getNumElements() > muchOfTheCache &&
+        columns >= streamed && columns % lanes == 0) {
+      kernel->setAttr("streams", b.getUnitAttr());
+      tiles.back() = streamed;
+    } else {
+      for (int64_t most = unit.registers / 2; most > 1 && 2 * lanes <= columns; most /= 2)
+        lanes *= 2;
+      tiles.back() = lanes;
+    }
+  } else if (int64_t positions = positionsOf(hero, unit); positions > 1) {
+    kernel->setAttr("positions", b.getI64IntegerAttr(positions));
+    tiles[type.getRank() - 2] = positions;
+  }
+  kernel->setAttr("tile", b.getDenseI64ArrayAttr({1, 1, lanes}));
+  return tiles;
+}

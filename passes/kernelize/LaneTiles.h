@@ -1,0 +1,58 @@
+//===- LaneTiles.h - kernels whose vectors hold results ----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Depthwise convolutions and pools with channels last, and reductions that keep the
+// last dimension: every lane of a vector is a result of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_KERNELIZE_LANETILES_H
+#define WEIR_PASSES_KERNELIZE_LANETILES_H
+
+#include "passes/kernelize/Tiling.h"
+
+namespace weir {
+
+/// Whether `hero` (a convolution, a pool, a reduction) is computed so.
+bool isLanes(mlir::Operation *hero);
+
+/// Sets `tile` and returns how the range is cut. Windows: `positions` where results next
+/// to each other along the last spatial dimension are computed together. Reductions:
+/// `streams` where sums wait in memory while several rows pass by at a time.
+llvm::SmallVector<int64_t> laneTiles(plan::KernelOp kernel, mlir::Operation *hero,
+                                     const VectorUnit &unit);
+
+/// Windows along one dimension of a known size.
+struct WindowLine {
+  int64_t window = 0, stride = 0, dilation = 0; ///< elements of a window, and their steps
+  int64_t before = 0, after = 0;                ///< what the input is padded with
+  int64_t input = 0, output = 0;                ///< sizes
+
+  /// Where element `k` of the window at `position` lies; outside of the input it is padding.
+  int64_t place(int64_t position, int64_t k) const {
+    return position * stride - before + k * dilation;
+  }
+  bool isInside(int64_t position, int64_t k) const {
+    return place(position, k) >= 0 && place(position, k) < input;
+  }
+  /// Whether `positions` windows from `first` on exist and have all elements inside.
+  bool isWhole(int64_t first, int64_t positions) const;
+
+  /// Which blocks of `positions` need code of their own at the line's ends.
+  struct Ends {
+    bool first = false, last = false;
+    bool areAll = false; ///< every other block is whole
+  };
+  Ends endsFor(int64_t positions) const;
+};
+
+/// Of a depthwise convolution's or pool's last spatial dimension; none: its size is open.
+std::optional<WindowLine> windowLineOf(mlir::Operation *hero);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_KERNELIZE_LANETILES_H
