@@ -8,8 +8,10 @@
 #include "passes/plan/PlaceParts.h"
 #include "dialects/weir/Elemental.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/SliceBounds.h"
 #include "passes/partition/Accelerators.h"
+#include "passes/plan/PartKernels.h"
 #include "passes/plan/StepTimes.h"
 
 using namespace mlir;
@@ -24,8 +26,17 @@ constexpr int64_t shortestRow = 8;
 /// Where a part lies in a whole.
 struct Place {
   int64_t offset = 0; ///< elements
-  int64_t pitch = 0;  ///< see pitchesAttribute
+  Extents extents;    ///< none: the part is contiguous
 };
+
+/// What lies inside of a padding.
+Place placeInside(MemRefType whole, ArrayRef<int64_t> pads) {
+  Place place;
+  for (auto [size, pad] : llvm::zip(whole.getShape(), pads))
+    place.offset = place.offset * size + pad;
+  place.extents.assign(whole.getShape().begin(), whole.getShape().end());
+  return place;
+}
 
 /// The part [start, start + count) of `whole` along `axis`, if it is one that views
 /// can show.
@@ -35,20 +46,20 @@ std::optional<Place> placeOf(MemRefType whole, MemRefType part, int64_t axis, in
     before *= whole.getDimSize(i);
   for (int64_t i = axis + 1; i < rank; ++i)
     behind *= whole.getDimSize(i);
-  Place place{start * behind, 0};
+  Place place{start * behind, {}};
   if (before == 1)
     return place.offset * elementSize(whole.getElementType()) % arenaAlignment == 0
                ? std::optional(place) : std::nullopt;
   if (axis + 1 != rank || part.getShape().back() < shortestRow)
     return std::nullopt;
-  place.pitch = whole.getShape().back();
+  place.extents.assign(whole.getShape().begin(), whole.getShape().end());
   return place;
 }
 
 class PartPlacer {
 public:
   PartPlacer(func::FuncOp function, SymbolTable &symbols)
-      : function(function), symbols(symbols), times(function) {
+      : function(function), kernels(symbols), times(function) {
     function.walk([&](Operation *op) {
       if (isa<ViewOp, FreeOp, memref::DimOp>(op))
         return;
@@ -85,21 +96,24 @@ public:
       place(op, false);
     for (RunOp &op : runs)
       place(op, true);
+    for (RunOp &op : runs)
+      if (op && (viewConcatenation(op) || viewSlice(op))) {
+        ++gone;
+        op = {};
+      }
     for (RunOp op : runs)
-      gone += op && (viewConcatenation(op) || viewSlice(op));
-    makeKernels();
+      gone += op && placePadding(op);
+    kernels.make(function);
     return gone;
   }
 
 private:
   using Interval = StepTimes::Interval;
 
-  KernelOp kernelOf(RunOp run) { return symbols.lookup<KernelOp>(run.getKernel()); }
-
   /// The operation of type `Op` that is all of the run's kernel, constants aside.
   template <typename Op> Op onlyOperation(RunOp run) {
     Op found;
-    for (Operation &op : kernelOf(run).getBody().front().without_terminator()) {
+    for (Operation &op : kernels.kernelOf(run).getBody().front().without_terminator()) {
       if (isa<ConstantOp>(op))
         continue;
       if (found || !isa<Op>(op))
@@ -165,29 +179,6 @@ private:
   // What works on parts
   //===--------------------------------------------------------------------===//
 
-  /// Whether the kernel finds the elements of buffer `index` (inputs first) by the
-  /// general rule for indices, or as rows of a left operand.
-  bool readsByIndex(RunOp run, unsigned index) {
-    KernelOp kernel = kernelOf(run);
-    StringRef strategy = kernel.getStrategy();
-    if (strategy != "loops" && strategy != "lanes" && strategy != "product" &&
-        strategy != "convolution" && strategy != "winograd")
-      return false;
-    Block &body = kernel.getBody().front();
-    if (body.getTerminator()->getNumOperands() != 1)
-      return false;
-    if (index >= body.getNumArguments() || strategy == "loops" || strategy == "lanes")
-      return true;
-    // Weights and right operands are read by panels; Winograd's form transforms all
-    // that it multiplies.
-    bool isTransformed = strategy == "winograd";
-    return llvm::none_of(body.getArgument(index).getUses(), [&](OpOperand &use) {
-      if (isTransformed)
-        return isa<ConvOp, UnrealizedConversionCastOp>(use.getOwner());
-      return isa<DotGeneralOp, ConvOp>(use.getOwner()) && use.getOperandNumber() > 0;
-    });
-  }
-
   /// Whether all that works on `part`, but for `without`, can work on it at `place`.
   bool canMove(Value part, Place place, Operation *without) {
     for (Operation *op : accesses[part]) {
@@ -200,24 +191,19 @@ private:
         if (rootOf(operand) != part)
           continue;
         bool isView = operand != part;
-        auto it = pitches.find(run);
-        bool hasPitch = it != pitches.end() && it->second[i];
         // A view that is not one of ours has another shape, and contiguous parts of
-        // what gets a pitch would have gaps.
+        // what lies apart would have gaps. Where a view's rows lie apart the place may
+        // only change by how far.
+        auto shape = cast<MemRefType>(operand.getType()).getShape();
         if (isView && (!operand.getDefiningOp()->hasAttr(viewOffsetAttribute) ||
-                       (place.pitch && !hasPitch)))
+                       (!place.extents.empty() && (kernels.of(run, i).empty() ||
+                                                   hasInnerGaps(place.extents, shape)))))
           return false;
-        if (place.pitch && !readsByIndex(run, i))
+        if (!place.extents.empty() && !kernels.canWorkOn(run, i, place.extents))
           return false;
       }
     }
     return true;
-  }
-
-  static SmallVector<Value> buffersOf(RunOp run) {
-    SmallVector<Value> buffers(run.getInputs());
-    llvm::append_range(buffers, run.getOutputs());
-    return buffers;
   }
 
   /// Lets all that works on `part` work on its place in `whole`.
@@ -235,22 +221,15 @@ private:
         Operation *old = operand.getDefiningOp();
         int64_t offset = place.offset * bytes;
         auto type = cast<MemRefType>(operand.getType());
-        int64_t pitch = 0;
-        if (auto it = pitches.find(run); it != pitches.end())
-          pitch = it->second[i];
+        Extents extents = place.extents.empty() ? kernels.of(run, i) : place.extents;
         if (isa<ViewOp>(old))
           offset += old->getAttrOfType<IntegerAttr>(viewOffsetAttribute).getInt();
-        if (place.pitch)
-          pitch = place.pitch;
         OpBuilder b(run);
-        auto view = ViewOp::create(b, run.getLoc(), withPitch(type, pitch), whole, ValueRange());
+        auto view = ViewOp::create(b, run.getLoc(), withExtents(type, extents), whole, ValueRange());
         view->setAttr(viewOffsetAttribute, b.getI64IntegerAttr(offset));
         run->setOperand(first + i, view);
-        if (pitch) {
-          auto &own = pitches[run];
-          own.resize(buffersOf(run).size(), 0);
-          own[i] = pitch;
-        }
+        if (!extents.empty())
+          kernels.set(run, i, extents);
         if (location && i < locations.size())
           locations[i] = *location;
         if (isa<ViewOp>(old) && old->use_empty())
@@ -261,19 +240,6 @@ private:
       accesses[whole].push_back(op);
     }
     accesses.erase(part);
-  }
-
-  static MemRefType withPitch(MemRefType type, int64_t pitch) {
-    if (!pitch)
-      return type;
-    SmallVector<int64_t> strides(type.getRank(), 1);
-    int64_t stride = pitch;
-    for (int64_t i = type.getRank() - 2; i >= 0; --i) {
-      strides[i] = stride;
-      stride *= type.getDimSize(i);
-    }
-    return MemRefType::get(type.getShape(), type.getElementType(),
-                           StridedLayoutAttr::get(type.getContext(), 0, strides));
   }
 
   /// The number that the run's check knows buffer `index` by.
@@ -287,7 +253,7 @@ private:
   void forget(RunOp run) {
     for (Value buffer : buffersOf(run))
       llvm::erase(accesses[rootOf(buffer)], run.getOperation());
-    pitches.erase(run);
+    kernels.forget(run);
     SmallVector<Value> buffers = buffersOf(run);
     run.erase();
     for (Value buffer : llvm::SmallSetVector<Value, 8>(buffers.begin(), buffers.end()))
@@ -296,7 +262,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Concatenations and slices
+  // Concatenations, slices and paddings
   //===--------------------------------------------------------------------===//
 
   /// Whether some operand is made by a concatenation that is still to be placed.
@@ -312,7 +278,7 @@ private:
 
   bool placeConcatenation(RunOp run) {
     auto concat = onlyOperation<ConcatOp>(run);
-    if (!concat || run.getOutputs().size() != 1 || pitches.count(run))
+    if (!concat || run.getOutputs().size() != 1 || kernels.hasParts(run))
       return false;
     Value whole = run.getOutputs()[0];
     if (!isBuffer(whole) || whole.getParentBlock() != run->getBlock())
@@ -373,7 +339,6 @@ private:
     int64_t bytes = elementSize(type.getElementType()), axis = concat.getAxis(), behind = 1;
     for (int64_t i = axis; i + 1 < type.getRank(); ++i)
       behind *= type.getDimSize(i + 1);
-    auto known = pitches.find(run);
     Place place;
     std::optional<int64_t> next;
     llvm::SmallDenseSet<int64_t> offsets;
@@ -386,12 +351,12 @@ private:
       auto begin = view ? view->getAttrOfType<IntegerAttr>(viewOffsetAttribute) : IntegerAttr();
       if (!begin || (next && (*next != begin.getInt() || whole != view.getSource())))
         return false;
-      int64_t pitch = known == pitches.end() ? 0 : known->second[argument.getArgNumber()];
+      Extents extents = kernels.of(run, argument.getArgNumber());
       if (!next) {
         whole = view.getSource();
-        place = {begin.getInt() / bytes, pitch};
+        place = {begin.getInt() / bytes, extents};
       }
-      if (pitch != place.pitch || (pitch && axis + 1 != type.getRank()))
+      if (extents != place.extents || (!extents.empty() && axis + 1 != type.getRank()))
         return false;
       offsets.insert(begin.getInt());
       next = begin.getInt() +
@@ -400,7 +365,7 @@ private:
     if (!next || !isBuffer(whole) || result == whole ||
         whole.getParentBlock() != run->getBlock())
       return false;
-    if (!place.pitch)
+    if (place.extents.empty())
       for (int64_t i = 0; i < axis; ++i)
         if (type.getDimSize(i) != 1)
           return false;
@@ -439,7 +404,7 @@ private:
 
   bool viewSlice(RunOp run) {
     auto slice = onlyOperation<SliceOp>(run);
-    if (!slice || run.getOutputs().size() != 1 || pitches.count(run))
+    if (!slice || run.getOutputs().size() != 1 || kernels.hasParts(run))
       return false;
     auto argument = dyn_cast<BlockArgument>(slice.getOperand());
     auto starts = constantIntegers(slice.getStarts()), ends = constantIntegers(slice.getEnds()),
@@ -482,68 +447,60 @@ private:
     return true;
   }
 
-  //===--------------------------------------------------------------------===//
-  // Kernels
-  //===--------------------------------------------------------------------===//
-
-  /// A kernel that works on parts is a function of its own: pitches are known when
-  /// it is compiled.
-  void makeKernels() {
-    std::map<std::pair<Operation *, std::vector<int64_t>>, KernelOp> made;
-    function.walk([&](RunOp run) {
-      auto it = pitches.find(run);
-      if (it == pitches.end())
-        return;
-      KernelOp kernel = kernelOf(run);
-      std::vector<int64_t> own(it->second.begin(), it->second.end());
-      KernelOp &used = made[{kernel, own}];
-      if (!used) {
-        used = cast<KernelOp>(kernel->clone());
-        used->setAttr(pitchesAttribute, DenseI64ArrayAttr::get(run.getContext(), own));
-        std::string name = kernel.getSymName().str() + ".part";
-        for (int64_t pitch : own)
-          name += "_" + std::to_string(pitch);
-        if (auto known = symbols.lookup<KernelOp>(name)) {
-          used->erase(); // another step's
-          used = known;
-        } else {
-          used.setSymName(name);
-          inRows(used);
-          symbols.insert(used, std::next(Block::iterator(kernel)));
-        }
-      }
-      run.setKernel(used.getSymName());
-      if (kernel.getStrategy() == "loops" && !kernel->hasAttr("tiles")) {
-        OpBuilder b(run);
-        Block &body = used.getBody().front();
-        auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
-        int64_t rows = 1, row = type.getShape().back();
-        for (int64_t size : type.getShape().drop_back())
-          rows *= size;
-        run.getRangeMutable().assign(
-            arith::ConstantIndexOp::create(b, run.getLoc(), rows).getResult());
-        run.setGrain(std::max<int64_t>(1, run.getGrain() / std::max<int64_t>(row, 1)));
-      }
-    });
-  }
-
-  /// A kernel that runs over all elements as one row runs over rows instead.
-  static void inRows(KernelOp kernel) {
-    if (kernel.getStrategy() != "loops" || kernel->hasAttr("tiles"))
-      return;
-    Block &body = kernel.getBody().front();
-    auto type = cast<RankedTensorType>(body.getTerminator()->getOperand(0).getType());
-    SmallVector<int64_t> tiles(type.getRank() - 1, 1);
-    kernel->setAttr("tiles", DenseI64ArrayAttr::get(kernel.getContext(), tiles));
+  /// What is only to be padded is computed inside of the padded tensor's buffer, and the
+  /// run writes the border.
+  bool placePadding(RunOp run) {
+    auto pad = onlyOperation<PadOp>(run);
+    if (!pad || pad.getMode() != "constant" || run.getOutputs().size() != 1 ||
+        kernels.hasParts(run))
+      return false;
+    auto argument = dyn_cast<BlockArgument>(pad.getOperand());
+    std::optional<SmallVector<int64_t>> pads = constantIntegers(pad.getPads());
+    ElementsAttr value = constantElements(pad.getValue());
+    if (!argument || !pads || !value || run.getInputs().size() != 1 ||
+        llvm::any_of(*pads, [](int64_t size) { return size < 0; }))
+      return false;
+    Value part = run.getInputs()[0], whole = run.getOutputs()[0];
+    if (!isBuffer(part) || !isBuffer(whole) || part == whole ||
+        part.getParentBlock() != run->getBlock() || whole.getParentBlock() != run->getBlock())
+      return false;
+    auto wholeType = cast<MemRefType>(whole.getType()), type = cast<MemRefType>(part.getType());
+    if (!wholeType.hasStaticShape() || type.getRank() < 2 ||
+        type.getShape().back() < shortestRow || wholeType.getNumElements() == 0)
+      return false;
+    Place place = placeInside(wholeType, *pads);
+    if (!canMove(part, place, run))
+      return false;
+    Interval now = times.of(run);
+    bool onlyWriter = true;
+    for (Operation *op : accesses[whole]) {
+      if (op != run && times.of(op).first < now.first)
+        return false;
+      onlyWriter &= op == run || !writes(op, whole);
+    }
+    for (Operation *op : accesses[part])
+      if (op != run && times.of(op).first > now.first && (!onlyWriter || writes(op, part)))
+        return false;
+    Interval wanted = {std::min(lives[whole].first, lives[part].first),
+                       std::max(lives[whole].second, lives[part].second)};
+    if (!change(whole, wanted, {part}))
+      return false;
+    std::optional<int64_t> location = locationOf(run, 1);
+    Operation *made = part.getDefiningOp();
+    if (made->isBeforeInBlock(whole.getDefiningOp()))
+      whole.getDefiningOp()->moveBefore(made);
+    kernels.writeBorder(run, pad);
+    move(part, whole, place, location);
+    kernels.forget(run);
+    made->erase();
+    return true;
   }
 
   func::FuncOp function;
-  SymbolTable &symbols;
+  PartKernels kernels;
   StepTimes times;
   DenseMap<Value, SmallVector<Operation *>> accesses; ///< by root
   DenseMap<Value, Interval> lives;
-  /// Of runs that work on parts whose rows lie apart: see pitchesAttribute.
-  DenseMap<Operation *, SmallVector<int64_t>> pitches;
   std::vector<int64_t> live; ///< bytes, by moment
   int64_t peak = 0;
   int64_t budget = 0; ///< moments that may still be looked at

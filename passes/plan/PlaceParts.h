@@ -21,17 +21,17 @@ namespace weir::plan {
 
 /// Where a view begins behind its source's begin, in bytes; without it, at it.
 constexpr char viewOffsetAttribute[] = "weir_plan.offset";
-/// Of a kernel: for each of its buffers, inputs first, how many elements of memory
-/// lie between the begins of two rows of the last dimension; 0: rows follow each
-/// other.
-constexpr char pitchesAttribute[] = "pitches";
+/// Of a kernel: for each of its buffers, inputs first, the sizes of the buffer that it
+/// is a part of, an array with a number a dimension; empty: it is a whole.
+constexpr char extentsAttribute[] = "extents";
 
-/// Puts the operands of concatenations into the results' buffers, and slices into
-/// those of what they are cut from, where every kernel that works on them can do so
-/// and no more bytes are alive at any moment than at the fullest one before.
-/// Concatenations and slices along the last dimension give views whose rows lie
-/// apart; where nothing lies before the dimension, parts are contiguous. Returns how
-/// many runs of kernels that copied are gone.
+/// Puts the operands of concatenations into the results' buffers, what is padded into
+/// the padded one's, and slices into those of what they are cut from, where every kernel
+/// that works on them can do so and no more bytes are alive at any moment than at the
+/// fullest one before. Concatenations and slices along the last dimension, and
+/// paddings, give views with gaps; where nothing lies before the dimension, parts are
+/// contiguous. Returns how many runs of kernels that copied are gone, or write nothing
+/// but a border now.
 int64_t placeParts(mlir::ModuleOp module, mlir::SymbolTable &symbols);
 
 } // namespace weir::plan

@@ -43,11 +43,16 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
   }
   loops.push_back(channels);
   // Elements from one step of a spatial dimension of the input to the next.
-  Value channelsOfAll = input.pitch ? r.constant(input.pitch) : input.dims.back();
+  Value channelsOfAll = input.extent(r, input.dims.size() - 1);
   SmallVector<Value> steps(spatial, channelsOfAll);
   for (int64_t i = spatial - 1; i > 0; --i)
-    steps[i - 1] = r.mul(steps[i], input.dims[i + 1]);
+    steps[i - 1] = r.mul(steps[i], input.extent(r, i + 1));
   Value lineLength = steps[spatial - 2];
+
+  // Positions run on from one line to the next, where memory may have a gap.
+  bool wraps = kernel->hasAttr("pointwise") && target.hasGaps();
+  for (BlockArgument argument : body.getArguments())
+    wraps |= kernel->hasAttr("pointwise") && r.bufferOf(argument).hasGaps();
 
   int64_t linesInBlock = blocks[outer];
   int64_t tilesInPanel =
@@ -67,7 +72,7 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
                  target.type.getDimSize(outer) % linesInBlock == 0;
     Value lineCount = exact ? r.constant(linesInBlock)
                             : r.minimum(r.constant(linesInBlock), r.sub(lines, firstLine));
-    Value plane = r.mul(at[0], r.mul(input.dims[1], steps[0]));
+    Value plane = r.mul(at[0], r.mul(input.extent(r, 1), steps[0]));
     if (outer == 2)
       plane = r.add(plane, r.mul(at[1], r.mul(r.constant(strides[0]), steps[0])));
     plane = r.add(plane, firstChannel);
@@ -103,8 +108,12 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
       };
       auto indexOfRow = [&](int64_t i) {
         SmallVector<Value> indices(at.begin(), at.begin() + outer);
-        indices.push_back(r.add(line, r.constant(i / across)));
-        indices.push_back(r.add(x, r.constant(i % across)));
+        Value y = r.add(line, r.constant(i / across)), own = r.add(x, r.constant(i % across));
+        if (wraps) {
+          y = r.add(y, r.divide(own, width));
+          own = r.remainder(own, width);
+        }
+        indices.append({y, own});
         return indices;
       };
       auto prefetch = [&](ValueRange k) {

@@ -357,7 +357,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   reader.errorSlot = LLVM::AllocaOp::create(b, loc, pointer, i32, one64);
   LLVM::StoreOp::create(b, loc, zero, reader.errorSlot);
   unsigned next = 1 + tensors.size();
-  auto pitches = kernel->getAttrOfType<DenseI64ArrayAttr>(plan::pitchesAttribute);
+  auto extents = kernel->getAttrOfType<ArrayAttr>(plan::extentsAttribute);
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     KernelReader::Buffer buffer;
     // What is read in place is read through the pointer that is written to: that
@@ -366,7 +366,8 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
     bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
     buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
-    buffer.pitch = pitches ? pitches[i] : 0;
+    if (extents)
+      buffer.extents = cast<DenseI64ArrayAttr>(extents[i]).asArrayRef();
     for (int64_t size : buffer.type.getShape())
       buffer.dims.push_back(ShapedType::isDynamic(size)
                                 ? Value(entry->getArgument(next++))
@@ -431,6 +432,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitBytes(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
+  if (strategy == "border")
+    return emitBorder(reader, kernel, begin, end);
   if (strategy == "transposition")
     return emitTransposition(reader, kernel, begin, end);
   if (strategy == "running")

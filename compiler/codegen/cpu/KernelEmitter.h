@@ -48,6 +48,10 @@ mlir::LogicalResult emitLanes(KernelReader &reader, plan::KernelOp kernel,
 mlir::LogicalResult emitRunning(KernelReader &reader, plan::KernelOp kernel,
                                 mlir::Value begin, mlir::Value end);
 
+/// The border of a padding whose inside is there already.
+mlir::LogicalResult emitBorder(KernelReader &reader, plan::KernelOp kernel,
+                               mlir::Value begin, mlir::Value end);
+
 /// A transposition that moves the last dimension, by blocks.
 mlir::LogicalResult emitTransposition(KernelReader &reader,
                                       plan::KernelOp kernel, mlir::Value begin,

@@ -132,8 +132,7 @@ Value KernelReader::linearIndex(const Buffer &buffer, ValueRange indices) {
     return constant(0);
   Value linear = indices[0];
   for (size_t i = 1; i < indices.size(); ++i) {
-    bool isRow = buffer.pitch && i + 1 == indices.size();
-    linear = add(mul(linear, isRow ? constant(buffer.pitch) : buffer.dims[i]), indices[i]);
+    linear = add(mul(linear, buffer.extent(*this, i)), indices[i]);
   }
   return linear;
 }

@@ -56,9 +56,21 @@ public:
     mlir::Value pointer;
     llvm::SmallVector<mlir::Value> dims; ///< of type index
     mlir::RankedTensorType type;
-    /// Elements from the begin of one row of the last dimension to that of the
-    /// next, where the buffer is a part of another one; 0: rows follow each other.
-    int64_t pitch = 0;
+    /// The sizes of the buffer that this one is a part of; none: it is a whole.
+    llvm::ArrayRef<int64_t> extents;
+
+    /// How many elements of dimension `i` memory has room for.
+    mlir::Value extent(ElementReader &r, unsigned i) const {
+      return extents.empty() ? dims[i] : r.constant(extents[i]);
+    }
+    /// Whether rows of the last dimension lie otherwise than one after the other, at
+    /// one distance, within what the first dimension counts.
+    bool hasGaps() const {
+      for (size_t i = 1; i + 1 < extents.size(); ++i)
+        if (extents[i] != type.getDimSize(i))
+          return true;
+      return false;
+    }
   };
 
   void bind(mlir::Value tensor, Buffer buffer) {

@@ -23,16 +23,21 @@ using namespace weir;
 
 /// Whether every operand of what follows the product has the result's shape, or
 /// is the same for all rows: then a row is known by its number alone.
-static bool readsRowsInOrder(plan::KernelOp kernel, DotGeneralOp dot,
-                             RankedTensorType result, int64_t batch) {
-  if (!result.hasStaticShape())
+static bool readsRowsInOrder(KernelReader &r, plan::KernelOp kernel, DotGeneralOp dot,
+                             const KernelReader::Buffer &target, int64_t batch) {
+  RankedTensorType result = target.type;
+  if (!result.hasStaticShape() || target.hasGaps())
     return false;
   Value right = dot.getRhs();
   if (auto unpack = right.getDefiningOp<UnpackPanelsOp>())
     right = unpack.getOperand();
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     auto type = cast<RankedTensorType>(argument.getType());
-    if (argument == dot.getLhs() || argument == right || type.getShape() == result.getShape())
+    if (argument == dot.getLhs() || argument == right)
+      continue;
+    if (r.bufferOf(argument).hasGaps())
+      return false;
+    if (type.getShape() == result.getShape())
       continue;
     int64_t rank = type.getRank(), missing = result.getRank() - rank;
     for (int64_t i = 0; i + 1 < rank; ++i)
@@ -92,10 +97,10 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
   int64_t rowDims = rank - batch - 1;
   Value rows = r.constant(1), columns = target.dims.back(), depth = lhs.dims.back();
   // Elements from one row of the left operand to the next.
-  Value step = lhs.pitch ? r.constant(lhs.pitch) : depth;
+  Value step = lhs.extent(r, lhs.dims.size() - 1);
   for (int64_t i = batch; i + 1 < rank; ++i)
     rows = r.mul(rows, target.dims[i]);
-  bool isUniform = rowDims == 1 || readsRowsInOrder(kernel, dot, target.type, batch);
+  bool isUniform = rowDims == 1 || readsRowsInOrder(r, kernel, dot, target, batch);
   int64_t tilesInPanel = llvm::divideCeil(blocks[batch], shape.rows);
   // Blocks of K, and sums between them.
   auto depthBlock = kernel->getAttrOfType<IntegerAttr>("depth_block");

@@ -50,12 +50,12 @@ func.func @contiguous() {
 // went over all elements as one goes over rows.
 // CHECK: copies = 1
 // CHECK-NOT: kernel @concat
-// CHECK: kernel @exp.part_0_24 {{.*}} attributes {pitches = array<i64: 0, 24>, tiles = array<i64: 1>}
+// CHECK: kernel @exp.part_0_5x24 {{.*}} attributes {extents = [array<i64>, array<i64: 5, 24>], tiles = array<i64: 1>}
 // CHECK-LABEL: @rows
 // CHECK: %[[C:.*]] = weir_plan.buffer : memref<5x24xf32>
 // CHECK: view %[[C]][] {weir_plan.offset = 0 : i64} : memref<5x24xf32> to memref<5x8xf32, strided<[24, 1]>>
 // CHECK: %[[FIVE:.*]] = arith.constant 5 : index
-// CHECK: run @exp.part_0_24 range %[[FIVE]]
+// CHECK: run @exp.part_0_5x24 range %[[FIVE]]
 // CHECK: view %[[C]][] {weir_plan.offset = 32 : i64} : memref<5x24xf32> to memref<5x16xf32, strided<[24, 1]>>
 weir_plan.kernel @exp strategy "loops" nodes "e" {
 ^bb0(%x: tensor<5x8xf32>):
@@ -135,10 +135,10 @@ func.func @kept() {
 // the slice that it reads is copied.
 // CHECK: copies = 1
 // CHECK-NOT: kernel @concat
-// CHECK: kernel @conv.part_0_0_24 strategy "winograd"
+// CHECK: kernel @conv.part_0_0_1x6x16x24 strategy "winograd"
 // CHECK-LABEL: @winograd
 // CHECK: run @slice
-// CHECK: run @conv.part_0_0_24 {{.*}} strided<[2304, 384, 24, 1]>
+// CHECK: run @conv.part_0_0_1x6x16x24 {{.*}} strided<[2304, 384, 24, 1]>
 weir_plan.kernel @exp strategy "loops" nodes "e" {
 ^bb0(%x: tensor<1x6x16x8xf32>):
   %0 = weir.exp %x : (tensor<1x6x16x8xf32>) -> tensor<1x6x16x8xf32>

@@ -1,0 +1,61 @@
+//===- PartKernels.h - kernels that work on parts of a buffer ----*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_PLAN_PARTKERNELS_H
+#define WEIR_PASSES_PLAN_PARTKERNELS_H
+
+#include "dialects/plan/Plan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace weir::plan {
+
+/// Sizes of the buffer that another is a part of; empty: it is a whole.
+using Extents = llvm::SmallVector<int64_t, 4>;
+
+/// Whether parts of that shape have gaps between rows of the last dimension beside what
+/// the rows' own distance makes.
+bool hasInnerGaps(const Extents &extents, llvm::ArrayRef<int64_t> shape);
+
+/// The type of a view of a part.
+mlir::MemRefType withExtents(mlir::MemRefType type, const Extents &extents);
+
+/// The buffers of a run: what it reads, then what it writes.
+llvm::SmallVector<mlir::Value> buffersOf(RunOp run);
+
+/// Which runs work on parts whose rows lie apart.
+class PartKernels {
+public:
+  explicit PartKernels(mlir::SymbolTable &symbols) : symbols(symbols) {}
+
+  KernelOp kernelOf(RunOp run) { return symbols.lookup<KernelOp>(run.getKernel()); }
+  bool hasParts(RunOp run) const { return extents.count(run); }
+  /// Of buffer `index` of the run; empty: it is a whole.
+  Extents of(RunOp run, unsigned index) const;
+  void set(RunOp run, unsigned index, const Extents &own);
+  void forget(RunOp run) { extents.erase(run); }
+
+  /// Whether the run's kernel finds the elements of buffer `index` by the general rule for
+  /// indices, or as a left operand whose rows lie apart as `own` says.
+  bool canWorkOn(RunOp run, unsigned index, const Extents &own);
+
+  /// Gives such runs kernels of their own: where parts lie is known when these are
+  /// compiled.
+  void make(mlir::func::FuncOp function);
+
+  /// Gives `run` the kernel that writes no more than the border of `pad`, which is all of
+  /// its present one.
+  void writeBorder(RunOp run, PadOp pad);
+
+private:
+  mlir::SymbolTable &symbols;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Extents>> extents;
+};
+
+} // namespace weir::plan
+
+#endif // WEIR_PASSES_PLAN_PARTKERNELS_H
