@@ -29,14 +29,20 @@ struct Place {
   Extents extents;    ///< none: the part is contiguous
 };
 
-/// What lies inside of a padding.
-Place placeInside(MemRefType whole, ArrayRef<int64_t> pads) {
+/// What lies `first` elements into each dimension of `whole`.
+Place placeInside(MemRefType whole, ArrayRef<int64_t> first) {
   Place place;
-  for (auto [size, pad] : llvm::zip(whole.getShape(), pads))
-    place.offset = place.offset * size + pad;
+  for (auto [size, index] : llvm::zip(whole.getShape(), first))
+    place.offset = place.offset * size + index;
   place.extents.assign(whole.getShape().begin(), whole.getShape().end());
   return place;
 }
+
+/// Parts of a whole.
+struct Parts {
+  SmallVector<Value> buffers;
+  SmallVector<Place> places;
+};
 
 /// The part [start, start + count) of `whole` along `axis`, if it is one that views
 /// can show.
@@ -276,14 +282,18 @@ private:
     return false;
   }
 
-  bool placeConcatenation(RunOp run) {
-    auto concat = onlyOperation<ConcatOp>(run);
-    if (!concat || run.getOutputs().size() != 1 || kernels.hasParts(run))
+  /// The buffer that the run reads `operand` of its kernel from.
+  static Value bufferOf(RunOp run, Value operand) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    return argument ? run.getInputs()[argument.getArgNumber()] : Value();
+  }
+
+  /// Whether the run's result, `whole`, can hold its parts from the time on when they are
+  /// made. What is written later than by the run is no part, and none is read where
+  /// another writes to the whole.
+  bool canHold(RunOp run, Value whole, Parts &parts) {
+    if (!isBuffer(whole) || whole.getParentBlock() != run->getBlock() || parts.buffers.empty())
       return false;
-    Value whole = run.getOutputs()[0];
-    if (!isBuffer(whole) || whole.getParentBlock() != run->getBlock())
-      return false;
-    auto wholeType = cast<MemRefType>(whole.getType());
     Interval now = times.of(run), wanted = lives[whole];
     bool onlyWriter = true;
     for (Operation *op : accesses[whole]) {
@@ -291,39 +301,54 @@ private:
         return false;
       onlyWriter &= op == run || !writes(op, whole);
     }
-    SmallVector<Value> parts;
-    SmallVector<Place> places;
-    int64_t start = 0, axis = concat.getAxis();
-    for (Value input : concat.getInputs()) {
-      auto argument = dyn_cast<BlockArgument>(input);
-      Value part = argument ? run.getInputs()[argument.getArgNumber()] : Value();
-      if (!part || !isBuffer(part) || part == whole || llvm::is_contained(parts, part) ||
-          part.getParentBlock() != run->getBlock())
-        return false;
-      auto type = cast<MemRefType>(part.getType());
-      auto place = placeOf(wholeType, type, axis, start);
-      if (!place || !canMove(part, *place, run))
+    llvm::SmallDenseSet<Value> seen;
+    for (auto [part, place] : llvm::zip(parts.buffers, parts.places)) {
+      if (!part || !isBuffer(part) || part == whole || !seen.insert(part).second ||
+          part.getParentBlock() != run->getBlock() || !canMove(part, place, run))
         return false;
       for (Operation *op : accesses[part])
         if (op != run && times.of(op).first > now.first && (!onlyWriter || writes(op, part)))
           return false;
-      start += type.getDimSize(axis);
       wanted = {std::min(wanted.first, lives[part].first),
                 std::max(wanted.second, lives[part].second)};
-      parts.push_back(part);
-      places.push_back(*place);
     }
-    if (parts.empty() || !change(whole, wanted, parts))
-      return false;
-    std::optional<int64_t> location = locationOf(run, run.getInputs().size());
-    forget(run);
-    for (auto [part, place] : llvm::zip(parts, places)) {
+    return change(whole, wanted, parts.buffers);
+  }
+
+  void moveAll(Parts &parts, Value whole, std::optional<int64_t> location) {
+    for (auto [part, place] : llvm::zip(parts.buffers, parts.places)) {
       Operation *made = part.getDefiningOp();
       if (made->isBeforeInBlock(whole.getDefiningOp()))
         whole.getDefiningOp()->moveBefore(made);
       move(part, whole, place, location);
       made->erase();
     }
+  }
+
+  bool placeConcatenation(RunOp run) {
+    auto concat = onlyOperation<ConcatOp>(run);
+    if (!concat || run.getOutputs().size() != 1 || kernels.hasParts(run))
+      return false;
+    Value whole = run.getOutputs()[0];
+    Parts parts;
+    int64_t start = 0, axis = concat.getAxis();
+    for (Value input : concat.getInputs()) {
+      Value part = bufferOf(run, input);
+      if (!part)
+        return false;
+      auto type = cast<MemRefType>(part.getType());
+      auto place = placeOf(cast<MemRefType>(whole.getType()), type, axis, start);
+      if (!place)
+        return false;
+      start += type.getDimSize(axis);
+      parts.buffers.push_back(part);
+      parts.places.push_back(*place);
+    }
+    if (!canHold(run, whole, parts))
+      return false;
+    std::optional<int64_t> location = locationOf(run, run.getInputs().size());
+    forget(run);
+    moveAll(parts, whole, location);
     return true;
   }
 
@@ -447,52 +472,57 @@ private:
     return true;
   }
 
-  /// What is only to be padded is computed inside of the padded tensor's buffer, and the
-  /// run writes the border.
+  /// The padding that is all of the run's kernel, but for a concatenation that it pads.
+  PadOp onlyPadding(RunOp run) {
+    Operation *result = kernels.kernelOf(run).getBody().front().getTerminator();
+    auto pad = result->getOperand(0).getDefiningOp<PadOp>();
+    if (!pad || result->getNumOperands() != 1)
+      return {};
+    Operation *padded = pad.getOperand().getDefiningOp();
+    for (Operation &op : kernels.kernelOf(run).getBody().front().without_terminator())
+      if (!isa<ConstantOp>(op) && &op != pad && &op != padded)
+        return {};
+    return pad;
+  }
+
+  /// What is only to be padded, or joined and padded, is computed inside of the padded
+  /// tensor's buffer, and the run writes the border.
   bool placePadding(RunOp run) {
-    auto pad = onlyOperation<PadOp>(run);
+    PadOp pad = onlyPadding(run);
     if (!pad || pad.getMode() != "constant" || run.getOutputs().size() != 1 ||
         kernels.hasParts(run))
       return false;
-    auto argument = dyn_cast<BlockArgument>(pad.getOperand());
     std::optional<SmallVector<int64_t>> pads = constantIntegers(pad.getPads());
-    ElementsAttr value = constantElements(pad.getValue());
-    if (!argument || !pads || !value || run.getInputs().size() != 1 ||
+    Value whole = run.getOutputs()[0];
+    auto type = cast<MemRefType>(whole.getType());
+    if (!pads || !constantElements(pad.getValue()) || !type.hasStaticShape() ||
+        type.getRank() < 2 || type.getNumElements() == 0 ||
         llvm::any_of(*pads, [](int64_t size) { return size < 0; }))
       return false;
-    Value part = run.getInputs()[0], whole = run.getOutputs()[0];
-    if (!isBuffer(part) || !isBuffer(whole) || part == whole ||
-        part.getParentBlock() != run->getBlock() || whole.getParentBlock() != run->getBlock())
+    SmallVector<int64_t> first(ArrayRef(*pads).take_front(type.getRank()));
+    Parts parts;
+    auto add = [&](Value operand) {
+      Value part = bufferOf(run, operand);
+      parts.buffers.push_back(part);
+      parts.places.push_back(placeInside(type, first));
+      return part && cast<MemRefType>(part.getType()).hasStaticShape() &&
+             cast<MemRefType>(part.getType()).getShape().back() >= shortestRow;
+    };
+    if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>()) {
+      for (Value input : concat.getInputs()) {
+        if (!add(input))
+          return false;
+        first[concat.getAxis()] += cast<RankedTensorType>(input.getType()).getDimSize(concat.getAxis());
+      }
+    } else if (!add(pad.getOperand())) {
       return false;
-    auto wholeType = cast<MemRefType>(whole.getType()), type = cast<MemRefType>(part.getType());
-    if (!wholeType.hasStaticShape() || type.getRank() < 2 ||
-        type.getShape().back() < shortestRow || wholeType.getNumElements() == 0)
-      return false;
-    Place place = placeInside(wholeType, *pads);
-    if (!canMove(part, place, run))
-      return false;
-    Interval now = times.of(run);
-    bool onlyWriter = true;
-    for (Operation *op : accesses[whole]) {
-      if (op != run && times.of(op).first < now.first)
-        return false;
-      onlyWriter &= op == run || !writes(op, whole);
     }
-    for (Operation *op : accesses[part])
-      if (op != run && times.of(op).first > now.first && (!onlyWriter || writes(op, part)))
-        return false;
-    Interval wanted = {std::min(lives[whole].first, lives[part].first),
-                       std::max(lives[whole].second, lives[part].second)};
-    if (!change(whole, wanted, {part}))
+    if (parts.buffers.size() != run.getInputs().size() || !canHold(run, whole, parts))
       return false;
-    std::optional<int64_t> location = locationOf(run, 1);
-    Operation *made = part.getDefiningOp();
-    if (made->isBeforeInBlock(whole.getDefiningOp()))
-      whole.getDefiningOp()->moveBefore(made);
+    std::optional<int64_t> location = locationOf(run, run.getInputs().size());
     kernels.writeBorder(run, pad);
-    move(part, whole, place, location);
+    moveAll(parts, whole, location);
     kernels.forget(run);
-    made->erase();
     return true;
   }
 
