@@ -443,6 +443,8 @@ private:
 } // namespace
 
 std::optional<SmallVector<KnownInteger>> weir::followIntegers(Value tensor) {
+  if (!tensor)
+    return std::nullopt;
   return Follower().follow(tensor);
 }
 
@@ -458,6 +460,8 @@ weir::knownIntegers(Value tensor) {
 }
 
 std::optional<SmallVector<int64_t>> weir::constantIntegers(Value tensor) {
+  if (!tensor)
+    return std::nullopt;
   if (auto constant = tensor.getDefiningOp<ConstantOp>())
     return integersOf(constant.getValue(), INT64_MAX);
   auto elements = followIntegers(tensor);

@@ -165,7 +165,8 @@ std::optional<Dims> Writer::constantInts(const std::string &name) const {
   if (!tensor || tensor->dtype != WEIR_I64)
     return std::nullopt;
   Dims values(tensor->count());
-  std::memcpy(values.data(), tensor->bytes.data(), tensor->bytes.size());
+  if (!values.empty())
+    std::memcpy(values.data(), tensor->bytes.data(), tensor->bytes.size());
   return values;
 }
 
@@ -237,7 +238,8 @@ std::string Writer::constant(const std::string &name, const HostTensor &tensor) 
 
 std::string Writer::vector(const std::string &of, const Dims &values, const Dims &dims) {
   HostTensor tensor = makeTensor(WEIR_I64, dims);
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  if (!values.empty())
+    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
   return constant(fresh(of), tensor);
 }
 

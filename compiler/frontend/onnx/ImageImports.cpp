@@ -251,8 +251,8 @@ LogicalResult affineGrid(NodeImport &n) {
   Value theta = n.in(0), size = n.in(1);
   if (!theta || !size)
     return failure();
-  int64_t dims = n.dim(size, 0) - 2;
-  if (dims != 2 && dims != 3)
+  int64_t entries = n.dim(size, 0), dims = entries == 4 ? 2 : 3;
+  if (entries != 4 && entries != 5)
     return n.invalid("found a size that has not 4 or 5 entries");
   Type type = n.element(theta);
   Value shape = n.slice(n.cast(size, n.b.getI64Type()), 0, 2, dims + 2);
