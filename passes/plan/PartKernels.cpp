@@ -132,9 +132,11 @@ void PartKernels::make(func::FuncOp function) {
   });
 }
 
-void PartKernels::writeBorder(RunOp run, PadOp pad) {
+void PartKernels::writeBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied) {
   KernelOp kernel = kernelOf(run);
   std::string name = kernel.getSymName().str() + ".border";
+  for (int64_t operand : copied)
+    name += "_" + std::to_string(operand);
   SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
   auto type = cast<RankedTensorType>(pad.getType());
   int64_t rank = type.getRank(), last = rank - 1, parts = 1;
@@ -148,9 +150,14 @@ void PartKernels::writeBorder(RunOp run, PadOp pad) {
     border.setSymName(name);
     border.setStrategy("border");
     border->setAttr("tiles", DenseI64ArrayAttr::get(run.getContext(), SmallVector<int64_t>(last, 1)));
+    if (!copied.empty())
+      border->setAttr(copiedAttribute, DenseI64ArrayAttr::get(run.getContext(), copied));
     symbols.insert(border, std::next(Block::iterator(kernel)));
   }
   int64_t inside = cast<RankedTensorType>(pad.getOperand().getType()).getNumElements();
+  if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>())
+    for (int64_t operand : copied)
+      inside -= cast<RankedTensorType>(concat.getInputs()[operand].getType()).getNumElements();
   int64_t each = std::max<int64_t>(1, (type.getNumElements() - inside) / std::max<int64_t>(parts, 1));
   run.setKernel(name);
   setRange(run, parts, 80000 / each);

@@ -48,8 +48,8 @@ public:
   void make(mlir::func::FuncOp function);
 
   /// Gives `run` the kernel that writes no more than the border of `pad`, which is all of
-  /// its present one.
-  void writeBorder(RunOp run, PadOp pad);
+  /// its present one but for a concatenation in front, and the operands `copied` of that.
+  void writeBorder(RunOp run, PadOp pad, llvm::ArrayRef<int64_t> copied);
 
 private:
   mlir::SymbolTable &symbols;

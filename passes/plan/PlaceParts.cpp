@@ -288,31 +288,35 @@ private:
     return argument ? run.getInputs()[argument.getArgNumber()] : Value();
   }
 
-  /// Whether the run's result, `whole`, can hold its parts from the time on when they are
-  /// made. What is written later than by the run is no part, and none is read where
-  /// another writes to the whole.
-  bool canHold(RunOp run, Value whole, Parts &parts) {
-    if (!isBuffer(whole) || whole.getParentBlock() != run->getBlock() || parts.buffers.empty())
+  /// Whether the run's result, `whole`, can lie where it does from before the run on.
+  bool isWhole(RunOp run, Value whole) {
+    return isBuffer(whole) && whole.getParentBlock() == run->getBlock() &&
+           llvm::none_of(accesses[whole], [&](Operation *op) {
+             return op != run && times.of(op).first < times.of(run).first;
+           });
+  }
+
+  /// Whether `part` can be made at `place` in the run's result. What is written later than
+  /// by the run is no part, and none is read later where another writes to the whole.
+  bool isPart(RunOp run, Value whole, Value part, Place place) {
+    if (!part || !isBuffer(part) || part == whole ||
+        part.getParentBlock() != run->getBlock() || !canMove(part, place, run))
       return false;
-    Interval now = times.of(run), wanted = lives[whole];
-    bool onlyWriter = true;
-    for (Operation *op : accesses[whole]) {
-      if (op != run && times.of(op).first < now.first)
-        return false;
-      onlyWriter &= op == run || !writes(op, whole);
-    }
-    llvm::SmallDenseSet<Value> seen;
-    for (auto [part, place] : llvm::zip(parts.buffers, parts.places)) {
-      if (!part || !isBuffer(part) || part == whole || !seen.insert(part).second ||
-          part.getParentBlock() != run->getBlock() || !canMove(part, place, run))
-        return false;
-      for (Operation *op : accesses[part])
-        if (op != run && times.of(op).first > now.first && (!onlyWriter || writes(op, part)))
-          return false;
+    bool isFinal = llvm::none_of(accesses[whole], [&](Operation *op) {
+      return op != run && writes(op, whole);
+    });
+    return llvm::none_of(accesses[part], [&](Operation *op) {
+      return op != run && times.of(op).first > times.of(run).first && (!isFinal || writes(op, part));
+    });
+  }
+
+  /// Lets the whole live from when its parts are made, unless that takes too much room.
+  bool growFor(Value whole, Parts &parts) {
+    Interval wanted = lives[whole];
+    for (Value part : parts.buffers)
       wanted = {std::min(wanted.first, lives[part].first),
                 std::max(wanted.second, lives[part].second)};
-    }
-    return change(whole, wanted, parts.buffers);
+    return !parts.buffers.empty() && change(whole, wanted, parts.buffers);
   }
 
   void moveAll(Parts &parts, Value whole, std::optional<int64_t> location) {
@@ -330,6 +334,8 @@ private:
     if (!concat || run.getOutputs().size() != 1 || kernels.hasParts(run))
       return false;
     Value whole = run.getOutputs()[0];
+    if (!isWhole(run, whole))
+      return false;
     Parts parts;
     int64_t start = 0, axis = concat.getAxis();
     for (Value input : concat.getInputs()) {
@@ -338,13 +344,13 @@ private:
         return false;
       auto type = cast<MemRefType>(part.getType());
       auto place = placeOf(cast<MemRefType>(whole.getType()), type, axis, start);
-      if (!place)
+      if (!place || llvm::is_contained(parts.buffers, part) || !isPart(run, whole, part, *place))
         return false;
       start += type.getDimSize(axis);
       parts.buffers.push_back(part);
       parts.places.push_back(*place);
     }
-    if (!canHold(run, whole, parts))
+    if (!growFor(whole, parts))
       return false;
     std::optional<int64_t> location = locationOf(run, run.getInputs().size());
     forget(run);
@@ -486,7 +492,8 @@ private:
   }
 
   /// What is only to be padded, or joined and padded, is computed inside of the padded
-  /// tensor's buffer, and the run writes the border.
+  /// tensor's buffer, and the run writes the border. Of what is joined along the last
+  /// dimension it copies those that cannot be.
   bool placePadding(RunOp run) {
     PadOp pad = onlyPadding(run);
     if (!pad || pad.getMode() != "constant" || run.getOutputs().size() != 1 ||
@@ -496,31 +503,41 @@ private:
     Value whole = run.getOutputs()[0];
     auto type = cast<MemRefType>(whole.getType());
     if (!pads || !constantElements(pad.getValue()) || !type.hasStaticShape() ||
-        type.getRank() < 2 || type.getNumElements() == 0 ||
+        type.getRank() < 2 || type.getNumElements() == 0 || !isWhole(run, whole) ||
         llvm::any_of(*pads, [](int64_t size) { return size < 0; }))
       return false;
     SmallVector<int64_t> first(ArrayRef(*pads).take_front(type.getRank()));
     Parts parts;
+    SmallVector<int64_t> copied;
     auto add = [&](Value operand) {
       Value part = bufferOf(run, operand);
+      Place place = placeInside(type, first);
+      if (!part || llvm::is_contained(parts.buffers, part) ||
+          cast<MemRefType>(part.getType()).getShape().back() < shortestRow ||
+          !isPart(run, whole, part, place))
+        return false;
       parts.buffers.push_back(part);
-      parts.places.push_back(placeInside(type, first));
-      return part && cast<MemRefType>(part.getType()).hasStaticShape() &&
-             cast<MemRefType>(part.getType()).getShape().back() >= shortestRow;
+      parts.places.push_back(place);
+      return true;
     };
     if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>()) {
-      for (Value input : concat.getInputs()) {
-        if (!add(input))
-          return false;
-        first[concat.getAxis()] += cast<RankedTensorType>(input.getType()).getDimSize(concat.getAxis());
+      int64_t axis = concat.getAxis();
+      for (auto [i, input] : llvm::enumerate(concat.getInputs())) {
+        if (!add(input)) {
+          if (axis + 1 != type.getRank() || !isa<BlockArgument>(input))
+            return false;
+          copied.push_back(i);
+        }
+        first[axis] += cast<RankedTensorType>(input.getType()).getDimSize(axis);
       }
     } else if (!add(pad.getOperand())) {
       return false;
     }
-    if (parts.buffers.size() != run.getInputs().size() || !canHold(run, whole, parts))
+    // What is joined twice is neither here nor there.
+    if (parts.buffers.size() + copied.size() != run.getInputs().size() || !growFor(whole, parts))
       return false;
     std::optional<int64_t> location = locationOf(run, run.getInputs().size());
-    kernels.writeBorder(run, pad);
+    kernels.writeBorder(run, pad, copied);
     moveAll(parts, whole, location);
     kernels.forget(run);
     return true;

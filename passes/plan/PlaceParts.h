@@ -24,6 +24,9 @@ constexpr char viewOffsetAttribute[] = "weir_plan.offset";
 /// Of a kernel: for each of its buffers, inputs first, the sizes of the buffer that it
 /// is a part of, an array with a number a dimension; empty: it is a whole.
 constexpr char extentsAttribute[] = "extents";
+/// Of a kernel that writes a border around joined operands: those that it copies, which
+/// are not there already.
+constexpr char copiedAttribute[] = "copied";
 
 /// Puts the operands of concatenations into the results' buffers, what is padded into
 /// the padded one's, and slices into those of what they are cut from, where every kernel

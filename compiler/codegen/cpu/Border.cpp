@@ -8,16 +8,47 @@
 // What is padded lies in the padded tensor's buffer already (PlaceParts): only the
 // border is written. The range counts the dimensions before the last one that is
 // padded, whose elements are contiguous runs: all of them are border, or those
-// before and behind what lies inside.
+// before and behind what lies inside. Of operands joined inside it copies those that
+// are named (`copied`).
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/PlaceParts.h"
 
 using namespace mlir;
 using namespace weir;
+
+/// Copies the lines of an operand that begins `channel` elements into the joined ones',
+/// for indices `at` before dimension `from` of what is padded.
+static void copyOperand(KernelReader &r, Value operand, int64_t channel,
+                        const KernelReader::Buffer &target, ArrayRef<int64_t> pads,
+                        SmallVector<Value> at) {
+  const KernelReader::Buffer &source = r.bufferOf(operand);
+  size_t rank = source.dims.size();
+  if (at.size() + 1 < rank) {
+    emitStepLoop(r, r.constant(0), source.dims[at.size()], 1, [&](Value i) {
+      SmallVector<Value> inner(at);
+      inner.push_back(i);
+      copyOperand(r, operand, channel, target, pads, inner);
+    });
+    return;
+  }
+  SmallVector<Value> to;
+  for (auto [index, pad] : llvm::zip(at, pads))
+    to.push_back(r.add(index, r.constant(pad)));
+  at.push_back(r.constant(0));
+  to.push_back(r.constant(pads[rank - 1] + channel));
+  Type element = target.type.getElementType();
+  int64_t bytes = source.type.getShape().back() * elementBytes(element);
+  Value count = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(bytes));
+  LLVM::MemcpyOp::create(
+      r.b, r.loc, BufferAccess::address(r, target.pointer, element, r.linearIndex(target, to)),
+      BufferAccess::address(r, source.pointer, element, r.linearIndex(source, at)), count,
+      /*isVolatile=*/false);
+}
 
 LogicalResult weir::emitBorder(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
@@ -58,6 +89,18 @@ LogicalResult weir::emitBorder(KernelReader &r, plan::KernelOp kernel, Value beg
     r.b.setInsertionPointToStart(&branch.getThenRegion().front());
     fill(0, pads[last]);
     fill(pads[last] + shape[last], whole);
+    if (auto copied = kernel->getAttrOfType<DenseI64ArrayAttr>(plan::copiedAttribute)) {
+      auto concat = pad.getOperand().getDefiningOp<ConcatOp>();
+      SmallVector<Value> before;
+      for (int64_t i = 0; i < last; ++i)
+        before.push_back(r.sub(at[i], r.constant(pads[i])));
+      int64_t channel = 0;
+      for (auto [i, operand] : llvm::enumerate(concat.getInputs())) {
+        if (llvm::is_contained(copied.asArrayRef(), (int64_t)i))
+          copyOperand(r, operand, channel, target, pads, before);
+        channel += cast<RankedTensorType>(operand.getType()).getShape().back();
+      }
+    }
     r.b.setInsertionPointToStart(&branch.getElseRegion().front());
     fill(0, whole);
   });

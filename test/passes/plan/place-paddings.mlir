@@ -217,3 +217,44 @@ func.func @joined() {
   weir_plan.run @neg range %all grain 1 reads (%p : memref<8x24xf32>) writes (%out : memref<8x24xf32>)
   return
 }
+
+// -----
+
+// What is joined is partly a feed, which the run copies behind what is there.
+// CHECK: kernel @join.border_1 strategy "border" {{.*}}copied = array<i64: 1>, tiles = array<i64>
+// CHECK-LABEL: @partly
+// CHECK: %[[Y:.*]] = weir_plan.feed 1
+// CHECK: run @exp.part_0_8x24
+// CHECK: run @join.border_1 {{.*}} reads(%{{.*}}, %[[Y]]
+weir_plan.kernel @exp strategy "loops" nodes "e" {
+^bb0(%x: tensor<6x8xf32>):
+  %0 = weir.exp %x : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  weir_plan.return %0 : tensor<6x8xf32>
+}
+weir_plan.kernel @join strategy "loops" nodes "j" attributes {tiles = array<i64: 1>} {
+^bb0(%x: tensor<6x8xf32>, %y: tensor<6x16xf32>):
+  %pads = weir.constant dense<[1, 0, 1, 0]> : tensor<4xi64>
+  %zero = weir.constant dense<0.0> : tensor<f32>
+  %0 = weir.concat %x, %y {axis = 1 : i64} : (tensor<6x8xf32>, tensor<6x16xf32>) -> tensor<6x24xf32>
+  %1 = weir.pad %0, %pads, %zero {mode = "constant"} : (tensor<6x24xf32>, tensor<4xi64>, tensor<f32>) -> tensor<8x24xf32>
+  weir_plan.return %1 : tensor<8x24xf32>
+}
+weir_plan.kernel @neg strategy "loops" nodes "n" {
+^bb0(%x: tensor<8x24xf32>):
+  %0 = weir.neg %x : (tensor<8x24xf32>) -> tensor<8x24xf32>
+  weir_plan.return %0 : tensor<8x24xf32>
+}
+func.func @partly() {
+  %n = arith.constant 48 : index
+  %all = arith.constant 192 : index
+  %lines = arith.constant 8 : index
+  %x = weir_plan.feed 0 : memref<6x8xf32>
+  %y = weir_plan.feed 1 : memref<6x16xf32>
+  %out = weir_plan.fetch 0 () : memref<8x24xf32>
+  %a = weir_plan.buffer : memref<6x8xf32>
+  weir_plan.run @exp range %n grain 1 reads (%x : memref<6x8xf32>) writes (%a : memref<6x8xf32>)
+  %p = weir_plan.buffer : memref<8x24xf32>
+  weir_plan.run @join range %lines grain 64 reads (%a, %y : memref<6x8xf32>, memref<6x16xf32>) writes (%p : memref<8x24xf32>)
+  weir_plan.run @neg range %all grain 1 reads (%p : memref<8x24xf32>) writes (%out : memref<8x24xf32>)
+  return
+}
