@@ -249,23 +249,48 @@ FailureOr<SmallVector<Value>> LrnOp::decompose(OpBuilder &builder) {
   Type wide = wideType(getOperand());
   Value x = w.cast(getOperand(), wide);
   int64_t axis = getAxis(), rank = type.getRank();
+  auto result = [&](Value sums) {
+    Value base = w.op<AddOp>(
+        w.op<MulOp>(sums, w.scalar(wide, getAlpha().convertToDouble())),
+        w.scalar(wide, getBias().convertToDouble()));
+    Value power;
+    // The exponent of the networks that have this, of positive numbers: as roots.
+    if (getBeta().convertToDouble() == 0.75 && !getBias().isNegative() &&
+        !getAlpha().isNegative()) {
+      Value root = w.op<SqrtOp>(base);
+      power = w.op<MulOp>(root, w.op<SqrtOp>(root));
+    } else {
+      power = w.op<PowOp>(base, w.scalar(wide, getBeta().convertToDouble()));
+    }
+    return SmallVector<Value>{w.cast(w.op<DivOp>(x, power), type.getElementType())};
+  };
+  int64_t before = getBefore(), after = getSize() - 1 - before;
+  // Few neighbours are slices of the padded operand: one elementwise kernel, in
+  // whatever order dimensions lie.
+  constexpr int64_t fewNeighbours = 8;
+  if (int64_t channels = type.getDimSize(axis); isKnown(channels) && getSize() <= fewNeighbours) {
+    SmallVector<int64_t> pads(2 * rank);
+    pads[axis] = before;
+    pads[rank + axis] = after;
+    Value padded = w.op<PadOp>(x, w.ints(pads), w.scalar(wide, 0), "constant"), sums;
+    for (int64_t i = 0; i < (int64_t)getSize(); ++i) {
+      Value own = w.op<SliceOp>(padded, w.ints({i}), w.ints({i + channels}), w.ints({1}),
+                                ArrayRef<int64_t>{axis}, false);
+      Value square = w.op<MulOp>(own, own);
+      sums = sums ? w.op<AddOp>(sums, square) : square;
+    }
+    return result(sums);
+  }
   // A sum pool over [dimensions before, 1, axis, dimensions after].
   Value view =
       w.concat({w.sizeOf(x, 0, axis), w.ints({1}), w.sizeOf(x, axis, axis + 1),
                 w.sizeOf(x, axis + 1, rank)});
   Value squares = w.reshape(w.op<MulOp>(x, x), view);
-  int64_t before = getBefore(), after = getSize() - 1 - before;
   Value sums = w.op<PoolOp>(
       squares, "sum", ArrayRef<int64_t>{(int64_t)getSize(), 1},
       ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{before, after, 0, 0},
       ArrayRef<int64_t>{1, 1}, false, false, 1, false);
-  sums = w.reshape(sums, w.sizes(x, 0, rank));
-  Value base = w.op<AddOp>(
-      w.op<MulOp>(sums, w.scalar(wide, getAlpha().convertToDouble())),
-      w.scalar(wide, getBias().convertToDouble()));
-  Value y = w.op<DivOp>(
-      x, w.op<PowOp>(base, w.scalar(wide, getBeta().convertToDouble())));
-  return SmallVector<Value>{w.cast(y, type.getElementType())};
+  return result(w.reshape(sums, w.sizes(x, 0, rank)));
 }
 LogicalResult LrnOp::reifyShape(ElementReader &r, unsigned,
                                 SmallVectorImpl<Value> &dims) {

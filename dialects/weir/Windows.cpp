@@ -26,12 +26,22 @@ LogicalResult weir::shape::checkWindows(OptionalLocation loc, int64_t spatial,
     if (value < 1)
       return emitOptionalError(
           loc, "strides and dilations must be positive, found ", value);
+  // Sums of a few of them, times sizes in memory, are numbers of 64 bits.
+  constexpr int64_t most = int64_t(1) << 31;
+  for (int64_t value : llvm::concat<const int64_t>(strides, dilations, pads))
+    if (value > most || value < -most)
+      return emitOptionalError(loc, "strides, dilations and pads are at most ", most, ", found ",
+                               value);
   return success();
 }
 
 int64_t weir::shape::windowCount(const Window &w, int64_t size, int64_t kernel,
                                  bool ceilMode) {
   if (!isKnown(size) || !isKnown(kernel))
+    return unknown;
+  // What a file claims of sizes may be anything.
+  constexpr int64_t most = int64_t(1) << 62;
+  if (size > most || kernel > most / w.dilation)
     return unknown;
   int64_t room =
       size + w.padBefore + w.padAfter - (kernel - 1) * w.dilation - 1;

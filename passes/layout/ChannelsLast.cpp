@@ -196,6 +196,25 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
   }
 };
 
+/// Slices of channels that are last in memory are taken there.
+struct SinkThroughSlice : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &b) const override {
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    if (!transpose || op.getAxes().size() != 1)
+      return failure();
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    int64_t axis = permutation[op.getAxes()[0]];
+    if (axis + 1 != (int64_t)permutation.size())
+      return failure();
+    Value made = SliceOp::create(b, op.getLoc(), transpose.getOperand(), op.getStarts(), op.getEnds(),
+                                 op.getSteps(), ArrayRef<int64_t>{axis}, op.getStrict());
+    copyDevice(op, made);
+    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, transpose.getPermutationAttr()));
+    return success();
+  }
+};
+
 /// A reduction of a transposed value reduces other axes of the value; its result
 /// is transposed as far as what is kept is in another order.
 struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
@@ -257,7 +276,7 @@ struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass>
     if (!any)
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad,
+    patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad, SinkThroughSlice,
                  SinkThroughReduce, Combine>(&getContext());
     patterns.add<SinkThroughElementwise>(&getContext());
     addTransposedConvolutions(patterns);

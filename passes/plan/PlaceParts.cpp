@@ -129,8 +129,9 @@ private:
     return found;
   }
 
+  /// Of fixed size: others have a bound only.
   static bool isBuffer(Value value) {
-    return value.getDefiningOp<BufferOp>() != nullptr;
+    return value.getDefiningOp<BufferOp>() && cast<MemRefType>(value.getType()).hasStaticShape();
   }
   static bool writes(Operation *op, Value root) {
     auto run = dyn_cast<RunOp>(op);
@@ -340,7 +341,7 @@ private:
     int64_t start = 0, axis = concat.getAxis();
     for (Value input : concat.getInputs()) {
       Value part = bufferOf(run, input);
-      if (!part)
+      if (!part || !isBuffer(part))
         return false;
       auto type = cast<MemRefType>(part.getType());
       auto place = placeOf(cast<MemRefType>(whole.getType()), type, axis, start);
@@ -512,7 +513,7 @@ private:
     auto add = [&](Value operand) {
       Value part = bufferOf(run, operand);
       Place place = placeInside(type, first);
-      if (!part || llvm::is_contained(parts.buffers, part) ||
+      if (!part || llvm::is_contained(parts.buffers, part) || !isBuffer(part) ||
           cast<MemRefType>(part.getType()).getShape().back() < shortestRow ||
           !isPart(run, whole, part, place))
         return false;

@@ -56,6 +56,9 @@ LogicalResult slice(NodeImport &n) {
     count = given->size();
   if (ShapedType::isDynamic(count))
     return n.unsupported("found starts of unknown number and no axes");
+  if (count > n.rank(x))
+    return n.invalid("found " + std::to_string(count) + " starts for " +
+                     std::to_string(n.rank(x)) + " dimensions");
   SmallVector<int64_t> axes;
   for (int64_t one : given.value_or(axesFrom(0, count))) {
     std::optional<int64_t> axis = n.axis(one, n.rank(x));
