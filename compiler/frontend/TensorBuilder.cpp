@@ -64,12 +64,12 @@ Attribute scalarAttribute(OpBuilder &b, Type element, double value) {
     return FloatAttr::get(floating, number);
   }
   if (auto integer = dyn_cast<IntegerType>(element)) {
-    // Limits of unsigned 64 bits do not fit a signed conversion.
-    uint64_t bits = value < 0
-                        ? static_cast<uint64_t>(static_cast<int64_t>(value))
-                        : static_cast<uint64_t>(value);
-    return IntegerAttr::get(element, APInt(integer.getWidth(), bits, false,
-                                           /*implicitTrunc=*/true));
+    // Limits of unsigned 64 bits do not fit a signed conversion. Infinities become
+    // limits, as attributes of a file may ask for them in any type.
+    llvm::APSInt number(64, /*isUnsigned=*/value >= 0);
+    bool isExact;
+    APFloat(value).convertToInteger(number, APFloat::rmTowardZero, &isExact);
+    return IntegerAttr::get(element, number.zextOrTrunc(integer.getWidth()));
   }
   return {};
 }

@@ -219,6 +219,15 @@ bool isBlockTransposition(Operation *op) {
          (!type.hasStaticShape() || type.getNumElements() >= many);
 }
 
+/// A padding along the last dimension is asked for at each element whether that is
+/// border; once written, its slices are plain reads.
+bool padsLines(Operation *op) {
+  auto pad = dyn_cast<PadOp>(op);
+  auto pads = pad ? constantIntegers(pad.getPads()) : std::nullopt;
+  size_t rank = pads ? pads->size() / 2 : 0;
+  return rank && ((*pads)[rank - 1] || pads->back());
+}
+
 /// Whether `producer` may be computed inside of the kernel of its user.
 bool mayFuse(Operation *producer, OpOperand &use) {
   Operation *user = use.getOwner();
@@ -242,7 +251,7 @@ bool mayFuse(Operation *producer, OpOperand &use) {
   if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp,
           CumulativeOp, ArgReduceOp, ResizeOp>(user))
     return false; // they read an element many times
-  if (isa<TileOp, BroadcastToOp>(user))
+  if (isa<TileOp, BroadcastToOp>(user) || (isa<SliceOp>(user) && padsLines(producer)))
     return false;
   if (isa<GatherOp, GatherNdOp, GatherElementsOp>(user)) {
     // Indices are read once an element of the result: compute them before.
