@@ -41,6 +41,9 @@ public:
   /// Bytes of results that leave the step as a launch makes them.
   int64_t resultBytes() const { return returned; }
 
+  /// The operations of the nodes, by number.
+  llvm::ArrayRef<mlir::Operation *> launched() const { return operations; }
+
   /// Puts the block's operations into that order.
   void reorder(llvm::ArrayRef<int> order);
   /// The same, and clones what runs again.

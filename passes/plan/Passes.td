@@ -32,11 +32,12 @@ def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleO
     What: where the module has `weir.memory_limit` and more bytes are alive than
     that, drops values that wait across the fullest moments and clones the launches
     that make them in front of the next use, most bytes saved for the least work
-    first. Writes `weir_plan.recompute`: whether the limit is kept, launches that
-    run again, peaks before and after, and the work added, in thousandths.
+    first. In a loop or conditional only where nothing around it keeps the limit.
+    Writes `weir_plan.recompute`: whether the limit is kept, launches that run again,
+    peaks before and after, and the work added, in thousandths (of a loop, one turn's).
     Why here: behind the order, which is free; before buffers, which then see short
     lives. No pass behind it merges equal launches.
-    Must not: repeat what has effects, or what is in a loop or conditional alone.
+    Must not: repeat what has effects.
   }];
 }
 

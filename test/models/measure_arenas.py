@@ -11,19 +11,60 @@
 
 Prints a Markdown table: the arena in each order, the lower bound of the chosen
 one, what reuse saved, and seconds of the compilation without code generation.
+
+A MODEL is an .onnx file, a frozen graph (.pb) or the folder of a SavedModel. Of the
+latter two the sizes of what is fed, and of a frozen graph what is fed and fetched,
+are those of the arrays in inputs.npz and outputs.npz of the folder NAME.io beside it,
+whose names are INDEX|TENSOR. Exits with 1 where a plan is above its lower bound or a
+model does not compile.
 """
+import ast
 import json
 import os
+import re
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
+
+
+def arrays(path):
+    """Name and shape of each array in an archive of NumPy's."""
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as entry:
+                head = entry.read(10)
+                text = entry.read(struct.unpack("<H", head[8:10])[0]).decode()
+            yield re.sub(r"^\d+\|(.*)\.npy$", r"\1", name), ast.literal_eval(text)["shape"]
+
+
+def flags(model):
+    """What says which tensors are fed and fetched, and how large they are."""
+    if model.endswith(".onnx"):
+        return []
+    is_frozen = model.endswith(".pb")
+    io = (model[:-3] if is_frozen else model.rstrip("/")) + ".io"
+    made = []
+    for name, shape in arrays(os.path.join(io, "inputs.npz")):
+        sizes = "x".join(map(str, shape)) or "scalar"
+        if is_frozen:
+            port = name if ":" in name else name + ":0"
+            made.append(f"--feed={port}:{sizes}")
+        else:
+            made.append(f"--shape={name}={sizes}")
+    if is_frozen:
+        for name, _ in arrays(os.path.join(io, "outputs.npz")):
+            made.append("--fetch=" + (name if ":" in name else name + ":0"))
+    return made
 
 
 def measure(weirc, model, schedule, folder):
+    weirc = [weirc, model, *flags(model)]
     report = os.path.join(folder, schedule)
     subprocess.run(
-        [weirc, model, "-o", os.path.join(folder, "m.o"), "-O1", "--cpu=x86-64-v3",
+        [*weirc, "-o", os.path.join(folder, "m.o"), "-O1", "--cpu=x86-64-v3",
          f"--schedule={schedule}", f"--report={report}"],
         check=True, capture_output=True, text=True)
     with open(os.path.join(report, "report.json")) as f:
@@ -32,7 +73,7 @@ def measure(weirc, model, schedule, folder):
     bound = sum(d["lower_bound"] for d in report["devices"])
     started = time.monotonic()
     subprocess.run(
-        [weirc, model, "-o", os.path.join(folder, "m.mlir"), "--stop-after=plan-memory",
+        [*weirc, "-o", os.path.join(folder, "m.mlir"), "--stop-after=plan-memory",
          f"--schedule={schedule}"], check=True, capture_output=True, text=True)
     return arena, bound, report["memory"], time.monotonic() - started
 
@@ -49,7 +90,7 @@ def main():
     at_bound = 0
     for model in models:
         name = os.path.splitext(os.path.basename(model))[0]
-        if name == "model":
+        if name in ("model", "frozen", "saved_model"):
             name = os.path.basename(os.path.dirname(model))
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -61,11 +102,12 @@ def main():
         arena, bound, memory, seconds = chosen
         at_bound += arena == bound
         print(f"| {name} | {size(given[0])} | {size(arena)} "
-              f"| {arena / max(given[0], 1):.2f} | {size(bound)} "
-              f"| {arena / max(bound, 1):.3f} | {memory['reused_buffers']} | {seconds:.1f} |",
+              f"| {arena / given[0] if given[0] else 1:.2f} | {size(bound)} "
+              f"| {arena / bound if bound else 1:.3f} | {memory['reused_buffers']} | {seconds:.1f} |",
               flush=True)
     print(f"\n{at_bound} of {len(models)} at the lower bound")
+    return at_bound < len(models)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

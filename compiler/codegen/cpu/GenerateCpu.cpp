@@ -231,8 +231,8 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
                                                 Program &program) {
   MLIRContext *context = module.getContext();
   SiteTable sites(program.sites);
-  StepTables tables(sites, program);
   program.name = options.prefix;
+  StepTables tables(sites, program);
   // Step functions take the model's prefix: two models may share entry names.
   for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
     if (function->hasAttr("weir_plan.feeds")) {
@@ -306,6 +306,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
     return nullptr;
   }
   tables.fillStringTables(*result);
+  tables.launches.fill(*result);
   if (options.machine) {
     result->setDataLayout(options.machine->createDataLayout());
     result->setTargetTriple(options.machine->getTargetTriple());

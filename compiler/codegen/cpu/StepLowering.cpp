@@ -27,7 +27,7 @@ static Attribute blobKey(Attribute value) {
 }
 
 StepTables::StepTables(SiteTable &sites, Program &program)
-    : sites(sites), program(program) {
+    : sites(sites), program(program), launches(program.name) {
   for (const BlobInfo &blob : program.blobs)
     blobOffsets.try_emplace(blobKey(blob.value), blob.offset);
 }

@@ -9,6 +9,7 @@
 #define WEIR_COMPILER_CODEGEN_CPU_STEPLOWERING_H
 
 #include "compiler/codegen/cpu/KernelReader.h"
+#include "compiler/codegen/cpu/LaunchRows.h"
 
 #include <functional>
 #include <memory>
@@ -38,6 +39,7 @@ struct StepTables {
   std::vector<mlir::DenseStringElementsAttr> stringTables; ///< by number
   llvm::StringMap<int> kernelIndex; ///< by the kernel's symbol in the plan
   llvm::StringMap<std::string> kernelSymbol;
+  LaunchRows launches;
 
   /// Offset in the constants of `value`, which is added when it is new.
   int64_t blobOffset(mlir::Attribute value);

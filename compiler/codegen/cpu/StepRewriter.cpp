@@ -62,6 +62,16 @@ Value StepRewriter::stack(int64_t bytes) {
                                 i64(std::max<int64_t>(bytes, 8)), 16);
 }
 
+Value StepRewriter::Scratch::of(StepRewriter &rewriter, int64_t bytes) {
+  if (!space)
+    space = rewriter.stack(bytes);
+  auto length = space.getDefiningOp<LLVM::AllocaOp>().getArraySize()
+                    .getDefiningOp<LLVM::ConstantOp>();
+  if (cast<IntegerAttr>(length.getValue()).getInt() < bytes)
+    length.setValueAttr(rewriter.b.getI64IntegerAttr(bytes));
+  return space;
+}
+
 /// What upstream's conversions take in place of a buffer of strings, which they
 /// do not know: pairs of words. Descriptors do not say what elements are.
 static MemRefType plainType(MemRefType type) {
@@ -293,29 +303,6 @@ void StepRewriter::rewriteAwaitSent(plan::AwaitSentOp op) {
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
-
-void StepRewriter::rewriteRun(plan::RunOp op) {
-  SmallVector<Value> buffers(op.getInputs().begin(), op.getInputs().end());
-  buffers.append(op.getOutputs().begin(), op.getOutputs().end());
-  Value pointers = stack(8 * buffers.size());
-  SmallVector<Value> dims;
-  for (auto [i, memref] : llvm::enumerate(buffers)) {
-    Buffer buffer = unpack(memref);
-    storeField(buffer.pointer, pointers, 8 * i);
-    for (int64_t d = 0; d < buffer.type.getRank(); ++d)
-      if (buffer.type.isDynamicDim(d))
-        dims.push_back(buffer.dims[d]);
-  }
-  Value sizes = stack(8 * dims.size());
-  for (auto [i, dim] : llvm::enumerate(dims))
-    storeField(dim, sizes, 8 * i);
-  StringRef kernel = op.getKernel();
-  Value function = LLVM::AddressOfOp::create(b, loc, pointer, tables.kernelSymbol[kernel]);
-  returnIfError(call("weir_rt_parallel", b.getI32Type(),
-                     {context, function, pointers, sizes, toI64(op.getRange()),
-                      i64(op.getGrain()), i32(tables.kernelIndex[kernel])}));
-  op.erase();
-}
 
 /// A wait for what other runs bring about; a kernel gave the ticket.
 void StepRewriter::rewriteWait(plan::LibraryOp op) {
@@ -560,6 +547,8 @@ LogicalResult StepRewriter::run() {
   }
   cf::BranchOp::create(b, loc, first);
 
+  if (launchesByTable())
+    tabulateLaunches();
   SmallVector<Operation *> work;
   function.walk([&](Operation *op) {
     if (isa<WeirPlanDialect>(op->getDialect()))

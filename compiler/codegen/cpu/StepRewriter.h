@@ -28,6 +28,8 @@ protected:
   virtual bool rewriteOtherwise(mlir::Operation *op) { return false; }
   /// Whether the step waits even without a receive.
   virtual bool alwaysWaits() const { return false; }
+  /// Whether launches of known range and sizes may become rows of a table.
+  virtual bool launchesByTable() const { return true; }
   /// Emits what ends a step that returns `code`, and returns the code that it
   /// ends with.
   virtual mlir::Value finish(mlir::Value code) { return code; }
@@ -40,6 +42,10 @@ protected:
 
   void rewrite(mlir::Operation *op);
   void rewriteRun(plan::RunOp op);
+  /// Replaces launches that follow each other, and all that is known of, by a call
+  /// that makes them by the rows of `StepTables::launches`.
+  void tabulateLaunches();
+  void tabulate(llvm::ArrayRef<plan::RunOp> launches);
   void rewriteLibrary(plan::LibraryOp op);
   /// `take` is the runtime's function that gives what has arrived.
   void rewriteReceive(plan::ReceiveOp op, llvm::StringRef take);
@@ -69,6 +75,12 @@ protected:
   mlir::Value packFromTensor(mlir::MemRefType type, mlir::Value tensor);
   /// Space of `bytes` in the function's frame.
   mlir::Value stack(int64_t bytes);
+  /// Space that each of several calls uses while it runs, as large as the most that
+  /// one asked for.
+  struct Scratch {
+    mlir::Value of(StepRewriter &rewriter, int64_t bytes);
+    mlir::Value space;
+  };
   mlir::Value offset(mlir::Value pointer, int64_t bytes);
   mlir::Value loadField(mlir::Value pointer, int64_t bytes, mlir::Type type);
   void storeField(mlir::Value value, mlir::Value pointer, int64_t bytes);
@@ -96,6 +108,7 @@ protected:
   mlir::Value context;
   mlir::Block *head = nullptr;    ///< where frame space is made
   mlir::Block *failBlock = nullptr; ///< takes the code to return
+  Scratch pointers, sizes; ///< of the launch that is about to be made
   bool isCoroutine = false;
   mlir::Value handle, coroutineId, everSuspended;
   mlir::Block *suspendBlock = nullptr;

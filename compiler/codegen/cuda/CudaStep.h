@@ -27,6 +27,7 @@ public:
 protected:
   bool rewriteOtherwise(mlir::Operation *op) override;
   bool alwaysWaits() const override { return true; }
+  bool launchesByTable() const override { return false; }
   mlir::Value finish(mlir::Value code) override;
 
 private:

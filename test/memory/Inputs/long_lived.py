@@ -1,5 +1,6 @@
-"""Writes gradient.mlir and sums.mlir into a folder: networks whose early values are
-needed late, so that a limit is kept only by computing again, or by fusing less."""
+"""Writes gradient.mlir, sums.mlir and turns.mlir into a folder: networks whose early
+values are needed late, so that a limit is kept only by computing again, or by fusing
+less. In turns.mlir a loop's body is such a network."""
 import sys
 
 ROWS, WIDTH, LENGTH = 64, 64, 10
@@ -16,13 +17,27 @@ def binary(result, kind, a, b, name):
     return f"  {result} = weir.{kind} {a}, {b} : ({T}, {T}) -> {T} loc(\"{name}\")\n"
 
 
+def loop(body, last):
+    """The same in each of three turns, from what the one before left."""
+    count = "tensor<i32>"
+    return (f"  %zero = weir.constant dense<0> : {count}\n"
+            f"  %one = weir.constant dense<1> : {count}\n"
+            f"  %three = weir.constant dense<3> : {count}\n"
+            f"  %end:2 = weir.while %three, %x0 : ({count}, {T}) -> ({count}, {T}) while {{\n"
+            f"  ^bb0(%i: {count}, %x: {T}):\n"
+            f"  %go = weir.compare %i, %zero {{predicate = \"gt\"}} : ({count}, {count}) -> tensor<i1>\n"
+            f"  weir.yield %go : tensor<i1>\n  }} do {{\n  ^bb0(%i: {count}, %x: {T}):\n"
+            f"  %next = weir.sub %i, %one : ({count}, {count}) -> {count}\n{body}"
+            f"  weir.yield %next, {last} : {count}, {T}\n  }}\n"), "%end#1"
+
+
 def function(body, last):
     return (f"func.func @main(%x: {T} {{weir.name = \"x\"}}, %w: tensor<{WIDTH}x{WIDTH}xf32> "
             f"{{weir.name = \"w\"}}) -> ({T} {{weir.name = \"y\"}}) "
             f"attributes {{weir.entry = \"main\"}} {{\n{body}  return {last} : {T}\n}}\n")
 
 
-def gradient():
+def network():
     body, value = "", "%x"
     for i in range(LENGTH):
         body += dot(f"%p{i}", value, "%w", 0, f"dense{i}")
@@ -33,7 +48,11 @@ def gradient():
         body += binary(f"%d{i}", "sub", value, f"%s{i}", f"slope{i}")
         body += dot(f"%g{i}", f"%d{i}", "%w", 1, f"gradient{i}")
         value = f"%g{i}"
-    return function(body, value)
+    return body, value
+
+
+def turns():
+    return function(*loop(*network())).replace("main(%x:", "main(%x0:")
 
 
 def sums():
@@ -52,6 +71,6 @@ def sums():
     return function(body, total)
 
 
-for name, text in (("gradient", gradient()), ("sums", sums())):
+for name, text in (("gradient", function(*network())), ("sums", sums()), ("turns", turns())):
     with open(f"{sys.argv[1]}/{name}.mlir", "w") as file:
         file.write(text)
