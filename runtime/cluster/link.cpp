@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cluster/wire.h"
+#include "support/few_bytes.h"
 
 #include <algorithm>
 #include <errno.h>
@@ -221,7 +222,7 @@ Link::Outgoing *Link::prepare(const Header &header, const Payload &payload) {
   header.copyTo(outgoing->header);
   if (behind) {
     outgoing->payload.data = outgoing + 1;
-    memcpy(outgoing + 1, payload.data, behind);
+    copyFew(outgoing + 1, payload.data, behind);
   }
   outgoing->header.nonce = theirs;
   outgoing->header.task = own;
@@ -344,10 +345,13 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
                              const ucp_am_recv_param_t *param) {
   auto &link = *static_cast<Link *>(self);
   Header read;
-  memset(static_cast<void *>(&read), 0, Header::usualBytes());
   if (headerBytes < Header::fixedBytes() || headerBytes > sizeof(Header))
     return UCS_OK;
-  memcpy(&read, header, headerBytes);
+  memcpy(static_cast<void *>(&read), header, Header::fixedBytes());
+  memset(read.dims, 0, Header::usualBytes() - Header::fixedBytes());
+  copyFew(read.dims,
+          static_cast<const char *>(header) + Header::fixedBytes(),
+          headerBytes - Header::fixedBytes());
   bool comesLater = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
   if (read.rank > WEIR_MAX_RANK || headerBytes != read.sentBytes() ||
       read.kind > Kind::last || read.nonce != link.mine ||
@@ -367,7 +371,7 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
                     bytes > 0 && bytes <= WEIR_FEW_BYTES;
   incoming->link = &link;
   if (incoming->isFew) {
-    memcpy(incoming->inside, data, bytes);
+    copyFew(incoming->inside, data, bytes);
     link.ready.push_back(incoming);
     return UCS_OK;
   }

@@ -164,16 +164,23 @@ void TaskSet::handle(Incoming *incoming) {
 /// A small tensor for a run that is there: one lock of this task set, one of the
 /// run, and no memory is asked for. False: nothing was done.
 bool TaskSet::deliverFew(const Incoming &incoming) {
-  weir_tensor tensor = tensorOf(incoming);
+  const Header &header = incoming.header;
+  if (header.bytes != incoming.bytes || header.rank > Header::usualRank)
+    return false;
+  weir_tensor tensor;
   tensor.data = const_cast<unsigned char *>(incoming.inside);
+  tensor.bytes = header.bytes;
+  tensor.dtype = header.dtype;
+  tensor.rank = header.rank;
+  for (int d = 0; d < Header::usualRank; ++d)
+    tensor.dims[d] = header.dims[d];
   void *woken = nullptr;
   {
     Lock lock(mutex);
-    Step *step = findKnownStep(incoming.header.step);
+    Step *step = findKnownStep(header.step);
     if (!step || !step->run || step->ending || step->dead ||
-        tensor.bytes != incoming.bytes ||
-        !host->deliver_few(step->run, incoming.header.index,
-                           incoming.header.iteration, &tensor, &woken))
+        !host->deliver_few(step->run, header.index, header.iteration, &tensor,
+                           &woken))
       return false;
   }
   // What was woken keeps the run from its end.

@@ -86,7 +86,8 @@ struct Header {
   int64_t dims[WEIR_MAX_RANK]; ///< `rank` of them are sent
 
   static constexpr size_t fixedBytes() { return offsetof(Header, dims); }
-  static constexpr size_t usualBytes() { return offsetof(Header, dims[4]); }
+  static constexpr int usualRank = 4;
+  static constexpr size_t usualBytes() { return offsetof(Header, dims[usualRank]); }
   size_t sentBytes() const {
     return fixedBytes() + size_t(rank) * sizeof(int64_t);
   }
@@ -99,7 +100,7 @@ struct Header {
   }
   void copyTo(Header &to) const {
     memcpy(static_cast<void *>(&to), this, usualBytes());
-    if (sentBytes() > usualBytes())
+    if (rank > usualRank)
       memcpy(static_cast<void *>(&to), this, sentBytes());
   }
 };

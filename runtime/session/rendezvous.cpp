@@ -8,6 +8,7 @@
 #include "session/rendezvous.h"
 
 #include "session/run.h"
+#include "support/few_bytes.h"
 
 #include <new>
 #include <stdlib.h>
@@ -301,7 +302,7 @@ bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
     ++run->spareCount;
     return false;
   }
-  memcpy(block->data(), tensor.data, size_t(tensor.bytes));
+  copyFew(block->data(), tensor.data, size_t(tensor.bytes));
   arrival->sent = true;
   copyTensor(arrival->tensor, tensor);
   arrival->tensor.data = block->data();
