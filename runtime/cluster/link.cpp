@@ -41,8 +41,8 @@ static constexpr int64_t referredBytes = 1 << 15;
 /// As much is read at once: other messages and signs of life go in between.
 static constexpr int64_t readAtOnce = 1 << 21;
 
-/// A message on its way. What was borrowed lies behind it. Those whose bytes are
-/// read at once, nearly all small ones, are in no list.
+/// A message on its way. What was borrowed lies behind it. Those whose bytes
+/// are read at once, nearly all small ones, are in no list.
 struct Link::Outgoing {
   Link *link;
   Outgoing *previous, *next;
@@ -463,8 +463,8 @@ bool Link::progress(Progress &made, int looks) {
     Lock lock(mutex);
     if (!worker)
       return false;
-    // What has come is handed over at once, rather than after another look. Until
-    // then a look inside of the lock is sooner done than one outside.
+    // What has come is handed over at once, rather than after another look.
+    // Until then a look inside of the lock is sooner done than one outside.
     making = &made;
     for (int i = 0; i < looks && ready.empty(); ++i) {
       if (ucp_worker_progress(worker) > 0)

@@ -161,8 +161,8 @@ void TaskSet::handle(Incoming *incoming) {
   drop(incoming);
 }
 
-/// A small tensor for a run that is there: one lock of this task set, one of the
-/// run, and no memory is asked for. False: nothing was done.
+/// A small tensor for a run that is there: one lock of this task set, one of
+/// the run, and no memory is asked for. False: nothing was done.
 bool TaskSet::deliverFew(const Incoming &incoming) {
   const Header &header = incoming.header;
   if (header.bytes != incoming.bytes || header.rank > Header::usualRank)

@@ -87,7 +87,9 @@ struct Header {
 
   static constexpr size_t fixedBytes() { return offsetof(Header, dims); }
   static constexpr int usualRank = 4;
-  static constexpr size_t usualBytes() { return offsetof(Header, dims[usualRank]); }
+  static constexpr size_t usualBytes() {
+    return offsetof(Header, dims[usualRank]);
+  }
   size_t sentBytes() const {
     return fixedBytes() + size_t(rank) * sizeof(int64_t);
   }
@@ -298,7 +300,8 @@ public:
   bool connect(int32_t task, std::shared_ptr<Link> link,
                const std::string &address, uint64_t theirs, std::string &error);
   /// Ends the connection that takes messages with `mine`, unless the task has
-  /// another one by now: who gives one up may be overtaken by the next greeting.
+  /// another one by now: who gives one up may be overtaken by the next
+  /// greeting.
   void disconnect(int32_t task, uint64_t mine);
   /// The connection with the task, for who sends more than one message; null:
   /// none. What is closed meanwhile says so.
@@ -323,7 +326,8 @@ public:
   /// Nanoseconds, on the monotonic clock, when the task was last heard of: the
   /// first `note` after its message.
   int64_t heard(int32_t task);
-  /// It is `now`: messages look at no clock of their own. By who makes progress.
+  /// It is `now`: messages look at no clock of their own. By who makes
+  /// progress.
   void note(int64_t now);
   /// Forgives silence up to now.
   void forgive();

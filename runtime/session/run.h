@@ -49,11 +49,11 @@ struct EdgeCounts {
   int64_t window;   ///< windowOf the last one that was sent
   int64_t told;     ///< how many taken ones the sender was told of
 };
-/// How many tensors of an edge that counts may lie at its receiver once `tensor`
-/// was sent. Memory is what bounds it, and word of every second small one would
-/// cost as much as they do. The receiver tells after half the window of the one it
-/// takes, counted from what it told last: the last one that was sent is the last
-/// that is taken, so that who waits hears of it.
+/// How many tensors of an edge that counts may lie at its receiver once
+/// `tensor` was sent. Memory is what bounds it, and word of every second small
+/// one would cost as much as they do. The receiver tells after half the window
+/// of the one it takes, counted from what it told last: the last one that was
+/// sent is the last that is taken, so that who waits hears of it.
 inline constexpr int64_t sendWindow = 4, fewSendWindow = 32;
 inline int64_t windowOf(const weir_tensor &tensor) {
   bool few = tensor.bytes <= fewBytes && !hasContents(tensor.dtype);
@@ -208,24 +208,24 @@ void freeLinked(weir_run *run, Block *block);
 /// null: none. The run's lock is held.
 Block *takeSpareLocked(weir_run *run, int32_t device, int64_t bytes,
                        uint64_t kind);
-/// Frees what the run has kept. Returns whether there was any.
-bool freeSpare(weir_run *run);
+/// Frees what the run has kept.
+void freeSpare(weir_run *run);
 const char *nodeOf(const weir_run *run, int32_t site);
 
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
 /// Returns 0, or aborts the run and frees the block. From any thread.
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
                       const weir_tensor &tensor, Block *block);
-/// The same with a copy of the elements, at most fewBytes, if the run has memory
-/// at hand. Links the task that resumes who waits before `*tasks`, for postTasks.
-/// False: nothing was done.
+/// The same with a copy of the elements, at most fewBytes, if the run has
+/// memory at hand. Links the task that resumes who waits before `*tasks`, for
+/// postTasks. False: nothing was done.
 bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
                 const weir_tensor &tensor, Task **tasks);
 /// The same for a receiver here or in another task.
 int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
                const weir_tensor &tensor, Block *block);
-/// `tensor` is about to be sent. Returns its iteration: the next number where the
-/// one that is given is WEIR_NEXT_ITERATION.
+/// `tensor` is about to be sent. Returns its iteration: the next number where
+/// the one that is given is WEIR_NEXT_ITERATION.
 int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration,
                  const weir_tensor &tensor);
 /// The receiver of an edge that counts has taken that many: resumes a sender

@@ -111,7 +111,7 @@ Block *takeSpareLocked(weir_run *run, int32_t device, int64_t bytes,
   return nullptr;
 }
 
-bool freeSpare(weir_run *run) {
+void freeSpare(weir_run *run) {
   Block *blocks;
   {
     Lock lock(run->mutex);
@@ -119,12 +119,10 @@ bool freeSpare(weir_run *run) {
     run->spare = nullptr;
     run->spareCount = 0;
   }
-  bool any = blocks != nullptr;
   while (Block *block = blocks) {
     blocks = block->next;
     block->memory->free(block);
   }
-  return any;
 }
 
 Block *findResult(weir_session *session, void *data) {

@@ -13,8 +13,8 @@
 
 namespace weir::rt {
 
-/// memcpy, in line for the sizes of scalars and short shapes: a message makes half
-/// a dozen such copies, whose calls would take longer than they do.
+/// memcpy, in line for the sizes of scalars and short shapes: a message makes
+/// half a dozen such copies, whose calls would take longer than they do.
 inline void copyFew(void *to, const void *from, size_t bytes) {
   if (bytes == 8) {
     memcpy(to, from, 8);

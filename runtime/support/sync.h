@@ -59,9 +59,9 @@ inline void spinPause() {
 }
 
 /// A mutex that needs no constructor to run, so that statics may hold one. Two
-/// instructions in line while nobody else wants it: a message between tasks takes
-/// several. 0 is free, 1 held, 2 held and maybe waited for (after Ulrich Drepper,
-/// "Futexes Are Tricky", 2011).
+/// instructions in line while nobody else wants it: a message between tasks
+/// takes several. 0 is free, 1 held, 2 held and maybe waited for (after Ulrich
+/// Drepper, "Futexes Are Tricky", 2011).
 class Mutex {
 public:
   void lock() {

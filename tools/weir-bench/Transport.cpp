@@ -252,7 +252,8 @@ std::optional<double> timeTrip(Member &member, int64_t count, int64_t rank) {
   return percentile(std::move(trips), rank);
 }
 
-/// What ucx_perftest says: microseconds one way (at the rank), and MiB a second.
+/// What ucx_perftest says: microseconds one way (at the rank), and MiB a
+/// second.
 struct Peer {
   double microseconds = 0, mebibytes = 0;
 };

@@ -309,9 +309,9 @@ int rounds(int usual) {
   return given ? atoi(given) : usual;
 }
 
-/// A worker falls silent at a random moment of a running loop, or `early`: before
-/// the tasks know each other, while they greet, at the first steps. The leader gets
-/// a status in bounded time that names the task, and can go on.
+/// A worker falls silent at a random moment of a running loop, or `early`:
+/// before the tasks know each other, while they greet, at the first steps. The
+/// leader gets a status in bounded time that names the task, and can go on.
 void silence(int signal, int rounds, bool early = false) {
   Ring ring(3);
   std::mt19937 random(5);

@@ -135,8 +135,8 @@ TEST(Executor, TasksRunOnceWhereverTheyAre) {
   }
 }
 
-/// Of what a waiting thread posts in its idle work it runs the first itself, which
-/// no other thread can take, and the rest is in the queue like any other.
+/// Of what a waiting thread posts in its idle work it runs the first itself,
+/// which no other thread can take, and the rest is in the queue like any other.
 TEST(Executor, IdleWorkHandsItsOwnerATask) {
   struct Idler : CountingOwner {
     Executor *executor;
@@ -173,7 +173,9 @@ TEST(Executor, IdleWorkHandsItsOwnerATask) {
       // Others may run the rest without telling.
       while (!executor->helpUntil(
           idler,
-          [](TaskOwner &owner) { return static_cast<Idler &>(owner).left == 0; },
+          [](TaskOwner &owner) {
+            return static_cast<Idler &>(owner).left == 0;
+          },
           now() + 1000000, &idle))
         ;
       EXPECT_TRUE(idler.firstRanHere);
