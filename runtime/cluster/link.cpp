@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cluster/wire.h"
+#include "support/few_bytes.h"
 
 #include <algorithm>
 #include <errno.h>
@@ -18,11 +19,13 @@ namespace weir::rt::cluster {
 /// All messages are of one kind for UCX.
 static constexpr unsigned messageId = 0;
 
-/// Takes the lock ahead of the thread that makes progress, which has it nearly
+/// Takes the lock ahead of a thread that makes progress, which has it nearly
 /// always.
 class Link::Guard {
 public:
   explicit Guard(Link &link) : link(link) {
+    if (link.mutex.tryLock())
+      return;
     link.wanting.fetch_add(1);
     link.mutex.lock();
     link.wanting.fetch_sub(1);
@@ -38,10 +41,12 @@ static constexpr int64_t referredBytes = 1 << 15;
 /// As much is read at once: other messages and signs of life go in between.
 static constexpr int64_t readAtOnce = 1 << 21;
 
-/// A message on its way. What was borrowed lies behind it.
+/// A message on its way. What was borrowed lies behind it. Those whose bytes
+/// are read at once, nearly all small ones, are in no list.
 struct Link::Outgoing {
   Link *link;
   Outgoing *previous, *next;
+  bool isSmall; ///< behind it there is room for WEIR_FEW_BYTES
   Payload payload;
   Reference reference;
   bool posted; ///< UCX has it
@@ -111,7 +116,7 @@ bool Link::connect(int32_t newTask, const std::string &address,
 }
 
 void Link::close() {
-  std::lock_guard<std::mutex> noReads(readMutex);
+  Lock noReads(readMutex);
   Guard guard(*this);
   if (!worker)
     return;
@@ -136,6 +141,11 @@ void Link::close() {
   // Nobody reads or writes for these any more.
   while (outgoings)
     finishSend(outgoings, /*tell=*/false);
+  while (Outgoing *outgoing = unused) {
+    unused = outgoing->next;
+    free(outgoing);
+  }
+  unusedCount = 0;
   for (const Released &message : released)
     memory.forget(message);
   released.clear();
@@ -179,7 +189,7 @@ void Link::finishSend(Outgoing *outgoing, bool tell) {
   if (header.kind == Kind::heartbeat)
     beating = false;
   sending.fetch_sub(1);
-  free(outgoing);
+  recycle(outgoing);
 }
 
 void Link::onSent(void *request, ucs_status_t status, void *outgoing) {
@@ -192,46 +202,66 @@ void Link::onSent(void *request, ucs_status_t status, void *outgoing) {
     self->link->finishSend(self, /*tell=*/true);
 }
 
-Sent Link::send(const Header &header, const Payload &payload) {
-  bool beat = header.kind == Kind::heartbeat;
-  Guard guard(*this);
-  // One heartbeat that does not go tells as much as many.
-  if (endpoint && beat && beating)
-    return Sent::already;
-  if (!endpoint) {
-    if (payload.lifetime == Payload::owned)
-      memory.release(const_cast<void *>(payload.data));
-    return Sent::closed;
-  }
+/// A message to be given to UCX.
+Link::Outgoing *Link::prepare(const Header &header, const Payload &payload) {
   size_t behind =
       payload.lifetime == Payload::borrowed ? size_t(payload.bytes) : 0;
-  auto *outgoing = static_cast<Outgoing *>(malloc(sizeof(Outgoing) + behind));
-  outgoing->link = this;
+  bool isSmall = behind <= WEIR_FEW_BYTES;
+  Outgoing *outgoing = isSmall ? unused : nullptr;
+  if (outgoing) {
+    unused = outgoing->next;
+    --unusedCount;
+  } else {
+    size_t room = isSmall ? WEIR_FEW_BYTES : behind;
+    outgoing = static_cast<Outgoing *>(malloc(sizeof(Outgoing) + room));
+    outgoing->link = this;
+    outgoing->isSmall = isSmall;
+  }
+  outgoing->payload = payload;
+  outgoing->posted = outgoing->read = false;
+  header.copyTo(outgoing->header);
+  if (behind) {
+    outgoing->payload.data = outgoing + 1;
+    copyFew(outgoing + 1, payload.data, behind);
+  }
+  outgoing->header.nonce = theirs;
+  outgoing->header.task = own;
+  return outgoing;
+}
+
+/// It is still to be read.
+void Link::keep(Outgoing *outgoing) {
   outgoing->previous = nullptr;
   outgoing->next = outgoings;
   if (outgoings)
     outgoings->previous = outgoing;
   outgoings = outgoing;
-  outgoing->payload = payload;
-  outgoing->posted = outgoing->read = false;
-  memcpy(&outgoing->header, &header, header.sentBytes());
-  if (behind) {
-    outgoing->payload.data = outgoing + 1;
-    memcpy(outgoing + 1, payload.data, behind);
-  }
-  outgoing->header.nonce = theirs;
-  outgoing->header.task = own;
   sending.fetch_add(1);
-  beating |= beat;
-  return post(outgoing);
+  beating |= outgoing->header.kind == Kind::heartbeat;
 }
 
-/// Gives a message to UCX. The lock is held.
-Sent Link::post(Outgoing *outgoing) {
-  const Payload &payload = outgoing->payload;
-  const void *data = payload.data;
+void Link::recycle(Outgoing *outgoing) {
+  constexpr int32_t most = 32;
+  if (!outgoing->isSmall || unusedCount == most)
+    return free(outgoing);
+  outgoing->next = unused;
+  unused = outgoing;
+  ++unusedCount;
+}
+
+Sent Link::send(const Header &header, const Payload &payload) {
+  Guard guard(*this);
+  if (!endpoint) {
+    if (payload.lifetime == Payload::owned)
+      memory.release(const_cast<void *>(payload.data));
+    return Sent::closed;
+  }
+  // One heartbeat that does not go tells as much as many.
+  if (header.kind == Kind::heartbeat && beating)
+    return Sent::already;
+  Outgoing *outgoing = prepare(header, payload);
+  const void *data = outgoing->payload.data;
   auto bytes = size_t(payload.bytes);
-  bool kept = payload.lifetime == Payload::kept;
   bool refers = readable && payload.bytes >= referredBytes;
   if (refers) {
     outgoing->header.refers = true;
@@ -240,7 +270,7 @@ Sent Link::post(Outgoing *outgoing) {
     data = &outgoing->reference;
     bytes = sizeof(Reference);
   }
-  ucp_request_param_t param = {};
+  ucp_request_param_t param;
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.send = onSent;
@@ -251,23 +281,23 @@ Sent Link::post(Outgoing *outgoing) {
   if (UCS_PTR_IS_PTR(request)) {
     outgoing->posted = true;
     ++posted;
+    keep(outgoing);
     // Goes on as progress is made: a thread that sleeps must look.
     ucp_worker_signal(worker);
     return Sent::later;
   }
-  if (UCS_PTR_IS_ERR(request))
+  if (UCS_PTR_IS_ERR(request)) {
     failures.push_back({task, mine,
                         std::string("sending failed: ") +
                             ucs_status_string(UCS_PTR_STATUS(request))});
-  else if (refers)
+  } else if (refers) {
+    keep(outgoing);
     return Sent::later;
-  if (!kept) {
-    finishSend(outgoing, /*tell=*/false);
-    return Sent::already;
   }
-  // The caller is told by this return.
-  outgoing->payload.lifetime = Payload::borrowed;
-  finishSend(outgoing, /*tell=*/false);
+  // Of kept bytes the caller is told by this return.
+  if (payload.lifetime == Payload::owned)
+    memory.release(const_cast<void *>(payload.data));
+  recycle(outgoing);
   return Sent::already;
 }
 
@@ -314,21 +344,37 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
                              void *data, size_t bytes,
                              const ucp_am_recv_param_t *param) {
   auto &link = *static_cast<Link *>(self);
-  Header read = {};
+  Header read;
   if (headerBytes < Header::fixedBytes() || headerBytes > sizeof(Header))
     return UCS_OK;
-  memcpy(&read, header, headerBytes);
+  memcpy(static_cast<void *>(&read), header, Header::fixedBytes());
+  memset(read.dims, 0, Header::usualBytes() - Header::fixedBytes());
+  copyFew(read.dims,
+          static_cast<const char *>(header) + Header::fixedBytes(),
+          headerBytes - Header::fixedBytes());
   bool comesLater = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
   if (read.rank > WEIR_MAX_RANK || headerBytes != read.sentBytes() ||
       read.kind > Kind::last || read.nonce != link.mine ||
       read.task != link.task ||
       (read.refers && (bytes != sizeof(Reference) || comesLater)))
     return UCS_OK;
-  link.heard.store(aboutNowNs(), std::memory_order_relaxed);
+  link.hasHeard.store(true, std::memory_order_relaxed);
   if (link.accept(read))
     return UCS_OK;
 
-  auto *incoming = new Incoming{read, nullptr, int64_t(bytes), false, &link, {}};
+  Incoming *incoming = link.making ? link.making->take() : new Incoming;
+  read.copyTo(incoming->header);
+  incoming->block = nullptr;
+  incoming->bytes = int64_t(bytes);
+  incoming->noMemory = false;
+  incoming->isFew = read.kind == Kind::tensor && !read.refers && !comesLater &&
+                    bytes > 0 && bytes <= WEIR_FEW_BYTES;
+  incoming->link = &link;
+  if (incoming->isFew) {
+    copyFew(incoming->inside, data, bytes);
+    link.ready.push_back(incoming);
+    return UCS_OK;
+  }
   if (read.refers) {
     memcpy(&incoming->reference, data, sizeof(Reference));
     incoming->bytes = incoming->reference.bytes;
@@ -370,7 +416,7 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
 
 /// Reads a piece of the first reference. Returns whether there was one.
 bool Link::readSome() {
-  std::lock_guard<std::mutex> reads(readMutex);
+  Lock reads(readMutex);
   Incoming *incoming;
   {
     Guard guard(*this);
@@ -408,17 +454,25 @@ bool Link::readSome() {
   return true;
 }
 
-bool Link::progress(Progress &made) {
+bool Link::progress(Progress &made, int looks) {
   // Others first; their sections are short.
-  while (wanting.load() > 0)
+  while (wanting.load(std::memory_order_relaxed) > 0)
     sched_yield();
   bool moved = false;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     if (!worker)
       return false;
-    for (int i = 0; i < 16 && ucp_worker_progress(worker) > 0; ++i)
-      moved = true;
+    // What has come is handed over at once, rather than after another look.
+    // Until then a look inside of the lock is sooner done than one outside.
+    making = &made;
+    for (int i = 0; i < looks && ready.empty(); ++i) {
+      if (ucp_worker_progress(worker) > 0)
+        moved = true;
+      else if (wanting.load(std::memory_order_relaxed) > 0)
+        break;
+    }
+    making = nullptr;
     moved |= handOver(made);
     if (reading.empty())
       return moved;
@@ -431,8 +485,12 @@ bool Link::progress(Progress &made) {
 bool Link::handOver(Progress &made) {
   if (ready.empty() && released.empty() && failures.empty())
     return false;
-  made.ready.insert(made.ready.end(), ready.begin(), ready.end());
-  ready.clear();
+  if (made.ready.empty()) {
+    made.ready.swap(ready);
+  } else {
+    made.ready.insert(made.ready.end(), ready.begin(), ready.end());
+    ready.clear();
+  }
   made.released.insert(made.released.end(), released.begin(), released.end());
   released.clear();
   for (Failure &failure : failures)
@@ -442,7 +500,7 @@ bool Link::handOver(Progress &made) {
 }
 
 bool Link::arm() {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   return worker && ready.empty() && released.empty() && reading.empty() &&
          failures.empty() && ucp_worker_arm(worker) == UCS_OK;
 }

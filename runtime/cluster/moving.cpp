@@ -42,6 +42,7 @@ bool TaskSet::moveOnce() {
 }
 
 void TaskSet::lookAfter(int64_t now) {
+  wire.note(now);
   while (!suspected.empty() && suspected.front().first <= now) {
     Failure failure = std::move(suspected.front().second);
     suspected.pop_front();
@@ -64,11 +65,11 @@ void TaskSet::help(int32_t (*changed)(void *argument), void *argument,
   bool isLong =
       patience.usual < longestSpin || ++patience.waits % 8 == 0;
   int64_t spin = isLong ? longestSpin : shortestSpin;
-  // What comes at once is not worth a look at the clock.
+  // What comes soon is not worth a look at the clock, which would keep it.
   int64_t begin = 0, now = 0, last = 0;
-  bool done = false;
+  bool done = false, moved = false;
   for (int turns = 1; !done; ++turns) {
-    bool moved = moveOnce();
+    moved |= moveOnce();
     done = changed(argument) != 0;
     if (done || turns % 16 != 0)
       continue;
@@ -78,21 +79,20 @@ void TaskSet::help(int32_t (*changed)(void *argument), void *argument,
       begin = last = now;
     if (moved)
       last = now;
+    moved = false;
     if (now - last > spin)
       break;
     // Another task of this host may be waiting for the processor.
-    if (turns % 64 == 0)
-      sched_yield();
+    sched_yield();
   }
-  if (done && begin)
-    lookAfter(now = nowNs());
-  else if (done && ++atOnce % 64 == 0)
+  if (done && ++atOnce % 64 == 0)
     lookAfter(nowNs());
   patience.usual +=
       ((done ? now - begin : 4 * longestSpin) - patience.usual) / 4;
-  lastHelp.store(begin ? now : aboutNowNs(), std::memory_order_relaxed);
+  helps.store(helps.load(std::memory_order_relaxed) + 1,
+              std::memory_order_relaxed);
   turn.unlock();
-  helping.store(false);
+  helping.store(false, std::memory_order_release);
   // Others that wait, asleep, have nobody but the thread that moves messages.
   if (runs.load(std::memory_order_relaxed) > 1)
     wire.wake();
@@ -119,7 +119,7 @@ void TaskSet::checkLife(int64_t now) {
   std::vector<std::pair<int32_t, uint64_t>> silent;
   std::vector<int32_t> living;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     header.iteration = oldestLed();
     forgetEnded();
     for (size_t i = 0; i < peers.size(); ++i) {
@@ -141,18 +141,23 @@ void TaskSet::checkLife(int64_t now) {
 
 void TaskSet::movingThread() {
   constexpr int64_t spin = 30000;
-  int64_t busy = nowNs();
+  int64_t busy = nowNs(), lastHelp = 0;
+  uint32_t seenHelps = 0;
   lastMove = busy;
   while (!stopping.load()) {
-    if (helping.load() || !turn.try_lock()) {
+    if (helping.load() || !turn.tryLock()) {
       wire.sleep(restTime, /*armed=*/false);
       continue;
     }
     bool moved = moveOnce();
     int64_t now = nowNs();
     lookAfter(now);
-    bool helped =
-        now - lastHelp.load(std::memory_order_relaxed) < 5 * restTime;
+    if (uint32_t count = helps.load(std::memory_order_relaxed);
+        count != seenHelps) {
+      seenHelps = count;
+      lastHelp = now;
+    }
+    bool helped = now - lastHelp < 5 * restTime;
     busy = moved ? now : busy;
     bool sleeps = now - busy > (helped ? 0 : spin);
     bool armed = sleeps && !helped && wire.arm();

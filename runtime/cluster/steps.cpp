@@ -16,16 +16,18 @@ void describe(Header &header, const weir_tensor &tensor) {
   header.bytes = tensor.bytes;
   header.dtype = uint8_t(tensor.dtype);
   header.rank = uint8_t(tensor.rank);
-  std::copy_n(tensor.dims, tensor.rank, header.dims);
+  for (int32_t d = 0; d < tensor.rank; ++d)
+    header.dims[d] = tensor.dims[d];
 }
 
-static weir_tensor tensorOf(const Incoming &incoming) {
+weir_tensor tensorOf(const Incoming &incoming) {
   weir_tensor tensor = {};
   tensor.data = incoming.block;
   tensor.bytes = incoming.header.bytes;
   tensor.dtype = incoming.header.dtype;
   tensor.rank = incoming.header.rank;
-  std::copy_n(incoming.header.dims, WEIR_MAX_RANK, tensor.dims);
+  for (int32_t d = 0; d < tensor.rank; ++d)
+    tensor.dims[d] = incoming.header.dims[d];
   return tensor;
 }
 
@@ -34,7 +36,7 @@ static std::string textOf(const Incoming &incoming) {
                      incoming.block ? size_t(incoming.bytes) : 0);
 }
 
-/// Called with the wire's lock held.
+/// Called with the wire's lock held, too.
 void *TaskSet::allocate(const Header &header, int64_t bytes) {
   int32_t device = 0;
   if (header.kind == Kind::tensor) {
@@ -49,10 +51,16 @@ void *TaskSet::allocate(const Header &header, int64_t bytes) {
 // The table
 //===----------------------------------------------------------------------===//
 
-Step *TaskSet::findStep(const StepKey &key) {
+Step *TaskSet::findKnownStep(const StepKey &key) {
   for (Step &step : steps)
     if (step.key == key)
       return &step;
+  return nullptr;
+}
+
+Step *TaskSet::findStep(const StepKey &key) {
+  if (Step *known = findKnownStep(key))
+    return known;
   if (key.leader == own || key.leader < 0 ||
       size_t(key.leader) >= peers.size())
     return nullptr;
@@ -101,10 +109,10 @@ bool TaskSet::enter(Step &step) {
 }
 
 void TaskSet::leave(Step &step) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   --step.users;
   if (step.ending)
-    changed.notify_all();
+    changed.notifyAll();
 }
 
 void TaskSet::drop(Incoming *incoming) {
@@ -144,7 +152,7 @@ void TaskSet::handle(Incoming *incoming) {
   case Kind::finished:
     break;
   case Kind::heartbeat: {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     Peer &peer = peers[size_t(incoming->header.task)];
     peer.oldest = std::max(peer.oldest, incoming->header.iteration);
     break;
@@ -153,10 +161,52 @@ void TaskSet::handle(Incoming *incoming) {
   drop(incoming);
 }
 
+/// A small tensor for a run that is there: one lock of this task set, one of
+/// the run, and no memory is asked for. False: nothing was done.
+bool TaskSet::deliverFew(const Incoming &incoming) {
+  const Header &header = incoming.header;
+  if (header.bytes != incoming.bytes || header.rank > Header::usualRank)
+    return false;
+  weir_tensor tensor;
+  tensor.data = const_cast<unsigned char *>(incoming.inside);
+  tensor.bytes = header.bytes;
+  tensor.dtype = header.dtype;
+  tensor.rank = header.rank;
+  for (int d = 0; d < Header::usualRank; ++d)
+    tensor.dims[d] = header.dims[d];
+  void *woken = nullptr;
+  {
+    Lock lock(mutex);
+    Step *step = findKnownStep(header.step);
+    if (!step || !step->run || step->ending || step->dead ||
+        !host->deliver_few(step->run, header.index, header.iteration, &tensor,
+                           &woken))
+      return false;
+  }
+  // What was woken keeps the run from its end.
+  if (woken)
+    host->resume(woken);
+  return true;
+}
+
+/// Makes a message like any other of one whose bytes are inside.
+void TaskSet::giveBlock(Incoming *incoming) {
+  if (!incoming->isFew)
+    return;
+  incoming->isFew = false;
+  incoming->block = allocate(incoming->header, incoming->bytes);
+  incoming->noMemory = !incoming->block;
+  if (incoming->block)
+    memcpy(incoming->block, incoming->inside, size_t(incoming->bytes));
+}
+
 void TaskSet::handleTensor(Incoming *incoming) {
+  if (incoming->isFew && deliverFew(*incoming))
+    return made.recycle(incoming);
+  giveBlock(incoming);
   Step *step;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     step = findStep(incoming->header.step);
     if (!step || step->dead || step->ending ||
         (incoming->noMemory && !step->run)) {
@@ -179,14 +229,14 @@ void TaskSet::handleTensor(Incoming *incoming) {
                   incoming->header.iteration, &tensor, incoming->bytes);
   }
   leave(*step);
-  delete incoming;
+  made.recycle(incoming);
 }
 
 void TaskSet::handleRun(const Incoming &incoming) {
   const Header &header = incoming.header;
   std::vector<Incoming *> feeds;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     Peer &peer = peers[size_t(header.task)];
     peer.oldest = std::max(peer.oldest, header.bytes);
     forgetEnded();
@@ -216,7 +266,7 @@ void TaskSet::handleRun(const Incoming &incoming) {
 }
 
 void TaskSet::handleFeed(Incoming *incoming) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   Step *step = findStep(incoming->header.step);
   if (!step || step->dead || step->started)
     return drop(incoming);
@@ -247,7 +297,7 @@ void TaskSet::handleAbort(const Incoming &incoming) {
   Problem problem = {incoming.header.index, textOf(incoming)};
   Step *step;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     step = findStep(incoming.header.step);
     if (!step || step->dead)
       return;
@@ -270,7 +320,7 @@ void TaskSet::handleLost(const Incoming &incoming) {
     return;
   std::vector<Step *> concerned;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     for (Step &step : steps)
       if (step.key.leader == own && involves(step, lost) &&
           involves(step, sender) && enter(step))
@@ -289,7 +339,7 @@ void TaskSet::handleTaken(const Incoming &incoming) {
   const Header &header = incoming.header;
   Step *step;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     step = findStep(header.step);
     // What comes before its step, or after, waits for no window.
     if (!step || !enter(*step))
@@ -325,7 +375,7 @@ static RemotePart *partOf(Step *step, int32_t task) {
 
 /// Tells the run once all of a part has come. Gives the lock up.
 void TaskSet::finishPart(Step &step, RemotePart &part,
-                         std::unique_lock<std::mutex> &lock) {
+                         std::unique_lock<Mutex> &lock) {
   if (part.done || part.expected < 0 ||
       (!part.problem && part.fetches < part.expected))
     return;
@@ -339,7 +389,7 @@ void TaskSet::finishPart(Step &step, RemotePart &part,
 }
 
 void TaskSet::handleDone(const Incoming &incoming) {
-  std::unique_lock<std::mutex> lock(mutex);
+  std::unique_lock<Mutex> lock(mutex);
   Step *step = findStep(incoming.header.step);
   RemotePart *part = partOf(step, incoming.header.task);
   if (!part || part->expected >= 0)
@@ -351,7 +401,7 @@ void TaskSet::handleDone(const Incoming &incoming) {
 }
 
 void TaskSet::handleFetch(Incoming *incoming) {
-  std::unique_lock<std::mutex> lock(mutex);
+  std::unique_lock<Mutex> lock(mutex);
   Step *step = findStep(incoming->header.step);
   RemotePart *part = partOf(step, incoming->header.task);
   if (!part || !enter(*step))
@@ -394,11 +444,11 @@ void TaskSet::startWhenWhole(Step &step) {
   // wait for it at a third task.
   if (idleServers < int32_t(queue.size()) && !serversStop)
     servers.emplace_back([this] { servingThread(); });
-  changed.notify_all();
+  changed.notifyAll();
 }
 
 void TaskSet::servingThread() {
-  std::unique_lock<std::mutex> lock(mutex);
+  std::unique_lock<Mutex> lock(mutex);
   for (;;) {
     ++idleServers;
     if (!serverWanted) {
@@ -412,7 +462,7 @@ void TaskSet::servingThread() {
           this, betweenSteps);
       lock.lock();
     }
-    changed.wait(lock, [&] { return serversStop || !queue.empty(); });
+    changed.wait(mutex, [&] { return serversStop || !queue.empty(); });
     --idleServers;
     if (serversStop)
       return;
@@ -467,7 +517,7 @@ void TaskSet::runPart(Step &step) {
   wire.send(step.key.leader, header,
             {status.message, bytes, Payload::borrowed, nullptr});
 
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   step.dead = true;
   releaseHeld(step);
 }

@@ -302,13 +302,13 @@ void TaskSet::detach() {
   // Parts in progress are of no use to anyone.
   std::vector<Step *> ended;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     serversStop = true;
     serverWanted = true;
     for (Step &step : steps)
       if (enter(step))
         ended.push_back(&step);
-    changed.notify_all();
+    changed.notifyAll();
   }
   for (Step *step : ended) {
     host->abort(step->run, WEIR_UNAVAILABLE, "the session of this task ends");
@@ -329,7 +329,7 @@ void TaskSet::stopThreads() {
   // The servers first: what they run may still need messages to end.
   std::vector<std::thread> joined;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     joined.swap(servers);
   }
   for (std::thread &server : joined)
@@ -351,12 +351,12 @@ void TaskSet::stopThreads() {
 //===----------------------------------------------------------------------===//
 
 Peer::State TaskSet::stateOf(int32_t task) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   return peers[size_t(task)].state;
 }
 
 bool TaskSet::isConnected(int32_t task, uint64_t nonce) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   const Peer &peer = peers[size_t(task)];
   return peer.state != Peer::away && peer.nonce == nonce;
 }
@@ -368,7 +368,7 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
   bool isReadable = canRead(reach, theirIncarnation);
   if (isReadable)
     link->reads(reach.process);
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   Peer &peer = peers[size_t(task)];
   uint64_t mine = link->nonce();
   if (!wire.connect(task, std::move(link), address, theirs, error))
@@ -386,14 +386,14 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
 void TaskSet::announce(int32_t task, uint64_t nonce) {
   bool readable;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     Peer &peer = peers[size_t(task)];
     if (peer.state != Peer::greeted || peer.nonce != nonce)
       return;
     peer.state = Peer::here;
     peer.problem = {};
     readable = peer.isReadable;
-    changed.notify_all();
+    changed.notifyAll();
   }
   Header header = {};
   header.kind = Kind::readable;
@@ -402,17 +402,17 @@ void TaskSet::announce(int32_t task, uint64_t nonce) {
 }
 
 void TaskSet::refuse(int32_t task, const Problem &problem) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   Peer &peer = peers[size_t(task)];
   if (peer.state != Peer::away)
     return;
   peer.problem = problem;
   peer.refused = problem.code == WEIR_FAILED_PRECONDITION;
-  changed.notify_all();
+  changed.notifyAll();
 }
 
 void TaskSet::noteAbsence(int32_t task, const std::string &reason) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   Peer &peer = peers[size_t(task)];
   if (peer.state != Peer::away)
     return;
@@ -430,7 +430,7 @@ std::string TaskSet::describeAbsence(const Peer &peer) const {
 
 void TaskSet::part(int32_t task, uint64_t nonce) {
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     Peer &peer = peers[size_t(task)];
     if (peer.nonce == nonce)
       peer.left = true;
@@ -453,7 +453,7 @@ void TaskSet::tellOthers(int32_t lost) {
 void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
   std::vector<Step *> concerned;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     Peer &peer = peers[size_t(task)];
     if (peer.state == Peer::away || peer.nonce != nonce)
       return;
@@ -471,9 +471,9 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
       if (step.key.leader == task && !step.started)
         step.dead = true;
     }
-    changed.notify_all();
+    changed.notifyAll();
   }
-  wire.disconnect(task);
+  wire.disconnect(task, nonce);
   tellOthers(task);
   std::string text = "task " + peers[size_t(task)].name + ": " + reason;
   for (Step *step : concerned) {
@@ -483,12 +483,11 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
 }
 
 Problem TaskSet::waitFor(const std::vector<int32_t> &tasks) {
-  std::unique_lock<std::mutex> lock(mutex);
-  auto give = std::chrono::steady_clock::now() +
-              std::chrono::nanoseconds(connectNs);
+  std::unique_lock<Mutex> lock(mutex);
+  int64_t give = nowNs() + connectNs;
   for (int32_t task : tasks) {
     const Peer &peer = peers[size_t(task)];
-    changed.wait_until(lock, give, [&] {
+    changed.waitUntil(mutex, give, [&] {
       return peer.state == Peer::here || peer.refused || peer.left ||
              serversStop;
     });
@@ -504,9 +503,9 @@ Problem TaskSet::serve() {
     return {WEIR_INVALID_ARGUMENT, "the leading task does not serve"};
   if (Problem problem = waitFor({leader}))
     return problem;
-  std::unique_lock<std::mutex> lock(mutex);
+  std::unique_lock<Mutex> lock(mutex);
   const Peer &peer = peers[size_t(leader)];
-  changed.wait(lock, [&] { return peer.state != Peer::here; });
+  changed.wait(mutex, [&] { return peer.state != Peer::here; });
   if (peer.left)
     return {};
   return {WEIR_UNAVAILABLE, "task " + peer.name + ": " + peer.problem.text};

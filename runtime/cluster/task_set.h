@@ -28,10 +28,10 @@
 #include "weir/abi.h"
 #include "weir/cluster.h"
 
-#include <condition_variable>
 #include <deque>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <unistd.h>
 
@@ -73,6 +73,9 @@ struct Step {
   StepKey key;
   int32_t entry = -1;
   weir_run *run = nullptr; ///< between begin and end
+  /// The connections with the tasks that have parts in it, as the run began: if
+  /// one is lost the run ends. By task; changes only where nobody sends.
+  std::vector<std::shared_ptr<Link>> ways;
   int32_t users = 0;       ///< threads that call the host with `run`
   bool ending = false;     ///< no more users
   bool dead = false;       ///< nothing more is wanted of it
@@ -145,6 +148,7 @@ private:
   int32_t lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t entry,
                int64_t number, const weir_tensor *feeds, int32_t feedCount,
                Step **handle, weir_status *status);
+  void findWays(Step &step, const std::vector<int32_t> &tasks);
   Sent sendFrom(Step &step, int32_t task, const Header &header,
                 const Payload &payload);
   bool sendFeed(Step &step, int32_t task, int32_t index,
@@ -163,6 +167,8 @@ private:
   // steps.cpp: what messages do.
   void handle(Incoming *incoming);
   void handleTensor(Incoming *incoming);
+  bool deliverFew(const Incoming &incoming);
+  void giveBlock(Incoming *incoming);
   void handleFetch(Incoming *incoming);
   void handleFeed(Incoming *incoming);
   void handleRun(const Incoming &incoming);
@@ -173,11 +179,12 @@ private:
   /// A kept message is read no more.
   void handleReleased(const Released &released);
   void finishPart(Step &step, RemotePart &part,
-                  std::unique_lock<std::mutex> &lock);
+                  std::unique_lock<Mutex> &lock);
   void startWhenWhole(Step &step);
   void drop(Incoming *incoming);
   /// Null: the step has ended. A new one when it is led elsewhere and unknown.
   Step *findStep(const StepKey &key);
+  Step *findKnownStep(const StepKey &key);
   void forgetEnded();
   void removeStep(Step *step);
   void releaseHeld(Step &step);
@@ -224,20 +231,20 @@ private:
   std::atomic<bool> stopping{false};
 
   /// Held by the thread that moves messages; nothing is taken before it.
-  std::mutex turn;
+  Mutex turn;
   Progress made;
   /// Failures that UCX told of, by when they count.
   std::deque<std::pair<int64_t, Failure>> suspected;
   int64_t nextBeat = 0, lastMove = 0;
   std::atomic<bool> helping{false}; ///< who waits for messages has the turn
-  std::atomic<int64_t> lastHelp{0};
+  std::atomic<uint32_t> helps{0};
   std::atomic<int32_t> runs{0}; ///< between begin and end
   bool spins = false;           ///< there is a processor for who waits
   Patience inSteps, betweenSteps;
   uint32_t atOnce = 0;          ///< waits that ended before a look at the clock
 
-  std::mutex mutex; ///< guards what follows; wire's is taken after it
-  std::condition_variable changed;
+  Mutex mutex; ///< guards what follows; wire's and runs' are taken after it
+  Condition changed;
   std::vector<Peer> peers;
   std::list<Step> steps;
   int64_t nextNumber = 1;

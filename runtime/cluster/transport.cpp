@@ -36,13 +36,26 @@ bool TaskSet::involves(const Step &step, int32_t task) const {
 // Beginning
 //===----------------------------------------------------------------------===//
 
+/// The lock is held.
+void TaskSet::findWays(Step &step, const std::vector<int32_t> &tasks) {
+  step.ways.assign(peers.size(), nullptr);
+  for (int32_t task : tasks)
+    step.ways[size_t(task)] = wire.linkOf(task);
+}
+
 /// Sends bytes of a step's run, which it counts while they are read.
 Sent TaskSet::sendFrom(Step &step, int32_t task, const Header &header,
                        const Payload &payload) {
+  Link *way = step.ways[size_t(task)].get();
+  if (!way) {
+    if (payload.lifetime == Payload::owned)
+      release(const_cast<void *>(payload.data));
+    return Sent::closed;
+  }
   if (payload.lifetime != Payload::kept)
-    return wire.send(task, header, payload);
+    return way->send(header, payload);
   step.pending.fetch_add(1);
-  Sent sent = wire.send(task, header, payload);
+  Sent sent = way->send(header, payload);
   if (sent != Sent::later)
     step.pending.fetch_sub(1);
   return sent;
@@ -75,7 +88,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
   Step *step;
   int64_t oldest;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     for (int32_t task : tasks)
       if (peers[size_t(task)].state != Peer::here)
         return giveStatus(status, WEIR_UNAVAILABLE,
@@ -86,6 +99,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
     step->run = run;
     for (int32_t task : tasks)
       step->parts.emplace_back().task = task;
+    findWays(*step, tasks);
     oldest = oldestLed();
   }
   for (int32_t task : tasks) {
@@ -130,23 +144,19 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
     return giveStatus(status, problem.code, problem.text);
   std::vector<Incoming *> early;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     if (part->problem)
       return giveStatus(status, part->problem.code, part->problem.text);
     if (serversStop)
       return giveStatus(status, WEIR_UNAVAILABLE,
                         "the session of this task ends");
+    findWays(*part, tasks);
     part->run = run;
     ++part->users;
     early.swap(part->early);
   }
   for (Incoming *incoming : early) {
-    weir_tensor tensor = {};
-    tensor.data = incoming->block;
-    tensor.bytes = incoming->header.bytes;
-    tensor.dtype = incoming->header.dtype;
-    tensor.rank = incoming->header.rank;
-    std::copy_n(incoming->header.dims, WEIR_MAX_RANK, tensor.dims);
+    weir_tensor tensor = tensorOf(*incoming);
     host->deliver(run, incoming->header.index, incoming->header.iteration,
                   &tensor, incoming->bytes);
     delete incoming;
@@ -164,8 +174,7 @@ int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
                       const weir_tensor *tensor, void *data, int64_t bytes,
                       Payload::Lifetime lifetime, weir_status *status) {
   int32_t task = taskOfDevice[size_t(theProgram->edges[edge].destination)];
-  Header header = {};
-  header.kind = Kind::tensor;
+  Header header = Header::of(Kind::tensor);
   header.step = step->key;
   header.index = edge;
   header.iteration = iteration;
@@ -181,27 +190,27 @@ int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
   case Sent::closed:
     break;
   }
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   return giveStatus(status, WEIR_UNAVAILABLE,
                     describeAbsence(peers[size_t(task)]));
 }
 
 void TaskSet::tellTaken(const Step &step, int32_t edge, int64_t count) {
   int32_t task = taskOfDevice[size_t(theProgram->edges[edge].source)];
-  Header header = {};
-  header.kind = Kind::taken;
+  Header header = Header::of(Kind::taken);
   header.step = step.key;
   header.index = edge;
   header.iteration = count;
-  wire.send(task, header);
+  if (Link *way = step.ways[size_t(task)].get())
+    way->send(header);
 }
 
 void TaskSet::end(Step *step, int32_t code, const char *text) {
   std::vector<int32_t> aborted;
   {
-    std::unique_lock<std::mutex> lock(mutex);
+    std::unique_lock<Mutex> lock(mutex);
     step->ending = true;
-    changed.wait(lock, [&] { return step->users == 0; });
+    changed.wait(mutex, [&] { return step->users == 0; });
     for (const RemotePart &part : step->parts)
       if (!part.done && peers[size_t(part.task)].state == Peer::here)
         aborted.push_back(part.task);
@@ -225,8 +234,9 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
       usleep(50);
   }
   runs.fetch_sub(1);
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   step->run = nullptr;
+  step->ways.clear();
   if (step->key.leader == own)
     removeStep(step);
 }

@@ -14,16 +14,27 @@
 
 namespace weir::rt::cluster {
 
-int64_t nowNs() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+/// As many as a few links take in at once.
+static constexpr size_t maxUnused = 32;
+
+Progress::~Progress() {
+  for (Incoming *incoming : unused)
+    delete incoming;
 }
 
-int64_t aboutNowNs() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-  return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+Incoming *Progress::take() {
+  if (unused.empty())
+    return new Incoming;
+  Incoming *incoming = unused.back();
+  unused.pop_back();
+  return incoming;
+}
+
+void Progress::recycle(Incoming *incoming) {
+  if (unused.size() < maxUnused)
+    unused.push_back(incoming);
+  else
+    delete incoming;
 }
 
 bool Wire::open(int32_t ownTask, int32_t taskCount, std::string &error) {
@@ -55,10 +66,14 @@ bool Wire::open(int32_t ownTask, int32_t taskCount, std::string &error) {
 void Wire::close() {
   std::vector<std::shared_ptr<Link>> last;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     last.swap(links);
   }
   moving.clear();
+  // Steps that are not over hold them, too.
+  for (const std::shared_ptr<Link> &link : last)
+    if (link)
+      link->close();
   last.clear();
   if (context)
     ucp_cleanup(context);
@@ -78,19 +93,24 @@ bool Wire::connect(int32_t task, std::shared_ptr<Link> link,
   if (!link->connect(task, address, theirs, error))
     return false;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    Lock lock(mutex);
     links[size_t(task)].swap(link);
     changed.store(true);
   }
+  if (link)
+    link->close();
   wake();
   return true;
 }
 
-void Wire::disconnect(int32_t task) {
+void Wire::disconnect(int32_t task, uint64_t mine) {
   std::shared_ptr<Link> link;
   {
-    std::lock_guard<std::mutex> lock(mutex);
-    links[size_t(task)].swap(link);
+    Lock lock(mutex);
+    std::shared_ptr<Link> &current = links[size_t(task)];
+    if (!current || current->nonce() != mine)
+      return;
+    current.swap(link);
     changed.store(true);
   }
   // Others may still hold it for a moment; it says no to them.
@@ -100,7 +120,7 @@ void Wire::disconnect(int32_t task) {
 }
 
 std::shared_ptr<Link> Wire::linkOf(int32_t task) {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   return size_t(task) < links.size() ? links[size_t(task)] : nullptr;
 }
 
@@ -113,7 +133,7 @@ Sent Wire::send(int32_t task, const Header &header, const Payload &payload) {
 }
 
 int64_t Wire::outstanding() {
-  std::lock_guard<std::mutex> lock(mutex);
+  Lock lock(mutex);
   int64_t count = 0;
   for (const std::shared_ptr<Link> &link : links)
     count += link ? link->sending.load() : 0;
@@ -122,22 +142,23 @@ int64_t Wire::outstanding() {
 
 bool Wire::progress(Progress &made) {
   if (changed.load(std::memory_order_relaxed)) {
-    std::lock_guard<std::mutex> lock(mutex);
-    moving = links;
+    Lock lock(mutex);
+    moving.clear();
+    for (const std::shared_ptr<Link> &link : links)
+      if (link)
+        moving.push_back(link);
     changed.store(false);
   }
   bool moved = false;
+  int looks = moving.size() == 1 ? 8 : 2;
   for (const std::shared_ptr<Link> &link : moving)
-    if (link)
-      moved |= link->progress(made);
+    moved |= link->progress(made, looks);
   return moved;
 }
 
 bool Wire::arm() {
   waited.assign(1, {wakeFd, POLLIN, 0});
   for (const std::shared_ptr<Link> &link : moving) {
-    if (!link)
-      continue;
     if (!link->arm())
       return false;
     waited.push_back({link->eventFd, POLLIN, 0});
@@ -167,10 +188,17 @@ int64_t Wire::heard(int32_t task) {
   return link ? link->heard.load() : nowNs();
 }
 
+void Wire::note(int64_t now) {
+  for (const std::shared_ptr<Link> &link : moving)
+    if (link->hasHeard.load(std::memory_order_relaxed)) {
+      link->hasHeard.store(false, std::memory_order_relaxed);
+      link->heard = now;
+    }
+}
+
 void Wire::forgive() {
   for (const std::shared_ptr<Link> &link : moving)
-    if (link)
-      link->heard = nowNs();
+    link->heard = nowNs();
 }
 
 } // namespace weir::rt::cluster

@@ -24,7 +24,8 @@
 #ifndef WEIR_RUNTIME_CLUSTER_WIRE_H
 #define WEIR_RUNTIME_CLUSTER_WIRE_H
 
-#include "weir/weir.h"
+#include "support/sync.h"
+#include "weir/transport.h"
 
 #include <atomic>
 #include <deque>
@@ -32,6 +33,7 @@
 #include <mutex>
 #include <poll.h>
 #include <stddef.h>
+#include <string.h>
 #include <string>
 #include <ucp/api/ucp.h>
 #include <unordered_set>
@@ -84,8 +86,24 @@ struct Header {
   int64_t dims[WEIR_MAX_RANK]; ///< `rank` of them are sent
 
   static constexpr size_t fixedBytes() { return offsetof(Header, dims); }
+  static constexpr int usualRank = 4;
+  static constexpr size_t usualBytes() {
+    return offsetof(Header, dims[usualRank]);
+  }
   size_t sentBytes() const {
     return fixedBytes() + size_t(rank) * sizeof(int64_t);
+  }
+  /// Zeroed but for dims that most tensors have not, which nobody reads.
+  static Header of(Kind kind) {
+    Header made;
+    memset(static_cast<void *>(&made), 0, usualBytes());
+    made.kind = kind;
+    return made;
+  }
+  void copyTo(Header &to) const {
+    memcpy(static_cast<void *>(&to), this, usualBytes());
+    if (rank > usualRank)
+      memcpy(static_cast<void *>(&to), this, sentBytes());
   }
 };
 
@@ -113,12 +131,17 @@ bool canRead(const Reach &reach, uint64_t incarnation);
 /// A message that has come.
 struct Incoming {
   Header header;
-  void *block; ///< null: no bytes, or no memory for them
+  void *block; ///< null: no bytes, no memory for them, or they are `inside`
   int64_t bytes;
   bool noMemory;
+  bool isFew; ///< a tensor whose bytes are `inside`
   class Link *link; ///< while it comes
   Reference reference; ///< header.refers: what is being read
+  alignas(64) unsigned char inside[WEIR_FEW_BYTES];
 };
+
+/// The tensor that has come, in its block.
+weir_tensor tensorOf(const Incoming &incoming);
 
 /// Whose bytes a message has.
 struct Payload {
@@ -144,11 +167,23 @@ struct Released {
   int32_t index;
 };
 
+struct Failure {
+  int32_t task;
+  uint64_t nonce; ///< of the connection that failed
+  std::string reason;
+};
+
 /// What progress was made.
 struct Progress {
+  ~Progress();
   std::vector<Incoming *> ready; ///< come whole; the caller's from here on
   std::vector<Released> released;
-  std::vector<struct Failure> failed;
+  std::vector<Failure> failed;
+  std::vector<Incoming *> unused; ///< for messages to come
+
+  Incoming *take();
+  /// Of no use any more, its block gone.
+  void recycle(Incoming *incoming);
 };
 
 /// Where the bytes of messages lie.
@@ -161,12 +196,6 @@ public:
 
 protected:
   ~Memory() = default;
-};
-
-struct Failure {
-  int32_t task;
-  uint64_t nonce; ///< of the connection that failed
-  std::string reason;
 };
 
 /// One connection. Thread-safe, but for progress, arm and close, which one
@@ -187,8 +216,9 @@ public:
   /// What canRead said of the other task, for progress to read its references.
   void reads(uint64_t process) { peerProcess = process; }
   /// See Wire::send.
-  Sent send(const Header &header, const Payload &payload);
-  bool progress(Progress &made);
+  Sent send(const Header &header, const Payload &payload = {});
+  /// Looks `looks` times for something at most.
+  bool progress(Progress &made, int looks);
   /// False: something has come meanwhile.
   bool arm();
   void wake();
@@ -197,6 +227,7 @@ public:
 
   int eventFd = -1;
   std::atomic<int64_t> heard{0};
+  std::atomic<bool> hasHeard{false}; ///< since `heard`
   std::atomic<int64_t> sending{0}; ///< messages that are not sent yet
 
 private:
@@ -204,7 +235,9 @@ private:
   class Guard;
   Link(Memory &memory, int32_t own, uint64_t mine)
       : memory(memory), own(own), mine(mine) {}
-  Sent post(Outgoing *outgoing);
+  Outgoing *prepare(const Header &header, const Payload &payload);
+  void keep(Outgoing *outgoing);
+  void recycle(Outgoing *outgoing);
   bool accept(const Header &header);
   bool readSome();
   bool handOver(Progress &made);
@@ -225,7 +258,7 @@ private:
   int32_t task = -1;
   std::string workerAddress;
 
-  std::mutex mutex;            ///< guards UCX and what follows
+  Mutex mutex;                 ///< guards UCX and what follows
   std::atomic<int> wanting{0}; ///< threads other than progress's that want it
   ucp_worker_h worker = nullptr;
   ucp_ep_h endpoint = nullptr;
@@ -235,13 +268,16 @@ private:
   std::vector<Released> released;
   std::vector<Failure> failures;
   std::unordered_set<Incoming *> receiving;
+  Progress *making = nullptr; ///< what progress is being made
   Outgoing *outgoings = nullptr; ///< those that are not sent yet
+  Outgoing *unused = nullptr;    ///< for messages to come, with few bytes
+  int32_t unusedCount = 0;
   int64_t posted = 0;            ///< of these, those that UCX has
   std::deque<Incoming *> reading; ///< whose references are to be read
 
   /// Held while another process's memory is read, without `mutex`, and by who
   /// closes; taken before `mutex`.
-  std::mutex readMutex;
+  Mutex readMutex;
   uint64_t peerProcess = 0;
   int64_t readBytes = 0; ///< of the first of `reading`
 };
@@ -263,7 +299,13 @@ public:
   /// Makes `link` the way to the task, whose end has `address`.
   bool connect(int32_t task, std::shared_ptr<Link> link,
                const std::string &address, uint64_t theirs, std::string &error);
-  void disconnect(int32_t task);
+  /// Ends the connection that takes messages with `mine`, unless the task has
+  /// another one by now: who gives one up may be overtaken by the next
+  /// greeting.
+  void disconnect(int32_t task, uint64_t mine);
+  /// The connection with the task, for who sends more than one message; null:
+  /// none. What is closed meanwhile says so.
+  std::shared_ptr<Link> linkOf(int32_t task);
 
   /// Sends a message. What is owned is released in any case. What is kept is
   /// still counted by its step when this returns `closed` or `already`.
@@ -281,14 +323,16 @@ public:
   void sleep(int64_t nanoseconds, bool armed);
   void wake();
 
-  /// Nanoseconds, on the monotonic clock, when the task was last heard of.
+  /// Nanoseconds, on the monotonic clock, when the task was last heard of: the
+  /// first `note` after its message.
   int64_t heard(int32_t task);
+  /// It is `now`: messages look at no clock of their own. By who makes
+  /// progress.
+  void note(int64_t now);
   /// Forgives silence up to now.
   void forgive();
 
 private:
-  std::shared_ptr<Link> linkOf(int32_t task);
-
   Memory &memory;
   int32_t own = 0;
   ucp_context_h context = nullptr;
@@ -297,13 +341,11 @@ private:
   std::vector<std::shared_ptr<Link>> moving; ///< progress's copy of `links`
   std::atomic<bool> changed{false};          ///< it is older than they are
 
-  std::mutex mutex; ///< guards what follows
+  Mutex mutex; ///< guards what follows
   std::vector<std::shared_ptr<Link>> links;
 };
 
-int64_t nowNs();
-/// The same to some milliseconds, in a fraction of the time.
-int64_t aboutNowNs();
+inline int64_t nowNs() { return now(); }
 
 } // namespace weir::rt::cluster
 

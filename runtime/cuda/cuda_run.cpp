@@ -282,7 +282,7 @@ int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
   CudaRun *part = partOf(ctx);
   const Driver &driver = *part->device->driver;
   const char *name = run->session->program->edges[edge].name;
-  iteration = nextSent(run, edge, iteration);
+  iteration = nextSent(run, edge, iteration, *value);
   if (const weir_tensor *direct = directTensor(run, edge, /*isFetch=*/true))
     return writeFetch(ctx, edge, iteration, *value, *direct);
   // Pinned memory, whoever receives it.

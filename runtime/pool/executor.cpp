@@ -278,18 +278,26 @@ void Executor::poolMain(void *argument) {
 // Tasks
 //===----------------------------------------------------------------------===//
 
+/// Tells threads apart; never 0.
+static uintptr_t thisThread() { return uintptr_t(pthread_self()); }
+
 void Executor::post(Task *task) {
   bool attended;
+  TaskOwner &owner = *task->owner;
+  uintptr_t attendant = owner.attendant.load(std::memory_order_relaxed);
+  if (attendant != 0 && attendant == thisThread() && !owner.handed) {
+    owner.handed = task;
+    return;
+  }
   {
     Lock lock(taskMutex);
     task->previous = tail;
     task->next = nullptr;
     (tail ? tail->next : head) = task;
     tail = task;
-    TaskOwner &owner = *task->owner;
     // Its own thread takes the first one sooner than any that must be woken.
     attended =
-        !owner.head && owner.attentive.load(std::memory_order_relaxed) != 0;
+        !owner.head && owner.attendant.load(std::memory_order_relaxed) != 0;
     task->ownerPrevious = owner.tail;
     task->ownerNext = nullptr;
     (owner.tail ? owner.tail->ownerNext : owner.head) = task;
@@ -339,23 +347,31 @@ bool Executor::helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner),
     uint32_t events;
     static int32_t changed(void *argument) {
       auto &seen = *static_cast<Seen *>(argument);
-      return seen.owner.events.load(std::memory_order_relaxed) != seen.events;
+      return seen.owner.handed ||
+             seen.owner.events.load(std::memory_order_relaxed) != seen.events;
     }
   };
   for (;;) {
     uint32_t seen = owner.events.load(std::memory_order_seq_cst);
     if (done(owner))
       return true;
-    if (Task *task = takeTask(&owner)) {
-      task->run(task);
-      continue;
-    }
+    // What is queued from here on changes `events`.
+    if (queued.load(std::memory_order_acquire) != 0)
+      if (Task *task = takeTask(&owner)) {
+        task->run(task);
+        continue;
+      }
     if (idle) {
       Seen before{owner, seen};
-      owner.attentive.store(1, std::memory_order_relaxed);
+      owner.attendant.store(thisThread(), std::memory_order_relaxed);
       idle->run(idle->self, Seen::changed, &before);
+      owner.attendant.store(0, std::memory_order_relaxed);
+      if (Task *task = owner.handed) {
+        owner.handed = nullptr;
+        task->run(task);
+        continue;
+      }
       // A task that was left to this thread has changed `events`, too.
-      owner.attentive.store(0, std::memory_order_seq_cst);
       if (Seen::changed(&before))
         continue;
     }

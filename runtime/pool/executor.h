@@ -22,6 +22,8 @@
 #include "support/sync.h"
 #include "weir/weir.h"
 
+#include <pthread.h>
+
 namespace weir::rt {
 
 inline constexpr int32_t maxThreads = 1024;
@@ -52,12 +54,16 @@ private:
   Task *head = nullptr, *tail = nullptr; ///< guarded by the executor's lock
   std::atomic<uint32_t> events{0};
   std::atomic<uint32_t> parked{0};
-  /// The waiting thread is awake, and looks at `events` before it sleeps.
-  std::atomic<uint32_t> attentive{0};
+  /// The waiting thread while it does idle work: it is awake, and looks at
+  /// `events` before it sleeps. 0: it does none.
+  std::atomic<uintptr_t> attendant{0};
+  /// What that thread itself has posted meanwhile: its next task, in no queue.
+  Task *handed = nullptr;
 };
 
 /// What a waiting thread does before it sleeps: returns once changed(argument),
-/// or when it is no longer worth it.
+/// or when it is no longer worth it. The first task of its owner that it posts
+/// in there goes to it directly.
 struct IdleWork {
   void (*run)(void *self, int32_t (*changed)(void *argument), void *argument);
   void *self;

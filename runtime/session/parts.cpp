@@ -84,6 +84,23 @@ static void deliver(weir_run *run, int32_t edge, int64_t iteration,
   deliverTensor(run, edge, iteration, tensor, block);
 }
 
+static int32_t deliverFewBytes(weir_run *run, int32_t edge, int64_t iteration,
+                               const weir_tensor *tensor, void **woken) {
+  const weir_program_desc *program = run->session->program;
+  bool known = edge >= 0 && edge < program->edge_count &&
+               isLocal(run->session, program->edges[edge].destination);
+  // What is wrong, or has no elements, goes the long way, which says so.
+  if (!known || tensor->bytes <= 0 || tensor->bytes > fewBytes ||
+      hasContents(tensor->dtype) || !offsetsToPointers(*tensor, tensor->bytes))
+    return 0;
+  Task *tasks = nullptr;
+  bool delivered = deliverFew(run, edge, iteration, *tensor, &tasks);
+  *woken = tasks;
+  return delivered;
+}
+
+static void resume(void *woken) { postTasks(static_cast<Task *>(woken)); }
+
 static void fetched(weir_run *run, int32_t index, const weir_tensor *given,
                     int64_t bytes) {
   weir_tensor tensor = *given;
@@ -196,6 +213,6 @@ static void lost(weir_run *run, int32_t task, const char *reason) {
 const weir_transport_host transportHost = {
     sizeof(weir_transport_host), 0,      allocate, release, pack, unpack,
     runPart,                     deliver, fetched, partDone, abort, lost,
-    sent,                        taken};
+    sent,                        taken,   deliverFewBytes, resume};
 
 } // namespace weir::rt

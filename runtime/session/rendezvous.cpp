@@ -8,6 +8,7 @@
 #include "session/rendezvous.h"
 
 #include "session/run.h"
+#include "support/few_bytes.h"
 
 #include <new>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ Arrival *Rendezvous::add(int32_t edge, int64_t iteration) {
     unused = arrival->next;
   else if (!(arrival = static_cast<Arrival *>(malloc(sizeof(Arrival)))))
     return nullptr;
-  memset(static_cast<void *>(arrival), 0, sizeof(Arrival));
+  memset(static_cast<void *>(arrival), 0, offsetof(Arrival, tensor));
   arrival->edge = edge;
   arrival->iteration = iteration;
   Arrival **link = bucket(edge, iteration);
@@ -230,8 +231,9 @@ static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration,
   weir_run *run = ctx->run;
   if (uint32_t code = run->aborted.load(std::memory_order_acquire))
     return int32_t(code);
-  const weir_tensor tensor = value ? *value : weir_tensor{};
-  iteration = nextSent(run, edge, iteration);
+  static const weir_tensor nothing = {};
+  const weir_tensor &tensor = value ? *value : nothing;
+  iteration = nextSent(run, edge, iteration, tensor);
   if (isLocal(run->session, run->session->program->edges[edge].destination))
     return sendHere(ctx, edge, iteration, tensor);
   return sendAway(ctx, edge, iteration, tensor, kept);
@@ -239,9 +241,11 @@ static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration,
 
 namespace weir::rt {
 
-int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration) {
-  return iteration == WEIR_NEXT_ITERATION ? run->edgeCounts[edge].sent++
-                                           : iteration;
+int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration,
+                 const weir_tensor &tensor) {
+  EdgeCounts &counts = run->edgeCounts[edge];
+  counts.window = windowOf(tensor);
+  return iteration == WEIR_NEXT_ITERATION ? counts.sent++ : iteration;
 }
 
 int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
@@ -269,7 +273,7 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
       problem = "sent twice in one iteration";
     } else {
       arrival->sent = true;
-      arrival->tensor = tensor;
+      copyTensor(arrival->tensor, tensor);
       arrival->tensor.data = block->data();
       arrival->block = block;
       wake(arrival->receiver, &tasks);
@@ -280,6 +284,31 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
     return WEIR_OK;
   block->memory->free(block);
   return failEdge(run, edge, WEIR_INTERNAL, problem);
+}
+
+bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
+                const weir_tensor &tensor, Task **tasks) {
+  int32_t device = run->session->program->edges[edge].destination;
+  Lock lock(run->mutex);
+  Arrival *arrival = run->rendezvous.find(edge, iteration);
+  if (arrival && arrival->sent)
+    return false;
+  Block *block = takeSpareLocked(run, device, tensor.bytes, Block::ofRun);
+  if (!block)
+    return false;
+  if (!arrival && !(arrival = run->rendezvous.add(edge, iteration))) {
+    block->next = run->spare;
+    run->spare = block;
+    ++run->spareCount;
+    return false;
+  }
+  copyFew(block->data(), tensor.data, size_t(tensor.bytes));
+  arrival->sent = true;
+  copyTensor(arrival->tensor, tensor);
+  arrival->tensor.data = block->data();
+  arrival->block = block;
+  wake(arrival->receiver, tasks);
+  return true;
 }
 
 } // namespace weir::rt
@@ -314,7 +343,8 @@ int32_t weir_rt_send_ready(weir_context *ctx, int32_t edge, void *coroutine) {
   DeviceRun &device = run->devices[ctx->device];
   const EdgeCounts &counts = run->edgeCounts[edge];
   Lock lock(run->mutex);
-  if (counts.sent - counts.taken < sendWindow ||
+  if (counts.sent == counts.taken ||
+      counts.sent - counts.taken < counts.window ||
       run->aborted.load(std::memory_order_acquire))
     return 1;
   device.waitedEdge = edge;
@@ -391,29 +421,32 @@ Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
   *code = int32_t(run->aborted.load(std::memory_order_acquire));
   if (*code)
     return nullptr;
-  bool counts = iteration == WEIR_NEXT_ITERATION;
+  bool counted = iteration == WEIR_NEXT_ITERATION;
+  EdgeCounts &counts = run->edgeCounts[edge];
   bool isHere =
       isLocal(run->session, run->session->program->edges[edge].source);
-  if (counts)
-    iteration = run->edgeCounts[edge].received++;
+  if (counted)
+    iteration = counts.received++;
   Block *block = nullptr;
   Task *tasks = nullptr;
   {
     Lock lock(run->mutex);
     Arrival *arrival = run->rendezvous.find(edge, iteration);
     if (arrival && arrival->sent) {
-      *out = arrival->tensor;
+      copyTensor(*out, arrival->tensor);
       block = arrival->block;
       run->rendezvous.remove(arrival);
       if (linked)
         linkBlockLocked(run, block);
-      if (counts && isHere)
+      if (counted && isHere)
         countTaken(run, edge, iteration + 1, &tasks);
     }
   }
   postTasks(tasks);
   // The sender may go on with half a window.
-  if (block && counts && !isHere && (iteration + 1) % (sendWindow / 2) == 0) {
+  if (block && counted && !isHere &&
+      iteration + 1 - counts.told >= windowOf(*out) / 2) {
+    counts.told = iteration + 1;
     const weir_transport *transport = run->session->transport;
     transport->taken(transport->self, run->transfer, edge, iteration + 1);
   }

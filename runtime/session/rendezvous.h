@@ -29,8 +29,8 @@ struct Arrival {
   int64_t iteration;
   int32_t edge;
   bool sent;
-  weir_tensor tensor;
   Block *block; ///< holds the tensor; null: not sent, or taken
+  weir_tensor tensor; ///< if sent; last, since it is not zeroed
 };
 
 /// Not thread-safe: guarded by its run's lock.
@@ -38,7 +38,8 @@ class Rendezvous {
 public:
   /// Null: none.
   Arrival *find(int32_t edge, int64_t iteration);
-  /// A new one, zeroed but for its key; null when there is no memory.
+  /// A new one, zeroed but for its key and tensor; null when there is no
+  /// memory.
   Arrival *add(int32_t edge, int64_t iteration);
   void remove(Arrival *arrival);
   /// Calls visit(argument, arrival) for each; it must not add or remove.

@@ -167,6 +167,7 @@ void returnRun(weir_run *run) {
     run->blocks = block->next;
     block->memory->free(block);
   }
+  freeSpare(run);
   dropWaits(run);
   run->rendezvous.forEach(freeArrival, nullptr);
   run->rendezvous.clear();

@@ -12,6 +12,9 @@
 #include "session/session.h"
 #include "session/waits.h"
 
+#include <stddef.h>
+#include <string.h>
+
 namespace weir::rt {
 
 /// What went wrong at one place. Kept until the run ends, since what generated
@@ -42,10 +45,31 @@ struct DeviceRun {
 /// one device's step alone.
 struct EdgeCounts {
   int64_t sent, received;
-  int64_t taken; ///< as far as the sender knows; guarded by the run's lock
+  int64_t taken;    ///< as far as the sender knows; guarded by the run's lock
+  int64_t window;   ///< windowOf the last one that was sent
+  int64_t told;     ///< how many taken ones the sender was told of
 };
-/// How many tensors of an edge that counts may lie at its receiver.
-inline constexpr int64_t sendWindow = 4;
+/// How many tensors of an edge that counts may lie at its receiver once
+/// `tensor` was sent. Memory is what bounds it, and word of every second small
+/// one would cost as much as they do. The receiver tells after half the window
+/// of the one it takes, counted from what it told last: the last one that was
+/// sent is the last that is taken, so that who waits hears of it.
+inline constexpr int64_t sendWindow = 4, fewSendWindow = 32;
+inline int64_t windowOf(const weir_tensor &tensor) {
+  bool few = tensor.bytes <= fewBytes && !hasContents(tensor.dtype);
+  return few ? fewSendWindow : sendWindow;
+}
+
+/// Copies a tensor but for dims that it has not: most have few, and room for
+/// WEIR_MAX_RANK.
+inline void copyTensor(weir_tensor &to, const weir_tensor &from) {
+  constexpr int32_t usual = 4;
+  memcpy(static_cast<void *>(&to), &from, offsetof(weir_tensor, dims));
+  memcpy(to.dims, from.dims, usual * sizeof(int64_t));
+  if (from.rank > usual)
+    memcpy(to.dims + usual, from.dims + usual,
+           size_t(from.rank - usual) * sizeof(int64_t));
+}
 
 /// A fetch as the step produced it.
 struct FetchResult {
@@ -98,6 +122,9 @@ struct weir_run : weir::rt::TaskOwner {
   bool aborting;  ///< who waited at the abort has been queued
   std::atomic<bool> done; ///< set under the lock
   weir::rt::Block *blocks; ///< doubly linked, freed with the run
+  /// Blocks of at most fewBytes that the run has freed, linked by next.
+  weir::rt::Block *spare;
+  int32_t spareCount;
   weir::rt::VariableValue **held;
   int32_t heldCount, heldCapacity;
   weir::rt::Rendezvous rendezvous;
@@ -174,19 +201,33 @@ int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
 /// held for the first one.
 void linkBlockLocked(weir_run *run, Block *block);
 void linkBlock(weir_run *run, Block *block);
-void unlinkBlock(weir_run *run, Block *block);
+/// Takes the block off the run's, and frees it, or keeps it for the next small
+/// tensor.
+void freeLinked(weir_run *run, Block *block);
+/// A block that the run has kept, with room for `bytes` in the device's memory;
+/// null: none. The run's lock is held.
+Block *takeSpareLocked(weir_run *run, int32_t device, int64_t bytes,
+                       uint64_t kind);
+/// Frees what the run has kept.
+void freeSpare(weir_run *run);
 const char *nodeOf(const weir_run *run, int32_t site);
 
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
 /// Returns 0, or aborts the run and frees the block. From any thread.
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
                       const weir_tensor &tensor, Block *block);
+/// The same with a copy of the elements, at most fewBytes, if the run has
+/// memory at hand. Links the task that resumes who waits before `*tasks`, for
+/// postTasks. False: nothing was done.
+bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
+                const weir_tensor &tensor, Task **tasks);
 /// The same for a receiver here or in another task.
 int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
                const weir_tensor &tensor, Block *block);
-/// Number of the next tensor that is sent (received) over an edge whose
-/// iteration is WEIR_NEXT_ITERATION.
-int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration);
+/// `tensor` is about to be sent. Returns its iteration: the next number where
+/// the one that is given is WEIR_NEXT_ITERATION.
+int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration,
+                 const weir_tensor &tensor);
 /// The receiver of an edge that counts has taken that many: resumes a sender
 /// that waits for it. From any thread.
 void acknowledge(weir_run *run, int32_t edge, int64_t taken);

@@ -33,6 +33,7 @@ Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
   BfcAllocator *memory = session->memory[ctx->device];
   if (Block *block = allocateBlock(memory, bytes, tag, kind, 0, nullptr))
     return block;
+  freeSpare(run);
   trimSession(session);
   int64_t deadline = 0;
   // Without other runs no one would free what we wait for.
@@ -72,11 +73,56 @@ void linkBlockLocked(weir_run *run, Block *block) {
   run->blocks = block;
 }
 
-void unlinkBlock(weir_run *run, Block *block) {
-  Lock lock(run->mutex);
-  (block->previous ? block->previous->next : run->blocks) = block->next;
-  if (block->next)
-    block->next->previous = block->previous;
+/// As many as an iteration of a loop has under way, with some more.
+static constexpr int32_t maxSpare = 8;
+
+void freeLinked(weir_run *run, Block *block) {
+  {
+    Lock lock(run->mutex);
+    (block->previous ? block->previous->next : run->blocks) = block->next;
+    if (block->next)
+      block->next->previous = block->previous;
+    if (block->bytes <= fewBytes && run->spareCount < maxSpare) {
+      block->next = run->spare;
+      run->spare = block;
+      ++run->spareCount;
+      return;
+    }
+  }
+  block->memory->free(block);
+}
+
+Block *takeSpareLocked(weir_run *run, int32_t device, int64_t bytes,
+                       uint64_t kind) {
+  const BfcAllocator *memory = run->session->memory[device];
+  if (bytes > fewBytes)
+    return nullptr;
+  for (Block **link = &run->spare; *link; link = &(*link)->next) {
+    Block *block = *link;
+    if (block->memory != memory)
+      continue;
+    *link = block->next;
+    --run->spareCount;
+    block->previous = block->next = nullptr;
+    block->bytes = bytes;
+    block->kind = kind;
+    return block;
+  }
+  return nullptr;
+}
+
+void freeSpare(weir_run *run) {
+  Block *blocks;
+  {
+    Lock lock(run->mutex);
+    blocks = run->spare;
+    run->spare = nullptr;
+    run->spareCount = 0;
+  }
+  while (Block *block = blocks) {
+    blocks = block->next;
+    block->memory->free(block);
+  }
 }
 
 Block *findResult(weir_session *session, void *data) {
@@ -105,6 +151,14 @@ void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
                                      bytes, 0));
     return nullptr;
   }
+  if (bytes <= fewBytes) {
+    Lock lock(run->mutex);
+    if (Block *block = takeSpareLocked(run, int32_t(ctx->device), bytes,
+                                       Block::ofRun)) {
+      linkBlockLocked(run, block);
+      return block->data();
+    }
+  }
   const char *tag = nodeOf(run, site);
   Block *block = allocateForRun(ctx, bytes, tag, Block::ofRun);
   if (!block) {
@@ -122,8 +176,7 @@ void weir_rt_free(weir_context *ctx, void *data) {
   Block *block = Block::of(data);
   if (block->kind == Block::ofRunKept)
     return;
-  unlinkBlock(ctx->run, block);
-  block->memory->free(block);
+  freeLinked(ctx->run, block);
 }
 
 void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to,

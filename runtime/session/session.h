@@ -43,6 +43,11 @@ struct alignas(64) Block {
 };
 static_assert(sizeof(Block) == 64);
 
+/// What goes into a block of the smallest size: more small tensors than others
+/// are sent and received, and a run keeps some such blocks at hand.
+inline constexpr int64_t fewBytes = granule - int64_t(sizeof(Block));
+static_assert(fewBytes == WEIR_FEW_BYTES);
+
 struct Resource;
 
 /// The blobs, when they lie in a file of their own.

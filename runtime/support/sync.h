@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,54 +31,6 @@ inline int64_t now() {
 inline timespec toTimespec(int64_t nanoseconds) {
   return {time_t(nanoseconds / 1000000000), long(nanoseconds % 1000000000)};
 }
-
-/// A mutex that needs no constructor to run, so that statics may hold one.
-class Mutex {
-public:
-  void lock() { pthread_mutex_lock(&handle); }
-  void unlock() { pthread_mutex_unlock(&handle); }
-
-private:
-  friend class Condition;
-  pthread_mutex_t handle = PTHREAD_MUTEX_INITIALIZER;
-};
-
-class Lock {
-public:
-  explicit Lock(Mutex &mutex) : mutex(mutex) { mutex.lock(); }
-  ~Lock() { mutex.unlock(); }
-  Lock(const Lock &) = delete;
-  Lock &operator=(const Lock &) = delete;
-
-private:
-  Mutex &mutex;
-};
-
-/// A condition variable on the monotonic clock.
-class Condition {
-public:
-  Condition() {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&handle, &attributes);
-    pthread_condattr_destroy(&attributes);
-  }
-  ~Condition() { pthread_cond_destroy(&handle); }
-  Condition(const Condition &) = delete;
-  Condition &operator=(const Condition &) = delete;
-
-  void notifyAll() { pthread_cond_broadcast(&handle); }
-  void wait(Mutex &mutex) { pthread_cond_wait(&handle, &mutex.handle); }
-  /// False when the deadline has passed.
-  bool waitUntil(Mutex &mutex, int64_t deadline) {
-    timespec t = toTimespec(deadline);
-    return pthread_cond_timedwait(&handle, &mutex.handle, &t) != ETIMEDOUT;
-  }
-
-private:
-  pthread_cond_t handle;
-};
 
 /// Sleeps while `word` holds `expected`; may also return for no reason.
 inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
@@ -106,6 +57,94 @@ inline void spinPause() {
   asm volatile("yield");
 #endif
 }
+
+/// A mutex that needs no constructor to run, so that statics may hold one. Two
+/// instructions in line while nobody else wants it: a message between tasks
+/// takes several. 0 is free, 1 held, 2 held and maybe waited for (after Ulrich
+/// Drepper, "Futexes Are Tricky", 2011).
+class Mutex {
+public:
+  void lock() {
+    uint32_t free = 0;
+    if (!state.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                       std::memory_order_relaxed))
+      lockSlowly();
+  }
+  bool tryLock() {
+    uint32_t free = 0;
+    return state.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+  void unlock() {
+    if (state.exchange(0, std::memory_order_release) == 2)
+      futexWake(state, 1);
+  }
+
+private:
+  [[gnu::noinline]] void lockSlowly() {
+    // Sections are short: who holds it is likely to be done at once.
+    for (int spin = 0; spin < 40; ++spin) {
+      spinPause();
+      if (state.load(std::memory_order_relaxed) == 0 && tryLock())
+        return;
+    }
+    while (state.exchange(2, std::memory_order_acquire) != 0)
+      futexWait(state, 2);
+  }
+
+  std::atomic<uint32_t> state{0};
+};
+
+class Lock {
+public:
+  explicit Lock(Mutex &mutex) : mutex(mutex) { mutex.lock(); }
+  ~Lock() { mutex.unlock(); }
+  Lock(const Lock &) = delete;
+  Lock &operator=(const Lock &) = delete;
+
+private:
+  Mutex &mutex;
+};
+
+/// A condition variable on the monotonic clock. Waits may end for no reason.
+class Condition {
+public:
+  Condition() = default;
+  Condition(const Condition &) = delete;
+  Condition &operator=(const Condition &) = delete;
+
+  /// The mutex of those who wait is held.
+  void notifyAll() {
+    changes.fetch_add(1, std::memory_order_relaxed);
+    if (waiting > 0)
+      futexWake(changes);
+  }
+  void wait(Mutex &mutex) { waitUntil(mutex, noDeadline); }
+  /// Until isOver(), asked with the mutex held.
+  template <typename Predicate> void wait(Mutex &mutex, Predicate isOver) {
+    waitUntil(mutex, noDeadline, isOver);
+  }
+  template <typename Predicate>
+  void waitUntil(Mutex &mutex, int64_t deadline, Predicate isOver) {
+    while (!isOver() && waitUntil(mutex, deadline))
+      ;
+  }
+  /// False when the deadline has passed.
+  bool waitUntil(Mutex &mutex, int64_t deadline) {
+    // Who notifies after the unlock changes what the sleep compares with.
+    uint32_t seen = changes.load(std::memory_order_relaxed);
+    ++waiting;
+    mutex.unlock();
+    futexWaitUntil(changes, seen, deadline);
+    mutex.lock();
+    --waiting;
+    return deadline == noDeadline || now() < deadline;
+  }
+
+private:
+  std::atomic<uint32_t> changes{0};
+  int32_t waiting = 0;
+};
 
 } // namespace weir::rt
 

@@ -38,6 +38,10 @@ enum {
   WEIR_SENT_KEPT      ///< until the host's `sent`, or the return of `end`
 };
 
+/// Tensors of so many bytes and less travel in the message itself, and are
+/// copied where it has come: what fits a block of the smallest size.
+enum { WEIR_FEW_BYTES = 192 };
+
 /// A part of a step that another task leads.
 typedef struct weir_part {
   int32_t entry, feed_count;
@@ -87,6 +91,14 @@ typedef struct weir_transport_host {
   void (*sent)(struct weir_run *run, int32_t edge);
   /// The edge's receiver, in another task, has taken `count` tensors so far.
   void (*taken)(struct weir_run *run, int32_t edge, int64_t count);
+  /// As `deliver`, for at most WEIR_FEW_BYTES bytes without contents, which are
+  /// copied and stay the caller's. 0: nothing was done, and `deliver` is to be
+  /// asked. Takes the run's lock alone and calls nobody, so that the caller may
+  /// hold a lock of its own. `*woken` becomes null, or what `resume` is to be
+  /// called with once that lock is given up; the run does not end before that.
+  int32_t (*deliver_few)(struct weir_run *run, int32_t edge, int64_t iteration,
+                         const weir_tensor *tensor, void **woken);
+  void (*resume)(void *woken);
 } weir_transport_host;
 
 /// What a session calls. Functions that return an int32_t return a weir_code.

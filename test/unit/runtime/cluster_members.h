@@ -39,11 +39,12 @@ struct Tasks {
     made.tasks = tasks.data();
     made.heartbeat_ms = 100;
     made.timeout_ms = 2000;
-    made.connect_ms = 20000;
+    made.connect_ms = connectMs;
     return made;
   }
   std::vector<std::string> names, addresses;
   std::vector<weir_cluster_task> tasks;
+  int32_t connectMs = 20000;
 };
 
 inline int portOf(const std::string &address) {

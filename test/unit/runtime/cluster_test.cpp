@@ -309,24 +309,28 @@ int rounds(int usual) {
   return given ? atoi(given) : usual;
 }
 
-/// A worker falls silent at a random moment of a running loop. The leader gets a
-/// status in bounded time that names the task, and can go on.
-void silence(int signal, int rounds) {
+/// A worker falls silent at a random moment of a running loop, or `early`:
+/// before the tasks know each other, while they greet, at the first steps. The
+/// leader gets a status in bounded time that names the task, and can go on.
+void silence(int signal, int rounds, bool early = false) {
   Ring ring(3);
   std::mt19937 random(5);
   for (int round = 0; round < rounds; ++round) {
     Tasks tasks(3);
+    if (early)
+      tasks.connectMs = 3000;
     // Forked before this process has threads of its own: it has none between
     // rounds.
     Worker first(tasks, 1, ring.program.get());
     Worker second(tasks, 2, ring.program.get());
     Worker &victim = random() % 2 ? first : second;
     int index = &victim == &first ? 1 : 2;
-    auto delay = std::chrono::microseconds(random() % 300000);
+    // The leader's first step may take a moment.
+    auto delay = early ? std::chrono::microseconds(random() % 150000)
+                       : std::chrono::microseconds(200000 + random() % 300000);
     pid_t killer = fork();
     if (killer == 0) {
-      // The leader's first step may take a moment.
-      std::this_thread::sleep_for(std::chrono::milliseconds(200) + delay);
+      std::this_thread::sleep_for(delay);
       kill(victim.pid, signal);
       _exit(0);
     }
@@ -362,6 +366,9 @@ TEST(Cluster, KilledWorkersEndRunsWithTheirNames) {
   silence(SIGKILL, rounds(5));
 }
 TEST(Cluster, StoppedWorkersEndRunsAndComeBack) { silence(SIGSTOP, rounds(2)); }
+TEST(Cluster, WorkersStoppedAtTheGreetingEndRunsAndComeBack) {
+  silence(SIGSTOP, rounds(2), /*early=*/true);
+}
 
 /// The loop of a test that is to run until something ends it.
 TEST(Cluster, ALostLeaderEndsItsPartsAndMayComeBack) {

@@ -135,6 +135,54 @@ TEST(Executor, TasksRunOnceWhereverTheyAre) {
   }
 }
 
+/// Of what a waiting thread posts in its idle work it runs the first itself,
+/// which no other thread can take, and the rest is in the queue like any other.
+TEST(Executor, IdleWorkHandsItsOwnerATask) {
+  struct Idler : CountingOwner {
+    Executor *executor;
+    std::vector<Task> tasks{3};
+    pthread_t waiting = pthread_self();
+    bool posted = false, firstRanHere = false;
+  };
+  for (int32_t threads : {1, 3}) {
+    Owned executor(Executor::create(threads));
+    for (int round = 0; round < 200; ++round) {
+      Idler idler;
+      idler.executor = executor.executor;
+      idler.left = int(idler.tasks.size());
+      for (Task &task : idler.tasks) {
+        task.owner = &idler;
+        task.run = [](Task *task) {
+          auto &owner = *static_cast<Idler *>(task->owner);
+          if (task == &owner.tasks[0])
+            owner.firstRanHere = pthread_equal(pthread_self(), owner.waiting);
+          --owner.left;
+        };
+      }
+      IdleWork idle{[](void *self, int32_t (*changed)(void *), void *argument) {
+                      auto &owner = *static_cast<Idler *>(self);
+                      if (owner.posted)
+                        return;
+                      owner.posted = true;
+                      EXPECT_FALSE(changed(argument));
+                      for (Task &task : owner.tasks)
+                        owner.executor->post(&task);
+                      EXPECT_TRUE(changed(argument));
+                    },
+                    &idler};
+      // Others may run the rest without telling.
+      while (!executor->helpUntil(
+          idler,
+          [](TaskOwner &owner) {
+            return static_cast<Idler &>(owner).left == 0;
+          },
+          now() + 1000000, &idle))
+        ;
+      EXPECT_TRUE(idler.firstRanHere);
+    }
+  }
+}
+
 TEST(Executor, HelpEndsAtTheDeadline) {
   Owned executor(Executor::create(2));
   TaskOwner owner;

@@ -33,10 +33,7 @@ strrchr strtol strtoll strtoull syscall
 snprintf strtod strtof newlocale uselocale freelocale
 ceil cos cosf exp expf floor hypot ldexp lgamma log log1p log1pf log2 logf pow sin
 sinf sqrt sqrtf
-pthread_cond_broadcast pthread_cond_destroy pthread_cond_init
-pthread_cond_timedwait pthread_cond_wait pthread_condattr_destroy
-pthread_condattr_init pthread_condattr_setclock pthread_create pthread_join
-pthread_mutex_lock pthread_mutex_unlock pthread_setname_np pthread_sigmask
+pthread_create pthread_join pthread_self pthread_setname_np pthread_sigmask
 __divti3 bcmp __isoc23_strtoll __isoc23_strtoull _GLOBAL_OFFSET_TABLE_
 """.split())
 
