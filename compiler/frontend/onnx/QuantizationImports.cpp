@@ -137,6 +137,11 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
     return n.unsqueeze(v, axesFrom(1, n.rank(x) - axis));
   if (block == 0)
     return v;
+  if (n.rank(v) != n.rank(x)) {
+    (void)n.invalid("found " + Twine(n.rank(v)) + " dimensions of blocks' scales or zero points for " +
+                    Twine(n.rank(x)));
+    return {};
+  }
   // Each value `block` times along the axis, cut to the operand's size.
   Value wide = n.unsqueeze(v, {axis + 1});
   SmallVector<int64_t> repeats(n.rank(v) + 1, 1);
@@ -174,8 +179,11 @@ LogicalResult quantizeLinear(NodeImport &n) {
       return failure();
     axis = *given;
   }
+  bool hasZero = static_cast<bool>(zero);
   scale = spread(n, scale, x, axis, block);
   zero = spread(n, zero, x, axis, block);
+  if (!scale || (hasZero && !zero))
+    return failure();
   // Operands meet in the precision asked for, else in the wider type.
   Type compute = n.element(x);
   if (n.version >= 23 && n.i("precision"))
@@ -213,9 +221,10 @@ LogicalResult dequantizeLinear(NodeImport &n) {
   if (n.version >= 23 && n.i("output_dtype"))
     type = elementType(n.b.getContext(),
                        static_cast<DataType>(n.i("output_dtype")));
-  Value wide = n.widen(scale);
-  Value x = dequantize(n, q, spread(n, wide, q, axis, block),
-                       spread(n, zero, q, axis, block));
+  Value scales = spread(n, n.widen(scale), q, axis, block), zeros = spread(n, zero, q, axis, block);
+  if (!scales || (zero && !zeros))
+    return failure();
+  Value x = dequantize(n, q, scales, zeros);
   return n.result(n.cast(x, type));
 }
 

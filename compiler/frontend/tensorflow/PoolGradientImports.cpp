@@ -101,6 +101,11 @@ template <int64_t spatial> static LogicalResult avgPoolGrad(NodeImport &n) {
     int64_t steps = n.dim(dy, windows->dim(i));
     if (ShapedType::isDynamic(steps))
       return n.unsupported("found sizes that are not known");
+    // Each becomes a number of a constant.
+    constexpr int64_t mostSteps = 1 << 24;
+    if (steps > mostSteps)
+      return n.unsupported("found " + Twine(steps) + " windows along a dimension, possible are " +
+                           Twine(mostSteps));
     SmallVector<double> counts;
     for (int64_t k = 0; k < steps; ++k) {
       int64_t begin = k * windows->strides[i] - (*pads)[2 * i];
