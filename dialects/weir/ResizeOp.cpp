@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Repeats.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "weir/weir.h"
 
@@ -70,6 +71,37 @@ LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   return inferred(types, shape, element);
 }
 
+std::optional<SmallVector<int64_t>> weir::repeatsOf(ResizeOp op) {
+  // Up to here f32 tells one place from the next.
+  constexpr int64_t most = 1 << 20;
+  auto from = ranked(op.getOperand()), to = ranked(op.getResult());
+  auto constant = op.getScales().getDefiningOp<ConstantOp>();
+  auto scales = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  if (op.getMode() != "nearest" || !from || !to || !from.hasStaticShape() ||
+      !to.hasStaticShape() || !scales || to.getNumElements() == 0)
+    return std::nullopt;
+  SmallVector<int64_t> factors(to.getRank(), 1);
+  int64_t largest = 1;
+  for (auto [axis, scale] : llvm::zip(op.getAxes(), scales.getValues<APFloat>())) {
+    int64_t factor = to.getDimSize(axis) / from.getDimSize(axis);
+    if (to.getDimSize(axis) % from.getDimSize(axis) || to.getDimSize(axis) > most ||
+        !scale.isExactlyValue(double(factor)))
+      return std::nullopt;
+    factors[axis] = factor;
+    largest = std::max(largest, factor);
+  }
+  // Places between elements are nearest to one of them, whichever way halves go: a half
+  // pixel from the border of a whole number of them is no half.
+  StringRef mode = op.getCoordinates(), rounding = op.getNearest();
+  bool rounds = rounding == "round_prefer_floor" || rounding == "round_prefer_ceil";
+  bool repeats = mode == "asymmetric" ? rounding == "floor" ||
+                                            (rounding == "round_prefer_floor" && largest <= 2)
+                 : mode == "tf_half_pixel_for_nn" ? rounding == "floor"
+                 : rounds && (mode == "half_pixel" || mode == "half_pixel_symmetric" ||
+                              mode == "pytorch_half_pixel");
+  return repeats ? std::optional(factors) : std::nullopt;
+}
+
 namespace {
 
 /// The input elements along one axis that an element is made of: their indices
@@ -89,6 +121,11 @@ public:
 
   Value emit() {
     SmallVector<Value> own(out);
+    if (auto repeats = repeatsOf(op)) {
+      for (auto [index, factor] : llvm::zip(own, *repeats))
+        index = r.divide(index, r.constant(factor));
+      return r.element(op.getOperand(), own);
+    }
     SmallVector<Taps> taps;
     for (size_t k = 0; k < op.getAxes().size(); ++k)
       if (!isIdentity(k))

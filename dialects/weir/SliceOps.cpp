@@ -316,7 +316,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
     }
     int64_t size = type.getDimSize(axis);
     open |= !isKnown(size);
-    sum += isKnown(size) ? size : 0;
+    if (isKnown(size) && llvm::AddOverflow(sum, size, sum))
+      return emitOptionalError(loc, "concat along axis ", axis, " of more than 2^63 elements");
   }
   if (first)
     return inferredUnranked(types, element);

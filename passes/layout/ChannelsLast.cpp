@@ -215,6 +215,26 @@ struct SinkThroughSlice : OpRewritePattern<SliceOp> {
   }
 };
 
+struct SinkThroughResize : OpRewritePattern<ResizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ResizeOp op, PatternRewriter &b) const override {
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    if (!transpose)
+      return failure();
+    SmallVector<int64_t> axes;
+    for (int64_t axis : op.getAxes())
+      axes.push_back(transpose.getPermutation()[axis]);
+    Value made = ResizeOp::create(b, op.getLoc(), transpose.getOperand(), op.getSizes(),
+                                  op.getScales(), op.getRoi(), axes, op.getMode(),
+                                  op.getCoordinates(), op.getNearest(),
+                                  op.getCubicCoefficient(), op.getExcludeOutside(),
+                                  op.getExtrapolationValue(), op.getAntialias());
+    copyDevice(op, made);
+    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, transpose.getPermutationAttr()));
+    return success();
+  }
+};
+
 /// A reduction of a transposed value reduces other axes of the value; its result
 /// is transposed as far as what is kept is in another order.
 struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
@@ -276,7 +296,7 @@ struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass>
     if (!any)
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad, SinkThroughSlice,
+    patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad, SinkThroughResize, SinkThroughSlice,
                  SinkThroughReduce, Combine>(&getContext());
     patterns.add<SinkThroughElementwise>(&getContext());
     addTransposedConvolutions(patterns);

@@ -14,6 +14,7 @@
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/Repeats.h"
 #include "passes/plan/PlaceParts.h"
 
 using namespace mlir;
@@ -69,6 +70,8 @@ void emitNest(KernelReader &r, ArrayRef<Value> dims, SmallVector<Value> indices,
 bool isPiecewise(Value tensor) {
   if (auto pad = tensor.getDefiningOp<PadOp>())
     return pad.getMode() == "constant" && constantIntegers(pad.getPads());
+  if (auto resize = tensor.getDefiningOp<ResizeOp>())
+    return repeatsOf(resize).has_value();
   return static_cast<bool>(tensor.getDefiningOp<ConcatOp>());
 }
 
@@ -162,6 +165,23 @@ void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
           isInside, [&] { emitLine(r, pad.getOperand(), inside, target); },
           [&] { emitAll([&](Value) { return r.element(pad.getValue(), {}); }); });
     }
+  }
+  if (auto resize = tensor.getDefiningOp<ResizeOp>(); resize && isPiecewise(tensor)) {
+    SmallVector<int64_t> repeats = *repeatsOf(resize);
+    SmallVector<Value> inside;
+    for (auto [index, factor] : llvm::zip(outer, repeats))
+      inside.push_back(r.divide(index, r.constant(factor)));
+    if (repeats[last] == 1)
+      return emitLine(r, resize.getOperand(), inside, target);
+    OpBuilder::InsertionGuard guard(r.b);
+    Value count = r.dim(resize.getOperand(), last);
+    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), count, r.constant(1));
+    r.b.setInsertionPointToStart(loop.getBody());
+    Value i = loop.getInductionVar(), value = r.element(resize.getOperand(), indicesOf(inside, i));
+    Value first = r.add(target.before, r.mul(i, r.constant(repeats[last])));
+    for (int64_t k = 0; k < repeats[last]; ++k)
+      r.store(value, target.buffer, indicesOf(target.outer, r.add(first, r.constant(k))));
+    return;
   }
   emitAll([&](Value i) { return r.element(tensor, indicesOf(outer, i)); });
 }

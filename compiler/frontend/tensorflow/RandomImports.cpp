@@ -197,9 +197,10 @@ static Value sample(NodeImport &n, const Stream &stream, Value shape,
 template <bool normal> static LogicalResult stateless(NodeImport &n) {
   Value shape = n.in(0), seed = n.in(1);
   Type element = n.elementAttr("dtype");
-  if (!shape || !seed || !isa<FloatType>(element))
-    return shape && seed ? n.unsupported("found integers; possible are floats")
-                         : failure();
+  if (!shape || !seed || !element)
+    return failure();
+  if (!isa<FloatType>(element))
+    return n.unsupported("found integers; possible are floats");
   return n.result(sample(n, fromSeed(n, seed), shape, element, normal));
 }
 
@@ -231,7 +232,7 @@ template <bool normal> static LogicalResult statelessV2(NodeImport &n) {
   Value shape = n.in(0);
   Type element = n.elementAttr("dtype");
   auto stream = keyedStream(n);
-  if (!shape || !stream)
+  if (!shape || !stream || !element)
     return failure();
   if (!isa<FloatType>(element))
     return n.unsupported("found integers; possible are floats");
@@ -241,9 +242,10 @@ template <bool normal> static LogicalResult statelessV2(NodeImport &n) {
 template <bool normal> static LogicalResult stateful(NodeImport &n) {
   Value shape = n.in(0);
   Type element = n.elementAttr("dtype");
-  if (!shape || !isa<FloatType>(element))
-    return shape ? n.unsupported("found integers; possible are floats")
-                 : failure();
+  if (!shape || !element)
+    return failure();
+  if (!isa<FloatType>(element))
+    return n.unsupported("found integers; possible are floats");
   int64_t seed = n.i("seed"), seed2 = n.i("seed2");
   auto word = [&](int64_t value, int shift) {
     return constantWord(n, (value >> shift) & kMask);
