@@ -387,6 +387,8 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     return n.invalid("found a body whose inputs and outputs do not go with "
                      "those of the scan");
   size_t outputs = body.outputs.size() - states.size();
+  // The node may leave out the last of them.
+  auto entryOf = [](ArrayRef<int64_t> list, size_t i) { return i < list.size() ? list[i] : 0; };
   Value count1 = n.sizeOf(sequences[0], inputAxes[0]);
   Value count = n.toScalar(count1);
   auto once = [&](Value index,
@@ -447,7 +449,7 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
             if (!types[i].hasStaticShape()) {
               next.push_back(
                   insertBox(n, so_far, entry,
-                            outputDirections[i] ? n.intScalar(0) : Value()));
+                            entryOf(outputDirections, i) ? n.intScalar(0) : Value()));
               continue;
             }
             if (entry.tensor.getType() != types[i]) {
@@ -456,7 +458,7 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
               return failure();
             }
             Value at = index;
-            if (outputDirections[i])
+            if (entryOf(outputDirections, i))
               at = n.sub(n.sub(count, 1.0), index);
             next.push_back(writeEntry(n, so_far, at, entry.tensor));
           }
@@ -474,7 +476,7 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
                             /*mayBeEmpty=*/true);
     if (!entries)
       return failure();
-    std::optional<int64_t> axis = n.axis(outputAxes[i], n.rank(entries));
+    std::optional<int64_t> axis = n.axis(entryOf(outputAxes, i), n.rank(entries));
     if (!axis)
       return failure();
     SmallVector<int64_t> order;
@@ -555,8 +557,11 @@ LogicalResult batchedScan(NodeImport &n) {
         byOutput[k].push_back(n.unsqueeze(value, {0}));
   }
   Values results;
-  for (Values &parts : byOutput)
+  for (Values &parts : byOutput) {
+    if (parts.empty())
+      return n.invalid("found more outputs than the body has");
     results.push_back(n.concat(parts, 0));
+  }
   return n.results(results);
 }
 
