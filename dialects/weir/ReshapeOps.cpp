@@ -82,6 +82,10 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   auto wanted = followIntegers(adaptor.getShape());
   if (!wanted) {
     int64_t count = entryCount(adaptor.getShape());
+    // A file may claim any number of dimensions.
+    constexpr int64_t most = 1 << 10;
+    if (isKnown(count) && count > most)
+      return emitOptionalError(loc, "shape of ", count, " dimensions, possible are ", most);
     if (!isKnown(count))
       return inferredUnranked(types, element);
     return inferred(types, Sizes(count, unknown), element);

@@ -176,7 +176,7 @@ static LogicalResult stridedSlice(NodeImport &n) {
       IntVector all;
       for (Value part : parts) {
         auto one = part ? constantIntegers(part) : std::nullopt;
-        if (!one)
+        if (!one || one->size() != 1)
           return n.concat(parts, 0);
         all.push_back(one->front());
       }
