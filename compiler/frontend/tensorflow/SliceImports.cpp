@@ -78,8 +78,9 @@ static std::optional<SliceSpec> parseSpec(NodeImport &n, int64_t rank,
   auto isSet = [](int64_t mask, int64_t i) {
     return i < 64 && ((mask >> i) & 1);
   };
-  int64_t consumed = 0;
-  for (int64_t i = 0; i < entries; ++i)
+  // What no mask reaches is an index, however many a file claims.
+  int64_t masked = std::min<int64_t>(entries, 64), consumed = entries - masked;
+  for (int64_t i = 0; i < masked; ++i)
     if (!isSet(ellipsis, i) && !isSet(fresh, i))
       ++consumed;
   if (consumed > rank) {
