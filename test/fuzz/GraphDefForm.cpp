@@ -26,6 +26,7 @@ struct Rename {
 };
 constexpr size_t noType = 9;
 
+/// Selu is missing: ONNX's factors are attributes of f32, TensorFlow's numbers of f64.
 constexpr Rename renames[] = {
     {"Abs", "Abs"},           {"Add", "AddV2"},        {"And", "LogicalAnd", noType},
     {"Asinh", "Asinh"},       {"Atan", "Atan"},        {"BitwiseAnd", "BitwiseAnd"},
@@ -37,7 +38,7 @@ constexpr Rename renames[] = {
     {"Max", "Maximum"},       {"Min", "Minimum"},      {"Mod", "FloorMod"},
     {"Mul", "Mul"},           {"Neg", "Neg"},          {"Not", "LogicalNot", noType},
     {"Or", "LogicalOr", noType},      {"Pow", "Pow"},          {"Reciprocal", "Reciprocal"},
-    {"Relu", "Relu"},         {"Selu", "Selu"},        {"Sigmoid", "Sigmoid"},
+    {"Relu", "Relu"},         {"Sigmoid", "Sigmoid"},
     {"Sign", "Sign"},         {"Sin", "Sin"},          {"Softplus", "Softplus"},
     {"Softsign", "Softsign"}, {"Sqrt", "Sqrt"},        {"Sub", "Sub"},
     {"Sum", "AddV2"},         {"Tanh", "Tanh"},        {"Where", "SelectV2", 1},

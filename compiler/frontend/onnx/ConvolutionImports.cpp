@@ -268,6 +268,8 @@ LogicalResult maxUnpool(NodeImport &n) {
   if (!x || !indices)
     return failure();
   int64_t spatial = n.rank(x) - 2;
+  if (spatial < 1)
+    return n.invalid("found " + Twine(n.rank(x)) + " dimensions, possible are three and more");
   SmallVector<int64_t> size =
       n.is("kernel_shape").value_or(SmallVector<int64_t>());
   SmallVector<int64_t> strides =

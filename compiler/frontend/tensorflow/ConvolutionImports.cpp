@@ -126,7 +126,7 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
   bool givesShape = n.node.op != "Conv3DBackpropInput";
   if (!givesShape) {
     Value forward = n.in(0);
-    if (!forward)
+    if (!forward || !n.hasRank(forward, spatial + 2))
       return failure();
     sizes = spatialSizes(*windows, n.type(forward));
     outputSizes = n.shapeSlice(forward, windows->dim(0),
