@@ -54,29 +54,20 @@ WindowLine::Ends WindowLine::endsFor(int64_t positions) const {
   return ends;
 }
 
-std::optional<WindowLine> weir::windowLineOf(Operation *hero) {
-  WindowLine line;
-  auto fill = [&](auto op, int64_t window) {
-    line.window = window;
-    line.stride = op.getStrides().back();
-    line.dilation = op.getDilations().back();
-    line.before = op.getPads().drop_back().back();
-    line.after = op.getPads().back();
+SmallVector<WindowLine> weir::windowLinesOf(Operation *hero) {
+  auto shapeOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getShape(); };
+  auto input = shapeOf(hero->getOperand(0)), output = shapeOf(hero->getResult(0));
+  SmallVector<WindowLine> lines;
+  auto fill = [&](auto op, ArrayRef<int64_t> windows) {
+    for (auto [i, window] : llvm::enumerate(windows))
+      lines.push_back({window, op.getStrides()[i], op.getDilations()[i], op.getPads()[2 * i],
+                       op.getPads()[2 * i + 1], input[1 + i], output[1 + i]});
   };
   if (auto conv = dyn_cast<ConvOp>(hero))
-    fill(conv, cast<RankedTensorType>(conv.getFilter().getType()).getShape().drop_back(2).back());
-  else if (auto pool = dyn_cast<PoolOp>(hero))
-    fill(pool, pool.getWindow().back());
+    fill(conv, shapeOf(conv.getFilter()).drop_back(2));
   else
-    return std::nullopt;
-  auto sizeOf = [](Value value) {
-    return cast<RankedTensorType>(value.getType()).getShape().drop_back().back();
-  };
-  line.input = sizeOf(hero->getOperand(0));
-  line.output = sizeOf(hero->getResult(0));
-  if (ShapedType::isDynamic(line.input) || ShapedType::isDynamic(line.output) || !line.output)
-    return std::nullopt;
-  return line;
+    fill(cast<PoolOp>(hero), cast<PoolOp>(hero).getWindow());
+  return lines;
 }
 
 /// How many results next to each other in a line are computed together: they share what
@@ -84,15 +75,13 @@ std::optional<WindowLine> weir::windowLineOf(Operation *hero) {
 static int64_t positionsOf(Operation *hero, const VectorUnit &unit) {
   // The window's elements are written out for each of them.
   constexpr int64_t mostSteps = 64;
-  std::optional<WindowLine> line = windowLineOf(hero);
-  if (!line)
-    return 1;
+  WindowLine line = windowLinesOf(hero).back();
   int64_t most = std::min(unit.registers == 32 ? int64_t(6) : int64_t(4),
-                          mostSteps / std::max<int64_t>(line->window, 1));
-  if (most < 2 || line->output < 2)
+                          mostSteps / std::max<int64_t>(line.window, 1));
+  if (!line.isKnown() || most < 2 || line.output < 2)
     return 1;
-  int64_t positions = llvm::divideCeil(line->output, llvm::divideCeil(line->output, most));
-  return line->endsFor(positions).areAll ? positions : 1;
+  int64_t positions = llvm::divideCeil(line.output, llvm::divideCeil(line.output, most));
+  return line.endsFor(positions).areAll ? positions : 1;
 }
 
 SmallVector<int64_t> weir::laneTiles(KernelOp kernel, Operation *hero, const VectorUnit &unit) {

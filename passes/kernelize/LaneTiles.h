@@ -26,11 +26,15 @@ bool isLanes(mlir::Operation *hero);
 llvm::SmallVector<int64_t> laneTiles(plan::KernelOp kernel, mlir::Operation *hero,
                                      const VectorUnit &unit);
 
-/// Windows along one dimension of a known size.
+/// Windows along one dimension.
 struct WindowLine {
   int64_t window = 0, stride = 0, dilation = 0; ///< elements of a window, and their steps
   int64_t before = 0, after = 0;                ///< what the input is padded with
-  int64_t input = 0, output = 0;                ///< sizes
+  int64_t input = 0, output = 0; ///< sizes, may be ShapedType::kDynamic
+
+  bool isKnown() const {
+    return !mlir::ShapedType::isDynamic(input) && !mlir::ShapedType::isDynamic(output);
+  }
 
   /// Where element `k` of the window at `position` lies; outside of the input it is padding.
   int64_t place(int64_t position, int64_t k) const {
@@ -50,8 +54,8 @@ struct WindowLine {
   Ends endsFor(int64_t positions) const;
 };
 
-/// Of a depthwise convolution's or pool's last spatial dimension; none: its size is open.
-std::optional<WindowLine> windowLineOf(mlir::Operation *hero);
+/// Of a convolution's or pool's spatial dimensions, channels last.
+llvm::SmallVector<WindowLine> windowLinesOf(mlir::Operation *hero);
 
 } // namespace weir
 

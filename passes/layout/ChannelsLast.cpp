@@ -155,6 +155,22 @@ struct SinkThroughElementwise : RewritePattern {
   }
 };
 
+/// `made` is what `op` makes of operands that `transpose` has not moved yet.
+LogicalResult replaceByTransposed(Operation *op, Value made, TransposeOp transpose,
+                                  PatternRewriter &b) {
+  copyDevice(op, made);
+  b.replaceOp(op, TransposeOp::create(b, op->getLoc(), made, transpose.getPermutationAttr()));
+  return success();
+}
+
+/// The operation's axes in the tensor that `transpose` moves.
+SmallVector<int64_t> axesBefore(TransposeOp transpose, ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> moved;
+  for (int64_t axis : axes)
+    moved.push_back(transpose.getPermutation()[axis]);
+  return moved;
+}
+
 struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConcatOp op, PatternRewriter &b) const override {
@@ -169,9 +185,7 @@ struct SinkThroughConcat : OpRewritePattern<ConcatOp> {
       inputs.push_back(transpose.getOperand());
     }
     Value made = ConcatOp::create(b, op.getLoc(), inputs, first.getPermutation()[op.getAxis()]);
-    copyDevice(op, made);
-    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, first.getPermutationAttr()));
-    return success();
+    return replaceByTransposed(op, made, first, b);
   }
 };
 
@@ -190,9 +204,7 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
     }
     Value made = PadOp::create(b, op.getLoc(), transpose.getOperand(), integers(b, op.getLoc(), amounts),
                                op.getValue(), op.getModeAttr());
-    copyDevice(op, made);
-    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, transpose.getPermutationAttr()));
-    return success();
+    return replaceByTransposed(op, made, transpose, b);
   }
 };
 
@@ -203,15 +215,12 @@ struct SinkThroughSlice : OpRewritePattern<SliceOp> {
     auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
     if (!transpose || op.getAxes().size() != 1)
       return failure();
-    ArrayRef<int64_t> permutation = transpose.getPermutation();
-    int64_t axis = permutation[op.getAxes()[0]];
-    if (axis + 1 != (int64_t)permutation.size())
+    SmallVector<int64_t> axes = axesBefore(transpose, op.getAxes());
+    if (axes[0] + 1 != (int64_t)transpose.getPermutation().size())
       return failure();
     Value made = SliceOp::create(b, op.getLoc(), transpose.getOperand(), op.getStarts(), op.getEnds(),
-                                 op.getSteps(), ArrayRef<int64_t>{axis}, op.getStrict());
-    copyDevice(op, made);
-    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, transpose.getPermutationAttr()));
-    return success();
+                                 op.getSteps(), axes, op.getStrict());
+    return replaceByTransposed(op, made, transpose, b);
   }
 };
 
@@ -221,17 +230,13 @@ struct SinkThroughResize : OpRewritePattern<ResizeOp> {
     auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
     if (!transpose)
       return failure();
-    SmallVector<int64_t> axes;
-    for (int64_t axis : op.getAxes())
-      axes.push_back(transpose.getPermutation()[axis]);
     Value made = ResizeOp::create(b, op.getLoc(), transpose.getOperand(), op.getSizes(),
-                                  op.getScales(), op.getRoi(), axes, op.getMode(),
+                                  op.getScales(), op.getRoi(),
+                                  axesBefore(transpose, op.getAxes()), op.getMode(),
                                   op.getCoordinates(), op.getNearest(),
                                   op.getCubicCoefficient(), op.getExcludeOutside(),
                                   op.getExtrapolationValue(), op.getAntialias());
-    copyDevice(op, made);
-    b.replaceOp(op, TransposeOp::create(b, op.getLoc(), made, transpose.getPermutationAttr()));
-    return success();
+    return replaceByTransposed(op, made, transpose, b);
   }
 };
 
@@ -244,9 +249,7 @@ struct SinkThroughReduce : OpRewritePattern<ReduceOp> {
     if (!transpose)
       return failure();
     ArrayRef<int64_t> permutation = transpose.getPermutation();
-    SmallVector<int64_t> axes;
-    for (int64_t axis : op.getAxes())
-      axes.push_back(permutation[axis]);
+    SmallVector<int64_t> axes = axesBefore(transpose, op.getAxes());
     llvm::sort(axes);
     SmallVector<int64_t> order;
     if (op.getKeepDims()) {

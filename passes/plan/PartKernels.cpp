@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-bool plan::hasInnerGaps(const Extents &extents, ArrayRef<int64_t> shape) {
+bool plan::hasInnerGaps(ArrayRef<int64_t> extents, ArrayRef<int64_t> shape) {
   for (size_t i = 1; i + 1 < extents.size(); ++i)
     if (extents[i] != shape[i])
       return true;

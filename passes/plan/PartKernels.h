@@ -17,10 +17,6 @@ namespace weir::plan {
 /// Sizes of the buffer that another is a part of; empty: it is a whole.
 using Extents = llvm::SmallVector<int64_t, 4>;
 
-/// Whether parts of that shape have gaps between rows of the last dimension beside what
-/// the rows' own distance makes.
-bool hasInnerGaps(const Extents &extents, llvm::ArrayRef<int64_t> shape);
-
 /// The type of a view of a part.
 mlir::MemRefType withExtents(mlir::MemRefType type, const Extents &extents);
 

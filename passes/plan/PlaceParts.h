@@ -24,6 +24,10 @@ constexpr char viewOffsetAttribute[] = "weir_plan.offset";
 /// Of a kernel: for each of its buffers, inputs first, the sizes of the buffer that it
 /// is a part of, an array with a number a dimension; empty: it is a whole.
 constexpr char extentsAttribute[] = "extents";
+/// Whether parts of that shape have gaps between rows of the last dimension beside what
+/// the rows' own distance makes, within what the first dimension counts.
+bool hasInnerGaps(llvm::ArrayRef<int64_t> extents, llvm::ArrayRef<int64_t> shape);
+
 /// Of a kernel that writes a border around joined operands: those that it copies, which
 /// are not there already.
 constexpr char copiedAttribute[] = "copied";

@@ -297,9 +297,7 @@ bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
   if (!block)
     return false;
   if (!arrival && !(arrival = run->rendezvous.add(edge, iteration))) {
-    block->next = run->spare;
-    run->spare = block;
-    ++run->spareCount;
+    keepSpareLocked(run, block);
     return false;
   }
   copyFew(block->data(), tensor.data, size_t(tensor.bytes));

@@ -208,6 +208,8 @@ void freeLinked(weir_run *run, Block *block);
 /// null: none. The run's lock is held.
 Block *takeSpareLocked(weir_run *run, int32_t device, int64_t bytes,
                        uint64_t kind);
+/// The run keeps the block, which is of at most fewBytes and in no list. Its lock is held.
+void keepSpareLocked(weir_run *run, Block *block);
 /// Frees what the run has kept.
 void freeSpare(weir_run *run);
 const char *nodeOf(const weir_run *run, int32_t site);

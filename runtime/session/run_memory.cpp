@@ -76,18 +76,20 @@ void linkBlockLocked(weir_run *run, Block *block) {
 /// As many as an iteration of a loop has under way, with some more.
 static constexpr int32_t maxSpare = 8;
 
+void keepSpareLocked(weir_run *run, Block *block) {
+  block->next = run->spare;
+  run->spare = block;
+  ++run->spareCount;
+}
+
 void freeLinked(weir_run *run, Block *block) {
   {
     Lock lock(run->mutex);
     (block->previous ? block->previous->next : run->blocks) = block->next;
     if (block->next)
       block->next->previous = block->previous;
-    if (block->bytes <= fewBytes && run->spareCount < maxSpare) {
-      block->next = run->spare;
-      run->spare = block;
-      ++run->spareCount;
-      return;
-    }
+    if (block->bytes <= fewBytes && run->spareCount < maxSpare)
+      return keepSpareLocked(run, block);
   }
   block->memory->free(block);
 }

@@ -109,7 +109,7 @@ private:
   /// it is not full, with a mask.
   void forVectors(int64_t count, function_ref<void(Value first, Value mask)> body) {
     emitTiled(
-        r, r.constant(0), r.constant(count), lanes, [&](Value first) { body(first, Value()); },
+        r, count, lanes, [&](Value first) { body(first, Value()); },
         [&](Value first, int64_t left) { body(first, maskOf(r.constant(left))); });
   }
 
@@ -118,7 +118,7 @@ private:
   void forRows(int64_t height, function_ref<void(int64_t height, Value first)> body) {
     APInt known;
     if (matchPattern(rowCount, m_ConstantInt(&known)))
-      return emitRowTiles(r, r.constant(0), rowCount, height,
+      return emitRowTiles(r, rowCount, height,
                           [&](Value first, int64_t rows) { body(rows, first); });
     emitStepLoop(r, r.constant(0), rowCount, height, [&](Value first) { body(height, first); });
   }
@@ -217,7 +217,7 @@ private:
           storeVector(block[row], panel, place(r.add(i, r.constant(row)), v * lanes));
       };
       emitTiled(
-          r, r.constant(0), r.constant(size), lanes,
+          r, size, lanes,
           [&](Value i) { turnBlock(i, Value(), lanes); },
           [&](Value i, int64_t left) { turnBlock(i, maskOf(r.constant(left)), left); });
     }

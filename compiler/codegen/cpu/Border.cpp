@@ -21,8 +21,8 @@
 using namespace mlir;
 using namespace weir;
 
-/// Copies the lines of an operand that begins `channel` elements into the joined ones',
-/// for indices `at` before dimension `from` of what is padded.
+/// Copies the rows of an operand that begins `channel` elements into the joined ones',
+/// for indices `at` into its first dimensions.
 static void copyOperand(KernelReader &r, Value operand, int64_t channel,
                         const KernelReader::Buffer &target, ArrayRef<int64_t> pads,
                         SmallVector<Value> at) {
@@ -41,13 +41,7 @@ static void copyOperand(KernelReader &r, Value operand, int64_t channel,
     to.push_back(r.add(index, r.constant(pad)));
   at.push_back(r.constant(0));
   to.push_back(r.constant(pads[rank - 1] + channel));
-  Type element = target.type.getElementType();
-  int64_t bytes = source.type.getShape().back() * elementBytes(element);
-  Value count = LLVM::ConstantOp::create(r.b, r.loc, r.b.getI64Type(), r.b.getI64IntegerAttr(bytes));
-  LLVM::MemcpyOp::create(
-      r.b, r.loc, BufferAccess::address(r, target.pointer, element, r.linearIndex(target, to)),
-      BufferAccess::address(r, source.pointer, element, r.linearIndex(source, at)), count,
-      /*isVolatile=*/false);
+  copyRow(r, source, at, target, to);
 }
 
 LogicalResult weir::emitBorder(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
@@ -67,14 +61,8 @@ LogicalResult weir::emitBorder(KernelReader &r, plan::KernelOp kernel, Value beg
   Type element = target.type.getElementType();
   emitStepLoop(r, begin, end, 1, [&](Value part) {
     SmallVector<Value> at = r.blockIndices(part, ArrayRef(target.dims).take_front(last));
-    Value inside = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(true));
-    for (int64_t i = 0; i < last; ++i) {
-      if (pads[i] == 0 && pads[rank + i] == 0)
-        continue;
-      Value own = r.sub(at[i], r.constant(pads[i]));
-      inside = r.logicalAnd(inside, r.b.createOrFold<arith::CmpIOp>(
-                                        r.loc, arith::CmpIPredicate::ult, own, r.constant(shape[i])));
-    }
+    SmallVector<Value> inside;
+    Value isInside = insidePadding(r, at, pads, pad.getOperand(), inside);
     SmallVector<Value> first(at);
     first.resize(rank, r.constant(0));
     Value from = r.linearIndex(target, first);
@@ -84,25 +72,22 @@ LogicalResult weir::emitBorder(KernelReader &r, plan::KernelOp kernel, Value beg
       });
     };
     int64_t whole = pads[last] + shape[last] + pads[rank + last];
-    OpBuilder::InsertionGuard guard(r.b);
-    auto branch = scf::IfOp::create(r.b, r.loc, inside, /*withElseRegion=*/true);
-    r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-    fill(0, pads[last]);
-    fill(pads[last] + shape[last], whole);
-    if (auto copied = kernel->getAttrOfType<DenseI64ArrayAttr>(plan::copiedAttribute)) {
-      auto concat = pad.getOperand().getDefiningOp<ConcatOp>();
-      SmallVector<Value> before;
-      for (int64_t i = 0; i < last; ++i)
-        before.push_back(r.sub(at[i], r.constant(pads[i])));
+    auto emitInside = [&] {
+      fill(0, pads[last]);
+      fill(pads[last] + shape[last], whole);
+      auto copied = kernel->getAttrOfType<DenseI64ArrayAttr>(plan::copiedAttribute);
+      auto concat = copied ? pad.getOperand().getDefiningOp<ConcatOp>() : ConcatOp();
       int64_t channel = 0;
-      for (auto [i, operand] : llvm::enumerate(concat.getInputs())) {
+      for (auto [i, operand] : llvm::enumerate(concat ? concat.getInputs() : ValueRange())) {
         if (llvm::is_contained(copied.asArrayRef(), (int64_t)i))
-          copyOperand(r, operand, channel, target, pads, before);
+          copyOperand(r, operand, channel, target, pads, inside);
         channel += cast<RankedTensorType>(operand.getType()).getShape().back();
       }
-    }
-    r.b.setInsertionPointToStart(&branch.getElseRegion().front());
-    fill(0, whole);
+    };
+    if (isInside)
+      emitEither(r, isInside, emitInside, [&] { fill(0, whole); });
+    else
+      emitInside();
   });
   return success();
 }

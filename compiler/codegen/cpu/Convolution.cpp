@@ -128,7 +128,7 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
     // before them in the part.
     auto emitLine = [&](int64_t vectors, Value limit, Value line, Value first, Value count,
                         Value before) {
-      emitRowTiles(r, r.constant(0), count, shape.rows, [&](Value offset, int64_t rows) {
+      emitRowTiles(r, count, shape.rows, [&](Value offset, int64_t rows) {
         Value number = r.divide(r.add(before, offset), r.constant(shape.rows));
         emit(rows, rows, vectors, limit, line, r.add(first, offset), number);
       });
@@ -142,7 +142,7 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
         emitLine(vectors, limit, zero, r.mul(firstLine, width), r.mul(lineCount, width), zero);
       } else if (auto together = kernel->getAttrOfType<IntegerAttr>("lines")) {
         int64_t across = target.type.getDimSize(outer + 1);
-        emitRowTiles(r, zero, lineCount, together.getInt(), [&](Value offset, int64_t count) {
+        emitRowTiles(r, lineCount, together.getInt(), [&](Value offset, int64_t count) {
           emit(count * across, across, vectors, limit, r.add(firstLine, offset), zero,
                r.divide(offset, r.constant(together.getInt())));
         });

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Repeats.h"
 #include "passes/plan/PlaceParts.h"
@@ -88,22 +89,14 @@ void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
               const LineTarget &target) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t last = type.getRank() - 1;
-  Type element = type.getElementType();
   auto indicesOf = [](const SmallVector<Value> &outer, Value last) {
     SmallVector<Value> all(outer);
     all.push_back(last);
     return all;
   };
   if (isa<BlockArgument>(tensor)) {
-    const KernelReader::Buffer &from = r.bufferOf(tensor);
-    Value source = BufferAccess::address(r, from.pointer, element,
-                                         r.linearIndex(from, indicesOf(outer, r.constant(0))));
-    Value place = BufferAccess::address(
-        r, target.buffer.pointer, element,
-        r.linearIndex(target.buffer, indicesOf(target.outer, target.before)));
-    Value bytes = r.mul(r.dim(tensor, last), r.constant(elementBytes(element)));
-    Value count = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), bytes);
-    LLVM::MemcpyOp::create(r.b, r.loc, place, source, count, /*isVolatile=*/false);
+    copyRow(r, r.bufferOf(tensor), indicesOf(outer, r.constant(0)), target.buffer,
+            indicesOf(target.outer, target.before));
     return;
   }
   auto emitAll = [&](function_ref<Value(Value)> value) {
@@ -112,14 +105,6 @@ void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
     r.b.setInsertionPointToStart(loop.getBody());
     Value i = loop.getInductionVar();
     r.store(value(i), target.buffer, indicesOf(target.outer, r.add(target.before, i)));
-  };
-  auto emitBranch = [&](Value condition, function_ref<void()> yes, function_ref<void()> no) {
-    OpBuilder::InsertionGuard guard(r.b);
-    auto branch = scf::IfOp::create(r.b, r.loc, condition, /*withElseRegion=*/true);
-    r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-    yes();
-    r.b.setInsertionPointToStart(&branch.getElseRegion().front());
-    no();
   };
   if (auto concat = tensor.getDefiningOp<ConcatOp>()) {
     int64_t axis = concat.getAxis();
@@ -142,27 +127,19 @@ void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
       if (number + 1 == concat.getInputs().size())
         return emitOwn();
       Value end = r.add(before, r.dim(input, axis));
-      emitBranch(r.less(outer[axis], end), emitOwn, [&] { choose(number + 1, end); });
+      emitEither(r, r.less(outer[axis], end), emitOwn, [&] { choose(number + 1, end); });
     };
     return choose(0, r.constant(0));
   }
   if (auto pad = tensor.getDefiningOp<PadOp>(); pad && isPiecewise(tensor)) {
     SmallVector<int64_t> pads = *constantIntegers(pad.getPads());
     if (pads[last] == 0 && pads[2 * last + 1] == 0) {
-      SmallVector<Value> inside(outer);
-      Value isInside;
-      for (int64_t i = 0; i < last; ++i) {
-        if (pads[i] == 0 && pads[last + 1 + i] == 0)
-          continue;
-        inside[i] = r.sub(outer[i], r.constant(pads[i]));
-        Value within = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, inside[i],
-                                                       r.dim(pad.getOperand(), i));
-        isInside = isInside ? r.logicalAnd(isInside, within) : within;
-      }
+      SmallVector<Value> inside;
+      Value isInside = insidePadding(r, outer, pads, pad.getOperand(), inside);
       if (!isInside)
         return emitLine(r, pad.getOperand(), outer, target);
-      return emitBranch(
-          isInside, [&] { emitLine(r, pad.getOperand(), inside, target); },
+      return emitEither(
+          r, isInside, [&] { emitLine(r, pad.getOperand(), inside, target); },
           [&] { emitAll([&](Value) { return r.element(pad.getValue(), {}); }); });
     }
   }

@@ -11,6 +11,7 @@
 #include "llvm/Support/xxhash.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/PlaceParts.h"
 
 using namespace mlir;
 using namespace weir;
@@ -126,6 +127,10 @@ Value BufferAccess::toStorage(ElementReader &r, Value value, Type element) {
 //===----------------------------------------------------------------------===//
 // KernelReader
 //===----------------------------------------------------------------------===//
+
+bool KernelReader::Buffer::hasGaps() const {
+  return plan::hasInnerGaps(extents, type.getShape());
+}
 
 Value KernelReader::linearIndex(const Buffer &buffer, ValueRange indices) {
   if (indices.empty())

@@ -63,14 +63,8 @@ public:
     mlir::Value extent(ElementReader &r, unsigned i) const {
       return extents.empty() ? dims[i] : r.constant(extents[i]);
     }
-    /// Whether rows of the last dimension lie otherwise than one after the other, at
-    /// one distance, within what the first dimension counts.
-    bool hasGaps() const {
-      for (size_t i = 1; i + 1 < extents.size(); ++i)
-        if (extents[i] != type.getDimSize(i))
-          return true;
-      return false;
-    }
+    /// See plan::hasInnerGaps.
+    bool hasGaps() const;
   };
 
   void bind(mlir::Value tensor, Buffer buffer) {

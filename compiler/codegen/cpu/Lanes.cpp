@@ -130,7 +130,7 @@ private:
         store(sum, sums, offset);
       });
     };
-    eachOuter(0, [&] { emitRowTiles(r, zero, sizes.back(), together, pass); });
+    eachOuter(0, [&] { emitRowTiles(r, sizes.back(), together, pass); });
   }
 
   /// Loops over all axes but the last.
@@ -150,9 +150,7 @@ private:
       Value count = r.constant(1);
       for (Value size : sizes)
         count = r.mul(count, size);
-      Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), count);
-      Value divisor = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);
-      sum = arith::DivFOp::create(r.b, r.loc, sum, v.broadcast(divisor));
+      sum = meanOf(r, v, sum, count);
     }
     v.setLanes(at.back(), mask);
     v.setHero(reduce.getResult(), sum);

@@ -189,7 +189,7 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
       if (copied)
         copyPanel(r, rhs, {r.add(right, range.from), range.count, column, limit},
                   {1, vectors, shape.lanes}, shape.width(), copied);
-      emitRowTiles(r, r.constant(0), rowCount, shape.rows, [&](Value offset, int64_t tileRows) {
+      emitRowTiles(r, rowCount, shape.rows, [&](Value offset, int64_t tileRows) {
         emit(tileRows, vectors, limit, range, offset);
       });
     };
@@ -220,7 +220,6 @@ void weir::emitPanel(KernelReader &r, int64_t staticColumns, Value columns,
   bool dynamic = ShapedType::isDynamic(staticColumns);
   if (!dynamic && staticColumns % shape.width() == 0)
     return emit(shape.vectors, Value());
-  OpBuilder::InsertionGuard guard(r.b);
   Value fits = r.b.createOrFold<arith::CmpIOp>(
       r.loc, arith::CmpIPredicate::sle, r.add(column, r.constant(shape.width())), columns);
   int64_t left = dynamic ? 0 : staticColumns % shape.width();
@@ -234,9 +233,5 @@ void weir::emitPanel(KernelReader &r, int64_t staticColumns, Value columns,
   };
   if (!dynamic && staticColumns < shape.width())
     return emitRest();
-  auto branch = scf::IfOp::create(r.b, r.loc, fits, true);
-  r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-  emit(shape.vectors, Value());
-  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
-  emitRest();
+  emitEither(r, fits, [&] { emit(shape.vectors, Value()); }, emitRest);
 }

@@ -160,37 +160,36 @@ void weir::emitStepLoop(KernelReader &r, Value begin, Value end, int64_t step,
   body(loop.getInductionVar());
 }
 
-void weir::emitTiled(KernelReader &r, Value begin, Value end, int64_t size,
-                     function_ref<void(Value)> full,
-                     function_ref<void(Value, int64_t)> rest) {
-  auto first = known(begin), last = known(end);
-  if (first && last) {
-    int64_t whole = *first + (*last - *first) / size * size;
-    if (whole > *first)
-      emitStepLoop(r, begin, r.constant(whole), size, full);
-    if (whole < *last)
-      rest(r.constant(whole), *last - whole);
-    return;
-  }
-  Value count = r.sub(end, begin);
-  Value whole = r.add(begin, r.mul(r.divide(count, r.constant(size)), r.constant(size)));
-  emitStepLoop(r, begin, whole, size, full);
+void weir::emitEither(KernelReader &r, Value condition, function_ref<void()> yes,
+                      function_ref<void()> no) {
   OpBuilder::InsertionGuard guard(r.b);
-  auto branch = scf::IfOp::create(r.b, r.loc, r.less(whole, end), false);
+  auto branch = scf::IfOp::create(r.b, r.loc, condition, /*withElseRegion=*/true);
   r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-  rest(whole, 0);
+  yes();
+  r.b.setInsertionPointToStart(&branch.getElseRegion().front());
+  no();
 }
 
-void weir::emitRowTiles(KernelReader &r, Value begin, Value end, int64_t size,
+void weir::emitTiled(KernelReader &r, int64_t count, int64_t size,
+                     function_ref<void(Value)> full,
+                     function_ref<void(Value, int64_t)> rest) {
+  int64_t whole = llvm::alignDown(count, size);
+  if (whole > 0)
+    emitStepLoop(r, r.constant(0), r.constant(whole), size, full);
+  if (whole < count)
+    rest(r.constant(whole), count - whole);
+}
+
+void weir::emitRowTiles(KernelReader &r, Value count, int64_t size,
                         function_ref<void(Value, int64_t)> tile) {
   auto full = [&](Value first) { tile(first, size); };
-  if ((known(begin) && known(end)) || size == 1)
-    return emitTiled(r, begin, end, size, full, [&](Value first, int64_t rows) {
-      if (rows)
-        tile(first, rows);
-    });
+  Value zero = r.constant(0);
+  if (auto fixed = known(count))
+    return emitTiled(r, *fixed, size, full, tile);
+  if (size == 1)
+    return emitStepLoop(r, zero, count, 1, full);
   int64_t half = llvm::bit_floor((uint64_t)size - 1);
-  Value count = r.sub(end, begin), tiles = r.divide(count, r.constant(size));
+  Value tiles = r.divide(count, r.constant(size));
   // The last tile and few rows beside it are two tiles that are neither small.
   if (int64_t few = 2 * half - size; few > 0) {
     Value left = r.remainder(count, r.constant(size));
@@ -198,15 +197,15 @@ void weir::emitRowTiles(KernelReader &r, Value begin, Value end, int64_t size,
     Value fewer = r.maximum(r.sub(tiles, r.constant(1)), r.constant(0));
     tiles = arith::SelectOp::create(r.b, r.loc, isFew, fewer, tiles);
   }
-  Value at = r.add(begin, r.mul(tiles, r.constant(size)));
-  emitStepLoop(r, begin, at, size, full);
-  Value halves = r.divide(r.sub(end, at), r.constant(half));
+  Value at = r.mul(tiles, r.constant(size));
+  emitStepLoop(r, zero, at, size, full);
+  Value halves = r.divide(r.sub(count, at), r.constant(half));
   Value next = r.add(at, r.mul(halves, r.constant(half)));
   emitStepLoop(r, at, next, half, [&](Value first) { tile(first, half); });
   for (int64_t rows = half / 2; rows; rows /= 2) {
     OpBuilder::InsertionGuard guard(r.b);
     Value after = r.add(next, r.constant(rows));
-    Value fits = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sle, after, end);
+    Value fits = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::sle, after, count);
     auto branch = scf::IfOp::create(r.b, r.loc, fits, /*withElseRegion=*/false);
     {
       OpBuilder::InsertionGuard inner(r.b);
@@ -215,4 +214,36 @@ void weir::emitRowTiles(KernelReader &r, Value begin, Value end, int64_t size,
     }
     next = arith::SelectOp::create(r.b, r.loc, fits, after, next);
   }
+}
+
+void weir::copyRow(KernelReader &r, const KernelReader::Buffer &source, ValueRange from,
+                   const KernelReader::Buffer &target, ValueRange to) {
+  Type element = target.type.getElementType();
+  Value begin = BufferAccess::address(r, source.pointer, element, r.linearIndex(source, from));
+  Value place = BufferAccess::address(r, target.pointer, element, r.linearIndex(target, to));
+  Value bytes = r.mul(source.dims.back(), r.constant(elementBytes(element)));
+  Value count = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), bytes);
+  LLVM::MemcpyOp::create(r.b, r.loc, place, begin, count, /*isVolatile=*/false);
+}
+
+Value weir::insidePadding(KernelReader &r, ValueRange at, ArrayRef<int64_t> pads, Value padded,
+                          SmallVectorImpl<Value> &inside) {
+  size_t rank = pads.size() / 2;
+  inside.assign(at.begin(), at.end());
+  Value isInside;
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (pads[i] == 0 && pads[rank + i] == 0)
+      continue;
+    inside[i] = r.sub(at[i], r.constant(pads[i]));
+    Value within = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, inside[i],
+                                                   r.dim(padded, i));
+    isInside = isInside ? r.logicalAnd(isInside, within) : within;
+  }
+  return isInside;
+}
+
+Value weir::meanOf(KernelReader &r, VectorReader &v, Value sums, Value count) {
+  Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), count);
+  Value divisor = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);
+  return arith::DivFOp::create(r.b, r.loc, sums, v.broadcast(divisor));
 }

@@ -102,17 +102,32 @@ void emitWindows(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero, 
 /// Transposes as many vectors as they have lanes, a power of two.
 void turn(mlir::OpBuilder &b, mlir::Location loc, llvm::SmallVectorImpl<mlir::Value> &rows);
 
-/// Runs `full` for whole tiles of `size` out of `count` and `rest` for what is
-/// left over, whose size is given when it is known at compile time and 0
-/// otherwise.
-void emitTiled(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t size,
+/// Runs `yes` or `no`, whichever `condition` says.
+void emitEither(KernelReader &r, mlir::Value condition, llvm::function_ref<void()> yes,
+                llvm::function_ref<void()> no);
+
+/// Copies the row of `source` along its last dimension that begins at `from` to `to` in
+/// `target`.
+void copyRow(KernelReader &r, const KernelReader::Buffer &source, mlir::ValueRange from,
+             const KernelReader::Buffer &target, mlir::ValueRange to);
+
+/// Turns `at`, the first indices into what `pads` make of `padded`, into those of `padded`.
+/// Returns whether there is such an element; null: there always is.
+mlir::Value insidePadding(KernelReader &r, mlir::ValueRange at, llvm::ArrayRef<int64_t> pads,
+                          mlir::Value padded, llvm::SmallVectorImpl<mlir::Value> &inside);
+
+/// A vector of sums divided by how many elements they have.
+mlir::Value meanOf(KernelReader &r, VectorReader &v, mlir::Value sums, mlir::Value count);
+
+/// Runs `full` for whole tiles of `size` out of `count`, and `rest` for what is left over.
+void emitTiled(KernelReader &r, int64_t count, int64_t size,
                llvm::function_ref<void(mlir::Value first)> full,
                llvm::function_ref<void(mlir::Value first, int64_t left)> rest);
 
-/// Runs `tile(first, rows)` so that every row from `begin` to `end` is in one tile of
+/// Runs `tile(first, rows)` so that each of `count` rows is in one tile of
 /// `size` rows or fewer. What a number of rows known only at run time leaves over goes by
 /// tiles of powers of two: single rows would wait for their own sums.
-void emitRowTiles(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t size,
+void emitRowTiles(KernelReader &r, mlir::Value count, int64_t size,
                   llvm::function_ref<void(mlir::Value first, int64_t rows)> tile);
 
 /// Emits `emit(vectors, limit)` for the panel of columns that starts at

@@ -29,11 +29,6 @@ struct Span {
   Value origin;      ///< input index of window index 0, may be negative
 };
 
-/// What a window does along one spatial dimension.
-struct Axis {
-  int64_t window, stride, dilation, before, after;
-};
-
 /// Results that are computed together.
 struct Positions {
   Value first;       ///< the first one's index in its line
@@ -48,20 +43,12 @@ public:
       : r(r), hero(hero), conv(dyn_cast<ConvOp>(hero)), pool(dyn_cast<PoolOp>(hero)),
         result(kernel.getBody().front().getTerminator()->getOperand(0)),
         target(r.bufferOf(result)), tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")),
-        lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]) {
+        lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
+        axes(windowLinesOf(hero)) {
     if (auto attribute = kernel->getAttrOfType<IntegerAttr>("positions")) {
       positions = attribute.getInt();
-      line = *windowLineOf(hero);
+      line = axes.back();
     }
-    auto addAxes = [&](auto op, ArrayRef<int64_t> windows) {
-      for (auto [i, window] : llvm::enumerate(windows))
-        axes.push_back({window, op.getStrides()[i], op.getDilations()[i], op.getPads()[2 * i],
-                        op.getPads()[2 * i + 1]});
-    };
-    if (conv)
-      addAxes(conv, cast<RankedTensorType>(conv.getFilter().getType()).getShape().drop_back(2));
-    else
-      addAxes(pool, pool.getWindow());
   }
 
   void emit(Value begin, Value end) {
@@ -94,28 +81,19 @@ private:
         return emitWhole();
       if (!hasWhole)
         return emitEnd(blocks - 1);
-      emitEither(r.equal(block, r.constant(blocks - 1)), [&] { emitEnd(blocks - 1); }, emitWhole);
+      emitEither(r, r.equal(block, r.constant(blocks - 1)), [&] { emitEnd(blocks - 1); }, emitWhole);
     };
     if (!ends.first)
       return emitBehindFirst();
     if (blocks == 1)
       return emitEnd(0);
-    emitEither(r.equal(block, r.constant(0)), [&] { emitEnd(0); }, emitBehindFirst);
-  }
-
-  void emitEither(Value condition, function_ref<void()> yes, function_ref<void()> no) {
-    OpBuilder::InsertionGuard guard(r.b);
-    auto branch = scf::IfOp::create(r.b, r.loc, condition, /*withElseRegion=*/true);
-    r.b.setInsertionPointToStart(&branch.getThenRegion().front());
-    yes();
-    r.b.setInsertionPointToStart(&branch.getElseRegion().front());
-    no();
+    emitEither(r, r.equal(block, r.constant(0)), [&] { emitEnd(0); }, emitBehindFirst);
   }
 
   void emitChannels(ValueRange at, const Positions &own) {
     int64_t columns = target.type.getShape().back();
     emitTiled(
-        r, r.constant(0), r.constant(columns), lanes,
+        r, columns, lanes,
         [&](Value channel) { emitResults(at, own, channel, Value()); },
         [&](Value channel, int64_t left) {
           Value mask = vector::CreateMaskOp::create(
@@ -220,7 +198,7 @@ private:
     return spanOf(axes[i], at[1 + i], axes[i].before, r.dim(hero->getOperand(0), 1 + i));
   }
 
-  Span spanOf(const Axis &axis, Value out, int64_t before, Value size) {
+  Span spanOf(const WindowLine &axis, Value out, int64_t before, Value size) {
     Span span;
     Value window = r.constant(axis.window);
     span.origin = r.sub(r.mul(out, r.constant(axis.stride)), r.constant(before));
@@ -239,13 +217,11 @@ private:
     Value count = r.constant(1);
     for (size_t i = 0; i < axes.size(); ++i)
       count = r.mul(count, line && i + 1 == axes.size() ? countInLine(own, index) : countOf(i, at));
-    Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), count);
-    Value divisor = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);
-    return arith::DivFOp::create(r.b, r.loc, total, v.broadcast(divisor));
+    return meanOf(r, v, total, count);
   }
 
   Value countOf(size_t i, ValueRange at) {
-    const Axis &axis = axes[i];
+    const WindowLine &axis = axes[i];
     Span span = insideOf(i, at);
     if (pool.getCountIncludePad()) {
       Value padded = r.add(r.dim(pool.getOperand(), 1 + i), r.constant(axis.before + axis.after));
@@ -275,7 +251,7 @@ private:
   const KernelReader::Buffer target;
   DenseI64ArrayAttr tiles;
   int64_t lanes, positions = 1;
-  SmallVector<Axis> axes;
+  SmallVector<WindowLine> axes; ///< by spatial dimension
   std::optional<WindowLine> line; ///< of the last spatial dimension, where it is written out
 };
 

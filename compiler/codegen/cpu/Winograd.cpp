@@ -128,7 +128,7 @@ private:
     emitStepLoop(r, r.constant(0), r.constant(16), 1, [&](Value number) {
       Value matrix = r.mul(number, r.constant(tiles));
       Value columns = r.mul(r.add(r.mul(panel, r.constant(16)), number), depth);
-      auto emitRows = [&](int64_t rows, Value first) {
+      auto emitRows = [&](Value first, int64_t rows) {
         Value from = r.add(matrix, first);
         auto left = [&](int64_t row, ValueRange k) {
           Value linear = r.add(r.mul(r.add(from, r.constant(row)), depth), k[0]);
@@ -144,8 +144,7 @@ private:
         emitTile(r, kernel, conv, TileShape{rows, shape.vectors, shape.lanes}, {depth}, operands,
                  [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
       };
-      weir::emitRowTiles(r, r.constant(0), r.constant(tiles), shape.rows,
-                         [&](Value first, int64_t rows) { emitRows(rows, first); });
+      emitRowTiles(r, r.constant(tiles), shape.rows, emitRows);
     });
   }
 

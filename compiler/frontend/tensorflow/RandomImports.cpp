@@ -194,13 +194,20 @@ static Value sample(NodeImport &n, const Stream &stream, Value shape,
   return n.reshapeTo(cut, shape);
 }
 
+/// The type of the results; null: none that has such numbers, which is told.
+static Type floatAttr(NodeImport &n) {
+  Type element = n.elementAttr("dtype");
+  if (!element || isa<FloatType>(element))
+    return element;
+  (void)n.unsupported("found integers; possible are floats");
+  return {};
+}
+
 template <bool normal> static LogicalResult stateless(NodeImport &n) {
   Value shape = n.in(0), seed = n.in(1);
-  Type element = n.elementAttr("dtype");
+  Type element = floatAttr(n);
   if (!shape || !seed || !element)
     return failure();
-  if (!isa<FloatType>(element))
-    return n.unsupported("found integers; possible are floats");
   return n.result(sample(n, fromSeed(n, seed), shape, element, normal));
 }
 
@@ -230,22 +237,18 @@ static std::optional<Stream> keyedStream(NodeImport &n) {
 
 template <bool normal> static LogicalResult statelessV2(NodeImport &n) {
   Value shape = n.in(0);
-  Type element = n.elementAttr("dtype");
+  Type element = floatAttr(n);
   auto stream = keyedStream(n);
   if (!shape || !stream || !element)
     return failure();
-  if (!isa<FloatType>(element))
-    return n.unsupported("found integers; possible are floats");
   return n.result(sample(n, *stream, shape, element, normal));
 }
 
 template <bool normal> static LogicalResult stateful(NodeImport &n) {
   Value shape = n.in(0);
-  Type element = n.elementAttr("dtype");
+  Type element = floatAttr(n);
   if (!shape || !element)
     return failure();
-  if (!isa<FloatType>(element))
-    return n.unsupported("found integers; possible are floats");
   int64_t seed = n.i("seed"), seed2 = n.i("seed2");
   auto word = [&](int64_t value, int shift) {
     return constantWord(n, (value >> shift) & kMask);
