@@ -30,6 +30,30 @@ std::optional<int64_t> weir::frontend::productOf(ArrayRef<int64_t> sizes) {
   return product;
 }
 
+bool weir::frontend::canBe(ArrayRef<int64_t> sizes) {
+  constexpr int64_t most = int64_t(1) << 48;
+  int64_t product = 1;
+  for (int64_t size : sizes) {
+    if (ShapedType::isDynamic(size) || size == 0)
+      continue;
+    if (size < 0 || size > most || product > most / size)
+      return false;
+    product *= size;
+  }
+  return true;
+}
+
+bool TensorBuilder::arePossible(TypeRange types) {
+  for (Type each : types)
+    if (auto tensor = dyn_cast_if_present<RankedTensorType>(each))
+      if (!canBe(tensor.getShape())) {
+        emitError(loc) << "makes a tensor of more than 2^48 elements: "
+                       << tensor;
+        return false;
+      }
+  return true;
+}
+
 bool TensorBuilder::isString(Value v) {
   return isa_and_nonnull<StringType>(element(v));
 }
@@ -79,6 +103,8 @@ Value TensorBuilder::splat(Type element, Ints shape, double value) {
   if (!element)
     return {};
   auto type = RankedTensorType::get(shape, element);
+  if (!arePossible(type))
+    return {};
   if (isa<StringType>(element) && value == 0)
     return constant(
         DenseElementsAttr::get(type, ArrayRef<StringRef>{StringRef()}));

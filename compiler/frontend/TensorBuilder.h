@@ -49,7 +49,8 @@ public:
     if (mlir::failed(OpT::inferReturnTypes(
             b.getContext(), loc, state.operands,
             state.attributes.getDictionary(b.getContext()),
-            state.getRawProperties(), state.regions, types)))
+            state.getRawProperties(), state.regions, types)) ||
+        !arePossible(types))
       return nullptr;
     state.types.assign(types.begin(), types.end());
     return b.create(state);
@@ -177,8 +178,11 @@ public:
   }
 
 private:
+  /// Whether tensors of these types can be; reports the first that cannot.
+  bool arePossible(mlir::TypeRange types);
+
   template <typename T> static bool isNull(const T &arg) {
-    if constexpr (std::is_same_v<T, Value>)
+    if constexpr (std::is_same_v<T, Value> || std::is_same_v<T, mlir::TypeAttr>)
       return !arg;
     else if constexpr (std::is_same_v<T, mlir::ValueRange>) {
       for (Value value : arg)
@@ -191,6 +195,11 @@ private:
 
 /// 0, 1, …, n - 1 from `first` on.
 llvm::SmallVector<int64_t> axesFrom(int64_t first, int64_t end);
+
+/// Whether there can be a tensor of these sizes: known ones, and the product of
+/// those that are not zero, are at most 2^48, so that sums of a few of them, and
+/// their bytes, fit 64 bits. Files may claim any.
+bool canBe(llvm::ArrayRef<int64_t> sizes);
 
 /// The product of sizes; none: it does not fit.
 std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes);

@@ -48,12 +48,20 @@ private:
       return std::nullopt;
     std::optional<Elements> result = computeFrom(tensor);
     auto shaped = dyn_cast<RankedTensorType>(type);
-    if (!shaped || !shaped.hasStaticShape() ||
-        shaped.getNumElements() > maxKnownIntegers)
+    if (!shaped || !shaped.hasStaticShape())
       return result;
+    // Step by step: what a file claims may not fit 64 bits.
+    int64_t count = llvm::is_contained(shaped.getShape(), 0) ? 0 : 1;
+    for (int64_t size : shaped.getShape()) {
+      if (size > maxKnownIntegers)
+        return result;
+      count *= size;
+      if (count > maxKnownIntegers)
+        return result;
+    }
     // Their number at least is known.
-    if (!result || (int64_t)result->size() != shaped.getNumElements())
-      result = Elements(shaped.getNumElements());
+    if (!result || (int64_t)result->size() != count)
+      result = Elements(count);
     return result;
   }
 

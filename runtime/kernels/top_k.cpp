@@ -8,6 +8,8 @@
 #include "kernels/kernel_support.h"
 #include "kernels/ordering.h"
 
+#include <algorithm>
+
 using namespace weir::rt;
 
 namespace {
@@ -26,6 +28,26 @@ void copyElement(const weir_tensor &data, int64_t from, weir_tensor &values,
          static_cast<const char *>(data.data) + from * bytes, size_t(bytes));
 }
 
+/// The k first in order of `count` > k items, that `next` gives by number, in the
+/// order in which TensorFlow's kernel leaves them when none is asked for: a heap
+/// of k + 1, whose last place takes each newcomer and gets the one that leaves.
+template <typename Next>
+void selectByHeap(KeyIndex *items, int64_t k, int64_t count, Next next) {
+  for (int64_t i = 0; i <= k; ++i)
+    items[i] = next(i);
+  KeyIndex *end = items + k + 1;
+  std::make_heap(items, end);
+  std::pop_heap(items, end);
+  for (int64_t i = k + 1; i < count; ++i) {
+    KeyIndex item = next(i);
+    if (!(item < items[0]))
+      continue;
+    *(end - 1) = item;
+    std::push_heap(items, end);
+    std::pop_heap(items, end);
+  }
+}
+
 /// One line of the axis: `first` is its first element in the data, `out` in the
 /// results; both step by `inner`.
 void selectLine(const weir_tensor &data, weir_tensor *results,
@@ -40,7 +62,13 @@ void selectLine(const weir_tensor &data, weir_tensor *results,
              static_cast<const char *>(data.data) + (first + begin * view.inner) * bytes,
              view.inner, count, keys);
   };
-  if (selection.k <= view.size / 16) {
+  bool sorts = selection.sorted || selection.k == view.size;
+  if (!sorts) {
+    keysOf(0, view.size);
+    selectByHeap(items, selection.k, view.size, [&](int64_t i) {
+      return KeyIndex{keys[i] ^ turn, i};
+    });
+  } else if (selection.k <= view.size / 16) {
     // Few of many: a heap of the least so far, which hardly any of the rest enter.
     keysOf(0, selection.k);
     for (int64_t i = 0; i < selection.k; ++i)
@@ -62,10 +90,8 @@ void selectLine(const weir_tensor &data, weir_tensor *results,
     if (selection.k < view.size)
       selectKeys(items, view.size, selection.k);
   }
-  if (!selection.sorted)
-    for (int64_t i = 0; i < selection.k; ++i)
-      items[i].key = 0; // leaves the indices to sort by
-  sortKeys(items, selection.k);
+  if (sorts)
+    sortKeys(items, selection.k);
   for (int64_t i = 0; i < selection.k; ++i) {
     int64_t to = out + i * view.inner;
     copyElement(data, first + items[i].index * view.inner, results[0], to,

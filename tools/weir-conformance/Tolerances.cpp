@@ -45,7 +45,7 @@ bool isFactorization(std::string_view operation) {
 }
 
 bool isSpecial(std::string_view operation) {
-  return holdsOneOf(operation, {"gamma", "Bessel", "Betainc", "Zeta", "Erf",
+  return holdsOneOf(operation, {"gamma", "GammaGrad", "Bessel", "Betainc", "Zeta", "Erf",
                                 "Ndtri", "Dawsn", "Expint", "Fresnel", "Spence",
                                 "FFT", "Resize", "Scale", "CropAndResize"});
 }

@@ -393,9 +393,9 @@ LogicalResult reverseSequence(NodeImport &n) {
 LogicalResult depthToSpace(NodeImport &n) {
   Value x = n.in(0);
   int64_t block = n.i("blocksize");
-  if (!x || block < 1 || n.rank(x) != 4)
+  if (!x || !n.isStep(block) || n.rank(x) != 4)
     return n.invalid("found a tensor that is not of rank 4, or a blocksize "
-                     "that is not positive");
+                     "that is not in [1, 2^31)");
   bool columns = n.version >= 11 && n.s("mode") == "CRD";
   Value channels = n.div(n.sizeOf(x, 1), double(block * block));
   Value side = n.ints({block});
@@ -418,9 +418,9 @@ LogicalResult depthToSpace(NodeImport &n) {
 LogicalResult spaceToDepth(NodeImport &n) {
   Value x = n.in(0);
   int64_t block = n.i("blocksize");
-  if (!x || block < 1 || n.rank(x) != 4)
+  if (!x || !n.isStep(block) || n.rank(x) != 4)
     return n.invalid("found a tensor that is not of rank 4, or a blocksize "
-                     "that is not positive");
+                     "that is not in [1, 2^31)");
   Value side = n.ints({block});
   Value height = n.div(n.sizeOf(x, 2), double(block));
   Value width = n.div(n.sizeOf(x, 3), double(block));

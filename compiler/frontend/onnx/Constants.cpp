@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/GraphImporter.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -147,6 +148,8 @@ Value GraphImporter::constant(const Tensor &tensor, OpBuilder &b, Location loc,
     return fail({352, "found a constant of type " +
                           std::string(dataTypeName(tensor.type)) +
                           ", which weir does not have"});
+  if (!frontend::canBe(tensor.dims))
+    return fail({352, "found a constant of more than 2^48 elements"});
   auto type = RankedTensorType::get(tensor.dims, element);
   if (tensor.type == DataType::String) {
     std::vector<std::string_view> views;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Entry.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/ModelReader.h"
@@ -167,6 +168,10 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
         b.getNamedAttr("weir.lower", b.getI64ArrayAttr(lower)));
     planned.attributes.push_back(
         b.getNamedAttr("weir.upper", b.getI64ArrayAttr(upper)));
+  }
+  if (!frontend::canBe(shape)) {
+    report(352, "found input " + name + " of more than 2^48 elements");
+    return {};
   }
   return RankedTensorType::get(shape, element);
 }

@@ -47,7 +47,7 @@ Value weir::onnx::repeatHeads(TensorBuilder &t, Value x, int64_t times) {
                                     t.shapeSlice(x, 2, 4)},
                                    0));
   return t.reshapeTo(
-      wide, t.concat({t.sizeOf(x, 0), t.ints({t.dim(x, 1) * times}),
+      wide, t.concat({t.sizeOf(x, 0), t.mul(t.sizeOf(x, 1), double(times)),
                       t.shapeSlice(x, 2, 4)},
                      0));
 }

@@ -35,7 +35,7 @@ enum class Distribution : int64_t { Uniform = 0, Normal = 1 };
 /// Numbers of the standard distribution, f64 of `shape` (tensor<rank x i64>),
 /// whose sizes are `sizes`.
 Value draw(NodeImport &n, Value shape, Ints sizes, Distribution kind) {
-  if (!shape)
+  if (!shape || !frontend::canBe(sizes))
     return {};
   auto type = RankedTensorType::get(sizes, n.b.getF64Type());
   Operation *made =

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Constants.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/TensorDecoder.h"
 
@@ -92,7 +93,8 @@ RankedTensorType weir::tf::tensorType(MLIRContext *context, DataType type,
   IntVector dims;
   for (int64_t dim : shape.dims)
     dims.push_back(dim < 0 ? ShapedType::kDynamic : dim);
-  return RankedTensorType::get(dims, element);
+  return frontend::canBe(dims) ? RankedTensorType::get(dims, element)
+                               : RankedTensorType();
 }
 
 TypedAttr weir::tf::denseAttr(RankedTensorType type, std::string_view data) {

@@ -97,12 +97,7 @@ template <typename Op> static LogicalResult binary(NodeImport &n) {
 
 /// The value, through which no gradient flows.
 static LogicalResult stopGradient(NodeImport &n) {
-  Value x = n.in(0);
-  if (!x || !n.isFloat(x))
-    return n.result(x);
-  auto stopped = GateOp::create(n.b, n.loc, x.getType(), x, ValueRange());
-  stopped->setAttr(stopGradientAttr, n.b.getUnitAttr());
-  return n.result(stopped.getResult());
+  return n.result(n.stopGradient(n.in(0)));
 }
 
 static LogicalResult identity(NodeImport &n) { return n.result(n.in(0)); }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Entry.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/tensorflow/Structure.h"
 
@@ -226,6 +227,13 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
     feed.shape.unknownRank = false;
     feed.shape.dims = std::move(dims);
     known = true;
+  }
+  if (std::vector<int64_t> sizes = feed.shape.dims; known) {
+    for (int64_t &size : sizes)
+      size = size < 0 ? mlir::ShapedType::kDynamic : size;
+    if (!frontend::canBe(sizes))
+      return error("W0253", "feed " + quoted(feed.name) +
+                                " is of more than 2^48 elements");
   }
   if (feed.type == DataType::Invalid)
     return error("W0253", "the type of feed " + quoted(feed.name) +

@@ -152,7 +152,7 @@ static LogicalResult topK(NodeImport &n) {
                                     : Type(n.b.getI32Type());
   Operation *made = n.multi<TopKOp, 2>(
       x, n.reshape(n.toI64(k), {1}), n.number(n.rank(x) - 1), n.flag(true),
-      n.flag(true), n.typeAttr(n.b.getI64Type()));
+      n.flag(n.isSet("sorted")), n.typeAttr(n.b.getI64Type()));
   return made ? n.results({made->getResult(0),
                            n.cast(made->getResult(1), index)})
               : failure();

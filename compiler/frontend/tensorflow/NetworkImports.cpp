@@ -131,10 +131,16 @@ static LogicalResult fusedBatchNorm(NodeImport &n) {
     mean = batchMean;
     variance = batchVariance;
   }
+  Value savedMean = mean, savedVariance = variance;
+  if (n.isSet("is_training"))
+    // TensorFlow's gradient is that of y alone.
+    for (Value *statistic :
+         {&outMean, &outVariance, &savedMean, &savedVariance})
+      *statistic = n.stopGradient(*statistic);
   Value y = n.op<BatchNormOp>(wide, scale, offset, mean, variance,
                               n.number(axis), n.real(n.f("epsilon")));
   y = n.cast(y, result);
-  SmallVector<Value> all = {y, outMean, outVariance, mean, variance};
+  SmallVector<Value> all = {y, outMean, outVariance, savedMean, savedVariance};
   if (n.node.op == "FusedBatchNormV3")
     all.push_back(n.splat(statistics, {0}, 0));
   return n.results(all);

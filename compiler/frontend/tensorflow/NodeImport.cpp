@@ -11,6 +11,7 @@
 #include "compiler/frontend/tensorflow/NumericImports.h"
 
 #include "mlir/IR/Matchers.h"
+#include "passes/gradient/Gradient.h"
 
 #include <unordered_map>
 
@@ -40,6 +41,14 @@ Value NodeImport::in(size_t i) {
                       Twine(i) + "; possible is a tensor");
     return {};
   }
+}
+
+Value NodeImport::stopGradient(Value v) {
+  if (!v || !isFloat(v))
+    return v;
+  auto stopped = GateOp::create(b, loc, v.getType(), v, ValueRange());
+  stopped->setAttr(stopGradientAttr, b.getUnitAttr());
+  return stopped.getResult();
 }
 
 SmallVector<Value> NodeImport::tensors(size_t first, size_t end) {
@@ -197,7 +206,8 @@ bool NodeImport::hasRank(Value x, int64_t rank) {
 
 RankedTensorType NodeImport::typeShapedBy(size_t i, Type element) {
   if (auto sizes = knownInts(i);
-      sizes && llvm::all_of(*sizes, [](int64_t size) { return size >= 0; }))
+      sizes && llvm::all_of(*sizes, [](int64_t size) { return size >= 0; }) &&
+      frontend::canBe(*sizes))
     return RankedTensorType::get(*sizes, element);
   Value shape = in(i);
   int64_t rank = shape && this->rank(shape) == 1 ? dim(shape, 0)

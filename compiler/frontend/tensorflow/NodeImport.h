@@ -50,6 +50,8 @@ public:
   Value in(size_t i);
   /// Inputs [first, end) as tensors; empty, with a report, where one is none.
   llvm::SmallVector<Value> tensors(size_t first, size_t end);
+  /// The value, through which no gradient flows. Null stays null.
+  Value stopGradient(Value v);
 
   // Attributes, by name. A missing one (of an operation that the table does not
   // know) is zero or empty.

@@ -289,8 +289,10 @@ static Value wrapTo(NodeImport &n, Value v, Type element) {
 }
 
 static LogicalResult fullInts(NodeImport &n, const Stream &stream) {
-  Type element = n.elementAttr("dtype");
-  bool wide = element.getIntOrFloatBitWidth() == 64;
+  auto element = dyn_cast_if_present<IntegerType>(n.elementAttr("dtype"));
+  if (!element)
+    return n.invalid("found a dtype that is no integer");
+  bool wide = element.getWidth() == 64;
   return n.result(wrapTo(n, sampleBits(n, stream, n.in(0), wide), element));
 }
 
@@ -299,8 +301,10 @@ static LogicalResult rangedInts(NodeImport &n, const Stream &stream, Value low,
                                 Value high) {
   if (!low || !high)
     return failure();
-  Type element = n.element(low);
-  bool wide = element.getIntOrFloatBitWidth() == 64;
+  auto element = dyn_cast<IntegerType>(n.element(low));
+  if (!element)
+    return n.invalid("found bounds that are no integers");
+  bool wide = element.getWidth() == 64;
   Value bits = sampleBits(n, stream, n.in(0), wide);
   if (!bits)
     return failure();

@@ -227,13 +227,15 @@ Value Emitter::spence() {
 Value Emitter::erfinv() {
   Value one = k(1);
   Value w = neg(log(mul(sub(one, x), add(one, x))));
-  Value root = sqrt(w);
+  // Only where it is used: its gradient at 0 would be none.
+  Value root = sqrt(n.maximum(w, erfinvNear.high));
   Value value = pick(upTo(root, 4), evaluate(erfinvMiddle, root),
                      evaluate(erfinvFar, root));
   value = pick(upTo(w, erfinvNear.high), evaluate(erfinvNear, w), value);
   value = mul(value, x);
   Value a = abs(x);
-  value = pick(equals(a, 1), mul(x, k(kInfinity)), value);
+  value = pick(equals(x, 1), k(kInfinity), value);
+  value = pick(equals(x, -1), k(-kInfinity), value);
   return pick(above(a, 1), k(kNan), value);
 }
 

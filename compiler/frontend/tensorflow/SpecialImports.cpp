@@ -159,6 +159,22 @@ iterate(NodeImport &n, int64_t count, std::vector<Imported> state,
 
 static constexpr double kTiny = 1e-300;
 
+/// Steps of a continued fraction that change less are behind its convergence:
+/// their factors are 1 but for rounding, which would add up.
+static constexpr double kConverged = 1e-15;
+
+/// `now` until `converged` (f64, 0 or 1 an element), then `before`.
+static Value unlessConverged(TensorBuilder &t, Value converged, Value now,
+                             Value before) {
+  return t.select(t.compare("eq", converged, 0), now, before);
+}
+
+/// Whether it has converged, once `step`, the last factor, is taken.
+static Value nextConverged(TensorBuilder &t, Value converged, Value step) {
+  Value idle = t.compare("le", t.op<AbsOp>(t.sub(step, 1.0)), kConverged);
+  return t.select(idle, t.like(converged, 1), converged);
+}
+
 static Value awayFromZero(TensorBuilder &t, Value v) {
   return t.select(t.compare("lt", t.op<AbsOp>(v), kTiny), t.like(v, kTiny), v);
 }
@@ -184,7 +200,9 @@ template <bool upper> static LogicalResult igamma(NodeImport &n) {
   Value b0 = n.sub(n.add(x, 1.0), a);
   Value d0 = n.div(n.like(a, 1), awayFromZero(n, b0));
   Value c0 = n.expandTo(n.like(a, 1 / kTiny), n.shapeOf(a));
-  auto fraction = iterate(n, 400, {Imported(c0), Imported(d0), Imported(d0)},
+  auto fraction = iterate(n, 400,
+                          {Imported(c0), Imported(d0), Imported(d0),
+                           Imported(n.mul(a, 0.0))},
                           [&](TensorBuilder &t, Value k,
                               ArrayRef<Imported> s) -> std::vector<Value> {
                             Value an = t.mul(t.sub(a, k), k);
@@ -193,7 +211,10 @@ template <bool upper> static LogicalResult igamma(NodeImport &n) {
                             Value c = t.add(bn, t.div(an, s[0].value));
                             d = t.div(t.like(d, 1), awayFromZero(t, d));
                             c = awayFromZero(t, c);
-                            return {c, d, t.mul(s[2].value, t.mul(c, d))};
+                            Value step = t.mul(c, d), done = s[3].value;
+                            Value h = t.mul(s[2].value, step);
+                            h = unlessConverged(t, done, h, s[2].value);
+                            return {c, d, h, nextConverged(t, done, step)};
                           });
   if (failed(series) || failed(fraction))
     return failure();
@@ -245,7 +266,7 @@ static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
   auto fraction = iterate(
       n, 400,
       {Imported(c0), Imported(zero), Imported(d0), Imported(dSlope),
-       Imported(d0), Imported(dSlope)},
+       Imported(d0), Imported(dSlope), Imported(zero)},
       [&](TensorBuilder &t, Value k,
           ArrayRef<Imported> s) -> std::vector<Value> {
         Value an = t.mul(t.sub(a, k), k), bn = t.add(b0, t.mul(k, 2.0));
@@ -266,11 +287,15 @@ static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
         Value h = t.mul(s[4].value, step);
         Value hs = t.add(t.mul(s[5].value, step),
                          t.mul(s[4].value, stepSlope));
-        // A step that changes nothing would add its rounding.
-        Value idle = t.compare("le", t.op<AbsOp>(t.sub(step, 1.0)), 3e-16);
-        h = t.select(idle, s[4].value, h);
-        hs = t.select(idle, s[5].value, hs);
-        return {cNext, csNext, dNext, dsNext, h, hs};
+        Value done = s[6].value;
+        h = unlessConverged(t, done, h, s[4].value);
+        hs = unlessConverged(t, done, hs, s[5].value);
+        // The derivative converges later.
+        Value still = t.compare(
+            "gt", t.op<AbsOp>(t.mul(stepSlope, h)),
+            t.mul(t.op<AbsOp>(hs), kConverged));
+        Value next = t.select(still, done, nextConverged(t, done, step));
+        return {cNext, csNext, dNext, dsNext, h, hs, next};
       });
   if (failed(series) || failed(fraction))
     return std::nullopt;
@@ -339,23 +364,26 @@ static LogicalResult betainc(NodeImport &n) {
   d0 = n.div(one, awayFromZero(n, d0));
   Value c0 = n.expandTo(one, n.shapeOf(x));
   auto fraction = iterate(
-      n, 300, {Imported(c0), Imported(d0), Imported(d0)},
+      n, 300, {Imported(c0), Imported(d0), Imported(d0), Imported(zero)},
       [&](TensorBuilder &t, Value m,
           ArrayRef<Imported> s) -> std::vector<Value> {
         Value c = s[0].value, d = s[1].value, h = s[2].value;
+        Value done = s[3].value, both = t.like(h, 1);
         Value twice = t.add(p, t.mul(m, 2.0));
         Value unit = t.like(p, 1);
         auto advance = [&](Value term) {
           d = t.div(unit, awayFromZero(t, t.add(t.mul(term, d), 1.0)));
           c = awayFromZero(t, t.add(t.div(term, c), 1.0));
-          h = t.mul(h, t.mul(c, d));
+          Value step = t.mul(c, d);
+          h = unlessConverged(t, done, t.mul(h, step), h);
+          both = t.mul(both, step);
         };
         advance(t.div(t.mul(t.mul(m, t.sub(q, m)), y),
                       t.mul(t.sub(twice, 1.0), twice)));
         advance(t.op<NegOp>(
             t.div(t.mul(t.mul(t.add(p, m), t.add(sum, m)), y),
                   t.mul(twice, t.add(twice, 1.0)))));
-        return {c, d, h};
+        return {c, d, h, nextConverged(t, done, both)};
       });
   if (failed(fraction))
     return failure();

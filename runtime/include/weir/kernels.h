@@ -38,8 +38,9 @@ extern "C" {
 /// operands: data (any type but complex and string), k (one integer)
 /// results:  values, indices; sizes of data, with k along the axis
 /// attributes: axis (may be negative), largest (0 or 1), sorted (0 or 1)
-/// Among equals the lower index comes first. Unsorted results keep the order of
-/// the data. k outside [0, size of the axis] is INVALID_ARGUMENT.
+/// Among equals the lower index comes first. Unsorted results come as
+/// TensorFlow's heap leaves them (sorted, where k is all). k outside [0, size of
+/// the axis] is INVALID_ARGUMENT.
 /// ONNX TopK, TensorFlow TopKV2.
 WEIR_LIBRARY_FUNCTION(weir_kernel_top_k);
 

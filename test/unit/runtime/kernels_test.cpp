@@ -167,16 +167,35 @@ TEST(TopK, MatchesAPlainSortOnAllAxes) {
                 return largest ? at(x) > at(y) : at(x) < at(y);
               });
               order.resize(size_t(k));
-              if (!sorted)
-                std::sort(order.begin(), order.end());
+              std::vector<int64_t> found;
               for (int64_t i = 0; i < k; ++i) {
                 auto out = size_t((o * k + i) * inner + n);
-                ASSERT_EQ(indices[out], order[size_t(i)]);
-                ASSERT_EQ(values[out], at(order[size_t(i)]));
+                found.push_back(indices[out]);
+                ASSERT_EQ(values[out], at(found.back()));
               }
+              if (!sorted && k < dims[a]) {
+                std::sort(found.begin(), found.end());
+                std::sort(order.begin(), order.end());
+              }
+              ASSERT_EQ(found, order);
             }
         }
       }
+}
+
+// The orders are those of TensorFlow 2.21's top_k with sorted=False.
+TEST(TopK, LeavesUnsortedAsTensorFlowDoes) {
+  std::vector<float> data = {3, 9, 1, 7, 7, 2, 8, 5, 9, 4};
+  std::vector<std::vector<int64_t>> orders = {{1},
+                                              {3, 6, 1, 8},
+                                              {5, 9, 0, 7, 4, 1, 6, 3, 8},
+                                              {1, 8, 6, 3, 4, 7, 9, 0, 5, 2}};
+  for (const std::vector<int64_t> &order : orders) {
+    auto k = int64_t(order.size());
+    Call call(weir_kernel_top_k, {floats(data, {10}), integer(k)},
+              {WEIR_F32, WEIR_I64}, {0, 1, 0});
+    EXPECT_EQ(call.results[1].as<int64_t>(), order);
+  }
 }
 
 TEST(TopK, NansAreTheLargest) {
