@@ -157,7 +157,10 @@ Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
     return {};
   SmallVector<Attribute> attrs;
   for (double value : values)
-    attrs.push_back(scalarAttribute(b, element, value));
+    if (Attribute attr = scalarAttribute(b, element, value))
+      attrs.push_back(attr);
+    else
+      return {};
   return constant(DenseElementsAttr::get(
       RankedTensorType::get({static_cast<int64_t>(values.size())}, element),
       attrs));

@@ -35,6 +35,9 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
     for (Operation *user : reached[i].getUsers()) {
       if (user == terminator)
         continue;
+      // A line is reduced before results are written over it.
+      if (kernel.getStrategy() == "lines" && isa<ReduceOp>(user))
+        continue;
       auto result = user->getNumResults() == 1
                         ? dyn_cast<RankedTensorType>(user->getResult(0).getType())
                         : RankedTensorType();
