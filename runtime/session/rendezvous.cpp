@@ -205,7 +205,12 @@ static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
                                            edgeName(run, edge), -1));
   }
   const weir_transport *transport = run->session->transport;
-  weir_status status = WEIR_STATUS_INIT;
+  // Nothing is said where all is well: to clear the text would take as long as the
+  // way of a small tensor.
+  weir_status status;
+  status.size = sizeof(status);
+  status.code = WEIR_OK;
+  status.message[0] = 0;
   if (int32_t code =
           transport->send(transport->self, run->transfer, edge, iteration,
                           &tensor, data, bytes, lifetime, &status))
