@@ -27,7 +27,7 @@ constexpr char magicOfGreeting[8] = {'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'};
 /// What is said after greetings: that messages are taken, and the end.
 constexpr char readiness = '!', goodbye = '.';
 /// Of greetings and messages.
-constexpr uint32_t protocolVersion = 2;
+constexpr uint32_t protocolVersion = 3;
 constexpr size_t longestAddress = 1 << 16;
 
 /// Fixed part; the worker's address, or the text of a refusal, follows.

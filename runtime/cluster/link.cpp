@@ -16,8 +16,8 @@
 
 namespace weir::rt::cluster {
 
-/// All messages are of one kind for UCX.
-static constexpr unsigned messageId = 0;
+/// What UCX tells messages apart by: those with a Header, and with a ShortHeader.
+static constexpr unsigned messageId = 0, shortId = 1;
 
 /// Takes the lock ahead of a thread that makes progress, which has it nearly
 /// always.
@@ -59,9 +59,9 @@ struct Link::Outgoing {
 //===----------------------------------------------------------------------===//
 
 std::shared_ptr<Link> Link::create(Memory &memory, ucp_context_h context,
-                                   int32_t ownTask, uint64_t mine,
-                                   std::string &error) {
-  std::shared_ptr<Link> link(new Link(memory, ownTask, mine));
+                                   int32_t ownTask, uint64_t ownIncarnation,
+                                   uint64_t mine, std::string &error) {
+  std::shared_ptr<Link> link(new Link(memory, ownTask, ownIncarnation, mine));
   ucp_worker_params_t params = {};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
@@ -78,6 +78,11 @@ std::shared_ptr<Link> Link::create(Memory &memory, ucp_context_h context,
     handler.cb = onMessage;
     handler.arg = link.get();
     status = ucp_worker_set_am_recv_handler(link->worker, &handler);
+    if (status == UCS_OK) {
+      handler.id = shortId;
+      handler.cb = onShort;
+      status = ucp_worker_set_am_recv_handler(link->worker, &handler);
+    }
   }
   ucp_address_t *address = nullptr;
   size_t bytes = 0;
@@ -92,8 +97,9 @@ std::shared_ptr<Link> Link::create(Memory &memory, ucp_context_h context,
   return nullptr;
 }
 
-bool Link::connect(int32_t newTask, const std::string &address,
-                   uint64_t newTheirs, std::string &error) {
+bool Link::connect(int32_t newTask, uint64_t newIncarnation,
+                   const std::string &address, uint64_t newTheirs,
+                   std::string &error) {
   Guard guard(*this);
   ucp_ep_params_t params = {};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
@@ -110,6 +116,7 @@ bool Link::connect(int32_t newTask, const std::string &address,
     return false;
   }
   task = newTask;
+  incarnation = newIncarnation;
   theirs = newTheirs;
   heard = nowNs();
   return true;
@@ -249,6 +256,42 @@ void Link::recycle(Outgoing *outgoing) {
   ++unusedCount;
 }
 
+bool Link::sendShort(const StepKey &step, int32_t edge, int64_t iteration,
+                     const weir_tensor &tensor) {
+  if (tensor.bytes <= 0 || tensor.bytes > WEIR_FEW_BYTES ||
+      tensor.rank > ShortHeader::mostDims || edge > UINT16_MAX ||
+      uint64_t(iteration) > UINT32_MAX || uint64_t(step.number) > UINT32_MAX)
+    return false;
+  struct {
+    ShortHeader header;
+    unsigned char elements[WEIR_FEW_BYTES];
+  } message;
+  ShortHeader &header = message.header;
+  for (int32_t d = 0; d < ShortHeader::mostDims; ++d) {
+    int64_t dim = d < tensor.rank ? tensor.dims[d] : 0;
+    if (dim > UINT8_MAX)
+      return false;
+    header.dims[d] = uint8_t(dim);
+  }
+  header.number = uint32_t(step.number);
+  header.iteration = uint32_t(iteration);
+  header.edge = uint16_t(edge);
+  header.dtype = uint8_t(tensor.dtype);
+  header.rank = uint8_t(tensor.rank) & 0x7f;
+  header.isLed = step.leader == own;
+  copyFew(message.elements, tensor.data, size_t(tensor.bytes));
+  ucp_request_param_t param;
+  // Nothing of the message stays behind here: it goes now, or not by this way.
+  param.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL;
+  Guard guard(*this);
+  if (!endpoint || (step.leader != own && step.leader != task))
+    return false;
+  header.nonce = uint32_t(theirs);
+  return ucp_am_send_nbx(endpoint, shortId, nullptr, 0, &message,
+                         sizeof(ShortHeader) + size_t(tensor.bytes),
+                         &param) == nullptr;
+}
+
 Sent Link::send(const Header &header, const Payload &payload) {
   Guard guard(*this);
   if (!endpoint) {
@@ -338,6 +381,47 @@ bool Link::accept(const Header &header) {
         break;
       }
   return header.kind == Kind::readable || header.kind == Kind::finished;
+}
+
+ucs_status_t Link::onShort(void *self, const void *, size_t headerBytes,
+                           void *data, size_t bytes,
+                           const ucp_am_recv_param_t *param) {
+  auto &link = *static_cast<Link *>(self);
+  ShortHeader read;
+  if (headerBytes != 0 || bytes <= sizeof(read) ||
+      bytes > sizeof(read) + WEIR_FEW_BYTES ||
+      (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV))
+    return UCS_OK;
+  memcpy(static_cast<void *>(&read), data, sizeof(read));
+  if (read.rank > ShortHeader::mostDims || read.nonce != uint32_t(link.mine) ||
+      link.task < 0)
+    return UCS_OK;
+  link.hasHeard.store(true, std::memory_order_relaxed);
+  Incoming *incoming = link.making ? link.making->take() : new Incoming;
+  Header &header = incoming->header;
+  header.nonce = link.mine;
+  header.kind = Kind::tensor;
+  header.dtype = read.dtype;
+  header.rank = read.rank;
+  header.refers = false;
+  header.index = read.edge;
+  header.step = {read.isLed ? link.incarnation : link.ownIncarnation,
+                 read.number, read.isLed ? link.task : link.own};
+  header.iteration = read.iteration;
+  header.bytes = int64_t(bytes - sizeof(read));
+  header.count = 0;
+  header.task = link.task;
+  for (int d = 0; d < ShortHeader::mostDims; ++d)
+    header.dims[d] = read.dims[d];
+  incoming->block = nullptr;
+  incoming->bytes = header.bytes;
+  incoming->noMemory = false;
+  incoming->isFew = true;
+  incoming->link = &link;
+  copyFew(incoming->inside, static_cast<const char *>(data) + sizeof(read),
+          size_t(header.bytes));
+  link.ready.push_back(incoming);
+  return UCS_OK;
 }
 
 ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,

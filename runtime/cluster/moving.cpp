@@ -55,13 +55,30 @@ void TaskSet::lookAfter(int64_t now) {
   checkLife(now);
 }
 
+/// The thread that moves messages gives its turn up when it sees that it is
+/// wanted, which takes as long as what it has begun.
+bool TaskSet::takeTurn() {
+  if (!turn.tryTake()) {
+    int64_t begin = nowNs();
+    do {
+      helping.store(true, std::memory_order_relaxed);
+      sched_yield();
+      if (nowNs() - begin > longestSpin) {
+        helping.store(false, std::memory_order_relaxed);
+        return false;
+      }
+    } while (!turn.tryTake());
+  }
+  helping.store(true, std::memory_order_relaxed);
+  return true;
+}
+
 /// With two processors two tasks that wait for each other can both spin. A helper
 /// that leaves soon comes back, as a rule.
 void TaskSet::help(int32_t (*changed)(void *argument), void *argument,
                    Patience &patience) {
-  if (!spins || helping.exchange(true))
+  if (!spins || helping.load(std::memory_order_relaxed) || !takeTurn())
     return;
-  turn.lock();
   bool isLong =
       patience.usual < longestSpin || ++patience.waits % 8 == 0;
   int64_t spin = isLong ? longestSpin : shortestSpin;
@@ -91,8 +108,8 @@ void TaskSet::help(int32_t (*changed)(void *argument), void *argument,
       ((done ? now - begin : 4 * longestSpin) - patience.usual) / 4;
   helps.store(helps.load(std::memory_order_relaxed) + 1,
               std::memory_order_relaxed);
-  turn.unlock();
-  helping.store(false, std::memory_order_release);
+  helping.store(false, std::memory_order_relaxed);
+  turn.give();
   // Others that wait, asleep, have nobody but the thread that moves messages.
   if (runs.load(std::memory_order_relaxed) > 1)
     wire.wake();
@@ -145,7 +162,7 @@ void TaskSet::movingThread() {
   uint32_t seenHelps = 0;
   lastMove = busy;
   while (!stopping.load()) {
-    if (helping.load() || !turn.tryLock()) {
+    if (helping.load() || !turn.tryTake()) {
       wire.sleep(restTime, /*armed=*/false);
       continue;
     }
@@ -163,7 +180,7 @@ void TaskSet::movingThread() {
     bool armed = sleeps && !helped && wire.arm();
     int64_t until = suspected.empty() ? std::max<int64_t>(nextBeat - now, 0)
                                       : goodbyeTime / 5;
-    turn.unlock();
+    turn.give();
     if (armed || (sleeps && helped))
       wire.sleep(helped ? restTime : until, armed);
   }

@@ -375,7 +375,7 @@ static RemotePart *partOf(Step *step, int32_t task) {
 
 /// Tells the run once all of a part has come. Gives the lock up.
 void TaskSet::finishPart(Step &step, RemotePart &part,
-                         std::unique_lock<Mutex> &lock) {
+                         std::unique_lock<LastingMutex> &lock) {
   if (part.done || part.expected < 0 ||
       (!part.problem && part.fetches < part.expected))
     return;
@@ -389,7 +389,7 @@ void TaskSet::finishPart(Step &step, RemotePart &part,
 }
 
 void TaskSet::handleDone(const Incoming &incoming) {
-  std::unique_lock<Mutex> lock(mutex);
+  std::unique_lock<LastingMutex> lock(mutex);
   Step *step = findStep(incoming.header.step);
   RemotePart *part = partOf(step, incoming.header.task);
   if (!part || part->expected >= 0)
@@ -401,7 +401,7 @@ void TaskSet::handleDone(const Incoming &incoming) {
 }
 
 void TaskSet::handleFetch(Incoming *incoming) {
-  std::unique_lock<Mutex> lock(mutex);
+  std::unique_lock<LastingMutex> lock(mutex);
   Step *step = findStep(incoming->header.step);
   RemotePart *part = partOf(step, incoming->header.task);
   if (!part || !enter(*step))
@@ -448,7 +448,7 @@ void TaskSet::startWhenWhole(Step &step) {
 }
 
 void TaskSet::servingThread() {
-  std::unique_lock<Mutex> lock(mutex);
+  std::unique_lock<LastingMutex> lock(mutex);
   for (;;) {
     ++idleServers;
     if (!serverWanted) {

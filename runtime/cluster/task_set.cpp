@@ -286,7 +286,7 @@ int32_t TaskSet::attach(weir_session *newSession,
     taskOfDevice.push_back(tasks[i]);
   }
   std::string error;
-  if (!wire.open(own, int32_t(peers.size()), error))
+  if (!wire.open(own, incarnation, int32_t(peers.size()), error))
     return giveStatus(status, WEIR_UNAVAILABLE, error);
   session = newSession;
   host = newHost;
@@ -371,7 +371,8 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
   Lock lock(mutex);
   Peer &peer = peers[size_t(task)];
   uint64_t mine = link->nonce();
-  if (!wire.connect(task, std::move(link), address, theirs, error))
+  if (!wire.connect(task, theirIncarnation, std::move(link), address, theirs,
+                    error))
     return false;
   if (peer.incarnation != theirIncarnation)
     peer.oldest = 0;
@@ -483,7 +484,7 @@ void TaskSet::lose(int32_t task, uint64_t nonce, const std::string &reason) {
 }
 
 Problem TaskSet::waitFor(const std::vector<int32_t> &tasks) {
-  std::unique_lock<Mutex> lock(mutex);
+  std::unique_lock<LastingMutex> lock(mutex);
   int64_t give = nowNs() + connectNs;
   for (int32_t task : tasks) {
     const Peer &peer = peers[size_t(task)];
@@ -503,7 +504,7 @@ Problem TaskSet::serve() {
     return {WEIR_INVALID_ARGUMENT, "the leading task does not serve"};
   if (Problem problem = waitFor({leader}))
     return problem;
-  std::unique_lock<Mutex> lock(mutex);
+  std::unique_lock<LastingMutex> lock(mutex);
   const Peer &peer = peers[size_t(leader)];
   changed.wait(mutex, [&] { return peer.state != Peer::here; });
   if (peer.left)

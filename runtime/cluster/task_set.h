@@ -179,7 +179,7 @@ private:
   /// A kept message is read no more.
   void handleReleased(const Released &released);
   void finishPart(Step &step, RemotePart &part,
-                  std::unique_lock<Mutex> &lock);
+                  std::unique_lock<LastingMutex> &lock);
   void startWhenWhole(Step &step);
   void drop(Incoming *incoming);
   /// Null: the step has ended. A new one when it is led elsewhere and unknown.
@@ -230,20 +230,34 @@ private:
   std::thread mover, greeter;
   std::atomic<bool> stopping{false};
 
-  /// Held by the thread that moves messages; nothing is taken before it.
-  Mutex turn;
+  /// Whose turn it is to move messages; nothing is taken before it. One locked
+  /// instruction for each: nobody sleeps for it.
+  class Turn {
+  public:
+    bool tryTake() {
+      return !taken.load(std::memory_order_relaxed) &&
+             !taken.exchange(true, std::memory_order_acquire);
+    }
+    void give() { taken.store(false, std::memory_order_release); }
+
+  private:
+    std::atomic<bool> taken{false};
+  };
+  Turn turn;
+  bool takeTurn(); ///< for who waits; false: it is another's for long
   Progress made;
   /// Failures that UCX told of, by when they count.
   std::deque<std::pair<int64_t, Failure>> suspected;
   int64_t nextBeat = 0, lastMove = 0;
-  std::atomic<bool> helping{false}; ///< who waits for messages has the turn
+  std::atomic<bool> helping{false}; ///< who waits for messages has the turn,
+                                    ///< or is about to take it
   std::atomic<uint32_t> helps{0};
   std::atomic<int32_t> runs{0}; ///< between begin and end
   bool spins = false;           ///< there is a processor for who waits
   Patience inSteps, betweenSteps;
   uint32_t atOnce = 0;          ///< waits that ended before a look at the clock
 
-  Mutex mutex; ///< guards what follows; wire's and runs' are taken after it
+  LastingMutex mutex; ///< guards what follows; wire's and runs' are taken after it
   Condition changed;
   std::vector<Peer> peers;
   std::list<Step> steps;

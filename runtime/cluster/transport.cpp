@@ -174,6 +174,10 @@ int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
                       const weir_tensor *tensor, void *data, int64_t bytes,
                       Payload::Lifetime lifetime, weir_status *status) {
   int32_t task = taskOfDevice[size_t(theProgram->edges[edge].destination)];
+  if (Link *way = step->ways[size_t(task)].get())
+    if (lifetime == Payload::borrowed && bytes == tensor->bytes &&
+        way->sendShort(step->key, edge, iteration, *tensor))
+      return WEIR_OK;
   Header header = Header::of(Kind::tensor);
   header.step = step->key;
   header.index = edge;
@@ -208,7 +212,7 @@ void TaskSet::tellTaken(const Step &step, int32_t edge, int64_t count) {
 void TaskSet::end(Step *step, int32_t code, const char *text) {
   std::vector<int32_t> aborted;
   {
-    std::unique_lock<Mutex> lock(mutex);
+    std::unique_lock<LastingMutex> lock(mutex);
     step->ending = true;
     changed.wait(mutex, [&] { return step->users == 0; });
     for (const RemotePart &part : step->parts)

@@ -37,8 +37,10 @@ void Progress::recycle(Incoming *incoming) {
     delete incoming;
 }
 
-bool Wire::open(int32_t ownTask, int32_t taskCount, std::string &error) {
+bool Wire::open(int32_t ownTask, uint64_t incarnation, int32_t taskCount,
+                std::string &error) {
   own = ownTask;
+  ownIncarnation = incarnation;
   links.assign(size_t(taskCount), nullptr);
   wakeFd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   // With errors handled UCX leaves shared memory out unless told that its peers
@@ -84,13 +86,13 @@ void Wire::close() {
 }
 
 std::shared_ptr<Link> Wire::prepare(uint64_t mine, std::string &error) {
-  return Link::create(memory, context, own, mine, error);
+  return Link::create(memory, context, own, ownIncarnation, mine, error);
 }
 
-bool Wire::connect(int32_t task, std::shared_ptr<Link> link,
-                   const std::string &address, uint64_t theirs,
-                   std::string &error) {
-  if (!link->connect(task, address, theirs, error))
+bool Wire::connect(int32_t task, uint64_t incarnation,
+                   std::shared_ptr<Link> link, const std::string &address,
+                   uint64_t theirs, std::string &error) {
+  if (!link->connect(task, incarnation, address, theirs, error))
     return false;
   {
     Lock lock(mutex);

@@ -24,7 +24,7 @@
 #ifndef WEIR_RUNTIME_CLUSTER_WIRE_H
 #define WEIR_RUNTIME_CLUSTER_WIRE_H
 
-#include "support/sync.h"
+#include "cluster/lasting_mutex.h"
 #include "weir/transport.h"
 
 #include <atomic>
@@ -106,6 +106,23 @@ struct Header {
       memcpy(static_cast<void *>(&to), this, sentBytes());
   }
 };
+
+/// What stands before the elements of a small tensor instead, where all of it
+/// can be said so, and the step is led by one of the two tasks, which know each
+/// other's process. With UCX's own 36 bytes and 8 of elements it is one cache
+/// line of the queue between two processes.
+struct ShortHeader {
+  uint32_t nonce;     ///< its lower half
+  uint32_t number;    ///< of the step
+  uint32_t iteration;
+  uint16_t edge;
+  uint8_t dtype;
+  uint8_t rank : 7;
+  uint8_t isLed : 1;  ///< by the sender
+  static constexpr int mostDims = 4;
+  uint8_t dims[mostDims];
+};
+static_assert(sizeof(ShortHeader) == 20);
 
 /// Says in a header what tensor follows.
 void describe(Header &header, const weir_tensor &tensor);
@@ -204,17 +221,21 @@ class Link {
 public:
   /// Null, with the reason. `mine` is the nonce that its messages must have.
   static std::shared_ptr<Link> create(Memory &memory, ucp_context_h context,
-                                      int32_t ownTask, uint64_t mine,
-                                      std::string &error);
+                                      int32_t ownTask, uint64_t ownIncarnation,
+                                      uint64_t mine, std::string &error);
   ~Link() { close(); }
   const std::string &address() const { return workerAddress; }
   uint64_t nonce() const { return mine; }
 
   /// Makes a way to the other task's end, which takes messages with `theirs`.
-  bool connect(int32_t task, const std::string &address, uint64_t theirs,
-               std::string &error);
+  bool connect(int32_t task, uint64_t incarnation, const std::string &address,
+               uint64_t theirs, std::string &error);
   /// What canRead said of the other task, for progress to read its references.
   void reads(uint64_t process) { peerProcess = process; }
+  /// Sends a small tensor of a step by the short way, its bytes read at once.
+  /// False: nothing was done, since it is not one that goes there, or not now.
+  bool sendShort(const StepKey &step, int32_t edge, int64_t iteration,
+                 const weir_tensor &tensor);
   /// See Wire::send.
   Sent send(const Header &header, const Payload &payload = {});
   /// Looks `looks` times for something at most.
@@ -233,14 +254,17 @@ public:
 private:
   struct Outgoing;
   class Guard;
-  Link(Memory &memory, int32_t own, uint64_t mine)
-      : memory(memory), own(own), mine(mine) {}
+  Link(Memory &memory, int32_t own, uint64_t ownIncarnation, uint64_t mine)
+      : memory(memory), own(own), ownIncarnation(ownIncarnation), mine(mine) {}
   Outgoing *prepare(const Header &header, const Payload &payload);
   void keep(Outgoing *outgoing);
   void recycle(Outgoing *outgoing);
   bool accept(const Header &header);
   bool readSome();
   bool handOver(Progress &made);
+  static ucs_status_t onShort(void *link, const void *header,
+                              size_t headerBytes, void *data, size_t bytes,
+                              const ucp_am_recv_param_t *param);
   static ucs_status_t onMessage(void *link, const void *header,
                                 size_t headerBytes, void *data, size_t bytes,
                                 const ucp_am_recv_param_t *param);
@@ -253,12 +277,14 @@ private:
 
   Memory &memory;
   const int32_t own;
+  const uint64_t ownIncarnation;
   const uint64_t mine;
   uint64_t theirs = 0;
   int32_t task = -1;
+  uint64_t incarnation = 0; ///< of the other task's process
   std::string workerAddress;
 
-  Mutex mutex;                 ///< guards UCX and what follows
+  LastingMutex mutex;          ///< guards UCX and what follows
   std::atomic<int> wanting{0}; ///< threads other than progress's that want it
   ucp_worker_h worker = nullptr;
   ucp_ep_h endpoint = nullptr;
@@ -289,15 +315,17 @@ public:
   explicit Wire(Memory &memory) : memory(memory) {}
   ~Wire() { close(); }
   /// False, with the reason.
-  bool open(int32_t ownTask, int32_t taskCount, std::string &error);
+  bool open(int32_t ownTask, uint64_t incarnation, int32_t taskCount,
+            std::string &error);
   /// Ends all connections. Blocks of messages that were still to come are
   /// released. Idempotent.
   void close();
 
   /// One end of a connection, for `connect`; null with the reason.
   std::shared_ptr<Link> prepare(uint64_t mine, std::string &error);
-  /// Makes `link` the way to the task, whose end has `address`.
-  bool connect(int32_t task, std::shared_ptr<Link> link,
+  /// Makes `link` the way to the task, whose process is `incarnation` and whose
+  /// end has `address`.
+  bool connect(int32_t task, uint64_t incarnation, std::shared_ptr<Link> link,
                const std::string &address, uint64_t theirs, std::string &error);
   /// Ends the connection that takes messages with `mine`, unless the task has
   /// another one by now: who gives one up may be overtaken by the next
@@ -335,6 +363,7 @@ public:
 private:
   Memory &memory;
   int32_t own = 0;
+  uint64_t ownIncarnation = 0;
   ucp_context_h context = nullptr;
   int wakeFd = -1;
   std::vector<pollfd> waited; ///< the sleeper's

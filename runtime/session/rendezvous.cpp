@@ -61,14 +61,18 @@ bool Rendezvous::grow() {
   return true;
 }
 
-Arrival *Rendezvous::add(int32_t edge, int64_t iteration) {
+Arrival *Rendezvous::add(int32_t edge, int64_t iteration, Arrival **found) {
   if (count >= bucketCount && !grow())
     return nullptr;
   Arrival *arrival = unused;
-  if (arrival)
+  if (found && *found) {
+    arrival = *found;
+    *found = nullptr;
+  } else if (arrival) {
     unused = arrival->next;
-  else if (!(arrival = static_cast<Arrival *>(malloc(sizeof(Arrival)))))
+  } else if (!(arrival = static_cast<Arrival *>(malloc(sizeof(Arrival))))) {
     return nullptr;
+  }
   memset(static_cast<void *>(arrival), 0, offsetof(Arrival, tensor));
   arrival->edge = edge;
   arrival->iteration = iteration;
@@ -79,14 +83,19 @@ Arrival *Rendezvous::add(int32_t edge, int64_t iteration) {
   return arrival;
 }
 
-void Rendezvous::remove(Arrival *arrival) {
+void Rendezvous::detach(Arrival *arrival) {
   Arrival **link = bucket(arrival->edge, arrival->iteration);
   while (*link != arrival)
     link = &(*link)->next;
   *link = arrival->next;
+  --count;
+}
+
+void Rendezvous::keep(Arrival *arrival) {
+  if (!arrival)
+    return;
   arrival->next = unused;
   unused = arrival;
-  --count;
 }
 
 void Rendezvous::forEach(void (*visit)(void *, Arrival *), void *argument) {
@@ -196,7 +205,12 @@ static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
                                            edgeName(run, edge), -1));
   }
   const weir_transport *transport = run->session->transport;
-  weir_status status = WEIR_STATUS_INIT;
+  // Nothing is said where all is well: to clear the text would take as long as the
+  // way of a small tensor.
+  weir_status status;
+  status.size = sizeof(status);
+  status.code = WEIR_OK;
+  status.message[0] = 0;
   if (int32_t code =
           transport->send(transport->self, run->transfer, edge, iteration,
                           &tensor, data, bytes, lifetime, &status))
@@ -289,15 +303,18 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
 bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
                 const weir_tensor &tensor, Task **tasks) {
   int32_t device = run->session->program->edges[edge].destination;
+  // An accelerator's part of the run frees what it takes when it is read.
+  if (acceleratorOf(run->session, device))
+    return false;
   Lock lock(run->mutex);
   Arrival *arrival = run->rendezvous.find(edge, iteration);
   if (arrival && arrival->sent)
     return false;
-  Block *block = takeSpareLocked(run, device, tensor.bytes, Block::ofRun);
+  Block *block = takeAtHandLocked(run, device, tensor.bytes);
   if (!block)
     return false;
   if (!arrival && !(arrival = run->rendezvous.add(edge, iteration))) {
-    keepSpareLocked(run, block);
+    giveBack(block);
     return false;
   }
   copyFew(block->data(), tensor.data, size_t(tensor.bytes));
@@ -305,6 +322,11 @@ bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
   copyTensor(arrival->tensor, tensor);
   arrival->tensor.data = block->data();
   arrival->block = block;
+  // The edge's one receiver comes next, and needs no lock to find it.
+  if (arrival->counted && arrival->receiver.waits()) {
+    run->rendezvous.detach(arrival);
+    run->edgeCounts[edge].arrived = arrival;
+  }
   wake(arrival->receiver, tasks);
   return true;
 }
@@ -387,8 +409,10 @@ void weir::rt::acknowledge(weir_run *run, int32_t edge, int64_t taken) {
 int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
                               int64_t iteration, void *coroutine) {
   weir_run *run = ctx->run;
-  if (iteration == WEIR_NEXT_ITERATION)
-    iteration = run->edgeCounts[edge].received;
+  EdgeCounts &counts = run->edgeCounts[edge];
+  bool counted = iteration == WEIR_NEXT_ITERATION;
+  if (counted)
+    iteration = counts.received;
   const char *problem = nullptr;
   {
     Lock lock(run->mutex);
@@ -399,12 +423,14 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
     if (arrival && arrival->sent)
       return 1;
     if (!arrival)
-      arrival = run->rendezvous.add(edge, iteration);
+      arrival = run->rendezvous.add(edge, iteration,
+                                    counted ? &counts.found : nullptr);
     if (!arrival) {
       problem = "no memory for the rendezvous";
     } else if (arrival->receiver.coroutine) {
       problem = "received twice in one iteration";
     } else {
+      arrival->counted = counted;
       suspend(arrival->receiver, ctx, coroutine, edgeName(run, edge));
       return 0;
     }
@@ -427,14 +453,19 @@ Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
     iteration = counts.received++;
   Block *block = nullptr;
   Task *tasks = nullptr;
-  {
+  if (Arrival *arrival = counted ? counts.arrived : nullptr) {
+    copyTensor(*out, arrival->tensor);
+    block = arrival->block;
+    counts.found = arrival;
+    counts.arrived = nullptr;
+  } else {
     Lock lock(run->mutex);
-    Arrival *arrival = run->rendezvous.find(edge, iteration);
+    arrival = run->rendezvous.find(edge, iteration);
     if (arrival && arrival->sent) {
       copyTensor(*out, arrival->tensor);
       block = arrival->block;
       run->rendezvous.remove(arrival);
-      if (linked)
+      if (linked && block->kind != Block::atHand)
         linkBlockLocked(run, block);
       if (counted && isHere)
         countTaken(run, edge, iteration + 1, &tasks);

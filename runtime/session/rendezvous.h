@@ -29,6 +29,7 @@ struct Arrival {
   int64_t iteration;
   int32_t edge;
   bool sent;
+  bool counted; ///< the receiver's iterations are those of its edge's counter
   Block *block; ///< holds the tensor; null: not sent, or taken
   weir_tensor tensor; ///< if sent; last, since it is not zeroed
 };
@@ -38,10 +39,17 @@ class Rendezvous {
 public:
   /// Null: none.
   Arrival *find(int32_t edge, int64_t iteration);
-  /// A new one, zeroed but for its key and tensor; null when there is no
-  /// memory.
-  Arrival *add(int32_t edge, int64_t iteration);
-  void remove(Arrival *arrival);
+  /// A new one, zeroed but for its key and tensor, or `*found` again, which
+  /// becomes null; null when there is no memory.
+  Arrival *add(int32_t edge, int64_t iteration, Arrival **found = nullptr);
+  /// Takes it out; it is the caller's.
+  void detach(Arrival *arrival);
+  /// Keeps one that is in no table for `add`. Null: nothing.
+  void keep(Arrival *arrival);
+  void remove(Arrival *arrival) {
+    detach(arrival);
+    keep(arrival);
+  }
   /// Calls visit(argument, arrival) for each; it must not add or remove.
   void forEach(void (*visit)(void *argument, Arrival *arrival), void *argument);
   /// Forgets all, and keeps the memory.

@@ -158,7 +158,7 @@ weir_run *takeRun(weir_session *session, const weir_entry_desc *entry) {
 }
 
 static void freeArrival(void *, Arrival *arrival) {
-  if (arrival->block)
+  if (arrival->block && arrival->block->kind != Block::atHand)
     arrival->block->memory->free(arrival->block);
 }
 
@@ -167,12 +167,17 @@ void returnRun(weir_run *run) {
     run->blocks = block->next;
     block->memory->free(block);
   }
-  freeSpare(run);
   dropWaits(run);
   run->rendezvous.forEach(freeArrival, nullptr);
   run->rendezvous.clear();
-  for (int32_t i = 0; i < run->session->program->edge_count; ++i)
+  for (int32_t i = 0; i < run->session->program->edge_count; ++i) {
+    run->rendezvous.keep(run->edgeCounts[i].arrived);
+    run->rendezvous.keep(run->edgeCounts[i].found);
     run->edgeCounts[i] = {};
+  }
+  for (int32_t i = 0; i < run->atHandCount; ++i)
+    run->atHand[i]->memory->free(run->atHand[i]);
+  run->atHandCount = 0;
   for (int32_t i = 0; i < run->session->deviceCount; ++i) {
     run->devices[i].kept.store(0, std::memory_order_relaxed);
     run->devices[i].sender = {};

@@ -48,6 +48,9 @@ struct EdgeCounts {
   int64_t taken;    ///< as far as the sender knows; guarded by the run's lock
   int64_t window;   ///< windowOf the last one that was sent
   int64_t told;     ///< how many taken ones the sender was told of
+  /// What the receiver waited for, and will find here without a lock once it is
+  /// resumed; and what it has found last, to be used again. Null: none.
+  Arrival *arrived, *found;
 };
 /// How many tensors of an edge that counts may lie at its receiver once
 /// `tensor` was sent. Memory is what bounds it, and word of every second small
@@ -122,9 +125,11 @@ struct weir_run : weir::rt::TaskOwner {
   bool aborting;  ///< who waited at the abort has been queued
   std::atomic<bool> done; ///< set under the lock
   weir::rt::Block *blocks; ///< doubly linked, freed with the run
-  /// Blocks of at most fewBytes that the run has freed, linked by next.
-  weir::rt::Block *spare;
-  int32_t spareCount;
+  /// For tensors of at most fewBytes: as many as an iteration of a loop has under
+  /// way, with some more. Kept to the run's end, in use or not.
+  static constexpr int32_t maxAtHand = 8;
+  weir::rt::Block *atHand[maxAtHand];
+  int32_t atHandCount;
   weir::rt::VariableValue **held;
   int32_t heldCount, heldCapacity;
   weir::rt::Rendezvous rendezvous;
@@ -201,17 +206,18 @@ int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
 /// held for the first one.
 void linkBlockLocked(weir_run *run, Block *block);
 void linkBlock(weir_run *run, Block *block);
-/// Takes the block off the run's, and frees it, or keeps it for the next small
-/// tensor.
+/// Takes the block off the run's, and frees it, or has it at hand for the next
+/// small tensor.
 void freeLinked(weir_run *run, Block *block);
-/// A block that the run has kept, with room for `bytes` in the device's memory;
-/// null: none. The run's lock is held.
-Block *takeSpareLocked(weir_run *run, int32_t device, int64_t bytes,
-                       uint64_t kind);
-/// The run keeps the block, which is of at most fewBytes and in no list. Its lock is held.
-void keepSpareLocked(weir_run *run, Block *block);
-/// Frees what the run has kept.
-void freeSpare(weir_run *run);
+/// A block that the run has at hand, with room for `bytes` in the device's
+/// memory; null: none. The run's lock is held. Who has it gives it back without
+/// a lock.
+Block *takeAtHandLocked(weir_run *run, int32_t device, int64_t bytes);
+inline void giveBack(Block *block) {
+  block->used.store(0, std::memory_order_release);
+}
+/// Frees what the run has at hand and nobody uses.
+void freeAtHand(weir_run *run);
 const char *nodeOf(const weir_run *run, int32_t site);
 
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.

@@ -33,7 +33,7 @@ Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
   BfcAllocator *memory = session->memory[ctx->device];
   if (Block *block = allocateBlock(memory, bytes, tag, kind, 0, nullptr))
     return block;
-  freeSpare(run);
+  freeAtHand(run);
   trimSession(session);
   int64_t deadline = 0;
   // Without other runs no one would free what we wait for.
@@ -73,58 +73,52 @@ void linkBlockLocked(weir_run *run, Block *block) {
   run->blocks = block;
 }
 
-/// As many as an iteration of a loop has under way, with some more.
-static constexpr int32_t maxSpare = 8;
-
-void keepSpareLocked(weir_run *run, Block *block) {
-  block->next = run->spare;
-  run->spare = block;
-  ++run->spareCount;
-}
-
 void freeLinked(weir_run *run, Block *block) {
   {
     Lock lock(run->mutex);
     (block->previous ? block->previous->next : run->blocks) = block->next;
     if (block->next)
       block->next->previous = block->previous;
-    if (block->bytes <= fewBytes && run->spareCount < maxSpare)
-      return keepSpareLocked(run, block);
+    if (block->bytes <= fewBytes && run->atHandCount < run->maxAtHand) {
+      block->kind = Block::atHand;
+      giveBack(block);
+      run->atHand[run->atHandCount++] = block;
+      return;
+    }
   }
   block->memory->free(block);
 }
 
-Block *takeSpareLocked(weir_run *run, int32_t device, int64_t bytes,
-                       uint64_t kind) {
+Block *takeAtHandLocked(weir_run *run, int32_t device, int64_t bytes) {
   const BfcAllocator *memory = run->session->memory[device];
-  if (bytes > fewBytes)
-    return nullptr;
-  for (Block **link = &run->spare; *link; link = &(*link)->next) {
-    Block *block = *link;
-    if (block->memory != memory)
+  for (int32_t i = 0; i < run->atHandCount && bytes <= fewBytes; ++i) {
+    Block *block = run->atHand[i];
+    if (block->memory != memory ||
+        block->used.load(std::memory_order_acquire) != 0)
       continue;
-    *link = block->next;
-    --run->spareCount;
-    block->previous = block->next = nullptr;
+    block->used.store(1, std::memory_order_relaxed);
     block->bytes = bytes;
-    block->kind = kind;
     return block;
   }
   return nullptr;
 }
 
-void freeSpare(weir_run *run) {
-  Block *blocks;
+void freeAtHand(weir_run *run) {
+  Block *freed[weir_run::maxAtHand];
+  int32_t count = 0, kept = 0;
   {
     Lock lock(run->mutex);
-    blocks = run->spare;
-    run->spare = nullptr;
-    run->spareCount = 0;
+    for (int32_t i = 0; i < run->atHandCount; ++i) {
+      Block *block = run->atHand[i];
+      if (block->used.load(std::memory_order_acquire) != 0)
+        run->atHand[kept++] = block;
+      else
+        freed[count++] = block;
+    }
+    run->atHandCount = kept;
   }
-  while (Block *block = blocks) {
-    blocks = block->next;
-    block->memory->free(block);
-  }
+  for (int32_t i = 0; i < count; ++i)
+    freed[i]->memory->free(freed[i]);
 }
 
 Block *findResult(weir_session *session, void *data) {
@@ -155,11 +149,8 @@ void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
   }
   if (bytes <= fewBytes) {
     Lock lock(run->mutex);
-    if (Block *block = takeSpareLocked(run, int32_t(ctx->device), bytes,
-                                       Block::ofRun)) {
-      linkBlockLocked(run, block);
+    if (Block *block = takeAtHandLocked(run, int32_t(ctx->device), bytes))
       return block->data();
-    }
   }
   const char *tag = nodeOf(run, site);
   Block *block = allocateForRun(ctx, bytes, tag, Block::ofRun);
@@ -178,6 +169,8 @@ void weir_rt_free(weir_context *ctx, void *data) {
   Block *block = Block::of(data);
   if (block->kind == Block::ofRunKept)
     return;
+  if (block->kind == Block::atHand)
+    return giveBack(block);
   freeLinked(ctx->run, block);
 }
 

@@ -32,11 +32,14 @@ struct alignas(64) Block {
   BfcAllocator *memory;
   int64_t bytes; ///< of the data
   uint64_t kind;
+  std::atomic<uint32_t> used{0}; ///< of those at hand: not to be handed out
 
   static constexpr uint64_t ofRun = 0x52756e426c6f636b;
   /// Of a run, and not freed before it ends: contents of strings, which any
   /// number of tensors may point to.
   static constexpr uint64_t ofRunKept = 0x52756e4b65707421;
+  /// One that the run has at hand for small tensors, and frees itself.
+  static constexpr uint64_t atHand = 0x417448616e642121;
   static constexpr uint64_t ofResult = 0x526573756c742121;
   void *data() { return this + 1; }
   static Block *of(void *data) { return static_cast<Block *>(data) - 1; }

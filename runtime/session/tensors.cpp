@@ -166,8 +166,9 @@ struct Arrived {
       return false;
     int64_t count = elementCount(tensor.rank, tensor.dims);
     int64_t size = weir_dtype_size(tensor.dtype);
-    if (count < 0 || size == 0 || tensor.bytes / size != count ||
-        tensor.bytes % size != 0)
+    int64_t whole;
+    if (count < 0 || size == 0 ||
+        __builtin_mul_overflow(count, size, &whole) || tensor.bytes != whole)
       return false;
     if (tensor.dtype == WEIR_STRING) {
       auto *strings = static_cast<weir_string *>(tensor.data);

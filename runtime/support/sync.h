@@ -95,15 +95,15 @@ private:
   std::atomic<uint32_t> state{0};
 };
 
-class Lock {
+template <typename M> class Lock {
 public:
-  explicit Lock(Mutex &mutex) : mutex(mutex) { mutex.lock(); }
+  explicit Lock(M &mutex) : mutex(mutex) { mutex.lock(); }
   ~Lock() { mutex.unlock(); }
   Lock(const Lock &) = delete;
   Lock &operator=(const Lock &) = delete;
 
 private:
-  Mutex &mutex;
+  M &mutex;
 };
 
 /// A condition variable on the monotonic clock. Waits may end for no reason.
@@ -119,18 +119,19 @@ public:
     if (waiting > 0)
       futexWake(changes);
   }
-  void wait(Mutex &mutex) { waitUntil(mutex, noDeadline); }
+  template <typename M> void wait(M &mutex) { waitUntil(mutex, noDeadline); }
   /// Until isOver(), asked with the mutex held.
-  template <typename Predicate> void wait(Mutex &mutex, Predicate isOver) {
+  template <typename M, typename Predicate>
+  void wait(M &mutex, Predicate isOver) {
     waitUntil(mutex, noDeadline, isOver);
   }
-  template <typename Predicate>
-  void waitUntil(Mutex &mutex, int64_t deadline, Predicate isOver) {
+  template <typename M, typename Predicate>
+  void waitUntil(M &mutex, int64_t deadline, Predicate isOver) {
     while (!isOver() && waitUntil(mutex, deadline))
       ;
   }
   /// False when the deadline has passed.
-  bool waitUntil(Mutex &mutex, int64_t deadline) {
+  template <typename M> bool waitUntil(M &mutex, int64_t deadline) {
     // Who notifies after the unlock changes what the sleep compares with.
     uint32_t seen = changes.load(std::memory_order_relaxed);
     ++waiting;

@@ -29,6 +29,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sched.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -49,14 +50,28 @@ int fail(const std::string &message) {
 // The program
 //===----------------------------------------------------------------------===//
 
-/// When the leading task received each answer, in seconds of the steady clock.
-std::vector<double> arrivals;
-
 double nowSeconds() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+/// A clock that takes no part of a round trip, as ucx_perftest's: the processor's
+/// where there is one that may be asked without a call.
+uint64_t nowTicks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t ticks;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+#else
+  return uint64_t(nowSeconds() * 1e9);
+#endif
+}
+
+/// When the leading task received each answer.
+std::vector<uint64_t> arrivals;
 
 /// A step as LLVM's coroutines have it: the frame's first word resumes it.
 /// Receives over `in` and sends over `out` in turn, `count` times.
@@ -78,7 +93,7 @@ struct Exchange {
       return code;
     weir_rt_free(ctx, value.data);
     if (sendsFirst)
-      arrivals.push_back(nowSeconds());
+      arrivals.push_back(nowTicks());
     ++at;
     bool answers = answersOnce ? at == count : !sendsFirst || at < count;
     return answers ? send() : int32_t(WEIR_OK);
@@ -178,6 +193,24 @@ struct Program {
 // The processes
 //===----------------------------------------------------------------------===//
 
+/// The processors that this process may use.
+std::vector<int> processors() {
+  std::vector<int> found;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &set))
+        found.push_back(i);
+  return found;
+}
+
+void stayOn(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  sched_setaffinity(0, sizeof(set), &set);
+}
+
 /// This process as a task, with its session; ends in the right order.
 struct Member {
   std::unique_ptr<ClusterTask> task;
@@ -185,10 +218,14 @@ struct Member {
   weir_status status = WEIR_STATUS_INIT;
 
   bool join(const std::string &file, int number, const Program &program,
-            DiagnosticSink &sink) {
+            int core, DiagnosticSink &sink) {
     task = ClusterTask::join(file, "bench:" + std::to_string(number), sink);
     if (!task)
       return false;
+    // The threads that are to come stay there, too; the task has counted the
+    // processors before.
+    if (core >= 0)
+      stayOn(core);
     weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
     options.threads = 1;
     options.transport = task->transport();
@@ -244,11 +281,14 @@ double median(std::vector<double> values) {
 std::optional<double> timeTrip(Member &member, int64_t count, int64_t rank) {
   std::vector<uint8_t> data(8, 1);
   arrivals.clear();
-  if (!timeRun(member, 0, data, count))
+  uint64_t beginTicks = nowTicks();
+  auto seconds = timeRun(member, 0, data, count);
+  if (!seconds)
     return std::nullopt;
+  double tick = *seconds / double(nowTicks() - beginTicks);
   std::vector<double> trips;
   for (size_t i = 1; i < arrivals.size(); ++i)
-    trips.push_back(arrivals[i] - arrivals[i - 1]);
+    trips.push_back(double(arrivals[i] - arrivals[i - 1]) * tick);
   return percentile(std::move(trips), rank);
 }
 
@@ -258,16 +298,20 @@ struct Peer {
   double microseconds = 0, mebibytes = 0;
 };
 std::optional<Peer> perftest(const char *test, int64_t bytes, int64_t count,
-                             int64_t rank) {
+                             int64_t rank, const int *cores) {
   int port = freePort();
   std::string common = " -p " + std::to_string(port) + " 2>/dev/null";
-  std::string server = "ucx_perftest" + common + " >/dev/null";
+  auto program = [&](int end) {
+    return (cores ? "taskset -c " + std::to_string(cores[end]) + " " : "") +
+           "ucx_perftest";
+  };
+  std::string server = program(1) + common + " >/dev/null";
   std::thread serving([&] {
     if (std::system(server.c_str()) != 0)
       return;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  std::string client = std::string("ucx_perftest 127.0.0.1 -t ") + test +
+  std::string client = program(0) + " 127.0.0.1 -t " + test +
                        " -s " + std::to_string(bytes) + " -n " +
                        std::to_string(count) + " -w " +
                        std::to_string(std::max<int64_t>(count / 10, 1)) +
@@ -290,7 +334,8 @@ std::optional<Peer> perftest(const char *test, int64_t bytes, int64_t count,
 
 struct Settings {
   int64_t rounds = 5, trips = 5000, rank = 50, bytes = 64 << 20;
-  bool alone = false;
+  bool alone = false, pin = false;
+  int cores[2] = {-1, -1}; ///< of the two processes, when they are pinned
 };
 
 int lead(const Settings &settings, Member &member) {
@@ -305,8 +350,11 @@ int lead(const Settings &settings, Member &member) {
       return fail(std::string("a run failed: ") + member.status.message);
     std::optional<Peer> peerTrip, peerRow;
     if (peer) {
-      peerTrip = perftest("ucp_am_lat", 8, settings.trips, settings.rank);
-      peerRow = perftest("ucp_am_bw", settings.bytes, 10, settings.rank);
+      const int *cores = settings.pin ? settings.cores : nullptr;
+      peerTrip =
+          perftest("ucp_am_lat", 8, settings.trips, settings.rank, cores);
+      peerRow =
+          perftest("ucp_am_bw", settings.bytes, 10, settings.rank, cores);
     }
     if (round == 0)
       continue; // warms up
@@ -349,12 +397,23 @@ int runTransport(int argc, char **argv) {
                 settings.rank, 1, 99);
   parser.number("--bytes", "N", "size of large tensors", settings.bytes, 1,
                 int64_t(1) << 32);
+  parser.flag("--pin",
+              "keeps each process on a processor of its own, ucx_perftest's, "
+              "too",
+              settings.pin);
   parser.flag("--alone", "leaves ucx_perftest out", settings.alone);
   parser.exitCode(0, "measured");
   parser.exitCode(1, "an error was printed");
   int status = 0;
   if (!parser.parse(argc, argv, status))
     return status;
+  if (settings.pin) {
+    std::vector<int> found = processors();
+    if (found.size() < 2)
+      return fail("--pin: found one processor that may be used, two are needed");
+    settings.cores[0] = found.front();
+    settings.cores[1] = found.back();
+  }
   char path[] = "/tmp/weir-transport-XXXXXX";
   int descriptor = mkstemp(path);
   if (descriptor < 0)
@@ -371,7 +430,8 @@ int runTransport(int argc, char **argv) {
   int code = 1;
   {
     Member member;
-    if (!member.join(path, child ? 0 : 1, program, sink))
+    int number = child ? 0 : 1;
+    if (!member.join(path, number, program, settings.cores[number], sink))
       fail(std::string("no session: ") + member.status.message);
     else if (child)
       code = lead(settings, member);
