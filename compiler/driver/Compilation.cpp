@@ -314,6 +314,9 @@ void Compilation::takeFigures() {
   reported.memoryLimit = memoryLimit.value_or(0);
   reported.repeatedLaunches = number("weir_plan.recompute", "launches");
   reported.repeatedWork = number("weir_plan.recompute", "per_mille");
+  reported.swappedValues = number("weir_plan.swap", "saved");
+  reported.swapReturns = number("weir_plan.swap", "returned");
+  reported.swappedBytes = number("weir_plan.swap", "bytes");
   for (auto [attribute, nodes] :
        {std::pair("weir.removed", &reported.removed),
         {"weir.hoisted", &reported.hoisted}})

@@ -134,6 +134,8 @@ static std::vector<Stage> makeStages() {
            {"weir-plan-memory",
             "buffers of fixed size get their offsets in one "
             "arena a device, checked independently"},
+           {"weir-await-swaps", "what comes to lie over a value that is copied "
+                                "to the host waits for the copy"},
        },
        "W0600"},
 

@@ -47,6 +47,13 @@ struct Piece {
   bool free; ///< behind the work that was put before
 };
 
+/// A place in pinned memory for a value that is not on the GPU for a while.
+struct SwapSlot {
+  Block *block;
+  Event out, in; ///< behind the last copy of either kind
+  bool cameBack; ///< in this run: `in` is recorded
+};
+
 struct CudaRun {
   CudaDevice *device;
   Stream work, in, out;
@@ -57,6 +64,9 @@ struct CudaRun {
   bool outIsOpen;
   void *arena;
   Piece *pieces;
+  SwapSlot *swaps; ///< kept from run to run, as the arena is
+  int32_t swapCount;
+  bool swapped; ///< in this run
   Pointer errorOnDevice;
   weir_cuda_error *error; ///< pinned; what the GPU's has at the end
   Result streamError;     ///< of the last callback
@@ -102,6 +112,10 @@ int32_t fail(weir_context *ctx, const char *what, Result error,
              const char *name = nullptr, const char *kind = "node");
 /// Work that may write over what copies out still read comes after them.
 Result closeOut(CudaRun *part);
+/// The run's work comes after all copies to and from its slots.
+Result closeSwaps(CudaRun *part);
+/// Frees slots; nothing of them is in flight. The context is current.
+void dropSwaps(CudaRun *part);
 /// Puts the work that was noted. Returns 0, or aborts the run. The context is
 /// current.
 int32_t flushWork(weir_context *ctx);

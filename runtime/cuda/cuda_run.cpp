@@ -68,6 +68,7 @@ static void destroy(CudaRun *part) {
     device.memory->free(part->arena);
   Current current(device);
   destroyWork(driver, part->pending);
+  dropSwaps(part);
   destroyTimeline(driver, part->timeline);
   for (Stream stream : {part->work, part->in, part->out})
     if (stream)
@@ -163,6 +164,9 @@ int32_t beginRun(weir_run *run, int32_t index) {
   context.arena = static_cast<uint8_t *>(part->arena);
   context.device_blobs = device->blobs;
   part->outIsOpen = false;
+  part->swapped = false;
+  for (int32_t i = 0; i < part->swapCount; ++i)
+    part->swaps[i].cameBack = false;
   part->streamError = 0;
   discard(part->pending);
   Current current(*device);
@@ -407,7 +411,9 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
     discard(part->pending);
   else
     flushWork(ctx);
-  Result error = closeOut(part);
+  Result error = closeSwaps(part);
+  if (!error)
+    error = closeOut(part);
   if (!error)
     error = driver.copyOutAsync(part->error, part->errorOnDevice,
                                 sizeof(weir_cuda_error), part->work);

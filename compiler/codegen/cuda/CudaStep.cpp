@@ -72,8 +72,35 @@ void CudaStepRewriter::launch(RunOp op) {
   op.erase();
 }
 
+/// A copy's token becomes its number: twice the slot, one more for the way back.
+bool CudaStepRewriter::rewriteSwap(Operation *op) {
+  Type t32 = b.getI32Type();
+  auto copy = [&](StringRef function, Value slot, Value memref) {
+    Buffer buffer = unpack(memref);
+    returnIfError(call(function, t32,
+                       {context, slot, buffer.pointer, bytesOf(buffer.type, buffer.dims)}));
+  };
+  if (auto out = dyn_cast<SwapOutOp>(op)) {
+    copy("weir_cuda_swap_out", i32(*out.getSlot()), out.getValue());
+    out.getSaved().replaceAllUsesWith(i32(2 * *out.getSlot()));
+  } else if (auto in = dyn_cast<SwapInOp>(op)) {
+    Value number = in->getOperand(0);
+    copy("weir_cuda_swap_in",
+         LLVM::LShrOp::create(b, loc, number, i32(1)), in.getTarget());
+    in.getCopied().replaceAllUsesWith(LLVM::AddOp::create(b, loc, number, i32(1)).getResult());
+  } else if (isa<AwaitSwapOp>(op)) {
+    returnIfError(call("weir_cuda_await_swap", t32, {context, op->getOperand(0)}));
+  } else {
+    return false;
+  }
+  op->erase();
+  return true;
+}
+
 bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   Type t32 = b.getI32Type();
+  if (rewriteSwap(op))
+    return true;
   if (auto run = dyn_cast<RunOp>(op)) {
     launch(run);
     return true;

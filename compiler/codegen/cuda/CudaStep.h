@@ -32,6 +32,7 @@ protected:
 
 private:
   void launch(plan::RunOp op);
+  bool rewriteSwap(mlir::Operation *op);
   int64_t deviceOffset(plan::BlobOp op);
 
   const LaunchTable &launches;

@@ -267,6 +267,36 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info) {
   return text;
 }
 
+/// Where the host stands in for the GPU there is no other memory to copy to, but the
+/// plan has given the bytes to others all the same: each value that was copied out
+/// lies in memory of its own until it was copied back for the last time.
+static void swapWithinHost(func::FuncOp step) {
+  SmallVector<Operation *> swaps;
+  step.walk([&](Operation *op) {
+    if (isa<plan::SwapOutOp, plan::SwapInOp, plan::AwaitSwapOp>(op))
+      swaps.push_back(op);
+  });
+  DenseMap<Value, Value> saved; // what a token stands for
+  for (Operation *op : swaps) {
+    OpBuilder b(op);
+    if (auto out = dyn_cast<plan::SwapOutOp>(op)) {
+      Value memory = plan::AllocOp::create(b, op->getLoc(), out.getValue().getType(), ValueRange());
+      plan::CopyOp::create(b, op->getLoc(), out.getValue(), memory);
+      Operation *last = op;
+      for (Operation *user : out.getSaved().getUsers())
+        if (isa<plan::SwapInOp>(user) && last->isBeforeInBlock(user))
+          last = user;
+      b.setInsertionPointAfter(last);
+      plan::FreeOp::create(b, op->getLoc(), memory);
+      saved[out.getSaved()] = memory;
+    } else if (auto in = dyn_cast<plan::SwapInOp>(op)) {
+      plan::CopyOp::create(b, op->getLoc(), saved.lookup(in.getSaved()), in.getTarget());
+    }
+  }
+  for (Operation *op : llvm::reverse(swaps))
+    op->erase();
+}
+
 /// Says that `error` ended the compilation; a number in front of it is kept.
 static LogicalResult fail(ModuleOp module, llvm::Error error) {
   emitError(UnknownLoc::get(module.getContext())) << llvm::toString(std::move(error));
@@ -296,6 +326,7 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
     copy->setAttr("weir_plan.accelerated", b.getUnitAttr());
     if (failed(markHostReads(copy)))
       return failure();
+    swapWithinHost(step);
   }
 
   // The kernels, in a module of their own.

@@ -476,6 +476,16 @@ int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
 /// Writes the low `bytes` (1, 2, 4 or 8) of `value`.
 int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
                         int64_t value);
+/// Begins to copy a value to place `slot` of the run in pinned memory, and back; work
+/// in between and behind goes on. The copy back begins when the work before it is
+/// done. At most one value is in a slot at a time.
+int32_t weir_cuda_swap_out(weir_context *ctx, int32_t slot, const void *data,
+                           int64_t bytes);
+int32_t weir_cuda_swap_in(weir_context *ctx, int32_t slot, void *data,
+                          int64_t bytes);
+/// The work behind this begins when the copy is done: that out of slot N is number
+/// 2 N, the last one back into the GPU's memory 2 N + 1.
+int32_t weir_cuda_await_swap(weir_context *ctx, int32_t copy);
 /// As weir_rt_send: the tensor is the receiver's when the copy has arrived.
 int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
                        const weir_tensor *value);

@@ -324,13 +324,14 @@ Result cuMemHostAlloc(void **data, size_t bytes, unsigned) {
   ENTER("cuMemHostAlloc");
   NEEDS_CONTEXT()
   *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  r.pinned.insert(*data);
+  r.pinned[uint64_t(*data)] = {uint64_t(*data), bytes,
+                               std::vector<Line>(bytes / lineBytes + 2)};
   return *data ? 0 : outOfMemory;
 }
 Result cuMemFreeHost(void *data) {
   Recorder &r = recorder::recorder();
   std::unique_lock<std::mutex> lock(r.mutex);
-  if (!r.pinned.erase(data))
+  if (!r.pinned.erase(uint64_t(data)))
     r.problem("frees what is no pinned memory");
   else
     std::free(data);
@@ -352,6 +353,7 @@ Result cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t bytes, Stream s
   NEEDS_CONTEXT()
   ++r.copiesIn;
   r.put(stream, "a copy in", [=, &r](Operation &) {
+    r.touchHost(from, bytes, false);
     r.touch(to, bytes, true);
     std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   });
@@ -363,6 +365,7 @@ Result cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, Stream stream)
   ++r.copiesOut;
   r.put(stream, "a copy out", [=, &r](Operation &) {
     r.touch(from, bytes, false);
+    r.touchHost(to, bytes, true);
     std::memcpy(to, reinterpret_cast<void *>(from), bytes);
   });
   return 0;

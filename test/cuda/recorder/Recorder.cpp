@@ -157,9 +157,11 @@ void Recorder::addMemory(uint64_t begin, uint64_t bytes) {
   memory[begin] = {begin, bytes, std::vector<Line>(bytes / lineBytes + 2)};
 }
 
-Allocation *Recorder::find(uint64_t address) {
-  auto it = memory.upper_bound(address);
-  if (it == memory.begin())
+Allocation *Recorder::find(uint64_t address) { return find(memory, address); }
+
+Allocation *Recorder::find(Memory &in, uint64_t address) {
+  auto it = in.upper_bound(address);
+  if (it == in.begin())
     return nullptr;
   --it;
   return address < it->second.begin + it->second.bytes ? &it->second : nullptr;
@@ -184,9 +186,23 @@ void Recorder::touch(uint64_t address, uint64_t bytes, bool writes) {
   if (!holds(address, bytes))
     throw std::runtime_error(writes ? "writes where no memory of the GPU is"
                                     : "reads where no memory of the GPU is");
+  touchLines(memory, address, bytes, writes);
+}
+
+void Recorder::touchHost(const void *address, uint64_t bytes, bool writes) {
+  std::lock_guard<std::mutex> guard(mutex);
+  Allocation *found = find(pinned, uint64_t(address));
+  if (!found)
+    return;
+  if (uint64_t(address) + bytes > found->begin + found->bytes)
+    throw std::runtime_error("copies beyond the end of pinned memory");
+  touchLines(pinned, uint64_t(address), bytes, writes);
+}
+
+void Recorder::touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes) {
   // Pieces begin at whole lines.
   for (uint64_t at = address / lineBytes * lineBytes; at < address + bytes; at += lineBytes) {
-    Allocation *found = find(at < address ? address : at);
+    Allocation *found = find(in, at < address ? address : at);
     Line &line = found->lines[((at < address ? address : at) - found->begin) / lineBytes];
     if (line.last == current->serial && (line.lastWrote || !writes))
       continue;

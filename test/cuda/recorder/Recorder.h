@@ -97,8 +97,9 @@ class Recorder : public ptx::Watcher {
 public:
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<uint64_t, Allocation> memory; ///< by begin
-  std::set<void *> pinned;
+  using Memory = std::map<uint64_t, Allocation>; ///< by begin
+  Memory memory;
+  Memory pinned; ///< of the host; what the host itself does there is not seen
   std::set<StreamTag *> streams;
   std::set<EventTag *> events;
   ContextTag context;
@@ -162,10 +163,14 @@ public:
   /// An operation that is carried out touches memory; throws where it may not.
   /// The mutex is not held.
   void touch(uint64_t address, uint64_t bytes, bool writes);
+  /// The same for a copy's other end in the host's memory, where that is pinned.
+  void touchHost(const void *address, uint64_t bytes, bool writes);
   void report();
 
 private:
   bool isReady(const StreamTag *stream) const;
+  static Allocation *find(Memory &in, uint64_t address);
+  void touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes);
   void work();
 };
 
