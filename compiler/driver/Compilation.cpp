@@ -55,6 +55,10 @@ bool Compilation::checkOptions() {
     driver::report(sink, "W0620", options.input,
                    "found --cuda=" + options.cuda + "; possible: one or more of " +
                        knownArchitectures());
+  if (options.cuda.empty() && !options.cudaProfiles.empty())
+    driver::report(sink, "W0623", options.input,
+                   "found --cuda-profile=" + options.cudaProfiles.front() +
+                       " without --cuda; possible: with it");
   if (!options.schedule.empty() && options.schedule != "latency" &&
       options.schedule != "memory" && options.schedule != "balanced")
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");

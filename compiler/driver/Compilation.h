@@ -29,6 +29,7 @@
 
 namespace weir {
 struct CpuOptions;
+struct CudaProfile;
 }
 
 namespace weir::driver {
@@ -93,6 +94,7 @@ private:
   // GenerateCode.cpp
   /// Code for devices that are no CPUs; `cpu` learns of their steps.
   bool generateAccelerators(CpuOptions &cpu);
+  bool readCudaProfiles(std::vector<CudaProfile> &profiles);
   /// LLVM IR of the module, whose symbols begin with `prefix`. Constants that
   /// `described` has already stay where they are.
   bool translate(llvm::StringRef prefix);

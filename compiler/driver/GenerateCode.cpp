@@ -18,6 +18,8 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -39,6 +41,28 @@ static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
   driver::report(*static_cast<DiagnosticSink *>(context), "W0500", "", text);
 }
 
+bool Compilation::readCudaProfiles(std::vector<CudaProfile> &profiles) {
+  for (const std::string &file : options.cudaProfiles) {
+    auto refuse = [&](const std::string &found) {
+      driver::report(sink, "W0623", options.input,
+                     "found --cuda-profile=" + file + ": " + found +
+                         "; possible: a GPU's properties as cuDNN writes them, a JSON object");
+      return false;
+    };
+    auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
+    if (!text)
+      return refuse(text.getError().message());
+    auto parsed = llvm::json::parse((*text)->getBuffer());
+    if (!parsed)
+      return refuse(llvm::toString(parsed.takeError()));
+    const llvm::json::Object *object = parsed->getAsObject();
+    if (!object || !object->getInteger("deviceVer"))
+      return refuse("no number \"deviceVer\"");
+    profiles.push_back({file, (*text)->getBuffer().trim().str()});
+  }
+  return true;
+}
+
 bool Compilation::generateAccelerators(CpuOptions &cpu) {
   if (options.cuda.empty())
     return true;
@@ -47,6 +71,8 @@ bool Compilation::generateAccelerators(CpuOptions &cpu) {
   cuda.architectures = *parseArchitectures(options.cuda);
   cuda.optLevel = options.optLevel;
   cuda.tf32 = options.precision == "tf32";
+  if (!readCudaProfiles(cuda.profiles))
+    return false;
   if (logging)
     cuda.log = [this](llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
       log.end(what, suffix, text);

@@ -80,6 +80,7 @@ struct Options {
   /// Nodes that --precision leaves alone.
   std::vector<std::string> keepF32;
   std::string placer, receives, schedule, precision, memoryLimit, cuda;
+  std::vector<std::string> cudaProfiles; ///< files that describe GPUs
   /// Trials of --tune, and the file that they go to; without trials choices are
   /// read from it. Empty: none is written, or compileToFiles's OUT + ".tune".
   int tune = 0;

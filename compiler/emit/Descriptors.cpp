@@ -210,6 +210,16 @@ private:
     variable->setSanitizerMetadata(metadata);
   }
 
+  llvm::Constant *stringOrNull(llvm::StringRef text) {
+    return text.empty() ? null() : string(text);
+  }
+  /// The first bytes of a structure, which are numbers of eight bytes or less.
+  template <size_t bytes, typename T> llvm::Constant *numbers(const T &value) {
+    static_assert(bytes % 8 == 0 && bytes <= sizeof(T));
+    uint64_t words[bytes / 8];
+    std::memcpy(words, &value, bytes);
+    return llvm::ConstantDataArray::get(context, llvm::ArrayRef(words));
+  }
   llvm::Constant *string(llvm::StringRef text) {
     llvm::GlobalVariable *&entry = strings[text];
     if (!entry) {
@@ -386,7 +396,7 @@ llvm::Constant *DescriptorBuilder::customs() {
 llvm::Constant *DescriptorBuilder::accelerators() {
   Constants values;
   for (const AcceleratorInfo &info : program.accelerators) {
-    Constants steps, names, segments, products, direct;
+    Constants steps, names, segments, products, convolutions, direct;
     for (size_t i = 0; i < program.entries.size(); ++i) {
       llvm::Function *step = i < info.steps.size() && !info.steps[i].empty()
                                  ? module.getFunction(info.steps[i])
@@ -401,12 +411,20 @@ llvm::Constant *DescriptorBuilder::accelerators() {
     for (const AcceleratorInfo::Product &product : info.products) {
       // All but the name at its end is numbers.
       constexpr size_t bytes = offsetof(weir_cuda_product, rest);
-      static_assert(bytes % 8 == 0 && bytes + 8 == sizeof(weir_cuda_product));
-      uint64_t words[bytes / 8];
-      std::memcpy(words, &product.desc, bytes);
+      static_assert(bytes + 8 == sizeof(weir_cuda_product));
       products.push_back(structure<weir_cuda_product>(
-          {llvm::ConstantDataArray::get(context, llvm::ArrayRef(words)),
-           product.rest.empty() ? null() : string(product.rest)}));
+          {numbers<bytes>(product.desc), stringOrNull(product.rest)}));
+    }
+    for (const AcceleratorInfo::Convolution &convolution : info.convolutions) {
+      constexpr size_t bytes = offsetof(weir_cuda_convolution, rest);
+      static_assert(bytes + 32 == sizeof(weir_cuda_convolution));
+      Constants plans;
+      for (const std::string &plan : convolution.plans)
+        plans.push_back(string(plan));
+      convolutions.push_back(structure<weir_cuda_convolution>(
+          {numbers<bytes>(convolution.desc), stringOrNull(convolution.rest),
+           stringOrNull(convolution.arrange), array(plans, "weir.plans"),
+           i64(convolution.plans.size())}));
     }
     for (const AcceleratorInfo::Direct &each : info.direct) {
       auto entry = llvm::find_if(program.entries, [&](const EntryInfo &candidate) {
@@ -430,7 +448,8 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          array(segments, "weir.segments"), i64(info.segments.size()),
          i64(info.segmentBytes), array(products, "weir.products"),
          i64(info.products.size()), array(direct, "weir.direct"),
-         i64(info.direct.size())}));
+         i64(info.direct.size()), array(convolutions, "weir.convolutions"),
+         i64(info.convolutions.size())}));
   }
   return array(values, "weir.accelerators");
 }

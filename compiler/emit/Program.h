@@ -113,6 +113,12 @@ struct AcceleratorInfo {
     std::string rest; ///< "": none
   };
   std::vector<Product> products;
+  struct Convolution {
+    weir_cuda_convolution desc;
+    std::string rest, arrange;      ///< "": none
+    std::vector<std::string> plans; ///< made for GPUs that are known
+  };
+  std::vector<Convolution> convolutions;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;

@@ -34,6 +34,7 @@ struct CudaDevice : Accelerator {
   Pointer constants;
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;
+  Convolutions *convolutions;
   bool graphs;      ///< what comes again is captured
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;

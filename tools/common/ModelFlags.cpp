@@ -109,6 +109,19 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
                });
 }
 
+/// Adds the parts of a value, which commas separate.
+static FlagParser::Setter listSetter(std::vector<std::string> &list) {
+  return [&list](std::string_view value) {
+    llvm::StringRef rest(value.data(), value.size());
+    while (!rest.empty()) {
+      auto [name, more] = rest.split(',');
+      list.push_back(name.str());
+      rest = more;
+    }
+    return std::string();
+  };
+}
+
 void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
   parser.group("Code");
   parser.text("--cpu", "NAME[,NAME…]",
@@ -121,6 +134,10 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               options.target);
   parser.text("--cuda", "sm_90[,sm_80]", "GPU architectures to make code for",
               options.cuda);
+  parser.value("--cuda-profile", "FILE[,FILE…]",
+               "GPUs (device properties of cuDNN's, as JSON) that plans of convolutions "
+               "are made for. Repeatable",
+               listSetter(options.cudaProfiles));
   parser.joined("-O", "0..3", "optimisation (default -O3)",
                 intSetter(options.optLevel, 0, 3));
   parser.text("--custom-ops", "FILE.json",
@@ -133,15 +150,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
                choice(options.precision, {"f32", "tf32", "bf16"}));
   parser.value("--keep-f32", "NODE[,NODE…]",
                "nodes that --precision leaves alone. Repeatable",
-               [&options](std::string_view value) {
-                 llvm::StringRef rest(value.data(), value.size());
-                 while (!rest.empty()) {
-                   auto [name, more] = rest.split(',');
-                   options.keepF32.push_back(name.str());
-                   rest = more;
-                 }
-                 return std::string();
-               });
+               listSetter(options.keepF32));
   parser.value("--tune", "STEPS",
                "times so many other tiles for the program's products and "
                "convolutions on this machine, uses the faster ones and writes them "

@@ -17,11 +17,13 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-run/Inputs.h"
 #include "tools/weir-run/Trace.h"
+#include "weir/abi.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 using namespace weir;
@@ -35,7 +37,7 @@ constexpr const char *toolName = "weir-run";
 struct Settings {
   driver::Options options;
   std::vector<std::string> inputs, entries;
-  std::string output, trace, profile, cluster, task;
+  std::string output, trace, profile, cudaProfile, cluster, task;
   int64_t repeat = 0;
   bool memory = false;
   bool compareF32 = false;
@@ -78,6 +80,9 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.text("--profile-out", "F",
               "writes the time of every kernel, for weirc --profile",
               settings.profile);
+  parser.text("--cuda-profile-out", "F",
+              "writes what cuDNN says of this machine's GPU, for weirc --cuda-profile",
+              settings.cudaProfile);
   parser.flag("--compare-f32",
               "runs the model without --precision, too, and prints how far "
               "results are apart",
@@ -177,6 +182,19 @@ bool writeText(const std::string &path, const std::string &text,
   if (path.empty() || writeFile(path, text, error))
     return true;
   sink.report({"W0707", path, "", "", "cannot be written: " + error, {}});
+  return false;
+}
+
+bool writeCudaProfile(const std::string &path, DiagnosticSink &sink) {
+  if (path.empty())
+    return true;
+  const char *why = nullptr;
+  if (char *text = weir_cuda_profile(&why)) {
+    bool written = writeText(path, std::string(text) + '\n', sink);
+    std::free(text);
+    return written;
+  }
+  sink.report({"W0707", path, "", "", std::string("cannot be written: ") + why, {}});
   return false;
 }
 
@@ -342,8 +360,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
   return writeText(settings.trace,
                    settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
          writeText(settings.profile,
-                   settings.profile.empty() ? "" : recorder.profileJson(),
-                   sink);
+                   settings.profile.empty() ? "" : recorder.profileJson(), sink) &&
+         writeCudaProfile(settings.cudaProfile, sink);
 }
 
 } // namespace

@@ -22,10 +22,17 @@
 
 namespace weir {
 
+/// A GPU that plans of libraries are made for.
+struct CudaProfile {
+  std::string file; ///< for messages
+  std::string text; ///< as the library describes it, JSON
+};
+
 struct CudaOptions {
   std::string prefix; ///< of all symbols, a C identifier
   std::vector<CudaArchitecture> architectures; ///< ascending
   int optLevel = 3;
+  std::vector<CudaProfile> profiles;
   bool tf32 = false; ///< products of f32 may round their operands to TF32
   /// Told what each step on the way left: name, suffix of a file, text.
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;

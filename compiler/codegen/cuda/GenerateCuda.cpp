@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaConvolution.h"
 #include "compiler/codegen/cuda/CudaProduct.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/NodeName.h"
@@ -159,22 +160,111 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
   return success();
 }
 
-/// Emits what a library leaves to compute, and describes both.
-static AcceleratorInfo::Product describe(const LibraryProduct &product, plan::KernelOp kernel,
-                                         int32_t number, const std::string &symbol,
-                                         gpu::GPUModuleOp kernels, SiteTable &sites) {
-  AcceleratorInfo::Product info = {product.desc, ""};
-  info.desc.kernel = number;
-  if (!product.hasRest)
-    return info;
-  info.rest = symbol + "_rest";
-  LaunchShape shape = emitCudaKernel(kernel, info.rest, kernels, sites, product.end);
-  // Elements have one axis, all dimensions of the first result.
-  assert(shape.axes.size() == 1 && "elements are in one line");
-  info.desc.rest_elements = int32_t(shape.axes[0].divisor);
-  info.desc.rest_threads = int32_t(shape.threads);
-  return info;
-}
+/// Emits what libraries leave to compute, and describes both.
+class LibraryKernels {
+public:
+  LibraryKernels(gpu::GPUModuleOp module, SiteTable &sites, const CudaOptions &options,
+                 AcceleratorInfo &info)
+      : module(module), sites(sites), options(options), info(info) {
+    for (const CudaProfile &profile : options.profiles) {
+      const char *why;
+      weir_cuda_plan_convolution(nullptr, profile.text.c_str(), &why);
+      if (!why)
+        profiles.push_back(profile);
+      else
+        emitWarning(UnknownLoc::get(module.getContext()))
+            << "W0624: found no plans for " << profile.file << ": " << why
+            << "; possible: plans that are made where the program runs";
+    }
+  }
+
+  /// `symbol`: of the kernel's generated form.
+  void add(plan::KernelOp kernel, const std::string &symbol) {
+    auto number = int32_t(info.kernels.size()) - 1;
+    if (auto product = matchProduct(kernel, options.tf32)) {
+      product->desc.kernel = number;
+      AcceleratorInfo::Product entry = {product->desc, ""};
+      addRest(kernel, *product, symbol + "_rest", entry);
+      info.products.push_back(entry);
+      return;
+    }
+    for (const LibraryConvolution &convolution : matchConvolution(kernel, options.tf32)) {
+      AcceleratorInfo::Convolution entry = {convolution.desc, "", "", {}};
+      entry.desc.kernel = number;
+      bool isSecond = !info.convolutions.empty() && info.convolutions.back().desc.kernel == number;
+      addRest(kernel, convolution, symbol + (isSecond ? "_rest2" : "_rest"), entry);
+      if (convolution.filter)
+        addArrangement(kernel, convolution.filter, entry);
+      addPlans(entry);
+      info.convolutions.push_back(entry);
+    }
+  }
+
+private:
+  template <typename Match, typename Entry>
+  void addRest(plan::KernelOp kernel, const Match &match, const std::string &name, Entry &entry) {
+    if (!match.hasRest)
+      return;
+    entry.rest = name;
+    LaunchShape shape = emitCudaKernel(kernel, name, module, sites, match.end);
+    // Elements have one axis, all dimensions of the first result.
+    assert(shape.axes.size() == 1 && "elements are in one line");
+    entry.desc.rest_elements = int32_t(shape.axes[0].divisor);
+    entry.desc.rest_threads = int32_t(shape.threads);
+  }
+
+  /// Plans that the library of this machine makes for GPUs that it is told of.
+  void addPlans(AcceleratorInfo::Convolution &entry) {
+    const weir_cuda_convolution &desc = entry.desc;
+    auto isFixed = [](const weir_extent &extent) { return extent.open[0] < 0; };
+    if (!isFixed(desc.batch) || !isFixed(desc.channels) || !isFixed(desc.outputs) ||
+        !llvm::all_of(desc.sizes, isFixed) || !llvm::all_of(desc.window, isFixed))
+      return;
+    for (const CudaProfile &profile : profiles) {
+      const char *why;
+      // What needs a compiler at run time gets no plan here; the target makes one.
+      if (char *text = weir_cuda_plan_convolution(&desc, profile.text.c_str(), &why)) {
+        entry.plans.push_back(text);
+        std::free(text);
+      }
+    }
+  }
+
+  /// Filters of one type share a kernel.
+  void addArrangement(plan::KernelOp kernel, RankedTensorType filter,
+                      AcceleratorInfo::Convolution &entry) {
+    auto [it, isNew] = arrangements.try_emplace(filter);
+    Arrangement &arrangement = it->second;
+    if (isNew) {
+      arrangement.name = "arrange_" + std::to_string(arrangements.size());
+      OwningOpRef<plan::KernelOp> made = arrangeKernel(filter, kernel.getLoc());
+      LaunchShape shape = emitCudaKernel(*made, arrangement.name, module, sites);
+      auto arranged = cast<RankedTensorType>(
+          made->getBody().front().getTerminator()->getOperand(0).getType());
+      arrangement.threads = int32_t(shape.threads);
+      for (const LaunchShape::Axis &axis : shape.axes) {
+        int64_t count = 1;
+        for (int64_t dim : axis.dims)
+          count *= arranged.getDimSize(dim);
+        arrangement.blocks *= int32_t(llvm::divideCeil(count, axis.divisor));
+      }
+    }
+    entry.arrange = arrangement.name;
+    entry.desc.arrange_blocks = arrangement.blocks;
+    entry.desc.arrange_threads = arrangement.threads;
+  }
+
+  struct Arrangement {
+    std::string name;
+    int32_t blocks = 1, threads = 0;
+  };
+  gpu::GPUModuleOp module;
+  SiteTable &sites;
+  const CudaOptions &options;
+  AcceleratorInfo &info;
+  std::vector<CudaProfile> profiles; ///< that plans can be made for
+  llvm::DenseMap<Type, Arrangement> arrangements;
+};
 
 /// Feeds and fetches that one GPU alone takes or makes, by edges of their own, are
 /// listed for it; the host's steps let them pass without looking at them.
@@ -230,37 +320,51 @@ static void listDirect(ModuleOp module, MutableArrayRef<AcceleratorInfo> acceler
   }
 }
 
+/// What comes behind an operation that a library computes.
+template <typename Entry>
+static void listEpilogue(llvm::raw_ostream &os, const Entry &entry, bool hasAddend) {
+  if (hasAddend)
+    os << " + addend";
+  if (entry.desc.bias >= 0)
+    os << " + bias";
+  if (entry.desc.activation == WEIR_CUDA_RELU)
+    os << ", relu";
+  if (entry.desc.activation == WEIR_CUDA_GELU)
+    os << ", gelu";
+  if (entry.desc.flags & WEIR_CUDA_TF32)
+    os << ", tf32";
+  os << (entry.desc.dtype == entry.desc.result_dtype ? "" : ", wide result");
+  if (!entry.rest.empty())
+    os << "; then " << entry.rest
+       << (entry.desc.result < 0 ? " from memory of its own" : " in place");
+}
+
 /// Which nodes each kernel of the image serves, and what libraries may do.
 static std::string listKernels(ModuleOp module, const AcceleratorInfo &info) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  size_t number = 0;
+  int32_t number = 0;
   for (auto kernel : module.getOps<plan::KernelOp>()) {
-    const std::string &symbol = info.kernels[number];
-    if (!symbol.empty()) {
+    const std::string &symbol = info.kernels[size_t(number)];
+    if (!symbol.empty())
       os << symbol << ": " << kernel.getNodes() << '\n';
-      for (const AcceleratorInfo::Product &product : info.products) {
-        if (product.desc.kernel != int32_t(number))
-          continue;
-        os << "  or cuBLASLt:";
-        if (product.desc.scale != 1)
-          os << " scaled";
-        if (product.desc.addend.buffer >= 0)
-          os << " + addend";
-        if (product.desc.bias >= 0)
-          os << " + bias";
-        if (product.desc.activation == WEIR_CUDA_RELU)
-          os << ", relu";
-        if (product.desc.activation == WEIR_CUDA_GELU)
-          os << ", gelu";
-        if (product.desc.flags & WEIR_CUDA_TF32)
-          os << ", tf32";
-        os << (product.desc.dtype == product.desc.result_dtype ? "" : ", wide result");
-        if (!product.rest.empty())
-          os << "; then " << product.rest
-             << (product.desc.result < 0 ? " from memory of its own" : " in place");
-        os << '\n';
-      }
+    for (const AcceleratorInfo::Product &product : info.products) {
+      if (product.desc.kernel != number)
+        continue;
+      os << "  or cuBLASLt:" << (product.desc.scale != 1 ? " scaled" : "");
+      listEpilogue(os, product, product.desc.addend.buffer >= 0);
+      os << '\n';
+    }
+    for (const AcceleratorInfo::Convolution &convolution : info.convolutions) {
+      if (convolution.desc.kernel != number)
+        continue;
+      os << "  or cuDNN:";
+      listEpilogue(os, convolution, convolution.desc.addend >= 0);
+      if (!convolution.arrange.empty())
+        os << "; filter by " << convolution.arrange;
+      if (!convolution.plans.empty())
+        os << "; plans " << convolution.plans.size();
+      os << '\n';
     }
     ++number;
   }
@@ -337,6 +441,7 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
   auto launches = std::make_shared<LaunchTable>();
   AcceleratorInfo info;
   info.driver = "weir_cuda_driver";
+  LibraryKernels libraries(kernels, sites, options, info);
   for (auto kernel : module.getOps<plan::KernelOp>()) {
     info.kernels.emplace_back();
     if (!launched.contains(kernel.getSymName()))
@@ -347,9 +452,7 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
         c = '_';
     info.kernels.back() = symbol;
     (*launches)[kernel.getSymName()] = emitCudaKernel(kernel, symbol, kernels, sites);
-    if (auto product = matchProduct(kernel, options.tf32))
-      info.products.push_back(
-          describe(*product, kernel, int32_t(info.kernels.size()) - 1, symbol, kernels, sites));
+    libraries.add(kernel, symbol);
   }
   useLibdevice(kernels);
   if (failed(lowerKernels(kernels, options)))

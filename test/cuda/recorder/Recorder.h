@@ -134,6 +134,13 @@ public:
     return ++calls[name] == failingCall && failing == name;
   }
 
+  /// Counts a call of a library; true: it is to fail. Takes the mutex.
+  bool failsLibrary(const char *name) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++libraryCalls[name];
+    return fails(name);
+  }
+
   void problem(const std::string &text) {
     if (problems.size() < 20)
       problems.push_back(text);
