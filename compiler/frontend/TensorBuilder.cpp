@@ -155,15 +155,20 @@ Value TensorBuilder::like(Value v, double value) {
 Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
   if (!element)
     return {};
+  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, element);
+  // Tables may be large: no attribute for each of their elements.
+  if (element.isF64())
+    return constant(DenseElementsAttr::get(type, values));
+  if (element.isF32())
+    return constant(DenseElementsAttr::get(
+        type, ArrayRef(std::vector<float>(values.begin(), values.end()))));
   SmallVector<Attribute> attrs;
   for (double value : values)
     if (Attribute attr = scalarAttribute(b, element, value))
       attrs.push_back(attr);
     else
       return {};
-  return constant(DenseElementsAttr::get(
-      RankedTensorType::get({static_cast<int64_t>(values.size())}, element),
-      attrs));
+  return constant(DenseElementsAttr::get(type, attrs));
 }
 
 Value TensorBuilder::shapeOf(Value v) {
