@@ -7,6 +7,7 @@
 
 #include "passes/plan/InPlace.h"
 #include "dialects/weir/Pch.h"
+#include "passes/kernelize/Unpadded.h"
 
 using namespace mlir;
 using namespace weir;
@@ -18,6 +19,9 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   if (terminator->getNumOperands() != 1)
     return false;
   Type type = terminator->getOperand(0).getType();
+  // What code for GPUs reads all over.
+  if (kernel->hasAttr(unpaddedAttribute) && argument + 1 == body.getNumArguments())
+    return false;
   if (body.getArgument(argument).getType() != type ||
       !cast<RankedTensorType>(type).hasStaticShape())
     return false;

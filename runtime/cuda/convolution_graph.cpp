@@ -222,10 +222,11 @@ private:
 bool isAllowed(const Dnn &dnn, DnnDescriptor engine, const weir_cuda_convolution &desc) {
   int32_t notes[dnn::noteCount];
   int64_t count = 0;
-  if (dnn.get(engine, dnn::engineNotes, dnn::typeNote, dnn::noteCount, &count, notes) != 0)
+  if (dnn.get(engine, dnn::engineNotes, dnn::typeNote, dnn::noteCount, &count, notes) != 0 ||
+      count > dnn::noteCount)
     return false;
   bool mayUseCores = desc.dtype != WEIR_F32 || (desc.flags & WEIR_CUDA_TF32);
-  for (int64_t i = 0; i < count && i < dnn::noteCount; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     bool allowed = notes[i] == dnn::noteStrictNan ||
                    (mayUseCores && notes[i] == dnn::noteTensorCore);
     if (!allowed)

@@ -418,7 +418,6 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
       continue;
     steps.push_back(function);
     devices.insert(function->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
-    function.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
   }
   if (steps.empty())
     return StepRewriterFactory();
@@ -430,6 +429,8 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
     copy->setAttr("weir_plan.accelerated", b.getUnitAttr());
     if (failed(markHostReads(copy)))
       return failure();
+    dropPaddings(copy);
+    copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
     swapWithinHost(step);
   }
 
@@ -451,8 +452,10 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
       if (!llvm::isAlnum(c))
         c = '_';
     info.kernels.back() = symbol;
-    (*launches)[kernel.getSymName()] = emitCudaKernel(kernel, symbol, kernels, sites);
-    libraries.add(kernel, symbol);
+    OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
+    (*launches)[kernel.getSymName()] =
+        emitCudaKernel(own ? *own : kernel, symbol, kernels, sites);
+    libraries.add(own ? *own : kernel, symbol);
   }
   useLibdevice(kernels);
   if (failed(lowerKernels(kernels, options)))
