@@ -166,6 +166,7 @@ static int32_t open(weir_session *session, const weir_accelerator_desc *desc,
     why = fill(device, session, memoryLimit, &error);
   }
   if (!why) {
+    meetPeers(session, device);
     *accelerator = device;
     return WEIR_OK;
   }

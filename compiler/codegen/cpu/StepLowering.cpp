@@ -158,6 +158,7 @@ void weir::declareRuntime(ModuleOp module) {
   declare("weir_cuda_swap_in", i32, {p, i32, p, i64});
   declare("weir_cuda_await_swap", i32, {p, i32});
   declare("weir_cuda_send", i32, {p, i32, i64, p});
+  declare("weir_cuda_send_peer", i32, {p, i32, i64, p});
   declare("weir_cuda_receive", i32, {p, i32, i64, p});
   declare("weir_cuda_finish_ready", i32, {p, p});
   declare("weir_cuda_finish", i32, {p, i32});

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/StepBuilder.h"
 #include "weir/abi.h"
 #include <cstddef>
 
@@ -70,6 +71,16 @@ void CudaStepRewriter::launch(RunOp op) {
                       i32(buffers.size()), sizes, i32(open.size()), blocks,
                       i32(shape.threads)}));
   op.erase();
+}
+
+/// Whether a step of another GPU takes the tensor, and not its host, which reads few
+/// integers where they arrive.
+bool CudaStepRewriter::goesToPeer(plan::SendOp send) {
+  int destination = tables.program.edges[send.getEdge()].destination;
+  auto type = cast<MemRefType>(send.getValue()[0].getType());
+  return !isScalarForm(RankedTensorType::get(type.getShape(), type.getElementType())) &&
+         llvm::any_of(tables.program.accelerators,
+                      [&](const AcceleratorInfo &each) { return each.device == destination; });
 }
 
 /// A copy's token becomes its number: twice the slot, one more for the way back.
@@ -168,7 +179,7 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   if (auto send = dyn_cast<plan::SendOp>(op); send && !send.getValue().empty()) {
     awaitRoom(send);
     Value tensor = tensorOnStack(unpack(send.getValue()[0]));
-    returnIfError(call("weir_cuda_send", t32,
+    returnIfError(call(goesToPeer(send) ? "weir_cuda_send_peer" : "weir_cuda_send", t32,
                        {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
     op->erase();
     return true;

@@ -523,6 +523,10 @@ int32_t weir_cuda_await_swap(weir_context *ctx, int32_t copy);
 /// As weir_rt_send: the tensor is the receiver's when the copy has arrived.
 int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
                        const weir_tensor *value);
+/// The same to another GPU, whose step takes the tensor with weir_cuda_receive: by a
+/// copy from GPU to GPU where both are of this process and can reach each other.
+int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
+                            const weir_tensor *value);
 /// As weir_rt_receive, into memory of the GPU that is freed by weir_cuda_free.
 int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
                           weir_tensor *out);

@@ -17,6 +17,7 @@ using namespace weir::rt::cuda;
 #define SAME(ours, theirs) static_assert(int64_t(ours) == int64_t(theirs))
 SAME(outOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
 SAME(noBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
+SAME(peerAccessIsThere, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 SAME(streamNonBlocking, CU_STREAM_NON_BLOCKING);
 SAME(eventDisableTiming, CU_EVENT_DISABLE_TIMING);
 SAME(capabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
@@ -174,6 +175,9 @@ ALIKE(Blas, choose, cublasLtMatmulAlgoGetHeuristic);
 ALIKE(Blas, check, cublasLtMatmulAlgoCheck);
 ALIKE(Blas, matmul, cublasLtMatmul);
 ALIKE(Driver, launch, cuLaunchKernel);
+ALIKE(Driver, copyPeerAsync, cuMemcpyPeerAsync);
+ALIKE(Driver, canAccessPeer, cuDeviceCanAccessPeer);
+ALIKE(Driver, enablePeer, cuCtxEnablePeerAccess);
 ALIKE(Driver, captureBegin, cuStreamBeginCapture);
 ALIKE(Driver, captureEnd, cuStreamEndCapture);
 ALIKE(Driver, graphInstantiate, cuGraphInstantiateWithFlags);
