@@ -128,14 +128,14 @@ public:
                DnnHandle handle)
       : d(d), desc(desc), shape(shape), handle(handle),
         result(layoutOf(desc, shape.batch, shape.outputs, shape.result)),
-        left((desc.addend >= 0) + (desc.bias >= 0) + (desc.activation != 0)) {}
+        left((desc.addend >= 0) + (desc.bias != -1) + (desc.activation != 0)) {}
 
   DnnDescriptor build() {
     DnnDescriptor last = addConvolution();
     if (desc.addend >= 0)
       last = addPointwise(dnn::pointwiseAdd, last,
                           makeTensor(d, result, typeOf(desc.result_dtype), addendId));
-    if (desc.bias >= 0) {
+    if (desc.bias != -1) {
       int64_t ones[3] = {1, 1, 1};
       Layout bias = layoutOf(desc, 1, shape.outputs, ones);
       last = addPointwise(dnn::pointwiseAdd, last,

@@ -56,7 +56,7 @@ static void nameProblem(const weir_cuda_convolution &desc, const ConvolutionShap
                         char *buffer, int64_t capacity) {
   Text text(buffer, capacity);
   text << desc.dtype << ' ' << desc.result_dtype << ' ' << desc.activation << ' ' << desc.flags
-       << ' ' << int32_t(desc.bias >= 0) << ' ' << int32_t(desc.addend >= 0) << ' '
+       << ' ' << int32_t(desc.bias != -1) << ' ' << int32_t(desc.addend >= 0) << ' '
        << desc.channels_last << ' ' << desc.groups << ' ' << s.batch << ' ' << s.channels << ' '
        << s.outputs;
   for (int32_t i = 0; i < desc.spatial; ++i) {
@@ -137,14 +137,12 @@ ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel,
                                  const int64_t *sizes, const Convolution **found) {
   if (!convolutions->dnn || convolutions->byKernel[kernel] < 0)
     return nullptr;
+  Convolution &entry = convolutions->entries[convolutions->byKernel[kernel]];
+  if (entry.desc->bias == WEIR_CUDA_ZEROS && !convolutions->zeros)
+    return nullptr;
   Lock lock(convolutions->mutex);
-  for (int64_t i = convolutions->byKernel[kernel];
-       i < convolutions->count && convolutions->entries[i].desc->kernel == kernel; ++i)
-    if (ConvolutionPlan *plan = planEntry(*convolutions, convolutions->entries[i], sizes)) {
-      *found = &convolutions->entries[i];
-      return plan;
-    }
-  return nullptr;
+  *found = &entry;
+  return planEntry(*convolutions, entry, sizes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,7 +205,7 @@ static bool fill(Convolutions *convolutions, const CudaDevice &device, int32_t k
     return false;
   for (int32_t i = 0; i < kernelCount; ++i)
     convolutions->byKernel[i] = -1;
-  for (int64_t i = convolutions->count - 1; i >= 0; --i) {
+  for (int64_t i = 0; i < convolutions->count; ++i) {
     const weir_cuda_convolution &convolution = desc.convolutions[i];
     Convolution &entry = convolutions->entries[i];
     entry.desc = &convolution;
@@ -219,6 +217,24 @@ static bool fill(Convolutions *convolutions, const CudaDevice &device, int32_t k
     convolutions->byKernel[convolution.kernel] = int32_t(i);
   }
   return true;
+}
+
+/// Makes zeros for the widest bias. Without memory for them kernels do the work.
+static void makeZeros(Convolutions *convolutions, const Driver &driver) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < convolutions->count; ++i) {
+    const weir_cuda_convolution &desc = *convolutions->entries[i].desc;
+    int64_t wanted = desc.outputs.factor * weir_dtype_size(desc.result_dtype);
+    if (desc.bias == WEIR_CUDA_ZEROS && wanted > bytes)
+      bytes = wanted;
+  }
+  void *zeros = bytes > 0 ? calloc(size_t(bytes), 1) : nullptr;
+  if (zeros && driver.memAlloc(&convolutions->zeros, size_t(bytes)) == 0 &&
+      driver.copyIn(convolutions->zeros, zeros, size_t(bytes)) != 0) {
+    driver.memFree(convolutions->zeros);
+    convolutions->zeros = 0;
+  }
+  free(zeros);
 }
 
 static void release(Convolutions *convolutions) {
@@ -248,6 +264,7 @@ Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount) {
     return nullptr;
   }
   convolutions->dnn = dnn;
+  makeZeros(convolutions, *device.driver);
   convolutions->file = openChoices(device, "cudnn", int64_t(dnn->version()));
   for (int32_t kernel = 0; kernel < kernelCount; ++kernel) {
     const Convolution *ignored;
@@ -261,6 +278,8 @@ Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount) {
 void closeConvolutions(const CudaDevice &device, Convolutions *convolutions) {
   if (!convolutions)
     return;
+  if (convolutions->zeros)
+    device.driver->memFree(convolutions->zeros);
   while (ArrangedFilter *filter = convolutions->filters) {
     convolutions->filters = filter->next;
     device.driver->memFree(filter->data);

@@ -52,7 +52,8 @@ struct Convolutions {
   DnnHandle handle;
   Convolution *entries;
   int64_t count;
-  int32_t *byKernel; ///< number of the kernel's first entry, -1: none
+  int32_t *byKernel; ///< number of the kernel's entry, -1: none
+  Pointer zeros;     ///< for WEIR_CUDA_ZEROS; 0: there are none
   ChoiceFile *file;  ///< null: choices are not kept
   ArrangedFilter *filters;
   Mutex mutex; ///< guards plans, file, filters, and the handle

@@ -202,6 +202,8 @@ static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32
       arguments.buffer(desc.input),  arguments.buffer(desc.filter),
       arguments.buffer(desc.addend), arguments.buffer(desc.bias),
       arguments.buffer(desc.result), 0};
+  if (desc.bias == WEIR_CUDA_ZEROS)
+    operands.bias = device.convolutions->zeros;
   Scratch scratch(ctx);
   if (entry->arrange && isConstant(device, operands.right)) {
     operands.right =

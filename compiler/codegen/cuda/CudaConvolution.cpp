@@ -22,19 +22,23 @@ public:
         result(cast<RankedTensorType>(conv.getType())),
         channel(last ? result.getRank() - 1 : 1) {}
 
-  std::vector<LibraryConvolution> match() {
-    std::vector<LibraryConvolution> all;
-    LibraryConvolution plain;
-    if (!describe(plain))
-      return all;
-    LibraryConvolution whole = plain;
-    if (finish(whole, /*absorbs=*/true))
-      all.push_back(whole);
-    // Without a bias the library has to compile what follows, if it can.
-    bool isSure = !all.empty() && (whole.desc.bias >= 0 || whole.end == conv.getResult());
-    if (!isSure && finish(plain, /*absorbs=*/false))
-      all.push_back(plain);
-    return all;
+  std::optional<LibraryConvolution> match() {
+    LibraryConvolution out;
+    if (!describe(out))
+      return std::nullopt;
+    weir_cuda_convolution &desc = out.desc;
+    auto isBiasType = [&](RankedTensorType type) { return isBias(type); };
+    Epilogue epilogue(kernel, sizes, conv.getResult(), desc.dtype, isBiasType);
+    // What follows needs a bias, and that a size.
+    while (!result.isDynamicDim(channel) && absorb(epilogue, desc))
+      ;
+    desc.bias = epilogue.bias < 0 && !epilogue.isPlain() ? WEIR_CUDA_ZEROS : epilogue.bias;
+    desc.addend = epilogue.addend;
+    desc.activation = epilogue.activation;
+    out.end = epilogue.end;
+    if (!epilogue.place(out.hasRest, desc.result, desc.rest_count))
+      return std::nullopt;
+    return out;
   }
 
 private:
@@ -94,19 +98,6 @@ private:
     return type.getDimSize(channel - ahead) == result.getDimSize(channel);
   }
 
-  bool finish(LibraryConvolution &out, bool absorbs) {
-    weir_cuda_convolution &desc = out.desc;
-    auto isBiasType = [&](RankedTensorType type) { return isBias(type); };
-    Epilogue epilogue(kernel, sizes, conv.getResult(), desc.dtype, isBiasType);
-    while (absorbs && absorb(epilogue, desc))
-      ;
-    desc.bias = epilogue.bias;
-    desc.addend = epilogue.addend;
-    desc.activation = epilogue.activation;
-    out.end = epilogue.end;
-    return epilogue.place(out.hasRest, desc.result, desc.rest_count);
-  }
-
   bool absorb(Epilogue &epilogue, weir_cuda_convolution &desc) {
     Operation *user = epilogue.next();
     if (!user)
@@ -136,16 +127,16 @@ private:
 
 } // namespace
 
-std::vector<LibraryConvolution> weir::matchConvolution(plan::KernelOp kernel, bool tf32) {
+std::optional<LibraryConvolution> weir::matchConvolution(plan::KernelOp kernel, bool tf32) {
   ConvOp conv;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (isa<DotGeneralOp>(op) || (conv && isa<ConvOp>(op)))
-      return {};
+      return std::nullopt;
     if (auto each = dyn_cast<ConvOp>(op))
       conv = each;
   }
   if (!conv)
-    return {};
+    return std::nullopt;
   return Matcher(kernel, conv, tf32).match();
 }
 

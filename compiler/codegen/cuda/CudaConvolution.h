@@ -17,7 +17,7 @@
 
 #include "compiler/emit/Program.h"
 #include "dialects/plan/Plan.h"
-#include <vector>
+#include <optional>
 
 namespace weir {
 
@@ -31,10 +31,9 @@ struct LibraryConvolution {
   mlir::RankedTensorType filter;
 };
 
-/// What of `kernel` a library may compute, the most of it first. Empty: all of
-/// it is a generated kernel's. `desc.kernel` and how other kernels are launched
-/// are left open.
-std::vector<LibraryConvolution> matchConvolution(plan::KernelOp kernel, bool tf32);
+/// What of `kernel` a library may compute. Nothing: all of it is a generated
+/// kernel's. `desc.kernel` and how other kernels are launched are left open.
+std::optional<LibraryConvolution> matchConvolution(plan::KernelOp kernel, bool tf32);
 
 /// A kernel that brings a filter of this type, S… I O, to O S… I. Not in any
 /// module.

@@ -188,13 +188,12 @@ public:
       info.products.push_back(entry);
       return;
     }
-    for (const LibraryConvolution &convolution : matchConvolution(kernel, options.tf32)) {
-      AcceleratorInfo::Convolution entry = {convolution.desc, "", "", {}};
+    if (auto convolution = matchConvolution(kernel, options.tf32)) {
+      AcceleratorInfo::Convolution entry = {convolution->desc, "", "", {}};
       entry.desc.kernel = number;
-      bool isSecond = !info.convolutions.empty() && info.convolutions.back().desc.kernel == number;
-      addRest(kernel, convolution, symbol + (isSecond ? "_rest2" : "_rest"), entry);
-      if (convolution.filter)
-        addArrangement(kernel, convolution.filter, entry);
+      addRest(kernel, *convolution, symbol + "_rest", entry);
+      if (convolution->filter)
+        addArrangement(kernel, convolution->filter, entry);
       addPlans(entry);
       info.convolutions.push_back(entry);
     }
@@ -222,7 +221,7 @@ private:
       return;
     for (const CudaProfile &profile : profiles) {
       const char *why;
-      // What needs a compiler at run time gets no plan here; the target makes one.
+      // Without a plan the target makes one.
       if (char *text = weir_cuda_plan_convolution(&desc, profile.text.c_str(), &why)) {
         entry.plans.push_back(text);
         std::free(text);
@@ -327,6 +326,8 @@ static void listEpilogue(llvm::raw_ostream &os, const Entry &entry, bool hasAdde
     os << " + addend";
   if (entry.desc.bias >= 0)
     os << " + bias";
+  if (entry.desc.bias == WEIR_CUDA_ZEROS)
+    os << " + zeros";
   if (entry.desc.activation == WEIR_CUDA_RELU)
     os << ", relu";
   if (entry.desc.activation == WEIR_CUDA_GELU)

@@ -210,10 +210,13 @@ typedef struct weir_cuda_product {
   const char *rest; ///< null: nothing is left to compute
 } weir_cuda_product;
 
+/// A bias of zeros: the library has kernels for what follows a bias, and would
+/// have to compile one where there is none.
+#define WEIR_CUDA_ZEROS (-2)
+
 /// What a library of convolutions may do in place of a kernel:
 /// activation(convolution of input and filter + addend + bias), dense tensors,
-/// with sums in f32. `rest` as in weir_cuda_product. Several in a row for one
-/// kernel: the first that the library knows is taken.
+/// with sums in f32. `rest` as in weir_cuda_product.
 typedef struct weir_cuda_convolution {
   uint32_t size;
   int32_t kernel; ///< index into weir_program_desc::kernels
@@ -223,7 +226,8 @@ typedef struct weir_cuda_convolution {
   int32_t flags;        ///< WEIR_CUDA_TF32
   int32_t input, filter; ///< buffers
   int32_t addend; ///< buffer of the result's shape, -1: none
-  int32_t bias;   ///< buffer with a number for each output channel, -1: none
+  /// Buffer with a number for each output channel; -1: none; WEIR_CUDA_ZEROS.
+  int32_t bias;
   int32_t result; ///< buffer that gets it; -1: memory that only `rest` reads
   int32_t channels_last; ///< 1: N S… C and S… I O; 0: N C S… and O I S…
   int32_t spatial; ///< dimensions, 1 to 3
