@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 using namespace weir;
 using namespace weir::tf;
@@ -109,6 +110,33 @@ static std::string describeCycle(const Graph &graph,
              std::string(graph.nodes[path[i]].name) + "\"";
   }
   return names;
+}
+
+void weir::tf::joinCollectives(Graph &graph) {
+  std::map<std::string, std::vector<uint32_t>> groups;
+  for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node &node = graph.nodes[i];
+    auto number = [&](std::string_view name) {
+      const AttrValue *value = node.attr(name);
+      return value ? std::to_string(value->i) : "";
+    };
+    const AttrValue *shared = node.attr("shared_name");
+    std::string key;
+    if (node.op == "NcclAllReduce" && shared)
+      key = "n" + std::string(shared->s);
+    else if (node.op == "CollectiveReduce")
+      key = "c" + number("group_key") + ":" + number("instance_key");
+    if (!key.empty())
+      groups[key].push_back(i);
+  }
+  for (auto &[key, members] : groups) {
+    std::vector<Edge> inputs;
+    for (uint32_t member : members)
+      inputs.insert(inputs.end(), graph.nodes[member].inputs.begin(),
+                    graph.nodes[member].inputs.end());
+    for (uint32_t member : members)
+      graph.nodes[member].inputs = inputs;
+  }
 }
 
 bool weir::tf::sortGraph(Graph &graph, const std::string &file,

@@ -120,6 +120,11 @@ struct TensorName {
 };
 TensorName parseTensorName(std::string_view text);
 
+/// Gives each node of a collective the inputs of all of its nodes, in the order of the
+/// graph: what it computes is a function of these. Nodes belong together by their
+/// shared_name, or by group_key and instance_key.
+void joinCollectives(Graph &graph);
+
 /// Fills `order`. False after a diagnostic (W0208) that names a cycle.
 bool sortGraph(Graph &graph, const std::string &file, DiagnosticSink &sink);
 

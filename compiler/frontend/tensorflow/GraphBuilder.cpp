@@ -402,7 +402,10 @@ bool Builder::finish() {
     return false;
   for (const Node &node : graph.nodes)
     checkInputs(node);
-  return !failed && sortGraph(graph, file, sink);
+  if (failed)
+    return false;
+  joinCollectives(graph);
+  return sortGraph(graph, file, sink);
 }
 
 std::optional<Graph> Builder::fromGraph(const GraphDef &def) {

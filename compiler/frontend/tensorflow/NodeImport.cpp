@@ -228,6 +228,7 @@ static const ImportIndex &importIndex() {
     for (ArrayRef<OpImport> family : {arrayImports(),
                                       sliceImports(),
                                       controlImports(),
+                                      collectiveImports(),
                                       convolutionImports(),
                                       elementwiseImports(),
                                       imageImports(),

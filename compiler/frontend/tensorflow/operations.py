@@ -48,6 +48,10 @@ _ParallelConcatUpdate value:T update:T -> output:T | T:type loc:int |
 _HostCast x:SrcT -> y:DstT | SrcT:type DstT:type Truncate:bool=false |
 _FusedConv2D input:T filter:T args:num_args*T -> output:T | T:type num_args:int strides:list(int) padding:string explicit_paddings:list(int)=[] data_format:string="NHWC" dilations:list(int)=[1,1,1,1] use_cudnn_on_gpu:bool=true fused_ops:list(string)=[] epsilon:float=0.0001 leakyrelu_alpha:float=0.2 |
 _FusedMatMul a:T b:T args:num_args*T -> product:T | transpose_a:bool=false transpose_b:bool=false T:type num_args:int fused_ops:list(string)=[] epsilon:float=0.0001 leakyrelu_alpha:float=0.2 |
+NcclAllReduce input:T -> data:T | reduction:string T:type num_devices:int shared_name:string |
+NcclReduce input:num_devices*T -> data:T | reduction:string T:type num_devices:int |
+NcclBroadcast input:T -> output:T | T:type shape:shape |
+CollectiveReduce input:T -> data:T | T:type group_size:int group_key:int instance_key:int merge_op:string final_op:string subdiv_offsets:list(int) wait_for:list(int)=[] communication_hint:string="auto" timeout_seconds:float=0 |
 """
 
 
