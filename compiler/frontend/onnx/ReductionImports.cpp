@@ -171,7 +171,9 @@ LogicalResult cumulative(NodeImport &n, StringRef kind) {
   std::optional<SmallVector<int64_t>> given = n.knownInts(1);
   if (!given)
     return n.result(chooseAxes(n, at, n.rank(x),
-                               [&](Ints axes) { return along(axes[0]); }));
+                               [&](Ints axes) {
+                                 return axes.empty() ? Value() : along(axes[0]);
+                               }));
   if (given->empty())
     return n.invalid("found no axis");
   std::optional<int64_t> axis = n.axis((*given)[0], n.rank(x));

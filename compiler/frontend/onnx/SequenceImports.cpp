@@ -207,7 +207,7 @@ LogicalResult split(NodeImport &n) {
     if (!split)
       return failure();
     bool listed = n.rank(split) == 1;
-    if (!given ||
+    if (!given || (!listed && given->empty()) ||
         (!listed && (ShapedType::isDynamic(size) || (*given)[0] < 1 ||
                      size / (*given)[0] > mostParts)))
       return splitComputed(n, x, *axis);

@@ -51,6 +51,11 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
     (void)n.invalid("found a signal whose last dimension is not 1 or 2");
     return {};
   }
+  if (axis < 0 || axis >= last) {
+    (void)n.invalid("found axis " + Twine(axis) + "; possible are 0 to " +
+                    Twine(last - 1) + ", those before the parts");
+    return {};
+  }
   bool realResult = inverse && onesided;
   Value own = n.sizeOf(x, axis);
   // Of a real signal's spectrum one half is given: the other is its mirror.
@@ -131,8 +136,11 @@ LogicalResult dft(NodeImport &n) {
     if (!known)
       return n.result(chooseAxes(n, n.in(2), n.rank(x), [&](Ints axes) {
         // The last dimension holds the parts; no model may name it.
-        return along(std::min(axes[0], n.rank(x) - 2));
+        return axes.empty() ? Value()
+                            : along(std::min(axes[0], n.rank(x) - 2));
       }));
+    if (known->size() != 1)
+      return n.invalid("found " + Twine(known->size()) + " axes; possible is 1");
     given = (*known)[0];
   }
   std::optional<int64_t> axis = n.axis(given, n.rank(x));

@@ -60,6 +60,8 @@ static Value padDynamically(NodeImport &n, Value x, const Windows &windows,
 
 Value weir::tf::convolve(NodeImport &n, Value x, Value filter,
                          Windows windows, int64_t groups, Ints window) {
+  if (!n.hasRank(x, windows.spatial + 2) || !filter)
+    return {};
   auto pads =
       padsFor(windows, spatialSizes(windows, n.type(x)), window);
   if (!pads) {
@@ -204,6 +206,9 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
       return failure();
     filterShape = *given;
   }
+  if ((int64_t)filterShape.size() != spatial + 2 || !frontend::canBe(filterShape) ||
+      llvm::any_of(filterShape, [](int64_t size) { return size < 0; }))
+    return n.invalid("found a filter's shape that is none, or of another rank");
   if (!windows->channelsLast) {
     IntVector order = {0};
     order.append(axesFrom(2, spatial + 2));
