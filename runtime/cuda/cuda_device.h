@@ -82,6 +82,8 @@ struct CudaRun {
   PendingWork pending; ///< for the work stream
   Timeline timeline;
   Event worked, arrived, left;
+  Event called; ///< of `caller`, for a caller's stream that is another GPU's
+  Context caller;
   /// Copies out read buffers that work put from now on could overwrite.
   bool outIsOpen;
   void *arena;

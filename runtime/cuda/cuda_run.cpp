@@ -74,7 +74,7 @@ static void destroy(CudaRun *part) {
   for (Stream stream : {part->work, part->in, part->out})
     if (stream)
       driver.streamDestroy(stream);
-  for (Event event : {part->worked, part->arrived, part->left})
+  for (Event event : {part->worked, part->arrived, part->left, part->called})
     if (event)
       driver.eventDestroy(event);
   if (part->errorOnDevice)
@@ -112,6 +112,54 @@ static CudaRun *make(CudaDevice *device, Result *error) {
     return part;
   destroy(part);
   return nullptr;
+}
+
+/// The run's streams begin after what lies in the caller's, which may be one of
+/// another GPU. The device's context is current.
+static Result waitForCaller(CudaRun *part, Stream stream) {
+  const Driver &driver = *part->device->driver;
+  Context owner = nullptr;
+  Result error = driver.streamContext(stream, &owner);
+  if (error)
+    return error;
+  Event event = part->worked;
+  bool isForeign = owner != part->device->context;
+  if (isForeign) {
+    // An event is recorded in streams of its own context alone.
+    driver.contextPush(owner);
+    if (part->called && part->caller != owner) {
+      driver.eventDestroy(part->called);
+      part->called = nullptr;
+    }
+    if (!part->called)
+      error = driver.eventCreate(&part->called, eventDisableTiming);
+    part->caller = owner;
+    event = part->called;
+  }
+  if (!error)
+    error = driver.eventRecord(event, stream);
+  Context ignored;
+  if (isForeign)
+    driver.contextPop(&ignored);
+  for (Stream each : {part->in, part->work})
+    if (!error)
+      error = driver.streamWait(each, event, 0);
+  return error;
+}
+
+/// What the caller puts into its stream from now on comes after the run's work.
+static Result letCallerFollow(CudaRun *part, Stream stream) {
+  const Driver &driver = *part->device->driver;
+  Context owner = nullptr, ignored;
+  Result error = driver.eventRecord(part->worked, part->work);
+  if (!error)
+    error = driver.streamContext(stream, &owner);
+  if (error)
+    return error;
+  driver.contextPush(owner);
+  error = driver.streamWait(stream, part->worked, 0);
+  driver.contextPop(&ignored);
+  return error;
 }
 
 int32_t fail(weir_context *ctx, const char *what, Result error, const char *name,
@@ -177,11 +225,7 @@ int32_t beginRun(weir_run *run, int32_t index) {
     return fail(&context, "the run cannot begin", error);
   // What the caller has put into its stream makes the feeds.
   if (run->cudaStream) {
-    auto stream = static_cast<Stream>(run->cudaStream);
-    error = device->driver->eventRecord(part->worked, stream);
-    for (Stream each : {part->in, part->work})
-      if (!error)
-        error = device->driver->streamWait(each, part->worked, 0);
+    error = waitForCaller(part, static_cast<Stream>(run->cudaStream));
     if (error)
       return fail(&context, "the caller's stream cannot be waited for", error);
   }
@@ -425,11 +469,8 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
     error = driver.copyOutAsync(part->error, part->errorOnDevice,
                                 sizeof(weir_cuda_error), part->work);
   // What the caller puts into its stream from now on may read the fetches.
-  if (auto *stream = static_cast<Stream>(ctx->run->cudaStream); stream && !error) {
-    error = driver.eventRecord(part->worked, part->work);
-    if (!error)
-      error = driver.streamWait(stream, part->worked, 0);
-  }
+  if (auto *stream = static_cast<Stream>(ctx->run->cudaStream); stream && !error)
+    error = letCallerFollow(part, stream);
   if (!error) {
     beginSegment(ctx->run);
     error = driver.streamCallback(part->work, onFinished, ctx, 0);

@@ -109,6 +109,7 @@ struct GraphUpdate {
   X(set16Async, "cuMemsetD16Async", (Pointer, unsigned short, size_t, Stream)) \
   X(set32Async, "cuMemsetD32Async", (Pointer, unsigned, size_t, Stream))       \
   X(streamCreate, "cuStreamCreate", (Stream *, unsigned))                      \
+  X(streamContext, "cuStreamGetCtx", (Stream, Context *))                      \
   X(streamDestroy, "cuStreamDestroy_v2", (Stream))                             \
   X(streamSynchronize, "cuStreamSynchronize", (Stream))                        \
   X(streamWait, "cuStreamWaitEvent", (Stream, Event, unsigned))                \

@@ -177,6 +177,7 @@ ALIKE(Blas, matmul, cublasLtMatmul);
 ALIKE(Driver, launch, cuLaunchKernel);
 ALIKE(Driver, copyPeerAsync, cuMemcpyPeerAsync);
 ALIKE(Driver, canAccessPeer, cuDeviceCanAccessPeer);
+ALIKE(Driver, streamContext, cuStreamGetCtx);
 ALIKE(Driver, enablePeer, cuCtxEnablePeerAccess);
 ALIKE(Driver, captureBegin, cuStreamBeginCapture);
 ALIKE(Driver, captureEnd, cuStreamEndCapture);

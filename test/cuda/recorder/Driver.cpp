@@ -454,6 +454,12 @@ Result cuStreamCreate(Stream *stream, unsigned) {
   r.streams.insert(*stream);
   return 0;
 }
+Result cuStreamGetCtx(Stream stream, Context *context) {
+  ENTER("cuStreamGetCtx");
+  NEEDS_CONTEXT()
+  *context = &r.contexts[stream->device];
+  return 0;
+}
 Result cuStreamDestroy_v2(Stream stream) {
   Recorder &r = recorder::recorder();
   std::unique_lock<std::mutex> lock(r.mutex);
