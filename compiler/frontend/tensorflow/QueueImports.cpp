@@ -148,7 +148,8 @@ template <Mode mode> static LogicalResult dequeue(NodeImport &n) {
     if (mode != Mode::Single) {
       // Fewer may come from a closed queue.
       std::optional<IntVector> known = n.knownInts(1);
-      sizes.push_back(mode == Mode::Batch && known && (*known)[0] >= 0
+      sizes.push_back(mode == Mode::Batch && known && known->size() == 1 &&
+                              (*known)[0] >= 0
                           ? (*known)[0]
                           : ShapedType::kDynamic);
     }
