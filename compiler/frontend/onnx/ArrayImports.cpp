@@ -86,6 +86,12 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
                         "the result is open; possible is a known rank");
     return {};
   }
+  // Far more than any tensor has; a file may claim what no step could read.
+  constexpr int64_t mostDims = 1024;
+  if (length > mostDims) {
+    (void)n.invalid("found a shape of " + Twine(length) + " dimensions");
+    return {};
+  }
   std::optional<SmallVector<int64_t>> known = constantIntegers(shape);
   if (known) {
     SmallVector<Value> parts;

@@ -280,6 +280,10 @@ static LogicalResult triangularSolve(NodeImport &n) {
     return failure();
   if (n.rank(n.in(0)) != n.rank(n.in(1)))
     return n.unsupported("found batches that broadcast");
+  constexpr int64_t mostBands = 1024; // each is written out
+  if (count > mostBands)
+    return n.unsupported("found " + Twine(count) + " diagonals; possible are " +
+                         Twine(mostBands));
   bool lower = n.isSet("lower");
   if (n.isSet("adjoint")) {
     a->matrices = adjoint(n, a->matrices);
