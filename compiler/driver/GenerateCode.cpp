@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
-#include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/driver/Compilation.h"
+#include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Fingerprint.h"
@@ -40,27 +40,36 @@ static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
 }
 
 bool Compilation::generateAccelerators(CpuOptions &cpu) {
-  if (options.cuda.empty())
-    return true;
-  CudaOptions cuda;
-  cuda.prefix = name;
-  cuda.architectures = *parseArchitectures(options.cuda);
-  cuda.optLevel = options.optLevel;
-  cuda.tf32 = options.precision == "tf32";
+  DeviceCodeOptions how;
+  how.prefix = name;
+  how.precision = options.precision;
+  how.optLevel = options.optLevel;
   if (logging)
-    cuda.log = [this](llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
+    how.log = [this](llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
       log.end(what, suffix, text);
       log.begin({});
     };
-  log.begin({});
-  auto steps = generateCuda(*module, cuda, described);
-  if (failed(steps)) {
-    if (!sink.hasErrors())
-      driver::report(sink, "W0199", options.input,
-                     "code generation for GPUs failed without saying why");
-    return false;
+  std::vector<StepRewriterFactory> factories;
+  for (const DeviceBackend *backend : allDeviceBackends()) {
+    how.targets = targetsFor(*backend, options);
+    if (how.targets.empty())
+      continue;
+    log.begin({});
+    auto steps = backend->generate(*module, how, described);
+    if (failed(steps)) {
+      if (!sink.hasErrors())
+        driver::report(sink, "W0199", options.input,
+                       "code generation for " + backend->type() +
+                           " devices failed without saying why");
+      return false;
+    }
+    factories.push_back(*steps);
   }
-  cpu.otherSteps = *steps;
+  cpu.otherSteps = anyOf(std::move(factories));
+  cpu.otherFunctions = [](OpBuilder &b, ModuleOp module) {
+    for (const DeviceBackend *backend : allDeviceBackends())
+      backend->declareFunctions(b, module);
+  };
   return true;
 }
 
@@ -114,8 +123,9 @@ std::string Compilation::codeFlags() const {
                        " -O" + llvm::Twine(options.optLevel) + " " +
                        llvm::Twine(int(options.sanitizeAddress)))
                           .str();
-  if (!options.cuda.empty())
-    flags += " " + options.cuda;
+  for (const DeviceBackend *backend : allDeviceBackends())
+    if (std::string targets = targetsFor(*backend, options); !targets.empty())
+      flags += " " + targets;
   return flags;
 }
 

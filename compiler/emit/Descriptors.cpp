@@ -386,7 +386,7 @@ llvm::Constant *DescriptorBuilder::customs() {
 llvm::Constant *DescriptorBuilder::accelerators() {
   Constants values;
   for (const AcceleratorInfo &info : program.accelerators) {
-    Constants steps, names, segments, products, direct;
+    Constants steps, names, segments, records, direct;
     for (size_t i = 0; i < program.entries.size(); ++i) {
       llvm::Function *step = i < info.steps.size() && !info.steps[i].empty()
                                  ? module.getFunction(info.steps[i])
@@ -398,16 +398,11 @@ llvm::Constant *DescriptorBuilder::accelerators() {
     for (const AcceleratorInfo::Segment &segment : info.segments)
       segments.push_back(structure<weir_blob_segment>(
           {i64(segment.source), i64(segment.bytes), i64(segment.target)}));
-    for (const AcceleratorInfo::Product &product : info.products) {
-      // All but the name at its end is numbers.
-      constexpr size_t bytes = offsetof(weir_cuda_product, rest);
-      static_assert(bytes % 8 == 0 && bytes + 8 == sizeof(weir_cuda_product));
-      uint64_t words[bytes / 8];
-      std::memcpy(words, &product.desc, bytes);
-      products.push_back(structure<weir_cuda_product>(
-          {llvm::ConstantDataArray::get(context, llvm::ArrayRef(words)),
-           product.rest.empty() ? null() : string(product.rest)}));
-    }
+    for (const AcceleratorInfo::Record &record : info.records)
+      records.push_back(llvm::ConstantStruct::getAnon(
+          context,
+          {llvm::ConstantDataArray::get(context, llvm::ArrayRef(record.words)),
+           record.name.empty() ? null() : string(record.name)}));
     for (const AcceleratorInfo::Direct &each : info.direct) {
       auto entry = llvm::find_if(program.entries, [&](const EntryInfo &candidate) {
         return candidate.name == each.entry;
@@ -428,8 +423,8 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          i64(info.image.size()), array(steps, "weir.device_steps"),
          array(names, "weir.device_kernels"),
          array(segments, "weir.segments"), i64(info.segments.size()),
-         i64(info.segmentBytes), array(products, "weir.products"),
-         i64(info.products.size()), array(direct, "weir.direct"),
+         i64(info.segmentBytes), array(records, "weir.products"),
+         i64(info.records.size()), array(direct, "weir.direct"),
          i64(info.direct.size())}));
   }
   return array(values, "weir.accelerators");

@@ -107,12 +107,13 @@ struct AcceleratorInfo {
   };
   std::vector<Segment> segments;
   int64_t segmentBytes = 0;
-  /// What libraries may do in place of kernels; `rest` is in the name.
-  struct Product {
-    weir_cuda_product desc;
-    std::string rest; ///< "": none
+  /// Structures of the driver's own, all of one size: numbers, and a name's pointer
+  /// at the end. It finds them at weir_accelerator_desc::products.
+  struct Record {
+    std::vector<uint64_t> words;
+    std::string name; ///< "": null
   };
-  std::vector<Product> products;
+  std::vector<Record> records;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;

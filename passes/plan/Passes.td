@@ -84,7 +84,7 @@ def WeirAwaitSendsPass : Pass<"weir-await-sends", "::mlir::ModuleOp"> {
     live. The wait is a use like any other: reuse, frees and offsets see that the
     buffer lives until then.
     Must not: touch sends within a task, which copy to the receiver's memory at
-    once, small ones, and those of a GPU.
+    once, small ones, and those of accelerators.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }

@@ -170,8 +170,8 @@ int32_t beginRun(weir_run *run, int32_t index) {
                                          sizeof(weir_cuda_error), part->work)))
     return fail(&context, "the run cannot begin", error);
   // What the caller has put into its stream makes the feeds.
-  if (run->cudaStream) {
-    auto stream = static_cast<Stream>(run->cudaStream);
+  if (run->deviceStream) {
+    auto stream = static_cast<Stream>(run->deviceStream);
     error = device->driver->eventRecord(part->worked, stream);
     for (Stream each : {part->in, part->work})
       if (!error)
@@ -412,7 +412,7 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
     error = driver.copyOutAsync(part->error, part->errorOnDevice,
                                 sizeof(weir_cuda_error), part->work);
   // What the caller puts into its stream from now on may read the fetches.
-  if (auto *stream = static_cast<Stream>(ctx->run->cudaStream); stream && !error) {
+  if (auto *stream = static_cast<Stream>(ctx->run->deviceStream); stream && !error) {
     error = driver.eventRecord(part->worked, part->work);
     if (!error)
       error = driver.streamWait(stream, part->worked, 0);

@@ -19,7 +19,7 @@
 #include "cuda/choice_file.h"
 #include "cuda/cublaslt_api.h"
 #include "support/sync.h"
-#include "weir/abi.h"
+#include "weir/cuda.h"
 
 namespace weir::rt::cuda {
 

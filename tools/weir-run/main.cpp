@@ -85,19 +85,24 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.text("--name", "IDENT", "the name that the program in a .so must have",
               settings.options.name);
   parser.value("--device", "NAME",
-               "where to run: CPU:0, or GPU:0 for all that may be there (of a "
-               ".so: where it was compiled for)",
+               "where to run: of " + driver::firstDevices() +
+                   " the one that gets all that may be there (of a .so: where "
+                   "it was compiled for)",
                [&settings](std::string_view value) -> std::string {
                  if (value.ends_with("CPU:0")) {
-                   setenv("WEIR_CUDA", "off", /*overwrite=*/1);
+                   for (const driver::DeviceFlag &kind : driver::deviceFlags())
+                     setenv(kind.variable.c_str(), "off", /*overwrite=*/1);
                    return "";
                  }
-                 if (!value.ends_with("GPU:0"))
-                   return "is not there; possible: CPU:0, GPU:0";
-                 setenv("WEIR_CUDA", "require", /*overwrite=*/1);
-                 if (settings.options.cuda.empty())
-                   settings.options.cuda = "sm_80,sm_90";
-                 settings.options.placer = "on:/device:GPU:0";
+                 auto kind = driver::deviceFlagOf(value);
+                 if (!kind)
+                   return "is not there; possible: " + driver::firstDevices();
+                 setenv(kind->variable.c_str(), "require", /*overwrite=*/1);
+                 std::string &targets =
+                     settings.options.deviceTargets[kind->type];
+                 if (targets.empty())
+                   targets = kind->usualTargets;
+                 settings.options.placer = "on:/device:" + kind->first();
                  return "";
                });
   parser.text("--cluster", "C.json",
@@ -109,7 +114,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "until it leaves",
               settings.task);
   addEntryFlags(parser, settings.options);
-  addCodeFlags(parser, settings.options);
+  addCodeFlags(parser, settings.options, driver::deviceFlags());
   parser.exitCode(0, "all runs succeeded");
   parser.exitCode(1, "an error was printed");
   if (!parser.parse(argc, argv, status))

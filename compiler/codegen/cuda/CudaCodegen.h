@@ -15,9 +15,8 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDACODEGEN_H
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDACODEGEN_H
 
-#include "compiler/codegen/cpu/StepLowering.h"
 #include "compiler/codegen/cuda/Assemble.h"
-#include "compiler/emit/Program.h"
+#include "compiler/codegen/device/DeviceBackend.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace weir {
@@ -33,9 +32,9 @@ struct CudaOptions {
 
 /// Adds to `program` the image of the kernels that GPU steps of the planned
 /// `module` launch, and to the module the host's form of these steps; nothing
-/// where there are none. Call before generateCpu, with the factory that this
-/// returns for steps. Failure: said on the module's context.
+/// where there are none. `kind` is that of GPUs. See DeviceBackend::generate.
 mlir::FailureOr<StepRewriterFactory> generateCuda(mlir::ModuleOp module,
+                                                  const DeviceKind &kind,
                                                   const CudaOptions &options,
                                                   Program &program);
 

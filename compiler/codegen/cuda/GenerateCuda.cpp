@@ -31,6 +31,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include <cstddef>
+#include <cstring>
 
 using namespace mlir;
 using namespace weir;
@@ -159,11 +161,26 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
   return success();
 }
 
+/// What cuBLASLt may do in place of a kernel; the name of `desc.rest` stands beside it.
+struct LibraryForm {
+  weir_cuda_product desc;
+  std::string rest; ///< "": none
+};
+
+static AcceleratorInfo::Record recordOf(const LibraryForm &form) {
+  // All but the name at its end is numbers.
+  constexpr size_t bytes = offsetof(weir_cuda_product, rest);
+  static_assert(bytes % 8 == 0 && bytes + 8 == sizeof(weir_cuda_product));
+  AcceleratorInfo::Record record = {std::vector<uint64_t>(bytes / 8), form.rest};
+  std::memcpy(record.words.data(), &form.desc, bytes);
+  return record;
+}
+
 /// Emits what a library leaves to compute, and describes both.
-static AcceleratorInfo::Product describe(const LibraryProduct &product, plan::KernelOp kernel,
+static LibraryForm describe(const LibraryProduct &product, plan::KernelOp kernel,
                                          int32_t number, const std::string &symbol,
                                          gpu::GPUModuleOp kernels, SiteTable &sites) {
-  AcceleratorInfo::Product info = {product.desc, ""};
+  LibraryForm info = {product.desc, ""};
   info.desc.kernel = number;
   if (!product.hasRest)
     return info;
@@ -231,7 +248,8 @@ static void listDirect(ModuleOp module, MutableArrayRef<AcceleratorInfo> acceler
 }
 
 /// Which nodes each kernel of the image serves, and what libraries may do.
-static std::string listKernels(ModuleOp module, const AcceleratorInfo &info) {
+static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
+                               ArrayRef<LibraryForm> forms) {
   std::string text;
   llvm::raw_string_ostream os(text);
   size_t number = 0;
@@ -239,7 +257,7 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info) {
     const std::string &symbol = info.kernels[number];
     if (!symbol.empty()) {
       os << symbol << ": " << kernel.getNodes() << '\n';
-      for (const AcceleratorInfo::Product &product : info.products) {
+      for (const LibraryForm &product : forms) {
         if (product.desc.kernel != int32_t(number))
           continue;
         os << "  or cuBLASLt:";
@@ -274,13 +292,14 @@ static LogicalResult fail(ModuleOp module, llvm::Error error) {
 }
 
 FailureOr<StepRewriterFactory>
-weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program) {
+weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &options,
+                   Program &program) {
   MLIRContext *context = module.getContext();
   SmallVector<func::FuncOp> steps;
   llvm::SmallSetVector<int64_t, 4> devices;
   llvm::StringSet<> launched;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr("weir_plan.feeds") || !isOnAccelerator(function))
+    if (!function->hasAttr("weir_plan.feeds") || kindAround(function) != &kind)
       continue;
     steps.push_back(function);
     devices.insert(function->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
@@ -305,6 +324,7 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
   SiteTable sites(program.sites);
   auto launches = std::make_shared<LaunchTable>();
   AcceleratorInfo info;
+  std::vector<LibraryForm> forms;
   info.driver = "weir_cuda_driver";
   for (auto kernel : module.getOps<plan::KernelOp>()) {
     info.kernels.emplace_back();
@@ -317,7 +337,7 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
     info.kernels.back() = symbol;
     (*launches)[kernel.getSymName()] = emitCudaKernel(kernel, symbol, kernels, sites);
     if (auto product = matchProduct(kernel, options.tf32))
-      info.products.push_back(
+      forms.push_back(
           describe(*product, kernel, int32_t(info.kernels.size()) - 1, symbol, kernels, sites));
   }
   useLibdevice(kernels);
@@ -355,16 +375,18 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
     std::string code = disassemble(info.image);
     options.log("sass", ".txt",
                 code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
-    options.log("kernels", ".txt", listKernels(module, info));
+    options.log("kernels", ".txt", listKernels(module, info, forms));
   }
+  for (const LibraryForm &form : forms)
+    info.records.push_back(recordOf(form));
   for (int64_t device : devices) {
     info.device = int(device);
     program.accelerators.push_back(info);
   }
-  listDirect(module, program.accelerators);
+  listDirect(module, MutableArrayRef(program.accelerators).take_back(devices.size()));
   return StepRewriterFactory(
-      [launches](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
-        if (!function->hasAttr("weir_plan.accelerated"))
+      [launches, &kind](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
+        if (!function->hasAttr("weir_plan.accelerated") || kindAround(function) != &kind)
           return nullptr;
         return std::make_unique<CudaStepRewriter>(function, tables, *launches);
       });

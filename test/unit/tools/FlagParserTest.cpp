@@ -186,12 +186,15 @@ TEST(ModelFlags, FeedsBelongToTheEntryBeforeThem) {
   driver::Options options;
   FlagParser parser("tool", "", "");
   addEntryFlags(parser, options);
-  addCodeFlags(parser, options);
+  addCodeFlags(parser, options,
+               {{"TOY", "--toy", "A[,B]", "what toys to make code for", "A",
+                 "WEIR_TOY"}});
   const char *arguments[] = {"tool",      "--entry=a",         "--feed=x:0",
                              "--fetch=y", "--entry=b",         "--fetch=z:1",
-                             "-O1",       "--sanitize=address"};
+                             "-O1",       "--sanitize=address", "--toy=B"};
   int status;
-  ASSERT_TRUE(parser.parse(8, arguments, status));
+  ASSERT_TRUE(parser.parse(9, arguments, status));
+  EXPECT_EQ(options.deviceTargets["TOY"], "B");
   ASSERT_EQ(options.entries.size(), 2u);
   EXPECT_EQ(options.entries[0].feeds.size(), 1u);
   EXPECT_EQ(options.entries[0].fetches.size(), 1u);
