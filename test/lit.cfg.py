@@ -40,6 +40,7 @@ llvm_config.with_system_environment(["HOME", "WEIR_CORPORA"])
 # Machine code that tests keep is not the user's.
 # Stand-ins are asked for by name, where a test wants a library.
 config.environment["WEIR_CUBLASLT"] = "off"
+config.environment["WEIR_CUDNN"] = "off"
 config.environment["WEIR_CUDA_CACHE"] = "off"
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 
@@ -83,14 +84,16 @@ cuda_home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/
 if os.access(os.path.join(cuda_home, "bin", "ptxas"), os.X_OK):
     config.available_features.add("ptxas")
     config.substitutions.append(("%cuda_home", cuda_home))
-    for header, feature in [("cublasLt.h", "cuda-headers"), ("../lib64/libcublasLt.so.13", "cublaslt")]:
+    for header, feature in [("cublasLt.h", "cuda-headers"), ("../lib64/libcublasLt.so.13", "cublaslt"),
+                            ("../lib64/libcudnn.so.9", "cudnn")]:
         if os.path.exists(os.path.join(cuda_home, "include", header)):
             config.available_features.add(feature)
 else:
     lit_config.note("no ptxas: tests of GPU code are skipped")
 recorder = os.path.join(config.weir_obj_root, "test", "cuda", "libcuda-recorder.so")
 config.substitutions.append(("%cuda_recorder", recorder))
-config.substitutions.append(("%cublaslt_recorder", recorder.replace("cuda-recorder", "cublaslt-recorder")))
+for library in ["cublaslt", "cudnn"]:
+    config.substitutions.append(("%%%s_recorder" % library, recorder.replace("cuda-recorder", library + "-recorder")))
 if os.path.exists(recorder):
     config.available_features.add("cuda-recorder")
 

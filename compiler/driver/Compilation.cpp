@@ -59,6 +59,11 @@ bool Compilation::checkOptions() {
       driver::report(sink, "W0620", options.input,
                      "found " + backend->flag() + "=" + targets +
                          "; possible: " + possible);
+    std::vector<std::string> profiles = profilesFor(*backend, options);
+    if (targets.empty() && !profiles.empty())
+      driver::report(sink, "W0623", options.input,
+                     "found " + backend->profiles().flag + "=" + profiles.front() +
+                         " without " + backend->flag() + "; possible: with it");
   }
   if (!options.schedule.empty() && options.schedule != "latency" &&
       options.schedule != "memory" && options.schedule != "balanced")
@@ -319,6 +324,9 @@ void Compilation::takeFigures() {
   reported.memoryLimit = memoryLimit.value_or(0);
   reported.repeatedLaunches = number("weir_plan.recompute", "launches");
   reported.repeatedWork = number("weir_plan.recompute", "per_mille");
+  reported.swappedValues = number("weir_plan.swap", "saved");
+  reported.swapReturns = number("weir_plan.swap", "returned");
+  reported.swappedBytes = number("weir_plan.swap", "bytes");
   for (auto [attribute, nodes] :
        {std::pair("weir.removed", &reported.removed),
         {"weir.hoisted", &reported.hoisted}})

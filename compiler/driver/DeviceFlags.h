@@ -25,6 +25,9 @@ struct DeviceFlag {
   std::string flag, value, help; ///< --flag=value
   std::string usualTargets;      ///< a value for who has none
   std::string variable;          ///< environment: "require" or "off"
+  /// --flag=FILE[,FILE…] of devices that code is tuned for, and what writes such a
+  /// file, --flag-out=FILE; empty: there are none.
+  std::string profileFlag, profileHelp, profileOutHelp;
 
   std::string first() const { return type + ":0"; }
 };
@@ -34,6 +37,9 @@ std::vector<DeviceFlag> deviceFlags();
 /// The kind whose first device the name means, /device:CPU:0 or CPU:0; none: no
 /// kind beside CPUs.
 std::optional<DeviceFlag> deviceFlagOf(std::string_view name);
+/// What a profile's file says of this machine's first device of a type. None: `why`
+/// says what is missing.
+std::optional<std::string> deviceProfile(const std::string &type, std::string &why);
 /// "CPU:0" and the first device of each kind, for messages.
 std::string firstDevices();
 

@@ -29,13 +29,31 @@ std::string driver::targetsFor(const DeviceBackend &backend,
   return it == options.deviceTargets.end() ? "" : it->second;
 }
 
+std::vector<std::string> driver::profilesFor(const DeviceBackend &backend,
+                                             const Options &options) {
+  auto it = options.deviceProfiles.find(backend.type().str());
+  return it == options.deviceProfiles.end() ? std::vector<std::string>() : it->second;
+}
+
 std::vector<driver::DeviceFlag> driver::deviceFlags() {
   std::vector<DeviceFlag> flags;
-  for (const DeviceBackend *backend : allDeviceBackends())
+  for (const DeviceBackend *backend : allDeviceBackends()) {
+    DeviceBackend::Profiles profiles = backend->profiles();
     flags.push_back({backend->type().str(), backend->flag().str(),
                      backend->flagValue().str(), backend->flagHelp().str(),
-                     backend->usualTargets().str(), backend->variable().str()});
+                     backend->usualTargets().str(), backend->variable().str(),
+                     profiles.flag.str(), profiles.help.str(), profiles.outHelp.str()});
+  }
   return flags;
+}
+
+std::optional<std::string> driver::deviceProfile(const std::string &type,
+                                                 std::string &why) {
+  for (const DeviceBackend *backend : allDeviceBackends())
+    if (backend->type() == type)
+      return backend->profileHere(why);
+  why = "there is no such kind of device";
+  return std::nullopt;
 }
 
 std::optional<driver::DeviceFlag> driver::deviceFlagOf(std::string_view name) {

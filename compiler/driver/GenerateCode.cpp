@@ -18,6 +18,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -39,6 +40,24 @@ static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
   driver::report(*static_cast<DiagnosticSink *>(context), "W0500", "", text);
 }
 
+bool Compilation::readProfiles(const DeviceBackend &backend,
+                               std::vector<DeviceProfile> &profiles) {
+  for (const std::string &file : profilesFor(backend, options)) {
+    DeviceBackend::Profiles form = backend.profiles();
+    auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
+    std::string found = text ? backend.whyNotProfile((*text)->getBuffer())
+                             : text.getError().message();
+    if (!found.empty()) {
+      driver::report(sink, "W0623", options.input,
+                     "found " + form.flag + "=" + file + ": " + found +
+                         "; possible: " + form.form);
+      return false;
+    }
+    profiles.push_back({file, (*text)->getBuffer().trim().str()});
+  }
+  return true;
+}
+
 bool Compilation::generateAccelerators(CpuOptions &cpu) {
   DeviceCodeOptions how;
   how.prefix = name;
@@ -54,6 +73,9 @@ bool Compilation::generateAccelerators(CpuOptions &cpu) {
     how.targets = targetsFor(*backend, options);
     if (how.targets.empty())
       continue;
+    how.profiles.clear();
+    if (!readProfiles(*backend, how.profiles))
+      return false;
     log.begin({});
     auto steps = backend->generate(*module, how, described);
     if (failed(steps)) {

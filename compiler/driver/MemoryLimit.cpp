@@ -11,6 +11,7 @@
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/MemoryPicture.h"
+#include "passes/partition/Accelerators.h"
 #include "passes/plan/BlockWork.h"
 #include "passes/plan/StepTimes.h"
 
@@ -56,7 +57,7 @@ std::optional<int64_t> driver::parseSize(llvm::StringRef text) {
 namespace {
 
 /// Bytes of a run on a device: its arena, and results of fixed size where the
-/// caller brings no memory for them.
+/// caller brings no memory for them; on an accelerator what it receives instead.
 struct Need {
   int64_t arena = 0, results = 0;
 };
@@ -74,6 +75,7 @@ std::map<int64_t, Need> needsOf(ModuleOp module) {
       if (type.hasStaticShape())
         bytes += llvm::alignTo(plan::arenaBytes(type) + header, granule);
     });
+    bytes += plan::receivedBytes(function);
     Need &need = needs[index ? index.getInt() : 0];
     need.results = std::max(need.results, bytes);
   }
@@ -93,16 +95,28 @@ void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
   note("the order: " + llvm::Twine(number(order, "as_given")) +
        " bytes alive at once as given, " + llvm::Twine(number(order, "chosen")) +
        " as chosen");
+  auto swap = module->getAttrOfType<DictionaryAttr>("weir_plan.swap");
   int64_t before = number(made, "before"), after = number(made, "peak");
-  int64_t work = number(made, "per_mille");
-  if (after < before)
-    note("computing again: " + llvm::Twine(after) + " bytes instead of " +
-         llvm::Twine(before) + ", for " + llvm::Twine(number(made, "launches")) +
-         " launches more, " + llvm::Twine(work / 10) + "." + llvm::Twine(work % 10) +
-         " % of the work");
+  int64_t launches = number(made, "launches"), work = number(made, "per_mille");
+  int64_t alone = swap ? number(swap, "repeating_peak") : after;
+  std::string share =
+      (", " + llvm::Twine(work / 10) + "." + llvm::Twine(work % 10) + " % of the work").str();
+  if (alone < before)
+    note("computing again: " + llvm::Twine(alone) + " bytes instead of " +
+         llvm::Twine(before) + ", for " +
+         llvm::Twine(swap ? number(swap, "repeating_launches") : launches) +
+         " launches more" + (swap ? "" : share));
   else
     note("computing again: nothing that is alive then can be dropped and made "
          "again in less");
+  if (swap && number(swap, "saved") > 0)
+    note("copying to the host: " + llvm::Twine(after) + " bytes instead of " +
+         llvm::Twine(alone) + ", for " + llvm::Twine(number(swap, "saved")) +
+         " values copied out and " + llvm::Twine(number(swap, "returned")) +
+         " copies back, " + llvm::Twine(number(swap, "bytes")) + " bytes together" +
+         (launches ? ", and " + std::to_string(launches) + " launches more" : ""));
+  else if (swap)
+    note("copying to the host: nothing more that is alive then can wait there");
   note("node \"" + made.getAs<StringAttr>("floor_node").getValue() +
        "\" alone has operands and results of " + llvm::Twine(number(made, "floor")) +
        " bytes");
@@ -170,17 +184,22 @@ bool Compilation::checkMemoryLimit() {
     if (int64_t(llvm::alignTo(device.arenaBytes, granule)) + results <= *memoryLimit)
       continue;
     good = false;
+    bool isAccelerated = isAccelerator(*module, int64_t(index));
     Diagnostic diagnostic;
     diagnostic.code = "W0610";
     diagnostic.file = options.input;
     diagnostic.message =
         ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes" +
-         (results ? " and results of " + std::to_string(results) : "") +
+         (results && isAccelerated ? " and " + std::to_string(results) + " received"
+          : results                ? " and results of " + std::to_string(results)
+                                   : "") +
          " on " + device.name +
          "; possible within --memory-limit: " + llvm::Twine(*memoryLimit))
             .str();
     auto note = [&](const llvm::Twine &text) { diagnostic.notes.push_back(text.str()); };
-    if (results)
+    if (results && isAccelerated)
+      note("what an accelerator receives takes memory beside the arena to the run's end");
+    else if (results)
       note("results take memory of the run where the caller brings none for them");
     if (device.lowerBound > *memoryLimit)
       note("no order of offsets helps: " + llvm::Twine(device.lowerBound) +

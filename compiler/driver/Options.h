@@ -84,6 +84,8 @@ struct Options {
   /// What code is made for, by type of device (DeviceKinds.h); none, or empty: no
   /// such devices.
   std::map<std::string, std::string> deviceTargets;
+  /// Files that describe devices that it is tuned for, by type.
+  std::map<std::string, std::vector<std::string>> deviceProfiles;
   /// Trials of --tune, and the file that they go to; without trials choices are
   /// read from it. Empty: none is written, or compileToFiles's OUT + ".tune".
   int tune = 0;

@@ -34,6 +34,8 @@ static std::vector<Stage> makeStages() {
            {"weir-infer-shapes",
             "the constants just found settle result types"},
            {"canonicalize", "known sizes let shape arithmetic fold"},
+           {"weir-equal-sizes", "what broadcasts to the sizes that it has is "
+                                "dropped before equal values are looked for"},
            {"weir-value-numbering",
             "equal values are computed once, also where loops and algebra hide "
             "it, before patterns count uses"},
@@ -132,6 +134,8 @@ static std::vector<Stage> makeStages() {
            {"weir-plan-memory",
             "buffers of fixed size get their offsets in one "
             "arena a device, checked independently"},
+           {"weir-await-swaps", "what comes to lie over a value that is copied "
+                                "to the host waits for the copy"},
        },
        "W0600"},
 

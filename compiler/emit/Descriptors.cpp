@@ -17,7 +17,6 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include <cstddef>
-#include <cstring>
 
 using namespace weir;
 
@@ -248,6 +247,8 @@ private:
   llvm::Constant *kernels();
   llvm::Constant *customs();
   llvm::Constant *accelerators();
+  llvm::Constant *records(llvm::ArrayRef<AcceleratorInfo::Record> list,
+                          llvm::StringRef name);
   llvm::Constant *blobs();
   llvm::Constant *variants();
   /// For other units of the object, and nobody else.
@@ -383,10 +384,33 @@ llvm::Constant *DescriptorBuilder::customs() {
   return array(values, "weir.customs");
 }
 
+llvm::Constant *
+DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Record> list,
+                           llvm::StringRef name) {
+  Constants values;
+  for (const AcceleratorInfo::Record &record : list) {
+    Constants fields = {
+        llvm::ConstantDataArray::get(context, llvm::ArrayRef(record.words))};
+    for (const auto &pointer : record.pointers) {
+      if (auto *text = std::get_if<std::string>(&pointer)) {
+        fields.push_back(text->empty() ? null() : string(*text));
+        continue;
+      }
+      Constants strings;
+      for (const std::string &text : std::get<std::vector<std::string>>(pointer))
+        strings.push_back(string(text));
+      fields.push_back(array(strings, "weir.strings"));
+      fields.push_back(i64(int64_t(strings.size())));
+    }
+    values.push_back(llvm::ConstantStruct::getAnon(context, fields));
+  }
+  return array(values, name);
+}
+
 llvm::Constant *DescriptorBuilder::accelerators() {
   Constants values;
   for (const AcceleratorInfo &info : program.accelerators) {
-    Constants steps, names, segments, records, direct;
+    Constants steps, names, segments, direct;
     for (size_t i = 0; i < program.entries.size(); ++i) {
       llvm::Function *step = i < info.steps.size() && !info.steps[i].empty()
                                  ? module.getFunction(info.steps[i])
@@ -398,11 +422,6 @@ llvm::Constant *DescriptorBuilder::accelerators() {
     for (const AcceleratorInfo::Segment &segment : info.segments)
       segments.push_back(structure<weir_blob_segment>(
           {i64(segment.source), i64(segment.bytes), i64(segment.target)}));
-    for (const AcceleratorInfo::Record &record : info.records)
-      records.push_back(llvm::ConstantStruct::getAnon(
-          context,
-          {llvm::ConstantDataArray::get(context, llvm::ArrayRef(record.words)),
-           record.name.empty() ? null() : string(record.name)}));
     for (const AcceleratorInfo::Direct &each : info.direct) {
       auto entry = llvm::find_if(program.entries, [&](const EntryInfo &candidate) {
         return candidate.name == each.entry;
@@ -423,9 +442,10 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          i64(info.image.size()), array(steps, "weir.device_steps"),
          array(names, "weir.device_kernels"),
          array(segments, "weir.segments"), i64(info.segments.size()),
-         i64(info.segmentBytes), array(records, "weir.products"),
-         i64(info.records.size()), array(direct, "weir.direct"),
-         i64(info.direct.size())}));
+         i64(info.segmentBytes), records(info.products, "weir.products"),
+         i64(info.products.size()), array(direct, "weir.direct"),
+         i64(info.direct.size()), records(info.convolutions, "weir.convolutions"),
+         i64(info.convolutions.size())}));
   }
   return array(values, "weir.accelerators");
 }

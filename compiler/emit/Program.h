@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace weir {
@@ -107,13 +108,14 @@ struct AcceleratorInfo {
   };
   std::vector<Segment> segments;
   int64_t segmentBytes = 0;
-  /// Structures of the driver's own, all of one size: numbers, and a name's pointer
-  /// at the end. It finds them at weir_accelerator_desc::products.
+  /// A structure of the driver's own: numbers, and behind them pointers to names
+  /// (empty: null), and to arrays of names, with their lengths. It finds them at
+  /// weir_accelerator_desc::products and ::convolutions.
   struct Record {
     std::vector<uint64_t> words;
-    std::string name; ///< "": null
+    std::vector<std::variant<std::string, std::vector<std::string>>> pointers;
   };
-  std::vector<Record> records;
+  std::vector<Record> products, convolutions;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;

@@ -146,6 +146,10 @@ std::string Report::text() const {
     os << "recompute   " << repeatedLaunches << " launches run again to stay within "
        << size(memoryLimit) << ": " << repeatedWork / 10 << '.' << repeatedWork % 10
        << " % more work\n";
+  if (swappedValues)
+    os << "swap        " << swappedValues << " values wait in the host's memory to stay within "
+       << size(memoryLimit) << ": " << swapReturns << " copies back, " << size(swappedBytes)
+       << " moved\n";
   if (chosenPeak < givenPeak)
     os << "order       at most " << size(chosenPeak) << " alive, " << size(givenPeak)
        << " in the graph's order\n";
@@ -328,6 +332,9 @@ std::string Report::json() const {
       json.attribute("limit", memoryLimit);
       json.attribute("repeated_launches", repeatedLaunches);
       json.attribute("repeated_work_per_mille", repeatedWork);
+      json.attribute("swapped_values", swappedValues);
+      json.attribute("swap_returns", swapReturns);
+      json.attribute("swapped_bytes", swappedBytes);
     });
     for (auto [key, nodes] : {std::pair("removed", &removed), {"hoisted", &hoisted}})
       json.attributeObject(key, [&, nodes = nodes] {

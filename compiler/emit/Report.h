@@ -77,6 +77,8 @@ struct Report {
   /// What a device may use, 0: anything; launches that run again for it, and
   /// their work in thousandths of the rest.
   int64_t memoryLimit = 0, repeatedLaunches = 0, repeatedWork = 0;
+  /// Values that wait in the host's memory meanwhile, copies back, bytes of all copies.
+  int64_t swappedValues = 0, swapReturns = 0, swappedBytes = 0;
   std::vector<std::string> notes;
 
   std::string text() const;

@@ -155,12 +155,20 @@ Value TensorBuilder::like(Value v, double value) {
 Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
   if (!element)
     return {};
+  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, element);
+  // Tables may be large: no attribute for each of their elements.
+  if (element.isF64())
+    return constant(DenseElementsAttr::get(type, values));
+  if (element.isF32())
+    return constant(DenseElementsAttr::get(
+        type, ArrayRef(std::vector<float>(values.begin(), values.end()))));
   SmallVector<Attribute> attrs;
   for (double value : values)
-    attrs.push_back(scalarAttribute(b, element, value));
-  return constant(DenseElementsAttr::get(
-      RankedTensorType::get({static_cast<int64_t>(values.size())}, element),
-      attrs));
+    if (Attribute attr = scalarAttribute(b, element, value))
+      attrs.push_back(attr);
+    else
+      return {};
+  return constant(DenseElementsAttr::get(type, attrs));
 }
 
 Value TensorBuilder::shapeOf(Value v) {
@@ -350,7 +358,8 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
   y = unsqueeze(y, axesFrom(0, resultRank - rank(y)));
   auto spread = [&](Value v, SmallVector<int64_t> &own,
                     SmallVector<int64_t> &other, Value partner) -> Value {
-    if (!v || !partner || own == other)
+    if (!v || !partner ||
+        (own == other && !llvm::is_contained(own, ShapedType::kDynamic)))
       return v;
     SmallVector<Value> sizes;
     for (int64_t i = 0; i < batch; ++i) {
@@ -358,8 +367,13 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
         sizes.push_back(sizeOf(partner, i));
       else if (!ShapedType::isDynamic(own[i]) || other[i] == 1)
         sizes.push_back(sizeOf(v, i));
-      else // either may be 1 at run time
-        sizes.push_back(maximum(sizeOf(v, i), sizeOf(partner, i)));
+      else if (!ShapedType::isDynamic(other[i]))
+        sizes.push_back(ints({other[i]}));
+      else { // Either may be 1 at run time. Sizes that are equal fold to one.
+        Value size = sizeOf(v, i);
+        sizes.push_back(
+            select(compare("eq", size, 1), sizeOf(partner, i), size));
+      }
     }
     sizes.push_back(shapeSlice(v, batch, resultRank));
     return expandTo(v, concat(sizes, 0));

@@ -51,3 +51,52 @@ LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("reads or writes another number of buffers than the kernel");
   return success();
 }
+
+/// Copies on tensors are values like others; those on buffers are not to be moved.
+static void addCopyEffects(Operation *op,
+                           SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (llvm::none_of(op->getOperandTypes(), [](Type type) { return isa<MemRefType>(type); }))
+    return;
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+void SwapOutOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addCopyEffects(*this, effects);
+}
+
+void SwapInOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addCopyEffects(*this, effects);
+}
+
+LogicalResult SwapOutOp::verify() {
+  auto type = cast<ShapedType>(getValue().getType());
+  if (!type.hasStaticShape())
+    return emitOpError("copies what has no fixed size");
+  auto buffer = dyn_cast<MemRefType>(type);
+  if (buffer && !buffer.getLayout().isIdentity())
+    return emitOpError("copies a buffer that is not contiguous");
+  if (buffer && (!getSlot() || int64_t(*getSlot()) < 0))
+    return emitOpError("needs a slot in the host's memory");
+  return success();
+}
+
+LogicalResult SwapInOp::verify() {
+  auto save = getSaved().getDefiningOp<SwapOutOp>();
+  if (!save || save->getBlock() != (*this)->getBlock())
+    return emitOpError("copies back what no weir_plan.swap_out of its block saved");
+  bool hasTarget = bool(getTarget());
+  if (hasTarget == bool(getValue()) || hasTarget != bool(getCopied()))
+    return emitOpError("has either a target and a token, or a value");
+  Value copied = hasTarget ? Value(getTarget()) : Value(getValue());
+  Type type = copied.getType();
+  if (type != save.getValue().getType())
+    return emitOpError("copies ") << save.getValue().getType() << " back as " << type;
+  return success();
+}
+
+LogicalResult AwaitSwapOp::verify() {
+  if (!isa_and_nonnull<SwapOutOp, SwapInOp>(getCopy().getDefiningOp()))
+    return emitOpError("waits for what is no copy between accelerator and host");
+  return success();
+}

@@ -32,6 +32,8 @@ def WeirPlan_Dialect : Dialect {
 class Plan_Op<string mnemonic, list<Trait> traits = []>
     : Op<WeirPlan_Dialect, mnemonic, traits>;
 def Plan_AnyTensor : Type<CPred<"::llvm::isa<::mlir::TensorType>($_self)">, "tensor", "::mlir::TensorType">;
+def Plan_Token : Type<CPred<"::llvm::isa<::weir::TokenType>($_self)">, "token", "::weir::TokenType">,
+                 BuildableType<"::weir::TokenType::get($_builder.getContext())">;
 
 //===----------------------------------------------------------------------===//
 // Kernels, and launches of them on tensors
@@ -186,6 +188,45 @@ def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAl
   let arguments = (ins I64Attr:$edge, Index:$iteration);
   let results = (outs Optional<AnyMemRef>:$result);
   let assemblyFormat = "$edge `,` $iteration attr-dict (`:` type($result)^)?";
+}
+
+
+//===----------------------------------------------------------------------===//
+// Values of an accelerator that wait in the host's memory
+//===----------------------------------------------------------------------===//
+
+def Plan_SwapOutOp : Plan_Op<"swap_out", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "begins to copy a value of fixed size to the host's memory";
+  let description = [{
+    On tensors, and, once there are buffers, on the value's buffer, which may be
+    read meanwhile. What overwrites its bytes stands behind an `await_swap` of the
+    token, or the end of the step. `slot` numbers the places in the host's memory,
+    from 0 in each step function.
+  }];
+  let arguments = (ins AnyTypeOf<[Plan_AnyTensor, AnyMemRef]>:$value, OptionalAttr<I64Attr>:$slot);
+  let results = (outs Plan_Token:$saved);
+  let assemblyFormat = "$value (`slot` $slot^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+def Plan_SwapInOp : Plan_Op<"swap_in", [AttrSizedResultSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "begins to copy back what a swap_out saved";
+  let description = [{
+    On tensors the result is the value. Once there are buffers it is written into
+    `target`, of the saved buffer's type; what uses that stands behind an
+    `await_swap` of `copied`. It begins when the work before it is done. A value
+    may be copied back several times, in the block where it was saved.
+  }];
+  let arguments = (ins Plan_Token:$saved, Optional<AnyMemRef>:$target);
+  let results = (outs Optional<Plan_AnyTensor>:$value, Optional<Plan_Token>:$copied);
+  let assemblyFormat = "$saved (`to` $target^ `:` type($target))? attr-dict (`->` type($value)^)? (`copied` type($copied)^)?";
+  let hasVerifier = 1;
+}
+def Plan_AwaitSwapOp : Plan_Op<"await_swap", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "lets the work behind it wait for a copy between accelerator and host";
+  let description = [{The host does not wait: the accelerator's queue of work does.}];
+  let arguments = (ins Plan_Token:$copy);
+  let assemblyFormat = "$copy attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // WEIR_PLAN_TD

@@ -76,7 +76,10 @@ Value softmax(Writer &w, Value x, int64_t axis, bool log) {
   Value sum = w.reduce(exponentials, "sum", axis);
   if (log)
     return w.op<SubOp>(shifted, w.op<LogOp>(sum));
-  return w.op<DivOp>(exponentials, sum);
+  // One quotient for each sum, which is neither zero nor large: none is an infinity, or
+  // lost, that would not be so in quotients of each element.
+  Value inverse = w.op<DivOp>(w.scalar(elementOf(x), 1), sum);
+  return w.op<MulOp>(exponentials, inverse);
 }
 
 LogicalResult checkAxis(OptionalLocation loc, Value operand, int64_t axis) {

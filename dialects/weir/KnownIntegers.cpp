@@ -24,6 +24,8 @@ using Elements = SmallVector<KnownInteger>;
 /// shape arithmetic reaches.
 class Follower {
 public:
+  explicit Follower(SizeOfDimension sizeOf = nullptr) : sizeOf(sizeOf) {}
+
   const std::optional<Elements> &follow(Value tensor) {
     auto it = found.find(tensor.getAsOpaquePointer());
     if (it != found.end())
@@ -116,7 +118,8 @@ private:
     Elements result;
     for (auto [i, size] : llvm::enumerate(type.getShape())) {
       if (ShapedType::isDynamic(size))
-        result.push_back({std::nullopt, operand, (int64_t)i});
+        result.push_back(sizeOf ? sizeOf(operand, i)
+                                : KnownInteger{std::nullopt, operand, (int64_t)i});
       else
         result.push_back({size, {}, 0});
     }
@@ -442,6 +445,7 @@ public:
   }
 
 private:
+  SizeOfDimension sizeOf;
   const std::optional<Elements> nothing;
   /// Node-based, as references to its values are held while it grows.
   std::map<const void *, std::optional<Elements>> found;
@@ -454,6 +458,11 @@ std::optional<SmallVector<KnownInteger>> weir::followIntegers(Value tensor) {
   if (!tensor)
     return std::nullopt;
   return Follower().follow(tensor);
+}
+
+std::optional<SmallVector<KnownInteger>>
+weir::followIntegers(Value tensor, SizeOfDimension sizeOf) {
+  return Follower(sizeOf).follow(tensor);
 }
 
 std::optional<SmallVector<std::optional<int64_t>>>

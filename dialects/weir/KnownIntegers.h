@@ -38,6 +38,15 @@ struct KnownInteger {
 std::optional<llvm::SmallVector<KnownInteger>>
 followIntegers(mlir::Value tensor);
 
+/// What is known of a dimension's size: a number, or a symbol that stands for
+/// all sizes equal to it.
+using SizeOfDimension =
+    llvm::function_ref<KnownInteger(mlir::Value tensor, int64_t dimension)>;
+
+/// The same, with `sizeOf` for the sizes of open dimensions.
+std::optional<llvm::SmallVector<KnownInteger>>
+followIntegers(mlir::Value tensor, SizeOfDimension sizeOf);
+
 /// The tensor as a constant, when all of its elements are numbers; else null.
 mlir::Attribute knownConstant(mlir::Value tensor);
 

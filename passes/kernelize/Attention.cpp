@@ -29,11 +29,14 @@ bool isSplat(Value value) {
   return constant && constant.isSplat();
 }
 
-bool isZero(Value value) {
+/// A constant of f32 whose elements are all `number`, zero only with that sign.
+bool isAll(Value value, float number) {
   ElementsAttr constant = constantElements(value);
   return constant && constant.isSplat() && constant.getElementType().isF32() &&
-         constant.getSplatValue<APFloat>().isPosZero();
+         constant.getSplatValue<APFloat>().bitwiseIsEqual(APFloat(number));
 }
+bool isZero(Value value) { return isAll(value, 0); }
+bool isOne(Value value) { return isAll(value, 1); }
 
 bool isHeadSize(int64_t size) { return size > 0 && size <= mostHeadSize; }
 
@@ -83,21 +86,34 @@ private:
     return select.getOnFalse();
   }
 
+  /// What is divided by what: x / y, or x * (1 / y).
+  static std::optional<std::pair<Value, Value>> matchQuotient(Value quotient) {
+    if (auto div = quotient.getDefiningOp<DivOp>())
+      return std::pair<Value, Value>(div.getLhs(), div.getRhs());
+    auto mul = quotient.getDefiningOp<MulOp>();
+    for (int i : {1, 0}) {
+      auto inverse = mul ? mul->getOperand(i).getDefiningOp<DivOp>() : DivOp();
+      if (inverse && inverse->hasOneUse() && isOne(inverse.getLhs()))
+        return std::pair<Value, Value>(mul->getOperand(1 - i), inverse.getRhs());
+    }
+    return std::nullopt;
+  }
+
   /// exp(x - max) / sum along the last dimension.
   bool matchSoftmax(Value weights) {
-    auto div = weights.getDefiningOp<DivOp>();
-    auto exp = div ? div.getLhs().getDefiningOp<ExpOp>() : ExpOp();
+    auto quotient = matchQuotient(weights);
+    auto exp = quotient ? quotient->first.getDefiningOp<ExpOp>() : ExpOp();
     auto sub = exp ? exp.getOperand().getDefiningOp<SubOp>() : SubOp();
-    auto sum = div ? div.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
+    auto sum = quotient ? quotient->second.getDefiningOp<ReduceOp>() : ReduceOp();
     auto max = sub ? sub.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
     if (!isReduction(sum, "sum", last) || !isReduction(max, "max", last) ||
         sum.getOperand() != exp.getResult() || max.getOperand() != sub.getLhs() ||
-        !div->hasOneUse() || !sum->hasOneUse() || !sub->hasOneUse() || !max->hasOneUse() ||
+        !weights.hasOneUse() || !sum->hasOneUse() || !sub->hasOneUse() || !max->hasOneUse() ||
         !exp.getResult().hasNUses(2) || !sub.getLhs().hasNUses(2))
       return false;
     found.logits = sub.getLhs();
     for (Operation *op : {max.getOperation(), sub.getOperation(), exp.getOperation(),
-                          sum.getOperation(), div.getOperation()})
+                          sum.getOperation(), *sum->user_begin(), weights.getDefiningOp()})
       found.operations.insert(op);
     return true;
   }

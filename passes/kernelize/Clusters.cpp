@@ -11,6 +11,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "dialects/weir/Weir.h"
 #include "passes/kernelize/Attention.h"
+#include "passes/kernelize/Lines.h"
 #include "passes/partition/Accelerators.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -280,6 +281,7 @@ public:
         clusterOf[&op] = &op;
     }
     formAttentions();
+    formLines();
     // Users before producers, so that a producer sees its users' clusters.
     for (Operation &op : llvm::reverse(block))
       if (clusterOf.count(&op))
@@ -302,7 +304,7 @@ private:
         clusterOf[member] = attention->root;
       inside.insert(attention->operations.begin(), attention->operations.end());
       repeated.insert(attention->conditions.begin(), attention->conditions.end());
-      attentions[attention->root] = std::move(attention->operations);
+      formed[attention->root] = std::move(attention->operations);
     }
     // A condition that others read, too, has a kernel, and is read from its buffer.
     for (Operation &op : llvm::reverse(block)) {
@@ -313,21 +315,55 @@ private:
         continue;
       repeated.erase(&op);
       inside.erase(&op);
-      for (auto &[root, members] : attentions)
+      for (auto &[root, members] : formed)
         members.remove(&op);
     }
   }
 
+  /// Softmax, normalisations and the like go along a line in one kernel, and nothing
+  /// joins them. What follows a product or convolution in its kernel stays there.
+  void formLines() {
+    llvm::DenseSet<Operation *> visited;
+    auto isFree = [&](Operation *op) {
+      auto own = clusterOf.find(op);
+      if (own == clusterOf.end() || own->second != op || formed.count(op) ||
+          repeated.contains(op) || isOnAccelerator(op))
+        return false;
+      Operation *hero = heroBefore(op);
+      return !hero || isa<ReduceOp>(hero);
+    };
+    auto isInside = [&](Operation *op) { return isFree(op) && !op->hasAttr(storedAttribute); };
+    for (Operation &op : llvm::reverse(block)) {
+      if (visited.contains(&op) || !isFree(&op))
+        continue;
+      std::optional<Lines> lines = matchLines(&op, isInside, visited);
+      if (!lines || (mostInputs && countInputs(lines->operations) > mostInputs))
+        continue;
+      for (Operation *member : lines->operations)
+        clusterOf[member] = &op;
+      formed[&op] = std::move(lines->operations);
+    }
+  }
+
+  unsigned countInputs(const llvm::SetVector<Operation *> &operations) {
+    llvm::SmallDenseSet<Value> inputs;
+    for (Operation *op : operations)
+      for (Value operand : op->getOperands())
+        if (!operations.contains(operand.getDefiningOp()) && countsAsInput(operand))
+          inputs.insert(operand);
+    return inputs.size();
+  }
+
   /// Fuses `op` into the cluster of its users, when they share one.
   void place(Operation *op) {
-    if (op->use_empty() || isTrivial(op) || attentions.count(clusterOf[op]) || repeated.contains(op))
+    if (op->use_empty() || isTrivial(op) || formed.count(clusterOf[op]) || repeated.contains(op))
       return;
     Operation *target = nullptr;
     for (OpOperand &use : op->getUses()) {
       Operation *user = use.getOwner();
       auto it = clusterOf.find(user);
       if (user->getBlock() != &block || it == clusterOf.end() ||
-          !mayFuse(op, use) || attentions.count(it->second) || (target && it->second != target))
+          !mayFuse(op, use) || formed.count(it->second) || (target && it->second != target))
         return;
       target = it->second;
     }
@@ -462,10 +498,10 @@ private:
           }))
         continue;
       llvm::SetVector<Operation *> all;
-      auto attention = attentions.find(root);
-      bool isAttention = attention != attentions.end();
-      for (Operation *member : isAttention ? attention->second : members[root])
-        addWithLeaves(member, all, isAttention);
+      auto whole = formed.find(root);
+      bool isWhole = whole != formed.end();
+      for (Operation *member : isWhole ? whole->second : members[root])
+        addWithLeaves(member, all, isWhole);
       SmallVector<Operation *> sorted(all.begin(), all.end());
       llvm::sort(sorted, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
       clusters.push_back({std::move(sorted)});
@@ -482,8 +518,7 @@ private:
       // Tiles read weights from memory, whatever is in them.
       if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op) && def && isa<ConstantOp>(def))
         continue;
-      if (byVectors && isa<SelectOp>(op) && constantElements(operand) &&
-          !constantElements(operand).isSplat())
+      if (byVectors && constantElements(operand) && !constantElements(operand).isSplat())
         continue;
       // So do the operations behind them, a vector at a time.
       if (def && isa<ConstantOp>(def) && isTable(def) && isa_and_nonnull<DotGeneralOp, ConvOp>(heroBefore(op)))
@@ -504,7 +539,8 @@ private:
   DenseMap<Operation *, int64_t> order;
   DenseMap<Operation *, Operation *> clusterOf;
   DenseMap<Operation *, Kernel> kernels; ///< by root
-  DenseMap<Operation *, llvm::SetVector<Operation *>> attentions; ///< by root
+  /// Attentions and lines by root: kernels of their own shape.
+  DenseMap<Operation *, llvm::SetVector<Operation *>> formed;
   /// What every attention that reads it computes for itself.
   llvm::DenseSet<Operation *> repeated;
   llvm::DenseSet<Operation *> expensive;

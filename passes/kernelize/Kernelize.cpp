@@ -13,6 +13,7 @@
 #include "passes/kernelize/PackWeights.h"
 #include "passes/kernelize/TileChoice.h"
 #include "passes/kernelize/Tiling.h"
+#include "passes/kernelize/Unpadded.h"
 #include "passes/kernelize/Winograd.h"
 #include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
@@ -109,6 +110,8 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     TransposeOp packing;
     if (!isOnAccelerator(root) && !useWinograd(b, kernel, operands, unit, choice))
       packing = packWeights(b, kernel, operands);
+    if (isOnAccelerator(root))
+      keepUnpadded(kernel, operands);
     StringRef symbol = unique(kernel, root);
     auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
                                          operands);
@@ -173,6 +176,8 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     });
     for (BlockArgument argument : kernel.getBody().getArguments())
       os << argument.getType() << ' ';
+    if (Attribute unpadded = kernel->getAttr(unpaddedAttribute))
+      os << unpadded;
     auto [it, isNew] = known.try_emplace(key, kernel);
     if (!isNew) {
       // One function serves the nodes of both. They are joined when all are known:

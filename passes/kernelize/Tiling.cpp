@@ -12,6 +12,7 @@
 #include "passes/kernelize/Attention.h"
 #include "passes/kernelize/Clusters.h"
 #include "passes/kernelize/LaneTiles.h"
+#include "passes/kernelize/Lines.h"
 #include "passes/kernelize/TileChoice.h"
 
 using namespace mlir;
@@ -434,6 +435,9 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
   if (auto attention = attentionOf(kernel)) {
     kernel.setStrategy("attention");
     tiles = attentionTiles(kernel, *attention, unit);
+  } else if (hasLines(kernel)) {
+    kernel.setStrategy("lines");
+    tiles = lineTiles(kernel, unit);
   } else if (hero && hero->hasAttr(matrixAttribute) && isVectorEpilogue(kernel, hero)) {
     bool isBytes = getElementTypeOrSelf(hero->getResult(0).getType()).isInteger(32);
     kernel.setStrategy(isBytes ? "bytes" : "matrix");

@@ -103,3 +103,31 @@ weir::memory::checkAccesses(std::span<const Access> accesses) {
   }
   return std::nullopt;
 }
+
+std::optional<PlanError>
+weir::memory::checkTransfers(std::span<const TransferEvent> events) {
+  std::map<int64_t, size_t> open; // copies under way, and where they began
+  for (size_t i = 0; i < events.size(); ++i) {
+    const TransferEvent &event = events[i];
+    if (event.kind == TransferEvent::Await) {
+      open.erase(event.copy);
+      continue;
+    }
+    bool writes = event.kind == TransferEvent::Write || event.kind == TransferEvent::CopyIn;
+    for (auto [copy, began] : open) {
+      const TransferEvent &other = events[began];
+      bool meets = other.offset < event.offset + event.size &&
+                   event.offset < other.offset + other.size;
+      if (meets && other.kind == TransferEvent::CopyIn)
+        return broken(i, began, "touches what is still copied back");
+      if (meets && writes)
+        return broken(i, began, "writes over what is still copied out");
+    }
+    if (event.kind == TransferEvent::CopyOut || event.kind == TransferEvent::CopyIn)
+      open[event.copy] = i;
+  }
+  for (auto [copy, began] : open)
+    if (events[began].kind == TransferEvent::CopyIn)
+      return broken(began, -1, "is copied back, and never waited for");
+  return std::nullopt;
+}

@@ -59,6 +59,20 @@ struct Access {
 /// nothing wrote may hold anything. O(n log n) for n accesses; thread-safe.
 std::optional<PlanError> checkAccesses(std::span<const Access> accesses);
 
+/// What a step does with bytes [offset, offset + size) of the arena, where copies to
+/// and from other memory go on beside it.
+struct TransferEvent {
+  enum Kind { Read, Write, CopyOut, CopyIn, Await } kind = Read;
+  int64_t copy = -1; ///< which one begins, or is over
+  int64_t offset = 0;
+  int64_t size = 0;
+};
+
+/// Follows a step in order: from its begin to its Await a copy out reads its bytes,
+/// and a copy in writes them. Returns the first event that writes what is read, or
+/// touches what is written, so. A copy out may go on to the end; a copy in must not.
+std::optional<PlanError> checkTransfers(std::span<const TransferEvent> events);
+
 } // namespace weir::memory
 
 #endif // WEIR_PASSES_MEMORY_PLANCHECKER_H

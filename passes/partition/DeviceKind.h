@@ -33,6 +33,9 @@ public:
   /// (whyNotOn in Accelerators.h), as what follows "it" in a sentence; empty: it
   /// can. From any thread.
   virtual std::string whyNot(mlir::Operation *op) const = 0;
+  /// Whether plans may let values wait in the host's memory (weir_plan.swap_out,
+  /// swap_in, await_swap in steps of such a device).
+  virtual bool canSwap() const { return false; }
 };
 
 /// Makes `kind`, which lives as long as the process, known; false: its type is

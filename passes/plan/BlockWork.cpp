@@ -7,6 +7,7 @@
 
 #include "passes/plan/BlockWork.h"
 #include "dialects/weir/Pch.h"
+#include "passes/partition/Accelerators.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/StepBuilder.h"
 #include "passes/plan/StepTimes.h"
@@ -15,18 +16,38 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
-static int64_t sizeOf(Value value) {
+int64_t plan::receivedBytes(func::FuncOp function) {
+  constexpr int64_t granule = 256; // of the allocator
+  int64_t bytes = 0;
+  if (isOnAccelerator(function))
+    function.walk([&](Operation *op) {
+      if (!isa<weir::ReceiveOp, plan::ReceiveOp>(op) || op->getNumResults() == 0)
+        return;
+      auto type = dyn_cast<ShapedType>(op->getResult(0).getType());
+      if (!type || !type.hasStaticShape())
+        return;
+      // The host reads few integers where they arrive.
+      auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
+      if (!isScalarForm(tensor))
+        bytes += llvm::alignTo(arenaBytes(bufferType(tensor)), granule);
+    });
+  return bytes;
+}
+
+int64_t BlockWork::sizeOf(Value value) const {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  // Variables lie elsewhere.
+  // Variables lie elsewhere, and what an accelerator receives.
   if (!tensor || !tensor.hasStaticShape() || isScalarForm(tensor) ||
-      value.getDefiningOp<weir::VariableReadOp>())
+      value.getDefiningOp<weir::VariableReadOp>() ||
+      (accelerated && value.getDefiningOp<weir::ReceiveOp>()))
     return 0;
   return arenaBytes(bufferType(tensor));
 }
 
 BlockWork::BlockWork(Block &block, SymbolTable &symbols,
                      const DenseMap<Block *, int64_t> &peaks)
-    : block(block), symbols(symbols) {
+    : block(block), symbols(symbols),
+      accelerated(isOnAccelerator(block.getParentOp())) {
   // Constants stay at the head: nothing runs for them.
   for (Operation &op : block.without_terminator())
     if (!isa<ConstantOp>(op) && (op.getNumResults() != 1 || !isView(op.getResult(0))))
@@ -104,34 +125,65 @@ void BlockWork::add(Operation *op, const DenseMap<Block *, int64_t> &peaks) {
   nodes.push_back(std::move(node));
 }
 
-std::vector<double> BlockWork::costs() const {
+/// In the unit of costs(). `repeatable`: whether all of it is of fixed size, and
+/// numbers.
+double BlockWork::timeOf(LaunchOp launch, const ClusterDevice *device,
+                         bool *repeatable) const {
+  double flops = 0, bytes = 0;
+  *repeatable = true;
+  auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+  kernel.getBody().walk([&](CostOpInterface inner) {
+    flops += double(std::max<int64_t>(inner.getFlops(), 0));
+  });
+  auto count = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    *repeatable &= tensor && tensor.hasStaticShape() &&
+                   !isa<StringType, BoxType>(tensor.getElementType());
+    if (*repeatable)
+      bytes += double(arenaBytes(bufferType(type)));
+  };
+  for (Type type : launch->getOperandTypes())
+    count(type);
+  for (Type type : launch->getResultTypes())
+    count(type);
+  if (!device)
+    return 1000 + flops + 4 * bytes; // 1000: of the launch itself
+  return 1e9 * (std::max(flops / device->flops, bytes / device->bandwidth) +
+                device->overhead);
+}
+
+std::vector<double> BlockWork::costs(const ClusterDevice *device) const {
   std::vector<double> costs;
   for (Operation *op : operations) {
-    costs.push_back(-1);
     auto launch = dyn_cast<LaunchOp>(op);
-    auto kernel = launch ? symbols.lookup<KernelOp>(launch.getKernel()) : KernelOp();
-    if (!kernel)
-      continue;
-    double cost = 1000; // of the launch itself
-    bool repeatable = true;
-    kernel.getBody().walk([&](CostOpInterface inner) {
-      cost += std::max<int64_t>(inner.getFlops(), 0);
-    });
-    auto count = [&](Type type) {
-      auto tensor = dyn_cast<RankedTensorType>(type);
-      repeatable &= tensor && tensor.hasStaticShape() &&
-                    !isa<StringType, BoxType>(tensor.getElementType());
-      if (repeatable)
-        cost += 4.0 * arenaBytes(bufferType(type));
-    };
-    for (Type type : launch->getOperandTypes())
-      count(type);
-    for (Type type : launch->getResultTypes())
-      count(type);
-    if (repeatable)
-      costs.back() = cost;
+    bool repeatable = false;
+    double time = launch && symbols.lookup(launch.getKernel())
+                      ? timeOf(launch, device, &repeatable)
+                      : 0;
+    costs.push_back(repeatable ? time : -1);
   }
   return costs;
+}
+
+memory::Transfers BlockWork::transfers(const ClusterDevice &device,
+                                       const placement::Link &out,
+                                       const placement::Link &in) const {
+  memory::Transfers transfers;
+  auto time = [](int64_t bytes, const placement::Link &link) {
+    return 1e9 * (link.latency + double(bytes) * link.timePerSize);
+  };
+  for (Operation *op : operations) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    bool ignored;
+    transfers.work.push_back(launch ? timeOf(launch, &device, &ignored) : 0);
+    for (Value result : op->getResults()) {
+      // Only launches' results have a buffer of the plan that nothing else owns.
+      int64_t bytes = launch ? sizeOf(result) : 0;
+      transfers.out.push_back(bytes ? time(bytes, out) : -1);
+      transfers.in.push_back(bytes ? time(bytes, in) : -1);
+    }
+  }
+  return transfers;
 }
 
 std::pair<Operation *, int64_t> BlockWork::largest() const {
@@ -190,6 +242,8 @@ void BlockWork::rewrite(const memory::Recomputation &made) {
       if (it == numbers.end())
         return value;
       Operation *op = operationOf[sourceOf(it->second)];
+      if (isa<SwapInOp>(op) && !isa<SwapInOp>(value.getDefiningOp()))
+        return op->getResult(0);
       return op->getResult(cast<OpResult>(value).getResultNumber());
     }
     Operation *view = value.getDefiningOp();
@@ -215,7 +269,29 @@ void BlockWork::rewrite(const memory::Recomputation &made) {
     });
   };
 
+  // Saved as soon as it is made: the copy has all of the time until its bytes are
+  // wanted.
+  DenseMap<Value, Value> savedAs;
+  auto copyBack = [&](const memory::Execution &execution) {
+    Operation *source = operationOf[execution.sources[0]];
+    const auto &writes = nodes[made.executions[execution.sources[0]].node].writes;
+    Value value = source->getResult(llvm::find(writes, execution.value) - writes.begin());
+    Value &saved = savedAs[value];
+    OpBuilder::InsertionGuard guard(b);
+    if (!saved) {
+      b.setInsertionPointAfter(source);
+      saved = SwapOutOp::create(b, value.getLoc(), TokenType::get(b.getContext()), value,
+                                IntegerAttr());
+    }
+    b.setInsertionPoint(end);
+    return SwapInOp::create(b, value.getLoc(), value.getType(), Type(), saved, Value());
+  };
+
   for (const memory::Execution &execution : made.executions) {
+    if (execution.value >= 0) {
+      operationOf.push_back(copyBack(execution));
+      continue;
+    }
     Operation *op = operations[execution.node];
     if (emitted.insert(op).second) {
       originals[op] = op->getOperands();

@@ -16,12 +16,17 @@
 
 #include "dialects/plan/Plan.h"
 #include "passes/memory/Recompute.h"
+#include "passes/partition/DeviceSet.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace weir::plan {
 
 /// The attribute of a module that holds the bytes a device may use (i64).
 inline constexpr const char *memoryLimitAttribute = "weir.memory_limit";
+
+/// Bytes of fixed size that a step on an accelerator receives into memory beside its
+/// arena, as its allocator rounds them; 0 on the host, where nothing is copied.
+int64_t receivedBytes(mlir::func::FuncOp function);
 
 class BlockWork {
 public:
@@ -32,9 +37,13 @@ public:
   std::vector<memory::OrderNode> nodes;
   std::vector<memory::OrderValue> values;
 
-  /// What another execution of each node takes, below 0 where it must not be:
-  /// arithmetic operations, and four for each byte read or written.
-  std::vector<double> costs() const;
+  /// What another execution of each node takes, below 0 where it must not be: by the
+  /// cost model on `device`, in nanoseconds; without one arithmetic operations, and
+  /// four for each byte read or written.
+  std::vector<double> costs(const ClusterDevice *device = nullptr) const;
+  /// What it takes on `device` to copy values to the host and back, in nanoseconds.
+  memory::Transfers transfers(const ClusterDevice &device, const placement::Link &out,
+                              const placement::Link &in) const;
   /// The node with the largest operands and results together, and their bytes;
   /// no order and nothing computed again needs less.
   std::pair<mlir::Operation *, int64_t> largest() const;
@@ -46,10 +55,12 @@ public:
 
   /// Puts the block's operations into that order.
   void reorder(llvm::ArrayRef<int> order);
-  /// The same, and clones what runs again.
+  /// The same, clones what runs again, and copies out and back what was copied.
   void rewrite(const memory::Recomputation &made);
 
 private:
+  int64_t sizeOf(mlir::Value value) const;
+  double timeOf(LaunchOp launch, const ClusterDevice *device, bool *repeatable) const;
   void add(mlir::Operation *op, const llvm::DenseMap<mlir::Block *, int64_t> &peaks);
   bool isView(mlir::Value value) const;
   void addReads(mlir::Value value, llvm::SmallVectorImpl<int> &reads) const;
@@ -59,6 +70,7 @@ private:
   llvm::SmallVector<mlir::Operation *> operations; ///< one a node
   llvm::DenseMap<mlir::Value, int> numbers;        ///< of values
   int lastEffect = -1;
+  bool accelerated = false; ///< on a device that receives beside its arena
   int64_t returned = 0;
 };
 

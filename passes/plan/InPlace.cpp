@@ -7,6 +7,7 @@
 
 #include "passes/plan/InPlace.h"
 #include "dialects/weir/Pch.h"
+#include "passes/kernelize/Unpadded.h"
 
 using namespace mlir;
 using namespace weir;
@@ -18,6 +19,9 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   if (terminator->getNumOperands() != 1)
     return false;
   Type type = terminator->getOperand(0).getType();
+  // What code for accelerators reads all over.
+  if (kernel->hasAttr(unpaddedAttribute) && argument + 1 == body.getNumArguments())
+    return false;
   if (body.getArgument(argument).getType() != type ||
       !cast<RankedTensorType>(type).hasStaticShape())
     return false;
@@ -34,6 +38,9 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   for (size_t i = 0; i < reached.size(); ++i)
     for (Operation *user : reached[i].getUsers()) {
       if (user == terminator)
+        continue;
+      // A line is reduced before results are written over it.
+      if (kernel.getStrategy() == "lines" && isa<ReduceOp>(user))
         continue;
       auto result = user->getNumResults() == 1
                         ? dyn_cast<RankedTensorType>(user->getResult(0).getType())

@@ -32,9 +32,14 @@ def WeirRecomputeLaunchesPass : Pass<"weir-recompute-launches", "::mlir::ModuleO
     What: where the module has `weir.memory_limit` and more bytes are alive than
     that, drops values that wait across the fullest moments and clones the launches
     that make them in front of the next use, most bytes saved for the least work
-    first. In a loop or conditional only where nothing around it keeps the limit.
+    first. On an accelerator it copies values to the host (`swap_out`) and back
+    (`swap_in`) where the link makes that cheaper, and begins copies back so early
+    that work hides them, as far as the limit leaves room. In a loop or conditional
+    only where nothing around it keeps the limit.
     Writes `weir_plan.recompute`: whether the limit is kept, launches that run again,
-    peaks before and after, and the work added, in thousandths (of a loop, one turn's).
+    peaks before and after, and the work added, in thousandths (of a loop, one turn's);
+    and, where there is an accelerator, `weir_plan.swap`: values copied out, copies
+    back, the bytes of both, and the peak that running again alone reached.
     Why here: behind the order, which is free; before buffers, which then see short
     lives. No pass behind it merges equal launches.
     Must not: repeat what has effects.
@@ -100,6 +105,19 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
     before, so that the plan can be checked against what was meant.
     Why here: after bufferize and its clean-up, when every use of a buffer is
     known; before offsets, which see the longer lives of fewer buffers.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
+def WeirAwaitSwapsPass : Pass<"weir-await-swaps", "::mlir::ModuleOp"> {
+  let summary = "lets work wait for copies between an accelerator and its host";
+  let description = [{
+    What: inserts an `await_swap` before the first operation that writes over bytes
+    that a `swap_out` may still read, and before the first that touches what a
+    `swap_in` writes; in a loop or conditional before its end at the latest. Then
+    all of it is followed by code that shares nothing with the planner.
+    Why here: behind the offsets, which say who comes to lie over whom. Nobody waits
+    earlier than that, so copies go on beside the work in between.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }

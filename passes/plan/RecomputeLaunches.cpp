@@ -8,6 +8,7 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
+#include "passes/partition/Accelerators.h"
 #include "passes/plan/BlockWork.h"
 
 #include <numeric>
@@ -23,10 +24,33 @@ using namespace weir::plan;
 
 namespace {
 
+/// An accelerator, and the way to its host and back.
+struct Accelerated {
+  ClusterDevice device;
+  placement::Link out, in;
+  bool canSwap;
+};
+
+/// That of a step; nothing for the host's.
+std::optional<Accelerated> acceleratorOf(func::FuncOp function, const DeviceSet &cluster) {
+  const DeviceKind *kind = kindAround(function);
+  if (!kind)
+    return std::nullopt;
+  auto module = function->getParentOfType<ModuleOp>();
+  int64_t index = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
+  int64_t host = hostOf(module, index);
+  Accelerated found{{}, cluster.between(index, host), cluster.between(host, index),
+                    kind->canSwap()};
+  if (index < int64_t(cluster.devices.size()))
+    found.device = cluster.devices[index];
+  return found;
+}
+
 /// Keeps the blocks of a function within a limit.
 class BlockLimits {
 public:
-  explicit BlockLimits(SymbolTable &symbols) : symbols(symbols) {}
+  BlockLimits(SymbolTable &symbols, const std::optional<Accelerated> &accelerator)
+      : symbols(symbols), accelerator(accelerator) {}
 
   /// Computes the peaks of `function`'s blocks as they are, and what running each
   /// launch in them once takes.
@@ -38,12 +62,19 @@ public:
   DenseMap<Block *, int64_t> peaks; ///< most bytes alive in a block
   int64_t launches = 0;             ///< that run again
   double cost = 0, whole = 0;       ///< of those, and of all; a loop's body counts once
+  int64_t saved = 0, returned = 0;  ///< values copied to the host, and copies back
+  int64_t movedBytes = 0;           ///< of all these copies
+  /// What repeating launches alone reached in the outermost block.
+  memory::Recomputation alone;
 
 private:
+  const ClusterDevice *device() const { return accelerator ? &accelerator->device : nullptr; }
+  memory::Recomputation solve(const BlockWork &work, int64_t limit, bool isOutermost);
   int64_t peakOf(const BlockWork &work) const;
   void fitRegions(Block &block, int64_t limit);
 
   SymbolTable &symbols;
+  const std::optional<Accelerated> &accelerator;
 };
 
 int64_t BlockLimits::peakOf(const BlockWork &work) const {
@@ -59,21 +90,53 @@ void BlockLimits::measure(func::FuncOp function) {
       return;
     BlockWork work(*block, symbols, peaks);
     peaks[block] = peakOf(work);
-    for (double each : work.costs())
+    for (double each : work.costs(device()))
       whole += std::max(each, 0.0);
   });
+}
+
+/// Launches that run again; on an accelerator also copies to the host and back, step by
+/// step whichever costs less for what it saves, or copies alone, which reach lower. Of
+/// what fits the one that costs least, transfers counted in full.
+memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit,
+                                         bool isOutermost) {
+  memory::RecomputeOptions options;
+  options.limit = limit;
+  std::vector<double> costs = work.costs(device());
+  memory::Recomputation best =
+      memory::recomputeValues(work.nodes, work.values, costs, options);
+  if (isOutermost)
+    alone = best;
+  if (!accelerator || !accelerator->canSwap || best.givenPeak <= limit)
+    return best;
+  memory::Transfers transfers =
+      work.transfers(accelerator->device, accelerator->out, accelerator->in);
+  options.transfers = &transfers;
+  auto rank = [&](const memory::Recomputation &made) {
+    return std::pair(std::max(made.peak, limit), made.cost + made.moveCost);
+  };
+  for (bool copiesOnly : {false, true}) {
+    if (copiesOnly)
+      costs.assign(costs.size(), -1);
+    memory::Recomputation made =
+        memory::recomputeValues(work.nodes, work.values, costs, options);
+    if (rank(made) < rank(best))
+      best = std::move(made);
+  }
+  return best;
 }
 
 int64_t BlockLimits::fit(Block &block, int64_t limit) {
   {
     BlockWork work(block, symbols, peaks);
-    memory::RecomputeOptions options;
-    options.limit = limit;
     memory::Recomputation made =
-        memory::recomputeValues(work.nodes, work.values, work.costs(), options);
+        solve(work, limit, isa<func::FuncOp>(block.getParentOp()));
     if (made.peak < made.givenPeak) {
       launches += made.repeated;
       cost += made.cost;
+      saved += made.saved;
+      returned += made.returned;
+      movedBytes += made.movedBytes;
       work.rewrite(made);
     }
     if (made.peak <= limit)
@@ -115,19 +178,33 @@ struct RecomputeLaunchesPass
     SymbolTable symbols(module);
     bool fits = true;
     int64_t launches = 0, ordered = 0, peak = 0;
+    int64_t saved = 0, returned = 0, moved = 0;
+    memory::Recomputation alone;
+    bool canSwap = false;
+    DeviceSet cluster = DeviceSet::of(module, {});
     int64_t floor = 0;
     std::string floorNode;
     double cost = 0, whole = 0;
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || function->hasAttr("weir_plan.feeds"))
         continue;
-      BlockLimits limits(symbols);
+      std::optional<Accelerated> accelerator = acceleratorOf(function, cluster);
+      BlockLimits limits(symbols, accelerator);
       limits.measure(function);
       Block &entry = function.getBody().front();
       ordered = std::max(ordered, limits.peaks[&entry]);
       int64_t allowed =
-          limit.getInt() - BlockWork(entry, symbols, limits.peaks).resultBytes();
+          limit.getInt() - BlockWork(entry, symbols, limits.peaks).resultBytes() -
+          receivedBytes(function);
       int64_t reached = limits.fit(entry, allowed);
+      if (accelerator && accelerator->canSwap) {
+        canSwap = true;
+        saved += limits.saved;
+        returned += limits.returned;
+        moved += limits.movedBytes;
+        if (limits.alone.peak > alone.peak)
+          alone = std::move(limits.alone);
+      }
       peak = std::max(peak, reached);
       fits &= reached <= allowed;
       launches += limits.launches;
@@ -150,6 +227,12 @@ struct RecomputeLaunchesPass
              number("before", ordered), number("floor", floor),
              b.getNamedAttr("floor_node", b.getStringAttr(floorNode)), number("peak", peak),
              number("per_mille", whole > 0 ? int64_t(1000 * cost / whole + 0.5) : 0)}));
+    if (canSwap)
+      module->setAttr("weir_plan.swap",
+                      b.getDictionaryAttr(
+                          {number("bytes", moved), number("repeating_launches", alone.repeated),
+                           number("repeating_peak", alone.peak),
+                           number("returned", returned), number("saved", saved)}));
   }
 };
 

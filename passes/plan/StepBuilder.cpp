@@ -260,6 +260,20 @@ LogicalResult StepBuilder::visit(Operation *op) {
             b.getStringAttr(nodeName(loc)), bufferOf(assign.getValue()));
         return success();
       })
+      .Case<SwapOutOp>([&](SwapOutOp swap) {
+        auto slot = b.getI64IntegerAttr(saved.size());
+        saved[swap.getSaved()] = SwapOutOp::create(b, loc, swap.getSaved().getType(),
+                                                   bufferOf(swap.getValue()), slot);
+        return success();
+      })
+      .Case<SwapInOp>([&](SwapInOp swap) {
+        Value value = swap.getValue();
+        Value buffer = allocate(value.getType(), {});
+        SwapInOp::create(b, loc, Type(), swap.getSaved().getType(),
+                         saved.lookup(swap.getSaved()), buffer);
+        setBuffer(value, buffer);
+        return success();
+      })
       .Case<weir::SendOp>([&](weir::SendOp send) {
         SmallVector<Value> buffers;
         for (Value value : send.getValue())

@@ -99,6 +99,7 @@ private:
   llvm::DenseMap<mlir::Value, TensorState> states;
   llvm::DenseMap<mlir::Value, int64_t> resources;
   llvm::DenseMap<mlir::Attribute, mlir::Value> blobs;
+  llvm::DenseMap<mlir::Value, mlir::Value> saved; ///< tokens of swap_out
   LaunchOp launch; ///< the one whose kernel is looked into
   unsigned quiet = 0; ///< sizes are asked for a second time: no checks
 };

@@ -19,6 +19,15 @@ Value plan::rootOf(Value buffer) {
   return buffer;
 }
 
+bool plan::isWritten(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  if (auto run = dyn_cast<RunOp>(op))
+    return operand.getOperandNumber() >= op->getNumOperands() - run.getOutputs().size();
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return operand.get() == copy.getTarget();
+  return !isa<LoadOp, plan::SendOp, SwapOutOp, memref::DimOp>(op);
+}
+
 int64_t plan::elementSize(Type type) {
   if (auto complexType = dyn_cast<ComplexType>(type))
     return 2 * elementSize(complexType.getElementType());

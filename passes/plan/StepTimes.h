@@ -15,6 +15,10 @@ namespace weir::plan {
 /// The memref that a chain of views looks at.
 mlir::Value rootOf(mlir::Value buffer);
 
+/// Whether the operation of a step may write the buffer that this operand of it
+/// names; a view is no operation of that kind.
+bool isWritten(mlir::OpOperand &operand);
+
 /// Bytes of one element in a buffer.
 int64_t elementSize(mlir::Type type);
 /// Bytes that a buffer of fixed size takes in an arena, padded to `alignment`;

@@ -21,6 +21,21 @@ def WeirInferShapesPass : Pass<"weir-infer-shapes", "::mlir::ModuleOp"> {
   }];
 }
 
+def WeirEqualSizesPass : Pass<"weir-equal-sizes", "::mlir::ModuleOp"> {
+  let summary = "drops broadcasts to sizes that the operand has anyway";
+  let description = [{
+    What: traces every open size forwards to the tensor that it first was a size
+    of, through elementwise operations, reshapes, products and the like, and
+    drops a `broadcast_to` whose sizes are the operand's, whatever is fed. A
+    concatenation or product that always runs makes the sizes equal that it
+    needs to be.
+    Why here: products broadcast open batches, whose sizes are computed from both
+    operands. Folding looks at one definition; that both come from one feed shows
+    only here. Before value numbering, which finds more among what is left.
+    What breaks if it moves: products of open batches would copy their operands.
+  }];
+}
+
 def WeirInlineCallsPass : Pass<"weir-inline-calls", "::mlir::ModuleOp"> {
   let summary = "puts functions that the model keeps in place of their calls";
   let description = [{

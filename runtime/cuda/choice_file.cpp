@@ -17,14 +17,15 @@
 
 namespace weir::rt::cuda {
 
-/// A problem, its text behind it.
+/// A problem: its words behind it, and then its text.
 struct ChoiceFile::Line {
-  static constexpr int32_t most = 16;
   Line *next;
-  int64_t length;
-  int32_t count;
-  uint64_t words[most];
-  char *text() { return reinterpret_cast<char *>(this + 1); }
+  int64_t length, count;
+  uint64_t *words() { return reinterpret_cast<uint64_t *>(this + 1); }
+  char *text() { return reinterpret_cast<char *>(words() + count); }
+  bool isOf(const char *problem, int64_t size) {
+    return length == size && memcmp(text(), problem, size_t(size)) == 0;
+  }
 };
 
 /// Folder of files that only save time; false: none.
@@ -90,69 +91,86 @@ void ChoiceFile::close(ChoiceFile *file) {
 
 ChoiceFile::Line *ChoiceFile::lineOf(const char *problem, int64_t length) const {
   for (Line *line = lines; line; line = line->next)
-    if (line->length == length &&
-        memcmp(line->text(), problem, size_t(length)) == 0)
+    if (line->isOf(problem, length))
       return line;
   return nullptr;
 }
 
-ChoiceFile::Line *ChoiceFile::append(const char *problem, int64_t length,
-                                     const uint64_t *words, int32_t count) {
-  auto *line = static_cast<Line *>(malloc(sizeof(Line) + size_t(length)));
+void ChoiceFile::append(const char *problem, int64_t length, const uint64_t *words,
+                        int64_t count) {
+  auto *line = static_cast<Line *>(malloc(sizeof(Line) + size_t(count) * 8 + size_t(length)));
   if (!line)
-    return nullptr;
+    return;
   line->length = length;
   line->count = count;
-  memcpy(line->words, words, size_t(count) * 8);
+  memcpy(line->words(), words, size_t(count) * 8);
   memcpy(line->text(), problem, size_t(length));
   line->next = lines;
-  return lines = line;
+  lines = line;
+}
+
+/// Reads hexadecimal words up to the line's end; returns how many, -1: it is not
+/// words alone.
+static int64_t parseWords(const char *at, uint64_t *words, int64_t capacity) {
+  int64_t count = 0;
+  while (*at != '\n') {
+    char *end;
+    uint64_t word = strtoull(at, &end, 16);
+    if (end == at || count == capacity)
+      return -1;
+    words[count++] = word;
+    at = end;
+  }
+  return count;
 }
 
 void ChoiceFile::read(bool onlyNew) {
   FILE *file = fopen(path, "re");
   if (!file)
     return;
-  char text[2048];
-  bool known = fgets(text, sizeof(text), file) &&
-               strncmp(text, key, strlen(key)) == 0 && text[strlen(key)] == '\n';
-  while (known && fgets(text, sizeof(text), file)) {
+  char *text = nullptr;
+  size_t capacity = 0;
+  auto next = [&] { return getline(&text, &capacity, file) > 0; };
+  bool known = next() && strncmp(text, key, strlen(key)) == 0 && text[strlen(key)] == '\n';
+  while (known && next()) {
     char *equals = strstr(text, " = ");
     // A line that was cut off ends what can be believed.
     if (!equals || text[strlen(text) - 1] != '\n')
       break;
-    uint64_t words[Line::most];
-    int32_t count = 0;
-    char *at = equals + 3;
-    while (count < Line::most && *at != '\n') {
-      char *end;
-      words[count] = strtoull(at, &end, 16);
-      if (end == at)
-        break;
-      ++count;
-      at = end;
-    }
-    if (*at == '\n' && !(onlyNew && lineOf(text, equals - text)))
+    // A word takes two characters at least.
+    auto most = int64_t(strlen(equals) / 2);
+    auto *words = static_cast<uint64_t *>(malloc(size_t(most) * 8));
+    int64_t count = words ? parseWords(equals + 3, words, most) : -1;
+    if (count >= 0 && !(onlyNew && lineOf(text, equals - text)))
       append(text, equals - text, words, count);
+    free(words);
   }
+  free(text);
   fclose(file);
 }
 
-bool ChoiceFile::find(const char *problem, uint64_t *words, int32_t count) const {
+const uint64_t *ChoiceFile::findAny(const char *problem, int64_t *count) const {
   Line *line = lineOf(problem, int64_t(strlen(problem)));
-  if (!line || line->count != count)
-    return false;
-  memcpy(words, line->words, size_t(count) * 8);
-  return true;
+  *count = line ? line->count : 0;
+  return line ? line->words() : nullptr;
 }
 
-void ChoiceFile::add(const char *problem, const uint64_t *words, int32_t count) {
+const uint64_t *ChoiceFile::find(const char *problem, int64_t count) const {
+  int64_t known;
+  const uint64_t *words = findAny(problem, &known);
+  return known == count ? words : nullptr;
+}
+
+void ChoiceFile::add(const char *problem, const uint64_t *words, int64_t count) {
   auto length = int64_t(strlen(problem));
   changed = true;
-  if (Line *line = lineOf(problem, length)) {
-    line->count = count;
-    memcpy(line->words, words, size_t(count) * 8);
-    return;
+  for (Line **at = &lines; *at; at = &(*at)->next) {
+    Line *line = *at;
+    if (!line->isOf(problem, length))
+      continue;
+    *at = line->next;
+    free(line);
+    break;
   }
   append(problem, length, words, count);
 }
@@ -178,8 +196,8 @@ void ChoiceFile::save() {
   fprintf(file, "%s\n", key);
   for (Line *line = lines; line; line = line->next) {
     fprintf(file, "%.*s =", int(line->length), line->text());
-    for (int32_t i = 0; i < line->count; ++i)
-      fprintf(file, " %llx", static_cast<unsigned long long>(line->words[i]));
+    for (int64_t i = 0; i < line->count; ++i)
+      fprintf(file, " %llx", static_cast<unsigned long long>(line->words()[i]));
     fputc('\n', file);
   }
   bool written = !ferror(file);

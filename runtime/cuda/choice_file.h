@@ -31,10 +31,13 @@ public:
   ChoiceFile(const ChoiceFile &) = delete;
   ChoiceFile &operator=(const ChoiceFile &) = delete;
 
-  /// Reads `count` words; false: none are known for the problem.
-  bool find(const char *problem, uint64_t *words, int32_t count) const;
+  /// The `count` words that are known for the problem, valid until the next
+  /// call; null: there are none, or not as many.
+  const uint64_t *find(const char *problem, int64_t count) const;
+  /// The same with any number of words, which `count` receives.
+  const uint64_t *findAny(const char *problem, int64_t *count) const;
   /// Replaces what is known.
-  void add(const char *problem, const uint64_t *words, int32_t count);
+  void add(const char *problem, const uint64_t *words, int64_t count);
   /// Writes if something was added. Failures are left at that: choices are made
   /// anew then.
   void save();
@@ -46,8 +49,7 @@ private:
   ChoiceFile() = default;
   void read(bool onlyNew);
   Line *lineOf(const char *problem, int64_t length) const;
-  Line *append(const char *problem, int64_t length, const uint64_t *words,
-               int32_t count);
+  void append(const char *problem, int64_t length, const uint64_t *words, int64_t count);
 
   char path[1024];
   char *key = nullptr;

@@ -8,21 +8,11 @@
 #include "cuda/cublaslt_api.h"
 #include "cuda/library.h"
 
-#include "support/sync.h"
-
 #include <dlfcn.h>
 
 namespace weir::rt::cuda {
 
-namespace {
-struct Loaded {
-  Mutex mutex;
-  bool tried = false, usable = false;
-  Blas blas;
-};
-} // namespace
-
-static Loaded loaded;
+static LoadedLibrary<Blas> loaded;
 
 static bool load(Blas &blas) {
   static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
@@ -42,12 +32,6 @@ static bool load(Blas &blas) {
   return blas.version;
 }
 
-const Blas *loadBlas() {
-  Lock lock(loaded.mutex);
-  if (!loaded.tried)
-    loaded.usable = load(loaded.blas);
-  loaded.tried = true;
-  return loaded.usable ? &loaded.blas : nullptr;
-}
+const Blas *loadBlas() { return loaded.get(load); }
 
 } // namespace weir::rt::cuda

@@ -67,6 +67,7 @@ static void close(Accelerator *accelerator) {
     {
       Current current(*device);
       closeProducts(device->products);
+      closeConvolutions(*device, device->convolutions);
       device->regions.close();
       if (device->constants)
         driver.memFree(device->constants);
@@ -134,7 +135,8 @@ static const char *fill(CudaDevice *device, const weir_session *session,
                                 device->regions.source(), options);
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
   device->products = openProducts(*device, program->kernel_count);
-  if (!device->products)
+  device->convolutions = openConvolutions(*device, program->kernel_count);
+  if (!device->products || !device->convolutions)
     return "there is no memory on the host";
   const char *graphs = getenv("WEIR_CUDA_GRAPHS");
   device->graphs = !graphs || strcmp(graphs, "off") != 0;
@@ -164,6 +166,7 @@ static int32_t open(weir_session *session, const weir_accelerator_desc *desc,
     why = fill(device, session, memoryLimit, &error);
   }
   if (!why) {
+    meetPeers(session, device);
     *accelerator = device;
     return WEIR_OK;
   }

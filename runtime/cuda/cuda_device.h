@@ -25,6 +25,8 @@
 
 namespace weir::rt::cuda {
 
+constexpr int32_t mostPeers = 64; ///< devices that one may copy to directly
+
 struct CudaDevice : Accelerator {
   const Driver *driver;
   Device device;
@@ -34,9 +36,11 @@ struct CudaDevice : Accelerator {
   Pointer constants;
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;
+  Convolutions *convolutions;
   bool graphs;      ///< what comes again is captured
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;
+  uint64_t peers; ///< bit N: may write to the memory of the program's device N
 };
 
 /// Memory that a run holds beside its arena.
@@ -45,6 +49,31 @@ struct Piece {
   uint8_t *data;
   int64_t bytes;
   bool free; ///< behind the work that was put before
+  bool lands; ///< a peer wrote to it
+};
+struct CudaRun;
+
+/// An event that goes from one GPU of a run to another, and back.
+struct PeerEvent {
+  PeerEvent *next, *nextFree;
+  Event event;
+};
+
+/// Memory of a GPU that others of its run write to: a tensor on its way, or, where
+/// `block` is null, what a tensor before it does not need any more.
+struct Landing {
+  Landing *next;
+  Block *block; ///< stands for the tensor in the rendezvous
+  Piece *piece;
+  CudaRun *owner;   ///< of the event
+  PeerEvent *event; ///< behind what was done with the memory
+};
+
+/// A place in pinned memory for a value that is not on the GPU for a while.
+struct SwapSlot {
+  Block *block;
+  Event out, in; ///< behind the last copy of either kind
+  bool cameBack; ///< in this run: `in` is recorded
 };
 
 struct CudaRun {
@@ -57,6 +86,13 @@ struct CudaRun {
   bool outIsOpen;
   void *arena;
   Piece *pieces;
+  SwapSlot *swaps; ///< kept from run to run, as the arena is
+  int32_t swapCount;
+  bool swapped; ///< in this run
+  // Guarded by the run's lock.
+  PeerEvent *peerEvents, *freePeerEvents;
+  Landing *incoming; ///< on their way, or left behind by a run that was aborted
+  Landing *returned; ///< free for the next that comes
   Pointer errorOnDevice;
   weir_cuda_error *error; ///< pinned; what the GPU's has at the end
   Result streamError;     ///< of the last callback
@@ -102,6 +138,22 @@ int32_t fail(weir_context *ctx, const char *what, Result error,
              const char *name = nullptr, const char *kind = "node");
 /// Work that may write over what copies out still read comes after them.
 Result closeOut(CudaRun *part);
+/// The run's work comes after all copies to and from its slots.
+Result closeSwaps(CudaRun *part);
+/// Frees slots; nothing of them is in flight. The context is current.
+void dropSwaps(CudaRun *part);
+/// Finds out which GPUs of the session, opened before, `device` exchanges tensors
+/// with directly: those that share an edge and can access each other's memory.
+void meetPeers(weir_session *session, CudaDevice *device);
+/// Takes what a peer has sent in `block`: null, or the memory, which the run's work
+/// waits for. `code`: 0, or the run was aborted.
+uint8_t *takeLanding(weir_context *ctx, Block *block, const char *name, bool isInLoop,
+                     int32_t *code);
+/// Frees what is free for peers; with `all`, which needs nothing of the run to be in
+/// flight, also what is on its way.
+void dropLandings(weir_run *run, CudaRun *part, bool all);
+/// The same with all, and the events: before the part itself goes.
+void destroyPeers(CudaRun *part);
 /// Puts the work that was noted. Returns 0, or aborts the run. The context is
 /// current.
 int32_t flushWork(weir_context *ctx);

@@ -22,14 +22,17 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
     return WEIR_OK;
   const char *nodes =
       failure.kernel < 0 ? nullptr : ctx->run->session->program->kernels[failure.kernel].nodes;
-  if (!failure.isProduct)
+  bool isProduct = failure.kind == WorkKind::Product;
+  if (!isProduct && failure.kind != WorkKind::Convolution)
     return fail(ctx, nodes ? "the kernel cannot be launched" : "work cannot be put",
                 failure.error, nodes);
   char text[1016];
   Text out(text, sizeof(text));
-  out << "node \"" << nodes << "\": cuBLASLt refuses the product on "
+  out << "node \"" << nodes << "\": "
+      << (isProduct ? "cuBLASLt refuses the product on " : "cuDNN refuses the convolution on ")
       << ctx->run->session->program->devices[ctx->device].name << " (status "
-      << failure.error << "); WEIR_CUBLASLT=off does without it";
+      << failure.error << "); " << (isProduct ? "WEIR_CUBLASLT" : "WEIR_CUDNN")
+      << "=off does without it";
   return abortRun(ctx->run, WEIR_INTERNAL, text);
 }
 
@@ -56,15 +59,26 @@ static int32_t outOfHostMemory(weir_context *ctx) {
   return abortRun(ctx->run, WEIR_RESOURCE_EXHAUSTED, "no memory for a step's work");
 }
 
+/// What a kernel is launched with.
+struct Arguments {
+  int32_t kernel;
+  void *const *buffers;
+  int32_t bufferCount;
+  const int64_t *sizes;
+  int32_t sizeCount;
+
+  Pointer buffer(int32_t number) const { return number < 0 ? 0 : Pointer(buffers[number]); }
+};
+
 /// Notes a launch; its parameters are a record for errors, the buffers, the sizes
 /// and, where it is not 0, `last`.
-static bool noteLaunch(weir_context *ctx, Function function, int32_t kernel,
-                       void *const *buffers, int32_t bufferCount, const int64_t *sizes,
-                       int32_t sizeCount, Pointer last, int64_t blocks, int32_t threads) {
+static bool noteLaunch(weir_context *ctx, Function function, const Arguments &arguments,
+                       Pointer last, int64_t blocks, int32_t threads) {
   CudaRun *part = partOf(ctx);
-  int32_t count = 1 + bufferCount + sizeCount + (last ? 1 : 0);
+  int32_t count = 1 + arguments.bufferCount + arguments.sizeCount + (last ? 1 : 0);
   auto *record = static_cast<LaunchRecord *>(
-      note(part->pending, WorkKind::Launch, int64_t(sizeof(LaunchRecord)) + 8 * count, kernel));
+      note(part->pending, WorkKind::Launch, int64_t(sizeof(LaunchRecord)) + 8 * count,
+           arguments.kernel));
   if (!record)
     return false;
   record->parameters = count;
@@ -73,69 +87,145 @@ static bool noteLaunch(weir_context *ctx, Function function, int32_t kernel,
   record->threads = uint32_t(threads);
   auto *values = reinterpret_cast<uint64_t *>(record + 1);
   *values++ = part->errorOnDevice;
-  for (int32_t i = 0; i < bufferCount; ++i)
-    *values++ = uint64_t(buffers[i]);
-  for (int32_t i = 0; i < sizeCount; ++i)
-    *values++ = uint64_t(sizes[i]);
+  for (int32_t i = 0; i < arguments.bufferCount; ++i)
+    *values++ = uint64_t(arguments.buffers[i]);
+  for (int32_t i = 0; i < arguments.sizeCount; ++i)
+    *values++ = uint64_t(arguments.sizes[i]);
   if (last)
     *values = last;
   return true;
 }
 
-/// Notes a product of the library, and what it leaves to compute. False: the
-/// kernel is to do it all. `code`: 0, or the run was aborted.
-static bool noteProduct(weir_context *ctx, int32_t kernel, void *const *buffers,
-                        int32_t bufferCount, const int64_t *sizes, int32_t sizeCount,
-                        int32_t *code) {
-  CudaRun *part = partOf(ctx);
-  Products &products = *part->device->products;
-  if (!products.blas || products.byKernel[kernel] < 0)
-    return false;
-  Product &entry = products.entries[products.byKernel[kernel]];
-  const weir_cuda_product &desc = *entry.desc;
-  ProductPlan *plan = planProduct(&products, entry, sizes);
-  if (!plan)
-    return false;
-  auto bufferOf = [&](int32_t number) {
-    return number < 0 ? Pointer(0) : Pointer(buffers[number]);
-  };
-  ProductOperands operands = {bufferOf(desc.left.buffer), bufferOf(desc.right.buffer),
-                              bufferOf(desc.addend.buffer), bufferOf(desc.bias),
-                              bufferOf(desc.result), 0};
-  // In the order of the step: free again for what is put behind it.
-  const char *nodes = ctx->run->session->program->kernels[kernel].nodes;
-  bool used;
-  if (plan->workspace > 0) {
-    operands.workspace = Pointer(takePiece(ctx, plan->workspace, nodes, true, &used));
-    if (!operands.workspace)
-      return false;
+/// Memory of the GPU in the order of the step: when the call is noted, it is free
+/// for what is put behind it.
+class Scratch {
+public:
+  explicit Scratch(weir_context *ctx) : ctx(ctx) {}
+  ~Scratch() {
+    for (int32_t i = 0; i < count; ++i)
+      weir_cuda_free(ctx, taken[i]);
   }
-  if (desc.result < 0) {
-    operands.result = Pointer(takePiece(ctx, resultBytes(*plan), nodes, true, &used));
-    if (!operands.result) {
-      weir_cuda_free(ctx, reinterpret_cast<void *>(operands.workspace));
-      return false;
-    }
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+
+  /// 0: there is none.
+  Pointer take(int64_t bytes, const char *nodes) {
+    bool used;
+    void *data = takePiece(ctx, bytes, nodes, true, &used);
+    if (data)
+      taken[count++] = data;
+    return Pointer(data);
   }
-  auto *record = static_cast<ProductRecord *>(
-      note(part->pending, WorkKind::Product, sizeof(ProductRecord), kernel));
+
+private:
+  weir_context *ctx;
+  void *taken[3];
+  int32_t count = 0;
+};
+
+/// What a library does in place of a kernel.
+struct LibraryCall {
+  WorkKind kind;
+  void *plan;
+  LibraryOperands operands; ///< without workspace; result 0: memory that `rest` reads
+  int64_t workspace, resultBytes;
+  Function rest; ///< null: nothing is left to compute
+  int64_t restBlocks;
+  int32_t restThreads;
+};
+
+/// Notes the call, and what it leaves to compute. False: the kernel is to do it
+/// all. `code`: 0, or the run was aborted.
+static bool noteCall(weir_context *ctx, const Arguments &arguments, LibraryCall call,
+                     Scratch &scratch, int32_t *code) {
+  const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
+  if (call.workspace > 0 && !(call.operands.workspace = scratch.take(call.workspace, nodes)))
+    return false;
+  if (!call.operands.result && !(call.operands.result = scratch.take(call.resultBytes, nodes)))
+    return false;
+  auto *record = static_cast<LibraryRecord *>(
+      note(partOf(ctx)->pending, call.kind, sizeof(LibraryRecord), arguments.kernel));
   bool noted = record;
   if (noted) {
-    record->plan = plan;
-    record->operands = operands;
+    record->plan = call.plan;
+    record->operands = call.operands;
   }
-  if (noted && entry.rest) {
-    int64_t count = extentOf(desc.rest_count, sizes);
-    int64_t blocks = (count + desc.rest_elements - 1) / desc.rest_elements;
-    noted = noteLaunch(ctx, entry.rest, kernel, buffers, bufferCount, sizes, sizeCount,
-                       operands.result, blocks, desc.rest_threads);
-  }
-  if (operands.workspace)
-    weir_cuda_free(ctx, reinterpret_cast<void *>(operands.workspace));
-  if (desc.result < 0)
-    weir_cuda_free(ctx, reinterpret_cast<void *>(operands.result));
+  if (noted && call.rest)
+    noted = noteLaunch(ctx, call.rest, arguments, call.operands.result, call.restBlocks,
+                       call.restThreads);
   *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
   return true;
+}
+
+/// Blocks of the kernel that computes what is left.
+template <typename Desc> static int64_t restBlocks(const Desc &desc, const int64_t *sizes) {
+  return desc.rest
+             ? (extentOf(desc.rest_count, sizes) + desc.rest_elements - 1) / desc.rest_elements
+             : 0;
+}
+
+static bool noteProduct(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+  Products &products = *partOf(ctx)->device->products;
+  if (!products.blas || products.byKernel[arguments.kernel] < 0)
+    return false;
+  Product &entry = products.entries[products.byKernel[arguments.kernel]];
+  const weir_cuda_product &desc = *entry.desc;
+  ProductPlan *plan = planProduct(&products, entry, arguments.sizes);
+  if (!plan)
+    return false;
+  LibraryOperands operands = {
+      arguments.buffer(desc.left.buffer),   arguments.buffer(desc.right.buffer),
+      arguments.buffer(desc.addend.buffer), arguments.buffer(desc.bias),
+      arguments.buffer(desc.result),        0};
+  Scratch scratch(ctx);
+  return noteCall(ctx, arguments,
+                  {WorkKind::Product, plan, operands, plan->workspace, resultBytes(*plan),
+                   entry.rest, restBlocks(desc, arguments.sizes), desc.rest_threads},
+                  scratch, code);
+}
+
+static bool isConstant(const CudaDevice &device, Pointer data) {
+  return device.constants && data >= device.constants &&
+         data < device.constants + uint64_t(device.desc->segment_bytes);
+}
+
+static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+  CudaRun *part = partOf(ctx);
+  const CudaDevice &device = *part->device;
+  const Convolution *entry;
+  ConvolutionPlan *plan =
+      planConvolution(device.convolutions, arguments.kernel, arguments.sizes, &entry);
+  if (!plan)
+    return false;
+  const weir_cuda_convolution &desc = *entry->desc;
+  LibraryOperands operands = {
+      arguments.buffer(desc.input),  arguments.buffer(desc.filter),
+      arguments.buffer(desc.addend), arguments.buffer(desc.bias),
+      arguments.buffer(desc.result), 0};
+  Scratch scratch(ctx);
+  if (entry->arrange && isConstant(device, operands.right)) {
+    operands.right =
+        arrangedFilter(device, *entry, plan->shape, operands.right, part->errorOnDevice);
+    if (!operands.right)
+      return false;
+  } else if (entry->arrange) {
+    const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
+    Pointer arranged = scratch.take(filterBytes(desc, plan->shape), nodes);
+    void *buffers[] = {reinterpret_cast<void *>(operands.right),
+                       reinterpret_cast<void *>(arranged)};
+    if (!arranged)
+      return false;
+    if (!noteLaunch(ctx, entry->arrange, {arguments.kernel, buffers, 2, nullptr, 0}, 0,
+                    desc.arrange_blocks, desc.arrange_threads)) {
+      *code = outOfHostMemory(ctx);
+      return true;
+    }
+    operands.right = arranged;
+  }
+  return noteCall(ctx, arguments,
+                  {WorkKind::Convolution, plan, operands, plan->workspace, resultBytes(*plan),
+                   entry->rest, restBlocks(desc, arguments.sizes), desc.rest_threads},
+                  scratch, code);
 }
 
 int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
@@ -153,10 +243,10 @@ int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
   if (buffer_count + size_count > most || blocks > mostBlocks)
     return fail(ctx, "the kernel cannot be launched", 1, desc.nodes);
   Current current(device);
+  Arguments arguments = {kernel, buffers, buffer_count, sizes, size_count};
   int32_t code = WEIR_OK;
-  if (!noteProduct(ctx, kernel, buffers, buffer_count, sizes, size_count, &code) &&
-      !noteLaunch(ctx, device.functions[kernel], kernel, buffers, buffer_count, sizes,
-                  size_count, 0, blocks, threads))
+  if (!noteProduct(ctx, arguments, &code) && !noteConvolution(ctx, arguments, &code) &&
+      !noteLaunch(ctx, device.functions[kernel], arguments, 0, blocks, threads))
     return outOfHostMemory(ctx);
   return code || !device.waitsAlways ? code : waitFor(ctx, desc.nodes);
 }

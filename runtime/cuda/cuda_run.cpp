@@ -43,7 +43,7 @@ uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag,
     free(piece);
     return nullptr;
   }
-  *piece = {part->pieces, static_cast<uint8_t *>(data), wanted, false};
+  *piece = {part->pieces, static_cast<uint8_t *>(data), wanted, false, false};
   part->pieces = piece;
   return piece->data;
 }
@@ -64,10 +64,12 @@ static void destroy(CudaRun *part) {
   const CudaDevice &device = *part->device;
   const Driver &driver = *device.driver;
   dropPieces(part);
+  destroyPeers(part);
   if (part->arena)
     device.memory->free(part->arena);
   Current current(device);
   destroyWork(driver, part->pending);
+  dropSwaps(part);
   destroyTimeline(driver, part->timeline);
   for (Stream stream : {part->work, part->in, part->out})
     if (stream)
@@ -162,7 +164,11 @@ int32_t beginRun(weir_run *run, int32_t index) {
   weir_context &context = deviceRun.context;
   context.arena = static_cast<uint8_t *>(part->arena);
   context.device_blobs = device->blobs;
+  dropLandings(run, part, /*all=*/true);
   part->outIsOpen = false;
+  part->swapped = false;
+  for (int32_t i = 0; i < part->swapCount; ++i)
+    part->swaps[i].cameBack = false;
   part->streamError = 0;
   discard(part->pending);
   Current current(*device);
@@ -343,6 +349,11 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
     block->memory->free(block);
     return WEIR_OK;
   }
+  int32_t landed = WEIR_OK;
+  if (uint8_t *data = takeLanding(ctx, block, name, iteration == WEIR_NEXT_ITERATION, &landed)) {
+    out->data = data;
+    return landed;
+  }
   bool used = false;
   // Used memory would have to wait for work that is not put yet, and cut it in two.
   bool nothingNoted = part->pending.count == 0;
@@ -407,7 +418,9 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
     discard(part->pending);
   else
     flushWork(ctx);
-  Result error = closeOut(part);
+  Result error = closeSwaps(part);
+  if (!error)
+    error = closeOut(part);
   if (!error)
     error = driver.copyOutAsync(part->error, part->errorOnDevice,
                                 sizeof(weir_cuda_error), part->work);
@@ -434,6 +447,7 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
 int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
   CudaRun *part = partOf(ctx);
   dropPieces(part);
+  dropLandings(ctx->run, part, /*all=*/false);
   if (!part->streamError) {
     Current current(*part->device);
     tellTimeline(ctx);

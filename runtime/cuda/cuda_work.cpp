@@ -63,8 +63,8 @@ static void hashWork(const PendingWork &work, uint64_t *hash, uint64_t *form) {
     *form = mix(*form, uint64_t(record->kind));
     if (record->kind == WorkKind::Launch)
       *form = mix(*form, uint64_t(static_cast<const LaunchRecord *>(record)->function));
-    if (record->kind == WorkKind::Product)
-      *form = mix(*form, uint64_t(static_cast<const ProductRecord *>(record)->plan));
+    if (record->kind == WorkKind::Product || record->kind == WorkKind::Convolution)
+      *form = mix(*form, uint64_t(static_cast<const LibraryRecord *>(record)->plan));
   }
 }
 
@@ -99,8 +99,14 @@ static Result putRecord(CudaRun *part, const WorkRecord *record) {
                          part->work, parameters, nullptr);
   }
   case WorkKind::Product: {
-    auto *product = static_cast<const ProductRecord *>(record);
-    return putProduct(*device.products, *product->plan, product->operands, part->work);
+    auto *call = static_cast<const LibraryRecord *>(record);
+    return putProduct(*device.products, *static_cast<ProductPlan *>(call->plan), call->operands,
+                      part->work);
+  }
+  case WorkKind::Convolution: {
+    auto *call = static_cast<const LibraryRecord *>(record);
+    return putConvolution(*device.convolutions, *static_cast<ConvolutionPlan *>(call->plan),
+                          call->operands, part->work);
   }
   case WorkKind::Copy: {
     auto *copy = static_cast<const CopyRecord *>(record);
@@ -119,7 +125,7 @@ static bool putAll(CudaRun *part, WorkFailure *failure) {
   for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes) {
     const WorkRecord *record = recordAt(work, at);
     if (Result error = putRecord(part, record)) {
-      *failure = {record->kernel, record->kind == WorkKind::Product, error};
+      *failure = {record->kernel, record->kind, error};
       return false;
     }
     if (part->timeline.on)
@@ -240,7 +246,7 @@ bool flush(CudaRun *part, WorkFailure *failure) {
   if (captured) {
     captured->used = work.flushes;
     Result error = part->device->driver->graphLaunch(captured->graph, part->work);
-    *failure = {-1, false, error};
+    *failure = {-1, WorkKind::Launch, error};
     done = error == 0;
   } else {
     done = putAll(part, failure);

@@ -20,13 +20,14 @@
 #ifndef WEIR_RUNTIME_CUDA_CUDA_WORK_H
 #define WEIR_RUNTIME_CUDA_CUDA_WORK_H
 
+#include "cuda/convolutions.h"
 #include "cuda/products.h"
 
 namespace weir::rt::cuda {
 
 struct CudaRun;
 
-enum class WorkKind : int32_t { Launch, Product, Copy, Store };
+enum class WorkKind : int32_t { Launch, Product, Convolution, Copy, Store };
 
 /// Begins each record; what follows depends on the kind. All of it is words of
 /// eight bytes.
@@ -40,9 +41,10 @@ struct LaunchRecord : WorkRecord {
   Function function;
   uint32_t blocks, threads;
 };
-struct ProductRecord : WorkRecord {
-  ProductPlan *plan;
-  ProductOperands operands;
+/// A product or a convolution.
+struct LibraryRecord : WorkRecord {
+  void *plan; ///< ProductPlan or ConvolutionPlan
+  LibraryOperands operands;
 };
 struct CopyRecord : WorkRecord {
   Pointer to, from;
@@ -84,7 +86,7 @@ WorkRecord *note(PendingWork &work, WorkKind kind, int64_t bytes, int32_t kernel
 /// Where an error came up: index of the kernel, -1: none.
 struct WorkFailure {
   int32_t kernel;
-  bool isProduct;  ///< `error` is a cublasStatus_t
+  WorkKind kind; ///< Product, Convolution: `error` is the library's
   int32_t error;
 };
 

@@ -24,6 +24,8 @@ void DeviceMemory::open(const CudaDevice &owner) {
   properties = {};
   properties.type = memoryPinned;
   properties.location = {locationDevice, owner.device};
+  accesses[0] = {properties.location, accessReadWrite};
+  accessCount = 1;
   if (driver.deviceAttribute(&canMap, virtualMemory, owner.device) != 0 || !canMap ||
       driver.totalMemory(&total, owner.device) != 0 ||
       driver.memGranularity(&grain, &properties, 0) != 0 || grain == 0)
@@ -38,6 +40,13 @@ void DeviceMemory::close() {
   if (begin)
     device->driver->addressFree(begin, range);
   begin = 0;
+}
+
+bool DeviceMemory::admit(Device peer) {
+  if (accessCount == mostAccesses)
+    return false;
+  accesses[accessCount++] = {{locationDevice, peer}, accessReadWrite};
+  return true;
 }
 
 SubAllocator DeviceMemory::source() {
@@ -60,9 +69,8 @@ void *DeviceMemory::map(Mapping **place, Pointer at, uint64_t bytes, int64_t *re
     free(mapping);
     return nullptr;
   }
-  MemoryAccess access = {properties.location, accessReadWrite};
   bool mapped = driver.memMap(at, bytes, 0, handle, 0) == 0;
-  if (!mapped || driver.memAccess(at, bytes, &access, 1) != 0) {
+  if (!mapped || driver.memAccess(at, bytes, accesses, accessCount) != 0) {
     if (mapped)
       driver.memUnmap(at, bytes);
     driver.memRelease(handle);

@@ -32,6 +32,9 @@ public:
   void open(const CudaDevice &device);
   /// After all memory was given back. The context is current.
   void close();
+  /// Memory from now on may be written by `peer`, too, where it is mapped. False:
+  /// there are too many.
+  bool admit(Device peer);
   /// `this` must not move while the result is in use.
   SubAllocator source();
   /// The largest limit up to `limit` that pieces of memory can fill; 0 stays 0.
@@ -49,8 +52,12 @@ private:
   static void release(void *self, void *data, int64_t bytes);
   void *map(Mapping **place, Pointer at, uint64_t bytes, int64_t *received);
 
+  static constexpr size_t mostAccesses = 16;
+
   const CudaDevice *device;
   MemoryProperties properties;
+  MemoryAccess accesses[mostAccesses]; ///< the device's own first
+  size_t accessCount;
   Pointer begin; ///< 0: memory comes from cuMemAlloc
   uint64_t range, granularity;
   Mapping *mappings;

@@ -32,7 +32,7 @@ using Graph = struct GraphTag *;
 using GraphExec = struct GraphExecTag *;
 using StreamCallback = void (*)(Stream stream, Result status, void *data);
 
-inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209;
+inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209, peerAccessIsThere = 704;
 inline constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
 inline constexpr int capabilityMajor = 75, capabilityMinor = 76,
                      multiprocessors = 16, virtualMemory = 102;
@@ -101,6 +101,10 @@ struct GraphUpdate {
     (Pointer, const void *, size_t, Stream))                                   \
   X(copyOutAsync, "cuMemcpyDtoHAsync_v2", (void *, Pointer, size_t, Stream))   \
   X(copyAsync, "cuMemcpyDtoDAsync_v2", (Pointer, Pointer, size_t, Stream))     \
+  X(copyPeerAsync, "cuMemcpyPeerAsync",                                        \
+    (Pointer, Context, Pointer, Context, size_t, Stream))                      \
+  X(canAccessPeer, "cuDeviceCanAccessPeer", (int *, Device, Device))           \
+  X(enablePeer, "cuCtxEnablePeerAccess", (Context, unsigned))                  \
   X(set8Async, "cuMemsetD8Async", (Pointer, unsigned char, size_t, Stream))    \
   X(set16Async, "cuMemsetD16Async", (Pointer, unsigned short, size_t, Stream)) \
   X(set32Async, "cuMemsetD32Async", (Pointer, unsigned, size_t, Stream))       \

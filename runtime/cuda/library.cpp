@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cuda/library.h"
+#include "cuda/cuda_device.h"
 #include "support/text.h"
 
 #include <dlfcn.h>
@@ -33,6 +34,22 @@ void *openLibrary(const char *variable, const char *const *names) {
     }
   }
   return nullptr;
+}
+
+ChoiceFile *openChoices(const CudaDevice &device, const char *library, int64_t version) {
+  const Driver &driver = *device.driver;
+  char name[128] = "";
+  int installed = 0, major = 0, minor = 0, processors = 0;
+  driver.deviceName(name, sizeof(name), device.device);
+  driver.driverVersion(&installed);
+  driver.deviceAttribute(&major, capabilityMajor, device.device);
+  driver.deviceAttribute(&minor, capabilityMinor, device.device);
+  driver.deviceAttribute(&processors, multiprocessors, device.device);
+  char key[256];
+  Text text(key, sizeof(key));
+  text << "weir choices 1, " << name << " sm_" << major << minor << " of " << processors
+       << ", driver " << installed << ", " << library << ' ' << version;
+  return ChoiceFile::open(library, key);
 }
 
 } // namespace weir::rt::cuda

@@ -175,8 +175,8 @@ static bool chooseAnew(const Products &products, ProductPlan &plan) {
 static bool choose(Products &products, ProductPlan &plan) {
   char problem[256];
   nameProblem(plan, problem, sizeof(problem));
-  uint64_t words[choiceWords];
-  if (products.file && products.file->find(problem, words, choiceWords)) {
+  if (const uint64_t *words =
+          products.file ? products.file->find(problem, choiceWords) : nullptr) {
     BlasChoice checked;
     memcpy(plan.algorithm.data, words, sizeof(plan.algorithm.data));
     if (products.blas->check(products.handle, plan.matmul, plan.right, plan.left, plan.result,
@@ -189,6 +189,7 @@ static bool choose(Products &products, ProductPlan &plan) {
   if (!chooseAnew(products, plan))
     return false;
   if (products.file) {
+    uint64_t words[choiceWords];
     memcpy(words, plan.algorithm.data, sizeof(plan.algorithm.data));
     words[choiceWords - 1] = uint64_t(plan.workspace);
     products.file->add(problem, words, choiceWords);
@@ -253,22 +254,6 @@ static bool fill(Products *products, const CudaDevice &device, int32_t kernelCou
   return true;
 }
 
-/// Opens the file of choices for this GPU, driver and library.
-static ChoiceFile *openChoices(const CudaDevice &device, const Blas &blas, int major) {
-  char name[128] = "";
-  int driver = 0, minor = 0, processors = 0;
-  device.driver->deviceName(name, sizeof(name), device.device);
-  device.driver->driverVersion(&driver);
-  device.driver->deviceAttribute(&minor, capabilityMinor, device.device);
-  device.driver->deviceAttribute(&processors, multiprocessors, device.device);
-  char key[256];
-  Text text(key, sizeof(key));
-  text << "weir choices 1, " << name << " sm_" << major << minor << " of "
-       << processors << ", driver " << driver << ", cublasLt "
-       << int64_t(blas.version());
-  return ChoiceFile::open("cublaslt", key);
-}
-
 Products *openProducts(const CudaDevice &device, int32_t kernelCount) {
   void *memory = calloc(1, sizeof(Products));
   if (!memory)
@@ -295,7 +280,7 @@ Products *openProducts(const CudaDevice &device, int32_t kernelCount) {
   device.driver->deviceAttribute(&major, capabilityMajor, device.device);
   // What NVIDIA recommends: 32 MiB from Hopper on, 4 MiB before.
   products->workspaceLimit = int64_t(major >= 9 ? 32 : 4) << 20;
-  products->file = openChoices(device, *blas, major);
+  products->file = openChoices(device, "cublaslt", int64_t(blas->version()));
   for (int64_t i = 0; i < products->count; ++i)
     if (isFixed(productsOf(desc)[i]))
       planProduct(products, products->entries[i], nullptr);
@@ -319,7 +304,7 @@ void closeProducts(Products *products) {
   free(products);
 }
 
-int32_t putProduct(const Products &products, ProductPlan &plan, const ProductOperands &operands,
+int32_t putProduct(const Products &products, ProductPlan &plan, const LibraryOperands &operands,
                    Stream stream) {
   const Blas &blas = *products.blas;
   const weir_cuda_product &desc = *plan.product;

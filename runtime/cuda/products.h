@@ -16,14 +16,11 @@
 #ifndef WEIR_RUNTIME_CUDA_PRODUCTS_H
 #define WEIR_RUNTIME_CUDA_PRODUCTS_H
 
-#include "cuda/choice_file.h"
 #include "cuda/cublaslt_api.h"
-#include "support/sync.h"
+#include "cuda/library.h"
 #include "weir/cuda.h"
 
 namespace weir::rt::cuda {
-
-struct CudaDevice;
 
 /// The sizes of a product.
 struct ProductShape {
@@ -65,11 +62,6 @@ struct Products {
   Mutex mutex; ///< guards plans and file
 };
 
-/// The operands of a product, in the GPU's memory.
-struct ProductOperands {
-  Pointer left, right, addend, bias, result, workspace;
-};
-
 /// Loads the library and makes plans for fixed shapes, if the program has
 /// products. Null: out of host memory alone; a missing library is none of it.
 /// The device's context is current.
@@ -85,7 +77,7 @@ int64_t resultBytes(const ProductPlan &plan);
 
 /// Puts the product into `stream`. Returns a cublasStatus_t.
 int32_t putProduct(const Products &products, ProductPlan &plan,
-                   const ProductOperands &operands, Stream stream);
+                   const LibraryOperands &operands, Stream stream);
 
 } // namespace weir::rt::cuda
 

@@ -77,7 +77,7 @@ RULES = [
 # A kind of device is its folders and one line of registration: nothing else in the
 # program says its name, but for what users' programs say, and tables of
 # TensorFlow's operations, which have their own.
-KINDS = re.compile(r"gpu|cuda|nvidia|cublas", re.IGNORECASE)
+KINDS = re.compile(r"gpu|cuda|nvidia|cublas|cudnn", re.IGNORECASE)
 KIND_FOLDERS = ("compiler/codegen/cuda/", "runtime/cuda/", "runtime/include/weir/cuda.h",
                 "compiler/driver/DeviceKinds.cpp", "runtime/include/weir/weir.h",
                 "compiler/frontend/tensorflow/operations.py")

@@ -109,6 +109,19 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
                });
 }
 
+/// Adds the parts of a value, which commas separate.
+static FlagParser::Setter listSetter(std::vector<std::string> &list) {
+  return [&list](std::string_view value) {
+    llvm::StringRef rest(value.data(), value.size());
+    while (!rest.empty()) {
+      auto [name, more] = rest.split(',');
+      list.push_back(name.str());
+      rest = more;
+    }
+    return std::string();
+  };
+}
+
 void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                                const std::vector<driver::DeviceFlag> &kinds) {
   parser.group("Code");
@@ -120,9 +133,13 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
   parser.text("--target", "TRIPLE",
               "x86_64-linux-gnu (default) or aarch64-linux-gnu",
               options.target);
-  for (const driver::DeviceFlag &kind : kinds)
+  for (const driver::DeviceFlag &kind : kinds) {
     parser.text(kind.flag, kind.value, kind.help,
                 options.deviceTargets[kind.type]);
+    if (!kind.profileFlag.empty())
+      parser.value(kind.profileFlag, "FILE[,FILE…]", kind.profileHelp,
+                   listSetter(options.deviceProfiles[kind.type]));
+  }
   parser.joined("-O", "0..3", "optimisation (default -O3)",
                 intSetter(options.optLevel, 0, 3));
   parser.text("--custom-ops", "FILE.json",
@@ -135,15 +152,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                choice(options.precision, {"f32", "tf32", "bf16"}));
   parser.value("--keep-f32", "NODE[,NODE…]",
                "nodes that --precision leaves alone. Repeatable",
-               [&options](std::string_view value) {
-                 llvm::StringRef rest(value.data(), value.size());
-                 while (!rest.empty()) {
-                   auto [name, more] = rest.split(',');
-                   options.keepF32.push_back(name.str());
-                   rest = more;
-                 }
-                 return std::string();
-               });
+               listSetter(options.keepF32));
   parser.value("--tune", "STEPS",
                "times so many other tiles for the program's products and "
                "convolutions on this machine, uses the faster ones and writes them "

@@ -58,7 +58,7 @@ bool reduces(std::string_view operation) {
                      "Pool",      "Cum",      "LRN",         "L2Loss",
                      "Segment",   "Dilation", "Moments",     "Euclidean",
                      "LogSumExp", "Var",      "BiasAddGrad", "Sparse",
-                     "Attention", "Mfcc",     "Spectrogram"});
+                     "Attention", "Mfcc",     "Spectrogram", "CTCLoss"});
 }
 
 /// How many products or terms one output element sums, at most: all elements

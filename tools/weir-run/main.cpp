@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <map>
 
 using namespace weir;
 using namespace weir::tools;
@@ -36,6 +37,7 @@ struct Settings {
   driver::Options options;
   std::vector<std::string> inputs, entries;
   std::string output, trace, profile, cluster, task;
+  std::map<std::string, std::string> deviceProfiles; ///< files, by type of device
   int64_t repeat = 0;
   bool memory = false;
   bool compareF32 = false;
@@ -78,6 +80,10 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.text("--profile-out", "F",
               "writes the time of every kernel, for weirc --profile",
               settings.profile);
+  for (const driver::DeviceFlag &kind : driver::deviceFlags())
+    if (!kind.profileFlag.empty())
+      parser.text(kind.profileFlag + "-out", "F", kind.profileOutHelp,
+                  settings.deviceProfiles[kind.type]);
   parser.flag("--compare-f32",
               "runs the model without --precision, too, and prints how far "
               "results are apart",
@@ -183,6 +189,21 @@ bool writeText(const std::string &path, const std::string &text,
     return true;
   sink.report({"W0707", path, "", "", "cannot be written: " + error, {}});
   return false;
+}
+
+bool writeDeviceProfiles(const std::map<std::string, std::string> &files,
+                         DiagnosticSink &sink) {
+  for (const auto &[type, path] : files) {
+    if (path.empty())
+      continue;
+    std::string why;
+    std::optional<std::string> text = driver::deviceProfile(type, why);
+    if (!text)
+      sink.report({"W0707", path, "", "", "cannot be written: " + why, {}});
+    if (!text || !writeText(path, *text + '\n', sink))
+      return false;
+  }
+  return true;
 }
 
 /// What rounding did to a result: the largest distance, and the root of the mean
@@ -347,8 +368,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
   return writeText(settings.trace,
                    settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
          writeText(settings.profile,
-                   settings.profile.empty() ? "" : recorder.profileJson(),
-                   sink);
+                   settings.profile.empty() ? "" : recorder.profileJson(), sink) &&
+         writeDeviceProfiles(settings.deviceProfiles, sink);
 }
 
 } // namespace

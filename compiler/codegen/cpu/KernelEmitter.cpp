@@ -270,16 +270,21 @@ LogicalResult emitParts(KernelReader &r, plan::KernelOp kernel, Value begin, Val
   Block &body = kernel.getBody().front();
   Value result = body.getTerminator()->getOperand(0);
   Equalities equalities{r, {}};
-  ElementalOpInterface lead =
-      kernel.getStrategy() == "attention" ? ElementalOpInterface() : leadOf(body);
-  if (lead) {
-    Value shape = lead->getResult(0);
+  auto mustBeOf = [&](Value shape) {
     auto type = cast<RankedTensorType>(shape.getType());
     r.quiet = true;
     for (int64_t i = 0; i < type.getRank(); ++i)
       if (type.isDynamicDim(i))
         equalities.add(r.dim(shape, i), r.dim(result, i));
     r.quiet = false;
+  };
+  if (kernel.getStrategy() == "lines") {
+    for (Operation &op : body.without_terminator())
+      if (!isa<ConstantOp>(op))
+        mustBeOf(op.getResult(0));
+  } else if (kernel.getStrategy() != "attention") {
+    if (ElementalOpInterface lead = leadOf(body))
+      mustBeOf(lead->getResult(0));
   }
   if (!equalities.all)
     return emitByStrategy(r, kernel, begin, end);
@@ -427,6 +432,8 @@ LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
     return emitAttention(reader, kernel, begin, end);
   if (strategy == "bytes")
     return emitBytes(reader, kernel, begin, end);
+  if (strategy == "lines")
+    return emitLines(reader, kernel, begin, end);
   if (strategy == "lanes")
     return emitLanes(reader, kernel, begin, end);
   if (strategy == "border")

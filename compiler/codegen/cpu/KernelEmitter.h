@@ -40,6 +40,10 @@ mlir::LogicalResult emitBytes(KernelReader &reader, plan::KernelOp kernel,
 mlir::LogicalResult emitAttention(KernelReader &reader, plan::KernelOp kernel,
                                   mlir::Value begin, mlir::Value end);
 
+/// Passes along lines: reductions and what is between them.
+mlir::LogicalResult emitLines(KernelReader &reader, plan::KernelOp kernel,
+                              mlir::Value begin, mlir::Value end);
+
 /// Windows and reductions whose results lie next to each other in vectors.
 mlir::LogicalResult emitLanes(KernelReader &reader, plan::KernelOp kernel,
                               mlir::Value begin, mlir::Value end);

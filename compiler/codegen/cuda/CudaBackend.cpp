@@ -10,6 +10,10 @@
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
+#include "weir/cuda.h"
+#include "llvm/Support/JSON.h"
+
+#include <cstdlib>
 
 using namespace mlir;
 using namespace weir;
@@ -39,6 +43,36 @@ public:
   StringRef usualTargets() const override { return "sm_80,sm_90"; }
   StringRef variable() const override { return "WEIR_CUDA"; }
 
+  Profiles profiles() const override {
+    return {"--cuda-profile",
+            "GPUs (device properties of cuDNN's, as JSON) that plans of "
+            "convolutions are made for. Repeatable",
+            "writes what cuDNN says of this machine's GPU, for weirc "
+            "--cuda-profile",
+            "a GPU's properties as cuDNN writes them, a JSON object"};
+  }
+  std::string whyNotProfile(StringRef text) const override {
+    auto parsed = llvm::json::parse(text);
+    if (!parsed)
+      return llvm::toString(parsed.takeError());
+    const llvm::json::Object *object = parsed->getAsObject();
+    return object && object->getInteger("deviceVer") ? ""
+                                                     : "no number \"deviceVer\"";
+  }
+  std::optional<std::string> profileHere(std::string &why) const override {
+    const char *missing = nullptr;
+    char *text = weir_cuda_profile(&missing);
+    if (!text) {
+      why = missing;
+      return std::nullopt;
+    }
+    std::string profile = text;
+    std::free(text);
+    return profile;
+  }
+
+  bool canSwap() const override { return true; }
+
   /// Of a size that a data centre has.
   Usual usual() const override { return {2e13, 1.5e12, 3e-6, 2e10, 1e-5}; }
 
@@ -58,6 +92,7 @@ public:
     cuda.architectures = *parseArchitectures(options.targets);
     cuda.optLevel = options.optLevel;
     cuda.tf32 = options.precision == "tf32";
+    cuda.profiles = options.profiles;
     cuda.log = options.log;
     return generateCuda(module, *this, cuda, program);
   }

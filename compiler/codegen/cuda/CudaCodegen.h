@@ -25,6 +25,7 @@ struct CudaOptions {
   std::string prefix; ///< of all symbols, a C identifier
   std::vector<CudaArchitecture> architectures; ///< ascending
   int optLevel = 3;
+  std::vector<DeviceProfile> profiles; ///< GPUs that plans of libraries are made for
   bool tf32 = false; ///< products of f32 may round their operands to TF32
   /// Told what each step on the way left: name, suffix of a file, text.
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;

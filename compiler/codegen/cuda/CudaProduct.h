@@ -7,10 +7,10 @@
 
 //
 // A kernel around one product can be cuBLASLt's where operands lie as matrices
-// do: one dimension dense, all others of a group one after the other. What
-// follows the product goes along as far as the library knows it; a kernel of its
-// own computes the rest. Which of the two ways is taken is known on the target
-// alone, so that the object has both.
+// do: one dimension dense, all others of a group one after the other. So can a
+// convolution whose window is one position. What follows the product goes along
+// as far as the library knows it; a kernel of its own computes the rest. Which of
+// the two ways is taken is known on the target alone, so that the object has both.
 //
 //===----------------------------------------------------------------------===//
 

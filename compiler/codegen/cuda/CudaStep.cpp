@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/StepBuilder.h"
 #include "weir/cuda.h"
 #include <cstddef>
 
@@ -26,7 +27,11 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   declare("weir_cuda_free", none, {p, p});
   declare("weir_cuda_copy", i32, {p, p, p, i64});
   declare("weir_cuda_store", i32, {p, p, i32, i64});
+  declare("weir_cuda_swap_out", i32, {p, i32, p, i64});
+  declare("weir_cuda_swap_in", i32, {p, i32, p, i64});
+  declare("weir_cuda_await_swap", i32, {p, i32});
   declare("weir_cuda_send", i32, {p, i32, i64, p});
+  declare("weir_cuda_send_peer", i32, {p, i32, i64, p});
   declare("weir_cuda_receive", i32, {p, i32, i64, p});
   declare("weir_cuda_finish_ready", i32, {p, p});
   declare("weir_cuda_finish", i32, {p, i32});
@@ -90,8 +95,45 @@ void CudaStepRewriter::launch(RunOp op) {
   op.erase();
 }
 
+/// Whether a step of another GPU takes the tensor, and not its host, which reads few
+/// integers where they arrive.
+bool CudaStepRewriter::goesToPeer(plan::SendOp send) {
+  int destination = tables.program.edges[send.getEdge()].destination;
+  auto type = cast<MemRefType>(send.getValue()[0].getType());
+  return !isScalarForm(RankedTensorType::get(type.getShape(), type.getElementType())) &&
+         llvm::any_of(tables.program.accelerators,
+                      [&](const AcceleratorInfo &each) { return each.device == destination; });
+}
+
+/// A copy's token becomes its number: twice the slot, one more for the way back.
+bool CudaStepRewriter::rewriteSwap(Operation *op) {
+  Type t32 = b.getI32Type();
+  auto copy = [&](StringRef function, Value slot, Value memref) {
+    Buffer buffer = unpack(memref);
+    returnIfError(call(function, t32,
+                       {context, slot, buffer.pointer, bytesOf(buffer.type, buffer.dims)}));
+  };
+  if (auto out = dyn_cast<SwapOutOp>(op)) {
+    copy("weir_cuda_swap_out", i32(*out.getSlot()), out.getValue());
+    out.getSaved().replaceAllUsesWith(i32(2 * *out.getSlot()));
+  } else if (auto in = dyn_cast<SwapInOp>(op)) {
+    Value number = in->getOperand(0);
+    copy("weir_cuda_swap_in",
+         LLVM::LShrOp::create(b, loc, number, i32(1)), in.getTarget());
+    in.getCopied().replaceAllUsesWith(LLVM::AddOp::create(b, loc, number, i32(1)).getResult());
+  } else if (isa<AwaitSwapOp>(op)) {
+    returnIfError(call("weir_cuda_await_swap", t32, {context, op->getOperand(0)}));
+  } else {
+    return false;
+  }
+  op->erase();
+  return true;
+}
+
 bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   Type t32 = b.getI32Type();
+  if (rewriteSwap(op))
+    return true;
   if (auto run = dyn_cast<RunOp>(op)) {
     launch(run);
     return true;
@@ -159,7 +201,7 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   if (auto send = dyn_cast<plan::SendOp>(op); send && !send.getValue().empty()) {
     awaitRoom(send);
     Value tensor = tensorOnStack(unpack(send.getValue()[0]));
-    returnIfError(call("weir_cuda_send", t32,
+    returnIfError(call(goesToPeer(send) ? "weir_cuda_send_peer" : "weir_cuda_send", t32,
                        {context, i32(send.getEdge()), toI64(send.getIteration()), tensor}));
     op->erase();
     return true;

@@ -13,6 +13,13 @@
 
 namespace weir {
 
+/// The kernel as code for GPUs computes it: a convolution that knows what was
+/// padded reads that. Null: as it is. Not in any module.
+mlir::OwningOpRef<plan::KernelOp> withoutPadding(plan::KernelOp kernel);
+
+/// Drops the paddings of a step for a GPU that no kernel of it reads.
+void dropPaddings(mlir::func::FuncOp step);
+
 /// How the kernels of a module are launched, by their symbols in the plan.
 using LaunchTable = llvm::StringMap<LaunchShape>;
 
@@ -32,6 +39,8 @@ protected:
 
 private:
   void launch(plan::RunOp op);
+  bool rewriteSwap(mlir::Operation *op);
+  bool goesToPeer(plan::SendOp send);
   int64_t deviceOffset(plan::BlobOp op);
 
   const LaunchTable &launches;

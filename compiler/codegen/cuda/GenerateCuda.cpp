@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaConvolution.h"
 #include "compiler/codegen/cuda/CudaProduct.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/NodeName.h"
@@ -161,37 +162,147 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
   return success();
 }
 
-/// What cuBLASLt may do in place of a kernel; the name of `desc.rest` stands beside it.
-struct LibraryForm {
+/// What libraries may do in place of kernels, and the names that are pointers in it.
+struct ProductForm {
   weir_cuda_product desc;
   std::string rest; ///< "": none
 };
+struct ConvolutionForm {
+  weir_cuda_convolution desc;
+  std::string rest, arrange;      ///< "": none
+  std::vector<std::string> plans; ///< made for GPUs that are known
+};
+struct LibraryForms {
+  std::vector<ProductForm> products; ///< ascending by kernel, as below
+  std::vector<ConvolutionForm> convolutions;
+};
 
-static AcceleratorInfo::Record recordOf(const LibraryForm &form) {
-  // All but the name at its end is numbers.
-  constexpr size_t bytes = offsetof(weir_cuda_product, rest);
-  static_assert(bytes % 8 == 0 && bytes + 8 == sizeof(weir_cuda_product));
-  AcceleratorInfo::Record record = {std::vector<uint64_t>(bytes / 8), form.rest};
-  std::memcpy(record.words.data(), &form.desc, bytes);
+/// What of `desc` is numbers: all before `rest`.
+template <typename Desc> static AcceleratorInfo::Record numbersOf(const Desc &desc) {
+  constexpr size_t bytes = offsetof(Desc, rest);
+  static_assert(bytes % 8 == 0);
+  AcceleratorInfo::Record record = {std::vector<uint64_t>(bytes / 8), {}};
+  std::memcpy(record.words.data(), &desc, bytes);
   return record;
 }
 
-/// Emits what a library leaves to compute, and describes both.
-static LibraryForm describe(const LibraryProduct &product, plan::KernelOp kernel,
-                                         int32_t number, const std::string &symbol,
-                                         gpu::GPUModuleOp kernels, SiteTable &sites) {
-  LibraryForm info = {product.desc, ""};
-  info.desc.kernel = number;
-  if (!product.hasRest)
-    return info;
-  info.rest = symbol + "_rest";
-  LaunchShape shape = emitCudaKernel(kernel, info.rest, kernels, sites, product.end);
-  // Elements have one axis, all dimensions of the first result.
-  assert(shape.axes.size() == 1 && "elements are in one line");
-  info.desc.rest_elements = int32_t(shape.axes[0].divisor);
-  info.desc.rest_threads = int32_t(shape.threads);
-  return info;
+static void addRecords(const LibraryForms &forms, AcceleratorInfo &info) {
+  static_assert(offsetof(weir_cuda_product, rest) + 8 == sizeof(weir_cuda_product));
+  for (const ProductForm &form : forms.products) {
+    info.products.push_back(numbersOf(form.desc));
+    info.products.back().pointers = {form.rest};
+  }
+  static_assert(offsetof(weir_cuda_convolution, rest) + 32 == sizeof(weir_cuda_convolution));
+  for (const ConvolutionForm &form : forms.convolutions) {
+    info.convolutions.push_back(numbersOf(form.desc));
+    info.convolutions.back().pointers = {form.rest, form.arrange, form.plans};
+  }
 }
+
+/// Emits what libraries leave to compute, and describes both.
+class LibraryKernels {
+public:
+  LibraryKernels(gpu::GPUModuleOp module, SiteTable &sites, const CudaOptions &options)
+      : module(module), sites(sites), options(options) {
+    for (const DeviceProfile &profile : options.profiles) {
+      const char *why;
+      weir_cuda_plan_convolution(nullptr, profile.text.c_str(), &why);
+      if (!why)
+        profiles.push_back(profile);
+      else
+        emitWarning(UnknownLoc::get(module.getContext()))
+            << "W0624: found no plans for " << profile.file << ": " << why
+            << "; possible: plans that are made where the program runs";
+    }
+  }
+
+  /// `number`: the program's of the kernel; `symbol`: of its generated form.
+  void add(plan::KernelOp kernel, int32_t number, const std::string &symbol) {
+    if (auto product = matchProduct(kernel, options.tf32)) {
+      product->desc.kernel = number;
+      ProductForm entry = {product->desc, ""};
+      addRest(kernel, *product, symbol + "_rest", entry);
+      forms.products.push_back(entry);
+      return;
+    }
+    for (const LibraryConvolution &convolution : matchConvolution(kernel, options.tf32)) {
+      ConvolutionForm entry = {convolution.desc, "", "", {}};
+      entry.desc.kernel = number;
+      bool isSecond = !forms.convolutions.empty() && forms.convolutions.back().desc.kernel == number;
+      addRest(kernel, convolution, symbol + (isSecond ? "_rest2" : "_rest"), entry);
+      if (convolution.filter)
+        addArrangement(kernel, convolution.filter, entry);
+      addPlans(entry);
+      forms.convolutions.push_back(entry);
+    }
+  }
+
+  LibraryForms forms;
+
+private:
+  template <typename Match, typename Entry>
+  void addRest(plan::KernelOp kernel, const Match &match, const std::string &name, Entry &entry) {
+    if (!match.hasRest)
+      return;
+    entry.rest = name;
+    LaunchShape shape = emitCudaKernel(kernel, name, module, sites, match.end);
+    // Elements have one axis, all dimensions of the first result.
+    assert(shape.axes.size() == 1 && "elements are in one line");
+    entry.desc.rest_elements = int32_t(shape.axes[0].divisor);
+    entry.desc.rest_threads = int32_t(shape.threads);
+  }
+
+  /// Plans that the library of this machine makes for GPUs that it is told of.
+  void addPlans(ConvolutionForm &entry) {
+    const weir_cuda_convolution &desc = entry.desc;
+    auto isFixed = [](const weir_extent &extent) { return extent.open[0] < 0; };
+    if (!isFixed(desc.batch) || !isFixed(desc.channels) || !isFixed(desc.outputs) ||
+        !llvm::all_of(desc.sizes, isFixed) || !llvm::all_of(desc.window, isFixed))
+      return;
+    for (const DeviceProfile &profile : profiles) {
+      const char *why;
+      // What needs a compiler at run time gets no plan here; the target makes one.
+      if (char *text = weir_cuda_plan_convolution(&desc, profile.text.c_str(), &why)) {
+        entry.plans.push_back(text);
+        std::free(text);
+      }
+    }
+  }
+
+  /// Filters of one type share a kernel.
+  void addArrangement(plan::KernelOp kernel, RankedTensorType filter,
+                      ConvolutionForm &entry) {
+    auto [it, isNew] = arrangements.try_emplace(filter);
+    Arrangement &arrangement = it->second;
+    if (isNew) {
+      arrangement.name = "arrange_" + std::to_string(arrangements.size());
+      OwningOpRef<plan::KernelOp> made = arrangeKernel(filter, kernel.getLoc());
+      LaunchShape shape = emitCudaKernel(*made, arrangement.name, module, sites);
+      auto arranged = cast<RankedTensorType>(
+          made->getBody().front().getTerminator()->getOperand(0).getType());
+      arrangement.threads = int32_t(shape.threads);
+      for (const LaunchShape::Axis &axis : shape.axes) {
+        int64_t count = 1;
+        for (int64_t dim : axis.dims)
+          count *= arranged.getDimSize(dim);
+        arrangement.blocks *= int32_t(llvm::divideCeil(count, axis.divisor));
+      }
+    }
+    entry.arrange = arrangement.name;
+    entry.desc.arrange_blocks = arrangement.blocks;
+    entry.desc.arrange_threads = arrangement.threads;
+  }
+
+  struct Arrangement {
+    std::string name;
+    int32_t blocks = 1, threads = 0;
+  };
+  gpu::GPUModuleOp module;
+  SiteTable &sites;
+  const CudaOptions &options;
+  std::vector<DeviceProfile> profiles; ///< that plans can be made for
+  llvm::DenseMap<Type, Arrangement> arrangements;
+};
 
 /// Feeds and fetches that one GPU alone takes or makes, by edges of their own, are
 /// listed for it; the host's steps let them pass without looking at them.
@@ -247,42 +358,86 @@ static void listDirect(ModuleOp module, MutableArrayRef<AcceleratorInfo> acceler
   }
 }
 
+/// What comes behind an operation that a library computes.
+template <typename Entry>
+static void listEpilogue(llvm::raw_ostream &os, const Entry &entry, bool hasAddend) {
+  if (hasAddend)
+    os << " + addend";
+  if (entry.desc.bias >= 0)
+    os << " + bias";
+  if (entry.desc.activation == WEIR_CUDA_RELU)
+    os << ", relu";
+  if (entry.desc.activation == WEIR_CUDA_GELU)
+    os << ", gelu";
+  if (entry.desc.flags & WEIR_CUDA_TF32)
+    os << ", tf32";
+  os << (entry.desc.dtype == entry.desc.result_dtype ? "" : ", wide result");
+  if (!entry.rest.empty())
+    os << "; then " << entry.rest
+       << (entry.desc.result < 0 ? " from memory of its own" : " in place");
+}
+
 /// Which nodes each kernel of the image serves, and what libraries may do.
 static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
-                               ArrayRef<LibraryForm> forms) {
+                               const LibraryForms &forms) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  size_t number = 0;
+  int32_t number = 0;
   for (auto kernel : module.getOps<plan::KernelOp>()) {
-    const std::string &symbol = info.kernels[number];
-    if (!symbol.empty()) {
+    const std::string &symbol = info.kernels[size_t(number)];
+    if (!symbol.empty())
       os << symbol << ": " << kernel.getNodes() << '\n';
-      for (const LibraryForm &product : forms) {
-        if (product.desc.kernel != int32_t(number))
-          continue;
-        os << "  or cuBLASLt:";
-        if (product.desc.scale != 1)
-          os << " scaled";
-        if (product.desc.addend.buffer >= 0)
-          os << " + addend";
-        if (product.desc.bias >= 0)
-          os << " + bias";
-        if (product.desc.activation == WEIR_CUDA_RELU)
-          os << ", relu";
-        if (product.desc.activation == WEIR_CUDA_GELU)
-          os << ", gelu";
-        if (product.desc.flags & WEIR_CUDA_TF32)
-          os << ", tf32";
-        os << (product.desc.dtype == product.desc.result_dtype ? "" : ", wide result");
-        if (!product.rest.empty())
-          os << "; then " << product.rest
-             << (product.desc.result < 0 ? " from memory of its own" : " in place");
-        os << '\n';
-      }
+    for (const ProductForm &product : forms.products) {
+      if (product.desc.kernel != number)
+        continue;
+      os << "  or cuBLASLt:" << (product.desc.scale != 1 ? " scaled" : "");
+      listEpilogue(os, product, product.desc.addend.buffer >= 0);
+      os << '\n';
+    }
+    for (const ConvolutionForm &convolution : forms.convolutions) {
+      if (convolution.desc.kernel != number)
+        continue;
+      os << "  or cuDNN:";
+      listEpilogue(os, convolution, convolution.desc.addend >= 0);
+      if (!convolution.arrange.empty())
+        os << "; filter by " << convolution.arrange;
+      if (!convolution.plans.empty())
+        os << "; plans " << convolution.plans.size();
+      os << '\n';
     }
     ++number;
   }
   return text;
+}
+
+/// Where the host stands in for the GPU there is no other memory to copy to, but the
+/// plan has given the bytes to others all the same: each value that was copied out
+/// lies in memory of its own until it was copied back for the last time.
+static void swapWithinHost(func::FuncOp step) {
+  SmallVector<Operation *> swaps;
+  step.walk([&](Operation *op) {
+    if (isa<plan::SwapOutOp, plan::SwapInOp, plan::AwaitSwapOp>(op))
+      swaps.push_back(op);
+  });
+  DenseMap<Value, Value> saved; // what a token stands for
+  for (Operation *op : swaps) {
+    OpBuilder b(op);
+    if (auto out = dyn_cast<plan::SwapOutOp>(op)) {
+      Value memory = plan::AllocOp::create(b, op->getLoc(), out.getValue().getType(), ValueRange());
+      plan::CopyOp::create(b, op->getLoc(), out.getValue(), memory);
+      Operation *last = op;
+      for (Operation *user : out.getSaved().getUsers())
+        if (isa<plan::SwapInOp>(user) && last->isBeforeInBlock(user))
+          last = user;
+      b.setInsertionPointAfter(last);
+      plan::FreeOp::create(b, op->getLoc(), memory);
+      saved[out.getSaved()] = memory;
+    } else if (auto in = dyn_cast<plan::SwapInOp>(op)) {
+      plan::CopyOp::create(b, op->getLoc(), saved.lookup(in.getSaved()), in.getTarget());
+    }
+  }
+  for (Operation *op : llvm::reverse(swaps))
+    op->erase();
 }
 
 /// Says that `error` ended the compilation; a number in front of it is kept.
@@ -303,7 +458,6 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
       continue;
     steps.push_back(function);
     devices.insert(function->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
-    function.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
   }
   if (steps.empty())
     return StepRewriterFactory();
@@ -315,6 +469,9 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     copy->setAttr("weir_plan.accelerated", b.getUnitAttr());
     if (failed(markHostReads(copy)))
       return failure();
+    dropPaddings(copy);
+    copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
+    swapWithinHost(step);
   }
 
   // The kernels, in a module of their own.
@@ -324,8 +481,8 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
   SiteTable sites(program.sites);
   auto launches = std::make_shared<LaunchTable>();
   AcceleratorInfo info;
-  std::vector<LibraryForm> forms;
   info.driver = "weir_cuda_driver";
+  LibraryKernels libraries(kernels, sites, options);
   for (auto kernel : module.getOps<plan::KernelOp>()) {
     info.kernels.emplace_back();
     if (!launched.contains(kernel.getSymName()))
@@ -335,10 +492,10 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
       if (!llvm::isAlnum(c))
         c = '_';
     info.kernels.back() = symbol;
-    (*launches)[kernel.getSymName()] = emitCudaKernel(kernel, symbol, kernels, sites);
-    if (auto product = matchProduct(kernel, options.tf32))
-      forms.push_back(
-          describe(*product, kernel, int32_t(info.kernels.size()) - 1, symbol, kernels, sites));
+    OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
+    (*launches)[kernel.getSymName()] =
+        emitCudaKernel(own ? *own : kernel, symbol, kernels, sites);
+    libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol);
   }
   useLibdevice(kernels);
   if (failed(lowerKernels(kernels, options)))
@@ -375,10 +532,9 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     std::string code = disassemble(info.image);
     options.log("sass", ".txt",
                 code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
-    options.log("kernels", ".txt", listKernels(module, info, forms));
+    options.log("kernels", ".txt", listKernels(module, info, libraries.forms));
   }
-  for (const LibraryForm &form : forms)
-    info.records.push_back(recordOf(form));
+  addRecords(libraries.forms, info);
   for (int64_t device : devices) {
     info.device = int(device);
     program.accelerators.push_back(info);

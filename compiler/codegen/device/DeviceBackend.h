@@ -22,14 +22,22 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include <functional>
+#include <optional>
 
 namespace weir {
+
+/// A device that code is tuned for, besides being for its kind.
+struct DeviceProfile {
+  std::string file; ///< for messages
+  std::string text; ///< as the kind describes devices
+};
 
 /// How code for a kind's devices is to be.
 struct DeviceCodeOptions {
   std::string prefix;    ///< of all symbols, a C identifier
   std::string targets;   ///< the flag's value; possibleInsteadOf has nothing to say
   std::string precision; ///< --precision's value; empty: f32
+  std::vector<DeviceProfile> profiles; ///< whyNotProfile has nothing to say
   int optLevel = 3;
   /// Told what each step on the way left: name, suffix of a file, text. May be
   /// empty.
@@ -51,6 +59,22 @@ public:
   /// The environment variable by which a run requires its devices ("require"), or
   /// has the host do their work ("off").
   virtual llvm::StringRef variable() const = 0;
+
+  /// How users name files that describe devices which code is tuned for.
+  struct Profiles {
+    llvm::StringRef flag;    ///< empty: the kind has no such files
+    llvm::StringRef help;
+    llvm::StringRef outHelp; ///< of a run's FLAG-out, which writes what profileHere says
+    llvm::StringRef form;    ///< what such a file is, for messages
+  };
+  virtual Profiles profiles() const { return {}; }
+  /// What a file of this text lacks; empty: nothing.
+  virtual std::string whyNotProfile(llvm::StringRef) const { return ""; }
+  /// The description of this machine's first device. None: `why` says what is missing.
+  virtual std::optional<std::string> profileHere(std::string &why) const {
+    why = "devices of this kind are not described";
+    return std::nullopt;
+  }
 
   /// A device beside one host where no file names any, and the way between them.
   struct Usual {

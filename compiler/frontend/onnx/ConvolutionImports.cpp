@@ -132,11 +132,11 @@ LogicalResult convTranspose(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
   if (!x || !filter)
     return failure();
+  if (n.rank(x) < 3 || n.rank(filter) != n.rank(x))
+    return n.invalid("found operands of different ranks");
   SmallVector<int64_t> size = kernelSize(n, filter);
-  if (n.rank(x) < 3 || n.rank(filter) != n.rank(x) ||
-      llvm::any_of(size, ShapedType::isDynamic))
-    return n.invalid("found operands of different ranks, or a filter whose "
-                     "size is open");
+  if (llvm::any_of(size, ShapedType::isDynamic))
+    return n.invalid("found a filter whose size is open");
   auto spatial = static_cast<int64_t>(size.size());
   std::string_view autoPad = n.s("auto_pad");
   // Explicit pads first; auto_pad and output_shape decide anew below.

@@ -167,11 +167,15 @@ Value MultiHead::biased(Value x, int64_t part) {
   if (!x || !n.has(3))
     return x;
   Value all = n.in(3);
-  int64_t hidden =
-      n.rank(x) == 3 ? n.dim(x, 2) : n.dim(x, 2) * n.dim(x, 3);
+  bool isOpen = ShapedType::isDynamic(n.dim(x, n.rank(x) - 1)) ||
+                (n.rank(x) == 4 && ShapedType::isDynamic(n.dim(x, 2)));
+  int64_t hidden = isOpen           ? ShapedType::kDynamic
+                   : n.rank(x) == 3 ? n.dim(x, 2)
+                                    : n.dim(x, 2) * n.dim(x, 3);
   // Queries and keys are as wide as each other; values have the rest.
   int64_t whole = n.dim(all, 0);
-  if (n.rank(all) != 1 || ShapedType::isDynamic(whole) || hidden > whole) {
+  if (n.rank(all) != 1 || isOpen || ShapedType::isDynamic(whole) ||
+      hidden > whole) {
     (void)n.invalid("found a bias that does not go with the projections");
     return {};
   }
@@ -253,11 +257,11 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   bool flat = n.rank(x) == 3;
   int64_t rotated = n.i("rotary_embedding_dim"), heads = n.i("num_heads");
   if (flat && heads == 0) {
-    int64_t size = 2 * n.dim(cosines, 1);
-    if (ShapedType::isDynamic(n.dim(cosines, 1)) || size == 0 ||
+    int64_t half = n.dim(cosines, 1);
+    if (ShapedType::isDynamic(half) || half == 0 ||
         ShapedType::isDynamic(n.dim(x, 2)))
       return n.unsupported("found no num_heads, and a cache of open size");
-    heads = n.dim(x, 2) / size;
+    heads = n.dim(x, 2) / (2 * half);
   }
   Value y = flat ? separateHeads(n, x, heads) : n.transpose(x, {0, 2, 1, 3});
   if (!y)
@@ -415,6 +419,8 @@ LogicalResult GroupQuery::run() {
   if (n.i("do_rotary")) {
     Value at = n.has(9) ? n.in(9) : positions;
     Value cosines = n.gather(n.in(7), at, 0), sines = n.gather(n.in(8), at, 0);
+    if (n.rank(cosines) == 3 && ShapedType::isDynamic(n.dim(cosines, 2)))
+      return n.unsupported("found a cache of rotations of open size");
     int64_t rotated = n.rank(cosines) == 3 ? 2 * n.dim(cosines, 2) : 0;
     bool interleaved = n.i("rotary_interleaved") != 0;
     q = rotateHeads(n, q, cosines, sines, rotated, interleaved);

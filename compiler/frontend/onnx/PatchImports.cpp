@@ -131,6 +131,11 @@ LogicalResult deformConv(NodeImport &n) {
     return failure();
   int64_t groups = n.i("group"), offsetGroups = n.i("offset_group");
   int64_t taps = fs[2] * fs[3], height = os[2], width = os[3];
+  // Their places are constants.
+  constexpr int64_t mostPlaces = 1 << 24;
+  if (auto places = frontend::productOf({taps, height, width});
+      !places || *places > mostPlaces)
+    return n.unsupported("found more than 2^24 taps of all pixels");
   if (offsetGroups < 1 || groups < 1 || xs[1] % offsetGroups ||
       xs[1] % groups || fs[0] % groups || os[1] != 2 * offsetGroups * taps)
     return n.invalid("found groups that do not divide the channels, or an "

@@ -31,15 +31,21 @@ struct Complex {
 /// cos and sin of 2π jk / length, [length, rows], the first `rows` of k.
 static std::pair<Value, Value> roots(NodeImport &n, int64_t length,
                                      int64_t rows, bool inverse, Type element) {
-  SmallVector<double> cosines, sines;
+  // Exact reduction of jk first: the angle is what rounding would spoil. What is left
+  // has few different values.
+  std::vector<std::pair<double, double>> circle(length);
+  for (int64_t i = 0; i < length; ++i) {
+    double angle = 2 * M_PI * static_cast<double>(i) / static_cast<double>(length);
+    double scale = inverse ? 1.0 / static_cast<double>(length) : 1.0;
+    circle[i] = {std::cos(angle) * scale, (inverse ? 1 : -1) * std::sin(angle) * scale};
+  }
+  std::vector<double> cosines, sines;
+  cosines.reserve(length * rows);
+  sines.reserve(length * rows);
   for (int64_t j = 0; j < length; ++j)
     for (int64_t k = 0; k < rows; ++k) {
-      // Exact reduction first: the angle is what rounding would spoil.
-      double angle = 2 * M_PI * static_cast<double>(j * k % length) /
-                     static_cast<double>(length);
-      double scale = inverse ? 1.0 / static_cast<double>(length) : 1.0;
-      cosines.push_back(std::cos(angle) * scale);
-      sines.push_back((inverse ? 1 : -1) * std::sin(angle) * scale);
+      cosines.push_back(circle[j * k % length].first);
+      sines.push_back(circle[j * k % length].second);
     }
   return {n.reshape(n.floats(cosines, element), {length, rows}),
           n.reshape(n.floats(sines, element), {length, rows})};

@@ -236,6 +236,8 @@ static LogicalResult dilation(NodeImport &n) {
     return n.unsupported("found shapes that are not known; possible are "
                          "constant ones");
   Ints shape = n.sizes(x), window = n.sizes(filter);
+  if (window[0] * window[1] > 1024)
+    return n.unsupported("found a window of more than 1024 elements");
   IntVector pads(8, 0), outputs;
   for (int i = 0; i < 2; ++i) {
     int64_t size = shape[1 + i], stride = strides[1 + i];
@@ -251,8 +253,6 @@ static LogicalResult dilation(NodeImport &n) {
     pads[5 + i] = total - total / 2;
     outputs.push_back(steps);
   }
-  if (window[0] * window[1] > 1024)
-    return n.unsupported("found a window of more than 1024 elements");
   double lowest = isa<FloatType>(n.element(x)) ? -INFINITY : -128;
   if (!isa<FloatType>(n.element(x)))
     return n.unsupported("found integers; possible are floats");

@@ -410,6 +410,11 @@ static Value blockPads(NodeImport &n, Value given, int64_t spatial,
   return known ? n.ints(*known) : pads;
 }
 
+static bool areBlocks(Ints block) {
+  return frontend::canBe(block) &&
+         llvm::all_of(block, [](int64_t size) { return size > 0; });
+}
+
 static LogicalResult spaceToBatch(NodeImport &n) {
   Value x = n.in(0);
   bool isNd = n.node.op == "SpaceToBatchND";
@@ -422,6 +427,8 @@ static LogicalResult spaceToBatch(NodeImport &n) {
   } else {
     block = {n.i("block_size"), n.i("block_size")};
   }
+  if (!areBlocks(block))
+    return n.invalid("found a block that is not of positive sizes");
   Value paddings = n.in(isNd ? 2 : 1);
   if (!x || !paddings)
     return failure();
@@ -467,6 +474,8 @@ static LogicalResult batchToSpace(NodeImport &n) {
   } else {
     block = {n.i("block_size"), n.i("block_size")};
   }
+  if (!areBlocks(block))
+    return n.invalid("found a block that is not of positive sizes");
   Value crops = n.in(isNd ? 2 : 1);
   if (!x || !crops)
     return failure();

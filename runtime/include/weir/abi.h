@@ -182,10 +182,12 @@ typedef struct weir_accelerator_desc {
   const weir_blob_segment *segments;
   int64_t segment_count;
   int64_t segment_bytes; ///< of the copy
-  const void *products; ///< structures that the driver knows
+  const void *products; ///< structures that the driver knows, as convolutions
   int64_t product_count;
   const weir_direct_edge *direct;
   int64_t direct_count;
+  const void *convolutions;
+  int64_t convolution_count;
 } weir_accelerator_desc;
 
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then

@@ -72,6 +72,39 @@ typedef struct weir_cuda_product {
   const char *rest; ///< null: nothing is left to compute
 } weir_cuda_product;
 
+/// What weir_accelerator_desc::convolutions are, ascending by kernel: what a library of
+/// convolutions may do in place of a kernel:
+/// activation(convolution of input and filter + addend + bias), dense tensors,
+/// with sums in f32. `rest` as in weir_cuda_product. Several in a row for one
+/// kernel: the first that the library knows is taken.
+typedef struct weir_cuda_convolution {
+  uint32_t size;
+  int32_t kernel; ///< index into weir_program_desc::kernels
+  int32_t dtype;  ///< of input and filter
+  int32_t result_dtype; ///< of the result, of addend and bias
+  int32_t activation;   ///< WEIR_CUDA_NO_ACTIVATION or WEIR_CUDA_RELU
+  int32_t flags;        ///< WEIR_CUDA_TF32
+  int32_t input, filter; ///< buffers
+  int32_t addend; ///< buffer of the result's shape, -1: none
+  int32_t bias;   ///< buffer with a number for each output channel, -1: none
+  int32_t result; ///< buffer that gets it; -1: memory that only `rest` reads
+  int32_t channels_last; ///< 1: N S… C and S… I O; 0: N C S… and O I S…
+  int32_t spatial; ///< dimensions, 1 to 3
+  int32_t groups;
+  weir_extent batch, channels, outputs; ///< channels: the input's
+  weir_extent sizes[3], window[3];
+  int64_t strides[3], dilations[3], before[3], after[3];
+  weir_extent rest_count;
+  int32_t rest_elements, rest_threads;
+  int32_t arrange_blocks, arrange_threads;
+  const char *rest;    ///< null: nothing is left to compute
+  /// A kernel of the image that brings a filter from S… I O to O S… I: its
+  /// parameters are a launch's, for the two. Null: as the library wants it.
+  const char *arrange;
+  const char *const *plans; ///< made by weirc for GPUs it was told of
+  int64_t plan_count;
+} weir_cuda_convolution;
+
 // Pointers are the GPU's. Calls put work in the order of the step and return;
 // none waits for the GPU. Each returns 0 or an error.
 
@@ -98,9 +131,23 @@ int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
 /// Writes the low `bytes` (1, 2, 4 or 8) of `value`.
 int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
                         int64_t value);
+/// Begins to copy a value to place `slot` of the run in pinned memory, and back; work
+/// in between and behind goes on. The copy back begins when the work before it is
+/// done. At most one value is in a slot at a time.
+int32_t weir_cuda_swap_out(weir_context *ctx, int32_t slot, const void *data,
+                           int64_t bytes);
+int32_t weir_cuda_swap_in(weir_context *ctx, int32_t slot, void *data,
+                          int64_t bytes);
+/// The work behind this begins when the copy is done: that out of slot N is number
+/// 2 N, the last one back into the GPU's memory 2 N + 1.
+int32_t weir_cuda_await_swap(weir_context *ctx, int32_t copy);
 /// As weir_rt_send: the tensor is the receiver's when the copy has arrived.
 int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
                        const weir_tensor *value);
+/// The same to another GPU, whose step takes the tensor with weir_cuda_receive: by a
+/// copy from GPU to GPU where both are of this process and can reach each other.
+int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
+                            const weir_tensor *value);
 /// As weir_rt_receive, into memory of the GPU that is freed by weir_cuda_free.
 int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
                           weir_tensor *out);
@@ -109,6 +156,16 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
 int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine);
 /// Ends the step that would return `code`: returns that, or what the GPU found.
 int32_t weir_cuda_finish(weir_context *ctx, int32_t code);
+
+/// For weirc: a plan for weir_cuda_convolution::plans, made by the cuDNN of this
+/// machine. `desc` has no open sizes; `profile` is the library's own description
+/// of a GPU (JSON). Null: `why` (static storage) says what is missing; with a null
+/// `desc`, which asks for library and profile alone, it is null if nothing is.
+/// free() frees the text. Thread-safe; needs no GPU.
+char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *profile,
+                                 const char **why);
+/// The profile of this machine's first GPU, in cuDNN's words. As above.
+char *weir_cuda_profile(const char **why);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

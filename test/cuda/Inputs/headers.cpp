@@ -2,8 +2,13 @@
 
 #include <cublasLt.h>
 #include <cuda.h>
+#if __has_include(<cudnn.h>)
+#include <cudnn.h>
+#define HAS_CUDNN 1
+#endif
 
 #include "runtime/cuda/cublaslt_api.h"
+#include "runtime/cuda/cudnn_api.h"
 
 #include <type_traits>
 
@@ -12,6 +17,7 @@ using namespace weir::rt::cuda;
 #define SAME(ours, theirs) static_assert(int64_t(ours) == int64_t(theirs))
 SAME(outOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
 SAME(noBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
+SAME(peerAccessIsThere, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 SAME(streamNonBlocking, CU_STREAM_NON_BLOCKING);
 SAME(eventDisableTiming, CU_EVENT_DISABLE_TIMING);
 SAME(capabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
@@ -60,6 +66,91 @@ SAME(sizeof(BlasChoice), sizeof(cublasLtMatmulHeuristicResult_t));
 SAME(offsetof(BlasChoice, workspace), offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
 SAME(offsetof(BlasChoice, state), offsetof(cublasLtMatmulHeuristicResult_t, state));
 
+#ifdef HAS_CUDNN
+SAME(dnn::f32, CUDNN_DATA_FLOAT);
+SAME(dnn::f16, CUDNN_DATA_HALF);
+SAME(dnn::bf16, CUDNN_DATA_BFLOAT16);
+SAME(dnn::crossCorrelation, CUDNN_CROSS_CORRELATION);
+SAME(dnn::pointwiseAdd, CUDNN_POINTWISE_ADD);
+SAME(dnn::pointwiseRelu, CUDNN_POINTWISE_RELU_FWD);
+SAME(dnn::heuristicsA, CUDNN_HEUR_MODE_A);
+SAME(dnn::noteTensorCore, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+SAME(dnn::noteDownConvert, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+SAME(dnn::noteReducedReduction, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION);
+SAME(dnn::noteFft, CUDNN_NUMERICAL_NOTE_FFT);
+SAME(dnn::noteNondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+SAME(dnn::noteWinograd, CUDNN_NUMERICAL_NOTE_WINOGRAD);
+SAME(dnn::noteStrictNan, CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP);
+SAME(dnn::noteCount, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+SAME(dnn::convolution, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+SAME(dnn::engine, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+SAME(dnn::engineConfig, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+SAME(dnn::engineHeuristics, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+SAME(dnn::executionPlan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+SAME(dnn::operationConvolution, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+SAME(dnn::operationPointwise, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+SAME(dnn::pointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+SAME(dnn::operationGraph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+SAME(dnn::variantPack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+SAME(dnn::tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+SAME(dnn::deviceProperties, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+SAME(dnn::typeHandle, CUDNN_TYPE_HANDLE);
+SAME(dnn::typeData, CUDNN_TYPE_DATA_TYPE);
+SAME(dnn::typeBoolean, CUDNN_TYPE_BOOLEAN);
+SAME(dnn::typeInt64, CUDNN_TYPE_INT64);
+SAME(dnn::typeFloat, CUDNN_TYPE_FLOAT);
+SAME(dnn::typePointer, CUDNN_TYPE_VOID_PTR);
+SAME(dnn::typeConvolutionMode, CUDNN_TYPE_CONVOLUTION_MODE);
+SAME(dnn::typeHeuristicsMode, CUDNN_TYPE_HEUR_MODE);
+SAME(dnn::typeNote, CUDNN_TYPE_NUMERICAL_NOTE);
+SAME(dnn::typePointwiseMode, CUDNN_TYPE_POINTWISE_MODE);
+SAME(dnn::typeDescriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR);
+SAME(dnn::typeChar, CUDNN_TYPE_CHAR);
+SAME(dnn::pointwiseMode, CUDNN_ATTR_POINTWISE_MODE);
+SAME(dnn::pointwisePrecision, CUDNN_ATTR_POINTWISE_MATH_PREC);
+SAME(dnn::convolutionType, CUDNN_ATTR_CONVOLUTION_COMP_TYPE);
+SAME(dnn::convolutionMode, CUDNN_ATTR_CONVOLUTION_CONV_MODE);
+SAME(dnn::convolutionDilations, CUDNN_ATTR_CONVOLUTION_DILATIONS);
+SAME(dnn::convolutionStrides, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES);
+SAME(dnn::convolutionAfter, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS);
+SAME(dnn::convolutionBefore, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
+SAME(dnn::convolutionSpatial, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+SAME(dnn::heuristicsMode, CUDNN_ATTR_ENGINEHEUR_MODE);
+SAME(dnn::heuristicsGraph, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+SAME(dnn::heuristicsResults, CUDNN_ATTR_ENGINEHEUR_RESULTS);
+SAME(dnn::heuristicsDevice, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
+SAME(dnn::configEngine, CUDNN_ATTR_ENGINECFG_ENGINE);
+SAME(dnn::planHandle, CUDNN_ATTR_EXECUTION_PLAN_HANDLE);
+SAME(dnn::planConfig, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+SAME(dnn::planWorkspace, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+SAME(dnn::planJson, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+SAME(dnn::planDevice, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
+SAME(dnn::forwardAlpha, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA);
+SAME(dnn::forwardBeta, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA);
+SAME(dnn::forwardConvolution, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
+SAME(dnn::forwardFilter, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W);
+SAME(dnn::forwardInput, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X);
+SAME(dnn::forwardResult, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
+SAME(dnn::applyPointwise, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+SAME(dnn::applyInput, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
+SAME(dnn::applyOther, CUDNN_ATTR_OPERATION_POINTWISE_BDESC);
+SAME(dnn::applyResult, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+SAME(dnn::graphHandle, CUDNN_ATTR_OPERATIONGRAPH_HANDLE);
+SAME(dnn::graphOperations, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+SAME(dnn::tensorAlignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+SAME(dnn::tensorType, CUDNN_ATTR_TENSOR_DATA_TYPE);
+SAME(dnn::tensorSizes, CUDNN_ATTR_TENSOR_DIMENSIONS);
+SAME(dnn::tensorStrides, CUDNN_ATTR_TENSOR_STRIDES);
+SAME(dnn::tensorId, CUDNN_ATTR_TENSOR_UNIQUE_ID);
+SAME(dnn::tensorIsVirtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
+SAME(dnn::packIds, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+SAME(dnn::packPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+SAME(dnn::packWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+SAME(dnn::engineNotes, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+SAME(dnn::deviceHandle, CUDNN_ATTR_DEVICEPROP_HANDLE);
+SAME(dnn::deviceJson, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
+#endif
+
 // Functions: as many parameters, each of the same size.
 template <typename Ours, typename Theirs> struct Alike : std::false_type {};
 template <typename R, typename... A, typename S, typename... B>
@@ -84,6 +175,9 @@ ALIKE(Blas, choose, cublasLtMatmulAlgoGetHeuristic);
 ALIKE(Blas, check, cublasLtMatmulAlgoCheck);
 ALIKE(Blas, matmul, cublasLtMatmul);
 ALIKE(Driver, launch, cuLaunchKernel);
+ALIKE(Driver, copyPeerAsync, cuMemcpyPeerAsync);
+ALIKE(Driver, canAccessPeer, cuDeviceCanAccessPeer);
+ALIKE(Driver, enablePeer, cuCtxEnablePeerAccess);
 ALIKE(Driver, captureBegin, cuStreamBeginCapture);
 ALIKE(Driver, captureEnd, cuStreamEndCapture);
 ALIKE(Driver, graphInstantiate, cuGraphInstantiateWithFlags);
@@ -98,3 +192,15 @@ ALIKE(Driver, memCreate, cuMemCreate);
 ALIKE(Driver, memMap, cuMemMap);
 ALIKE(Driver, memUnmap, cuMemUnmap);
 ALIKE(Driver, memAccess, cuMemSetAccess);
+#ifdef HAS_CUDNN
+ALIKE(Dnn, create, cudnnCreate);
+ALIKE(Dnn, destroy, cudnnDestroy);
+ALIKE(Dnn, setStream, cudnnSetStream);
+ALIKE(Dnn, describe, cudnnBackendCreateDescriptor);
+ALIKE(Dnn, forget, cudnnBackendDestroyDescriptor);
+ALIKE(Dnn, set, cudnnBackendSetAttribute);
+ALIKE(Dnn, get, cudnnBackendGetAttribute);
+ALIKE(Dnn, finalize, cudnnBackendFinalize);
+ALIKE(Dnn, execute, cudnnBackendExecute);
+ALIKE(Dnn, version, cudnnGetVersion);
+#endif

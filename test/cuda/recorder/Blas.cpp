@@ -15,7 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/cublaslt_api.h"
-#include "test/cuda/recorder/Narrow.h"
+#include "test/cuda/recorder/Numbers.h"
 #include "test/cuda/recorder/Recorder.h"
 
 #include <cstdlib>
@@ -49,47 +49,18 @@ constexpr int32_t invalid = 7, notSupported = 15, failedToRun = 13;
 constexpr uint64_t mark = 0x77656972626c6173; // of our algorithms
 constexpr size_t workspaceBytes = 1000;
 
-int64_t bytesOf(int type) { return type == blas::r64f ? 8 : type == blas::r32f ? 4 : 2; }
-
+Form formOf(int type) {
+  return type == blas::r64f   ? Form::F64
+         : type == blas::r32f ? Form::F32
+         : type == blas::r16f ? Form::F16
+                              : Form::Bf16;
+}
+int64_t bytesOf(int type) { return recorder::bytesOf(formOf(type)); }
 double load(int type, uint64_t address, int64_t element) {
-  auto *at = reinterpret_cast<const uint8_t *>(address) + element * bytesOf(type);
-  double wide;
-  float single;
-  uint16_t half;
-  switch (type) {
-  case blas::r64f:
-    std::memcpy(&wide, at, 8);
-    return wide;
-  case blas::r32f:
-    std::memcpy(&single, at, 4);
-    return single;
-  default:
-    std::memcpy(&half, at, 2);
-    return type == blas::r16f ? halfToFloat(half) : brainToFloat(half);
-  }
+  return recorder::load(formOf(type), address, element);
 }
-
 void store(int type, uint64_t address, int64_t element, double value) {
-  auto *at = reinterpret_cast<uint8_t *>(address) + element * bytesOf(type);
-  auto single = float(value);
-  uint16_t half;
-  switch (type) {
-  case blas::r64f:
-    std::memcpy(at, &value, 8);
-    break;
-  case blas::r32f:
-    std::memcpy(at, &single, 4);
-    break;
-  default:
-    half = type == blas::r16f ? floatToHalf(single) : floatToBrain(single);
-    std::memcpy(at, &half, 2);
-  }
-}
-
-/// Ten bits of fraction.
-double toTf32(double value) {
-  auto bits = std::bit_cast<uint32_t>(float(value));
-  return std::bit_cast<float>((bits + 0xfff + ((bits >> 13) & 1)) & ~uint32_t(0x1fff));
+  recorder::store(formOf(type), address, element, value);
 }
 
 /// What the library's tables of types and epilogues allow, as far as we ask.
@@ -168,8 +139,6 @@ void compute(const Call &call) {
       }
 }
 
-void count(const char *name) { ++recorder::recorder().libraryCalls[name]; }
-
 template <typename T> int32_t set(T &field, const void *value, size_t bytes) {
   if (bytes != sizeof(T))
     return invalid;
@@ -179,15 +148,9 @@ template <typename T> int32_t set(T &field, const void *value, size_t bytes) {
 
 } // namespace
 
-/// Begins a function of the library that may be made to fail.
 #define ENTER_LIBRARY(name)                                                    \
-  {                                                                            \
-    Recorder &r = recorder::recorder();                                        \
-    std::lock_guard<std::mutex> lock(r.mutex);                                 \
-    count(name);                                                               \
-    if (r.fails(name))                                                         \
-      return failedToRun;                                                      \
-  }
+  if (recorder::recorder().failsLibrary(name))                                 \
+    return failedToRun;
 
 extern "C" {
 

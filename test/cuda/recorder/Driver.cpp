@@ -18,8 +18,10 @@ namespace weir::rt::cuda {
 struct FunctionTag {
   std::string name;
   const ptx::Function *code;
+  int device = 0;
 };
 struct ModuleTag {
+  int device = 0;
   ptx::Module code;
   std::map<std::string, FunctionTag> functions;
 };
@@ -57,6 +59,11 @@ static Result readImage(const uint8_t *image, int capability, std::string &text)
   }
   return !fits ? noBinaryForGpu : text.empty() ? 200 : 0;
 }
+
+/// Contexts of the thread, the current one last.
+static thread_local std::vector<Context> current;
+
+int recorder::currentDevice() { return current.empty() ? -1 : current.back()->device; }
 
 extern "C" {
 
@@ -99,11 +106,12 @@ Result cuDeviceGetAttribute(int *value, int which, Device) {
                                       : 0;
   return 0;
 }
-Result cuDevicePrimaryCtxRetain(Context *context, Device) {
+Result cuDevicePrimaryCtxRetain(Context *context, Device device) {
   ENTER("cuDevicePrimaryCtxRetain");
   r.start();
   ++r.retained;
-  *context = &r.context;
+  r.contexts[device].device = device;
+  *context = &r.contexts[device];
   return 0;
 }
 Result cuDevicePrimaryCtxRelease_v2(Device) {
@@ -125,18 +133,21 @@ Result cuDriverGetVersion(int *version) {
   *version = 13000;
   return 0;
 }
-static thread_local int currentDepth = 0;
-Result cuCtxPushCurrent_v2(Context) {
-  ++currentDepth;
+Result cuCtxPushCurrent_v2(Context context) {
+  current.push_back(context);
   return 0;
 }
 Result cuCtxPopCurrent_v2(Context *) {
-  --currentDepth;
+  current.pop_back();
+  return 0;
+}
+Result cuDeviceCanAccessPeer(int *can, Device from, Device to) {
+  *can = from != to && !std::getenv("WEIR_RECORDER_NO_PEERS");
   return 0;
 }
 /// Calls that need a context on the thread.
 #define NEEDS_CONTEXT()                                                        \
-  if (currentDepth <= 0) {                                                     \
+  if (current.empty()) {                                                     \
     r.problem("a call without a context");                                     \
     return 201;                                                                \
   }                                                                            \
@@ -152,6 +163,12 @@ Result cuCtxPopCurrent_v2(Context *) {
     return 900;                                                                \
   }
 
+Result cuCtxEnablePeerAccess(Context peer, unsigned) {
+  ENTER("cuCtxEnablePeerAccess");
+  NEEDS_CONTEXT()
+  return r.peers.insert({currentDevice(), peer->device}).second ? 0 : peerAccessIsThere;
+}
+
 Result cuModuleLoadData(Module *module, const void *image) {
   ENTER("cuModuleLoadData");
   NEEDS_CONTEXT()
@@ -166,11 +183,12 @@ Result cuModuleLoadData(Module *module, const void *image) {
     return 218;
   }
   ++r.modules;
+  made->device = currentDevice();
   // Constants of the module are the GPU's memory, too.
   for (const auto &global : made->code.globals) {
     auto begin = uint64_t(global->data());
     uint64_t bytes = global->size() * 8;
-    r.addMemory(begin, bytes);
+    r.addMemory(begin, bytes, currentDevice());
   }
   *module = made.release();
   return 0;
@@ -189,7 +207,7 @@ Result cuModuleGetFunction(Function *function, Module module, const char *name) 
   if (it == module->code.functions.end())
     return 500;
   FunctionTag &tag = module->functions[name];
-  tag = {name, &it->second};
+  tag = {name, &it->second, module->device};
   *function = &tag;
   return 0;
 }
@@ -197,16 +215,16 @@ Result cuModuleGetFunction(Function *function, Module module, const char *name) 
 Result cuMemAlloc_v2(Pointer *data, size_t bytes) {
   ENTER("cuMemAlloc");
   NEEDS_CONTEXT()
-  if (bytes > r.limit - r.used)
+  if (bytes > r.limit - r.used[currentDevice()])
     return outOfMemory;
   void *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   if (!memory)
     return outOfMemory;
   // What no one has written is recognisable.
   std::memset(memory, 0xab, bytes);
-  r.used += bytes;
+  r.used[currentDevice()] += bytes;
   *data = Pointer(memory);
-  r.addMemory(*data, bytes);
+  r.addMemory(*data, bytes, currentDevice());
   return 0;
 }
 Result cuMemFree_v2(Pointer data) {
@@ -220,7 +238,7 @@ Result cuMemFree_v2(Pointer data) {
   // As the driver does: not before all that was put is done.
   for (StreamTag *stream : std::set<StreamTag *>(r.streams))
     r.drain(lock, stream);
-  r.used -= it->second.bytes;
+  r.used[it->second.device] -= it->second.bytes;
   std::free(reinterpret_cast<void *>(data));
   r.memory.erase(it);
   return 0;
@@ -258,14 +276,16 @@ Result cuMemAddressFree(Pointer address, size_t bytes) {
   munmap(reinterpret_cast<void *>(address), bytes);
   return 0;
 }
-Result cuMemCreate(uint64_t *handle, size_t bytes, const MemoryProperties *, unsigned long long) {
+Result cuMemCreate(uint64_t *handle, size_t bytes, const MemoryProperties *properties,
+                   unsigned long long) {
   ENTER("cuMemCreate");
   NEEDS_CONTEXT()
-  if (bytes % mapGranularity || bytes > r.limit - r.used)
+  int device = properties->location.id;
+  if (bytes % mapGranularity || bytes > r.limit - r.used[device])
     return outOfMemory;
   static uint64_t next = 1;
-  r.used += bytes;
-  r.physical[*handle = next++] = bytes;
+  r.used[device] += bytes;
+  r.physical[*handle = next++] = {bytes, device};
   return 0;
 }
 Result cuMemRelease(uint64_t handle) {
@@ -276,7 +296,7 @@ Result cuMemRelease(uint64_t handle) {
     r.problem("releases what is no memory");
     return 1;
   }
-  r.used -= it->second;
+  r.used[it->second.device] -= it->second.bytes;
   r.physical.erase(it);
   return 0;
 }
@@ -288,18 +308,23 @@ Result cuMemMap(Pointer address, size_t bytes, size_t, uint64_t handle, unsigned
                 (--range, address + bytes <= range->first + range->second);
   auto above = r.memory.lower_bound(address);
   bool taken = r.find(address) || (above != r.memory.end() && above->first < address + bytes);
-  if (!inside || taken || address % mapGranularity || r.physical[handle] != bytes) {
+  if (!inside || taken || address % mapGranularity || r.physical[handle].bytes != bytes) {
     r.problem("maps memory where it cannot be");
     return 1;
   }
-  r.addMemory(address, bytes);
+  r.addMemory(address, bytes, r.physical[handle].device);
   return 0;
 }
-Result cuMemSetAccess(Pointer address, size_t bytes, const MemoryAccess *access, size_t) {
+Result cuMemSetAccess(Pointer address, size_t bytes, const MemoryAccess *access, size_t count) {
   ENTER("cuMemSetAccess");
   NEEDS_CONTEXT()
-  if (access->flags != accessReadWrite || !r.holds(address, bytes))
+  if (!r.holds(address, bytes))
     return 1;
+  for (size_t i = 0; i < count; ++i) {
+    if (access[i].flags != accessReadWrite || access[i].location.type != locationDevice)
+      return 1;
+    r.find(address)->accessible.insert(access[i].location.id);
+  }
   auto *memory = reinterpret_cast<void *>(address);
   if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) != 0)
     return outOfMemory;
@@ -324,13 +349,14 @@ Result cuMemHostAlloc(void **data, size_t bytes, unsigned) {
   ENTER("cuMemHostAlloc");
   NEEDS_CONTEXT()
   *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  r.pinned.insert(*data);
+  r.pinned[uint64_t(*data)] = {uint64_t(*data), bytes,
+                               std::vector<Line>(bytes / lineBytes + 2), -1, {}};
   return *data ? 0 : outOfMemory;
 }
 Result cuMemFreeHost(void *data) {
   Recorder &r = recorder::recorder();
   std::unique_lock<std::mutex> lock(r.mutex);
-  if (!r.pinned.erase(data))
+  if (!r.pinned.erase(uint64_t(data)))
     r.problem("frees what is no pinned memory");
   else
     std::free(data);
@@ -352,6 +378,7 @@ Result cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t bytes, Stream s
   NEEDS_CONTEXT()
   ++r.copiesIn;
   r.put(stream, "a copy in", [=, &r](Operation &) {
+    r.touchHost(from, bytes, false);
     r.touch(to, bytes, true);
     std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   });
@@ -363,6 +390,7 @@ Result cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, Stream stream)
   ++r.copiesOut;
   r.put(stream, "a copy out", [=, &r](Operation &) {
     r.touch(from, bytes, false);
+    r.touchHost(to, bytes, true);
     std::memcpy(to, reinterpret_cast<void *>(from), bytes);
   });
   return 0;
@@ -375,6 +403,23 @@ Result cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, Stream strea
     r.touch(from, bytes, false);
     r.touch(to, bytes, true);
     std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+  });
+  return 0;
+}
+Result cuMemcpyPeerAsync(Pointer to, Context toContext, Pointer from, Context fromContext,
+                         size_t bytes, Stream stream) {
+  ENTER("cuMemcpyPeerAsync");
+  NEEDS_CONTEXT()
+  ++r.peerCopies;
+  int target = toContext->device, source = fromContext->device;
+  // Memory that is not mapped is accessible where the whole context is.
+  if (Allocation *found = r.find(to); found && r.peers.count({stream->device, target}) &&
+                                      !r.isMapped(to))
+    found->accessible.insert(stream->device);
+  r.put(stream, "a copy to a peer", [=, &r](Operation &) {
+    r.touch(from, bytes, false, source);
+    r.touchPeer(to, bytes, target);
+    std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
   });
   return 0;
 }
@@ -405,6 +450,7 @@ Result cuStreamCreate(Stream *stream, unsigned) {
   ENTER("cuStreamCreate");
   NEEDS_CONTEXT()
   *stream = new StreamTag();
+  (*stream)->device = currentDevice();
   r.streams.insert(*stream);
   return 0;
 }
@@ -448,6 +494,7 @@ Result cuEventCreate(Event *event, unsigned) {
   ENTER("cuEventCreate");
   NEEDS_CONTEXT()
   *event = new EventTag();
+  (*event)->device = currentDevice();
   r.events.insert(*event);
   return 0;
 }
@@ -467,6 +514,8 @@ Result cuEventRecord(Event event, Stream stream) {
   ENTER("cuEventRecord");
   NEEDS_CONTEXT()
   NOT_CAPTURED(stream)
+  if (event->device != stream->device)
+    r.problem("records an event of another GPU");
   r.put(stream, "a record", [=, &r](Operation &operation) {
     std::lock_guard<std::mutex> guard(r.mutex);
     event->recorded = operation.clock;
@@ -484,6 +533,8 @@ Result cuLaunchKernel(Function function, unsigned blocks, unsigned, unsigned, un
   if (blocks == 0 || threads == 0 || threads > 1024)
     return 1;
   ++r.launches;
+  if (function->device != stream->device)
+    r.problem("launches the code of another GPU");
   std::vector<uint8_t> parameters(size_t(function->code->parameterBytes));
   for (size_t i = 0; i < function->code->parameters.size(); ++i) {
     const ptx::Parameter &p = function->code->parameters[i];

@@ -15,7 +15,7 @@
 //
 // $WEIR_RECORDER_SEED, _MEMORY (bytes of the GPU), _FAIL=cuX:N (the N-th call of
 // cuX fails, from 1), _CAPABILITY (90), _DEVICES (1), _NO_MAP (memory cannot be
-// mapped).
+// mapped), _NO_PEERS (GPUs cannot access each other's memory).
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +57,8 @@ void Recorder::start() {
 
 void Recorder::put(StreamTag *stream, const char *what, std::function<void(Operation &)> work,
                    const void *code) {
+  if (stream->device != currentDevice())
+    problem("puts into a stream of another GPU than the context's");
   if (stream->capturing) {
     stream->capturing->nodes.push_back({what, code, std::move(work)});
     return;
@@ -153,13 +155,15 @@ void Recorder::drain(std::unique_lock<std::mutex> &lock, StreamTag *stream) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-void Recorder::addMemory(uint64_t begin, uint64_t bytes) {
-  memory[begin] = {begin, bytes, std::vector<Line>(bytes / lineBytes + 2)};
+void Recorder::addMemory(uint64_t begin, uint64_t bytes, int device) {
+  memory[begin] = {begin, bytes, std::vector<Line>(bytes / lineBytes + 2), device, {}};
 }
 
-Allocation *Recorder::find(uint64_t address) {
-  auto it = memory.upper_bound(address);
-  if (it == memory.begin())
+Allocation *Recorder::find(uint64_t address) { return find(memory, address); }
+
+Allocation *Recorder::find(Memory &in, uint64_t address) {
+  auto it = in.upper_bound(address);
+  if (it == in.begin())
     return nullptr;
   --it;
   return address < it->second.begin + it->second.bytes ? &it->second : nullptr;
@@ -179,14 +183,42 @@ void Recorder::access(uint64_t address, int bytes, bool writes) {
   touch(address, uint64_t(bytes), writes);
 }
 
-void Recorder::touch(uint64_t address, uint64_t bytes, bool writes) {
+void Recorder::touch(uint64_t address, uint64_t bytes, bool writes, int device) {
   std::lock_guard<std::mutex> guard(mutex);
+  if (device < 0)
+    device = current->stream->device;
+  if (Allocation *found = find(address); found && found->device != device)
+    throw std::runtime_error("touches the memory of another GPU");
   if (!holds(address, bytes))
     throw std::runtime_error(writes ? "writes where no memory of the GPU is"
                                     : "reads where no memory of the GPU is");
+  touchLines(memory, address, bytes, writes);
+}
+
+void Recorder::touchPeer(uint64_t address, uint64_t bytes, int device) {
+  {
+    std::lock_guard<std::mutex> guard(mutex);
+    Allocation *found = find(address);
+    if (found && !found->accessible.count(current->stream->device))
+      throw std::runtime_error("writes to a GPU that has not given access");
+  }
+  touch(address, bytes, true, device);
+}
+
+void Recorder::touchHost(const void *address, uint64_t bytes, bool writes) {
+  std::lock_guard<std::mutex> guard(mutex);
+  Allocation *found = find(pinned, uint64_t(address));
+  if (!found)
+    return;
+  if (uint64_t(address) + bytes > found->begin + found->bytes)
+    throw std::runtime_error("copies beyond the end of pinned memory");
+  touchLines(pinned, uint64_t(address), bytes, writes);
+}
+
+void Recorder::touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes) {
   // Pieces begin at whole lines.
   for (uint64_t at = address / lineBytes * lineBytes; at < address + bytes; at += lineBytes) {
-    Allocation *found = find(at < address ? address : at);
+    Allocation *found = find(in, at < address ? address : at);
     Line &line = found->lines[((at < address ? address : at) - found->begin) / lineBytes];
     if (line.last == current->serial && (line.lastWrote || !writes))
       continue;
@@ -222,6 +254,8 @@ void Recorder::report() {
   std::fprintf(file,
                "launches %d, copies in %d, copies out %d, copies %d, callbacks %d\n",
                launches, copiesIn, copiesOut, copies, callbacks);
+  if (peerCopies)
+    std::fprintf(file, "copies to peers %d\n", peerCopies);
   std::fprintf(file, "left: allocations %zu, pinned %zu, streams %zu, events %zu, modules %d, graphs %d\n",
                memory.size() + physical.size() + ranges.size(), pinned.size(), streams.size(),
                events.size(), modules,

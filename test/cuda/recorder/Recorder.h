@@ -46,6 +46,7 @@ struct Operation {
 };
 
 struct StreamTag {
+  int device = 0;
   std::deque<Operation> queue;
   uint64_t put = 0, done = 0;
   Clock clock; ///< after what was done last
@@ -64,13 +65,16 @@ struct GraphExecTag {
   std::vector<GraphNode> nodes;
 };
 struct EventTag {
+  int device = 0;
   std::chrono::steady_clock::time_point time;
   Clock recorded;
   /// The record that was put last: its stream and number.
   StreamTag *stream = nullptr;
   uint64_t number = 0;
 };
-struct ContextTag {};
+struct ContextTag {
+  int device = 0;
+};
 } // namespace weir::rt::cuda
 
 namespace recorder {
@@ -91,26 +95,42 @@ struct Line {
 struct Allocation {
   uint64_t begin, bytes;
   std::vector<Line> lines;
+  int device = -1;          ///< of a GPU's memory
+  std::set<int> accessible; ///< to copies of these GPUs
 };
+
+/// Physical memory of a GPU.
+struct Physical {
+  uint64_t bytes;
+  int device;
+};
+
+/// The GPU whose context is the thread's; -1: none.
+int currentDevice();
 
 class Recorder : public ptx::Watcher {
 public:
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<uint64_t, Allocation> memory; ///< by begin
-  std::set<void *> pinned;
+  using Memory = std::map<uint64_t, Allocation>; ///< by begin
+  Memory memory;
+  Memory pinned; ///< of the host; what the host itself does there is not seen
   std::set<StreamTag *> streams;
   std::set<EventTag *> events;
-  ContextTag context;
+  std::map<int, ContextTag> contexts; ///< by device
+  /// GPUs that may access each other's memory: from, to.
+  std::set<std::pair<int, int>> peers;
   int retained = 0, modules = 0;
-  uint64_t used = 0, limit = UINT64_MAX;
-  /// Physical memory by handle: its bytes; addresses that were set aside.
-  std::map<uint64_t, uint64_t> physical, ranges;
+  std::map<int, uint64_t> used; ///< by device
+  uint64_t limit = UINT64_MAX;  ///< of each
+  std::map<uint64_t, Physical> physical; ///< by handle
+  std::map<uint64_t, uint64_t> ranges;   ///< addresses that were set aside
   uint64_t random = 1;
   std::map<std::string, int> calls;
   std::string failing;
   int failingCall = 0;
   int launches = 0, copiesIn = 0, copiesOut = 0, copies = 0, callbacks = 0, waits = 0;
+  int peerCopies = 0;
   int graphs = 0, instances = 0; ///< that were not destroyed
   int captured = 0, updated = 0, graphLaunches = 0;
   /// What libraries were asked for.
@@ -131,6 +151,13 @@ public:
   /// Counts a call; true: it is to fail.
   bool fails(const char *name) {
     return ++calls[name] == failingCall && failing == name;
+  }
+
+  /// Counts a call of a library; true: it is to fail. Takes the mutex.
+  bool failsLibrary(const char *name) {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++libraryCalls[name];
+    return fails(name);
   }
 
   void problem(const std::string &text) {
@@ -155,17 +182,29 @@ public:
   Allocation *find(uint64_t address);
   /// Whether there is memory at all of them.
   bool holds(uint64_t address, uint64_t bytes);
-  /// Makes memory known, and unknown.
-  void addMemory(uint64_t begin, uint64_t bytes);
+  /// Whether a driver's mapping put it there.
+  bool isMapped(uint64_t address) {
+    auto range = ranges.upper_bound(address);
+    return range != ranges.begin() && (--range, address < range->first + range->second);
+  }
+  /// Makes memory known.
+  void addMemory(uint64_t begin, uint64_t bytes, int device);
 
   void access(uint64_t address, int bytes, bool writes) override;
   /// An operation that is carried out touches memory; throws where it may not.
   /// The mutex is not held.
-  void touch(uint64_t address, uint64_t bytes, bool writes);
+  /// `device`: whose memory it must be; -1: the stream's.
+  void touch(uint64_t address, uint64_t bytes, bool writes, int device = -1);
+  /// Writes to memory of a GPU that has given the stream's access to it.
+  void touchPeer(uint64_t address, uint64_t bytes, int device);
+  /// The same for a copy's other end in the host's memory, where that is pinned.
+  void touchHost(const void *address, uint64_t bytes, bool writes);
   void report();
 
 private:
   bool isReady(const StreamTag *stream) const;
+  static Allocation *find(Memory &in, uint64_t address);
+  void touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes);
   void work();
 };
 

@@ -9,7 +9,8 @@
 // CHECK: %[[SHIFTED:.*]] = weir.sub %[[X]], %[[MAX]]
 // CHECK: %[[EXP:.*]] = weir.exp %[[SHIFTED]]
 // CHECK: %[[SUM:.*]] = weir.reduce %[[EXP]] {axes = array<i64: 1>, keep_dims = true, kind = "sum"}
-// CHECK: %[[Y:.*]] = weir.div %[[EXP]], %[[SUM]]
+// CHECK: %[[INVERSE:.*]] = weir.div {{.*}}, %[[SUM]]
+// CHECK: %[[Y:.*]] = weir.mul %[[EXP]], %[[INVERSE]]
 // CHECK: weir.cast %[[Y]] {{.*}} -> tensor<?x8xbf16>
 func.func @softmax(%x: tensor<?x8xbf16>) -> tensor<?x8xbf16> {
   %0 = weir.softmax %x {axis = 1 : i64, log = false} : (tensor<?x8xbf16>) -> tensor<?x8xbf16>

@@ -2,10 +2,11 @@
 
 npz.py rename IN.npz OUT.npz OLD=NEW...   the same arrays under other keys
 npz.py damage IN.npz OUT.npz              the first value of every array plus one
-npz.py ramp OUT.npz KEY DIMS              i / n, e.g. `image 2x1x8x8`
+npz.py ramp OUT.npz KEY DIMS...           i / n, e.g. `image 2x1x8x8`; more keys follow
 npz.py print IN.npz                       key, shape, sum
 """
 import io
+import math
 import re
 import struct
 import sys
@@ -45,11 +46,12 @@ def main():
     elif command == "damage":
         write(arguments[1], {k: (s, [v[0] + 1] + v[1:]) for k, (s, v) in read(arguments[0]).items()})
     elif command == "ramp":
-        shape = [int(d) for d in arguments[2].split("x")]
-        count = 1
-        for dim in shape:
-            count *= dim
-        write(arguments[0], {arguments[1]: (shape, [i / count for i in range(count)])})
+        arrays = {}
+        for key, dims in zip(arguments[1::2], arguments[2::2]):
+            shape = [int(d) for d in dims.split("x")]
+            count = math.prod(shape)
+            arrays[key] = (shape, [i / count for i in range(count)])
+        write(arguments[0], arrays)
     else:
         for key, (shape, values) in read(arguments[0]).items():
             print(key, "x".join(map(str, shape)), round(sum(values), 4))

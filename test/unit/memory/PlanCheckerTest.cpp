@@ -109,4 +109,29 @@ TEST(PlanChecker, TakesAnythingForBytesThatNothingWrote) {
   EXPECT_FALSE(checkAccesses(step));
 }
 
+TEST(PlanChecker, FollowsCopiesBesideTheStep) {
+  using E = TransferEvent;
+  auto first = [](std::vector<E> events) {
+    auto error = checkTransfers(events);
+    return error ? int(error->first) : -1;
+  };
+  E out{E::CopyOut, 0, 64, 64}, in{E::CopyIn, 1, 64, 64};
+  E awaitOut{E::Await, 0, 0, 0}, awaitIn{E::Await, 1, 0, 0};
+  E read{E::Read, -1, 0, 128}, write{E::Write, -1, 0, 65}, beside{E::Write, -1, 0, 64};
+  // Reading what is copied out is free, writing it waits.
+  EXPECT_EQ(first({out, read, beside, awaitOut, write}), -1);
+  EXPECT_EQ(first({out, write}), 1);
+  EXPECT_EQ(first({out, read, write, awaitOut}), 2);
+  EXPECT_EQ(first({out, read}), -1);
+  // What is copied back is nobody's until it is there.
+  EXPECT_EQ(first({in, beside, awaitIn, read, write}), -1);
+  EXPECT_EQ(first({in, read, awaitIn}), 1);
+  EXPECT_EQ(first({in, write, awaitIn}), 1);
+  EXPECT_EQ(first({in, beside}), 0);
+  // Copies meet each other.
+  EXPECT_EQ(first({out, in, awaitIn}), 1);
+  EXPECT_EQ(first({out, awaitOut, in, awaitIn}), -1);
+  EXPECT_EQ(first({in, out, awaitIn}), 1);
+}
+
 } // namespace

@@ -24,15 +24,31 @@ int64_t judge(const Problem &p, const Recomputation &made) {
   using Key = std::pair<int, int>; // execution, value
   std::map<Key, size_t> lastUse;
   size_t count = made.executions.size();
+  // A copy back reads nothing here, and makes its value.
+  std::vector<OrderNode> copies(p.values.size());
+  for (size_t v = 0; v < copies.size(); ++v)
+    copies[v].writes = {int(v)};
+  auto nodeOf = [&](size_t e) -> const OrderNode & {
+    const Execution &execution = made.executions[e];
+    return execution.value >= 0 ? copies[execution.value] : p.nodes[execution.node];
+  };
   auto makes = [&](int e, int value) {
     if (e < 0 || e >= int(count))
       return false;
-    const auto &writes = p.nodes[made.executions[e].node].writes;
+    const auto &writes = nodeOf(e).writes;
     return std::find(writes.begin(), writes.end(), value) != writes.end();
   };
   std::vector<char> seen(p.nodes.size(), 0);
   for (size_t e = 0; e < count; ++e) {
-    const OrderNode &node = p.nodes[made.executions[e].node];
+    const OrderNode &node = nodeOf(e);
+    if (int v = made.executions[e].value; v >= 0) {
+      // What was saved was computed before, and is no copy itself.
+      const std::vector<int> &sources = made.executions[e].sources;
+      if (sources.size() != 1 || sources[0] >= int(e) || !makes(sources[0], v) ||
+          made.executions[sources[0]].value >= 0)
+        return -1;
+      continue;
+    }
     for (int m : node.after)
       if (!seen[m])
         return -1;
@@ -58,13 +74,13 @@ int64_t judge(const Problem &p, const Recomputation &made) {
   for (size_t at = 0; at <= count; ++at) {
     int64_t bytes = 0;
     for (size_t e = 0; e <= at && e < count; ++e)
-      for (int v : p.nodes[made.executions[e].node].writes) {
+      for (int v : nodeOf(e).writes) {
         auto use = lastUse.find({int(e), v});
         size_t end = use == lastUse.end() ? e : use->second;
         bytes += e <= at && at <= end ? p.values[v].size : 0;
       }
     if (at < count) {
-      const OrderNode &node = p.nodes[made.executions[at].node];
+      const OrderNode &node = nodeOf(at);
       bytes += node.scratch;
       for (size_t r = 0; r < node.reads.size(); ++r)
         if (node.reads[r] == node.inPlace && node.writes.size() == 1 &&
@@ -105,6 +121,7 @@ TEST(Recompute, KeepsWhatIsComputed) {
     std::vector<int> times(p.nodes.size(), 0);
     for (const Execution &execution : made.executions)
       ++times[execution.node];
+    EXPECT_EQ(made.returned, 0) << "seed " << seed;
     for (size_t n = 0; n < times.size(); ++n)
       EXPECT_TRUE(times[n] == 1 || (times[n] > 1 && costs[n] >= 0)) << "seed " << seed;
     lowered += made.peak < peak;
@@ -175,6 +192,116 @@ TEST(Recompute, RepeatsTheCheaper) {
   EXPECT_LE(made.peak, 350);
   EXPECT_EQ(made.repeated, 1);
   EXPECT_EQ(made.cost, 10);
+}
+
+/// Each value copied for what a byte takes; work of one unit a node.
+Transfers transfersOf(const Problem &p, double perByte) {
+  Transfers transfers;
+  for (const OrderValue &value : p.values)
+    transfers.out.push_back(value.size * perByte);
+  transfers.in = transfers.out;
+  transfers.work.assign(p.nodes.size(), 1);
+  return transfers;
+}
+
+TEST(Recompute, KeepsWhatIsCopied) {
+  int lowered = 0, copied = 0, both = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    Problem p = randomProblem(10 + seed % 50, seed);
+    std::vector<double> costs;
+    for (size_t n = 0; n < p.nodes.size(); ++n)
+      costs.push_back(n % 3 == 1 ? -1 : 1 + n % 5);
+    Transfers transfers = transfersOf(p, 0.1);
+    for (size_t v = 0; v < p.values.size(); v += 5)
+      transfers.out[v] = -1;
+    RecomputeOptions options;
+    options.limit = peakOf(p.nodes, p.values, numbers(p)) * (40 + seed % 60) / 100;
+    int64_t alone = recomputeValues(p.nodes, p.values, costs, options).peak;
+    options.transfers = &transfers;
+    Recomputation made = recomputeValues(p.nodes, p.values, costs, options);
+    EXPECT_EQ(judge(p, made), made.peak) << "seed " << seed;
+    int returned = 0;
+    for (const Execution &execution : made.executions)
+      if (execution.value >= 0) {
+        EXPECT_GE(transfers.out[execution.value], 0) << "seed " << seed;
+        ++returned;
+      }
+    EXPECT_EQ(returned, made.returned);
+    EXPECT_LE(made.saved, made.returned);
+    lowered += made.peak < alone;
+    copied += returned > 0;
+    both += returned > 0 && made.repeated > 0;
+  }
+  EXPECT_GT(lowered, 40);
+  EXPECT_GT(copied, 100);
+  EXPECT_GT(both, 10);
+}
+
+TEST(Recompute, CopiesWhatCannotRunAgain) {
+  Problem p = thereAndBack(8);
+  std::vector<double> costs(p.nodes.size(), -1);
+  Transfers transfers = transfersOf(p, 0.01);
+  RecomputeOptions options;
+  options.limit = 400;
+  options.transfers = &transfers;
+  Recomputation made = recomputeValues(p.nodes, p.values, costs, options);
+  EXPECT_LE(made.peak, 400);
+  EXPECT_EQ(judge(p, made), made.peak);
+  EXPECT_EQ(made.repeated, 0);
+  EXPECT_GT(made.saved, 0);
+  EXPECT_EQ(made.movedBytes, 100 * (made.saved + made.returned));
+  // Where there is room, a copy back is begun before the work that hides it.
+  bool ahead = false;
+  for (size_t e = 0; e + 1 < made.executions.size(); ++e)
+    if (int v = made.executions[e].value; v >= 0)
+      ahead |= made.executions[e + 1].node >= 0 &&
+               p.nodes[made.executions[e + 1].node].reads != std::vector<int>{v} &&
+               std::count(made.executions[e + 1].sources.begin(),
+                          made.executions[e + 1].sources.end(), int(e)) == 0;
+  EXPECT_TRUE(ahead);
+}
+
+TEST(Recompute, CopiesWhatIsDearerToMake) {
+  Problem p = thereAndBack(8);
+  std::vector<double> costs(p.nodes.size(), 1);
+  Transfers transfers = transfersOf(p, 0.1); // 10 a way
+  RecomputeOptions options;
+  options.limit = 600;
+  options.transfers = &transfers;
+  EXPECT_EQ(recomputeValues(p.nodes, p.values, costs, options).returned, 0);
+  costs.assign(p.nodes.size(), 1000);
+  EXPECT_EQ(recomputeValues(p.nodes, p.values, costs, options).repeated, 0);
+}
+
+TEST(Recompute, SavesOnceWhatIsCopiedBackTwice) {
+  // One value is used at both ends of, and between, two full moments.
+  Problem p;
+  auto add = [&](std::vector<int> reads, int64_t size) {
+    OrderNode node;
+    node.reads = std::move(reads);
+    node.writes = {int(p.values.size())};
+    p.nodes.push_back(node);
+    p.values.push_back({size, false});
+  };
+  add({}, 100);     // 0
+  add({}, 1);       // 1
+  add({1}, 200);    // 2: full
+  add({2}, 1);      // 3
+  add({0, 3}, 1);   // 4
+  add({4}, 200);    // 5: full
+  add({5}, 1);      // 6
+  add({0, 6}, 1);   // 7
+  p.values.back().outlives = true;
+  std::vector<double> costs(p.nodes.size(), -1);
+  Transfers transfers = transfersOf(p, 0.01);
+  RecomputeOptions options;
+  options.limit = 250;
+  options.transfers = &transfers;
+  Recomputation made = recomputeValues(p.nodes, p.values, costs, options);
+  EXPECT_LE(made.peak, 250);
+  EXPECT_EQ(judge(p, made), made.peak);
+  EXPECT_EQ(made.saved, 1);
+  EXPECT_EQ(made.returned, 2);
 }
 
 TEST(Recompute, SaysWhatItReachedWhereNothingHelps) {

@@ -188,13 +188,15 @@ TEST(ModelFlags, FeedsBelongToTheEntryBeforeThem) {
   addEntryFlags(parser, options);
   addCodeFlags(parser, options,
                {{"TOY", "--toy", "A[,B]", "what toys to make code for", "A",
-                 "WEIR_TOY"}});
+                 "WEIR_TOY", "--toy-profile", "toys to tune for", ""}});
   const char *arguments[] = {"tool",      "--entry=a",         "--feed=x:0",
                              "--fetch=y", "--entry=b",         "--fetch=z:1",
-                             "-O1",       "--sanitize=address", "--toy=B"};
+                             "-O1",       "--sanitize=address", "--toy=B",
+                             "--toy-profile=f,g"};
   int status;
-  ASSERT_TRUE(parser.parse(9, arguments, status));
+  ASSERT_TRUE(parser.parse(10, arguments, status));
   EXPECT_EQ(options.deviceTargets["TOY"], "B");
+  EXPECT_EQ(options.deviceProfiles["TOY"], (std::vector<std::string>{"f", "g"}));
   ASSERT_EQ(options.entries.size(), 2u);
   EXPECT_EQ(options.entries[0].feeds.size(), 1u);
   EXPECT_EQ(options.entries[0].fetches.size(), 1u);

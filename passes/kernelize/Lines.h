@@ -1,0 +1,50 @@
+//===- Lines.h - reductions along lines and what surrounds them --*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_PASSES_KERNELIZE_LINES_H
+#define WEIR_PASSES_KERNELIZE_LINES_H
+
+#include "passes/kernelize/Tiling.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace weir {
+
+/// Reductions of the last dimension, and elementwise operations before, between and
+/// behind them, that one kernel computes a line at a time: a softmax, a normalisation.
+struct Lines {
+  mlir::Operation *root = nullptr; ///< elementwise; its result is the kernel's
+  /// All operations of the kernel but constants, the root among them.
+  llvm::SetVector<mlir::Operation *> operations;
+};
+
+/// The lines that end in `root`, as large as they get; none where no reduction is
+/// among them, lines are of open length, of fewer than 4 elements or of more than
+/// 8,192, or elements are no f32. `isFree`: whether an operation may become part of a
+/// kernel with others, which is asked of each but the root. `visited` takes in what
+/// was looked at: no lines end there.
+std::optional<Lines> matchLines(mlir::Operation *root,
+                                llvm::function_ref<bool(mlir::Operation *)> isFree,
+                                llvm::DenseSet<mlir::Operation *> &visited);
+
+/// Whether the kernel's body is one of lines.
+bool hasLines(plan::KernelOp kernel);
+
+/// Which values of a kernel of lines each pass along a line makes. A pass ends in a
+/// reduction, the last one in the result.
+struct LinePass {
+  mlir::Value end;
+  /// Values that it keeps for later passes, which would take longer to make again.
+  llvm::SmallVector<mlir::Value> kept;
+};
+llvm::SmallVector<LinePass> linePasses(plan::KernelOp kernel);
+
+/// Sets the width of vectors, and returns how the result's dimensions are cut.
+llvm::SmallVector<int64_t> lineTiles(plan::KernelOp kernel, const VectorUnit &unit);
+
+} // namespace weir
+
+#endif // WEIR_PASSES_KERNELIZE_LINES_H

@@ -1,0 +1,86 @@
+//===- convolutions.h - convolutions by cuDNN --------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// As products.h: the library has a plan for each shape. It comes from the object,
+// where weirc made one for this very GPU, driver and library; else from the file
+// of choices; else the library is asked, for fixed shapes when the session is
+// made, for others when they first come. Where it knows none the program's own
+// kernel does the work.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_CUDA_CONVOLUTIONS_H
+#define WEIR_RUNTIME_CUDA_CONVOLUTIONS_H
+
+#include "cuda/convolution_graph.h"
+#include "cuda/library.h"
+
+namespace weir::rt::cuda {
+
+/// A convolution of one shape, made ready. Lives as long as the session.
+struct ConvolutionPlan {
+  ConvolutionPlan *next;
+  const weir_cuda_convolution *convolution;
+  ConvolutionShape shape;
+  DnnDescriptor plan; ///< null: the library knows none
+  int64_t workspace;  ///< bytes
+};
+
+/// What the library may do in place of a kernel.
+struct Convolution {
+  const weir_cuda_convolution *desc;
+  Function rest, arrange; ///< null: none
+  ConvolutionPlan *plans;
+};
+
+/// A constant filter, as the library wants it, in memory of the session.
+struct ArrangedFilter {
+  ArrangedFilter *next;
+  Pointer from, data;
+  int64_t bytes;
+  Function arrange; ///< that made it
+};
+
+/// The convolutions of a session's GPU.
+struct Convolutions {
+  const Dnn *dnn; ///< null: kernels do the work
+  DnnHandle handle;
+  Convolution *entries;
+  int64_t count;
+  int32_t *byKernel; ///< number of the kernel's first entry, -1: none
+  ChoiceFile *file;  ///< null: choices are not kept
+  ArrangedFilter *filters;
+  Mutex mutex; ///< guards plans, file, filters, and the handle
+};
+
+/// Loads the library and makes plans for fixed shapes, if the program has
+/// convolutions. Null: out of host memory alone; a missing library is none of it.
+/// The device's context is current, as below.
+Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount);
+/// Writes new choices to the file.
+void closeConvolutions(const CudaDevice &device, Convolutions *convolutions);
+
+/// The plan for a launch of the kernel with `sizes`, and what it is a plan of.
+/// Null: the kernel is to be launched.
+ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel,
+                                 const int64_t *sizes, const Convolution **entry);
+
+/// A filter that never changes, arranged; waits for the GPU when it is new.
+/// 0: there is no memory for it.
+Pointer arrangedFilter(const CudaDevice &device, const Convolution &entry,
+                       const ConvolutionShape &shape, Pointer filter, Pointer errors);
+int64_t filterBytes(const weir_cuda_convolution &desc, const ConvolutionShape &shape);
+int64_t resultBytes(const ConvolutionPlan &plan);
+
+/// Puts the convolution into `stream`. Returns a cudnnStatus_t.
+int32_t putConvolution(Convolutions &convolutions, const ConvolutionPlan &plan,
+                       const LibraryOperands &operands, Stream stream);
+
+} // namespace weir::rt::cuda
+
+#endif // WEIR_RUNTIME_CUDA_CONVOLUTIONS_H

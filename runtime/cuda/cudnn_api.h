@@ -1,0 +1,106 @@
+//===- cudnn_api.h - what we call of cuDNN ----------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// The part of cuDNN 9's backend API that the runtime calls, declared here as
+// driver_api.h declares the driver's. Names, types and numbers are those of
+// NVIDIA's reference; test/cuda/headers.test compares them with its headers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_CUDA_CUDNN_API_H
+#define WEIR_RUNTIME_CUDA_CUDNN_API_H
+
+#include "cuda/driver_api.h"
+
+namespace weir::rt::cuda {
+
+using DnnHandle = struct DnnHandleTag *;
+using DnnDescriptor = void *; ///< cudnnBackendDescriptor_t
+
+namespace dnn {
+// cudnnDataType_t
+inline constexpr int32_t f32 = 0, f16 = 2, bf16 = 9;
+// cudnnConvolutionMode_t
+inline constexpr int32_t crossCorrelation = 1;
+// cudnnPointwiseMode_t
+inline constexpr int32_t pointwiseAdd = 0, pointwiseRelu = 100;
+// cudnnBackendHeurMode_t
+inline constexpr int32_t heuristicsA = 3;
+// cudnnBackendNumericalNote_t
+inline constexpr int32_t noteTensorCore = 0, noteDownConvert = 1,
+                         noteReducedReduction = 2, noteFft = 3,
+                         noteNondeterministic = 4, noteWinograd = 5,
+                         noteStrictNan = 9, noteCount = 10;
+// cudnnBackendDescriptorType_t
+inline constexpr int convolution = 1, engine = 2, engineConfig = 3,
+                     engineHeuristics = 4, executionPlan = 5,
+                     operationConvolution = 10, operationPointwise = 13,
+                     pointwise = 0, operationGraph = 15, variantPack = 16,
+                     tensor = 17, deviceProperties = 38;
+// cudnnBackendAttributeType_t
+inline constexpr int typeHandle = 0, typeData = 1, typeBoolean = 2,
+                     typeInt64 = 3, typeFloat = 4, typePointer = 6,
+                     typeConvolutionMode = 7, typeHeuristicsMode = 8,
+                     typeNote = 11, typePointwiseMode = 14,
+                     typeDescriptor = 15, typeChar = 24;
+// cudnnBackendAttributeName_t
+inline constexpr int pointwiseMode = 0, pointwisePrecision = 1;
+inline constexpr int convolutionType = 100, convolutionMode = 101,
+                     convolutionDilations = 102, convolutionStrides = 103,
+                     convolutionAfter = 104, convolutionBefore = 105,
+                     convolutionSpatial = 106;
+inline constexpr int heuristicsMode = 200, heuristicsGraph = 201,
+                     heuristicsResults = 202, heuristicsDevice = 204;
+inline constexpr int configEngine = 300;
+inline constexpr int planHandle = 400, planConfig = 401, planWorkspace = 402,
+                     planJson = 405, planDevice = 407;
+inline constexpr int forwardAlpha = 700, forwardBeta = 701,
+                     forwardConvolution = 702, forwardFilter = 703,
+                     forwardInput = 704, forwardResult = 705;
+inline constexpr int applyPointwise = 750, applyInput = 751,
+                     applyOther = 752, applyResult = 753;
+inline constexpr int graphHandle = 800, graphOperations = 801;
+inline constexpr int tensorAlignment = 900, tensorType = 901,
+                     tensorSizes = 902, tensorStrides = 903, tensorId = 906,
+                     tensorIsVirtual = 907;
+inline constexpr int packIds = 1000, packPointers = 1001, packWorkspace = 1003;
+inline constexpr int engineNotes = 1303;
+inline constexpr int deviceHandle = 2701, deviceJson = 2702;
+} // namespace dnn
+
+/// One entry a function: member, symbol, parameters. All return a
+/// cudnnStatus_t.
+#define WEIR_CUDNN_FUNCTIONS(X)                                                \
+  X(create, "cudnnCreate", (DnnHandle *))                                      \
+  X(destroy, "cudnnDestroy", (DnnHandle))                                      \
+  X(setStream, "cudnnSetStream", (DnnHandle, Stream))                          \
+  X(describe, "cudnnBackendCreateDescriptor", (int, DnnDescriptor *))          \
+  X(forget, "cudnnBackendDestroyDescriptor", (DnnDescriptor))                  \
+  X(set, "cudnnBackendSetAttribute",                                           \
+    (DnnDescriptor, int, int, int64_t, const void *))                          \
+  X(get, "cudnnBackendGetAttribute",                                           \
+    (DnnDescriptor, int, int, int64_t, int64_t *, void *))                     \
+  X(finalize, "cudnnBackendFinalize", (DnnDescriptor))                         \
+  X(execute, "cudnnBackendExecute", (DnnHandle, DnnDescriptor, DnnDescriptor))
+
+/// The library's functions.
+struct Dnn {
+#define WEIR_CUDNN_MEMBER(member, symbol, parameters)                          \
+  int32_t(*member) parameters;
+  WEIR_CUDNN_FUNCTIONS(WEIR_CUDNN_MEMBER)
+#undef WEIR_CUDNN_MEMBER
+  size_t (*version)();
+};
+
+/// Loads libcudnn.so.9, or what $WEIR_CUDNN names, once a process; "off" loads
+/// none. Null: there is no such library.
+const Dnn *loadDnn();
+
+} // namespace weir::rt::cuda
+
+#endif // WEIR_RUNTIME_CUDA_CUDNN_API_H

@@ -1,0 +1,83 @@
+// Broadcasts to sizes that are the operand's, whatever is fed, are dropped.
+// REQUIRES: weir-opt
+// RUN: weir-opt --weir-equal-sizes %s | FileCheck %s
+
+// Feeds' dimensions of one name are equal; elementwise operations, transposes
+// and products keep sizes.
+// CHECK-LABEL: func.func @named
+// CHECK-NOT: broadcast_to
+// CHECK: weir.dot_general
+func.func @named(%x: tensor<?x4x3xf32> {weir.dims = ["n", "", ""]}, %y: tensor<?x1x1xf32> {weir.dims = ["n", "", ""]}) -> tensor<?x4x4xf32> {
+  %c = weir.constant dense<[4, 3]> : tensor<2xi64>
+  %0 = weir.constant dense<0> : tensor<1xi64>
+  %1 = weir.constant dense<1> : tensor<1xi64>
+  %one = weir.constant dense<1> : tensor<i64>
+  %s = weir.add %x, %y : (tensor<?x4x3xf32>, tensor<?x1x1xf32>) -> tensor<?x4x3xf32>
+  %t = weir.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<?x4x3xf32>) -> tensor<?x3x4xf32>
+  %d = weir.shape_of %s {index_type = i64} : (tensor<?x4x3xf32>) -> tensor<3xi64>
+  %e = weir.shape_of %t {index_type = i64} : (tensor<?x3x4xf32>) -> tensor<3xi64>
+  %m = weir.slice %d, %0, %1, %1 {axes = array<i64: 0>, strict = false} : (tensor<3xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %n = weir.slice %e, %0, %1, %1 {axes = array<i64: 0>, strict = false} : (tensor<3xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %is = weir.compare %m, %one {predicate = "eq"} : (tensor<1xi64>, tensor<i64>) -> tensor<1xi1>
+  %b = weir.select %is, %n, %m : (tensor<1xi1>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %shape = weir.concat %b, %c {axis = 0 : i64} : (tensor<1xi64>, tensor<2xi64>) -> tensor<3xi64>
+  %wide = weir.broadcast_to %s, %shape : (tensor<?x4x3xf32>, tensor<3xi64>) -> tensor<?x4x3xf32>
+  %p = weir.dot_general %wide, %t {accumulator = f32, lhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_batch = array<i64: 0>, rhs_contract = array<i64: 1>} : (tensor<?x4x3xf32>, tensor<?x3x4xf32>) -> tensor<?x4x4xf32>
+  return %p : tensor<?x4x4xf32>
+}
+
+// Names differ, or there is none.
+// CHECK-LABEL: func.func @unnamed
+// CHECK: broadcast_to
+func.func @unnamed(%x: tensor<?xf32> {weir.dims = ["n"]}, %y: tensor<?xf32> {weir.dims = ["m"]}) -> tensor<?xf32> {
+  %s = weir.shape_of %y {index_type = i64} : (tensor<?xf32>) -> tensor<1xi64>
+  %wide = weir.broadcast_to %x, %s : (tensor<?xf32>, tensor<1xi64>) -> tensor<?xf32>
+  return %wide : tensor<?xf32>
+}
+
+// A sum of two open sizes has either: the other may be 1.
+// CHECK-LABEL: func.func @either
+// CHECK: broadcast_to
+func.func @either(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %z = weir.add %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %s = weir.shape_of %z {index_type = i64} : (tensor<?xf32>) -> tensor<1xi64>
+  %wide = weir.broadcast_to %x, %s : (tensor<?xf32>, tensor<1xi64>) -> tensor<?xf32>
+  return %wide : tensor<?xf32>
+}
+
+// A concatenation wants all dimensions but one equal, and what comes behind it
+// has found them so; not what comes before.
+// CHECK-LABEL: func.func @concatenated
+// CHECK: broadcast_to %arg0
+// CHECK: weir.concat
+// CHECK-NOT: broadcast_to
+func.func @concatenated(%x: tensor<?x2xf32>, %y: tensor<?x3xf32>) -> (tensor<?x5xf32>, tensor<?x2xf32>, tensor<?x2xf32>) {
+  %two = weir.constant dense<2> : tensor<1xi64>
+  %0 = weir.constant dense<0> : tensor<1xi64>
+  %1 = weir.constant dense<1> : tensor<1xi64>
+  %s = weir.shape_of %y {index_type = i64} : (tensor<?x3xf32>) -> tensor<2xi64>
+  %n = weir.slice %s, %0, %1, %1 {axes = array<i64: 0>, strict = false} : (tensor<2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %shape = weir.concat %n, %two {axis = 0 : i64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %before = weir.broadcast_to %x, %shape : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<?x2xf32>
+  %c = weir.concat %x, %y {axis = 1 : i64} : (tensor<?x2xf32>, tensor<?x3xf32>) -> tensor<?x5xf32>
+  %behind = weir.broadcast_to %x, %shape : (tensor<?x2xf32>, tensor<2xi64>) -> tensor<?x2xf32>
+  return %c, %before, %behind : tensor<?x5xf32>, tensor<?x2xf32>, tensor<?x2xf32>
+}
+
+// What only a branch makes sure of does not hold behind it.
+// CHECK-LABEL: func.func @branch
+// CHECK: weir.if
+// CHECK: broadcast_to
+func.func @branch(%c: tensor<i1>, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = weir.constant dense<0.0> : tensor<f32>
+  %z = "weir.if"(%c) ({
+    %p = weir.dot_general %x, %y {accumulator = f32, lhs_batch = array<i64>, lhs_contract = array<i64: 0>, rhs_batch = array<i64>, rhs_contract = array<i64: 0>} : (tensor<?xf32>, tensor<?xf32>) -> tensor<f32>
+    "weir.yield"(%p) : (tensor<f32>) -> ()
+  }, {
+    "weir.yield"(%0) : (tensor<f32>) -> ()
+  }) : (tensor<i1>) -> tensor<f32>
+  %s = weir.shape_of %y {index_type = i64} : (tensor<?xf32>) -> tensor<1xi64>
+  %wide = weir.broadcast_to %x, %s : (tensor<?xf32>, tensor<1xi64>) -> tensor<?xf32>
+  %r = weir.add %wide, %z : (tensor<?xf32>, tensor<f32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
