@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compilation.h"
+#include "compiler/driver/DeviceKinds.h"
 
-#include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/driver/Devices.h"
 #include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Messages.h"
@@ -51,14 +51,20 @@ bool Compilation::checkOptions() {
     driver::report(sink, "W0112", options.input,
                    "found " + flag + "; possible in this release: " + possible);
   };
-  if (!options.cuda.empty() && !parseArchitectures(options.cuda))
-    driver::report(sink, "W0620", options.input,
-                   "found --cuda=" + options.cuda + "; possible: one or more of " +
-                       knownArchitectures());
-  if (options.cuda.empty() && !options.cudaProfiles.empty())
-    driver::report(sink, "W0623", options.input,
-                   "found --cuda-profile=" + options.cudaProfiles.front() +
-                       " without --cuda; possible: with it");
+  for (const DeviceBackend *backend : allDeviceBackends()) {
+    std::string targets = targetsFor(*backend, options), possible;
+    if (!targets.empty())
+      possible = backend->possibleInsteadOf(targets);
+    if (!possible.empty())
+      driver::report(sink, "W0620", options.input,
+                     "found " + backend->flag() + "=" + targets +
+                         "; possible: " + possible);
+    std::vector<std::string> profiles = profilesFor(*backend, options);
+    if (targets.empty() && !profiles.empty())
+      driver::report(sink, "W0623", options.input,
+                     "found " + backend->profiles().flag + "=" + profiles.front() +
+                         " without " + backend->flag() + "; possible: with it");
+  }
   if (!options.schedule.empty() && options.schedule != "latency" &&
       options.schedule != "memory" && options.schedule != "balanced")
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");

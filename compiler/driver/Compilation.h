@@ -29,7 +29,8 @@
 
 namespace weir {
 struct CpuOptions;
-struct CudaProfile;
+struct DeviceProfile;
+class DeviceBackend;
 }
 
 namespace weir::driver {
@@ -94,7 +95,7 @@ private:
   // GenerateCode.cpp
   /// Code for devices that are no CPUs; `cpu` learns of their steps.
   bool generateAccelerators(CpuOptions &cpu);
-  bool readCudaProfiles(std::vector<CudaProfile> &profiles);
+  bool readProfiles(const DeviceBackend &backend, std::vector<DeviceProfile> &profiles);
   /// LLVM IR of the module, whose symbols begin with `prefix`. Constants that
   /// `described` has already stay where they are.
   bool translate(llvm::StringRef prefix);

@@ -7,6 +7,7 @@
 
 #include "compiler/driver/Devices.h"
 
+#include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Messages.h"
 #include "passes/partition/Accelerators.h"
 
@@ -38,7 +39,9 @@ public:
       readCluster();
     else if (!options.deviceNames.empty())
       nameCluster();
-    else if (!options.cuda.empty())
+    else if (llvm::any_of(allDeviceBackends(), [&](auto *backend) {
+               return !targetsFor(*backend, options).empty();
+             }))
       usualCluster();
     if (!options.placementFile.empty())
       readLocks(options.placementFile);
@@ -123,11 +126,16 @@ private:
       return false;
     }
     DeviceName whole = complete(*name);
-    bool possible = *whole.type == "CPU" ||
-                    (isAccelerator(whole) && !options.cuda.empty());
+    bool possible = *whole.type == "CPU";
+    std::string types = "CPU devices";
+    for (const DeviceBackend *backend : allDeviceBackends()) {
+      possible |= backend->type() == *whole.type &&
+                  !targetsFor(*backend, options).empty();
+      types += (", and with " + backend->flag() + " " + backend->type() +
+                " devices").str();
+    }
     if (!possible) {
-      refuse(file, "found device \"" + text +
-                       "\"; possible: CPU devices, and with --cuda GPU devices");
+      refuse(file, "found device \"" + text + "\"; possible: " + types);
       return false;
     }
     hasHost |= *whole.type == "CPU";
@@ -163,23 +171,32 @@ private:
     setCluster();
   }
 
-  /// One host with one GPU, of a size that a data centre has.
+  /// One host with one device of each kind that code is asked for.
   void usualCluster() {
     auto real = [&](double value) { return b.getF64FloatAttr(value); };
-    NamedAttrList gpu;
-    gpu.set("flops", real(2e13));
-    gpu.set("bandwidth", real(1.5e12));
-    gpu.set("overhead", real(3e-6));
-    if (!addDevice(options.input, "/device:CPU:0", {}) ||
-        !addDevice(options.input, "/device:GPU:0", gpu))
+    if (!addDevice(options.input, "/device:CPU:0", {}))
       return;
-    for (int64_t source : {0, 1}) {
-      NamedAttrList link;
-      link.set("source", b.getI64IntegerAttr(source));
-      link.set("destination", b.getI64IntegerAttr(1 - source));
-      link.set("bandwidth", real(2e10));
-      link.set("latency", real(1e-5));
-      links.push_back(link.getDictionary(b.getContext()));
+    for (const DeviceBackend *backend : allDeviceBackends()) {
+      if (targetsFor(*backend, options).empty())
+        continue;
+      DeviceBackend::Usual usual = backend->usual();
+      NamedAttrList device;
+      device.set("flops", real(usual.flops));
+      device.set("bandwidth", real(usual.bandwidth));
+      device.set("overhead", real(usual.overhead));
+      auto number = int64_t(devices.size());
+      if (!addDevice(options.input, ("/device:" + backend->type() + ":0").str(),
+                     device))
+        return;
+      for (auto [source, destination] :
+           {std::pair<int64_t, int64_t>(0, number), {number, 0}}) {
+        NamedAttrList link;
+        link.set("source", b.getI64IntegerAttr(source));
+        link.set("destination", b.getI64IntegerAttr(destination));
+        link.set("bandwidth", real(usual.linkBandwidth));
+        link.set("latency", real(usual.linkLatency));
+        links.push_back(link.getDictionary(b.getContext()));
+      }
     }
     setCluster();
   }

@@ -8,7 +8,7 @@
 #include "compiler/driver/Driver.h"
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
-#include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
@@ -115,7 +115,8 @@ void driver::registerDialects(mlir::DialectRegistry &registry) {
                   mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   registerCpuDialects(registry);
-  registerCudaDialects(registry);
+  for (const DeviceBackend *backend : allDeviceBackends())
+    backend->registerDialects(registry);
 }
 
 void driver::registerPasses() {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
-#include "compiler/codegen/cuda/CudaCodegen.h"
 #include "compiler/driver/Compilation.h"
+#include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Version.h"
 #include "compiler/emit/Fingerprint.h"
@@ -18,7 +18,6 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -41,52 +40,58 @@ static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
   driver::report(*static_cast<DiagnosticSink *>(context), "W0500", "", text);
 }
 
-bool Compilation::readCudaProfiles(std::vector<CudaProfile> &profiles) {
-  for (const std::string &file : options.cudaProfiles) {
-    auto refuse = [&](const std::string &found) {
-      driver::report(sink, "W0623", options.input,
-                     "found --cuda-profile=" + file + ": " + found +
-                         "; possible: a GPU's properties as cuDNN writes them, a JSON object");
-      return false;
-    };
+bool Compilation::readProfiles(const DeviceBackend &backend,
+                               std::vector<DeviceProfile> &profiles) {
+  for (const std::string &file : profilesFor(backend, options)) {
+    DeviceBackend::Profiles form = backend.profiles();
     auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
-    if (!text)
-      return refuse(text.getError().message());
-    auto parsed = llvm::json::parse((*text)->getBuffer());
-    if (!parsed)
-      return refuse(llvm::toString(parsed.takeError()));
-    const llvm::json::Object *object = parsed->getAsObject();
-    if (!object || !object->getInteger("deviceVer"))
-      return refuse("no number \"deviceVer\"");
+    std::string found = text ? backend.whyNotProfile((*text)->getBuffer())
+                             : text.getError().message();
+    if (!found.empty()) {
+      driver::report(sink, "W0623", options.input,
+                     "found " + form.flag + "=" + file + ": " + found +
+                         "; possible: " + form.form);
+      return false;
+    }
     profiles.push_back({file, (*text)->getBuffer().trim().str()});
   }
   return true;
 }
 
 bool Compilation::generateAccelerators(CpuOptions &cpu) {
-  if (options.cuda.empty())
-    return true;
-  CudaOptions cuda;
-  cuda.prefix = name;
-  cuda.architectures = *parseArchitectures(options.cuda);
-  cuda.optLevel = options.optLevel;
-  cuda.tf32 = options.precision == "tf32";
-  if (!readCudaProfiles(cuda.profiles))
-    return false;
+  DeviceCodeOptions how;
+  how.prefix = name;
+  how.precision = options.precision;
+  how.optLevel = options.optLevel;
   if (logging)
-    cuda.log = [this](llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
+    how.log = [this](llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
       log.end(what, suffix, text);
       log.begin({});
     };
-  log.begin({});
-  auto steps = generateCuda(*module, cuda, described);
-  if (failed(steps)) {
-    if (!sink.hasErrors())
-      driver::report(sink, "W0199", options.input,
-                     "code generation for GPUs failed without saying why");
-    return false;
+  std::vector<StepRewriterFactory> factories;
+  for (const DeviceBackend *backend : allDeviceBackends()) {
+    how.targets = targetsFor(*backend, options);
+    if (how.targets.empty())
+      continue;
+    how.profiles.clear();
+    if (!readProfiles(*backend, how.profiles))
+      return false;
+    log.begin({});
+    auto steps = backend->generate(*module, how, described);
+    if (failed(steps)) {
+      if (!sink.hasErrors())
+        driver::report(sink, "W0199", options.input,
+                       "code generation for " + backend->type() +
+                           " devices failed without saying why");
+      return false;
+    }
+    factories.push_back(*steps);
   }
-  cpu.otherSteps = *steps;
+  cpu.otherSteps = anyOf(std::move(factories));
+  cpu.otherFunctions = [](OpBuilder &b, ModuleOp module) {
+    for (const DeviceBackend *backend : allDeviceBackends())
+      backend->declareFunctions(b, module);
+  };
   return true;
 }
 
@@ -140,8 +145,9 @@ std::string Compilation::codeFlags() const {
                        " -O" + llvm::Twine(options.optLevel) + " " +
                        llvm::Twine(int(options.sanitizeAddress)))
                           .str();
-  if (!options.cuda.empty())
-    flags += " " + options.cuda;
+  for (const DeviceBackend *backend : allDeviceBackends())
+    if (std::string targets = targetsFor(*backend, options); !targets.empty())
+      flags += " " + targets;
   return flags;
 }
 

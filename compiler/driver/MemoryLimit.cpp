@@ -57,7 +57,7 @@ std::optional<int64_t> driver::parseSize(llvm::StringRef text) {
 namespace {
 
 /// Bytes of a run on a device: its arena, and results of fixed size where the
-/// caller brings no memory for them; on a GPU what it receives instead.
+/// caller brings no memory for them; on an accelerator what it receives instead.
 struct Need {
   int64_t arena = 0, results = 0;
 };
@@ -184,21 +184,21 @@ bool Compilation::checkMemoryLimit() {
     if (int64_t(llvm::alignTo(device.arenaBytes, granule)) + results <= *memoryLimit)
       continue;
     good = false;
-    bool isGpu = isAccelerator(*module, int64_t(index));
+    bool isAccelerated = isAccelerator(*module, int64_t(index));
     Diagnostic diagnostic;
     diagnostic.code = "W0610";
     diagnostic.file = options.input;
     diagnostic.message =
         ("found an arena of " + llvm::Twine(device.arenaBytes) + " bytes" +
-         (results && isGpu  ? " and " + std::to_string(results) + " received"
-          : results ? " and results of " + std::to_string(results)
-                    : "") +
+         (results && isAccelerated ? " and " + std::to_string(results) + " received"
+          : results                ? " and results of " + std::to_string(results)
+                                   : "") +
          " on " + device.name +
          "; possible within --memory-limit: " + llvm::Twine(*memoryLimit))
             .str();
     auto note = [&](const llvm::Twine &text) { diagnostic.notes.push_back(text.str()); };
-    if (results && isGpu)
-      note("what a GPU receives takes memory beside the arena to the run's end");
+    if (results && isAccelerated)
+      note("what an accelerator receives takes memory beside the arena to the run's end");
     else if (results)
       note("results take memory of the run where the caller brings none for them");
     if (device.lowerBound > *memoryLimit)

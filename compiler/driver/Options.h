@@ -15,6 +15,7 @@
 #ifndef WEIR_COMPILER_DRIVER_OPTIONS_H
 #define WEIR_COMPILER_DRIVER_OPTIONS_H
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,8 +80,12 @@ struct Options {
   std::string customOperations; ///< description file of --custom-ops
   /// Nodes that --precision leaves alone.
   std::vector<std::string> keepF32;
-  std::string placer, receives, schedule, precision, memoryLimit, cuda;
-  std::vector<std::string> cudaProfiles; ///< files that describe GPUs
+  std::string placer, receives, schedule, precision, memoryLimit;
+  /// What code is made for, by type of device (DeviceKinds.h); none, or empty: no
+  /// such devices.
+  std::map<std::string, std::string> deviceTargets;
+  /// Files that describe devices that it is tuned for, by type.
+  std::map<std::string, std::vector<std::string>> deviceProfiles;
   /// Trials of --tune, and the file that they go to; without trials choices are
   /// read from it. Empty: none is written, or compileToFiles's OUT + ".tune".
   int tune = 0;

@@ -17,7 +17,6 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include <cstddef>
-#include <cstring>
 
 using namespace weir;
 
@@ -210,16 +209,6 @@ private:
     variable->setSanitizerMetadata(metadata);
   }
 
-  llvm::Constant *stringOrNull(llvm::StringRef text) {
-    return text.empty() ? null() : string(text);
-  }
-  /// The first bytes of a structure, which are numbers of eight bytes or less.
-  template <size_t bytes, typename T> llvm::Constant *numbers(const T &value) {
-    static_assert(bytes % 8 == 0 && bytes <= sizeof(T));
-    uint64_t words[bytes / 8];
-    std::memcpy(words, &value, bytes);
-    return llvm::ConstantDataArray::get(context, llvm::ArrayRef(words));
-  }
   llvm::Constant *string(llvm::StringRef text) {
     llvm::GlobalVariable *&entry = strings[text];
     if (!entry) {
@@ -258,6 +247,8 @@ private:
   llvm::Constant *kernels();
   llvm::Constant *customs();
   llvm::Constant *accelerators();
+  llvm::Constant *records(llvm::ArrayRef<AcceleratorInfo::Record> list,
+                          llvm::StringRef name);
   llvm::Constant *blobs();
   llvm::Constant *variants();
   /// For other units of the object, and nobody else.
@@ -393,10 +384,33 @@ llvm::Constant *DescriptorBuilder::customs() {
   return array(values, "weir.customs");
 }
 
+llvm::Constant *
+DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Record> list,
+                           llvm::StringRef name) {
+  Constants values;
+  for (const AcceleratorInfo::Record &record : list) {
+    Constants fields = {
+        llvm::ConstantDataArray::get(context, llvm::ArrayRef(record.words))};
+    for (const auto &pointer : record.pointers) {
+      if (auto *text = std::get_if<std::string>(&pointer)) {
+        fields.push_back(text->empty() ? null() : string(*text));
+        continue;
+      }
+      Constants strings;
+      for (const std::string &text : std::get<std::vector<std::string>>(pointer))
+        strings.push_back(string(text));
+      fields.push_back(array(strings, "weir.strings"));
+      fields.push_back(i64(int64_t(strings.size())));
+    }
+    values.push_back(llvm::ConstantStruct::getAnon(context, fields));
+  }
+  return array(values, name);
+}
+
 llvm::Constant *DescriptorBuilder::accelerators() {
   Constants values;
   for (const AcceleratorInfo &info : program.accelerators) {
-    Constants steps, names, segments, products, convolutions, direct;
+    Constants steps, names, segments, direct;
     for (size_t i = 0; i < program.entries.size(); ++i) {
       llvm::Function *step = i < info.steps.size() && !info.steps[i].empty()
                                  ? module.getFunction(info.steps[i])
@@ -408,24 +422,6 @@ llvm::Constant *DescriptorBuilder::accelerators() {
     for (const AcceleratorInfo::Segment &segment : info.segments)
       segments.push_back(structure<weir_blob_segment>(
           {i64(segment.source), i64(segment.bytes), i64(segment.target)}));
-    for (const AcceleratorInfo::Product &product : info.products) {
-      // All but the name at its end is numbers.
-      constexpr size_t bytes = offsetof(weir_cuda_product, rest);
-      static_assert(bytes + 8 == sizeof(weir_cuda_product));
-      products.push_back(structure<weir_cuda_product>(
-          {numbers<bytes>(product.desc), stringOrNull(product.rest)}));
-    }
-    for (const AcceleratorInfo::Convolution &convolution : info.convolutions) {
-      constexpr size_t bytes = offsetof(weir_cuda_convolution, rest);
-      static_assert(bytes + 32 == sizeof(weir_cuda_convolution));
-      Constants plans;
-      for (const std::string &plan : convolution.plans)
-        plans.push_back(string(plan));
-      convolutions.push_back(structure<weir_cuda_convolution>(
-          {numbers<bytes>(convolution.desc), stringOrNull(convolution.rest),
-           stringOrNull(convolution.arrange), array(plans, "weir.plans"),
-           i64(convolution.plans.size())}));
-    }
     for (const AcceleratorInfo::Direct &each : info.direct) {
       auto entry = llvm::find_if(program.entries, [&](const EntryInfo &candidate) {
         return candidate.name == each.entry;
@@ -446,9 +442,9 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          i64(info.image.size()), array(steps, "weir.device_steps"),
          array(names, "weir.device_kernels"),
          array(segments, "weir.segments"), i64(info.segments.size()),
-         i64(info.segmentBytes), array(products, "weir.products"),
+         i64(info.segmentBytes), records(info.products, "weir.products"),
          i64(info.products.size()), array(direct, "weir.direct"),
-         i64(info.direct.size()), array(convolutions, "weir.convolutions"),
+         i64(info.direct.size()), records(info.convolutions, "weir.convolutions"),
          i64(info.convolutions.size())}));
   }
   return array(values, "weir.accelerators");

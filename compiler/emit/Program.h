@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace weir {
@@ -107,18 +108,14 @@ struct AcceleratorInfo {
   };
   std::vector<Segment> segments;
   int64_t segmentBytes = 0;
-  /// What libraries may do in place of kernels; `rest` is in the name.
-  struct Product {
-    weir_cuda_product desc;
-    std::string rest; ///< "": none
+  /// A structure of the driver's own: numbers, and behind them pointers to names
+  /// (empty: null), and to arrays of names, with their lengths. It finds them at
+  /// weir_accelerator_desc::products and ::convolutions.
+  struct Record {
+    std::vector<uint64_t> words;
+    std::vector<std::variant<std::string, std::vector<std::string>>> pointers;
   };
-  std::vector<Product> products;
-  struct Convolution {
-    weir_cuda_convolution desc;
-    std::string rest, arrange;      ///< "": none
-    std::vector<std::string> plans; ///< made for GPUs that are known
-  };
-  std::vector<Convolution> convolutions;
+  std::vector<Record> products, convolutions;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;

@@ -97,6 +97,6 @@ LogicalResult SwapInOp::verify() {
 
 LogicalResult AwaitSwapOp::verify() {
   if (!isa_and_nonnull<SwapOutOp, SwapInOp>(getCopy().getDefiningOp()))
-    return emitOpError("waits for what is no copy between GPU and host");
+    return emitOpError("waits for what is no copy between accelerator and host");
   return success();
 }

@@ -192,7 +192,7 @@ def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAl
 
 
 //===----------------------------------------------------------------------===//
-// Values of a GPU that wait in the host's memory
+// Values of an accelerator that wait in the host's memory
 //===----------------------------------------------------------------------===//
 
 def Plan_SwapOutOp : Plan_Op<"swap_out", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -222,8 +222,8 @@ def Plan_SwapInOp : Plan_Op<"swap_in", [AttrSizedResultSegments, DeclareOpInterf
   let hasVerifier = 1;
 }
 def Plan_AwaitSwapOp : Plan_Op<"await_swap", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "lets the work behind it wait for a copy between GPU and host";
-  let description = [{The host does not wait: the GPU's work stream does.}];
+  let summary = "lets the work behind it wait for a copy between accelerator and host";
+  let description = [{The host does not wait: the accelerator's queue of work does.}];
   let arguments = (ins Plan_Token:$copy);
   let assemblyFormat = "$copy attr-dict";
   let hasVerifier = 1;

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 //
-// A CPU's convolution reads an input that a kernel before it has padded. A GPU's
-// pads as it reads. A kernel on an accelerator has the input without the padding
-// as well, as its last argument: so that it lives on until then. Nothing in the
-// kernel's body uses it; code for GPUs takes it in place of the padded one, and
-// leaves the padding out where nobody else reads that.
+// A CPU's convolution reads an input that a kernel before it has padded. An
+// accelerator's may pad as it reads. A kernel on one has the input without the
+// padding as well, as its last argument: so that it lives on until then. Nothing in
+// the kernel's body uses it; code for accelerators may take it in place of the padded
+// one, and leave the padding out where nobody else reads that.
 //
 //===----------------------------------------------------------------------===//
 

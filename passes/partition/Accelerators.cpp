@@ -14,7 +14,9 @@
 using namespace mlir;
 using namespace weir;
 
-bool weir::isAccelerator(const DeviceName &name) { return name.type == "GPU"; }
+const DeviceKind *weir::kindOf(const DeviceName &name) {
+  return name.type ? findDeviceKind(*name.type) : nullptr;
+}
 
 static std::optional<DeviceName> nameOf(ModuleOp module, int64_t device) {
   auto names = module->getAttrOfType<ArrayAttr>("weir_plan.devices");
@@ -28,15 +30,18 @@ bool weir::isAccelerator(ModuleOp module, int64_t device) {
   return name && isAccelerator(*name);
 }
 
-bool weir::isOnAccelerator(Operation *op) {
+const DeviceKind *weir::kindAround(Operation *op) {
   auto function = dyn_cast<func::FuncOp>(op);
   if (!function)
     function = op->getParentOfType<func::FuncOp>();
   auto device = function
                     ? function->getAttrOfType<IntegerAttr>("weir.device_index")
                     : IntegerAttr();
-  return device && isAccelerator(function->getParentOfType<ModuleOp>(),
-                                 device.getInt());
+  if (!device)
+    return nullptr;
+  std::optional<DeviceName> name =
+      nameOf(function->getParentOfType<ModuleOp>(), device.getInt());
+  return name ? kindOf(*name) : nullptr;
 }
 
 int64_t weir::hostOf(ModuleOp module, int64_t device) {
@@ -79,7 +84,7 @@ static bool hasSizesOfHost(Operation *op) {
          });
 }
 
-std::string weir::whyNotOnGpu(Operation *op) {
+std::string weir::whyNotOn(const DeviceKind &kind, Operation *op) {
   auto isStatic = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.hasStaticShape();
@@ -104,7 +109,7 @@ std::string weir::whyNotOnGpu(Operation *op) {
     return "has a result whose size the host computes";
   if (isa<ReshapeOp>(op))
     return "";
-  if (role != OperationRole::Kernel || isa<ScatterNdOp, ScatterElementsOp>(op))
-    return "has no GPU kernel";
-  return "";
+  if (role != OperationRole::Kernel)
+    return "has no " + kind.type().str() + " kernel";
+  return kind.whyNot(op);
 }

@@ -229,14 +229,28 @@ void Constraints::gatherResources() {
 }
 
 void Constraints::gatherAbilities() {
-  if (llvm::none_of(devices.devices, [](const ClusterDevice &device) {
-        return isAccelerator(device.name);
-      }))
+  for (const ClusterDevice &device : devices.devices)
+    if (const DeviceKind *kind = kindOf(device.name);
+        kind && !llvm::is_contained(kinds, kind))
+      kinds.push_back(kind);
+  if (kinds.empty())
     return;
+  for (Element &node : elements)
+    node.refusals.resize(kinds.size());
   module.walk([&](Operation *op) {
     auto it = elementOf.find(op);
-    if (it != elementOf.end() && elements[it->second].hostOnly.empty())
-      elements[it->second].hostOnly = whyNotOnGpu(op);
+    if (it == elementOf.end())
+      return;
+    for (auto [kind, refusal] : llvm::zip(kinds, elements[it->second].refusals))
+      if (refusal.empty())
+        refusal = whyNotOn(*kind, op);
+  });
+}
+
+bool Constraints::isRefused(const Element &root, const DeviceKind *kind) const {
+  auto at = size_t(llvm::find(kinds, kind) - kinds.begin());
+  return llvm::any_of(root.members, [&](int32_t member) {
+    return !elements[member].refusals[at].empty();
   });
 }
 
@@ -274,14 +288,13 @@ LogicalResult Constraints::findCandidates() {
     if (find(i) != i)
       continue;
     Element &root = elements[i];
-    bool hostOnly = llvm::any_of(root.members, [&](int32_t member) {
-      return !elements[member].hostOnly.empty();
-    });
     auto collect = [&](const DeviceName &asked) {
-      for (size_t d = 0; d < devices.devices.size(); ++d)
-        if (asked.matches(devices.devices[d].name) &&
-            !(hostOnly && isAccelerator(devices.devices[d].name)))
+      for (size_t d = 0; d < devices.devices.size(); ++d) {
+        const DeviceName &name = devices.devices[d].name;
+        const DeviceKind *kind = kindOf(name);
+        if (asked.matches(name) && !(kind && isRefused(root, kind)))
           root.candidates.push_back(int32_t(d));
+      }
     };
     collect(root.asked);
     bool locked = llvm::any_of(
@@ -297,7 +310,8 @@ LogicalResult Constraints::findCandidates() {
     InFlightDiagnostic error =
         fail(i, "W0601: found device \"" + root.asked.str() +
                     "\", which is not there; possible: " + devices.list());
-    if (root.members.size() > 1 || hostOnly)
+    if (root.members.size() > 1 ||
+        llvm::any_of(kinds, [&](auto *kind) { return isRefused(root, kind); }))
       for (const std::string &line : describe(i))
         error.attachNote() << line;
     good = false;
@@ -330,9 +344,13 @@ std::vector<std::string> Constraints::describe(int32_t group) const {
       lines.push_back("node \"" + node.name + "\" asks for " + node.request +
                       " (" + node.requestFrom + ")");
   for (int32_t member : root.members)
-    if (const Element &node = elements[member]; !node.hostOnly.empty())
-      lines.push_back("node \"" + node.name + "\" stays on the host: it " +
-                      node.hostOnly);
+    for (auto [k, refusal] : llvm::enumerate(elements[member].refusals))
+      // What the host must do is the same for all kinds.
+      if (!refusal.empty() &&
+          !llvm::is_contained(llvm::ArrayRef(elements[member].refusals).take_front(k),
+                              refusal))
+        lines.push_back("node \"" + elements[member].name +
+                        "\" stays on the host: it " + refusal);
   lines.insert(lines.end(), root.reasons.begin(), root.reasons.end());
   constexpr size_t most = 24;
   if (lines.size() > most) {

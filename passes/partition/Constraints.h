@@ -15,6 +15,7 @@
 #ifndef WEIR_PASSES_PARTITION_CONSTRAINTS_H
 #define WEIR_PASSES_PARTITION_CONSTRAINTS_H
 
+#include "passes/partition/DeviceKind.h"
 #include "passes/partition/DeviceSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -62,7 +63,8 @@ private:
     std::string requestFrom; ///< "the model", "the placement file"
     bool locked = false;     ///< by the placement file: nothing makes it give way
     bool yields = false;     ///< its request gives way to its group's
-    std::string hostOnly;    ///< why no GPU computes it; empty: one can
+    /// By kind of device, as `kinds`: why none computes it; empty: one can.
+    llvm::SmallVector<std::string, 1> refusals;
     std::vector<int32_t> candidates;
     std::vector<int32_t> members;
     std::vector<std::string> reasons;
@@ -78,11 +80,14 @@ private:
   mlir::LogicalResult intersect();
   mlir::LogicalResult findCandidates();
   void gatherAbilities();
+  /// Whether one of the group's nodes cannot be on a device of that kind.
+  bool isRefused(const Element &root, const DeviceKind *kind) const;
   mlir::Location locationOf(int32_t element) const;
   mlir::InFlightDiagnostic fail(int32_t element, const llvm::Twine &message);
 
   mutable mlir::ModuleOp module; ///< MLIR's handles know no const
   DeviceSet devices;
+  llvm::SmallVector<const DeviceKind *> kinds; ///< of the devices beside CPUs
   bool soft = false;
   llvm::StringMap<int32_t> known;
   std::vector<Element> elements;

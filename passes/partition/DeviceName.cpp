@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/partition/DeviceName.h"
+#include "passes/partition/DeviceKind.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace weir;
@@ -45,8 +46,8 @@ std::optional<DeviceName> DeviceName::parse(llvm::StringRef text) {
       if (type != "*")
         name.type = type.upper();
       ok = !type.empty() && (id.empty() || readNumber(id, name.id));
-    } else if (lower == "cpu" || lower == "gpu") {
-      name.type = llvm::StringRef(lower).upper();
+    } else if (lower == "cpu" || findDeviceKind(key.upper())) {
+      name.type = key.upper();
       ok = value.empty() || readNumber(value, name.id);
     } else {
       ok = false;

@@ -17,8 +17,8 @@
 namespace weir {
 
 /// A device's name, of which any part may be missing:
-/// /job:worker/replica:0/task:1/device:CPU:0, "*" for any, and the older forms
-/// /cpu:0 and /gpu:0.
+/// /job:worker/replica:0/task:1/device:CPU:0, "*" for any, and the older form,
+/// /cpu:0, of all kinds that are known.
 struct DeviceName {
   std::optional<std::string> job;
   std::optional<int64_t> replica, task;

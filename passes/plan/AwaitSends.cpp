@@ -119,7 +119,7 @@ struct AwaitSendsPass : weir::impl::WeirAwaitSendsPassBase<AwaitSendsPass> {
     };
     Awaiter awaiter(leaves);
     for (auto function : module.getOps<func::FuncOp>()) {
-      // A GPU's tensors are copied to the host, whose copy is handed over.
+      // An accelerator's tensors are copied to the host, whose copy is handed over.
       if (function.isExternal() || isOnAccelerator(function))
         continue;
       for (Block &block : function.getBody())

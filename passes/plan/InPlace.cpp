@@ -19,7 +19,7 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   if (terminator->getNumOperands() != 1)
     return false;
   Type type = terminator->getOperand(0).getType();
-  // What code for GPUs reads all over.
+  // What code for accelerators reads all over.
   if (kernel->hasAttr(unpaddedAttribute) && argument + 1 == body.getNumArguments())
     return false;
   if (body.getArgument(argument).getType() != type ||

@@ -89,7 +89,7 @@ def WeirAwaitSendsPass : Pass<"weir-await-sends", "::mlir::ModuleOp"> {
     live. The wait is a use like any other: reuse, frees and offsets see that the
     buffer lives until then.
     Must not: touch sends within a task, which copy to the receiver's memory at
-    once, small ones, and those of a GPU.
+    once, small ones, and those of accelerators.
   }];
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
@@ -110,7 +110,7 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
 }
 
 def WeirAwaitSwapsPass : Pass<"weir-await-swaps", "::mlir::ModuleOp"> {
-  let summary = "lets work wait for copies between a GPU and its host";
+  let summary = "lets work wait for copies between an accelerator and its host";
   let description = [{
     What: inserts an `await_swap` before the first operation that writes over bytes
     that a `swap_out` may still read, and before the first that touches what a

@@ -28,16 +28,19 @@ namespace {
 struct Accelerated {
   ClusterDevice device;
   placement::Link out, in;
+  bool canSwap;
 };
 
 /// That of a step; nothing for the host's.
 std::optional<Accelerated> acceleratorOf(func::FuncOp function, const DeviceSet &cluster) {
-  if (!isOnAccelerator(function))
+  const DeviceKind *kind = kindAround(function);
+  if (!kind)
     return std::nullopt;
   auto module = function->getParentOfType<ModuleOp>();
   int64_t index = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
   int64_t host = hostOf(module, index);
-  Accelerated found{{}, cluster.between(index, host), cluster.between(host, index)};
+  Accelerated found{{}, cluster.between(index, host), cluster.between(host, index),
+                    kind->canSwap()};
   if (index < int64_t(cluster.devices.size()))
     found.device = cluster.devices[index];
   return found;
@@ -104,7 +107,7 @@ memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit,
       memory::recomputeValues(work.nodes, work.values, costs, options);
   if (isOutermost)
     alone = best;
-  if (!accelerator || best.givenPeak <= limit)
+  if (!accelerator || !accelerator->canSwap || best.givenPeak <= limit)
     return best;
   memory::Transfers transfers =
       work.transfers(accelerator->device, accelerator->out, accelerator->in);
@@ -194,7 +197,7 @@ struct RecomputeLaunchesPass
           limit.getInt() - BlockWork(entry, symbols, limits.peaks).resultBytes() -
           receivedBytes(function);
       int64_t reached = limits.fit(entry, allowed);
-      if (accelerator) {
+      if (accelerator && accelerator->canSwap) {
         canSwap = true;
         saved += limits.saved;
         returned += limits.returned;

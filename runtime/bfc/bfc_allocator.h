@@ -10,7 +10,7 @@
 // dlmalloc): memory comes in regions from a sub-allocator, is cut into chunks
 // of whole granules, and a request gets the smallest chunk that fits, the one
 // at the lowest address among equals. All bookkeeping is beside the memory,
-// never in it, so that the memory may be a GPU's. docs/bfc-allocator.md has
+// never in it, so that the memory may be any device's. docs/bfc-allocator.md has
 // layout, invariants, policy and limits.
 //
 //===----------------------------------------------------------------------===//

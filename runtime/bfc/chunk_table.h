@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// The three tables that the allocator keeps: chunks (numbered, so that a GPU's
-// addresses are never followed), the free ones of each bin in order, and the
+// The three tables that the allocator keeps: chunks (numbered, so that addresses
+// of other devices are never followed), the free ones of each bin in order, and the
 // regions with a map from address to chunk.
 //
 //===----------------------------------------------------------------------===//

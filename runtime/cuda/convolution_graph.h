@@ -18,7 +18,7 @@
 #define WEIR_RUNTIME_CUDA_CONVOLUTION_GRAPH_H
 
 #include "cuda/cudnn_api.h"
-#include "weir/abi.h"
+#include "weir/cuda.h"
 
 namespace weir::rt::cuda {
 

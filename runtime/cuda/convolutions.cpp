@@ -13,6 +13,10 @@
 
 namespace weir::rt::cuda {
 
+static const weir_cuda_convolution *convolutionsOf(const weir_accelerator_desc &desc) {
+  return static_cast<const weir_cuda_convolution *>(desc.convolutions);
+}
+
 static bool isFixed(const weir_cuda_convolution &desc) {
   bool fixed = desc.batch.open[0] < 0 && desc.channels.open[0] < 0 && desc.outputs.open[0] < 0;
   for (int32_t i = 0; i < desc.spatial; ++i)
@@ -206,7 +210,7 @@ static bool fill(Convolutions *convolutions, const CudaDevice &device, int32_t k
   for (int32_t i = 0; i < kernelCount; ++i)
     convolutions->byKernel[i] = -1;
   for (int64_t i = 0; i < convolutions->count; ++i) {
-    const weir_cuda_convolution &convolution = desc.convolutions[i];
+    const weir_cuda_convolution &convolution = convolutionsOf(desc)[i];
     Convolution &entry = convolutions->entries[i];
     entry.desc = &convolution;
     auto find = [&](const char *name, Function *function) {
@@ -269,7 +273,7 @@ Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount) {
   for (int32_t kernel = 0; kernel < kernelCount; ++kernel) {
     const Convolution *ignored;
     if (int32_t first = convolutions->byKernel[kernel];
-        first >= 0 && isFixed(desc.convolutions[first]))
+        first >= 0 && isFixed(convolutionsOf(desc)[first]))
       planConvolution(convolutions, kernel, nullptr, &ignored);
   }
   return convolutions;

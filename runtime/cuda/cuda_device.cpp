@@ -190,4 +190,4 @@ extern "C" __attribute__((visibility("default")))
 const weir_device_driver weir_cuda_driver;
 const weir_device_driver weir_cuda_driver = {
     weir::rt::cuda::open, weir::rt::cuda::close, weir::rt::cuda::beginRun,
-    weir::rt::cuda::releaseRun};
+    weir::rt::cuda::releaseRun, "GPU"};

@@ -224,8 +224,8 @@ int32_t beginRun(weir_run *run, int32_t index) {
                                          sizeof(weir_cuda_error), part->work)))
     return fail(&context, "the run cannot begin", error);
   // What the caller has put into its stream makes the feeds.
-  if (run->cudaStream) {
-    error = waitForCaller(part, static_cast<Stream>(run->cudaStream));
+  if (run->deviceStream) {
+    error = waitForCaller(part, static_cast<Stream>(run->deviceStream));
     if (error)
       return fail(&context, "the caller's stream cannot be waited for", error);
   }
@@ -469,7 +469,7 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
     error = driver.copyOutAsync(part->error, part->errorOnDevice,
                                 sizeof(weir_cuda_error), part->work);
   // What the caller puts into its stream from now on may read the fetches.
-  if (auto *stream = static_cast<Stream>(ctx->run->cudaStream); stream && !error)
+  if (auto *stream = static_cast<Stream>(ctx->run->deviceStream); stream && !error)
     error = letCallerFollow(part, stream);
   if (!error) {
     beginSegment(ctx->run);

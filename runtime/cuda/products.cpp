@@ -30,6 +30,10 @@ int64_t extentOf(const weir_extent &extent, const int64_t *sizes) {
   return value;
 }
 
+static const weir_cuda_product *productsOf(const weir_accelerator_desc &desc) {
+  return static_cast<const weir_cuda_product *>(desc.products);
+}
+
 static bool isFixed(const weir_cuda_product &desc) {
   for (const weir_extent *extent : {&desc.rows, &desc.columns, &desc.depth, &desc.batches})
     if (extent->open[0] >= 0)
@@ -239,7 +243,7 @@ static bool fill(Products *products, const CudaDevice &device, int32_t kernelCou
   for (int32_t i = 0; i < kernelCount; ++i)
     products->byKernel[i] = -1;
   for (int64_t i = 0; i < products->count; ++i) {
-    const weir_cuda_product &product = desc.products[i];
+    const weir_cuda_product &product = productsOf(desc)[i];
     Product &entry = products->entries[i];
     entry.desc = &product;
     if (product.rest &&
@@ -278,7 +282,7 @@ Products *openProducts(const CudaDevice &device, int32_t kernelCount) {
   products->workspaceLimit = int64_t(major >= 9 ? 32 : 4) << 20;
   products->file = openChoices(device, "cublaslt", int64_t(blas->version()));
   for (int64_t i = 0; i < products->count; ++i)
-    if (isFixed(desc.products[i]))
+    if (isFixed(productsOf(desc)[i]))
       planProduct(products, products->entries[i], nullptr);
   return products;
 }

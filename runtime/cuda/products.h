@@ -18,7 +18,7 @@
 
 #include "cuda/cublaslt_api.h"
 #include "cuda/library.h"
-#include "weir/abi.h"
+#include "weir/cuda.h"
 
 namespace weir::rt::cuda {
 

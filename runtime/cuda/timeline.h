@@ -16,7 +16,7 @@
 #define WEIR_RUNTIME_CUDA_TIMELINE_H
 
 #include "cuda/driver_api.h"
-#include "weir/abi.h"
+#include "weir/cuda.h"
 
 namespace weir::rt::cuda {
 

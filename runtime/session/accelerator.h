@@ -45,6 +45,8 @@ struct weir_device_driver {
   int32_t (*begin)(weir_run *run, int32_t device);
   /// Gives back what a run that is not in use has on the device.
   void (*release)(weir_run *run, int32_t device);
+  /// What such a device is called in messages: the type in devices' names.
+  const char *kind;
 };
 
 #endif // WEIR_RUNTIME_SESSION_ACCELERATOR_H

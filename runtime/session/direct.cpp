@@ -1,4 +1,4 @@
-//===- direct.cpp - feeds and fetches in a GPU's memory -------------===//
+//===- direct.cpp - feeds and fetches in an accelerator's memory ----------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// A feed that a GPU alone takes is sent to it by the host's step, as any other
+// A feed that an accelerator alone takes is sent to it by the host's step, as any other
 // value is. When the caller has it there, only the pointer is sent. A fetch that a
-// GPU alone makes is written to the caller's pointer instead of being sent; the
+// accelerator alone makes is written to the caller's pointer instead of being sent; the
 // host's step receives an empty message, and copies nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -35,13 +35,13 @@ static const weir_direct_edge *find(const weir_run *run, Match match) {
 }
 
 const weir_tensor *directTensor(const weir_run *run, int32_t edge, bool isFetch) {
-  const uint8_t *onGpu = isFetch ? run->fetchesOnGpu : run->feedsOnGpu;
-  if (!onGpu)
+  const uint8_t *there = isFetch ? run->fetchesOnDevice : run->feedsOnDevice;
+  if (!there)
     return nullptr;
   const weir_direct_edge *row = find(run, [&](const weir_direct_edge &each) {
     return each.edge == edge && (each.is_fetch != 0) == isFetch;
   });
-  if (!row || !onGpu[row->index])
+  if (!row || !there[row->index])
     return nullptr;
   return isFetch ? &run->fetches[row->index] : &run->feeds[row->index];
 }
@@ -50,10 +50,10 @@ int32_t checkDirect(const weir_run *run, bool isPart, weir_status *status) {
   const weir_entry_desc &entry = *run->entry;
   auto number = int32_t(run->entry - run->session->program->entries);
   for (bool isFetch : {false, true}) {
-    const uint8_t *onGpu = isFetch ? run->fetchesOnGpu : run->feedsOnGpu;
+    const uint8_t *there = isFetch ? run->fetchesOnDevice : run->feedsOnDevice;
     int32_t count = isFetch ? entry.fetch_count : entry.feed_count;
-    for (int32_t i = 0; onGpu && i < count; ++i) {
-      if (!onGpu[i])
+    for (int32_t i = 0; there && i < count; ++i) {
+      if (!there[i])
         continue;
       bool isThere = run->session->accelerators && !isPart;
       const weir_tensor &tensor = isFetch ? run->fetches[i] : run->feeds[i];
@@ -69,17 +69,20 @@ int32_t checkDirect(const weir_run *run, bool isPart, weir_status *status) {
             << "\": found a pointer that is no multiple of 16, possible: one that is";
         return WEIR_INVALID_ARGUMENT;
       }
-      bool hasGpu = false;
+      bool hasOne = false;
       for (int32_t device = 0; device < run->session->deviceCount; ++device)
-        hasGpu |= acceleratorOf(run->session, device) != nullptr;
-      int32_t code = hasGpu ? WEIR_INVALID_ARGUMENT : WEIR_FAILED_PRECONDITION;
-      StatusText(status, code)
-          << (isFetch ? "fetch \"" : "feed \"")
-          << (isFetch ? entry.fetches[i] : entry.feeds[i]).name << "\" of entry \"" << entry.name
-          << "\": found memory of a GPU, possible: memory of the host, "
-          << (!hasGpu   ? "which does all the work of this session"
-              : isFetch ? "since not a GPU alone makes the value"
-                        : "since not one GPU alone takes the value");
+        hasOne |= acceleratorOf(run->session, device) != nullptr;
+      int32_t code = hasOne ? WEIR_INVALID_ARGUMENT : WEIR_FAILED_PRECONDITION;
+      const char *kind = acceleratorKind(run->session);
+      StatusText text(status, code);
+      text << (isFetch ? "fetch \"" : "feed \"")
+           << (isFetch ? entry.fetches[i] : entry.feeds[i]).name << "\" of entry \"" << entry.name
+           << "\": found memory of a " << kind << ", possible: memory of the host, ";
+      if (hasOne)
+        text << "since not one " << kind << " alone " << (isFetch ? "makes" : "takes")
+             << " the value";
+      else
+        text << "which does all the work of this session";
       return code;
     }
   }

@@ -465,11 +465,11 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
   if (int32_t code = checkFeeds(run->session, entryIndex, feeds, feedCount,
                                 run->feeds, run->symbols, status))
     return code;
-  // Before arenas: what begins the run on a GPU looks at the stream.
+  // Before arenas: what begins the run on an accelerator looks at the stream.
   run->fetches = fetches;
-  run->feedsOnGpu = options.feeds_on_gpu;
-  run->fetchesOnGpu = options.fetches_on_gpu;
-  run->cudaStream = options.cuda_stream;
+  run->feedsOnDevice = options.feeds_on_gpu;
+  run->fetchesOnDevice = options.fetches_on_gpu;
+  run->deviceStream = options.cuda_stream;
   if (int32_t code = checkDirect(run, part != nullptr, status))
     return code;
   int64_t patience = now() + run->session->allocationWait;

@@ -137,13 +137,13 @@ struct weir_run : weir::rt::TaskOwner {
   int32_t outsideWaits;  ///< of these, those that are not over
 
   /// As in weir_run_options, null: none.
-  const uint8_t *feedsOnGpu, *fetchesOnGpu;
-  void *cudaStream;
+  const uint8_t *feedsOnDevice, *fetchesOnDevice;
+  void *deviceStream;
 };
 
 namespace weir::rt {
 
-/// The feed (fetch) of the run that is in a GPU's memory and crosses over `edge`;
+/// The feed (fetch) of the run that is in an accelerator's memory and crosses over `edge`;
 /// null: that of the edge is on the host.
 const weir_tensor *directTensor(const weir_run *run, int32_t edge, bool isFetch);
 
@@ -156,7 +156,7 @@ inline int32_t encodeError(int32_t index, int32_t code) {
 /// Whether the device is of this task, and works in the run.
 bool hasStep(const weir_run *run, int32_t device);
 
-/// Checks that feeds and fetches that are said to be on a GPU may be: a weir_code.
+/// Checks that feeds and fetches that are said to be on an accelerator may be: a weir_code.
 int32_t checkDirect(const weir_run *run, bool isPart, weir_status *status);
 /// What weir_session_run does once entry and numbers of feeds and fetches are
 /// known to be right; for a `part`, what this task does of a run that another

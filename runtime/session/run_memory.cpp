@@ -176,8 +176,8 @@ void weir_rt_free(weir_context *ctx, void *data) {
 
 void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to,
                             const void *from, int64_t bytes) {
-  const uint8_t *onGpu = ctx->run->fetchesOnGpu;
-  if (!onGpu || !onGpu[index])
+  const uint8_t *there = ctx->run->fetchesOnDevice;
+  if (!there || !there[index])
     memcpy(to, from, size_t(bytes));
 }
 
@@ -211,11 +211,12 @@ void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
     result.block->memory->free(result.block);
   result.block = nullptr;
   const weir_tensor &offer = run->fetches[index];
-  if (run->fetchesOnGpu && run->fetchesOnGpu[index] && offer.bytes < bytes) {
+  if (run->fetchesOnDevice && run->fetchesOnDevice[index] && offer.bytes < bytes) {
     char text[256];
     Text out(text, sizeof(text));
     out << "fetch \"" << entry.fetches[index].name << "\" of entry \"" << entry.name
-        << "\": found a buffer on the GPU of " << offer.bytes << " bytes, possible: "
+        << "\": found a buffer on the " << acceleratorKind(run->session) << " of "
+        << offer.bytes << " bytes, possible: "
         << bytes << " or more";
     abortRun(run, WEIR_INVALID_ARGUMENT, text);
     return nullptr;

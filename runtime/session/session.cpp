@@ -327,6 +327,12 @@ void trimSession(weir_session *session) {
   }
 }
 
+const char *acceleratorKind(const weir_session *session) {
+  const weir_program_desc *program = session->program;
+  return acceleratorCount(program) > 0 ? program->accelerators->driver->kind
+                                       : "device beside the host";
+}
+
 /// A device's own memory, for statistics.
 static BfcAllocator *memoryOf(weir_session *session, int32_t device) {
   Accelerator *accelerator = acceleratorOf(session, device);

@@ -121,6 +121,9 @@ inline Accelerator *acceleratorOf(const weir_session *session, int32_t device) {
   return session->accelerators ? session->accelerators[device] : nullptr;
 }
 
+/// What the program's accelerators are called in messages.
+const char *acceleratorKind(const weir_session *session);
+
 /// Memory with a Block before it; null when there is none. `deadline` as in
 /// AllocationRequest.
 Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag,

@@ -60,6 +60,10 @@ RULES = [
     ("compiler/frontend/", PROTOBUF + CUDA
      + ("compiler/codegen/", "compiler/emit/", "compiler/driver/", "passes/",
         "runtime/", "weir/", "tools/", "test/"), ()),
+    # What a kind of device shares with its part of the runtime is its own.
+    ("compiler/codegen/cuda/", PROTOBUF
+     + ("compiler/frontend/", "compiler/driver/", "runtime/", "weir/", "tools/", "test/"),
+     ABI + ("weir/cuda.h",)),
     ("compiler/codegen/", PROTOBUF
      + ("compiler/frontend/", "compiler/driver/", "runtime/", "weir/", "tools/", "test/"),
      ABI),
@@ -69,6 +73,16 @@ RULES = [
     ("compiler/", PROTOBUF + CUDA + ("runtime/", "weir/", "tools/", "test/"), ABI),
     ("tools/", CUDA + ("test/",), ()),
 ]
+
+# A kind of device is its folders and one line of registration: nothing else in the
+# program says its name, but for what users' programs say, and tables of
+# TensorFlow's operations, which have their own.
+KINDS = re.compile(r"gpu|cuda|nvidia|cublas|cudnn", re.IGNORECASE)
+KIND_FOLDERS = ("compiler/codegen/cuda/", "runtime/cuda/", "runtime/include/weir/cuda.h",
+                "compiler/driver/DeviceKinds.cpp", "runtime/include/weir/weir.h",
+                "compiler/frontend/tensorflow/operations.py")
+KIND_PUBLIC = re.compile(r"\b(feeds_on_gpu|fetches_on_gpu|cuda_stream)\b")
+KIND_FREE = ("compiler/", "passes/", "dialects/", "runtime/", "tools/")
 
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s*[<"]([^>"]+)[>"]')
 
@@ -112,10 +126,21 @@ def check_includes(path, lines):
                 yield f"{path}:{number}: {folder} may not know {prefix}: includes {included}"
 
 
+def check_kinds(path, lines):
+    if not path.startswith(KIND_FREE) or path.startswith(KIND_FOLDERS):
+        return
+    for number, line in enumerate(lines, 1):
+        found = KINDS.search(KIND_PUBLIC.sub("", line))
+        if found:
+            yield (f"{path}:{number}: names a kind of device ({found.group()}); possible: in its "
+                   "own folders, and in compiler/driver/DeviceKinds.cpp")
+
+
 def check_file(path):
     with open(os.path.join(ROOT, path), errors="replace") as f:
         lines = f.read().split("\n")
     yield from check_includes(path, lines)
+    yield from check_kinds(path, lines)
     if len(lines) - 1 > LONGEST:
         yield f"{path}:1: {len(lines) - 1} lines; past {LONGEST} a file is two"
     banner = "\n".join(lines[:15])
@@ -149,6 +174,14 @@ def self_check():
     ]
     missed = [o for o in offences if not list(check_includes(o[0], [o[1]]))]
     wrong = [o for o in fine if list(check_includes(o[0], [o[1]]))]
+    kinds = [("passes/partition/X.cpp", 'return name.type == "GPU";'),
+             ("runtime/session/x.cpp", "weir_cuda_launch(ctx);"),
+             ("runtime/session/x.cpp", "bool hasGpu = options.feeds_on_gpu;")]
+    missed += [k for k in kinds if not list(check_kinds(k[0], [k[1]]))]
+    free = [("runtime/session/x.cpp", "run->feeds = options.feeds_on_gpu;"),
+            ("runtime/cuda/x.cpp", "weir_cuda_launch(ctx);"),
+            ("docs/cuda.md", "GPU")]
+    wrong += [k for k in free if list(check_kinds(k[0], [k[1]]))]
     for path, line in missed:
         yield f"layering_test.py: did not find {line} in {path}"
     for path, line in wrong:

@@ -122,7 +122,8 @@ static FlagParser::Setter listSetter(std::vector<std::string> &list) {
   };
 }
 
-void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
+void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
+                               const std::vector<driver::DeviceFlag> &kinds) {
   parser.group("Code");
   parser.text("--cpu", "NAME[,NAME…]",
               "processor, as clang's -march= takes it: native (default), "
@@ -132,12 +133,13 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
   parser.text("--target", "TRIPLE",
               "x86_64-linux-gnu (default) or aarch64-linux-gnu",
               options.target);
-  parser.text("--cuda", "sm_90[,sm_80]", "GPU architectures to make code for",
-              options.cuda);
-  parser.value("--cuda-profile", "FILE[,FILE…]",
-               "GPUs (device properties of cuDNN's, as JSON) that plans of convolutions "
-               "are made for. Repeatable",
-               listSetter(options.cudaProfiles));
+  for (const driver::DeviceFlag &kind : kinds) {
+    parser.text(kind.flag, kind.value, kind.help,
+                options.deviceTargets[kind.type]);
+    if (!kind.profileFlag.empty())
+      parser.value(kind.profileFlag, "FILE[,FILE…]", kind.profileHelp,
+                   listSetter(options.deviceProfiles[kind.type]));
+  }
   parser.joined("-O", "0..3", "optimisation (default -O3)",
                 intSetter(options.optLevel, 0, 3));
   parser.text("--custom-ops", "FILE.json",
@@ -145,8 +147,8 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
               options.customOperations);
   parser.value("--precision", "f32|tf32|bf16",
                "bf16: products and convolutions round their operands where the "
-               "processor multiplies tiles of it; tf32: products of GPUs may "
-               "round theirs to TF32",
+               "processor multiplies tiles of it; tf32: products of "
+               "accelerators may round theirs to TF32",
                choice(options.precision, {"f32", "tf32", "bf16"}));
   parser.value("--keep-f32", "NODE[,NODE…]",
                "nodes that --precision leaves alone. Repeatable",
@@ -217,7 +219,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options) {
                      !text.starts_with("on:/") &&
                      (!text.consume_front("random:") ||
                       text.getAsInteger(10, seed)))
-                   return "is unknown; possible: search, greedy, on:/device:GPU:0, "
+                   return "is unknown; possible: search, greedy, on:/device:CPU:0, "
                           "random:SEED";
                  options.placer = value;
                  return "";

@@ -8,6 +8,7 @@
 #ifndef WEIR_TOOLS_COMMON_MODELFLAGS_H
 #define WEIR_TOOLS_COMMON_MODELFLAGS_H
 
+#include "compiler/driver/DeviceFlags.h"
 #include "compiler/driver/Options.h"
 #include "tools/common/FlagParser.h"
 
@@ -17,8 +18,10 @@ namespace weir::tools {
 /// --fetch, --shape, --dim. `options` must outlive the parser.
 void addEntryFlags(FlagParser &parser, driver::Options &options);
 
-/// Declares those that say how code is made: --cpu, -O, --precision … .
-void addCodeFlags(FlagParser &parser, driver::Options &options);
+/// Declares those that say how code is made: --cpu, -O, --precision … , and those
+/// of kinds of devices (driver::deviceFlags()).
+void addCodeFlags(FlagParser &parser, driver::Options &options,
+                  const std::vector<driver::DeviceFlag> &kinds);
 
 /// Declares those that show what the compiler does: --report, --dump-ir … .
 void addInspectionFlags(FlagParser &parser, driver::Options &options);

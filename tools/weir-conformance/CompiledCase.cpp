@@ -9,6 +9,8 @@
 
 #include "tools/weir-conformance/PlacedRun.h"
 
+#include <map>
+
 using namespace weir;
 using namespace weir::conformance;
 using namespace weir::tools;
@@ -62,10 +64,11 @@ std::optional<Verdict> weir::conformance::openSession(CompiledCase &compiled) {
   return std::nullopt;
 }
 
-static std::string gpuArchitecture;
+/// By the type of the device; none: cases run on the host.
+static std::map<std::string, std::string> deviceTargets;
 
-void weir::conformance::runOnGpu(std::string architecture) {
-  gpuArchitecture = std::move(architecture);
+void weir::conformance::runOn(const std::string &type, std::string targets) {
+  deviceTargets = {{type, std::move(targets)}};
 }
 
 static std::optional<Verdict> compileOne(const driver::Options &options,
@@ -87,11 +90,11 @@ std::optional<Verdict>
 weir::conformance::compileCase(const driver::Options &options,
                                CompiledCase &compiled) {
   compiled.placedModel.reset();
-  if (!gpuArchitecture.empty() && options.deviceNames.empty()) {
-    driver::Options gpu = options;
-    gpu.cuda = gpuArchitecture;
-    gpu.placer = "on:/device:GPU:0";
-    return compileOne(gpu, compiled.model);
+  if (!deviceTargets.empty() && options.deviceNames.empty()) {
+    driver::Options placed = options;
+    placed.deviceTargets = deviceTargets;
+    placed.placer = "on:/device:" + deviceTargets.begin()->first + ":0";
+    return compileOne(placed, compiled.model);
   }
   if (auto verdict = compileOne(options, compiled.model))
     return verdict;

@@ -41,9 +41,9 @@ struct CompiledCase {
   std::unique_ptr<tools::Session> placedSession;
 };
 
-/// From here on all that may be is placed on GPU:0, with code for one
-/// architecture. Before any runs.
-void runOnGpu(std::string architecture);
+/// From here on all that may be is placed on the first device of a type, with
+/// code for `targets` (driver/DeviceFlags.h). Before any runs.
+void runOn(const std::string &type, std::string targets);
 
 /// Compiles `options.input` and links it. A verdict where that failed.
 std::optional<Verdict> compileCase(const driver::Options &options,

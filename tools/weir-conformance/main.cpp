@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/driver/DeviceFlags.h"
 #include "tools/common/Files.h"
 #include "tools/common/FlagParser.h"
 #include "compiler/execute/ForkServer.h"
@@ -109,21 +110,23 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                             : "is no size; possible: 512M, 2G, 0";
                });
   parser.value("--device", "NAME",
-               "where to run: CPU:0, or GPU:0 for all that may be there; "
-               "GPU:0=sm_80 names the architecture (sm_90)",
+               "where to run: of " + driver::firstDevices() +
+                   " the one that gets all that may be there; behind = what to "
+                   "make code for",
                [](std::string_view value) -> std::string {
-                 auto [device, architecture] =
+                 auto [device, targets] =
                      llvm::StringRef(value.data(), value.size()).split('=');
-                 if (device.ends_with("GPU:0")) {
+                 if (auto kind = driver::deviceFlagOf(device)) {
                    // The host would do the same without a word.
-                   setenv("WEIR_CUDA", "require", /*overwrite=*/0);
-                   runOnGpu(architecture.empty() ? "sm_90" : architecture.str());
+                   setenv(kind->variable.c_str(), "require", /*overwrite=*/0);
+                   runOn(kind->type, targets.empty() ? kind->usualTargets
+                                                     : targets.str());
                    return "";
                  }
                  return device.ends_with("CPU:0") || device == "cpu" ||
                                 device == "CPU"
                             ? ""
-                            : "is not there; possible: CPU:0, GPU:0";
+                            : "is not there; possible: " + driver::firstDevices();
                });
   parser.value("--placed", "N[:SEED]",
                "compiles every case a second time for N CPU devices, placed at "

@@ -17,14 +17,13 @@
 #include "tools/common/Terminal.h"
 #include "tools/weir-run/Inputs.h"
 #include "tools/weir-run/Trace.h"
-#include "weir/abi.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
+#include <map>
 
 using namespace weir;
 using namespace weir::tools;
@@ -37,7 +36,8 @@ constexpr const char *toolName = "weir-run";
 struct Settings {
   driver::Options options;
   std::vector<std::string> inputs, entries;
-  std::string output, trace, profile, cudaProfile, cluster, task;
+  std::string output, trace, profile, cluster, task;
+  std::map<std::string, std::string> deviceProfiles; ///< files, by type of device
   int64_t repeat = 0;
   bool memory = false;
   bool compareF32 = false;
@@ -80,9 +80,10 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.text("--profile-out", "F",
               "writes the time of every kernel, for weirc --profile",
               settings.profile);
-  parser.text("--cuda-profile-out", "F",
-              "writes what cuDNN says of this machine's GPU, for weirc --cuda-profile",
-              settings.cudaProfile);
+  for (const driver::DeviceFlag &kind : driver::deviceFlags())
+    if (!kind.profileFlag.empty())
+      parser.text(kind.profileFlag + "-out", "F", kind.profileOutHelp,
+                  settings.deviceProfiles[kind.type]);
   parser.flag("--compare-f32",
               "runs the model without --precision, too, and prints how far "
               "results are apart",
@@ -90,19 +91,24 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   parser.text("--name", "IDENT", "the name that the program in a .so must have",
               settings.options.name);
   parser.value("--device", "NAME",
-               "where to run: CPU:0, or GPU:0 for all that may be there (of a "
-               ".so: where it was compiled for)",
+               "where to run: of " + driver::firstDevices() +
+                   " the one that gets all that may be there (of a .so: where "
+                   "it was compiled for)",
                [&settings](std::string_view value) -> std::string {
                  if (value.ends_with("CPU:0")) {
-                   setenv("WEIR_CUDA", "off", /*overwrite=*/1);
+                   for (const driver::DeviceFlag &kind : driver::deviceFlags())
+                     setenv(kind.variable.c_str(), "off", /*overwrite=*/1);
                    return "";
                  }
-                 if (!value.ends_with("GPU:0"))
-                   return "is not there; possible: CPU:0, GPU:0";
-                 setenv("WEIR_CUDA", "require", /*overwrite=*/1);
-                 if (settings.options.cuda.empty())
-                   settings.options.cuda = "sm_80,sm_90";
-                 settings.options.placer = "on:/device:GPU:0";
+                 auto kind = driver::deviceFlagOf(value);
+                 if (!kind)
+                   return "is not there; possible: " + driver::firstDevices();
+                 setenv(kind->variable.c_str(), "require", /*overwrite=*/1);
+                 std::string &targets =
+                     settings.options.deviceTargets[kind->type];
+                 if (targets.empty())
+                   targets = kind->usualTargets;
+                 settings.options.placer = "on:/device:" + kind->first();
                  return "";
                });
   parser.text("--cluster", "C.json",
@@ -114,7 +120,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "until it leaves",
               settings.task);
   addEntryFlags(parser, settings.options);
-  addCodeFlags(parser, settings.options);
+  addCodeFlags(parser, settings.options, driver::deviceFlags());
   parser.exitCode(0, "all runs succeeded");
   parser.exitCode(1, "an error was printed");
   if (!parser.parse(argc, argv, status))
@@ -185,17 +191,19 @@ bool writeText(const std::string &path, const std::string &text,
   return false;
 }
 
-bool writeCudaProfile(const std::string &path, DiagnosticSink &sink) {
-  if (path.empty())
-    return true;
-  const char *why = nullptr;
-  if (char *text = weir_cuda_profile(&why)) {
-    bool written = writeText(path, std::string(text) + '\n', sink);
-    std::free(text);
-    return written;
+bool writeDeviceProfiles(const std::map<std::string, std::string> &files,
+                         DiagnosticSink &sink) {
+  for (const auto &[type, path] : files) {
+    if (path.empty())
+      continue;
+    std::string why;
+    std::optional<std::string> text = driver::deviceProfile(type, why);
+    if (!text)
+      sink.report({"W0707", path, "", "", "cannot be written: " + why, {}});
+    if (!text || !writeText(path, *text + '\n', sink))
+      return false;
   }
-  sink.report({"W0707", path, "", "", std::string("cannot be written: ") + why, {}});
-  return false;
+  return true;
 }
 
 /// What rounding did to a result: the largest distance, and the root of the mean
@@ -361,7 +369,7 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
                    settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
          writeText(settings.profile,
                    settings.profile.empty() ? "" : recorder.profileJson(), sink) &&
-         writeCudaProfile(settings.cudaProfile, sink);
+         writeDeviceProfiles(settings.deviceProfiles, sink);
 }
 
 } // namespace

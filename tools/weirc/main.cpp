@@ -75,7 +75,7 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options,
               "libweir_runtime.a for a .so (default: the one installed)",
               options.runtimeLibrary);
   addEntryFlags(parser, options);
-  addCodeFlags(parser, options);
+  addCodeFlags(parser, options, driver::deviceFlags());
   addInspectionFlags(parser, options);
   parser.flag("--print-supported-operators",
               "lists the operators and versions that are imported, and exits",

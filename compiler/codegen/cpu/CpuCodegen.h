@@ -25,7 +25,8 @@ struct CpuOptions {
   llvm::TargetMachine *machine = nullptr;
   int optLevel = 3;
   bool sanitizeAddress = false;
-  StepRewriterFactory otherSteps; ///< for steps of accelerators
+  StepRewriterFactory otherSteps;   ///< for steps of accelerators
+  FunctionDeclarer otherFunctions; ///< that such steps call
 };
 
 /// Lowers a module whose memory is planned to LLVM IR in `llvmContext`, and

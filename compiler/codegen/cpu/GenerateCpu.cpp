@@ -241,7 +241,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
       function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
     }
   describeProgram(module, tables);
-  declareRuntime(module);
+  declareRuntime(module, options.otherFunctions);
 
   auto whole = wholeRanges(module);
   for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {

@@ -120,16 +120,21 @@ std::string StepTables::nodeOf(Operation *op) {
   return nodeName(op->getLoc()).str();
 }
 
-void weir::declareRuntime(ModuleOp module) {
+void weir::declareFunction(OpBuilder &b, ModuleOp module, StringRef name, Type result,
+                           ArrayRef<Type> arguments) {
+  if (!module.lookupSymbol(name))
+    LLVM::LLVMFuncOp::create(b, module.getLoc(), name,
+                             LLVM::LLVMFunctionType::get(result, arguments));
+}
+
+void weir::declareRuntime(ModuleOp module, const FunctionDeclarer &others) {
   OpBuilder b(module.getContext());
   b.setInsertionPointToStart(module.getBody());
   Type p = LLVM::LLVMPointerType::get(b.getContext());
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   Type none = LLVM::LLVMVoidType::get(b.getContext());
   auto declare = [&](StringRef name, Type result, ArrayRef<Type> arguments) {
-    if (!module.lookupSymbol(name))
-      LLVM::LLVMFuncOp::create(b, module.getLoc(), name,
-                               LLVM::LLVMFunctionType::get(result, arguments));
+    declareFunction(b, module, name, result, arguments);
   };
   declare("weir_rt_parallel", i32, {p, p, p, p, i64, i64, i32});
   declare("weir_rt_library", i32, {p, p, i32, p, i32, p, i32, p});
@@ -149,19 +154,8 @@ void weir::declareRuntime(ModuleOp module) {
   declare("weir_rt_receive", i32, {p, i32, i64, p});
   declare("weir_rt_wait_ready", i32, {p, i64, p});
   declare("weir_rt_step_done", none, {p, i32});
-  declare("weir_cuda_launch", i32, {p, i32, p, i32, p, i32, i64, i32});
-  declare("weir_cuda_alloc", p, {p, i64, i32});
-  declare("weir_cuda_free", none, {p, p});
-  declare("weir_cuda_copy", i32, {p, p, p, i64});
-  declare("weir_cuda_store", i32, {p, p, i32, i64});
-  declare("weir_cuda_swap_out", i32, {p, i32, p, i64});
-  declare("weir_cuda_swap_in", i32, {p, i32, p, i64});
-  declare("weir_cuda_await_swap", i32, {p, i32});
-  declare("weir_cuda_send", i32, {p, i32, i64, p});
-  declare("weir_cuda_send_peer", i32, {p, i32, i64, p});
-  declare("weir_cuda_receive", i32, {p, i32, i64, p});
-  declare("weir_cuda_finish_ready", i32, {p, p});
-  declare("weir_cuda_finish", i32, {p, i32});
+  if (others)
+    others(b, module);
   declare("memcpy", p, {p, p, i64});
   declare("malloc", p, {i64});
   declare("free", none, {p});

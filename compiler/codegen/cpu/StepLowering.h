@@ -59,8 +59,16 @@ struct StepTables {
 mlir::LogicalResult lowerSteps(mlir::ModuleOp module, StepTables &tables,
                                const StepRewriterFactory &others = {});
 
+/// Declares functions that steps of other devices call, where the builder stands.
+using FunctionDeclarer =
+    std::function<void(mlir::OpBuilder &, mlir::ModuleOp)>;
+
 /// Declares the runtime's functions that generated code calls.
-void declareRuntime(mlir::ModuleOp module);
+void declareRuntime(mlir::ModuleOp module, const FunctionDeclarer &others);
+/// Declares one, unless the module has it, where `b` stands.
+void declareFunction(mlir::OpBuilder &b, mlir::ModuleOp module,
+                     llvm::StringRef name, mlir::Type result,
+                     llvm::ArrayRef<mlir::Type> arguments);
 
 } // namespace weir
 

@@ -15,24 +15,17 @@
 #ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDACODEGEN_H
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDACODEGEN_H
 
-#include "compiler/codegen/cpu/StepLowering.h"
 #include "compiler/codegen/cuda/Assemble.h"
-#include "compiler/emit/Program.h"
+#include "compiler/codegen/device/DeviceBackend.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace weir {
-
-/// A GPU that plans of libraries are made for.
-struct CudaProfile {
-  std::string file; ///< for messages
-  std::string text; ///< as the library describes it, JSON
-};
 
 struct CudaOptions {
   std::string prefix; ///< of all symbols, a C identifier
   std::vector<CudaArchitecture> architectures; ///< ascending
   int optLevel = 3;
-  std::vector<CudaProfile> profiles;
+  std::vector<DeviceProfile> profiles; ///< GPUs that plans of libraries are made for
   bool tf32 = false; ///< products of f32 may round their operands to TF32
   /// Told what each step on the way left: name, suffix of a file, text.
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
@@ -40,9 +33,9 @@ struct CudaOptions {
 
 /// Adds to `program` the image of the kernels that GPU steps of the planned
 /// `module` launch, and to the module the host's form of these steps; nothing
-/// where there are none. Call before generateCpu, with the factory that this
-/// returns for steps. Failure: said on the module's context.
+/// where there are none. `kind` is that of GPUs. See DeviceBackend::generate.
 mlir::FailureOr<StepRewriterFactory> generateCuda(mlir::ModuleOp module,
+                                                  const DeviceKind &kind,
                                                   const CudaOptions &options,
                                                   Program &program);
 

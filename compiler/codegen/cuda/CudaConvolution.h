@@ -17,6 +17,7 @@
 
 #include "compiler/emit/Program.h"
 #include "dialects/plan/Plan.h"
+#include "weir/cuda.h"
 #include <optional>
 
 namespace weir {

@@ -8,7 +8,7 @@
 #include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "weir/abi.h"
+#include "weir/cuda.h"
 
 using namespace mlir;
 using namespace weir;

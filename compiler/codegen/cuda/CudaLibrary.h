@@ -16,7 +16,7 @@
 #define WEIR_COMPILER_CODEGEN_CUDA_CUDALIBRARY_H
 
 #include "dialects/plan/Plan.h"
-#include "weir/abi.h"
+#include "weir/cuda.h"
 
 namespace weir {
 

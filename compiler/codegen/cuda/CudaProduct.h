@@ -19,6 +19,7 @@
 
 #include "compiler/emit/Program.h"
 #include "dialects/plan/Plan.h"
+#include "weir/cuda.h"
 #include <optional>
 
 namespace weir {

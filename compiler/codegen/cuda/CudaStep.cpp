@@ -8,12 +8,34 @@
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
 #include "passes/plan/StepBuilder.h"
-#include "weir/abi.h"
+#include "weir/cuda.h"
 #include <cstddef>
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
+
+void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
+  Type p = LLVM::LLVMPointerType::get(b.getContext());
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  Type none = LLVM::LLVMVoidType::get(b.getContext());
+  auto declare = [&](StringRef name, Type result, ArrayRef<Type> arguments) {
+    declareFunction(b, module, name, result, arguments);
+  };
+  declare("weir_cuda_launch", i32, {p, i32, p, i32, p, i32, i64, i32});
+  declare("weir_cuda_alloc", p, {p, i64, i32});
+  declare("weir_cuda_free", none, {p, p});
+  declare("weir_cuda_copy", i32, {p, p, p, i64});
+  declare("weir_cuda_store", i32, {p, p, i32, i64});
+  declare("weir_cuda_swap_out", i32, {p, i32, p, i64});
+  declare("weir_cuda_swap_in", i32, {p, i32, p, i64});
+  declare("weir_cuda_await_swap", i32, {p, i32});
+  declare("weir_cuda_send", i32, {p, i32, i64, p});
+  declare("weir_cuda_send_peer", i32, {p, i32, i64, p});
+  declare("weir_cuda_receive", i32, {p, i32, i64, p});
+  declare("weir_cuda_finish_ready", i32, {p, p});
+  declare("weir_cuda_finish", i32, {p, i32});
+}
 
 /// What the plan reads in host memory was marked so.
 static bool isOfHost(Operation *op) { return op->hasAttr("weir.host"); }

@@ -46,6 +46,9 @@ private:
   const LaunchTable &launches;
 };
 
+/// Declares what such steps call.
+void declareCudaFunctions(mlir::OpBuilder &b, mlir::ModuleOp module);
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_CUDA_CUDASTEP_H

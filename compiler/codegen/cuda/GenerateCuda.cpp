@@ -32,6 +32,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include <cstddef>
+#include <cstring>
 
 using namespace mlir;
 using namespace weir;
@@ -160,13 +162,49 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
   return success();
 }
 
+/// What libraries may do in place of kernels, and the names that are pointers in it.
+struct ProductForm {
+  weir_cuda_product desc;
+  std::string rest; ///< "": none
+};
+struct ConvolutionForm {
+  weir_cuda_convolution desc;
+  std::string rest, arrange;      ///< "": none
+  std::vector<std::string> plans; ///< made for GPUs that are known
+};
+struct LibraryForms {
+  std::vector<ProductForm> products; ///< ascending by kernel, as below
+  std::vector<ConvolutionForm> convolutions;
+};
+
+/// What of `desc` is numbers: all before `rest`.
+template <typename Desc> static AcceleratorInfo::Record numbersOf(const Desc &desc) {
+  constexpr size_t bytes = offsetof(Desc, rest);
+  static_assert(bytes % 8 == 0);
+  AcceleratorInfo::Record record = {std::vector<uint64_t>(bytes / 8), {}};
+  std::memcpy(record.words.data(), &desc, bytes);
+  return record;
+}
+
+static void addRecords(const LibraryForms &forms, AcceleratorInfo &info) {
+  static_assert(offsetof(weir_cuda_product, rest) + 8 == sizeof(weir_cuda_product));
+  for (const ProductForm &form : forms.products) {
+    info.products.push_back(numbersOf(form.desc));
+    info.products.back().pointers = {form.rest};
+  }
+  static_assert(offsetof(weir_cuda_convolution, rest) + 32 == sizeof(weir_cuda_convolution));
+  for (const ConvolutionForm &form : forms.convolutions) {
+    info.convolutions.push_back(numbersOf(form.desc));
+    info.convolutions.back().pointers = {form.rest, form.arrange, form.plans};
+  }
+}
+
 /// Emits what libraries leave to compute, and describes both.
 class LibraryKernels {
 public:
-  LibraryKernels(gpu::GPUModuleOp module, SiteTable &sites, const CudaOptions &options,
-                 AcceleratorInfo &info)
-      : module(module), sites(sites), options(options), info(info) {
-    for (const CudaProfile &profile : options.profiles) {
+  LibraryKernels(gpu::GPUModuleOp module, SiteTable &sites, const CudaOptions &options)
+      : module(module), sites(sites), options(options) {
+    for (const DeviceProfile &profile : options.profiles) {
       const char *why;
       weir_cuda_plan_convolution(nullptr, profile.text.c_str(), &why);
       if (!why)
@@ -178,26 +216,27 @@ public:
     }
   }
 
-  /// `symbol`: of the kernel's generated form.
-  void add(plan::KernelOp kernel, const std::string &symbol) {
-    auto number = int32_t(info.kernels.size()) - 1;
+  /// `number`: the program's of the kernel; `symbol`: of its generated form.
+  void add(plan::KernelOp kernel, int32_t number, const std::string &symbol) {
     if (auto product = matchProduct(kernel, options.tf32)) {
       product->desc.kernel = number;
-      AcceleratorInfo::Product entry = {product->desc, ""};
+      ProductForm entry = {product->desc, ""};
       addRest(kernel, *product, symbol + "_rest", entry);
-      info.products.push_back(entry);
+      forms.products.push_back(entry);
       return;
     }
     if (auto convolution = matchConvolution(kernel, options.tf32)) {
-      AcceleratorInfo::Convolution entry = {convolution->desc, "", "", {}};
+      ConvolutionForm entry = {convolution->desc, "", "", {}};
       entry.desc.kernel = number;
       addRest(kernel, *convolution, symbol + "_rest", entry);
       if (convolution->filter)
         addArrangement(kernel, convolution->filter, entry);
       addPlans(entry);
-      info.convolutions.push_back(entry);
+      forms.convolutions.push_back(entry);
     }
   }
+
+  LibraryForms forms;
 
 private:
   template <typename Match, typename Entry>
@@ -213,13 +252,13 @@ private:
   }
 
   /// Plans that the library of this machine makes for GPUs that it is told of.
-  void addPlans(AcceleratorInfo::Convolution &entry) {
+  void addPlans(ConvolutionForm &entry) {
     const weir_cuda_convolution &desc = entry.desc;
     auto isFixed = [](const weir_extent &extent) { return extent.open[0] < 0; };
     if (!isFixed(desc.batch) || !isFixed(desc.channels) || !isFixed(desc.outputs) ||
         !llvm::all_of(desc.sizes, isFixed) || !llvm::all_of(desc.window, isFixed))
       return;
-    for (const CudaProfile &profile : profiles) {
+    for (const DeviceProfile &profile : profiles) {
       const char *why;
       // Without a plan the target makes one.
       if (char *text = weir_cuda_plan_convolution(&desc, profile.text.c_str(), &why)) {
@@ -231,7 +270,7 @@ private:
 
   /// Filters of one type share a kernel.
   void addArrangement(plan::KernelOp kernel, RankedTensorType filter,
-                      AcceleratorInfo::Convolution &entry) {
+                      ConvolutionForm &entry) {
     auto [it, isNew] = arrangements.try_emplace(filter);
     Arrangement &arrangement = it->second;
     if (isNew) {
@@ -260,8 +299,7 @@ private:
   gpu::GPUModuleOp module;
   SiteTable &sites;
   const CudaOptions &options;
-  AcceleratorInfo &info;
-  std::vector<CudaProfile> profiles; ///< that plans can be made for
+  std::vector<DeviceProfile> profiles; ///< that plans can be made for
   llvm::DenseMap<Type, Arrangement> arrangements;
 };
 
@@ -341,7 +379,8 @@ static void listEpilogue(llvm::raw_ostream &os, const Entry &entry, bool hasAdde
 }
 
 /// Which nodes each kernel of the image serves, and what libraries may do.
-static std::string listKernels(ModuleOp module, const AcceleratorInfo &info) {
+static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
+                               const LibraryForms &forms) {
   std::string text;
   llvm::raw_string_ostream os(text);
   int32_t number = 0;
@@ -349,14 +388,14 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info) {
     const std::string &symbol = info.kernels[size_t(number)];
     if (!symbol.empty())
       os << symbol << ": " << kernel.getNodes() << '\n';
-    for (const AcceleratorInfo::Product &product : info.products) {
+    for (const ProductForm &product : forms.products) {
       if (product.desc.kernel != number)
         continue;
       os << "  or cuBLASLt:" << (product.desc.scale != 1 ? " scaled" : "");
       listEpilogue(os, product, product.desc.addend.buffer >= 0);
       os << '\n';
     }
-    for (const AcceleratorInfo::Convolution &convolution : info.convolutions) {
+    for (const ConvolutionForm &convolution : forms.convolutions) {
       if (convolution.desc.kernel != number)
         continue;
       os << "  or cuDNN:";
@@ -409,13 +448,14 @@ static LogicalResult fail(ModuleOp module, llvm::Error error) {
 }
 
 FailureOr<StepRewriterFactory>
-weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program) {
+weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &options,
+                   Program &program) {
   MLIRContext *context = module.getContext();
   SmallVector<func::FuncOp> steps;
   llvm::SmallSetVector<int64_t, 4> devices;
   llvm::StringSet<> launched;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr("weir_plan.feeds") || !isOnAccelerator(function))
+    if (!function->hasAttr("weir_plan.feeds") || kindAround(function) != &kind)
       continue;
     steps.push_back(function);
     devices.insert(function->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
@@ -443,7 +483,7 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
   auto launches = std::make_shared<LaunchTable>();
   AcceleratorInfo info;
   info.driver = "weir_cuda_driver";
-  LibraryKernels libraries(kernels, sites, options, info);
+  LibraryKernels libraries(kernels, sites, options);
   for (auto kernel : module.getOps<plan::KernelOp>()) {
     info.kernels.emplace_back();
     if (!launched.contains(kernel.getSymName()))
@@ -456,7 +496,7 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
     OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
     (*launches)[kernel.getSymName()] =
         emitCudaKernel(own ? *own : kernel, symbol, kernels, sites);
-    libraries.add(own ? *own : kernel, symbol);
+    libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol);
   }
   useLibdevice(kernels);
   if (failed(lowerKernels(kernels, options)))
@@ -493,16 +533,17 @@ weir::generateCuda(ModuleOp module, const CudaOptions &options, Program &program
     std::string code = disassemble(info.image);
     options.log("sass", ".txt",
                 code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
-    options.log("kernels", ".txt", listKernels(module, info));
+    options.log("kernels", ".txt", listKernels(module, info, libraries.forms));
   }
+  addRecords(libraries.forms, info);
   for (int64_t device : devices) {
     info.device = int(device);
     program.accelerators.push_back(info);
   }
-  listDirect(module, program.accelerators);
+  listDirect(module, MutableArrayRef(program.accelerators).take_back(devices.size()));
   return StepRewriterFactory(
-      [launches](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
-        if (!function->hasAttr("weir_plan.accelerated"))
+      [launches, &kind](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
+        if (!function->hasAttr("weir_plan.accelerated") || kindAround(function) != &kind)
           return nullptr;
         return std::make_unique<CudaStepRewriter>(function, tables, *launches);
       });

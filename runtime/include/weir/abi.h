@@ -161,92 +161,7 @@ typedef struct weir_blob_segment {
 /// which links them.
 struct weir_device_driver;
 
-/// A number that a launch knows: `factor`, times those of the open sizes it is
-/// launched with whose numbers `open` has, up to a -1.
-typedef struct weir_extent {
-  int64_t factor;
-  int32_t open[4];
-} weir_extent;
-
-/// A matrix in one of a launch's buffers, or one for each batch.
-typedef struct weir_cuda_matrix {
-  int32_t buffer;     ///< -1: there is none
-  int32_t transposed; ///< 1: what lies next to each other is a column
-  weir_extent line;   ///< elements from one line to the next
-  weir_extent batch;  ///< elements from one batch's matrix to the next
-} weir_cuda_matrix;
-
-typedef enum weir_cuda_activation {
-  WEIR_CUDA_NO_ACTIVATION = 0,
-  WEIR_CUDA_RELU = 1,
-  WEIR_CUDA_GELU = 2 ///< by way of tanh
-} weir_cuda_activation;
-
-/// Operands in f32 may be rounded to TF32.
-#define WEIR_CUDA_TF32 1
-
-/// What a library of products may do in place of a kernel:
-/// activation(scale * left * right + addend + bias), row-major and dense, with
-/// sums in the wider of f32 and the operands' type. Then `rest`, a kernel of the
-/// image, computes the kernel's results from that; its parameters are the
-/// kernel's, and then the product.
-typedef struct weir_cuda_product {
-  uint32_t size;
-  int32_t kernel; ///< index into weir_program_desc::kernels
-  int32_t dtype;  ///< of left and right
-  int32_t result_dtype; ///< of the product, of addend and bias
-  int32_t activation;   ///< weir_cuda_activation
-  int32_t flags;        ///< WEIR_CUDA_TF32
-  int32_t bias;   ///< buffer with a number for each column, -1: none
-  int32_t result; ///< buffer that gets it; -1: memory that only `rest` reads
-  double scale;
-  weir_extent rows, columns, depth, batches;
-  weir_cuda_matrix left;   ///< rows x depth
-  weir_cuda_matrix right;  ///< depth x columns
-  weir_cuda_matrix addend; ///< as the result: rows x columns, dense
-  weir_extent rest_count;  ///< elements of the first result
-  int32_t rest_elements;   ///< of them, a block's
-  int32_t rest_threads;
-  const char *rest; ///< null: nothing is left to compute
-} weir_cuda_product;
-
-/// A bias of zeros: the library has kernels for what follows a bias, and would
-/// have to compile one where there is none.
-#define WEIR_CUDA_ZEROS (-2)
-
-/// What a library of convolutions may do in place of a kernel:
-/// activation(convolution of input and filter + addend + bias), dense tensors,
-/// with sums in f32. `rest` as in weir_cuda_product.
-typedef struct weir_cuda_convolution {
-  uint32_t size;
-  int32_t kernel; ///< index into weir_program_desc::kernels
-  int32_t dtype;  ///< of input and filter
-  int32_t result_dtype; ///< of the result, of addend and bias
-  int32_t activation;   ///< WEIR_CUDA_NO_ACTIVATION or WEIR_CUDA_RELU
-  int32_t flags;        ///< WEIR_CUDA_TF32
-  int32_t input, filter; ///< buffers
-  int32_t addend; ///< buffer of the result's shape, -1: none
-  /// Buffer with a number for each output channel; -1: none; WEIR_CUDA_ZEROS.
-  int32_t bias;
-  int32_t result; ///< buffer that gets it; -1: memory that only `rest` reads
-  int32_t channels_last; ///< 1: N S… C and S… I O; 0: N C S… and O I S…
-  int32_t spatial; ///< dimensions, 1 to 3
-  int32_t groups;
-  weir_extent batch, channels, outputs; ///< channels: the input's
-  weir_extent sizes[3], window[3];
-  int64_t strides[3], dilations[3], before[3], after[3];
-  weir_extent rest_count;
-  int32_t rest_elements, rest_threads;
-  int32_t arrange_blocks, arrange_threads;
-  const char *rest;    ///< null: nothing is left to compute
-  /// A kernel of the image that brings a filter from S… I O to O S… I: its
-  /// parameters are a launch's, for the two. Null: as the library wants it.
-  const char *arrange;
-  const char *const *plans; ///< made by weirc for GPUs it was told of
-  int64_t plan_count;
-} weir_cuda_convolution;
-
-/// A feed (fetch) that nobody but a GPU takes (makes): it crosses over `edge` and
+/// A feed (fetch) that nobody but an accelerator takes (makes): it crosses over `edge` and
 /// no other.
 typedef struct weir_direct_edge {
   int32_t entry, index;
@@ -267,11 +182,11 @@ typedef struct weir_accelerator_desc {
   const weir_blob_segment *segments;
   int64_t segment_count;
   int64_t segment_bytes; ///< of the copy
-  const weir_cuda_product *products; ///< ascending by kernel
+  const void *products; ///< structures that the driver knows, as convolutions
   int64_t product_count;
   const weir_direct_edge *direct;
   int64_t direct_count;
-  const weir_cuda_convolution *convolutions; ///< ascending by kernel
+  const void *convolutions;
   int64_t convolution_count;
 } weir_accelerator_desc;
 
@@ -483,72 +398,6 @@ int32_t weir_rt_wait_ready(weir_context *ctx, int64_t ticket, void *coroutine);
 /// The last call of a step that ever returned WEIR_PENDING, or is about to return
 /// `code` without having: then it says the same twice, which does no harm.
 void weir_rt_step_done(weir_context *ctx, int32_t code);
-
-//===----------------------------------------------------------------------===//
-// Steps of NVIDIA GPUs
-//===----------------------------------------------------------------------===//
-//
-// Pointers are the GPU's. Calls put work in the order of the step and return;
-// none waits for the GPU. Each returns 0 or an error.
-
-/// What a kernel's threads leave when a check fails; their first parameter.
-/// Zeroed before a run; read at its end.
-typedef struct weir_cuda_error {
-  int32_t taken; ///< 1: the rest is one thread's
-  int32_t site;
-  int64_t value0, value1;
-} weir_cuda_error;
-
-/// Launches kernel `kernel` (weir_program_desc::kernels) over `blocks` blocks of
-/// `threads` threads. Its parameters are a weir_cuda_error, the buffers, the
-/// sizes. blocks <= 0 launches nothing.
-int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
-                         void *const *buffers, int32_t buffer_count,
-                         const int64_t *sizes, int32_t size_count,
-                         int64_t blocks, int32_t threads);
-/// As weir_rt_alloc and weir_rt_free, 256-byte aligned, in the step's order.
-void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site);
-void weir_cuda_free(weir_context *ctx, void *data);
-int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
-                       int64_t bytes);
-/// Writes the low `bytes` (1, 2, 4 or 8) of `value`.
-int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
-                        int64_t value);
-/// Begins to copy a value to place `slot` of the run in pinned memory, and back; work
-/// in between and behind goes on. The copy back begins when the work before it is
-/// done. At most one value is in a slot at a time.
-int32_t weir_cuda_swap_out(weir_context *ctx, int32_t slot, const void *data,
-                           int64_t bytes);
-int32_t weir_cuda_swap_in(weir_context *ctx, int32_t slot, void *data,
-                          int64_t bytes);
-/// The work behind this begins when the copy is done: that out of slot N is number
-/// 2 N, the last one back into the GPU's memory 2 N + 1.
-int32_t weir_cuda_await_swap(weir_context *ctx, int32_t copy);
-/// As weir_rt_send: the tensor is the receiver's when the copy has arrived.
-int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
-                       const weir_tensor *value);
-/// The same to another GPU, whose step takes the tensor with weir_cuda_receive: by a
-/// copy from GPU to GPU where both are of this process and can reach each other.
-int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
-                            const weir_tensor *value);
-/// As weir_rt_receive, into memory of the GPU that is freed by weir_cuda_free.
-int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                          weir_tensor *out);
-/// Returns 1 when the GPU has done all of the step; else 0, and resumes
-/// `coroutine` when it has. Its rules are weir_rt_receive_ready's.
-int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine);
-/// Ends the step that would return `code`: returns that, or what the GPU found.
-int32_t weir_cuda_finish(weir_context *ctx, int32_t code);
-
-/// For weirc: a plan for weir_cuda_convolution::plans, made by the cuDNN of this
-/// machine. `desc` has no open sizes; `profile` is the library's own description
-/// of a GPU (JSON). Null: `why` (static storage) says what is missing; with a null
-/// `desc`, which asks for library and profile alone, it is null if nothing is.
-/// free() frees the text. Thread-safe; needs no GPU.
-char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *profile,
-                                 const char **why);
-/// The profile of this machine's first GPU, in cuDNN's words. As above.
-char *weir_cuda_profile(const char **why);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

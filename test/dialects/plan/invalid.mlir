@@ -55,7 +55,7 @@ func.func @nothing_saved(%x: tensor<4xf32>) {
 
 func.func @other_token(%x: tensor<4xf32>) {
   %0 = weir.done %x : (tensor<4xf32>) -> !weir.token
-  // expected-error@+1 {{waits for what is no copy between GPU and host}}
+  // expected-error@+1 {{waits for what is no copy between accelerator and host}}
   weir_plan.await_swap %0
   return
 }

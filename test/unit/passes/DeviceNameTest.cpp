@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/partition/DeviceKind.h"
 #include "passes/partition/DeviceName.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,20 @@ TEST(DeviceNameTest, AStarStandsForAny) {
   EXPECT_EQ(read("/device:CPU"), "/device:CPU:*");
 }
 
-TEST(DeviceNameTest, OlderFormsAreTheSame) {
+/// Of a type that older names may have.
+struct Known : weir::DeviceKind {
+  explicit Known(llvm::StringRef type) : name(type) {}
+  llvm::StringRef type() const override { return name; }
+  std::string whyNot(mlir::Operation *) const override { return ""; }
+  std::string name;
+};
+
+TEST(DeviceNameTest, OlderFormsOfKnownKindsAreTheSame) {
+  static const Known kind("GPU"), same("GPU");
+  EXPECT_TRUE(weir::registerDeviceKind(kind));
+  EXPECT_FALSE(weir::registerDeviceKind(same));
+  EXPECT_EQ(weir::findDeviceKind("GPU"), &kind);
+  EXPECT_EQ(weir::findDeviceKind("gpu"), nullptr);
   EXPECT_EQ(read("/cpu:0"), "/device:CPU:0");
   EXPECT_EQ(read("/GPU:2"), "/device:GPU:2");
   EXPECT_EQ(read("/gpu:*"), "/device:GPU:*");
@@ -57,7 +71,7 @@ TEST(DeviceNameTest, NamesMeetPartByPart) {
   EXPECT_EQ(both("/job:w", "/cpu:1"), "/job:w/device:CPU:1");
   EXPECT_EQ(both("/cpu:*", "/cpu:1"), "/device:CPU:1");
   EXPECT_EQ(both("/task:0", "/task:1"), "?");
-  EXPECT_EQ(both("/gpu:0", "/cpu:0"), "?");
+  EXPECT_EQ(both("/device:GPU:0", "/cpu:0"), "?");
 }
 
 TEST(DeviceNameTest, ANameMatchesWhatHasItsParts) {

@@ -186,12 +186,17 @@ TEST(ModelFlags, FeedsBelongToTheEntryBeforeThem) {
   driver::Options options;
   FlagParser parser("tool", "", "");
   addEntryFlags(parser, options);
-  addCodeFlags(parser, options);
+  addCodeFlags(parser, options,
+               {{"TOY", "--toy", "A[,B]", "what toys to make code for", "A",
+                 "WEIR_TOY", "--toy-profile", "toys to tune for", ""}});
   const char *arguments[] = {"tool",      "--entry=a",         "--feed=x:0",
                              "--fetch=y", "--entry=b",         "--fetch=z:1",
-                             "-O1",       "--sanitize=address"};
+                             "-O1",       "--sanitize=address", "--toy=B",
+                             "--toy-profile=f,g"};
   int status;
-  ASSERT_TRUE(parser.parse(8, arguments, status));
+  ASSERT_TRUE(parser.parse(10, arguments, status));
+  EXPECT_EQ(options.deviceTargets["TOY"], "B");
+  EXPECT_EQ(options.deviceProfiles["TOY"], (std::vector<std::string>{"f", "g"}));
   ASSERT_EQ(options.entries.size(), 2u);
   EXPECT_EQ(options.entries[0].feeds.size(), 1u);
   EXPECT_EQ(options.entries[0].fetches.size(), 1u);

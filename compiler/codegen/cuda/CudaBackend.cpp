@@ -1,0 +1,106 @@
+//===- CudaBackend.cpp - NVIDIA GPUs as a kind of device ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaBackend.h"
+#include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaStep.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/Weir.h"
+#include "weir/cuda.h"
+#include "llvm/Support/JSON.h"
+
+#include <cstdlib>
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+class CudaBackend : public DeviceBackend {
+public:
+  StringRef type() const override { return "GPU"; }
+
+  std::string whyNot(Operation *op) const override {
+    // Their order is one element after the other.
+    if (isa<ScatterNdOp, ScatterElementsOp>(op))
+      return "has no GPU kernel";
+    return "";
+  }
+
+  StringRef flag() const override { return "--cuda"; }
+  StringRef flagValue() const override { return "sm_90[,sm_80]"; }
+  StringRef flagHelp() const override {
+    return "GPU architectures to make code for";
+  }
+  std::string possibleInsteadOf(StringRef targets) const override {
+    return parseArchitectures(targets) ? ""
+                                       : "one or more of " + knownArchitectures();
+  }
+  StringRef usualTargets() const override { return "sm_80,sm_90"; }
+  StringRef variable() const override { return "WEIR_CUDA"; }
+
+  Profiles profiles() const override {
+    return {"--cuda-profile",
+            "GPUs (device properties of cuDNN's, as JSON) that plans of "
+            "convolutions are made for. Repeatable",
+            "writes what cuDNN says of this machine's GPU, for weirc "
+            "--cuda-profile",
+            "a GPU's properties as cuDNN writes them, a JSON object"};
+  }
+  std::string whyNotProfile(StringRef text) const override {
+    auto parsed = llvm::json::parse(text);
+    if (!parsed)
+      return llvm::toString(parsed.takeError());
+    const llvm::json::Object *object = parsed->getAsObject();
+    return object && object->getInteger("deviceVer") ? ""
+                                                     : "no number \"deviceVer\"";
+  }
+  std::optional<std::string> profileHere(std::string &why) const override {
+    const char *missing = nullptr;
+    char *text = weir_cuda_profile(&missing);
+    if (!text) {
+      why = missing;
+      return std::nullopt;
+    }
+    std::string profile = text;
+    std::free(text);
+    return profile;
+  }
+
+  bool canSwap() const override { return true; }
+
+  /// Of a size that a data centre has.
+  Usual usual() const override { return {2e13, 1.5e12, 3e-6, 2e10, 1e-5}; }
+
+  void registerDialects(DialectRegistry &registry) const override {
+    registerCudaDialects(registry);
+  }
+
+  void declareFunctions(OpBuilder &b, ModuleOp module) const override {
+    declareCudaFunctions(b, module);
+  }
+
+  FailureOr<StepRewriterFactory> generate(ModuleOp module,
+                                          const DeviceCodeOptions &options,
+                                          Program &program) const override {
+    CudaOptions cuda;
+    cuda.prefix = options.prefix;
+    cuda.architectures = *parseArchitectures(options.targets);
+    cuda.optLevel = options.optLevel;
+    cuda.tf32 = options.precision == "tf32";
+    cuda.profiles = options.profiles;
+    cuda.log = options.log;
+    return generateCuda(module, *this, cuda, program);
+  }
+};
+
+} // namespace
+
+const DeviceBackend &weir::cudaBackend() {
+  static const CudaBackend backend;
+  return backend;
+}

@@ -1,0 +1,50 @@
+//===- DeviceBackend.cpp - a kind of device, to the compiler --------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/device/DeviceBackend.h"
+#include "compiler/codegen/cpu/StepRewriter.h"
+#include "dialects/weir/Pch.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+struct Table {
+  std::mutex mutex;
+  llvm::SmallVector<const DeviceBackend *> backends;
+};
+} // namespace
+
+static Table &table() {
+  static Table made;
+  return made;
+}
+
+bool weir::registerDeviceBackend(const DeviceBackend &backend) {
+  std::lock_guard lock(table().mutex);
+  if (!registerDeviceKind(backend))
+    return false;
+  table().backends.push_back(&backend);
+  return true;
+}
+
+llvm::SmallVector<const DeviceBackend *> weir::deviceBackends() {
+  std::lock_guard lock(table().mutex);
+  return table().backends;
+}
+
+StepRewriterFactory weir::anyOf(std::vector<StepRewriterFactory> factories) {
+  return [factories = std::move(factories)](func::FuncOp step, StepTables &tables) {
+    std::unique_ptr<StepRewriter> made;
+    for (const StepRewriterFactory &factory : factories)
+      if (factory && !made)
+        made = factory(step, tables);
+    return made;
+  };
+}

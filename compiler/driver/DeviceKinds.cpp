@@ -1,0 +1,71 @@
+//===- DeviceKinds.cpp - the kinds of devices that weir has ---------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/DeviceKinds.h"
+#include "compiler/driver/DeviceFlags.h"
+
+// One line a kind: nothing else outside of their folders names them.
+#include "compiler/codegen/cuda/CudaBackend.h"
+
+#include <mutex>
+
+using namespace weir;
+
+llvm::SmallVector<const DeviceBackend *> driver::allDeviceBackends() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    registerDeviceBackend(cudaBackend());
+  });
+  return deviceBackends();
+}
+
+std::string driver::targetsFor(const DeviceBackend &backend,
+                               const Options &options) {
+  auto it = options.deviceTargets.find(backend.type().str());
+  return it == options.deviceTargets.end() ? "" : it->second;
+}
+
+std::vector<std::string> driver::profilesFor(const DeviceBackend &backend,
+                                             const Options &options) {
+  auto it = options.deviceProfiles.find(backend.type().str());
+  return it == options.deviceProfiles.end() ? std::vector<std::string>() : it->second;
+}
+
+std::vector<driver::DeviceFlag> driver::deviceFlags() {
+  std::vector<DeviceFlag> flags;
+  for (const DeviceBackend *backend : allDeviceBackends()) {
+    DeviceBackend::Profiles profiles = backend->profiles();
+    flags.push_back({backend->type().str(), backend->flag().str(),
+                     backend->flagValue().str(), backend->flagHelp().str(),
+                     backend->usualTargets().str(), backend->variable().str(),
+                     profiles.flag.str(), profiles.help.str(), profiles.outHelp.str()});
+  }
+  return flags;
+}
+
+std::optional<std::string> driver::deviceProfile(const std::string &type,
+                                                 std::string &why) {
+  for (const DeviceBackend *backend : allDeviceBackends())
+    if (backend->type() == type)
+      return backend->profileHere(why);
+  why = "there is no such kind of device";
+  return std::nullopt;
+}
+
+std::optional<driver::DeviceFlag> driver::deviceFlagOf(std::string_view name) {
+  for (DeviceFlag &flag : deviceFlags())
+    if (name.ends_with(flag.first()))
+      return std::move(flag);
+  return std::nullopt;
+}
+
+std::string driver::firstDevices() {
+  std::string names = "CPU:0";
+  for (const DeviceFlag &flag : deviceFlags())
+    names += ", " + flag.first();
+  return names;
+}

@@ -1,0 +1,43 @@
+//===- Toy.h - a kind of device for tests -------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Devices of type TOY work in memory of their own on the host, by the host's code,
+// and count what they are asked. What they cannot do is raise to a power.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_TEST_UNIT_DEVICES_TOY_H
+#define WEIR_TEST_UNIT_DEVICES_TOY_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir {
+class DeviceBackend;
+}
+
+namespace toy {
+
+const weir::DeviceBackend &backend();
+
+/// What the run-time part has been asked, since the process began.
+struct Counts {
+  int opened = 0, closed = 0, begun = 0, released = 0, finished = 0;
+  std::string image; ///< of the session opened last
+};
+extern Counts counts;
+/// Whether sessions find a device; else the host does its work.
+extern bool isThere;
+
+/// Symbols that an object with code for such devices refers to.
+std::vector<std::pair<const char *, void *>> symbols();
+
+} // namespace toy
+
+#endif // WEIR_TEST_UNIT_DEVICES_TOY_H

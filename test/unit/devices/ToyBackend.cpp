@@ -1,0 +1,92 @@
+//===- ToyBackend.cpp - a kind of device for tests, to the compiler -------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Toy.h"
+
+#include "compiler/codegen/cpu/StepRewriter.h"
+#include "compiler/codegen/device/DeviceBackend.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/Weir.h"
+#include "passes/partition/Accelerators.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// The host's step, whose end the driver is told.
+class ToyStepRewriter : public StepRewriter {
+public:
+  using StepRewriter::StepRewriter;
+
+protected:
+  Value finish(Value code) override {
+    return call("weir_toy_finish", b.getI32Type(), {context, code});
+  }
+};
+
+class ToyBackend : public DeviceBackend {
+public:
+  StringRef type() const override { return "TOY"; }
+  std::string whyNot(Operation *op) const override {
+    return isa<PowOp>(op) ? "is too hard for toys" : "";
+  }
+  StringRef flag() const override { return "--toy"; }
+  StringRef flagValue() const override { return "wood|tin"; }
+  StringRef flagHelp() const override { return "toys to make code for"; }
+  std::string possibleInsteadOf(StringRef targets) const override {
+    return targets == "wood" || targets == "tin" ? "" : "wood, tin";
+  }
+  StringRef usualTargets() const override { return "wood"; }
+  StringRef variable() const override { return "WEIR_TOY"; }
+  Usual usual() const override { return {1e12, 1e12, 1e-6, 1e10, 1e-6}; }
+  void registerDialects(DialectRegistry &) const override {}
+  void declareFunctions(OpBuilder &b, ModuleOp module) const override {
+    Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+    declareFunction(b, module, "weir_toy_finish", b.getI32Type(),
+                    {pointer, b.getI32Type()});
+  }
+
+  FailureOr<StepRewriterFactory> generate(ModuleOp module,
+                                          const DeviceCodeOptions &options,
+                                          Program &program) const override {
+    OpBuilder b(module.getContext());
+    llvm::SmallSetVector<int64_t, 4> devices;
+    for (auto step : llvm::to_vector(module.getOps<func::FuncOp>())) {
+      if (!step->hasAttr("weir_plan.feeds") || kindAround(step) != this)
+        continue;
+      devices.insert(
+          step->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
+      b.setInsertionPointAfter(step);
+      auto copy = cast<func::FuncOp>(b.clone(*step));
+      copy.setSymName((step.getSymName() + "__toy").str());
+      copy->setAttr("weir_plan.accelerated", b.getUnitAttr());
+    }
+    for (int64_t device : devices) {
+      AcceleratorInfo info;
+      info.device = int(device);
+      info.driver = "weir_toy_driver";
+      info.image = "made of " + options.targets;
+      program.accelerators.push_back(info);
+    }
+    return StepRewriterFactory(
+        [this](func::FuncOp step,
+               StepTables &tables) -> std::unique_ptr<StepRewriter> {
+          if (!step->hasAttr("weir_plan.accelerated") || kindAround(step) != this)
+            return nullptr;
+          return std::make_unique<ToyStepRewriter>(step, tables);
+        });
+  }
+};
+
+} // namespace
+
+const DeviceBackend &toy::backend() {
+  static const ToyBackend made;
+  return made;
+}
