@@ -7,9 +7,9 @@
 #===-------------------------------------------------------------------------===#
 """Runs models over CPU devices with --receives=early and --receives=late.
 
-  measure_receives.py BIN [--devices=N] [--rounds=N] MODEL...
+  measure_receives.py BIN [--devices=N] [--rounds=N] [--flag=FLAG]... MODEL...
 
-BIN holds weirc and weir-run. Each model is placed twice: by the search, on devices
+BIN holds weirc and weir-run, which both get the further flags (--flag=--dim=N=4). Each model is placed twice: by the search, on devices
 whose memory is the smallest that the model fits into, which makes it cut; and at
 random. Prints a Markdown table: the simulated step, the time of a real one (both
 ways in turn, fastest of 15 runs, medians of rounds, one thread a device), and the most bytes that each
@@ -34,23 +34,23 @@ def cluster(path, devices, memory=None):
     return path
 
 
-def fits(tools, model, file):
-    done = subprocess.run([f"{tools}/weirc", model, f"--devices={file}", "--stop-after=place",
+def fits(tools, model, file, flags):
+    done = subprocess.run([f"{tools}/weirc", model, *flags, f"--devices={file}", "--stop-after=place",
                            "-o", file + ".mlir"], capture_output=True, text=True)
     return done.returncode == 0
 
 
-def tightest(tools, model, devices, file):
+def tightest(tools, model, devices, file, flags):
     """Writes the file of the devices with least memory (to a sixteenth)."""
     memory = 1 << 20
-    while not fits(tools, model, cluster(file, devices, memory)):
+    while not fits(tools, model, cluster(file, devices, memory), flags):
         memory *= 2
         if memory > 1 << 40:
             sys.exit(f"{model} is not placed")
     least = memory // 2
     for _ in range(4):
         middle = (least + memory) // 2
-        if fits(tools, model, cluster(file, devices, middle)):
+        if fits(tools, model, cluster(file, devices, middle), flags):
             memory = middle
         else:
             least = middle
@@ -68,6 +68,7 @@ def main():
     parser.add_argument("models", nargs="+")
     parser.add_argument("--devices", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--flag", action="append", default=[])
     arguments = parser.parse_args()
     tools = arguments.tools
     wrong = 0
@@ -80,10 +81,10 @@ def main():
             name = os.path.splitext(os.path.basename(model))[0]
             for placer in ("search", "random:1"):
                 if placer == "search":
-                    tightest(tools, model, arguments.devices, file)
+                    tightest(tools, model, arguments.devices, file, arguments.flag)
                 else:
                     cluster(file, arguments.devices)
-                flags = [model, f"--devices={file}", f"--placer={placer}", "--cpu=x86-64-v3"]
+                flags = [model, *arguments.flag, f"--devices={file}", f"--placer={placer}", "--cpu=x86-64-v3"]
                 step, times, peaks, results = {}, {}, {}, {}
                 for how in ("early", "late"):
                     report = os.path.join(folder, how)

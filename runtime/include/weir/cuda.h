@@ -72,11 +72,14 @@ typedef struct weir_cuda_product {
   const char *rest; ///< null: nothing is left to compute
 } weir_cuda_product;
 
+/// A bias of zeros: the library has kernels for what follows a bias, and would
+/// have to compile one where there is none.
+#define WEIR_CUDA_ZEROS (-2)
+
 /// What weir_accelerator_desc::convolutions are, ascending by kernel: what a library of
 /// convolutions may do in place of a kernel:
 /// activation(convolution of input and filter + addend + bias), dense tensors,
-/// with sums in f32. `rest` as in weir_cuda_product. Several in a row for one
-/// kernel: the first that the library knows is taken.
+/// with sums in f32. `rest` as in weir_cuda_product.
 typedef struct weir_cuda_convolution {
   uint32_t size;
   int32_t kernel; ///< index into weir_program_desc::kernels
