@@ -280,10 +280,6 @@ static LogicalResult triangularSolve(NodeImport &n) {
     return failure();
   if (n.rank(n.in(0)) != n.rank(n.in(1)))
     return n.unsupported("found batches that broadcast");
-  constexpr int64_t mostBands = 1024; // each is written out
-  if (count > mostBands)
-    return n.unsupported("found " + Twine(count) + " diagonals; possible are " +
-                         Twine(mostBands));
   bool lower = n.isSet("lower");
   if (n.isSet("adjoint")) {
     a->matrices = adjoint(n, a->matrices);
@@ -466,6 +462,10 @@ static LogicalResult bandedSolve(NodeImport &n) {
   int64_t count = bands->n, size = n.dim(bands->matrices, 2);
   if (n.rank(n.in(0)) != n.rank(n.in(1)))
     return n.unsupported("found batches that broadcast");
+  constexpr int64_t mostBands = 1024; // each is written out
+  if (count > mostBands)
+    return n.unsupported("found " + Twine(count) + " diagonals; possible are " +
+                         Twine(mostBands));
   bool lower = n.isSet("lower");
   Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
   Batch triangle;
