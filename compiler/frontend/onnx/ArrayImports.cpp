@@ -77,21 +77,35 @@ LogicalResult sizeNode(NodeImport &n) {
   return n.result(n.toScalar(n.sizeProduct(x, 0, n.rank(x))));
 }
 
-/// A constant or computed shape with ONNX's convention that 0 keeps the
-/// operand's size.
-Value keepZeros(NodeImport &n, Value x, Value shape) {
-  auto length = n.dim(shape, 0);
-  if (ShapedType::isDynamic(length)) {
-    (void)n.unsupported("found a shape of unknown length, so that the rank of "
-                        "the result is open; possible is a known rank");
-    return {};
+/// How many sizes an operand for a shape has; reports.
+std::optional<int64_t> lengthOf(NodeImport &n, Value shape) {
+  if (!shape)
+    return std::nullopt;
+  if (n.rank(shape) != 1) {
+    (void)n.invalid("found a shape of rank " + Twine(n.rank(shape)) +
+                    "; possible is 1");
+    return std::nullopt;
   }
+  int64_t length = n.dim(shape, 0);
   // Far more than any tensor has; a file may claim what no step could read.
   constexpr int64_t mostDims = 1024;
   if (length > mostDims) {
     (void)n.invalid("found a shape of " + Twine(length) + " dimensions");
-    return {};
+    return std::nullopt;
   }
+  if (!ShapedType::isDynamic(length))
+    return length;
+  (void)n.unsupported("found a shape of unknown length, so that the rank of "
+                      "the result is open; possible is a known rank");
+  return std::nullopt;
+}
+
+/// A constant or computed shape with ONNX's convention that 0 keeps the
+/// operand's size.
+Value keepZeros(NodeImport &n, Value x, Value shape) {
+  std::optional<int64_t> length = lengthOf(n, shape);
+  if (!length)
+    return {};
   std::optional<SmallVector<int64_t>> known = constantIntegers(shape);
   if (known) {
     SmallVector<Value> parts;
@@ -123,7 +137,7 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
   if (!maybeZero)
     return shape;
   SmallVector<Value> parts;
-  for (int64_t i = 0; i < length; ++i) {
+  for (int64_t i = 0; i < *length; ++i) {
     Value entry = n.slice(shape, 0, i, i + 1);
     if (i < n.rank(x))
       entry = n.select(n.compare("eq", entry, 0.0), n.sizeOf(x, i), entry);
@@ -265,12 +279,13 @@ LogicalResult expand(NodeImport &n) {
   Value x = n.in(0), shape = n.in(1);
   if (!x || !shape)
     return failure();
-  int64_t length = n.dim(shape, 0);
-  if (ShapedType::isDynamic(length))
-    return n.unsupported("found a shape of unknown length, so that the rank of "
-                         "the result is open; possible is a known rank");
+  std::optional<int64_t> given = lengthOf(n, shape);
+  if (!given)
+    return failure();
+  int64_t length = *given, rank = std::max(length, n.rank(x));
   auto known = knownIntegers(shape);
-  int64_t rank = std::max(length, n.rank(x));
+  if (known && (int64_t)known->size() != length)
+    known.reset();
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < rank; ++i) {
     int64_t own = i - (rank - n.rank(x)), asked = i - (rank - length);
@@ -307,6 +322,8 @@ LogicalResult tile(NodeImport &n) {
                                       at = n.constantInts(2);
   if (!tiles || !at)
     return failure();
+  if (tiles->size() != 1 || at->size() != 1)
+    return n.invalid("found tiles or an axis that are not one number");
   std::optional<int64_t> axis = n.axis((*at)[0], n.rank(x));
   if (!axis)
     return failure();
