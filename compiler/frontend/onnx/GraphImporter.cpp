@@ -234,6 +234,21 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   }
   if (!row)
     return reportMissing(node, version);
+  // Importers rely on an attribute's having the one value that its type asks for.
+  for (const NodeAttribute &attr : node.attributes) {
+    if (attr.reference.empty())
+      continue;
+    const NodeAttribute *value = resolve(attr);
+    std::optional<AttributeSpec> known =
+        spec ? spec->attribute(attr.name) : std::nullopt;
+    if (value ? !value->reference.empty() || value->kind != attr.kind
+              : known && known->required)
+      return (void)report(node, 311,
+                          "found attribute \"" + std::string(attr.name) +
+                              "\" that refers to \"" +
+                              std::string(attr.reference) +
+                              "\", which has no value of its type here");
+  }
   NodeImport import(*this, node, version, spec, b, location(node));
   import.inputs = std::move(inputs);
   size_t errors = sink.errorCount();

@@ -130,6 +130,14 @@ static Value resizeTo(NodeImport &n, Value v, int64_t axis, int64_t size) {
   if (!v)
     return {};
   int64_t have = n.dim(v, axis);
+  if (ShapedType::isDynamic(have)) {
+    // Filled to one of both, then cut.
+    Value missing = n.maximum(n.sub(n.ints({size}), n.sizeOf(v, axis)), 0.0);
+    SmallVector<Value> pads(2 * n.rank(v), n.ints({0}));
+    pads[n.rank(v) + axis] = missing;
+    return n.slice(n.op<PadOp>(v, n.concat(pads, 0), n.like(v, 0), n.text("constant")),
+                   axis, 0, size);
+  }
   if (have > size)
     return n.slice(v, axis, 0, size);
   if (have == size)
