@@ -75,6 +75,15 @@ static SmallVector<KnownInteger> sizesAsIntegers(Value tensor) {
   return result;
 }
 
+/// The product of the sizes that are numbers; `unknown` where it does not fit.
+static int64_t knownProduct(ArrayRef<KnownInteger> sizes) {
+  Sizes numbers;
+  for (const KnownInteger &size : sizes)
+    if (size.value)
+      numbers.push_back(*size.value);
+  return sizeProduct(numbers);
+}
+
 LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
                                           Adaptor adaptor, Types &types) {
   Value operand = adaptor.getOperand();
@@ -138,15 +147,14 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   }
   // One size that is open only by name: a symbol of another tensor.
   if (opens == 0 && isKnown(have) && rest == unknown && have != 0) {
-    int64_t symbol = -1, symbols = 0, known = 1;
+    int64_t symbol = -1, symbols = 0;
     for (auto [i, size] : llvm::enumerate(*wanted))
       if (size.isSymbol() && llvm::is_contained(others, size)) {
         symbol = i;
         ++symbols;
       }
-    for (const KnownInteger &size : others)
-      known *= size.value.value_or(1);
-    if (symbols == 1 && known != 0 && have % known == 0 &&
+    int64_t known = knownProduct(others);
+    if (symbols == 1 && isKnown(known) && known != 0 && have % known == 0 &&
         sizes.size() == (size_t)operandType.getRank())
       shape[symbol] = have / known;
   }
@@ -173,7 +181,7 @@ static SmallVector<Group> groupDimensions(ArrayRef<KnownInteger> operand,
     auto take = [](const KnownInteger &size, int64_t &count,
                    SmallVectorImpl<KnownInteger> &symbols) {
       if (size.value)
-        count *= std::max<int64_t>(*size.value, 1);
+        count = sizeProduct({count, std::max<int64_t>(*size.value, 1)});
       else
         symbols.push_back(size);
     };
@@ -222,15 +230,10 @@ Value ReshapeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
         size = entry;
   // With one left on each side, and equal counts otherwise, they are the same.
   auto isOpen = [](const KnownInteger &size) { return !size.value; };
-  auto known = [](ArrayRef<KnownInteger> sizes) {
-    int64_t count = 1;
-    for (const KnownInteger &size : sizes)
-      count *= size.value.value_or(1);
-    return count;
-  };
   if (llvm::count_if(operandSizes, isOpen) == 1 &&
       llvm::count_if(resultSizes, isOpen) == 1 &&
-      known(operandSizes) == known(resultSizes) && known(operandSizes) != 0)
+      knownProduct(operandSizes) == knownProduct(resultSizes) &&
+      isKnown(knownProduct(operandSizes)) && knownProduct(operandSizes) != 0)
     *llvm::find_if(resultSizes, isOpen) = *llvm::find_if(operandSizes, isOpen);
 
   SmallVector<Value> own(operandSizes.size(), r.constant(0));
