@@ -124,6 +124,11 @@ Value weir::onnx::squeezeAt(NodeImport &n, Value v, Value axes) {
 Value weir::onnx::unsqueezeAt(NodeImport &n, Value v, Value axes) {
   if (!v || !axes)
     return {};
+  constexpr int64_t mostAxes = 1024; // far more than any tensor has
+  if (n.dim(axes, 0) > mostAxes) {
+    (void)n.invalid("found " + Twine(n.dim(axes, 0)) + " axes");
+    return {};
+  }
   int64_t rank = n.rank(v), result = rank + n.dim(axes, 0);
   Value fresh = isAxis(n, normalized(n, axes, result), result);
   if (rank == 0)
