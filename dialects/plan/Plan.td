@@ -190,7 +190,6 @@ def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAl
   let assemblyFormat = "$edge `,` $iteration attr-dict (`:` type($result)^)?";
 }
 
-
 //===----------------------------------------------------------------------===//
 // Values of an accelerator that wait in the host's memory
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "dialects/weir/KnownIntegers.h"
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
 #include "dialects/weir/SliceBounds.h"
 #include "dialects/weir/Weir.h"
 #include <map>
@@ -24,7 +25,7 @@ using Elements = SmallVector<KnownInteger>;
 /// shape arithmetic reaches.
 class Follower {
 public:
-  explicit Follower(SizeOfDimension sizeOf = nullptr) : sizeOf(sizeOf) {}
+  explicit Follower(SizeOfDimension sizeOf) : sizeOf(sizeOf) {}
 
   const std::optional<Elements> &follow(Value tensor) {
     auto it = found.find(tensor.getAsOpaquePointer());
@@ -52,15 +53,10 @@ private:
     auto shaped = dyn_cast<RankedTensorType>(type);
     if (!shaped || !shaped.hasStaticShape())
       return result;
-    // Step by step: what a file claims may not fit 64 bits.
-    int64_t count = llvm::is_contained(shaped.getShape(), 0) ? 0 : 1;
-    for (int64_t size : shaped.getShape()) {
-      if (size > maxKnownIntegers)
-        return result;
-      count *= size;
-      if (count > maxKnownIntegers)
-        return result;
-    }
+    // What a file claims may not fit 64 bits.
+    int64_t count = shape::sizeProduct(shaped.getShape());
+    if (!shape::isKnown(count) || count > maxKnownIntegers)
+      return result;
     // Their number at least is known.
     if (!result || (int64_t)result->size() != count)
       result = Elements(count);
@@ -454,14 +450,10 @@ private:
 
 } // namespace
 
-std::optional<SmallVector<KnownInteger>> weir::followIntegers(Value tensor) {
-  if (!tensor)
-    return std::nullopt;
-  return Follower().follow(tensor);
-}
-
 std::optional<SmallVector<KnownInteger>>
 weir::followIntegers(Value tensor, SizeOfDimension sizeOf) {
+  if (!tensor)
+    return std::nullopt;
   return Follower(sizeOf).follow(tensor);
 }
 

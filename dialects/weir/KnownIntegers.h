@@ -33,19 +33,16 @@ struct KnownInteger {
   }
 };
 
-/// The elements of `tensor` in row-major order; nothing when not even their
-/// number is known, or when there are more than `maxKnownIntegers`.
-std::optional<llvm::SmallVector<KnownInteger>>
-followIntegers(mlir::Value tensor);
-
-/// What is known of a dimension's size: a number, or a symbol that stands for
+/// What is known of an open dimension's size: a number, or a symbol that stands for
 /// all sizes equal to it.
 using SizeOfDimension =
     llvm::function_ref<KnownInteger(mlir::Value tensor, int64_t dimension)>;
 
-/// The same, with `sizeOf` for the sizes of open dimensions.
+/// The elements of `tensor` in row-major order; nothing when not even their
+/// number is known, or when there are more than `maxKnownIntegers`. Without `sizeOf`
+/// every open dimension is a symbol of its own.
 std::optional<llvm::SmallVector<KnownInteger>>
-followIntegers(mlir::Value tensor, SizeOfDimension sizeOf);
+followIntegers(mlir::Value tensor, SizeOfDimension sizeOf = nullptr);
 
 /// The tensor as a constant, when all of its elements are numbers; else null.
 mlir::Attribute knownConstant(mlir::Value tensor);

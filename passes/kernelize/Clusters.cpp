@@ -337,21 +337,17 @@ private:
       if (visited.contains(&op) || !isFree(&op))
         continue;
       std::optional<Lines> lines = matchLines(&op, isInside, visited);
-      if (!lines || (mostInputs && countInputs(lines->operations) > mostInputs))
+      if (!lines)
+        continue;
+      Kernel kernel;
+      for (Operation *member : lines->operations) // users first, as kernels grow
+        kernel.add(member, &op);
+      if (mostInputs && kernel.inputs.size() > mostInputs)
         continue;
       for (Operation *member : lines->operations)
         clusterOf[member] = &op;
       formed[&op] = std::move(lines->operations);
     }
-  }
-
-  unsigned countInputs(const llvm::SetVector<Operation *> &operations) {
-    llvm::SmallDenseSet<Value> inputs;
-    for (Operation *op : operations)
-      for (Value operand : op->getOperands())
-        if (!operations.contains(operand.getDefiningOp()) && countsAsInput(operand))
-          inputs.insert(operand);
-    return inputs.size();
   }
 
   /// Fuses `op` into the cluster of its users, when they share one.

@@ -63,12 +63,6 @@ public:
   }
 
 private:
-  Value startOf(VectorReader &v) {
-    double infinity = std::numeric_limits<double>::infinity();
-    double start = kind == "max" ? -infinity : kind == "min" ? infinity : 0.0;
-    return v.broadcast(arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(start)));
-  }
-
   /// Indices into the operand, but those along its axes and the last.
   SmallVector<Value> operandIndices(ArrayRef<Value> at) {
     int64_t rank = cast<RankedTensorType>(reduce.getOperand().getType()).getRank();
@@ -83,23 +77,16 @@ private:
     return indices;
   }
 
-  Value add(Value sum, Value value) {
-    if (kind == "max")
-      return arith::MaximumFOp::create(r.b, r.loc, sum, value);
-    if (kind == "min")
-      return arith::MinimumFOp::create(r.b, r.loc, sum, value);
-    return arith::AddFOp::create(r.b, r.loc, sum, value);
-  }
-
   void emitInRegisters(ArrayRef<Value> at, Value limit) {
     VectorReader v(r, lanes);
     Value mask = limit ? laneMasks(r, {1, 1, lanes}, at.back(), limit)[0] : Value();
     v.setLanes(at.back(), mask);
     from.back() = at.back();
-    Value sum = emitReductionLoops(r, sizes, startOf(v), [&](ValueRange place, Value carried) {
+    Value start = startOfLanes(r, kind, lanes);
+    Value sum = emitReductionLoops(r, sizes, start, [&](ValueRange place, Value carried) {
       for (auto [axis, index] : llvm::zip(axes, place))
         from[axis] = index;
-      return add(carried, v.element(reduce.getOperand(), from));
+      return reduceLanes(r, kind, carried, v.element(reduce.getOperand(), from));
     });
     finish(at, mask, sum);
   }
@@ -116,7 +103,7 @@ private:
     // So many streams processors follow, with a sum and rows in registers.
     constexpr int64_t together = 4;
     VectorReader v(r, lanes);
-    Value start = startOf(v), zero = r.constant(0);
+    Value start = startOfLanes(r, kind, lanes), zero = r.constant(0);
     emitStepLoop(r, zero, count, lanes, [&](Value at) { store(start, sums, at); });
     auto pass = [&](Value row, int64_t rows) {
       emitStepLoop(r, zero, count, lanes, [&](Value offset) {
@@ -125,7 +112,7 @@ private:
         Value sum = load(sums, offset);
         for (int64_t i = 0; i < rows; ++i) {
           from[axes.back()] = r.add(row, r.constant(i));
-          sum = add(sum, v.element(reduce.getOperand(), from));
+          sum = reduceLanes(r, kind, sum, v.element(reduce.getOperand(), from));
         }
         store(sum, sums, offset);
       });

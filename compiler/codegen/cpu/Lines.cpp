@@ -92,23 +92,11 @@ private:
     return laneMasks(r, {1, 1, lanes}, r.constant(first), r.constant(length))[0];
   }
 
-  Value combine(StringRef kind, Value a, Value b) {
-    if (kind == "max")
-      return arith::MaximumFOp::create(r.b, r.loc, a, b);
-    if (kind == "min")
-      return arith::MinimumFOp::create(r.b, r.loc, a, b);
-    return arith::AddFOp::create(r.b, r.loc, a, b);
-  }
-
   Value emitReduction(ReduceOp reduce, const LinePass &pass,
                       const llvm::DenseMap<Value, Value> &places) {
     r.loc = reduce.getLoc();
     StringRef kind = reduce.getKind();
-    double infinity = std::numeric_limits<double>::infinity();
-    double neutral = kind == "max" ? -infinity : kind == "min" ? infinity : 0.0;
-    auto type = VectorType::get({lanes}, r.b.getF32Type());
-    Value start = arith::ConstantOp::create(
-        r.b, r.loc, SplatElementsAttr::get(type, r.b.getF32FloatAttr(neutral)));
+    Value start = startOfLanes(r, kind, lanes);
     auto step = [&](Value sum, Value first, Value mask) {
       LineReader v(r, lanes, reduced, kept, first, mask);
       SmallVector<Value> indices = indicesAt(first);
@@ -117,7 +105,7 @@ private:
         v.store(v.element(each, indices), places.lookup(each), r.b.getF32Type(), first);
       if (mask)
         value = arith::SelectOp::create(r.b, r.loc, mask, value, start);
-      return combine(kind, sum, value);
+      return reduceLanes(r, kind, sum, value);
     };
     SmallVector<Value> sums(together, start);
     int64_t block = together * lanes, whole = length / block * block;
@@ -139,7 +127,7 @@ private:
     }
     Value sum = sums[0];
     for (int64_t i = 1; i < used; ++i)
-      sum = combine(kind, sum, sums[i]);
+      sum = reduceLanes(r, kind, sum, sums[i]);
     // In pairs, not one lane behind the other: the definition leaves the order open.
     auto horizontal = kind == "max"   ? vector::CombiningKind::MAXIMUMF
                       : kind == "min" ? vector::CombiningKind::MINIMUMF

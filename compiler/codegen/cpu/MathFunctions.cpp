@@ -64,7 +64,9 @@ struct Numbers {
     return element.isF32() || element.isF64();
   }
 
-  Value real(double value) const { return constant(full, value); }
+  Value real(double value) const {
+    return constantOf(full, b.getFloatAttr(getElementTypeOrSelf(full), value));
+  }
   Value number(int64_t value) const {
     auto attribute = b.getIntegerAttr(getElementTypeOrSelf(integer), value);
     return constantOf(integer, attribute);
@@ -121,9 +123,6 @@ private:
     if (auto vector = dyn_cast<VectorType>(type))
       attribute = SplatElementsAttr::get(vector, attribute);
     return arith::ConstantOp::create(b, loc, attribute);
-  }
-  Value constant(Type type, double value) const {
-    return constantOf(type, b.getFloatAttr(getElementTypeOrSelf(type), value));
   }
 };
 

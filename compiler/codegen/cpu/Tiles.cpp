@@ -242,6 +242,22 @@ Value weir::insidePadding(KernelReader &r, ValueRange at, ArrayRef<int64_t> pads
   return isInside;
 }
 
+Value weir::startOfLanes(KernelReader &r, StringRef kind, int64_t lanes) {
+  double infinity = std::numeric_limits<double>::infinity();
+  double start = kind == "max" ? -infinity : kind == "min" ? infinity : 0.0;
+  auto type = VectorType::get({lanes}, r.b.getF32Type());
+  return arith::ConstantOp::create(
+      r.b, r.loc, SplatElementsAttr::get(type, r.b.getF32FloatAttr(start)));
+}
+
+Value weir::reduceLanes(KernelReader &r, StringRef kind, Value x, Value y) {
+  if (kind == "max")
+    return arith::MaximumFOp::create(r.b, r.loc, x, y);
+  if (kind == "min")
+    return arith::MinimumFOp::create(r.b, r.loc, x, y);
+  return arith::AddFOp::create(r.b, r.loc, x, y);
+}
+
 Value weir::meanOf(KernelReader &r, VectorReader &v, Value sums, Value count) {
   Value wide = arith::IndexCastOp::create(r.b, r.loc, r.b.getI64Type(), count);
   Value divisor = arith::SIToFPOp::create(r.b, r.loc, r.b.getF32Type(), wide);

@@ -116,6 +116,11 @@ void copyRow(KernelReader &r, const KernelReader::Buffer &source, mlir::ValueRan
 mlir::Value insidePadding(KernelReader &r, mlir::ValueRange at, llvm::ArrayRef<int64_t> pads,
                           mlir::Value padded, llvm::SmallVectorImpl<mlir::Value> &inside);
 
+/// Reductions of f32 on vectors, of kind sum, mean, max or min: what a lane begins with,
+/// and both vectors in one.
+mlir::Value startOfLanes(KernelReader &r, llvm::StringRef kind, int64_t lanes);
+mlir::Value reduceLanes(KernelReader &r, llvm::StringRef kind, mlir::Value x, mlir::Value y);
+
 /// A vector of sums divided by how many elements they have.
 mlir::Value meanOf(KernelReader &r, VectorReader &v, mlir::Value sums, mlir::Value count);
 

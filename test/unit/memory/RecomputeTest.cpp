@@ -102,6 +102,17 @@ std::vector<int> numbers(const Problem &p) {
   return order;
 }
 
+/// Adds a node that reads these values and writes one more, of `size` bytes.
+auto adderTo(Problem &p) {
+  return [&p](std::vector<int> reads, int64_t size) {
+    OrderNode node;
+    node.reads = std::move(reads);
+    node.writes = {int(p.values.size())};
+    p.nodes.push_back(node);
+    p.values.push_back({size, false});
+  };
+}
+
 TEST(Recompute, KeepsWhatIsComputed) {
   int lowered = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
@@ -169,13 +180,7 @@ TEST(Recompute, CheckpointsAChain) {
 TEST(Recompute, RepeatsTheCheaper) {
   // Two values of one size wait across a large moment; one is dear to make.
   Problem p;
-  auto add = [&](std::vector<int> reads, int64_t size) {
-    OrderNode node;
-    node.reads = std::move(reads);
-    node.writes = {int(p.values.size())};
-    p.nodes.push_back(node);
-    p.values.push_back({size, false});
-  };
+  auto add = adderTo(p);
   add({}, 1);        // 0
   add({0}, 100);     // 1: dear
   add({0}, 100);     // 2: cheap
@@ -276,13 +281,7 @@ TEST(Recompute, CopiesWhatIsDearerToMake) {
 TEST(Recompute, SavesOnceWhatIsCopiedBackTwice) {
   // One value is used at both ends of, and between, two full moments.
   Problem p;
-  auto add = [&](std::vector<int> reads, int64_t size) {
-    OrderNode node;
-    node.reads = std::move(reads);
-    node.writes = {int(p.values.size())};
-    p.nodes.push_back(node);
-    p.values.push_back({size, false});
-  };
+  auto add = adderTo(p);
   add({}, 100);     // 0
   add({}, 1);       // 1
   add({1}, 200);    // 2: full

@@ -205,21 +205,10 @@ struct KeptReceiver {
     memcpy(out, &wrong, 4);
     return WEIR_OK;
   }
-  static void resumed(void *frame) {
-    auto *self = static_cast<KeptReceiver *>(frame);
-    int32_t code = self->take();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code == WEIR_PENDING)
-      return;
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
   static int32_t start(weir_context *ctx) {
     auto *feed = static_cast<const float *>(ctx->feeds[0].data);
     auto *self =
-        new KeptReceiver{resumed, ctx, 0, int64_t(feed[0]), 0};
+        new KeptReceiver{resumeFrame<KeptReceiver>, ctx, 0, int64_t(feed[0]), 0};
     int32_t code = self->advance();
     if (code != WEIR_PENDING)
       delete self;

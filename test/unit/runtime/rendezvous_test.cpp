@@ -292,19 +292,8 @@ struct SlowFrame {
     }
     return WEIR_OK;
   }
-  static void resumed(void *frame) {
-    auto *self = static_cast<SlowFrame *>(frame);
-    int32_t code = self->take();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code == WEIR_PENDING)
-      return;
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
   static int32_t start(weir_context *ctx, int64_t failAt) {
-    auto *self = new SlowFrame{resumed, ctx, 0, failAt};
+    auto *self = new SlowFrame{resumeFrame<SlowFrame>, ctx, 0, failAt};
     int32_t code = self->advance();
     if (code != WEIR_PENDING)
       delete self;

@@ -105,19 +105,8 @@ struct Player {
     }
     return WEIR_OK;
   }
-  static void resumed(void *frame) {
-    auto *self = static_cast<Player *>(frame);
-    int32_t code = self->take();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code == WEIR_PENDING)
-      return;
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
   static int32_t start(weir_context *ctx, bool serves) {
-    auto *self = new Player{resumed, ctx, serves, 0};
+    auto *self = new Player{resumeFrame<Player>, ctx, serves, 0};
     int32_t code = serves ? self->sendBurst() : int32_t(WEIR_OK);
     if (code == WEIR_OK)
       code = self->advance();

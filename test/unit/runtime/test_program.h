@@ -22,6 +22,20 @@
 
 namespace weir::rt::test {
 
+/// What a step's frame on the heap is resumed by: take()s what came, advance()s, and,
+/// unless it waits again, deletes the frame and ends the step.
+template <typename Frame> void resumeFrame(void *frame) {
+  auto *self = static_cast<Frame *>(frame);
+  int32_t code = self->take();
+  if (code == WEIR_OK)
+    code = self->advance();
+  if (code == WEIR_PENDING)
+    return;
+  weir_context *ctx = self->ctx;
+  delete self;
+  weir_rt_step_done(ctx, code);
+}
+
 struct TestTensor {
   std::string name;
   int32_t dtype = WEIR_F32;

@@ -188,20 +188,9 @@ struct Sender {
     }
     return WEIR_OK;
   }
-  static void resumed(void *frame) {
-    auto *self = static_cast<Sender *>(frame);
-    int32_t code = self->take();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code == WEIR_PENDING)
-      return;
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
   static int32_t start(weir_context *ctx) {
     auto stopsAt = *static_cast<const int64_t *>(ctx->feeds[0].data);
-    auto *self = new Sender{resumed, ctx, 0, 0, stopsAt};
+    auto *self = new Sender{resumeFrame<Sender>, ctx, 0, 0, stopsAt};
     int32_t code = self->sendRow();
     if (code == WEIR_OK)
       code = self->advance();
