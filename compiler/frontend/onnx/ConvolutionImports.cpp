@@ -51,6 +51,10 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
     } else if (autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER") {
       int64_t in = n.dim(x, i + 2);
       int64_t extent = (w.size[i] - 1) * w.dilations[i] + 1;
+      if (in >= int64_t(1) << 31) {
+        (void)n.unsupported("found a dimension of " + Twine(in));
+        return std::nullopt;
+      }
       if (ShapedType::isDynamic(in)) {
         // With a stride of 1 the padding does not depend on the size.
         if (w.strides[i] != 1) {
@@ -278,7 +282,9 @@ LogicalResult maxUnpool(NodeImport &n) {
       n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
   if (static_cast<int64_t>(size.size()) != spatial ||
       static_cast<int64_t>(strides.size()) != spatial ||
-      static_cast<int64_t>(pads.size()) != 2 * spatial)
+      static_cast<int64_t>(pads.size()) != 2 * spatial ||
+      !llvm::all_of(size, isStep) || !llvm::all_of(strides, isStep) ||
+      !llvm::all_of(pads, isPad))
     return n.invalid("found a window that does not go with " + Twine(spatial) +
                      " spatial dimensions");
   // The indices count in a tensor of the size that window and strides give.

@@ -313,6 +313,9 @@ LogicalResult gridSample(NodeImport &n) {
   return n.result(samplePlaces(n, x, places, kind, border, corners));
 }
 
+/// Where a region is sampled is a constant, of so many elements at most.
+constexpr int64_t mostBins = 1 << 24;
+
 LogicalResult roiAlign(NodeImport &n) {
   Value x = n.in(0), rois = n.in(1), batches = n.in(2);
   if (!x || !rois || !batches)
@@ -320,6 +323,11 @@ LogicalResult roiAlign(NodeImport &n) {
   int64_t height = n.i("output_height"), width = n.i("output_width");
   int64_t samples = n.i("sampling_ratio");
   bool average = n.s("mode") != "max";
+  std::optional<int64_t> places =
+      frontend::productOf({std::max(height, width), samples});
+  if (height < 1 || width < 1 || !places || *places > mostBins)
+    return n.unsupported("found more than 2^24 samples along a region, or no "
+                         "output size");
   if (samples < 1)
     return n.unsupported("found sampling_ratio 0, whose number of samples "
                          "depends on the data; possible are fixed numbers");
@@ -374,9 +382,10 @@ LogicalResult maxRoiPool(NodeImport &n) {
   if (!x || !rois)
     return failure();
   if (n.rank(x) != 4 || n.rank(rois) != 2 || !bins || bins->size() != 2 ||
-      (*bins)[0] < 1 || (*bins)[1] < 1)
+      (*bins)[0] < 1 || (*bins)[1] < 1 || (*bins)[0] > mostBins ||
+      (*bins)[1] > mostBins)
     return n.invalid("found images that are not of rank 4, regions that are not "
-                     "of rank 2, or no pooled_shape of two");
+                     "of rank 2, or no pooled_shape of two, up to 2^24");
   double scale = n.f("spatial_scale");
   auto edge = [&](int64_t i) { // halves away from zero; regions lie in the image
     return n.op<FloorOp>(n.add(n.mul(n.pick(rois, 1, i), scale), 0.5));

@@ -171,11 +171,12 @@ Value MultiHead::biased(Value x, int64_t part) {
                 (n.rank(x) == 4 && ShapedType::isDynamic(n.dim(x, 2)));
   int64_t hidden = isOpen           ? ShapedType::kDynamic
                    : n.rank(x) == 3 ? n.dim(x, 2)
-                                    : n.dim(x, 2) * n.dim(x, 3);
+                                    : frontend::productOf({n.dim(x, 2), n.dim(x, 3)})
+                                          .value_or(ShapedType::kDynamic);
   // Queries and keys are as wide as each other; values have the rest.
   int64_t whole = n.dim(all, 0);
-  if (n.rank(all) != 1 || isOpen || ShapedType::isDynamic(whole) ||
-      hidden > whole) {
+  if (n.rank(all) != 1 || ShapedType::isDynamic(hidden) ||
+      ShapedType::isDynamic(whole) || hidden > whole / (part == 1 ? 2 : 1)) {
     (void)n.invalid("found a bias that does not go with the projections");
     return {};
   }
@@ -317,8 +318,8 @@ bool GroupQuery::operands() {
   if (!query)
     return false;
   int64_t hidden = n.dim(query, 2);
-  if (n.rank(query) != 3 || ShapedType::isDynamic(hidden) || heads < 1 ||
-      keyHeads < 1 || heads % keyHeads) {
+  if (n.rank(query) != 3 || ShapedType::isDynamic(hidden) || !n.isStep(heads) ||
+      !n.isStep(keyHeads) || heads % keyHeads) {
     (void)n.invalid("found queries that are not of rank 3, of open hidden size, "
                     "or key heads that do not divide them");
     return false;
@@ -473,7 +474,10 @@ LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined,
                          "possible is 0");
   SmallVector<int64_t> sizes = n.is("qkv_hidden_sizes")
                                    .value_or(SmallVector<int64_t>(3, hidden / 3));
-  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != hidden)
+  auto fits = [&](int64_t size) { return size >= 0 && size <= hidden; };
+  if (sizes.size() != 3 || !llvm::all_of(sizes, fits) ||
+      sizes[0] > hidden - sizes[1] ||
+      sizes[0] + sizes[1] != hidden - sizes[2])
     return n.invalid("found weights that do not go with qkv_hidden_sizes");
   auto part = [&](int64_t begin, int64_t size) {
     return splitHeads(n, n.slice(joined, 2, begin, begin + size), heads);

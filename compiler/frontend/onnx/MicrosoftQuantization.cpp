@@ -278,8 +278,8 @@ LogicalResult matMulNBits(NodeImport &n) {
   if (intOr(n, "weight_prepacked", 0))
     return n.unsupported("found weights packed for one kernel; possible is "
                          "weight_prepacked 0");
-  if ((bits != 2 && bits != 4 && bits != 8) || block < 1 || rows < 1 ||
-      columns < 1 || block % (8 / bits))
+  if ((bits != 2 && bits != 4 && bits != 8) || !n.isStep(block) ||
+      !n.isStep(rows) || !n.isStep(columns) || block % (8 / bits))
     return n.unsupported("found " + Twine(bits) + " bits in blocks of " +
                          Twine(block) + "; possible are 2, 4, 8 bits");
   int64_t blocks = (columns + block - 1) / block;
@@ -324,9 +324,11 @@ LogicalResult matMulBnb4(NodeImport &n) {
   Value a = n.in(0), b = n.in(1), largest = n.in(2);
   if (!a || !b || !largest)
     return failure();
-  int64_t count = rows * columns;
+  // Their product fits where both are.
+  bool fits = n.isStep(rows) && n.isStep(columns);
+  int64_t count = fits ? rows * columns : 0;
   if (intOr(n, "transB", 1) != 1 || n.i("training_mode") || block < 1 ||
-      rows < 1 || columns < 1 || count % 2 || count % block)
+      !fits || count % 2 || count % block)
     return n.unsupported("found transB 0, training_mode, or blocks that do not "
                          "divide the weights");
   // Four-bit floats of one sign, two exponent and one mantissa bit over 12, and

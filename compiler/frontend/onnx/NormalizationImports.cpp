@@ -191,6 +191,9 @@ LogicalResult meanVariance(NodeImport &n) {
 
 LogicalResult lrn(NodeImport &n) {
   int64_t size = n.i("size");
+  if (!n.isStep(size))
+    return n.invalid("found size " + Twine(size) +
+                     "; possible are 1 to 2^31 - 1");
   return n.result(n.op<LrnOp>(
       n.in(0), n.number(1), n.number(size), n.number((size - 1) / 2),
       n.real(n.f("alpha") / size), n.real(n.f("beta")), n.real(n.f("bias"))));

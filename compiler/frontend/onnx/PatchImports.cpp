@@ -136,11 +136,15 @@ LogicalResult deformConv(NodeImport &n) {
   if (auto places = frontend::productOf({taps, height, width});
       !places || *places > mostPlaces)
     return n.unsupported("found more than 2^24 taps of all pixels");
-  if (offsetGroups < 1 || groups < 1 || xs[1] % offsetGroups ||
+  if (!n.isStep(offsetGroups) || groups < 1 || xs[1] % offsetGroups ||
       xs[1] % groups || fs[0] % groups || os[1] != 2 * offsetGroups * taps)
     return n.invalid("found groups that do not divide the channels, or an "
                      "offset of another size");
-  int64_t images = xs[0] * offsetGroups;
+  std::optional<int64_t> groupsOfAll =
+      frontend::productOf({xs[0], offsetGroups});
+  if (!groupsOfAll)
+    return n.invalid("found more groups of images than 64 bits count");
+  int64_t images = *groupsOfAll;
   Type type = n.element(offset);
   // Where each tap lies before it is moved: [taps, height, width].
   Value base[2];

@@ -111,8 +111,12 @@ LogicalResult tfIdf(NodeImport &n) {
     grams += (end - begin) / int64_t(i + 1);
     before = begin;
   }
-  for (int64_t column : *columns)
+  for (int64_t column : *columns) {
+    if (column < 0 || !n.isStep(column + 1))
+      return n.invalid("found column " + Twine(column) +
+                       " in ngram_indexes; possible are 0 to 2^31 - 2");
     width = std::max(width, column + 1);
+  }
   if (shortest < 1 || longest < shortest || skips < 0 ||
       grams > int64_t(columns->size()) || n.rank(x) > 2)
     return n.invalid("found lengths, skips or ngram_indexes that do not go "

@@ -181,10 +181,16 @@ bool Classifier::decisions() {
                       rho = list(n, "rho");
   Value x = samples(n);
   int64_t count = 0;
-  for (int64_t size : sizes.value_or(SmallVector<int64_t>()))
-    count += size;
-  if (!x || !sizes || static_cast<int64_t>(sizes->size()) != classes ||
-      llvm::any_of(*sizes, [](int64_t size) { return size < 0; }) ||
+  // None can have more vectors than there are coefficients.
+  int64_t most = coefficients.size();
+  bool fits = sizes && static_cast<int64_t>(sizes->size()) == classes &&
+              llvm::all_of(*sizes, [&](int64_t size) {
+                return size >= 0 && size <= most;
+              });
+  if (fits)
+    for (int64_t size : *sizes)
+      count += size;
+  if (!x || !fits ||
       static_cast<int64_t>(coefficients.size()) != (classes - 1) * count ||
       static_cast<int64_t>(rho.size()) != classes * (classes - 1) / 2) {
     (void)n.unsupported("found vectors_per_class, coefficients or rho that do "

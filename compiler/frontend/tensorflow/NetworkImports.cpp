@@ -163,6 +163,9 @@ static LogicalResult lrn(NodeImport &n) {
   if (!x)
     return failure();
   int64_t radius = n.i("depth_radius");
+  if (radius != 0 && !n.isStep(radius))
+    return n.invalid("found depth_radius " + Twine(radius) +
+                     "; possible are 0 to 2^31 - 1");
   return n.result(n.op<LrnOp>(x, n.number(n.rank(x) - 1),
                               n.number(2 * radius + 1), n.number(radius),
                               n.real(n.f("alpha")), n.real(n.f("beta")),

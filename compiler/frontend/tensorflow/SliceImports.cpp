@@ -307,8 +307,11 @@ static LogicalResult splitV(NodeImport &n) {
   // What is left of an open size, and whether there is as much, the run knows.
   if (ShapedType::isDynamic(whole))
     return splitAt(n, x, *axis, n.ints(*sizes));
-  for (int64_t size : *sizes)
+  for (int64_t size : *sizes) {
+    if (size > whole - sum)
+      return n.invalid("found parts of more than a size of " + Twine(whole));
     sum += std::max<int64_t>(size, 0);
+  }
   auto open = llvm::find(*sizes, -1);
   if (open != sizes->end()) {
     *open = whole - sum;
@@ -522,8 +525,11 @@ template <bool toSpace> static LogicalResult depthSpace(NodeImport &n) {
   if (format != "NHWC" && format != "NCHW")
     return n.unsupported("found data format " + Twine(std::string(format)) +
                          "; possible are NHWC and NCHW");
-  if (n.rank(x) != 4 || block < 1)
+  if (n.rank(x) != 4)
     return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
+  if (!n.isStep(block))
+    return n.invalid("found block_size " + Twine(block) +
+                     "; possible are 1 to 2^31 - 1");
   if (format == "NCHW")
     x = n.transpose(x, {0, 2, 3, 1});
   Value b = n.ints({block});

@@ -302,6 +302,9 @@ static LogicalResult lrnGrad(NodeImport &n) {
   if (!dy || !x || !y)
     return failure();
   int64_t rank = n.rank(x), radius = n.i("depth_radius");
+  if (radius != 0 && !n.isStep(radius))
+    return n.invalid("found depth_radius " + Twine(radius) +
+                     "; possible are 0 to 2^31 - 1");
   double alpha = n.f("alpha"), beta = n.f("beta");
   Type type = n.element(x);
   // Sums of neighbours along the channels, as a pool over one dimension.
