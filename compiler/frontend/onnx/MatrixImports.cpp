@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
+using frontend::buildLoop;
+using frontend::Values;
 
 namespace {
 

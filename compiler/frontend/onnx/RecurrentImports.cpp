@@ -12,11 +12,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Activations.h"
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
+using frontend::buildLoop;
+using frontend::Values;
+using frontend::writeEntry;
 
 namespace {
 

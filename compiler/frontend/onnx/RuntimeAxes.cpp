@@ -6,13 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/RuntimeAxes.h"
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 
 #include <limits>
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
+using frontend::buildIf;
+using frontend::Values;
 
 namespace {
 

@@ -8,9 +8,18 @@
 #ifndef WEIR_COMPILER_FRONTEND_ONNX_SEQUENCES_H
 #define WEIR_COMPILER_FRONTEND_ONNX_SEQUENCES_H
 
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 
 namespace weir::onnx {
+
+using frontend::buildIf;
+using frontend::buildLoop;
+using frontend::joinTypes;
+using frontend::makeEntries;
+using frontend::relax;
+using frontend::Values;
+using frontend::writeEntry;
 
 /// What is known of the elements of a sequence or optional. Elements may differ
 /// in sizes, and in rank; their element type is one.

@@ -13,7 +13,8 @@
 
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/Heads.h"
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 #include "compiler/frontend/onnx/Window.h"
 
 #include <cmath>
@@ -21,6 +22,9 @@
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
+using frontend::buildLoop;
+using frontend::Values;
+using frontend::writeEntry;
 
 namespace {
 

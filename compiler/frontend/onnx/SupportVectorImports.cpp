@@ -10,12 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/NodeImport.h"
 #include "compiler/frontend/onnx/PostTransform.h"
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
+using frontend::buildLoop;
+using frontend::Values;
 
 namespace {
 

@@ -6,13 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Trees.h"
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
 
 #include <limits>
 
 using namespace mlir;
 using namespace weir;
 using namespace weir::onnx;
+using frontend::buildLoop;
+using frontend::Values;
 
 std::optional<int64_t> weir::onnx::depthOf(const Trees &trees) {
   auto count = static_cast<int64_t>(trees.size());

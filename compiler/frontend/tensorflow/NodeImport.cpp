@@ -239,6 +239,7 @@ static const ImportIndex &importIndex() {
                                       reductionImports(),
                                       gradientImports(),
                                       recurrentImports(),
+                                      optimizerImports(),
                                       stateImports(),
                                       einsumImports(),
                                       factorizationImports(),

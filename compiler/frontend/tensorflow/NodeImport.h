@@ -148,6 +148,7 @@ llvm::ArrayRef<OpImport> sparseImports();
 llvm::ArrayRef<OpImport> sparseMatrixImports();
 llvm::ArrayRef<OpImport> sparseStructureImports();
 llvm::ArrayRef<OpImport> specialImports();
+llvm::ArrayRef<OpImport> optimizerImports();
 llvm::ArrayRef<OpImport> stateImports();
 llvm::ArrayRef<OpImport> tensorArrayImports();
 llvm::ArrayRef<OpImport> stringImports();

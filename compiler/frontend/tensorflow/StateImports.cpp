@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Variables.h"
 
 using namespace mlir;
 using namespace weir;
@@ -122,50 +123,11 @@ static LogicalResult argument(NodeImport &n) {
   return n.result(result);
 }
 
-/// Input `i` as a variable; null, with a report, where it is none.
-static Imported *variableAt(NodeImport &n, size_t i) {
-  if (i < n.inputs.size() && n.inputs[i].kind == Imported::Kind::Resource) {
-    if (n.inputs[i].type)
-      return &n.inputs[i];
-    (void)n.unsupported("found variable \"" + Twine(n.inputs[i].variable) +
-                        "\", whose shape is not known; possible is one that "
-                        "the graph, a stored value or an assignment gives");
-    return nullptr;
-  }
-  (void)n.unsupported("found input " + Twine(i) +
-                      " that is no variable of this program");
-  return nullptr;
-}
-
-static Value read(NodeImport &n, const Imported &variable) {
-  return VariableReadOp::create(n.b, n.loc, variable.type, variable.value,
-                                ValueRange())
-      .getResult();
-}
-
-static LogicalResult write(NodeImport &n, const Imported &variable,
-                           Value value) {
-  if (!value)
-    return failure();
-  if (n.element(value) != variable.type.getElementType())
-    return n.invalid("found a value of another type than the variable's");
-  VariableAssignOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
-                           variable.value, value, ValueRange());
-  return success();
-}
-
-/// Ends an operation that changed a variable: version one hands it on.
-static LogicalResult done(NodeImport &n, const Imported &variable) {
-  if (variable.isRef)
-    n.made.push_back(variable);
-  return success();
-}
-
 static LogicalResult readVariable(NodeImport &n) {
   Imported *variable = variableAt(n, 0);
   if (!variable)
     return failure();
-  Value value = read(n, *variable);
+  Value value = currentValue(n, *variable);
   if (Type type = n.elementAttr("dtype"); type && type != n.element(value))
     return n.invalid("found a read of another type than the variable's");
   return n.result(value);
@@ -232,7 +194,7 @@ static LogicalResult assign(NodeImport &n) {
     if (!learnType(n, n.inputs[0], value))
       return failure();
     if (!n.inputs[0].type && n.g.hasLearned)
-      return done(n, n.inputs[0]);
+      return passOn(n, n.inputs[0]);
   }
   Imported *variable = variableAt(n, 0);
   if (!variable || !value)
@@ -240,11 +202,11 @@ static LogicalResult assign(NodeImport &n) {
   // An open variable may hold any sizes; these are to be those that it has.
   if (n.node.op == "AssignVariableOp" && n.isSet("validate_shape") &&
       !variable->type.hasStaticShape() &&
-      !isOfShape(n, *variable, read(n, *variable), value))
+      !isOfShape(n, *variable, currentValue(n, *variable), value))
     return failure();
-  if (failed(write(n, *variable, value)))
+  if (failed(assignValue(n, *variable, value)))
     return failure();
-  return done(n, *variable);
+  return passOn(n, *variable);
 }
 
 template <typename Op> static LogicalResult update(NodeImport &n) {
@@ -252,11 +214,11 @@ template <typename Op> static LogicalResult update(NodeImport &n) {
   Value value = n.in(1);
   if (!variable || !value)
     return failure();
-  Value before = read(n, *variable);
+  Value before = currentValue(n, *variable);
   if (!isOfShape(n, *variable, before, value) ||
-      failed(write(n, *variable, n.op<Op>(before, value))))
+      failed(assignValue(n, *variable, n.op<Op>(before, value))))
     return failure();
-  return done(n, *variable);
+  return passOn(n, *variable);
 }
 
 /// Adds one, unless the limit is reached; the value before is the result.
@@ -265,13 +227,13 @@ static LogicalResult countUpTo(NodeImport &n) {
   Imported *variable = variableAt(n, 0);
   if (!variable)
     return failure();
-  Value value = read(n, *variable);
+  Value value = currentValue(n, *variable);
   int64_t limit = n.i("limit");
   AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
                    n.compare("lt", value, static_cast<double>(limit)),
                    n.b.getStringAttr("Reached limit of " + Twine(limit)),
                    n.number(kOutOfRange), ValueRange());
-  if (failed(write(n, *variable, n.add(value, 1.0))))
+  if (failed(assignValue(n, *variable, n.add(value, 1.0))))
     return failure();
   return n.result(value);
 }
@@ -282,7 +244,7 @@ static LogicalResult assignSlice(NodeImport &n) {
   Value value = n.in(4);
   if (!variable || !value)
     return failure();
-  Value before = read(n, *variable);
+  Value before = currentValue(n, *variable);
   Value places = slicePlaces(n, n.shapeOf(before), 1);
   if (!places)
     return failure();
@@ -290,9 +252,9 @@ static LogicalResult assignSlice(NodeImport &n) {
   Value after = n.op<ScatterNdOp>(
       n.reshape(before, {-1}), n.reshape(places, {-1, 1}), updates,
       n.text("none"), n.flag(false), n.flag(false));
-  if (failed(write(n, *variable, n.reshapeTo(after, n.shapeOf(before)))))
+  if (failed(assignValue(n, *variable, n.reshapeTo(after, n.shapeOf(before)))))
     return failure();
-  return done(n, *variable);
+  return passOn(n, *variable);
 }
 
 /// One of several variables, which the run picks.
@@ -342,7 +304,7 @@ static LogicalResult variableShape(NodeImport &n) {
   Imported *variable = variableAt(n, 0);
   if (!variable)
     return failure();
-  Value shape = n.shapeOf(read(n, *variable));
+  Value shape = n.shapeOf(currentValue(n, *variable));
   return n.result(n.cast(shape, n.elementAttr("out_type")));
 }
 
@@ -358,7 +320,7 @@ static LogicalResult resourceGather(NodeImport &n) {
   if (!variable || !indices)
     return failure();
   int64_t batch = n.i("batch_dims");
-  return n.result(n.op<GatherOp>(read(n, *variable), indices, n.number(batch),
+  return n.result(n.op<GatherOp>(currentValue(n, *variable), indices, n.number(batch),
                                  n.number(batch), n.flag(false)));
 }
 
@@ -366,7 +328,7 @@ static LogicalResult resourceGatherNd(NodeImport &n) {
   Imported *variable = variableAt(n, 0);
   if (!variable)
     return failure();
-  return n.result(n.op<GatherNdOp>(read(n, *variable), n.in(1), n.number(0),
+  return n.result(n.op<GatherNdOp>(currentValue(n, *variable), n.in(1), n.number(0),
                                    n.flag(false)));
 }
 
@@ -384,7 +346,7 @@ static LogicalResult scatter(NodeImport &n) {
   Value indices = n.in(1), updates = n.in(2);
   if (!variable || !indices || !updates)
     return failure();
-  Value before = read(n, *variable);
+  Value before = currentValue(n, *variable);
   if (!isNd) {
     // A scalar update is the same for all rows.
     if (n.rank(updates) == 0) {
@@ -397,72 +359,9 @@ static LogicalResult scatter(NodeImport &n) {
   }
   Value after = n.op<ScatterNdOp>(before, indices, updates, n.text(reduction),
                                   n.flag(false), n.flag(false));
-  if (failed(write(n, *variable, after)))
+  if (failed(assignValue(n, *variable, after)))
     return failure();
-  return done(n, *variable);
-}
-
-/// variable -= alpha * gradient
-static LogicalResult gradientDescent(NodeImport &n) {
-  Imported *variable = variableAt(n, 0);
-  Value alpha = n.in(1), delta = n.in(2);
-  if (!variable || !alpha || !delta)
-    return failure();
-  Value next = n.sub(read(n, *variable), n.mul(alpha, delta));
-  if (failed(write(n, *variable, next)))
-    return failure();
-  return done(n, *variable);
-}
-
-/// accumulator = momentum * accumulator + gradient
-static LogicalResult momentum(NodeImport &n) {
-  Imported *variable = variableAt(n, 0), *accumulator = variableAt(n, 1);
-  Value rate = n.in(2), gradient = n.in(3), decay = n.in(4);
-  if (!variable || !accumulator || !rate || !gradient || !decay)
-    return failure();
-  bool isKeras = n.node.op.find("Keras") != std::string_view::npos;
-  bool nesterov = n.isSet("use_nesterov");
-  Value old = read(n, *accumulator), next, step;
-  if (isKeras) { // the rate is part of what accumulates
-    next = n.sub(n.mul(old, decay), n.mul(gradient, rate));
-    step = nesterov ? n.sub(n.mul(next, decay), n.mul(gradient, rate)) : next;
-  } else {
-    next = n.add(n.mul(old, decay), gradient);
-    Value by = nesterov ? n.add(gradient, n.mul(next, decay)) : next;
-    step = n.op<NegOp>(n.mul(by, rate));
-  }
-  if (failed(write(n, *accumulator, next)) ||
-      failed(write(n, *variable, n.add(read(n, *variable), step))))
-    return failure();
-  return done(n, *variable);
-}
-
-/// Kingma and Ba, "Adam", with the rate corrected before the step.
-static LogicalResult adam(NodeImport &n) {
-  Imported *variable = variableAt(n, 0), *m = variableAt(n, 1),
-           *v = variableAt(n, 2);
-  SmallVector<Value> s = n.tensors(3, 10);
-  if (!variable || !m || !v || s.empty())
-    return failure();
-  Value power1 = s[0], power2 = s[1], rate = s[2], beta1 = s[3], beta2 = s[4],
-        epsilon = s[5], gradient = s[6];
-  Value one = n.like(rate, 1);
-  Value alpha = n.div(n.mul(rate, n.sqrt(n.sub(one, power2))),
-                      n.sub(one, power1));
-  Value oldM = read(n, *m), oldV = read(n, *v);
-  Value newM =
-      n.add(oldM, n.mul(n.sub(gradient, oldM), n.sub(one, beta1)));
-  Value square = n.mul(gradient, gradient);
-  Value newV = n.add(oldV, n.mul(n.sub(square, oldV), n.sub(one, beta2)));
-  Value direction = newM;
-  if (n.isSet("use_nesterov"))
-    direction = n.add(n.mul(gradient, n.sub(one, beta1)), n.mul(beta1, newM));
-  Value step =
-      n.div(n.mul(direction, alpha), n.add(n.sqrt(newV), epsilon));
-  if (failed(write(n, *m, newM)) || failed(write(n, *v, newV)) ||
-      failed(write(n, *variable, n.sub(read(n, *variable), step))))
-    return failure();
-  return done(n, *variable);
+  return passOn(n, *variable);
 }
 
 ArrayRef<OpImport> weir::tf::stateImports() {
@@ -513,13 +412,6 @@ ArrayRef<OpImport> weir::tf::stateImports() {
       {"ScatterNdUpdate", scatter<R::none, true>},
       {"ScatterNdAdd", scatter<R::add, true>},
       {"ScatterNdSub", scatter<R::sub, true>},
-      {"ApplyGradientDescent", gradientDescent},
-      {"ResourceApplyGradientDescent", gradientDescent},
-      {"ApplyMomentum", momentum},
-      {"ResourceApplyMomentum", momentum},
-      {"ResourceApplyKerasMomentum", momentum},
-      {"ApplyAdam", adam},
-      {"ResourceApplyAdam", adam},
   };
   return rows;
 }

@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/Loops.h"
+#include "compiler/frontend/Loops.h"
 
 using namespace mlir;
 using namespace weir;
-using namespace weir::onnx;
+using namespace weir::frontend;
 
-RankedTensorType weir::onnx::joinTypes(Type x, Type y) {
+RankedTensorType weir::frontend::joinTypes(Type x, Type y) {
   auto a = dyn_cast<RankedTensorType>(x), b = dyn_cast<RankedTensorType>(y);
   if (!a || !b || a.getRank() != b.getRank() ||
       a.getElementType() != b.getElementType())
@@ -22,20 +22,20 @@ RankedTensorType weir::onnx::joinTypes(Type x, Type y) {
   return RankedTensorType::get(shape, a.getElementType());
 }
 
-Value weir::onnx::relax(TensorBuilder &t, Value v, Type type) {
+Value weir::frontend::relax(TensorBuilder &t, Value v, Type type) {
   if (!v || v.getType() == type)
     return v;
   // A conversion to the same element type moves nothing; it only forgets sizes.
   return CastOp::create(t.b, t.loc, type, v, t.flag(false));
 }
 
-Value weir::onnx::makeEntries(TensorBuilder &t, Value count,
+Value weir::frontend::makeEntries(TensorBuilder &t, Value count,
                               RankedTensorType type) {
   return t.expandTo(t.scalar(type.getElementType(), 0),
                     t.concat({count, t.ints(type.getShape())}, 0));
 }
 
-Value weir::onnx::writeEntry(TensorBuilder &t, Value entries, Value index,
+Value weir::frontend::writeEntry(TensorBuilder &t, Value entries, Value index,
                              Value v) {
   return t.op<ScatterNdOp>(entries, t.reshape(index, {1, 1}),
                            t.unsqueeze(v, {0}), t.text("none"), t.flag(false),
@@ -119,7 +119,7 @@ bool tryLoop(TensorBuilder &t, Value count, bool conditional, size_t carried,
 
 } // namespace
 
-FailureOr<Values> weir::onnx::buildLoop(TensorBuilder &t, Value count,
+FailureOr<Values> weir::frontend::buildLoop(TensorBuilder &t, Value count,
                                         Value condition, Values inits,
                                         LoopBody body) {
   if (anyNull(inits))
@@ -151,7 +151,7 @@ FailureOr<Values> weir::onnx::buildLoop(TensorBuilder &t, Value count,
 }
 
 FailureOr<Values>
-weir::onnx::buildIf(TensorBuilder &t, Value condition,
+weir::frontend::buildIf(TensorBuilder &t, Value condition,
                     function_ref<FailureOr<Values>()> onTrue,
                     function_ref<FailureOr<Values>()> onFalse) {
   if (!condition)

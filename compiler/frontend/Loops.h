@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef WEIR_COMPILER_FRONTEND_ONNX_LOOPS_H
-#define WEIR_COMPILER_FRONTEND_ONNX_LOOPS_H
+#ifndef WEIR_COMPILER_FRONTEND_LOOPS_H
+#define WEIR_COMPILER_FRONTEND_LOOPS_H
 
-#include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/TensorBuilder.h"
 
-namespace weir::onnx {
+namespace weir::frontend {
 
 using Values = llvm::SmallVector<Value>;
 
@@ -47,6 +47,6 @@ Value makeEntries(TensorBuilder &t, Value count, mlir::RankedTensorType type);
 /// `entries` with entry `index` (tensor<i64>) replaced by `v`.
 Value writeEntry(TensorBuilder &t, Value entries, Value index, Value v);
 
-} // namespace weir::onnx
+} // namespace weir::frontend
 
-#endif // WEIR_COMPILER_FRONTEND_ONNX_LOOPS_H
+#endif // WEIR_COMPILER_FRONTEND_LOOPS_H
