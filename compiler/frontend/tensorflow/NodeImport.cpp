@@ -205,6 +205,10 @@ bool NodeImport::hasRank(Value x, int64_t rank) {
 }
 
 RankedTensorType NodeImport::typeShapedBy(size_t i, Type element) {
+  if (!element) {
+    (void)unsupported("found a result type that weir does not have");
+    return {};
+  }
   if (auto sizes = knownInts(i);
       sizes && llvm::all_of(*sizes, [](int64_t size) { return size >= 0; }) &&
       frontend::canBe(*sizes))

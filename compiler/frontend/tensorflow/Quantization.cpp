@@ -15,8 +15,13 @@ using namespace weir;
 using namespace weir::tf;
 
 weir::tf::IntegerLimits::IntegerLimits(Type integer) {
-  unsigned width = integer.getIntOrFloatBitWidth();
-  bool isUnsigned = integer.isUnsignedInteger();
+  auto type = dyn_cast_if_present<IntegerType>(integer);
+  if (!type) { // what is computed with them is of no type, and fails
+    lowest = highest = 0;
+    return;
+  }
+  unsigned width = type.getWidth();
+  bool isUnsigned = type.isUnsigned();
   lowest = isUnsigned ? 0 : -std::ldexp(1.0, width - 1);
   highest = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1;
 }
