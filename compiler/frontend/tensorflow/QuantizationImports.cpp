@@ -88,7 +88,9 @@ static Value toInteger(NodeImport &n, Value rounded, Type integer) {
 static LogicalResult quantize(NodeImport &n) {
   Value x = n.in(0);
   Type integer = n.elementAttr("T");
-  if (!x || !integer)
+  if (!isa_and_present<IntegerType>(integer))
+    return n.invalid("found a type to quantise to that is no integer");
+  if (!x)
     return failure();
   auto ranges = readRanges(n, x, 1);
   if (!ranges)

@@ -423,6 +423,8 @@ static LogicalResult quantizedResize(NodeImport &n) {
     return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
   Type f32 = n.b.getF32Type();
   bool isReal = n.isFloat(x);
+  if (!n.element(x).isIntOrFloat())
+    return n.invalid("found an image whose elements are no numbers");
   bool isByte = n.element(x).getIntOrFloatBitWidth() == 8;
   double one = isByte ? 1 << 7 : 1 << 30;
   Type work = isReal ? f32 : isByte ? n.b.getI32Type() : Type(n.b.getI64Type());

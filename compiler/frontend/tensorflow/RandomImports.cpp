@@ -197,9 +197,10 @@ static Value sample(NodeImport &n, const Stream &stream, Value shape,
 /// The type of the results; null: none that has such numbers, which is told.
 static Type floatAttr(NodeImport &n) {
   Type element = n.elementAttr("dtype");
-  if (!element || isa<FloatType>(element))
+  if (element && (element.isF16() || element.isBF16() || element.isF32() ||
+                  element.isF64()))
     return element;
-  (void)n.unsupported("found integers; possible are floats");
+  (void)n.unsupported("found a dtype that is no float of 16, 32 or 64 bits");
   return {};
 }
 

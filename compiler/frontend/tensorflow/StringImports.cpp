@@ -318,9 +318,9 @@ static LogicalResult editDistance(NodeImport &n) {
   SmallVector<Value> operands = n.tensors(0, 6);
   if (operands.empty())
     return failure();
-  int64_t rank = n.type(operands[2]).getNumElements();
-  if (n.rank(operands[2]) != 1 || !n.isStatic(operands[2]) ||
-      rank < 2)
+  // Its length, where it has one.
+  int64_t rank = n.rank(operands[2]) == 1 ? n.dim(operands[2], 0) : 0;
+  if (rank < 2) // an open one is below
     return n.unsupported("found a shape whose length is not known, or less "
                          "than 2");
   SmallVector<int64_t> shape(rank - 1, ShapedType::kDynamic);

@@ -86,9 +86,19 @@ bool weir::tf::readTableFile(const TableFile &file, Type keyType, Type valueType
   }
   Column keys(keyType, file.keyColumn, file.offset),
       values(valueType, file.valueColumn, file.offset);
+  constexpr int64_t most = int64_t(1) << 62; // sums with a line's number fit
+  if (std::max(file.keyColumn, file.valueColumn) >= most ||
+      file.offset >= most || file.offset <= -most) {
+    error = "is to give columns or line numbers that 64 bits do not hold";
+    return false;
+  }
   int64_t columns = std::max(file.keyColumn, file.valueColumn) + 1;
   for (const Column *column : {&keys, &values}) {
     bool isString = isa<StringType>(column->type);
+    if (!isString && !column->type.isIntOrFloat()) {
+      error = "is to give neither strings nor numbers";
+      return false;
+    }
     if (column->index < -2 || (column->index == -2 && !isString) ||
         (column->index == -1 && (isString || isa<FloatType>(column->type)))) {
       error = "is to give line numbers as strings or floats, or lines as numbers";
