@@ -115,10 +115,9 @@ static Value conjugate(TensorBuilder &t, Value x) {
 
 /// 0, 1, … as [1, size, 1] or [1, 1, size].
 static Value indexAlong(TensorBuilder &t, int64_t size, int64_t axis) {
-  IntVector all(size);
-  for (int64_t i = 0; i < size; ++i)
-    all[i] = i;
-  return t.unsqueeze(t.ints(all), axis == 1 ? Ints{0, 2} : Ints{0, 1});
+  Value all = t.op<IotaOp>(t.ints({size}), t.number(0),
+                           t.typeAttr(t.b.getI64Type()));
+  return t.unsqueeze(all, axis == 1 ? Ints{0, 2} : Ints{0, 1});
 }
 
 /// One row (axis 1) or column (axis 2) of each matrix, the dimension kept.
