@@ -56,14 +56,18 @@ std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, Ints k,
     (void)n.invalid("found bounds of diagonals that are not ordered");
     return std::nullopt;
   }
-  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns) ||
-      rows * columns > kMaxElements) {
+  std::optional<int64_t> elements =
+      ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)
+          ? std::nullopt
+          : frontend::productOf({rows, columns});
+  if (!elements || *elements > kMaxElements) {
     (void)n.unsupported("found matrices of unknown size, or of more than " +
                         Twine(kMaxElements) + " elements");
     return std::nullopt;
   }
   Diagonals diagonals{rows, columns, k.front(), k.back()};
-  if (diagonals.length(k.front()) < 0 || diagonals.length(k.back()) < 0) {
+  if (k.front() < -rows || k.back() > columns ||
+      diagonals.length(k.front()) < 0 || diagonals.length(k.back()) < 0) {
     (void)n.invalid("found a diagonal outside of the matrix");
     return std::nullopt;
   }
