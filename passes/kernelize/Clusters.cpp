@@ -327,7 +327,7 @@ private:
     auto isFree = [&](Operation *op) {
       auto own = clusterOf.find(op);
       if (own == clusterOf.end() || own->second != op || formed.count(op) ||
-          repeated.contains(op) || isOnAccelerator(op))
+          repeated.contains(op))
         return false;
       Operation *hero = heroBefore(op);
       return !hero || isa<ReduceOp>(hero);

@@ -131,10 +131,19 @@ void CudaReader::readTogether(Value tensor, Value linear, int64_t lanes) {
 }
 
 Value CudaReader::leafElement(Value tensor, ValueRange indices) {
+  if (Value common = ofLine.lookup(tensor))
+    return common;
   if (auto it = together.find(tensor); lane >= 0 && it != together.end())
     return BufferAccess::fromStorage(*this, it->second[lane],
                                      getElementTypeOrSelf(tensor.getType()));
   return KernelReader::leafElement(tensor, indices);
+}
+
+Value CudaReader::leafDim(Value tensor, unsigned i) {
+  if (!isOfLine(tensor))
+    return KernelReader::leafDim(tensor, i);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return i + 1 == type.getRank() ? constant(1) : bufferOf(firstResult).dims[i];
 }
 
 void CudaReader::store(Value value, const Buffer &buffer, ValueRange indices) {
@@ -416,6 +425,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
   b.setInsertionPointToStart(entry);
   CudaReader reader(b, loc, sites);
   reader.function = function;
+  reader.firstResult = results.front();
   reader.errorSlot = entry->getArgument(0);
   unsigned next = 1 + tensors.size();
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
@@ -445,7 +455,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
     reader.known = known;
   }
   collect(k);
-  if (known || (!emitTranspose(k) && !emitMatrix(k) && !emitRows(k)))
+  if (known || (!emitTranspose(k) && !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

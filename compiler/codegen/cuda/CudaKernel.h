@@ -67,20 +67,29 @@ public:
              mlir::ValueRange indices) override;
 
   mlir::gpu::GPUFuncOp function;
+  mlir::Value firstResult;
   /// A value of the kernel that another one computed: it lies in memory.
   mlir::Value known;
+  /// `tensor`, which nothing has read yet, has element `value` wherever it is
+  /// read: what the threads of a line have in common. It is sized as the
+  /// kernel's first result is, but for the last dimension, which is one.
+  void setOfLine(mlir::Value tensor, mlir::Value value) { ofLine[tensor] = value; }
+  bool isOfLine(mlir::Value tensor) const { return ofLine.contains(tensor); }
   /// Memory that a block's threads share.
   mlir::Value shared(mlir::Type element, llvm::ArrayRef<int64_t> shape);
 
 protected:
   bool isLeaf(mlir::Value tensor) override {
-    return (known && tensor == known) || KernelReader::isLeaf(tensor);
+    return (known && tensor == known) || isOfLine(tensor) ||
+           KernelReader::isLeaf(tensor);
   }
   mlir::Value leafElement(mlir::Value tensor,
                           mlir::ValueRange indices) override;
+  mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
 
 private:
   int64_t lane = -1;
+  llvm::DenseMap<mlir::Value, mlir::Value> ofLine;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> together;
   /// By pointer: the buffer, and its elements as they lie in memory.
   llvm::MapVector<mlir::Value,
@@ -113,9 +122,16 @@ struct CudaKernel {
 // Each returns false where the kernel is not of its kind; nothing is emitted
 // then.
 bool emitRows(const CudaKernel &k);      ///< reductions along lines
+bool emitLines(const CudaKernel &k);     ///< several, and what is between
 bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
 void emitElements(const CudaKernel &k);  ///< everything
+
+/// What the threads of a line have found, combined, in each of them: a warp's by
+/// shuffles, with `byBlock` those of all warps of the block by way of shared memory.
+/// All threads of the block come here.
+mlir::Value combineLine(const CudaKernel &k, ScalarBuilder &s, llvm::StringRef kind,
+                        mlir::Value value, bool byBlock);
 
 /// Emits `kernel` into `module` under the name `symbol`. With `known`, a value
 /// in it, the function takes that as one more operand, after the sizes, and

@@ -69,6 +69,38 @@ static Value shuffle(CudaReader &r, Value value, int64_t distance) {
              : moved;
 }
 
+Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind,
+                        Value value, bool byBlock) {
+  CudaReader &r = k.reader;
+  auto amongLanes = [&](int64_t lanes) {
+    for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
+      value = reductionStep(r, s, kind, value, shuffle(r, value, distance), false);
+  };
+  amongLanes(warp);
+  if (!byBlock)
+    return value;
+  // One value a warp, then once more among these.
+  Type wide = value.getType();
+  int64_t warps = k.shape.threads / warp;
+  Type stored = wide.isInteger(1) ? r.b.getI8Type() : wide;
+  Value partial = r.shared(stored, {warps});
+  Value thread = r.threadId();
+  Value inWarp = r.remainder(thread, r.constant(warp));
+  Value warpId = r.divide(thread, r.constant(warp));
+  r.onlyIf(r.equal(inWarp, r.constant(0)), [&] {
+    Value one = stored == wide ? value
+                               : arith::ExtUIOp::create(r.b, r.loc, stored, value).getResult();
+    memref::StoreOp::create(r.b, r.loc, one, partial, ValueRange{warpId});
+  });
+  r.barrier();
+  Value mine = r.remainder(inWarp, r.constant(warps));
+  value = memref::LoadOp::create(r.b, r.loc, partial, ValueRange{mine});
+  if (stored != wide)
+    value = arith::TruncIOp::create(r.b, r.loc, wide, value);
+  amongLanes(warps);
+  return value;
+}
+
 bool weir::emitRows(const CudaKernel &k) {
   CudaReader &r = k.reader;
   auto reduces = k.body().getOps<ReduceOp>();
@@ -112,11 +144,6 @@ bool weir::emitRows(const CudaKernel &k) {
   Value count = r.constant(1);
   for (Value dim : first.dims)
     count = r.mul(count, dim);
-  Value partial;
-  if (byBlock)
-    partial = r.shared(wide.isInteger(1) ? r.b.getI8Type() : wide,
-                       {k.shape.threads / warp});
-
   // Warps whose line is beyond the end work on the last one and store nothing:
   // shuffles want all lanes.
   Value last = r.sub(count, r.constant(1));
@@ -156,28 +183,7 @@ bool weir::emitRows(const CudaKernel &k) {
       carried = reductionStep(r, s, kind, carried, value, false);
     scf::YieldOp::create(r.b, r.loc, carried);
   }
-  Value sum = loop.getResult(0);
-  for (int64_t distance = warp / 2; distance > 0; distance /= 2)
-    sum = reductionStep(r, s, kind, sum, shuffle(r, sum, distance), false);
-  if (byBlock) {
-    // One value a warp, then once more among these.
-    Value inWarp = r.remainder(thread, r.constant(warp));
-    Value warpId = r.divide(thread, r.constant(warp));
-    Type stored = cast<MemRefType>(partial.getType()).getElementType();
-    r.onlyIf(r.equal(inWarp, r.constant(0)), [&] {
-      Value value = stored == wide ? sum
-                                   : arith::ExtUIOp::create(r.b, r.loc, stored, sum).getResult();
-      memref::StoreOp::create(r.b, r.loc, value, partial, ValueRange{warpId});
-    });
-    r.barrier();
-    int64_t warps = k.shape.threads / warp;
-    Value mine = r.remainder(inWarp, r.constant(warps));
-    sum = memref::LoadOp::create(r.b, r.loc, partial, ValueRange{mine});
-    if (stored != wide)
-      sum = arith::TruncIOp::create(r.b, r.loc, wide, sum);
-    for (int64_t distance = warps / 2; distance > 0; distance /= 2)
-      sum = reductionStep(r, s, kind, sum, shuffle(r, sum, distance), false);
-  }
+  Value sum = combineLine(k, s, kind, loop.getResult(0), byBlock);
   if (kind == "mean") {
     Value divisor = total;
     if (isa<IntegerType>(element))

@@ -140,6 +140,10 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
     auto known = knownIntegers(given);
     bool isWhole = n.dim(given, 0) != spatial;
     int64_t first = isWhole ? windows->dim(0) : 0;
+    if (known && static_cast<int64_t>(known->size()) < first + spatial)
+      return n.invalid("found " + Twine(known->size()) +
+                       " input sizes; possible are " + Twine(spatial) +
+                       " or " + Twine(spatial + 2));
     if (known)
       for (int64_t i = 0; i < spatial; ++i)
         if (auto size = (*known)[first + i])

@@ -1,21 +1,22 @@
 // Steps of several kernels.
 module {
-  // A softmax along what was the first dimension.
+  // Softmaxes along the first dimension: columns are no lines, so that each reduction and
+  // what is between is a kernel of its own.
   func.func @chain(%a: tensor<96x64xf32> {weir.name = "a"}) -> (tensor<64x96xf32> {weir.name = "out"}) attributes {weir.entry = "chain"} {
     %0 = weir.transpose %a {permutation = array<i64: 1, 0>} : (tensor<96x64xf32>) -> tensor<64x96xf32> loc("transpose")
-    %1 = weir.reduce %0 {axes = array<i64: 1>, keep_dims = true, kind = "max"} : (tensor<64x96xf32>) -> tensor<64x1xf32> loc("max")
-    %2 = weir.sub %0, %1 : (tensor<64x96xf32>, tensor<64x1xf32>) -> tensor<64x96xf32> loc("less")
+    %1 = weir.reduce %0 {axes = array<i64: 0>, keep_dims = true, kind = "max"} : (tensor<64x96xf32>) -> tensor<1x96xf32> loc("max")
+    %2 = weir.sub %0, %1 : (tensor<64x96xf32>, tensor<1x96xf32>) -> tensor<64x96xf32> loc("less")
     %3 = weir.exp %2 : (tensor<64x96xf32>) -> tensor<64x96xf32> loc("exp")
-    %4 = weir.reduce %3 {axes = array<i64: 1>, keep_dims = true, kind = "sum"} : (tensor<64x96xf32>) -> tensor<64x1xf32> loc("total")
-    %5 = weir.div %3, %4 : (tensor<64x96xf32>, tensor<64x1xf32>) -> tensor<64x96xf32> loc("share")
+    %4 = weir.reduce %3 {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<64x96xf32>) -> tensor<1x96xf32> loc("total")
+    %5 = weir.div %3, %4 : (tensor<64x96xf32>, tensor<1x96xf32>) -> tensor<64x96xf32> loc("share")
     return %5 : tensor<64x96xf32>
   }
   func.func @open_chain(%a: tensor<?x96xf32> {weir.name = "a"}) -> (tensor<?x96xf32> {weir.name = "out"}) attributes {weir.entry = "open_chain"} {
-    %1 = weir.reduce %a {axes = array<i64: 1>, keep_dims = true, kind = "max"} : (tensor<?x96xf32>) -> tensor<?x1xf32> loc("open.max")
-    %2 = weir.sub %a, %1 : (tensor<?x96xf32>, tensor<?x1xf32>) -> tensor<?x96xf32> loc("open.less")
+    %1 = weir.reduce %a {axes = array<i64: 0>, keep_dims = true, kind = "max"} : (tensor<?x96xf32>) -> tensor<1x96xf32> loc("open.max")
+    %2 = weir.sub %a, %1 : (tensor<?x96xf32>, tensor<1x96xf32>) -> tensor<?x96xf32> loc("open.less")
     %3 = weir.exp %2 : (tensor<?x96xf32>) -> tensor<?x96xf32> loc("open.exp")
-    %4 = weir.reduce %3 {axes = array<i64: 1>, keep_dims = true, kind = "sum"} : (tensor<?x96xf32>) -> tensor<?x1xf32> loc("open.total")
-    %5 = weir.div %3, %4 : (tensor<?x96xf32>, tensor<?x1xf32>) -> tensor<?x96xf32> loc("open.share")
+    %4 = weir.reduce %3 {axes = array<i64: 0>, keep_dims = true, kind = "sum"} : (tensor<?x96xf32>) -> tensor<1x96xf32> loc("open.total")
+    %5 = weir.div %3, %4 : (tensor<?x96xf32>, tensor<1x96xf32>) -> tensor<?x96xf32> loc("open.share")
     return %5 : tensor<?x96xf32>
   }
   func.func @layers(%a: tensor<20x32xf32> {weir.name = "a"}, %b: tensor<32x48xf32> {weir.name = "b"}, %c: tensor<48x24xf32> {weir.name = "c"}) -> (tensor<20x24xf32> {weir.name = "out"}) attributes {weir.entry = "layers"} {

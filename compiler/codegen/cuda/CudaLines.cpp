@@ -1,0 +1,178 @@
+//===- CudaLines.cpp - lines in one kernel ---------------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// A softmax, a normalisation: several reductions of the last dimension, and what
+// is before, between and behind them. The threads of a warp (of a block, for long
+// lines) share a line, each has the same few elements of it in all passes, and
+// what one pass computes of them stays in registers for the next. The line is
+// read once; what it has one of, each thread computes for itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/CudaKernel.h"
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/ShapeSupport.h"
+#include "passes/kernelize/Lines.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::shape;
+
+static constexpr int64_t warp = 32;
+/// Elements that a thread has of a line: all passes are written out for each.
+static constexpr int64_t mostElements = 32;
+
+namespace {
+
+class LineEmitter {
+public:
+  explicit LineEmitter(const CudaKernel &k)
+      : k(k), r(k.reader), first(k.first()), length(first.type.getShape().back()) {}
+
+  void run() {
+    place();
+    for (Operation *op : k.operations) {
+      auto reduce = dyn_cast<ReduceOp>(op);
+      if (!reduce)
+        continue;
+      settle();
+      r.setOfLine(reduce.getResult(), combined(reduce));
+    }
+    settle();
+    write();
+  }
+
+private:
+  /// Which elements of which line are this thread's.
+  void place() {
+    // As many warps as it takes.
+    int64_t lineThreads = warp;
+    while (lineThreads * mostElements < length)
+      lineThreads *= lineThreads == warp ? 8 : 2;
+    byBlock = lineThreads > warp;
+    k.shape.threads = byBlock ? lineThreads : 128;
+    int64_t lines = k.shape.threads / lineThreads;
+    LaunchShape::Axis all;
+    for (int64_t i = 0; i + 1 < first.type.getRank(); ++i)
+      all.dims.push_back(i);
+    all.divisor = lines;
+    k.shape.axes = {all};
+
+    Value thread = r.threadId(), block = r.blockId();
+    Value lane = byBlock ? thread : r.remainder(thread, r.constant(warp));
+    Value line = byBlock ? block
+                         : r.add(r.mul(block, r.constant(lines)),
+                                 r.divide(thread, r.constant(warp)));
+    auto outer = ArrayRef(first.dims).drop_back();
+    Value count = r.constant(1);
+    for (Value dim : outer)
+      count = r.mul(count, dim);
+    isLine = r.less(line, count);
+    // Warps beyond the end work on the last line, and store nothing: shuffles
+    // want all lanes.
+    Value last = r.sub(count, r.constant(1));
+    ofLine = r.delinearize(byBlock ? line : r.minimum(line, last), outer);
+
+    // Neighbours in one thread, where lines are made of whole vectors.
+    int64_t lanes = length % 4 ? 1 : 4;
+    while (lanes > 1 && length < lineThreads * lanes)
+      lanes /= 2;
+    int64_t round = lineThreads * lanes;
+    for (int64_t begin = 0; begin < length; begin += round) {
+      Value at = r.add(r.mul(lane, r.constant(lanes)), r.constant(begin)), inside;
+      if (begin + round > length) { // neighbours are all inside, or none
+        inside = r.less(at, r.constant(length));
+        at = r.minimum(at, r.constant(length - lanes));
+      }
+      for (int64_t i = 0; i < lanes; ++i)
+        elements.push_back({indicesOf(r.add(at, r.constant(i))), inside});
+    }
+  }
+
+  SmallVector<Value> indicesOf(Value at) const {
+    SmallVector<Value> indices(ofLine);
+    indices.push_back(at);
+    return indices;
+  }
+
+  /// Computes what a line has one of and nothing but what is known goes into, so that
+  /// it is not computed for each element.
+  void settle() {
+    for (Operation *op : k.operations) {
+      auto elemental = dyn_cast<ElementwiseOpInterface>(op);
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      if (!elemental || type.getShape().back() != 1 || r.isOfLine(op->getResult(0)))
+        continue;
+      bool isReady = llvm::all_of(op->getOperands(), [&](Value operand) {
+        Operation *def = operand.getDefiningOp();
+        return !def || isa<ConstantOp>(def) || r.isOfLine(operand);
+      });
+      if (isReady)
+        r.setOfLine(op->getResult(0),
+                    r.element(op->getResult(0), indicesOf(r.constant(0))));
+    }
+  }
+
+  /// The reduction of all threads' elements.
+  Value combined(ReduceOp reduce) {
+    r.loc = reduce.getLoc();
+    Type element = getElementTypeOrSelf(reduce.getOperand().getType()),
+         wide = accumulatorType(element);
+    ScalarBuilder s(r, reduce, wide);
+    StringRef kind = reduce.getKind();
+    Value start = reductionStart(r, wide, kind), sum;
+    for (const Element &one : elements) {
+      Value value = s.cast(r.element(reduce.getOperand(), one.indices), element, wide, false);
+      if (one.inside)
+        value = arith::SelectOp::create(r.b, r.loc, one.inside, value, start);
+      sum = sum ? reductionStep(r, s, kind, sum, value, false) : value;
+    }
+    sum = combineLine(k, s, kind, sum, byBlock);
+    if (kind == "mean")
+      sum = s.div(sum, indexTo(r, reduce, r.constant(length), wide));
+    return s.cast(sum, wide, element, false);
+  }
+
+  void write() {
+    // All are computed before any is written: the result may lie where it was read.
+    Value result = k.results().front();
+    SmallVector<Value> values;
+    for (const Element &one : elements)
+      values.push_back(r.element(result, one.indices));
+    // Those under one condition together.
+    for (size_t i = 0; i < elements.size();) {
+      Value inside = elements[i].inside;
+      r.onlyIf(inside ? r.logicalAnd(isLine, inside) : isLine, [&] {
+        for (; i < elements.size() && elements[i].inside == inside; ++i)
+          r.store(values[i], first, elements[i].indices);
+      });
+    }
+  }
+
+  struct Element {
+    SmallVector<Value> indices;
+    Value inside; ///< null: always
+  };
+  const CudaKernel &k;
+  CudaReader &r;
+  const KernelReader::Buffer first;
+  int64_t length;
+  bool byBlock = false;
+  Value isLine;
+  SmallVector<Value> ofLine; ///< its indices
+  SmallVector<Element> elements;
+};
+
+} // namespace
+
+bool weir::emitLines(const CudaKernel &k) {
+  if (k.kernel.getStrategy() != "lines" || !hasLines(k.kernel))
+    return false;
+  LineEmitter(k).run();
+  return true;
+}
