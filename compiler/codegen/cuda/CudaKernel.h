@@ -67,7 +67,7 @@ public:
              mlir::ValueRange indices) override;
 
   mlir::gpu::GPUFuncOp function;
-  mlir::Value firstResult;
+  mlir::Value firstResult; ///< of the kernel
   /// A value of the kernel that another one computed: it lies in memory.
   mlir::Value known;
   /// `tensor`, which nothing has read yet, has element `value` wherever it is
@@ -126,6 +126,21 @@ bool emitLines(const CudaKernel &k);     ///< several, and what is between
 bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
 void emitElements(const CudaKernel &k);  ///< everything
+
+inline constexpr int64_t warpThreads = 32;
+
+/// The line that a thread works on with others.
+struct ThreadLine {
+  mlir::Value lane;                      ///< of the thread among them
+  mlir::Value exists;                    ///< false beyond the end, see placeLines
+  llvm::SmallVector<mlir::Value> indices;
+};
+
+/// Shapes the launch, and gives each thread its line: one for each index along the first
+/// result's first `rank` dimensions, `threads` a line, which are a warp or a whole block.
+/// Warps beyond the end get the last line, and are to store nothing: shuffles want all
+/// lanes.
+ThreadLine placeLines(const CudaKernel &k, int64_t threads, int64_t rank);
 
 /// What the threads of a line have found, combined, in each of them: a warp's by
 /// shuffles, with `byBlock` those of all warps of the block by way of shared memory.

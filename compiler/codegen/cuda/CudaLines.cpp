@@ -23,7 +23,6 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
 
-static constexpr int64_t warp = 32;
 /// Elements that a thread has of a line: all passes are written out for each.
 static constexpr int64_t mostElements = 32;
 
@@ -51,32 +50,11 @@ private:
   /// Which elements of which line are this thread's.
   void place() {
     // As many warps as it takes.
-    int64_t lineThreads = warp;
+    int64_t lineThreads = warpThreads;
     while (lineThreads * mostElements < length)
-      lineThreads *= lineThreads == warp ? 8 : 2;
-    byBlock = lineThreads > warp;
-    k.shape.threads = byBlock ? lineThreads : 128;
-    int64_t lines = k.shape.threads / lineThreads;
-    LaunchShape::Axis all;
-    for (int64_t i = 0; i + 1 < first.type.getRank(); ++i)
-      all.dims.push_back(i);
-    all.divisor = lines;
-    k.shape.axes = {all};
-
-    Value thread = r.threadId(), block = r.blockId();
-    Value lane = byBlock ? thread : r.remainder(thread, r.constant(warp));
-    Value line = byBlock ? block
-                         : r.add(r.mul(block, r.constant(lines)),
-                                 r.divide(thread, r.constant(warp)));
-    auto outer = ArrayRef(first.dims).drop_back();
-    Value count = r.constant(1);
-    for (Value dim : outer)
-      count = r.mul(count, dim);
-    isLine = r.less(line, count);
-    // Warps beyond the end work on the last line, and store nothing: shuffles
-    // want all lanes.
-    Value last = r.sub(count, r.constant(1));
-    ofLine = r.delinearize(byBlock ? line : r.minimum(line, last), outer);
+      lineThreads *= lineThreads == warpThreads ? 8 : 2;
+    byBlock = lineThreads > warpThreads;
+    own = placeLines(k, lineThreads, first.type.getRank() - 1);
 
     // Neighbours in one thread, where lines are made of whole vectors.
     int64_t lanes = length % 4 ? 1 : 4;
@@ -84,7 +62,7 @@ private:
       lanes /= 2;
     int64_t round = lineThreads * lanes;
     for (int64_t begin = 0; begin < length; begin += round) {
-      Value at = r.add(r.mul(lane, r.constant(lanes)), r.constant(begin)), inside;
+      Value at = r.add(r.mul(own.lane, r.constant(lanes)), r.constant(begin)), inside;
       if (begin + round > length) { // neighbours are all inside, or none
         inside = r.less(at, r.constant(length));
         at = r.minimum(at, r.constant(length - lanes));
@@ -95,7 +73,7 @@ private:
   }
 
   SmallVector<Value> indicesOf(Value at) const {
-    SmallVector<Value> indices(ofLine);
+    SmallVector<Value> indices(own.indices);
     indices.push_back(at);
     return indices;
   }
@@ -147,7 +125,7 @@ private:
     // Those under one condition together.
     for (size_t i = 0; i < elements.size();) {
       Value inside = elements[i].inside;
-      r.onlyIf(inside ? r.logicalAnd(isLine, inside) : isLine, [&] {
+      r.onlyIf(inside ? r.logicalAnd(own.exists, inside) : own.exists, [&] {
         for (; i < elements.size() && elements[i].inside == inside; ++i)
           r.store(values[i], first, elements[i].indices);
       });
@@ -163,8 +141,7 @@ private:
   const KernelReader::Buffer first;
   int64_t length;
   bool byBlock = false;
-  Value isLine;
-  SmallVector<Value> ofLine; ///< its indices
+  ThreadLine own;
   SmallVector<Element> elements;
 };
 

@@ -20,8 +20,6 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
 
-static constexpr int64_t warp = 32;
-
 /// Whether the last dimensions are reduced, and no others.
 static bool reducesLines(ReduceOp reduce) {
   int64_t rank = cast<RankedTensorType>(reduce.getOperand().getType()).getRank();
@@ -40,7 +38,7 @@ static Value shuffle(CudaReader &r, Value value, int64_t distance) {
   Location loc = r.loc;
   Type type = value.getType(), i32 = b.getI32Type(), i64 = b.getI64Type();
   auto move = [&](Value word) -> Value {
-    return gpu::ShuffleOp::create(b, loc, word, int32_t(distance), int32_t(warp),
+    return gpu::ShuffleOp::create(b, loc, word, int32_t(distance), int32_t(warpThreads),
                                   gpu::ShuffleMode::XOR)
         .getShuffleResult();
   };
@@ -69,6 +67,34 @@ static Value shuffle(CudaReader &r, Value value, int64_t distance) {
              : moved;
 }
 
+ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) {
+  CudaReader &r = k.reader;
+  bool byBlock = threads > warpThreads;
+  k.shape.threads = byBlock ? threads : 128;
+  int64_t lines = k.shape.threads / threads;
+  LaunchShape::Axis all;
+  for (int64_t i = 0; i < rank; ++i)
+    all.dims.push_back(i);
+  all.divisor = lines;
+  k.shape.axes = {all};
+
+  const KernelReader::Buffer first = k.first();
+  auto dims = ArrayRef(first.dims).take_front(rank);
+  Value thread = r.threadId(), block = r.blockId();
+  ThreadLine own;
+  own.lane = byBlock ? thread : r.remainder(thread, r.constant(warpThreads));
+  Value line = byBlock ? block
+                       : r.add(r.mul(block, r.constant(lines)),
+                               r.divide(thread, r.constant(warpThreads)));
+  Value count = r.constant(1);
+  for (Value dim : dims)
+    count = r.mul(count, dim);
+  own.exists = r.less(line, count);
+  Value last = r.sub(count, r.constant(1));
+  own.indices = r.delinearize(byBlock ? line : r.minimum(line, last), dims);
+  return own;
+}
+
 Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind,
                         Value value, bool byBlock) {
   CudaReader &r = k.reader;
@@ -76,17 +102,17 @@ Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind,
     for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
       value = reductionStep(r, s, kind, value, shuffle(r, value, distance), false);
   };
-  amongLanes(warp);
+  amongLanes(warpThreads);
   if (!byBlock)
     return value;
   // One value a warp, then once more among these.
   Type wide = value.getType();
-  int64_t warps = k.shape.threads / warp;
+  int64_t warps = k.shape.threads / warpThreads;
   Type stored = wide.isInteger(1) ? r.b.getI8Type() : wide;
   Value partial = r.shared(stored, {warps});
   Value thread = r.threadId();
-  Value inWarp = r.remainder(thread, r.constant(warp));
-  Value warpId = r.divide(thread, r.constant(warp));
+  Value inWarp = r.remainder(thread, r.constant(warpThreads));
+  Value warpId = r.divide(thread, r.constant(warpThreads));
   r.onlyIf(r.equal(inWarp, r.constant(0)), [&] {
     Value one = stored == wide ? value
                                : arith::ExtUIOp::create(r.b, r.loc, stored, value).getResult();
@@ -121,34 +147,13 @@ bool weir::emitRows(const CudaKernel &k) {
   for (int64_t i = operand.getRank() - 1;
        i >= 0 && llvm::is_contained(reduce.getAxes(), i); --i, ++axes)
     length = length < 0 || operand.isDynamicDim(i) ? -1 : length * operand.getDimSize(i);
-  if (length >= 0 && length < warp)
+  if (length >= 0 && length < warpThreads)
     return false; // a thread a line
 
   bool byBlock = length < 0 || length > 1024;
-  int64_t lineThreads = byBlock ? 256 : warp;
-  k.shape.threads = byBlock ? 256 : 128;
-  int64_t lines = k.shape.threads / lineThreads;
-  LaunchShape::Axis all;
-  for (int64_t i = 0; i < own.getRank(); ++i)
-    all.dims.push_back(i);
-  all.divisor = lines;
-  k.shape.axes = {all};
-
-  const KernelReader::Buffer first = k.first();
+  int64_t lineThreads = byBlock ? 256 : warpThreads;
   r.loc = reduce.getLoc();
-  Value thread = r.threadId(), block = r.blockId();
-  Value lane = byBlock ? thread : r.remainder(thread, r.constant(warp));
-  Value line = byBlock ? block
-                       : r.add(r.mul(block, r.constant(lines)),
-                               r.divide(thread, r.constant(warp)));
-  Value count = r.constant(1);
-  for (Value dim : first.dims)
-    count = r.mul(count, dim);
-  // Warps whose line is beyond the end work on the last one and store nothing:
-  // shuffles want all lanes.
-  Value last = r.sub(count, r.constant(1));
-  Value safeLine = byBlock ? line : r.minimum(line, last);
-  SmallVector<Value> indices = r.delinearize(safeLine, first.dims);
+  auto [lane, exists, indices] = placeLines(k, lineThreads, own.getRank());
   int64_t outer = operand.getRank() - axes;
   SmallVector<Value> at(indices.begin(), indices.begin() + outer);
   SmallVector<Value> sizes;
@@ -191,7 +196,7 @@ bool weir::emitRows(const CudaKernel &k) {
     sum = s.div(sum, indexTo(r, reduce, divisor, wide));
   }
   Value value = s.cast(sum, wide, element, false);
-  Value stores = r.logicalAnd(r.equal(lane, r.constant(0)), r.less(line, count));
+  Value stores = r.logicalAnd(r.equal(lane, r.constant(0)), exists);
   r.onlyIf(stores, [&] { k.emitResults(indices, reduce, value); });
   return true;
 }

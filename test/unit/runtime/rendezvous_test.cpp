@@ -242,20 +242,9 @@ struct LoopFrame {
     }
     return WEIR_OK;
   }
-  static void resumed(void *frame) {
-    auto *self = static_cast<LoopFrame *>(frame);
-    int32_t code = self->send();
-    if (code == WEIR_OK)
-      code = self->advance();
-    if (code == WEIR_PENDING)
-      return;
-    weir_context *ctx = self->ctx;
-    delete self;
-    weir_rt_step_done(ctx, code);
-  }
   static int32_t start(weir_context *ctx) {
     sent = taken = most = 0;
-    auto *self = new LoopFrame{resumed, ctx, 0};
+    auto *self = new LoopFrame{resumeFrame<LoopFrame, &LoopFrame::send>, ctx, 0};
     int32_t code = self->advance();
     if (code != WEIR_PENDING)
       delete self;

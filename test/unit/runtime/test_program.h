@@ -22,11 +22,13 @@
 
 namespace weir::rt::test {
 
-/// What a step's frame on the heap is resumed by: take()s what came, advance()s, and,
-/// unless it waits again, deletes the frame and ends the step.
-template <typename Frame> void resumeFrame(void *frame) {
+/// What a step's frame on the heap is resumed by: does what it waited for (take()s what
+/// came, most often), advance()s, and, unless it waits again, deletes the frame and ends
+/// the step.
+template <typename Frame, int32_t (Frame::*next)() = &Frame::take>
+void resumeFrame(void *frame) {
   auto *self = static_cast<Frame *>(frame);
-  int32_t code = self->take();
+  int32_t code = (self->*next)();
   if (code == WEIR_OK)
     code = self->advance();
   if (code == WEIR_PENDING)
