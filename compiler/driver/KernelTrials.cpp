@@ -69,8 +69,9 @@ static OwningOpRef<ModuleOp> alone(ModuleOp from, const Cluster &cluster) {
       types.push_back(input.getType());
   OpBuilder b = OpBuilder::atBlockEnd(made->getBody());
   Operation *root = cluster.root();
+  SmallVector<Value> computed = cluster.results(), results;
   auto function = func::FuncOp::create(
-      b, root->getLoc(), "trial", FunctionType::get(context, types, root->getResultTypes()));
+      b, root->getLoc(), "trial", FunctionType::get(context, types, TypeRange(computed)));
   Block *body = function.addEntryBlock();
   b.setInsertionPointToStart(body);
   IRMapping mapping;
@@ -83,8 +84,7 @@ static OwningOpRef<ModuleOp> alone(ModuleOp from, const Cluster &cluster) {
   }
   for (Operation *op : cluster.operations)
     b.clone(*op, mapping);
-  SmallVector<Value> results;
-  for (Value result : root->getResults())
+  for (Value result : computed)
     results.push_back(mapping.lookup(result));
   func::ReturnOp::create(b, root->getLoc(), results);
   return made;

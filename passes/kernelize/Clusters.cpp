@@ -347,6 +347,7 @@ private:
       for (Operation *member : lines->operations)
         clusterOf[member] = &op;
       formed[&op] = std::move(lines->operations);
+      others[&op] = std::move(lines->others);
     }
   }
 
@@ -500,7 +501,7 @@ private:
         addWithLeaves(member, all, isWhole);
       SmallVector<Operation *> sorted(all.begin(), all.end());
       llvm::sort(sorted, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
-      clusters.push_back({std::move(sorted)});
+      clusters.push_back({std::move(sorted), others.lookup(root)});
     }
     return clusters;
   }
@@ -537,6 +538,7 @@ private:
   DenseMap<Operation *, Kernel> kernels; ///< by root
   /// Attentions and lines by root: kernels of their own shape.
   DenseMap<Operation *, llvm::SetVector<Operation *>> formed;
+  DenseMap<Operation *, SmallVector<Value>> others; ///< further results, by root
   /// What every attention that reads it computes for itself.
   llvm::DenseSet<Operation *> repeated;
   llvm::DenseSet<Operation *> expensive;

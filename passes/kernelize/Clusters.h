@@ -22,10 +22,16 @@
 namespace weir {
 
 /// Operations of one block that one kernel computes, in block order. The last
-/// one is the root: its results are the kernel's.
+/// one is the root: its results are the kernel's, and `others` behind them.
 struct Cluster {
   llvm::SmallVector<mlir::Operation *> operations;
+  llvm::SmallVector<mlir::Value> others;
   mlir::Operation *root() const { return operations.back(); }
+  llvm::SmallVector<mlir::Value> results() const {
+    llvm::SmallVector<mlir::Value> all(root()->getResults());
+    all.append(others);
+    return all;
+  }
 };
 
 /// Who performs an operation.

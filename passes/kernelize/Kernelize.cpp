@@ -95,8 +95,8 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       mapping.map(input, body->addArgument(input.getType(), loc));
     for (Operation *op : cluster.operations)
       b.clone(*op, mapping);
-    SmallVector<Value> results;
-    for (Value result : root->getResults())
+    SmallVector<Value> computed = cluster.results(), results;
+    for (Value result : computed)
       results.push_back(mapping.lookup(result));
     plan::ReturnOp::create(b, loc, results);
     VectorUnit unit = vectorUnitOf(module);
@@ -113,14 +113,15 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     if (isOnAccelerator(root))
       keepUnpadded(kernel, operands);
     StringRef symbol = unique(kernel, root);
-    auto launch = plan::LaunchOp::create(b, loc, root->getResultTypes(), symbol,
-                                         operands);
+    auto launch = plan::LaunchOp::create(b, loc, TypeRange(computed), symbol, operands);
     if (Attribute device = root->getAttr("weir.device"))
       launch->setAttr("weir.device", device);
     // What was fused is dead now, and goes when all clusters have been read.
     auto repeated = repeatedIn.find(root);
-    for (auto [from, to] : llvm::zip(root->getResults(), launch.getResults()))
+    for (auto [from, to] : llvm::zip(computed, launch.getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) {
+        if (from.getDefiningOp() != root)
+          return !members.contains(use.getOwner());
         return repeated == repeatedIn.end() ||
                !repeated->second.contains(use.getOwner());
       });
@@ -128,7 +129,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       return;
     copyDevice(root, packing);
     copyDevice(root, packing.getOperand());
-    Cluster own{{packing}};
+    Cluster own{{packing}, {}};
     outline(module, own);
   }
 

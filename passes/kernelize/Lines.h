@@ -16,25 +16,32 @@ namespace weir {
 /// Reductions of the last dimension, and elementwise operations before, between and
 /// behind them, that one kernel computes a line at a time: a softmax, a normalisation.
 struct Lines {
-  mlir::Operation *root = nullptr; ///< elementwise; its result is the kernel's
+  /// Has an element for each of the line's, or one for all. Its result is the kernel's first.
+  mlir::Operation *root = nullptr;
   /// All operations of the kernel but constants, the root among them.
   llvm::SetVector<mlir::Operation *> operations;
+  /// What operations behind the root read, too: one element a line each.
+  llvm::SmallVector<mlir::Value> others;
 };
 
-/// The lines that end in `root`, as large as they get; none where no reduction is
-/// among them, lines are of open length, of fewer than 4 elements or of more than
-/// 8,192, or elements are no f32. `isFree`: whether an operation may become part of a
-/// kernel with others, which is asked of each but the root. `visited` takes in what
-/// was looked at: no lines end there.
+/// The lines that end in `root`, as large as they get; none where no reduction (no two
+/// of them, where the root has one element a line) is among them, lines are of open
+/// length, of fewer than 4 elements or of more than 8,192, or elements are no f32.
+/// `isFree`: whether an operation may become part of a kernel with others, which is
+/// asked of each but the root. `visited` takes in what was looked at: no lines end there.
 std::optional<Lines> matchLines(mlir::Operation *root,
                                 llvm::function_ref<bool(mlir::Operation *)> isFree,
                                 llvm::DenseSet<mlir::Operation *> &visited);
 
-/// Whether the kernel's body is one of lines.
+/// Whether the kernel's body is one of lines: the first result may have an element for
+/// each of the line's, further ones have one for all.
 bool hasLines(plan::KernelOp kernel);
 
+/// What is reduced in such a kernel, whose shape is that of all its lines.
+mlir::RankedTensorType lineType(plan::KernelOp kernel);
+
 /// Which values of a kernel of lines each pass along a line makes. A pass ends in a
-/// reduction, the last one in the result.
+/// reduction; a last one in the result, where that has the line's elements.
 struct LinePass {
   mlir::Value end;
   /// Values that it keeps for later passes, which would take longer to make again.

@@ -38,6 +38,56 @@ module attributes {weir.vector_bytes = 64 : i64, weir.vector_registers = 32 : i6
     return %0, %2, %3 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
   }
 
+  // What there is one of for a line is a further result, when it is read behind the
+  // kernel; sums are made there once.
+  // CHECK-LABEL: func.func @statistics
+  // CHECK-NEXT: %[[N:.*]]:3 = weir_plan.launch @{{.*}}(%arg0) : {{.*}} -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>)
+  // CHECK-NEXT: %[[M:.*]] = weir_plan.launch @neg{{.*}}(%[[N]]#2)
+  // CHECK-NEXT: return %[[N]]#0, %[[M]], %[[N]]#1
+  func.func @statistics(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>) {
+    %e = weir.constant dense<1.0e-5> : tensor<f32>
+    %0 = weir.reduce %x {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    %1 = weir.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    %2 = weir.mul %1, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %3 = weir.reduce %2 {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    %4 = weir.add %3, %e : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+    %5 = weir.rsqrt %4 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+    %6 = weir.mul %1, %5 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    %7 = weir.neg %0 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+    return %6, %7, %5 : tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>
+  }
+
+  // Two reductions may lead to one element a line.
+  // CHECK-LABEL: func.func @variance
+  // CHECK-NEXT: %[[V:.*]] = weir_plan.launch @{{.*}}(%arg0)
+  // CHECK-NEXT: return %[[V]]
+  func.func @variance(%x: tensor<4x8xf32>) -> tensor<4x1xf32> {
+    %0 = weir.reduce %x {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    %1 = weir.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    %2 = weir.mul %1, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %3 = weir.reduce %2 {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    %4 = weir.sqrt %3 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+    return %4 : tensor<4x1xf32>
+  }
+
+  // What is read before the kernel's end, or where sizes are open, is computed before.
+  // CHECK-LABEL: func.func @before
+  // CHECK-NEXT: %[[M:.*]] = weir_plan.launch @reduce{{.*}}(%arg0)
+  // CHECK: weir.reshape %[[M]]
+  // CHECK-NEXT: weir_plan.launch @{{.*}}(%arg0, %[[M]])
+  // CHECK-NEXT: %[[O:.*]] = weir_plan.launch @reduce{{.*}}(%arg1)
+  // CHECK-NEXT: weir_plan.launch @{{.*}}(%arg1, %[[O]])
+  // CHECK-NEXT: return
+  func.func @before(%x: tensor<4x8xf32>, %y: tensor<?x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>, tensor<?x8xf32>, tensor<?x1xf32>) {
+    %0 = weir.reduce %x {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    %s = weir.constant dense<4> : tensor<1xi64>
+    %1 = weir.reshape %0, %s : (tensor<4x1xf32>, tensor<1xi64>) -> tensor<4xf32>
+    %2 = weir.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    %4 = weir.reduce %y {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<?x8xf32>) -> tensor<?x1xf32>
+    %5 = weir.sub %y, %4 : (tensor<?x8xf32>, tensor<?x1xf32>) -> tensor<?x8xf32>
+    return %2, %1, %5, %4 : tensor<4x8xf32>, tensor<4xf32>, tensor<?x8xf32>, tensor<?x1xf32>
+  }
+
   // Another dimension, an open line, one too short or too long, other elements.
   // CHECK-LABEL: func.func @others
   // CHECK-COUNT-10: weir_plan.launch

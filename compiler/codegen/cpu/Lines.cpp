@@ -6,8 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // A line is short enough to stay in the first caches while several passes go along
-// it: each ends in a reduction, the last one writes the results. What takes long to
-// make, and later passes need, too, waits on the stack.
+// it: each ends in a reduction, the last one writes the result. What takes long to
+// make, and later passes need, too, waits on the stack. Results of one element a line
+// are written last, when the line has been read.
+//
+// Sums are made in one order, whatever else a kernel has: four vectors take turns along
+// the line, are added, and then lanes half a vector apart, until one is left.
+//
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,15 +50,54 @@ private:
   Value first;
 };
 
+/// Reads scalars, and what reductions found.
+class ShortReader : public RecursiveReader {
+public:
+  ShortReader(KernelReader &r, const LineReader::Map &reduced)
+      : RecursiveReader(r.b, r.loc), scalars(r), reduced(reduced) {}
+  using RecursiveReader::forgetElements;
+
+  Value element(Value tensor, ValueRange indices) override {
+    Value found = reduced.lookup(tensor);
+    return found ? found : RecursiveReader::element(tensor, indices);
+  }
+  Value dim(Value tensor, unsigned i) override { return scalars.dim(tensor, i); }
+  void require(Operation *op, Value ok, StringRef message, int code, Value a, Value b) override {
+    scalars.require(op, ok, message, code, a, b);
+  }
+
+protected:
+  bool isLeaf(Value tensor) override { return isa<BlockArgument>(tensor); }
+  Value leafElement(Value tensor, ValueRange indices) override {
+    return scalars.element(tensor, indices);
+  }
+  Value leafDim(Value tensor, unsigned i) override { return scalars.dim(tensor, i); }
+  Value constantElement(Value tensor, ElementsAttr, ValueRange indices) override {
+    return scalars.element(tensor, indices);
+  }
+
+private:
+  KernelReader &scalars;
+  const LineReader::Map &reduced;
+};
+
 class LinesEmitter {
 public:
   LinesEmitter(KernelReader &r, plan::KernelOp kernel)
       : r(r), passes(linePasses(kernel)),
         lanes(kernel->getAttrOfType<IntegerAttr>("lanes").getInt()),
-        target(r.bufferOf(passes.back().end)), length(target.type.getShape().back()),
+        results(kernel.getBody().front().getTerminator()->getOperands()),
+        target(r.bufferOf(results.front())), length(lineType(kernel).getShape().back()),
         tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {}
 
   void emit(Value begin, Value end) {
+    if (length < shortLength && target.type.getShape().back() == 1) {
+      emitStepLoop(r, begin, end, 1, [&](Value part) {
+        at = r.blockIndices(part, target.dims, tiles);
+        emitShort();
+      });
+      return;
+    }
     llvm::DenseMap<Value, Value> places;
     for (const LinePass &pass : passes)
       for (Value value : pass.kept)
@@ -62,22 +106,28 @@ public:
       at = r.blockIndices(part, target.dims, tiles);
       reduced.clear();
       kept.clear();
+      bool hasLine = false;
       for (const LinePass &pass : passes) {
         auto reduce = pass.end.getDefiningOp<ReduceOp>();
         if (!reduce) {
-          emitResults(pass.end);
+          emitLine(pass.end);
+          hasLine = true;
           continue;
         }
         reduced[pass.end] = emitReduction(reduce, pass, places);
         for (Value value : pass.kept)
           kept[value] = places[value];
       }
+      for (Value result : results.drop_front(hasLine))
+        emitOne(result);
     });
   }
 
 private:
   /// So many sums run side by side as an addition takes cycles.
   static constexpr int64_t together = 4;
+  /// What few elements lead to is written out, so that LLVM makes vectors of lines.
+  static constexpr int64_t shortLength = 16;
 
   SmallVector<Value> indicesAt(Value first) {
     SmallVector<Value> indices(at);
@@ -128,20 +178,52 @@ private:
     Value sum = sums[0];
     for (int64_t i = 1; i < used; ++i)
       sum = reduceLanes(r, kind, sum, sums[i]);
-    // In pairs, not one lane behind the other: the definition leaves the order open.
-    auto horizontal = kind == "max"   ? vector::CombiningKind::MAXIMUMF
-                      : kind == "min" ? vector::CombiningKind::MINIMUMF
-                                      : vector::CombiningKind::ADD;
-    auto flags = horizontal == vector::CombiningKind::ADD ? arith::FastMathFlags::reassoc
-                                                          : arith::FastMathFlags::none;
-    Value scalar = vector::ReductionOp::create(r.b, r.loc, horizontal, sum, flags);
-    if (kind != "mean")
-      return scalar;
-    Value count = arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(length));
-    return arith::DivFOp::create(r.b, r.loc, scalar, count);
+    for (int64_t apart = lanes / 2; apart > 0; apart /= 2) {
+      auto half = [&](int64_t from) -> Value {
+        return vector::ExtractStridedSliceOp::create(r.b, r.loc, sum, {from}, {apart}, {1});
+      };
+      sum = reduceLanes(r, kind, half(0), half(apart));
+    }
+    return finish(kind, vector::ExtractOp::create(r.b, r.loc, sum, int64_t(0)));
   }
 
-  void emitResults(Value result) {
+  Value finish(StringRef kind, Value reduction) {
+    if (kind != "mean")
+      return reduction;
+    Value count = arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(length));
+    return arith::DivFOp::create(r.b, r.loc, reduction, count);
+  }
+
+  /// A short line's reductions and results, scalar by scalar, in the order of vectors.
+  void emitShort() {
+    reduced.clear();
+    ShortReader v(r, reduced);
+    for (const LinePass &pass : passes) {
+      auto reduce = pass.end.getDefiningOp<ReduceOp>();
+      r.loc = v.loc = reduce.getLoc();
+      StringRef kind = reduce.getKind();
+      Value start = vector::ExtractOp::create(r.b, r.loc, startOfLanes(r, kind, 1), int64_t(0));
+      SmallVector<Value> sums;
+      for (int64_t i = 0; i < length; ++i) {
+        Value value = v.element(reduce.getOperand(), indicesAt(r.constant(i)));
+        sums.push_back(reduceLanes(r, kind, start, value));
+      }
+      for (int64_t i = lanes; i < length; ++i)
+        sums[i % lanes] = reduceLanes(r, kind, sums[i % lanes], sums[i]);
+      for (int64_t apart = lanes / 2; apart > 0; apart /= 2)
+        for (int64_t i = 0; i < apart && i + apart < length; ++i)
+          sums[i] = reduceLanes(r, kind, sums[i], sums[i + apart]);
+      reduced[pass.end] = finish(kind, sums[0]);
+      v.forgetElements();
+    }
+    for (Value result : results) {
+      r.loc = v.loc = result.getLoc();
+      SmallVector<Value> indices = indicesAt(r.constant(0));
+      r.store(v.element(result, indices), r.bufferOf(result), indices);
+    }
+  }
+
+  void emitLine(Value result) {
     r.loc = result.getLoc();
     auto step = [&](Value first, Value mask) {
       LineReader v(r, lanes, reduced, kept, first, mask);
@@ -157,9 +239,22 @@ private:
       step(r.constant(whole), maskAt(whole));
   }
 
+  /// A result of one element, computed as the line's are.
+  void emitOne(Value result) {
+    r.loc = result.getLoc();
+    LineReader v(r, lanes, reduced, kept, Value(), Value());
+    SmallVector<Value> indices = indicesAt(r.constant(0));
+    Value one = vector::ExtractOp::create(r.b, r.loc, v.element(result, indices), int64_t(0));
+    const KernelReader::Buffer to = r.bufferOf(result);
+    Type element = to.type.getElementType();
+    Value where = BufferAccess::address(r, to.pointer, element, r.linearIndex(to, indices));
+    LLVM::StoreOp::create(r.b, r.loc, one, where, element.getIntOrFloatBitWidth() / 8);
+  }
+
   KernelReader &r;
   SmallVector<LinePass> passes;
   int64_t lanes;
+  ValueRange results;
   const KernelReader::Buffer target;
   int64_t length;
   ArrayRef<int64_t> tiles;

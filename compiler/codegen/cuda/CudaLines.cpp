@@ -31,7 +31,7 @@ namespace {
 class LineEmitter {
 public:
   explicit LineEmitter(const CudaKernel &k)
-      : k(k), r(k.reader), first(k.first()), length(first.type.getShape().back()) {}
+      : k(k), r(k.reader), first(k.first()), length(lineType(k.kernel).getShape().back()) {}
 
   void run() {
     place();
@@ -119,17 +119,27 @@ private:
   void write() {
     // All are computed before any is written: the result may lie where it was read.
     Value result = k.results().front();
-    SmallVector<Value> values;
-    for (const Element &one : elements)
-      values.push_back(r.element(result, one.indices));
+    bool hasLine = first.type.getShape().back() == length;
+    ValueRange others = k.results().drop_front(hasLine);
+    SmallVector<Value> values, ofLine, begin = indicesOf(r.constant(0));
+    if (hasLine)
+      for (const Element &one : elements)
+        values.push_back(r.element(result, one.indices));
+    for (Value other : others)
+      ofLine.push_back(r.element(other, begin));
     // Those under one condition together.
-    for (size_t i = 0; i < elements.size();) {
+    for (size_t i = 0; i < values.size();) {
       Value inside = elements[i].inside;
       r.onlyIf(inside ? r.logicalAnd(own.exists, inside) : own.exists, [&] {
         for (; i < elements.size() && elements[i].inside == inside; ++i)
           r.store(values[i], first, elements[i].indices);
       });
     }
+    if (!others.empty())
+      r.onlyIf(r.logicalAnd(r.equal(own.lane, r.constant(0)), own.exists), [&] {
+        for (auto [other, value] : llvm::zip(others, ofLine))
+          r.store(value, r.bufferOf(other), begin);
+      });
   }
 
   struct Element {
@@ -149,6 +159,11 @@ private:
 
 bool weir::emitLines(const CudaKernel &k) {
   if (k.kernel.getStrategy() != "lines" || !hasLines(k.kernel))
+    return false;
+  // One reduction and nothing of the line behind it needs no elements in registers.
+  auto reductions = k.body().getOps<ReduceOp>();
+  if (++reductions.begin() == reductions.end() &&
+      k.first().type.getShape() != lineType(k.kernel).getShape())
     return false;
   LineEmitter(k).run();
   return true;

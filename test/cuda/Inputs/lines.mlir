@@ -55,4 +55,22 @@ module {
     %9 = weir.add %8, %s : (tensor<7x200xf32>, tensor<200xf32>) -> tensor<7x200xf32> loc("norm.shifted")
     return %9 : tensor<7x200xf32>
   }
+  // What there is one of for a line is written, too, as others on the GPU read it; one
+  // line a block, and one a warp.
+  func.func @beside(%a: tensor<5x1100xf32> {weir.name = "a"}, %b: tensor<6x52xf32> {weir.name = "b"}) -> (tensor<5x1100xf32> {weir.name = "out"}, tensor<5x1xf32> {weir.name = "both"}, tensor<6x1xf32> {weir.name = "variance"}) attributes {weir.entry = "beside"} {
+    %e = weir.constant dense<1.0e-5> : tensor<f32> loc("little")
+    %1 = weir.reduce %a {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<5x1100xf32>) -> tensor<5x1xf32> loc("beside.mean")
+    %2 = weir.sub %a, %1 : (tensor<5x1100xf32>, tensor<5x1xf32>) -> tensor<5x1100xf32> loc("beside.centred")
+    %3 = weir.mul %2, %2 : (tensor<5x1100xf32>, tensor<5x1100xf32>) -> tensor<5x1100xf32> loc("beside.square")
+    %4 = weir.reduce %3 {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<5x1100xf32>) -> tensor<5x1xf32> loc("beside.variance")
+    %5 = weir.add %4, %e : (tensor<5x1xf32>, tensor<f32>) -> tensor<5x1xf32> loc("beside.steady")
+    %6 = weir.rsqrt %5 : (tensor<5x1xf32>) -> tensor<5x1xf32> loc("beside.rsqrt")
+    %7 = weir.mul %2, %6 : (tensor<5x1100xf32>, tensor<5x1xf32>) -> tensor<5x1100xf32> loc("beside.unit")
+    %8 = weir.reduce %b {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<6x52xf32>) -> tensor<6x1xf32> loc("beside.mean2")
+    %9 = weir.sub %b, %8 : (tensor<6x52xf32>, tensor<6x1xf32>) -> tensor<6x52xf32> loc("beside.centred2")
+    %10 = weir.mul %9, %9 : (tensor<6x52xf32>, tensor<6x52xf32>) -> tensor<6x52xf32> loc("beside.square2")
+    %11 = weir.reduce %10 {axes = array<i64: 1>, keep_dims = true, kind = "mean"} : (tensor<6x52xf32>) -> tensor<6x1xf32> loc("beside.variance2")
+    %12 = weir.mul %1, %6 : (tensor<5x1xf32>, tensor<5x1xf32>) -> tensor<5x1xf32> loc("beside.both")
+    return %7, %12, %11 : tensor<5x1100xf32>, tensor<5x1xf32>, tensor<6x1xf32>
+  }
 }
