@@ -472,7 +472,7 @@ std::optional<SmallVector<int64_t>> weir::constantIntegers(Value tensor) {
   if (!tensor)
     return std::nullopt;
   // One number of a file may stand for any number of elements.
-  constexpr int64_t mostListed = int64_t(1) << 26;
+  constexpr int64_t mostListed = int64_t(1) << 22;
   if (auto constant = tensor.getDefiningOp<ConstantOp>())
     return integersOf(constant.getValue(), mostListed);
   auto elements = followIntegers(tensor);

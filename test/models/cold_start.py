@@ -12,9 +12,12 @@ Compiles the model, links a small C program with it, and starts that anew for ea
 round, with the program's file in the page cache. Prints medians in milliseconds:
 exec to main, a session, the first run, a later run, and what the first result
 costs beyond a step; once by the clock, and once in processor time, which other
-programs disturb less. Feeds are zeros; their shapes must be fixed.
+programs disturb less. Last comes what is in memory after all runs, in MiB: the
+process's pages, and what they are beyond the object's constants and the arena.
+Feeds are zeros; their shapes must be fixed.
 """
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -27,6 +30,7 @@ PROGRAM = r"""
 #include "cold.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double times[2][3 + 9];
@@ -73,6 +77,11 @@ int main(int argc, char **argv) {
       printf(" %f", times[c][1 + i] - times[c][i]);
     puts("");
   }
+  char line[256];
+  FILE *file = fopen("/proc/self/status", "r");
+  while (file && fgets(line, sizeof line, file))
+    if (!strncmp(line, "VmRSS:", 6))
+      printf("%s", line + 6);
   return 0;
 }
 """
@@ -88,21 +97,26 @@ def main():
     build = os.path.abspath(args.build)
     with tempfile.TemporaryDirectory(prefix="weir-cold-") as folder:
         path = lambda name: os.path.join(folder, name)
-        subprocess.run([os.path.join(build, "bin", "weirc"), args.model, "-o", path("cold.o")],
-                       check=True)
+        subprocess.run([os.path.join(build, "bin", "weirc"), args.model, "-o", path("cold.o"),
+                        "--report=" + path("report")], check=True)
+        with open(path("report/report.json")) as file:
+            report = json.load(file)
+        planned = report["constants"]["bytes"] + sum(d["arena_bytes"] for d in report["devices"])
         with open(path("main.c"), "w") as file:
             file.write(PROGRAM)
         subprocess.run(["cc", "-O2", path("main.c"), path("cold.o"),
                         os.path.join(build, "lib", "libweir_runtime.a"), "-I" + folder,
                         "-I" + os.path.join(ROOT, "runtime", "include"), "-lpthread", "-lm",
                         "-o", path("cold")], check=True)
-        rounds = []
+        rounds, pages = [], []
         for _ in range(args.rounds + 1):
             began = time.clock_gettime(time.CLOCK_MONOTONIC) * 1e3
             out = subprocess.run([path("cold"), "%f" % began, str(args.threads)],
                                  check=True, stdout=subprocess.PIPE, text=True).stdout
-            lines = [[float(word) for word in line.split()] for line in out.splitlines()]
+            *lines, resident = out.splitlines()
+            lines = [[float(word) for word in line.split()] for line in lines]
             rounds.append([n[:3] + [statistics.median(n[3:])] for n in lines])
+            pages.append(int(resident.split()[0]) * 1024)
     # The first one brought the file into the page cache.
     for clock, name in enumerate(("clock    ", "processor")):
         measured = [r[clock] for r in rounds[1:]]
@@ -112,6 +126,9 @@ def main():
         print("%s exec_ms=%.1f session_ms=%.1f first_ms=%.1f step_ms=%.1f "
               "beyond_a_step_ms=%.1f runs=%d"
               % (name, start, session, first, step, extra, args.rounds))
+    resident = statistics.median(pages[1:])
+    print("resident_mib=%.1f constants_and_arena_mib=%.1f beyond_mib=%.1f"
+          % (resident / 2**20, planned / 2**20, (resident - planned) / 2**20))
 
 
 if __name__ == "__main__":

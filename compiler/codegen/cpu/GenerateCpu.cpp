@@ -21,6 +21,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/kernelize/Tiling.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
@@ -270,7 +271,9 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   first.addPass(createCanonicalizerPass());
   first.addPass(createCSEPass());
   first.addPass(createLoopInvariantCodeMotionPass());
-  first.addPass(createApproximateMath());
+  constexpr int64_t avx512Bytes = 64;
+  first.addPass(createApproximateMath(options.machine->getTargetTriple().isX86() &&
+                                      vectorUnitOf(module).bytes == avx512Bytes));
   first.addPass(createConvertComplexToStandardPass());
   first.addPass(createSCFToControlFlowPass());
   if (failed(first.run(module)))

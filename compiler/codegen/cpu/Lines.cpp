@@ -147,7 +147,7 @@ private:
     r.loc = reduce.getLoc();
     StringRef kind = reduce.getKind();
     Value start = startOfLanes(r, kind, lanes);
-    auto step = [&](Value sum, Value first, Value mask) {
+    auto valueAt = [&](Value first, Value mask) {
       LineReader v(r, lanes, reduced, kept, first, mask);
       SmallVector<Value> indices = indicesAt(first);
       Value value = v.element(reduce.getOperand(), indices);
@@ -155,39 +155,80 @@ private:
         v.store(v.element(each, indices), places.lookup(each), r.b.getF32Type(), first);
       if (mask)
         value = arith::SelectOp::create(r.b, r.loc, mask, value, start);
-      return reduceLanes(r, kind, sum, value);
+      return value;
     };
-    SmallVector<Value> sums(together, start);
+    SmallVector<Value> carried(together, start);
+    if (isExtreme(kind))
+      carried.push_back(noNan(lanes));
     int64_t block = together * lanes, whole = length / block * block;
     if (whole) {
       auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), r.constant(whole),
-                                     r.constant(block), sums);
+                                     r.constant(block), carried);
       OpBuilder::InsertionGuard guard(r.b);
       r.b.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> next;
-      for (auto [i, sum] : llvm::enumerate(loop.getRegionIterArgs()))
-        next.push_back(step(sum, r.add(loop.getInductionVar(), r.constant(i * lanes)), {}));
+      SmallVector<Value> next(ValueRange(loop.getRegionIterArgs())), values;
+      for (int64_t i = 0; i < together; ++i)
+        values.push_back(valueAt(r.add(loop.getInductionVar(), r.constant(i * lanes)), {}));
+      add(kind, values, next);
       scf::YieldOp::create(r.b, r.loc, next);
-      sums = llvm::to_vector(ValueRange(loop.getResults()));
+      carried = llvm::to_vector(ValueRange(loop.getResults()));
     }
-    int64_t used = whole ? together : 0;
-    for (int64_t first = whole, i = 0; first < length; first += lanes, ++i) {
-      sums[i] = step(sums[i], r.constant(first), maskAt(first));
-      used = std::max(used, i + 1);
-    }
-    Value sum = sums[0];
-    for (int64_t i = 1; i < used; ++i)
-      sum = reduceLanes(r, kind, sum, sums[i]);
+    SmallVector<Value> rest;
+    for (int64_t first = whole; first < length; first += lanes)
+      rest.push_back(valueAt(r.constant(first), maskAt(first)));
+    add(kind, rest, carried);
+    Value sum = carried[0];
+    for (int64_t i = 1, used = whole ? together : rest.size(); i < used; ++i)
+      sum = combine(kind, sum, carried[i]);
     for (int64_t apart = lanes / 2; apart > 0; apart /= 2) {
       auto half = [&](int64_t from) -> Value {
         return vector::ExtractStridedSliceOp::create(r.b, r.loc, sum, {from}, {apart}, {1});
       };
-      sum = reduceLanes(r, kind, half(0), half(apart));
+      sum = combine(kind, half(0), half(apart));
     }
-    return finish(kind, vector::ExtractOp::create(r.b, r.loc, sum, int64_t(0)));
+    Value isNan;
+    if (isExtreme(kind))
+      isNan = vector::ReductionOp::create(r.b, r.loc, vector::CombiningKind::OR, carried.back());
+    return finish(kind, vector::ExtractOp::create(r.b, r.loc, sum, int64_t(0)), isNan);
   }
 
-  Value finish(StringRef kind, Value reduction) {
+  static bool isExtreme(StringRef kind) { return kind == "max" || kind == "min"; }
+
+  Value noNan(int64_t lanes) {
+    return arith::ConstantOp::create(
+        r.b, r.loc, r.b.getZeroAttr(VectorType::get({lanes}, r.b.getI1Type())));
+  }
+
+  /// A sum, or the greater or smaller of two: an instruction on x86. Whether there was a
+  /// NaN is known apart; of two zeros it is either.
+  Value combine(StringRef kind, Value x, Value y) {
+    if (!isExtreme(kind))
+      return arith::AddFOp::create(r.b, r.loc, x, y);
+    auto isFirst = kind == "max" ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    Value first = arith::CmpFOp::create(r.b, r.loc, isFirst, x, y);
+    return arith::SelectOp::create(r.b, r.loc, first, x, y);
+  }
+
+  /// Adds each of `values` to its sum in `carried`, whose last, for an extreme, is whether
+  /// any of them was NaN.
+  void add(StringRef kind, ArrayRef<Value> values, MutableArrayRef<Value> carried) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      carried[i] = combine(kind, carried[i], values[i]);
+      if (!isExtreme(kind) || i % 2)
+        continue;
+      Value other = values[std::min(i + 1, values.size() - 1)];
+      Value either =
+          arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::UNO, values[i], other);
+      carried.back() = arith::OrIOp::create(r.b, r.loc, carried.back(), either);
+    }
+  }
+
+  Value finish(StringRef kind, Value reduction, Value isNan) {
+    if (isNan) {
+      Value nan = arith::ConstantOp::create(
+          r.b, r.loc, r.b.getF32FloatAttr(std::numeric_limits<float>::quiet_NaN()));
+      return arith::SelectOp::create(r.b, r.loc, isNan, nan, reduction);
+    }
     if (kind != "mean")
       return reduction;
     Value count = arith::ConstantOp::create(r.b, r.loc, r.b.getF32FloatAttr(length));
@@ -203,17 +244,23 @@ private:
       r.loc = v.loc = reduce.getLoc();
       StringRef kind = reduce.getKind();
       Value start = vector::ExtractOp::create(r.b, r.loc, startOfLanes(r, kind, 1), int64_t(0));
-      SmallVector<Value> sums;
-      for (int64_t i = 0; i < length; ++i) {
-        Value value = v.element(reduce.getOperand(), indicesAt(r.constant(i)));
-        sums.push_back(reduceLanes(r, kind, start, value));
+      SmallVector<Value> values, sums(length, start);
+      for (int64_t i = 0; i < length; ++i)
+        values.push_back(v.element(reduce.getOperand(), indicesAt(r.constant(i))));
+      Value isNan;
+      if (isExtreme(kind)) {
+        isNan = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(false));
+        sums.push_back(isNan);
       }
+      add(kind, values, sums);
+      if (isNan)
+        isNan = sums.back();
       for (int64_t i = lanes; i < length; ++i)
-        sums[i % lanes] = reduceLanes(r, kind, sums[i % lanes], sums[i]);
+        sums[i % lanes] = combine(kind, sums[i % lanes], sums[i]);
       for (int64_t apart = lanes / 2; apart > 0; apart /= 2)
         for (int64_t i = 0; i < apart && i + apart < length; ++i)
-          sums[i] = reduceLanes(r, kind, sums[i], sums[i + apart]);
-      reduced[pass.end] = finish(kind, sums[0]);
+          sums[i] = combine(kind, sums[i], sums[i + apart]);
+      reduced[pass.end] = finish(kind, sums[0], isNan);
       v.forgetElements();
     }
     for (Value result : results) {

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cpu/MathFunctions.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -78,28 +79,53 @@ struct Numbers {
     return arith::BitcastOp::create(b, loc, full, bits);
   }
   int64_t bias() const { return isDouble ? 1023 : 127; }
-  /// x, or the bound that it is beyond; a bound for NaN.
+  /// x, or the bound that it is beyond; NaN stays. These comparisons are one instruction
+  /// each on x86.
   Value clamp(Value x, double low, double high) const {
-    Value above = arith::MaxNumFOp::create(b, loc, x, real(low));
-    return arith::MinNumFOp::create(b, loc, above, real(high));
+    auto choose = [&](arith::CmpFPredicate isBeyond, double bound, Value x) -> Value {
+      Value limit = real(bound);
+      Value beyond = arith::CmpFOp::create(b, loc, isBeyond, limit, x);
+      return arith::SelectOp::create(b, loc, beyond, limit, x);
+    };
+    return choose(arith::CmpFPredicate::OLT, high, choose(arith::CmpFPredicate::OGT, low, x));
   }
 
-  /// x = k ln 2 + r with |r| <= ln 2 / 2.
+  /// x = k ln 2 + r with |r| <= ln 2 / 2; k as an integer, too, which is any where x is NaN.
   struct Reduced {
-    Value k, r;
+    Value k, r, exponent;
   };
+  /// |x| is far below 2^22. Added to a number whose last bit is 1, a float is rounded to
+  /// an integer, which then stands in its last bits.
   Reduced reduce(Value x) const {
-    Value k = math::RoundEvenOp::create(
-        b, loc, arith::MulFOp::create(b, loc, x, real(1.4426950408889634074)));
+    double magic = isDouble ? 0x1.8p52 : 0x1.8p23;
+    Value shifted = fma(x, real(1.4426950408889634074), real(magic));
+    Value k = arith::SubFOp::create(b, loc, shifted, real(magic));
+    Value bits = arith::BitcastOp::create(b, loc, integer, shifted);
+    Value exponent = arith::SubIOp::create(
+        b, loc, bits, number(isDouble ? llvm::bit_cast<int64_t>(magic)
+                                      : llvm::bit_cast<int32_t>(float(magic))));
     Value minusK = arith::NegFOp::create(b, loc, k);
-    return {k, fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), x))};
+    return {k, fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), x)), exponent};
   }
   /// ln 2 in two parts, the first with so few bits that k times it is exact.
   double highLn2() const { return isDouble ? 0x1.62e42fee00000p-1 : 0x1.62e4p-1; }
   double lowLn2() const { return isDouble ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cf79abcap-20; }
-  /// x 2^k in two steps, as 2^k alone may not be a number: what is below the smallest
-  /// normal one is rounded once.
-  Value scale(Value x, Value exponent) const {
+  /// x 2^k, what is below the smallest normal number rounded once: in one instruction, or
+  /// in two steps, as 2^k alone may not be a number.
+  Value scale(Value x, const Reduced &by, bool inOne) const {
+    auto vector = dyn_cast<VectorType>(full);
+    if (inOne && vector && vector == VectorType::get({16}, b.getF32Type())) {
+      auto constant = [&](Type type, int64_t value) -> Value {
+        return LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, value));
+      };
+      constexpr int64_t allLanes = -1, currentRounding = 4;
+      return LLVM::CallIntrinsicOp::create(
+                 b, loc, full, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
+                 ValueRange{x, by.k, x, constant(b.getI16Type(), allLanes),
+                            constant(b.getI32Type(), currentRounding)})
+          .getResult(0);
+    }
+    Value exponent = by.exponent;
     Value half = arith::ShRSIOp::create(b, loc, exponent, number(1));
     Value other = arith::SubIOp::create(b, loc, exponent, half);
     x = arith::MulFOp::create(b, loc, x, powerOfTwo(half));
@@ -129,19 +155,16 @@ private:
 /// exp(x) = 2^k exp(r), with exp(r) by its Taylor series, whose rest is below a third
 /// of an ULP. Within 1 ULP in f32 and f64.
 struct PreciseExp : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
+  PreciseExp(MLIRContext *context, bool inOne) : OpRewritePattern(context), inOne(inOne) {}
+  bool inOne;
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &b) const override {
     if (!Numbers::serve(op))
       return failure();
     Numbers n(b, op);
-    Location loc = op.getLoc();
     Value x = op.getOperand();
-    // What lies outside gives 0 and infinity all the same; NaN is put back at the end.
-    auto [k, r] = n.reduce(n.clamp(x, n.isDouble ? -746 : -104, n.isDouble ? 710 : 89));
-    Value series = n.factorials(r, 0, n.isDouble ? 13 : 7);
-    Value value = n.scale(series, arith::FPToSIOp::create(b, loc, n.integer, k));
-    Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
-    b.replaceOpWithNewOp<arith::SelectOp>(op, isNan, x, value);
+    // What lies outside gives 0 and infinity all the same.
+    auto by = n.reduce(n.clamp(x, n.isDouble ? -746 : -104, n.isDouble ? 710 : 89));
+    b.replaceOp(op, n.scale(n.factorials(by.r, 0, n.isDouble ? 13 : 7), by, inOne));
     return success();
   }
 };
@@ -202,27 +225,27 @@ struct PreciseLog : OpRewritePattern<math::LogOp> {
 /// implementation of the expm1 function", 1992, without the table). Within 2 ULP in
 /// f32 and f64.
 struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
-  using OpRewritePattern::OpRewritePattern;
+  PreciseExpm1(MLIRContext *context, bool inOne) : OpRewritePattern(context), inOne(inOne) {}
+  bool inOne;
   LogicalResult matchAndRewrite(math::ExpM1Op op,
                                 PatternRewriter &b) const override {
     if (!Numbers::serve(op))
       return failure();
     Numbers n(b, op);
     Location loc = op.getLoc();
-    // What lies outside gives -1 and infinity all the same; NaN fails both tests
-    // and is put back at the end.
+    // What lies outside gives -1 and infinity all the same.
     Value x = op.getOperand();
-    auto [k, r] = n.reduce(n.clamp(x, n.isDouble ? -40 : -20, n.isDouble ? 709.9 : 88.8));
+    auto by = n.reduce(n.clamp(x, n.isDouble ? -40 : -20, n.isDouble ? 709.9 : 88.8));
+    Value r = by.r, exponent = by.exponent;
     Value series = n.factorials(r, 2, n.isDouble ? 15 : 9);
     Value small = n.fma(arith::MulFOp::create(b, loc, r, r), series, r);
-    Value exponent = arith::FPToSIOp::create(b, loc, n.integer, k);
     // Beyond that 2^-k is lost in the 1 anyway.
     Value back = arith::SubIOp::create(
         b, loc, n.number(0), arith::MinSIOp::create(b, loc, exponent, n.number(n.bias() - 1)));
     Value rest = arith::SubFOp::create(b, loc, n.real(1), n.powerOfTwo(back));
-    Value value = n.scale(arith::AddFOp::create(b, loc, small, rest), exponent);
+    Value value = n.scale(arith::AddFOp::create(b, loc, small, rest), by, inOne);
     // Zeros keep their sign.
-    Value itself = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UEQ, x, n.real(0));
+    Value itself = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, n.real(0));
     b.replaceOpWithNewOp<arith::SelectOp>(op, itself, x, value);
     return success();
   }
@@ -231,22 +254,26 @@ struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
 struct ApproximateMath
     : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
+  explicit ApproximateMath(bool scalesInOne) : scalesInOne(scalesInOne) {}
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<vector::VectorDialect>();
+    registry.insert<vector::VectorDialect, LLVM::LLVMDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == "tanh" || name == "math.tanh" || name == "erf" || name == "math.erf";
     });
-    patterns.add<PreciseLog, PreciseLog1p, PreciseExp, PreciseExpm1>(&getContext());
+    patterns.add<PreciseLog, PreciseLog1p>(&getContext());
+    patterns.add<PreciseExp, PreciseExpm1>(&getContext(), scalesInOne);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
+
+  bool scalesInOne;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> weir::createApproximateMath() {
-  return std::make_unique<ApproximateMath>();
+std::unique_ptr<Pass> weir::createApproximateMath(bool scalesInOne) {
+  return std::make_unique<ApproximateMath>(scalesInOne);
 }
