@@ -21,7 +21,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/kernelize/Tiling.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
@@ -271,9 +270,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   first.addPass(createCanonicalizerPass());
   first.addPass(createCSEPass());
   first.addPass(createLoopInvariantCodeMotionPass());
-  constexpr int64_t avx512Bytes = 64;
-  first.addPass(createApproximateMath(options.machine->getTargetTriple().isX86() &&
-                                      vectorUnitOf(module).bytes == avx512Bytes));
+  first.addPass(createApproximateMath());
   first.addPass(createConvertComplexToStandardPass());
   first.addPass(createSCFToControlFlowPass());
   if (failed(first.run(module)))

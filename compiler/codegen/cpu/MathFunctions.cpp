@@ -7,7 +7,6 @@
 
 #include "compiler/codegen/cpu/MathFunctions.h"
 #include "dialects/weir/Pch.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -90,9 +89,9 @@ struct Numbers {
     return choose(arith::CmpFPredicate::OLT, high, choose(arith::CmpFPredicate::OGT, low, x));
   }
 
-  /// x = k ln 2 + r with |r| <= ln 2 / 2; k as an integer, too, which is any where x is NaN.
+  /// x = k ln 2 + r with |r| <= ln 2 / 2; k as an integer, which is any where x is NaN.
   struct Reduced {
-    Value k, r, exponent;
+    Value r, exponent;
   };
   /// |x| is far below 2^22. Added to a number whose last bit is 1, a float is rounded to
   /// an integer, which then stands in its last bits.
@@ -105,31 +104,35 @@ struct Numbers {
         b, loc, bits, number(isDouble ? llvm::bit_cast<int64_t>(magic)
                                       : llvm::bit_cast<int32_t>(float(magic))));
     Value minusK = arith::NegFOp::create(b, loc, k);
-    return {k, fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), x)), exponent};
+    return {fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), x)), exponent};
   }
   /// ln 2 in two parts, the first with so few bits that k times it is exact.
   double highLn2() const { return isDouble ? 0x1.62e42fee00000p-1 : 0x1.62e4p-1; }
   double lowLn2() const { return isDouble ? 0x1.a39ef35793c76p-33 : 0x1.7f7d1cf79abcap-20; }
-  /// x 2^k, what is below the smallest normal number rounded once: in one instruction, or
-  /// in two steps, as 2^k alone may not be a number.
-  Value scale(Value x, const Reduced &by, bool inOne) const {
-    auto vector = dyn_cast<VectorType>(full);
-    if (inOne && vector && vector == VectorType::get({16}, b.getF32Type())) {
-      auto constant = [&](Type type, int64_t value) -> Value {
-        return LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, value));
-      };
-      constexpr int64_t allLanes = -1, currentRounding = 4;
-      return LLVM::CallIntrinsicOp::create(
-                 b, loc, full, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"),
-                 ValueRange{x, by.k, x, constant(b.getI16Type(), allLanes),
-                            constant(b.getI32Type(), currentRounding)})
-          .getResult(0);
-    }
-    Value exponent = by.exponent;
-    Value half = arith::ShRSIOp::create(b, loc, exponent, number(1));
-    Value other = arith::SubIOp::create(b, loc, exponent, half);
-    x = arith::MulFOp::create(b, loc, x, powerOfTwo(half));
-    return arith::MulFOp::create(b, loc, x, powerOfTwo(other));
+  /// x 2^k in two steps, as 2^k alone may not be a number: what is below the smallest
+  /// normal one is rounded once. (AVX-512 has an instruction for both steps, but it takes
+  /// a hundred cycles where a result is no normal number.)
+  Value scale(Value x, Value exponent) const {
+    int64_t position = isDouble ? 52 : 23;
+    Value one = number(bias() << position);
+    auto left = [&](int64_t by) -> Value {
+      return arith::ShLIOp::create(b, loc, exponent, number(by));
+    };
+    auto powerOf = [&](Value shifted) -> Value {
+      return arith::BitcastOp::create(b, loc, full, arith::AddIOp::create(b, loc, shifted, one));
+    };
+    Value half = arith::AndIOp::create(b, loc, left(position - 1), number(-(int64_t(1) << position)));
+    Value other = arith::SubIOp::create(b, loc, left(position), half);
+    return arith::MulFOp::create(b, loc, arith::MulFOp::create(b, loc, x, powerOf(half)),
+                                 powerOf(other));
+  }
+  /// exp(r) in f32 by the polynomial of degree 6 whose largest relative error for
+  /// |r| <= ln 2 / 2 is smallest (Remez's exchange; 2^-28.1), the first two coefficients 1.
+  Value smallExp(Value r) const {
+    Value series = real(0x1.6a23dp-10);
+    for (double next : {0x1.123a2p-7, 0x1.5558f2p-5, 0x1.555492p-3, 0x1.fffffcp-2, 1.0, 1.0})
+      series = fma(series, r, real(next));
+    return series;
   }
   /// sum of x^(i - first) / i! for i from `first` to `last`.
   Value factorials(Value x, int first, int last) const {
@@ -152,11 +155,10 @@ private:
   }
 };
 
-/// exp(x) = 2^k exp(r), with exp(r) by its Taylor series, whose rest is below a third
-/// of an ULP. Within 1 ULP in f32 and f64.
+/// exp(x) = 2^k exp(r), with exp(r) in f64 by its Taylor series, whose rest is below a
+/// third of an ULP. Within 1 ULP in f32 and f64.
 struct PreciseExp : OpRewritePattern<math::ExpOp> {
-  PreciseExp(MLIRContext *context, bool inOne) : OpRewritePattern(context), inOne(inOne) {}
-  bool inOne;
+  using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &b) const override {
     if (!Numbers::serve(op))
       return failure();
@@ -164,7 +166,7 @@ struct PreciseExp : OpRewritePattern<math::ExpOp> {
     Value x = op.getOperand();
     // What lies outside gives 0 and infinity all the same.
     auto by = n.reduce(n.clamp(x, n.isDouble ? -746 : -104, n.isDouble ? 710 : 89));
-    b.replaceOp(op, n.scale(n.factorials(by.r, 0, n.isDouble ? 13 : 7), by, inOne));
+    b.replaceOp(op, n.scale(n.isDouble ? n.factorials(by.r, 0, 13) : n.smallExp(by.r), by.exponent));
     return success();
   }
 };
@@ -225,8 +227,7 @@ struct PreciseLog : OpRewritePattern<math::LogOp> {
 /// implementation of the expm1 function", 1992, without the table). Within 2 ULP in
 /// f32 and f64.
 struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
-  PreciseExpm1(MLIRContext *context, bool inOne) : OpRewritePattern(context), inOne(inOne) {}
-  bool inOne;
+  using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ExpM1Op op,
                                 PatternRewriter &b) const override {
     if (!Numbers::serve(op))
@@ -243,7 +244,7 @@ struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
     Value back = arith::SubIOp::create(
         b, loc, n.number(0), arith::MinSIOp::create(b, loc, exponent, n.number(n.bias() - 1)));
     Value rest = arith::SubFOp::create(b, loc, n.real(1), n.powerOfTwo(back));
-    Value value = n.scale(arith::AddFOp::create(b, loc, small, rest), by, inOne);
+    Value value = n.scale(arith::AddFOp::create(b, loc, small, rest), exponent);
     // Zeros keep their sign.
     Value itself = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, n.real(0));
     b.replaceOpWithNewOp<arith::SelectOp>(op, itself, x, value);
@@ -254,26 +255,22 @@ struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
 struct ApproximateMath
     : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
-  explicit ApproximateMath(bool scalesInOne) : scalesInOne(scalesInOne) {}
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<vector::VectorDialect, LLVM::LLVMDialect>();
+    registry.insert<vector::VectorDialect>();
   }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
       return name == "tanh" || name == "math.tanh" || name == "erf" || name == "math.erf";
     });
-    patterns.add<PreciseLog, PreciseLog1p>(&getContext());
-    patterns.add<PreciseExp, PreciseExpm1>(&getContext(), scalesInOne);
+    patterns.add<PreciseLog, PreciseLog1p, PreciseExp, PreciseExpm1>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
-
-  bool scalesInOne;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> weir::createApproximateMath(bool scalesInOne) {
-  return std::make_unique<ApproximateMath>(scalesInOne);
+std::unique_ptr<Pass> weir::createApproximateMath() {
+  return std::make_unique<ApproximateMath>();
 }

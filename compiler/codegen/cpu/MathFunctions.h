@@ -17,9 +17,8 @@ class Pass;
 namespace weir {
 
 /// exp, tanh, erf and expm1 as polynomials, which vectorise, and log1p by a
-/// logarithm; the rest is left to the C library. `scalesInOne`: vectors of 16 f32 have
-/// AVX-512's instruction for x 2^k.
-std::unique_ptr<mlir::Pass> createApproximateMath(bool scalesInOne);
+/// logarithm; the rest is left to the C library.
+std::unique_ptr<mlir::Pass> createApproximateMath();
 
 } // namespace weir
 

@@ -37,7 +37,9 @@ def f32(value):
 
 
 def values():
-    made = [0.0, -0.0, math.inf, -math.inf, math.nan, 88.72, 88.722, 88.723, 88.8, 1000.0, -1000.0,
+    # Of NaNs those, too, whose further bits look like an exponent when taken for an integer.
+    nans = struct.unpack("<3f", struct.pack("<3I", 0x7fc00002, 0x7fffffff, 0xffc0007e))
+    made = [0.0, -0.0, math.inf, -math.inf, math.nan, *nans, 88.72, 88.722, 88.723, 88.8, 1000.0, -1000.0,
             -17.5, -87.3, -87.4, -103.0, -103.9, -104.1, -1.0, 1.0, -0.99999994, LARGEST, -LARGEST]
     for exponent in range(-140, 7):
         for step in range(32):
