@@ -198,10 +198,16 @@ Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind,
   }
   if (kind == "prod")
     return s.mul(carried, next);
+  // Of two zeros either is the greater.
+  constexpr auto eitherZero = arith::FastMathFlags::nsz;
   if (kind == "max")
-    return s.maximum(carried, next);
+    return s.isFloat(carried)
+               ? arith::MaximumFOp::create(r.b, r.loc, carried, next, eitherZero).getResult()
+               : s.maximum(carried, next);
   if (kind == "min")
-    return s.minimum(carried, next);
+    return s.isFloat(carried)
+               ? arith::MinimumFOp::create(r.b, r.loc, carried, next, eitherZero).getResult()
+               : s.minimum(carried, next);
   if (kind == "any")
     return s.op<arith::OrIOp>(carried, next);
   return s.op<arith::AndIOp>(carried, next);

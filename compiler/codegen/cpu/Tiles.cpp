@@ -251,10 +251,12 @@ Value weir::startOfLanes(KernelReader &r, StringRef kind, int64_t lanes) {
 }
 
 Value weir::reduceLanes(KernelReader &r, StringRef kind, Value x, Value y) {
+  // To tell -0 from 0 would take x86 as many instructions again.
+  constexpr auto eitherZero = arith::FastMathFlags::nsz;
   if (kind == "max")
-    return arith::MaximumFOp::create(r.b, r.loc, x, y);
+    return arith::MaximumFOp::create(r.b, r.loc, x, y, eitherZero);
   if (kind == "min")
-    return arith::MinimumFOp::create(r.b, r.loc, x, y);
+    return arith::MinimumFOp::create(r.b, r.loc, x, y, eitherZero);
   return arith::AddFOp::create(r.b, r.loc, x, y);
 }
 

@@ -189,9 +189,7 @@ private:
   Value step(Value sum, Value element, function_ref<Value()> filter) {
     if (conv)
       return vector::FMAOp::create(r.b, r.loc, element, filter(), sum);
-    if (pool.getKind() == "max")
-      return arith::MaximumFOp::create(r.b, r.loc, sum, element);
-    return arith::AddFOp::create(r.b, r.loc, sum, element);
+    return reduceLanes(r, pool.getKind(), sum, element);
   }
 
   Span insideOf(size_t i, ValueRange at) {
