@@ -78,15 +78,13 @@ struct Numbers {
     return arith::BitcastOp::create(b, loc, full, bits);
   }
   int64_t bias() const { return isDouble ? 1023 : 127; }
-  /// x, or the bound that it is beyond; NaN stays. These comparisons are one instruction
-  /// each on x86.
-  Value clamp(Value x, double low, double high) const {
-    auto choose = [&](arith::CmpFPredicate isBeyond, double bound, Value x) -> Value {
-      Value limit = real(bound);
-      Value beyond = arith::CmpFOp::create(b, loc, isBeyond, limit, x);
-      return arith::SelectOp::create(b, loc, beyond, limit, x);
-    };
-    return choose(arith::CmpFPredicate::OLT, high, choose(arith::CmpFPredicate::OGT, low, x));
+  /// x, or the bound that it is beyond; NaN stays. One instruction each on x86.
+  Value atMost(Value x, double high) const { return bounded(x, arith::CmpFPredicate::OLT, high); }
+  Value atLeast(Value x, double low) const { return bounded(x, arith::CmpFPredicate::OGT, low); }
+  Value bounded(Value x, arith::CmpFPredicate isBeyond, double bound) const {
+    Value limit = real(bound);
+    Value beyond = arith::CmpFOp::create(b, loc, isBeyond, limit, x);
+    return arith::SelectOp::create(b, loc, beyond, limit, x);
   }
 
   /// x = k ln 2 + r with |r| <= ln 2 / 2; k as an integer, which is any where x is NaN.
@@ -164,9 +162,16 @@ struct PreciseExp : OpRewritePattern<math::ExpOp> {
       return failure();
     Numbers n(b, op);
     Value x = op.getOperand();
-    // What lies outside gives 0 and infinity all the same.
-    auto by = n.reduce(n.clamp(x, n.isDouble ? -746 : -104, n.isDouble ? 710 : 89));
-    b.replaceOp(op, n.scale(n.isDouble ? n.factorials(by.r, 0, 13) : n.smallExp(by.r), by.exponent));
+    // What lies above gives infinity all the same. What lies below gives 0, and is not
+    // computed: a result that is too small for a normal number takes x86 a hundred
+    // cycles, and masks make many.
+    Value isNothing = arith::CmpFOp::create(b, op.getLoc(), arith::CmpFPredicate::OLT, x,
+                                            n.real(n.isDouble ? -746 : -104));
+    Value some = arith::SelectOp::create(b, op.getLoc(), isNothing, n.real(0), x);
+    auto by = n.reduce(n.atMost(some, n.isDouble ? 710 : 89));
+    Value value =
+        n.scale(n.isDouble ? n.factorials(by.r, 0, 13) : n.smallExp(by.r), by.exponent);
+    b.replaceOpWithNewOp<arith::SelectOp>(op, isNothing, n.real(0), value);
     return success();
   }
 };
@@ -236,7 +241,7 @@ struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
     Location loc = op.getLoc();
     // What lies outside gives -1 and infinity all the same.
     Value x = op.getOperand();
-    auto by = n.reduce(n.clamp(x, n.isDouble ? -40 : -20, n.isDouble ? 709.9 : 88.8));
+    auto by = n.reduce(n.atMost(n.atLeast(x, n.isDouble ? -40 : -20), n.isDouble ? 709.9 : 88.8));
     Value r = by.r, exponent = by.exponent;
     Value series = n.factorials(r, 2, n.isDouble ? 15 : 9);
     Value small = n.fma(arith::MulFOp::create(b, loc, r, r), series, r);
