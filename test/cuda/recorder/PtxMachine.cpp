@@ -318,6 +318,7 @@ private:
 
   void execute(Thread &thread, const Instruction &i);
   void executeReal(Thread &thread, const Instruction &i);
+  template <typename Arg> uint64_t computeReal(const Instruction &i, Type type, Arg arg);
   void compare(Thread &thread, const Instruction &i);
   void convert(Thread &thread, const Instruction &i);
   void move(Thread &thread, const Instruction &i);
@@ -332,9 +333,28 @@ private:
   unsigned blocks;
 };
 
+/// Two halves of a word each have their own result.
+static Type packedType(const Instruction &i) {
+  return i.has("f16x2") ? Type::F16 : i.has("bf16x2") ? Type::BF16 : Type::None;
+}
+
 void Block::executeReal(Thread &thread, const Instruction &i) {
-  Type type = i.type;
-  auto arg = [&](size_t n) { return real(thread, i.operands[n], type); };
+  Type half = packedType(i);
+  if (half == Type::None)
+    return set(thread, i, computeReal(i, i.type, [&](size_t n) {
+                 return real(thread, i.operands[n], i.type);
+               }));
+  uint64_t both = 0;
+  for (int shift : {0, 16})
+    both |= computeReal(i, half, [&](size_t n) {
+              return toReal(half, value(thread, i.operands[n]) >> shift & 0xffff);
+            }) << shift;
+  set(thread, i, both);
+}
+
+/// The bits of what an instruction makes of its operands' values.
+template <typename Arg>
+uint64_t Block::computeReal(const Instruction &i, Type type, Arg arg) {
   auto f = [&](size_t n) { return float(arg(n)); };
   bool wide = type == Type::F64;
   double result = 0;
@@ -383,7 +403,7 @@ void Block::executeReal(Thread &thread, const Instruction &i) {
   }
   if (i.has("sat"))
     result = std::isnan(result) ? 0 : std::fmin(std::fmax(result, 0.0), 1.0);
-  set(thread, i, fromReal(type, result));
+  return fromReal(type, result);
 }
 
 void Block::compare(Thread &thread, const Instruction &i) {
@@ -391,6 +411,8 @@ void Block::compare(Thread &thread, const Instruction &i) {
   size_t first = i.has("pair") ? 2 : 1;
   Type type = i.type;
   const std::string &kind = i.words[0];
+  if (packedType(i) != Type::None)
+    fail(i, "unknown on two halves");
   bool less, equal, unordered = false;
   if (isFloat(type)) {
     double a = real(thread, i.operands[first], type),
@@ -602,7 +624,7 @@ void Block::execute(Thread &thread, const Instruction &i) {
   case Copysign: return executeReal(thread, i);
   default: break;
   }
-  if (isFloat(type))
+  if (isFloat(type) || packedType(i) != Type::None)
     return executeReal(thread, i);
   bool isSignedType = isSigned(type);
   int width = 8 * bytesOf(type);
