@@ -219,6 +219,8 @@ bool weir::detail::areCompatibleTypes(TypeRange lhs, TypeRange rhs) {
 LogicalResult weir::detail::inferBroadcast(std::optional<Location> loc,
                                            ValueRange operands, Type element,
                                            SmallVectorImpl<Type> &types) {
+  if (operands.empty())
+    return emitOptionalError(loc, "there are no operands");
   if (!element)
     element = getElementTypeOrSelf(operands[0].getType());
   SmallVector<int64_t> shape;
@@ -341,6 +343,17 @@ LogicalResult weir::detail::reifyBroadcast(Operation *op, ElementReader &r,
     }
     dims.push_back(size);
   }
+  return success();
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (!llvm::is_contained({"sum", "prod", "max", "min"}, getKind()))
+    return emitOpError("unknown kind of reduction '") << getKind() << "'";
+  Type element = getElementTypeOrSelf(getType());
+  if (llvm::any_of(getInputs(), [&](Value input) {
+        return getElementTypeOrSelf(input.getType()) != element;
+      }))
+    return emitOpError("reduces tensors of several element types");
   return success();
 }
 

@@ -77,6 +77,16 @@ def Weir_PowOp : Weir_Binary<"pow", [{ return s.pow(a, b); }]>;
 // NaN in either operand gives NaN.
 def Weir_MaximumOp : Weir_Binary<"maximum", [{ return s.maximum(a, b); }], [Commutative]>;
 def Weir_MinimumOp : Weir_Binary<"minimum", [{ return s.minimum(a, b); }], [Commutative]>;
+// All operands, combined in their order. kind: sum prod max min. Where operands and
+// result are several devices' these may do it together, in an order of their own
+// (weir_plan.all_reduce).
+def Weir_AllReduceOp : Weir_Elementwise<"all_reduce", [{
+    for (::mlir::Value next : args.drop_front())
+      a = s.combine(getKind(), a, next);
+    return a; }], []> {
+  let arguments = (ins Variadic<Weir_AnyTensor>:$inputs, StrAttr:$kind);
+  let hasVerifier = 1;
+}
 def Weir_Atan2Op : Weir_Binary<"atan2", [{ return s.math<::mlir::math::Atan2Op>(a, b); }]>;
 def Weir_NegOp : Weir_Unary<"neg", [{ return s.neg(a); }]>;
 def Weir_AbsOp : Weir_Unary<"abs", [{ return s.abs(a); }]>;

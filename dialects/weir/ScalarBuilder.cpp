@@ -177,6 +177,13 @@ Value ScalarBuilder::minimum(Value x, Value y) {
     return op<arith::MinimumFOp>(x, y);
   return isUnsigned() ? op<arith::MinUIOp>(x, y) : op<arith::MinSIOp>(x, y);
 }
+Value ScalarBuilder::combine(StringRef kind, Value x, Value y) {
+  if (kind == "sum")
+    return add(x, y);
+  if (kind == "prod")
+    return mul(x, y);
+  return kind == "max" ? maximum(x, y) : minimum(x, y);
+}
 Value ScalarBuilder::neg(Value x) {
   if (isFloat(x))
     return op<arith::NegFOp>(x);

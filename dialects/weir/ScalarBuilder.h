@@ -59,6 +59,8 @@ public:
   mlir::Value pow(mlir::Value a, mlir::Value b);
   mlir::Value maximum(mlir::Value a, mlir::Value b);
   mlir::Value minimum(mlir::Value a, mlir::Value b);
+  /// One step of a reduction. kind: sum, prod, max, min.
+  mlir::Value combine(llvm::StringRef kind, mlir::Value a, mlir::Value b);
   mlir::Value neg(mlir::Value a);
   mlir::Value abs(mlir::Value a);
   mlir::Value sign(mlir::Value a);

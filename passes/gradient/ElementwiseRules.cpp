@@ -50,6 +50,16 @@ LogicalResult flat(Operation *, ArrayRef<Value>, Adjoint &) {
   return success();
 }
 
+/// Each operand has its part in the sum. Of other kinds TensorFlow knows none.
+LogicalResult allReduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
+  if (cast<AllReduceOp>(op).getKind() != "sum")
+    return failure();
+  for (Value input : op->getOperands())
+    if (a.wants(input))
+      a.add(input, gradients[0]);
+  return success();
+}
+
 LogicalResult power(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   At t(op, gradients, a);
   if (a.wants(t.x))
@@ -100,6 +110,7 @@ LogicalResult select(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 ArrayRef<Row> weir::gradient::elementwiseRules() {
   static const Row rows[] = {
       {"add", BINARY(dy, dy)},
+      {"all_reduce", allReduce},
       {"sub", BINARY(dy, a.op<NegOp>(dy))},
       {"mul", BINARY(a.times(dy, z), a.times(dy, x))},
       {"div", BINARY(a.over(dy, z), a.op<NegOp>(a.times(dy, a.over(y, z))))},

@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // In one graph a collective is a value like others: all of its nodes compute the same
-// from all of their inputs (joinCollectives). Value numbering leaves one of them, and
-// the cut between devices brings inputs to it and the result to whoever wants it. The
-// order of sums is that of the graph: results do not depend on the devices.
+// from all of their inputs (joinCollectives), weir.all_reduce. Value numbering leaves
+// one of them; where placement has put inputs and uses on as many accelerators, these
+// reduce together. Elsewhere the order of sums is that of the graph.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/NodeImport.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace weir;
@@ -23,27 +24,23 @@ static Value combine(NodeImport &n, std::string_view reduction) {
   SmallVector<Value> values = n.tensors(0, n.inputCount());
   if (values.empty())
     return {};
-  Value all = values[0];
-  for (Value value : ArrayRef<Value>(values).drop_front()) {
-    if (n.element(value) != n.element(all)) {
+  StringRef kind = llvm::StringSwitch<StringRef>(reduction)
+                       .Cases({"sum", "Add"}, "sum")
+                       .Cases({"prod", "Mul"}, "prod")
+                       .Cases({"min", "Min"}, "min")
+                       .Cases({"max", "Max"}, "max")
+                       .Default("");
+  if (kind.empty()) {
+    (void)n.invalid("found reduction \"" + Twine(StringRef(reduction)) +
+                    "\"; possible: sum, prod, min, max");
+    return {};
+  }
+  for (Value value : values)
+    if (n.element(value) != n.element(values[0])) {
       (void)n.invalid("found inputs of several types among its group; possible: one");
       return {};
     }
-    if (reduction == "sum" || reduction == "Add")
-      all = n.add(all, value);
-    else if (reduction == "prod" || reduction == "Mul")
-      all = n.mul(all, value);
-    else if (reduction == "min" || reduction == "Min")
-      all = n.minimum(all, value);
-    else if (reduction == "max" || reduction == "Max")
-      all = n.maximum(all, value);
-    else {
-      (void)n.invalid("found reduction \"" + Twine(StringRef(reduction)) +
-                      "\"; possible: sum, prod, min, max");
-      return {};
-    }
-  }
-  return all;
+  return values.size() == 1 ? values[0] : n.op<AllReduceOp>(values, kind);
 }
 
 /// Whether the graph has all nodes of the group; reports where it has not.

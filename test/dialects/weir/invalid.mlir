@@ -92,3 +92,28 @@ func.func @blob_type() {
   %0 = weir.constant #weir.blob<"weights", 0, 4, ""> : tensor<?xi32>
   return
 }
+
+// -----
+
+func.func @kind_of_all_reduce(%a: tensor<4xf32>, %b: tensor<4xf32>) {
+  // expected-error@+1 {{unknown kind of reduction 'mean'}}
+  %0 = weir.all_reduce %a, %b {kind = "mean"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @types_of_all_reduce(%a: tensor<4xf32>, %b: tensor<4xf16>) {
+  // expected-error@+1 {{reduces tensors of several element types}}
+  %0 = weir.all_reduce %a, %b {kind = "sum"} : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @no_operands_of_all_reduce() {
+  // expected-error@+2 {{there are no operands}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %0 = weir.all_reduce {kind = "sum"} : () -> tensor<4xf32>
+  return
+}

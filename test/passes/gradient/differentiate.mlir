@@ -27,6 +27,19 @@ func.func @rounded(%x: tensor<2xf32>, %i: tensor<2xi32>) -> (tensor<2xf32>, tens
   return %0, %1 : tensor<2xf32>, tensor<2xi32>
 }
 
+// Each operand of a reduction of several devices' values has its part in the sum.
+// CHECK-LABEL: func.func @all_gradient(
+// CHECK-SAME: %{{.*}}: tensor<2xf32> {weir.name = "x0"}, %{{.*}}: tensor<2xf32> {weir.name = "x1"}, %[[DY:.*]]: tensor<2xf32>
+// CHECK: %[[S:.*]] = weir.mul %[[DY]]
+// CHECK: return %[[DY]], %[[S]] : tensor<2xf32>, tensor<2xf32>
+func.func @all(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32>
+    attributes {weir.entry = "all", weir.gradient = "all_gradient"} {
+  %two = weir.constant dense<2.0> : tensor<2xf32>
+  %0 = weir.mul %y, %two : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = weir.all_reduce %x, %0 {kind = "sum"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
 // Where only the run knows whether there was a broadcast, it decides.
 // CHECK-LABEL: func.func @open_gradient(
 // CHECK: weir.if
