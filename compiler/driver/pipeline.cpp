@@ -85,6 +85,8 @@ static std::vector<Stage> makeStages() {
        "after it would have to keep devices apart",
        {
            {"weir-place", "completes what the model and the user asked for"},
+           {"weir-form-collectives",
+            "what several devices reduce, as a part for each of them"},
        },
        "W0600"},
 

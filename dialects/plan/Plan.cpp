@@ -52,6 +52,15 @@ LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
+LogicalResult plan::AllReduceOp::verify() {
+  if (bool(getTarget()) == bool(getResult()))
+    return emitOpError("has either a target or a result");
+  Value into = getTarget() ? Value(getTarget()) : Value(getResult());
+  if (into.getType() != getValue().getType())
+    return emitOpError("reduces ") << getValue().getType() << " to " << into.getType();
+  return success();
+}
+
 /// Copies on tensors are values like others; those on buffers are not to be moved.
 static void addCopyEffects(Operation *op,
                            SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

@@ -191,6 +191,36 @@ def Plan_ReceiveOp : Plan_Op<"receive", [MemoryEffects<[MemRead, MemWrite, MemAl
 }
 
 //===----------------------------------------------------------------------===//
+// What devices of one task compute together
+//===----------------------------------------------------------------------===//
+
+def Plan_HasCollectiveOp : Plan_Op<"has_collective", [Pure]> {
+  let summary = "whether its devices compute collective `collective` together in this session";
+  let description = [{
+    The same on all of them, in all runs' steps: which side of a conditional a run
+    takes. A tensor, and a scalar of the step once there are buffers. False in the
+    host's form of a step.
+  }];
+  let arguments = (ins I64Attr:$collective);
+  let results = (outs AnyTypeOf<[Plan_AnyTensor, I1]>:$result);
+  let assemblyFormat = "$collective attr-dict `:` type($result)";
+}
+def Plan_AllReduceOp : Plan_Op<"all_reduce", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one device's part in a reduction of values of several devices";
+  let description = [{
+    `collective` is the number of an entry of the module's
+    `weir_plan.collectives`, which says which devices and what they compute. Each
+    of them has one such operation, gives `value` and gets the reduction of all.
+    On tensors, and, once there are buffers, into `target`. The step is suspended
+    until all have come.
+  }];
+  let arguments = (ins I64Attr:$collective, AnyTypeOf<[Plan_AnyTensor, AnyMemRef]>:$value, Optional<AnyMemRef>:$target);
+  let results = (outs Optional<Plan_AnyTensor>:$result);
+  let assemblyFormat = "$collective `,` $value (`to` $target^ `:` type($target))? attr-dict `:` type($value) (`->` type($result)^)?";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
 // Values of an accelerator that wait in the host's memory
 //===----------------------------------------------------------------------===//
 

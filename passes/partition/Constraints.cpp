@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/partition/Constraints.h"
+#include "dialects/plan/Plan.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
@@ -17,7 +18,9 @@ using namespace weir;
 /// Devices that a model's own names may call for without a cluster file.
 static constexpr int64_t mostImpliedDevices = 256;
 
-bool weir::isFree(Operation *op) { return isa<ConstantOp, VariableOp>(op); }
+bool weir::isFree(Operation *op) {
+  return isa<ConstantOp, VariableOp, plan::HasCollectiveOp>(op);
+}
 
 bool weir::isControl(Operation *op) { return isa<IfOp, WhileOp>(op); }
 

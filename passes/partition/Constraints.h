@@ -27,7 +27,8 @@ namespace weir {
 bool isPlaced(mlir::Operation *op);
 /// weir.if and weir.while.
 bool isControl(mlir::Operation *op);
-/// Whether every device may have its own of it: constants, variables' handles.
+/// Whether every device may have its own of it: constants, variables' handles, what
+/// sessions can.
 bool isFree(mlir::Operation *op);
 
 class Constraints {

@@ -14,6 +14,7 @@
 #ifndef WEIR_PASSES_PARTITION_DEVICEKIND_H
 #define WEIR_PASSES_PARTITION_DEVICEKIND_H
 
+#include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
@@ -36,6 +37,9 @@ public:
   /// Whether plans may let values wait in the host's memory (weir_plan.swap_out,
   /// swap_in, await_swap in steps of such a device).
   virtual bool canSwap() const { return false; }
+  /// Whether several devices of a task may reduce tensors of such elements together
+  /// (weir_plan.has_collective, all_reduce in steps of such a device).
+  virtual bool reducesTogether(mlir::Type element) const { return false; }
 };
 
 /// Makes `kind`, which lives as long as the process, known; false: its type is

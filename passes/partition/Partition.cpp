@@ -24,6 +24,7 @@
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
 #include "passes/partition/Accelerators.h"
+#include "passes/partition/Homes.h"
 #include "passes/partition/LateTransfers.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -34,31 +35,6 @@ namespace weir {
 
 using namespace mlir;
 using namespace weir;
-
-static int64_t deviceOf(Operation *op) {
-  auto index = op->getAttrOfType<IntegerAttr>("weir.device_index");
-  return index ? index.getInt() : 0;
-}
-
-/// The device of a loop's or conditional's result.
-static int64_t homeOf(Operation *control, unsigned result) {
-  auto homes = control->getAttrOfType<DenseI64ArrayAttr>("weir.homes");
-  return homes ? homes[result] : 0;
-}
-
-/// The device that has a value; -1: each can have it.
-static int64_t deviceOf(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    return isControl(parent) ? homeOf(parent, argument.getArgNumber()) : -1;
-  }
-  Operation *def = value.getDefiningOp();
-  if (isFree(def))
-    return -1;
-  if (isControl(def))
-    return homeOf(def, cast<OpResult>(value).getResultNumber());
-  return deviceOf(def);
-}
 
 using Devices = llvm::SetVector<int64_t>;
 

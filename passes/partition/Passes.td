@@ -28,6 +28,21 @@ def WeirPlacePass : Pass<"weir-place", "::mlir::ModuleOp"> {
   }];
 }
 
+def WeirFormCollectivesPass : Pass<"weir-form-collectives", "::mlir::ModuleOp"> {
+  let summary = "has devices reduce together what each of them has a part of";
+  let description = [{
+    What: an all_reduce whose inputs lie on as many devices of one task, all of one
+    kind that can, and whose result several of these use, becomes a conditional:
+    where the session has the collective (`weir_plan.has_collective`) each of the
+    devices takes part in it (`weir_plan.all_reduce`); else one of them computes the
+    result from what the others send. Each has a result of its own. Only outside of
+    loops and conditionals: there all steps come by, once and in one order. Writes
+    `weir_plan.collectives`.
+    Why here: devices are known, and the cut after it finds a part for each of them.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
 def WeirPartitionPass : Pass<"weir-partition", "::mlir::ModuleOp"> {
   let summary = "cuts an entry into one function a device, joined by send and receive";
   let description = [{

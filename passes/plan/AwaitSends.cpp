@@ -80,6 +80,8 @@ private:
         does = llvm::any_of(run.getOutputs(), isOne);
       else if (auto copy = dyn_cast<CopyOp>(inner))
         does = isOne(copy.getTarget());
+      else if (auto reduce = dyn_cast<plan::AllReduceOp>(inner))
+        does = isOne(reduce.getTarget());
       else if (auto store = dyn_cast<StoreOp>(inner))
         does = isOne(store.getBuffer());
       else if (auto free = dyn_cast<FreeOp>(inner))

@@ -159,7 +159,7 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
         continue;
       unsigned next = 0;
       auto run = dyn_cast<RunOp>(op);
-      unsigned outputs = run ? run.getOutputs().size() : isa<CopyOp, StoreOp, SwapInOp>(op);
+      unsigned outputs = run ? run.getOutputs().size() : isa<CopyOp, StoreOp, SwapInOp, plan::AllReduceOp>(op);
       for (Value operand : op.getOperands()) {
         if (!isa<MemRefType>(operand.getType()))
           continue;

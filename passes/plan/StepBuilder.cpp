@@ -274,6 +274,21 @@ LogicalResult StepBuilder::visit(Operation *op) {
         setBuffer(value, buffer);
         return success();
       })
+      .Case<HasCollectiveOp>([&](HasCollectiveOp has) {
+        TensorState state;
+        state.scalars = {
+            HasCollectiveOp::create(b, loc, b.getI1Type(), has.getCollectiveAttr())};
+        state.hasScalars = true;
+        states[has.getResult()] = state;
+        return success();
+      })
+      .Case<plan::AllReduceOp>([&](plan::AllReduceOp reduce) {
+        Value value = bufferOf(reduce.getValue());
+        Value target = allocate(reduce.getResult().getType(), stateOf(reduce.getValue()).dims);
+        plan::AllReduceOp::create(b, loc, Type(), reduce.getCollectiveAttr(), value, target);
+        setBuffer(reduce.getResult(), target);
+        return success();
+      })
       .Case<weir::SendOp>([&](weir::SendOp send) {
         SmallVector<Value> buffers;
         for (Value value : send.getValue())

@@ -25,6 +25,8 @@ bool plan::isWritten(OpOperand &operand) {
     return operand.getOperandNumber() >= op->getNumOperands() - run.getOutputs().size();
   if (auto copy = dyn_cast<CopyOp>(op))
     return operand.get() == copy.getTarget();
+  if (auto reduce = dyn_cast<plan::AllReduceOp>(op))
+    return operand.get() == reduce.getTarget();
   return !isa<LoadOp, plan::SendOp, SwapOutOp, memref::DimOp>(op);
 }
 

@@ -59,3 +59,19 @@ func.func @other_token(%x: tensor<4xf32>) {
   weir_plan.await_swap %0
   return
 }
+
+// -----
+
+func.func @reduced_nowhere(%x: memref<4xf32>) {
+  // expected-error@+1 {{has either a target or a result}}
+  weir_plan.all_reduce 0, %x : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @reduced_to_another_type(%x: memref<4xf32>, %y: memref<2x2xf32>) {
+  // expected-error@+1 {{reduces 'memref<4xf32>' to 'memref<2x2xf32>'}}
+  weir_plan.all_reduce 0, %x to %y : memref<2x2xf32> : memref<4xf32>
+  return
+}
