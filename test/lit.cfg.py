@@ -41,6 +41,7 @@ llvm_config.with_system_environment(["HOME", "WEIR_CORPORA"])
 # Stand-ins are asked for by name, where a test wants a library.
 config.environment["WEIR_CUBLASLT"] = "off"
 config.environment["WEIR_CUDNN"] = "off"
+config.environment["WEIR_NCCL"] = "off"
 config.environment["WEIR_CUDA_CACHE"] = "off"
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 
@@ -88,11 +89,14 @@ if os.access(os.path.join(cuda_home, "bin", "ptxas"), os.X_OK):
                             ("../lib64/libcudnn.so.9", "cudnn")]:
         if os.path.exists(os.path.join(cuda_home, "include", header)):
             config.available_features.add(feature)
+    # It finds GPUs by itself, and would not know those of a stand-in.
+    if os.path.exists(os.path.join(cuda_home, "lib64", "libnccl.so.2")) and not os.path.exists("/dev/nvidia0"):
+        config.available_features.add("nccl-without-gpu")
 else:
     lit_config.note("no ptxas: tests of GPU code are skipped")
 recorder = os.path.join(config.weir_obj_root, "test", "cuda", "libcuda-recorder.so")
 config.substitutions.append(("%cuda_recorder", recorder))
-for library in ["cublaslt", "cudnn"]:
+for library in ["cublaslt", "cudnn", "nccl"]:
     config.substitutions.append(("%%%s_recorder" % library, recorder.replace("cuda-recorder", library + "-recorder")))
 if os.path.exists(recorder):
     config.available_features.add("cuda-recorder")

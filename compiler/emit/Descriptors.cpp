@@ -445,7 +445,8 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          i64(info.segmentBytes), records(info.products, "weir.products"),
          i64(info.products.size()), array(direct, "weir.direct"),
          i64(info.direct.size()), records(info.convolutions, "weir.convolutions"),
-         i64(info.convolutions.size())}));
+         i64(info.convolutions.size()), records(info.collectives, "weir.collectives"),
+         i64(info.collectives.size())}));
   }
   return array(values, "weir.accelerators");
 }

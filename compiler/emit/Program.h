@@ -110,12 +110,12 @@ struct AcceleratorInfo {
   int64_t segmentBytes = 0;
   /// A structure of the driver's own: numbers, and behind them pointers to names
   /// (empty: null), and to arrays of names, with their lengths. It finds them at
-  /// weir_accelerator_desc::products and ::convolutions.
+  /// weir_accelerator_desc::products, ::convolutions and ::collectives.
   struct Record {
     std::vector<uint64_t> words;
     std::vector<std::variant<std::string, std::vector<std::string>>> pointers;
   };
-  std::vector<Record> products, convolutions;
+  std::vector<Record> products, convolutions, collectives;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;

@@ -66,6 +66,7 @@ static void close(Accelerator *accelerator) {
   if (device->hasContext) {
     {
       Current current(*device);
+      leaveCollectives(*device);
       closeProducts(device->products);
       closeConvolutions(*device, device->convolutions);
       device->regions.close();
@@ -90,6 +91,7 @@ static const char *fill(CudaDevice *device, const weir_session *session,
   // /…/device:GPU:1 is the process' second GPU.
   if (const char *colon = strrchr(program->devices[desc.device].name, ':'))
     number = atoi(colon + 1);
+  device->ordinal = number;
   if ((*error = driver.deviceGet(&device->device, number)) != 0)
     return "there is no GPU of that number";
   if ((*error = driver.contextRetain(&device->context, device->device)) != 0)
@@ -167,6 +169,7 @@ static int32_t open(weir_session *session, const weir_accelerator_desc *desc,
   }
   if (!why) {
     meetPeers(session, device);
+    meetCollectives(session, device);
     *accelerator = device;
     return WEIR_OK;
   }

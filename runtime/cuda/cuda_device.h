@@ -27,9 +27,12 @@ namespace weir::rt::cuda {
 
 constexpr int32_t mostPeers = 64; ///< devices that one may copy to directly
 
+struct Collectives;
+
 struct CudaDevice : Accelerator {
   const Driver *driver;
   Device device;
+  int ordinal; ///< of the device, in the process
   Context context;
   Module module;
   Function *functions; ///< by kernel, null: not launched here
@@ -41,6 +44,7 @@ struct CudaDevice : Accelerator {
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;
   uint64_t peers; ///< bit N: may write to the memory of the program's device N
+  Collectives *collectives; ///< null: it computes nothing together with others
 };
 
 /// Memory that a run holds beside its arena.
@@ -76,6 +80,15 @@ struct SwapSlot {
   bool cameBack; ///< in this run: `in` is recorded
 };
 
+/// What a GPU gives to a collective, and where it wants the result.
+struct Share {
+  int32_t collective; ///< -1: none waits
+  const void *value;
+  void *result;
+  int64_t count; ///< elements
+  void *coroutine; ///< resumed when the collective has been put
+};
+
 struct CudaRun {
   CudaDevice *device;
   Stream work, in, out;
@@ -91,10 +104,13 @@ struct CudaRun {
   SwapSlot *swaps; ///< kept from run to run, as the arena is
   int32_t swapCount;
   bool swapped; ///< in this run
+  bool mayReduceTogether; ///< in this run, as of its begin
+  bool reducedTogether;   ///< in this run: a collective was put
   // Guarded by the run's lock.
   PeerEvent *peerEvents, *freePeerEvents;
   Landing *incoming; ///< on their way, or left behind by a run that was aborted
   Landing *returned; ///< free for the next that comes
+  Share share;
   Pointer errorOnDevice;
   weir_cuda_error *error; ///< pinned; what the GPU's has at the end
   Result streamError;     ///< of the last callback
@@ -159,6 +175,18 @@ void destroyPeers(CudaRun *part);
 /// Puts the work that was noted. Returns 0, or aborts the run. The context is
 /// current.
 int32_t flushWork(weir_context *ctx);
+/// WEIR_CUDA_SYNC: puts what was noted last, waits for it and looks at what it
+/// left.
+int32_t awaitWork(weir_context *ctx, const char *nodes);
+/// Finds out what `device` computes together with GPUs of the session, opened before.
+void meetCollectives(weir_session *session, CudaDevice *device);
+/// Before the device closes: it computes nothing together with others any more.
+void leaveCollectives(CudaDevice &device);
+bool mayReduceTogether(const CudaDevice &device);
+/// The node that collective `number` of the device's is.
+const char *collectiveNode(const CudaDevice &device, int32_t number);
+/// Whether a collective of the run may have been given up.
+bool lostCollectives(const CudaRun *part);
 
 int32_t beginRun(weir_run *run, int32_t device);
 void releaseRun(weir_run *run, int32_t device);

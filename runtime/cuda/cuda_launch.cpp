@@ -36,9 +36,7 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
   return abortRun(ctx->run, WEIR_INTERNAL, text);
 }
 
-/// WEIR_CUDA_SYNC: puts what was noted last, waits for it and looks at what it
-/// left.
-static int32_t waitFor(weir_context *ctx, const char *nodes) {
+int32_t weir::rt::cuda::awaitWork(weir_context *ctx, const char *nodes) {
   CudaRun *part = partOf(ctx);
   const Driver &driver = *part->device->driver;
   if (int32_t code = flushWork(ctx))
@@ -250,7 +248,7 @@ int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
   if (!noteProduct(ctx, arguments, &code) && !noteConvolution(ctx, arguments, &code) &&
       !noteLaunch(ctx, device.functions[kernel], arguments, 0, blocks, threads))
     return outOfHostMemory(ctx);
-  return code || !device.waitsAlways ? code : waitFor(ctx, desc.nodes);
+  return code || !device.waitsAlways ? code : awaitWork(ctx, desc.nodes);
 }
 
 void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site) {

@@ -218,6 +218,9 @@ int32_t beginRun(weir_run *run, int32_t index) {
   for (int32_t i = 0; i < part->swapCount; ++i)
     part->swaps[i].cameBack = false;
   part->streamError = 0;
+  part->mayReduceTogether = mayReduceTogether(*device);
+  part->reducedTogether = false;
+  part->share.collective = -1;
   discard(part->pending);
   Current current(*device);
   if ((error = device->driver->set8Async(part->errorOnDevice, 0,
@@ -493,6 +496,9 @@ int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
     Current current(*part->device);
     tellTimeline(ctx);
   }
+  if (lostCollectives(part))
+    return abortRun(ctx->run, WEIR_INTERNAL,
+                    "NCCL has failed in another run; WEIR_NCCL=off does without it");
   if (part->streamError) {
     int32_t failed = fail(ctx,
                           part->device->waitsAlways

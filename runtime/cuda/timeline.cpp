@@ -79,6 +79,10 @@ void tellTimeline(weir_context *ctx) {
       event.flops = desc.flops;
       event.bytes = desc.bytes;
       ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
+    } else if (kernel <= Timeline::collective(0)) {
+      weir_trace_event event =
+          traceEvent(ctx, WEIR_TRACE_KERNEL, "all_reduce", collectiveNode(*part->device, -3 - kernel));
+      ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
     } else if (kernel != Timeline::start) {
       weir_trace_event event = traceEvent(ctx, WEIR_TRACE_COPY, "copy", "");
       ctx->run->trace->span(ctx->run->trace->self, &event, before, at);

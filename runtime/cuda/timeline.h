@@ -26,12 +26,14 @@ struct CudaRun;
 /// next step.
 struct Timeline {
   static constexpr int32_t start = -2; ///< a mark that ends nothing
+  /// A mark that ends a collective.
+  static constexpr int32_t collective(int32_t number) { return -3 - number; }
 
   bool on;
   Event base;       ///< the run's begin
   int64_t baseTime; ///< the same on the host's monotonic clock
   Event *events;
-  int32_t *kernels; ///< what each mark ends; -1: no kernel
+  int32_t *kernels; ///< what each mark ends; -1: no kernel; less: as above
   int32_t count, made, capacity;
 };
 

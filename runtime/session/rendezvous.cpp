@@ -353,7 +353,7 @@ int32_t weir_rt_sent_ready(weir_context *ctx, void *coroutine) {
   if (device.kept.load(std::memory_order_acquire) == 0 ||
       run->aborted.load(std::memory_order_acquire))
     return 1;
-  device.waitedEdge = -1;
+  device.waitedEdge = DeviceRun::keptTensors;
   suspend(device.sender, ctx, coroutine, "sent");
   return 0;
 }
@@ -380,7 +380,7 @@ void weir::rt::releaseKept(weir_run *run, int32_t edge) {
   Task *tasks = nullptr;
   {
     Lock lock(run->mutex);
-    if (device.waitedEdge < 0 &&
+    if (device.waitedEdge == DeviceRun::keptTensors &&
         device.kept.load(std::memory_order_acquire) == 0)
       wake(device.sender, &tasks);
   }

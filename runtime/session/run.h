@@ -36,8 +36,11 @@ struct DeviceRun {
   bool unfinished;
   /// Tensors that other tasks read from where the step has them.
   std::atomic<int32_t> kept;
-  Suspension sender; ///< until `kept` is 0, or until there is room in waitedEdge
-  int32_t waitedEdge; ///< -1: `kept`
+  /// Until `kept` is 0, there is room in waitedEdge, or other devices have come to
+  /// what they do with this one.
+  Suspension sender;
+  static constexpr int32_t keptTensors = -1, otherDevices = -2;
+  int32_t waitedEdge; ///< or one of these
   int32_t librarySite; ///< site of the library call in progress, -1: none
 };
 

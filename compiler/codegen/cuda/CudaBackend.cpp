@@ -73,6 +73,14 @@ public:
 
   bool canSwap() const override { return true; }
 
+  /// What NCCL reduces.
+  bool reducesTogether(Type element) const override {
+    if (element.isF16() || element.isBF16() || element.isF32() || element.isF64())
+      return true;
+    auto integer = dyn_cast<IntegerType>(element);
+    return integer && llvm::is_contained({8u, 32u, 64u}, integer.getWidth());
+  }
+
   /// Of a size that a data centre has.
   Usual usual() const override { return {2e13, 1.5e12, 3e-6, 2e10, 1e-5}; }
 

@@ -33,6 +33,9 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   declare("weir_cuda_send", i32, {p, i32, i64, p});
   declare("weir_cuda_send_peer", i32, {p, i32, i64, p});
   declare("weir_cuda_receive", i32, {p, i32, i64, p});
+  declare("weir_cuda_has_collective", i32, {p, i32});
+  declare("weir_cuda_all_reduce_ready", i32, {p, i32, p, p, i64, p});
+  declare("weir_cuda_all_reduce", i32, {p, i32});
   declare("weir_cuda_finish_ready", i32, {p, p});
   declare("weir_cuda_finish", i32, {p, i32});
 }
@@ -130,10 +133,36 @@ bool CudaStepRewriter::rewriteSwap(Operation *op) {
   return true;
 }
 
+/// The step is suspended until the collective's other devices have come, too.
+void CudaStepRewriter::reduceTogether(plan::AllReduceOp op) {
+  Value collective = i32(op.getCollective());
+  Buffer value = unpack(op.getValue()), target = unpack(op.getTarget());
+  Value count = i64(1);
+  for (Value size : value.dims)
+    count = LLVM::MulOp::create(b, loc, count, size);
+  Value save = beginSuspension();
+  suspendUnless(call("weir_cuda_all_reduce_ready", b.getI32Type(),
+                     {context, collective, value.pointer, target.pointer, count, handle}),
+                save);
+  returnIfError(call("weir_cuda_all_reduce", b.getI32Type(), {context, collective}));
+  op.erase();
+}
+
 bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   Type t32 = b.getI32Type();
   if (rewriteSwap(op))
     return true;
+  if (auto has = dyn_cast<plan::HasCollectiveOp>(op)) {
+    Value answer = call("weir_cuda_has_collective", t32, {context, i32(has.getCollective())});
+    has.getResult().replaceAllUsesWith(
+        LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, answer, i32(0)));
+    op->erase();
+    return true;
+  }
+  if (auto reduce = dyn_cast<plan::AllReduceOp>(op)) {
+    reduceTogether(reduce);
+    return true;
+  }
   if (auto run = dyn_cast<RunOp>(op)) {
     launch(run);
     return true;

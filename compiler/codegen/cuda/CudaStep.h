@@ -40,6 +40,7 @@ protected:
 private:
   void launch(plan::RunOp op);
   bool rewriteSwap(mlir::Operation *op);
+  void reduceTogether(plan::AllReduceOp op);
   bool goesToPeer(plan::SendOp send);
   int64_t deviceOffset(plan::BlobOp op);
 

@@ -30,6 +30,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include <cstddef>
@@ -177,10 +178,10 @@ struct LibraryForms {
   std::vector<ConvolutionForm> convolutions;
 };
 
-/// What of `desc` is numbers: all before `rest`.
-template <typename Desc> static AcceleratorInfo::Record numbersOf(const Desc &desc) {
-  constexpr size_t bytes = offsetof(Desc, rest);
-  static_assert(bytes % 8 == 0);
+/// What of `desc` is numbers: all before the pointers, which begin behind `bytes`.
+template <typename Desc>
+static AcceleratorInfo::Record numbersOf(const Desc &desc, size_t bytes) {
+  assert(bytes % 8 == 0 && "pointers are aligned");
   AcceleratorInfo::Record record = {std::vector<uint64_t>(bytes / 8), {}};
   std::memcpy(record.words.data(), &desc, bytes);
   return record;
@@ -189,12 +190,12 @@ template <typename Desc> static AcceleratorInfo::Record numbersOf(const Desc &de
 static void addRecords(const LibraryForms &forms, AcceleratorInfo &info) {
   static_assert(offsetof(weir_cuda_product, rest) + 8 == sizeof(weir_cuda_product));
   for (const ProductForm &form : forms.products) {
-    info.products.push_back(numbersOf(form.desc));
+    info.products.push_back(numbersOf(form.desc, offsetof(weir_cuda_product, rest)));
     info.products.back().pointers = {form.rest};
   }
   static_assert(offsetof(weir_cuda_convolution, rest) + 32 == sizeof(weir_cuda_convolution));
   for (const ConvolutionForm &form : forms.convolutions) {
-    info.convolutions.push_back(numbersOf(form.desc));
+    info.convolutions.push_back(numbersOf(form.desc, offsetof(weir_cuda_convolution, rest)));
     info.convolutions.back().pointers = {form.rest, form.arrange, form.plans};
   }
 }
@@ -441,6 +442,40 @@ static void swapWithinHost(func::FuncOp step) {
     op->erase();
 }
 
+/// Where the host stands in for GPUs it reduces the other way, on one of them.
+static void reduceWithinHost(func::FuncOp step) {
+  step.walk([](Operation *op) {
+    if (isa<plan::HasCollectiveOp>(op)) {
+      OpBuilder b(op);
+      op->getResult(0).replaceAllUsesWith(
+          arith::ConstantOp::create(b, op->getLoc(), b.getBoolAttr(false)).getResult());
+    }
+    if (isa<plan::HasCollectiveOp, plan::AllReduceOp>(op))
+      op->erase();
+  });
+}
+
+/// What GPUs compute together, by number: the same for all of them.
+static std::vector<AcceleratorInfo::Record> listCollectives(ModuleOp module) {
+  std::vector<AcceleratorInfo::Record> records;
+  if (auto list = module->getAttrOfType<ArrayAttr>("weir_plan.collectives"))
+    for (auto entry : list.getAsRange<DictionaryAttr>()) {
+      weir_cuda_collective desc = {};
+      desc.size = sizeof(desc);
+      desc.dtype = dtypeOf(entry.getAs<TypeAttr>("element").getValue());
+      desc.reduction = llvm::StringSwitch<int32_t>(entry.getAs<StringAttr>("kind").getValue())
+                           .Case("sum", WEIR_CUDA_SUM)
+                           .Case("prod", WEIR_CUDA_PROD)
+                           .Case("max", WEIR_CUDA_MAX)
+                           .Default(WEIR_CUDA_MIN);
+      for (int64_t device : entry.getAs<DenseI64ArrayAttr>("devices").asArrayRef())
+        desc.devices |= uint64_t(1) << device;
+      records.push_back(numbersOf(desc, offsetof(weir_cuda_collective, node)));
+      records.back().pointers = {entry.getAs<StringAttr>("node").getValue().str()};
+    }
+  return records;
+}
+
 /// Says that `error` ended the compilation; a number in front of it is kept.
 static LogicalResult fail(ModuleOp module, llvm::Error error) {
   emitError(UnknownLoc::get(module.getContext())) << llvm::toString(std::move(error));
@@ -473,6 +508,7 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     dropPaddings(copy);
     copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
     swapWithinHost(step);
+    reduceWithinHost(step);
   }
 
   // The kernels, in a module of their own.
@@ -536,6 +572,7 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     options.log("kernels", ".txt", listKernels(module, info, libraries.forms));
   }
   addRecords(libraries.forms, info);
+  info.collectives = listCollectives(module);
   for (int64_t device : devices) {
     info.device = int(device);
     program.accelerators.push_back(info);

@@ -188,6 +188,8 @@ typedef struct weir_accelerator_desc {
   int64_t direct_count;
   const void *convolutions;
   int64_t convolution_count;
+  const void *collectives; ///< the same for all devices of the driver
+  int64_t collective_count;
 } weir_accelerator_desc;
 
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then

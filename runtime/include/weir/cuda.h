@@ -109,6 +109,24 @@ typedef struct weir_cuda_convolution {
   int64_t plan_count;
 } weir_cuda_convolution;
 
+typedef enum weir_cuda_reduction {
+  WEIR_CUDA_SUM = 0,
+  WEIR_CUDA_PROD = 1,
+  WEIR_CUDA_MAX = 2,
+  WEIR_CUDA_MIN = 3
+} weir_cuda_reduction;
+
+/// What weir_accelerator_desc::collectives are: what several GPUs of one task
+/// compute together where there is a library for it.
+typedef struct weir_cuda_collective {
+  uint32_t size;
+  int32_t dtype;
+  int32_t reduction; ///< weir_cuda_reduction
+  int32_t reserved;
+  uint64_t devices; ///< bit N: number N of weir_program_desc::devices takes part
+  const char *node;
+} weir_cuda_collective;
+
 // Pointers are the GPU's. Calls put work in the order of the step and return;
 // none waits for the GPU. Each returns 0 or an error.
 
@@ -155,6 +173,17 @@ int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
 /// As weir_rt_receive, into memory of the GPU that is freed by weir_cuda_free.
 int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
                           weir_tensor *out);
+/// Whether the GPUs of collective `collective` compute it together in this session,
+/// or else the step goes another way: the same for all of them.
+int32_t weir_cuda_has_collective(weir_context *ctx, int32_t collective);
+/// This GPU gives `count` elements and wants the reduction of what all give in
+/// `result`. Returns 1 when all have come; else 0, and resumes `coroutine` when they
+/// have. Its rules are weir_rt_receive_ready's.
+int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t collective,
+                                   const void *value, void *result, int64_t count,
+                                   void *coroutine);
+/// Behind that: the work behind this finds the reduction.
+int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t collective);
 /// Returns 1 when the GPU has done all of the step; else 0, and resumes
 /// `coroutine` when it has. Its rules are weir_rt_receive_ready's.
 int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine);

@@ -7,8 +7,14 @@
 #define HAS_CUDNN 1
 #endif
 
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#define HAS_NCCL 1
+#endif
+
 #include "runtime/cuda/cublaslt_api.h"
 #include "runtime/cuda/cudnn_api.h"
+#include "runtime/cuda/nccl_api.h"
 
 #include <type_traits>
 
@@ -151,6 +157,23 @@ SAME(dnn::deviceHandle, CUDNN_ATTR_DEVICEPROP_HANDLE);
 SAME(dnn::deviceJson, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
 #endif
 
+#ifdef HAS_NCCL
+SAME(nccl::int8, ncclInt8);
+SAME(nccl::uint8, ncclUint8);
+SAME(nccl::int32, ncclInt32);
+SAME(nccl::uint32, ncclUint32);
+SAME(nccl::int64, ncclInt64);
+SAME(nccl::uint64, ncclUint64);
+SAME(nccl::float16, ncclFloat16);
+SAME(nccl::float32, ncclFloat32);
+SAME(nccl::float64, ncclFloat64);
+SAME(nccl::bfloat16, ncclBfloat16);
+SAME(nccl::sum, ncclSum);
+SAME(nccl::prod, ncclProd);
+SAME(nccl::max, ncclMax);
+SAME(nccl::min, ncclMin);
+#endif
+
 // Functions: as many parameters, each of the same size.
 template <typename Ours, typename Theirs> struct Alike : std::false_type {};
 template <typename R, typename... A, typename S, typename... B>
@@ -204,4 +227,12 @@ ALIKE(Dnn, get, cudnnBackendGetAttribute);
 ALIKE(Dnn, finalize, cudnnBackendFinalize);
 ALIKE(Dnn, execute, cudnnBackendExecute);
 ALIKE(Dnn, version, cudnnGetVersion);
+#endif
+#ifdef HAS_NCCL
+ALIKE(Nccl, initAll, ncclCommInitAll);
+ALIKE(Nccl, destroy, ncclCommDestroy);
+ALIKE(Nccl, abort, ncclCommAbort);
+ALIKE(Nccl, groupStart, ncclGroupStart);
+ALIKE(Nccl, groupEnd, ncclGroupEnd);
+ALIKE(Nccl, allReduce, ncclAllReduce);
 #endif

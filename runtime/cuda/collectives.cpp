@@ -1,0 +1,407 @@
+//===- collectives.cpp - what GPUs compute together ------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/collectives.h"
+
+#include <new>
+#include <stddef.h>
+#include <stdlib.h>
+
+namespace weir::rt::cuda {
+
+/// Calls visit(device) for each of a set, ascending.
+template <typename Visit>
+static void forEachDevice(uint64_t devices, Visit visit) {
+  for (; devices; devices &= devices - 1)
+    visit(int32_t(__builtin_ctzll(devices)));
+}
+
+//===----------------------------------------------------------------------===//
+// Sessions
+//===----------------------------------------------------------------------===//
+
+static int64_t countOf(const weir_accelerator_desc &desc) {
+  // Objects of before have none.
+  return desc.size < offsetof(weir_accelerator_desc, collective_count) +
+                         sizeof(desc.collective_count)
+             ? 0
+             : desc.collective_count;
+}
+
+static Collectives *make(const weir_accelerator_desc &desc) {
+  const Nccl *nccl = loadNccl();
+  void *memory = nccl ? calloc(1, sizeof(Collectives)) : nullptr;
+  if (!memory)
+    return nullptr;
+  auto *all = new (memory) Collectives();
+  all->nccl = nccl;
+  all->descs = static_cast<const weir_cuda_collective *>(desc.collectives);
+  all->count = countOf(desc);
+  all->byCollective =
+      static_cast<Clique **>(calloc(size_t(all->count), sizeof(Clique *)));
+  if (all->byCollective)
+    return all;
+  free(all);
+  return nullptr;
+}
+
+static void release(Collectives *all) {
+  while (Clique *clique = all->cliques) {
+    all->cliques = clique->next;
+    free(clique);
+  }
+  free(all->byCollective);
+  free(all);
+}
+
+/// The communicators of a set of GPUs, all open; null: there are none.
+static Clique *makeClique(const Collectives &all, uint64_t devices,
+                          CudaDevice *const *opened) {
+  auto *clique = static_cast<Clique *>(calloc(1, sizeof(Clique)));
+  if (!clique)
+    return nullptr;
+  clique->devices = devices;
+  Communicator made[mostPeers] = {};
+  int ordinals[mostPeers], count = 0;
+  forEachDevice(devices, [&](int32_t device) {
+    ordinals[count++] = opened[device]->ordinal;
+  });
+  Current current(*opened[__builtin_ctzll(devices)]);
+  if (all.nccl->initAll(made, count, ordinals) != 0) {
+    free(clique);
+    return nullptr;
+  }
+  count = 0;
+  forEachDevice(devices, [&](int32_t device) {
+    clique->communicators[device] = made[count++];
+  });
+  return clique;
+}
+
+void meetCollectives(weir_session *session, CudaDevice *device) {
+  if (countOf(*device->desc) == 0 || device->desc->device >= mostPeers)
+    return;
+  CudaDevice *opened[mostPeers] = {};
+  uint64_t there = 0;
+  Collectives *all = nullptr;
+  for (int32_t i = 0; i < session->program->device_count && i < mostPeers;
+       ++i) {
+    auto *each = i == device->desc->device
+                     ? device
+                     : static_cast<CudaDevice *>(session->accelerators[i]);
+    if (!each || each->desc->driver != device->desc->driver)
+      continue;
+    opened[i] = each;
+    there |= uint64_t(1) << i;
+    if (each->collectives)
+      all = each->collectives;
+  }
+  if (!all && !(all = make(*device->desc)))
+    return;
+  device->collectives = all;
+  ++all->users;
+  for (int64_t i = 0; i < all->count; ++i) {
+    uint64_t devices = all->descs[i].devices;
+    // The last to be opened makes the communicators.
+    if (!(devices >> device->desc->device & 1) || (devices & ~there) != 0)
+      continue;
+    Clique *clique = all->cliques;
+    while (clique && clique->devices != devices)
+      clique = clique->next;
+    if (!clique) {
+      // What is refused once takes long to be refused again.
+      if (!(clique = makeClique(*all, devices, opened)))
+        return;
+      clique->next = all->cliques;
+      all->cliques = clique;
+    }
+    all->byCollective[i] = clique;
+  }
+}
+
+void leaveCollectives(CudaDevice &device) {
+  Collectives *all = device.collectives;
+  if (!all)
+    return;
+  device.collectives = nullptr;
+  int32_t number = device.desc->device;
+  for (Clique *clique = all->cliques; clique; clique = clique->next)
+    if (clique->devices >> number & 1)
+      for (Communicator &communicator : clique->communicators)
+        if (communicator) {
+          all->nccl->destroy(communicator);
+          communicator = nullptr;
+        }
+  if (all->last[number])
+    device.driver->eventDestroy(all->last[number]);
+  if (--all->users == 0)
+    release(all);
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+bool mayReduceTogether(const CudaDevice &device) {
+  return device.collectives &&
+         !device.collectives->broken.load(std::memory_order_acquire);
+}
+
+bool lostCollectives(const CudaRun *part) {
+  return part->reducedTogether && !mayReduceTogether(*part->device);
+}
+
+static CudaRun *partOn(const weir_run *run, int32_t device) {
+  return static_cast<CudaRun *>(run->devices[device].onDevice);
+}
+
+static int typeOf(int32_t dtype) {
+  switch (dtype) {
+  case WEIR_I8:
+    return nccl::int8;
+  case WEIR_U8:
+    return nccl::uint8;
+  case WEIR_I32:
+    return nccl::int32;
+  case WEIR_U32:
+    return nccl::uint32;
+  case WEIR_I64:
+    return nccl::int64;
+  case WEIR_U64:
+    return nccl::uint64;
+  case WEIR_F16:
+    return nccl::float16;
+  case WEIR_F64:
+    return nccl::float64;
+  case WEIR_BF16:
+    return nccl::bfloat16;
+  default:
+    return nccl::float32;
+  }
+}
+
+static int operationOf(int32_t reduction) {
+  return reduction == WEIR_CUDA_SUM    ? nccl::sum
+         : reduction == WEIR_CUDA_PROD ? nccl::prod
+         : reduction == WEIR_CUDA_MAX  ? nccl::max
+                                       : nccl::min;
+}
+
+const char *collectiveNode(const CudaDevice &device, int32_t number) {
+  return device.collectives->descs[number].node;
+}
+
+/// The GPU's collectives are one sequence, in whatever streams: the part's work
+/// goes on behind the one before.
+static Result followLast(Collectives &all, const CudaRun *part,
+                         int32_t device) {
+  const Driver &driver = *part->device->driver;
+  Event &last = all.last[device];
+  return last ? driver.streamWait(part->work, last, 0)
+              : driver.eventCreate(&last, eventDisableTiming);
+}
+
+/// Has all give and get what they said, as one group. An ncclResult_t.
+static int32_t putGroup(const Collectives &all, const Clique &clique,
+                        const weir_cuda_collective &desc, const weir_run *run) {
+  const Nccl &nccl = *all.nccl;
+  int32_t error = nccl.groupStart();
+  if (error)
+    return error;
+  forEachDevice(clique.devices, [&](int32_t device) {
+    const CudaRun *part = partOn(run, device);
+    const Share &share = part->share;
+    if (!error)
+      error = nccl.allReduce(share.value, share.result, size_t(share.count),
+                             typeOf(desc.dtype), operationOf(desc.reduction),
+                             clique.communicators[device], part->work);
+  });
+  // A group that was begun is ended, whatever it holds.
+  int32_t atEnd = nccl.groupEnd();
+  return error ? error : atEnd;
+}
+
+/// Some GPUs may have begun what others never will: they are told to stop.
+static void giveUp(Collectives &all, Clique &clique) {
+  all.broken.store(true, std::memory_order_release);
+  for (Communicator &communicator : clique.communicators)
+    if (communicator) {
+      all.nccl->abort(communicator);
+      communicator = nullptr;
+    }
+}
+
+static int32_t failTogether(weir_run *run, const weir_cuda_collective &desc,
+                            const char *what) {
+  char text[1016];
+  Text out(text, sizeof(text));
+  out << "node \"" << desc.node << "\": " << what
+      << "; WEIR_NCCL=off does without it";
+  return abortRun(run, WEIR_INTERNAL, text);
+}
+
+/// Whether all of a collective's GPUs give equally many elements; else the run
+/// ends.
+static bool haveOneSize(weir_run *run, const weir_cuda_collective &desc) {
+  const weir_program_desc *program = run->session->program;
+  int32_t first = __builtin_ctzll(desc.devices), odd = -1;
+  forEachDevice(desc.devices, [&](int32_t device) {
+    if (partOn(run, device)->share.count != partOn(run, first)->share.count)
+      odd = device;
+  });
+  if (odd < 0)
+    return true;
+  char text[1016];
+  Text out(text, sizeof(text));
+  out << "node \"" << desc.node << "\": found "
+      << partOn(run, first)->share.count << " elements on "
+      << program->devices[first].name << " and "
+      << partOn(run, odd)->share.count << " on " << program->devices[odd].name
+      << "; possible: tensors of one shape";
+  abortRun(run, WEIR_INVALID_ARGUMENT, text);
+  return false;
+}
+
+/// Puts a collective for which all have come. Where it fails the run is
+/// aborted.
+static void putCollective(weir_run *run, int32_t number, Collectives &all) {
+  Clique &clique = *all.byCollective[number];
+  const weir_cuda_collective &desc = all.descs[number];
+  if (!haveOneSize(run, desc))
+    return;
+  if (partOn(run, __builtin_ctzll(clique.devices))->share.count == 0)
+    return;
+  Lock lock(all.order);
+  if (all.broken.load(std::memory_order_acquire)) {
+    failTogether(run, desc, "NCCL has failed in another run");
+    return;
+  }
+  Result failed = 0;
+  int32_t failedOn = 0;
+  auto onEach = [&](auto put) {
+    forEachDevice(clique.devices, [&](int32_t device) {
+      CudaRun *part = partOn(run, device);
+      Current current(*part->device);
+      if (failed || !(failed = put(part, device)))
+        return;
+      failedOn = device;
+    });
+  };
+  onEach([&](CudaRun *part, int32_t device) {
+    part->reducedTogether = true;
+    Result error = followLast(all, part, device);
+    if (part->timeline.on)
+      mark(part, Timeline::start);
+    return error;
+  });
+  if (!failed) {
+    Current current(*partOn(run, __builtin_ctzll(clique.devices))->device);
+    if (int32_t error = putGroup(all, clique, desc, run)) {
+      giveUp(all, clique);
+      char text[512];
+      Text(text, sizeof(text))
+          << "NCCL does not reduce (" << all.nccl->errorString(error) << ')';
+      failTogether(run, desc, text);
+      return;
+    }
+  }
+  onEach([&](CudaRun *part, int32_t device) {
+    if (part->timeline.on)
+      mark(part, Timeline::collective(number));
+    return part->device->driver->eventRecord(all.last[device], part->work);
+  });
+  if (failed)
+    fail(&run->devices[failedOn].context, "a reduction of several GPUs failed",
+         failed, desc.node);
+}
+
+} // namespace weir::rt::cuda
+
+using namespace weir::rt;
+using namespace weir::rt::cuda;
+
+int32_t weir_cuda_has_collective(weir_context *ctx, int32_t number) {
+  const Collectives *all = partOf(ctx)->device->collectives;
+  if (!all || !all->byCollective[number])
+    return 0;
+  // One of them knows for all: what is broken meanwhile is so for none of them.
+  const CudaRun *first =
+      partOn(ctx->run, __builtin_ctzll(all->descs[number].devices));
+  return first && first->mayReduceTogether;
+}
+
+int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t number,
+                                   const void *value, void *result,
+                                   int64_t count, void *coroutine) {
+  weir_run *run = ctx->run;
+  CudaRun *part = partOf(ctx);
+  Collectives &all = *part->device->collectives;
+  const weir_cuda_collective &desc = all.descs[number];
+  auto own = int32_t(ctx->device);
+  {
+    Current current(*part->device);
+    if (flushWork(ctx))
+      return 1;
+    if (Result error = closeOut(part)) {
+      fail(ctx, "work cannot be put", error, desc.node);
+      return 1;
+    }
+  }
+  {
+    Lock lock(run->mutex);
+    // Under the lock: who aborts after this finds the one who waits.
+    if (run->aborted.load(std::memory_order_acquire))
+      return 1;
+    part->share = {number, value, result, count, nullptr};
+    bool haveAllCome = true;
+    forEachDevice(desc.devices, [&](int32_t device) {
+      const CudaRun *other = partOn(run, device);
+      haveAllCome &= other && other->share.collective == number;
+    });
+    if (!haveAllCome) {
+      DeviceRun &device = run->devices[own];
+      device.waitedEdge = DeviceRun::otherDevices;
+      suspend(device.sender, ctx, coroutine, desc.node);
+      return 0;
+    }
+    // From here to `wake` no abort resumes them: they would give their memory
+    // back.
+    forEachDevice(desc.devices, [&](int32_t device) {
+      Share &share = partOn(run, device)->share;
+      share.collective = -1;
+      share.coroutine = nullptr;
+      if (device != own) {
+        share.coroutine = run->devices[device].sender.coroutine;
+        run->devices[device].sender.coroutine = nullptr;
+      }
+    });
+  }
+  putCollective(run, number, all);
+  Task *tasks = nullptr;
+  {
+    Lock lock(run->mutex);
+    forEachDevice(desc.devices, [&](int32_t device) {
+      Suspension &other = run->devices[device].sender;
+      if (device == own)
+        return;
+      other.coroutine = partOn(run, device)->share.coroutine;
+      wake(other, &tasks);
+    });
+  }
+  postTasks(tasks);
+  return 1;
+}
+
+int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t number) {
+  if (int32_t code = checkStop(ctx->run))
+    return code;
+  const CudaDevice &device = *partOf(ctx)->device;
+  if (!device.waitsAlways)
+    return WEIR_OK;
+  Current current(device);
+  return awaitWork(ctx, collectiveNode(device, number));
+}
