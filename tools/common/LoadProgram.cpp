@@ -12,11 +12,13 @@
 using namespace weir;
 using namespace weir::tools;
 
+bool weir::tools::isLibrary(const std::string &input) { return input.ends_with(".so"); }
+
 std::unique_ptr<LoadedModel>
 weir::tools::loadProgram(const driver::Options &options, DiagnosticSink &sink) {
   std::string error;
   std::unique_ptr<LoadedModel> model;
-  if (options.input.ends_with(".so")) {
+  if (isLibrary(options.input)) {
     model = LoadedModel::open(options.input, options.name, error);
   } else {
     driver::Result result;

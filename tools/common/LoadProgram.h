@@ -13,8 +13,12 @@
 #include "tools/common/LoadedModel.h"
 
 #include <memory>
+#include <string>
 
 namespace weir::tools {
+
+/// Whether `input` names a shared library, and no model.
+bool isLibrary(const std::string &input);
 
 /// Opens `options.input` when it is a shared library; compiles it in memory and
 /// links the object otherwise. Null, with errors in `sink`.

@@ -9,6 +9,7 @@
 
 #include "tools/common/FlagParser.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -26,14 +27,23 @@ void report(DiagnosticSink &sink, const char *code, const std::string &file,
   sink.report({code, file, "", "", std::move(message), std::move(notes)});
 }
 
-/// Sizes for a feed that nobody gave: open dimensions take their lower bound,
-/// or 1.
-std::vector<int64_t> randomShape(const LoadedTensor &feed) {
-  std::vector<int64_t> dims = feed.dims;
+/// Sizes for a feed that nobody gave: what of `dims` is open takes its lower bound, or 1.
+std::vector<int64_t> randomShape(const LoadedTensor &feed, std::vector<int64_t> dims) {
   for (size_t d = 0; d < dims.size(); ++d)
     if (dims[d] < 0)
-      dims[d] = std::max<int64_t>(feed.lower[d], 1);
+      dims[d] = d < feed.lower.size() ? std::max<int64_t>(feed.lower[d], 1) : 1;
   return dims;
+}
+
+/// Reports that no feed is named `name`; possible are `names`.
+void reportUnknown(DiagnosticSink &sink, const std::string &model, const std::string &what,
+                   const std::string &name, const std::vector<std::string> &names) {
+  std::string all, nearest = nearestTo(name, names);
+  for (const std::string &feed : names)
+    all += (all.empty() ? "" : ", ") + ("\"" + feed + "\"");
+  report(sink, "W0703", model, what + " does not have; possible: " + (all.empty() ? "none" : all),
+         nearest.empty() ? std::vector<std::string>{}
+                         : std::vector<std::string>{"did you mean \"" + nearest + "\"?"});
 }
 
 std::string elementText(const HostTensor &tensor, int64_t i) {
@@ -100,6 +110,23 @@ bool InputSet::add(const std::string &flag, DiagnosticSink &sink) {
   return true;
 }
 
+bool InputSet::setShapes(const std::string &model, const std::vector<LoadedEntry> &entries,
+                         const std::map<std::string, std::vector<int64_t>> &given,
+                         DiagnosticSink &sink) {
+  std::vector<std::string> names;
+  for (const LoadedEntry &entry : entries)
+    for (const LoadedTensor &feed : entry.feeds)
+      names.push_back(feed.name);
+  for (const auto &[name, dims] : given)
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      reportUnknown(sink, model, "found --shape=" + name + ", an input that the program", name,
+                    names);
+      return false;
+    }
+  shapes = given;
+  return true;
+}
+
 bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
                        std::vector<HostTensor> &feeds, DiagnosticSink &sink) {
   size_t before = sink.errorCount();
@@ -113,15 +140,8 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
                                      name.starts_with(feed.name + "["));
     if (known)
       continue;
-    std::string all, nearest = nearestTo(name, names);
-    for (const std::string &feed : names)
-      all += (all.empty() ? "" : ", ") + ("\"" + feed + "\"");
-    report(sink, "W0703", model,
-           "found input \"" + name + "\", which entry \"" + entry.name +
-               "\" does not have; possible: " + (all.empty() ? "none" : all),
-           nearest.empty()
-               ? std::vector<std::string>{}
-               : std::vector<std::string>{"did you mean \"" + nearest + "\"?"});
+    reportUnknown(sink, model,
+                  "found input \"" + name + "\", which entry \"" + entry.name + "\"", name, names);
   }
   for (const LoadedTensor &feed : entry.feeds) {
     HostTensor *tensor = findTensor(tensors, feed.name);
@@ -138,8 +158,10 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
         tensor->dtype = feed.dtype;
       feeds.push_back(*tensor);
     } else if (random) {
-      feeds.push_back(
-          randomTensor(feed.dtype, randomShape(feed), seed + feeds.size()));
+      auto given = shapes.find(feed.name);
+      feeds.push_back(randomTensor(
+          feed.dtype, randomShape(feed, given == shapes.end() ? feed.dims : given->second),
+          seed + feeds.size()));
     } else {
       report(sink, "W0701", model,
              "entry \"" + entry.name + "\" needs input \"" + feed.name +

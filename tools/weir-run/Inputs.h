@@ -12,6 +12,7 @@
 #include "tools/common/Session.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ public:
   /// False, with a diagnostic, where a file cannot be read.
   bool add(const std::string &flag, DiagnosticSink &sink);
 
+  /// Shapes for random feeds, by name, -1 for sizes that are left open. A name that no
+  /// entry has a feed of is an error.
+  bool setShapes(const std::string &model, const std::vector<LoadedEntry> &entries,
+                 const std::map<std::string, std::vector<int64_t>> &given,
+                 DiagnosticSink &sink);
+
   /// Tensors for an entry's feeds, in its order. `model` names the program in
   /// diagnostics. Feeds without a value, and values without a feed, are errors.
   bool collect(const std::string &model, const LoadedEntry &entry,
@@ -31,6 +38,7 @@ public:
 
 private:
   NamedTensors tensors;
+  std::map<std::string, std::vector<int64_t>> shapes;
   bool random = false;
   uint64_t seed = 0;
 };

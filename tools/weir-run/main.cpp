@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/driver/Specs.h"
 #include "tools/common/ClusterTasks.h"
 #include "tools/common/Files.h"
 #include "tools/common/LoadProgram.h"
@@ -296,6 +297,12 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
                  {}});
     return false;
   }
+  // What importers fix in a model, a library may leave open.
+  ImportOptions given;
+  if (isLibrary(input) &&
+      (!driver::importOptions(settings.options, sink, given) ||
+       !inputs.setShapes(input, session->entries(), given.shapes, sink)))
+    return false;
   double loadMs = beforeMain + milliseconds(Clock::now() - start);
   if (task && !task->leads()) {
     status = task->serve();
