@@ -200,17 +200,29 @@ bool Compilation::load() {
   return true;
 }
 
-bool driver::hasBytes(ModuleOp module) {
-  auto isBytes = [](Type type) {
-    Type element = getElementTypeOrSelf(type);
-    return element.isInteger(8) || element.isUnsignedInteger(8);
-  };
+/// Whether an operation has a result whose elements are such.
+static bool hasElements(ModuleOp module, llvm::function_ref<bool(Type element)> are) {
+  auto isSuch = [&](Type type) { return are(getElementTypeOrSelf(type)); };
   return module
       .walk([&](Operation *op) {
-        return llvm::any_of(op->getResultTypes(), isBytes) ? WalkResult::interrupt()
-                                                           : WalkResult::advance();
+        return llvm::any_of(op->getResultTypes(), isSuch) ? WalkResult::interrupt()
+                                                          : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+bool driver::hasBytes(ModuleOp module) {
+  return hasElements(module, [](Type element) {
+    return element.isInteger(8) || element.isUnsignedInteger(8);
+  });
+}
+
+bool driver::computesHalvesOnCpu(ModuleOp module, const Options &options) {
+  return llvm::all_of(allDeviceBackends(),
+                      [&](const DeviceBackend *backend) {
+                        return targetsFor(*backend, options).empty();
+                      }) &&
+         hasElements(module, [](Type element) { return element.isF16() || element.isBF16(); });
 }
 
 void Compilation::describeTarget() {
@@ -223,6 +235,8 @@ void Compilation::describeTarget() {
   llvm::StringRef unit = integerUnit(target);
   if (!unit.empty() && hasBytes(*module))
     (*module)->setAttr(integerUnitAttribute, builder.getStringAttr(unit));
+  if (computesHalvesOnCpu(*module, options))
+    (*module)->setAttr(halfUnitAttribute, builder.getStringAttr(halfUnit(target)));
   if (!roundsToBf16(options, target))
     return;
   (*module)->setAttr("weir.precision", builder.getStringAttr(options.precision));

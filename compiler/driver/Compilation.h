@@ -42,6 +42,9 @@ enum class OutputForm { Object, Archive, SharedObject, Mlir, LlvmIr, Assembly };
 /// multiplies them.
 bool hasBytes(mlir::ModuleOp module);
 
+/// Whether it computes with f16 or bf16, and all of it on CPUs.
+bool computesHalvesOnCpu(mlir::ModuleOp module, const Options &options);
+
 /// The program for one of several processors.
 struct Variant {
   Target target;

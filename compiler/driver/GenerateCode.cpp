@@ -105,10 +105,15 @@ bool Compilation::check(llvm::Error error) {
 bool Compilation::translate(llvm::StringRef prefix) {
   log.setStage(codegenStage);
   auto unit = (*module)->getAttrOfType<StringAttr>(integerUnitAttribute);
-  if (unit && unit.getValue() == "amx" &&
-      llvm::any_of(module->getOps<plan::KernelOp>(),
-                   [](plan::KernelOp kernel) { return kernel.getStrategy() == "bytes"; }))
+  auto hasKernels = [&](llvm::StringRef strategy) {
+    return llvm::any_of(module->getOps<plan::KernelOp>(), [&](plan::KernelOp kernel) {
+      return kernel.getStrategy() == strategy;
+    });
+  };
+  if (unit && unit.getValue() == "amx" && hasKernels("bytes"))
     requireByteTiles(options, target);
+  if (hasKernels("matrix"))
+    requireBrainTiles(options, target);
   llvmContext = std::make_unique<llvm::LLVMContext>();
   llvmContext->setDiagnosticHandlerCallBack(handleLlvmMessage, &sink);
   {

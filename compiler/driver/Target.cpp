@@ -180,9 +180,10 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
     target.code.vectorRegisters = 32;
   }
   target.hasByteTiles = has.lookup("amx-int8") && target.requiredFeatures & WEIR_CPU_AVX512;
+  target.hasBrainTiles =
+      has.lookup("amx-bf16") && target.requiredFeatures & WEIR_CPU_AVX512_BF16;
   // Tiles are a matter of whole kernels: only code that has such needs them.
-  if (options.precision == "bf16" && has.lookup("amx-bf16") &&
-      target.requiredFeatures & WEIR_CPU_AVX512_BF16) {
+  if (options.precision == "bf16" && target.hasBrainTiles) {
     target.code.features += ",+amx-tile,+amx-bf16";
     target.requiredFeatures |= WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_BF16;
   }
@@ -260,13 +261,28 @@ llvm::StringRef driver::integerUnit(const Target &target) {
   return target.requiredFeatures & (isWide ? WEIR_CPU_AVX512_VNNI : WEIR_CPU_AVX_VNNI) ? "vnni" : "";
 }
 
-void driver::requireByteTiles(const Options &options, Target &target) {
-  uint64_t wanted = WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_INT8;
+llvm::StringRef driver::halfUnit(const Target &target) {
+  return target.hasBrainTiles ? "amx" : "f32";
+}
+
+static void requireTiles(const Options &options, Target &target, uint64_t unit,
+                         llvm::StringRef feature) {
+  uint64_t wanted = WEIR_CPU_AMX_TILE | unit;
   if ((target.requiredFeatures & wanted) == wanted)
     return;
-  target.code.features += target.requiredFeatures & WEIR_CPU_AMX_TILE ? ",+amx-int8" : ",+amx-tile,+amx-int8";
+  if (!(target.requiredFeatures & WEIR_CPU_AMX_TILE))
+    target.code.features += ",+amx-tile";
+  target.code.features += (",+" + feature).str();
   target.requiredFeatures |= wanted;
-  target.machine = makeMachine(options, target);
+  target.machine = driver::makeMachine(options, target);
+}
+
+void driver::requireByteTiles(const Options &options, Target &target) {
+  requireTiles(options, target, WEIR_CPU_AMX_INT8, "amx-int8");
+}
+
+void driver::requireBrainTiles(const Options &options, Target &target) {
+  requireTiles(options, target, WEIR_CPU_AMX_BF16, "amx-bf16");
 }
 
 std::unique_ptr<llvm::TargetMachine>

@@ -29,6 +29,7 @@ struct Target {
   CodeTarget code;
   uint64_t requiredFeatures = 0; ///< WEIR_CPU_…
   bool hasByteTiles = false;     ///< AMX for bytes, which code must ask for
+  bool hasBrainTiles = false;    ///< AMX for bf16, likewise
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
@@ -54,8 +55,13 @@ bool roundsToBf16(const Options &options, const Target &target);
 /// What multiplies bytes there: "amx", "vnni", or "" where nothing gains by it.
 llvm::StringRef integerUnit(const Target &target);
 
-/// Lets code multiply bytes by matrix tiles; machines without them then refuse it.
+/// What multiplies bf16 there: "amx", or "f32".
+llvm::StringRef halfUnit(const Target &target);
+
+/// Lets code multiply bytes, or bf16, by matrix tiles; machines without them then
+/// refuse it.
 void requireByteTiles(const Options &options, Target &target);
+void requireBrainTiles(const Options &options, Target &target);
 
 /// Another code generator for a selected target: each serves one thread.
 std::unique_ptr<llvm::TargetMachine> makeMachine(const Options &options,

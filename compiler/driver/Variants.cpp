@@ -43,9 +43,11 @@ bool Compilation::checkVariants(OutputForm form) {
 
 int Compilation::sharedStages() const {
   bool rounds = roundsToBf16(options, target), byBytes = hasBytes(module.get());
+  bool byHalves = computesHalvesOnCpu(module.get(), options);
   bool differ = llvm::any_of(targets, [&](const Target &other) {
     return roundsToBf16(options, other) != rounds ||
-           (byBytes && integerUnit(other) != integerUnit(target));
+           (byBytes && integerUnit(other) != integerUnit(target)) ||
+           (byHalves && halfUnit(other) != halfUnit(target));
   });
   return stageIndex(differ ? "layout" : "kernelize");
 }
@@ -118,6 +120,7 @@ bool Compilation::translateVariants() {
     if (differ) {
       (*module)->removeAttr("weir.precision");
       (*module)->removeAttr(integerUnitAttribute);
+      (*module)->removeAttr(halfUnitAttribute);
     }
     describeTarget();
     if (!runPasses())

@@ -64,6 +64,7 @@ static std::vector<Stage> makeStages() {
        "formed: it changes what fuses; and before the cut, so that sums have "
        "the same order whatever is placed where",
        {
+           {"weir-widen-halves", "what follows knows tiles and vectors of f32"},
            {"weir-integer-products",
             "products of bytes, before what dequantizes them folds"},
            {"weir-fold-weights", "weights that the file computes are constants"},

@@ -43,7 +43,7 @@ namespace {
 /// A constant as its source read by strides.
 struct View {
   TypedAttr source;
-  Type element; ///< of what is read: the source's, or bf16 of f32
+  Type element; ///< of what is read: the source's, bf16 of f32, or f32 of f16 and bf16
   SmallVector<int64_t> shape, strides, panel;
 
   explicit View(TypedAttr value) {
@@ -163,8 +163,28 @@ TypedAttr weir::narrowedConstant(TypedAttr value) {
   if (!type || !type.getElementType().isF32() || type.getRank() == 0 || !hasRawElements(value))
     return {};
   View view(value);
+  if (getElementTypeOrSelf(view.source.getType()).isF16())
+    return {};
   view.element = BFloat16Type::get(type.getContext());
   return view.attribute();
+}
+
+TypedAttr weir::widenedConstant(TypedAttr value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getRank() == 0 || !hasRawElements(value))
+    return {};
+  View view(value);
+  Type source = getElementTypeOrSelf(view.source.getType());
+  if (source != type.getElementType() || !(source.isF16() || source.isBF16()))
+    return {};
+  view.element = Float32Type::get(type.getContext());
+  return view.attribute();
+}
+
+bool weir::isWidenedBrain(TypedAttr value) {
+  auto arranged = dyn_cast<ArrangedAttr>(value);
+  return arranged && getElementTypeOrSelf(value.getType()).isF32() &&
+         getElementTypeOrSelf(arranged.getSource().getType()).isBF16();
 }
 
 TypedAttr weir::pairedConstant(TypedAttr value) {
@@ -235,8 +255,23 @@ uint16_t narrowed(uint32_t bits) {
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-/// `T`: an element of the source; `To`: one of the result.
-template <typename T, typename To = T> class Arranger {
+/// The bits of an f32 that `bits` of bf16, or of f16, stand for.
+uint32_t widenedBrain(uint16_t bits) { return uint32_t(bits) << 16; }
+uint32_t widenedHalf(uint16_t bits) {
+  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
+  if (exponent == 31) // infinity, NaN
+    return sign | 0x7f800000 | fraction << 13;
+  if (exponent)
+    return sign | (exponent + 112) << 23 | fraction << 13;
+  if (!fraction)
+    return sign;
+  uint32_t top = llvm::Log2_32(fraction);
+  return sign | (top + 103) << 23 | (fraction << (23 - top) & 0x7fffff);
+}
+
+/// `T`: an element of the source; `To`: one of the result, which `convert` makes of it
+/// where they differ.
+template <typename T, typename To = T, To (*convert)(T) = nullptr> class Arranger {
 public:
   Arranger(ArrangedAttr value, const char *source,
            llvm::function_ref<llvm::Error(ArrayRef<char>)> sink)
@@ -290,7 +325,7 @@ private:
         for (int64_t i = 0; i < some; ++i) {
           T element;
           std::memcpy(&element, from + i * strides[d] * size, size);
-          to[i] = narrowed(element);
+          to[i] = convert(element);
         }
       } else if (strides[d] == 1) {
         std::memcpy(to, from, some * size);
@@ -345,8 +380,13 @@ weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
   struct Pair {
     uint64_t parts[2];
   };
-  if (cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType())
-    return Arranger<uint32_t, uint16_t>(value, source.data(), sink).run();
+  if (cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType()) {
+    if (type.getElementType().isF32())
+      return Arranger<uint32_t, uint16_t, narrowed>(value, source.data(), sink).run();
+    if (type.getElementType().isBF16())
+      return Arranger<uint16_t, uint32_t, widenedBrain>(value, source.data(), sink).run();
+    return Arranger<uint16_t, uint32_t, widenedHalf>(value, source.data(), sink).run();
+  }
   switch (size) {
   case 1: return Arranger<uint8_t>(value, source.data(), sink).run();
   case 2: return Arranger<uint16_t>(value, source.data(), sink).run();
@@ -372,9 +412,10 @@ LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
     return emitError() << "both constants must have fixed shapes";
   if (!isa<weir::BlobAttr, DenseElementsAttr>(source) || !hasRawElements(source))
     return emitError() << "the source must be a blob or dense elements of whole bytes";
-  if (tensor.getElementType() != from.getElementType() &&
-      !(tensor.getElementType().isBF16() && from.getElementType().isF32()))
-    return emitError() << "both constants must have the same element type, or bf16 and f32";
+  Type to = tensor.getElementType(), of = from.getElementType();
+  if (to != of && !(to.isBF16() && of.isF32()) && !(to.isF32() && (of.isBF16() || of.isF16())))
+    return emitError() << "both constants must have the same element type, or one of them f32 "
+                          "and the other bf16, or f32 the elements of an f16";
   int64_t rank = tensor.getRank();
   ArrayRef<int64_t> steps = strides.asArrayRef(), parts = panel.asArrayRef();
   if ((int64_t)steps.size() != rank || rank == 0)

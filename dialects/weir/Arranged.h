@@ -37,6 +37,11 @@ mlir::TypedAttr packedConstant(mlir::TypedAttr value, int64_t width);
 /// constant of bf16 whose source stays f32.
 mlir::TypedAttr narrowedConstant(mlir::TypedAttr value);
 
+/// `value`, of f16 or bf16, in f32: an arranged constant of f32 whose source stays narrow.
+mlir::TypedAttr widenedConstant(mlir::TypedAttr value);
+/// Whether `value` is what widenedConstant makes of bf16, however arranged since.
+bool isWidenedBrain(mlir::TypedAttr value);
+
 /// [A…, C, N] as [N / 32, A…, C / 2, 32, 2]: pairs of rows side by side in panels
 /// of 32 columns, for tiles that multiply pairs. C must be even, and N / 32 whole.
 mlir::TypedAttr pairedConstant(mlir::TypedAttr value);
@@ -48,6 +53,10 @@ mlir::TypedAttr quadConstant(mlir::TypedAttr value);
 
 /// Of modules: what multiplies bytes on the target, "amx" or "vnni".
 inline constexpr char integerUnitAttribute[] = "weir.integer_unit";
+
+/// Of modules whose operations all run on CPUs: f16 and bf16 are computed in f32, and
+/// "amx" multiplies bf16 where sizes fill its tiles, "f32" does not.
+inline constexpr char halfUnitAttribute[] = "weir.half_unit";
 
 /// On products and convolutions of bf16 that matrix tiles multiply, given by
 /// weir-lower-precision, and of bytes, given by weir-integer-products: their right

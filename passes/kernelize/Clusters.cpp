@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace weir;
 
 static bool isVectorElement(Type type) {
-  return type.isF32() || type.isBF16() || type.isInteger(32) || type.isInteger(8) ||
+  return type.isF32() || type.isBF16() || type.isF16() || type.isInteger(32) || type.isInteger(8) ||
          type.isUnsignedInteger(8);
 }
 

@@ -339,6 +339,16 @@ static bool isElementwiseOver(Operation *op, RankedTensorType type) {
   });
 }
 
+/// How much of a product of bf16 with so long a sum is multiplied at once, so that columns
+/// for it, 32 KiB at most, stay in the first-level cache while rows pass by; 0: all, where
+/// there is less, or too few rows and columns to pay for packing rows.
+static int64_t brainDepthBlock(int64_t rows, int64_t depth, int64_t columns) {
+  constexpr int64_t fewestRows = 128, fewestColumns = 512, most = 512, step = 32;
+  if (rows < fewestRows || depth < most || columns < fewestColumns)
+    return 0;
+  return llvm::alignTo(llvm::divideCeil(depth, llvm::divideCeil(depth, most)), step);
+}
+
 /// Parts of a kernel that multiplies a constant in panels of 32 columns, `height` rows
 /// of results at a time: so many rows that the left operand's share stays in the
 /// second-level cache while panels pass. A convolution's parts are whole lines, and
@@ -350,13 +360,18 @@ static SmallVector<int64_t> panelTiles(KernelOp kernel, Operation *hero, int64_t
   kernel->setAttr("tile", b.getDenseI64ArrayAttr({height, width / lanes, lanes}));
   auto type = cast<RankedTensorType>(hero->getResult(0).getType());
   auto input = cast<RankedTensorType>(hero->getOperand(0).getType());
-  int64_t bytes = input.getElementTypeBitWidth() / 8;
+  int64_t bytes = input.getElementTypeBitWidth() / 8, depth = input.getShape().back();
   if (isa<DotGeneralOp>(hero)) {
     int64_t rank = type.getRank();
     if (rank > 2)
       kernel->setAttr("merged", b.getDenseI64ArrayAttr({0, rank - 1}));
     int64_t rows = type.getNumElements() / type.getShape().back();
-    int64_t most = std::max<int64_t>(1, cacheShare / (bytes * input.getShape().back()) / height) * height;
+    int64_t most = std::max<int64_t>(1, cacheShare / (bytes * depth) / height) * height;
+    constexpr int64_t mostPacked = 256;
+    if (int64_t each = bytes == 2 ? brainDepthBlock(rows, depth, type.getShape().back()) : 0) {
+      kernel->setAttr("depth_block", b.getI64IntegerAttr(each));
+      most = std::min(most, mostPacked);
+    }
     return {std::min<int64_t>(most, llvm::alignTo(rows, height)), width};
   }
   int64_t lines = type.getDimSize(1), line = input.getDimSize(2);

@@ -42,7 +42,8 @@ inline constexpr int64_t partRows = 140, partPositions = 224, partElements = 409
 /// as one; `grain`, how many parts are worth a thread. For products also
 /// `depth_block`, how much of a long sum is computed at once. For convolutions also
 /// `pointwise`, whose tiles run across lines, and `lines`, how many whole lines
-/// a tile holds. For attentions see Attention.h, for windows and reductions LaneTiles.h. What `choice` says of tiles is so.
+/// a tile holds. Products of matrix tiles of bf16 with a `depth_block` have their rows
+/// packed. For attentions see Attention.h, for windows and reductions LaneTiles.h. What `choice` says of tiles is so.
 void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit, const TileChoice &choice);
 
 /// Whether the product is [batch…, M…, K] by [batch…, K, N] of f32.

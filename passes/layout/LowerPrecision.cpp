@@ -69,7 +69,9 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto precision = module->getAttrOfType<StringAttr>("weir.precision");
-    if (!precision || precision.getValue() != "bf16")
+    auto halfUnit = module->getAttrOfType<StringAttr>(halfUnitAttribute);
+    rounds = precision && precision.getValue() == "bf16";
+    if (!rounds && !(halfUnit && halfUnit.getValue() == "amx"))
       return;
     llvm::StringSet<> kept;
     if (auto names = module->getAttrOfType<ArrayAttr>("weir.keep_f32"))
@@ -93,7 +95,7 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   void rewrite(Operation *op) {
     OpOperand *weights = weightsOf(op);
     auto constant = weights ? weights->get().getDefiningOp<ConstantOp>() : nullptr;
-    if (!constant)
+    if (!constant || !(rounds || isExact(op, cast<TypedAttr>(constant.getValue()))))
       return;
     TypedAttr value = narrowedConstant(cast<TypedAttr>(constant.getValue()));
     if (!value || !pairedConstant(value))
@@ -113,11 +115,26 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
     op->setAttr(matrixAttribute, b.getUnitAttr());
   }
 
+  /// Whether both operands are bf16 that was widened.
+  static bool isExact(Operation *op, TypedAttr weights) {
+    if (!isWidenedBrain(weights))
+      return false;
+    Operation *maker = op->getOperand(0).getDefiningOp();
+    while (maker && (isa<ReshapeOp, TransposeOp>(maker) ||
+                     (isa<PadOp>(maker) && isZero(cast<PadOp>(maker).getValue()))))
+      maker = maker->getOperand(0).getDefiningOp();
+    auto widening = dyn_cast_or_null<CastOp>(maker);
+    return widening && getElementTypeOrSelf(widening.getOperand().getType()).isBF16();
+  }
+
   /// `value` in bf16, made where it is made. Padding and views come after the
   /// rounding, which then happens in the kernel that computes the value.
   Value narrow(Value value, Operation *user) {
     if (Value known = narrowed.lookup(value))
       return known;
+    if (auto widening = value.getDefiningOp<CastOp>())
+      if (getElementTypeOrSelf(widening.getOperand().getType()).isBF16())
+        return widening.getOperand();
     OpBuilder b(user);
     b.setInsertionPointAfterValue(value);
     Location loc = value.getLoc();
@@ -169,5 +186,6 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
   }
 
   llvm::MapVector<Value, Value> narrowed;
+  bool rounds = false; ///< f32 that is not exact in bf16, too
 };
 } // namespace

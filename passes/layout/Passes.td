@@ -52,6 +52,20 @@ def WeirPlainProductsPass : Pass<"weir-plain-products", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirWidenHalvesPass : Pass<"weir-widen-halves", "::mlir::ModuleOp"> {
+  let summary = "computes f16 and bf16 in f32";
+  let description = [{
+    What: where the module says `weir.half_unit`, elementwise operations, products,
+    convolutions, pools and reductions of f16 and bf16 become those of f32 between
+    casts; constants become f32 that is read from the narrow source. Results are rounded
+    where they were. What only moves values stays narrow.
+    Why here: first of the layouts, whose tiles and vectors are those of f32, and behind
+    all that looks for nodes by their types. Accelerators compute narrow products: modules
+    that may have some do not ask for it.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
   let summary = "rounds operands of products and convolutions to bf16";
   let description = [{
@@ -60,7 +74,9 @@ def WeirLowerPrecisionPass : Pass<"weir-lower-precision", "::mlir::ModuleOp"> {
     bf16 operands; their sums stay f32. A value that is rounded for one of them
     is stored so, and elementwise operations read it from there. Nodes named in
     `weir.keep_f32` stay as they are, and so do products of two computed
-    operands, softmax, normalisation, reductions and all else.
+    operands, softmax, normalisation, reductions and all else. Where
+    `weir.half_unit` is "amx", so do those whose operands are bf16 that was
+    widened: nothing is rounded for them.
     Why here: after constants lie as they will be read, and last: casts must be
     neither folded nor moved any more. Kernels fuse them with what is around.
   }];

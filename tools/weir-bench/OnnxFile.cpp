@@ -16,7 +16,7 @@ using namespace weir::tools;
 namespace {
 
 // Of onnx.proto.
-constexpr int floatType = 1, intAttribute = 2, intsAttribute = 7, irVersion = 8, opset = 17;
+constexpr int floatType = 1, brainType = 16, intAttribute = 2, intsAttribute = 7, irVersion = 8, opset = 17;
 
 std::string varint(uint64_t value) {
   std::string text;
@@ -43,14 +43,21 @@ void OnnxFile::port(int field, const std::string &name, const Dims &dims) {
   std::string shape;
   for (int64_t dim : dims)
     shape += bytes(1, integer(1, dim));
-  std::string tensor = integer(1, floatType) + bytes(2, shape);
+  std::string tensor = integer(1, isBrain ? brainType : floatType) + bytes(2, shape);
   graph += bytes(field, bytes(1, name) + bytes(2, bytes(1, tensor)));
 }
 
 void OnnxFile::constant(const std::string &name, const Dims &dims,
                         const std::vector<float> &values) {
   std::string raw(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(float));
-  graph += bytes(5, packed(1, dims) + integer(2, floatType) + bytes(8, name) + bytes(9, raw));
+  if (isBrain) {
+    // The upper halves; the machine is little-endian, as the format is.
+    for (size_t i = 0; i < values.size(); ++i)
+      raw.replace(2 * i, 2, raw, 4 * i + 2, 2);
+    raw.resize(2 * values.size());
+  }
+  graph += bytes(5, packed(1, dims) + integer(2, isBrain ? brainType : floatType) +
+                        bytes(8, name) + bytes(9, raw));
 }
 
 void OnnxFile::node(const std::string &operation, const std::string &name,

@@ -15,15 +15,18 @@
 
 namespace weir::tools {
 
-/// A graph of f32 in the making, in the wire format of onnx.proto (opset 17).
+/// A graph of f32, or of bf16, in the making, in the wire format of onnx.proto (opset 17).
 /// Values are called by name; the same calls give the same bytes.
 class OnnxFile {
 public:
   using Dims = std::vector<int64_t>;
   using Attributes = std::vector<std::pair<std::string, Dims>>;
 
+  explicit OnnxFile(bool isBrain = false) : isBrain(isBrain) {}
+
   void input(const std::string &name, const Dims &dims) { port(11, name, dims); }
   void output(const std::string &name, const Dims &dims) { port(12, name, dims); }
+  /// Of bf16: cut, not rounded.
   void constant(const std::string &name, const Dims &dims, const std::vector<float> &values);
   /// A node of one result, which bears its name. An attribute of one number that
   /// is called "group" is an integer, all others are lists.
@@ -36,6 +39,7 @@ public:
 private:
   void port(int field, const std::string &name, const Dims &dims);
 
+  bool isBrain;
   std::string graph;
 };
 

@@ -78,7 +78,7 @@ bool measure(const Settings &settings, const std::string &folder, Row &row, Diag
   driver::Options options = settings.options;
   options.input = folder + "/product.onnx";
   options.name = "product";
-  OnnxFile file;
+  OnnxFile file(options.precision == "bf16");
   file.input("x", {size.rows, size.depth});
   if (row.isConstant)
     file.constant("w", {size.depth, size.columns}, randomFloats(size.depth * size.columns, 1));
@@ -141,8 +141,8 @@ int runProductsBenchmark(int argc, char **argv) {
   parser.value("--sizes", "MxKxN,...", "other sizes",
                [&settings](std::string_view value) { return parseSizes(value, settings.sizes); });
   parser.value("--precision", "f32|bf16",
-               "bf16: constant right operands alone, on processors with AMX; the share stays that "
-               "of f32's peak",
+               "bf16: operands and results of it, constant right operands alone; the share stays "
+               "that of f32's peak",
                [&settings](std::string_view value) -> std::string {
                  if (value != "f32" && value != "bf16")
                    return "is unknown; possible: f32, bf16";

@@ -106,7 +106,7 @@ void ByteEmitter::sumByTiles(const Strip &strip, Value base) {
     emitStepLoop(r, r.constant(0), r.constant(loop.count), 1, inside);
   };
   nest(0, base, r.constant(0));
-  storeTiles();
+  storeTiles(scratch);
 }
 
 Value ByteEmitter::addProducts(Value sum, Value unsignedBytes, Value signedBytes) {
@@ -194,16 +194,16 @@ void ByteEmitter::finish(const Strip &strip, Value start, Value skip, Value colu
     return loadWords(scratch, r.mul(from, r.constant(4)));
   };
   if (columns % width == 0)
-    return finishRows(strip, start, skip, column, width, lanes, sums);
+    return finishRows(strip, start, skip, r.constant(rows), column, width, lanes, sums);
   if (columns < width)
-    return finishRows(strip, start, skip, column, columns, lanes, sums);
+    return finishRows(strip, start, skip, r.constant(rows), column, columns, lanes, sums);
   OpBuilder::InsertionGuard guard(b);
   Value fits = r.less(column, r.constant(columns / width * width));
   auto branch = scf::IfOp::create(b, r.loc, fits, /*withElseRegion=*/true);
   b.setInsertionPointToStart(&branch.getThenRegion().front());
-  finishRows(strip, start, skip, column, width, lanes, sums);
+  finishRows(strip, start, skip, r.constant(rows), column, width, lanes, sums);
   b.setInsertionPointToStart(&branch.getElseRegion().front());
-  finishRows(strip, start, skip, r.constant(columns / width * width), columns % width, lanes,
+  finishRows(strip, start, skip, r.constant(rows), r.constant(columns / width * width), columns % width, lanes,
              sums);
 }
 

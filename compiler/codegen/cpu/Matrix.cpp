@@ -37,7 +37,6 @@ private:
   void configure(const Strip &strip);
   /// Adds a step of the sum: rows from `at`, columns of weights' row `row`.
   void multiply(const Strip &strip, Value at, Value row);
-  void prefetch(Value row);
   /// `before`: blocks of the part that lie before the first.
   void blocks(const Strip &strip, Value firstBlock, Value lastBlock, Value before, Value panel,
               llvm::function_ref<void(Value base)> sum);
@@ -58,23 +57,8 @@ void MatrixEmitter::configure(const Strip &strip) {
 
 /// Weights are read once for a part's rows, from far away where there are many:
 /// while blocks pass by one panel they fetch the next, a share each.
-void MatrixEmitter::prefetch(Value row) {
-  constexpr int64_t muchOfTheCache = 1 << 17, line = 32; // elements
-  if (weights.type.getNumElements() < muchOfTheCache || sharers < 2)
-    return;
-  int64_t shares = std::min<int64_t>(llvm::bit_floor((uint64_t)sharers), block);
-  int64_t each = block / shares;
-  Value first = r.add(weightsIndex(row), r.constant(depth * block));
-  first = r.add(first, r.mul(blockInPart, r.constant(each * line)));
-  for (int64_t i = 0; i < each; ++i) {
-    Value where = BufferAccess::address(r, weights.pointer, b.getBF16Type(),
-                                        r.add(first, r.constant(i * line)));
-    LLVM::Prefetch::create(b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);
-  }
-}
-
 void MatrixEmitter::multiply(const Strip &strip, Value at, Value row) {
-  prefetch(row);
+  fetchColumns(r.add(weightsIndex(row), r.constant(depth * block)), blockInPart, sharers);
   multiplyTiles("tdpbf16ps", strip, at, weightsIndex(row));
 }
 
@@ -88,8 +72,8 @@ void MatrixEmitter::blocks(const Strip &strip, Value firstBlock, Value lastBlock
     Value start = r.minimum(wanted, r.constant(strip.positions - rows));
     clearTiles();
     sum(r.add(strip.base, r.mul(start, r.constant(strip.pitch))));
-    storeTiles();
-    finishRows(strip, start, r.sub(wanted, start), column, block, lanes,
+    storeTiles(scratch);
+    finishRows(strip, start, r.sub(wanted, start), r.constant(rows), column, block, lanes,
                [&](VectorReader &reader, Value from) {
                  return reader.load(scratch, b.getF32Type(), from);
                });
@@ -146,6 +130,10 @@ LogicalResult weir::emitMatrix(KernelReader &r, plan::KernelOp kernel, Value beg
   auto packed = packedProductOf(kernel);
   if (failed(packed))
     return failure();
+  if (kernel->hasAttr("depth_block")) {
+    emitDeepProduct(r, kernel, *packed, begin, end);
+    return success();
+  }
   MatrixEmitter emitter(r, kernel, *packed);
   if (auto dot = dyn_cast<DotGeneralOp>(packed->op))
     emitter.product(dot, begin, end);

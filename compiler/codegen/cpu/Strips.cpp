@@ -80,30 +80,49 @@ void StripEmitter::clearTiles() {
     call("tilezero", {tile(i)});
 }
 
-void StripEmitter::multiplyTiles(StringRef product, const Strip &strip, Value at, Value right) {
+void StripEmitter::multiplyTiles(StringRef product, const TileRows &rows, Value right) {
   constexpr int64_t panelBytes = 2 * tileBytes; // of a row of both tiles of columns
-  auto load = [&](int64_t number, const KernelReader::Buffer &buffer, Value linear,
-                  int64_t pitch) {
-    Value where = BufferAccess::address(r, buffer.pointer, element, linear);
-    call("tileloadd64", {tile(number), where, i64(pitch)});
+  auto load = [&](StringRef name, int64_t number, Value pointer, Value linear, int64_t pitch) {
+    Value where = BufferAccess::address(r, pointer, element, linear);
+    call(name, {tile(number), where, i64(pitch)});
   };
-  int64_t pitch = strip.pitch * elementBytes;
-  load(4, left, at, pitch);
-  load(6, weights, right, panelBytes);
+  auto loadRows = [&](int64_t number, Value first) {
+    load(rows.isPassing ? "tileloaddt164" : "tileloadd64", number, rows.pointer, first,
+         rows.pitch * elementBytes);
+  };
+  auto loadColumns = [&](int64_t number, Value first) {
+    load("tileloadd64", number, weights.pointer, first, panelBytes);
+  };
+  loadRows(4, rows.first);
+  loadColumns(6, right);
   call(product, {tile(0), tile(4), tile(6)});
-  load(7, weights, r.add(right, r.constant(tileBytes / elementBytes)), panelBytes);
+  loadColumns(7, r.add(right, r.constant(tileBytes / elementBytes)));
   call(product, {tile(1), tile(4), tile(7)});
-  load(5, left, r.add(at, r.constant(second * strip.pitch)), pitch);
+  loadRows(5, r.add(rows.first, r.constant(rows.second)));
   call(product, {tile(2), tile(5), tile(6)});
   call(product, {tile(3), tile(5), tile(7)});
 }
 
-void StripEmitter::storeTiles() {
+void StripEmitter::fetchColumns(Value first, Value share, int64_t sharers) {
+  constexpr int64_t muchOfTheCache = 1 << 18, lines = 32;
+  if (weights.type.getNumElements() * elementBytes < muchOfTheCache || sharers < 2)
+    return;
+  int64_t shares = std::min<int64_t>(llvm::bit_floor((uint64_t)sharers), lines);
+  int64_t each = lines / shares, line = tileBytes / elementBytes;
+  first = r.add(first, r.mul(share, r.constant(each * line)));
+  for (int64_t i = 0; i < each; ++i) {
+    Value where =
+        BufferAccess::address(r, weights.pointer, element, r.add(first, r.constant(i * line)));
+    LLVM::Prefetch::create(b, r.loc, where, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+  }
+}
+
+void StripEmitter::storeTiles(Value block) {
   constexpr int64_t rowBytes = 2 * tileBytes; // of a block's sums
   for (int64_t i = 0; i < 4; ++i) {
     int64_t offset = i / 2 * second * rowBytes + i % 2 * tileBytes;
     call("tilestored64",
-         {tile(i), byteAddress(scratch, r.constant(offset)), i64(rowBytes)});
+         {tile(i), byteAddress(block, r.constant(offset)), i64(rowBytes)});
   }
 }
 
@@ -195,13 +214,14 @@ void StripEmitter::eachPart(
   });
 }
 
-void StripEmitter::finishRows(const Strip &strip, Value start, Value skip, Value column,
+void StripEmitter::finishRows(const Strip &strip, Value start, Value from, Value to, Value column,
                               int64_t present, int64_t lanes,
-                              llvm::function_ref<Value(VectorReader &, Value)> sums) {
+                              llvm::function_ref<Value(VectorReader &, Value)> sums,
+                              Value isStreamed) {
   Value result = kernel.getBody().front().getTerminator()->getOperand(0);
   const KernelReader::Buffer &target = r.bufferOf(result);
   VectorReader reader(r, lanes);
-  emitStepLoop(r, skip, r.constant(rows), 1, [&](Value row) {
+  emitStepLoop(r, from, to, 1, [&](Value row) {
     OpBuilder::InsertionGuard guard(b);
     auto [indices, exists] = strip.place(r.add(start, row));
     if (exists) {
@@ -214,13 +234,19 @@ void StripEmitter::finishRows(const Strip &strip, Value start, Value skip, Value
       if (present < (v + 1) * lanes)
         mask = vector::CreateMaskOp::create(b, r.loc, VectorType::get({lanes}, b.getI1Type()),
                                             r.constant(present - v * lanes));
-      Value from = r.add(r.mul(row, r.constant(width)), r.constant(v * lanes));
+      Value sum = r.add(r.mul(row, r.constant(width)), r.constant(v * lanes));
       indices.back() = r.add(column, r.constant(v * lanes));
       reader.setLanes(indices.back(), mask);
-      reader.setHero(hero->getResult(0), sums(reader, from));
+      reader.setHero(hero->getResult(0), sums(reader, sum));
       Value value = reader.element(result, indices);
-      reader.store(value, target.pointer, target.type.getElementType(),
-                   r.linearIndex(target, indices));
+      Value linear = r.linearIndex(target, indices);
+      Type element = target.type.getElementType();
+      auto store = [&] { reader.store(value, target.pointer, element, linear); };
+      if (!isStreamed || mask)
+        store();
+      else
+        emitEither(r, isStreamed, [&] { reader.stream(value, target.pointer, element, linear); },
+                   store);
     }
   });
 }

@@ -49,6 +49,10 @@ struct PackedProduct {
 /// operand is a buffer.
 mlir::FailureOr<PackedProduct> packedProductOf(plan::KernelOp kernel);
 
+/// Emits a product of bf16 whose kernel has a `depth_block`, for parts from `begin` to `end`.
+void emitDeepProduct(KernelReader &r, plan::KernelOp kernel, const PackedProduct &product,
+                     mlir::Value begin, mlir::Value end);
+
 class StripEmitter {
 public:
   /// `element`: LLVM's type of an element of both operands.
@@ -70,11 +74,27 @@ protected:
   /// operand `rightRows` rows.
   void configureTiles(int64_t leftBytes, int64_t rightRows);
   void clearTiles();
-  /// Adds a step of the sum: rows from the left operand's `at`, columns from the
-  /// weights' `right`.
+  /// Where two tiles of rows lie. In elements.
+  struct TileRows {
+    mlir::Value pointer, first;
+    int64_t pitch = 0;  ///< from a row to the next
+    int64_t second = 0; ///< from the first tile to the second
+    /// They are not to take columns' place in the first-level cache.
+    bool isPassing = false;
+  };
+  /// Adds a step of the sum: those rows, columns from the weights' `right`.
+  void multiplyTiles(llvm::StringRef product, const TileRows &rows, mlir::Value right);
+  /// Rows from the left operand's `at`.
   void multiplyTiles(llvm::StringRef product, const Strip &strip, mlir::Value at,
-                     mlir::Value right);
-  void storeTiles();
+                     mlir::Value right) {
+    multiplyTiles(product, {left.pointer, at, strip.pitch, second * strip.pitch}, right);
+  }
+  /// Fetches, to the second-level cache, share number `share` out of `sharers` of what a
+  /// step of the sum reads of the weights from element `first` on. Weights that the cache
+  /// keeps anyway are left alone.
+  void fetchColumns(mlir::Value first, mlir::Value share, int64_t sharers);
+  /// The sums as rows of `width` f32, to a block on the stack.
+  void storeTiles(mlir::Value block);
 
   /// The strip of a matrix, but for its place.
   Strip stripOf(DotGeneralOp dot);
@@ -91,11 +111,14 @@ protected:
                 llvm::function_ref<void(const Strip &, mlir::Value count, mlir::Value before,
                                         mlir::Value panel)>
                     body);
-  /// Computes what follows the sums of rows from `skip`, and stores the first `present`
-  /// columns of the panel at `column`. `sums` are those from an element of the block on.
-  void finishRows(const Strip &strip, mlir::Value start, mlir::Value skip, mlir::Value column,
-                  int64_t present, int64_t lanes,
-                  llvm::function_ref<mlir::Value(VectorReader &, mlir::Value)> sums);
+  /// Computes what follows the sums of a block's rows from `from` to `to`, and stores
+  /// the first `present` columns of the panel at `column`. `sums` are those from an
+  /// element of the block on. Where `isStreamed` (null: nowhere), results go past the
+  /// caches; then they lie at multiples of a vector's size.
+  void finishRows(const Strip &strip, mlir::Value start, mlir::Value from, mlir::Value to,
+                  mlir::Value column, int64_t present, int64_t lanes,
+                  llvm::function_ref<mlir::Value(VectorReader &, mlir::Value)> sums,
+                  mlir::Value isStreamed = nullptr);
 
   KernelReader &r;
   mlir::OpBuilder &b;

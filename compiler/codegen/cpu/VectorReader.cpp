@@ -50,6 +50,13 @@ void VectorReader::store(Value value, Value pointer, Type element, Value linear)
     LLVM::StoreOp::create(b, loc, value, where, alignment);
 }
 
+void VectorReader::stream(Value value, Value pointer, Type element, Value linear) {
+  Value where = BufferAccess::address(scalars, pointer, element, linear);
+  unsigned bytes = lanes * element.getIntOrFloatBitWidth() / 8;
+  LLVM::StoreOp::create(b, loc, value, where, /*alignment=*/bytes, /*isVolatile=*/false,
+                        /*isNonTemporal=*/true);
+}
+
 /// Floats clamped and cut to bytes, by comparisons that vectors have an instruction
 /// for; NaN becomes the lowest.
 Value VectorReader::byteOf(Value value, bool isUnsigned) {

@@ -50,6 +50,9 @@ public:
   mlir::Value load(mlir::Value pointer, mlir::Type element, mlir::Value linear);
   void store(mlir::Value vector, mlir::Value pointer, mlir::Type element,
              mlir::Value linear);
+  /// The same for a whole vector at a multiple of its size, past the caches: what is
+  /// read by other threads needs a fence behind it.
+  void stream(mlir::Value vector, mlir::Value pointer, mlir::Type element, mlir::Value linear);
   mlir::Value broadcast(mlir::Value scalar);
 
 protected:

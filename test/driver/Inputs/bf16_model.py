@@ -8,7 +8,8 @@
 
 Convolutions of every kind that tiles compute (lines shorter and longer than a tile,
 with and without a border, windows that move by two, that are spread, of one
-element), each on the sum of the one before and a residual, then matrix products.
+element), each on the sum of the one before and a residual, then matrix products, and
+some with sums so long that they are cut.
 """
 import os
 import random
@@ -61,7 +62,14 @@ def main():
         value = writer.node("MatMul", [value, writer.weights([depth, columns], depth)])
         value = writer.node("Tanh", [writer.node("Add", [value, writer.constant([columns])])])
         fetches.append((value, [rows, columns]))
+    deep, value = [200, 640], "y"
+    other = value_info("y", deep)
+    for columns, depth in ((1056, 640), (512, 1056)):
+        value = writer.node("MatMul", [value, writer.weights([depth, columns], depth)])
+        value = writer.node("Tanh", [writer.node("Add", [value, writer.constant([columns])])])
+        fetches.append((value, [200, columns]))
     graph = writer.nodes + wire.data(2, "bf16") + writer.initializers + wire.data(11, feed)
+    graph += wire.data(11, other)
     for name, sizes in fetches:
         graph += wire.data(12, value_info(name, sizes))
     with open(sys.argv[2], "wb") as out:

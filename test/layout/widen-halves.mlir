@@ -1,0 +1,60 @@
+// f16 and bf16 become f32 between casts, where all of a module runs on CPUs.
+// REQUIRES: weir-opt
+// RUN: weir-opt --weir-widen-halves --split-input-file %s | FileCheck %s
+// RUN: weir-opt --weir-widen-halves --weir-lower-precision --split-input-file %s | FileCheck %s --check-prefix=TILES
+
+module attributes {weir.half_unit = "amx"} {
+  // Weights are read as f32 from where they lie; each value is widened once.
+  // CHECK-LABEL: @product
+  // CHECK-DAG: %[[X:.+]] = weir.cast %arg0 {{.*}} -> tensor<16x64xf32>
+  // CHECK-DAG: %[[W:.+]] = weir.constant #weir.arranged<#weir.blob<"w.bin", 0, 12288, "00"> : tensor<64x96xbf16>, [96, 1], []> : tensor<64x96xf32>
+  // CHECK: %[[D:.+]] = weir.dot_general %[[X]], %[[W]] {accumulator = f32{{.*}} -> tensor<16x96xf32>
+  // CHECK: %[[R:.+]] = weir.cast %[[D]] {{.*}} -> tensor<16x96xbf16>
+  // CHECK: %[[N:.+]] = weir.neg %[[X]]
+  // CHECK: weir.cast %[[N]] {{.*}} -> tensor<16x64xbf16>
+  // CHECK: return %[[R]]
+  // Tiles multiply what was there.
+  // TILES-LABEL: @product
+  // TILES: weir.dot_general %arg0, %{{.*}} weir.matrix} : (tensor<16x64xbf16>, tensor<64x96xbf16>) -> tensor<16x96xf32>
+  func.func @product(%x: tensor<16x64xbf16>) -> (tensor<16x96xbf16>, tensor<16x64xbf16>) {
+    %w = weir.constant #weir.blob<"w.bin", 0, 12288, "00"> : tensor<64x96xbf16>
+    %0 = weir.dot_general %x, %w {accumulator = bf16, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xbf16>, tensor<64x96xbf16>) -> tensor<16x96xbf16>
+    %1 = weir.neg %x : (tensor<16x64xbf16>) -> tensor<16x64xbf16>
+    return %0, %1 : tensor<16x96xbf16>, tensor<16x64xbf16>
+  }
+
+  // What only moves values stays narrow, and f16 is no bf16.
+  // CHECK-LABEL: @moves
+  // CHECK: weir.transpose %arg0 {{.*}} -> tensor<64x16xf16>
+  // CHECK: weir.dot_general {{.*}} -> tensor<64x96xf32>
+  // TILES-LABEL: @moves
+  // TILES-NOT: weir.matrix
+  func.func @moves(%x: tensor<16x64xf16>) -> tensor<64x96xf16> {
+    %w = weir.constant #weir.blob<"w.bin", 0, 3072, "00"> : tensor<16x96xf16>
+    %0 = weir.transpose %x {permutation = array<i64: 1, 0>} : (tensor<16x64xf16>) -> tensor<64x16xf16>
+    %1 = weir.dot_general %0, %w {accumulator = f16, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<64x16xf16>, tensor<16x96xf16>) -> tensor<64x96xf16>
+    return %1 : tensor<64x96xf16>
+  }
+
+  // What is f32 keeps to it without --precision, though its weights were bf16.
+  // TILES-LABEL: @mixed
+  // TILES-NOT: weir.matrix
+  func.func @mixed(%x: tensor<16x64xf32>) -> tensor<16x96xf32> {
+    %n = weir.constant #weir.blob<"w.bin", 0, 12288, "00"> : tensor<64x96xbf16>
+    %w = weir.cast %n {saturate = false} : (tensor<64x96xbf16>) -> tensor<64x96xf32>
+    %0 = weir.dot_general %x, %w {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<16x64xf32>, tensor<64x96xf32>) -> tensor<16x96xf32>
+    return %0 : tensor<16x96xf32>
+  }
+}
+
+// -----
+
+// Accelerators have products of halves: without the attribute nothing changes.
+module {
+  // CHECK-LABEL: @placed
+  // CHECK: weir.add {{.*}} -> tensor<4xf16>
+  func.func @placed(%x: tensor<4xf16>) -> tensor<4xf16> {
+    %0 = weir.add %x, %x : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+    return %0 : tensor<4xf16>
+  }
+}
