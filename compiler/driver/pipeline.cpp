@@ -106,6 +106,8 @@ static std::vector<Stage> makeStages() {
        {
            {"weir-kernelize", "clusters producers into their only consumer"},
            {"cse", "equal launches are one"},
+           {"weir-chain-launches",
+            "kernels around an image that caches do not keep, line by line"},
        },
        "W0500"},
 

@@ -28,4 +28,17 @@ def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::plan::WeirPlanDialect"];
 }
 
+def WeirChainLaunchesPass : Pass<"weir-chain-launches", "::mlir::ModuleOp"> {
+  let summary = "lets convolutions go through large images together";
+  let description = [{
+    What: a depthwise convolution, the one by a window of one element behind it, and such a
+    one before it become stages of one kernel where the image between them is 1.5 MiB or
+    larger and nothing else reads it. The kernel computes a few result lines at a time;
+    images between stages are lines on a thread's stack.
+    Why here: stages are kernels, with tiles and packed weights, and what lies between them
+    gets no buffer.
+  }];
+  let dependentDialects = ["::weir::plan::WeirPlanDialect"];
+}
+
 #endif // WEIR_PASSES_KERNELIZE_PASSES_TD

@@ -416,6 +416,13 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   for (Value result : body.getTerminator()->getOperands()) {
     auto opResult = cast<OpResult>(result);
     SmallVector<Value> dims;
+    // A chain's result is a launch's.
+    if (auto type = cast<RankedTensorType>(result.getType()); type.hasStaticShape()) {
+      for (int64_t size : type.getShape())
+        dims.push_back(constant(size));
+      sizes.push_back(dims);
+      continue;
+    }
     auto reify = cast<ReifyShapeOpInterface>(opResult.getOwner());
     if (failed(reify.reifyShape(*this, opResult.getResultNumber(), dims)))
       return op.emitError("a result's sizes cannot be derived");

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/Bf16Rounding.h"
+#include "compiler/codegen/cpu/Chain.h"
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/MathFunctions.h"
@@ -21,6 +22,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
@@ -180,12 +182,15 @@ void describeProgram(ModuleOp module, StepTables &tables) {
 }
 
 /// Work and traffic of a launch, -1 where sizes are known only at run time.
-void measureKernel(plan::KernelOp kernel, KernelInfo &info) {
+void measureKernel(plan::KernelOp kernel, ArrayRef<ChainStage> stages, KernelInfo &info) {
   info.flops = 0;
-  kernel.getBody().walk([&](CostOpInterface op) {
+  auto addFlops = [&](CostOpInterface op) {
     int64_t flops = op.getFlops();
     info.flops = info.flops < 0 || flops < 0 ? -1 : info.flops + flops;
-  });
+  };
+  kernel.getBody().walk(addFlops);
+  for (ChainStage stage : stages)
+    stage.kernel.getBody().walk(addFlops);
   info.bytes = 0;
   auto count = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -213,6 +218,14 @@ llvm::StringMap<std::optional<int64_t>> wholeRanges(ModuleOp module) {
       known->second = std::nullopt;
   });
   return ranges;
+}
+
+/// Kernels that only chains launch.
+llvm::StringSet<> onlyStages(ModuleOp module) {
+  llvm::StringSet<> stages;
+  module.walk([&](plan::LaunchOp launch) { stages.insert(launch.getKernel()); });
+  module.walk([&](plan::RunOp run) { stages.erase(run.getKernel()); });
+  return stages;
 }
 
 std::string symbolOf(StringRef prefix, StringRef kernel) {
@@ -244,17 +257,30 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   declareRuntime(module, options.otherFunctions);
 
   auto whole = wholeRanges(module);
+  llvm::StringSet<> inner = onlyStages(module);
+  SymbolTable symbols(module);
   for (auto kernel : llvm::to_vector(module.getOps<plan::KernelOp>())) {
     std::string symbol = symbolOf(options.prefix, kernel.getSymName());
+    if (inner.contains(kernel.getSymName())) {
+      if (failed(emitKernel(kernel, symbol, std::nullopt, sites)))
+        return nullptr;
+      continue;
+    }
+    SmallVector<ChainStage> stages;
+    for (auto launch : kernel.getBody().getOps<plan::LaunchOp>())
+      stages.push_back({launch, symbols.lookup<plan::KernelOp>(launch.getKernel()),
+                        symbolOf(options.prefix, launch.getKernel())});
     tables.kernelIndex[kernel.getSymName()] = program.kernels.size();
     tables.kernelSymbol[kernel.getSymName()] = symbol;
     KernelInfo info;
     info.name = kernel.getSymName().str();
     info.nodes = kernel.getNodes().str();
     info.symbol = symbol;
-    measureKernel(kernel, info);
+    measureKernel(kernel, stages, info);
     program.kernels.push_back(info);
-    if (failed(emitKernel(kernel, symbol, whole.lookup(kernel.getSymName()), sites)))
+    if (!stages.empty())
+      emitChain(kernel, symbol, stages);
+    else if (failed(emitKernel(kernel, symbol, whole.lookup(kernel.getSymName()), sites)))
       return nullptr;
   }
   declareLibm(module);
