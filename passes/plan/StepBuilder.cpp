@@ -416,9 +416,9 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   for (Value result : body.getTerminator()->getOperands()) {
     auto opResult = cast<OpResult>(result);
     SmallVector<Value> dims;
-    // A chain's result is a launch's.
-    if (auto type = cast<RankedTensorType>(result.getType()); type.hasStaticShape()) {
-      for (int64_t size : type.getShape())
+    // A chain's result is a launch's, of known size.
+    if (isa<LaunchOp>(opResult.getOwner())) {
+      for (int64_t size : cast<RankedTensorType>(result.getType()).getShape())
         dims.push_back(constant(size));
       sizes.push_back(dims);
       continue;
