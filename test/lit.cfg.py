@@ -96,7 +96,7 @@ else:
     lit_config.note("no ptxas: tests of GPU code are skipped")
 recorder = os.path.join(config.weir_obj_root, "test", "cuda", "libcuda-recorder.so")
 config.substitutions.append(("%cuda_recorder", recorder))
-for library in ["cublaslt", "cudnn", "nccl"]:
+for library in ["cublaslt", "cudnn", "nccl", "cupti"]:
     config.substitutions.append(("%%%s_recorder" % library, recorder.replace("cuda-recorder", library + "-recorder")))
 if os.path.exists(recorder):
     config.available_features.add("cuda-recorder")

@@ -67,6 +67,7 @@ static void close(Accelerator *accelerator) {
     {
       Current current(*device);
       leaveCollectives(*device);
+      closeActivity(*device);
       closeProducts(device->products);
       closeConvolutions(*device, device->convolutions);
       device->regions.close();

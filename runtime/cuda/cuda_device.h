@@ -44,6 +44,8 @@ struct CudaDevice : Accelerator {
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;
   uint64_t peers; ///< bit N: may write to the memory of the program's device N
+  const Cupti *cupti;  ///< from its first traced run on; null: events tell times
+  const char *noCupti; ///< why; null also before
   Collectives *collectives; ///< null: it computes nothing together with others
 };
 

@@ -70,6 +70,7 @@ static void destroy(CudaRun *part) {
   Current current(device);
   destroyWork(driver, part->pending);
   dropSwaps(part);
+  endTimeline(part);
   destroyTimeline(driver, part->timeline);
   for (Stream stream : {part->work, part->in, part->out})
     if (stream)
@@ -496,6 +497,7 @@ int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
     Current current(*part->device);
     tellTimeline(ctx);
   }
+  endTimeline(part);
   if (lostCollectives(part))
     return abortRun(ctx->run, WEIR_INTERNAL,
                     "NCCL has failed in another run; WEIR_NCCL=off does without it");

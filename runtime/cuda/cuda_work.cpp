@@ -118,17 +118,27 @@ static Result putRecord(CudaRun *part, const WorkRecord *record) {
   return 0;
 }
 
-static bool putAll(CudaRun *part, WorkFailure *failure) {
+/// `nodes`: of the graph that is captured; null: nothing is, or nobody asks.
+static bool putAll(CudaRun *part, WorkFailure *failure, GraphNodes *nodes = nullptr) {
   const PendingWork &work = part->pending;
-  if (part->timeline.on)
+  bool marks = part->timeline.on && !part->timeline.byActivity;
+  bool pieces = part->timeline.byActivity && !nodes;
+  if (marks)
     mark(part, Timeline::start);
   for (int64_t at = 0; at < work.bytes; at += recordAt(work, at)->bytes) {
     const WorkRecord *record = recordAt(work, at);
-    if (Result error = putRecord(part, record)) {
+    if (nodes)
+      ++nodes->position;
+    if (pieces)
+      beginPiece(part, record->kernel);
+    Result error = putRecord(part, record);
+    if (pieces)
+      endPiece(part);
+    if (error) {
       *failure = {record->kernel, record->kind, error};
       return false;
     }
-    if (part->timeline.on)
+    if (marks)
       mark(part, record->kernel);
   }
   return true;
@@ -183,37 +193,59 @@ static void drop(const Driver &driver, CapturedWork *captured) {
   if (captured->graph)
     driver.graphExecDestroy(captured->graph);
   free(captured->records);
+  dropNodes(captured->nodes);
   *captured = {};
 }
 
-/// Captures what was noted. Null: it did not work; then nothing was put. A
-/// sequence that cannot be captured is put call by call, which says why if that
-/// does not work either.
-static CapturedWork *capture(CudaRun *part, uint64_t hash, uint64_t form) {
-  PendingWork &work = part->pending;
+/// The graph of what was noted; null: there is none, and nothing was put.
+static Graph record(CudaRun *part, GraphNodes *nodes) {
   const Driver &driver = *part->device->driver;
   if (driver.captureBegin(part->work, captureRelaxed) != 0)
     return nullptr;
   WorkFailure ignored;
-  bool put = putAll(part, &ignored);
   Graph graph = nullptr;
+  bool put = putAll(part, &ignored, nodes);
+  if (nodes)
+    nodes->position = -1;
   bool ended = driver.captureEnd(part->work, &graph) == 0;
-  if (!put || !ended || !graph) {
-    if (graph)
-      driver.graphDestroy(graph);
+  if (put && ended)
+    return graph;
+  if (graph)
+    driver.graphDestroy(graph);
+  return nullptr;
+}
+
+/// Captures what was noted. Null: it did not work; then nothing was put. A
+/// sequence that cannot be captured is put call by call, which says why if that
+/// does not work either. `place`: where its graph is to be; null: any. Where CUPTI
+/// tells, nodes are known by having been seen when the graph was made: one that was
+/// made before is made again. An update keeps nodes, in their order.
+static CapturedWork *capture(CudaRun *part, uint64_t hash, uint64_t form, CapturedWork *place) {
+  PendingWork &work = part->pending;
+  const Driver &driver = *part->device->driver;
+  bool watched = part->timeline.byActivity;
+  GraphNodes *nodes = watched ? beginNodes() : nullptr;
+  Graph graph = watched && !nodes ? nullptr : record(part, nodes);
+  if (!graph) {
+    dropNodes(endNodes(nodes));
     return nullptr;
   }
-  CapturedWork *place = placeFor(work, form);
+  place = place ? place : placeFor(work, form);
   GraphUpdate update = {};
-  bool fits = place->graph && place->form == form &&
+  bool fits = place->graph && place->form == form && (!watched || place->nodes) &&
               driver.graphUpdate(place->graph, graph, &update) == 0;
   if (!fits) {
     drop(driver, place);
     fits = driver.graphInstantiate(&place->graph, graph, 0) == 0;
+    nodes = endNodes(nodes);
+    place->nodes = nodes;
+    if (!fits)
+      place->graph = nullptr;
+  } else {
+    dropNodes(endNodes(nodes));
   }
   driver.graphDestroy(graph);
-  if (!fits)
-    place->graph = nullptr;
+  fits = fits && (!watched || place->nodes);
   auto *records = fits ? static_cast<uint8_t *>(realloc(place->records, size_t(work.bytes)))
                        : nullptr;
   if (!records) {
@@ -222,7 +254,7 @@ static CapturedWork *capture(CudaRun *part, uint64_t hash, uint64_t form) {
     return nullptr;
   }
   memcpy(records, work.records, size_t(work.bytes));
-  *place = {place->graph, records, work.bytes, hash, form, 0};
+  *place = {place->graph, records, work.bytes, hash, form, 0, place->nodes};
   return place;
 }
 
@@ -232,12 +264,15 @@ bool flush(CudaRun *part, WorkFailure *failure) {
     return true;
   ++work.flushes;
   CapturedWork *captured = nullptr;
-  if (!work.never && !part->timeline.on && work.count >= PendingWork::leastCaptured) {
+  const Timeline &timeline = part->timeline;
+  bool eachCall = timeline.on && !timeline.byActivity;
+  if (!work.never && !eachCall && work.count >= PendingWork::leastCaptured) {
     uint64_t hash, form;
     hashWork(work, &hash, &form);
     captured = findCaptured(work, hash);
-    if (!captured && seenBefore(work, hash)) {
-      captured = capture(part, hash, form);
+    bool isUnknown = captured && timeline.byActivity && !captured->nodes;
+    if (isUnknown || (!captured && seenBefore(work, hash))) {
+      captured = capture(part, hash, form, captured);
       // Not again and again what the driver does not take.
       work.never = !captured;
     }
@@ -245,7 +280,11 @@ bool flush(CudaRun *part, WorkFailure *failure) {
   bool done;
   if (captured) {
     captured->used = work.flushes;
+    if (timeline.byActivity)
+      beginGraphPieces(part, captured->nodes);
     Result error = part->device->driver->graphLaunch(captured->graph, part->work);
+    if (timeline.byActivity)
+      endPiece(part);
     *failure = {-1, WorkKind::Launch, error};
     done = error == 0;
   } else {

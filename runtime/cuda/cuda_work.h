@@ -20,6 +20,7 @@
 #ifndef WEIR_RUNTIME_CUDA_CUDA_WORK_H
 #define WEIR_RUNTIME_CUDA_CUDA_WORK_H
 
+#include "cuda/activity.h"
 #include "cuda/convolutions.h"
 #include "cuda/products.h"
 
@@ -62,6 +63,7 @@ struct CapturedWork {
   int64_t bytes;
   uint64_t hash, form; ///< of all, and of what an update cannot change
   uint64_t used;       ///< when, in flushes
+  GraphNodes *nodes;   ///< null: CUPTI did not watch
 };
 
 /// The work of a run that has not been put, and what was captured in earlier

@@ -16,13 +16,194 @@ static bool takesSpans(const weir_trace *trace) {
   return trace && trace->size >= offsetof(weir_trace, span) + sizeof(trace->span) && trace->span;
 }
 
+//===----------------------------------------------------------------------===//
+// By CUPTI
+//===----------------------------------------------------------------------===//
+
+/// Calls are known by the run's number and their first piece's.
+static void pushPieces(Timeline &timeline, const Cupti &cupti, int32_t first) {
+  cupti.pushId(cupti::ownIds, uint64_t(timeline.serial) << 32 | uint32_t(first));
+}
+
+/// False: no memory.
+static bool addPiece(Timeline &timeline, int32_t kernel, GraphNodes *nodes) {
+  if (timeline.pieceCount == timeline.pieceCapacity) {
+    int32_t wanted = timeline.pieceCapacity ? timeline.pieceCapacity * 2 : 256;
+    auto *pieces = static_cast<TimedPiece *>(
+        realloc(timeline.pieces, sizeof(TimedPiece) * size_t(wanted)));
+    if (!pieces)
+      return false;
+    timeline.pieces = pieces;
+    timeline.pieceCapacity = wanted;
+  }
+  timeline.pieces[timeline.pieceCount++] = {kernel, UINT64_MAX, 0, nodes};
+  return true;
+}
+
+void beginPiece(CudaRun *part, int32_t kernel) {
+  Timeline &timeline = part->timeline;
+  int32_t first = timeline.pieceCount;
+  // One that has no place has a number that no piece has.
+  addPiece(timeline, kernel, nullptr);
+  pushPieces(timeline, *part->device->cupti, first);
+}
+
+void beginGraphPieces(CudaRun *part, GraphNodes *nodes) {
+  Timeline &timeline = part->timeline;
+  const PendingWork &work = part->pending;
+  int32_t first = timeline.pieceCount;
+  for (int64_t at = 0; at < work.bytes;) {
+    auto *record = reinterpret_cast<const WorkRecord *>(work.records + at);
+    bool isFirst = at == 0;
+    if (!addPiece(timeline, record->kernel, isFirst ? nodes : nullptr))
+      break;
+    if (isFirst)
+      ++nodes->references;
+    at += record->bytes;
+  }
+  pushPieces(timeline, *part->device->cupti, first);
+}
+
+void endPiece(CudaRun *part) {
+  uint64_t ignored;
+  part->device->cupti->popId(cupti::ownIds, &ignored);
+}
+
+/// How far the host's clock is ahead of CUPTI's: of several readings the one that
+/// took the shortest time.
+static int64_t clockOffset(const Cupti &cupti) {
+  int64_t offset = 0, shortest = INT64_MAX;
+  for (int32_t i = 0; i < 5; ++i) {
+    uint64_t there = 0;
+    int64_t before = now();
+    cupti.timestamp(&there);
+    int64_t after = now();
+    if (after - before >= shortest)
+      continue;
+    shortest = after - before;
+    offset = before + shortest / 2 - int64_t(there);
+  }
+  return offset;
+}
+
+/// What is one piece may be several things on the GPU: its time is from the first
+/// one's begin to the last one's end.
+static void placeActivity(void *self, const Activity &activity) {
+  auto &timeline = *static_cast<Timeline *>(self);
+  int64_t at = int64_t(activity.id & UINT32_MAX);
+  if (at >= timeline.pieceCount)
+    return;
+  if (const GraphNodes *nodes = timeline.pieces[at].nodes) {
+    int32_t position = positionOf(*nodes, activity.graphNode);
+    if (position < 0 || at + position >= timeline.pieceCount)
+      return;
+    at += position;
+  }
+  TimedPiece &piece = timeline.pieces[at];
+  piece.begin = activity.begin < piece.begin ? activity.begin : piece.begin;
+  piece.end = activity.end > piece.end ? activity.end : piece.end;
+}
+
+static int32_t missingPieces(const Timeline &timeline) {
+  int32_t missing = 0;
+  for (int32_t i = 0; i < timeline.pieceCount; ++i)
+    missing += timeline.pieces[i].end == 0;
+  return missing;
+}
+
+/// Takes what CUPTI has of the run. It hands records on a while after the work is
+/// done: waits for them, but not for those that it has lost. Returns how many pieces
+/// have no time.
+static int32_t gatherPieces(Timeline &timeline, const Cupti &cupti) {
+  constexpr int32_t tries = 50;
+  constexpr timespec pause = {0, 2000000};
+  int32_t missing = 0;
+  for (int32_t i = 0; i <= tries; ++i) {
+    // Forced, incomplete records of other runs come, too, and are lost for them.
+    cupti.flushAll(i == tries ? cupti::flushForced : 0);
+    takeActivity(timeline.serial, placeActivity, &timeline);
+    missing = missingPieces(timeline);
+    if (missing == 0 || lostActivity() != timeline.lostBefore)
+      return missing;
+    nanosleep(&pause, nullptr);
+  }
+  return missing;
+}
+
+/// Tells about the times themselves, as a copy that took none.
+static void tellNote(weir_context *ctx, const char *text) {
+  weir_trace_event event = traceEvent(ctx, WEIR_TRACE_COPY, text, "");
+  int64_t at = now();
+  ctx->run->trace->span(ctx->run->trace->self, &event, at, at);
+}
+
+static void tellKernel(weir_context *ctx, int32_t kernel, int64_t begin, int64_t end) {
+  weir_trace_event event = traceEvent(ctx, WEIR_TRACE_COPY, "copy", "");
+  if (kernel >= 0) {
+    const weir_kernel_desc &desc = ctx->run->session->program->kernels[kernel];
+    event = traceEvent(ctx, WEIR_TRACE_KERNEL, desc.name, desc.nodes);
+    event.flops = desc.flops;
+    event.bytes = desc.bytes;
+  }
+  ctx->run->trace->span(ctx->run->trace->self, &event, begin, end);
+}
+
+static void tellPieces(weir_context *ctx) {
+  CudaRun *part = partOf(ctx);
+  Timeline &timeline = part->timeline;
+  int32_t missing = gatherPieces(timeline, *part->device->cupti);
+  for (int32_t i = 0; i < timeline.pieceCount; ++i)
+    if (const TimedPiece &piece = timeline.pieces[i]; piece.end != 0)
+      tellKernel(ctx, piece.kernel, int64_t(piece.begin) + timeline.clockOffset,
+                 int64_t(piece.end) + timeline.clockOffset);
+  if (missing == 0)
+    return;
+  char text[128];
+  Text(text, sizeof(text)) << "CUPTI lost records: " << missing << " of " << timeline.pieceCount
+                           << " pieces of work have no time";
+  tellNote(ctx, text);
+}
+
+void endTimeline(CudaRun *part) {
+  Timeline &timeline = part->timeline;
+  for (int32_t i = 0; i < timeline.pieceCount; ++i)
+    dropNodes(timeline.pieces[i].nodes);
+  timeline.pieceCount = 0;
+  if (timeline.open)
+    endActivity(timeline.serial);
+  timeline.open = false;
+}
+
+static void beginPieces(weir_context *ctx) {
+  CudaRun *part = partOf(ctx);
+  Timeline &timeline = part->timeline;
+  CudaDevice &device = *part->device;
+  openActivity(device);
+  timeline.byActivity = device.cupti != nullptr;
+  if (!timeline.byActivity)
+    return tellNote(ctx, device.noCupti);
+  timeline.serial = beginActivity();
+  timeline.open = true;
+  timeline.lostBefore = lostActivity();
+  timeline.clockOffset = clockOffset(*device.cupti);
+}
+
+//===----------------------------------------------------------------------===//
+// By events
+//===----------------------------------------------------------------------===//
+
 Result beginTimeline(weir_context *ctx) {
   CudaRun *part = partOf(ctx);
   Timeline &timeline = part->timeline;
   const Driver &driver = *part->device->driver;
   timeline.on = takesSpans(ctx->run->trace);
   timeline.count = 0;
+  timeline.byActivity = false;
+  endTimeline(part); // of a run that was aborted before its step began
   if (!timeline.on)
+    return 0;
+  beginPieces(ctx);
+  if (timeline.byActivity && !part->device->collectives)
     return 0;
   Result error = timeline.base ? 0 : driver.eventCreate(&timeline.base, 0);
   if (!error)
@@ -65,7 +246,8 @@ void tellTimeline(weir_context *ctx) {
   if (!timeline.on)
     return;
   const Driver &driver = *part->device->driver;
-  const weir_program_desc *program = ctx->run->session->program;
+  if (timeline.byActivity)
+    tellPieces(ctx);
   int64_t before = timeline.baseTime;
   for (int32_t i = 0; i < timeline.count; ++i) {
     float milliseconds;
@@ -73,19 +255,12 @@ void tellTimeline(weir_context *ctx) {
       return;
     int64_t at = timeline.baseTime + int64_t(double(milliseconds) * 1e6);
     int32_t kernel = timeline.kernels[i];
-    if (kernel >= 0) {
-      const weir_kernel_desc &desc = program->kernels[kernel];
-      weir_trace_event event = traceEvent(ctx, WEIR_TRACE_KERNEL, desc.name, desc.nodes);
-      event.flops = desc.flops;
-      event.bytes = desc.bytes;
-      ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
-    } else if (kernel <= Timeline::collective(0)) {
+    if (kernel <= Timeline::collective(0)) {
       weir_trace_event event =
           traceEvent(ctx, WEIR_TRACE_KERNEL, "all_reduce", collectiveNode(*part->device, -3 - kernel));
       ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
     } else if (kernel != Timeline::start) {
-      weir_trace_event event = traceEvent(ctx, WEIR_TRACE_COPY, "copy", "");
-      ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
+      tellKernel(ctx, kernel, before, at);
     }
     before = at;
   }
@@ -98,6 +273,7 @@ void destroyTimeline(const Driver &driver, Timeline &timeline) {
     driver.eventDestroy(timeline.base);
   free(timeline.events);
   free(timeline.kernels);
+  free(timeline.pieces);
 }
 
 } // namespace weir::rt::cuda

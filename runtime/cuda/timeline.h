@@ -6,21 +6,33 @@
 //===----------------------------------------------------------------------===//
 
 //
-// In a run that is traced, events stand between the calls of a step; when the
-// step has ended, the times between them go to the trace. Such steps are put call
-// by call, not as graphs, so that each kernel has a time of its own.
+// Where CUPTI is present, a run that is traced is put as any other, graphs
+// included: each piece of its work has a number, by which the step's end finds what
+// CUPTI recorded of it. Else events stand between the calls of a step, and the times
+// between them go to the trace; such steps are put call by call, not as graphs, so
+// that each kernel has a time of its own. Collectives, which are in no graph, have
+// events in both forms.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEIR_RUNTIME_CUDA_TIMELINE_H
 #define WEIR_RUNTIME_CUDA_TIMELINE_H
 
-#include "cuda/driver_api.h"
+#include "cuda/activity.h"
 #include "weir/cuda.h"
 
 namespace weir::rt::cuda {
 
 struct CudaRun;
+struct PendingWork;
+
+/// A piece of work that CUPTI times: a kernel's, with all that a library does for
+/// it, or a copy's or store's.
+struct TimedPiece {
+  int32_t kernel;     ///< -1: none
+  uint64_t begin, end; ///< CUPTI's clock; end 0: nothing came
+  GraphNodes *nodes;  ///< of a graph that this is the first piece of; counted
+};
 
 /// The marks of a step. Zeroed memory is an empty one; events are kept for the
 /// next step.
@@ -35,6 +47,14 @@ struct Timeline {
   Event *events;
   int32_t *kernels; ///< what each mark ends; -1: no kernel; less: as above
   int32_t count, made, capacity;
+
+  bool byActivity;     ///< CUPTI tells; marks are for collectives
+  uint32_t serial;     ///< of the run among those that CUPTI tells of
+  uint64_t lostBefore; ///< records, when it began
+  int64_t clockOffset; ///< the host's clock minus CUPTI's
+  TimedPiece *pieces;
+  int32_t pieceCount, pieceCapacity;
+  bool open;           ///< `serial` is one
 };
 
 /// Turns marks on if the run's trace takes spans. Waits for the GPU once, to know
@@ -44,8 +64,15 @@ Result beginTimeline(weir_context *ctx);
 /// Puts a mark behind what was put; without memory for it, or where the driver
 /// refuses, there is none.
 void mark(CudaRun *part, int32_t kernel);
+/// Around the call that puts a piece of work, where CUPTI tells.
+void beginPiece(CudaRun *part, int32_t kernel);
+/// The same for a graph of what is pending.
+void beginGraphPieces(CudaRun *part, GraphNodes *nodes);
+void endPiece(CudaRun *part);
 /// Tells the trace; all that was put is done.
 void tellTimeline(weir_context *ctx);
+/// The run is over, told or not.
+void endTimeline(CudaRun *part);
 void destroyTimeline(const Driver &driver, Timeline &timeline);
 
 } // namespace weir::rt::cuda

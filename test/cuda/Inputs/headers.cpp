@@ -7,6 +7,11 @@
 #define HAS_CUDNN 1
 #endif
 
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+#define HAS_CUPTI 1
+#endif
+
 #if __has_include(<nccl.h>)
 #include <nccl.h>
 #define HAS_NCCL 1
@@ -14,6 +19,7 @@
 
 #include "runtime/cuda/cublaslt_api.h"
 #include "runtime/cuda/cudnn_api.h"
+#include "runtime/cuda/cupti_api.h"
 #include "runtime/cuda/nccl_api.h"
 
 #include <type_traits>
@@ -235,4 +241,57 @@ ALIKE(Nccl, abort, ncclCommAbort);
 ALIKE(Nccl, groupStart, ncclGroupStart);
 ALIKE(Nccl, groupEnd, ncclGroupEnd);
 ALIKE(Nccl, allReduce, ncclAllReduce);
+#endif
+
+#ifdef HAS_CUPTI
+SAME(cupti::multipleSubscribers, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+SAME(cupti::memcpyKind, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(cupti::memsetKind, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(cupti::driverKind, CUPTI_ACTIVITY_KIND_DRIVER);
+SAME(cupti::runtimeKind, CUPTI_ACTIVITY_KIND_RUNTIME);
+SAME(cupti::kernelKind, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(cupti::peerCopyKind, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME(cupti::externalKind, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+SAME(cupti::ownIds, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2);
+SAME(cupti::flushForced, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+SAME(cupti::resourceDomain, CUPTI_CB_DOMAIN_RESOURCE);
+SAME(cupti::nodeCreated, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+SAME(cupti::nodeCloned, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+static_assert(CUPTI_API_VERSION >= cupti::firstVersion && CUPTI_API_VERSION < cupti::endVersion);
+
+#define SAME_TIMES(ours, theirs)                                               \
+  SAME(offsetof(ours, start), offsetof(theirs, start));                        \
+  SAME(offsetof(ours, end), offsetof(theirs, end));                            \
+  SAME(offsetof(ours, correlation), offsetof(theirs, correlationId));          \
+  SAME(offsetof(ours, graphNode), offsetof(theirs, graphNodeId))
+SAME_TIMES(cupti::KernelRecord, CUpti_ActivityKernel8);
+SAME_TIMES(cupti::KernelRecord, CUpti_ActivityKernel9);
+SAME_TIMES(cupti::KernelRecord, CUpti_ActivityKernel10);
+SAME_TIMES(cupti::CopyRecord, CUpti_ActivityMemcpy5);
+SAME_TIMES(cupti::CopyRecord, CUpti_ActivityMemcpy6);
+SAME_TIMES(cupti::PeerCopyRecord, CUpti_ActivityMemcpyPtoP4);
+SAME_TIMES(cupti::SetRecord, CUpti_ActivityMemset4);
+SAME(offsetof(cupti::ExternalRecord, externalKind),
+     offsetof(CUpti_ActivityExternalCorrelation, externalKind));
+SAME(offsetof(cupti::ExternalRecord, id), offsetof(CUpti_ActivityExternalCorrelation, externalId));
+SAME(offsetof(cupti::ExternalRecord, correlation),
+     offsetof(CUpti_ActivityExternalCorrelation, correlationId));
+SAME(sizeof(cupti::ExternalRecord), sizeof(CUpti_ActivityExternalCorrelation));
+SAME(offsetof(cupti::ResourceData, graph), offsetof(CUpti_ResourceData, resourceDescriptor));
+SAME(offsetof(cupti::GraphData, node), offsetof(CUpti_GraphData, node));
+SAME(offsetof(cupti::GraphData, originalNode), offsetof(CUpti_GraphData, originalNode));
+ALIKE(Cupti, version, cuptiGetVersion);
+ALIKE(Cupti, subscribe, cuptiSubscribe);
+ALIKE(Cupti, unsubscribe, cuptiUnsubscribe);
+ALIKE(Cupti, enableCallback, cuptiEnableCallback);
+ALIKE(Cupti, enable, cuptiActivityEnable);
+ALIKE(Cupti, disable, cuptiActivityDisable);
+ALIKE(Cupti, flushAll, cuptiActivityFlushAll);
+ALIKE(Cupti, registerBuffers, cuptiActivityRegisterCallbacks);
+ALIKE(Cupti, nextRecord, cuptiActivityGetNextRecord);
+ALIKE(Cupti, droppedRecords, cuptiActivityGetNumDroppedRecords);
+ALIKE(Cupti, pushId, cuptiActivityPushExternalCorrelationId);
+ALIKE(Cupti, popId, cuptiActivityPopExternalCorrelationId);
+ALIKE(Cupti, graphNodeId, cuptiGetGraphNodeId);
+ALIKE(Cupti, timestamp, cuptiGetTimestamp);
 #endif

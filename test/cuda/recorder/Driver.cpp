@@ -145,24 +145,6 @@ Result cuDeviceCanAccessPeer(int *can, Device from, Device to) {
   *can = from != to && !std::getenv("WEIR_RECORDER_NO_PEERS");
   return 0;
 }
-/// Calls that need a context on the thread.
-#define NEEDS_CONTEXT()                                                        \
-  if (current.empty()) {                                                     \
-    r.problem("a call without a context");                                     \
-    return 201;                                                                \
-  }                                                                            \
-  if (r.isInCallback()) {          \
-    r.problem("a callback calls the driver");                                  \
-    return 800;                                                                \
-  }
-
-/// Calls that our captures never make, and that a real one would not keep.
-#define NOT_CAPTURED(stream)                                                   \
-  if (stream->capturing) {                                                     \
-    r.problem("a call that cannot be captured");                               \
-    return 900;                                                                \
-  }
-
 Result cuCtxEnablePeerAccess(Context peer, unsigned) {
   ENTER("cuCtxEnablePeerAccess");
   NEEDS_CONTEXT()
@@ -550,79 +532,6 @@ Result cuLaunchKernel(Function function, unsigned blocks, unsigned, unsigned, un
       stream, function->name.c_str(),
       [=, &r](Operation &) { ptx::run(*function->code, parameters, blocks, threads, r); },
       function);
-  return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// Graphs
-//===----------------------------------------------------------------------===//
-
-Result cuStreamBeginCapture_v2(Stream stream, int) {
-  ENTER("cuStreamBeginCapture");
-  NEEDS_CONTEXT()
-  NOT_CAPTURED(stream)
-  stream->capturing = new GraphTag();
-  return 0;
-}
-Result cuStreamEndCapture(Stream stream, Graph *graph) {
-  Recorder &r = recorder::recorder();
-  std::unique_lock<std::mutex> lock(r.mutex);
-  NEEDS_CONTEXT()
-  *graph = nullptr;
-  if (!stream->capturing)
-    return 901;
-  if (r.fails("cuStreamEndCapture")) {
-    delete stream->capturing;
-    stream->capturing = nullptr;
-    return 901; // CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-  }
-  *graph = stream->capturing;
-  stream->capturing = nullptr;
-  ++r.graphs;
-  ++r.captured;
-  return 0;
-}
-Result cuGraphDestroy(Graph graph) {
-  Recorder &r = recorder::recorder();
-  std::unique_lock<std::mutex> lock(r.mutex);
-  --r.graphs;
-  delete graph;
-  return 0;
-}
-Result cuGraphInstantiateWithFlags(GraphExec *instance, Graph graph, unsigned long long) {
-  ENTER("cuGraphInstantiate");
-  NEEDS_CONTEXT()
-  *instance = new GraphExecTag{graph->nodes};
-  ++r.instances;
-  return 0;
-}
-Result cuGraphExecUpdate_v2(GraphExec instance, Graph graph, GraphUpdate *) {
-  ENTER("cuGraphExecUpdate");
-  NEEDS_CONTEXT()
-  bool fits = instance->nodes.size() == graph->nodes.size();
-  for (size_t i = 0; fits && i < graph->nodes.size(); ++i)
-    fits = !std::strcmp(instance->nodes[i].what, graph->nodes[i].what) &&
-           instance->nodes[i].code == graph->nodes[i].code;
-  if (!fits)
-    return 910; // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
-  instance->nodes = graph->nodes;
-  ++r.updated;
-  return 0;
-}
-Result cuGraphLaunch(GraphExec instance, Stream stream) {
-  ENTER("cuGraphLaunch");
-  NEEDS_CONTEXT()
-  NOT_CAPTURED(stream)
-  ++r.graphLaunches;
-  for (const GraphNode &node : instance->nodes)
-    r.put(stream, node.what, node.work);
-  return 0;
-}
-Result cuGraphExecDestroy(GraphExec instance) {
-  Recorder &r = recorder::recorder();
-  std::unique_lock<std::mutex> lock(r.mutex);
-  --r.instances;
-  delete instance;
   return 0;
 }
 

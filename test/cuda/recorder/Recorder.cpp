@@ -60,12 +60,43 @@ void Recorder::put(StreamTag *stream, const char *what, std::function<void(Opera
   if (stream->device != currentDevice())
     problem("puts into a stream of another GPU than the context's");
   if (stream->capturing) {
-    stream->capturing->nodes.push_back({what, code, std::move(work)});
+    stream->capturing->nodes.push_back({what, code, std::move(work), ++nodes});
+    if (tracer)
+      tracer->nodeCreated(stream->capturing->nodes.back());
     return;
   }
   Operation operation;
   operation.what = what;
   operation.work = std::move(work);
+  operation.correlation = ++correlations;
+  if (tracer)
+    tracer->called(correlations);
+  putOperation(stream, std::move(operation));
+}
+
+void Recorder::putNodes(StreamTag *stream, const std::vector<GraphNode> &nodes) {
+  if (stream->device != currentDevice())
+    problem("puts into a stream of another GPU than the context's");
+  ++correlations;
+  if (tracer)
+    tracer->called(correlations);
+  for (const GraphNode &node : nodes) {
+    Operation operation;
+    operation.what = node.what;
+    operation.work = node.work;
+    operation.correlation = correlations;
+    operation.node = node.id;
+    putOperation(stream, std::move(operation));
+  }
+}
+
+uint64_t Recorder::ticks() {
+  // Far from the host's.
+  constexpr uint64_t ahead = 1'000'000'000'000'000;
+  return ahead + uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+void Recorder::putOperation(StreamTag *stream, Operation operation) {
   operation.number = ++stream->put;
   operation.stream = stream;
   operation.host = host;
@@ -124,6 +155,7 @@ void Recorder::work() {
       tellHost(operation.clock);
     running = stream;
     current = &operation;
+    uint64_t begin = ticks();
     lock.unlock();
     // Others may put and wait meanwhile; nothing else is carried out.
     try {
@@ -137,6 +169,8 @@ void Recorder::work() {
       sticky = 719; // CUDA_ERROR_LAUNCH_FAILED
     }
     lock.lock();
+    if (tracer && operation.work)
+      tracer->did(operation, begin, std::max(begin + 1, ticks()));
     current = nullptr;
     running = nullptr;
     stream->clock = operation.clock;

@@ -43,6 +43,8 @@ struct Operation {
   uint64_t number = 0;
   StreamTag *stream = nullptr;
   Clock clock; ///< what happened before it
+  uint32_t correlation = 0; ///< of the call that put it
+  uint64_t node = 0;        ///< of a graph, 0: none
 };
 
 struct StreamTag {
@@ -57,6 +59,7 @@ struct GraphNode {
   const char *what;
   const void *code;
   std::function<void(Operation &)> work;
+  uint64_t id = 0;
 };
 struct GraphTag {
   std::vector<GraphNode> nodes;
@@ -108,6 +111,17 @@ struct Physical {
 /// The GPU whose context is the thread's; -1: none.
 int currentDevice();
 
+/// Is told what happens; the mutex is held.
+class Tracer {
+public:
+  virtual ~Tracer() = default;
+  /// The thread has made a call that puts work.
+  virtual void called(uint32_t correlation) = 0;
+  virtual void did(const Operation &operation, uint64_t begin, uint64_t end) = 0;
+  virtual void nodeCreated(const GraphNode &node) = 0;
+  virtual void nodeCloned(const GraphNode &node, const GraphNode &original) = 0;
+};
+
 class Recorder : public ptx::Watcher {
 public:
   std::mutex mutex;
@@ -145,8 +159,13 @@ public:
   /// What callbacks and synchronisations have told the host. One for all of its
   /// threads, which is more order than there is.
   Clock host;
+  Tracer *tracer = nullptr;
+  uint32_t correlations = 0;
+  uint64_t nodes = 0; ///< ids of graphs' nodes
 
   Recorder();
+  /// Nanoseconds on the GPU's clock.
+  static uint64_t ticks();
 
   /// Counts a call; true: it is to fail.
   bool fails(const char *name) {
@@ -173,6 +192,8 @@ public:
   /// Puts an operation into a stream, or into the graph that it captures.
   void put(StreamTag *stream, const char *what, std::function<void(Operation &)> work,
            const void *code = nullptr);
+  /// Puts a graph's.
+  void putNodes(StreamTag *stream, const std::vector<GraphNode> &nodes);
   void putCallback(StreamTag *stream, std::function<void(Result)> callback);
   /// The host learns of what a clock says.
   void tellHost(const Clock &clock);
@@ -202,6 +223,7 @@ public:
   void report();
 
 private:
+  void putOperation(StreamTag *stream, Operation operation);
   bool isReady(const StreamTag *stream) const;
   static Allocation *find(Memory &in, uint64_t address);
   void touchLines(Memory &in, uint64_t address, uint64_t bytes, bool writes);
@@ -221,5 +243,23 @@ __attribute__((visibility("default"))) Recorder &recorder();
     return 719;                                                                \
   if (r.sticky)                                                                \
   return r.sticky
+
+/// Calls that need a context on the thread.
+#define NEEDS_CONTEXT()                                                        \
+  if (currentDevice() < 0) {                                                   \
+    r.problem("a call without a context");                                     \
+    return 201;                                                                \
+  }                                                                            \
+  if (r.isInCallback()) {                                                      \
+    r.problem("a callback calls the driver");                                  \
+    return 800;                                                                \
+  }
+
+/// Calls that our captures never make, and that a real one would not keep.
+#define NOT_CAPTURED(stream)                                                   \
+  if (stream->capturing) {                                                     \
+    r.problem("a call that cannot be captured");                               \
+    return 900;                                                                \
+  }
 
 #endif // WEIR_TEST_CUDA_RECORDER_RECORDER_H

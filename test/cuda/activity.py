@@ -1,0 +1,24 @@
+#===- activity.py - a trace by CUPTI as text --------------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""What a trace by CUPTI says, as text: activity.py TRACE.json"""
+
+import json
+import sys
+
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if "ts" in e]
+kernels = [e for e in events if e.get("cat") == "kernel"]
+runs = [e for e in events if e.get("cat") == "run"]
+print("nodes", *sorted({e["args"]["nodes"] for e in kernels}))
+print("kernels", len(kernels), "runs", len(runs))
+# By the host's clock each lies within a run.
+inside = all(any(r["ts"] <= e["ts"] and e["ts"] + e["dur"] <= r["ts"] + r["dur"] for r in runs)
+             for e in kernels)
+print("inside", inside)
+print("alone", all(a["ts"] + a["dur"] <= b["ts"] + 1e-3
+                   for a, b in zip(kernels, kernels[1:]) if a["pid"] == b["pid"]))
+for note in sorted({e["name"] for e in events if e.get("cat") == "copy" and " " in e["name"]}):
+    print("note", note)
