@@ -29,14 +29,45 @@ bool isSplat(Value value) {
   return constant && constant.isSplat();
 }
 
-/// A constant of f32 whose elements are all `number`, zero only with that sign.
-bool isAll(Value value, float number) {
+/// The number that all elements of a constant of floats are.
+std::optional<APFloat> splatNumber(Value value) {
   ElementsAttr constant = constantElements(value);
-  return constant && constant.isSplat() && constant.getElementType().isF32() &&
-         constant.getSplatValue<APFloat>().bitwiseIsEqual(APFloat(number));
+  if (!constant || !constant.isSplat() || !isa<FloatType>(constant.getElementType()))
+    return std::nullopt;
+  return constant.getSplatValue<APFloat>();
+}
+/// A constant of floats whose elements are all `number`, zero only with that sign.
+bool isAll(Value value, float number) {
+  std::optional<APFloat> splat = splatNumber(value);
+  if (!splat)
+    return false;
+  APFloat same(number);
+  bool isInexact = false;
+  same.convert(splat->getSemantics(), APFloat::rmNearestTiesToEven, &isInexact);
+  return !isInexact && splat->bitwiseIsEqual(same);
 }
 bool isZero(Value value) { return isAll(value, 0); }
 bool isOne(Value value) { return isAll(value, 1); }
+
+bool isNarrow(Type element) { return element.isF16() || element.isBF16(); }
+bool isFloat(Type element) { return element.isF32() || isNarrow(element); }
+
+/// Keys and values of threads: a product as isPlainForm has it, of any floats, with the
+/// right operand's depth in either dimension.
+bool isThreadForm(DotGeneralOp dot) {
+  auto lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
+  int64_t batch = dot.getLhsBatch().size();
+  auto leads = [&](ArrayRef<int64_t> dims) {
+    return llvm::all_of(llvm::enumerate(dims), [](auto dim) {
+      return dim.value() == int64_t(dim.index());
+    });
+  };
+  return isFloat(lhs.getElementType()) && isFloat(rhs.getElementType()) &&
+         isFloat(dot.getAccumulator()) && dot.getLhsContract().size() == 1 &&
+         lhs.getRank() == batch + 2 && rhs.getRank() == batch + 2 && leads(dot.getLhsBatch()) &&
+         leads(dot.getRhsBatch()) && dot.getLhsContract()[0] == batch + 1 &&
+         dot.getRhsContract()[0] >= batch;
+}
 
 bool isHeadSize(int64_t size) { return size > 0 && size <= mostHeadSize; }
 
@@ -49,14 +80,20 @@ bool isReduction(ReduceOp op, StringRef kind, int64_t axis) {
 
 class Matcher {
 public:
+  explicit Matcher(AttentionUnit unit) : onThreads(unit == AttentionUnit::Threads) {
+    found.isOnVectors = !onThreads;
+  }
+
   std::optional<Attention> match(DotGeneralOp product) {
     auto type = typeOf(product);
-    if (!isPlainForm(product) || type.getRank() != (int64_t)product.getLhsBatch().size() + 2 ||
+    if (!isProduct(product) || type.getRank() != (int64_t)product.getLhsBatch().size() + 2 ||
         !isHeadSize(type.getShape().back()))
       return std::nullopt;
     found.product = product;
     last = type.getRank() - 1;
-    if (!matchSoftmax(matchBlind(product.getLhs())) || !leadsToScores(found.logits))
+    Value weights = matchRounding(matchBlind(matchRounding(product.getLhs())));
+    if (!matchSoftmax(weights) || !typeOf(found.logits).getElementType().isF32() ||
+        !leadsToScores(found.logits))
       return std::nullopt;
     auto logits = typeOf(found.logits);
     int64_t queries = logits.getDimSize(last - 1), keys = logits.getDimSize(last);
@@ -67,13 +104,27 @@ public:
       return std::nullopt;
     found.operations.insert(product);
     absorb(found.scores.getLhs(), last, /*mayScale=*/true);
-    absorb(found.scores.getRhs(), last - 1, /*mayScale=*/true);
-    absorb(product.getRhs(), last, /*mayScale=*/false);
+    absorb(found.scores.getRhs(), found.scores.getRhsContract()[0], /*mayScale=*/true);
+    absorb(product.getRhs(), 2 * last - 1 - product.getRhsContract()[0], /*mayScale=*/false);
     findRoot();
     return std::move(found);
   }
 
 private:
+  bool isProduct(DotGeneralOp dot) const {
+    return onThreads ? isThreadForm(dot) : isPlainForm(dot);
+  }
+
+  /// The weights before they are rounded to the values' type, if they are.
+  Value matchRounding(Value weights) {
+    auto cast = weights.getDefiningOp<CastOp>();
+    if (!onThreads || !cast || !cast->hasOneUse() || !isNarrow(typeOf(weights).getElementType()) ||
+        !typeOf(cast.getOperand()).getElementType().isF32())
+      return weights;
+    found.operations.insert(cast);
+    return cast.getOperand();
+  }
+
   /// What selects 0 for whole queries, if anything does: returns the weights before.
   Value matchBlind(Value weights) {
     auto select = weights.getDefiningOp<SelectOp>();
@@ -127,14 +178,15 @@ private:
       return false;
     if (auto dot = dyn_cast<DotGeneralOp>(op)) {
       // Nothing has the product's shape for certain but what it is the only operand of.
-      if (!isPlainForm(dot) || typeOf(dot).getRank() != (int64_t)dot.getLhsBatch().size() + 2)
+      if (!isProduct(dot) || typeOf(dot).getRank() != (int64_t)dot.getLhsBatch().size() + 2)
         return false;
       found.scores = dot;
       found.operations.insert(op);
       return true;
     }
-    bool selects = isa<SelectOp>(op) && typeOf(value).getElementType().isF32();
-    if (!selects && !(isVectorElementwise(op) && !isa<CastOp>(op)))
+    Type element = typeOf(value).getElementType();
+    bool selects = isa<SelectOp>(op) && (element.isF32() || (onThreads && isNarrow(element)));
+    if (!selects && !isOfFloats(op))
       return false;
     for (OpOperand &path : op->getOpOperands()) {
       if ((selects && path.getOperandNumber() == 0) || !leadsToScores(path.get()))
@@ -150,6 +202,15 @@ private:
     return false;
   }
 
+  /// Whether each element of the result follows from one of each operand, by floats.
+  bool isOfFloats(Operation *op) const {
+    if (!onThreads)
+      return isVectorElementwise(op) && !isa<CastOp>(op);
+    auto isOne = [](Value value) { return isFloat(typeOf(value).getElementType()); };
+    return isa<ElementwiseOpInterface>(op) && op->getNumResults() == 1 && isOne(op->getResult(0)) &&
+           llvm::all_of(op->getOperands(), isOne);
+  }
+
   /// What is read beside the scores: numbers, buffers of floats, and buffers or
   /// comparisons of positions that say what is masked.
   bool isReadByVectors(Value value) {
@@ -158,7 +219,7 @@ private:
       return true;
     if (element.isInteger(1) && isOfPositions(value))
       noteConditions(value.getDefiningOp());
-    return element.isF32() || element.isInteger(1);
+    return element.isF32() || element.isInteger(1) || (onThreads && isNarrow(element));
   }
 
   /// Whether `value` is computed from positions and numbers alone.
@@ -188,8 +249,10 @@ private:
     while (Operation *op = value.getDefiningOp()) {
       bool scales = mayScale && isa<MulOp, DivOp>(op) && isVectorElementwise(op) &&
                     isSplat(op->getOperand(1)) && op->getOperand(0).getType() == value.getType();
+      bool widens = onThreads && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
+                    isNarrow(typeOf(op->getOperand(0)).getElementType());
       auto transpose = dyn_cast<TransposeOp>(op);
-      if (!value.hasOneUse() || (!scales && !transpose))
+      if (!value.hasOneUse() || (!scales && !widens && !transpose))
         return;
       if (transpose && transpose.getPermutation()[dimension] != last)
         return;
@@ -207,22 +270,34 @@ private:
     Operation *user = value.hasOneUse() ? *value.user_begin() : nullptr;
     return user && user->getBlock() == value.getParentBlock() ? user : nullptr;
   }
+  /// What rounds the kernel's result, and nothing else: it becomes the root.
+  void takeRounding() {
+    auto rounded = dyn_cast_or_null<CastOp>(onlyUser(found.root->getResult(0)));
+    if (!rounded)
+      return;
+    Type element = typeOf(rounded).getElementType();
+    if (element.isBF16() || (onThreads && element.isF16()))
+      found.root = rounded;
+  }
   void findRoot() {
     found.root = found.product;
-    if (auto transpose = dyn_cast_or_null<TransposeOp>(onlyUser(found.product)))
+    if (onThreads)
+      takeRounding();
+    found.operations.insert(found.root);
+    if (auto transpose = dyn_cast_or_null<TransposeOp>(onlyUser(found.root->getResult(0))))
       if (transpose.getPermutation().back() == last) {
         found.order = transpose;
         found.root = transpose;
       }
-    if (auto rounded = dyn_cast_or_null<CastOp>(onlyUser(found.root->getResult(0))))
-      if (typeOf(rounded).getElementType().isBF16())
-        found.root = rounded;
     if (found.order)
       found.operations.insert(found.order);
+    if (typeOf(found.root->getResult(0)).getElementType().isF32())
+      takeRounding();
     found.operations.insert(found.root);
   }
 
   Attention found;
+  bool onThreads;
   int64_t last = 0; ///< the scores' dimension of keys
 };
 
@@ -230,11 +305,12 @@ private:
 
 bool Attention::keysAreRows() const {
   DotGeneralOp dot = scores;
-  return operations.contains(dot.getRhs().getDefiningOp());
+  return operations.contains(dot.getRhs().getDefiningOp()) ||
+         dot.getRhsContract()[0] + 1 == typeOf(dot.getRhs()).getRank();
 }
 
-std::optional<Attention> weir::matchAttention(DotGeneralOp product) {
-  std::optional<Attention> attention = Matcher().match(product);
+std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionUnit unit) {
+  std::optional<Attention> attention = Matcher(unit).match(product);
   if (!attention)
     return std::nullopt;
   // A kernel's operations are of one block.
@@ -245,10 +321,36 @@ std::optional<Attention> weir::matchAttention(DotGeneralOp product) {
 }
 
 std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {
-  for (auto dot : kernel.getBody().front().getOps<DotGeneralOp>())
-    if (auto attention = matchAttention(dot))
-      return attention;
+  for (AttentionUnit unit : {AttentionUnit::Vectors, AttentionUnit::Threads})
+    for (auto dot : kernel.getBody().front().getOps<DotGeneralOp>())
+      if (auto attention = matchAttention(dot, unit))
+        return attention;
   return std::nullopt;
+}
+
+AttentionOperand weir::attentionOperand(Value operand) {
+  AttentionOperand found;
+  found.source = operand;
+  for (int64_t i = 0, rank = typeOf(operand).getRank(); i < rank; ++i)
+    found.order.push_back(i);
+  while (Operation *op = found.source.getDefiningOp()) {
+    Type element = typeOf(found.source).getElementType();
+    if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      SmallVector<int64_t> order(found.order.size());
+      for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
+        order[dim] = found.order[i];
+      found.order = std::move(order);
+    } else if (isa<MulOp, DivOp>(op) && element.isF32() && splatNumber(op->getOperand(1)) &&
+               op->getOperand(0).getType() == found.source.getType()) {
+      double number = splatNumber(op->getOperand(1))->convertToFloat();
+      found.scale = isa<MulOp>(op) ? found.scale * number : found.scale / number;
+    } else if (!isa<CastOp>(op) || !element.isF32() ||
+               !isNarrow(typeOf(op->getOperand(0)).getElementType())) {
+      break;
+    }
+    found.source = op->getOperand(0);
+  }
+  return found;
 }
 
 SmallVector<int64_t> weir::attentionTiles(plan::KernelOp kernel, Attention &attention,
@@ -265,16 +367,18 @@ SmallVector<int64_t> weir::attentionTiles(plan::KernelOp kernel, Attention &atte
                                        : llvm::divideCeil(size, llvm::divideCeil(size, most));
   };
   int64_t rows = evenly(queries, mostQueries);
+  SmallVector<int64_t> cut(rank, 1), tiles(rank);
+  cut[rank - 2] = rows;
+  cut[rank - 1] = whole;
+  for (int64_t i = 0; i < rank; ++i)
+    tiles[i] = cut[attention.order ? attention.order.getPermutation()[i] : i];
+  if (!attention.isOnVectors)
+    return tiles;
   SmallVector<int64_t> tile = registerTile(unit, rows, evenly(keys, mostKeys), 0, {});
   SmallVector<int64_t> valueTile = registerTile(unit, rows, columns, 0, {});
   int64_t block = llvm::alignTo(evenly(keys, mostKeys), tile[1] * tile[2]);
   kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
   kernel->setAttr("value_tile", b.getDenseI64ArrayAttr(valueTile));
   kernel->setAttr("blocks", b.getDenseI64ArrayAttr({rows, block}));
-  SmallVector<int64_t> cut(rank, 1), tiles(rank);
-  cut[rank - 2] = rows;
-  cut[rank - 1] = whole;
-  for (int64_t i = 0; i < rank; ++i)
-    tiles[i] = cut[attention.order ? attention.order.getPermutation()[i] : i];
   return tiles;
 }

@@ -24,36 +24,58 @@ namespace weir {
 /// The operations of an attention, on the graph or in the body of a kernel.
 struct Attention {
   DotGeneralOp scores;  ///< [batch…, queries, size] by [batch…, size, keys]
-  mlir::Value logits;   ///< what the softmax is of: elementwise over the scores
+  mlir::Value logits;   ///< what the softmax is of: elementwise over the scores, f32
   mlir::Value blind;    ///< of queries that may look nowhere: weights are 0; may be null
   DotGeneralOp product; ///< [batch…, queries, keys] by [batch…, keys, columns]
   /// The transposition of the result that the kernel writes, or null.
   TransposeOp order;
-  /// The kernel's result: the product, in that order, perhaps rounded to bf16.
+  /// The kernel's result: the product, in that order, perhaps rounded.
   mlir::Operation *root = nullptr;
   /// All operations of the kernel but constants and indices.
   llvm::SetVector<mlir::Operation *> operations;
   /// Those of them that only say of positions whether they are masked. They cost
   /// little: every kernel that asks computes them.
   llvm::SmallVector<mlir::Operation *> conditions;
+  /// Whether all of it is f32 and lies so that register tiles of vectors serve.
+  bool isOnVectors = true;
 
   /// Whether a vector of the keys' operand runs along `size`, as keys lie in memory,
   /// rather than along the keys.
   bool keysAreRows() const;
 };
 
+/// What computes an attention.
+enum class AttentionUnit {
+  Vectors, ///< a CPU's
+  Threads, ///< an accelerator's, each of which reads elements of any kind
+};
+
 /// The attention whose last product `product` is, where one kernel serves: f32, sizes
 /// of heads known and at most `mostHeadSize`, scores that nothing else reads, a
 /// softmax along the keys. Transpositions that vectors can read through, and what
-/// scales the queries by one number, belong to it.
-std::optional<Attention> matchAttention(DotGeneralOp product);
+/// scales the queries by one number, belong to it. Threads take f16 and bf16, too, around a
+/// softmax of f32, keys whose products run along either dimension, and any elementwise
+/// operation of floats.
+std::optional<Attention> matchAttention(DotGeneralOp product,
+                                        AttentionUnit unit = AttentionUnit::Vectors);
 
-/// The attention in a kernel's body.
+/// The attention in a kernel's body, on vectors where they serve.
 std::optional<Attention> attentionOf(plan::KernelOp kernel);
 
+/// How an attention has an operand of one of its products: as it lies in memory, or is
+/// computed, but for transpositions, conversions from f16 or bf16, and numbers that all of
+/// it is scaled by.
+struct AttentionOperand {
+  mlir::Value source;
+  /// By dimension of `source`, that of the operand.
+  llvm::SmallVector<int64_t> order;
+  double scale = 1; ///< operand = scale source, in f32
+};
+AttentionOperand attentionOperand(mlir::Value operand);
+
 /// Chooses tiles for a kernel of an attention: `tile`, of the scores; `value_tile`, of
-/// the product; `blocks` = [queries, keys] that are worked on at once. Returns how the
-/// result's dimensions are cut.
+/// the product; `blocks` = [queries, keys] that are worked on at once; none of these where
+/// it is not on vectors. Returns how the result's dimensions are cut.
 llvm::SmallVector<int64_t> attentionTiles(plan::KernelOp kernel, Attention &attention,
                                           const VectorUnit &unit);
 

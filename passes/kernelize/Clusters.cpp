@@ -290,6 +290,17 @@ public:
   }
 
 private:
+  /// The attention that ends in `dot`, as what computes it takes it.
+  static std::optional<Attention> attentionAt(DotGeneralOp dot) {
+    const DeviceKind *kind = kindAround(dot);
+    if (kind && !kind->takesAttention())
+      return std::nullopt;
+    std::optional<Attention> attention = matchAttention(dot);
+    if (kind && !attention)
+      attention = matchAttention(dot, AttentionUnit::Threads);
+    return attention;
+  }
+
   /// Attentions are kernels of their own shape, found before anything else fuses with
   /// their parts; nothing joins them. However many tensors they read, their parts would
   /// take more.
@@ -297,8 +308,8 @@ private:
     llvm::DenseSet<Operation *> inside;
     for (Operation &op : block) {
       auto dot = dyn_cast<DotGeneralOp>(op);
-      std::optional<Attention> attention = dot ? matchAttention(dot) : std::nullopt;
-      if (!attention || isOnAccelerator(dot))
+      std::optional<Attention> attention = dot ? attentionAt(dot) : std::nullopt;
+      if (!attention)
         continue;
       for (Operation *member : attention->operations)
         clusterOf[member] = attention->root;

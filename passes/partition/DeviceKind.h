@@ -37,6 +37,9 @@ public:
   /// Whether plans may let values wait in the host's memory (weir_plan.swap_out,
   /// swap_in, await_swap in steps of such a device).
   virtual bool canSwap() const { return false; }
+  /// Whether an attention is one kernel for such a device, as matchAttention
+  /// (passes/kernelize/Attention.h) has it for vectors or for threads.
+  virtual bool takesAttention() const { return false; }
   /// Whether several devices of a task may reduce tensors of such elements together
   /// (weir_plan.has_collective, all_reduce in steps of such a device).
   virtual bool reducesTogether(mlir::Type element) const { return false; }

@@ -426,7 +426,10 @@ LogicalResult weir::emitAttention(KernelReader &r, plan::KernelOp kernel, Value 
     return kernel.emitError("strategy attention needs two products around a softmax");
   // The step has checked that sizes go together.
   r.quiet = true;
-  AttentionEmitter(r, kernel, std::move(*attention)).emit(begin, end);
+  if (attention->isOnVectors)
+    AttentionEmitter(r, kernel, std::move(*attention)).emit(begin, end);
+  else
+    emitAttentionRows(r, kernel, std::move(*attention), begin, end);
   r.quiet = false;
   return success();
 }

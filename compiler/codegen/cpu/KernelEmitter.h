@@ -12,6 +12,8 @@
 
 namespace weir {
 
+struct Attention;
+
 /// Emits, at the reader's insertion point, the part [begin, end) of the
 /// kernel's range in the way that its strategy names.
 mlir::LogicalResult emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
@@ -39,6 +41,9 @@ mlir::LogicalResult emitBytes(KernelReader &reader, plan::KernelOp kernel,
 /// Two products around a softmax, by blocks of queries and keys.
 mlir::LogicalResult emitAttention(KernelReader &reader, plan::KernelOp kernel,
                                   mlir::Value begin, mlir::Value end);
+/// The same without vectors, for what is made for accelerators alone.
+void emitAttentionRows(KernelReader &reader, plan::KernelOp kernel, Attention attention,
+                       mlir::Value begin, mlir::Value end);
 
 /// Passes along lines: reductions and what is between them.
 mlir::LogicalResult emitLines(KernelReader &reader, plan::KernelOp kernel,

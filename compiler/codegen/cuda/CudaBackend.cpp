@@ -72,6 +72,7 @@ public:
   }
 
   bool canSwap() const override { return true; }
+  bool takesAttention() const override { return true; }
 
   /// What NCCL reduces.
   bool reducesTogether(Type element) const override {

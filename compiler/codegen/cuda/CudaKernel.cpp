@@ -19,7 +19,7 @@ using namespace weir;
 
 void CudaReader::require(Operation *op, Value ok, StringRef message, int code,
                          Value value0, Value value1) {
-  if (matchPattern(ok, m_One()))
+  if (quiet || matchPattern(ok, m_One()))
     return;
   int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(),
                        message, code);
@@ -455,7 +455,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
     reader.known = known;
   }
   collect(k);
-  if (known || (!emitTranspose(k) && !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
+  if (known || (!emitAttention(k) && !emitTranspose(k) && !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

@@ -124,10 +124,24 @@ struct CudaKernel {
 bool emitRows(const CudaKernel &k);      ///< reductions along lines
 bool emitLines(const CudaKernel &k);     ///< several, and what is between
 bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
+bool emitAttention(const CudaKernel &k); ///< two products around a softmax
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
 void emitElements(const CudaKernel &k);  ///< everything
 
 inline constexpr int64_t warpThreads = 32;
+
+/// The value, of up to 64 bits, that lane ^ distance has. All lanes come here.
+mlir::Value shuffle(CudaReader &r, mlir::Value value, int64_t distance);
+
+// Tensor cores. A warp multiplies 16 rows by 8 columns over a depth of 16 (mma.m16n8k16);
+// which lane has which elements is what PTX says.
+inline constexpr int64_t coreRows = 16, coreColumns = 8;
+
+/// Two numbers of 16 bits as a word.
+mlir::Value packHalves(CudaReader &r, mlir::Value low, mlir::Value high);
+/// sums += left right: four words by two, of `operand` (f16 or bf16), to four sums in f32.
+void multiplyOnCores(CudaReader &r, mlir::Type operand, llvm::ArrayRef<mlir::Value> left,
+                     llvm::ArrayRef<mlir::Value> right, llvm::MutableArrayRef<mlir::Value> sums);
 
 /// The line that a thread works on with others.
 struct ThreadLine {

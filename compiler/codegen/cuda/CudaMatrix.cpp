@@ -17,7 +17,6 @@
 #include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace weir;
@@ -27,8 +26,7 @@ static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16,
                          columnsEach = 4, padding = 4;
 // Tensor cores: depths go through shared memory in pairs, two in a word. Lines of
 // 20 words let the eight rows that are read at once fall into different banks.
-static constexpr int64_t coreDepth = 32, corePairs = coreDepth / 2, coreLine = corePairs + 4,
-                         coreRows = 16, coreColumns = 8;
+static constexpr int64_t coreDepth = 32, corePairs = coreDepth / 2, coreLine = corePairs + 4;
 
 namespace {
 
@@ -176,7 +174,6 @@ private:
 
   void emitInThreads();
   void emitOnCores();
-  void multiply(ArrayRef<Value> left, ArrayRef<Value> right, MutableArrayRef<Value> sums);
 
   const CudaKernel &k;
   const Problem &p;
@@ -241,7 +238,7 @@ void Tile::emitInThreads() {
 /// tile with all warps. Which lane has which elements is what PTX says of
 /// mma.m16n8k16.
 void Tile::emitOnCores() {
-  Type word = b.getI32Type(), half = b.getIntegerType(16);
+  Type word = b.getI32Type();
   int64_t rowWarps = tileRows / coreRows, columnWarps = threads / 32 / rowWarps,
           warpColumns = tileColumns / columnWarps, groups = warpColumns / coreColumns;
   Value leftTile = r.shared(word, {tileRows, coreLine}),
@@ -250,15 +247,6 @@ void Tile::emitOnCores() {
   Value g = r.divide(lane, index(4)), t = r.remainder(lane, index(4));
   Value warpRow = r.mul(r.remainder(warp, index(rowWarps)), index(coreRows)),
         warpColumn = r.mul(r.divide(warp, index(rowWarps)), index(warpColumns));
-  auto pack = [&](Value low, Value high) -> Value {
-    auto bits = [&](Value value) {
-      return arith::ExtUIOp::create(b, r.loc, word, arith::BitcastOp::create(b, r.loc, half, value))
-          .getResult();
-    };
-    Value shift = arith::ConstantIntOp::create(b, r.loc, word, 16);
-    return arith::OrIOp::create(b, r.loc, bits(low),
-                                arith::ShLIOp::create(b, r.loc, bits(high), shift));
-  };
   Value none = reductionStart(r, p.wide, "sum");
   SmallVector<Value> zeros(groups * 4, none);
   auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
@@ -266,7 +254,7 @@ void Tile::emitOnCores() {
       Value item = r.add(thread, index(i));
       Value row = r.divide(item, index(corePairs)), pair = r.remainder(item, index(corePairs));
       Value place = r.add(first, r.mul(pair, index(2)));
-      Value both = pack(leftAt(row, place), leftAt(row, r.add(place, index(1))));
+      Value both = packHalves(r, leftAt(row, place), leftAt(row, r.add(place, index(1))));
       memref::StoreOp::create(b, r.loc, both, leftTile, ValueRange{row, pair});
     }
     for (int64_t i = 0; i < tileColumns * corePairs; i += threads) {
@@ -274,7 +262,7 @@ void Tile::emitOnCores() {
       Value pair = r.divide(item, index(tileColumns)),
             column = r.remainder(item, index(tileColumns));
       Value place = r.add(first, r.mul(pair, index(2)));
-      Value both = pack(rightAt(place, column), rightAt(r.add(place, index(1)), column));
+      Value both = packHalves(r, rightAt(place, column), rightAt(r.add(place, index(1)), column));
       memref::StoreOp::create(b, r.loc, both, rightTile, ValueRange{column, pair});
     }
     r.barrier();
@@ -292,7 +280,7 @@ void Tile::emitOnCores() {
         Value rightLine = r.add(warpColumn, g);
         SmallVector<Value> right = {load(rightTile, rightLine, j * coreColumns, 0),
                                     load(rightTile, rightLine, j * coreColumns, 4)};
-        multiply(left, right, MutableArrayRef(sums).slice(j * 4, 4));
+        multiplyOnCores(r, p.operand, left, right, MutableArrayRef(sums).slice(j * 4, 4));
       }
     }
     return sums;
@@ -305,28 +293,6 @@ void Tile::emitOnCores() {
                         loop.getResult(j * 4 + i * 2 + c)});
     finishRow(r.add(warpRow, r.add(g, index(i * 8))), sums);
   }
-}
-
-void Tile::multiply(ArrayRef<Value> left, ArrayRef<Value> right, MutableArrayRef<Value> sums) {
-  bool isBrain = p.operand.isBF16();
-  // f16 comes as vectors of two, bf16 as words.
-  auto form = [&](ArrayRef<Value> words) {
-    SmallVector<Value> values(words);
-    if (!isBrain)
-      for (Value &value : values)
-        value = LLVM::BitcastOp::create(b, r.loc, VectorType::get({2}, b.getF16Type()), value);
-    return values;
-  };
-  Type f32 = b.getF32Type();
-  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
-  NVVM::MMATypes type = isBrain ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
-  Value all = NVVM::MmaOp::create(
-      b, r.loc, result, form(left), form(right), ValueRange(sums),
-      ArrayRef<int64_t>{coreRows, coreColumns, 16}, std::nullopt, std::nullopt,
-      std::array<NVVM::MMATypes, 2>{type, type},
-      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
-  for (auto [i, sum] : llvm::enumerate(sums))
-    sum = LLVM::ExtractValueOp::create(b, r.loc, all, ArrayRef<int64_t>{int64_t(i)});
 }
 
 bool isTileable(Type wide) {

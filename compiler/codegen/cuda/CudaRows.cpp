@@ -32,8 +32,7 @@ static bool reducesLines(ReduceOp reduce) {
   return !axes.empty();
 }
 
-/// The value that lane ^ distance has.
-static Value shuffle(CudaReader &r, Value value, int64_t distance) {
+Value weir::shuffle(CudaReader &r, Value value, int64_t distance) {
   OpBuilder &b = r.b;
   Location loc = r.loc;
   Type type = value.getType(), i32 = b.getI32Type(), i64 = b.getI64Type();
