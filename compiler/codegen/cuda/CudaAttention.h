@@ -1,0 +1,169 @@
+//===- CudaAttention.h - attention by blocks of keys ---------- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// softmax(f(Q K^T)) V for a tile of queries a block. Keys and values come by
+// blocks into shared memory; scores, weights and what is summed so far stay in
+// registers, with each query's running maximum and sum. Where a block of keys
+// raises the maximum, the sums are scaled down (Dao et al. 2022,
+// arXiv:2205.14135).
+//
+// A query whose logits are all -inf has weights 0 in every block, and 0 / 0 in
+// the end: the NaN that the definition gives.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_CODEGEN_CUDA_CUDAATTENTION_H
+#define WEIR_COMPILER_CODEGEN_CUDA_CUDAATTENTION_H
+
+#include "compiler/codegen/cuda/CudaKernel.h"
+#include "passes/kernelize/Attention.h"
+
+namespace weir {
+
+/// What both forms share: which queries are whose, logits, weights, results.
+class AttentionEmitter {
+public:
+  AttentionEmitter(const CudaKernel &k, Attention found)
+      : k(k), r(k.reader), b(r.b), attention(std::move(found)),
+        target(k.first()), f32(b.getF32Type()), rank(target.type.getRank()),
+        scoreScalars(r, attention.scores, f32),
+        productScalars(r, attention.product, f32) {
+    auto logits = mlir::cast<mlir::RankedTensorType>(
+        attention.product.getLhs().getType());
+    knownRows = logits.getDimSize(rank - 2);
+    knownKeys = logits.getDimSize(rank - 1);
+    size =
+        mlir::cast<mlir::RankedTensorType>(attention.scores.getLhs().getType())
+            .getShape()
+            .back();
+    columns = target.type.getShape().back();
+  }
+
+protected:
+  /// One query of a thread: its place, and what of its keys the thread has
+  /// seen.
+  struct Row {
+    mlir::Value index; ///< beyond the end: the last one
+    mlir::Value exists, blind;
+    mlir::Value most, sum;
+  };
+
+  /// Shapes the launch, and takes the block's tile.
+  void place(int64_t threads, int64_t rows, int64_t keys);
+
+  Row rowAt(mlir::Value inTile);
+
+  mlir::Value index(int64_t value) { return r.constant(value); }
+  mlir::Value number(double value) {
+    return mlir::arith::ConstantOp::create(b, r.loc,
+                                           b.getF32FloatAttr(float(value)));
+  }
+  mlir::Value multiply(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulFOp::create(b, r.loc, x, y);
+  }
+  mlir::Value plus(mlir::Value x, mlir::Value y) {
+    return mlir::arith::AddFOp::create(b, r.loc, x, y);
+  }
+  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y) {
+    if (mlir::matchPattern(condition, mlir::m_One()))
+      return x;
+    return mlir::arith::SelectOp::create(b, r.loc, condition, x, y);
+  }
+
+  llvm::SmallVector<mlir::Value> at(mlir::Value before,
+                                    mlir::Value last) const {
+    llvm::SmallVector<mlir::Value> indices(batch);
+    indices.append({before, last});
+    return indices;
+  }
+
+  /// The element of an operand at `indices`. Those along dimension `tiled` may
+  /// be beyond its end, unless tiles are `isWhole`, and those along others
+  /// where they are stretched: that is the last element.
+  mlir::Value read(const AttentionOperand &operand,
+                   llvm::ArrayRef<mlir::Value> indices, int64_t tiled,
+                   bool isWhole);
+  mlir::Value queryAt(const AttentionOperand &operand, mlir::Value row,
+                      mlir::Value place, bool isWhole) {
+    return read(operand, at(row, place), rank - 2, isWhole);
+  }
+  mlir::Value keyAt(const AttentionOperand &operand, mlir::Value key,
+                    mlir::Value place) {
+    bool isLast = attention.scores.getRhsContract()[0] == rank - 1;
+    return read(operand, isLast ? at(key, place) : at(place, key),
+                isLast ? rank - 2 : rank - 1, wholeKeys);
+  }
+  mlir::Value valueAt(const AttentionOperand &operand, mlir::Value key,
+                      mlir::Value column) {
+    bool isLast = attention.product.getRhsContract()[0] == rank - 1;
+    return read(operand, isLast ? at(column, key) : at(key, column),
+                isLast ? rank - 1 : rank - 2, wholeKeys);
+  }
+  /// `body` of a place along a dimension of `size`, `otherwise` beyond it. With
+  /// `isWhole` none is.
+  mlir::Value within(int64_t size, bool isWhole, mlir::Value place,
+                     mlir::Value otherwise,
+                     llvm::function_ref<mlir::Value(mlir::Value)> body) {
+    if (isWhole)
+      return body(place);
+    return choose(r.less(place, index(size)),
+                  body(r.minimum(place, index(size - 1))), otherwise);
+  }
+
+  /// What the softmax sees of a score of `row` and `key`, -inf beyond the last
+  /// key.
+  mlir::Value logitOf(mlir::Value score, const Row &row, mlir::Value key);
+
+  /// Takes in logits of the row, of which `lanes` neighbours have as many each:
+  /// they become weights. Returns what earlier sums are scaled by.
+  mlir::Value weigh(llvm::MutableArrayRef<mlir::Value> logits, Row &row,
+                    int64_t lanes);
+
+  /// What sums of weighted values are divided by. A sum over no keys is 0.
+  mlir::Value divisorOf(const Row &row, int64_t lanes);
+
+  void store(const Row &row, mlir::Value column, bool isInside,
+             mlir::Value value);
+
+  /// Runs `body` for `count` items, a multiple of the block's threads, a few of
+  /// each thread's at a time.
+  void forItems(int64_t count, llvm::function_ref<void(mlir::Value item)> body);
+
+  /// A loop over blocks of keys that carries each row's state and `sums`.
+  /// `body` gets the first key, and changes both.
+  llvm::SmallVector<mlir::Value> alongKeys(
+      llvm::SmallVector<Row> &rows, llvm::SmallVector<mlir::Value> sums,
+      llvm::function_ref<void(mlir::Value, llvm::SmallVector<mlir::Value> &)>
+          body);
+
+  const CudaKernel &k;
+  CudaReader &r;
+  mlir::OpBuilder &b;
+  Attention attention;
+  const KernelReader::Buffer target;
+  mlir::Type f32;
+  int64_t rank;
+  ScalarBuilder scoreScalars, productScalars;
+  int64_t knownRows = 0, knownKeys = 0, size = 1, columns = 1;
+  int64_t tileRows = 1, tileKeys = 1;
+  bool wholeRows = false, wholeKeys = false;
+  mlir::Value yes, zero, lowest, rowCount, keyCount, thread, firstRow;
+  llvm::SmallVector<mlir::Value> batch;
+};
+
+/// Emits the attention in threads that each have rows and columns of both
+/// products, in f32.
+void emitAttentionOnThreads(const CudaKernel &k, Attention attention);
+
+/// Emits it by tensor cores. Returns false, and emits nothing, where operands
+/// are not all f16 or all bf16, or where weights may not be rounded to that.
+bool emitAttentionOnCores(const CudaKernel &k, const Attention &attention);
+
+} // namespace weir
+
+#endif // WEIR_COMPILER_CODEGEN_CUDA_CUDAATTENTION_H
