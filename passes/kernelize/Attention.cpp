@@ -18,8 +18,8 @@ namespace {
 
 /// Rows of a head's operands lie on the stack while they are worked on.
 constexpr int64_t mostHeadSize = 256;
-/// Fewer queries do not pay for more keys that are brought into panels, as a decoder's
-/// single query; fewer keys leave little to save.
+/// On a CPU fewer queries do not pay for more keys that are brought into panels, as a
+/// decoder's single query; fewer keys leave little to save.
 constexpr int64_t enoughQueries = 32, fewestQueries = 8, fewestKeys = 16;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -96,10 +96,8 @@ public:
         !leadsToScores(found.logits))
       return std::nullopt;
     auto logits = typeOf(found.logits);
-    int64_t queries = logits.getDimSize(last - 1), keys = logits.getDimSize(last);
-    bool isSquare = !ShapedType::isDynamic(keys) && queries >= keys;
-    if (logits.getRank() != type.getRank() || !isEnough(keys, fewestKeys) ||
-        !isEnough(queries, isSquare ? fewestQueries : enoughQueries) ||
+    if (logits.getRank() != type.getRank() ||
+        !pays(logits.getDimSize(last - 1), logits.getDimSize(last)) ||
         !isHeadSize(typeOf(found.scores.getLhs()).getShape().back()))
       return std::nullopt;
     found.operations.insert(product);
@@ -113,6 +111,14 @@ public:
 private:
   bool isProduct(DotGeneralOp dot) const {
     return onThreads ? isThreadForm(dot) : isPlainForm(dot);
+  }
+
+  /// Whether sizes, as far as they are known, are worth one kernel. Threads read keys in
+  /// place, so that one query is enough.
+  bool pays(int64_t queries, int64_t keys) const {
+    bool isSquare = !ShapedType::isDynamic(keys) && queries >= keys;
+    return isEnough(keys, fewestKeys) &&
+           (onThreads || isEnough(queries, isSquare ? fewestQueries : enoughQueries));
   }
 
   /// The weights before they are rounded to the values' type, if they are.

@@ -54,8 +54,8 @@ enum class AttentionUnit {
 /// of heads known and at most `mostHeadSize`, scores that nothing else reads, a
 /// softmax along the keys. Transpositions that vectors can read through, and what
 /// scales the queries by one number, belong to it. Threads take f16 and bf16, too, around a
-/// softmax of f32, keys whose products run along either dimension, and any elementwise
-/// operation of floats.
+/// softmax of f32, keys whose products run along either dimension, any elementwise operation
+/// of floats, and however few queries; vectors want 32, or 8 that are as many as keys.
 std::optional<Attention> matchAttention(DotGeneralOp product,
                                         AttentionUnit unit = AttentionUnit::Vectors);
 

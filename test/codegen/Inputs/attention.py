@@ -67,6 +67,8 @@ CASES = {
     "open-row": Case(2, 2, 9, 70, 16, 16, mask=(1, 1, 1, 1), open=True),
     "open-heads": Case(1, 3, 20, 300, 16, 16, rows=False, mask=(1, 3, 20, 300), open=True),
     "open-causal": Case(1, 2, 100, 100, 16, 16, mask="causal", open=True),
+    # A decoder's single query.
+    "decode": Case(2, 3, 1, 150, 80, 24, mask=(2, 1, 1, 150)),
     # One query for all rows of the mask.
     "stretched": Case(1, 2, 1, 50, 16, 16, mask=(1, 1, 21, 50), open=True),
 }
