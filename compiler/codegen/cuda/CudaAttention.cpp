@@ -7,11 +7,13 @@
 
 #include "compiler/codegen/cuda/CudaAttention.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace weir;
 
-void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys) {
+void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys,
+                             int64_t resident, int64_t widest) {
   tileRows = rows;
   tileKeys = keys;
   LaunchShape::Axis batches, tiles;
@@ -27,6 +29,9 @@ void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys) {
   }
   tiles.divisor = tileRows;
   k.shape.threads = threads;
+  if (std::max(size, columns) <= widest)
+    r.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        b.getI32IntegerAttr(resident / threads));
   k.shape.axes = {batches, tiles};
   r.loc = attention.product.getLoc();
   yes = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));

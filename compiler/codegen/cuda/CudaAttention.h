@@ -53,8 +53,12 @@ protected:
     mlir::Value most, sum;
   };
 
-  /// Shapes the launch, and takes the block's tile.
-  void place(int64_t threads, int64_t rows, int64_t keys);
+  /// Shapes the launch, and takes the block's tile. Left alone, ptxas spills a
+  /// few words where that makes room for one more block. Heads of at most
+  /// `widest`, which fit otherwise, get the registers that `resident` threads
+  /// on a multiprocessor leave.
+  void place(int64_t threads, int64_t rows, int64_t keys, int64_t resident,
+             int64_t widest);
 
   Row rowAt(mlir::Value inTile);
 

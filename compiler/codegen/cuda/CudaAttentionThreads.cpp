@@ -27,7 +27,8 @@ public:
 
   void emit() {
     bool isSmall = !ShapedType::isDynamic(knownRows) && knownRows <= lines;
-    place(threads, isSmall ? lines : 4 * lines, across * keysEach);
+    place(threads, isSmall ? lines : 4 * lines, across * keysEach, resident,
+          widest);
     rowsEach = tileRows / lines;
     columnsEach = llvm::divideCeil(columns, across);
     x = r.remainder(thread, index(across));
@@ -72,8 +73,9 @@ public:
   }
 
 private:
-  static constexpr int64_t threads = 256, across = 16, lines = threads / across,
-                           keysEach = 4, depth = 16, padding = 4;
+  static constexpr int64_t threads = 256, resident = 512, widest = 128,
+                           across = 16, lines = threads / across, keysEach = 4,
+                           depth = 16, padding = 4;
 
   Value keyOf(int64_t j) { return r.add(x, index(j * across)); }
 
