@@ -165,7 +165,10 @@ std::optional<TileSpace> weir::tileSpaceOf(KernelOp kernel) {
   space.columns = shape.back();
   space.hasWinograd = isWinograd;
   present.form = isWinograd ? TileChoice::Form::Winograd : TileChoice::Form::Direct;
-  present.part = present.part ? present.part : isWinograd ? partElements : partPositions;
+  if (!present.part) {
+    VectorUnit unit = vectorUnitOf(kernel->getParentOfType<ModuleOp>());
+    present.part = isWinograd ? winogradElements(unit) : partPositions;
+  }
   int64_t width = shape[shape.size() - 2], height = shape[shape.size() - 3];
   space.rows = isWinograd || kernel->hasAttr("pointwise") ? height * width : width;
   if (kernel->hasAttr("lines"))

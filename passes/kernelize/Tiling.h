@@ -30,10 +30,15 @@ inline constexpr const char *fetchAheadAttribute = "fetch_ahead";
 /// Of a kernel whose tiles were chosen by measurements: the choice as text.
 inline constexpr const char *tunedAttribute = "tuned";
 
-/// Without a choice a part of a product's range holds so many rows, one of a
-/// convolution's so many positions, and one in Winograd's form so many elements of
-/// each of the 16 matrices.
-inline constexpr int64_t partRows = 140, partPositions = 224, partElements = 4096;
+/// Without a choice a part of a product's range holds so many rows, and one of
+/// a convolution's so many positions.
+inline constexpr int64_t partRows = 140, partPositions = 224;
+/// Without a choice a block in Winograd's form has so many elements of each of
+/// the 16 matrices: 256 KiB in all, 784 for processors with AVX-512, whose
+/// second-level caches have 1 MiB and more.
+inline int64_t winogradElements(const VectorUnit &unit) {
+  return unit.bytes == 64 ? 12544 : 4096;
+}
 
 /// Chooses how the kernel will be emitted and writes it down: `strategy`; the
 /// register tile `tile` = [rows, vectors, lanes]; `tiles`, the parts of the

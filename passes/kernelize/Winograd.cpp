@@ -15,23 +15,23 @@ using namespace weir;
 
 namespace {
 
-/// Transformed operands and sums of a part are on the stack.
-constexpr int64_t mostElements = 8192;
+/// Transformed operands of a block are on the stack, 64 bytes for each.
+constexpr int64_t mostElements = 32768;
 /// With fewer tiles the transformed filter, larger than the filter, is read for too few.
 constexpr int64_t fewestTiles = 48, fewestChannels = 32;
 /// Of a transformed filter, in memory while compiling.
 constexpr int64_t mostFilterBytes = int64_t(1) << 26;
-/// Parts that threads find to do at least.
-constexpr int64_t enoughParts = 16;
 
-/// Tiles of 2x2 results that a part has: lines of them, and how many of a line.
+/// Tiles of 2x2 results that a block has: lines of them, and how many of a
+/// line.
 struct Cut {
   int64_t lines, across;
 };
 
 std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &choice) {
-  // Transformed operands of a part stay in the second-level cache.
-  int64_t elements = choice.part ? std::min(choice.part, mostElements) : partElements;
+  // Transformed operands of a block stay in the second-level cache.
+  int64_t elements = choice.part ? std::min(choice.part, mostElements)
+                                 : winogradElements(unit);
   auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
@@ -97,22 +97,18 @@ bool weir::useWinograd(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Valu
       cut ? materializedConstant(cast<TypedAttr>(constant.getValue())) : DenseElementsAttr();
   if (!filter)
     return false;
-  auto type = cast<RankedTensorType>(conv.getType());
   auto filterType = cast<RankedTensorType>(argument.getType());
   int64_t channels = filterType.getDimSize(2), columns = filterType.getDimSize(3);
   SmallVector<int64_t> tile =
       registerTile(unit, cut->lines * cut->across, columns, channels * 4, choice);
-  int64_t width = tile[1] * tile[2], panels = llvm::divideCeil(columns, width);
-  int64_t cuts = type.getDimSize(0) * llvm::divideCeil(type.getDimSize(1), 2 * cut->lines) *
-                 (type.getDimSize(2) / (2 * cut->across));
-  int64_t groups = std::min<int64_t>(panels, llvm::divideCeil(enoughParts, cuts));
-  int64_t inGroup = llvm::divideCeil(panels, groups);
+  int64_t width = tile[1] * tile[2];
   kernel.setStrategy("winograd");
   for (StringRef name : {"pointwise", "lines"})
     kernel->removeAttr(name);
   kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
-  kernel->setAttr("tiles", b.getDenseI64ArrayAttr(
-                               {1, 2 * cut->lines, 2 * cut->across, inGroup * width}));
+  kernel->setAttr("tiles",
+                  b.getDenseI64ArrayAttr({1, 2, 2 * cut->across, width}));
+  kernel->setAttr("block_lines", b.getI64IntegerAttr(cut->lines));
   kernel->setAttr("grain", b.getI64IntegerAttr(1));
 
   SmallVector<float> values(filter.getValues<float>());

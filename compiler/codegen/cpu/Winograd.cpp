@@ -1,14 +1,16 @@
-//===- Winograd.cpp - convolutions with fewer multiplications ----*- C++ -*-===//
+//===- Winograd.cpp - convolutions with fewer multiplications ----*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// F(2x2, 3x3) of Lavin and Gray 2015, arXiv:1509.09308. A part transforms its 4x4
-// squares of the padded input, which overlap by two, into 16 matrices [tiles, C] on
-// the stack, multiplies each with the filter's, and transforms the 16 sums of a panel
-// back into 2x2 results, which the elementwise operations of the kernel follow.
+// F(2x2, 3x3) of Lavin and Gray 2015, arXiv:1509.09308. A block of lines has
+// its 4x4 squares of the padded input, which overlap by two, transformed into
+// 16 matrices [tiles, C] on the stack. For each panel these are multiplied with
+// the filter's, and the 16 sums transformed back into 2x2 results, which the
+// elementwise operations of the kernel follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +21,9 @@ using namespace mlir;
 using namespace weir;
 
 namespace {
+
+/// The sums of so many tiles and a panel take 256 KiB at most.
+constexpr int64_t tilesOfSums = 64;
 
 using Square = std::array<std::array<Value, 4>, 4>;
 
@@ -32,77 +37,134 @@ public:
     auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
     shape = TileShape{tile[0], tile[1], tile[2]};
     auto parts = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
-    cuts.assign(parts.begin(), parts.end());
-    lines = cuts[1] / 2;
-    across = cuts[2] / 2;
+    width = parts[2];
+    lines = kernel->getAttrOfType<IntegerAttr>("block_lines").getInt();
+    across = width / 2;
+    linesOfSums = std::clamp<int64_t>(tilesOfSums / across, 1, lines);
     channels = input.type.getShape().back();
   }
 
+  /// The range counts lines of tiles: within them of a panel, of blocks across
+  /// an image, of blocks down, of images. What a thread has of a block and a
+  /// panel is computed at once, and what it transformed of a block serves the
+  /// panels behind.
   void emit(Value begin, Value end) {
     transformed = stackFloats(r, 16 * lines * across * channels);
-    sums = stackFloats(r, 16 * lines * across * shape.width());
-    int64_t all = target.type.getDimSize(1) / 2, rest = all % lines;
-    emitStepLoop(r, begin, end, 1, [&](Value part) {
-      at = r.blockIndices(part, target.dims, cuts);
-      if (!rest)
-        return emitPart(lines);
-      OpBuilder::InsertionGuard guard(b);
-      Value isWhole = r.less(at[1], r.constant(all / lines));
-      auto branch = scf::IfOp::create(b, r.loc, isWhole, /*withElseRegion=*/true);
-      b.setInsertionPointToStart(&branch.getThenRegion().front());
-      emitPart(lines);
-      b.setInsertionPointToStart(&branch.getElseRegion().front());
-      emitPart(rest);
-    });
+    sums = stackFloats(r, 16 * linesOfSums * across * shape.width());
+    // Where the range is, and what tiles, of how many lines, are transformed.
+    Value none = r.constant(-1);
+    SmallVector<Type> types(3, none.getType());
+    auto isLeft = [&](OpBuilder &, Location, ValueRange state) {
+      scf::ConditionOp::create(b, r.loc, r.less(state[0], end), state);
+    };
+    auto body = [&](OpBuilder &, Location, ValueRange state) {
+      Piece piece = pieceAt(state[0], end);
+      Value isShort = r.less(piece.count, r.add(state[2], r.constant(1)));
+      Value isThere = arith::AndIOp::create(
+          b, r.loc, r.equal(piece.place, state[1]), isShort);
+      Value there =
+          arith::SelectOp::create(b, r.loc, isThere, state[2], piece.count);
+      emitEither(
+          r, isThere, [] {}, [&] { transformInput(piece); });
+      emitEither(
+          r, r.equal(piece.count, r.constant(lines)),
+          [&] { emitPanel(piece, r.constant(lines)); },
+          [&] { emitPanel(piece, piece.count); });
+      scf::YieldOp::create(b, r.loc,
+                           {r.add(state[0], piece.count), piece.place, there});
+    };
+    OpBuilder::InsertionGuard guard(b);
+    scf::WhileOp::create(b, r.loc, types, {begin, none, none}, isLeft, body);
   }
 
 private:
+  /// Lines of tiles of a block, which are computed at once for a panel.
+  struct Piece {
+    Value image, top, left; ///< where they begin, in tiles
+    Value panel;
+    Value count; ///< of lines
+    Value place; ///< a number that other tiles do not have
+  };
+
+  Piece pieceAt(Value position, Value end) {
+    auto split = [&](Value &number, Value by) {
+      Value rest = r.remainder(number, by);
+      number = r.divide(number, by);
+      return rest;
+    };
+    int64_t down = target.type.getDimSize(1) / 2,
+            blocksAcross = target.type.getDimSize(2) / width;
+    int64_t panels = weights.type.getDimSize(0);
+    Value image = position;
+    Value rest = split(image, r.constant(down * blocksAcross * panels));
+    Value block = rest;
+    rest = split(block, r.constant(lines * blocksAcross * panels));
+    Value first = r.mul(block, r.constant(lines));
+    // An image's last block may have fewer lines.
+    Value height = r.minimum(r.constant(lines), r.sub(r.constant(down), first));
+    Value line = split(rest, height);
+    Value panel = split(rest, r.constant(panels));
+    Value top = r.add(first, line), left = r.mul(rest, r.constant(across));
+    Value count = r.minimum(r.sub(height, line), r.sub(end, position));
+    Value place = r.add(r.mul(r.add(r.mul(image, r.constant(down)), top),
+                              r.constant(blocksAcross)),
+                        rest);
+    return {image, top, left, panel, count, place};
+  }
+
   Value plus(Value x, Value y) { return arith::AddFOp::create(b, r.loc, x, y); }
   Value minus(Value x, Value y) { return arith::SubFOp::create(b, r.loc, x, y); }
 
-  /// `body(line, column, tile)` for the part's tiles.
-  void forTiles(int64_t count, function_ref<void(Value, Value, Value)> body) {
-    emitStepLoop(r, r.constant(0), r.constant(count), 1, [&](Value line) {
+  /// `body(line, column, tile)` for the tiles of so many lines.
+  void forTiles(Value count, function_ref<void(Value, Value, Value)> body) {
+    emitStepLoop(r, r.constant(0), count, 1, [&](Value line) {
       emitStepLoop(r, r.constant(0), r.constant(across), 1, [&](Value column) {
         body(line, column, r.add(r.mul(line, r.constant(across)), column));
       });
     });
   }
 
-  /// Index of element `channel` of a tile in matrix `number` out of 16.
-  Value place(int64_t number, int64_t tiles, Value tile, int64_t pitch, Value channel) {
-    Value row = r.add(tile, r.constant(number * tiles));
+  /// Index of element `channel` of a tile in matrix `number` of 16 that have so
+  /// many lines.
+  Value place(int64_t number, int64_t linesOfMatrix, Value tile, int64_t pitch,
+              Value channel) {
+    Value row = r.add(tile, r.constant(number * linesOfMatrix * across));
     return r.add(r.mul(row, r.constant(pitch)), channel);
   }
 
-  void emitPart(int64_t count) {
-    transformInput(count);
-    int64_t panels = weights.type.getDimSize(0), inGroup = cuts[3] / shape.width();
-    Value first = r.mul(at[3], r.constant(inGroup));
-    Value last = r.minimum(r.add(first, r.constant(inGroup)), r.constant(panels));
-    emitStepLoop(r, first, last, 1, [&](Value panel) {
-      multiply(count * across, panel);
-      transformBack(count, panel);
-    });
+  /// Sums and results of a panel, a few lines at a time.
+  void emitPanel(const Piece &piece, Value count) {
+    auto emitLines = [&](Value first, Value some) {
+      multiply(first, some, piece.panel);
+      transformBack(piece, first, some);
+    };
+    Value step = r.constant(linesOfSums);
+    Value whole = r.mul(r.divide(count, step), step);
+    emitStepLoop(r, r.constant(0), whole, linesOfSums,
+                 [&](Value first) { emitLines(first, step); });
+    Value rest = r.sub(count, whole);
+    if (!isConstantIntValue(rest, 0))
+      emitEither(
+          r, r.less(whole, count), [&] { emitLines(whole, rest); }, [] {});
   }
 
   /// B^T d B of each square d, for a vector of channels at a time.
-  void transformInput(int64_t count) {
-    int64_t tiles = count * across;
+  void transformInput(const Piece &piece) {
     VectorReader vectors(r, shape.lanes);
     Type f32 = b.getF32Type();
-    Value width = input.dims[2];
-    forTiles(count, [&](Value line, Value column, Value tile) {
-      Value y = r.mul(r.add(r.mul(at[1], r.constant(lines)), line), r.constant(2));
-      Value x = r.mul(r.add(r.mul(at[2], r.constant(across)), column), r.constant(2));
-      Value row = r.add(r.mul(at[0], input.dims[1]), y);
-      Value corner = r.mul(r.add(r.mul(row, width), x), r.constant(channels));
+    Value pitch = input.dims[2];
+    forTiles(piece.count, [&](Value line, Value column, Value tile) {
+      Value y = r.mul(r.add(piece.top, line), r.constant(2));
+      Value x = r.mul(r.add(piece.left, column), r.constant(2));
+      Value row = r.add(r.mul(piece.image, input.dims[1]), y);
+      Value corner = r.mul(r.add(r.mul(row, pitch), x), r.constant(channels));
       emitStepLoop(r, r.constant(0), r.constant(channels), shape.lanes, [&](Value channel) {
         Square from, half;
         for (int64_t i = 0; i < 4; ++i)
           for (int64_t j = 0; j < 4; ++j) {
-            Value offset = r.mul(r.add(r.mul(r.constant(i), width), r.constant(j)),
-                                 r.constant(channels));
+            Value offset =
+                r.mul(r.add(r.mul(r.constant(i), pitch), r.constant(j)),
+                      r.constant(channels));
             from[i][j] = vectors.load(input.pointer, f32, r.add(r.add(corner, offset), channel));
           }
         for (int64_t j = 0; j < 4; ++j) {
@@ -116,20 +178,23 @@ private:
                            minus(half[i][2], half[i][1]), minus(half[i][1], half[i][3])};
           for (int64_t j = 0; j < 4; ++j)
             vectors.store(made[j], transformed, f32,
-                          place(i * 4 + j, tiles, tile, channels, channel));
+                          place(i * 4 + j, lines, tile, channels, channel));
         }
       });
     });
   }
 
-  /// 16 products of a panel: [tiles, C] by [C, width].
-  void multiply(int64_t tiles, Value panel) {
-    Value depth = r.constant(channels);
+  /// 16 products of a panel: [tiles, C] by [C, width], for the tiles of lines.
+  void multiply(Value firstLine, Value count, Value panel) {
+    Value depth = r.constant(channels),
+          firstTile = r.mul(firstLine, r.constant(across));
     emitStepLoop(r, r.constant(0), r.constant(16), 1, [&](Value number) {
-      Value matrix = r.mul(number, r.constant(tiles));
+      Value matrix =
+          r.add(r.mul(number, r.constant(lines * across)), firstTile);
+      Value sum = r.mul(number, r.constant(linesOfSums * across));
       Value columns = r.mul(r.add(r.mul(panel, r.constant(16)), number), depth);
       auto emitRows = [&](Value first, int64_t rows) {
-        Value from = r.add(matrix, first);
+        Value from = r.add(matrix, first), to = r.add(sum, first);
         auto left = [&](int64_t row, ValueRange k) {
           Value linear = r.add(r.mul(r.add(from, r.constant(row)), depth), k[0]);
           return BufferAccess::load(r, transformed, b.getF32Type(), linear);
@@ -139,40 +204,43 @@ private:
           return std::make_pair(weights.pointer, r.add(linear, r.constant(vector * shape.lanes)));
         };
         TileOperands operands{left, right, /*isPadded=*/true};
-        operands.partial = PartialSums{sums, r.mul(from, r.constant(shape.width())), shape.width(),
-                                       /*isFirst=*/true, /*isLast=*/false};
+        operands.partial = PartialSums{
+            sums, r.mul(to, r.constant(shape.width())), shape.width(),
+            /*isFirst=*/true, /*isLast=*/false};
         emitTile(r, kernel, conv, TileShape{rows, shape.vectors, shape.lanes}, {depth}, operands,
                  [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
       };
-      emitRowTiles(r, r.constant(tiles), shape.rows, emitRows);
+      emitRowTiles(r, r.mul(count, r.constant(across)), shape.rows, emitRows);
     });
   }
 
   /// A^T m A of each square of sums m, and what follows.
-  void transformBack(int64_t count, Value panel) {
-    int64_t tiles = count * across, columns = target.type.getShape().back();
+  void transformBack(const Piece &piece, Value firstLine, Value count) {
+    int64_t columns = target.type.getShape().back();
     bool isExact = columns % shape.width() == 0;
     forTiles(count, [&](Value line, Value column, Value tile) {
       for (int64_t v = 0; v < shape.vectors; ++v) {
         OpBuilder::InsertionGuard guard(b);
-        Value channel = r.add(r.mul(panel, r.constant(shape.width())), r.constant(v * shape.lanes));
+        Value first = r.mul(piece.panel, r.constant(shape.width()));
+        Value channel = r.add(first, r.constant(v * shape.lanes));
         if (!isExact) {
           auto branch = scf::IfOp::create(b, r.loc, r.less(channel, r.constant(columns)), false);
           b.setInsertionPointToStart(&branch.getThenRegion().front());
         }
-        emitResults(tiles, line, column, tile, v, channel);
+        emitResults(piece, r.add(firstLine, line), column, tile, v, channel);
       }
     });
   }
 
-  void emitResults(int64_t tiles, Value line, Value column, Value tile, int64_t v, Value channel) {
+  void emitResults(const Piece &piece, Value line, Value column, Value tile,
+                   int64_t v, Value channel) {
     VectorReader reader(r, shape.lanes);
     Value half[2][4];
     for (int64_t j = 0; j < 4; ++j) {
       Value from[4];
       for (int64_t i = 0; i < 4; ++i)
         from[i] = reader.load(sums, b.getF32Type(),
-                              place(i * 4 + j, tiles, tile, shape.width(),
+                              place(i * 4 + j, linesOfSums, tile, shape.width(),
                                     r.constant(v * shape.lanes)));
       half[0][j] = plus(plus(from[0], from[1]), from[2]);
       half[1][j] = minus(minus(from[1], from[2]), from[3]);
@@ -181,12 +249,12 @@ private:
       Value made[2] = {plus(plus(half[i][0], half[i][1]), half[i][2]),
                        minus(minus(half[i][1], half[i][2]), half[i][3])};
       for (int64_t j = 0; j < 2; ++j) {
-        auto positionOf = [&](Value block, int64_t each, Value own, int64_t offset) {
-          Value tile = r.add(r.mul(block, r.constant(each)), own);
-          return r.add(r.mul(tile, r.constant(2)), r.constant(offset));
+        auto positionOf = [&](Value from, Value own, int64_t offset) {
+          return r.add(r.mul(r.add(from, own), r.constant(2)),
+                       r.constant(offset));
         };
-        SmallVector<Value> indices{at[0], positionOf(at[1], lines, line, i),
-                                   positionOf(at[2], across, column, j), channel};
+        SmallVector<Value> indices{piece.image, positionOf(piece.top, line, i),
+                                   positionOf(piece.left, column, j), channel};
         reader.setLanes(channel, {});
         reader.setHero(conv.getResult(), made[j]);
         Value value = reader.element(result, indices);
@@ -203,10 +271,10 @@ private:
   Value result;
   const KernelReader::Buffer target, input, weights;
   TileShape shape;
-  SmallVector<int64_t> cuts;
-  int64_t lines = 1, across = 1; ///< tiles of a part
+  int64_t width;                 ///< of a block's results
+  int64_t lines = 1, across = 1; ///< tiles of a block
+  int64_t linesOfSums = 1;       ///< whose sums are there at once
   int64_t channels = 1;
-  SmallVector<Value> at;         ///< the part's indices
   Value transformed, sums;
 };
 
