@@ -21,9 +21,12 @@ namespace weir {
 
 inline constexpr char chainStrategy[] = "chain";
 
-/// Whether the kernel is a convolution by a window of one element, or a depthwise one, that
-/// alone reads its first argument, and computes parts that are, or can be, lines.
+/// Whether the kernel is a convolution by a window of one element, or a
+/// depthwise one, that alone reads its image, an argument, and computes parts
+/// that are, or can be, lines.
 bool isStage(plan::KernelOp kernel);
+/// Of a stage: which argument the image is.
+unsigned imageOf(plan::KernelOp stage);
 /// Of a stage: whether its window is one element.
 bool isPointwise(plan::KernelOp kernel);
 

@@ -62,7 +62,7 @@ struct ChainLaunchesPass : weir::impl::WeirChainLaunchesPassBase<ChainLaunchesPa
 
   /// The launch that makes the image that `launch` goes over, where nothing else reads it.
   LaunchOp producerOf(LaunchOp launch) {
-    Value image = launch.getInputs()[0];
+    Value image = launch.getInputs()[imageOf(kernelOf(launch))];
     auto producer = image.getDefiningOp<LaunchOp>();
     if (!producer || producer->getNumResults() != 1 || !image.hasOneUse() ||
         producer->getBlock() != launch->getBlock() || !isStage(kernelOf(producer)))

@@ -13,11 +13,28 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::plan;
 
+/// Whether only the last stage of a chain reads `argument`, as it does so. The
+/// stages before are ahead of the lines that are written, and compute some of
+/// theirs again.
+static bool isReadByLastStage(KernelOp chain, unsigned argument) {
+  Block &body = chain.getBody().front();
+  BlockArgument value = body.getArgument(argument);
+  auto last = body.getTerminator()->getOperand(0).getDefiningOp<LaunchOp>();
+  if (!last || !value.hasOneUse() || *value.getUsers().begin() != last)
+    return false;
+  auto stage = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+      chain, last.getKernelAttr());
+  return stage &&
+         isReadInPlace(stage, value.getUses().begin()->getOperandNumber());
+}
+
 bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
   Block &body = kernel.getBody().front();
   Operation *terminator = body.getTerminator();
   if (terminator->getNumOperands() != 1)
     return false;
+  if (kernel.getStrategy() == "chain")
+    return isReadByLastStage(kernel, argument);
   Type type = terminator->getOperand(0).getType();
   // What code for accelerators reads all over.
   if (kernel->hasAttr(unpaddedAttribute) && argument + 1 == body.getNumArguments())

@@ -48,9 +48,27 @@ void PartKernels::set(RunOp run, unsigned index, const Extents &own) {
   all[index] = own;
 }
 
-bool PartKernels::canWorkOn(RunOp run, unsigned index, const Extents &own) {
-  KernelOp kernel = kernelOf(run);
+/// Calls `visit` with each stage of a chain that has buffer `index` of the
+/// chain, and what that is among the stage's own.
+static bool allStages(KernelOp chain, unsigned index,
+                      function_ref<bool(LaunchOp, unsigned)> visit) {
+  Block &body = chain.getBody().front();
+  if (index < body.getNumArguments())
+    return llvm::all_of(body.getArgument(index).getUses(), [&](OpOperand &use) {
+      return visit(cast<LaunchOp>(use.getOwner()), use.getOperandNumber());
+    });
+  auto last = body.getTerminator()->getOperand(0).getDefiningOp<LaunchOp>();
+  return visit(last, last.getInputs().size());
+}
+
+bool PartKernels::canWorkOn(KernelOp kernel, unsigned index,
+                            const Extents &own) {
   StringRef strategy = kernel.getStrategy();
+  if (strategy == "chain")
+    return allStages(kernel, index, [&](LaunchOp stage, unsigned buffer) {
+      return canWorkOn(symbols.lookup<KernelOp>(stage.getKernel()), buffer,
+                       own);
+    });
   bool isFree = strategy == "loops" || strategy == "lanes";
   if (!isFree && strategy != "product" && strategy != "convolution" && strategy != "winograd")
     return false;
@@ -91,35 +109,46 @@ static void setRange(RunOp run, int64_t range, int64_t grain) {
   run.setGrain(std::max<int64_t>(1, grain));
 }
 
+KernelOp PartKernels::partOf(KernelOp kernel, ArrayRef<Extents> own) {
+  std::string name = kernel.getSymName().str() + ".part";
+  SmallVector<Attribute> all;
+  for (const Extents &each : own) {
+    all.push_back(DenseI64ArrayAttr::get(kernel.getContext(), each));
+    name += each.empty() ? "_0" : "_";
+    llvm::raw_string_ostream os(name);
+    llvm::interleave(each, os, "x");
+  }
+  if (auto known = symbols.lookup<KernelOp>(name))
+    return known;
+  auto made = cast<KernelOp>(kernel->clone());
+  made->setAttr(extentsAttribute, ArrayAttr::get(kernel.getContext(), all));
+  made.setSymName(name);
+  inRows(made);
+  symbols.insert(made, std::next(Block::iterator(kernel)));
+  if (kernel.getStrategy() != "chain")
+    return made;
+  DenseMap<Operation *, SmallVector<Extents>> ofStages;
+  for (auto [index, each] : llvm::enumerate(own))
+    if (!each.empty())
+      allStages(made, index, [&](LaunchOp stage, unsigned buffer) {
+        ofStages[stage].resize(stage.getInputs().size() + 1);
+        ofStages[stage][buffer] = each;
+        return true;
+      });
+  for (auto stage : made.getBody().front().getOps<LaunchOp>())
+    if (auto it = ofStages.find(stage); it != ofStages.end())
+      stage.setKernel(
+          partOf(symbols.lookup<KernelOp>(stage.getKernel()), it->second)
+              .getSymName());
+  return made;
+}
+
 void PartKernels::make(func::FuncOp function) {
-  std::map<std::pair<Operation *, std::vector<Extents>>, KernelOp> made;
   function.walk([&](RunOp run) {
     auto it = extents.find(run);
     if (it == extents.end())
       return;
-    KernelOp kernel = kernelOf(run);
-    std::vector<Extents> own(it->second.begin(), it->second.end());
-    KernelOp &used = made[{kernel, own}];
-    if (!used) {
-      used = cast<KernelOp>(kernel->clone());
-      std::string name = kernel.getSymName().str() + ".part";
-      SmallVector<Attribute> all;
-      for (const Extents &each : own) {
-        all.push_back(DenseI64ArrayAttr::get(run.getContext(), each));
-        name += each.empty() ? "_0" : "_";
-        llvm::raw_string_ostream os(name);
-        llvm::interleave(each, os, "x");
-      }
-      used->setAttr(extentsAttribute, ArrayAttr::get(run.getContext(), all));
-      if (auto known = symbols.lookup<KernelOp>(name)) {
-        used->erase(); // another step's
-        used = known;
-      } else {
-        used.setSymName(name);
-        inRows(used);
-        symbols.insert(used, std::next(Block::iterator(kernel)));
-      }
-    }
+    KernelOp kernel = kernelOf(run), used = partOf(kernel, it->second);
     run.setKernel(used.getSymName());
     if (kernel.getStrategy() == "loops" && !kernel->hasAttr("tiles")) {
       Block &body = used.getBody().front();

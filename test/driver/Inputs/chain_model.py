@@ -7,8 +7,9 @@
 """usage: chain_model.py TESTS CHAINED.onnx PLAIN.onnx, TESTS being the folder of all tests.
 
 Blocks of expansion, depthwise convolution and projection: windows of 3 and 5 that move by
-one and two, spread, with borders on one side, a residual, two images of odd height. In
-PLAIN the images between them are fetched, too.
+one and two, spread, with borders on one side, a residual, two images of odd height; and a
+cell whose blocks are added by pairs, and sums joined. In PLAIN the images between them are
+fetched, too.
 """
 import os
 import random
@@ -42,24 +43,38 @@ class Writer(graph_writer.Writer):
         return name, [shape[0], channels] + sizes
 
 
+    def block(self, value, shape, size, stride, pads, dilation, between):
+        """Relu twice; what is in between goes to `between`."""
+        value, shape = self.conv(value, shape, 96, 1)
+        value = self.node("Relu", [value])
+        between.append((value, shape))
+        value, shape = self.conv(value, shape, 96, size, stride, pads, dilation, depthwise=True)
+        value = self.node("Relu", [value])
+        between.append((value, shape))
+        return self.conv(value, shape, 16, 1)
+
+
 def main():
     w = Writer(random.Random(7))
     between, fetches = [], []
     value, shape = "x", [2, 16, 63, 60]
-    feed = value_info("x", shape)
+    feed, feed_shape = value_info("x", shape), shape
     for size, stride, pads, dilation in ((3, 1, [1] * 4, 1), (5, 1, [2] * 4, 1),
                                          (3, 1, [2] * 4, 2), (3, 2, [0, 0, 1, 1], 1)):
         before, was = value, shape
-        value, shape = w.conv(value, shape, 96, 1)
-        value = w.node("Relu", [value])
-        between.append((value, shape))
-        value, shape = w.conv(value, shape, 96, size, stride, pads, dilation, depthwise=True)
-        value = w.node("Relu", [value])
-        between.append((value, shape))
-        value, shape = w.conv(value, shape, 16, 1)
+        value, shape = w.block(value, shape, size, stride, pads, dilation, between)
         if shape == was:
             value = w.node("Add", [value, before])
         fetches.append((value, shape))
+    sums = []
+    for sizes in ((3, 5), (5, 3)):
+        pair = []
+        for size in sizes:
+            narrow, shape = w.block("x", feed_shape, size, 1, [size // 2] * 4, 1, between)
+            pair.append(w.node("Relu", [narrow]))
+        sums.append(w.node("Add", pair))
+    joined = w.node("Concat", sums, axis=1)
+    fetches.append(w.conv(joined, [shape[0], 32] + shape[2:], 8, 1))
     for path, others in ((sys.argv[2], []), (sys.argv[3], between)):
         graph = w.nodes + wire.data(2, "chain") + w.initializers + wire.data(11, feed)
         for name, sizes in fetches + others:
