@@ -314,11 +314,45 @@ using namespace weir::rt::cuda;
 // What generated code calls
 //===----------------------------------------------------------------------===//
 
-/// Writes a fetch where the caller wants it in this GPU's memory. Who receives it
-/// on the host is told at once: the run does not end before its work does.
+/// Whether a feed, or another fetch, has some of the bytes of `fetch`. Only
+/// what is of a GPU can: the host's memory has other addresses.
+static bool isShared(const weir_run &run, const weir_tensor &fetch) {
+  auto meets = [&](const uint8_t *there, const weir_tensor *tensors,
+                   int32_t count) {
+    auto begin = reinterpret_cast<uintptr_t>(fetch.data);
+    for (int32_t i = 0; there && i < count; ++i) {
+      auto other = reinterpret_cast<uintptr_t>(tensors[i].data);
+      if (there[i] && &tensors[i] != &fetch &&
+          other < begin + uintptr_t(fetch.bytes) &&
+          begin < other + uintptr_t(tensors[i].bytes))
+        return true;
+    }
+    return false;
+  };
+  return meets(run.feedsOnDevice, run.feeds, run.entry->feed_count) ||
+         meets(run.fetchesOnDevice, run.fetches, run.entry->fetch_count);
+}
+
+void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes,
+                            void *planned) {
+  const weir_tensor *fetch = directTensor(ctx->run, edge, /*isFetch=*/true);
+  return fetch && fetch->bytes >= bytes && !isShared(*ctx->run, *fetch)
+             ? fetch->data
+             : planned;
+}
+
+void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes,
+                            int32_t site) {
+  void *data = weir_cuda_fetch_place(ctx, edge, bytes, nullptr);
+  return data ? data : weir_cuda_alloc(ctx, bytes, site);
+}
+
+/// Writes a fetch where the caller wants it in this GPU's memory, unless it
+/// lies there. Who receives it on the host is told at once: the run does not
+/// end before its work does.
 static int32_t writeFetch(weir_context *ctx, int32_t edge, int64_t iteration,
                           const weir_tensor &value, const weir_tensor &fetch) {
-  if (fetch.bytes >= value.bytes)
+  if (fetch.bytes >= value.bytes && fetch.data != value.data)
     if (int32_t code = weir_cuda_copy(ctx, fetch.data, value.data, value.bytes))
       return code;
   // One that is too small is said to be so where its shape is known.

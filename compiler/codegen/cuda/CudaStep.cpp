@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaStep.h"
+#include "compiler/codegen/cuda/DirectEdges.h"
 #include "dialects/weir/Pch.h"
 #include "passes/plan/StepBuilder.h"
 #include "weir/cuda.h"
@@ -24,6 +25,8 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   };
   declare("weir_cuda_launch", i32, {p, i32, p, i32, p, i32, i64, i32});
   declare("weir_cuda_alloc", p, {p, i64, i32});
+  declare("weir_cuda_fetch_place", p, {p, i32, i64, p});
+  declare("weir_cuda_alloc_fetch", p, {p, i32, i64, i32});
   declare("weir_cuda_free", none, {p, p});
   declare("weir_cuda_copy", i32, {p, p, p, i64});
   declare("weir_cuda_store", i32, {p, p, i32, i64});
@@ -179,15 +182,37 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     op->erase();
     return true;
   }
+  if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute);
+      edge && isa<BufferOp>(op)) {
+    auto buffer = cast<BufferOp>(op);
+    auto type = cast<MemRefType>(buffer.getType());
+    Value base = loadField(context, offsetof(weir_context, arena), pointer);
+    Value planned = LLVM::GEPOp::create(
+        b, loc, pointer, b.getI8Type(), base,
+        ArrayRef<LLVM::GEPArg>{i64(buffer.getOffset().value_or(0))});
+    SmallVector<Value> dims;
+    for (int64_t size : type.getShape())
+      dims.push_back(i64(size));
+    Value data =
+        call("weir_cuda_fetch_place", pointer,
+             {context, i32(edge.getInt()), bytesOf(type, dims), planned});
+    buffer.getResult().replaceAllUsesWith(pack(type, data, dims));
+    op->erase();
+    return true;
+  }
   if (auto alloc = dyn_cast<AllocOp>(op)) {
     auto type = cast<MemRefType>(alloc.getType());
     SmallVector<Value> dims;
     unsigned next = 0;
     for (int64_t size : type.getShape())
       dims.push_back(ShapedType::isDynamic(size) ? toI64(alloc.getSizes()[next++]) : i64(size));
-    Value data = call("weir_cuda_alloc", pointer,
-                      {context, boundedBytesOf(type, dims),
-                       i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED))});
+    Value bytes = boundedBytesOf(type, dims);
+    Value where = i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED));
+    auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute);
+    Value data =
+        edge ? call("weir_cuda_alloc_fetch", pointer,
+                    {context, i32(edge.getInt()), bytes, where})
+             : call("weir_cuda_alloc", pointer, {context, bytes, where});
     Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data,
                                          LLVM::ZeroOp::create(b, loc, pointer));
     returnIfError(LLVM::ZExtOp::create(b, loc, t32, missing));

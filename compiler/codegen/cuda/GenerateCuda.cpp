@@ -9,18 +9,17 @@
 #include "compiler/codegen/cuda/CudaConvolution.h"
 #include "compiler/codegen/cuda/CudaProduct.h"
 #include "compiler/codegen/cuda/CudaStep.h"
+#include "compiler/codegen/cuda/DirectEdges.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
-#include "passes/partition/Accelerators.h"
-#include "passes/plan/StepBuilder.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -29,6 +28,8 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/partition/Accelerators.h"
+#include "passes/plan/StepBuilder.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/LLVMContext.h"
@@ -304,60 +305,6 @@ private:
   llvm::DenseMap<Type, Arrangement> arrangements;
 };
 
-/// Feeds and fetches that one GPU alone takes or makes, by edges of their own, are
-/// listed for it; the host's steps let them pass without looking at them.
-static void listDirect(ModuleOp module, MutableArrayRef<AcceleratorInfo> accelerators) {
-  SmallVector<std::pair<int, int>> edges;
-  if (auto list = module->getAttrOfType<ArrayAttr>("weir_plan.edges"))
-    for (auto edge : list.getAsRange<DictionaryAttr>())
-      edges.push_back({int(edge.getAs<IntegerAttr>("source").getInt()),
-                       int(edge.getAs<IntegerAttr>("destination").getInt())});
-  auto accelerator = [&](int device) -> AcceleratorInfo * {
-    auto it = llvm::find_if(accelerators, [&](auto &each) { return each.device == device; });
-    return it == accelerators.end() ? nullptr : &*it;
-  };
-  auto isSmall = [](Type type) {
-    auto memref = cast<MemRefType>(type);
-    return plan::isScalarForm(RankedTensorType::get(memref.getShape(), memref.getElementType()));
-  };
-  for (auto step : module.getOps<func::FuncOp>()) {
-    auto name = step->getAttrOfType<StringAttr>("weir.entry");
-    if (!name || !step->hasAttr("weir_plan.feeds") || isOnAccelerator(step))
-      continue;
-    std::string entry = name.getValue().str();
-    Block &body = step.getBody().front();
-    for (auto feed : body.getOps<plan::FeedOp>()) {
-      // Sizes come from the caller's description.
-      auto readers = llvm::make_filter_range(feed->getUsers(), [](Operation *user) {
-        return !isa<memref::DimOp>(user);
-      });
-      auto send = llvm::hasSingleElement(readers) ? dyn_cast<plan::SendOp>(*readers.begin())
-                                                  : plan::SendOp();
-      if (!send || send->getBlock() != &body || isSmall(feed.getType()))
-        continue;
-      auto edge = int32_t(send.getEdge());
-      if (AcceleratorInfo *info = accelerator(edges[edge].second))
-        info->direct.push_back({entry, int(feed.getIndex()), edge, false});
-    }
-    for (auto fetch : body.getOps<plan::FetchOp>()) {
-      auto copy = fetch->hasOneUse() ? dyn_cast<plan::CopyOp>(*fetch->user_begin()) : plan::CopyOp();
-      auto receive = copy ? copy.getSource().getDefiningOp<plan::ReceiveOp>() : plan::ReceiveOp();
-      if (!receive || copy.getTarget() != fetch.getResult() || receive->getBlock() != &body ||
-          !llvm::all_of(receive->getUsers(), [&](Operation *user) {
-            return user == copy || isa<plan::FreeOp, memref::DimOp>(user);
-          }))
-        continue;
-      auto edge = int32_t(receive.getEdge());
-      if (AcceleratorInfo *info = accelerator(edges[edge].first)) {
-        info->direct.push_back({entry, int(fetch.getIndex()), edge, true});
-        copy->setAttr("weir.received_fetch",
-                      IntegerAttr::get(IntegerType::get(module.getContext(), 64),
-                                       fetch.getIndex()));
-      }
-    }
-  }
-}
-
 /// What comes behind an operation that a library computes.
 template <typename Entry>
 static void listEpilogue(llvm::raw_ostream &os, const Entry &entry, bool hasAddend) {
@@ -577,7 +524,9 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     info.device = int(device);
     program.accelerators.push_back(info);
   }
-  listDirect(module, MutableArrayRef(program.accelerators).take_back(devices.size()));
+  auto made = MutableArrayRef(program.accelerators).take_back(devices.size());
+  listDirectEdges(module, made);
+  placeDirectFetches(module, made);
   return StepRewriterFactory(
       [launches, &kind](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
         if (!function->hasAttr("weir_plan.accelerated") || kindAround(function) != &kind)

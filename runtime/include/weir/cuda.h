@@ -148,6 +148,14 @@ int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
 /// As weir_rt_alloc and weir_rt_free, 256-byte aligned, in the step's order.
 void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site);
 void weir_cuda_free(weir_context *ctx, void *data);
+/// Where a value of so many bytes that goes over a fetch's edge is to be
+/// computed: in the caller's memory, where that is this GPU's, large enough and
+/// apart from all feeds and other fetches; else at `planned`, or where
+/// weir_cuda_alloc says.
+void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes,
+                            void *planned);
+void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes,
+                            int32_t site);
 int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
                        int64_t bytes);
 /// Writes the low `bytes` (1, 2, 4 or 8) of `value`.

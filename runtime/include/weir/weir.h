@@ -387,7 +387,8 @@ typedef struct weir_run_options {
   /// FAILED_PRECONDITION where the host does the GPU's work; INVALID_ARGUMENT for
   /// a feed that others read, too, and for a fetch that others make, or with a
   /// buffer that is too small. Such memory begins at a multiple of 16 bytes, and
-  /// may be read up to the next one behind its end.
+  /// may be read up to the next one behind its end. A fetch may have bytes of a feed;
+  /// what it has after a run that failed is not defined.
   const uint8_t *feeds_on_gpu;
   const uint8_t *fetches_on_gpu;
   /// A CUstream: the run's work on GPUs begins when what lies in it now is done,

@@ -1,0 +1,131 @@
+//===- DirectEdges.cpp - feeds and fetches in a GPU's memory -----*- C++
+//-*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/codegen/cuda/DirectEdges.h"
+#include "dialects/plan/Plan.h"
+#include "dialects/weir/Pch.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "passes/partition/Accelerators.h"
+#include "passes/plan/StepBuilder.h"
+#include "passes/plan/StepTimes.h"
+
+using namespace mlir;
+using namespace weir;
+
+/// Whether `buffer` keeps behind `send`, an operation of its block, what it has
+/// there, and nothing else names it.
+static bool isKeptBehind(plan::SendOp send, Value buffer) {
+  return llvm::all_of(buffer.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<plan::ViewOp>(user))
+      return isKeptBehind(send, user->getResult(0));
+    if (isa<plan::FreeOp, plan::AwaitSentOp>(user))
+      return true;
+    if (!isa<plan::RunOp, plan::CopyOp, plan::LoadOp, plan::StoreOp,
+             plan::SendOp, plan::SwapOutOp, plan::SwapInOp, plan::AllReduceOp,
+             memref::DimOp>(user))
+      return false;
+    Operation *here = send->getBlock()->findAncestorOpInBlock(*user);
+    return here == send || here->isBeforeInBlock(send) || !plan::isWritten(use);
+  });
+}
+
+/// The buffer that holds what is sent and nothing else, until the step ends;
+/// null: none.
+static Operation *ownBuffer(plan::SendOp send) {
+  Value value = send.getValue()[0], root = plan::rootOf(value);
+  Operation *buffer = root.getDefiningOp();
+  if (!isa_and_nonnull<plan::BufferOp, plan::AllocOp>(buffer) ||
+      buffer->hasAttr("weir.host") || buffer->getBlock() != send->getBlock() ||
+      buffer->hasAttr(fetchEdgeAttribute))
+    return nullptr;
+  auto type = cast<MemRefType>(root.getType()),
+       sent = cast<MemRefType>(value.getType());
+  bool isWhole =
+      value == root || (type.hasStaticShape() && sent.hasStaticShape() &&
+                        type.getElementType() == sent.getElementType() &&
+                        type.getNumElements() == sent.getNumElements());
+  return isWhole && isKeptBehind(send, root) ? buffer : nullptr;
+}
+
+void weir::placeDirectFetches(ModuleOp module,
+                              ArrayRef<AcceleratorInfo> accelerators) {
+  llvm::DenseSet<int64_t> fetched;
+  for (const AcceleratorInfo &accelerator : accelerators)
+    for (const auto &direct : accelerator.direct)
+      if (direct.isFetch)
+        fetched.insert(direct.edge);
+  for (auto step : module.getOps<func::FuncOp>())
+    if (isOnAccelerator(step))
+      for (auto send : step.getBody().front().getOps<plan::SendOp>())
+        if (fetched.count(send.getEdge()) && !send.getValue().empty())
+          if (Operation *buffer = ownBuffer(send))
+            buffer->setAttr(fetchEdgeAttribute, send.getEdgeAttr());
+}
+
+void weir::listDirectEdges(ModuleOp module,
+                           MutableArrayRef<AcceleratorInfo> accelerators) {
+  SmallVector<std::pair<int, int>> edges;
+  if (auto list = module->getAttrOfType<ArrayAttr>("weir_plan.edges"))
+    for (auto edge : list.getAsRange<DictionaryAttr>())
+      edges.push_back({int(edge.getAs<IntegerAttr>("source").getInt()),
+                       int(edge.getAs<IntegerAttr>("destination").getInt())});
+  auto accelerator = [&](int device) -> AcceleratorInfo * {
+    auto it = llvm::find_if(accelerators,
+                            [&](auto &each) { return each.device == device; });
+    return it == accelerators.end() ? nullptr : &*it;
+  };
+  auto isSmall = [](Type type) {
+    auto memref = cast<MemRefType>(type);
+    return plan::isScalarForm(
+        RankedTensorType::get(memref.getShape(), memref.getElementType()));
+  };
+  for (auto step : module.getOps<func::FuncOp>()) {
+    auto name = step->getAttrOfType<StringAttr>("weir.entry");
+    if (!name || !step->hasAttr("weir_plan.feeds") || isOnAccelerator(step))
+      continue;
+    std::string entry = name.getValue().str();
+    Block &body = step.getBody().front();
+    for (auto feed : body.getOps<plan::FeedOp>()) {
+      // Sizes come from the caller's description.
+      auto readers =
+          llvm::make_filter_range(feed->getUsers(), [](Operation *user) {
+            return !isa<memref::DimOp>(user);
+          });
+      auto send = llvm::hasSingleElement(readers)
+                      ? dyn_cast<plan::SendOp>(*readers.begin())
+                      : plan::SendOp();
+      if (!send || send->getBlock() != &body || isSmall(feed.getType()))
+        continue;
+      auto edge = int32_t(send.getEdge());
+      if (AcceleratorInfo *info = accelerator(edges[edge].second))
+        info->direct.push_back({entry, int(feed.getIndex()), edge, false});
+    }
+    for (auto fetch : body.getOps<plan::FetchOp>()) {
+      auto copy = fetch->hasOneUse()
+                      ? dyn_cast<plan::CopyOp>(*fetch->user_begin())
+                      : plan::CopyOp();
+      auto receive = copy ? copy.getSource().getDefiningOp<plan::ReceiveOp>()
+                          : plan::ReceiveOp();
+      if (!receive || copy.getTarget() != fetch.getResult() ||
+          receive->getBlock() != &body ||
+          !llvm::all_of(receive->getUsers(), [&](Operation *user) {
+            return user == copy || isa<plan::FreeOp, memref::DimOp>(user);
+          }))
+        continue;
+      auto edge = int32_t(receive.getEdge());
+      if (AcceleratorInfo *info = accelerator(edges[edge].first)) {
+        info->direct.push_back({entry, int(fetch.getIndex()), edge, true});
+        copy->setAttr(
+            "weir.received_fetch",
+            IntegerAttr::get(IntegerType::get(module.getContext(), 64),
+                             fetch.getIndex()));
+      }
+    }
+  }
+}
