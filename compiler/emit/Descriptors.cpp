@@ -410,7 +410,7 @@ DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Record> list,
 llvm::Constant *DescriptorBuilder::accelerators() {
   Constants values;
   for (const AcceleratorInfo &info : program.accelerators) {
-    Constants steps, names, segments, direct;
+    Constants steps, names, segments, direct, slots;
     for (size_t i = 0; i < program.entries.size(); ++i) {
       llvm::Function *step = i < info.steps.size() && !info.steps[i].empty()
                                  ? module.getFunction(info.steps[i])
@@ -430,6 +430,8 @@ llvm::Constant *DescriptorBuilder::accelerators() {
           {i32(entry - program.entries.begin()), i32(each.index), i32(each.edge),
            i32(each.isFetch)}));
     }
+    for (int slot : info.slots)
+      slots.push_back(i32(slot));
     llvm::GlobalVariable *image =
         global(llvm::ConstantDataArray::getString(context, info.image,
                                                   /*AddNull=*/false),
@@ -446,7 +448,8 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          i64(info.products.size()), array(direct, "weir.direct"),
          i64(info.direct.size()), records(info.convolutions, "weir.convolutions"),
          i64(info.convolutions.size()), records(info.collectives, "weir.collectives"),
-         i64(info.collectives.size())}));
+         i64(info.collectives.size()), array(slots, "weir.device_slots"),
+         i64(info.slots.size()), info.assign.empty() ? null() : string(info.assign)}));
   }
   return array(values, "weir.accelerators");
 }

@@ -123,6 +123,8 @@ struct AcceleratorInfo {
     bool isFetch;
   };
   std::vector<Direct> direct;
+  std::vector<int> slots; ///< variables whose values lie in the device's memory
+  std::string assign;     ///< as weir_accelerator_desc::assign, or ""
 };
 
 struct Program {

@@ -9,6 +9,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/partition/Constraints.h"
 #include "passes/plan/StepBuilder.h"
 
 using namespace mlir;
@@ -84,12 +85,25 @@ static bool hasSizesOfHost(Operation *op) {
          });
 }
 
+static bool isStatic(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape();
+}
+
+/// The same for who uses a variable: its values lie where the users are.
+static std::string whyNotVariable(const DeviceKind &kind, Operation *op) {
+  VariableOp variable = variableOf(op->getOperand(0));
+  if (!kind.keepsVariables() || !variable || !isNumeric(variable.getType()))
+    return "works on state, strings or sequences";
+  if (plan::isScalarForm(variable.getType()))
+    return "uses a variable of integers that the host reads";
+  return isStatic(variable.getType()) ? "" : "uses a variable whose size is open";
+}
+
 std::string weir::whyNotOn(const DeviceKind &kind, Operation *op) {
-  auto isStatic = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.hasStaticShape();
-  };
   OperationRole role = roleOf(op);
+  if (isa<VariableReadOp, VariableAssignOp>(op))
+    return whyNotVariable(kind, op);
   if (role == OperationRole::Constant)
     return "";
   if (!llvm::all_of(op->getOperandTypes(), isNumeric) ||

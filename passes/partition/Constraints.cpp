@@ -174,8 +174,7 @@ void Constraints::gatherColocations() {
         }
 }
 
-/// The variable behind a resource, through loops and conditionals.
-static VariableOp variableOf(Value resource) {
+VariableOp weir::variableOf(Value resource) {
   for (int depth = 0; resource && depth < 64; ++depth) {
     if (auto argument = dyn_cast<BlockArgument>(resource)) {
       auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());

@@ -22,6 +22,8 @@
 
 namespace weir {
 
+class VariableOp;
+
 /// Whether an operation is placed: not data, not a border of regions, not what
 /// every device that takes part has for itself.
 bool isPlaced(mlir::Operation *op);
@@ -30,6 +32,9 @@ bool isControl(mlir::Operation *op);
 /// Whether every device may have its own of it: constants, variables' handles, what
 /// sessions can.
 bool isFree(mlir::Operation *op);
+
+/// The variable behind a resource, through loops and conditionals; null: unknown.
+VariableOp variableOf(mlir::Value resource);
 
 class Constraints {
 public:

@@ -43,6 +43,9 @@ public:
   /// Whether several devices of a task may reduce tensors of such elements together
   /// (weir_plan.has_collective, all_reduce in steps of such a device).
   virtual bool reducesTogether(mlir::Type element) const { return false; }
+  /// Whether such a device keeps the values of variables (weir_plan.variable_read,
+  /// variable_assign in steps of such a device).
+  virtual bool keepsVariables() const { return false; }
 };
 
 /// Makes `kind`, which lives as long as the process, known; false: its type is

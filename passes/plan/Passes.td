@@ -100,7 +100,8 @@ def WeirReuseBuffersPass : Pass<"weir-reuse-buffers", "::mlir::ModuleOp"> {
     What: lets a kernel's result take the buffer of an operand that nothing uses
     behind it, where the kernel reads that operand only at the index it computes;
     lets a value that is computed only to be copied (into what a loop carries, a
-    conditional yields) be computed where it goes. The kernel is marked, so that
+    conditional yields, a variable of a device that keeps their values) be computed
+    where it goes. The kernel is marked, so that
     its code reads through the pointer that it writes to. Accesses are numbered
     before, so that the plan can be checked against what was meant.
     Why here: after bufferize and its clean-up, when every use of a buffer is

@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/PlaceParts.h"
+#include "passes/plan/PlaceValues.h"
 #include "passes/plan/StepTimes.h"
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/MapVector.h"
@@ -184,7 +185,7 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
     llvm::MapVector<Operation *, unsigned> inPlace;
-    int64_t buffers = 0, bytes = 0, copies = 0;
+    int64_t buffers = 0, bytes = 0, copies = placeValues(module);
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;

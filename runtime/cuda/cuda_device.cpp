@@ -70,6 +70,7 @@ static void close(Accelerator *accelerator) {
       closeActivity(*device);
       closeProducts(device->products);
       closeConvolutions(*device, device->convolutions);
+      closeVariables(*device, device->variables);
       device->regions.close();
       if (device->constants)
         driver.memFree(device->constants);
@@ -139,7 +140,10 @@ static const char *fill(CudaDevice *device, const weir_session *session,
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
   device->products = openProducts(*device, program->kernel_count);
   device->convolutions = openConvolutions(*device, program->kernel_count);
-  if (!device->products || !device->convolutions)
+  device->variables = openVariables(*device, error);
+  if (*error)
+    return "the program's code lacks a kernel";
+  if (!device->products || !device->convolutions || !device->variables)
     return "there is no memory on the host";
   const char *graphs = getenv("WEIR_CUDA_GRAPHS");
   device->graphs = !graphs || strcmp(graphs, "off") != 0;
@@ -194,4 +198,5 @@ extern "C" __attribute__((visibility("default")))
 const weir_device_driver weir_cuda_driver;
 const weir_device_driver weir_cuda_driver = {
     weir::rt::cuda::open, weir::rt::cuda::close, weir::rt::cuda::beginRun,
-    weir::rt::cuda::releaseRun, "GPU"};
+    weir::rt::cuda::releaseRun, "GPU", weir::rt::cuda::makeValue,
+    weir::rt::cuda::readValue, weir::rt::cuda::dropValue};

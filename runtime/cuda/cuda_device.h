@@ -17,6 +17,7 @@
 #ifndef WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
 #define WEIR_RUNTIME_CUDA_CUDA_DEVICE_H
 
+#include "cuda/cuda_variables.h"
 #include "cuda/cuda_work.h"
 #include "cuda/device_memory.h"
 #include "cuda/driver_api.h"
@@ -46,6 +47,7 @@ struct CudaDevice : Accelerator {
   uint64_t peers; ///< bit N: may write to the memory of the program's device N
   const Cupti *cupti;  ///< from its first traced run on; null: events tell times
   const char *noCupti; ///< why; null also before
+  Variables *variables;
   Collectives *collectives; ///< null: it computes nothing together with others
 };
 
@@ -106,6 +108,9 @@ struct CudaRun {
   SwapSlot *swaps; ///< kept from run to run, as the arena is
   int32_t swapCount;
   bool swapped; ///< in this run
+  CudaSlot *slots; ///< null before the first value is made
+  CudaValue *made; ///< in this run, a reference to each
+  CudaValue *news; ///< assigned, and not published
   bool mayReduceTogether; ///< in this run, as of its begin
   bool reducedTogether;   ///< in this run: a collective was put
   // Guarded by the run's lock.
@@ -174,8 +179,8 @@ uint8_t *takeLanding(weir_context *ctx, Block *block, const char *name, bool isI
 void dropLandings(weir_run *run, CudaRun *part, bool all);
 /// The same with all, and the events: before the part itself goes.
 void destroyPeers(CudaRun *part);
-/// Puts the work that was noted. Returns 0, or aborts the run. The context is
-/// current.
+/// Puts the work that was noted, and lets all others see what it assigns. Returns 0,
+/// or aborts the run. The context is current.
 int32_t flushWork(weir_context *ctx);
 /// WEIR_CUDA_SYNC: puts what was noted last, waits for it and looks at what it
 /// left.

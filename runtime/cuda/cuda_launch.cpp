@@ -13,13 +13,13 @@ using namespace weir::rt::cuda;
 int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
   CudaRun *part = partOf(ctx);
   if (part->pending.count == 0)
-    return WEIR_OK;
+    return publishValues(ctx);
   Result error = closeOut(part);
   if (error)
     return fail(ctx, "work cannot be put", error);
   WorkFailure failure;
   if (flush(part, &failure))
-    return WEIR_OK;
+    return publishValues(ctx);
   const char *nodes =
       failure.kernel < 0 ? nullptr : ctx->run->session->program->kernels[failure.kernel].nodes;
   bool isProduct = failure.kind == WorkKind::Product;

@@ -82,6 +82,7 @@ static void destroy(CudaRun *part) {
     driver.memFree(part->errorOnDevice);
   if (part->error)
     driver.hostFree(part->error);
+  free(part->slots);
   free(part);
 }
 
@@ -526,6 +527,7 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
 int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
   CudaRun *part = partOf(ctx);
   dropPieces(part);
+  dropMade(part, /*good=*/!part->streamError);
   dropLandings(ctx->run, part, /*all=*/false);
   if (!part->streamError) {
     Current current(*part->device);

@@ -20,6 +20,8 @@
 
 namespace weir::rt {
 
+struct VariableValue;
+
 /// An open device of a session; drivers put more behind it.
 struct Accelerator {
   const weir_accelerator_desc *desc;
@@ -47,6 +49,19 @@ struct weir_device_driver {
   void (*release)(weir_run *run, int32_t device);
   /// What such a device is called in messages: the type in devices' names.
   const char *kind;
+  // Values of weir_accelerator_desc::slots; null where the driver has none. All but
+  // `dropValue` wait for the device: no step calls them. They return a weir_code, and
+  // messages name `variable`.
+
+  /// A copy of a host's tensor in the device's memory, with one reference.
+  int32_t (*makeValue)(weir_session *session, weir::rt::Accelerator *accelerator,
+                       const weir_tensor &tensor, const char *variable,
+                       weir::rt::VariableValue **value, weir_status *status) = nullptr;
+  /// Copies the elements to the host.
+  int32_t (*readValue)(const weir::rt::VariableValue *value, void *to,
+                       const char *variable, weir_status *status) = nullptr;
+  /// Nobody refers to the value any more. Any thread.
+  void (*dropValue)(weir::rt::VariableValue *value) = nullptr;
 };
 
 #endif // WEIR_RUNTIME_SESSION_ACCELERATOR_H

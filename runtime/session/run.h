@@ -223,6 +223,15 @@ inline void giveBack(Block *block) {
 void freeAtHand(weir_run *run);
 const char *nodeOf(const weir_run *run, int32_t site);
 
+/// The value that a variable has now, which stays to the run's end. Null: it was never
+/// assigned, or `code` is an error, recorded against `site`.
+VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_t *code);
+/// The error of a read that finds no value.
+int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site);
+/// Whether the variable takes the tensor: 0, or the error.
+int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site,
+                      const weir_tensor &value);
+
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
 /// Returns 0, or aborts the run and frees the block. From any thread.
 int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,

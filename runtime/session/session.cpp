@@ -205,13 +205,36 @@ static weir_string *pointToStrings(const uint8_t *data, int64_t count) {
   return elements;
 }
 
+/// Finds out which devices keep values of variables.
+static bool findHomes(weir_session *session) {
+  for (int32_t i = 0; i < session->deviceCount; ++i) {
+    Accelerator *accelerator = acceleratorOf(session, i);
+    // Objects of before have none.
+    if (!accelerator || accelerator->desc->size <
+                            offsetof(weir_accelerator_desc, assign) + sizeof(const char *))
+      continue;
+    const weir_accelerator_desc &desc = *accelerator->desc;
+    if (desc.slot_count > 0 && !session->homes)
+      session->homes = static_cast<Accelerator **>(
+          calloc(size_t(session->program->slot_count), sizeof(Accelerator *)));
+    for (int64_t s = 0; s < desc.slot_count; ++s) {
+      if (!session->homes)
+        return false;
+      session->homes[desc.slots[s]] = accelerator;
+    }
+  }
+  return true;
+}
+
 /// Values that variables begin with lie in the blobs; no copies are made, but
-/// for the elements of strings.
+/// for the elements of strings, and for devices that keep values.
 static int32_t makeSlots(weir_session *session, weir_status *status) {
   const weir_program_desc *program = session->program;
   auto count = size_t(program->slot_count);
   if (count == 0)
     return WEIR_OK;
+  if (!findHomes(session))
+    return noMemory(status);
   session->slots =
       static_cast<VariableValue **>(calloc(count, sizeof(VariableValue *)));
   session->initial =
@@ -250,6 +273,10 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
     for (int32_t d = 0; d < slot.rank; ++d)
       tensor.dims[d] = slot.dims[d];
     session->slots[i] = &session->initial[i];
+    if (homeOf(session, int32_t(i)))
+      if (int32_t code =
+              makeValue(session, int32_t(i), tensor, &session->slots[i], status))
+        return code;
   }
   return WEIR_OK;
 }
@@ -401,6 +428,7 @@ void weir_session_destroy(weir_session *session) {
   free(session->accelerators);
   free(session->customs);
   free(session->slots);
+  free(session->homes);
   for (int32_t i = 0; session->initial && i < session->program->slot_count; ++i)
     if (session->initial[i].tensor.dtype == WEIR_STRING)
       free(session->initial[i].tensor.data);

@@ -23,6 +23,8 @@ struct VariableValue {
   std::atomic<int32_t> references;
   BfcAllocator *memory; ///< where this lies; null: the session's, immortal
   weir_tensor tensor;
+  /// Whose memory has the elements, which its driver alone copies; null: the host's.
+  Accelerator *home = nullptr;
 };
 
 /// Heads every block of memory that a run or a result has; 64 bytes, and the
@@ -103,6 +105,9 @@ struct weir_session {
   weir::rt::Mutex mutex;            ///< guards what follows
   weir::rt::VariableValue **slots;  ///< current values, null: none
   weir::rt::VariableValue *initial; ///< initial values, by slot
+  /// By slot: the device that keeps the values, null: the host; null: for all. Never
+  /// changes.
+  weir::rt::Accelerator **homes;
   weir_run *idleRuns;               ///< ready to be used again
   weir::rt::Resource *resources;    ///< what kernels keep, see resources.h
   weir::rt::AsyncRuns *asyncRuns;   ///< null: none was asked for
@@ -119,6 +124,11 @@ extern const weir_transport_host transportHost;
 /// Null: the host does the device's work.
 inline Accelerator *acceleratorOf(const weir_session *session, int32_t device) {
   return session->accelerators ? session->accelerators[device] : nullptr;
+}
+
+/// Null: the host keeps the values of the slot.
+inline Accelerator *homeOf(const weir_session *session, int32_t slot) {
+  return session->homes ? session->homes[slot] : nullptr;
 }
 
 /// What the program's accelerators are called in messages.
@@ -148,6 +158,10 @@ void releaseValue(VariableValue *value);
 VariableValue *currentValue(weir_session *session, int32_t slot);
 /// Makes `value` (its reference moves here) the slot's.
 void replaceValue(weir_session *session, int32_t slot, VariableValue *value);
+/// A copy of a host's tensor where the slot's values are, with one reference.
+/// Returns a weir_code.
+int32_t makeValue(weir_session *session, int32_t slot, const weir_tensor &tensor,
+                  VariableValue **value, weir_status *status);
 /// Whether a tensor may be the value of a slot; says why not in `out`.
 bool fitsSlot(const weir_slot_desc &slot, const weir_tensor &tensor, Text &out);
 

@@ -33,9 +33,26 @@ VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor,
 }
 
 void releaseValue(VariableValue *value) {
-  if (value && value->memory &&
-      value->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (!value || !value->memory ||
+      value->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  if (value->home)
+    value->home->desc->driver->dropValue(value);
+  else
     value->memory->free(value);
+}
+
+int32_t makeValue(weir_session *session, int32_t slot, const weir_tensor &tensor,
+                  VariableValue **value, weir_status *status) {
+  const char *name = session->program->slots[slot].name;
+  if (Accelerator *home = homeOf(session, slot))
+    return home->desc->driver->makeValue(session, home, tensor, name, value, status);
+  *value = copyValue(session->memory[0], tensor, name, 0, nullptr);
+  if (*value)
+    return WEIR_OK;
+  StatusText(status, WEIR_RESOURCE_EXHAUSTED)
+      << "no memory for a value of variable \"" << name << '"';
+  return WEIR_RESOURCE_EXHAUSTED;
 }
 
 VariableValue *currentValue(weir_session *session, int32_t slot) {
@@ -98,50 +115,68 @@ static bool holdValue(weir_run *run, int32_t slot, VariableValue *value) {
   return true;
 }
 
+/// 0, or an error: the program's table has no such variable.
+static int32_t checkSlot(weir_context *ctx, int32_t slot, int32_t site) {
+  bool exists = slot >= 0 && slot < ctx->run->session->program->slot_count;
+  return exists ? int32_t(WEIR_OK)
+                : weir_rt_error_text(ctx, site, WEIR_INTERNAL,
+                                     "variable {0} is not in the table", slot, 0);
+}
+
+VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_t *code) {
+  weir_run *run = ctx->run;
+  if ((*code = checkSlot(ctx, slot, site)))
+    return nullptr;
+  VariableValue *value = currentValue(run->session, slot);
+  // Values of the program's own live as long as the session.
+  if (value && value->memory && !holdValue(run, slot, value)) {
+    releaseValue(value);
+    *code = weir_rt_error_text(ctx, site, WEIR_RESOURCE_EXHAUSTED,
+                               "no memory to hold a variable", 0, 0);
+    return nullptr;
+  }
+  return value;
+}
+
+int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site) {
+  char text[256];
+  Text(text, sizeof(text)) << "variable \"" << ctx->run->session->program->slots[slot].name
+                           << "\" is read before it was assigned";
+  return recordError(ctx->run, WEIR_FAILED_PRECONDITION, site, text);
+}
+
+int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site,
+                      const weir_tensor &value) {
+  if (int32_t code = checkSlot(ctx, slot, site))
+    return code;
+  char text[512];
+  Text problem(text, sizeof(text));
+  return fitsSlot(ctx->run->session->program->slots[slot], value, problem)
+             ? int32_t(WEIR_OK)
+             : recordError(ctx->run, WEIR_INVALID_ARGUMENT, site, text);
+}
+
 } // namespace weir::rt
 
 using namespace weir::rt;
 
-static bool slotExists(const weir_context *ctx, int32_t slot) {
-  return slot >= 0 && slot < ctx->run->session->program->slot_count;
-}
-
 int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site,
                               weir_tensor *out) {
-  weir_run *run = ctx->run;
-  if (!slotExists(ctx, slot))
-    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
-                              "variable {0} is not in the table", slot, 0);
-  VariableValue *value = currentValue(run->session, slot);
-  if (!value) {
-    char text[256];
-    Text(text, sizeof(text))
-        << "variable \"" << run->session->program->slots[slot].name
-        << "\" is read before it was assigned";
-    return recordError(run, WEIR_FAILED_PRECONDITION, site, text);
-  }
-  // Values of the program's own live as long as the session.
-  if (value->memory && !holdValue(run, slot, value)) {
-    releaseValue(value);
-    return weir_rt_error_text(ctx, site, WEIR_RESOURCE_EXHAUSTED,
-                              "no memory to hold a variable", 0, 0);
-  }
+  int32_t code;
+  VariableValue *value = holdCurrent(ctx, slot, site, &code);
+  if (!value)
+    return code ? code : recordUnassigned(ctx, slot, site);
   *out = value->tensor;
   return WEIR_OK;
 }
 
 int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
                                 const weir_tensor *value) {
+  if (int32_t code = checkAssigned(ctx, slot, site, *value))
+    return code;
   weir_run *run = ctx->run;
   weir_session *session = run->session;
-  if (!slotExists(ctx, slot))
-    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
-                              "variable {0} is not in the table", slot, 0);
   const weir_slot_desc &desc = session->program->slots[slot];
-  char text[512];
-  Text problem(text, sizeof(text));
-  if (!fitsSlot(desc, *value, problem))
-    return recordError(run, WEIR_INVALID_ARGUMENT, site, text);
   BfcAllocator *memory = session->memory[ctx->device];
   VariableValue *copy = copyValue(memory, *value, desc.name, 0, nullptr);
   if (!copy) {
@@ -203,20 +238,30 @@ int32_t weir_session_get_variable(weir_session *session, const char *name,
   }
   const weir_tensor &tensor = current->tensor;
   void *data = value->data;
-  Block *old = findResult(session, data);
+  Block *old = findResult(session, data), *made = nullptr;
   if (!data || value->bytes < tensor.bytes || hasContents(tensor.dtype)) {
-    Block *block = allocateBlock(session->memory[0], copyBytes(tensor),
-                                 session->program->slots[slot].name,
-                                 Block::ofResult, 0, nullptr);
-    if (!block) {
+    made = allocateBlock(session->memory[0], copyBytes(tensor),
+                         session->program->slots[slot].name, Block::ofResult, 0,
+                         nullptr);
+    if (!made) {
       releaseValue(current);
       StatusText(status, WEIR_RESOURCE_EXHAUSTED)
           << "no memory for a copy of variable \"" << name << '"';
       return WEIR_RESOURCE_EXHAUSTED;
     }
-    data = block->data();
+    data = made->data();
   }
-  copyElements(tensor, data);
+  int32_t code = WEIR_OK;
+  if (current->home)
+    code = current->home->desc->driver->readValue(current, data, name, status);
+  else
+    copyElements(tensor, data);
+  if (code) {
+    if (made)
+      made->memory->free(made);
+    releaseValue(current);
+    return code;
+  }
   if (old && value->data != data)
     old->memory->free(old);
   *value = tensor;
@@ -265,13 +310,9 @@ int32_t weir_session_set_variable(weir_session *session, const char *name,
   weir_tensor exact = *value;
   exact.bytes =
       elementCount(value->rank, value->dims) * weir_dtype_size(value->dtype);
-  VariableValue *copy =
-      copyValue(session->memory[0], exact, desc.name, 0, nullptr);
-  if (!copy) {
-    StatusText(status, WEIR_RESOURCE_EXHAUSTED)
-        << "no memory for a value of variable \"" << name << '"';
-    return WEIR_RESOURCE_EXHAUSTED;
-  }
+  VariableValue *copy;
+  if (int32_t code = makeValue(session, slot, exact, &copy, status))
+    return code;
   replaceValue(session, slot, copy);
   return setStatus(status, WEIR_OK);
 }
@@ -280,8 +321,13 @@ int32_t weir_session_reset(weir_session *session, weir_status *status) {
   if (!session)
     return refuseNull(status, "weir_session_reset", "session");
   for (int32_t i = 0; i < session->program->slot_count; ++i) {
-    VariableValue *initial = &session->initial[i];
-    replaceValue(session, i, initial->tensor.dtype ? initial : nullptr);
+    VariableValue *initial = &session->initial[i], *value = initial;
+    if (!initial->tensor.dtype)
+      value = nullptr;
+    else if (homeOf(session, i))
+      if (int32_t code = makeValue(session, i, initial->tensor, &value, status))
+        return code;
+    replaceValue(session, i, value);
   }
   resetResources(session);
   return setStatus(status, WEIR_OK);

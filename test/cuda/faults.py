@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 CALLS = """cuDevicePrimaryCtxRetain cuModuleLoadData cuMemAlloc cuMemHostAlloc cuMemcpyHtoD
-cuMemcpyHtoDAsync cuMemcpyDtoHAsync cuMemcpyPeerAsync cuCtxEnablePeerAccess cuMemsetD8Async cuStreamCreate cuStreamWaitEvent
+cuMemcpyHtoDAsync cuMemcpyDtoHAsync cuMemcpyDtoDAsync cuMemcpyPeerAsync cuCtxEnablePeerAccess cuMemsetD8Async cuStreamCreate cuStreamWaitEvent
 cuStreamAddCallback cuEventCreate cuEventRecord cuLaunchKernel cuMemAddressReserve cuMemCreate
 cuMemMap cuMemSetAccess cuStreamBeginCapture cuStreamEndCapture cuGraphInstantiate cuGraphLaunch""".split()
 

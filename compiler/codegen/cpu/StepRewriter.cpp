@@ -503,13 +503,13 @@ void StepRewriter::rewrite(Operation *op) {
   if (auto read = dyn_cast<plan::VariableReadOp>(op)) {
     Value tensor = stack(sizeof(weir_tensor));
     int number = tables.sites.add(read.getNode(), "Variable", "read before it was assigned a value", WEIR_FAILED_PRECONDITION);
-    returnIfError(call("weir_rt_variable_read", t32, {context, i32(read.getSlot()), i32(number), tensor}));
+    returnIfError(call(readFunction(), t32, {context, i32(read.getSlot()), i32(number), tensor}));
     return replace(packFromTensor(cast<MemRefType>(read.getType()), tensor));
   }
   if (auto assign = dyn_cast<plan::VariableAssignOp>(op)) {
     Value tensor = tensorOnStack(unpack(assign.getValue()));
     int number = tables.sites.add(assign.getNode(), "Assign", "out of memory", WEIR_RESOURCE_EXHAUSTED);
-    returnIfError(call("weir_rt_variable_assign", t32, {context, i32(assign.getSlot()), i32(number), tensor}));
+    returnIfError(call(assignFunction(), t32, {context, i32(assign.getSlot()), i32(number), tensor}));
     return op->erase();
   }
   if (auto send = dyn_cast<plan::SendOp>(op)) {

@@ -30,6 +30,9 @@ protected:
   virtual bool alwaysWaits() const { return false; }
   /// Whether launches of known range and sizes may become rows of a table.
   virtual bool launchesByTable() const { return true; }
+  /// The runtime's functions for the values of variables.
+  virtual llvm::StringRef readFunction() const { return "weir_rt_variable_read"; }
+  virtual llvm::StringRef assignFunction() const { return "weir_rt_variable_assign"; }
   /// Emits what ends a step that returns `code`, and returns the code that it
   /// ends with.
   virtual mlir::Value finish(mlir::Value code) { return code; }

@@ -73,6 +73,7 @@ public:
 
   bool canSwap() const override { return true; }
   bool takesAttention() const override { return true; }
+  bool keepsVariables() const override { return true; }
 
   /// What NCCL reduces.
   bool reducesTogether(Type element) const override {

@@ -169,6 +169,11 @@ LaunchShape emitCudaKernel(plan::KernelOp kernel, llvm::StringRef symbol,
                            mlir::gpu::GPUModuleOp module, SiteTable &sites,
                            mlir::Value known = {});
 
+/// Adds to an image that is complete the kernel for weir_accelerator_desc::assign, if a
+/// step assigns variables and a kernel of it may fail. Returns its name, or "".
+std::string emitAssignKernel(mlir::gpu::GPUModuleOp module,
+                             mlir::ArrayRef<mlir::func::FuncOp> steps);
+
 } // namespace weir
 
 #endif // WEIR_COMPILER_CODEGEN_CUDA_CUDAKERNEL_H

@@ -8,6 +8,7 @@
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
 #include "dialects/weir/Pch.h"
+#include "passes/plan/PlaceValues.h"
 #include "passes/plan/StepBuilder.h"
 #include "weir/cuda.h"
 #include <cstddef>
@@ -30,6 +31,10 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
   declare("weir_cuda_free", none, {p, p});
   declare("weir_cuda_copy", i32, {p, p, p, i64});
   declare("weir_cuda_store", i32, {p, p, i32, i64});
+  declare("weir_cuda_variable_read", i32, {p, i32, i32, p});
+  declare("weir_cuda_variable_assign", i32, {p, i32, i32, p});
+  declare("weir_cuda_variable_place", p, {p, i32, i32});
+  declare("weir_cuda_publish", i32, {p});
   declare("weir_cuda_swap_out", i32, {p, i32, p, i64});
   declare("weir_cuda_swap_in", i32, {p, i32, p, i64});
   declare("weir_cuda_await_swap", i32, {p, i32});
@@ -46,23 +51,33 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
 /// What the plan reads in host memory was marked so.
 static bool isOfHost(Operation *op) { return op->hasAttr("weir.host"); }
 
+AcceleratorInfo &CudaStepRewriter::accelerator() {
+  int64_t device = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
+  auto it = llvm::find_if(tables.program.accelerators,
+                          [&](auto &each) { return each.device == device; });
+  assert(it != tables.program.accelerators.end() && "generateCuda listed the step's device");
+  return *it;
+}
+
 int64_t CudaStepRewriter::deviceOffset(BlobOp op) {
   int64_t source = tables.blobOffset(op.getValue());
   auto type = cast<MemRefType>(op.getType());
   int64_t bytes = type.getNumElements() * elementBytes(type.getElementType());
-  int64_t device = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
-  for (AcceleratorInfo &accelerator : tables.program.accelerators) {
-    if (accelerator.device != device)
-      continue;
-    for (const AcceleratorInfo::Segment &segment : accelerator.segments)
-      if (segment.source == source)
-        return segment.target;
-    int64_t target = accelerator.segmentBytes;
-    accelerator.segments.push_back({source, bytes, target});
-    accelerator.segmentBytes = llvm::alignTo(target + std::max<int64_t>(bytes, 1), 256);
-    return target;
-  }
-  return 0;
+  AcceleratorInfo &info = accelerator();
+  for (const AcceleratorInfo::Segment &segment : info.segments)
+    if (segment.source == source)
+      return segment.target;
+  int64_t target = info.segmentBytes;
+  info.segments.push_back({source, bytes, target});
+  info.segmentBytes = llvm::alignTo(target + std::max<int64_t>(bytes, 1), 256);
+  return target;
+}
+
+/// All of a variable's users are in steps of one device: its values are, too.
+void CudaStepRewriter::keepOnDevice(int64_t slot) {
+  std::vector<int> &slots = accelerator().slots;
+  if (!llvm::is_contained(slots, int(slot)))
+    slots.push_back(int(slot));
 }
 
 void CudaStepRewriter::launch(RunOp op) {
@@ -155,6 +170,14 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   Type t32 = b.getI32Type();
   if (rewriteSwap(op))
     return true;
+  if (auto read = dyn_cast<plan::VariableReadOp>(op)) {
+    keepOnDevice(read.getSlot());
+    return false;
+  }
+  if (auto assign = dyn_cast<plan::VariableAssignOp>(op)) {
+    keepOnDevice(assign.getSlot());
+    return false;
+  }
   if (auto has = dyn_cast<plan::HasCollectiveOp>(op)) {
     Value answer = call("weir_cuda_has_collective", t32, {context, i32(has.getCollective())});
     has.getResult().replaceAllUsesWith(
@@ -206,13 +229,16 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     unsigned next = 0;
     for (int64_t size : type.getShape())
       dims.push_back(ShapedType::isDynamic(size) ? toI64(alloc.getSizes()[next++]) : i64(size));
-    Value bytes = boundedBytesOf(type, dims);
+    Value bytes = boundedBytesOf(type, dims), data;
     Value where = i32(site(op, "out of memory", WEIR_RESOURCE_EXHAUSTED));
-    auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute);
-    Value data =
-        edge ? call("weir_cuda_alloc_fetch", pointer,
-                    {context, i32(edge.getInt()), bytes, where})
-             : call("weir_cuda_alloc", pointer, {context, bytes, where});
+    if (auto slot = op->getAttrOfType<IntegerAttr>(slotAttribute)) {
+      keepOnDevice(slot.getInt());
+      data = call("weir_cuda_variable_place", pointer, {context, i32(slot.getInt()), where});
+    } else if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute)) {
+      data = call("weir_cuda_alloc_fetch", pointer, {context, i32(edge.getInt()), bytes, where});
+    } else {
+      data = call("weir_cuda_alloc", pointer, {context, bytes, where});
+    }
     Value missing = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, data,
                                          LLVM::ZeroOp::create(b, loc, pointer));
     returnIfError(LLVM::ZExtOp::create(b, loc, t32, missing));
@@ -252,7 +278,13 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     op->erase();
     return true;
   }
-  if (auto send = dyn_cast<plan::SendOp>(op); send && !send.getValue().empty()) {
+  if (auto send = dyn_cast<plan::SendOp>(op); send && send.getValue().empty()) {
+    // Who gets the message may tell other runs.
+    if (assigns)
+      returnIfError(call("weir_cuda_publish", t32, {context}));
+    return false;
+  }
+  if (auto send = dyn_cast<plan::SendOp>(op)) {
     awaitRoom(send);
     Value tensor = tensorOnStack(unpack(send.getValue()[0]));
     returnIfError(call(goesToPeer(send) ? "weir_cuda_send_peer" : "weir_cuda_send", t32,

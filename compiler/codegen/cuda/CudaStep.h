@@ -20,6 +20,9 @@ mlir::OwningOpRef<plan::KernelOp> withoutPadding(plan::KernelOp kernel);
 /// Drops the paddings of a step for a GPU that no kernel of it reads.
 void dropPaddings(mlir::func::FuncOp step);
 
+/// What a step for a GPU writes for variables is not its own to free.
+void keepValues(mlir::func::FuncOp step);
+
 /// How the kernels of a module are launched, by their symbols in the plan.
 using LaunchTable = llvm::StringMap<LaunchShape>;
 
@@ -29,12 +32,16 @@ class CudaStepRewriter : public StepRewriter {
 public:
   CudaStepRewriter(mlir::func::FuncOp function, StepTables &tables,
                    const LaunchTable &launches)
-      : StepRewriter(function, tables), launches(launches) {}
+      : StepRewriter(function, tables), launches(launches) {
+    function.walk([&](plan::VariableAssignOp) { assigns = true; });
+  }
 
 protected:
   bool rewriteOtherwise(mlir::Operation *op) override;
   bool alwaysWaits() const override { return true; }
   bool launchesByTable() const override { return false; }
+  llvm::StringRef readFunction() const override { return "weir_cuda_variable_read"; }
+  llvm::StringRef assignFunction() const override { return "weir_cuda_variable_assign"; }
   mlir::Value finish(mlir::Value code) override;
 
 private:
@@ -42,9 +49,12 @@ private:
   bool rewriteSwap(mlir::Operation *op);
   void reduceTogether(plan::AllReduceOp op);
   bool goesToPeer(plan::SendOp send);
+  AcceleratorInfo &accelerator();
   int64_t deviceOffset(plan::BlobOp op);
+  void keepOnDevice(int64_t slot);
 
   const LaunchTable &launches;
+  bool assigns = false; ///< variables
 };
 
 /// Declares what such steps call.

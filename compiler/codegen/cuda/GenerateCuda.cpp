@@ -453,6 +453,7 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     if (failed(markHostReads(copy)))
       return failure();
     dropPaddings(copy);
+    keepValues(copy);
     copy.walk([&](plan::RunOp run) { launched.insert(run.getKernel()); });
     swapWithinHost(step);
     reduceWithinHost(step);
@@ -482,6 +483,7 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol);
   }
   useLibdevice(kernels);
+  info.assign = emitAssignKernel(kernels, steps);
   if (failed(lowerKernels(kernels, options)))
     return failure();
 

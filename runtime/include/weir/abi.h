@@ -190,6 +190,14 @@ typedef struct weir_accelerator_desc {
   int64_t convolution_count;
   const void *collectives; ///< the same for all devices of the driver
   int64_t collective_count;
+  /// Variables, by index into weir_program_desc::slots, that only this device's
+  /// steps read and assign: their values lie in its memory.
+  const int32_t *slots;
+  int64_t slot_count;
+  /// A kernel of the image that brings what is assigned into the variable's next value,
+  /// or the value before where the step has failed; the driver knows its parameters.
+  /// Null: no kernel of the image fails.
+  const char *assign;
 } weir_accelerator_desc;
 
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then

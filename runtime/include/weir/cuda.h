@@ -127,6 +127,11 @@ typedef struct weir_cuda_collective {
   const char *node;
 } weir_cuda_collective;
 
+/// Threads in a block of weir_accelerator_desc::assign, each of which copies 16 bytes.
+/// Its parameters: a weir_cuda_error, what is assigned, the value before, where to, and
+/// how many times 16 bytes.
+#define WEIR_CUDA_ASSIGN_THREADS 256
+
 // Pointers are the GPU's. Calls put work in the order of the step and return;
 // none waits for the GPU. Each returns 0 or an error.
 
@@ -161,6 +166,19 @@ int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
 /// Writes the low `bytes` (1, 2, 4 or 8) of `value`.
 int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
                         int64_t value);
+/// As weir_rt_variable_read and weir_rt_variable_assign, for variables of
+/// weir_accelerator_desc::slots. What is assigned is seen by the run at once, and by
+/// others when the work that makes it has been put.
+int32_t weir_cuda_variable_read(weir_context *ctx, int32_t slot, int32_t site,
+                                weir_tensor *out);
+int32_t weir_cuda_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
+                                  const weir_tensor *value);
+/// Memory of the size of the variable's values, which is its next value where the run
+/// assigns just that, without a copy; nothing writes to it from then on. The run's
+/// otherwise. Null: an error was recorded against `site`.
+void *weir_cuda_variable_place(weir_context *ctx, int32_t slot, int32_t site);
+/// Puts the work that was noted: what the step has assigned is seen by all others.
+int32_t weir_cuda_publish(weir_context *ctx);
 /// Begins to copy a value to place `slot` of the run in pinned memory, and back; work
 /// in between and behind goes on. The copy back begins when the work before it is
 /// done. At most one value is in a slot at a time.
