@@ -98,6 +98,7 @@ recorder = os.path.join(config.weir_obj_root, "test", "cuda", "libcuda-recorder.
 config.substitutions.append(("%cuda_recorder", recorder))
 for library in ["cublaslt", "cudnn", "nccl", "cupti"]:
     config.substitutions.append(("%%%s_recorder" % library, recorder.replace("cuda-recorder", library + "-recorder")))
+config.substitutions.append(("%driver_without_gpu", os.path.join(os.path.dirname(recorder), "no-gpu")))
 if os.path.exists(recorder):
     config.available_features.add("cuda-recorder")
 

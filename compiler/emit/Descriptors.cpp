@@ -449,7 +449,10 @@ llvm::Constant *DescriptorBuilder::accelerators() {
          i64(info.direct.size()), records(info.convolutions, "weir.convolutions"),
          i64(info.convolutions.size()), records(info.collectives, "weir.collectives"),
          i64(info.collectives.size()), array(slots, "weir.device_slots"),
-         i64(info.slots.size()), info.assign.empty() ? null() : string(info.assign)}));
+         i64(info.slots.size()), info.assign.empty() ? null() : string(info.assign),
+         records(info.poolings, "weir.poolings"),
+         i64(info.poolings.size()), records(info.attentions, "weir.attentions"),
+         i64(info.attentions.size())}));
   }
   return array(values, "weir.accelerators");
 }

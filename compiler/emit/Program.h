@@ -109,13 +109,13 @@ struct AcceleratorInfo {
   std::vector<Segment> segments;
   int64_t segmentBytes = 0;
   /// A structure of the driver's own: numbers, and behind them pointers to names
-  /// (empty: null), and to arrays of names, with their lengths. It finds them at
-  /// weir_accelerator_desc::products, ::convolutions and ::collectives.
+  /// (empty: null), and to arrays of names, with their lengths. It finds them at the
+  /// fields of weir_accelerator_desc of these names.
   struct Record {
     std::vector<uint64_t> words;
     std::vector<std::variant<std::string, std::vector<std::string>>> pointers;
   };
-  std::vector<Record> products, convolutions, collectives;
+  std::vector<Record> products, convolutions, collectives, poolings, attentions;
   /// Feeds and fetches that only this device takes or makes.
   struct Direct {
     std::string entry;

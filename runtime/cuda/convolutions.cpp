@@ -8,14 +8,9 @@
 #include "cuda/convolutions.h"
 #include "cuda/cuda_device.h"
 
-#include <new>
 #include <stdlib.h>
 
 namespace weir::rt::cuda {
-
-static const weir_cuda_convolution *convolutionsOf(const weir_accelerator_desc &desc) {
-  return static_cast<const weir_cuda_convolution *>(desc.convolutions);
-}
 
 static bool isFixed(const weir_cuda_convolution &desc) {
   bool fixed = desc.batch.open[0] < 0 && desc.channels.open[0] < 0 && desc.outputs.open[0] < 0;
@@ -71,50 +66,17 @@ static void nameProblem(const weir_cuda_convolution &desc, const ConvolutionShap
   }
 }
 
-/// Loads what the file has: bytes of the text, and the text.
-static bool loadChoice(const Convolutions &convolutions, ConvolutionPlan &plan,
-                       const char *problem, const DnnPlace &place) {
-  int64_t count = 0;
-  const uint64_t *words =
-      convolutions.file ? convolutions.file->findAny(problem, &count) : nullptr;
-  if (!words || count < 2 || words[0] == 0 || words[0] > uint64_t(count - 1) * 8)
-    return false;
-  plan.plan = loadPlan(*convolutions.dnn, place, reinterpret_cast<const char *>(words + 1),
-                       int64_t(words[0]), &plan.workspace);
-  return plan.plan;
-}
-
-static void keepChoice(const Convolutions &convolutions, const char *problem,
-                       const PlanText &text) {
-  int64_t count = 1 + (text.bytes + 7) / 8;
-  auto *words = static_cast<uint64_t *>(calloc(size_t(count), 8));
-  if (!words)
-    return;
-  words[0] = uint64_t(text.bytes);
-  memcpy(words + 1, text.data, size_t(text.bytes));
-  convolutions.file->add(problem, words, count);
-  free(words);
-}
-
 /// The mutex is held, or nobody else has the convolutions yet.
-static void choose(Convolutions &convolutions, ConvolutionPlan &plan) {
-  const Dnn &dnn = *convolutions.dnn;
+static void choose(DnnSession &session, ConvolutionPlan &plan) {
   const weir_cuda_convolution &desc = *plan.convolution;
-  DnnPlace place = {convolutions.handle, nullptr};
-  for (int64_t i = 0; isFixed(desc) && i < desc.plan_count && !plan.plan; ++i)
-    plan.plan = loadPlan(dnn, place, desc.plans[i], int64_t(strlen(desc.plans[i])),
-                         &plan.workspace);
-  char problem[512];
-  nameProblem(desc, plan.shape, problem, sizeof(problem));
-  if (plan.plan || loadChoice(convolutions, plan, problem, place))
-    return;
-  PlanText text = choosePlan(dnn, place, desc, plan.shape);
-  if (!text.data)
-    return;
-  plan.plan = loadPlan(dnn, place, text.data, text.bytes, &plan.workspace);
-  if (plan.plan && convolutions.file)
-    keepChoice(convolutions, problem, text);
-  free(text.data);
+  char name[512];
+  nameProblem(desc, plan.shape, name, sizeof(name));
+  DnnProblem problem = {desc.plans, isFixed(desc) ? desc.plan_count : 0, name};
+  plan.plan = loadKnown(session, problem, &plan.workspace);
+  if (!plan.plan)
+    plan.plan = adoptPlan(session, problem,
+                          choosePlan(*session.dnn, {session.handle, nullptr}, desc, plan.shape),
+                          &plan.workspace);
 }
 
 static ConvolutionPlan *planEntry(Convolutions &convolutions, Convolution &entry,
@@ -131,7 +93,7 @@ static ConvolutionPlan *planEntry(Convolutions &convolutions, Convolution &entry
   plan->convolution = entry.desc;
   plan->shape = shape;
   // What does not work is remembered as well.
-  choose(convolutions, *plan);
+  choose(*convolutions.session, *plan);
   plan->next = entry.plans;
   entry.plans = plan;
   return plan->plan ? plan : nullptr;
@@ -139,12 +101,12 @@ static ConvolutionPlan *planEntry(Convolutions &convolutions, Convolution &entry
 
 ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel,
                                  const int64_t *sizes, const Convolution **found) {
-  if (!convolutions->dnn || convolutions->byKernel[kernel] < 0)
+  if (!convolutions->entries || convolutions->byKernel[kernel] < 0)
     return nullptr;
   Convolution &entry = convolutions->entries[convolutions->byKernel[kernel]];
   if (entry.desc->bias == WEIR_CUDA_ZEROS && !convolutions->zeros)
     return nullptr;
-  Lock lock(convolutions->mutex);
+  Lock lock(convolutions->session->mutex);
   *found = &entry;
   return planEntry(*convolutions, entry, sizes);
 }
@@ -174,7 +136,7 @@ Pointer arrangedFilter(const CudaDevice &device, const Convolution &entry,
   Convolutions &convolutions = *device.convolutions;
   const Driver &driver = *device.driver;
   int64_t bytes = filterBytes(*entry.desc, shape);
-  Lock lock(convolutions.mutex);
+  Lock lock(convolutions.session->mutex);
   // Equal places may be filters of unlike shapes.
   for (ArrangedFilter *each = convolutions.filters; each; each = each->next)
     if (each->from == filter && each->bytes == bytes && each->arrange == entry.arrange)
@@ -210,7 +172,7 @@ static bool fill(Convolutions *convolutions, const CudaDevice &device, int32_t k
   for (int32_t i = 0; i < kernelCount; ++i)
     convolutions->byKernel[i] = -1;
   for (int64_t i = 0; i < convolutions->count; ++i) {
-    const weir_cuda_convolution &convolution = convolutionsOf(desc)[i];
+    const weir_cuda_convolution &convolution = convolutionsOf(desc).all[i];
     Convolution &entry = convolutions->entries[i];
     entry.desc = &convolution;
     auto find = [&](const char *name, Function *function) {
@@ -248,32 +210,23 @@ static void release(Convolutions *convolutions) {
 }
 
 Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount) {
-  void *memory = calloc(1, sizeof(Convolutions));
-  if (!memory)
+  auto *convolutions = static_cast<Convolutions *>(calloc(1, sizeof(Convolutions)));
+  if (!convolutions)
     return nullptr;
-  auto *convolutions = new (memory) Convolutions();
-  const weir_accelerator_desc &desc = *device.desc;
-  // Objects of before have none.
-  if (desc.size < offsetof(weir_accelerator_desc, convolution_count) +
-                      sizeof(desc.convolution_count) ||
-      desc.convolution_count == 0)
+  Records<weir_cuda_convolution> descs = convolutionsOf(*device.desc);
+  convolutions->session = device.dnn;
+  if (descs.count == 0 || !device.dnn->dnn)
     return convolutions;
-  const Dnn *dnn = loadDnn();
-  if (!dnn || dnn->create(&convolutions->handle) != 0)
-    return convolutions;
-  convolutions->count = desc.convolution_count;
+  convolutions->count = descs.count;
   if (!fill(convolutions, device, kernelCount)) {
-    dnn->destroy(convolutions->handle);
     release(convolutions);
     return nullptr;
   }
-  convolutions->dnn = dnn;
   makeZeros(convolutions, *device.driver);
-  convolutions->file = openChoices(device, "cudnn", int64_t(dnn->version()));
   for (int32_t kernel = 0; kernel < kernelCount; ++kernel) {
     const Convolution *ignored;
     if (int32_t first = convolutions->byKernel[kernel];
-        first >= 0 && isFixed(convolutionsOf(desc)[first]))
+        first >= 0 && isFixed(descs.all[first]))
       planConvolution(convolutions, kernel, nullptr, &ignored);
   }
   return convolutions;
@@ -289,54 +242,25 @@ void closeConvolutions(const CudaDevice &device, Convolutions *convolutions) {
     device.driver->memFree(filter->data);
     free(filter);
   }
-  if (convolutions->dnn) {
-    for (int64_t i = 0; i < convolutions->count; ++i)
-      while (ConvolutionPlan *plan = convolutions->entries[i].plans) {
-        convolutions->entries[i].plans = plan->next;
-        if (plan->plan)
-          convolutions->dnn->forget(plan->plan);
-        free(plan);
-      }
-    convolutions->dnn->destroy(convolutions->handle);
-  }
-  ChoiceFile::close(convolutions->file);
+  for (int64_t i = 0; i < convolutions->count; ++i)
+    while (ConvolutionPlan *plan = convolutions->entries[i].plans) {
+      convolutions->entries[i].plans = plan->next;
+      if (plan->plan)
+        convolutions->session->dnn->forget(plan->plan);
+      free(plan);
+    }
   release(convolutions);
 }
 
 int32_t putConvolution(Convolutions &convolutions, const ConvolutionPlan &plan,
                        const LibraryOperands &operands, Stream stream) {
-  const Dnn &dnn = *convolutions.dnn;
-  int64_t ids[5];
-  Pointer pointers[5];
-  int64_t count = 0;
-  auto add = [&](int64_t id, Pointer pointer) {
-    if (pointer == 0)
-      return;
-    ids[count] = id;
-    pointers[count++] = pointer;
-  };
-  add(inputId, operands.left);
-  add(filterId, operands.right);
-  add(resultId, operands.result);
-  add(addendId, operands.addend);
-  add(biasId, operands.bias);
-  Lock lock(convolutions.mutex);
-  DnnDescriptor pack = nullptr;
-  if (int32_t error = dnn.describe(dnn::variantPack, &pack))
-    return error;
-  int32_t error = dnn.set(pack, dnn::packIds, dnn::typeInt64, count, ids);
-  if (!error)
-    error = dnn.set(pack, dnn::packPointers, dnn::typePointer, count, pointers);
-  if (!error)
-    error = dnn.set(pack, dnn::packWorkspace, dnn::typePointer, 1, &operands.workspace);
-  if (!error)
-    error = dnn.finalize(pack);
-  if (!error)
-    error = dnn.setStream(convolutions.handle, stream);
-  if (!error)
-    error = dnn.execute(convolutions.handle, plan.plan, pack);
-  dnn.forget(pack);
-  return error;
+  DnnOperands tensors;
+  tensors.add(inputId, operands.left);
+  tensors.add(filterId, operands.right);
+  tensors.add(resultId, operands.result);
+  tensors.add(addendId, operands.addend);
+  tensors.add(biasId, operands.bias);
+  return putPlan(*convolutions.session, plan.plan, tensors, operands.workspace, stream);
 }
 
 } // namespace weir::rt::cuda

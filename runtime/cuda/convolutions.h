@@ -6,11 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// As products.h: the library has a plan for each shape. It comes from the object,
-// where weirc made one for this very GPU, driver and library; else from the file
-// of choices; else the library is asked, for fixed shapes when the session is
-// made, for others when they first come. Where it knows none the program's own
-// kernel does the work.
+// As products.h: the library has a plan for each shape, known or asked for when the
+// session is made where shapes are fixed, when they first come for others. Where it
+// knows none the program's own kernel does the work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +16,7 @@
 #define WEIR_RUNTIME_CUDA_CONVOLUTIONS_H
 
 #include "cuda/convolution_graph.h"
-#include "cuda/library.h"
+#include "cuda/dnn_session.h"
 
 namespace weir::rt::cuda {
 
@@ -48,22 +46,18 @@ struct ArrangedFilter {
 
 /// The convolutions of a session's GPU.
 struct Convolutions {
-  const Dnn *dnn; ///< null: kernels do the work
-  DnnHandle handle;
-  Convolution *entries;
+  DnnSession *session; ///< its mutex guards plans and filters
+  Convolution *entries; ///< null: kernels do the work
   int64_t count;
   int32_t *byKernel; ///< number of the kernel's entry, -1: none
   Pointer zeros;     ///< for WEIR_CUDA_ZEROS; 0: there are none
-  ChoiceFile *file;  ///< null: choices are not kept
   ArrangedFilter *filters;
-  Mutex mutex; ///< guards plans, file, filters, and the handle
 };
 
-/// Loads the library and makes plans for fixed shapes, if the program has
-/// convolutions. Null: out of host memory alone; a missing library is none of it.
-/// The device's context is current, as below.
+/// Makes plans for fixed shapes, if the program has convolutions and the device's
+/// session the library. Null: out of host memory alone. The device's context is
+/// current, as below.
 Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount);
-/// Writes new choices to the file.
 void closeConvolutions(const CudaDevice &device, Convolutions *convolutions);
 
 /// The plan for a launch of the kernel with `sizes`, and what it is a plan of.

@@ -71,6 +71,8 @@ static void close(Accelerator *accelerator) {
       closeProducts(device->products);
       closeConvolutions(*device, device->convolutions);
       closeVariables(*device, device->variables);
+      closeCalls(device->calls);
+      closeDnn(device->dnn);
       device->regions.close();
       if (device->constants)
         driver.memFree(device->constants);
@@ -139,11 +141,15 @@ static const char *fill(CudaDevice *device, const weir_session *session,
                                 device->regions.source(), options);
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
   device->products = openProducts(*device, program->kernel_count);
+  device->dnn = openDnn(*device);
+  if (!device->products || !device->dnn)
+    return "there is no memory on the host";
   device->convolutions = openConvolutions(*device, program->kernel_count);
+  device->calls = openCalls(*device, program->kernel_count);
   device->variables = openVariables(*device, error);
   if (*error)
     return "the program's code lacks a kernel";
-  if (!device->products || !device->convolutions || !device->variables)
+  if (!device->convolutions || !device->calls || !device->variables)
     return "there is no memory on the host";
   const char *graphs = getenv("WEIR_CUDA_GRAPHS");
   device->graphs = !graphs || strcmp(graphs, "off") != 0;

@@ -40,7 +40,9 @@ struct CudaDevice : Accelerator {
   Pointer constants;
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;
+  DnnSession *dnn;
   Convolutions *convolutions;
+  DnnCalls *calls;
   bool graphs;      ///< what comes again is captured
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;

@@ -22,14 +22,16 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
     return publishValues(ctx);
   const char *nodes =
       failure.kernel < 0 ? nullptr : ctx->run->session->program->kernels[failure.kernel].nodes;
-  bool isProduct = failure.kind == WorkKind::Product;
-  if (!isProduct && failure.kind != WorkKind::Convolution)
+  if (!isLibrarys(failure.kind))
     return fail(ctx, nodes ? "the kernel cannot be launched" : "work cannot be put",
                 failure.error, nodes);
   char text[1016];
   Text out(text, sizeof(text));
+  bool isProduct = failure.kind == WorkKind::Product;
   out << "node \"" << nodes << "\": "
-      << (isProduct ? "cuBLASLt refuses the product on " : "cuDNN refuses the convolution on ")
+      << (isProduct                               ? "cuBLASLt refuses the product on "
+          : failure.kind == WorkKind::Convolution ? "cuDNN refuses the convolution on "
+                                                  : "cuDNN refuses the pooling on ")
       << ctx->run->session->program->devices[ctx->device].name << " (status "
       << failure.error << "); " << (isProduct ? "WEIR_CUBLASLT" : "WEIR_CUDNN")
       << "=off does without it";
@@ -228,6 +230,20 @@ static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32
                   scratch, code);
 }
 
+static bool notePooling(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+  DnnCall *call = callOf(partOf(ctx)->device->calls, arguments.kernel);
+  if (!call)
+    return false;
+  const weir_cuda_pooling &desc = *call->pooling;
+  LibraryOperands operands = {};
+  operands.left = arguments.buffer(desc.input);
+  operands.result = arguments.buffer(desc.result);
+  Scratch scratch(ctx);
+  return noteCall(ctx, arguments,
+                  {WorkKind::Pooling, call, operands, call->workspace, 0, nullptr, 0, 0}, scratch,
+                  code);
+}
+
 int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
                          void *const *buffers, int32_t buffer_count,
                          const int64_t *sizes, int32_t size_count,
@@ -246,6 +262,7 @@ int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
   Arguments arguments = {kernel, buffers, buffer_count, sizes, size_count};
   int32_t code = WEIR_OK;
   if (!noteProduct(ctx, arguments, &code) && !noteConvolution(ctx, arguments, &code) &&
+      !notePooling(ctx, arguments, &code) &&
       !noteLaunch(ctx, device.functions[kernel], arguments, 0, blocks, threads))
     return outOfHostMemory(ctx);
   return code || !device.waitsAlways ? code : awaitWork(ctx, desc.nodes);

@@ -63,7 +63,7 @@ static void hashWork(const PendingWork &work, uint64_t *hash, uint64_t *form) {
     *form = mix(*form, uint64_t(record->kind));
     if (record->kind == WorkKind::Launch)
       *form = mix(*form, uint64_t(static_cast<const LaunchRecord *>(record)->function));
-    if (record->kind == WorkKind::Product || record->kind == WorkKind::Convolution)
+    if (isLibrarys(record->kind))
       *form = mix(*form, uint64_t(static_cast<const LibraryRecord *>(record)->plan));
   }
 }
@@ -107,6 +107,11 @@ static Result putRecord(CudaRun *part, const WorkRecord *record) {
     auto *call = static_cast<const LibraryRecord *>(record);
     return putConvolution(*device.convolutions, *static_cast<ConvolutionPlan *>(call->plan),
                           call->operands, part->work);
+  }
+  case WorkKind::Pooling: {
+    auto *call = static_cast<const LibraryRecord *>(record);
+    return putCall(*device.calls, *static_cast<DnnCall *>(call->plan), call->operands,
+                   part->work);
   }
   case WorkKind::Copy: {
     auto *copy = static_cast<const CopyRecord *>(record);

@@ -22,13 +22,19 @@
 
 #include "cuda/activity.h"
 #include "cuda/convolutions.h"
+#include "cuda/dnn_calls.h"
 #include "cuda/products.h"
 
 namespace weir::rt::cuda {
 
 struct CudaRun;
 
-enum class WorkKind : int32_t { Launch, Product, Convolution, Copy, Store };
+enum class WorkKind : int32_t { Launch, Product, Convolution, Pooling, Copy, Store };
+
+/// Whether a library does it.
+constexpr bool isLibrarys(WorkKind kind) {
+  return kind >= WorkKind::Product && kind <= WorkKind::Pooling;
+}
 
 /// Begins each record; what follows depends on the kind. All of it is words of
 /// eight bytes.
@@ -42,9 +48,8 @@ struct LaunchRecord : WorkRecord {
   Function function;
   uint32_t blocks, threads;
 };
-/// A product or a convolution.
 struct LibraryRecord : WorkRecord {
-  void *plan; ///< ProductPlan or ConvolutionPlan
+  void *plan; ///< ProductPlan, ConvolutionPlan or DnnCall
   LibraryOperands operands;
 };
 struct CopyRecord : WorkRecord {
@@ -88,7 +93,7 @@ WorkRecord *note(PendingWork &work, WorkKind kind, int64_t bytes, int32_t kernel
 /// Where an error came up: index of the kernel, -1: none.
 struct WorkFailure {
   int32_t kernel;
-  WorkKind kind; ///< Product, Convolution: `error` is the library's
+  WorkKind kind; ///< isLibrarys: so is `error`
   int32_t error;
 };
 

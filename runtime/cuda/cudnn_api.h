@@ -29,8 +29,15 @@ inline constexpr int32_t f32 = 0, f16 = 2, bf16 = 9;
 inline constexpr int32_t crossCorrelation = 1;
 // cudnnPointwiseMode_t
 inline constexpr int32_t pointwiseAdd = 0, pointwiseRelu = 100;
+// cudnnResampleMode_t
+inline constexpr int32_t resampleAveragePadded = 2, resampleMax = 3,
+                         resampleAverageInside = 4;
+// cudnnPaddingMode_t
+inline constexpr int32_t paddingZero = 0, paddingLowest = 1;
+// cudnnNanPropagation_t
+inline constexpr int32_t propagateNan = 1;
 // cudnnBackendHeurMode_t
-inline constexpr int32_t heuristicsA = 3;
+inline constexpr int32_t heuristicsFallback = 2, heuristicsA = 3;
 // cudnnBackendNumericalNote_t
 inline constexpr int32_t noteTensorCore = 0, noteDownConvert = 1,
                          noteReducedReduction = 2, noteFft = 3,
@@ -41,13 +48,15 @@ inline constexpr int convolution = 1, engine = 2, engineConfig = 3,
                      engineHeuristics = 4, executionPlan = 5,
                      operationConvolution = 10, operationPointwise = 13,
                      pointwise = 0, operationGraph = 15, variantPack = 16,
-                     tensor = 17, deviceProperties = 38;
+                     tensor = 17, resample = 24, operationResample = 25,
+                     deviceProperties = 38;
 // cudnnBackendAttributeType_t
 inline constexpr int typeHandle = 0, typeData = 1, typeBoolean = 2,
                      typeInt64 = 3, typeFloat = 4, typePointer = 6,
                      typeConvolutionMode = 7, typeHeuristicsMode = 8,
-                     typeNote = 11, typePointwiseMode = 14,
-                     typeDescriptor = 15, typeChar = 24;
+                     typeNan = 10, typeNote = 11, typePointwiseMode = 14,
+                     typeDescriptor = 15, typeResampleMode = 21,
+                     typePadding = 22, typeChar = 24;
 // cudnnBackendAttributeName_t
 inline constexpr int pointwiseMode = 0, pointwisePrecision = 1;
 inline constexpr int convolutionType = 100, convolutionMode = 101,
@@ -70,6 +79,12 @@ inline constexpr int tensorAlignment = 900, tensorType = 901,
                      tensorIsVirtual = 907;
 inline constexpr int packIds = 1000, packPointers = 1001, packWorkspace = 1003;
 inline constexpr int engineNotes = 1303;
+inline constexpr int resampleMode = 1700, resampleType = 1701,
+                     resampleSpatial = 1702, resampleAfter = 1703,
+                     resampleBefore = 1704, resampleStrides = 1705,
+                     resampleWindow = 1706, resampleNan = 1707,
+                     resamplePadding = 1708, resampleInput = 1710,
+                     resampleResult = 1711, resampleOf = 1716;
 inline constexpr int deviceHandle = 2701, deviceJson = 2702;
 } // namespace dnn
 

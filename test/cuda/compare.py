@@ -7,7 +7,7 @@
 #===-------------------------------------------------------------------------===#
 """compare.py GOT.npy WANT.npy: exits 1 unless all elements are within 1e-4 of the
 larger magnitude, plus 1e-6; for f16, and bf16 as words, within four roundings of the
-largest magnitude. Needs no packages."""
+largest magnitude. A NaN is one in both. Needs no packages."""
 import struct
 import sys
 
@@ -32,11 +32,12 @@ def main():
     (got_header, got, _), (want_header, want, rounding) = read(sys.argv[1]), read(sys.argv[2])
     if got_header != want_header:
         raise SystemExit(f"{got_header} is not {want_header}")
-    def bound(a, b):
-        return 4 * rounding * most if rounding else 1e-4 * max(abs(a), abs(b)) + 1e-6
+    def agree(a, b):
+        bound = 4 * rounding * most if rounding else 1e-4 * max(abs(a), abs(b)) + 1e-6
+        return abs(a - b) <= bound or (a != a and b != b)
 
-    most = max(map(abs, want), default=0)
-    bad = [i for i, (a, b) in enumerate(zip(got, want)) if not abs(a - b) <= bound(a, b)]
+    most = max((abs(b) for b in want if b == b), default=0)
+    bad = [i for i, (a, b) in enumerate(zip(got, want)) if not agree(a, b)]
     if bad:
         raise SystemExit(f"{len(bad)} of {len(want)} elements differ, first {bad[0]}: "
                          f"{got[bad[0]]} and {want[bad[0]]}")

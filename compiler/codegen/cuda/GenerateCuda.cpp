@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaCodegen.h"
-#include "compiler/codegen/cuda/CudaConvolution.h"
-#include "compiler/codegen/cuda/CudaProduct.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "compiler/codegen/cuda/DirectEdges.h"
+#include "compiler/codegen/cuda/LibraryKernels.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -35,7 +34,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include <cstddef>
-#include <cstring>
 
 using namespace mlir;
 using namespace weir;
@@ -164,171 +162,9 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
   return success();
 }
 
-/// What libraries may do in place of kernels, and the names that are pointers in it.
-struct ProductForm {
-  weir_cuda_product desc;
-  std::string rest; ///< "": none
-};
-struct ConvolutionForm {
-  weir_cuda_convolution desc;
-  std::string rest, arrange;      ///< "": none
-  std::vector<std::string> plans; ///< made for GPUs that are known
-};
-struct LibraryForms {
-  std::vector<ProductForm> products; ///< ascending by kernel, as below
-  std::vector<ConvolutionForm> convolutions;
-};
-
-/// What of `desc` is numbers: all before the pointers, which begin behind `bytes`.
-template <typename Desc>
-static AcceleratorInfo::Record numbersOf(const Desc &desc, size_t bytes) {
-  assert(bytes % 8 == 0 && "pointers are aligned");
-  AcceleratorInfo::Record record = {std::vector<uint64_t>(bytes / 8), {}};
-  std::memcpy(record.words.data(), &desc, bytes);
-  return record;
-}
-
-static void addRecords(const LibraryForms &forms, AcceleratorInfo &info) {
-  static_assert(offsetof(weir_cuda_product, rest) + 8 == sizeof(weir_cuda_product));
-  for (const ProductForm &form : forms.products) {
-    info.products.push_back(numbersOf(form.desc, offsetof(weir_cuda_product, rest)));
-    info.products.back().pointers = {form.rest};
-  }
-  static_assert(offsetof(weir_cuda_convolution, rest) + 32 == sizeof(weir_cuda_convolution));
-  for (const ConvolutionForm &form : forms.convolutions) {
-    info.convolutions.push_back(numbersOf(form.desc, offsetof(weir_cuda_convolution, rest)));
-    info.convolutions.back().pointers = {form.rest, form.arrange, form.plans};
-  }
-}
-
-/// Emits what libraries leave to compute, and describes both.
-class LibraryKernels {
-public:
-  LibraryKernels(gpu::GPUModuleOp module, SiteTable &sites, const CudaOptions &options)
-      : module(module), sites(sites), options(options) {
-    for (const DeviceProfile &profile : options.profiles) {
-      const char *why;
-      weir_cuda_plan_convolution(nullptr, profile.text.c_str(), &why);
-      if (!why)
-        profiles.push_back(profile);
-      else
-        emitWarning(UnknownLoc::get(module.getContext()))
-            << "W0624: found no plans for " << profile.file << ": " << why
-            << "; possible: plans that are made where the program runs";
-    }
-  }
-
-  /// `number`: the program's of the kernel; `symbol`: of its generated form.
-  void add(plan::KernelOp kernel, int32_t number, const std::string &symbol) {
-    if (auto product = matchProduct(kernel, options.tf32)) {
-      product->desc.kernel = number;
-      ProductForm entry = {product->desc, ""};
-      addRest(kernel, *product, symbol + "_rest", entry);
-      forms.products.push_back(entry);
-      return;
-    }
-    if (auto convolution = matchConvolution(kernel, options.tf32)) {
-      ConvolutionForm entry = {convolution->desc, "", "", {}};
-      entry.desc.kernel = number;
-      addRest(kernel, *convolution, symbol + "_rest", entry);
-      if (convolution->filter)
-        addArrangement(kernel, convolution->filter, entry);
-      addPlans(entry);
-      forms.convolutions.push_back(entry);
-    }
-  }
-
-  LibraryForms forms;
-
-private:
-  template <typename Match, typename Entry>
-  void addRest(plan::KernelOp kernel, const Match &match, const std::string &name, Entry &entry) {
-    if (!match.hasRest)
-      return;
-    entry.rest = name;
-    LaunchShape shape = emitCudaKernel(kernel, name, module, sites, match.end);
-    // Elements have one axis, all dimensions of the first result.
-    assert(shape.axes.size() == 1 && "elements are in one line");
-    entry.desc.rest_elements = int32_t(shape.axes[0].divisor);
-    entry.desc.rest_threads = int32_t(shape.threads);
-  }
-
-  /// Plans that the library of this machine makes for GPUs that it is told of.
-  void addPlans(ConvolutionForm &entry) {
-    const weir_cuda_convolution &desc = entry.desc;
-    auto isFixed = [](const weir_extent &extent) { return extent.open[0] < 0; };
-    if (!isFixed(desc.batch) || !isFixed(desc.channels) || !isFixed(desc.outputs) ||
-        !llvm::all_of(desc.sizes, isFixed) || !llvm::all_of(desc.window, isFixed))
-      return;
-    for (const DeviceProfile &profile : profiles) {
-      const char *why;
-      // Without a plan the target makes one.
-      if (char *text = weir_cuda_plan_convolution(&desc, profile.text.c_str(), &why)) {
-        entry.plans.push_back(text);
-        std::free(text);
-      }
-    }
-  }
-
-  /// Filters of one type share a kernel.
-  void addArrangement(plan::KernelOp kernel, RankedTensorType filter,
-                      ConvolutionForm &entry) {
-    auto [it, isNew] = arrangements.try_emplace(filter);
-    Arrangement &arrangement = it->second;
-    if (isNew) {
-      arrangement.name = "arrange_" + std::to_string(arrangements.size());
-      OwningOpRef<plan::KernelOp> made = arrangeKernel(filter, kernel.getLoc());
-      LaunchShape shape = emitCudaKernel(*made, arrangement.name, module, sites);
-      auto arranged = cast<RankedTensorType>(
-          made->getBody().front().getTerminator()->getOperand(0).getType());
-      arrangement.threads = int32_t(shape.threads);
-      for (const LaunchShape::Axis &axis : shape.axes) {
-        int64_t count = 1;
-        for (int64_t dim : axis.dims)
-          count *= arranged.getDimSize(dim);
-        arrangement.blocks *= int32_t(llvm::divideCeil(count, axis.divisor));
-      }
-    }
-    entry.arrange = arrangement.name;
-    entry.desc.arrange_blocks = arrangement.blocks;
-    entry.desc.arrange_threads = arrangement.threads;
-  }
-
-  struct Arrangement {
-    std::string name;
-    int32_t blocks = 1, threads = 0;
-  };
-  gpu::GPUModuleOp module;
-  SiteTable &sites;
-  const CudaOptions &options;
-  std::vector<DeviceProfile> profiles; ///< that plans can be made for
-  llvm::DenseMap<Type, Arrangement> arrangements;
-};
-
-/// What comes behind an operation that a library computes.
-template <typename Entry>
-static void listEpilogue(llvm::raw_ostream &os, const Entry &entry, bool hasAddend) {
-  if (hasAddend)
-    os << " + addend";
-  if (entry.desc.bias >= 0)
-    os << " + bias";
-  if (entry.desc.bias == WEIR_CUDA_ZEROS)
-    os << " + zeros";
-  if (entry.desc.activation == WEIR_CUDA_RELU)
-    os << ", relu";
-  if (entry.desc.activation == WEIR_CUDA_GELU)
-    os << ", gelu";
-  if (entry.desc.flags & WEIR_CUDA_TF32)
-    os << ", tf32";
-  os << (entry.desc.dtype == entry.desc.result_dtype ? "" : ", wide result");
-  if (!entry.rest.empty())
-    os << "; then " << entry.rest
-       << (entry.desc.result < 0 ? " from memory of its own" : " in place");
-}
-
 /// Which nodes each kernel of the image serves, and what libraries may do.
 static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
-                               const LibraryForms &forms) {
+                               const LibraryKernels &libraries) {
   std::string text;
   llvm::raw_string_ostream os(text);
   int32_t number = 0;
@@ -336,25 +172,7 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
     const std::string &symbol = info.kernels[size_t(number)];
     if (!symbol.empty())
       os << symbol << ": " << kernel.getNodes() << '\n';
-    for (const ProductForm &product : forms.products) {
-      if (product.desc.kernel != number)
-        continue;
-      os << "  or cuBLASLt:" << (product.desc.scale != 1 ? " scaled" : "");
-      listEpilogue(os, product, product.desc.addend.buffer >= 0);
-      os << '\n';
-    }
-    for (const ConvolutionForm &convolution : forms.convolutions) {
-      if (convolution.desc.kernel != number)
-        continue;
-      os << "  or cuDNN:";
-      listEpilogue(os, convolution, convolution.desc.addend >= 0);
-      if (!convolution.arrange.empty())
-        os << "; filter by " << convolution.arrange;
-      if (!convolution.plans.empty())
-        os << "; plans " << convolution.plans.size();
-      os << '\n';
-    }
-    ++number;
+    libraries.list(os, number++);
   }
   return text;
 }
@@ -518,9 +336,9 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     std::string code = disassemble(info.image);
     options.log("sass", ".txt",
                 code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
-    options.log("kernels", ".txt", listKernels(module, info, libraries.forms));
+    options.log("kernels", ".txt", listKernels(module, info, libraries));
   }
-  addRecords(libraries.forms, info);
+  libraries.addRecords(info);
   info.collectives = listCollectives(module);
   for (int64_t device : devices) {
     info.device = int(device);

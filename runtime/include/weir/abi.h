@@ -198,6 +198,10 @@ typedef struct weir_accelerator_desc {
   /// or the value before where the step has failed; the driver knows its parameters.
   /// Null: no kernel of the image fails.
   const char *assign;
+  const void *poolings;
+  int64_t pooling_count;
+  const void *attentions;
+  int64_t attention_count;
 } weir_accelerator_desc;
 
 /// Ends a weights file: its bytes [0, blob_bytes) are the program's blobs, then

@@ -109,6 +109,31 @@ typedef struct weir_cuda_convolution {
   int64_t plan_count;
 } weir_cuda_convolution;
 
+typedef enum weir_cuda_pooling_kind {
+  WEIR_CUDA_MAX_POOLING = 0,
+  WEIR_CUDA_AVERAGE_INSIDE = 1, ///< over the elements inside of the input
+  WEIR_CUDA_AVERAGE_PADDED = 2  ///< over all of the window
+} weir_cuda_pooling_kind;
+
+/// What weir_accelerator_desc::poolings are, ascending by kernel: what a library may do
+/// in place of a kernel: one pooling of dense tensors, all sizes known, with sums in
+/// f32. A NaN in a window is the window's maximum; every window has elements that are
+/// inside.
+typedef struct weir_cuda_pooling {
+  uint32_t size;
+  int32_t kernel; ///< index into weir_program_desc::kernels
+  int32_t dtype;  ///< of input and result
+  int32_t kind;   ///< weir_cuda_pooling_kind
+  int32_t input, result; ///< buffers
+  int32_t channels_last; ///< 1: N S… C; 0: N C S…
+  int32_t spatial; ///< dimensions, 1 to 3
+  int64_t batch, channels;
+  int64_t sizes[3], window[3], results[3];
+  int64_t strides[3], before[3], after[3];
+  const char *const *plans; ///< made by weirc for GPUs it was told of
+  int64_t plan_count;
+} weir_cuda_pooling;
+
 typedef enum weir_cuda_reduction {
   WEIR_CUDA_SUM = 0,
   WEIR_CUDA_PROD = 1,
@@ -223,6 +248,9 @@ int32_t weir_cuda_finish(weir_context *ctx, int32_t code);
 /// free() frees the text. Thread-safe; needs no GPU.
 char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *profile,
                                  const char **why);
+/// The same for weir_cuda_pooling::plans.
+char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile,
+                             const char **why);
 /// The profile of this machine's first GPU, in cuDNN's words. As above.
 char *weir_cuda_profile(const char **why);
 

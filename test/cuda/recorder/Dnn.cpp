@@ -6,26 +6,24 @@
 //===----------------------------------------------------------------------===//
 //
 // Stands in for libcudnn.so.9 beside the recording driver: $WEIR_CUDNN names it.
-// Convolutions are computed in double precision, in their stream, from operands
+// Graphs are computed in double precision, in their stream, convolutions from operands
 // rounded as the engine says; every tensor is a read or a write that the driver
 // checks. Descriptors take what the real library's take. Graphs are those that
 // its own kernels know without a compiler at run time: a convolution, alone or
-// with an addend, a bias, ReLU, in this order, of which the bias must be there.
-// It proposes engines that must be passed over, too.
+// with an addend, a bias, ReLU, in this order, of which the bias must be there;
+// and a pooling. It proposes engines that must be passed over, too.
 //
 // $WEIR_RECORDER_NO_CHOICE: it knows no way for anything.
 // $WEIR_RECORDER_CUDNN: its version.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/cudnn_api.h"
-#include "test/cuda/recorder/Numbers.h"
+#include "test/cuda/recorder/DnnGraph.h"
 #include "test/cuda/recorder/Recorder.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <sstream>
 
 using namespace recorder;
 
@@ -39,7 +37,7 @@ namespace {
 
 // cudnnStatus_t
 constexpr int32_t invalid = 2000, nullPointer = 2002, notFinal = 2004, badType = 2010,
-                  misaligned = 2003, serializationVersion = 1003, notSupported = 3000,
+                  misaligned = 2003, notSupported = 3000,
                   archMismatch = 3007, failedToRun = 5000;
 constexpr int64_t workspaceBytes = 1000;
 // The driver's GPU.
@@ -51,183 +49,14 @@ size_t version() {
 }
 
 //===----------------------------------------------------------------------===//
-// Graphs
+// Descriptors
 //===----------------------------------------------------------------------===//
-
-using Numbers = std::vector<int64_t>;
-
-struct Tensor {
-  int64_t id = 0, type = 0, isVirtual = 0;
-  Numbers sizes, strides;
-};
-struct Step {
-  bool isConvolution = false;
-  int64_t mode = 0, x = 0, other = -1, y = 0; ///< tensors by id; `other`: filter, addend
-  Numbers before, after, strides, dilations;
-};
-struct Graph {
-  std::map<int64_t, Tensor> tensors;
-  std::vector<Step> steps;
-};
-struct Plan {
-  int64_t engine = 0, workspace = 0;
-  int64_t deviceVersion = 0, processors = 0;
-  Graph graph;
-};
-
-Form formOf(int64_t type) {
-  return type == dnn::f32 ? Form::F32 : type == dnn::f16 ? Form::F16 : Form::Bf16;
-}
-
-bool isDense(const Tensor &tensor, bool last) {
-  int64_t next = last ? tensor.sizes[1] : 1;
-  if (last && tensor.strides[1] != 1)
-    return false;
-  for (size_t i = tensor.sizes.size(); i-- > 0;) {
-    if (last && i == 1)
-      continue;
-    if (tensor.strides[i] != next)
-      return false;
-    next *= tensor.sizes[i];
-  }
-  return true;
-}
-
-/// Whether kernels that need no compiler know the graph.
-bool isKnown(const Graph &graph) {
-  if (graph.steps.empty() || !graph.steps[0].isConvolution || graph.steps.size() > 4)
-    return false;
-  const Step &conv = graph.steps[0];
-  const Tensor &x = graph.tensors.at(conv.x), &w = graph.tensors.at(conv.other),
-               &y = graph.tensors.at(conv.y);
-  size_t rank = x.sizes.size();
-  if (rank < 4 || rank > 5 || w.sizes.size() != rank || y.sizes.size() != rank ||
-      x.type != w.type || w.sizes[1] == 0 || x.sizes[1] % w.sizes[1] != 0 ||
-      w.sizes[0] % (x.sizes[1] / w.sizes[1]) != 0 || y.sizes[0] != x.sizes[0] ||
-      y.sizes[1] != w.sizes[0])
-    return false;
-  for (size_t i = 2; i < rank; ++i) {
-    int64_t reach = conv.dilations[i - 2] * (w.sizes[i] - 1) + 1;
-    if (y.sizes[i] != (x.sizes[i] + conv.before[i - 2] + conv.after[i - 2] - reach) /
-                              conv.strides[i - 2] + 1)
-      return false;
-  }
-  bool last = x.strides[1] == 1 && x.strides[rank - 1] == x.sizes[1];
-  if (!isDense(x, last) || !isDense(w, last) || !isDense(y, last))
-    return false;
-  // Addend, bias, activation: what comes must be further down the list.
-  int64_t current = conv.y;
-  int at = 0;
-  bool hasBias = false;
-  for (size_t i = 1; i < graph.steps.size(); ++i) {
-    const Step &step = graph.steps[i];
-    const Tensor &target = graph.tensors.at(step.y);
-    if (step.isConvolution || step.x != current || !graph.tensors.at(current).isVirtual ||
-        graph.tensors.at(current).type != dnn::f32 || target.sizes != y.sizes ||
-        target.strides != y.strides)
-      return false;
-    int kind = 3;
-    if (step.mode == dnn::pointwiseAdd) {
-      const Tensor &other = graph.tensors.at(step.other);
-      Numbers bias(rank, 1);
-      bias[1] = y.sizes[1];
-      if (other.isVirtual)
-        return false;
-      kind = other.sizes == y.sizes && other.strides == y.strides ? 1 : 2;
-      if (kind == 2 && other.sizes != bias)
-        return false;
-    } else if (step.mode != dnn::pointwiseRelu) {
-      return false;
-    }
-    if (kind <= at)
-      return false;
-    at = kind;
-    hasBias |= kind == 2;
-    current = step.y;
-  }
-  const Tensor &end = graph.tensors.at(current);
-  return !end.isVirtual && (end.type == x.type || end.type == dnn::f32) &&
-         (hasBias || graph.steps.size() == 1);
-}
-
-//===----------------------------------------------------------------------===//
-// Plans as text
-//===----------------------------------------------------------------------===//
-
-void write(std::ostream &os, const Numbers &numbers) {
-  os << ' ' << numbers.size();
-  for (int64_t number : numbers)
-    os << ' ' << number;
-}
-bool read(std::istream &is, Numbers &numbers) {
-  size_t count = 0;
-  if (!(is >> count) || count > 8)
-    return false;
-  numbers.resize(count);
-  for (int64_t &number : numbers)
-    is >> number;
-  return bool(is);
-}
-
-std::string toText(const Plan &plan) {
-  std::ostringstream os;
-  os << "{\"recorder\":\"" << version() << ' ' << plan.deviceVersion << ' ' << plan.processors
-     << ' ' << plan.engine << ' ' << plan.workspace << ' ' << plan.graph.tensors.size() << ' '
-     << plan.graph.steps.size();
-  for (const auto &[id, tensor] : plan.graph.tensors) {
-    os << ' ' << id << ' ' << tensor.type << ' ' << tensor.isVirtual;
-    write(os, tensor.sizes);
-    write(os, tensor.strides);
-  }
-  for (const Step &step : plan.graph.steps) {
-    os << ' ' << step.isConvolution << ' ' << step.mode << ' ' << step.x << ' ' << step.other << ' '
-       << step.y;
-    for (const Numbers *numbers : {&step.before, &step.after, &step.strides, &step.dilations})
-      write(os, *numbers);
-  }
-  os << "\"}";
-  return os.str();
-}
-
-int32_t fromText(const std::string &text, Plan &plan) {
-  constexpr char begin[] = "{\"recorder\":\"";
-  if (text.rfind(begin, 0) != 0)
-    return invalid;
-  std::istringstream is(text.substr(sizeof(begin) - 1));
-  size_t made = 0, tensors = 0, steps = 0;
-  is >> made >> plan.deviceVersion >> plan.processors >> plan.engine >> plan.workspace >>
-      tensors >> steps;
-  if (!is)
-    return invalid;
-  if (made != version())
-    return serializationVersion;
-  for (size_t i = 0; i < tensors; ++i) {
-    Tensor tensor;
-    is >> tensor.id >> tensor.type >> tensor.isVirtual;
-    if (!read(is, tensor.sizes) || !read(is, tensor.strides))
-      return invalid;
-    plan.graph.tensors[tensor.id] = tensor;
-  }
-  for (size_t i = 0; i < steps; ++i) {
-    Step step;
-    is >> step.isConvolution >> step.mode >> step.x >> step.other >> step.y;
-    for (Numbers *numbers : {&step.before, &step.after, &step.strides, &step.dilations})
-      if (!read(is, *numbers))
-        return invalid;
-    plan.graph.steps.push_back(step);
-  }
-  return 0;
-}
 
 /// The number behind "name": in a JSON text, 0: it is missing.
 int64_t numberIn(const std::string &json, const std::string &name) {
   size_t at = json.find('"' + name + "\":");
   return at == std::string::npos ? 0 : std::atoll(json.c_str() + at + name.size() + 3);
 }
-
-//===----------------------------------------------------------------------===//
-// Descriptors
-//===----------------------------------------------------------------------===//
 
 struct Attribute {
   int type = 0;
@@ -239,7 +68,7 @@ struct Descriptor {
   int kind = 0;
   bool isFinal = false;
   std::map<int, Attribute> attributes;
-  std::shared_ptr<Graph> graph;             ///< of graphs, heuristics, configurations
+  std::shared_ptr<DnnGraph> graph;             ///< of graphs, heuristics, configurations
   int64_t engine = -1;                      ///< of engines and configurations
   int64_t deviceVersion = 0, processors = 0; ///< of devices, heuristics, configurations
   Plan plan;
@@ -295,6 +124,18 @@ constexpr Taken table[] = {
     {dnn::convolution, dnn::convolutionStrides, dnn::typeInt64, 3},
     {dnn::convolution, dnn::convolutionBefore, dnn::typeInt64, 3},
     {dnn::convolution, dnn::convolutionAfter, dnn::typeInt64, 3},
+    {dnn::resample, dnn::resampleMode, dnn::typeResampleMode, 1},
+    {dnn::resample, dnn::resampleType, dnn::typeData, 1},
+    {dnn::resample, dnn::resampleNan, dnn::typeNan, 1},
+    {dnn::resample, dnn::resamplePadding, dnn::typePadding, 1},
+    {dnn::resample, dnn::resampleSpatial, dnn::typeInt64, 1},
+    {dnn::resample, dnn::resampleWindow, dnn::typeInt64, 3},
+    {dnn::resample, dnn::resampleStrides, dnn::typeInt64, 3},
+    {dnn::resample, dnn::resampleBefore, dnn::typeInt64, 3},
+    {dnn::resample, dnn::resampleAfter, dnn::typeInt64, 3},
+    {dnn::operationResample, dnn::resampleOf, dnn::typeDescriptor, 1},
+    {dnn::operationResample, dnn::resampleInput, dnn::typeDescriptor, 1},
+    {dnn::operationResample, dnn::resampleResult, dnn::typeDescriptor, 1},
     {dnn::engineHeuristics, dnn::heuristicsMode, dnn::typeHeuristicsMode, 1},
     {dnn::engineHeuristics, dnn::heuristicsGraph, dnn::typeDescriptor, 1},
     {dnn::engineHeuristics, dnn::heuristicsDevice, dnn::typeDescriptor, 1},
@@ -334,7 +175,7 @@ Tensor tensorOf(const Descriptor &d) {
 }
 
 int32_t finalizeGraph(Descriptor &d) {
-  auto graph = std::make_shared<Graph>();
+  auto graph = std::make_shared<DnnGraph>();
   for (int64_t number : d.numbers(dnn::graphOperations)) {
     auto *operation = reinterpret_cast<Descriptor *>(number);
     if (!operation->isFinal)
@@ -345,8 +186,8 @@ int32_t finalizeGraph(Descriptor &d) {
       return tensor.id;
     };
     Step step;
-    step.isConvolution = operation->kind == dnn::operationConvolution;
-    if (step.isConvolution) {
+    step.kind = operation->kind;
+    if (step.kind == dnn::operationConvolution) {
       const Descriptor &conv = *operation->child(dnn::forwardConvolution);
       step.x = use(dnn::forwardInput);
       step.other = use(dnn::forwardFilter);
@@ -355,6 +196,15 @@ int32_t finalizeGraph(Descriptor &d) {
       step.after = conv.numbers(dnn::convolutionAfter);
       step.strides = conv.numbers(dnn::convolutionStrides);
       step.dilations = conv.numbers(dnn::convolutionDilations);
+    } else if (step.kind == dnn::operationResample) {
+      const Descriptor &resample = *operation->child(dnn::resampleOf);
+      step.mode = resample.get<int32_t>(dnn::resampleMode);
+      step.x = use(dnn::resampleInput);
+      step.y = use(dnn::resampleResult);
+      step.before = resample.numbers(dnn::resampleBefore);
+      step.after = resample.numbers(dnn::resampleAfter);
+      step.strides = resample.numbers(dnn::resampleStrides);
+      step.window = resample.numbers(dnn::resampleWindow);
     } else {
       step.mode = operation->child(dnn::applyPointwise)->get<int32_t>(dnn::pointwiseMode);
       step.x = use(dnn::applyInput);
@@ -389,7 +239,7 @@ int32_t finalizePlan(Descriptor &d) {
     return 0;
   }
   const Attribute &json = d.attributes.at(dnn::planJson);
-  int32_t error = fromText({json.bytes.begin(), json.bytes.end()}, d.plan);
+  int32_t error = fromText({json.bytes.begin(), json.bytes.end()}, version(), d.plan);
   if (!error && (d.plan.deviceVersion != deviceVersion || d.plan.processors != processors))
     error = archMismatch;
   return error;
@@ -425,6 +275,23 @@ int32_t finalize(Descriptor &d) {
                ? 0
                : invalid;
   }
+  case dnn::resample: {
+    auto spatial = size_t(d.get<int64_t>(dnn::resampleSpatial));
+    for (int name : {dnn::resampleWindow, dnn::resampleStrides, dnn::resampleBefore,
+                     dnn::resampleAfter})
+      if (d.numbers(name).size() != spatial)
+        return invalid;
+    // A maximum of what is padded with zeros would not be the input's.
+    bool isMax = d.get<int32_t>(dnn::resampleMode) == dnn::resampleMax;
+    return d.get<int32_t>(dnn::resampleType) == dnn::f32 &&
+                   d.get<int32_t>(dnn::resampleNan) == dnn::propagateNan &&
+                   d.get<int32_t>(dnn::resamplePadding) ==
+                       (isMax ? dnn::paddingLowest : dnn::paddingZero)
+               ? 0
+               : invalid;
+  }
+  case dnn::operationResample:
+    return d.has({dnn::resampleOf, dnn::resampleInput, dnn::resampleResult}) ? 0 : invalid;
   case dnn::operationConvolution:
     return d.has({dnn::forwardInput, dnn::forwardFilter, dnn::forwardResult,
                   dnn::forwardConvolution}) &&
@@ -485,90 +352,6 @@ int32_t give(const T *values, int64_t available, int64_t asked, int64_t *count, 
   if (asked > 0)
     std::memcpy(out, values, sizeof(T) * size_t(std::min(asked, available)));
   return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// Computing
-//===----------------------------------------------------------------------===//
-
-struct Call {
-  Plan plan;
-  std::map<int64_t, uint64_t> pointers;
-  uint64_t workspace;
-};
-
-int64_t countOf(const Tensor &tensor) {
-  int64_t count = 1;
-  for (int64_t size : tensor.sizes)
-    count *= size;
-  return count;
-}
-
-/// Calls `each` with every index of sizes.
-template <typename F> void forAll(const Numbers &sizes, F each) {
-  Numbers at(sizes.size(), 0);
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  for (int64_t i = 0; i < count; ++i) {
-    each(at);
-    for (size_t d = sizes.size(); d-- > 0 && ++at[d] == sizes[d];)
-      at[d] = 0;
-  }
-}
-
-int64_t offsetOf(const Tensor &tensor, const Numbers &at) {
-  int64_t offset = 0;
-  for (size_t i = 0; i < at.size(); ++i)
-    offset += (tensor.sizes[i] == 1 ? 0 : at[i]) * tensor.strides[i];
-  return offset;
-}
-
-void compute(const Call &call) {
-  const Graph &graph = call.plan.graph;
-  const Step &conv = graph.steps[0];
-  const Tensor &x = graph.tensors.at(conv.x), &w = graph.tensors.at(conv.other);
-  const Tensor &y = graph.tensors.at(graph.steps.back().y);
-  for (const auto &[id, tensor] : graph.tensors)
-    if (!tensor.isVirtual)
-      recorder::recorder().touch(call.pointers.at(id),
-                                 uint64_t(countOf(tensor) * bytesOf(formOf(tensor.type))),
-                                 id == y.id);
-  if (call.plan.workspace)
-    recorder::recorder().touch(call.workspace, uint64_t(call.plan.workspace), true);
-  bool tf32 = x.type == dnn::f32 && call.plan.engine == 3;
-  auto round = [&](double value) { return tf32 ? toTf32(value) : value; };
-  int64_t perGroup = w.sizes[0] / (x.sizes[1] / w.sizes[1]);
-  auto at = [&](const Tensor &tensor, const Numbers &index) {
-    return load(formOf(tensor.type), call.pointers.at(tensor.id), offsetOf(tensor, index));
-  };
-  Numbers window(w.sizes.begin() + 1, w.sizes.end());
-  Numbers from(x.sizes.size()), weight(x.sizes.size());
-  forAll(y.sizes, [&](const Numbers &index) {
-    double value = 0;
-    forAll(window, [&](const Numbers &inner) {
-      from[0] = index[0];
-      from[1] = index[1] / perGroup * w.sizes[1] + inner[0];
-      weight[0] = index[1];
-      weight[1] = inner[0];
-      for (size_t i = 2; i < from.size(); ++i) {
-        weight[i] = inner[i - 1];
-        from[i] = index[i] * conv.strides[i - 2] - conv.before[i - 2] +
-                  inner[i - 1] * conv.dilations[i - 2];
-        if (from[i] < 0 || from[i] >= x.sizes[i])
-          return;
-      }
-      value += round(at(x, from)) * round(at(w, weight));
-    });
-    for (size_t i = 1; i < graph.steps.size(); ++i) {
-      const Step &step = graph.steps[i];
-      if (step.mode == dnn::pointwiseAdd)
-        value += at(graph.tensors.at(step.other), index);
-      else
-        value = value > 0 ? value : 0;
-    }
-    store(formOf(y.type), call.pointers.at(y.id), offsetOf(y, index), value);
-  });
 }
 
 } // namespace
@@ -652,7 +435,8 @@ int32_t cudnnBackendGetAttribute(DnnDescriptor descriptor, int name, int type, i
     return notFinal;
   if (d->kind == dnn::engineHeuristics && name == dnn::heuristicsResults) {
     ENTER_LIBRARY("heuristics of cuDNN")
-    *count = isKnown(*d->graph) && !std::getenv("WEIR_RECORDER_NO_CHOICE") ? engines : 0;
+    bool known = isKnown(*d->graph, d->get<int32_t>(dnn::heuristicsMode));
+    *count = known && !std::getenv("WEIR_RECORDER_NO_CHOICE") ? engines : 0;
     for (int64_t i = 0; i < std::min(asked, *count); ++i) {
       auto *config = static_cast<Descriptor **>(out)[i];
       config->isFinal = true;
@@ -675,7 +459,7 @@ int32_t cudnnBackendGetAttribute(DnnDescriptor descriptor, int name, int type, i
   if (d->kind == dnn::executionPlan && name == dnn::planWorkspace && type == dnn::typeInt64)
     return give(&d->plan.workspace, 1, asked, count, out);
   if (d->kind == dnn::executionPlan && name == dnn::planJson && type == dnn::typeChar) {
-    std::string text = toText(d->plan);
+    std::string text = toText(d->plan, version());
     return give(text.c_str(), int64_t(text.size()) + 1, asked, count, out);
   }
   if (d->kind == dnn::deviceProperties && name == dnn::deviceJson && type == dnn::typeChar) {

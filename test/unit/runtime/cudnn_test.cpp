@@ -14,6 +14,7 @@
 #include "cuda/convolution_graph.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -53,9 +54,31 @@ weir_cuda_convolution describe(int dtype, int spatial = 2) {
   return desc;
 }
 
+/// Eight images of 56 in each dimension, 64 channels, windows of three that move by two.
+weir_cuda_pooling describePooling(int dtype, int kind, int spatial = 2) {
+  weir_cuda_pooling desc = {};
+  desc.size = sizeof(desc);
+  desc.dtype = dtype;
+  desc.kind = kind;
+  desc.channels_last = 1;
+  desc.spatial = spatial;
+  desc.batch = 8;
+  desc.channels = 64;
+  for (int i = 0; i < spatial; ++i) {
+    desc.sizes[i] = spatial == 3 ? 16 : 56;
+    desc.window[i] = 3;
+    desc.strides[i] = 2;
+    desc.before[i] = desc.after[i] = 1;
+    desc.results[i] = desc.sizes[i] / 2;
+  }
+  return desc;
+}
+
 class Cudnn : public ::testing::Test {
 protected:
   void SetUp() override {
+    // The library takes a driver that has this name already.
+    ASSERT_TRUE(dlopen(DRIVER_WITHOUT_GPU, RTLD_NOW)) << dlerror();
     if (!loadDnn())
       GTEST_SKIP() << "there is no cuDNN here";
   }
@@ -64,8 +87,14 @@ protected:
 
   /// "": there is no plan.
   std::string planOf(const weir_cuda_convolution &desc) {
+    return planOf(desc, weir_cuda_plan_convolution);
+  }
+  std::string planOf(const weir_cuda_pooling &desc) {
+    return planOf(desc, weir_cuda_plan_pooling);
+  }
+  template <typename Desc, typename Make> std::string planOf(const Desc &desc, Make make) {
     const char *why = nullptr;
-    char *text = weir_cuda_plan_convolution(&desc, hopper.c_str(), &why);
+    char *text = make(&desc, hopper.c_str(), &why);
     std::string plan = text ? text : "";
     EXPECT_EQ(plan.empty(), why != nullptr);
     free(text);
@@ -124,6 +153,40 @@ TEST_F(Cudnn, UsesTf32OnlyWhereAllowed) {
   tf32.flags = WEIR_CUDA_TF32;
   EXPECT_NE(engineOf(planOf(exact)), "");
   EXPECT_NE(engineOf(planOf(exact)), engineOf(planOf(tf32)));
+}
+
+TEST_F(Cudnn, PlansPoolings) {
+  for (int kind : {WEIR_CUDA_MAX_POOLING, WEIR_CUDA_AVERAGE_INSIDE, WEIR_CUDA_AVERAGE_PADDED})
+    for (int dtype : {WEIR_F32, WEIR_F16, WEIR_BF16})
+      for (int last : {0, 1})
+        for (int spatial : {1, 2, 3}) {
+          weir_cuda_pooling desc = describePooling(dtype, kind, spatial);
+          desc.channels_last = last;
+          // For images of three dimensions, channels last, there is what may round f32
+          // for tensor cores, and nothing else.
+          bool isKnown = dtype != WEIR_F32 || !last || spatial < 3;
+          EXPECT_EQ(planOf(desc) != "", isKnown) << kind << ' ' << dtype << ' ' << last << ' '
+                                                 << spatial;
+        }
+}
+
+TEST_F(Cudnn, PlansPoolingsOfAnyWindow) {
+  weir_cuda_pooling all = describePooling(WEIR_F32, WEIR_CUDA_AVERAGE_INSIDE);
+  weir_cuda_pooling uneven = describePooling(WEIR_BF16, WEIR_CUDA_MAX_POOLING);
+  for (int i : {0, 1}) {
+    all.sizes[i] = all.window[i] = 7;
+    all.before[i] = all.after[i] = 0;
+    all.results[i] = 1;
+  }
+  EXPECT_NE(planOf(all), "");
+  uneven.before[0] = 0;
+  uneven.after[0] = 2;
+  uneven.window[1] = 2;
+  uneven.before[1] = 0;
+  for (int last : {0, 1}) {
+    uneven.channels_last = last;
+    EXPECT_NE(planOf(uneven), "");
+  }
 }
 
 TEST_F(Cudnn, ChoosesAlike) {

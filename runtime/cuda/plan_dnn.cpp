@@ -1,4 +1,4 @@
-//===- plan_convolution.cpp - plans without a GPU -------------------===//
+//===- plan_dnn.cpp - plans without a GPU ---------------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cuda/convolution_graph.h"
+#include "cuda/pooling_graph.h"
 #include "support/text.h"
 
 #include <stdlib.h>
@@ -37,8 +38,9 @@ static const char *describeDevice(const Dnn &dnn, const char *profile, DnnDescri
   return "cuDNN does not take the profile";
 }
 
-char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *profile,
-                                 const char **why) {
+/// A plan of what `choose` asks the library for, as text that free() frees. Null: `why`.
+template <typename Desc, typename Choose>
+static char *makePlan(const Desc *desc, const char *profile, const char **why, Choose choose) {
   const Dnn *dnn = loadDnn();
   *why = "there is no cuDNN 9 (libcudnn.so.9) here";
   if (!dnn)
@@ -51,8 +53,7 @@ char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *
     dnn->forget(place.device);
     return nullptr;
   }
-  ConvolutionShape shape = shapeOf(*desc, nullptr);
-  PlanText text = choosePlan(*dnn, place, *desc, shape);
+  PlanText text = choose(*dnn, place);
   // What does not load here would not load there.
   int64_t workspace;
   DnnDescriptor plan =
@@ -65,6 +66,20 @@ char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *
   if (!json)
     *why = "cuDNN knows no plan for it without a GPU";
   return json;
+}
+
+char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *profile,
+                                 const char **why) {
+  return makePlan(desc, profile, why, [&](const Dnn &dnn, const DnnPlace &place) {
+    return choosePlan(dnn, place, *desc, shapeOf(*desc, nullptr));
+  });
+}
+
+char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile,
+                             const char **why) {
+  return makePlan(desc, profile, why, [&](const Dnn &dnn, const DnnPlace &place) {
+    return choosePlan(dnn, place, *desc);
+  });
 }
 
 char *weir_cuda_profile(const char **why) {

@@ -1,0 +1,129 @@
+//===- dnn_session.cpp - cuDNN in a session -------------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda/dnn_session.h"
+#include "cuda/cuda_device.h"
+
+#include <new>
+#include <stdlib.h>
+
+namespace weir::rt::cuda {
+
+//===----------------------------------------------------------------------===//
+// A session's library
+//===----------------------------------------------------------------------===//
+
+Records<weir_cuda_convolution> convolutionsOf(const weir_accelerator_desc &desc) {
+  // Objects of before have none; so below.
+  if (desc.size < offsetof(weir_accelerator_desc, convolution_count) + 8)
+    return {nullptr, 0};
+  return {static_cast<const weir_cuda_convolution *>(desc.convolutions), desc.convolution_count};
+}
+
+Records<weir_cuda_pooling> poolingsOf(const weir_accelerator_desc &desc) {
+  if (desc.size < offsetof(weir_accelerator_desc, pooling_count) + 8)
+    return {nullptr, 0};
+  return {static_cast<const weir_cuda_pooling *>(desc.poolings), desc.pooling_count};
+}
+
+DnnSession *openDnn(const CudaDevice &device) {
+  void *memory = calloc(1, sizeof(DnnSession));
+  if (!memory)
+    return nullptr;
+  auto *session = new (memory) DnnSession();
+  const weir_accelerator_desc &desc = *device.desc;
+  if (!convolutionsOf(desc).count && !poolingsOf(desc).count)
+    return session;
+  const Dnn *dnn = loadDnn();
+  if (!dnn || dnn->create(&session->handle) != 0)
+    return session;
+  session->dnn = dnn;
+  session->file = openChoices(device, "cudnn", int64_t(dnn->version()));
+  return session;
+}
+
+void closeDnn(DnnSession *session) {
+  if (!session)
+    return;
+  if (session->dnn)
+    session->dnn->destroy(session->handle);
+  ChoiceFile::close(session->file);
+  free(session);
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Loads what the file has: bytes of the text, and the text.
+static DnnDescriptor loadChoice(const DnnSession &session, const char *problem,
+                                int64_t *workspace) {
+  int64_t count = 0;
+  const uint64_t *words = session.file ? session.file->findAny(problem, &count) : nullptr;
+  if (!words || count < 2 || words[0] == 0 || words[0] > uint64_t(count - 1) * 8)
+    return nullptr;
+  return loadPlan(*session.dnn, {session.handle, nullptr},
+                  reinterpret_cast<const char *>(words + 1), int64_t(words[0]), workspace);
+}
+
+static void keepChoice(const DnnSession &session, const char *problem, const PlanText &text) {
+  int64_t count = 1 + (text.bytes + 7) / 8;
+  auto *words = static_cast<uint64_t *>(calloc(size_t(count), 8));
+  if (!words)
+    return;
+  words[0] = uint64_t(text.bytes);
+  memcpy(words + 1, text.data, size_t(text.bytes));
+  session.file->add(problem, words, count);
+  free(words);
+}
+
+DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem,
+                        int64_t *workspace) {
+  for (int64_t i = 0; i < problem.planCount; ++i)
+    if (DnnDescriptor plan =
+            loadPlan(*session.dnn, {session.handle, nullptr}, problem.plans[i],
+                     int64_t(strlen(problem.plans[i])), workspace))
+      return plan;
+  return loadChoice(session, problem.name, workspace);
+}
+
+DnnDescriptor adoptPlan(const DnnSession &session, const DnnProblem &problem, PlanText text,
+                        int64_t *workspace) {
+  if (!text.data)
+    return nullptr;
+  DnnDescriptor plan =
+      loadPlan(*session.dnn, {session.handle, nullptr}, text.data, text.bytes, workspace);
+  if (plan && session.file)
+    keepChoice(session, problem.name, text);
+  free(text.data);
+  return plan;
+}
+
+int32_t putPlan(DnnSession &session, DnnDescriptor plan, const DnnOperands &operands,
+                Pointer workspace, Stream stream) {
+  const Dnn &dnn = *session.dnn;
+  Lock lock(session.mutex);
+  DnnDescriptor pack = nullptr;
+  if (int32_t error = dnn.describe(dnn::variantPack, &pack))
+    return error;
+  int32_t error = dnn.set(pack, dnn::packIds, dnn::typeInt64, operands.count, operands.ids);
+  if (!error)
+    error = dnn.set(pack, dnn::packPointers, dnn::typePointer, operands.count,
+                    operands.pointers);
+  if (!error)
+    error = dnn.set(pack, dnn::packWorkspace, dnn::typePointer, 1, &workspace);
+  if (!error)
+    error = dnn.finalize(pack);
+  if (!error)
+    error = dnn.setStream(session.handle, stream);
+  if (!error)
+    error = dnn.execute(session.handle, plan, pack);
+  dnn.forget(pack);
+  return error;
+}
+
+} // namespace weir::rt::cuda

@@ -1,0 +1,85 @@
+//===- dnn_session.h - cuDNN in a session ------------------ -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+//
+// What a session keeps of the library for one GPU: a handle, and the file of what
+// was chosen. A plan comes from the object, where weirc made one for this very GPU,
+// driver and library; else from the file of choices; else the library is asked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_RUNTIME_CUDA_DNN_SESSION_H
+#define WEIR_RUNTIME_CUDA_DNN_SESSION_H
+
+#include "cuda/dnn_graph.h"
+#include "cuda/library.h"
+
+namespace weir::rt::cuda {
+
+/// What a program has of one kind for a library.
+template <typename Desc> struct Records {
+  const Desc *all;
+  int64_t count;
+};
+Records<weir_cuda_convolution> convolutionsOf(const weir_accelerator_desc &desc);
+Records<weir_cuda_pooling> poolingsOf(const weir_accelerator_desc &desc);
+
+struct DnnSession {
+  const Dnn *dnn; ///< null: kernels do the work
+  DnnHandle handle;
+  ChoiceFile *file; ///< null: choices are not kept
+  Mutex mutex;      ///< guards plans, file, and the handle
+};
+
+/// Loads the library if the program has something for it. Null: out of host memory
+/// alone; a missing library is none of it. The device's context is current, as
+/// below.
+DnnSession *openDnn(const CudaDevice &device);
+/// Writes new choices to the file.
+void closeDnn(DnnSession *session);
+
+/// A problem of the library's, for which it may have a plan.
+struct DnnProblem {
+  const char *const *plans; ///< that weirc made
+  int64_t planCount;
+  const char *name; ///< in the file of choices
+};
+
+/// The plan that is known for the problem, made ready; null: the library is to be
+/// asked. The mutex is held, or nobody else has the session yet; so in the next.
+DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem,
+                        int64_t *workspace);
+/// Makes what the library answered ready, keeps it in the file, and frees the text.
+/// Null: it is no plan.
+DnnDescriptor adoptPlan(const DnnSession &session, const DnnProblem &problem, PlanText text,
+                        int64_t *workspace);
+
+/// Pointers of a plan's tensors, by number.
+class DnnOperands {
+public:
+  /// 0: there is no such tensor.
+  void add(int64_t id, Pointer pointer) {
+    if (pointer == 0)
+      return;
+    ids[count] = id;
+    pointers[count++] = pointer;
+  }
+
+private:
+  friend int32_t putPlan(DnnSession &, DnnDescriptor, const DnnOperands &, Pointer, Stream);
+  int64_t ids[6];
+  Pointer pointers[6];
+  int64_t count = 0;
+};
+
+/// Puts a plan's work into `stream`. Returns a cudnnStatus_t.
+int32_t putPlan(DnnSession &session, DnnDescriptor plan, const DnnOperands &operands,
+                Pointer workspace, Stream stream);
+
+} // namespace weir::rt::cuda
+
+#endif // WEIR_RUNTIME_CUDA_DNN_SESSION_H
