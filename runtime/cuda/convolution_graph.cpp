@@ -96,18 +96,8 @@ private:
   }
 
   DnnDescriptor addPointwise(int32_t mode, DnnDescriptor from, DnnDescriptor other) {
-    DnnDescriptor pointwise = d.make(dnn::pointwise);
-    d.setNumber(pointwise, dnn::pointwiseMode, dnn::typePointwiseMode, mode);
-    d.setNumber(pointwise, dnn::pointwisePrecision, dnn::typeData, dnn::f32);
-    d.finish(pointwise);
-    DnnDescriptor operation = d.make(dnn::operationPointwise), target = nextResult();
-    d.setDescriptor(operation, dnn::applyPointwise, pointwise);
-    d.setDescriptor(operation, dnn::applyInput, from);
-    if (other)
-      d.setDescriptor(operation, dnn::applyOther, other);
-    d.setDescriptor(operation, dnn::applyResult, target);
-    d.finish(operation);
-    operations[count++] = operation;
+    DnnDescriptor target = nextResult();
+    operations[count++] = makePointwise(d, {mode}, from, other, nullptr, target);
     return target;
   }
 

@@ -28,10 +28,11 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
   char text[1016];
   Text out(text, sizeof(text));
   bool isProduct = failure.kind == WorkKind::Product;
-  out << "node \"" << nodes << "\": "
-      << (isProduct                               ? "cuBLASLt refuses the product on "
-          : failure.kind == WorkKind::Convolution ? "cuDNN refuses the convolution on "
-                                                  : "cuDNN refuses the pooling on ")
+  const char *what = isProduct                               ? "cuBLASLt refuses the product on "
+                     : failure.kind == WorkKind::Convolution ? "cuDNN refuses the convolution on "
+                     : failure.kind == WorkKind::Pooling     ? "cuDNN refuses the pooling on "
+                                                             : "cuDNN refuses the attention on ";
+  out << "node \"" << nodes << "\": " << what
       << ctx->run->session->program->devices[ctx->device].name << " (status "
       << failure.error << "); " << (isProduct ? "WEIR_CUBLASLT" : "WEIR_CUDNN")
       << "=off does without it";
@@ -230,18 +231,27 @@ static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32
                   scratch, code);
 }
 
-static bool notePooling(weir_context *ctx, const Arguments &arguments, int32_t *code) {
+/// A pooling or an attention.
+static bool noteDnnCall(weir_context *ctx, const Arguments &arguments, int32_t *code) {
   DnnCall *call = callOf(partOf(ctx)->device->calls, arguments.kernel);
   if (!call)
     return false;
-  const weir_cuda_pooling &desc = *call->pooling;
   LibraryOperands operands = {};
-  operands.left = arguments.buffer(desc.input);
-  operands.result = arguments.buffer(desc.result);
+  if (const weir_cuda_pooling *desc = call->pooling) {
+    operands.left = arguments.buffer(desc->input);
+    operands.result = arguments.buffer(desc->result);
+  } else {
+    const weir_cuda_attention &attention = *call->attention;
+    operands.left = arguments.buffer(attention.queries);
+    operands.right = arguments.buffer(attention.keys);
+    operands.values = arguments.buffer(attention.values);
+    operands.addend = arguments.buffer(attention.mask);
+    operands.result = arguments.buffer(attention.result);
+  }
+  WorkKind kind = call->pooling ? WorkKind::Pooling : WorkKind::Attention;
   Scratch scratch(ctx);
-  return noteCall(ctx, arguments,
-                  {WorkKind::Pooling, call, operands, call->workspace, 0, nullptr, 0, 0}, scratch,
-                  code);
+  return noteCall(ctx, arguments, {kind, call, operands, call->workspace, 0, nullptr, 0, 0},
+                  scratch, code);
 }
 
 int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
@@ -262,7 +272,7 @@ int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
   Arguments arguments = {kernel, buffers, buffer_count, sizes, size_count};
   int32_t code = WEIR_OK;
   if (!noteProduct(ctx, arguments, &code) && !noteConvolution(ctx, arguments, &code) &&
-      !notePooling(ctx, arguments, &code) &&
+      !noteDnnCall(ctx, arguments, &code) &&
       !noteLaunch(ctx, device.functions[kernel], arguments, 0, blocks, threads))
     return outOfHostMemory(ctx);
   return code || !device.waitsAlways ? code : awaitWork(ctx, desc.nodes);

@@ -108,7 +108,8 @@ static Result putRecord(CudaRun *part, const WorkRecord *record) {
     return putConvolution(*device.convolutions, *static_cast<ConvolutionPlan *>(call->plan),
                           call->operands, part->work);
   }
-  case WorkKind::Pooling: {
+  case WorkKind::Pooling:
+  case WorkKind::Attention: {
     auto *call = static_cast<const LibraryRecord *>(record);
     return putCall(*device.calls, *static_cast<DnnCall *>(call->plan), call->operands,
                    part->work);

@@ -29,11 +29,19 @@ namespace weir::rt::cuda {
 
 struct CudaRun;
 
-enum class WorkKind : int32_t { Launch, Product, Convolution, Pooling, Copy, Store };
+enum class WorkKind : int32_t {
+  Launch,
+  Product,
+  Convolution,
+  Pooling,
+  Attention,
+  Copy,
+  Store
+};
 
 /// Whether a library does it.
 constexpr bool isLibrarys(WorkKind kind) {
-  return kind >= WorkKind::Product && kind <= WorkKind::Pooling;
+  return kind >= WorkKind::Product && kind <= WorkKind::Attention;
 }
 
 /// Begins each record; what follows depends on the kind. All of it is words of

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "cuda/dnn_calls.h"
+#include "cuda/attention_graph.h"
 #include "cuda/cuda_device.h"
 #include "cuda/pooling_graph.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 namespace weir::rt::cuda {
@@ -26,6 +28,22 @@ static void nameProblem(const weir_cuda_pooling &desc, char *buffer, int64_t cap
   }
 }
 
+static void nameProblem(const weir_cuda_attention &desc, char *buffer, int64_t capacity) {
+  Text text(buffer, capacity);
+  text << "attention " << desc.dtype << ' ' << desc.result_dtype << ' ' << desc.causal << ' '
+       << desc.batch << ' ' << desc.heads << ' ' << desc.query_count << ' ' << desc.key_count << ' '
+       << desc.head_size << ' ' << desc.columns << " by";
+  for (const int64_t *distances : {desc.query_distances, desc.key_distances, desc.value_distances,
+                                   desc.result_distances})
+    for (int i = 0; i < 3; ++i)
+      text << ' ' << distances[i];
+  if (desc.mask < 0)
+    return;
+  text << " + " << desc.mask_dtype;
+  for (int64_t size : desc.mask_sizes)
+    text << ' ' << size;
+}
+
 template <typename Desc>
 static void choose(DnnSession &session, const Desc &desc, DnnCall &call) {
   char name[512];
@@ -38,15 +56,25 @@ static void choose(DnnSession &session, const Desc &desc, DnnCall &call) {
                           &call.workspace);
 }
 
+template <typename Desc>
+static void addCall(DnnCalls &calls, const Desc &desc, const Desc *DnnCall::*kind) {
+  DnnCall &call = calls.all[calls.count];
+  call.*kind = &desc;
+  choose(*calls.session, desc, call);
+  calls.byKernel[desc.kernel] = int32_t(calls.count++);
+}
+
 DnnCalls *openCalls(const CudaDevice &device, int32_t kernelCount) {
   auto *calls = static_cast<DnnCalls *>(calloc(1, sizeof(DnnCalls)));
   if (!calls)
     return nullptr;
   Records<weir_cuda_pooling> poolings = poolingsOf(*device.desc);
+  Records<weir_cuda_attention> attentions = attentionsOf(*device.desc);
+  int64_t count = poolings.count + attentions.count;
   calls->session = device.dnn;
-  if (poolings.count == 0 || !device.dnn->dnn)
+  if (count == 0 || !device.dnn->dnn)
     return calls;
-  calls->all = static_cast<DnnCall *>(calloc(size_t(poolings.count), sizeof(DnnCall)));
+  calls->all = static_cast<DnnCall *>(calloc(size_t(count), sizeof(DnnCall)));
   calls->byKernel = static_cast<int32_t *>(malloc(sizeof(int32_t) * size_t(kernelCount + 1)));
   if (!calls->all || !calls->byKernel) {
     closeCalls(calls);
@@ -54,12 +82,10 @@ DnnCalls *openCalls(const CudaDevice &device, int32_t kernelCount) {
   }
   for (int32_t i = 0; i < kernelCount; ++i)
     calls->byKernel[i] = -1;
-  for (int64_t i = 0; i < poolings.count; ++i) {
-    DnnCall &call = calls->all[calls->count];
-    call.pooling = &poolings.all[i];
-    choose(*calls->session, *call.pooling, call);
-    calls->byKernel[call.pooling->kernel] = int32_t(calls->count++);
-  }
+  for (int64_t i = 0; i < poolings.count; ++i)
+    addCall(*calls, poolings.all[i], &DnnCall::pooling);
+  for (int64_t i = 0; i < attentions.count; ++i)
+    addCall(*calls, attentions.all[i], &DnnCall::attention);
   return calls;
 }
 
@@ -83,9 +109,18 @@ DnnCall *callOf(DnnCalls *calls, int32_t kernel) {
 
 int32_t putCall(DnnCalls &calls, const DnnCall &call, const LibraryOperands &operands,
                 Stream stream) {
+  static const float lowest = -INFINITY;
   DnnOperands tensors;
   tensors.add(inputId, operands.left);
   tensors.add(resultId, operands.result);
+  if (const weir_cuda_attention *attention = call.attention) {
+    tensors.add(keysId, operands.right);
+    tensors.add(valuesId, operands.values);
+    tensors.add(addendId, operands.addend);
+    tensors.add(scaleId, Pointer(&attention->scale));
+    if (attention->causal)
+      tensors.add(lowestId, Pointer(&lowest));
+  }
   return putPlan(*calls.session, call.plan, tensors, operands.workspace, stream);
 }
 

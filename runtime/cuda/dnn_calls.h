@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 //
-// Poolings of known sizes: each has one plan, known or asked for when the session is
-// made. Most ways to compute them are compiled then, 0.2 to 1 s each, so that sizes
-// which change from run to run are not for them.
+// Poolings and attentions of known sizes: each has one plan, known or asked for when the
+// session is made. Most ways to compute them are compiled then, 0.2 to 0.5 s each, so that
+// sizes which change from run to run are not for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,8 @@ namespace weir::rt::cuda {
 
 /// What the library does in place of a kernel. Lives as long as the session.
 struct DnnCall {
-  const weir_cuda_pooling *pooling;
+  const weir_cuda_pooling *pooling;     ///< null: it is an attention
+  const weir_cuda_attention *attention; ///< null: it is a pooling
   DnnDescriptor plan; ///< null: the library knows none
   int64_t workspace;  ///< bytes
 };

@@ -52,7 +52,8 @@ Layout imageLayout(int32_t spatial, bool channelsLast, int64_t first, int64_t se
   return layout;
 }
 
-DnnDescriptor makeTensor(Descriptors &d, const Layout &layout, int32_t type, int64_t id) {
+static DnnDescriptor describeTensor(Descriptors &d, const Layout &layout, int32_t type, int64_t id,
+                                    bool isByValue) {
   DnnDescriptor tensor = d.make(dnn::tensor);
   // Buffers begin at multiples of 16 at least.
   int64_t alignment = 16;
@@ -63,8 +64,39 @@ DnnDescriptor makeTensor(Descriptors &d, const Layout &layout, int32_t type, int
   d.set(tensor, dnn::tensorId, dnn::typeInt64, &id);
   d.set(tensor, dnn::tensorAlignment, dnn::typeInt64, &alignment);
   d.set(tensor, dnn::tensorIsVirtual, dnn::typeBoolean, &isVirtual);
+  if (isByValue)
+    d.set(tensor, dnn::tensorIsByValue, dnn::typeBoolean, &isByValue);
   d.finish(tensor);
   return tensor;
+}
+
+DnnDescriptor makeTensor(Descriptors &d, const Layout &layout, int32_t type, int64_t id) {
+  return describeTensor(d, layout, type, id, false);
+}
+
+DnnDescriptor makeNumber(Descriptors &d, int rank, int64_t id) {
+  Layout layout = {rank, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}};
+  return describeTensor(d, layout, dnn::f32, id, true);
+}
+
+DnnDescriptor makePointwise(Descriptors &d, const Pointwise &what, DnnDescriptor from,
+                            DnnDescriptor other, DnnDescriptor condition, DnnDescriptor target) {
+  DnnDescriptor pointwise = d.make(dnn::pointwise);
+  d.setNumber(pointwise, dnn::pointwiseMode, dnn::typePointwiseMode, what.mode);
+  d.setNumber(pointwise, dnn::pointwisePrecision, dnn::typeData, what.precision);
+  if (what.axis >= 0)
+    d.set(pointwise, dnn::pointwiseAxis, dnn::typeInt64, &what.axis);
+  d.finish(pointwise);
+  DnnDescriptor operation = d.make(dnn::operationPointwise);
+  d.setDescriptor(operation, dnn::applyPointwise, pointwise);
+  d.setDescriptor(operation, dnn::applyInput, from);
+  if (other)
+    d.setDescriptor(operation, dnn::applyOther, other);
+  if (condition)
+    d.setDescriptor(operation, dnn::applyCondition, condition);
+  d.setDescriptor(operation, dnn::applyResult, target);
+  d.finish(operation);
+  return operation;
 }
 
 DnnDescriptor makeGraph(Descriptors &d, const DnnDescriptor *operations, int64_t count,

@@ -26,7 +26,19 @@ namespace weir::rt::cuda {
 inline constexpr int64_t planWorkspace = int64_t(64) << 20;
 
 /// Numbers of tensors in plans, from virtualId on of those between operations.
-enum TensorId : int64_t { inputId = 1, filterId, resultId, addendId, biasId, virtualId };
+enum TensorId : int64_t {
+  inputId = 1,
+  filterId,
+  resultId,
+  addendId,
+  biasId,
+  queriesId = inputId,
+  keysId = filterId,
+  valuesId = biasId,
+  scaleId = biasId + 1,
+  lowestId,
+  virtualId
+};
 
 /// Where a plan is to run: a GPU, or what a GPU was said to be.
 struct DnnPlace {
@@ -99,6 +111,18 @@ int64_t liftSpatial(int32_t spatial, const int64_t *values, int64_t neutral, int
 int32_t dnnTypeOf(int32_t dtype);
 
 DnnDescriptor makeTensor(Descriptors &d, const Layout &layout, int32_t type, int64_t id);
+/// A number in f32 beside tensors of `rank` dimensions, which the host gives.
+DnnDescriptor makeNumber(Descriptors &d, int rank, int64_t id);
+
+/// An operation on elements.
+struct Pointwise {
+  int32_t mode;
+  int32_t precision = dnn::f32;
+  int64_t axis = -1; ///< of pointwiseIndex
+};
+/// `other` and `condition` may be null.
+DnnDescriptor makePointwise(Descriptors &d, const Pointwise &what, DnnDescriptor from,
+                            DnnDescriptor other, DnnDescriptor condition, DnnDescriptor target);
 DnnDescriptor makeGraph(Descriptors &d, const DnnDescriptor *operations, int64_t count,
                         DnnHandle handle);
 

@@ -30,13 +30,19 @@ Records<weir_cuda_pooling> poolingsOf(const weir_accelerator_desc &desc) {
   return {static_cast<const weir_cuda_pooling *>(desc.poolings), desc.pooling_count};
 }
 
+Records<weir_cuda_attention> attentionsOf(const weir_accelerator_desc &desc) {
+  if (desc.size < offsetof(weir_accelerator_desc, attention_count) + 8)
+    return {nullptr, 0};
+  return {static_cast<const weir_cuda_attention *>(desc.attentions), desc.attention_count};
+}
+
 DnnSession *openDnn(const CudaDevice &device) {
   void *memory = calloc(1, sizeof(DnnSession));
   if (!memory)
     return nullptr;
   auto *session = new (memory) DnnSession();
   const weir_accelerator_desc &desc = *device.desc;
-  if (!convolutionsOf(desc).count && !poolingsOf(desc).count)
+  if (!convolutionsOf(desc).count && !poolingsOf(desc).count && !attentionsOf(desc).count)
     return session;
   const Dnn *dnn = loadDnn();
   if (!dnn || dnn->create(&session->handle) != 0)

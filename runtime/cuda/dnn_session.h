@@ -27,6 +27,7 @@ template <typename Desc> struct Records {
 };
 Records<weir_cuda_convolution> convolutionsOf(const weir_accelerator_desc &desc);
 Records<weir_cuda_pooling> poolingsOf(const weir_accelerator_desc &desc);
+Records<weir_cuda_attention> attentionsOf(const weir_accelerator_desc &desc);
 
 struct DnnSession {
   const Dnn *dnn; ///< null: kernels do the work
@@ -61,7 +62,7 @@ DnnDescriptor adoptPlan(const DnnSession &session, const DnnProblem &problem, Pl
 /// Pointers of a plan's tensors, by number.
 class DnnOperands {
 public:
-  /// 0: there is no such tensor.
+  /// 0: there is no such tensor. A number that the host gives lies in its memory.
   void add(int64_t id, Pointer pointer) {
     if (pointer == 0)
       return;
@@ -71,8 +72,8 @@ public:
 
 private:
   friend int32_t putPlan(DnnSession &, DnnDescriptor, const DnnOperands &, Pointer, Stream);
-  int64_t ids[6];
-  Pointer pointers[6];
+  int64_t ids[8];
+  Pointer pointers[8];
   int64_t count = 0;
 };
 

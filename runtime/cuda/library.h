@@ -17,9 +17,11 @@ namespace weir::rt::cuda {
 struct CudaDevice;
 
 /// What a library's call works on, in the GPU's memory; 0: nothing. A convolution's
-/// input is on the left, its filter on the right.
+/// input is on the left, its filter on the right; so are an attention's queries and keys,
+/// and its mask is the addend.
 struct LibraryOperands {
   Pointer left, right, addend, bias, result, workspace;
+  Pointer values = 0;
 };
 
 /// What environment variable `variable` names ("off": nothing), or else the

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "cuda/attention_graph.h"
 #include "cuda/convolution_graph.h"
 #include "cuda/pooling_graph.h"
 #include "support/text.h"
@@ -77,6 +78,13 @@ char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *
 
 char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile,
                              const char **why) {
+  return makePlan(desc, profile, why, [&](const Dnn &dnn, const DnnPlace &place) {
+    return choosePlan(dnn, place, *desc);
+  });
+}
+
+char *weir_cuda_plan_attention(const weir_cuda_attention *desc, const char *profile,
+                               const char **why) {
   return makePlan(desc, profile, why, [&](const Dnn &dnn, const DnnPlace &place) {
     return choosePlan(dnn, place, *desc);
   });

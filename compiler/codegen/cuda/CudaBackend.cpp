@@ -46,7 +46,7 @@ public:
   Profiles profiles() const override {
     return {"--cuda-profile",
             "GPUs (device properties of cuDNN's, as JSON) that plans of "
-            "convolutions and poolings are made for. Repeatable",
+            "convolutions, poolings and attention are made for. Repeatable",
             "writes what cuDNN says of this machine's GPU, for weirc "
             "--cuda-profile",
             "a GPU's properties as cuDNN writes them, a JSON object"};

@@ -17,11 +17,15 @@
 
 #include "dialects/plan/Plan.h"
 #include "weir/cuda.h"
+#include <optional>
 
 namespace weir {
 
 /// A number without open sizes.
 weir_extent fixedExtent(int64_t value);
+
+/// The number that all elements of a constant of floats are; nothing: it is another.
+std::optional<double> splatOf(mlir::Value value);
 
 /// Sizes of a kernel's tensors, as a launch has them: open ones are numbered in
 /// the order of operands, results and dimensions.

@@ -83,16 +83,6 @@ SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> a, ArrayRef<int64_
   return dims;
 }
 
-/// A float that all elements are.
-std::optional<double> splatOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
-  if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
-    return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
-}
-
 /// What is multiplied: the dimensions of each group, by operand.
 struct Contraction {
   Value lhs, rhs, result;

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/LibraryKernels.h"
 #include "compiler/codegen/cuda/CudaConvolution.h"
+#include "compiler/codegen/cuda/CudaDnnAttention.h"
 #include "compiler/codegen/cuda/CudaPooling.h"
 #include "compiler/codegen/cuda/CudaProduct.h"
 #include "dialects/weir/Pch.h"
@@ -66,6 +67,13 @@ void LibraryKernels::add(plan::KernelOp kernel, int32_t number, const std::strin
     entry.desc.kernel = number;
     addPlans(entry, weir_cuda_plan_pooling);
     poolings.push_back(entry);
+    return;
+  }
+  if (auto attention = matchDnnAttention(kernel)) {
+    AttentionForm entry = {*attention, {}};
+    entry.desc.kernel = number;
+    addPlans(entry, weir_cuda_plan_attention);
+    attentions.push_back(entry);
   }
 }
 
@@ -138,6 +146,11 @@ void LibraryKernels::addRecords(AcceleratorInfo &info) const {
     info.poolings.push_back(numbersOf(form.desc, offsetof(weir_cuda_pooling, plans)));
     info.poolings.back().pointers = {form.plans};
   }
+  static_assert(offsetof(weir_cuda_attention, plans) + 16 == sizeof(weir_cuda_attention));
+  for (const AttentionForm &form : attentions) {
+    info.attentions.push_back(numbersOf(form.desc, offsetof(weir_cuda_attention, plans)));
+    info.attentions.back().pointers = {form.plans};
+  }
 }
 
 /// What comes behind an operation that a library computes.
@@ -192,5 +205,13 @@ void LibraryKernels::list(llvm::raw_ostream &os, int32_t number) const {
            : pooling.desc.kind == WEIR_CUDA_AVERAGE_INSIDE ? "average inside"
                                                            : "average of the window");
     listPlans(os, pooling.plans);
+  }
+  for (const AttentionForm &attention : attentions) {
+    if (attention.desc.kernel != number)
+      continue;
+    os << "  or cuDNN: attention" << (attention.desc.scale != 1 ? ", scaled" : "")
+       << (attention.desc.mask >= 0 ? " + mask" : "") << (attention.desc.causal ? ", causal" : "")
+       << (attention.desc.dtype == attention.desc.result_dtype ? "" : ", wide result");
+    listPlans(os, attention.plans);
   }
 }

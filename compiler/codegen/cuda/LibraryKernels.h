@@ -55,6 +55,10 @@ private:
     weir_cuda_pooling desc;
     std::vector<std::string> plans;
   };
+  struct AttentionForm {
+    weir_cuda_attention desc;
+    std::vector<std::string> plans;
+  };
   struct Arrangement {
     std::string name;
     int32_t blocks = 1, threads = 0;
@@ -76,6 +80,7 @@ private:
   std::vector<ProductForm> products;
   std::vector<ConvolutionForm> convolutions;
   std::vector<PoolingForm> poolings;
+  std::vector<AttentionForm> attentions;
 };
 
 } // namespace weir

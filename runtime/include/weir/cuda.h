@@ -134,6 +134,30 @@ typedef struct weir_cuda_pooling {
   int64_t plan_count;
 } weir_cuda_pooling;
 
+/// What weir_accelerator_desc::attentions are, ascending by kernel: what a library may
+/// do in place of a kernel: softmax(scale Q Kᵀ + mask) V for each batch and head, all
+/// sizes known. Logits and sums are in f32; weights are rounded to `dtype`. Distances are
+/// in elements, from one batch, head and row to the next; rows are dense.
+typedef struct weir_cuda_attention {
+  uint32_t size;
+  int32_t kernel; ///< index into weir_program_desc::kernels
+  int32_t dtype;  ///< of queries, keys and values: f16 or bf16
+  int32_t result_dtype;          ///< that, or f32
+  int32_t queries, keys, values; ///< buffers
+  int32_t mask;       ///< buffer of numbers that are added, dense; -1: none
+  int32_t mask_dtype;
+  int32_t result; ///< buffer
+  int32_t causal; ///< 1: a query looks at keys up to its own number
+  float scale;
+  int64_t batch, heads, query_count, key_count;
+  int64_t head_size; ///< of queries and keys
+  int64_t columns;   ///< of values and the result
+  int64_t query_distances[3], key_distances[3], value_distances[3], result_distances[3];
+  int64_t mask_sizes[4]; ///< 1: the same for all
+  const char *const *plans; ///< made by weirc for GPUs it was told of
+  int64_t plan_count;
+} weir_cuda_attention;
+
 typedef enum weir_cuda_reduction {
   WEIR_CUDA_SUM = 0,
   WEIR_CUDA_PROD = 1,
@@ -248,9 +272,11 @@ int32_t weir_cuda_finish(weir_context *ctx, int32_t code);
 /// free() frees the text. Thread-safe; needs no GPU.
 char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *profile,
                                  const char **why);
-/// The same for weir_cuda_pooling::plans.
+/// The same for weir_cuda_pooling::plans and weir_cuda_attention::plans.
 char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile,
                              const char **why);
+char *weir_cuda_plan_attention(const weir_cuda_attention *desc, const char *profile,
+                               const char **why);
 /// The profile of this machine's first GPU, in cuDNN's words. As above.
 char *weir_cuda_profile(const char **why);
 

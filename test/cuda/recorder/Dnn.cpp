@@ -11,7 +11,8 @@
 // checks. Descriptors take what the real library's take. Graphs are those that
 // its own kernels know without a compiler at run time: a convolution, alone or
 // with an addend, a bias, ReLU, in this order, of which the bias must be there;
-// and a pooling. It proposes engines that must be passed over, too.
+// a pooling; and attention in f16 and bf16, which has a softmax's statistics, too. It
+// proposes engines that must be passed over, too.
 //
 // $WEIR_RECORDER_NO_CHOICE: it knows no way for anything.
 // $WEIR_RECORDER_CUDNN: its version.
@@ -124,6 +125,19 @@ constexpr Taken table[] = {
     {dnn::convolution, dnn::convolutionStrides, dnn::typeInt64, 3},
     {dnn::convolution, dnn::convolutionBefore, dnn::typeInt64, 3},
     {dnn::convolution, dnn::convolutionAfter, dnn::typeInt64, 3},
+    {dnn::pointwise, dnn::pointwiseAxis, dnn::typeInt64, 1},
+    {dnn::operationPointwise, dnn::applyCondition, dnn::typeDescriptor, 1},
+    {dnn::matmul, dnn::matmulType, dnn::typeData, 1},
+    {dnn::operationMatmul, dnn::matmulOf, dnn::typeDescriptor, 1},
+    {dnn::operationMatmul, dnn::matmulLeft, dnn::typeDescriptor, 1},
+    {dnn::operationMatmul, dnn::matmulRight, dnn::typeDescriptor, 1},
+    {dnn::operationMatmul, dnn::matmulResult, dnn::typeDescriptor, 1},
+    {dnn::reduction, dnn::reductionOperator, dnn::typeReduction, 1},
+    {dnn::reduction, dnn::reductionType, dnn::typeData, 1},
+    {dnn::operationReduction, dnn::reductionOf, dnn::typeDescriptor, 1},
+    {dnn::operationReduction, dnn::reductionInput, dnn::typeDescriptor, 1},
+    {dnn::operationReduction, dnn::reductionResult, dnn::typeDescriptor, 1},
+    {dnn::tensor, dnn::tensorIsByValue, dnn::typeBoolean, 1},
     {dnn::resample, dnn::resampleMode, dnn::typeResampleMode, 1},
     {dnn::resample, dnn::resampleType, dnn::typeData, 1},
     {dnn::resample, dnn::resampleNan, dnn::typeNan, 1},
@@ -170,7 +184,8 @@ constexpr Taken table[] = {
 
 Tensor tensorOf(const Descriptor &d) {
   return {d.get<int64_t>(dnn::tensorId), d.get<int32_t>(dnn::tensorType),
-          int64_t(d.get<bool>(dnn::tensorIsVirtual)), d.numbers(dnn::tensorSizes),
+          int64_t(d.get<bool>(dnn::tensorIsVirtual)),
+          int64_t(d.get<bool>(dnn::tensorIsByValue)), d.numbers(dnn::tensorSizes),
           d.numbers(dnn::tensorStrides)};
 }
 
@@ -196,6 +211,14 @@ int32_t finalizeGraph(Descriptor &d) {
       step.after = conv.numbers(dnn::convolutionAfter);
       step.strides = conv.numbers(dnn::convolutionStrides);
       step.dilations = conv.numbers(dnn::convolutionDilations);
+    } else if (step.kind == dnn::operationMatmul) {
+      step.x = use(dnn::matmulLeft);
+      step.other = use(dnn::matmulRight);
+      step.y = use(dnn::matmulResult);
+    } else if (step.kind == dnn::operationReduction) {
+      step.mode = operation->child(dnn::reductionOf)->get<int32_t>(dnn::reductionOperator);
+      step.x = use(dnn::reductionInput);
+      step.y = use(dnn::reductionResult);
     } else if (step.kind == dnn::operationResample) {
       const Descriptor &resample = *operation->child(dnn::resampleOf);
       step.mode = resample.get<int32_t>(dnn::resampleMode);
@@ -206,11 +229,15 @@ int32_t finalizeGraph(Descriptor &d) {
       step.strides = resample.numbers(dnn::resampleStrides);
       step.window = resample.numbers(dnn::resampleWindow);
     } else {
-      step.mode = operation->child(dnn::applyPointwise)->get<int32_t>(dnn::pointwiseMode);
+      const Descriptor &pointwise = *operation->child(dnn::applyPointwise);
+      step.mode = pointwise.get<int32_t>(dnn::pointwiseMode);
+      step.axis = pointwise.get<int64_t>(dnn::pointwiseAxis, -1);
       step.x = use(dnn::applyInput);
       step.y = use(dnn::applyResult);
       if (operation->child(dnn::applyOther))
         step.other = use(dnn::applyOther);
+      if (operation->child(dnn::applyCondition))
+        step.condition = use(dnn::applyCondition);
     }
     graph->steps.push_back(step);
   }
@@ -290,6 +317,16 @@ int32_t finalize(Descriptor &d) {
                ? 0
                : invalid;
   }
+  case dnn::matmul: return d.get<int32_t>(dnn::matmulType, -1) == dnn::f32 ? 0 : invalid;
+  case dnn::operationMatmul:
+    return d.has({dnn::matmulOf, dnn::matmulLeft, dnn::matmulRight, dnn::matmulResult}) ? 0
+                                                                                        : invalid;
+  case dnn::reduction:
+    return d.has({dnn::reductionOperator}) && d.get<int32_t>(dnn::reductionType, -1) == dnn::f32
+               ? 0
+               : invalid;
+  case dnn::operationReduction:
+    return d.has({dnn::reductionOf, dnn::reductionInput, dnn::reductionResult}) ? 0 : invalid;
   case dnn::operationResample:
     return d.has({dnn::resampleOf, dnn::resampleInput, dnn::resampleResult}) ? 0 : invalid;
   case dnn::operationConvolution:
@@ -476,7 +513,7 @@ int32_t cudnnBackendExecute(DnnHandle handle, DnnDescriptor plan, DnnDescriptor 
     return nullPointer;
   if (!p->isFinal || !v->isFinal)
     return notFinal;
-  Call call = {p->plan, {}, v->get<uint64_t>(dnn::packWorkspace)};
+  Call call = {p->plan, {}, {}, v->get<uint64_t>(dnn::packWorkspace)};
   Numbers ids = v->numbers(dnn::packIds), pointers = v->numbers(dnn::packPointers);
   for (size_t i = 0; i < ids.size(); ++i)
     call.pointers[ids[i]] = uint64_t(pointers[i]);
@@ -487,7 +524,9 @@ int32_t cudnnBackendExecute(DnnHandle handle, DnnDescriptor plan, DnnDescriptor 
       continue;
     if (!call.pointers[id])
       return nullPointer;
-    if (call.pointers[id] % 16)
+    if (tensor.isByValue)
+      call.numbers[id] = *reinterpret_cast<const float *>(call.pointers[id]);
+    else if (call.pointers[id] % 16)
       return misaligned;
   }
   Recorder &r = recorder::recorder();

@@ -13,6 +13,7 @@
 #include "test/cuda/recorder/DnnGraph.h"
 #include "test/cuda/recorder/Recorder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -61,12 +62,16 @@ private:
     switch (step.kind) {
     case dnn::operationConvolution: return convolved(step, index);
     case dnn::operationResample: return pooled(step, index);
+    case dnn::operationMatmul: return multiplied(step, index);
+    case dnn::operationReduction: return reduced(step, index);
     default: return combined(step, index);
     }
   }
 
   double read(const Tensor &tensor, const Numbers &index) {
     int64_t offset = offsetOf(tensor.sizes, tensor.strides, index);
+    if (tensor.isByValue)
+      return call.numbers.at(tensor.id);
     if (tensor.isVirtual)
       return between.at(tensor.id)[size_t(offset)];
     return load(formOf(tensor.type), call.pointers.at(tensor.id), offset);
@@ -77,7 +82,17 @@ private:
       return store(formOf(tensor.type), call.pointers.at(tensor.id), offset, value);
     std::vector<double> &values = between[tensor.id];
     values.resize(size_t(countOf(tensor.sizes)));
-    values[size_t(offset)] = value;
+    values[size_t(offset)] = rounded(tensor.type, value);
+  }
+
+  /// What is between operations in a narrow type.
+  static double rounded(int64_t type, double value) {
+    if (type != dnn::f16 && type != dnn::bf16)
+      return value;
+    uint16_t half;
+    auto address = reinterpret_cast<uint64_t>(&half);
+    store(formOf(type), address, 0, value);
+    return load(formOf(type), address, 0);
   }
 
   /// Where element `inner` of the window of `index` lies. False: outside.
@@ -128,11 +143,43 @@ private:
                                                      : sum / double(countOf(step.window));
   }
 
+  double multiplied(const Step &step, const Numbers &index) {
+    const Tensor &a = graph.tensors.at(step.x), &b = graph.tensors.at(step.other);
+    Numbers left(index), right(index);
+    double sum = 0;
+    for (int64_t i = 0; i < a.sizes[3]; ++i) {
+      left[3] = right[2] = i;
+      sum += read(a, left) * read(b, right);
+    }
+    return sum;
+  }
+
+  double reduced(const Step &step, const Numbers &index) {
+    const Tensor &x = graph.tensors.at(step.x);
+    Numbers from(index);
+    bool isMax = step.mode == dnn::reduceMax;
+    double result = isMax ? -std::numeric_limits<double>::infinity() : 0;
+    for (from[3] = 0; from[3] < x.sizes[3]; ++from[3])
+      result = isMax ? std::max(result, read(x, from)) : result + read(x, from);
+    return result;
+  }
+
   double combined(const Step &step, const Numbers &index) {
     double value = read(graph.tensors.at(step.x), index);
-    if (step.mode == dnn::pointwiseAdd)
-      return value + read(graph.tensors.at(step.other), index);
-    return value > 0 ? value : 0;
+    auto other = [&] { return read(graph.tensors.at(step.other), index); };
+    switch (step.mode) {
+    case dnn::pointwiseAdd: return value + other();
+    case dnn::pointwiseSub: return value - other();
+    case dnn::pointwiseMul: return value * other();
+    case dnn::pointwiseDiv: return value / other();
+    case dnn::pointwiseExp: return std::exp(value);
+    case dnn::pointwiseLog: return std::log(value);
+    case dnn::pointwiseIndex: return double(index[size_t(step.axis)]);
+    case dnn::pointwiseGreaterEqual: return value >= other();
+    case dnn::pointwiseSelect:
+      return read(graph.tensors.at(step.condition), index) != 0 ? value : other();
+    default: return value > 0 ? value : 0;
+    }
   }
 
   const Call &call;
@@ -145,7 +192,7 @@ private:
 void recorder::compute(const Call &call) {
   int64_t last = call.plan.graph.steps.back().y;
   for (const auto &[id, tensor] : call.plan.graph.tensors)
-    if (!tensor.isVirtual)
+    if (!tensor.isVirtual && !tensor.isByValue)
       recorder::recorder().touch(
           call.pointers.at(id),
           uint64_t(countOf(tensor.sizes) * bytesOf(formOf(tensor.type))), id == last);

@@ -113,6 +113,61 @@ bool isKnownPooling(const DnnGraph &graph, int32_t mode) {
   return isDense(x, last) && isDense(y, last) && (last || mode == dnn::heuristicsFallback);
 }
 
+/// softmax(scale Q K^T + mask, before the diagonal) V: its operations in the order that
+/// kernels know, each after the one before.
+bool isKnownAttention(const DnnGraph &graph) {
+  size_t next = 0;
+  int64_t last = -1, most = -1, sum = -1, powers = -1;
+  const std::vector<Step> &steps = graph.steps;
+  auto is = [&](int64_t kind, int64_t mode) {
+    return next < steps.size() && steps[next].kind == kind &&
+           (kind == dnn::operationMatmul || steps[next].mode == mode);
+  };
+  auto take = [&](int64_t kind, int64_t mode, int64_t from, int64_t other, int64_t &target) {
+    if (!is(kind, mode) || steps[next].x != from || (other >= 0 && steps[next].other != other))
+      return false;
+    target = steps[next++].y;
+    return graph.tensors.at(target).isVirtual != 0;
+  };
+  auto pointwise = [&](int64_t mode, int64_t from, int64_t other, int64_t &target) {
+    return take(dnn::operationPointwise, mode, from, other, target);
+  };
+  const Tensor &q = graph.tensors.at(steps[0].x), &k = graph.tensors.at(steps[0].other);
+  if ((q.type != dnn::f16 && q.type != dnn::bf16) || k.type != q.type || q.sizes.size() != 4 ||
+      q.sizes[3] % 8 != 0 || q.sizes[3] > 128 || k.sizes[2] != q.sizes[3] || q.strides[3] != 1 ||
+      k.strides[2] != 1 || !take(dnn::operationMatmul, 0, q.id, k.id, last))
+    return false;
+  if (is(dnn::operationPointwise, dnn::pointwiseMul) &&
+      !pointwise(dnn::pointwiseMul, last, -1, last))
+    return false;
+  if (is(dnn::operationPointwise, dnn::pointwiseAdd) &&
+      !pointwise(dnn::pointwiseAdd, last, -1, last))
+    return false;
+  if (is(dnn::operationPointwise, dnn::pointwiseIndex)) {
+    int64_t row, column, condition;
+    bool isDiagonal = steps[next].axis == 2 && pointwise(dnn::pointwiseIndex, last, -1, row) &&
+                      steps[next].axis == 3 && pointwise(dnn::pointwiseIndex, last, -1, column) &&
+                      pointwise(dnn::pointwiseGreaterEqual, row, column, condition) &&
+                      steps[next].condition == condition;
+    if (!isDiagonal || !pointwise(dnn::pointwiseSelect, last, -1, last))
+      return false;
+  }
+  int64_t statistics, weights;
+  if (!take(dnn::operationReduction, dnn::reduceMax, last, -1, most) ||
+      !pointwise(dnn::pointwiseSub, last, most, powers) ||
+      !pointwise(dnn::pointwiseExp, powers, -1, powers) ||
+      !take(dnn::operationReduction, dnn::reduceAdd, powers, -1, sum) ||
+      !pointwise(dnn::pointwiseLog, sum, -1, statistics) ||
+      !pointwise(dnn::pointwiseAdd, most, statistics, statistics) ||
+      !pointwise(dnn::pointwiseDiv, powers, sum, weights) || next + 1 != steps.size() ||
+      steps[next].kind != dnn::operationMatmul || steps[next].x != weights)
+    return false;
+  const Tensor &v = graph.tensors.at(steps[next].other), &o = graph.tensors.at(steps[next].y);
+  return v.type == q.type && graph.tensors.at(weights).type == q.type && !o.isVirtual &&
+         (o.type == q.type || o.type == dnn::f32) && v.sizes[3] % 8 == 0 && v.sizes[3] <= 128 &&
+         v.sizes[2] == k.sizes[3] && v.strides[3] == 1 && o.strides[3] == 1;
+}
+
 } // namespace
 
 bool recorder::isKnown(const DnnGraph &graph, int32_t mode) {
@@ -121,6 +176,7 @@ bool recorder::isKnown(const DnnGraph &graph, int32_t mode) {
   switch (graph.steps[0].kind) {
   case dnn::operationConvolution: return isKnownConvolution(graph);
   case dnn::operationResample: return isKnownPooling(graph, mode);
+  case dnn::operationMatmul: return isKnownAttention(graph);
   default: return false;
   }
 }
@@ -154,13 +210,13 @@ std::string recorder::toText(const Plan &plan, size_t version) {
      << ' ' << plan.engine << ' ' << plan.workspace << ' ' << plan.graph.tensors.size() << ' '
      << plan.graph.steps.size();
   for (const auto &[id, tensor] : plan.graph.tensors) {
-    os << ' ' << id << ' ' << tensor.type << ' ' << tensor.isVirtual;
+    os << ' ' << id << ' ' << tensor.type << ' ' << tensor.isVirtual << ' ' << tensor.isByValue;
     write(os, tensor.sizes);
     write(os, tensor.strides);
   }
   for (const Step &step : plan.graph.steps) {
     os << ' ' << step.kind << ' ' << step.mode << ' ' << step.x << ' ' << step.other << ' '
-       << step.y;
+       << step.condition << ' ' << step.y << ' ' << step.axis;
     for (const Numbers *numbers : {&step.before, &step.after, &step.strides, &step.dilations,
                                    &step.window})
       write(os, *numbers);
@@ -183,14 +239,14 @@ int32_t recorder::fromText(const std::string &text, size_t version, Plan &plan) 
     return serializationVersion;
   for (size_t i = 0; i < tensors; ++i) {
     Tensor tensor;
-    is >> tensor.id >> tensor.type >> tensor.isVirtual;
+    is >> tensor.id >> tensor.type >> tensor.isVirtual >> tensor.isByValue;
     if (!read(is, tensor.sizes) || !read(is, tensor.strides))
       return invalid;
     plan.graph.tensors[tensor.id] = tensor;
   }
   for (size_t i = 0; i < steps; ++i) {
     Step step;
-    is >> step.kind >> step.mode >> step.x >> step.other >> step.y;
+    is >> step.kind >> step.mode >> step.x >> step.other >> step.condition >> step.y >> step.axis;
     for (Numbers *numbers : {&step.before, &step.after, &step.strides, &step.dilations,
                                    &step.window})
       if (!read(is, *numbers))

@@ -21,13 +21,15 @@ using Numbers = std::vector<int64_t>;
 
 struct Tensor {
   int64_t id = 0, type = 0, isVirtual = 0;
+  int64_t isByValue = 0; ///< the host gives it
   Numbers sizes, strides;
 };
 struct Step {
   int64_t kind = 0; ///< the operation's descriptor
   int64_t mode = 0; ///< of pointwise operations, reductions, resamplings
   /// Tensors by id; `other`: filter, addend, right operand.
-  int64_t x = 0, other = -1, y = 0;
+  int64_t x = 0, other = -1, condition = -1, y = 0;
+  int64_t axis = -1; ///< of what numbers elements
   Numbers before, after, strides, dilations, window;
 };
 struct DnnGraph {
@@ -44,6 +46,7 @@ struct Plan {
 struct Call {
   Plan plan;
   std::map<int64_t, uint64_t> pointers;
+  std::map<int64_t, double> numbers; ///< what the host gave, as it was
   uint64_t workspace;
 };
 

@@ -13,6 +13,7 @@
 
 #include "cuda/convolution_graph.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
@@ -74,6 +75,33 @@ weir_cuda_pooling describePooling(int dtype, int kind, int spatial = 2) {
   return desc;
 }
 
+/// Two batches of eight heads of 64, 512 queries of as many keys.
+weir_cuda_attention describeAttention(int dtype) {
+  weir_cuda_attention desc = {};
+  desc.size = sizeof(desc);
+  desc.dtype = desc.result_dtype = dtype;
+  desc.mask = -1;
+  desc.scale = 0.125f;
+  desc.batch = 2;
+  desc.heads = 8;
+  desc.query_count = desc.key_count = 512;
+  desc.head_size = desc.columns = 64;
+  return desc;
+}
+
+/// Rows of a head lie one after the other, or beside those of other heads.
+void setDistances(weir_cuda_attention &desc, bool beside = false) {
+  auto set = [&](int64_t (&distances)[3], int64_t rows, int64_t columns) {
+    distances[0] = desc.heads * rows * columns;
+    distances[1] = beside ? columns : rows * columns;
+    distances[2] = beside ? desc.heads * columns : columns;
+  };
+  set(desc.query_distances, desc.query_count, desc.head_size);
+  set(desc.key_distances, desc.key_count, desc.head_size);
+  set(desc.value_distances, desc.key_count, desc.columns);
+  set(desc.result_distances, desc.query_count, desc.columns);
+}
+
 class Cudnn : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -91,6 +119,9 @@ protected:
   }
   std::string planOf(const weir_cuda_pooling &desc) {
     return planOf(desc, weir_cuda_plan_pooling);
+  }
+  std::string planOf(const weir_cuda_attention &desc) {
+    return planOf(desc, weir_cuda_plan_attention);
   }
   template <typename Desc, typename Make> std::string planOf(const Desc &desc, Make make) {
     const char *why = nullptr;
@@ -187,6 +218,42 @@ TEST_F(Cudnn, PlansPoolingsOfAnyWindow) {
     uneven.channels_last = last;
     EXPECT_NE(planOf(uneven), "");
   }
+}
+
+TEST_F(Cudnn, PlansAttention) {
+  for (int dtype : {WEIR_F16, WEIR_BF16})
+    for (int causal : {0, 1})
+      for (int mask : {0, 1, 2}) {
+        weir_cuda_attention desc = describeAttention(dtype);
+        desc.causal = causal;
+        setDistances(desc);
+        const int64_t sizes[] = {desc.batch, 1, mask == 1 ? desc.query_count : 1, desc.key_count};
+        std::copy_n(sizes, 4, desc.mask_sizes);
+        desc.mask = mask ? 3 : -1;
+        desc.mask_dtype = mask == 1 ? WEIR_F32 : dtype;
+        EXPECT_NE(planOf(desc), "") << dtype << ' ' << causal << ' ' << mask;
+      }
+}
+
+TEST_F(Cudnn, PlansAttentionOfAnySize) {
+  auto planOfSizes = [&](int64_t queries, int64_t keys, int64_t size, int64_t columns,
+                         bool beside = false) {
+    weir_cuda_attention desc = describeAttention(WEIR_BF16);
+    desc.query_count = queries;
+    desc.key_count = keys;
+    desc.head_size = size;
+    desc.columns = columns;
+    setDistances(desc, beside);
+    return planOf(desc);
+  };
+  EXPECT_NE(planOfSizes(512, 512, 64, 64, true), "");
+  EXPECT_NE(planOfSizes(70, 75, 64, 64), "");
+  EXPECT_NE(planOfSizes(1, 100, 64, 64), "");
+  for (int64_t size : {8, 80, 128})
+    EXPECT_NE(planOfSizes(128, 128, size, size), "");
+  EXPECT_NE(planOfSizes(128, 128, 64, 96), "");
+  // For these weirc does not ask.
+  EXPECT_EQ(planOfSizes(128, 128, 20, 20), "");
 }
 
 TEST_F(Cudnn, ChoosesAlike) {
