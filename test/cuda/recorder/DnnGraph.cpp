@@ -72,9 +72,9 @@ bool isKnownConvolution(const DnnGraph &graph) {
   for (size_t i = 1; i < graph.steps.size(); ++i) {
     const Step &step = graph.steps[i];
     const Tensor &target = graph.tensors.at(step.y);
-    if (step.kind != dnn::operationPointwise || step.x != current || !graph.tensors.at(current).isVirtual ||
-        graph.tensors.at(current).type != dnn::f32 || target.sizes != y.sizes ||
-        target.strides != y.strides)
+    if (step.kind != dnn::operationPointwise || step.x != current ||
+        !graph.tensors.at(current).isVirtual || graph.tensors.at(current).type != dnn::f32 ||
+        target.sizes != y.sizes || target.strides != y.strides)
       return false;
     int kind = 3;
     if (step.mode == dnn::pointwiseAdd) {
