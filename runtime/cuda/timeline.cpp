@@ -115,7 +115,7 @@ static int32_t missingPieces(const Timeline &timeline) {
 /// done: waits for them, but not for those that it has lost. Returns how many pieces
 /// have no time.
 static int32_t gatherPieces(Timeline &timeline, const Cupti &cupti) {
-  constexpr int32_t tries = 50;
+  constexpr int32_t tries = 500; // a second: other work may hold CUPTI up
   constexpr timespec pause = {0, 2000000};
   int32_t missing = 0;
   for (int32_t i = 0; i <= tries; ++i) {
