@@ -7,6 +7,7 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/BlobStore.h"
+#include "dialects/weir/Halves.h"
 #include "dialects/weir/Pch.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
@@ -248,27 +249,6 @@ llvm::Expected<ArrayRef<char>> weir::sourceBytes(TypedAttr value) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Rounds to nearest, ties to even; NaN stays one, and quiet.
-uint16_t narrowed(uint32_t bits) {
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return bits >> 16 | 0x40;
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-
-/// The bits of an f32 that `bits` of bf16, or of f16, stand for.
-uint32_t widenedBrain(uint16_t bits) { return uint32_t(bits) << 16; }
-uint32_t widenedHalf(uint16_t bits) {
-  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
-  if (exponent == 31) // infinity, NaN
-    return sign | 0x7f800000 | fraction << 13;
-  if (exponent)
-    return sign | (exponent + 112) << 23 | fraction << 13;
-  if (!fraction)
-    return sign;
-  uint32_t top = llvm::Log2_32(fraction);
-  return sign | (top + 103) << 23 | (fraction << (23 - top) & 0x7fffff);
-}
-
 /// `T`: an element of the source; `To`: one of the result, which `convert` makes of it
 /// where they differ.
 template <typename T, typename To = T, To (*convert)(T) = nullptr> class Arranger {
@@ -382,10 +362,16 @@ weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
   };
   if (cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType()) {
     if (type.getElementType().isF32())
-      return Arranger<uint32_t, uint16_t, narrowed>(value, source.data(), sink).run();
+      return Arranger<uint32_t, uint16_t, brainFromFloat>(value, source.data(),
+                                                          sink)
+          .run();
     if (type.getElementType().isBF16())
-      return Arranger<uint16_t, uint32_t, widenedBrain>(value, source.data(), sink).run();
-    return Arranger<uint16_t, uint32_t, widenedHalf>(value, source.data(), sink).run();
+      return Arranger<uint16_t, uint32_t, floatFromBrain>(value, source.data(),
+                                                          sink)
+          .run();
+    return Arranger<uint16_t, uint32_t, floatFromHalf>(value, source.data(),
+                                                       sink)
+        .run();
   }
   switch (size) {
   case 1: return Arranger<uint8_t>(value, source.data(), sink).run();

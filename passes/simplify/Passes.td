@@ -65,10 +65,12 @@ def WeirFoldScalesPass : Pass<"weir-fold-scales", "::mlir::ModuleOp"> {
     What: where the result of a convolution or product with constant weights is
     shifted and scaled by constants, one for each channel, the scale goes into
     the weights and the shifts become one. So batch normalisation costs an
-    addition. Weights with another use, shared results, scales that are not
-    finite or beyond 1e12 are left alone, and so are floats narrower than f32,
-    which would be rounded once more, and weights beyond 192 MiB in all: scaled
-    ones are held in memory.
+    addition; where two convolutions or products are added, both shifts are one.
+    f16 and bf16 are scaled where a batch normalisation in f32 stands between
+    casts: weights are rounded once more, and the values between no longer are.
+    Weights with another use, shared results, scales that are not finite or beyond
+    1e12 are left alone, and so are weights of f16 that it would not hold, and
+    those beyond 192 MiB in all: scaled ones are held in memory.
     Why here: after composites are expanded, which makes batch normalisation a
     shift and a scale; before layouts, which rearrange the weights.
     What breaks if it moves: nothing, but kernels would compute the scale.
