@@ -250,9 +250,38 @@ struct TransposeOfTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// A square or cube is a product: as exact as the function to one unit in the last
+/// place, and what vectors compute. Halves would round a cube's square on the way.
+struct PowerOfFew : OpRewritePattern<PowOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PowOp op, PatternRewriter &rewriter) const override {
+    auto constant = op.getRhs().getDefiningOp<ConstantOp>();
+    auto number = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
+                           : DenseFPElementsAttr();
+    Value x = op.getLhs();
+    if (!number || !number.isSplat() || x.getType() != op.getType())
+      return failure();
+    APFloat exponent = number.getSplatValue<APFloat>();
+    bool isCube = exponent.isExactlyValue(3);
+    if (!isCube && !exponent.isExactlyValue(2))
+      return failure();
+    if (isCube && elementOf(x).getIntOrFloatBitWidth() < 32)
+      return failure();
+    auto product = [&](Value a) {
+      auto made = MulOp::create(rewriter, op.getLoc(), x.getType(), a, x);
+      if (Attribute device = op->getAttr("weir.device"))
+        made->setAttr("weir.device", device);
+      return made.getResult();
+    };
+    Value square = product(x);
+    rewriter.replaceOp(op, isCube ? product(square) : square);
+    return success();
+  }
+};
+
 } // namespace
 
 void WeirDialect::getCanonicalizationPatterns(
     RewritePatternSet &results) const {
-  results.add<ReshapeOfReshape, TransposeOfTranspose>(getContext());
+  results.add<ReshapeOfReshape, TransposeOfTranspose, PowerOfFew>(getContext());
 }

@@ -97,3 +97,25 @@ func.func @reshaped_strings() -> tensor<1x2x!weir.string> {
   %1 = weir.reshape %0, %s : (tensor<2x!weir.string>, tensor<2xi64>) -> tensor<1x2x!weir.string>
   return %1 : tensor<1x2x!weir.string>
 }
+
+// Squares and cubes are products; a cube of halves would be rounded on the way, and one
+// exponent may stretch the base.
+// CHECK-LABEL: @powers
+// CHECK: %[[S:.*]] = weir.mul %arg0, %arg0
+// CHECK: %[[Q:.*]] = weir.mul %arg0, %arg0
+// CHECK: %[[C:.*]] = weir.mul %[[Q]], %arg0
+// CHECK-COUNT-3: weir.pow
+// CHECK: return %[[S]], %[[C]],
+func.func @powers(%x: tensor<4xf32>, %h: tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf16>, tensor<2x4xf32>, tensor<4xf32>) {
+  %two = weir.constant dense<2.0> : tensor<f32>
+  %three = weir.constant dense<3.0> : tensor<f32>
+  %half_three = weir.constant dense<3.0> : tensor<f16>
+  %twos = weir.constant dense<2.0> : tensor<2x4xf32>
+  %four = weir.constant dense<4.0> : tensor<f32>
+  %0 = weir.pow %x, %two : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = weir.pow %x, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = weir.pow %h, %half_three : (tensor<4xf16>, tensor<f16>) -> tensor<4xf16>
+  %3 = weir.pow %x, %twos : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %4 = weir.pow %x, %four : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf16>, tensor<2x4xf32>, tensor<4xf32>
+}
