@@ -67,7 +67,8 @@ static std::vector<Stage> makeStages() {
            {"weir-widen-halves", "what follows knows tiles and vectors of f32"},
            {"weir-integer-products",
             "products of bytes, before what dequantizes them folds"},
-           {"weir-fold-weights", "weights that the file computes are constants"},
+           {"weir-fold-weights",
+            "weights that the file computes are constants"},
            {"weir-channels-last", "convolutions run along vectors of channels"},
            {"canonicalize", "transpositions cancel"},
            {"weir-plain-products",
@@ -104,6 +105,8 @@ static std::vector<Stage> makeStages() {
        "groups operations into kernels before anything has a buffer: values "
        "that live inside of a kernel never get one",
        {
+           {"weir-join-products", "what accelerators multiply one operand "
+                                  "with, at once: kernels read the parts"},
            {"weir-kernelize", "clusters producers into their only consumer"},
            {"cse", "equal launches are one"},
            {"weir-chain-launches",

@@ -1,4 +1,5 @@
-//===- Halves.h - bits of f16 and bf16 ---------------------------*- C++ -*-===//
+//===- Halves.h - bits of f16 and bf16 ---------------------------*- C++
+//-*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,14 +20,16 @@
 
 namespace weir {
 
-/// The bits of an f32 rounded to bf16, to nearest, ties to even; NaN stays one, and quiet.
+/// The bits of an f32 rounded to bf16, to nearest, ties to even; NaN stays one,
+/// and quiet.
 inline uint16_t brainFromFloat(uint32_t bits) {
   if ((bits & 0x7fffffff) > 0x7f800000)
     return bits >> 16 | 0x40;
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-/// The bits of an f32 rounded to f16, to nearest, ties to even; NaN stays one, and quiet.
+/// The bits of an f32 rounded to f16, to nearest, ties to even; NaN stays one,
+/// and quiet.
 inline uint16_t halfFromFloat(uint32_t bits) {
   uint16_t sign = bits >> 16 & 0x8000;
   uint32_t size = bits & 0x7fffffff;
@@ -34,7 +37,8 @@ inline uint16_t halfFromFloat(uint32_t bits) {
     return sign | 0x7e00 | (size >> 13 & 0x1ff);
   if (size >= 0x47800000) // 65536
     return sign | 0x7c00;
-  if (size < 0x38800000) { // 2^-14: the sum's last place is 2^-24, and it rounds as wanted
+  if (size < 0x38800000) { // 2^-14: the sum's last place is 2^-24, and it
+                           // rounds as wanted
     float sum = llvm::bit_cast<float>(size) + 0.5f;
     return sign | uint16_t(llvm::bit_cast<uint32_t>(sum) - 0x3f000000);
   }
@@ -45,7 +49,8 @@ inline uint16_t halfFromFloat(uint32_t bits) {
 /// The bits of an f32 that `bits` of bf16, or of f16, stand for.
 inline uint32_t floatFromBrain(uint16_t bits) { return uint32_t(bits) << 16; }
 inline uint32_t floatFromHalf(uint16_t bits) {
-  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
+  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
+           fraction = bits & 1023;
   if (exponent == 31) // infinity, NaN
     return sign | 0x7f800000 | fraction << 13;
   if (exponent)

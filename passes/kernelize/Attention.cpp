@@ -10,6 +10,7 @@
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/kernelize/Clusters.h"
 #include "passes/kernelize/TileChoice.h"
+#include "passes/partition/Accelerators.h"
 
 using namespace mlir;
 using namespace weir;
@@ -258,7 +259,10 @@ private:
       bool widens = onThreads && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
                     isNarrow(typeOf(op->getOperand(0)).getElementType());
       auto transpose = dyn_cast<TransposeOp>(op);
-      if (!value.hasOneUse() || (!scales && !widens && !transpose))
+      auto slice = dyn_cast<SliceOp>(op);
+      bool slices = onThreads && slice && typeOf(slice).hasStaticShape() &&
+                    knownPart(slice);
+      if (!value.hasOneUse() || (!scales && !widens && !slices && !transpose))
         return;
       if (transpose && transpose.getPermutation()[dimension] != last)
         return;
@@ -309,6 +313,21 @@ private:
 
 } // namespace
 
+std::optional<KnownPart> weir::knownPart(SliceOp slice) {
+  auto starts = constantIntegers(slice.getStarts()),
+       steps = constantIntegers(slice.getSteps());
+  if (slice.getAxes().size() != 1 || !starts || !steps || (*steps)[0] != 1 ||
+      !constantIntegers(slice.getEnds()))
+    return std::nullopt;
+  int64_t axis = slice.getAxes()[0],
+          size = typeOf(slice.getOperand()).getDimSize(axis);
+  if (ShapedType::isDynamic(size) || typeOf(slice).getDimSize(axis) == 0)
+    return std::nullopt;
+  int64_t start = (*starts)[0];
+  return KnownPart{
+      axis, std::clamp<int64_t>(start < 0 ? start + size : start, 0, size)};
+}
+
 bool Attention::keysAreRows() const {
   DotGeneralOp dot = scores;
   return operations.contains(dot.getRhs().getDefiningOp()) ||
@@ -326,10 +345,29 @@ std::optional<Attention> weir::matchAttention(DotGeneralOp product, AttentionUni
   return attention;
 }
 
+std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
+  const DeviceKind *kind = kindAround(product);
+  if (kind && !kind->takesAttention())
+    return std::nullopt;
+  std::optional<Attention> onVectors = matchAttention(product);
+  if (!kind)
+    return onVectors;
+  auto onThreads = matchAttention(product, AttentionUnit::Threads);
+  // Vectors serve the host's form, but do not read through slices.
+  return onVectors &&
+                 !llvm::any_of(onThreads->operations, llvm::IsaPred<SliceOp>)
+             ? onVectors
+             : onThreads;
+}
+
 std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  bool hasSlices = !body.getOps<SliceOp>().empty();
   for (AttentionUnit unit : {AttentionUnit::Vectors, AttentionUnit::Threads})
-    for (auto dot : kernel.getBody().front().getOps<DotGeneralOp>())
-      if (auto attention = matchAttention(dot, unit))
+    for (auto dot : body.getOps<DotGeneralOp>())
+      if (auto attention = hasSlices && unit == AttentionUnit::Vectors
+                               ? std::nullopt
+                               : matchAttention(dot, unit))
         return attention;
   return std::nullopt;
 }

@@ -50,14 +50,27 @@ enum class AttentionUnit {
   Threads, ///< an accelerator's, each of which reads elements of any kind
 };
 
-/// The attention whose last product `product` is, where one kernel serves: f32, sizes
-/// of heads known and at most `mostHeadSize`, scores that nothing else reads, a
-/// softmax along the keys. Transpositions that vectors can read through, and what
-/// scales the queries by one number, belong to it. Threads take f16 and bf16, too, around a
-/// softmax of f32, keys whose products run along either dimension, any elementwise operation
-/// of floats, and however few queries; vectors want 32, or 8 that are as many as keys.
+/// Neighbours along one dimension, of known place.
+struct KnownPart {
+  int64_t axis = 0, start = 0;
+};
+/// Which part of its operand a slice with steps of one takes; nothing where its
+/// bounds, or the size of that dimension, are open.
+std::optional<KnownPart> knownPart(SliceOp slice);
+
+/// The attention whose last product `product` is, where one kernel serves: f32,
+/// sizes of heads known and at most `mostHeadSize`, scores that nothing else
+/// reads, a softmax along the keys. Transpositions that vectors can read
+/// through, and what scales the queries by one number, belong to it, and for
+/// threads slices of known bounds. Threads take f16 and bf16, too, around a
+/// softmax of f32, keys whose products run along either dimension, any
+/// elementwise operation of floats, and however few queries; vectors want 32,
+/// or 8 that are as many as keys.
 std::optional<Attention> matchAttention(DotGeneralOp product,
                                         AttentionUnit unit = AttentionUnit::Vectors);
+
+/// The same as what computes the function around `product` takes it.
+std::optional<Attention> attentionAt(DotGeneralOp product);
 
 /// The attention in a kernel's body, on vectors where they serve.
 std::optional<Attention> attentionOf(plan::KernelOp kernel);

@@ -206,6 +206,16 @@ Operation *heroBefore(Operation *op, int depth = 0) {
   return nullptr;
 }
 
+/// Behind a product of halves on an accelerator, f32 is twice the memory of
+/// what a library leaves: lines read that, and make it wide themselves.
+bool widensForLines(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && isOnAccelerator(op) &&
+         getElementTypeOrSelf(cast.getOperand().getType())
+                 .getIntOrFloatBitWidth() == 16 &&
+         getElementTypeOrSelf(cast.getType()).isF32();
+}
+
 /// A transposition of many elements that moves the last dimension has a strategy of
 /// its own, which reads and writes by blocks.
 bool isBlockTransposition(Operation *op) {
@@ -290,17 +300,6 @@ public:
   }
 
 private:
-  /// The attention that ends in `dot`, as what computes it takes it.
-  static std::optional<Attention> attentionAt(DotGeneralOp dot) {
-    const DeviceKind *kind = kindAround(dot);
-    if (kind && !kind->takesAttention())
-      return std::nullopt;
-    std::optional<Attention> attention = matchAttention(dot);
-    if (kind && !attention)
-      attention = matchAttention(dot, AttentionUnit::Threads);
-    return attention;
-  }
-
   /// Attentions are kernels of their own shape, found before anything else fuses with
   /// their parts; nothing joins them. However many tensors they read, their parts would
   /// take more.
@@ -341,7 +340,7 @@ private:
           repeated.contains(op))
         return false;
       Operation *hero = heroBefore(op);
-      return !hero || isa<ReduceOp>(hero);
+      return !hero || isa<ReduceOp>(hero) || widensForLines(op);
     };
     auto isInside = [&](Operation *op) { return isFree(op) && !op->hasAttr(storedAttribute); };
     for (Operation &op : llvm::reverse(block)) {

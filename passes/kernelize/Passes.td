@@ -10,6 +10,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+def WeirJoinProductsPass : Pass<"weir-join-products", "::mlir::ModuleOp"> {
+  let summary = "products of one operand with several weights become one";
+  let description = [{
+    What: on accelerators, products of one operand with constant weights, with or without a
+    bias, become one product with all of the weights side by side, and slices of its
+    columns: where attentions read them, or elementwise operations bring them together, so
+    that kernels read the slices in place. A reshape of a slice into heads becomes a slice
+    of heads. At most 512 MiB of weights a module, which are held in memory.
+    Why here: devices are known, and weights are where kernels read them; what fuses then
+    is decided next.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let summary = "groups operations into kernels and replaces them by launches";
   let description = [{

@@ -242,9 +242,11 @@ static bool noteDnnCall(weir_context *ctx, const Arguments &arguments, int32_t *
     operands.result = arguments.buffer(desc->result);
   } else {
     const weir_cuda_attention &attention = *call->attention;
-    operands.left = arguments.buffer(attention.queries);
-    operands.right = arguments.buffer(attention.keys);
-    operands.values = arguments.buffer(attention.values);
+    operands.left =
+        arguments.buffer(attention.queries) + attention.query_offset;
+    operands.right = arguments.buffer(attention.keys) + attention.key_offset;
+    operands.values =
+        arguments.buffer(attention.values) + attention.value_offset;
     operands.addend = arguments.buffer(attention.mask);
     operands.result = arguments.buffer(attention.result);
   }

@@ -86,14 +86,16 @@ private:
   }
 
   /// Distances of a tensor of `rank` dimensions, of which number i of memory is
-  /// `order[i]`. False: rows are not dense, or it has other sizes.
-  bool place(RankedTensorType type, ArrayRef<int64_t> order, int64_t rows, int64_t columns,
+  /// `order[i]`, inside of one of `memory`. False: rows are not dense, or it
+  /// has other sizes.
+  bool place(RankedTensorType type, RankedTensorType memory,
+             ArrayRef<int64_t> order, int64_t rows, int64_t columns,
              int64_t rowDim, int64_t (&distances)[3]) const {
     if (!type.hasStaticShape() || type.getRank() != rank)
       return false;
     SmallVector<int64_t> sizes(rank), strides(rank);
     int64_t next = 1;
-    for (int64_t i = rank; i-- > 0; next *= type.getDimSize(i)) {
+    for (int64_t i = rank; i-- > 0; next *= memory.getDimSize(i)) {
       sizes[order[i]] = type.getDimSize(i);
       strides[order[i]] = next;
     }
@@ -107,35 +109,55 @@ private:
     return true;
   }
 
-  /// Takes an operand that lies in one of the kernel's buffers. `rowDim`: of the operand,
-  /// the dimension of queries or keys.
-  bool take(Value value, int64_t rows, int64_t columns, int64_t rowDim, int32_t &buffer,
-            int64_t (&distances)[3], double &scale) {
+  /// Takes an operand that lies in one of the kernel's buffers, or is a part of
+  /// one. `rowDim`: of the operand, the dimension of queries or keys.
+  bool take(Value value, int64_t rows, int64_t columns, int64_t rowDim,
+            int32_t &buffer, int64_t &offset, int64_t (&distances)[3],
+            double &scale) {
+    constexpr int64_t alignment =
+        16; ///< bytes, that the library's kernels want
     AttentionOperand operand = attentionOperand(value);
-    auto type = typeOf(operand.source);
-    if (!isa<BlockArgument>(operand.source) || dtypeOf(type.getElementType()) != desc.dtype)
+    auto type = typeOf(operand.source), memory = type;
+    Value tensor = operand.source;
+    if (auto slice = tensor.getDefiningOp<SliceOp>()) {
+      auto part = knownPart(slice);
+      tensor = slice.getOperand();
+      memory = typeOf(tensor);
+      if (!part || !memory.hasStaticShape())
+        return false;
+      offset = part->start * memory.getElementTypeBitWidth() / 8;
+      for (int64_t dim : memory.getShape().drop_front(part->axis + 1))
+        offset *= dim;
+    }
+    if (!isa<BlockArgument>(tensor) ||
+        dtypeOf(type.getElementType()) != desc.dtype || offset % alignment)
       return false;
-    buffer = sizes.bufferOf(operand.source);
+    buffer = sizes.bufferOf(tensor);
     scale *= operand.scale;
-    return place(type, operand.order, rows, columns, rowDim, distances);
+    return place(type, memory, operand.order, rows, columns, rowDim, distances);
   }
 
   bool matchOperands() {
     Type element = typeOf(attentionOperand(attention.scores.getLhs()).source).getElementType();
-    if (!isa<Float16Type, BFloat16Type>(element) ||
-        !attention.scores.getAccumulator().isF32() || !attention.product.getAccumulator().isF32())
+    // Scores that the program rounds stay in f32, as all else between the
+    // products.
+    auto adds = [&](DotGeneralOp dot) {
+      return dot.getAccumulator().isF32() || dot.getAccumulator() == element;
+    };
+    if (!isa<Float16Type, BFloat16Type>(element) || !adds(attention.scores) ||
+        !adds(attention.product))
       return false;
     desc.dtype = dtypeOf(element);
     double scale = 1, none = 1;
     DotGeneralOp scores = attention.scores, product = attention.product;
     int64_t keyDim = 2 * rank - 3 - scores.getRhsContract()[0],
             valueDim = product.getRhsContract()[0];
-    if (!take(scores.getLhs(), desc.query_count, desc.head_size, rank - 2, desc.queries,
-              desc.query_distances, scale) ||
-        !take(scores.getRhs(), desc.key_count, desc.head_size, keyDim, desc.keys,
-              desc.key_distances, scale) ||
-        !take(product.getRhs(), desc.key_count, desc.columns, valueDim, desc.values,
-              desc.value_distances, none))
+    if (!take(scores.getLhs(), desc.query_count, desc.head_size, rank - 2,
+              desc.queries, desc.query_offset, desc.query_distances, scale) ||
+        !take(scores.getRhs(), desc.key_count, desc.head_size, keyDim,
+              desc.keys, desc.key_offset, desc.key_distances, scale) ||
+        !take(product.getRhs(), desc.key_count, desc.columns, valueDim,
+              desc.values, desc.value_offset, desc.value_distances, none))
       return false;
     desc.scale = float(scale);
     return none == 1;
@@ -153,24 +175,35 @@ private:
     SmallVector<int64_t> order(rank);
     for (int64_t i = 0; i < rank; ++i)
       order[i] = attention.order ? attention.order.getPermutation()[i] : i;
-    return place(result, order, desc.query_count, desc.columns, rank - 2, desc.result_distances);
+    return place(result, result, order, desc.query_count, desc.columns,
+                 rank - 2, desc.result_distances);
+  }
+
+  /// What `value` is before it is rounded or made wide.
+  static Value withoutCasts(Value value) {
+    while (auto cast = value.getDefiningOp<CastOp>()) {
+      if (!isa<FloatType>(typeOf(cast.getOperand()).getElementType()))
+        break;
+      value = cast.getOperand();
+    }
+    return value;
   }
 
   /// From the logits back to the scores: what is behind the diagonal, a mask, scales.
   bool matchLogits() {
-    Value value = attention.logits;
+    Value value = withoutCasts(attention.logits);
     if (auto select = value.getDefiningOp<SelectOp>()) {
       if (!isCausal(select.getCondition(), desc.query_count, desc.key_count) ||
           splatOf(select.getOnFalse()) != -std::numeric_limits<double>::infinity())
         return false;
       desc.causal = 1;
-      value = select.getOnTrue();
+      value = withoutCasts(select.getOnTrue());
     }
     if (auto add = value.getDefiningOp<AddOp>()) {
       bool isLeft = isa<BlockArgument>(add.getLhs());
       if (!matchMask(isLeft ? add.getLhs() : add.getRhs()))
         return false;
-      value = isLeft ? add.getRhs() : add.getLhs();
+      value = withoutCasts(isLeft ? add.getRhs() : add.getLhs());
     }
     while (value != attention.scores.getResult()) {
       Operation *op = value.getDefiningOp();
@@ -178,7 +211,7 @@ private:
       if (!number)
         return false;
       desc.scale = float(isa<MulOp>(op) ? desc.scale * *number : desc.scale / *number);
-      value = op->getOperand(0);
+      value = withoutCasts(op->getOperand(0));
     }
     return std::isfinite(desc.scale);
   }

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaProduct.h"
 #include "compiler/codegen/cuda/CudaLibrary.h"
+#include "compiler/codegen/cuda/TanhGelu.h"
 #include "dialects/weir/Pch.h"
 #include <cmath>
 
@@ -205,9 +206,13 @@ private:
 
   /// Takes what reads the library's result along, if the library knows it.
   bool absorb(Epilogue &epilogue) {
-    Operation *user = epilogue.next();
     // Epilogues are those of f32 and narrower.
-    if (!user || getElementTypeOrSelf(epilogue.end.getType()).isF64())
+    if (getElementTypeOrSelf(epilogue.end.getType()).isF64())
+      return false;
+    if (Operation *gelu = tanhGeluOf(epilogue.end))
+      return epilogue.takeActivation(gelu, WEIR_CUDA_GELU);
+    Operation *user = epilogue.next();
+    if (!user)
       return false;
     if (epilogue.takeCast(user)) {
       product.desc.result_dtype = product.desc.dtype;
