@@ -242,6 +242,12 @@ bool padsLines(Operation *op) {
 /// Whether `producer` may be computed inside of the kernel of its user.
 bool mayFuse(Operation *producer, OpOperand &use) {
   Operation *user = use.getOwner();
+  // A thread of an accelerator reads each update once; on a CPU one thread
+  // would compute what many could.
+  if (isa<ScatterNdOp, ScatterElementsOp>(user))
+    return use.getOperandNumber() == 2 && isOnAccelerator(user) &&
+           isa<ElementwiseOpInterface>(producer) &&
+           producer->getNumResults() == 1 && !heroBefore(producer);
   auto elemental = dyn_cast<ElementalOpInterface>(producer);
   auto userElemental = dyn_cast<ElementalOpInterface>(user);
   if (!elemental || !userElemental || producer->getNumResults() != 1)

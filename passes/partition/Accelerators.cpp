@@ -75,8 +75,9 @@ static bool isNumeric(Type type) {
 /// Whether sizes of the results follow from sizes of the operands, and from few
 /// integers, which are the host's.
 static bool hasSizesOfHost(Operation *op) {
-  if (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp, ConcatOp,
-          GatherOp, GatherElementsOp>(op))
+  if (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp,
+          ConcatOp, GatherOp, GatherElementsOp, ScatterNdOp, ScatterElementsOp>(
+          op))
     return true;
   return isa<ElementalOpInterface>(op) && op->getNumOperands() > 0 &&
          llvm::all_of(op->getOperands().drop_front(), [](Value value) {

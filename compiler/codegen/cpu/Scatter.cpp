@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/ScatterParts.h"
 #include "dialects/weir/Pch.h"
 #include "weir/weir.h"
 
@@ -25,9 +26,8 @@ static void forAll(KernelReader &r, ArrayRef<Value> sizes,
   body(indices);
 }
 
-/// Combines what a place holds with an update.
-static Value combine(KernelReader &r, Operation *op, StringRef reduction,
-                     Type element, Value old, Value update) {
+Value weir::scatterCombined(KernelReader &r, Operation *op, StringRef reduction,
+                            Type element, Value old, Value update) {
   if (reduction == "none")
     return update;
   ScalarBuilder s(r, op, element);
@@ -46,9 +46,7 @@ static Value combine(KernelReader &r, Operation *op, StringRef reduction,
   return narrow ? s.cast(result, r.b.getF32Type(), element, false) : result;
 }
 
-/// An index element, wrapped and checked. `inside` gets the check's outcome
-/// when updates outside are dropped rather than refused.
-static Value targetIndex(KernelReader &r, Operation *op, Value indexTensor,
+Value weir::scatterIndex(KernelReader &r, Operation *op, Value indexTensor,
                          ValueRange at, Value size, bool wrap, bool drop,
                          Value &inside) {
   Value index = r.elementAsIndex(indexTensor, at);
@@ -84,7 +82,8 @@ LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
       Value old;
       if (reduction != "none")
         old = BufferAccess::load(r, target.pointer, element, r.linearIndex(target, at));
-      r.store(combine(r, op, reduction, element, old, update), target, at);
+      r.store(scatterCombined(r, op, reduction, element, old, update), target,
+              at);
     };
     if (!inside) {
       write();
@@ -101,8 +100,8 @@ LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
     forAll(r, r.dims(indices), [&](ValueRange at) {
       SmallVector<Value> where(at);
       Value inside;
-      where[axis] = targetIndex(r, op, indices, at, target.dims[axis],
-                                scatter.getWrapNegative(), false, inside);
+      where[axis] = scatterIndex(r, op, indices, at, target.dims[axis],
+                                 scatter.getWrapNegative(), false, inside);
       apply(at, where, inside);
     });
     return success();
@@ -122,9 +121,9 @@ LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
     for (int64_t i = 0; i < depth; ++i) {
       SmallVector<Value> at(tuple);
       at.push_back(r.constant(i));
-      where.push_back(targetIndex(r, op, indices, at, target.dims[i],
-                                  scatter.getWrapNegative(),
-                                  scatter.getDropOutOfBounds(), inside));
+      where.push_back(scatterIndex(r, op, indices, at, target.dims[i],
+                                   scatter.getWrapNegative(),
+                                   scatter.getDropOutOfBounds(), inside));
     }
     forAll(r, slice, [&](ValueRange rest) {
       SmallVector<Value> at(where), from(tuple);

@@ -25,9 +25,12 @@ public:
   StringRef type() const override { return "GPU"; }
 
   std::string whyNot(Operation *op) const override {
-    // Their order is one element after the other.
-    if (isa<ScatterNdOp, ScatterElementsOp>(op))
-      return "has no GPU kernel";
+    auto scatter = dyn_cast<ScatterNdOp>(op);
+    auto indices =
+        scatter ? dyn_cast<RankedTensorType>(scatter.getIndices().getType())
+                : RankedTensorType();
+    if (scatter && (!indices || indices.isDynamicDim(indices.getRank() - 1)))
+      return "has index tuples of a length that the model leaves open";
     return "";
   }
 

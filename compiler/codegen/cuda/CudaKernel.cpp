@@ -112,22 +112,31 @@ Value CudaReader::shared(Type element, ArrayRef<int64_t> shape) {
   auto space = gpu::AddressSpaceAttr::get(
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
   auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface{}, space);
-  return function.addWorkgroupAttribution(type, loc);
+  Value memory = function.addWorkgroupAttribution(type, loc);
+  // Neighbours may be read as vectors.
+  function.setWorkgroupAttributionAttr(
+      function.getNumWorkgroupAttributions() - 1,
+      LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
+  return memory;
 }
 
-void CudaReader::readTogether(Value tensor, Value linear, int64_t lanes) {
-  const Buffer &buffer = bufferOf(tensor);
+SmallVector<Value> CudaReader::neighbours(const Buffer &buffer, Value linear,
+                                          int64_t lanes) {
   Type element = buffer.type.getElementType(),
        storage = BufferAccess::storageType(element);
   auto vector = VectorType::get({lanes}, storage);
   Value all = LLVM::LoadOp::create(
       b, loc, vector, BufferAccess::address(*this, buffer.pointer, element, linear),
       unsigned(lanes * elementBytes(element)));
-  SmallVector<Value> &elements = together[tensor];
-  elements.clear();
+  SmallVector<Value> elements;
   for (int64_t i = 0; i < lanes; ++i)
     elements.push_back(LLVM::ExtractElementOp::create(
         b, loc, all, LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(i))));
+  return elements;
+}
+
+void CudaReader::readTogether(Value tensor, Value linear, int64_t lanes) {
+  together[tensor] = neighbours(bufferOf(tensor), linear, lanes);
 }
 
 Value CudaReader::leafElement(Value tensor, ValueRange indices) {
@@ -455,7 +464,8 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
     reader.known = known;
   }
   collect(k);
-  if (known || (!emitAttention(k) && !emitTranspose(k) && !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
+  if (known || (!emitScatter(k) && !emitAttention(k) && !emitTranspose(k) &&
+                !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

@@ -57,6 +57,9 @@ public:
 
   // Neighbours that one thread computes are read and written together, before
   // and after all of them: what is between may branch.
+  /// What `lanes` elements of a buffer are in memory, from `linear` on.
+  llvm::SmallVector<mlir::Value> neighbours(const Buffer &buffer,
+                                            mlir::Value linear, int64_t lanes);
   /// From now on `tensor` has the `lanes` elements from `linear` on.
   void readTogether(mlir::Value tensor, mlir::Value linear, int64_t lanes);
   /// Which of the neighbours is computed from now on; -1: none of them.
@@ -126,6 +129,7 @@ bool emitLines(const CudaKernel &k);     ///< several, and what is between
 bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
 bool emitAttention(const CudaKernel &k); ///< two products around a softmax
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
+bool emitScatter(const CudaKernel &k); ///< scatters, each element by one thread
 void emitElements(const CudaKernel &k);  ///< everything
 
 inline constexpr int64_t warpThreads = 32;
