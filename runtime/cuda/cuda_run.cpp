@@ -397,9 +397,12 @@ int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
   Result error = driver.eventRecord(part->worked, part->work);
   if (!error)
     error = driver.streamWait(part->out, part->worked, 0);
-  if (!error)
+  if (!error) {
+    beginCopy(part, part->out, /*isIn=*/false, name, value->bytes);
     error = driver.copyOutAsync(tensor.data, Pointer(value->data),
                                 size_t(value->bytes), part->out);
+    endCopy(part, part->out);
+  }
   if (!error)
     error = driver.eventRecord(part->left, part->out);
   if (!error) {
@@ -472,8 +475,11 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
     if (!error && part->outIsOpen)
       error = driver.streamWait(part->in, part->left, 0);
   }
-  if (!error && out->bytes > 0)
+  if (!error && out->bytes > 0) {
+    beginCopy(part, part->in, /*isIn=*/true, name, out->bytes);
     error = driver.copyInAsync(Pointer(data), from, size_t(out->bytes), part->in);
+    endCopy(part, part->in);
+  }
   if (!error)
     error = driver.eventRecord(part->arrived, part->in);
   if (!error)

@@ -97,8 +97,11 @@ int32_t weir_cuda_swap_out(weir_context *ctx, int32_t number, const void *data,
   // In a loop: what the turn before left here may still be copied back.
   if (!error && slot->cameBack)
     error = driver.streamWait(part->out, slot->in, 0);
-  if (!error)
+  if (!error) {
+    beginCopy(part, part->out, /*isIn=*/false, "swap out", bytes);
     error = driver.copyOutAsync(slot->block->data(), Pointer(data), size_t(bytes), part->out);
+    endCopy(part, part->out);
+  }
   if (!error)
     error = driver.eventRecord(slot->out, part->out);
   return error ? fail(ctx, "a value cannot be copied to the host", error) : int32_t(WEIR_OK);
@@ -122,8 +125,11 @@ int32_t weir_cuda_swap_in(weir_context *ctx, int32_t number, void *data, int64_t
     error = driver.streamWait(part->in, part->left, 0);
   if (!error)
     error = driver.streamWait(part->in, slot.out, 0);
-  if (!error)
+  if (!error) {
+    beginCopy(part, part->in, /*isIn=*/true, "swap in", bytes);
     error = driver.copyInAsync(Pointer(data), slot.block->data(), size_t(bytes), part->in);
+    endCopy(part, part->in);
+  }
   if (!error)
     error = driver.eventRecord(slot.in, part->in);
   slot.cameBack = true;

@@ -270,10 +270,13 @@ int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
       error = driver.streamWait(part->out, part->worked, 0);
     if (!error && landing->event)
       error = driver.streamWait(part->out, landing->event->event, 0);
-    if (!error)
+    if (!error) {
+      beginCopy(part, part->out, /*isIn=*/false, desc.name, value->bytes);
       error = driver.copyPeerAsync(Pointer(landing->piece->data), to->device->context,
                                    Pointer(value->data), part->device->context,
                                    size_t(value->bytes), part->out);
+      endCopy(part, part->out);
+    }
     for (Event each : {event->event, part->left})
       if (!error)
         error = driver.eventRecord(each, part->out);

@@ -9,6 +9,7 @@
 #include "cuda/cuda_device.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 namespace weir::rt::cuda {
 
@@ -25,17 +26,27 @@ static void pushPieces(Timeline &timeline, const Cupti &cupti, int32_t first) {
   cupti.pushId(cupti::ownIds, uint64_t(timeline.serial) << 32 | uint32_t(first));
 }
 
+/// Room for one more behind `count` items; false: no memory. What is new is
+/// zero.
+template <typename T>
+static bool makeRoom(T *&items, int32_t count, int32_t &capacity) {
+  if (count < capacity)
+    return true;
+  int32_t wanted = capacity ? capacity * 2 : 64;
+  auto *grown = static_cast<T *>(realloc(items, sizeof(T) * size_t(wanted)));
+  if (!grown)
+    return false;
+  memset(static_cast<void *>(grown + capacity), 0,
+         sizeof(T) * size_t(wanted - capacity));
+  items = grown;
+  capacity = wanted;
+  return true;
+}
+
 /// False: no memory.
 static bool addPiece(Timeline &timeline, int32_t kernel, GraphNodes *nodes) {
-  if (timeline.pieceCount == timeline.pieceCapacity) {
-    int32_t wanted = timeline.pieceCapacity ? timeline.pieceCapacity * 2 : 256;
-    auto *pieces = static_cast<TimedPiece *>(
-        realloc(timeline.pieces, sizeof(TimedPiece) * size_t(wanted)));
-    if (!pieces)
-      return false;
-    timeline.pieces = pieces;
-    timeline.pieceCapacity = wanted;
-  }
+  if (!makeRoom(timeline.pieces, timeline.pieceCount, timeline.pieceCapacity))
+    return false;
   timeline.pieces[timeline.pieceCount++] = {kernel, UINT64_MAX, 0, nodes};
   return true;
 }
@@ -148,14 +159,28 @@ static void tellKernel(weir_context *ctx, int32_t kernel, int64_t begin, int64_t
   ctx->run->trace->span(ctx->run->trace->self, &event, begin, end);
 }
 
+static void tellCopy(weir_context *ctx, const TimedCopy &copy, int64_t begin,
+                     int64_t end) {
+  weir_trace_event event = traceEvent(ctx, WEIR_TRACE_COPY, copy.name, "");
+  event.bytes = copy.bytes;
+  event.thread = copy.isIn ? 1 : 2;
+  ctx->run->trace->span(ctx->run->trace->self, &event, begin, end);
+}
+
 static void tellPieces(weir_context *ctx) {
   CudaRun *part = partOf(ctx);
   Timeline &timeline = part->timeline;
   int32_t missing = gatherPieces(timeline, *part->device->cupti);
   for (int32_t i = 0; i < timeline.pieceCount; ++i)
-    if (const TimedPiece &piece = timeline.pieces[i]; piece.end != 0)
-      tellKernel(ctx, piece.kernel, int64_t(piece.begin) + timeline.clockOffset,
-                 int64_t(piece.end) + timeline.clockOffset);
+    if (const TimedPiece &piece = timeline.pieces[i]; piece.end != 0) {
+      int64_t begin = int64_t(piece.begin) + timeline.clockOffset,
+              end = int64_t(piece.end) + timeline.clockOffset;
+      if (piece.kernel <= TimedPiece::copy(0))
+        tellCopy(ctx, timeline.copies[TimedPiece::copy(piece.kernel)], begin,
+                 end);
+      else
+        tellKernel(ctx, piece.kernel, begin, end);
+    }
   if (missing == 0)
     return;
   char text[128];
@@ -168,7 +193,7 @@ void endTimeline(CudaRun *part) {
   Timeline &timeline = part->timeline;
   for (int32_t i = 0; i < timeline.pieceCount; ++i)
     dropNodes(timeline.pieces[i].nodes);
-  timeline.pieceCount = 0;
+  timeline.pieceCount = timeline.copyCount = 0;
   if (timeline.open)
     endActivity(timeline.serial);
   timeline.open = false;
@@ -240,6 +265,69 @@ void mark(CudaRun *part, int32_t kernel) {
     timeline.kernels[timeline.count++] = kernel;
 }
 
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+void beginCopy(CudaRun *part, Stream stream, bool isIn, const char *name,
+               int64_t bytes) {
+  Timeline &timeline = part->timeline;
+  const Driver &driver = *part->device->driver;
+  if (!timeline.on)
+    return;
+  bool fits =
+      makeRoom(timeline.copies, timeline.copyCount, timeline.copyCapacity);
+  if (fits) {
+    TimedCopy &copy = timeline.copies[timeline.copyCount++];
+    copy = {name, bytes, isIn, false, copy.begin, copy.end};
+  }
+  if (timeline.byActivity)
+    return beginPiece(part,
+                      fits ? TimedPiece::copy(timeline.copyCount - 1) : -1);
+  if (!fits)
+    return;
+  // Without its events it has no time.
+  TimedCopy &copy = timeline.copies[timeline.copyCount - 1];
+  for (Event *event : {&copy.begin, &copy.end})
+    if (!*event && driver.eventCreate(event, 0) != 0)
+      *event = nullptr;
+  copy.isWhole =
+      copy.begin && copy.end && driver.eventRecord(copy.begin, stream) == 0;
+}
+
+void endCopy(CudaRun *part, Stream stream) {
+  Timeline &timeline = part->timeline;
+  if (!timeline.on)
+    return;
+  if (timeline.byActivity)
+    return endPiece(part);
+  if (timeline.copyCount == 0)
+    return;
+  TimedCopy &copy = timeline.copies[timeline.copyCount - 1];
+  copy.isWhole =
+      copy.isWhole && part->device->driver->eventRecord(copy.end, stream) == 0;
+}
+
+/// Those that have events.
+static void tellCopies(weir_context *ctx) {
+  const Timeline &timeline = partOf(ctx)->timeline;
+  const Driver &driver = *partOf(ctx)->device->driver;
+  for (int32_t i = 0; i < timeline.copyCount; ++i) {
+    const TimedCopy &copy = timeline.copies[i];
+    float begin, end;
+    if (!copy.isWhole ||
+        driver.eventElapsed(&begin, timeline.base, copy.begin) != 0 ||
+        driver.eventElapsed(&end, timeline.base, copy.end) != 0)
+      continue;
+    tellCopy(ctx, copy, timeline.baseTime + int64_t(double(begin) * 1e6),
+             timeline.baseTime + int64_t(double(end) * 1e6));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The trace
+//===----------------------------------------------------------------------===//
+
 void tellTimeline(weir_context *ctx) {
   CudaRun *part = partOf(ctx);
   const Timeline &timeline = part->timeline;
@@ -248,6 +336,8 @@ void tellTimeline(weir_context *ctx) {
   const Driver &driver = *part->device->driver;
   if (timeline.byActivity)
     tellPieces(ctx);
+  else
+    tellCopies(ctx);
   int64_t before = timeline.baseTime;
   for (int32_t i = 0; i < timeline.count; ++i) {
     float milliseconds;
@@ -271,6 +361,11 @@ void destroyTimeline(const Driver &driver, Timeline &timeline) {
     driver.eventDestroy(timeline.events[i]);
   if (timeline.base)
     driver.eventDestroy(timeline.base);
+  for (int32_t i = 0; i < timeline.copyCapacity; ++i)
+    for (Event event : {timeline.copies[i].begin, timeline.copies[i].end})
+      if (event)
+        driver.eventDestroy(event);
+  free(timeline.copies);
   free(timeline.events);
   free(timeline.kernels);
   free(timeline.pieces);

@@ -7,11 +7,13 @@
 
 //
 // Where CUPTI is present, a run that is traced is put as any other, graphs
-// included: each piece of its work has a number, by which the step's end finds what
-// CUPTI recorded of it. Else events stand between the calls of a step, and the times
-// between them go to the trace; such steps are put call by call, not as graphs, so
-// that each kernel has a time of its own. Collectives, which are in no graph, have
-// events in both forms.
+// included: each piece of its work has a number, by which the step's end finds
+// what CUPTI recorded of it. Else events stand between the calls of a step, and
+// the times between them go to the trace; such steps are put call by call, not
+// as graphs, so that each kernel has a time of its own. Collectives, which are
+// in no graph, have events in both forms. Copies to and from the GPU are on
+// streams of their own: each is a piece with a number, or has an event before
+// and one behind it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +31,20 @@ struct PendingWork;
 /// A piece of work that CUPTI times: a kernel's, with all that a library does for
 /// it, or a copy's or store's.
 struct TimedPiece {
-  int32_t kernel;     ///< -1: none
+  int32_t kernel; ///< -1: none; less: `copy` of a number
+  /// What stands for the run's copy `number`.
+  static constexpr int32_t copy(int32_t number) { return -2 - number; }
   uint64_t begin, end; ///< CUPTI's clock; end 0: nothing came
   GraphNodes *nodes;  ///< of a graph that this is the first piece of; counted
+};
+
+/// A copy between this GPU's memory and other.
+struct TimedCopy {
+  const char *name; ///< of the edge, or of what it is; the program's
+  int64_t bytes;
+  bool isIn;        ///< to the GPU
+  bool isWhole;     ///< both events are recorded
+  Event begin, end; ///< where CUPTI does not tell; kept for the next step
 };
 
 /// The marks of a step. Zeroed memory is an empty one; events are kept for the
@@ -54,6 +67,8 @@ struct Timeline {
   int64_t clockOffset; ///< the host's clock minus CUPTI's
   TimedPiece *pieces;
   int32_t pieceCount, pieceCapacity;
+  TimedCopy *copies;
+  int32_t copyCount, copyCapacity;
   bool open;           ///< `serial` is one
 };
 
@@ -69,6 +84,11 @@ void beginPiece(CudaRun *part, int32_t kernel);
 /// The same for a graph of what is pending.
 void beginGraphPieces(CudaRun *part, GraphNodes *nodes);
 void endPiece(CudaRun *part);
+/// Around the call that puts a copy into `stream`; nothing where the run takes
+/// no times.
+void beginCopy(CudaRun *part, Stream stream, bool isIn, const char *name,
+               int64_t bytes);
+void endCopy(CudaRun *part, Stream stream);
 /// Tells the trace; all that was put is done.
 void tellTimeline(weir_context *ctx);
 /// The run is over, told or not.

@@ -20,5 +20,14 @@ inside = all(any(r["ts"] <= e["ts"] and e["ts"] + e["dur"] <= r["ts"] + r["dur"]
 print("inside", inside)
 print("alone", all(a["ts"] + a["dur"] <= b["ts"] + 1e-3
                    for a, b in zip(kernels, kernels[1:]) if a["pid"] == b["pid"]))
-for note in sorted({e["name"] for e in events if e.get("cat") == "copy" and " " in e["name"]}):
+copies = [e for e in events if e.get("cat") == "copy" and "bytes" in e["args"]]
+for name, thread in (("in", 1), ("out", 2)):
+    own = [e for e in copies if e["tid"] == thread]
+    timed = all(e["dur"] > 0 and e["args"]["gigabytes_per_second"] > 0 and
+                any(r["ts"] <= e["ts"] and e["ts"] + e["dur"] <= r["ts"] + r["dur"] for r in runs)
+                for e in own)
+    print("copies", name, len(own), "bytes", sum(e["args"]["bytes"] for e in own), "timed", timed,
+          *sorted({e["name"] for e in own}))
+for note in sorted({e["name"] for e in events if e.get("cat") == "copy" and "bytes" not in e["args"]
+                    and " " in e["name"]}):
     print("note", note)

@@ -170,6 +170,10 @@ std::string TraceRecorder::traceJson() const {
               json.attribute("flops", event->flops);
             if (event->bytes >= 0)
               json.attribute("bytes", event->bytes);
+            if (event->kind == WEIR_TRACE_COPY && event->bytes > 0 &&
+                event->duration > 0)
+              json.attribute("gigabytes_per_second",
+                             double(event->bytes) / double(event->duration));
             if (event->partEnd > event->partBegin) {
               json.attribute("part_begin", event->partBegin);
               json.attribute("part_end", event->partEnd);

@@ -244,7 +244,9 @@ typedef enum weir_trace_kind {
   WEIR_TRACE_KERNEL = 1,  ///< one part of a kernel's parallel loop
   WEIR_TRACE_RECEIVE = 2, ///< from a receive's suspension to its resumption
   WEIR_TRACE_CUSTOM = 3,  ///< a custom operation
-  WEIR_TRACE_COPY = 4     ///< within a device's memory
+  /// Within a device's memory, or with `bytes` to it or from it: `thread` is 1
+  /// for copies in, 2 for those out, which go beside its work.
+  WEIR_TRACE_COPY = 4
 } weir_trace_kind;
 
 typedef struct weir_trace_event {
