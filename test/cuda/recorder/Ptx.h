@@ -76,6 +76,7 @@ struct Function {
   std::vector<Parameter> parameters;
   /// Registers that tell threads apart, -1: not read.
   int tid = -1, ctaid = -1, ntid = -1, nctaid = -1, lane = -1;
+  std::map<int, uint64_t> constants; ///< registers that stand for numbers
   int parameterBytes = 0, registers = 0, localBytes = 0, sharedBytes = 0;
   std::vector<Instruction> code;
 };

@@ -87,6 +87,8 @@ void Block::run(unsigned number) {
     put(function.ctaid, number);
     put(function.ntid, all.size());
     put(function.nctaid, blocks);
+    for (auto [reg, value] : function.constants)
+      put(reg, value);
     ++id;
     thread.local.assign(size_t(function.localBytes) + 16, 0);
     thread.at = 0;

@@ -196,6 +196,7 @@ private:
     Function f;
     f.name = next();
     registers.clear();
+    constants.clear();
     labels.clear();
     local.clear();
     localBytes = 0;
@@ -284,6 +285,7 @@ private:
     f.ntid = special("%ntid.x");
     f.nctaid = special("%nctaid.x");
     f.lane = special("%laneid");
+    f.constants = constants;
     f.registers = int(registers.size());
     f.localBytes = localBytes;
     f.sharedBytes = sharedBytes;
@@ -376,8 +378,13 @@ private:
         word = next();
         if (isRegister(word) || word == "_")
           o.parts.push_back(word == "_" ? registerOf("%unused") : registerOf(word));
-        else if (word != "," && word != "}")
-          fail("a vector of \"" + word + "\"");
+        else if (Operand number; word != "," && word != "}") {
+          if (!immediate(word, number))
+            fail("a vector of \"" + word + "\"");
+          // A register of its own that always has it.
+          o.parts.push_back(registerOf("%constant" + std::to_string(number.value)));
+          constants[o.parts.back()] = number.value;
+        }
       }
       return o;
     }
@@ -386,6 +393,14 @@ private:
       o.reg = registerOf(word);
       return o;
     }
+    if (immediate(word, o))
+      return o;
+    o.value = addressOf(word);
+    return o;
+  }
+
+  /// A number that `word` begins; false: it is none.
+  bool immediate(std::string word, Operand &o) {
     bool minus = word == "-";
     if (minus)
       word = next();
@@ -397,13 +412,13 @@ private:
       o.real = value;
       o.isReal = true;
       o.value = bits;
-      return o;
+      return true;
     }
     if (word.size() == 18 && word[0] == '0' && (word[1] == 'd' || word[1] == 'D')) {
       o.value = std::stoull(word.substr(2), nullptr, 16);
       std::memcpy(&o.real, &o.value, 8);
       o.isReal = true;
-      return o;
+      return true;
     }
     if (std::isdigit(static_cast<unsigned char>(word[0]))) {
       if (word.back() == 'U')
@@ -411,10 +426,9 @@ private:
       o.value = std::stoull(word, nullptr, 0);
       if (minus)
         o.value = 0 - o.value;
-      return o;
+      return true;
     }
-    o.value = addressOf(word);
-    return o;
+    return false;
   }
 
   bool isRegister(const std::string &name) const {
@@ -436,6 +450,7 @@ private:
   int sharedBytes = 0, localBytes = 0;
   std::map<std::string, uint64_t> symbols, local;
   std::map<std::string, int> registers, labels;
+  std::map<int, uint64_t> constants; ///< of registers that stand for numbers
   std::set<std::string> plain; ///< registers that are not written with a '%'
   std::map<std::string, std::vector<std::string>> tables;
   std::vector<std::pair<int, std::string>> branches, indexed;
