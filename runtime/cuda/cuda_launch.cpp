@@ -71,12 +71,20 @@ struct Arguments {
   Pointer buffer(int32_t number) const { return number < 0 ? 0 : Pointer(buffers[number]); }
 };
 
+/// Parameters behind a kernel's own.
+struct MoreParameters {
+  uint64_t values[3];
+  int32_t count;
+
+  static MoreParameters pointer(Pointer data) { return {{data, 0, 0}, data ? 1 : 0}; }
+};
+
 /// Notes a launch; its parameters are a record for errors, the buffers, the sizes
-/// and, where it is not 0, `last`.
+/// and `more`.
 static bool noteLaunch(weir_context *ctx, Function function, const Arguments &arguments,
-                       Pointer last, int64_t blocks, int32_t threads) {
+                       const MoreParameters &more, int64_t blocks, int32_t threads) {
   CudaRun *part = partOf(ctx);
-  int32_t count = 1 + arguments.bufferCount + arguments.sizeCount + (last ? 1 : 0);
+  int32_t count = 1 + arguments.bufferCount + arguments.sizeCount + more.count;
   auto *record = static_cast<LaunchRecord *>(
       note(part->pending, WorkKind::Launch, int64_t(sizeof(LaunchRecord)) + 8 * count,
            arguments.kernel));
@@ -92,8 +100,8 @@ static bool noteLaunch(weir_context *ctx, Function function, const Arguments &ar
     *values++ = uint64_t(arguments.buffers[i]);
   for (int32_t i = 0; i < arguments.sizeCount; ++i)
     *values++ = uint64_t(arguments.sizes[i]);
-  if (last)
-    *values = last;
+  for (int32_t i = 0; i < more.count; ++i)
+    *values++ = more.values[i];
   return true;
 }
 
@@ -152,7 +160,8 @@ static bool noteCall(weir_context *ctx, const Arguments &arguments, LibraryCall 
     record->operands = call.operands;
   }
   if (noted && call.rest)
-    noted = noteLaunch(ctx, call.rest, arguments, call.operands.result, call.restBlocks,
+    noted = noteLaunch(ctx, call.rest, arguments,
+                       MoreParameters::pointer(call.operands.result), call.restBlocks,
                        call.restThreads);
   *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
   return true;
@@ -218,7 +227,7 @@ static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32
                        reinterpret_cast<void *>(arranged)};
     if (!arranged)
       return false;
-    if (!noteLaunch(ctx, entry->arrange, {arguments.kernel, buffers, 2, nullptr, 0}, 0,
+    if (!noteLaunch(ctx, entry->arrange, {arguments.kernel, buffers, 2, nullptr, 0}, {},
                     desc.arrange_blocks, desc.arrange_threads)) {
       *code = outOfHostMemory(ctx);
       return true;
@@ -256,10 +265,60 @@ static bool noteDnnCall(weir_context *ctx, const Arguments &arguments, int32_t *
                   scratch, code);
 }
 
+/// Keys that a part has. It depends on sizes alone, so that equal ones give equal sums,
+/// whatever GPU adds them up: parts of some length, and no more of them than
+/// large GPUs have room for at a time.
+static int64_t keysOfPart(const weir_cuda_parts &parts) {
+  constexpr int64_t step = 128, enoughBlocks = 768;
+  int64_t tiles = parts.batches * ((parts.queries + parts.rows - 1) / parts.rows);
+  int64_t keys = (parts.keys * tiles + enoughBlocks - 1) / enoughBlocks;
+  return keys <= step ? step : (keys + step - 1) / step * step;
+}
+
+static bool noteParts(weir_context *ctx, const Arguments &arguments,
+                      const weir_cuda_parts *parts, int32_t *code) {
+  constexpr int64_t fewKeys = 256, mostBlocks = 0x7fffffff;
+  if (!parts || parts->queries > parts->most_queries || parts->keys <= fewKeys)
+    return false;
+  int64_t each = keysOfPart(*parts), count = (parts->keys + each - 1) / each;
+  int64_t queries = parts->batches * parts->queries;
+  int64_t blocks =
+      parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) * count;
+  if (count < 2 || blocks > mostBlocks || queries > mostBlocks)
+    return false;
+  const CudaDevice &device = *partOf(ctx)->device;
+  Function part, join;
+  auto find = [&](Function *function, int32_t number) {
+    return device.driver->moduleFunction(function, device.module,
+                                         device.desc->kernels[number]) == 0;
+  };
+  if (!find(&part, parts->part) || !find(&join, parts->join))
+    return false;
+  const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
+  Scratch scratch(ctx);
+  Pointer states =
+      scratch.take(queries * count * parts->state * int64_t(sizeof(float)), nodes);
+  if (!states)
+    return false;
+  MoreParameters more = {{states, uint64_t(each), uint64_t(count)}, 3};
+  bool noted = noteLaunch(ctx, part, arguments, more, blocks, parts->threads) &&
+               noteLaunch(ctx, join, arguments, more, queries, parts->join_threads);
+  *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
+  return true;
+}
+
 int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
                          void *const *buffers, int32_t buffer_count,
                          const int64_t *sizes, int32_t size_count,
                          int64_t blocks, int32_t threads) {
+  return weir_cuda_launch_parts(ctx, kernel, buffers, buffer_count, sizes, size_count, blocks,
+                                threads, nullptr);
+}
+
+int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *buffers,
+                               int32_t buffer_count, const int64_t *sizes,
+                               int32_t size_count, int64_t blocks, int32_t threads,
+                               const weir_cuda_parts *parts) {
   if (int32_t code = checkStop(ctx->run))
     return code;
   if (blocks <= 0)
@@ -274,8 +333,8 @@ int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
   Arguments arguments = {kernel, buffers, buffer_count, sizes, size_count};
   int32_t code = WEIR_OK;
   if (!noteProduct(ctx, arguments, &code) && !noteConvolution(ctx, arguments, &code) &&
-      !noteDnnCall(ctx, arguments, &code) &&
-      !noteLaunch(ctx, device.functions[kernel], arguments, 0, blocks, threads))
+      !noteDnnCall(ctx, arguments, &code) && !noteParts(ctx, arguments, parts, &code) &&
+      !noteLaunch(ctx, device.functions[kernel], arguments, {}, blocks, threads))
     return outOfHostMemory(ctx);
   return code || !device.waitsAlways ? code : awaitWork(ctx, desc.nodes);
 }

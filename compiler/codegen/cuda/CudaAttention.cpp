@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace weir;
 
 void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys,
-                             int64_t resident, int64_t widest) {
+                             int64_t resident, int64_t widest, Value parts) {
   tileRows = rows;
   tileKeys = keys;
   LaunchShape::Axis batches, tiles;
@@ -42,8 +42,12 @@ void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys,
   wholeRows = !ShapedType::isDynamic(knownRows) && knownRows % tileRows == 0;
   wholeKeys = !ShapedType::isDynamic(knownKeys) && knownKeys % tileKeys == 0;
   thread = r.threadId();
-  SmallVector<Value> block =
-      r.delinearize(r.blockId(), r.axisBlocks(k.shape, target.dims));
+  SmallVector<Value> counts = r.axisBlocks(k.shape, target.dims);
+  if (parts)
+    counts.push_back(parts);
+  SmallVector<Value> block = r.delinearize(r.blockId(), counts);
+  tile = block[0];
+  part = block.back();
   SmallVector<Value> sizes;
   for (int64_t dim : batches.dims)
     sizes.push_back(target.dims[dim]);
@@ -97,6 +101,12 @@ Value AttentionEmitter::logitOf(Value score, const Row &row, Value key) {
   return choose(wholeKeys ? yes : r.less(key, keyCount), logit, lowest);
 }
 
+Value AttentionEmitter::shiftOf(Value top) {
+  Value isNone =
+      arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, top, lowest);
+  return choose(isNone, zero, top);
+}
+
 Value AttentionEmitter::weigh(MutableArrayRef<Value> logits, Row &row,
                               int64_t lanes) {
   Value top = row.most;
@@ -104,13 +114,9 @@ Value AttentionEmitter::weigh(MutableArrayRef<Value> logits, Row &row,
     top = arith::MaxNumFOp::create(b, r.loc, top, logit);
   for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
     top = arith::MaxNumFOp::create(b, r.loc, top, shuffle(r, top, distance));
-  // -inf minus itself is no number, yet all of the row may be masked so far.
-  Value isNone =
-      arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, top, lowest);
-  Value shift = choose(isNone, zero, top);
+  Value shift = shiftOf(top);
   auto weightOf = [&](Value value, double ofBlind) {
-    Value weight = math::ExpOp::create(
-        b, r.loc, arith::SubFOp::create(b, r.loc, value, shift));
+    Value weight = exponential(value, shift);
     return row.blind ? choose(row.blind, number(ofBlind), weight) : weight;
   };
   Value factor = weightOf(row.most, 1);
@@ -161,7 +167,8 @@ void AttentionEmitter::forItems(int64_t count,
 }
 
 SmallVector<Value> AttentionEmitter::alongKeys(
-    SmallVector<Row> &rows, SmallVector<Value> sums,
+    Value from, Value to, int64_t step, SmallVector<Row> &rows,
+    SmallVector<Value> sums,
     function_ref<void(Value, SmallVector<Value> &)> body) {
   for (const Row &row : rows)
     sums.append({row.most, row.sum});
@@ -172,8 +179,7 @@ SmallVector<Value> AttentionEmitter::alongKeys(
     }
     return values;
   };
-  auto loop =
-      scf::ForOp::create(b, r.loc, index(0), keyCount, index(tileKeys), sums);
+  auto loop = scf::ForOp::create(b, r.loc, from, to, index(step), sums);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

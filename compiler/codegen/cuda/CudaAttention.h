@@ -57,8 +57,9 @@ protected:
   /// few words where that makes room for one more block. Heads of at most
   /// `widest`, which fit otherwise, get the registers that `resident` threads
   /// on a multiprocessor leave.
+  /// With `parts`, so many blocks share a tile.
   void place(int64_t threads, int64_t rows, int64_t keys, int64_t resident,
-             int64_t widest);
+             int64_t widest, mlir::Value parts = {});
 
   Row rowAt(mlir::Value inTile);
 
@@ -128,6 +129,14 @@ protected:
   mlir::Value weigh(llvm::MutableArrayRef<mlir::Value> logits, Row &row,
                     int64_t lanes);
 
+  /// What is subtracted from logits of at most `top`: -inf minus itself is no
+  /// number, yet all of the row may be masked so far.
+  mlir::Value shiftOf(mlir::Value top);
+  mlir::Value exponential(mlir::Value value, mlir::Value shift) {
+    return mlir::math::ExpOp::create(
+        b, r.loc, mlir::arith::SubFOp::create(b, r.loc, value, shift));
+  }
+
   /// What sums of weighted values are divided by. A sum over no keys is 0.
   mlir::Value divisorOf(const Row &row, int64_t lanes);
 
@@ -138,9 +147,10 @@ protected:
   /// each thread's at a time.
   void forItems(int64_t count, llvm::function_ref<void(mlir::Value item)> body);
 
-  /// A loop over blocks of keys that carries each row's state and `sums`.
-  /// `body` gets the first key, and changes both.
+  /// A loop over blocks of `step` of the keys [from, to) that carries each
+  /// row's state and `sums`. `body` gets the first key, and changes both.
   llvm::SmallVector<mlir::Value> alongKeys(
+      mlir::Value from, mlir::Value to, int64_t step,
       llvm::SmallVector<Row> &rows, llvm::SmallVector<mlir::Value> sums,
       llvm::function_ref<void(mlir::Value, llvm::SmallVector<mlir::Value> &)>
           body);
@@ -157,6 +167,8 @@ protected:
   int64_t tileRows = 1, tileKeys = 1;
   bool wholeRows = false, wholeKeys = false;
   mlir::Value yes, zero, lowest, rowCount, keyCount, thread, firstRow;
+  mlir::Value tile; ///< number of the block's batch
+  mlir::Value part; ///< of those that share the tile
   llvm::SmallVector<mlir::Value> batch;
 };
 

@@ -75,15 +75,16 @@ public:
           left.push_back(queryPair(row, r.add(t, index(slice + pair))));
     SmallVector<Value> zeros(groups * 4, zero);
     SmallVector<Value> sums =
-        alongKeys(rows, zeros, [&](Value first, SmallVector<Value> &sums) {
-          bringKeys(first);
-          bringValues(first);
-          r.barrier();
-          SmallVector<Value> weights =
-              weightsOf(multiplyKeys(left), first, rows, sums);
-          multiplyValues(weights, sums);
-          r.barrier();
-        });
+        alongKeys(index(0), keyCount, tileKeys, rows, zeros,
+                  [&](Value first, SmallVector<Value> &sums) {
+                    bringKeys(first);
+                    bringValues(first);
+                    r.barrier();
+                    SmallVector<Value> weights =
+                        weightsOf(multiplyKeys(left), first, rows, sums);
+                    multiplyValues(weights, sums);
+                    r.barrier();
+                  });
     for (int64_t i : {0, 1}) {
       Value divisor = divisorOf(rows[i], 4);
       r.onlyIf(rows[i].exists, [&] {

@@ -27,8 +27,9 @@ public:
 
   void emit() {
     bool isSmall = !ShapedType::isDynamic(knownRows) && knownRows <= lines;
+    // With one row a thread, all heads fit.
     place(threads, isSmall ? lines : 4 * lines, across * keysEach, resident,
-          widest);
+          isSmall ? std::max(size, columns) : widest);
     rowsEach = tileRows / lines;
     columnsEach = llvm::divideCeil(columns, across);
     x = r.remainder(thread, index(across));
@@ -41,8 +42,9 @@ public:
     for (int64_t i = 0; i < rowsEach; ++i)
       rows.push_back(rowAt(r.add(r.mul(y, index(rowsEach)), index(i))));
     SmallVector<Value> none(rowsEach * columnsEach, zero);
-    SmallVector<Value> sums =
-        alongKeys(rows, none, [&](Value first, SmallVector<Value> &sums) {
+    SmallVector<Value> sums = alongKeys(
+        index(0), keyCount, tileKeys, rows, none,
+        [&](Value first, SmallVector<Value> &sums) {
           SmallVector<Value> scores = multiplyKeys(first);
           for (int64_t i = 0; i < rowsEach; ++i) {
             auto own = MutableArrayRef(scores).slice(i * keysEach, keysEach);

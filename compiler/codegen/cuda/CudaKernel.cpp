@@ -401,7 +401,7 @@ static void collect(CudaKernel &k) {
 
 LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
                                  gpu::GPUModuleOp module, SiteTable &sites,
-                                 Value known) {
+                                 Value known, const KernelForm *form) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
   OpBuilder b(context);
@@ -418,6 +418,8 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
                  b.getI64Type());
   if (known)
     types.push_back(pointer);
+  if (form)
+    llvm::append_range(types, form->parameters);
 
   auto function = gpu::GPUFuncOp::create(b, loc, symbol,
                                          b.getFunctionType(types, {}));
@@ -464,8 +466,10 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
     reader.known = known;
   }
   collect(k);
-  if (known || (!emitScatter(k) && !emitAttention(k) && !emitTranspose(k) &&
-                !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
+  if (form)
+    form->emit(k, entry->getArguments().take_back(form->parameters.size()));
+  else if (known || (!emitScatter(k) && !emitAttention(k) && !emitTranspose(k) &&
+                     !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

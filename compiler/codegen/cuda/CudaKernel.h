@@ -19,8 +19,23 @@
 #include "compiler/codegen/cpu/KernelReader.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/MapVector.h"
+#include <optional>
+#include <string>
 
 namespace weir {
+
+/// How few queries of an attention look at many keys: a block takes a part of the
+/// keys, and a second kernel joins the parts. See weir_cuda_parts.
+struct LaunchParts {
+  std::string part, join;         ///< names in the image
+  int32_t partNumber = -1, joinNumber = -1; ///< among weir_accelerator_desc::kernels
+  int64_t threads = 1, joinThreads = 1;
+  int64_t rows = 1;               ///< queries of a block
+  int64_t mostQueries = 1;        ///< more are not for it
+  int64_t state = 1;              ///< numbers that a part leaves of a query
+  std::optional<int64_t> keys;    ///< else they are size `keysDim` of an operand
+  int64_t keysOperand = 0, keysDim = 0;
+};
 
 /// How a kernel is launched. The number of blocks is the product over the axes
 /// of ceil(product of the first result's `dims` / divisor).
@@ -31,6 +46,8 @@ struct LaunchShape {
   };
   int64_t threads = 256;
   llvm::SmallVector<Axis> axes;
+  /// Kernels that may do the same in parts; not there: none.
+  std::optional<LaunchParts> parts;
 };
 
 /// Reads elements in a thread of a GPU.
@@ -166,12 +183,25 @@ ThreadLine placeLines(const CudaKernel &k, int64_t threads, int64_t rank);
 mlir::Value combineLine(const CudaKernel &k, ScalarBuilder &s, llvm::StringRef kind,
                         mlir::Value value, bool byBlock);
 
+/// Another form of a kernel, with parameters behind the sizes.
+struct KernelForm {
+  llvm::SmallVector<mlir::Type> parameters;
+  llvm::function_ref<void(const CudaKernel &, mlir::ValueRange parameters)> emit;
+};
+
 /// Emits `kernel` into `module` under the name `symbol`. With `known`, a value
 /// in it, the function takes that as one more operand, after the sizes, and
-/// computes what follows; it may lie where the first result does.
+/// computes what follows; it may lie where the first result does. With `form` that emits
+/// the body.
 LaunchShape emitCudaKernel(plan::KernelOp kernel, llvm::StringRef symbol,
                            mlir::gpu::GPUModuleOp module, SiteTable &sites,
-                           mlir::Value known = {});
+                           mlir::Value known = {}, const KernelForm *form = nullptr);
+
+/// Emits the kernels that compute `kernel`, launched as `shape` otherwise, in parts, if
+/// it is an attention of few queries and many keys, or may turn out to be one, whose
+/// operands lie in memory as lines of a head. Else shape.parts stays as it is.
+void emitAttentionParts(plan::KernelOp kernel, llvm::StringRef symbol,
+                        mlir::gpu::GPUModuleOp module, SiteTable &sites, LaunchShape &shape);
 
 /// Adds to an image that is complete the kernel for weir_accelerator_desc::assign, if a
 /// step assigns variables and a kernel of it may fail. Returns its name, or "".

@@ -25,6 +25,7 @@ void weir::declareCudaFunctions(OpBuilder &b, ModuleOp module) {
     declareFunction(b, module, name, result, arguments);
   };
   declare("weir_cuda_launch", i32, {p, i32, p, i32, p, i32, i64, i32});
+  declare("weir_cuda_launch_parts", i32, {p, i32, p, i32, p, i32, i64, i32, p});
   declare("weir_cuda_alloc", p, {p, i64, i32});
   declare("weir_cuda_fetch_place", p, {p, i32, i64, p});
   declare("weir_cuda_alloc_fetch", p, {p, i32, i64, i32});
@@ -109,11 +110,41 @@ void CudaStepRewriter::launch(RunOp op) {
           i64(axis.divisor));
     blocks = LLVM::MulOp::create(b, loc, blocks, count);
   }
-  returnIfError(call("weir_cuda_launch", b.getI32Type(),
-                     {context, i32(tables.kernelIndex[op.getKernel()]), pointers,
-                      i32(buffers.size()), sizes, i32(open.size()), blocks,
-                      i32(shape.threads)}));
+  SmallVector<Value> arguments = {context, i32(tables.kernelIndex[op.getKernel()]),
+                                  pointers, i32(buffers.size()), sizes,
+                                  i32(open.size()), blocks, i32(shape.threads)};
+  if (shape.parts)
+    arguments.push_back(describeParts(op, shape, firstSizes));
+  returnIfError(call(shape.parts ? "weir_cuda_launch_parts" : "weir_cuda_launch",
+                     b.getI32Type(), arguments));
   op.erase();
+}
+
+/// A weir_cuda_parts on the stack.
+Value CudaStepRewriter::describeParts(RunOp op, const LaunchShape &shape,
+                                      ArrayRef<Value> sizes) {
+  const LaunchParts &parts = *shape.parts;
+  Value desc = stack(sizeof(weir_cuda_parts));
+  auto store = [&](Value value, size_t offset) { storeField(value, desc, int64_t(offset)); };
+  auto product = [&](const LaunchShape::Axis &axis) {
+    Value count = i64(1);
+    for (int64_t dim : axis.dims)
+      count = LLVM::MulOp::create(b, loc, count, sizes[dim]);
+    return count;
+  };
+  Value keys = parts.keys ? i64(*parts.keys)
+                          : unpack(op.getInputs()[parts.keysOperand]).dims[parts.keysDim];
+  store(i32(parts.partNumber), offsetof(weir_cuda_parts, part));
+  store(i32(parts.joinNumber), offsetof(weir_cuda_parts, join));
+  store(i32(parts.threads), offsetof(weir_cuda_parts, threads));
+  store(i32(parts.joinThreads), offsetof(weir_cuda_parts, join_threads));
+  store(i64(parts.rows), offsetof(weir_cuda_parts, rows));
+  store(i64(parts.mostQueries), offsetof(weir_cuda_parts, most_queries));
+  store(i64(parts.state), offsetof(weir_cuda_parts, state));
+  store(product(shape.axes[0]), offsetof(weir_cuda_parts, batches));
+  store(product(shape.axes[1]), offsetof(weir_cuda_parts, queries));
+  store(keys, offsetof(weir_cuda_parts, keys));
+  return desc;
 }
 
 /// Whether a step of another GPU takes the tensor, and not its host, which reads few

@@ -46,6 +46,8 @@ protected:
 
 private:
   void launch(plan::RunOp op);
+  mlir::Value describeParts(plan::RunOp op, const LaunchShape &shape,
+                            llvm::ArrayRef<mlir::Value> sizes);
   bool rewriteSwap(mlir::Operation *op);
   void reduceTogether(plan::AllReduceOp op);
   bool goesToPeer(plan::SendOp send);

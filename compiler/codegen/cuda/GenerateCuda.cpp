@@ -164,6 +164,7 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
 
 /// Which nodes each kernel of the image serves, and what libraries may do.
 static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
+                               const LaunchTable &launches,
                                const LibraryKernels &libraries) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -172,6 +173,10 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
     const std::string &symbol = info.kernels[size_t(number)];
     if (!symbol.empty())
       os << symbol << ": " << kernel.getNodes() << '\n';
+    if (auto it = launches.find(kernel.getSymName());
+        it != launches.end() && it->second.parts)
+      os << "  or by parts of the keys: " << it->second.parts->part << ", "
+         << it->second.parts->join << '\n';
     libraries.list(os, number++);
   }
   return text;
@@ -218,6 +223,22 @@ static void reduceWithinHost(func::FuncOp step) {
     if (isa<plan::HasCollectiveOp, plan::AllReduceOp>(op))
       op->erase();
   });
+}
+
+/// Kernels that take parts of others' work come behind these.
+static void nameParts(LaunchTable &launches, ModuleOp module, AcceleratorInfo &info) {
+  auto add = [&](const std::string &name) {
+    info.kernels.push_back(name);
+    return int32_t(info.kernels.size()) - 1;
+  };
+  for (auto kernel : module.getOps<plan::KernelOp>()) {
+    auto it = launches.find(kernel.getSymName());
+    if (it == launches.end() || !it->second.parts)
+      continue;
+    LaunchParts &parts = *it->second.parts;
+    parts.partNumber = add(parts.part);
+    parts.joinNumber = add(parts.join);
+  }
 }
 
 /// What GPUs compute together, by number: the same for all of them.
@@ -296,10 +317,12 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
         c = '_';
     info.kernels.back() = symbol;
     OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
-    (*launches)[kernel.getSymName()] =
+    LaunchShape &shape = (*launches)[kernel.getSymName()] =
         emitCudaKernel(own ? *own : kernel, symbol, kernels, sites);
+    emitAttentionParts(own ? *own : kernel, symbol, kernels, sites, shape);
     libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol);
   }
+  nameParts(*launches, module, info);
   useLibdevice(kernels);
   info.assign = emitAssignKernel(kernels, steps);
   if (failed(lowerKernels(kernels, options)))
@@ -336,7 +359,7 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     std::string code = disassemble(info.image);
     options.log("sass", ".txt",
                 code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
-    options.log("kernels", ".txt", listKernels(module, info, libraries));
+    options.log("kernels", ".txt", listKernels(module, info, *launches, libraries));
   }
   libraries.addRecords(info);
   info.collectives = listCollectives(module);

@@ -201,6 +201,26 @@ int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
                          void *const *buffers, int32_t buffer_count,
                          const int64_t *sizes, int32_t size_count,
                          int64_t blocks, int32_t threads);
+/// How an attention's kernel can do without going along all keys in one block: a kernel
+/// `part` whose blocks have `rows` queries and a part of the keys each, and leave `state`
+/// numbers in f32 for each query, then a kernel `join`, a block for each query. Both are
+/// names' numbers in weir_accelerator_desc::kernels, behind the program's own. Their
+/// parameters are the kernel's, and behind them where the numbers lie, how many keys a
+/// part has (the last one has the rest) and how many parts there are.
+typedef struct weir_cuda_parts {
+  int32_t part, join;
+  int32_t threads, join_threads; ///< of a block
+  int64_t rows;
+  int64_t most_queries; ///< more are the kernel's own
+  int64_t state;
+  int64_t batches, queries, keys; ///< of this launch
+} weir_cuda_parts;
+
+/// As weir_cuda_launch, or by parts, where there are few queries and many keys.
+int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *buffers,
+                               int32_t buffer_count, const int64_t *sizes,
+                               int32_t size_count, int64_t blocks, int32_t threads,
+                               const weir_cuda_parts *parts);
 /// As weir_rt_alloc and weir_rt_free, 256-byte aligned, in the step's order.
 void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site);
 void weir_cuda_free(weir_context *ctx, void *data);

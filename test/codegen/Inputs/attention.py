@@ -69,6 +69,12 @@ CASES = {
     "open-causal": Case(1, 2, 100, 100, 16, 16, mask="causal", open=True),
     # A decoder's single query.
     "decode": Case(2, 3, 1, 150, 80, 24, mask=(2, 1, 1, 150)),
+    # Few queries of many keys; whole parts of the keys are masked for some.
+    "few": Case(2, 3, 1, 700, 80, 24, mask=(2, 1, 1, 700)),
+    "few-masked": Case(1, 2, 3, 600, 32, 32, mask=(1, 1, 3, 600), masked=(1,)),
+    "few-blind": Case(1, 2, 3, 600, 32, 32, mask=(1, 1, 3, 600), masked=(1,), blind=True),
+    "few-open": Case(2, 3, 2, 600, 24, 40, rows=False, mask=(2, 1, 2, 600), open=True),
+    "few-causal": Case(1, 2, 4, 300, 16, 16, mask="causal"),
     # One query for all rows of the mask.
     "stretched": Case(1, 2, 1, 50, 16, 16, mask=(1, 1, 21, 50), open=True),
 }

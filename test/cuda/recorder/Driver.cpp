@@ -185,6 +185,7 @@ Result cuModuleUnload(Module module) {
   return 0;
 }
 Result cuModuleGetFunction(Function *function, Module module, const char *name) {
+  ENTER("cuModuleGetFunction");
   auto it = module->code.functions.find(name);
   if (it == module->code.functions.end())
     return 500;
