@@ -52,6 +52,8 @@ class Graph:
     The fields are joined only in the file: a large model is not held twice.
     """
 
+    kind, opset, ir_version = FLOAT, OPSET, IR_VERSION  # of weights and ports
+
     def __init__(self, name):
         self.rng = np.random.default_rng(SEED)
         self.fields = [data(2, name)]
@@ -94,13 +96,13 @@ class Graph:
     def uniform(self, name, shape, low, high):
         return self.initializer(name, self.rng.uniform(low, high, shape).astype(np.float32))
 
-    def port(self, field, name, dims, kind=FLOAT):
-        """A graph input (11) or output (12)."""
-        shape = b"".join(data(1, integer(1, d)) for d in dims)
-        tensor = integer(1, kind) + data(2, shape)
+    def port(self, field, name, dims, kind=None):
+        """A graph input (11) or output (12); a size may be a name."""
+        shape = b"".join(data(1, data(2, d) if isinstance(d, str) else integer(1, d)) for d in dims)
+        tensor = integer(1, kind or self.kind) + data(2, shape)
         self.fields.append(data(field, data(1, name) + data(2, data(1, tensor))))
 
-    def input(self, name, dims, kind=FLOAT):
+    def input(self, name, dims, kind=None):
         self.port(11, name, dims, kind)
         return name
 
@@ -110,8 +112,8 @@ class Graph:
     def write(self, path):
         length = sum(len(f) for f in self.fields)
         with open(path, "wb") as f:
-            f.write(integer(1, IR_VERSION) + data(2, "weir test models"))
-            f.write(data(8, data(1, "") + integer(2, OPSET)))
+            f.write(integer(1, self.ir_version) + data(2, "weir test models"))
+            f.write(data(8, data(1, "") + integer(2, self.opset)))
             f.write(varint(7 << 3 | 2) + varint(length))
             f.writelines(self.fields)
 
@@ -146,25 +148,26 @@ def conv_bn(g, x, name, channels, out, kernel, stride=1, group=1, scale=1.0):
     return g.node("BatchNormalization", bn, [x] + parameters, epsilon=1e-5, momentum=0.9)
 
 
-def classifier(g, x, name, channels, classes=1000):
+def classifier(g, x, name, channels, classes=1000, batch=1):
     x = g.node("GlobalAveragePool", "avgpool", [x])
     x = g.node("Flatten", "flatten", [x], axis=1)
     weights = g.normal(f"{name}.weight", (classes, channels), channels**-0.5)
     bias = g.normal(f"{name}.bias", (classes,), 0.1)
     g.node("Gemm", name, [x, weights, bias], "logits", alpha=1.0, beta=1.0, transB=1)
-    g.output("logits", [1, classes])
+    g.output("logits", [batch, classes])
 
 
-def resnet50():
+def resnet50(batch=1, size=224, base=64, make=Graph):
     """He et al. 2015, arXiv:1512.03385, table 1; v1.5: the 3x3 takes the stride."""
-    g = Graph("resnet50")
-    x = conv_bn(g, g.input("image", [1, 3, 224, 224]), "conv1", 3, 64, 7, 2)
+    g = make("resnet50")
+    x = conv_bn(g, g.input("image", [batch, 3, size, size]), "conv1", 3, base, 7, 2)
     x = g.node("Relu", "relu", [x])
     x = g.node(
         "MaxPool", "maxpool", [x], ceil_mode=0, kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2]
     )
-    channels = 64
-    for stage, (blocks, width) in enumerate([(3, 64), (4, 128), (6, 256), (3, 512)], 1):
+    channels = base
+    for stage, blocks in enumerate([3, 4, 6, 3], 1):
+        width = base << stage - 1
         for block in range(blocks):
             name = f"layer{stage}.{block}"
             stride = 2 if block == 0 and stage > 1 else 1
@@ -178,7 +181,7 @@ def resnet50():
             x = g.node("Add", f"{name}.add", [y, x])
             x = g.node("Relu", f"{name}.relu3", [x])
             channels = 4 * width
-    classifier(g, x, "fc", channels)
+    classifier(g, x, "fc", channels, batch=batch)
     return g
 
 
@@ -421,9 +424,9 @@ def gelu(g, x, name):
     return g.node("Mul", f"{name}.half", [y, g.constant(0.5)])
 
 
-def attention(g, x, mask, name, length, width, heads):
+def attention(g, x, mask, name, batch, length, width, heads):
     size = width // heads
-    split = g.constant([1, length, heads, size], np.int64)
+    split = g.constant([batch, length, heads, size], np.int64)
 
     def head(part, perm):
         y = linear(g, x, f"{name}.{part}", width, width)
@@ -440,17 +443,17 @@ def attention(g, x, mask, name, length, width, heads):
     y = g.node("MatMul", f"{name}.context", [weights, value])
     y = g.node("Transpose", f"{name}.context.rows", [y], perm=[0, 2, 1, 3])
     y = g.node(
-        "Reshape", f"{name}.context.join", [y, g.constant([1, length, width], np.int64)]
+        "Reshape", f"{name}.context.join", [y, g.constant([batch, length, width], np.int64)]
     )
     y = linear(g, y, f"{name}.output", width, width)
     y = g.node("Add", f"{name}.residual", [y, x])
     return layer_norm(g, y, f"{name}.norm", width)
 
 
-def bert_base(layers=12, width=768, heads=12, length=128, vocabulary=30522):
+def bert_base(layers=12, width=768, heads=12, length=128, vocabulary=30522, batch=1, make=Graph):
     """Devlin et al. 2018, arXiv:1810.04805, BERT-base, uncased vocabulary."""
-    g = Graph("bert_base")
-    shape = [1, length]
+    g = make("bert_base")
+    shape = [batch, length]
     ids = g.input("input_ids", shape, INT64)
     mask = g.input("attention_mask", shape, INT64)
     types = g.input("token_type_ids", shape, INT64)
@@ -469,13 +472,13 @@ def bert_base(layers=12, width=768, heads=12, length=128, vocabulary=30522):
     # Added to the scores: 0 where the mask is 1, the lowest float where it is 0.
     m = g.node("Unsqueeze", "mask.row", [mask, g.constant([1], np.int64)])
     m = g.node("Unsqueeze", "mask.head", [m, g.constant([2], np.int64)])
-    m = g.node("Cast", "mask.cast", [m], to=FLOAT)
+    m = g.node("Cast", "mask.cast", [m], to=g.kind)
     m = g.node("Sub", "mask.sub", [g.constant(1.0), m])
     m = g.node("Mul", "mask.mul", [m, g.constant(np.finfo(np.float32).min)])
 
     for i in range(layers):
         name = f"layer.{i}"
-        x = attention(g, x, m, f"{name}.attention", length, width, heads)
+        x = attention(g, x, m, f"{name}.attention", batch, length, width, heads)
         y = linear(g, x, f"{name}.intermediate", width, 4 * width)
         y = gelu(g, y, f"{name}.gelu")
         y = linear(g, y, f"{name}.output", 4 * width, width)
@@ -488,8 +491,8 @@ def bert_base(layers=12, width=768, heads=12, length=128, vocabulary=30522):
     bias = g.normal("pooler.bias", (width,), 0.02)
     y = g.node("Gemm", "pooler.dense", [y, weights, bias], alpha=1.0, beta=1.0, transB=1)
     g.node("Tanh", "pooler.tanh", [y], "pooler_output")
-    g.output("last_hidden_state", [1, length, width])
-    g.output("pooler_output", [1, width])
+    g.output("last_hidden_state", [batch, length, width])
+    g.output("pooler_output", [batch, width])
     return g
 
 

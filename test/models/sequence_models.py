@@ -21,10 +21,10 @@ def gelu_tanh(g, x, name):
     return g.node("Mul", name, [g.node("Mul", f"{name}.half", [x, g.constant(0.5)]), y])
 
 
-def gpt2(name, length, past, layers=12, width=768, heads=12, vocabulary=50257):
+def gpt2(name, length, past, layers=12, width=768, heads=12, vocabulary=50257, make=Graph):
     """Radford et al. 2019, GPT-2 small: `length` new tokens behind `past` ones, whose
     keys and values are fed; those of all come out. Logits of every new token."""
-    g = Graph(name)
+    g = make(name)
     size, total = width // heads, past + length
     ids = g.input("input_ids", [1, length], INT64)
     words = g.normal("wte", (vocabulary, width), 0.1)

@@ -1,0 +1,241 @@
+//===- Main.cpp - GPU code against the CPU's, and times --- -*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of `tools/gpu-check`'s bundle that runs: needs the C and C++ libraries
+// and a driver. A case is a shared object with both forms of its steps. Each
+// entry is run on the host and on the GPU with the same random feeds, and results
+// are compared: integers and strings exactly, floats within a tolerance of their
+// type; a run that ends in a status must end in the same one. Benchmarks are shared
+// objects whose weights lie beside them, packed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bench.h"
+#include "Pack.h"
+#include "Report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
+#include <unistd.h>
+
+using namespace weir::gpucheck;
+
+namespace {
+
+const char usage[] =
+    "usage: %s [FLAGS] RESULT.txt CASE.so... (each run on the host and on the GPU)\n"
+    "       %s [FLAGS] --bundle=DIR [RESULT.txt] (all in a bundle; DIR/result.txt)\n"
+    "       %s --pack|--unpack FROM TO\n"
+    "  --only=cases,stress,bench  parts of the bundle (all of them)\n"
+    "  --bench=NAME,...  those benchmarks alone\n"
+    "  --quick           few runs: for slow drivers\n"
+    "  --repeat=N        runs that are timed (cases 20, benchmarks 100)\n"
+    "  --concurrent=N    runs from four threads (cases 100, stress 1000)\n"
+    "  --limits=N        places where memory ends (cases 4, stress 100)\n"
+    "  --scratch=DIR     where weights are unpacked ($TMPDIR, /tmp)\n";
+
+/// Networks: tensors of open size that fill memory, indices that all tables have.
+const Case network = {nullptr, 0, "", {.open = 256, .integers = 2}, Closeness::Norm};
+
+struct Options {
+  std::string bundle, scratch, result, only = "cases,stress,bench", benchmarks;
+  std::vector<std::string> cases;
+  bool quick = false;
+  int repeat = 0, concurrent = 0, limits = -1; ///< as asked for
+
+  bool wants(const char *part) const {
+    return ("," + only + ",").find(std::string(",") + part + ",") != std::string::npos;
+  }
+  Counts counts(Counts usual) const {
+    Counts quickly = {1, 8, 0};
+    Counts all = quick ? quickly : usual;
+    if (repeat > 0)
+      all.repeat = repeat;
+    if (concurrent > 0)
+      all.concurrent = concurrent;
+    if (limits >= 0)
+      all.limits = limits;
+    return all;
+  }
+};
+
+/// False: there is a flag that does not exist.
+bool parse(int argc, char **argv, Options &options) {
+  auto take = [](const char *argument, const char *flag, auto &&set) {
+    size_t length = std::strlen(flag);
+    if (std::strncmp(argument, flag, length) != 0 || argument[length] != '=')
+      return false;
+    set(argument + length + 1);
+    return true;
+  };
+  auto text = [](std::string &to) { return [&to](const char *value) { to = value; }; };
+  auto number = [](int &to) { return [&to](const char *value) { to = std::atoi(value); }; };
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    const char *argument = argv[i];
+    if (argument[0] != '-')
+      files.push_back(argument);
+    else if (std::strcmp(argument, "--quick") == 0)
+      options.quick = true;
+    else if (!take(argument, "--bundle", text(options.bundle)) &&
+             !take(argument, "--only", text(options.only)) &&
+             !take(argument, "--bench", text(options.benchmarks)) &&
+             !take(argument, "--scratch", text(options.scratch)) &&
+             !take(argument, "--repeat", number(options.repeat)) &&
+             !take(argument, "--concurrent", number(options.concurrent)) &&
+             !take(argument, "--limits", number(options.limits)))
+      return false;
+  }
+  if (!options.benchmarks.empty())
+    options.only = "bench";
+  if (options.scratch.empty()) {
+    const char *folder = std::getenv("TMPDIR");
+    options.scratch = folder && *folder ? folder : "/tmp";
+  }
+  options.result = !files.empty() ? files[0] : options.bundle + "/result.txt";
+  if (!files.empty())
+    options.cases.assign(files.begin() + 1, files.end());
+  return options.bundle.empty() ? !options.cases.empty() : options.cases.empty();
+}
+
+std::vector<std::string> objectsIn(const std::string &folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto &file : std::filesystem::directory_iterator(folder, error))
+    if (file.path().extension() == ".so")
+      paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// A shared object while it is used.
+struct Library {
+  void *handle;
+  const weir_plugin *plugin = nullptr;
+
+  explicit Library(const std::string &path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle)
+      plugin = static_cast<const weir_plugin *>(dlsym(handle, WEIR_PLUGIN_SYMBOL));
+  }
+  ~Library() {
+    if (handle)
+      dlclose(handle);
+  }
+};
+
+std::string nameOf(const std::string &path) { return std::filesystem::path(path).filename(); }
+
+/// A program's weights, unpacked while this lives.
+struct Weights {
+  std::string path, problem;
+
+  Weights(const std::string &object, const std::string &scratch) {
+    std::filesystem::path packed = object;
+    packed.replace_extension(".packed");
+    if (!std::filesystem::exists(packed))
+      return; // within the program
+    path = scratch + "/weir-gpu-check-" + std::to_string(getpid()) + ".weights";
+    problem = unpack(packed, path);
+  }
+  ~Weights() {
+    if (!path.empty())
+      std::remove(path.c_str());
+  }
+};
+
+/// All entries of a program, with `like`'s feeds and closeness.
+void runCase(const std::string &path, Gpu &gpu, const Counts &counts, const std::string &scratch,
+             Case like, Report &report) {
+  std::string name = nameOf(path);
+  Library library(path);
+  if (!library.plugin)
+    return report.result(name, dlerror());
+  const weir_plugin &plugin = *library.plugin;
+  Weights weights(path, scratch);
+  if (!weights.problem.empty())
+    return report.result(name, weights.problem);
+  Opened onHost = open(plugin, "off", {weights.path});
+  Opened onGpu = open(plugin, "require", {weights.path});
+  bool opened = onHost.session && onGpu.session;
+  if (!opened)
+    report.result(name, onHost.session ? onGpu.message : onHost.message);
+  for (int32_t entry = 0; opened && entry < weir_program_entry_count(plugin.program); ++entry) {
+    Case tested = {&plugin, entry, weights.path, like.kind, like.closeness};
+    std::string note,
+        problem = checkEntry(tested, onHost.session, onGpu.session, gpu, counts, note);
+    report.result(name + " " + weir_program_entry_name(plugin.program, entry), problem, note);
+  }
+  for (weir_session *session : {onGpu.session, onHost.session})
+    if (session)
+      plugin.session_destroy(session);
+}
+
+void runBenchmark(const std::string &path, Gpu &gpu, const Options &options, Report &report) {
+  std::string name = std::filesystem::path(path).stem(), label = "bench " + name, figures;
+  Library library(path);
+  if (!library.plugin)
+    return report.result(label, dlerror());
+  if (!gpu.usable)
+    return report.result(label, "there is no GPU");
+  Weights weights(path, options.scratch);
+  if (!weights.problem.empty())
+    return report.result(label, weights.problem);
+  int repeat = options.counts({.repeat = 100}).repeat;
+  Case tested = {library.plugin, 0, weights.path, network.kind};
+  bool copies = name.compare(0, 5, "copy_") == 0;
+  std::string problem = copies ? benchmarkCopy(tested, gpu, repeat, figures)
+                               : benchmark(tested, gpu, repeat, figures);
+  report.result(label, problem, figures);
+}
+
+bool chosen(const Options &options, const std::string &path) {
+  std::string name = std::filesystem::path(path).stem();
+  return options.benchmarks.empty() ||
+         ("," + options.benchmarks + ",").find("," + name + ",") != std::string::npos;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc == 4 && (std::strcmp(argv[1], "--pack") == 0 || std::strcmp(argv[1], "--unpack") == 0)) {
+    std::string problem = (argv[1][2] == 'p' ? pack : unpack)(argv[2], argv[3]);
+    std::fprintf(stderr, "%s%s", problem.c_str(), problem.empty() ? "" : "\n");
+    return problem.empty() ? 0 : 1;
+  }
+  Options options;
+  if (!parse(argc, argv, options)) {
+    std::fprintf(stderr, usage, argv[0], argv[0], argv[0]);
+    return 2;
+  }
+  Report report;
+  if (!report.open(options.result)) {
+    std::fprintf(stderr, "%s: cannot write %s\n", argv[0], options.result.c_str());
+    return 2;
+  }
+  Gpu gpu;
+  tellVersions(report, gpu, options.bundle);
+  std::vector<std::string> cases = options.cases;
+  if (!options.bundle.empty() && options.wants("cases"))
+    cases = objectsIn(options.bundle + "/cases");
+  for (const std::string &path : cases)
+    runCase(path, gpu, options.counts({}), options.scratch, {}, report);
+  if (options.bundle.empty())
+    return report.finish();
+  if (options.wants("stress"))
+    for (const std::string &path : objectsIn(options.bundle + "/stress"))
+      runCase(path, gpu, options.counts({.concurrent = 1000, .limits = 100}), options.scratch,
+              network, report);
+  if (options.wants("bench"))
+    for (const std::string &path : objectsIn(options.bundle + "/bench"))
+      if (chosen(options, path))
+        runBenchmark(path, gpu, options, report);
+  return report.finish();
+}

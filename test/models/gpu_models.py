@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+#===- gpu_models.py - Networks in f16 and bf16 for benchmarks on GPUs --------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""gpu_models.py OUT_DIR [--small] [NAME...]
+
+Writes the ONNX models that `tools/gpu-check` benchmarks. `--small` shrinks them for
+tests: the same operators, few elements.
+
+Weights are slices of one pseudo-random sequence, scaled by powers of two: element
+(i, j) is number i + j of it. Whatever a compiler transposes, joins or folds, a line of
+a matrix is then a stretch of the line before it, which `gpu-check --pack` writes in a
+few bytes: 220 MiB of constants travel as less than one. As matrices they are far
+from singular, and a GPU's multipliers see as many distinct values as with any others.
+"""
+import argparse
+import os
+
+import numpy as np
+
+from make_models import Graph, bert_base, layer_norm, resnet50
+from sequence_models import gelu_tanh, gpt2
+from wire import data, integer, packed, varint
+
+F16, BF16 = 10, 16
+LARGEST = {F16: 65504.0, BF16: 3.3895314e38}
+PERIOD = 65521
+
+
+def sequence(count):
+    """SplitMix64 of 0, 1, …, as multiples of 1/128 in (-2, 2): 8 bits, exact in either type."""
+    with np.errstate(over="ignore"):
+        z = (np.arange(count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return ((z % np.uint64(511)).astype(np.float32) - 255) / 128
+
+
+SEQUENCE = sequence(PERIOD)
+
+
+def power_of_two(value):
+    return 2.0 ** round(float(np.log2(value)))
+
+
+class HalfGraph(Graph):
+    opset, ir_version = 22, 10  # the first with convolutions of bf16
+
+    def __init__(self, name, kind):
+        super().__init__(name)
+        self.kind, self.count = kind, 0
+
+    def initializer(self, name, array):
+        array = np.asarray(array)
+        if array.dtype == np.int64:
+            return super().initializer(name, array)
+        array = np.clip(array.astype("<f4"), -LARGEST[self.kind], LARGEST[self.kind])
+        if self.kind == BF16:
+            bits = array.view("<u4") if array.shape else np.frombuffer(array.tobytes(), "<u4")
+            raw = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2").tobytes()
+        else:
+            raw = array.astype("<f2").tobytes()
+        head = (packed(1, array.shape) if array.shape else b"") + integer(2, self.kind) + data(8, name)
+        head += varint(9 << 3 | 2) + varint(len(raw))
+        self.fields.append(varint(5 << 3 | 2) + varint(len(head) + len(raw)) + head)
+        self.fields.append(raw)
+        return name
+
+    def normal(self, name, shape, deviation):
+        self.count += 1
+        place = np.full(shape, 7919 * self.count, np.int64)
+        for axis, size in enumerate(shape):
+            # The first two are matrices' (and channels); windows are further apart.
+            step = 1 if axis < 2 else 977 * 13 ** (axis - 2)
+            place += (step * np.arange(size)).reshape([-1] + [1] * (len(shape) - 1 - axis))
+        scale = power_of_two(deviation / 1.15)
+        return self.initializer(name, SEQUENCE[place % PERIOD] * np.float32(scale))
+
+    def uniform(self, name, shape, low, high):
+        # A scale: what it is folded into stays a stretch of the sequence.
+        return self.initializer(name, np.full(shape, power_of_two((low + high) / 2), np.float32))
+
+
+def bf16(name):
+    return HalfGraph(name, BF16)
+
+
+def f16(name):
+    return HalfGraph(name, F16)
+
+
+def bert(batch, small):
+    sizes = {"layers": 1, "width": 64, "heads": 2, "length": 16, "vocabulary": 97} if small else {}
+    return bert_base(batch=min(batch, 2) if small else batch, make=bf16, **sizes)
+
+
+def resnet(batch, make, small):
+    sizes = {"size": 32, "base": 8} if small else {}
+    return resnet50(batch=min(batch, 2) if small else batch, make=make, **sizes)
+
+
+def gpt(name, length, past, small):
+    sizes = {"layers": 1, "width": 64, "heads": 2, "vocabulary": 97} if small else {}
+    if small:
+        length, past = min(length, 16), min(past, 16)
+    return gpt2(name, length, past, make=bf16, **sizes)
+
+
+def elementwise(small):
+    """Blocks of elementwise operations, softmaxes and normalisations, without a product."""
+    g, shape = bf16("elementwise"), [2, 8, 64] if small else [32, 1024, 1024]
+    x = g.input("x", shape)
+    for i in range(8):
+        name = f"block.{i}"
+        scale = g.normal(f"{name}.scale", shape[-1:], 1.0)
+        y = g.node("Mul", f"{name}.scaled", [x, scale])
+        y = g.node("Softmax", f"{name}.softmax", [y], axis=-1)
+        y = g.node("Mul", f"{name}.gate", [y, gelu_tanh(g, x, f"{name}.gelu")])
+        y = g.node("Add", f"{name}.residual", [x, y])
+        x = layer_norm(g, y, f"{name}.norm", shape[-1], "y" if i == 7 else None)
+    g.output("y", shape)
+    return g
+
+
+def tiny(small):
+    """300 operations on 64 × 64 elements, each of which needs the one before."""
+    g, side = bf16("tiny"), 16 if small else 64
+    x = g.input("x", [side, side])
+    steps = 10 if small else 100
+    for i in range(steps):
+        x = g.node("MatMul", f"{i}.product", [x, g.normal(f"{i}.weight", (side, side), 1.0)])
+        x = g.node("Tanh", f"{i}.tanh", [x])
+        x = layer_norm(g, x, f"{i}.norm", side, "y" if i == steps - 1 else None)
+    g.output("y", [side, side])
+    return g
+
+
+def copy_in(small):
+    """A feed of 64 MiB."""
+    g, count = Graph("copy_in"), 1 << (12 if small else 24)
+    x = g.input("x", [count >> 10, 1 << 10])
+    g.node("ReduceMax", "largest", [x], "y", keepdims=0)
+    g.output("y", [])
+    return g
+
+
+def copy_out(small):
+    """A fetch of 64 MiB."""
+    g, side = Graph("copy_out"), 64 if small else 4096
+    g.node("Add", "sums", [g.input("a", [side, 1]), g.input("b", [1, side])], "y")
+    g.output("y", [side, side])
+    return g
+
+
+def memory(small):
+    """Products of an open number of lines, all of which live until they are added up."""
+    g, count = Graph("memory"), 24 if small else 120
+    x, kept = g.input("x", ["lines", 64]), []
+    for i in range(count):
+        x = g.node("MatMul", f"product.{i}", [x, g.normal(f"weight.{i}", (64, 64), 0.125)])
+        kept.append(x)
+    x = kept.pop()
+    for i, y in enumerate(reversed(kept)):
+        # A product again: sums alone would be one kernel.
+        x = g.node("MatMul", f"mixed.{i}", [x, f"weight.{i}"])
+        x = g.node("Add", f"sum.{i}", [x, y], "y" if i == count - 2 else None)
+    g.output("y", ["lines", 64])
+    return g
+
+
+MODELS = {
+    "bert_base_1": lambda small: bert(1, small),
+    "bert_base_32": lambda small: bert(32, small),
+    "resnet50_1_bf16": lambda small: resnet(1, bf16, small),
+    "resnet50_64_bf16": lambda small: resnet(64, bf16, small),
+    "resnet50_1_f16": lambda small: resnet(1, f16, small),
+    "resnet50_64_f16": lambda small: resnet(64, f16, small),
+    "gpt2_prefill_512": lambda small: gpt("gpt2_prefill", 512, 0, small),
+    "gpt2_decode": lambda small: gpt("gpt2_decode", 1, 512, small),
+    "elementwise": elementwise,
+    "tiny_300": tiny,
+    "copy_in": copy_in,
+    "copy_out": copy_out,
+    "memory": memory,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser.add_argument("out_dir", metavar="OUT_DIR", nargs="?")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--small", action="store_true", help="few elements, for tests")
+    parser.add_argument("--list", action="store_true", help="names of all, a line each")
+    options = parser.parse_args()
+    if options.list:
+        return print(*MODELS, sep="\n")
+    if not options.out_dir:
+        parser.error("OUT_DIR says where models go")
+    unknown = [name for name in options.names if name not in MODELS]
+    if unknown:
+        parser.error(f"no model {unknown[0]!r}; there are {', '.join(MODELS)}")
+    os.makedirs(options.out_dir, exist_ok=True)
+    for name in options.names or MODELS:
+        MODELS[name](options.small).write(os.path.join(options.out_dir, name + ".onnx"))
+
+
+if __name__ == "__main__":
+    main()
