@@ -103,7 +103,7 @@ if os.path.exists(recorder):
     config.available_features.add("cuda-recorder")
 
 # Python environments with other frameworks, which models are compared with.
-for framework in ["ort", "tf"]:
+for framework in ["ort", "tf", "torch"]:
     python = os.environ.get("WEIR_%s_PYTHON" % framework.upper())
     if python:
         config.available_features.add(framework + "-python")

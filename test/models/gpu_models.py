@@ -18,6 +18,7 @@ from singular, and a GPU's multipliers see as many distinct values as with any o
 """
 import argparse
 import os
+import zlib
 
 import numpy as np
 
@@ -47,12 +48,27 @@ def power_of_two(value):
     return 2.0 ** round(float(np.log2(value)))
 
 
+def normal(name, shape, deviation):
+    """The weights called `name`, in f32."""
+    place = np.full(shape, zlib.crc32(name.encode()) % PERIOD, np.int64)
+    for axis, size in enumerate(shape):
+        # The first two are matrices' (and channels); windows are further apart.
+        step = 1 if axis < 2 else 977 * 13 ** (axis - 2)
+        place += (step * np.arange(size)).reshape([-1] + [1] * (len(shape) - 1 - axis))
+    return SEQUENCE[place % PERIOD] * np.float32(power_of_two(deviation / 1.15))
+
+
+def uniform(shape, low, high):
+    """A scale, one for all: what it is folded into stays a stretch of the sequence."""
+    return np.full(shape, power_of_two((low + high) / 2), np.float32)
+
+
 class HalfGraph(Graph):
     opset, ir_version = 22, 10  # the first with convolutions of bf16
 
     def __init__(self, name, kind):
         super().__init__(name)
-        self.kind, self.count = kind, 0
+        self.kind = kind
 
     def initializer(self, name, array):
         array = np.asarray(array)
@@ -71,18 +87,10 @@ class HalfGraph(Graph):
         return name
 
     def normal(self, name, shape, deviation):
-        self.count += 1
-        place = np.full(shape, 7919 * self.count, np.int64)
-        for axis, size in enumerate(shape):
-            # The first two are matrices' (and channels); windows are further apart.
-            step = 1 if axis < 2 else 977 * 13 ** (axis - 2)
-            place += (step * np.arange(size)).reshape([-1] + [1] * (len(shape) - 1 - axis))
-        scale = power_of_two(deviation / 1.15)
-        return self.initializer(name, SEQUENCE[place % PERIOD] * np.float32(scale))
+        return self.initializer(name, normal(name, shape, deviation))
 
     def uniform(self, name, shape, low, high):
-        # A scale: what it is folded into stays a stretch of the sequence.
-        return self.initializer(name, np.full(shape, power_of_two((low + high) / 2), np.float32))
+        return self.initializer(name, uniform(shape, low, high))
 
 
 def bf16(name):
@@ -93,26 +101,34 @@ def f16(name):
     return HalfGraph(name, F16)
 
 
-def bert(batch, small):
-    sizes = {"layers": 1, "width": 64, "heads": 2, "length": 16, "vocabulary": 97} if small else {}
-    return bert_base(batch=min(batch, 2) if small else batch, make=bf16, **sizes)
-
-
-def resnet(batch, make, small):
-    sizes = {"size": 32, "base": 8} if small else {}
-    return resnet50(batch=min(batch, 2) if small else batch, make=make, **sizes)
-
-
-def gpt(name, length, past, small):
-    sizes = {"layers": 1, "width": 64, "heads": 2, "vocabulary": 97} if small else {}
+def bert_sizes(batch, small):
     if small:
-        length, past = min(length, 16), min(past, 16)
-    return gpt2(name, length, past, make=bf16, **sizes)
+        return {"batch": min(batch, 2), "layers": 1, "width": 64, "heads": 2, "length": 16, "vocabulary": 97}
+    return {"batch": batch, "layers": 12, "width": 768, "heads": 12, "length": 128, "vocabulary": 30522}
+
+
+def resnet_sizes(batch, small):
+    return {"batch": min(batch, 2), "size": 32, "base": 8} if small else {"batch": batch, "size": 224, "base": 64}
+
+
+def gpt2_sizes(length, past, small):
+    if small:
+        return {"length": min(length, 16), "past": min(past, 16), "layers": 1, "width": 64, "heads": 2,
+                "vocabulary": 97}
+    return {"length": length, "past": past, "layers": 12, "width": 768, "heads": 12, "vocabulary": 50257}
+
+
+def elementwise_shape(small):
+    return [2, 8, 64] if small else [32, 1024, 1024]
+
+
+def tiny_sizes(small):
+    return {"side": 16, "steps": 10} if small else {"side": 64, "steps": 100}
 
 
 def elementwise(small):
     """Blocks of elementwise operations, softmaxes and normalisations, without a product."""
-    g, shape = bf16("elementwise"), [2, 8, 64] if small else [32, 1024, 1024]
+    g, shape = bf16("elementwise"), elementwise_shape(small)
     x = g.input("x", shape)
     for i in range(8):
         name = f"block.{i}"
@@ -128,11 +144,10 @@ def elementwise(small):
 
 def tiny(small):
     """300 operations on 64 × 64 elements, each of which needs the one before."""
-    g, side = bf16("tiny"), 16 if small else 64
+    g, (side, steps) = bf16("tiny"), tiny_sizes(small).values()
     x = g.input("x", [side, side])
-    steps = 10 if small else 100
     for i in range(steps):
-        x = g.node("MatMul", f"{i}.product", [x, g.normal(f"{i}.weight", (side, side), 1.0)])
+        x = g.node("MatMul", f"{i}.product", [x, g.normal(f"{i}.weight", (side, side), side**-0.5)])
         x = g.node("Tanh", f"{i}.tanh", [x])
         x = layer_norm(g, x, f"{i}.norm", side, "y" if i == steps - 1 else None)
     g.output("y", [side, side])
@@ -173,14 +188,14 @@ def memory(small):
 
 
 MODELS = {
-    "bert_base_1": lambda small: bert(1, small),
-    "bert_base_32": lambda small: bert(32, small),
-    "resnet50_1_bf16": lambda small: resnet(1, bf16, small),
-    "resnet50_64_bf16": lambda small: resnet(64, bf16, small),
-    "resnet50_1_f16": lambda small: resnet(1, f16, small),
-    "resnet50_64_f16": lambda small: resnet(64, f16, small),
-    "gpt2_prefill_512": lambda small: gpt("gpt2_prefill", 512, 0, small),
-    "gpt2_decode": lambda small: gpt("gpt2_decode", 1, 512, small),
+    "bert_base_1": lambda small: bert_base(make=bf16, **bert_sizes(1, small)),
+    "bert_base_32": lambda small: bert_base(make=bf16, **bert_sizes(32, small)),
+    "resnet50_1_bf16": lambda small: resnet50(make=bf16, **resnet_sizes(1, small)),
+    "resnet50_64_bf16": lambda small: resnet50(make=bf16, **resnet_sizes(64, small)),
+    "resnet50_1_f16": lambda small: resnet50(make=f16, **resnet_sizes(1, small)),
+    "resnet50_64_f16": lambda small: resnet50(make=f16, **resnet_sizes(64, small)),
+    "gpt2_prefill_512": lambda small: gpt2("gpt2_prefill", make=bf16, **gpt2_sizes(512, 0, small)),
+    "gpt2_decode": lambda small: gpt2("gpt2_decode", make=bf16, **gpt2_sizes(1, 512, small)),
     "elementwise": elementwise,
     "tiny_300": tiny,
     "copy_in": copy_in,

@@ -9,8 +9,8 @@
 // and a driver. A case is a shared object with both forms of its steps. Each
 // entry is run on the host and on the GPU with the same random feeds, and results
 // are compared: integers and strings exactly, floats within a tolerance of their
-// type; a run that ends in a status must end in the same one. Benchmarks are shared
-// objects whose weights lie beside them, packed.
+// type; a run that ends in a status must end in the same one. In a bundle objects are
+// packed; the weights of networks lie beside them, packed, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,20 +110,63 @@ std::vector<std::string> objectsIn(const std::string &folder) {
   std::vector<std::string> paths;
   std::error_code error;
   for (const auto &file : std::filesystem::directory_iterator(folder, error))
-    if (file.path().extension() == ".so")
-      paths.push_back(file.path());
+    if (std::string path = file.path(); path.find(".so") != std::string::npos)
+      paths.push_back(path);
   std::sort(paths.begin(), paths.end());
   return paths;
 }
 
-/// A shared object while it is used.
-struct Library {
-  void *handle;
-  const weir_plugin *plugin = nullptr;
+/// The program's name, where FILE.so or FILE.so.packed is.
+std::string stemOf(const std::string &path) {
+  std::string name = std::filesystem::path(path).filename();
+  return name.substr(0, name.find(".so"));
+}
 
-  explicit Library(const std::string &path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+/// A file of the bundle while it is used: itself, or its content where it is packed.
+struct Unpacked {
+  std::string path, problem;
+  bool temporary = false;
+
+  Unpacked(const std::string &file, const std::string &scratch) : path(file) {
+    std::filesystem::path name = file;
+    if (name.extension() != ".packed")
+      return;
+    temporary = true;
+    path = scratch + "/weir-gpu-check-" + std::to_string(getpid()) + "-" + name.stem().string();
+    problem = unpack(file, path);
+  }
+  ~Unpacked() {
+    if (temporary)
+      std::remove(path.c_str());
+  }
+  Unpacked(const Unpacked &) = delete;
+  Unpacked &operator=(const Unpacked &) = delete;
+};
+
+/// The weights of a program that has some beside it, packed; "": within.
+std::string weightsOf(const std::string &object) {
+  std::filesystem::path file = object;
+  file.replace_filename(stemOf(object) + ".weights.packed");
+  return std::filesystem::exists(file) ? file.string() : "";
+}
+
+/// A shared object and its weights, while they are used.
+struct Library {
+  Unpacked file, weights;
+  void *handle = nullptr;
+  const weir_plugin *plugin = nullptr; ///< null: see `problem`
+  std::string problem;
+
+  Library(const std::string &path, const std::string &scratch)
+      : file(path, scratch), weights(weightsOf(path), scratch),
+        problem(file.problem + weights.problem) {
+    if (!problem.empty())
+      return;
+    handle = dlopen(file.path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle)
       plugin = static_cast<const weir_plugin *>(dlsym(handle, WEIR_PLUGIN_SYMBOL));
+    if (!plugin)
+      problem = dlerror();
   }
   ~Library() {
     if (handle)
@@ -131,44 +174,21 @@ struct Library {
   }
 };
 
-std::string nameOf(const std::string &path) { return std::filesystem::path(path).filename(); }
-
-/// A program's weights, unpacked while this lives.
-struct Weights {
-  std::string path, problem;
-
-  Weights(const std::string &object, const std::string &scratch) {
-    std::filesystem::path packed = object;
-    packed.replace_extension(".packed");
-    if (!std::filesystem::exists(packed))
-      return; // within the program
-    path = scratch + "/weir-gpu-check-" + std::to_string(getpid()) + ".weights";
-    problem = unpack(packed, path);
-  }
-  ~Weights() {
-    if (!path.empty())
-      std::remove(path.c_str());
-  }
-};
-
 /// All entries of a program, with `like`'s feeds and closeness.
 void runCase(const std::string &path, Gpu &gpu, const Counts &counts, const std::string &scratch,
              Case like, Report &report) {
-  std::string name = nameOf(path);
-  Library library(path);
+  std::string name = stemOf(path) + ".so";
+  Library library(path, scratch);
   if (!library.plugin)
-    return report.result(name, dlerror());
+    return report.result(name, library.problem);
   const weir_plugin &plugin = *library.plugin;
-  Weights weights(path, scratch);
-  if (!weights.problem.empty())
-    return report.result(name, weights.problem);
-  Opened onHost = open(plugin, "off", {weights.path});
-  Opened onGpu = open(plugin, "require", {weights.path});
+  const std::string &weights = library.weights.path;
+  Opened onHost = open(plugin, "off", {weights}), onGpu = open(plugin, "require", {weights});
   bool opened = onHost.session && onGpu.session;
   if (!opened)
     report.result(name, onHost.session ? onGpu.message : onHost.message);
   for (int32_t entry = 0; opened && entry < weir_program_entry_count(plugin.program); ++entry) {
-    Case tested = {&plugin, entry, weights.path, like.kind, like.closeness};
+    Case tested = {&plugin, entry, weights, like.kind, like.closeness};
     std::string note,
         problem = checkEntry(tested, onHost.session, onGpu.session, gpu, counts, note);
     report.result(name + " " + weir_program_entry_name(plugin.program, entry), problem, note);
@@ -179,17 +199,14 @@ void runCase(const std::string &path, Gpu &gpu, const Counts &counts, const std:
 }
 
 void runBenchmark(const std::string &path, Gpu &gpu, const Options &options, Report &report) {
-  std::string name = std::filesystem::path(path).stem(), label = "bench " + name, figures;
-  Library library(path);
-  if (!library.plugin)
-    return report.result(label, dlerror());
+  std::string name = stemOf(path), label = "bench " + name, figures;
   if (!gpu.usable)
     return report.result(label, "there is no GPU");
-  Weights weights(path, options.scratch);
-  if (!weights.problem.empty())
-    return report.result(label, weights.problem);
+  Library library(path, options.scratch);
+  if (!library.plugin)
+    return report.result(label, library.problem);
   int repeat = options.counts({.repeat = 100}).repeat;
-  Case tested = {library.plugin, 0, weights.path, network.kind};
+  Case tested = {library.plugin, 0, library.weights.path, network.kind};
   bool copies = name.compare(0, 5, "copy_") == 0;
   std::string problem = copies ? benchmarkCopy(tested, gpu, repeat, figures)
                                : benchmark(tested, gpu, repeat, figures);
@@ -197,9 +214,8 @@ void runBenchmark(const std::string &path, Gpu &gpu, const Options &options, Rep
 }
 
 bool chosen(const Options &options, const std::string &path) {
-  std::string name = std::filesystem::path(path).stem();
   return options.benchmarks.empty() ||
-         ("," + options.benchmarks + ",").find("," + name + ",") != std::string::npos;
+         ("," + options.benchmarks + ",").find("," + stemOf(path) + ",") != std::string::npos;
 }
 
 } // namespace
