@@ -204,8 +204,10 @@ public:
     setenv(name, value.c_str(), 1);
   }
   ~Setting() {
-    if (set)
-      before.empty() ? unsetenv(name) : setenv(name, before.c_str(), 1);
+    if (set && before.empty())
+      unsetenv(name);
+    else if (set)
+      setenv(name, before.c_str(), 1);
   }
 
 private:
