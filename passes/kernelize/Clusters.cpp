@@ -314,7 +314,12 @@ private:
     for (Operation &op : block) {
       auto dot = dyn_cast<DotGeneralOp>(op);
       std::optional<Attention> attention = dot ? attentionAt(dot) : std::nullopt;
-      if (!attention)
+      // A product that ends one attention begins no other. Conditions are
+      // everyone's.
+      if (!attention ||
+          llvm::any_of(attention->operations, [&](Operation *member) {
+            return inside.contains(member) && !repeated.contains(member);
+          }))
         continue;
       for (Operation *member : attention->operations)
         clusterOf[member] = attention->root;

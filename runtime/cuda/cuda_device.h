@@ -30,6 +30,16 @@ constexpr int32_t mostPeers = 64; ///< devices that one may copy to directly
 
 struct Collectives;
 
+/// Functions that kernels have beside their own, by number in the program's
+/// list of names: looked up once. More than fit are looked up each time.
+struct MoreFunctions {
+  static constexpr int32_t most = 32;
+  Mutex mutex;
+  int32_t count;
+  int32_t numbers[most];
+  Function functions[most];
+};
+
 struct CudaDevice : Accelerator {
   const Driver *driver;
   Device device;
@@ -37,6 +47,7 @@ struct CudaDevice : Accelerator {
   Context context;
   Module module;
   Function *functions; ///< by kernel, null: not launched here
+  MoreFunctions more;
   Pointer constants;
   DeviceMemory regions; ///< what the allocator's memory is
   Products *products;

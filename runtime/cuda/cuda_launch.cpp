@@ -275,6 +275,24 @@ static int64_t keysOfPart(const weir_cuda_parts &parts) {
   return keys <= step ? step : (keys + step - 1) / step * step;
 }
 
+/// Null: the driver does not find it.
+static Function functionOf(CudaDevice &device, int32_t number) {
+  MoreFunctions &more = device.more;
+  Lock lock(more.mutex);
+  for (int32_t i = 0; i < more.count; ++i)
+    if (more.numbers[i] == number)
+      return more.functions[i];
+  Function function = nullptr;
+  if (device.driver->moduleFunction(&function, device.module,
+                                    device.desc->kernels[number]) != 0)
+    return nullptr;
+  if (more.count < MoreFunctions::most) {
+    more.numbers[more.count] = number;
+    more.functions[more.count++] = function;
+  }
+  return function;
+}
+
 static bool noteParts(weir_context *ctx, const Arguments &arguments,
                       const weir_cuda_parts *parts, int32_t *code) {
   constexpr int64_t fewKeys = 256, mostBlocks = 0x7fffffff;
@@ -286,13 +304,10 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments,
       parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) * count;
   if (count < 2 || blocks > mostBlocks || queries > mostBlocks)
     return false;
-  const CudaDevice &device = *partOf(ctx)->device;
-  Function part, join;
-  auto find = [&](Function *function, int32_t number) {
-    return device.driver->moduleFunction(function, device.module,
-                                         device.desc->kernels[number]) == 0;
-  };
-  if (!find(&part, parts->part) || !find(&join, parts->join))
+  CudaDevice &device = *partOf(ctx)->device;
+  Function part = functionOf(device, parts->part),
+           join = functionOf(device, parts->join);
+  if (!part || !join)
     return false;
   const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
   Scratch scratch(ctx);
