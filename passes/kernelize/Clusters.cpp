@@ -73,6 +73,10 @@ OperationRole weir::roleOf(Operation *op) {
   if (isa<ReshapeOp>(op))
     return isSmallInteger(op->getResult(0).getType()) ? OperationRole::Scalar
                                                       : OperationRole::Step;
+  if (isa<TopKOp>(op)) {
+    const DeviceKind *kind = kindAround(op);
+    return kind && kind->takesSorts() ? OperationRole::Kernel : OperationRole::Step;
+  }
   bool elemental = isa<ElementalOpInterface>(op);
   if (!elemental)
     return isa<ScatterNdOp, ScatterElementsOp>(op) ? OperationRole::Kernel
@@ -512,7 +516,7 @@ private:
         continue;
       // A trivial root whose users all repeat it needs no kernel of its own.
       if (isTrivial(root) && llvm::all_of(root->getUsers(), [&](Operation *user) {
-            return user->getBlock() == &block && clusterOf.count(user);
+            return user->getBlock() == &block && clusterOf.count(user) && !isa<TopKOp>(user);
           }))
         continue;
       llvm::SetVector<Operation *> all;
@@ -535,6 +539,9 @@ private:
       Operation *def = operand.getDefiningOp();
       // Tiles read weights from memory, whatever is in them.
       if (isa<DotGeneralOp, ConvOp, ConvTransposeOp>(op) && def && isa<ConstantOp>(def))
+        continue;
+      // So does the function that sorts in the host's form of a step.
+      if (isa<TopKOp>(op) && operand == op->getOperand(0))
         continue;
       if (byVectors && constantElements(operand) && !constantElements(operand).isSplat())
         continue;

@@ -443,7 +443,7 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
     if (auto cost = dyn_cast<CostOpInterface>(op))
       flops += std::max<int64_t>(cost.getFlops(), 0);
     if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, CumulativeOp, ScatterNdOp,
-            ScatterElementsOp>(op))
+            ScatterElementsOp, TopKOp>(op))
       hero = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;
@@ -460,6 +460,9 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
     tiles = isBytes ? byteTiles(kernel, hero, unit) : panelTiles(kernel, hero, tileRows, tileLanes);
   } else if (hero && isa<ScatterNdOp, ScatterElementsOp>(hero)) {
     kernel.setStrategy("scatter");
+    tiles.emplace();
+  } else if (isa_and_nonnull<TopKOp>(hero)) {
+    kernel.setStrategy("sort");
     tiles.emplace();
   } else if (auto dot = dyn_cast_or_null<DotGeneralOp>(hero);
              dot && isPlainProduct(dot) && isVectorEpilogue(kernel, dot)) {

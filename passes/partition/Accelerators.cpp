@@ -76,8 +76,8 @@ static bool isNumeric(Type type) {
 /// integers, which are the host's.
 static bool hasSizesOfHost(Operation *op) {
   if (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp,
-          ConcatOp, GatherOp, GatherElementsOp, ScatterNdOp, ScatterElementsOp>(
-          op))
+          ConcatOp, GatherOp, GatherElementsOp, ScatterNdOp, ScatterElementsOp,
+          TopKOp>(op))
     return true;
   return isa<ElementalOpInterface>(op) && op->getNumOperands() > 0 &&
          llvm::all_of(op->getOperands().drop_front(), [](Value value) {
@@ -124,7 +124,8 @@ std::string weir::whyNotOn(const DeviceKind &kind, Operation *op) {
     return "has a result whose size the host computes";
   if (isa<ReshapeOp>(op))
     return "";
-  if (role != OperationRole::Kernel)
+  bool sorts = isa<TopKOp>(op) && kind.takesSorts();
+  if (role != OperationRole::Kernel && !sorts)
     return "has no " + kind.type().str() + " kernel";
   return kind.whyNot(op);
 }

@@ -40,6 +40,8 @@ public:
   /// Whether an attention is one kernel for such a device, as matchAttention
   /// (passes/kernelize/Attention.h) has it for vectors or for threads.
   virtual bool takesAttention() const { return false; }
+  /// Whether such a device sorts, as kernels: of which operations, whyNot says.
+  virtual bool takesSorts() const { return false; }
   /// Whether several devices of a task may reduce tensors of such elements together
   /// (weir_plan.has_collective, all_reduce in steps of such a device).
   virtual bool reducesTogether(mlir::Type element) const { return false; }

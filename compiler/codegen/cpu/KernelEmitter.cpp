@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelEmitter.h"
+#include "compiler/codegen/cpu/LibraryCall.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Repeats.h"
@@ -380,6 +381,8 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   Value end = range ? reader.constant(*range) : Value(entry->getArgument(next + 1));
   if (kernel.getStrategy() == "loops")
     emitLoopVersions(reader, kernel, begin, end);
+  else if (kernel.getStrategy() == "sort")
+    emitSortCall(reader, kernel, sites);
   else if (failed(emitParts(reader, kernel, begin, end)))
     return failure();
   b.setInsertionPointToEnd(entry);

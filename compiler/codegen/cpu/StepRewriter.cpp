@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/StepRewriter.h"
+#include "compiler/codegen/cpu/LibraryCall.h"
 #include "dialects/weir/NodeName.h"
 #include "passes/plan/PlaceParts.h"
 #include "dialects/weir/Pch.h"
@@ -144,12 +145,7 @@ Value StepRewriter::boundedBytesOf(MemRefType type, ValueRange dims) {
 
 Value StepRewriter::tensorOnStack(const Buffer &buffer) {
   Value tensor = stack(sizeof(weir_tensor));
-  storeField(buffer.pointer, tensor, offsetof(weir_tensor, data));
-  storeField(bytesOf(buffer.type, buffer.dims), tensor, offsetof(weir_tensor, bytes));
-  storeField(i32(dtypeOf(buffer.type.getElementType())), tensor, offsetof(weir_tensor, dtype));
-  storeField(i32(buffer.type.getRank()), tensor, offsetof(weir_tensor, rank));
-  for (auto [i, dim] : llvm::enumerate(buffer.dims))
-    storeField(dim, tensor, offsetof(weir_tensor, dims) + 8 * i);
+  storeTensor(b, loc, tensor, buffer.pointer, buffer.type.getElementType(), buffer.dims);
   return tensor;
 }
 
@@ -321,15 +317,8 @@ void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
   // The user's own functions are called through the session, which may have
   // been given another one; the descriptor names the one that is linked.
   auto custom = op->getAttrOfType<StringAttr>("weir.custom");
-  auto module = function->getParentOfType<ModuleOp>();
-  if (!custom && !module.lookupSymbol(op.getCallee())) {
-    OpBuilder outer(module.getContext());
-    outer.setInsertionPointToStart(module.getBody());
-    Type t32 = b.getI32Type();
-    LLVM::LLVMFuncOp::create(outer, loc, op.getCallee(),
-                             LLVM::LLVMFunctionType::get(
-                                 t32, {pointer, pointer, t32, pointer, t32, pointer}));
-  }
+  if (!custom)
+    declareLibraryFunction(function->getParentOfType<ModuleOp>(), loc, op.getCallee());
   auto copyInto = [&](Value array, int64_t i, const Buffer &buffer) {
     Value tensor = tensorOnStack(buffer);
     call("memcpy", pointer, {offset(array, i * sizeof(weir_tensor)), tensor, i64(sizeof(weir_tensor))});

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/cuda/CudaBackend.h"
 #include "compiler/codegen/cuda/CudaCodegen.h"
+#include "compiler/codegen/cuda/CudaSort.h"
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
@@ -25,6 +26,8 @@ public:
   StringRef type() const override { return "GPU"; }
 
   std::string whyNot(Operation *op) const override {
+    if (auto sort = dyn_cast<TopKOp>(op))
+      return whyNotSort(sort);
     auto scatter = dyn_cast<ScatterNdOp>(op);
     auto indices =
         scatter ? dyn_cast<RankedTensorType>(scatter.getIndices().getType())
@@ -76,6 +79,7 @@ public:
 
   bool canSwap() const override { return true; }
   bool takesAttention() const override { return true; }
+  bool takesSorts() const override { return true; }
   bool keepsVariables() const override { return true; }
 
   /// What NCCL reduces.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/cuda/CudaSort.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "weir/cuda.h"
@@ -468,7 +469,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
   collect(k);
   if (form)
     form->emit(k, entry->getArguments().take_back(form->parameters.size()));
-  else if (known || (!emitScatter(k) && !emitAttention(k) && !emitTranspose(k) &&
+  else if (known || (!emitScatter(k) && !emitSort(k) && !emitAttention(k) && !emitTranspose(k) &&
                      !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
