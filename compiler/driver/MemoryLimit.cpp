@@ -10,7 +10,7 @@
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
-#include "compiler/emit/MemoryPicture.h"
+#include "compiler/emit/PeakMoment.h"
 #include "passes/partition/Accelerators.h"
 #include "passes/plan/BlockWork.h"
 #include "passes/plan/StepTimes.h"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/Descriptors.h"
+#include "compiler/emit/PeakMoment.h"
 
 #include "weir/abi.h"
 #include "weir/plugin.h"
@@ -485,10 +486,12 @@ llvm::Constant *DescriptorBuilder::variants() {
 }
 
 llvm::Error DescriptorBuilder::build() {
-  Constants devices, edges;
-  for (const DeviceInfo &device : program.devices)
+  Constants devices, arenaTags, edges;
+  for (const DeviceInfo &device : program.devices) {
+    arenaTags.push_back(string(arenaTag(program.buffers, int(devices.size()))));
     devices.push_back(structure<weir_device_desc>(
         {string(device.name), i64(device.arenaBytes), i64(device.arenaAlign)}));
+  }
   for (const EdgeInfo &edge : program.edges)
     edges.push_back(structure<weir_edge_desc>(
         {string(edge.name), i32(edge.source), i32(edge.destination)}));
@@ -528,7 +531,8 @@ llvm::Error DescriptorBuilder::build() {
        i64(program.accelerators.size()),
        options.cpu.empty() ? null() : string(options.cpu),
        variants(),
-       i64(options.variants.size())});
+       i64(options.variants.size()),
+       array(arenaTags, "weir.arenas")});
   llvm::GlobalVariable *descriptor = global(
       value, options.symbol.empty() ? "weir.program" : options.symbol);
 

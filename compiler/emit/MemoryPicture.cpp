@@ -34,34 +34,6 @@ static std::string escaped(llvm::StringRef text) {
   return out;
 }
 
-PeakMoment weir::peakMoment(const std::vector<BufferInfo> &buffers, int device) {
-  // Changes in order of time; deaths before births.
-  std::map<std::pair<int, int64_t>, int64_t> changes;
-  for (const BufferInfo &buffer : buffers)
-    if (buffer.device == device) {
-      changes[{buffer.step, buffer.firstUse}] += buffer.bytes;
-      changes[{buffer.step, std::max(buffer.lastUse, buffer.firstUse + 1)}] -= buffer.bytes;
-    }
-  PeakMoment peak;
-  int64_t live = 0;
-  int step = -1;
-  for (auto &[at, change] : changes) {
-    live += change;
-    if (live > peak.bytes) {
-      peak.bytes = live;
-      std::tie(step, peak.time) = at;
-    }
-  }
-  for (const BufferInfo &buffer : buffers)
-    if (buffer.device == device && buffer.step == step && buffer.firstUse <= peak.time &&
-        peak.time < std::max(buffer.lastUse, buffer.firstUse + 1))
-      peak.buffers.push_back(&buffer);
-  llvm::sort(peak.buffers, [](const BufferInfo *a, const BufferInfo *b) {
-    return std::pair(-a->bytes, a) < std::pair(-b->bytes, b);
-  });
-  return peak;
-}
-
 /// Colours that neighbours are unlikely to share, and runs agree about.
 static int hueOf(llvm::StringRef node) {
   return llvm::xxh3_64bits(node) % 360;

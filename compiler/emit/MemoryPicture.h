@@ -12,14 +12,6 @@
 
 namespace weir {
 
-/// The moment of a step at which the most bytes are alive.
-struct PeakMoment {
-  int64_t time = 0;
-  int64_t bytes = 0;
-  std::vector<const BufferInfo *> buffers; ///< alive then, largest first
-};
-PeakMoment peakMoment(const std::vector<BufferInfo> &buffers, int device);
-
 /// An HTML page that stands alone: for each step of each device a picture of its
 /// buffers, time from left to right and offsets upwards, above it the bytes that
 /// are alive. What lies under the pointer is named; names are searched as one

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/Report.h"
-#include "compiler/emit/MemoryPicture.h"
+#include "compiler/emit/PeakMoment.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -17,20 +17,6 @@ using namespace weir;
 
 /// So many of a long list are on the screen; JSON has all.
 static constexpr size_t shown = 8;
-
-static std::string size(int64_t bytes) {
-  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes);
-  unsigned unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(units)) {
-    value /= 1024;
-    ++unit;
-  }
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format(unit ? "%.1f " : "%.0f ", value) << units[unit];
-  return text;
-}
 
 static std::string count(double value) {
   static const char *const units[] = {"", " k", " M", " G", " T"};
@@ -107,18 +93,20 @@ std::string Report::text() const {
     list("fetch", entry.fetches);
   }
 
-  os << "\nconstants   " << size(weightBytes) << " in " << weightCount << "\n";
+  os << "\nconstants   " << byteText(weightBytes) << " in " << weightCount
+     << "\n";
   if (!slots.empty())
     os << "variables   " << slots.size() << "\n";
   for (const DeviceInfo &device : devices) {
-    os << "arena       " << size(device.arenaBytes) << " on " << device.name;
+    os << "arena       " << byteText(device.arenaBytes) << " on "
+       << device.name;
     if (device.lowerBound > 0 && device.arenaBytes == device.lowerBound)
       os << ", which is the lower bound";
     else if (device.lowerBound > 0)
       os << llvm::format(", %.1f %% above the bound of ",
                          100.0 * double(device.arenaBytes - device.lowerBound) /
                              double(device.lowerBound))
-         << size(device.lowerBound);
+         << byteText(device.lowerBound);
     os << "\n";
   }
   if (placement.transfers) {
@@ -137,22 +125,23 @@ std::string Report::text() const {
     os << "\n";
   }
   if (reusedBuffers)
-    os << "reuse       " << reusedBuffers << " results over operands, " << size(reusedBytes)
-       << "; " << savedCopies << " copies left out\n";
+    os << "reuse       " << reusedBuffers << " results over operands, "
+       << byteText(reusedBytes) << "; " << savedCopies << " copies left out\n";
   if (boundedBuffers || dynamicBuffers)
     os << "run-time    " << boundedBuffers << " buffers planned for the bounds of their sizes, "
        << dynamicBuffers << " left to the allocator\n";
   if (repeatedLaunches)
-    os << "recompute   " << repeatedLaunches << " launches run again to stay within "
-       << size(memoryLimit) << ": " << repeatedWork / 10 << '.' << repeatedWork % 10
-       << " % more work\n";
+    os << "recompute   " << repeatedLaunches
+       << " launches run again to stay within " << byteText(memoryLimit) << ": "
+       << repeatedWork / 10 << '.' << repeatedWork % 10 << " % more work\n";
   if (swappedValues)
-    os << "swap        " << swappedValues << " values wait in the host's memory to stay within "
-       << size(memoryLimit) << ": " << swapReturns << " copies back, " << size(swappedBytes)
-       << " moved\n";
+    os << "swap        " << swappedValues
+       << " values wait in the host's memory to stay within "
+       << byteText(memoryLimit) << ": " << swapReturns << " copies back, "
+       << byteText(swappedBytes) << " moved\n";
   if (chosenPeak < givenPeak)
-    os << "order       at most " << size(chosenPeak) << " alive, " << size(givenPeak)
-       << " in the graph's order\n";
+    os << "order       at most " << byteText(chosenPeak) << " alive, "
+       << byteText(givenPeak) << " in the graph's order\n";
   for (auto [i, device] : llvm::enumerate(devices)) {
     PeakMoment peak = peakMoment(buffers, i);
     if (peak.buffers.empty())
@@ -160,18 +149,18 @@ std::string Report::text() const {
     os << "peak        at moment " << peak.time << ":";
     for (size_t k = 0; k < peak.buffers.size() && k < 4; ++k)
       os << (k ? ", " : " ") << shortened(peak.buffers[k]->node, 30) << " ("
-         << size(peak.buffers[k]->bytes) << ")";
+         << byteText(peak.buffers[k]->bytes) << ")";
     os << (peak.buffers.size() > 4 ? ", …\n" : "\n");
   }
   if (objectBytes)
-    os << "object      " << size(objectBytes) << ", " << size(codeBytes)
+    os << "object      " << byteText(objectBytes) << ", " << byteText(codeBytes)
        << " without constants\n";
 
   if (!buffers.empty()) {
     os << "\nlargest buffers of " << buffers.size() << "\n";
     std::vector<const BufferInfo *> list = largestBuffers(*this);
     for (size_t i = 0; i < list.size() && i < shown; ++i)
-      os << llvm::format("  %10s  ", size(list[i]->bytes).c_str())
+      os << llvm::format("  %10s  ", byteText(list[i]->bytes).c_str())
          << shortened(list[i]->node, 60) << "\n";
   }
   if (!kernels.empty()) {

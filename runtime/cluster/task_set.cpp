@@ -221,6 +221,10 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
     return static_cast<TaskSet *>(self)->attach(session, host, program, tasks,
                                                 status);
   };
+  table.place = [](void *self, const weir_program_desc *program, int32_t *tasks,
+                   weir_status *status) {
+    return static_cast<const TaskSet *>(self)->place(program, tasks, status);
+  };
   table.detach = [](void *self) { static_cast<TaskSet *>(self)->detach(); };
   table.begin = [](void *self, weir_run *run, void *part, int32_t entry,
                    int64_t step, const weir_tensor *feeds, int32_t count,
@@ -260,18 +264,8 @@ TaskSet::~TaskSet() {
     ::close(listenSocket);
 }
 
-int32_t TaskSet::attach(weir_session *newSession,
-                        const weir_transport_host *newHost,
-                        const weir_program_desc *program, int32_t *tasks,
-                        weir_status *status) {
-  if (session)
-    return giveStatus(status, WEIR_FAILED_PRECONDITION,
-                      "the cluster has a session already");
-  if (newHost->size < sizeof(weir_transport_host))
-    return giveStatus(status, WEIR_FAILED_PRECONDITION,
-                      "the program's runtime is of an older version than "
-                      "libweir_cluster");
-  taskOfDevice.clear();
+int32_t TaskSet::place(const weir_program_desc *program, int32_t *tasks,
+                       weir_status *status) const {
   for (int32_t i = 0; i < program->device_count; ++i) {
     std::string name = program->devices[i].name;
     int32_t found = -1;
@@ -283,8 +277,24 @@ int32_t TaskSet::attach(weir_session *newSession,
                         "device " + name + " of program \"" +
                             program->name + "\" is of none of the tasks");
     tasks[i] = found == own ? -1 : found;
-    taskOfDevice.push_back(tasks[i]);
   }
+  return giveStatus(status, WEIR_OK, "");
+}
+
+int32_t TaskSet::attach(weir_session *newSession,
+                        const weir_transport_host *newHost,
+                        const weir_program_desc *program, int32_t *tasks,
+                        weir_status *status) {
+  if (session)
+    return giveStatus(status, WEIR_FAILED_PRECONDITION,
+                      "the cluster has a session already");
+  if (newHost->size < sizeof(weir_transport_host))
+    return giveStatus(status, WEIR_FAILED_PRECONDITION,
+                      "the program's runtime is of an older version than "
+                      "libweir_cluster");
+  if (int32_t code = place(program, tasks, status))
+    return code;
+  taskOfDevice.assign(tasks, tasks + program->device_count);
   std::string error;
   if (!wire.open(own, incarnation, int32_t(peers.size()), error))
     return giveStatus(status, WEIR_UNAVAILABLE, error);

@@ -138,6 +138,8 @@ private:
   void forget(const Released &released) override;
 
   // transport.cpp: what the session calls.
+  int32_t place(const weir_program_desc *program, int32_t *tasks,
+                weir_status *status) const;
   int32_t attach(weir_session *session, const weir_transport_host *host,
                  const weir_program_desc *program, int32_t *tasks,
                  weir_status *status);

@@ -197,7 +197,7 @@ int32_t beginRun(weir_run *run, int32_t index) {
   if (bytes > 0 && !part->arena) {
     AllocationRequest request;
     request.bytes = bytes;
-    request.tag = "the planned arena of a run";
+    request.tag = arenaTag(session->program, index);
     request.exact = true; // it lives long
     part->arena = device->memory->allocate(request);
     if (!part->arena) {

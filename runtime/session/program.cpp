@@ -15,6 +15,16 @@
 
 using namespace weir::rt;
 
+const char *weir::rt::arenaTag(const weir_program_desc *program,
+                               int32_t device) {
+  // Objects of before have none.
+  constexpr size_t end =
+      offsetof(weir_program_desc, arena_tags) + sizeof(program->arena_tags);
+  return program->size < end || !program->arena_tags
+             ? "the planned arena of a run"
+             : program->arena_tags[device];
+}
+
 int64_t weir::rt::customCount(const weir_program_desc *program) {
   constexpr size_t end =
       offsetof(weir_program_desc, custom_count) + sizeof(int64_t);

@@ -100,7 +100,7 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline,
     // Chunks are aligned to 256; what wants more gets room to be moved in.
     int64_t align = device.arena_align > granule ? device.arena_align : 0;
     request->bytes = device.arena_bytes + align;
-    request->tag = "the planned arena of a run";
+    request->tag = arenaTag(session->program, i);
     request->deadline = deadline;
     request->stop = &run->aborted;
     request->exact = true;

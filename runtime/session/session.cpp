@@ -98,7 +98,33 @@ static int32_t resolveCustoms(weir_session *session,
   return WEIR_OK;
 }
 
-/// Opens what the program has code for and the machine has.
+/// Finds out which devices are other tasks'.
+static int32_t placeDevices(weir_session *session,
+                            const weir_session_options &options,
+                            weir_status *status) {
+  const weir_transport *transport = options.transport;
+  if (!transport)
+    return WEIR_OK;
+  constexpr size_t first = offsetof(weir_transport, place);
+  if (transport->size < first) {
+    StatusText(status, WEIR_FAILED_PRECONDITION)
+        << "the transport is of an older version than this runtime ("
+        << weir_runtime_version() << ")";
+    return WEIR_FAILED_PRECONDITION;
+  }
+  session->tasks = static_cast<int32_t *>(
+      malloc(size_t(session->program->device_count) * sizeof(int32_t)));
+  if (!session->tasks)
+    return noMemory(status);
+  for (int32_t i = 0; i < session->program->device_count; ++i)
+    session->tasks[i] = -1;
+  if (transport->size < first + sizeof(transport->place) || !transport->place)
+    return WEIR_OK;
+  return transport->place(transport->self, session->program, session->tasks,
+                          status);
+}
+
+/// Opens what the program has code for and the machine has, of this task.
 static int32_t openAccelerators(weir_session *session,
                                 const weir_session_options &options,
                                 weir_status *status) {
@@ -115,6 +141,8 @@ static int32_t openAccelerators(weir_session *session,
   for (int64_t i = 0; i < count; ++i) {
     auto &desc = *reinterpret_cast<const weir_accelerator_desc *>(at);
     at += desc.size;
+    if (!isLocal(session, desc.device))
+      continue;
     if (int32_t code = desc.driver->open(
             session, &desc, options.memory_limit,
             &session->accelerators[desc.device], status))
@@ -156,16 +184,6 @@ static int32_t attachTransport(weir_session *session,
                                weir_status *status) {
   if (!options.transport)
     return WEIR_OK;
-  if (options.transport->size < sizeof(weir_transport)) {
-    StatusText(status, WEIR_FAILED_PRECONDITION)
-        << "the transport is of an older version than this runtime ("
-        << weir_runtime_version() << ")";
-    return WEIR_FAILED_PRECONDITION;
-  }
-  session->tasks = static_cast<int32_t *>(
-      calloc(size_t(session->deviceCount), sizeof(int32_t)));
-  if (!session->tasks)
-    return noMemory(status);
   if (int32_t code = options.transport->attach(
           options.transport->self, session, &transportHost, session->program,
           session->tasks, status))
@@ -312,6 +330,8 @@ static int32_t fillSession(weir_session *session,
     session->blobs = session->weights.data;
   }
   if (int32_t code = resolveCustoms(session, options, status))
+    return code;
+  if (int32_t code = placeDevices(session, options, status))
     return code;
   if (int32_t code = openAccelerators(session, options, status))
     return code;

@@ -69,6 +69,8 @@ void unmapWeights(MappedFile *file);
 /// The fields of the descriptor that grew at its end.
 int64_t customCount(const weir_program_desc *program);
 int64_t acceleratorCount(const weir_program_desc *program);
+/// What reports of memory call a run's planned arena on a device.
+const char *arenaTag(const weir_program_desc *program, int32_t device);
 
 /// What of the program this machine's processor runs: the first variant that it
 /// has all features for, else the program itself, which it may be unable to run,

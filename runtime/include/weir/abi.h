@@ -249,6 +249,9 @@ struct weir_program_desc {
   /// but the arenas' sizes; none has variants.
   const struct weir_program_desc *const *variants;
   int64_t variant_count;
+  /// What reports of memory call a run's planned arena, by device: whose values
+  /// take most of it when it is fullest.
+  const char *const *arena_tags;
 };
 
 /// Features that an object may need. What weirc turns on beyond these lines it

@@ -137,6 +137,11 @@ typedef struct weir_transport {
   /// Moves messages on this thread, which has nothing else to do, until
   /// changed(argument), or for a short time. Between `begin` and `end`.
   void (*help)(void *self, int32_t (*changed)(void *argument), void *argument);
+  /// A session is being made for `program`: tasks[i] becomes what `attach` will
+  /// make it, so that the session opens this task's devices alone. Nothing is
+  /// kept. Null, or beyond `size`: it opens all.
+  int32_t (*place)(void *self, const weir_program_desc *program, int32_t *tasks,
+                   weir_status *status);
 } weir_transport;
 
 #ifdef __cplusplus

@@ -165,6 +165,7 @@ Result cuModuleLoadData(Module *module, const void *image) {
     return 218;
   }
   ++r.modules;
+  ++r.modulesLoaded;
   made->device = currentDevice();
   // Constants of the module are the GPU's memory, too.
   for (const auto &global : made->code.globals) {

@@ -301,5 +301,6 @@ void Recorder::report() {
                graphLaunches);
   for (const auto &[name, count] : libraryCalls)
     std::fprintf(file, "%s %d\n", name.c_str(), count);
+  std::fprintf(file, "modules loaded %d\n", modulesLoaded);
   std::fclose(file);
 }

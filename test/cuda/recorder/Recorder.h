@@ -134,7 +134,7 @@ public:
   std::map<int, ContextTag> contexts; ///< by device
   /// GPUs that may access each other's memory: from, to.
   std::set<std::pair<int, int>> peers;
-  int retained = 0, modules = 0;
+  int retained = 0, modules = 0, modulesLoaded = 0;
   std::map<int, uint64_t> used; ///< by device
   uint64_t limit = UINT64_MAX;  ///< of each
   std::map<uint64_t, Physical> physical; ///< by handle

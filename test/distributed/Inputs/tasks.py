@@ -7,10 +7,10 @@
 #===-------------------------------------------------------------------------===#
 """Runs weir-run as several tasks on this host, and ends as the first one does.
 
-usage: tasks.py N CLUSTER.json [--compress] weir-run ARGUMENTS...
+usage: tasks.py N CLUSTER.json [--compress] [--gpus] weir-run ARGUMENTS...
 
 Writes CLUSTER.json with N tasks of one CPU device each, on ports that are free;
-with --compress f32 crosses all links between them as 16 bits.
+with --compress f32 crosses all links between them as 16 bits, with --gpus each task has a GPU, too.
 All tasks get the same arguments; output of the first is this script's, the
 others' is shown when one of them fails. No process outlives the script.
 """
@@ -42,13 +42,17 @@ def free_ports(count):
     return ports
 
 
-def write_cluster(path, count, timing, compress):
+def write_cluster(path, count, timing, compress, gpus):
     cluster = {
         "devices": [{"name": f"/job:worker/task:{i}/device:CPU:0"} for i in range(count)],
         "tasks": [{"name": f"/job:worker/task:{i}", "address": f"127.0.0.1:{port}"}
                   for i, port in enumerate(free_ports(count))],
         "timing": timing,
     }
+    if gpus:
+        cluster["devices"] += [
+            {"name": f"/job:worker/task:{i}/device:GPU:0", "flops": 2e13, "bandwidth": 1.5e12,
+             "overhead": 3e-6} for i in range(count)]
     if compress:
         cluster["links"] = [{"from": f"/job:worker/task:{i}", "to": f"/job:worker/task:{j}",
                              "compress": True}
@@ -61,9 +65,9 @@ class Tasks:
     """Processes that end with the `with`."""
 
     def __init__(self, count, cluster, command, timing=None, environment=None,
-                 compress=False):
+                 compress=False, gpus=False):
         write_cluster(cluster, count,
-                      timing or {"heartbeat": 0.2, "timeout": 10, "connect": 60}, compress)
+                      timing or {"heartbeat": 0.2, "timeout": 10, "connect": 60}, compress, gpus)
         self.outputs = []
         self.processes = []
         for i in range(count):
@@ -90,8 +94,11 @@ class Tasks:
 
 def main():
     count, cluster, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    compress = command[0] == "--compress"
-    with Tasks(count, cluster, command[compress:], compress=compress) as tasks:
+    options = {"--compress": False, "--gpus": False}
+    while command[0] in options:
+        options[command.pop(0)] = True
+    with Tasks(count, cluster, command, compress=options["--compress"],
+               gpus=options["--gpus"]) as tasks:
         code = tasks.processes[0].wait(timeout=300)
         for i in range(1, count):
             other = tasks.processes[i].wait(timeout=60)

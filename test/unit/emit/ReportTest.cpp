@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/emit/MemoryPicture.h"
 #include "compiler/emit/Report.h"
+#include "compiler/emit/MemoryPicture.h"
+#include "compiler/emit/PeakMoment.h"
 #include "test/unit/emit/TestProgram.h"
 
 #include "llvm/Support/JSON.h"

@@ -78,6 +78,7 @@ const struct weir_program_desc JOIN(MODEL, _program) = {
     0,
     0, /* processor */
     0,
+    0,
     0};
 
 /* What a plugin offers: 0 when the model computes what it should. */
