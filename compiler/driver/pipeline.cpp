@@ -52,6 +52,9 @@ static std::vector<Stage> makeStages() {
            {"weir-value-numbering",
             "expansions repeat statistics, constants and shape arithmetic"},
            {"canonicalize", "what turned out to be constant folds on"},
+           {"weir-head-groups", "heads that queries share, once softmax is "
+                                "operations: nothing copies them"},
+           {"canonicalize", "drops what copied them"},
            {"weir-fold-scales", "batch normalisation is a shift and a scale by "
                                 "now; each constant is one operation, so that "
                                 "uses count"},

@@ -90,6 +90,14 @@ def Weir_TileOp : Weir_MovementOp<"tile"> {
   let arguments = (ins Weir_AnyTensor:$operand, Weir_IntTensor:$repeats);
   let results = (outs Weir_AnyTensor:$result);
 }
+def Weir_RepeatOp : Weir_MovementOp<"repeat"> {
+  let summary = "each slice along `axis`, `times` in a row";
+  let description = [{
+    Element i along the axis is the operand's element i / times.
+  }];
+  let arguments = (ins Weir_AnyTensor:$operand, I64Attr:$axis, I64Attr:$times);
+  let results = (outs Weir_AnyTensor:$result);
+}
 def Weir_ReverseOp : Weir_MovementOp<"reverse"> {
   let summary = "reverses the order along `axes`";
   let arguments = (ins Weir_AnyTensor:$operand, DenseI64ArrayAttr:$axes);

@@ -291,6 +291,11 @@ std::optional<HostTensor> evaluate::movement(Operation *op, Operands operands,
         i %= std::max<int64_t>(size, 1);
       return true;
     });
+  if (auto repeat = dyn_cast<RepeatOp>(op))
+    return remap(source, type, [&](SmallVectorImpl<int64_t> &index) {
+      index[repeat.getAxis()] /= int64_t(repeat.getTimes());
+      return true;
+    });
   if (auto reverse = dyn_cast<ReverseOp>(op))
     return remap(source, type, [&](SmallVectorImpl<int64_t> &index) {
       for (int64_t axis : reverse.getAxes())

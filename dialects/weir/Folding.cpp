@@ -96,6 +96,8 @@ Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
     return isAll(tile.getRepeats(), 1) ? tile.getOperand() : Value();
   if (auto concat = dyn_cast<ConcatOp>(op))
     return concat.getInputs().size() == 1 ? concat.getInputs()[0] : Value();
+  if (auto repeat = dyn_cast<RepeatOp>(op))
+    return repeat.getTimes() == 1 ? repeat.getOperand() : Value();
   if (auto reverse = dyn_cast<ReverseOp>(op))
     return reverse.getAxes().empty() ? reverse.getOperand() : Value();
   if (auto select = dyn_cast<SelectOp>(op)) {

@@ -527,6 +527,47 @@ LogicalResult TileOp::reifyShape(ElementReader &r, unsigned,
   return success();
 }
 
+LogicalResult RepeatOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
+                                         Adaptor adaptor, Types &types) {
+  auto axis = int64_t(adaptor.getAxis()), times = int64_t(adaptor.getTimes());
+  if (times < 1)
+    return emitOptionalError(loc, "found ", times,
+                             " repetitions, possible: 1 and more");
+  auto type = ranked(adaptor.getOperand());
+  if (!type) {
+    types.push_back(adaptor.getOperand().getType());
+    return success();
+  }
+  if (axis < 0 || axis >= type.getRank())
+    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
+                             " dimensions");
+  SmallVector<int64_t> shape(type.getShape());
+  if (isKnown(shape[axis]) &&
+      llvm::MulOverflow(shape[axis], times, shape[axis]))
+    return emitOptionalError(loc, "found ", times, " repetitions of ",
+                             type.getDimSize(axis),
+                             " slices, possible: fewer than 2^63 in all");
+  return inferred(types, shape, type.getElementType());
+}
+
+Value RepeatOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
+  auto axis = int64_t(getAxis());
+  SmallVector<Value> own(indices);
+  own[axis] = ranked(getOperand()).getDimSize(axis) == 1
+                  ? r.constant(0)
+                  : r.divide(indices[axis], r.constant(getTimes()));
+  return r.element(getOperand(), own);
+}
+
+LogicalResult RepeatOp::reifyShape(ElementReader &r, unsigned,
+                                   SmallVectorImpl<Value> &dims) {
+  if (failed(dimsOf(r, getOperand(), dims)))
+    return failure();
+  auto axis = int64_t(getAxis());
+  dims[axis] = boundedProduct(r, {dims[axis], r.constant(getTimes())});
+  return success();
+}
+
 LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
                                           Adaptor adaptor, Types &types) {
   if (auto type = ranked(adaptor.getOperand()))

@@ -169,13 +169,21 @@ LogicalResult topK(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 
 ArrayRef<Row> weir::gradient::movementRules() {
   static const Row rows[] = {
-      {"reshape", reshape},      {"broadcast_to", broadcast},
-      {"transpose", transpose},  {"reverse", reverse},
-      {"pad", pad},              {"concat", concat},
-      {"scatter_nd", scatterNd}, {"slice", moved},
-      {"tile", moved},           {"gather", moved},
-      {"gather_nd", moved},      {"gather_elements", moved},
-      {"top_k", topK},           {"scatter_elements", scatterElements},
+      {"reshape", reshape},
+      {"broadcast_to", broadcast},
+      {"transpose", transpose},
+      {"reverse", reverse},
+      {"pad", pad},
+      {"concat", concat},
+      {"scatter_nd", scatterNd},
+      {"slice", moved},
+      {"tile", moved},
+      {"repeat", moved},
+      {"gather", moved},
+      {"gather_nd", moved},
+      {"gather_elements", moved},
+      {"top_k", topK},
+      {"scatter_elements", scatterElements},
   };
   return rows;
 }

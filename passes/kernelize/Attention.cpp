@@ -254,15 +254,23 @@ private:
   void absorb(Value value, int64_t dimension, bool mayScale) {
     SmallVector<Operation *> pending;
     while (Operation *op = value.getDefiningOp()) {
-      bool scales = mayScale && isa<MulOp, DivOp>(op) && isVectorElementwise(op) &&
-                    isSplat(op->getOperand(1)) && op->getOperand(0).getType() == value.getType();
+      bool scales = mayScale && isa<MulOp, DivOp>(op) &&
+                    isSplat(op->getOperand(1)) &&
+                    op->getOperand(0).getType() == value.getType() &&
+                    (isVectorElementwise(op) ||
+                     (onThreads && isNarrow(typeOf(value).getElementType())));
       bool widens = onThreads && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
                     isNarrow(typeOf(op->getOperand(0)).getElementType());
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
       bool slices = onThreads && slice && typeOf(slice).hasStaticShape() &&
                     knownPart(slice);
-      if (!value.hasOneUse() || (!scales && !widens && !slices && !transpose))
+      // Threads divide to find the head; what of a head lies in lines stays.
+      auto repeat = dyn_cast<RepeatOp>(op);
+      bool repeats =
+          onThreads && repeat && int64_t(repeat.getAxis()) < last - 1;
+      if (!value.hasOneUse() ||
+          (!scales && !widens && !slices && !repeats && !transpose))
         return;
       if (transpose && transpose.getPermutation()[dimension] != last)
         return;
@@ -353,16 +361,17 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
   if (!kind)
     return onVectors;
   auto onThreads = matchAttention(product, AttentionUnit::Threads);
-  // Vectors serve the host's form, but do not read through slices.
-  return onVectors &&
-                 !llvm::any_of(onThreads->operations, llvm::IsaPred<SliceOp>)
+  // Vectors serve the host's form, but do not read through these.
+  return onVectors && !llvm::any_of(onThreads->operations,
+                                    llvm::IsaPred<SliceOp, RepeatOp>)
              ? onVectors
              : onThreads;
 }
 
 std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  bool hasSlices = !body.getOps<SliceOp>().empty();
+  bool hasSlices =
+      !body.getOps<SliceOp>().empty() || !body.getOps<RepeatOp>().empty();
   for (AttentionUnit unit : {AttentionUnit::Vectors, AttentionUnit::Threads})
     for (auto dot : body.getOps<DotGeneralOp>())
       if (auto attention = hasSlices && unit == AttentionUnit::Vectors
@@ -384,7 +393,14 @@ AttentionOperand weir::attentionOperand(Value operand) {
       for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
         order[dim] = found.order[i];
       found.order = std::move(order);
-    } else if (isa<MulOp, DivOp>(op) && element.isF32() && splatNumber(op->getOperand(1)) &&
+    } else if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      int64_t dim = found.order[repeat.getAxis()];
+      if (found.times > 1 && dim != found.repeated)
+        break;
+      found.repeated = dim;
+      found.times *= repeat.getTimes();
+    } else if (isa<MulOp, DivOp>(op) && isFloat(element) &&
+               splatNumber(op->getOperand(1)) &&
                op->getOperand(0).getType() == found.source.getType()) {
       double number = splatNumber(op->getOperand(1))->convertToFloat();
       found.scale = isa<MulOp>(op) ? found.scale * number : found.scale / number;

@@ -62,10 +62,10 @@ std::optional<KnownPart> knownPart(SliceOp slice);
 /// sizes of heads known and at most `mostHeadSize`, scores that nothing else
 /// reads, a softmax along the keys. Transpositions that vectors can read
 /// through, and what scales the queries by one number, belong to it, and for
-/// threads slices of known bounds. Threads take f16 and bf16, too, around a
-/// softmax of f32, keys whose products run along either dimension, any
-/// elementwise operation of floats, and however few queries; vectors want 32,
-/// or 8 that are as many as keys.
+/// threads slices of known bounds, and heads that are repeated. Threads take
+/// f16 and bf16, too, around a softmax of f32, keys whose products run along
+/// either dimension, any elementwise operation of floats, and however few
+/// queries; vectors want 32, or 8 that are as many as keys.
 std::optional<Attention> matchAttention(DotGeneralOp product,
                                         AttentionUnit unit = AttentionUnit::Vectors);
 
@@ -75,14 +75,17 @@ std::optional<Attention> attentionAt(DotGeneralOp product);
 /// The attention in a kernel's body, on vectors where they serve.
 std::optional<Attention> attentionOf(plan::KernelOp kernel);
 
-/// How an attention has an operand of one of its products: as it lies in memory, or is
-/// computed, but for transpositions, conversions from f16 or bf16, and numbers that all of
-/// it is scaled by.
+/// How an attention has an operand of one of its products: as it lies in
+/// memory, or is computed, but for transpositions, conversions from f16 or
+/// bf16, numbers that all of it is scaled by, and heads that stand for several.
 struct AttentionOperand {
   mlir::Value source;
   /// By dimension of `source`, that of the operand.
   llvm::SmallVector<int64_t> order;
   double scale = 1; ///< operand = scale source, in f32
+  /// Along dimension `repeated` of the operand each of the source's is there so
+  /// often.
+  int64_t times = 1, repeated = -1;
 };
 AttentionOperand attentionOperand(mlir::Value operand);
 

@@ -65,8 +65,6 @@ SmallVector<int64_t> weir::channelsToFirst(int64_t rank) {
 }
 
 bool weir::isNoMove(RankedTensorType type, ArrayRef<int64_t> permutation) {
-  if (!type.hasStaticShape())
-    return llvm::is_sorted(permutation);
   int64_t before = -1;
   for (int64_t from : permutation) {
     if (type.getDimSize(from) == 1)
@@ -84,9 +82,9 @@ Value weir::transposed(OpBuilder &b, Location loc, Value value,
   if (llvm::is_sorted(permutation))
     return value;
   if (isNoMove(type, permutation)) {
-    SmallVector<int64_t> shape;
+    SmallVector<MadeSize> shape;
     for (int64_t from : permutation)
-      shape.push_back(type.getDimSize(from));
+      shape.push_back({1, from});
     return reshaped(b, loc, value, shape);
   }
   return TransposeOp::create(b, loc, value, b.getDenseI64ArrayAttr(permutation));

@@ -20,7 +20,7 @@ mlir::Value integers(mlir::OpBuilder &b, mlir::Location loc,
 mlir::Value transposed(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
                        llvm::ArrayRef<int64_t> permutation);
 /// Whether transposing by `permutation` leaves the bytes as they are: only
-/// dimensions of size 1 move.
+/// dimensions of size 1, known as that, move.
 bool isNoMove(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> permutation);
 /// `value` in a static shape.
 mlir::Value reshaped(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,

@@ -26,10 +26,14 @@ public:
 
   DnnDescriptor build() {
     int64_t size = desc.head_size, columns = desc.columns;
-    Layout queries = operandLayout(desc.query_count, size, desc.query_distances),
-           keys = operandLayout(desc.key_count, size, desc.key_distances),
-           values = operandLayout(desc.key_count, columns, desc.value_distances),
-           result = operandLayout(desc.query_count, columns, desc.result_distances);
+    Layout queries = operandLayout(desc.heads, desc.query_count, size,
+                                   desc.query_distances),
+           keys = operandLayout(desc.key_heads, desc.key_count, size,
+                                desc.key_distances),
+           values = operandLayout(desc.key_heads, desc.key_count, columns,
+                                  desc.value_distances),
+           result = operandLayout(desc.heads, desc.query_count, columns,
+                                  desc.result_distances);
     // The library multiplies by keys as columns.
     keys.sizes[2] = size;
     keys.sizes[3] = desc.key_count;
@@ -45,8 +49,10 @@ public:
   }
 
 private:
-  Layout operandLayout(int64_t rows, int64_t columns, const int64_t *distances) const {
-    return {4, {desc.batch, desc.heads, rows, columns},
+  Layout operandLayout(int64_t heads, int64_t rows, int64_t columns,
+                       const int64_t *distances) const {
+    return {4,
+            {desc.batch, heads, rows, columns},
             {distances[0], distances[1], distances[2], 1}};
   }
 

@@ -30,9 +30,10 @@ static void nameProblem(const weir_cuda_pooling &desc, char *buffer, int64_t cap
 
 static void nameProblem(const weir_cuda_attention &desc, char *buffer, int64_t capacity) {
   Text text(buffer, capacity);
-  text << "attention " << desc.dtype << ' ' << desc.result_dtype << ' ' << desc.causal << ' '
-       << desc.batch << ' ' << desc.heads << ' ' << desc.query_count << ' ' << desc.key_count << ' '
-       << desc.head_size << ' ' << desc.columns << " by";
+  text << "attention " << desc.dtype << ' ' << desc.result_dtype << ' '
+       << desc.causal << ' ' << desc.batch << ' ' << desc.heads << ' '
+       << desc.query_count << ' ' << desc.key_count << ' ' << desc.head_size
+       << ' ' << desc.columns << ' ' << desc.key_heads << " by";
   for (const int64_t *distances : {desc.query_distances, desc.key_distances, desc.value_distances,
                                    desc.result_distances})
     for (int i = 0; i < 3; ++i)

@@ -79,10 +79,10 @@ Value AttentionEmitter::read(const AttentionOperand &operand,
   for (auto [i, dim] : llvm::enumerate(operand.order)) {
     bool isInside = !type.isDynamicDim(i) && type.getDimSize(i) != 1 &&
                     (dim != tiled || isWhole);
-    own.push_back(isInside
-                      ? indices[dim]
-                      : r.minimum(indices[dim],
-                                  r.sub(r.dim(operand.source, i), index(1))));
+    Value place = sourceIndex(operand, dim, indices[dim]);
+    own.push_back(
+        isInside ? place
+                 : r.minimum(place, r.sub(r.dim(operand.source, i), index(1))));
   }
   return r.element(operand.source, own);
 }

@@ -109,6 +109,14 @@ protected:
     return read(operand, isLast ? at(column, key) : at(key, column),
                 isLast ? rank - 1 : rank - 2, wholeKeys);
   }
+  /// Where along dimension `dim` the operand's source has what the operand has
+  /// at `place`.
+  mlir::Value sourceIndex(const AttentionOperand &operand, int64_t dim,
+                          mlir::Value place) {
+    return operand.times > 1 && dim == operand.repeated
+               ? r.divide(place, index(operand.times))
+               : place;
+  }
   /// `body` of a place along a dimension of `size`, `otherwise` beyond it. With
   /// `isWhole` none is.
   mlir::Value within(int64_t size, bool isWhole, mlir::Value place,

@@ -26,7 +26,9 @@ using namespace weir;
 
 namespace {
 
-constexpr int64_t mostRows = 4;  ///< of a tile
+constexpr int64_t mostRows = 8;        ///< of a tile
+constexpr int64_t mostQueries = 16;    ///< more are worth tensor cores
+constexpr int64_t mostOpenQueries = 4; ///< that each have a block
 constexpr int64_t fewKeys = 256; ///< known to be as few: one block is enough
 constexpr int64_t partThreads = 128;
 
@@ -87,8 +89,10 @@ public:
   void emitPart(int64_t rowsOfTile) {
     // Left alone, ptxas has few registers and puts loads behind each other.
     int64_t widest = std::max(size, columns);
-    bool isSmall = rowsOfTile == 1 && widest <= 128;
-    place(partThreads, rowsOfTile, 1, isSmall ? 768 : 512, widest, parts);
+    int64_t resident = rowsOfTile > 4                     ? 256
+                       : rowsOfTile == 1 && widest <= 128 ? 768
+                                                          : 512;
+    place(partThreads, rowsOfTile, 1, resident, widest, parts);
     wholeKeys = true; // what is beyond the part is masked here
     group = std::min<int64_t>(
         warpThreads,
@@ -199,7 +203,7 @@ private:
     SmallVector<Value> at(batch), own;
     at.append(2, key);
     for (auto [i, dim] : llvm::enumerate(lines.operand.order)) {
-      Value place = at[dim];
+      Value place = sourceIndex(lines.operand, dim, at[dim]);
       if (int64_t(i) + 1 == type.getRank())
         place = r.mul(r.minimum(vectorAt(number), index(lines.vectors() - 1)),
                       index(lines.lanes));
@@ -375,8 +379,10 @@ LaunchParts describe(const Attention &attention, const Lines &keys,
   bool isOpen = ShapedType::isDynamic(queries);
   // Of an open number each has a block: those of a part meet in the
   // second-level cache.
-  parts.rows = isOpen ? 1 : queries;
-  parts.mostQueries = isOpen ? mostRows : queries;
+  parts.rows =
+      isOpen ? 1
+             : llvm::divideCeil(queries, llvm::divideCeil(queries, mostRows));
+  parts.mostQueries = isOpen ? mostOpenQueries : queries;
   parts.threads = partThreads;
   if (!ShapedType::isDynamic(keyCount))
     parts.keys = keyCount;
@@ -402,7 +408,7 @@ void weir::emitAttentionParts(plan::KernelOp kernel, StringRef symbol,
           valueDim = attention->product.getRhsContract()[0];
   auto keys = linesOf(attention->scores.getRhs(), sizeDim);
   auto values = linesOf(attention->product.getRhs(), 2 * rank - 3 - valueDim);
-  bool hasFew = ShapedType::isDynamic(queryCount) || queryCount <= mostRows;
+  bool hasFew = ShapedType::isDynamic(queryCount) || queryCount <= mostQueries;
   bool hasMany = ShapedType::isDynamic(keyCount) || keyCount > fewKeys;
   if (!hasFew || !hasMany || !keys || !values || values->operand.scale != 1)
     return;

@@ -28,6 +28,8 @@ private:
   Value bias();
   Value offset();
   Value position(int64_t axis);
+  Value isNoLater();
+  bool isOnlyCausal();
 
   NodeImport &n;
   Value q, k, v;
@@ -75,6 +77,18 @@ Value Attention::offset() {
   return n.intScalar(0);
 }
 
+/// Whether a key is at the query's own place, or before it.
+Value Attention::isNoLater() {
+  return n.compare("le", position(1), n.add(position(0), offset()));
+}
+
+/// Whether that is all that hides keys: then each query has some.
+bool Attention::isOnlyCausal() {
+  bool hasWindow = n.version >= 25 && (n.i("left_window_size") >= 0 ||
+                                       n.i("right_window_size") >= 0);
+  return n.i("is_causal") && !n.has(3) && !n.has(6) && !hasWindow;
+}
+
 /// What is added to the scores: 0 where a query may look, -inf where not, and
 /// the mask. Null where nothing is.
 Value Attention::bias() {
@@ -102,7 +116,7 @@ Value Attention::bias() {
   }
   auto allow = [&](Value allowed) { add(n.select(allowed, zero, none)); };
   if (n.i("is_causal"))
-    allow(n.compare("le", position(1), n.add(position(0), offset())));
+    allow(isNoLater());
   if (n.version >= 25) {
     int64_t left = n.i("left_window_size"), right = n.i("right_window_size");
     Value at = left >= 0 || right >= 0 ? n.add(position(0), offset()) : Value();
@@ -136,15 +150,17 @@ LogicalResult Attention::run() {
   v = repeatHeads(n, v, heads / keyHeads);
   double scale =
       n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
-  double half = std::sqrt(scale);
-  Value bias = this->bias();
-  bool hasBias = n.has(3) || n.has(6) || n.i("is_causal") ||
-                 (n.version >= 25 && (n.i("left_window_size") >= 0 ||
-                                      n.i("right_window_size") >= 0));
+  bool onlyCausal = isOnlyCausal();
+  Value bias = onlyCausal ? Value() : this->bias();
+  bool hasBias =
+      !onlyCausal && (n.has(3) || n.has(6) || n.i("is_causal") ||
+                      (n.version >= 25 && (n.i("left_window_size") >= 0 ||
+                                           n.i("right_window_size") >= 0)));
   if (hasBias && !bias)
     return failure();
-  Value scores =
-      n.matmul(n.mul(q, half), n.transpose(n.mul(k, half), {0, 1, 3, 2}));
+  // The definition scales both by its root, so that narrow types hold the
+  // scores: so they do with queries scaled alone, and keys stay as they lie.
+  Value scores = n.matmul(n.mul(q, scale), n.transpose(k, {0, 1, 3, 2}));
   int64_t mode = n.i("qk_matmul_output_mode");
   Value shown = scores;
   if (double cap = n.f("softcap"); cap > 0) {
@@ -154,6 +170,8 @@ LogicalResult Attention::run() {
   }
   if (bias)
     scores = n.add(scores, bias);
+  if (onlyCausal)
+    scores = n.select(isNoLater(), scores, n.scalar(type, -infinity));
   if (mode == 2)
     shown = scores;
   if (!scores)

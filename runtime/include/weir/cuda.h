@@ -152,6 +152,8 @@ typedef struct weir_cuda_attention {
   int64_t batch, heads, query_count, key_count;
   int64_t head_size; ///< of queries and keys
   int64_t columns;   ///< of values and the result
+  int64_t key_heads; ///< heads of keys and values, each for heads / key_heads
+                     ///< of queries
   int64_t query_offset, key_offset,
       value_offset; ///< bytes from the buffers' begin
   int64_t query_distances[3], key_distances[3], value_distances[3], result_distances[3];

@@ -146,6 +146,8 @@ private:
   double multiplied(const Step &step, const Numbers &index) {
     const Tensor &a = graph.tensors.at(step.x), &b = graph.tensors.at(step.other);
     Numbers left(index), right(index);
+    // Neighbouring heads on the left share one on the right.
+    right[1] /= a.sizes[1] / b.sizes[1];
     double sum = 0;
     for (int64_t i = 0; i < a.sizes[3]; ++i) {
       left[3] = right[2] = i;

@@ -216,6 +216,8 @@ const Function functions[] = {
     {"tile", {{2, 3}}, {4, 3},
      R"(%n = weir.constant dense<[2, 1]> : tensor<2xi64>
         %y = weir.tile %a, %n : (tensor<2x3xf64>, tensor<2xi64>) -> tensor<4x3xf64>)"},
+    {"repeat", {{2, 3}}, {6, 3},
+     "%y = weir.repeat %a {axis = 0 : i64, times = 3 : i64} : (" T23 ") -> tensor<6x3xf64>"},
     {"reverse", {{2, 3}}, {2, 3},
      "%y = weir.reverse %a {axes = array<i64: 1>} : (" T23 ") -> " T23},
     {"gather", {{3, 2}}, {4, 2},

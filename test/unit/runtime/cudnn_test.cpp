@@ -83,7 +83,7 @@ weir_cuda_attention describeAttention(int dtype) {
   desc.mask = -1;
   desc.scale = 0.125f;
   desc.batch = 2;
-  desc.heads = 8;
+  desc.heads = desc.key_heads = 8;
   desc.query_count = desc.key_count = 512;
   desc.head_size = desc.columns = 64;
   return desc;
@@ -91,15 +91,16 @@ weir_cuda_attention describeAttention(int dtype) {
 
 /// Rows of a head lie one after the other, or beside those of other heads.
 void setDistances(weir_cuda_attention &desc, bool beside = false) {
-  auto set = [&](int64_t (&distances)[3], int64_t rows, int64_t columns) {
-    distances[0] = desc.heads * rows * columns;
+  auto set = [&](int64_t(&distances)[3], int64_t heads, int64_t rows,
+                 int64_t columns) {
+    distances[0] = heads * rows * columns;
     distances[1] = beside ? columns : rows * columns;
-    distances[2] = beside ? desc.heads * columns : columns;
+    distances[2] = beside ? heads * columns : columns;
   };
-  set(desc.query_distances, desc.query_count, desc.head_size);
-  set(desc.key_distances, desc.key_count, desc.head_size);
-  set(desc.value_distances, desc.key_count, desc.columns);
-  set(desc.result_distances, desc.query_count, desc.columns);
+  set(desc.query_distances, desc.heads, desc.query_count, desc.head_size);
+  set(desc.key_distances, desc.key_heads, desc.key_count, desc.head_size);
+  set(desc.value_distances, desc.key_heads, desc.key_count, desc.columns);
+  set(desc.result_distances, desc.heads, desc.query_count, desc.columns);
 }
 
 class Cudnn : public ::testing::Test {
@@ -254,6 +255,19 @@ TEST_F(Cudnn, PlansAttentionOfAnySize) {
   EXPECT_NE(planOfSizes(128, 128, 64, 96), "");
   // For these weirc does not ask.
   EXPECT_EQ(planOfSizes(128, 128, 20, 20), "");
+}
+
+TEST_F(Cudnn, PlansAttentionOfSharedHeads) {
+  for (int64_t keyHeads : {1, 2, 4})
+    for (bool beside : {false, true}) {
+      weir_cuda_attention desc = describeAttention(WEIR_BF16);
+      desc.key_heads = keyHeads;
+      setDistances(desc, beside);
+      EXPECT_NE(planOf(desc), "") << keyHeads << ' ' << beside;
+      desc.query_count = 1;
+      setDistances(desc, beside);
+      EXPECT_NE(planOf(desc), "") << keyHeads << ' ' << beside;
+    }
 }
 
 TEST_F(Cudnn, ChoosesAlike) {

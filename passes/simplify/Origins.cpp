@@ -1,0 +1,250 @@
+//===- Origins.cpp - which open sizes are the same -----------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/simplify/Origins.h"
+
+#include "dialects/weir/Pch.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace weir;
+
+using Sizes = Origins::Sizes;
+
+static void append(Sizes &sizes, const Sizes &from, ArrayRef<int64_t> batch,
+                   ArrayRef<int64_t> contracted) {
+  for (auto [i, size] : llvm::enumerate(from))
+    if (!llvm::is_contained(batch, (int64_t)i) &&
+        !llvm::is_contained(contracted, (int64_t)i))
+      sizes.push_back(size);
+}
+
+static Sizes without(Sizes sizes, ArrayRef<int64_t> axes) {
+  for (int64_t i : axes)
+    if (i >= 0 && i < (int64_t)sizes.size())
+      sizes[i] = {};
+  return sizes;
+}
+
+KnownInteger Origins::of(Value tensor, int64_t i) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(i))
+    return {type.getDimSize(i), {}, 0};
+  auto it = known.find(tensor);
+  return it == known.end() ? root({std::nullopt, tensor, i})
+                           : root(it->second[i]);
+}
+
+std::optional<Origins::Sizes> Origins::integers(Value tensor) {
+  return followIntegers(tensor,
+                        [this](Value v, int64_t i) { return of(v, i); });
+}
+
+bool Origins::areSizesOf(ArrayRef<KnownInteger> sizes, Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type || type.getRank() != (int64_t)sizes.size())
+    return false;
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if ((!size.value && !size.tensor) || !(of(tensor, i) == size))
+      return false;
+  return true;
+}
+
+void Origins::takeFeeds(func::FuncOp function) {
+  llvm::StringMap<KnownInteger> byName;
+  for (BlockArgument feed : function.getArguments()) {
+    auto names =
+        function.getArgAttrOfType<ArrayAttr>(feed.getArgNumber(), "weir.dims");
+    auto type = dyn_cast<RankedTensorType>(feed.getType());
+    if (!names || !type || (int64_t)names.size() != type.getRank())
+      continue;
+    for (auto [i, name] : llvm::enumerate(names.getAsRange<StringAttr>())) {
+      if (name.empty() || !type.isDynamicDim(i))
+        continue;
+      auto [it, isNew] = byName.try_emplace(name, of(feed, i));
+      if (!isNew)
+        same(of(feed, i), it->second);
+    }
+  }
+}
+
+void Origins::take(Operation *op, bool alwaysRuns) {
+  if (alwaysRuns)
+    merge(op);
+  if (op->getNumResults() == 0)
+    return;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type || type.hasStaticShape())
+    return;
+  Sizes sizes = sizesOf(op, type.getRank());
+  if (sizes.empty())
+    return;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (!sizes[i].value && !sizes[i].tensor)
+      sizes[i] = {std::nullopt, op->getResult(0), i};
+  known[op->getResult(0)] = std::move(sizes);
+}
+
+KnownInteger Origins::root(KnownInteger size) {
+  while (size.isSymbol()) {
+    auto it = parents.find({size.tensor, size.dimension});
+    if (it == parents.end())
+      break;
+    size = it->second;
+  }
+  return size;
+}
+
+void Origins::same(KnownInteger a, KnownInteger b) {
+  a = root(a), b = root(b);
+  if (a == b)
+    return;
+  if (a.isSymbol())
+    parents[{a.tensor, a.dimension}] = b;
+  else if (b.isSymbol())
+    parents[{b.tensor, b.dimension}] = a;
+}
+
+void Origins::merge(Operation *op) {
+  if (auto concat = dyn_cast<ConcatOp>(op)) {
+    auto first = dyn_cast<RankedTensorType>(concat.getInputs()[0].getType());
+    for (Value input : concat.getInputs().drop_front()) {
+      auto type = dyn_cast<RankedTensorType>(input.getType());
+      if (!first || !type || type.getRank() != first.getRank())
+        return;
+      for (int64_t i = 0; i < type.getRank(); ++i)
+        if (i != (int64_t)concat.getAxis())
+          same(of(input, i), of(concat.getInputs()[0], i));
+    }
+  } else if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+    if (!isa<RankedTensorType>(dot.getLhs().getType()) ||
+        !isa<RankedTensorType>(dot.getRhs().getType()))
+      return;
+    auto pairs = [&](ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+      for (auto [i, j] : llvm::zip(left, right))
+        same(of(dot.getRhs(), j), of(dot.getLhs(), i));
+    };
+    pairs(dot.getLhsBatch(), dot.getRhsBatch());
+    pairs(dot.getLhsContract(), dot.getRhsContract());
+  }
+}
+
+Origins::Sizes Origins::all(Value tensor) {
+  Sizes sizes;
+  if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      sizes.push_back(of(tensor, i));
+  return sizes;
+}
+
+Origins::Sizes Origins::sizesOf(Operation *op, int64_t rank) {
+  Sizes sizes = trace(op, rank);
+  return (int64_t)sizes.size() == rank ? sizes : Sizes();
+}
+
+Origins::Sizes Origins::trace(Operation *op, int64_t rank) {
+  if (isa<CastOp, GateOp, SoftmaxOp, LayerNormOp, BatchNormOp, LrnOp,
+          CumulativeOp, ReverseOp, ScatterNdOp, ScatterElementsOp>(op))
+    return all(op->getOperand(0));
+  if (isa<ElementwiseOpInterface>(op))
+    return broadcast(op, rank);
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return wanted(reshape.getShape());
+  if (auto to = dyn_cast<BroadcastToOp>(op))
+    return wanted(to.getShape());
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    Sizes from = all(transpose.getOperand()), sizes;
+    for (int64_t i : transpose.getPermutation())
+      sizes.push_back(i < (int64_t)from.size() ? from[i] : KnownInteger());
+    return sizes;
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    Sizes sizes = all(slice.getOperand());
+    return without(sizes, slice.getAxes());
+  }
+  if (auto repeat = dyn_cast<RepeatOp>(op)) {
+    Sizes sizes = all(repeat.getOperand());
+    return without(sizes, {(int64_t)repeat.getAxis()});
+  }
+  if (auto concat = dyn_cast<ConcatOp>(op)) {
+    Sizes sizes = all(concat.getInputs()[0]);
+    return without(sizes, {(int64_t)concat.getAxis()});
+  }
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    Sizes from = all(reduce.getOperand());
+    if (reduce.getKeepDims())
+      return without(from, reduce.getAxes());
+    Sizes sizes;
+    for (auto [i, size] : llvm::enumerate(from))
+      if (!llvm::is_contained(reduce.getAxes(), (int64_t)i))
+        sizes.push_back(size);
+    return sizes;
+  }
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    Sizes from = all(gather.getOperand()), indices = all(gather.getIndices());
+    int64_t axis = gather.getAxis(), batch = gather.getBatchDims();
+    if (axis >= (int64_t)from.size() || batch > (int64_t)indices.size())
+      return {};
+    Sizes sizes(from.begin(), from.begin() + axis);
+    sizes.append(indices.begin() + batch, indices.end());
+    sizes.append(from.begin() + axis + 1, from.end());
+    return sizes;
+  }
+  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+    Sizes sizes;
+    for (int64_t i : dot.getLhsBatch())
+      sizes.push_back(of(dot.getLhs(), i));
+    append(sizes, all(dot.getLhs()), dot.getLhsBatch(), dot.getLhsContract());
+    append(sizes, all(dot.getRhs()), dot.getRhsBatch(), dot.getRhsContract());
+    return sizes;
+  }
+  if (auto attention = dyn_cast<AttentionOp>(op)) {
+    Sizes sizes = all(attention.getQuery());
+    return without(sizes, {(int64_t)sizes.size() - 1});
+  }
+  if (isa<ConvOp, PoolOp>(op)) { // the batch
+    Sizes sizes(rank);
+    if (isa<RankedTensorType>(op->getOperand(0).getType()))
+      sizes[0] = of(op->getOperand(0), 0);
+    return sizes;
+  }
+  return {};
+}
+
+Origins::Sizes Origins::wanted(Value shape) {
+  auto sizes = integers(shape);
+  if (!sizes)
+    return {};
+  for (KnownInteger &size : *sizes)
+    if (size.value && *size.value < 0)
+      size = {};
+  return *sizes;
+}
+
+Origins::Sizes Origins::broadcast(Operation *op, int64_t rank) {
+  Sizes sizes(rank, {1, {}, 0});
+  SmallVector<bool> differ(rank);
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type || type.getRank() > rank)
+      return {};
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      int64_t to = rank - type.getRank() + i;
+      KnownInteger own = of(operand, i);
+      if (own.value == 1 || own == sizes[to])
+        continue;
+      if (own.value || sizes[to].value == 1)
+        sizes[to] = own;
+      else if (sizes[to].isSymbol())
+        differ[to] = true;
+    }
+  }
+  for (int64_t i = 0; i < rank; ++i)
+    if (differ[i] && !sizes[i].value)
+      sizes[i] = {};
+  return sizes;
+}
