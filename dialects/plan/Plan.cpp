@@ -53,10 +53,10 @@ LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult plan::AllReduceOp::verify() {
-  if (bool(getTarget()) == bool(getResult()))
+  if (getTarget() && getResult())
     return emitOpError("has either a target or a result");
   Value into = getTarget() ? Value(getTarget()) : Value(getResult());
-  if (into.getType() != getValue().getType())
+  if (into && into.getType() != getValue().getType())
     return emitOpError("reduces ") << getValue().getType() << " to " << into.getType();
   return success();
 }

@@ -210,9 +210,9 @@ def Plan_AllReduceOp : Plan_Op<"all_reduce", [MemoryEffects<[MemRead, MemWrite]>
   let description = [{
     `collective` is the number of an entry of the module's
     `weir_plan.collectives`, which says which devices and what they compute. Each
-    of them has one such operation, gives `value` and gets the reduction of all.
-    On tensors, and, once there are buffers, into `target`. The step is suspended
-    until all have come.
+    of them has one such operation and gives `value`; all, or one of them, get the
+    reduction of all. On tensors, and, once there are buffers, into `target`. The
+    step is suspended until all have come.
   }];
   let arguments = (ins I64Attr:$collective, AnyTypeOf<[Plan_AnyTensor, AnyMemRef]>:$value, Optional<AnyMemRef>:$target);
   let results = (outs Optional<Plan_AnyTensor>:$result);

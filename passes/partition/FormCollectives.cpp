@@ -12,7 +12,9 @@
 //   else              { 1: r = a + (b from 2)   and to 2 }
 //
 // What the other side sends is made inside of it (weir.gate), so that nothing
-// crosses where the devices reduce together.
+// crosses where the devices reduce together. Where only one device uses the
+// result it alone gets it; that is worth a collective from three devices on: of
+// two one sends its value to the other, which adds it where it reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +38,8 @@ using namespace weir;
 /// Devices beyond these take part in none: runtimes keep sets of them in a
 /// word.
 static constexpr int64_t mostDevices = 64;
+/// Of a reduction that one of them gets.
+static constexpr size_t fewestSenders = 2;
 
 namespace {
 
@@ -56,19 +60,25 @@ struct FormCollectivesPass
       if (!function.isExternal())
         for (auto op :
              llvm::to_vector(function.getBody().front().getOps<AllReduceOp>()))
-          if (std::vector<int64_t> participants = participantsOf(op);
-              !participants.empty())
-            form(op, participants);
+          if (Parties parties = partiesOf(op); !parties.devices.empty())
+            form(op, parties);
     if (!collectives.empty())
       module->setAttr("weir_plan.collectives",
                       ArrayAttr::get(module.getContext(), collectives));
   }
 
 private:
-  /// The devices of the inputs, where they may reduce together, and several of
-  /// them use the result; else none.
-  std::vector<int64_t> participantsOf(AllReduceOp op) {
-    std::vector<int64_t> participants;
+  struct Parties {
+    std::vector<int64_t> devices;
+    int64_t home = 0;     ///< the one that computes alone, where they do not
+    bool isForAll = true; ///< else `home` alone gets the result
+  };
+
+  /// The devices of the inputs, where they may reduce together and it pays;
+  /// else none.
+  Parties partiesOf(AllReduceOp op) {
+    Parties parties;
+    std::vector<int64_t> &participants = parties.devices;
     auto type = dyn_cast<RankedTensorType>(op.getType());
     // The host reads few integers where they are made.
     if (!type || op.getInputs().size() < 2 || plan::isScalarForm(type))
@@ -94,35 +104,45 @@ private:
       if (int64_t device = deviceOfUse(use);
           llvm::is_contained(participants, device))
         users.insert(device);
-    if (users.size() < 2 || !kind->reducesTogether(type.getElementType()))
+    parties.home = deviceOf(op.getOperation());
+    if (users.size() == 1)
+      parties.home = users.front();
+    else if (!llvm::is_contained(participants, parties.home))
+      parties.home = participants.front();
+    parties.isForAll = users.size() > 1;
+    if ((!parties.isForAll && participants.size() <= fewestSenders) ||
+        !kind->reducesTogether(type.getElementType()))
       return {};
-    return participants;
+    return parties;
   }
 
-  void form(AllReduceOp op, ArrayRef<int64_t> participants) {
+  void form(AllReduceOp op, const Parties &parties) {
     OpBuilder b(op);
     Location loc = op.getLoc();
     auto number = int64_t(collectives.size());
-    int64_t home = deviceOf(op.getOperation());
-    if (!llvm::is_contained(participants, home))
-      home = participants.front();
+    int64_t home = parties.home;
+    ArrayRef<int64_t> participants = parties.devices,
+                      getters =
+                          parties.isForAll ? participants : ArrayRef(home);
     Value together = plan::HasCollectiveOp::create(
         b, loc, RankedTensorType::get({}, b.getI1Type()), number);
     OperationState state(loc, IfOp::getOperationName());
     state.addOperands(together);
-    state.addTypes(SmallVector<Type>(participants.size(), op.getType()));
+    state.addTypes(SmallVector<Type>(getters.size(), op.getType()));
     state.addRegion();
     state.addRegion();
     auto made = cast<IfOp>(b.create(state));
-    made->setAttr("weir.homes", b.getDenseI64ArrayAttr(participants));
+    made->setAttr("weir.homes", b.getDenseI64ArrayAttr(getters));
 
     b.createBlock(&made.getThenRegion());
     SmallVector<Value> results;
     for (auto [device, input] : llvm::zip(participants, op.getInputs())) {
-      auto part = plan::AllReduceOp::create(b, loc, op.getType(), number, input,
-                                            Value());
+      bool gets = llvm::is_contained(getters, device);
+      auto part = plan::AllReduceOp::create(
+          b, loc, gets ? op.getType() : Type(), number, input, Value());
       setDevice(part, device);
-      results.push_back(part.getResult());
+      if (gets)
+        results.push_back(part.getResult());
     }
     YieldOp::create(b, loc, results);
 
@@ -137,36 +157,40 @@ private:
     }
     Operation *alone = b.clone(*op, mapping);
     setDevice(alone, home);
-    YieldOp::create(
-        b, loc, SmallVector<Value>(participants.size(), alone->getResult(0)));
+    YieldOp::create(b, loc,
+                    SmallVector<Value>(getters.size(), alone->getResult(0)));
 
     for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
       int64_t device = deviceOfUse(use);
-      const auto *at = llvm::find(participants, device);
-      if (at == participants.end())
-        at = llvm::find(participants, home);
-      use.set(made.getResult(at - participants.begin()));
+      const auto *at = llvm::find(getters, device);
+      if (at == getters.end())
+        at = llvm::find(getters, home);
+      use.set(made.getResult(at - getters.begin()));
     }
-    describe(op, participants);
+    describe(op, parties);
     op.erase();
   }
 
   /// For code generation, and for `weirc explain` where that was asked for.
-  void describe(AllReduceOp op, ArrayRef<int64_t> participants) {
+  void describe(AllReduceOp op, const Parties &parties) {
     Builder b(op.getContext());
+    int64_t receiver = parties.isForAll ? -1 : parties.home;
     StringRef node = nodeName(op.getLoc());
     Type element = cast<RankedTensorType>(op.getType()).getElementType();
     collectives.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr("devices", b.getDenseI64ArrayAttr(participants)),
+        {b.getNamedAttr("devices", b.getDenseI64ArrayAttr(parties.devices)),
          b.getNamedAttr("element", TypeAttr::get(element)),
          b.getNamedAttr("kind", op.getKindAttr()),
-         b.getNamedAttr("node", b.getStringAttr(node))}));
+         b.getNamedAttr("node", b.getStringAttr(node)),
+         b.getNamedAttr("receiver", b.getI64IntegerAttr(receiver))}));
     auto rows = getOperation()->getAttrOfType<ArrayAttr>("weir_plan.placement");
     if (!rows)
       return;
     std::string line = "its devices reduce together where the machine can:";
-    for (int64_t device : participants)
+    for (int64_t device : parties.devices)
       line += " " + names[device].str();
+    if (receiver >= 0)
+      line += ", for " + names[receiver].str();
     SmallVector<Attribute> described(rows.begin(), rows.end());
     for (Attribute &each : described) {
       NamedAttrList row(cast<DictionaryAttr>(each));

@@ -81,7 +81,7 @@ private:
       else if (auto copy = dyn_cast<CopyOp>(inner))
         does = isOne(copy.getTarget());
       else if (auto reduce = dyn_cast<plan::AllReduceOp>(inner))
-        does = isOne(reduce.getTarget());
+        does = reduce.getTarget() && isOne(reduce.getTarget());
       else if (auto store = dyn_cast<StoreOp>(inner))
         does = isOne(store.getBuffer());
       else if (auto free = dyn_cast<FreeOp>(inner))

@@ -159,7 +159,10 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
         continue;
       unsigned next = 0;
       auto run = dyn_cast<RunOp>(op);
-      unsigned outputs = run ? run.getOutputs().size() : isa<CopyOp, StoreOp, SwapInOp, plan::AllReduceOp>(op);
+      auto reduce = dyn_cast<plan::AllReduceOp>(op);
+      unsigned outputs = run      ? run.getOutputs().size()
+                         : reduce ? bool(reduce.getTarget())
+                                  : isa<CopyOp, StoreOp, SwapInOp>(op);
       for (Value operand : op.getOperands()) {
         if (!isa<MemRefType>(operand.getType()))
           continue;

@@ -283,10 +283,14 @@ LogicalResult StepBuilder::visit(Operation *op) {
         return success();
       })
       .Case<plan::AllReduceOp>([&](plan::AllReduceOp reduce) {
-        Value value = bufferOf(reduce.getValue());
-        Value target = allocate(reduce.getResult().getType(), stateOf(reduce.getValue()).dims);
-        plan::AllReduceOp::create(b, loc, Type(), reduce.getCollectiveAttr(), value, target);
-        setBuffer(reduce.getResult(), target);
+        Value value = bufferOf(reduce.getValue()), result = reduce.getResult(),
+              target;
+        if (result) {
+          target = allocate(result.getType(), stateOf(reduce.getValue()).dims);
+          setBuffer(result, target);
+        }
+        plan::AllReduceOp::create(b, loc, Type(), reduce.getCollectiveAttr(),
+                                  value, target);
         return success();
       })
       .Case<weir::SendOp>([&](weir::SendOp send) {

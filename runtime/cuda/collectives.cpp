@@ -191,8 +191,9 @@ static int operationOf(int32_t reduction) {
                                        : nccl::min;
 }
 
-const char *collectiveNode(const CudaDevice &device, int32_t number) {
-  return device.collectives->descs[number].node;
+const weir_cuda_collective &collectiveOf(const CudaDevice &device,
+                                         int32_t number) {
+  return device.collectives->descs[number];
 }
 
 /// The GPU's collectives are one sequence, in whatever streams: the part's work
@@ -205,6 +206,11 @@ static Result followLast(Collectives &all, const CudaRun *part,
               : driver.eventCreate(&last, eventDisableTiming);
 }
 
+/// A device's place in a set of them.
+static int rankOf(uint64_t devices, int32_t device) {
+  return __builtin_popcountll(devices & ((uint64_t(1) << device) - 1));
+}
+
 /// Has all give and get what they said, as one group. An ncclResult_t.
 static int32_t putGroup(const Collectives &all, const Clique &clique,
                         const weir_cuda_collective &desc, const weir_run *run) {
@@ -215,10 +221,17 @@ static int32_t putGroup(const Collectives &all, const Clique &clique,
   forEachDevice(clique.devices, [&](int32_t device) {
     const CudaRun *part = partOn(run, device);
     const Share &share = part->share;
-    if (!error)
-      error = nccl.allReduce(share.value, share.result, size_t(share.count),
-                             typeOf(desc.dtype), operationOf(desc.reduction),
-                             clique.communicators[device], part->work);
+    if (error)
+      return;
+    Communicator communicator = clique.communicators[device];
+    auto count = size_t(share.count);
+    int type = typeOf(desc.dtype), operation = operationOf(desc.reduction);
+    error = desc.receiver > 0
+                ? nccl.reduce(share.value, share.result, count, type, operation,
+                              rankOf(clique.devices, desc.receiver - 1),
+                              communicator, part->work)
+                : nccl.allReduce(share.value, share.result, count, type,
+                                 operation, communicator, part->work);
   });
   // A group that was begun is ended, whatever it holds.
   int32_t atEnd = nccl.groupEnd();
@@ -403,5 +416,5 @@ int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t number) {
   if (!device.waitsAlways)
     return WEIR_OK;
   Current current(device);
-  return awaitWork(ctx, collectiveNode(device, number));
+  return awaitWork(ctx, collectiveOf(device, number).node);
 }

@@ -203,8 +203,9 @@ void meetCollectives(weir_session *session, CudaDevice *device);
 /// Before the device closes: it computes nothing together with others any more.
 void leaveCollectives(CudaDevice &device);
 bool mayReduceTogether(const CudaDevice &device);
-/// The node that collective `number` of the device's is.
-const char *collectiveNode(const CudaDevice &device, int32_t number);
+/// Collective `number` of the device's.
+const weir_cuda_collective &collectiveOf(const CudaDevice &device,
+                                         int32_t number);
 /// Whether a collective of the run may have been given up.
 bool lostCollectives(const CudaRun *part);
 

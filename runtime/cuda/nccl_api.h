@@ -39,7 +39,9 @@ inline constexpr int sum = 0, prod = 1, max = 2, min = 3;
   X(groupStart, "ncclGroupStart", ())                                          \
   X(groupEnd, "ncclGroupEnd", ())                                              \
   X(allReduce, "ncclAllReduce",                                                \
-    (const void *, void *, size_t, int, int, Communicator, Stream))
+    (const void *, void *, size_t, int, int, Communicator, Stream))            \
+  X(reduce, "ncclReduce",                                                      \
+    (const void *, void *, size_t, int, int, int, Communicator, Stream))
 
 /// The library's functions.
 struct Nccl {

@@ -346,8 +346,11 @@ void tellTimeline(weir_context *ctx) {
     int64_t at = timeline.baseTime + int64_t(double(milliseconds) * 1e6);
     int32_t kernel = timeline.kernels[i];
     if (kernel <= Timeline::collective(0)) {
+      const weir_cuda_collective &desc =
+          collectiveOf(*part->device, -3 - kernel);
       weir_trace_event event =
-          traceEvent(ctx, WEIR_TRACE_KERNEL, "all_reduce", collectiveNode(*part->device, -3 - kernel));
+          traceEvent(ctx, WEIR_TRACE_KERNEL,
+                     desc.receiver ? "reduce" : "all_reduce", desc.node);
       ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
     } else if (kernel != Timeline::start) {
       tellKernel(ctx, kernel, before, at);

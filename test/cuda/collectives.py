@@ -27,7 +27,7 @@ wrong = 0
 ROUNDING = {"f64": 2 ** -53, "f32": 2 ** -24, "f16": 2 ** -11, "bf16": 2 ** -8,
             "i8": 0, "ui8": 0, "i32": 0, "ui32": 0, "i64": 0, "ui64": 0}
 KINDS = ["sum", "prod", "max", "min"]
-ENTRIES = [*ROUNDING, "chain", "open", "turns"]
+ENTRIES = [*ROUNDING, "chain", "one", "open", "turns"]
 
 
 def check(good, what):
@@ -122,6 +122,15 @@ def chain(gpus, placement):
     return entry.text()
 
 
+def to_one(gpus, placement):
+    """Reductions that one GPU alone uses: the last one, the first one."""
+    entry = Entry("one", gpus, placement)
+    parts = entry.parts("%a")
+    for kind, gpu in (("sum", gpus - 1), ("max", 0)):
+        entry.give(gpu, entry.reduce(parts, kind), parts[gpu])
+    return entry.text()
+
+
 def open_sizes(gpus, placement):
     entry = Entry("open", gpus, placement, "?x50")
     parts = entry.parts("%a")
@@ -156,7 +165,7 @@ def turns(gpus, placement):
 
 def write_model(gpus, name, entries):
     placement = {}
-    texts = {"chain": chain, "open": open_sizes, "turns": turns}
+    texts = {"chain": chain, "one": to_one, "open": open_sizes, "turns": turns}
     body = "\n".join(texts[entry](gpus, placement) if entry in texts
                      else typed(entry, gpus, placement) for entry in entries)
     model, placed, cluster = (os.path.join(folder, name + suffix)
@@ -227,6 +236,10 @@ def agree(got, want, rounding, gpus, what):
         check(any(want[name]), f"{what}, {name}: all zeros")
 
 
+def calls(counts):
+    return counts.get("ncclAllReduce", 0) + counts.get("ncclReduce", 0)
+
+
 def main():
     for gpus in (2, 4):
         program = os.path.join(folder, f"of{gpus}.so")
@@ -237,7 +250,7 @@ def main():
             rounding = ROUNDING.get(entry, 2 ** -24)
             # f16 and bf16 are also rounded when they become results.
             want, counts = run(program, gpus, entry, what + " without NCCL", WEIR_NCCL="off")
-            check("ncclAllReduce" not in counts, what + ": the library was off")
+            check(not calls(counts), what + ": the library was off")
             alone, _ = run(program, gpus, entry, what + " on the host", WEIR_CUDA="off")
             agree(want, alone, 2 ** -24, gpus, what + ", host")
             for seed in (1, 2):
@@ -248,13 +261,13 @@ def main():
             agree(got, want, rounding, gpus, what + ", waiting")
             got, missing = run(program, gpus, entry, what + " without a library",
                                WEIR_NCCL="no-such-library.so")
-            check(got == want and "ncclAllReduce" not in missing, what + " without a library")
+            check(got == want and not calls(missing), what + " without a library")
             got, refused = run(program, gpus, entry, what + " without communicators",
                                WEIR_RECORDER_FAIL="ncclCommInitAll:1")
             if gpus == 2:  # of four there is another set of GPUs
-                check(got == want and "ncclAllReduce" not in refused,
+                check(got == want and not calls(refused),
                       what + " without communicators")
-            print(f"{what}: {counts.get('ncclAllReduce', 0) // 3} calls a run, "
+            print(f"{what}: {calls(counts) // 3} calls a run, "
                   f"{counts.get('ncclCommInitAll', 0)} cliques, "
                   f"{counts.get('ncclCommDestroy', 0)} destroyed, "
                   f"{counts.get('copies to peers', 0) // 3} copies to peers", flush=True)

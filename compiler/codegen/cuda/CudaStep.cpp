@@ -185,14 +185,18 @@ bool CudaStepRewriter::rewriteSwap(Operation *op) {
 /// The step is suspended until the collective's other devices have come, too.
 void CudaStepRewriter::reduceTogether(plan::AllReduceOp op) {
   Value collective = i32(op.getCollective());
-  Buffer value = unpack(op.getValue()), target = unpack(op.getTarget());
+  Buffer value = unpack(op.getValue());
+  // Without a target this device gives, and gets nothing.
+  Value target = op.getTarget() ? unpack(op.getTarget()).pointer
+                                : Value(LLVM::ZeroOp::create(b, loc, pointer));
   Value count = i64(1);
   for (Value size : value.dims)
     count = LLVM::MulOp::create(b, loc, count, size);
   Value save = beginSuspension();
-  suspendUnless(call("weir_cuda_all_reduce_ready", b.getI32Type(),
-                     {context, collective, value.pointer, target.pointer, count, handle}),
-                save);
+  suspendUnless(
+      call("weir_cuda_all_reduce_ready", b.getI32Type(),
+           {context, collective, value.pointer, target, count, handle}),
+      save);
   returnIfError(call("weir_cuda_all_reduce", b.getI32Type(), {context, collective}));
   op.erase();
 }

@@ -254,6 +254,8 @@ static std::vector<AcceleratorInfo::Record> listCollectives(ModuleOp module) {
                            .Case("prod", WEIR_CUDA_PROD)
                            .Case("max", WEIR_CUDA_MAX)
                            .Default(WEIR_CUDA_MIN);
+      desc.receiver =
+          int32_t(entry.getAs<IntegerAttr>("receiver").getInt()) + 1;
       for (int64_t device : entry.getAs<DenseI64ArrayAttr>("devices").asArrayRef())
         desc.devices |= uint64_t(1) << device;
       records.push_back(numbersOf(desc, offsetof(weir_cuda_collective, node)));

@@ -175,7 +175,8 @@ typedef struct weir_cuda_collective {
   uint32_t size;
   int32_t dtype;
   int32_t reduction; ///< weir_cuda_reduction
-  int32_t reserved;
+  int32_t receiver;  ///< 1 + the device that alone gets the result; 0: all of
+                     ///< them do
   uint64_t devices; ///< bit N: number N of weir_program_desc::devices takes part
   const char *node;
 } weir_cuda_collective;
@@ -276,8 +277,9 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
 /// or else the step goes another way: the same for all of them.
 int32_t weir_cuda_has_collective(weir_context *ctx, int32_t collective);
 /// This GPU gives `count` elements and wants the reduction of what all give in
-/// `result`. Returns 1 when all have come; else 0, and resumes `coroutine` when they
-/// have. Its rules are weir_rt_receive_ready's.
+/// `result`; null where another one alone gets it. Returns 1 when all have
+/// come; else 0, and resumes `coroutine` when they have. Its rules are
+/// weir_rt_receive_ready's.
 int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t collective,
                                    const void *value, void *result, int64_t count,
                                    void *coroutine);

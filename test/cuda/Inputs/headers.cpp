@@ -295,6 +295,7 @@ ALIKE(Nccl, abort, ncclCommAbort);
 ALIKE(Nccl, groupStart, ncclGroupStart);
 ALIKE(Nccl, groupEnd, ncclGroupEnd);
 ALIKE(Nccl, allReduce, ncclAllReduce);
+ALIKE(Nccl, reduce, ncclReduce);
 #endif
 
 #ifdef HAS_CUPTI

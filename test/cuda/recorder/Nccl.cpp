@@ -43,6 +43,7 @@ struct Call {
   uint64_t from, to;
   size_t count;
   int type, operation;
+  int root; ///< rank that alone gets the result; -1: all do
   Communicator communicator;
   Stream stream;
 };
@@ -137,7 +138,7 @@ void putCollective(const std::vector<Call> &calls) {
     int device = call.stream->device;
     auto found = lastOn.find(device);
     Last before = found == lastOn.end() ? Last{nullptr, 0} : found->second;
-    put(call.stream, "ncclAllReduce", [given, call, rank, before](Operation &operation) {
+    put(call.stream, "NCCL", [given, call, rank, before](Operation &operation) {
       Recorder &r = recorder::recorder();
       if (before.stream && before.stream != operation.stream &&
           operation.clock[before.stream] < before.number)
@@ -150,7 +151,11 @@ void putCollective(const std::vector<Call> &calls) {
     all[call.stream] = call.stream->put;
   }
   for (const Call &call : calls) {
-    put(call.stream, "ncclAllReduce", [given, call](Operation &) { reduce(*given, call); });
+    bool gets = call.root < 0 || call.root == call.communicator->rank;
+    put(call.stream, "NCCL", [given, call, gets](Operation &) {
+      if (gets)
+        reduce(*given, call);
+    });
     call.stream->queue.back().target = all;
     lastOn[call.stream->device] = {call.stream, call.stream->put};
   }
@@ -172,7 +177,7 @@ std::vector<std::vector<Call>> sortCalls(const std::vector<Communicator> &clique
     for (size_t i = 0; i < calls.size(); ++i) {
       const Call &call = calls[i], &first = byRank[0][i];
       if (call.count != first.count || call.type != first.type ||
-          call.operation != first.operation) {
+          call.operation != first.operation || call.root != first.root) {
         r.problem("calls of one collective do not agree");
         return {};
       }
@@ -235,12 +240,12 @@ int32_t ncclGroupStart() {
   return 0;
 }
 
-int32_t ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
-                      Communicator communicator, Stream stream) {
-  if (recorder::recorder().failsLibrary("ncclAllReduce"))
+static int32_t join(const char *name, const Call &call) {
+  if (recorder::recorder().failsLibrary(name))
     return failed = cudaError;
-  if (type < nccl::int8 || type > nccl::bfloat16 || operation < nccl::sum ||
-      operation > nccl::min)
+  if (call.type < nccl::int8 || call.type > nccl::bfloat16 ||
+      call.operation < nccl::sum || call.operation > nccl::min ||
+      call.root >= int(call.communicator->clique->size()))
     return invalidArgument;
   if (depth == 0) {
     Recorder &r = recorder::recorder();
@@ -248,8 +253,22 @@ int32_t ncclAllReduce(const void *from, void *to, size_t count, int type, int op
     r.problem("a collective outside of a group, which would wait for the other GPUs");
     return invalidUsage;
   }
-  group.push_back({uint64_t(from), uint64_t(to), count, type, operation, communicator, stream});
+  group.push_back(call);
   return 0;
+}
+
+int32_t ncclAllReduce(const void *from, void *to, size_t count, int type,
+                      int operation, Communicator communicator, Stream stream) {
+  return join("ncclAllReduce", {uint64_t(from), uint64_t(to), count, type,
+                                operation, -1, communicator, stream});
+}
+int32_t ncclReduce(const void *from, void *to, size_t count, int type,
+                   int operation, int root, Communicator communicator,
+                   Stream stream) {
+  if (root < 0)
+    return invalidArgument;
+  return join("ncclReduce", {uint64_t(from), uint64_t(to), count, type,
+                             operation, root, communicator, stream});
 }
 
 int32_t ncclGroupEnd() {
