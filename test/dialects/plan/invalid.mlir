@@ -62,9 +62,9 @@ func.func @other_token(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @reduced_nowhere(%x: memref<4xf32>) {
+func.func @reduced_twice(%x: memref<4xf32>, %y: memref<4xf32>) {
   // expected-error@+1 {{has either a target or a result}}
-  weir_plan.all_reduce 0, %x : memref<4xf32>
+  %0 = weir_plan.all_reduce 0, %x to %y : memref<4xf32> : memref<4xf32> -> tensor<4xf32>
   return
 }
 
