@@ -110,6 +110,8 @@ static std::vector<Stage> makeStages() {
        {
            {"weir-join-products", "what accelerators multiply one operand "
                                   "with, at once: kernels read the parts"},
+           {"weir-split-reductions",
+            "what few threads of accelerators would reduce, by many"},
            {"weir-kernelize", "clusters producers into their only consumer"},
            {"cse", "equal launches are one"},
            {"weir-chain-launches",

@@ -24,6 +24,22 @@ def WeirJoinProductsPass : Pass<"weir-join-products", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> {
+  let summary = "reductions that leave accelerators idle become several";
+  let description = [{
+    What: on accelerators, a reduction of floats with few results becomes one of parts, and
+    others of what these leave, so that there is work for all threads: parts of long lines,
+    lines before what else is reduced, parts of columns. What only the reduction reads is
+    computed along with it. Mean and variance over more than one line of up to 8,192 elements
+    come from one pass: each part has a mean and a variance of its own, and their means, and
+    the variance of their means, are those of all. All parts are of one length, a divisor of
+    what is reduced; where there is none, and where sizes are open, reductions stay as they
+    are. Those of attentions do.
+    Why here: devices are known; what fuses is decided next, and each step is a kernel.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirKernelizePass : Pass<"weir-kernelize", "::mlir::ModuleOp"> {
   let summary = "groups operations into kernels and replaces them by launches";
   let description = [{

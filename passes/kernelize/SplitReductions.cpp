@@ -1,0 +1,438 @@
+//===- SplitReductions.cpp - reductions in steps -----------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel reduces a line by a warp or a block, and anything else by a thread an
+// element of its result. Where that leaves most of an accelerator idle, a reduction
+// becomes several: of parts, then of what they leave. Mean and variance of what is
+// more than a line come from one pass over the elements: each part has its own
+// mean, and squares of the distances from that (Chan, Golub and LeVeque 1983).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/weir/Pch.h"
+#include "dialects/weir/Weir.h"
+#include "passes/Passes.h"
+#include "passes/kernelize/Attention.h"
+#include "passes/layout/Rearrange.h"
+#include "passes/partition/Accelerators.h"
+
+namespace weir {
+#define GEN_PASS_DEF_WEIRSPLITREDUCTIONSPASS
+#include "passes/kernelize/Passes.h.inc"
+} // namespace weir
+
+using namespace mlir;
+using namespace weir;
+
+namespace {
+
+/// Fewer elements than these are one kernel's however they are reduced.
+constexpr int64_t fewElements = 1 << 15;
+/// Lines: what a warp has at least to do, up to what a kernel keeps of a line in
+/// registers; and how many of them large accelerators have room for at once.
+constexpr int64_t shortestLine = 32, shortestPart = 1024, longestLine = 8192, manyLines = 512;
+/// Columns: threads of four neighbours that keep memory busy, what each adds up at
+/// least, and what is not worth another kernel.
+constexpr int64_t manyThreads = 1 << 15, shortestColumn = 16, fewRows = 64;
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
+}
+
+/// Neighbouring dimensions that are reduced together, or kept together.
+struct Group {
+  int64_t size;
+  bool isReduced;
+};
+using Groups = SmallVector<Group>;
+
+Groups groupsOf(ReduceOp reduce) {
+  Groups groups;
+  for (auto [i, size] : llvm::enumerate(typeOf(reduce.getOperand()).getShape())) {
+    bool isReduced = llvm::is_contained(reduce.getAxes(), int64_t(i));
+    if (size == 1)
+      continue;
+    if (!groups.empty() && groups.back().isReduced == isReduced)
+      groups.back().size *= size;
+    else
+      groups.push_back({size, isReduced});
+  }
+  return groups;
+}
+
+int64_t countOf(ArrayRef<Group> groups, bool isReduced) {
+  int64_t count = 1;
+  for (const Group &group : groups)
+    count *= group.isReduced == isReduced ? group.size : 1;
+  return count;
+}
+
+SmallVector<int64_t> sizesOf(ArrayRef<Group> groups) {
+  return llvm::map_to_vector(groups, [](const Group &group) { return group.size; });
+}
+
+/// Of the divisors of `count` from `least` to `most` the largest that leaves `many`
+/// parts, else the smallest; 0: there is none.
+int64_t partOf(int64_t count, int64_t least, int64_t most, int64_t many) {
+  int64_t smallest = 0, best = 0;
+  for (int64_t part = least; part <= std::min(most, count); ++part) {
+    if (count % part)
+      continue;
+    smallest = smallest ? smallest : part;
+    if (count / part >= many)
+      best = part;
+  }
+  return best ? best : smallest;
+}
+
+/// How long the parts are in which `lines` lines of `length` elements are reduced.
+int64_t partOfLine(int64_t lines, int64_t length) {
+  int64_t many = llvm::divideCeil(manyLines, lines);
+  if (length <= longestLine && (many == 1 || length < 2 * shortestPart))
+    return length;
+  int64_t part = partOf(length, shortestPart, longestLine, many);
+  return part || length > longestLine ? part : length;
+}
+
+/// A way to look at a tensor of `from` as one of `to`: dimensions that become one,
+/// and such that become several.
+class View {
+public:
+  View(ArrayRef<int64_t> from, ArrayRef<int64_t> to) : from(from), to(to) {}
+
+  /// What elementwise operations read beside a tensor of `from`; nothing: it is
+  /// stretched along a part of what becomes one dimension.
+  std::optional<SmallVector<int64_t>> of(ArrayRef<int64_t> shape) const {
+    if (product(shape) == 1)
+      return SmallVector<int64_t>();
+    SmallVector<int64_t> own(from.size() - shape.size(), 1), seen;
+    llvm::append_range(own, shape);
+    for (size_t i = 0, j = 0; i < from.size() || j < to.size();) {
+      // The next dimensions of both that have as many elements.
+      int64_t count = 1, others = 1, there = 1;
+      size_t first = j;
+      auto take = [&] {
+        there *= own[i];
+        count *= from[i++];
+      };
+      if (i < from.size())
+        take();
+      while (count != others || (i == from.size() && j < to.size())) {
+        if (count < others)
+          take();
+        else
+          others *= to[j++];
+      }
+      if (there != 1 && there != count)
+        return std::nullopt;
+      for (; first < j; ++first)
+        seen.push_back(there == 1 ? 1 : to[first]);
+    }
+    return seen;
+  }
+
+  ArrayRef<int64_t> from, to;
+};
+
+class Splitter {
+public:
+  explicit Splitter(func::FuncOp function) : function(function) {}
+
+  void run() {
+    function.walk([&](DotGeneralOp dot) {
+      if (std::optional<Attention> attention = attentionAt(dot))
+        inside.insert(attention->operations.begin(), attention->operations.end());
+    });
+    for (ReduceOp reduce : reductions())
+      splitStatistics(reduce);
+    sweep();
+    for (ReduceOp reduce : reductions())
+      split(reduce);
+    sweep();
+  }
+
+private:
+  SmallVector<ReduceOp> reductions() {
+    SmallVector<ReduceOp> all;
+    function.walk([&](ReduceOp reduce) {
+      auto type = dyn_cast<RankedTensorType>(reduce.getOperand().getType());
+      if (type && type.hasStaticShape() && isa<FloatType>(type.getElementType()) &&
+          !inside.contains(reduce) &&
+          llvm::is_contained({"sum", "mean", "max", "min"}, reduce.getKind()))
+        all.push_back(reduce);
+    });
+    return all;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Reductions in steps
+  //===--------------------------------------------------------------------===//
+
+  /// What is reduced first: dimension `axis` of the operand in `shape`.
+  struct Step {
+    SmallVector<int64_t> shape;
+    int64_t axis;
+  };
+
+  /// Nothing: a kernel does it all.
+  static std::optional<Step> firstStep(ArrayRef<Group> groups) {
+    if (groups.empty())
+      return std::nullopt;
+    size_t last = groups.size() - 1, chosen = last, count = 0;
+    int64_t kept = countOf(groups, false), reduced = countOf(groups, true);
+    for (auto [i, group] : llvm::enumerate(groups))
+      count += group.isReduced;
+    if (count == 0 || kept * reduced < fewElements)
+      return std::nullopt;
+    bool byLines = groups.back().isReduced && groups.back().size >= shortestLine;
+    if (!byLines)
+      for (auto [i, group] : llvm::enumerate(groups))
+        if (group.isReduced && (!groups[chosen].isReduced || group.size > groups[chosen].size))
+          chosen = i;
+    int64_t length = groups[chosen].size, others = kept * reduced / length, part = 0;
+    bool isWide = others / 4 >= manyThreads || length < fewRows;
+    if (byLines && length > longestLine && others < manyLines)
+      part = partOfLine(others, length);
+    else if (!byLines && !isWide)
+      part = partOf(length, shortestColumn, length / 2,
+                    llvm::divideCeil(2 * manyThreads, others / 4 + 1));
+    // Threads that have a result each are enough for many of them.
+    if (part == 0 && (count == 1 || kept / 4 >= manyThreads))
+      return std::nullopt;
+    Step step = {sizesOf(groups), int64_t(chosen)};
+    if (part) {
+      step.shape[chosen] = part;
+      step.shape.insert(step.shape.begin() + chosen, length / part);
+      ++step.axis;
+    }
+    return step;
+  }
+
+  void split(ReduceOp reduce) {
+    Groups groups = groupsOf(reduce);
+    std::optional<Step> step = firstStep(groups);
+    if (!step)
+      return;
+    OpBuilder b(reduce);
+    Location loc = reduce.getLoc();
+    Value operand = viewed(b, reduce.getOperand(), step->shape);
+    if (!operand)
+      return;
+    Type element = typeOf(operand).getElementType();
+    // Sums between kernels are not rounded to the result's type.
+    if (element.getIntOrFloatBitWidth() == 16)
+      operand = CastOp::create(b, loc, typeOf(operand).clone(b.getF32Type()), operand,
+                               b.getBoolAttr(false));
+    while (step) {
+      operand = reduced(b, loc, operand, reduce.getKind(), step->axis);
+      // What was cut in parts has as many as are left of it; what was not is gone.
+      groups = groupsBehind(groups, *step);
+      step = firstStep(groups);
+      if (step)
+        operand = reshaped(b, loc, operand, step->shape);
+    }
+    SmallVector<int64_t> left;
+    for (auto [i, group] : llvm::enumerate(groups))
+      if (group.isReduced)
+        left.push_back(i);
+    if (!left.empty())
+      operand = reduced(b, loc, reshaped(b, loc, operand, sizesOf(groups)), reduce.getKind(), left);
+    if (typeOf(operand).getElementType() != element)
+      operand = CastOp::create(b, loc, typeOf(operand).clone(element), operand,
+                               b.getBoolAttr(false));
+    give(b, reduce, operand);
+  }
+
+  static Groups groupsBehind(ArrayRef<Group> groups, const Step &step) {
+    Groups behind;
+    bool isCut = step.shape.size() > groups.size();
+    size_t at = step.axis - isCut;
+    for (auto [i, group] : llvm::enumerate(groups)) {
+      Group left = group;
+      if (i == at)
+        left.size = isCut ? step.shape[at] : 1;
+      if (left.size == 1)
+        continue;
+      if (!behind.empty() && behind.back().isReduced == left.isReduced)
+        behind.back().size *= left.size;
+      else
+        behind.push_back(left);
+    }
+    return behind;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Mean and variance
+  //===--------------------------------------------------------------------===//
+
+  struct Statistics {
+    ReduceOp mean, variance;
+    Value values;
+  };
+
+  /// The mean of (x - mean of x)², over the same dimensions.
+  static std::optional<Statistics> statisticsOf(ReduceOp variance) {
+    auto square = variance.getOperand().getDefiningOp<MulOp>();
+    auto centred = square && square.getLhs() == square.getRhs()
+                       ? square.getLhs().getDefiningOp<SubOp>()
+                       : SubOp();
+    if (!centred || variance.getKind() != "mean" ||
+        !typeOf(variance).getElementType().isF32())
+      return std::nullopt;
+    Value x = centred.getLhs(), subtrahend = centred.getRhs();
+    auto reshape = subtrahend.getDefiningOp<ReshapeOp>();
+    auto mean = (reshape ? reshape.getOperand() : subtrahend).getDefiningOp<ReduceOp>();
+    if (!mean || mean.getKind() != "mean" || mean.getOperand() != x ||
+        x.getType() != variance.getOperand().getType() || mean.getAxes() != variance.getAxes())
+      return std::nullopt;
+    // Each element has its own mean subtracted.
+    SmallVector<int64_t> kept(typeOf(x).getShape()), own(kept.size(), 1);
+    for (int64_t axis : mean.getAxes())
+      kept[axis] = 1;
+    ArrayRef<int64_t> shape = typeOf(subtrahend).getShape();
+    llvm::copy(shape, own.end() - shape.size());
+    if (own != kept)
+      return std::nullopt;
+    return Statistics{mean, variance, x};
+  }
+
+  /// Whether a kernel of lines has all of it.
+  static bool isOneKernel(ReduceOp reduce) {
+    ArrayRef<int64_t> shape = typeOf(reduce.getOperand()).getShape();
+    return reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
+           reduce.getAxes()[0] + 1 == int64_t(shape.size()) && shape.back() <= longestLine;
+  }
+
+  void splitStatistics(ReduceOp variance) {
+    std::optional<Statistics> found = statisticsOf(variance);
+    Groups groups = found ? groupsOf(variance) : Groups();
+    if (groups.empty() || !groups.back().isReduced || groups.back().size < shortestLine ||
+        isOneKernel(variance))
+      return;
+    int64_t elements = typeOf(found->values).getNumElements(), length = groups.back().size,
+            part = partOfLine(elements / length, length);
+    int64_t kept = countOf(groups, false), parts = part ? elements / kept / part : 0;
+    if (part == 0 || (parts > 1 && elements < fewElements))
+      return;
+    SmallVector<int64_t> shape = sizesOf(groups);
+    shape.back() = part;
+    shape.insert(shape.end() - 1, length / part);
+    OpBuilder b(found->mean);
+    Location loc = b.getFusedLoc({found->mean.getLoc(), variance.getLoc()});
+    Value x = viewed(b, found->values, shape);
+    auto [mean, square] = statistics(b, loc, x, int64_t(shape.size()) - 1, Value());
+    // What is kept comes first: the parts of each are a line.
+    SmallVector<int64_t> order;
+    for (bool isReduced : {false, true})
+      for (auto [i, group] : llvm::enumerate(groups))
+        if (group.isReduced == isReduced)
+          order.push_back(i);
+    if (parts > 1) {
+      auto line = [&](Value value) {
+        Value whole = reshaped(b, loc, value, ArrayRef(shape).drop_back());
+        return reshaped(b, loc, transposed(b, loc, whole, order), {kept, parts});
+      };
+      Value spread = line(square);
+      std::tie(mean, square) = statistics(b, loc, line(mean), 1, spread);
+    }
+    // Behind both, so that one kernel may have them.
+    give(b, found->variance, square);
+    give(b, found->mean, mean);
+  }
+
+  /// Mean and variance along `axis`, of what has means `x` and variances `spread`
+  /// itself; null: of numbers.
+  static std::pair<Value, Value> statistics(OpBuilder &b, Location loc, Value x, int64_t axis,
+                                            Value spread) {
+    Value mean = reduced(b, loc, x, "mean", axis);
+    Value distance = SubOp::create(b, loc, x.getType(), x, mean);
+    Value square = MulOp::create(b, loc, x.getType(), distance, distance);
+    if (spread)
+      square = AddOp::create(b, loc, x.getType(), square, spread);
+    return {mean, reduced(b, loc, square, "mean", axis)};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Values in other shapes
+  //===--------------------------------------------------------------------===//
+
+  /// `value` in another shape, for a reduction. What only this reads is computed in that
+  /// shape, so that it stays in the reduction's kernel. Null: not everything that it is
+  /// made from can be seen so.
+  Value viewed(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> from(typeOf(value).getShape());
+    return viewed(b, value, View(from, shape), 0);
+  }
+
+  Value viewed(OpBuilder &b, Value value, const View &view, int depth) {
+    constexpr int deepest = 8;
+    std::optional<SmallVector<int64_t>> shape = view.of(typeOf(value).getShape());
+    Operation *def = value.getDefiningOp();
+    bool isFull = typeOf(value).getShape() == view.from;
+    if (!isFull || !def || depth == deepest || !isMadeInside(def))
+      return shape ? reshaped(b, value.getLoc(), value, *shape) : Value();
+    SmallVector<Value> operands;
+    for (Value operand : def->getOperands()) {
+      Value seen = viewed(b, operand, view, depth + 1);
+      if (!seen)
+        return reshaped(b, value.getLoc(), value, *shape);
+      operands.push_back(seen);
+    }
+    Operation *made = b.clone(*def);
+    made->setOperands(operands);
+    made->getResult(0).setType(typeOf(value).clone(*shape));
+    return made->getResult(0);
+  }
+
+  /// Whether an operation is computed where its result is reduced: nothing else reads
+  /// that, or it is less than to store and read it.
+  static bool isMadeInside(Operation *op) {
+    if (!isa<ElementwiseOpInterface>(op) || op->getNumResults() != 1)
+      return false;
+    bool isCheap = isa<CastOp, SubOp, MulOp>(op);
+    return isCheap || llvm::all_equal(op->getUsers());
+  }
+
+  static Value reduced(OpBuilder &b, Location loc, Value value, StringRef kind,
+                       ArrayRef<int64_t> axes) {
+    SmallVector<int64_t> shape(typeOf(value).getShape());
+    for (int64_t axis : axes)
+      shape[axis] = 1;
+    return ReduceOp::create(b, loc, typeOf(value).clone(shape), value, b.getStringAttr(kind),
+                            b.getDenseI64ArrayAttr(axes), b.getBoolAttr(true));
+  }
+
+  /// Lets all that reads `old` read `value`.
+  static void give(OpBuilder &b, ReduceOp old, Value value) {
+    old.getResult().replaceAllUsesWith(
+        reshaped(b, old.getLoc(), value, typeOf(old).getShape()));
+  }
+
+  /// Erases what nothing reads any more.
+  void sweep() {
+    SmallVector<Operation *> all;
+    function.walk([&](Operation *op) { all.push_back(op); });
+    for (Operation *op : llvm::reverse(all))
+      if (isOpTriviallyDead(op))
+        op->erase();
+  }
+
+  func::FuncOp function;
+  llvm::DenseSet<Operation *> inside; ///< of attentions
+};
+
+struct SplitReductionsPass : weir::impl::WeirSplitReductionsPassBase<SplitReductionsPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (isOnAccelerator(&function.getBody().front().front()))
+        Splitter(function).run();
+  }
+};
+
+} // namespace
