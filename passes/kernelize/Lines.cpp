@@ -9,6 +9,7 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/partition/Accelerators.h"
 #include <queue>
 
 using namespace mlir;
@@ -17,49 +18,69 @@ using namespace weir;
 namespace {
 
 constexpr int64_t shortestLine = 4, longestLine = 8192;
+/// Lines across are written out, element by element.
+constexpr int64_t shortestAcross = 2, longestAcross = 32;
 /// What is kept of a line lies on the stack, 32 KiB each at most.
 constexpr unsigned mostOperations = 64, mostKept = 4;
 constexpr unsigned mostOthers = 4;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-bool isLine(Value value, ArrayRef<int64_t> shape) {
-  return typeOf(value).getShape() == shape;
-}
+/// The shape of all lines, and the dimension along which they lie.
+struct LineShape {
+  ArrayRef<int64_t> sizes;
+  int64_t axis;
 
-/// One element for each line.
-bool isOneALine(Value value, ArrayRef<int64_t> shape) {
-  ArrayRef<int64_t> own = typeOf(value).getShape();
-  return own.size() == shape.size() && own.back() == 1 && own.drop_back() == shape.drop_back();
-}
+  explicit LineShape(ArrayRef<int64_t> sizes) : LineShape(sizes, int64_t(sizes.size()) - 1) {}
+  LineShape(ArrayRef<int64_t> sizes, int64_t axis) : sizes(sizes), axis(axis) {}
 
-bool isLineReduction(Operation *op, ArrayRef<int64_t> shape) {
+  bool liesAcross() const { return axis + 1 < int64_t(sizes.size()); }
+  bool hasLength() const {
+    return liesAcross() ? sizes[axis] >= shortestAcross && sizes[axis] <= longestAcross
+                        : sizes[axis] >= shortestLine && sizes[axis] <= longestLine;
+  }
+  bool isLine(Value value) const { return typeOf(value).getShape() == sizes; }
+  /// One element for each line.
+  bool isOneALine(Value value) const {
+    ArrayRef<int64_t> own = typeOf(value).getShape();
+    return own.size() == sizes.size() && own[axis] == 1 &&
+           own.take_front(axis) == sizes.take_front(axis) &&
+           own.drop_front(axis + 1) == sizes.drop_front(axis + 1);
+  }
+};
+
+bool isLineReduction(Operation *op, const LineShape &shape) {
   auto reduce = dyn_cast<ReduceOp>(op);
   return reduce && reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
-         reduce.getAxes()[0] + 1 == (int64_t)shape.size() && isLine(reduce.getOperand(), shape) &&
+         reduce.getAxes()[0] == shape.axis && shape.isLine(reduce.getOperand()) &&
          typeOf(reduce).getElementType().isF32() &&
          llvm::is_contained({"sum", "mean", "max", "min"}, reduce.getKind());
 }
 
-bool mayBelong(Operation *op, ArrayRef<int64_t> shape) {
+bool mayBelong(Operation *op, const LineShape &shape) {
   if (isLineReduction(op, shape))
     return true;
   return isVectorElementwise(op) &&
-         (isLine(op->getResult(0), shape) || isOneALine(op->getResult(0), shape));
+         (shape.isLine(op->getResult(0)) || shape.isOneALine(op->getResult(0)));
 }
 
 /// The shape of the lines that `root` could end: its own, or, where it has one element a
 /// line, that of what is reduced first on the way to it.
-ArrayRef<int64_t> shapeOfLines(Operation *root) {
+LineShape shapeOfLines(Operation *root) {
   ArrayRef<int64_t> own = typeOf(root->getResult(0)).getShape();
+  if (auto reduce = dyn_cast<ReduceOp>(root); reduce && isOnAccelerator(root))
+    if (reduce.getAxes().size() == 1)
+      if (LineShape shape(typeOf(reduce.getOperand()).getShape(), reduce.getAxes()[0]);
+          shape.liesAcross() && isLineReduction(reduce, shape))
+        return shape;
   if (own.back() != 1)
-    return own;
+    return LineShape(own);
   llvm::SetVector<Operation *> seen;
   seen.insert(root);
   for (size_t i = 0; i < seen.size() && i < mostOperations; ++i) {
-    if (auto reduce = dyn_cast<ReduceOp>(seen[i]))
-      if (ArrayRef<int64_t> shape = typeOf(reduce.getOperand()).getShape();
-          isLineReduction(reduce, shape) && isOneALine(root->getResult(0), shape))
+    if (auto reduce = dyn_cast<ReduceOp>(seen[i]); reduce && typeOf(reduce.getOperand()).getRank())
+      if (LineShape shape(typeOf(reduce.getOperand()).getShape());
+          isLineReduction(reduce, shape) && shape.isOneALine(root->getResult(0)))
         return shape;
     if (!isVectorElementwise(seen[i]))
       continue;
@@ -67,11 +88,7 @@ ArrayRef<int64_t> shapeOfLines(Operation *root) {
       if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == root->getBlock())
         seen.insert(def);
   }
-  return own;
-}
-
-bool hasLineLength(ArrayRef<int64_t> shape) {
-  return shape.back() >= shortestLine && shape.back() <= longestLine;
+  return LineShape(own);
 }
 
 /// Whether all that reads `op`'s result and is not in `lines` comes behind their root.
@@ -93,12 +110,12 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
                   : RankedTensorType();
   if (!type || type.getRank() == 0)
     return std::nullopt;
-  ArrayRef<int64_t> shape = shapeOfLines(root);
-  if (!hasLineLength(shape) || !mayBelong(root, shape))
+  LineShape shape = shapeOfLines(root);
+  if (!shape.hasLength() || !mayBelong(root, shape))
     return std::nullopt;
   // Where sizes are open, a line's values may turn out to be stretched: code for that
   // has one result.
-  bool mayHaveOthers = !ShapedType::isDynamicShape(shape);
+  bool mayHaveOthers = !ShapedType::isDynamicShape(shape.sizes);
   Lines lines;
   lines.root = root;
   // From the root upwards, later operations first: when one is looked at, all that
@@ -118,7 +135,7 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
       return lines.operations.contains(user);
     });
     if (isOther && (!mayHaveOthers || lines.others.size() == mostOthers ||
-                    !isOneALine(op->getResult(0), shape) || !isReadBehind(op, lines)))
+                    !shape.isOneALine(op->getResult(0)) || !isReadBehind(op, lines)))
       continue;
     lines.operations.insert(op);
     if (isOther)
@@ -131,35 +148,54 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
     }
   }
   // What one reduction leads to is a kernel that other operations may join.
-  if (reductions > (type.getShape() == shape ? 0 : 1))
+  if (reductions > (type.getShape() == shape.sizes ? 0 : 1))
     return lines;
+  if (shape.liesAcross())
+    return std::nullopt;
   // What ends inside of these has no more reductions.
   visited.insert(lines.operations.begin(), lines.operations.end());
   return std::nullopt;
 }
 
-RankedTensorType weir::lineType(plan::KernelOp kernel) {
+/// Null: nothing is reduced.
+static ReduceOp firstReduction(plan::KernelOp kernel) {
   auto reductions = kernel.getBody().front().getOps<ReduceOp>();
-  return reductions.empty() ? RankedTensorType() : typeOf((*reductions.begin()).getOperand());
+  return reductions.empty() ? ReduceOp() : *reductions.begin();
+}
+
+RankedTensorType weir::lineType(plan::KernelOp kernel) {
+  ReduceOp reduce = firstReduction(kernel);
+  return reduce ? typeOf(reduce.getOperand()) : RankedTensorType();
+}
+
+int64_t weir::lineAxis(plan::KernelOp kernel) { return firstReduction(kernel).getAxes().front(); }
+
+bool weir::liesAcross(plan::KernelOp kernel) {
+  return lineAxis(kernel) + 1 < lineType(kernel).getRank();
 }
 
 bool weir::hasLines(plan::KernelOp kernel) {
   RankedTensorType type = lineType(kernel);
-  if (!type || type.getRank() == 0 || !hasLineLength(type.getShape()))
+  if (!type || type.getRank() == 0 || firstReduction(kernel).getAxes().size() != 1)
     return false;
+  LineShape shape(type.getShape(), lineAxis(kernel));
   Block &body = kernel.getBody().front();
+  // One reduction across is any kernel's.
+  auto reductions = body.getOps<ReduceOp>();
+  if (!shape.hasLength() || (shape.liesAcross() && ++reductions.begin() == reductions.end()))
+    return false;
   for (Operation &op : body.without_terminator()) {
     if (ElementsAttr constant = op.getNumResults() ? constantElements(op.getResult(0)) : nullptr) {
       if (!constant.isSplat())
         return false; // vectors are read from buffers
-    } else if (!mayBelong(&op, type.getShape())) {
+    } else if (!mayBelong(&op, shape)) {
       return false;
     }
   }
   return llvm::all_of(llvm::enumerate(body.getTerminator()->getOperands()), [&](auto result) {
     Operation *def = result.value().getDefiningOp();
     return def && !isa<ConstantOp>(def) &&
-           (result.index() == 0 || isOneALine(result.value(), type.getShape()));
+           ((result.index() == 0 && !shape.liesAcross()) || shape.isOneALine(result.value()));
   });
 }
 
@@ -168,11 +204,11 @@ namespace {
 /// Follows what passes along a line compute.
 class Passes {
 public:
-  explicit Passes(plan::KernelOp kernel) : shape(lineType(kernel).getShape()) {
+  explicit Passes(plan::KernelOp kernel) : shape(lineType(kernel).getShape(), lineAxis(kernel)) {
     for (auto reduce : kernel.getBody().front().getOps<ReduceOp>())
       passes.push_back({reduce.getResult(), {}});
     Value result = kernel.getBody().front().getTerminator()->getOperand(0);
-    if (isLine(result, shape))
+    if (shape.isLine(result))
       passes.push_back({result, {}});
   }
 
@@ -199,7 +235,7 @@ private:
 
   bool isMade(Value value) const {
     Operation *def = value.getDefiningOp();
-    return def && !isa<ReduceOp, ConstantOp>(def) && isLine(value, shape) && !have.count(value);
+    return def && !isa<ReduceOp, ConstantOp>(def) && shape.isLine(value) && !have.count(value);
   }
 
   /// The line's values that are made on the way to `value`.
@@ -238,7 +274,7 @@ private:
   }
   static constexpr unsigned costOfMemory = 4;
 
-  ArrayRef<int64_t> shape;
+  LineShape shape;
   SmallVector<LinePass> passes;
   llvm::DenseSet<Value> have; ///< kept by earlier passes
 };
@@ -250,7 +286,8 @@ SmallVector<LinePass> weir::linePasses(plan::KernelOp kernel) { return Passes(ke
 SmallVector<int64_t> weir::lineTiles(plan::KernelOp kernel, const VectorUnit &unit) {
   constexpr int64_t whole = int64_t(1) << 40;
   RankedTensorType type = lineType(kernel);
-  int64_t lanes = std::min<int64_t>(unit.bytes / 4, llvm::bit_ceil((uint64_t)type.getShape().back()));
+  uint64_t length = type.getDimSize(lineAxis(kernel));
+  int64_t lanes = std::min<int64_t>(unit.bytes / 4, llvm::bit_ceil(length));
   OpBuilder b(kernel.getContext());
   kernel->setAttr("lanes", b.getI64IntegerAttr(lanes));
   SmallVector<int64_t> tiles(type.getRank(), 1);

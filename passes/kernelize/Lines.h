@@ -15,6 +15,8 @@ namespace weir {
 
 /// Reductions of the last dimension, and elementwise operations before, between and
 /// behind them, that one kernel computes a line at a time: a softmax, a normalisation.
+/// On accelerators, which split reductions (SplitReductions.cpp), lines may also lie
+/// across: short ones along another dimension, in a kernel of one element for each.
 struct Lines {
   /// Has an element for each of the line's, or one for all. Its result is the kernel's first.
   mlir::Operation *root = nullptr;
@@ -26,7 +28,8 @@ struct Lines {
 
 /// The lines that end in `root`, as large as they get; none where no reduction (no two
 /// of them, where the root has one element a line) is among them, lines are of open
-/// length, of fewer than 4 elements or of more than 8,192, or elements are no f32.
+/// length, of fewer than 4 elements or of more than 8,192 (across: 2 and 32), or elements
+/// are no f32.
 /// `isFree`: whether an operation may become part of a kernel with others, which is
 /// asked of each but the root. `visited` takes in what was looked at: no lines end there.
 std::optional<Lines> matchLines(mlir::Operation *root,
@@ -39,6 +42,10 @@ bool hasLines(plan::KernelOp kernel);
 
 /// What is reduced in such a kernel, whose shape is that of all its lines.
 mlir::RankedTensorType lineType(plan::KernelOp kernel);
+/// The dimension along which they lie.
+int64_t lineAxis(plan::KernelOp kernel);
+/// Whether that is not the last one.
+bool liesAcross(plan::KernelOp kernel);
 
 /// Which values of a kernel of lines each pass along a line makes. A pass ends in a
 /// reduction; a last one in the result, where that has the line's elements.

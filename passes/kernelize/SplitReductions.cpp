@@ -17,6 +17,7 @@
 #include "dialects/weir/Weir.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Attention.h"
+#include "passes/kernelize/OtherShapes.h"
 #include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
 
@@ -35,15 +36,15 @@ constexpr int64_t fewElements = 1 << 15;
 /// Lines: what a warp has at least to do, up to what a kernel keeps of a line in
 /// registers; and how many of them large accelerators have room for at once.
 constexpr int64_t shortestLine = 32, shortestPart = 1024, longestLine = 8192, manyLines = 512;
-/// Columns: threads of four neighbours that keep memory busy, what each adds up at
-/// least, and what is not worth another kernel.
-constexpr int64_t manyThreads = 1 << 15, shortestColumn = 16, fewRows = 64;
+/// Columns: threads that keep memory busy, what each adds up at least, and what is not
+/// worth another kernel.
+constexpr int64_t manyThreads = 1 << 16, shortestColumn = 16, fewRows = 64;
+/// What a thread keeps of a column in registers, or what is too little for a kernel.
+constexpr int64_t longestAcross = 32, shortestAcross = 8;
+/// To read and write so many elements once more takes longer than to launch a kernel.
+constexpr int64_t manyElements = 1 << 20;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-int64_t product(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
-}
 
 /// Neighbouring dimensions that are reduced together, or kept together.
 struct Group {
@@ -99,46 +100,6 @@ int64_t partOfLine(int64_t lines, int64_t length) {
   int64_t part = partOf(length, shortestPart, longestLine, many);
   return part || length > longestLine ? part : length;
 }
-
-/// A way to look at a tensor of `from` as one of `to`: dimensions that become one,
-/// and such that become several.
-class View {
-public:
-  View(ArrayRef<int64_t> from, ArrayRef<int64_t> to) : from(from), to(to) {}
-
-  /// What elementwise operations read beside a tensor of `from`; nothing: it is
-  /// stretched along a part of what becomes one dimension.
-  std::optional<SmallVector<int64_t>> of(ArrayRef<int64_t> shape) const {
-    if (product(shape) == 1)
-      return SmallVector<int64_t>();
-    SmallVector<int64_t> own(from.size() - shape.size(), 1), seen;
-    llvm::append_range(own, shape);
-    for (size_t i = 0, j = 0; i < from.size() || j < to.size();) {
-      // The next dimensions of both that have as many elements.
-      int64_t count = 1, others = 1, there = 1;
-      size_t first = j;
-      auto take = [&] {
-        there *= own[i];
-        count *= from[i++];
-      };
-      if (i < from.size())
-        take();
-      while (count != others || (i == from.size() && j < to.size())) {
-        if (count < others)
-          take();
-        else
-          others *= to[j++];
-      }
-      if (there != 1 && there != count)
-        return std::nullopt;
-      for (; first < j; ++first)
-        seen.push_back(there == 1 ? 1 : to[first]);
-    }
-    return seen;
-  }
-
-  ArrayRef<int64_t> from, to;
-};
 
 class Splitter {
 public:
@@ -196,14 +157,13 @@ private:
         if (group.isReduced && (!groups[chosen].isReduced || group.size > groups[chosen].size))
           chosen = i;
     int64_t length = groups[chosen].size, others = kept * reduced / length, part = 0;
-    bool isWide = others / 4 >= manyThreads || length < fewRows;
+    bool isWide = others >= manyThreads || length < fewRows;
     if (byLines && length > longestLine && others < manyLines)
       part = partOfLine(others, length);
     else if (!byLines && !isWide)
-      part = partOf(length, shortestColumn, length / 2,
-                    llvm::divideCeil(2 * manyThreads, others / 4 + 1));
+      part = partOf(length, shortestColumn, length / 2, llvm::divideCeil(manyThreads, others));
     // Threads that have a result each are enough for many of them.
-    if (part == 0 && (count == 1 || kept / 4 >= manyThreads))
+    if (part == 0 && (count == 1 || kept >= manyThreads))
       return std::nullopt;
     Step step = {sizesOf(groups), int64_t(chosen)};
     if (part) {
@@ -221,7 +181,7 @@ private:
       return;
     OpBuilder b(reduce);
     Location loc = reduce.getLoc();
-    Value operand = viewed(b, reduce.getOperand(), step->shape);
+    Value operand = Reshaper(b, step->shape).make(reduce.getOperand());
     if (!operand)
       return;
     Type element = typeOf(operand).getElementType();
@@ -273,6 +233,7 @@ private:
 
   struct Statistics {
     ReduceOp mean, variance;
+    SubOp centred;
     Value values;
   };
 
@@ -299,51 +260,126 @@ private:
     llvm::copy(shape, own.end() - shape.size());
     if (own != kept)
       return std::nullopt;
-    return Statistics{mean, variance, x};
+    return Statistics{mean, variance, centred, x};
   }
 
-  /// Whether a kernel of lines has all of it.
-  static bool isOneKernel(ReduceOp reduce) {
-    ArrayRef<int64_t> shape = typeOf(reduce.getOperand()).getShape();
-    return reduce.getKeepDims() && reduce.getAxes().size() == 1 &&
-           reduce.getAxes()[0] + 1 == int64_t(shape.size()) && shape.back() <= longestLine;
+  /// Whether the last dimensions are reduced, and no others.
+  static bool reducesLines(ReduceOp reduce) {
+    SmallVector<int64_t> axes(reduce.getAxes());
+    llvm::sort(axes);
+    int64_t first = typeOf(reduce.getOperand()).getRank() - int64_t(axes.size());
+    return llvm::equal(axes, llvm::seq(first, first + int64_t(axes.size())));
   }
 
   void splitStatistics(ReduceOp variance) {
     std::optional<Statistics> found = statisticsOf(variance);
     Groups groups = found ? groupsOf(variance) : Groups();
-    if (groups.empty() || !groups.back().isReduced || groups.back().size < shortestLine ||
-        isOneKernel(variance))
+    if (!groups.empty() && !groups.back().isReduced)
+      return splitColumns(*found, groups);
+    if (groups.empty() || groups.back().size < shortestLine)
       return;
-    int64_t elements = typeOf(found->values).getNumElements(), length = groups.back().size,
-            part = partOfLine(elements / length, length);
-    int64_t kept = countOf(groups, false), parts = part ? elements / kept / part : 0;
-    if (part == 0 || (parts > 1 && elements < fewElements))
+    int64_t elements = typeOf(found->values).getNumElements(), length = groups.back().size;
+    ElementRegion region = regionBehind(found->centred, found->values,
+                                        variance.getOperand().getDefiningOp());
+    if (reducesLines(variance) && length <= longestLine) {
+      // A kernel of lines has all of it, but for what comes behind a reshape.
+      if (!region.hasReshapes && variance.getAxes().size() > 1 && region.result)
+        return flatten(*found, region);
+      if (variance.getAxes().size() == 1 && (!region.hasReshapes || elements < manyElements))
+        return;
+    }
+    int64_t kept = countOf(groups, false), part = partOfLine(elements / length, length);
+    if (part == 0 || (elements / kept > part && elements < fewElements))
       return;
+    OpBuilder b(found->mean);
+    auto [mean, square] = statisticsOfParts(b, *found, groups, part);
+    give(b, *found, mean, square);
+    if (region.hasReshapes)
+      computeIn(*region.shape, region, {});
+  }
+
+  /// Normalisations over several dimensions become those of lines: a kernel each.
+  void flatten(Statistics found, const ElementRegion &region) {
+    ReduceOp reduce = found.mean;
+    SmallVector<int64_t> shape(typeOf(found.values).getShape().drop_back(reduce.getAxes().size()));
+    shape.push_back(typeOf(found.values).getNumElements() /
+                    std::max<int64_t>(1, typeOf(reduce).getNumElements()));
+    OpBuilder b(reduce);
+    Value x = Reshaper(b, shape).make(found.values);
+    auto [mean, square] = statistics(b, reduce.getLoc(), x, int64_t(shape.size()) - 1, Value());
+    give(b, found, mean, square);
+    computeIn(shape, region, {found.values, x});
+  }
+
+  /// Computes a region in another shape, in which `known` is there: a value, and what
+  /// it is.
+  static void computeIn(ArrayRef<int64_t> shape, const ElementRegion &region,
+                        std::pair<Value, Value> known) {
+    OpBuilder b(region.result.getDefiningOp());
+    Reshaper reshaper(b, shape);
+    if (known.first)
+      reshaper.know(known.first, known.second);
+    Value result = region.result;
+    if (Value made = reshaper.make(result, region))
+      result.replaceAllUsesWith(reshaped(b, result.getLoc(), made, typeOf(result).getShape()));
+  }
+
+  /// Columns: parts that a thread keeps in registers, then parts of what these leave.
+  static void splitColumns(Statistics found, ArrayRef<Group> groups) {
+    int64_t at = 0, left = 0;
+    for (auto [i, group] : llvm::enumerate(groups))
+      if (group.isReduced) {
+        if (left)
+          return;
+        at = int64_t(i);
+        left = group.size;
+      }
+    if (left < fewRows || typeOf(found.values).getNumElements() < fewElements ||
+        partOf(left, shortestAcross, longestAcross, 1) == 0)
+      return;
+    ReduceOp reduce = found.mean;
+    OpBuilder b(reduce);
+    Value mean, square;
+    while (left > 1) {
+      int64_t part = partOf(left, 2, longestAcross, 1);
+      part = part ? part : left;
+      left /= part;
+      SmallVector<int64_t> shape = sizesOf(groups);
+      shape[at] = part;
+      shape.insert(shape.begin() + at, left);
+      Location loc = b.getFusedLoc({reduce.getLoc(), found.variance.getLoc()});
+      Value x = mean ? reshaped(b, loc, mean, shape) : Reshaper(b, shape).make(found.values);
+      Value spread = mean ? reshaped(b, loc, square, shape) : Value();
+      std::tie(mean, square) = statistics(b, loc, x, at + 1, spread);
+    }
+    give(b, found, mean, square);
+  }
+
+  /// Mean and variance of each line, from those of parts of `part` elements.
+  static std::pair<Value, Value> statisticsOfParts(OpBuilder &b, Statistics found,
+                                                   ArrayRef<Group> groups, int64_t part) {
     SmallVector<int64_t> shape = sizesOf(groups);
     shape.back() = part;
-    shape.insert(shape.end() - 1, length / part);
-    OpBuilder b(found->mean);
-    Location loc = b.getFusedLoc({found->mean.getLoc(), variance.getLoc()});
-    Value x = viewed(b, found->values, shape);
-    auto [mean, square] = statistics(b, loc, x, int64_t(shape.size()) - 1, Value());
+    shape.insert(shape.end() - 1, groups.back().size / part);
+    Location loc = b.getFusedLoc({found.mean.getLoc(), found.variance.getLoc()});
+    Value x = Reshaper(b, shape).make(found.values);
+    std::pair<Value, Value> ofParts =
+        statistics(b, loc, x, int64_t(shape.size()) - 1, Value());
+    int64_t parts = countOf(groups, true) / part;
+    if (parts == 1)
+      return ofParts;
     // What is kept comes first: the parts of each are a line.
     SmallVector<int64_t> order;
     for (bool isReduced : {false, true})
       for (auto [i, group] : llvm::enumerate(groups))
         if (group.isReduced == isReduced)
           order.push_back(i);
-    if (parts > 1) {
-      auto line = [&](Value value) {
-        Value whole = reshaped(b, loc, value, ArrayRef(shape).drop_back());
-        return reshaped(b, loc, transposed(b, loc, whole, order), {kept, parts});
-      };
-      Value spread = line(square);
-      std::tie(mean, square) = statistics(b, loc, line(mean), 1, spread);
-    }
-    // Behind both, so that one kernel may have them.
-    give(b, found->variance, square);
-    give(b, found->mean, mean);
+    auto line = [&](Value value) {
+      Value whole = reshaped(b, loc, value, ArrayRef(shape).drop_back());
+      return reshaped(b, loc, transposed(b, loc, whole, order), {countOf(groups, false), parts});
+    };
+    Value spread = line(ofParts.second);
+    return statistics(b, loc, line(ofParts.first), 1, spread);
   }
 
   /// Mean and variance along `axis`, of what has means `x` and variances `spread`
@@ -356,47 +392,6 @@ private:
     if (spread)
       square = AddOp::create(b, loc, x.getType(), square, spread);
     return {mean, reduced(b, loc, square, "mean", axis)};
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Values in other shapes
-  //===--------------------------------------------------------------------===//
-
-  /// `value` in another shape, for a reduction. What only this reads is computed in that
-  /// shape, so that it stays in the reduction's kernel. Null: not everything that it is
-  /// made from can be seen so.
-  Value viewed(OpBuilder &b, Value value, ArrayRef<int64_t> shape) {
-    SmallVector<int64_t> from(typeOf(value).getShape());
-    return viewed(b, value, View(from, shape), 0);
-  }
-
-  Value viewed(OpBuilder &b, Value value, const View &view, int depth) {
-    constexpr int deepest = 8;
-    std::optional<SmallVector<int64_t>> shape = view.of(typeOf(value).getShape());
-    Operation *def = value.getDefiningOp();
-    bool isFull = typeOf(value).getShape() == view.from;
-    if (!isFull || !def || depth == deepest || !isMadeInside(def))
-      return shape ? reshaped(b, value.getLoc(), value, *shape) : Value();
-    SmallVector<Value> operands;
-    for (Value operand : def->getOperands()) {
-      Value seen = viewed(b, operand, view, depth + 1);
-      if (!seen)
-        return reshaped(b, value.getLoc(), value, *shape);
-      operands.push_back(seen);
-    }
-    Operation *made = b.clone(*def);
-    made->setOperands(operands);
-    made->getResult(0).setType(typeOf(value).clone(*shape));
-    return made->getResult(0);
-  }
-
-  /// Whether an operation is computed where its result is reduced: nothing else reads
-  /// that, or it is less than to store and read it.
-  static bool isMadeInside(Operation *op) {
-    if (!isa<ElementwiseOpInterface>(op) || op->getNumResults() != 1)
-      return false;
-    bool isCheap = isa<CastOp, SubOp, MulOp>(op);
-    return isCheap || llvm::all_equal(op->getUsers());
   }
 
   static Value reduced(OpBuilder &b, Location loc, Value value, StringRef kind,
@@ -412,6 +407,25 @@ private:
   static void give(OpBuilder &b, ReduceOp old, Value value) {
     old.getResult().replaceAllUsesWith(
         reshaped(b, old.getLoc(), value, typeOf(old).getShape()));
+  }
+
+  /// One kernel may have both where all that reads them comes behind.
+  static void give(OpBuilder &b, Statistics found, Value mean, Value variance) {
+    give(b, found.variance, variance);
+    give(b, found.mean, mean);
+    Operation *square = found.variance.getOperand().getDefiningOp(), *first = nullptr;
+    for (Operation *user : found.centred->getUsers()) {
+      if (user->getBlock() != square->getBlock())
+        return;
+      if (user != square && (!first || user->isBeforeInBlock(first)))
+        first = user;
+    }
+    found.variance.erase();
+    if (!square->use_empty())
+      return;
+    square->erase();
+    if (first)
+      found.centred->moveBefore(first);
   }
 
   /// Erases what nothing reads any more.

@@ -5,8 +5,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""compare.py GOT.npy WANT.npy: exits 1 unless all elements are within 1e-4 of the
-larger magnitude, plus 1e-6; for f16, and bf16 as words, within four roundings of the
+"""compare.py GOT.npy WANT.npy [BOUND]: exits 1 unless all elements are within 1e-4 of the
+larger magnitude, plus 1e-6, or BOUND; for f16, and bf16 as words, within four roundings of the
 largest magnitude. A NaN is one in both. Needs no packages."""
 import struct
 import sys
@@ -33,9 +33,10 @@ def main():
     if got_header != want_header:
         raise SystemExit(f"{got_header} is not {want_header}")
     def agree(a, b):
-        bound = 4 * rounding * most if rounding else 1e-4 * max(abs(a), abs(b)) + 1e-6
+        bound = 4 * rounding * most if rounding else 1e-4 * max(abs(a), abs(b)) + least
         return abs(a - b) <= bound or (a != a and b != b)
 
+    least = float(sys.argv[3]) if len(sys.argv) > 3 else 1e-6
     most = max((abs(b) for b in want if b == b), default=0)
     bad = [i for i, (a, b) in enumerate(zip(got, want)) if not agree(a, b)]
     if bad:

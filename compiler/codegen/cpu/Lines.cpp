@@ -87,10 +87,21 @@ public:
       : r(r), passes(linePasses(kernel)),
         lanes(kernel->getAttrOfType<IntegerAttr>("lanes").getInt()),
         results(kernel.getBody().front().getTerminator()->getOperands()),
-        target(r.bufferOf(results.front())), length(lineType(kernel).getShape().back()),
+        target(r.bufferOf(results.front())), axis(lineAxis(kernel)), length(lineType(kernel).getDimSize(axis)),
         tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {}
 
   void emit(Value begin, Value end) {
+    if (axis + 1 < target.type.getRank()) {
+      emitStepLoop(r, begin, end, 1, [&](Value part) {
+        at = r.blockIndices(part, target.dims, tiles);
+        // Neighbours are lanes of a vector.
+        emitStepLoop(r, r.constant(0), target.dims.back(), 1, [&](Value last) {
+          at.back() = last;
+          emitShort();
+        });
+      });
+      return;
+    }
     if (length < shortLength && target.type.getShape().back() == 1) {
       emitStepLoop(r, begin, end, 1, [&](Value part) {
         at = r.blockIndices(part, target.dims, tiles);
@@ -131,7 +142,7 @@ private:
 
   SmallVector<Value> indicesAt(Value first) {
     SmallVector<Value> indices(at);
-    indices.back() = first;
+    indices[axis] = first;
     return indices;
   }
 
@@ -303,7 +314,7 @@ private:
   int64_t lanes;
   ValueRange results;
   const KernelReader::Buffer target;
-  int64_t length;
+  int64_t axis, length;
   ArrayRef<int64_t> tiles;
   SmallVector<Value> at; ///< of the line
   llvm::DenseMap<Value, Value> reduced, kept;

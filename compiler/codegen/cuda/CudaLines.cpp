@@ -10,7 +10,8 @@
 // is before, between and behind them. The threads of a warp (of a block, for long
 // lines) share a line, each has the same few elements of it in all passes, and
 // what one pass computes of them stays in registers for the next. The line is
-// read once; what it has one of, each thread computes for itself.
+// read once; what it has one of, each thread computes for itself. Of lines that lie
+// across a thread has a whole one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,8 @@ namespace {
 class LineEmitter {
 public:
   explicit LineEmitter(const CudaKernel &k)
-      : k(k), r(k.reader), first(k.first()), length(lineType(k.kernel).getShape().back()) {}
+      : k(k), r(k.reader), first(k.first()), axis(lineAxis(k.kernel)),
+        length(lineType(k.kernel).getDimSize(axis)) {}
 
   void run() {
     place();
@@ -49,6 +51,13 @@ public:
 private:
   /// Which elements of which line are this thread's.
   void place() {
+    if (liesAcross(k.kernel)) {
+      // Neighbouring threads have neighbouring lines.
+      own = placeLines(k, 1, first.type.getRank());
+      for (int64_t i = 0; i < length; ++i)
+        elements.push_back({indicesOf(r.constant(i)), Value()});
+      return;
+    }
     // As many warps as it takes.
     int64_t lineThreads = warpThreads;
     while (lineThreads * mostElements < length)
@@ -74,7 +83,8 @@ private:
 
   SmallVector<Value> indicesOf(Value at) const {
     SmallVector<Value> indices(own.indices);
-    indices.push_back(at);
+    indices.resize(first.type.getRank());
+    indices[axis] = at;
     return indices;
   }
 
@@ -84,7 +94,7 @@ private:
     for (Operation *op : k.operations) {
       auto elemental = dyn_cast<ElementwiseOpInterface>(op);
       auto type = cast<RankedTensorType>(op->getResult(0).getType());
-      if (!elemental || type.getShape().back() != 1 || r.isOfLine(op->getResult(0)))
+      if (!elemental || type.getDimSize(axis) != 1 || r.isOfLine(op->getResult(0)))
         continue;
       bool isReady = llvm::all_of(op->getOperands(), [&](Value operand) {
         Operation *def = operand.getDefiningOp();
@@ -110,7 +120,8 @@ private:
         value = arith::SelectOp::create(r.b, r.loc, one.inside, value, start);
       sum = sum ? reductionStep(r, s, kind, sum, value, false) : value;
     }
-    sum = combineLine(k, s, kind, sum, byBlock);
+    if (!liesAcross(k.kernel))
+      sum = combineLine(k, s, kind, sum, byBlock);
     if (kind == "mean")
       sum = s.div(sum, indexTo(r, reduce, r.constant(length), wide));
     return s.cast(sum, wide, element, false);
@@ -119,7 +130,7 @@ private:
   void write() {
     // All are computed before any is written: the result may lie where it was read.
     Value result = k.results().front();
-    bool hasLine = first.type.getShape().back() == length;
+    bool hasLine = first.type.getDimSize(axis) == length;
     ValueRange others = k.results().drop_front(hasLine);
     SmallVector<Value> values, ofLine, begin = indicesOf(r.constant(0));
     if (hasLine)
@@ -149,7 +160,7 @@ private:
   const CudaKernel &k;
   CudaReader &r;
   const KernelReader::Buffer first;
-  int64_t length;
+  int64_t axis, length;
   bool byBlock = false;
   ThreadLine own;
   SmallVector<Element> elements;

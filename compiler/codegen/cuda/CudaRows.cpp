@@ -81,10 +81,10 @@ ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) 
   auto dims = ArrayRef(first.dims).take_front(rank);
   Value thread = r.threadId(), block = r.blockId();
   ThreadLine own;
-  own.lane = byBlock ? thread : r.remainder(thread, r.constant(warpThreads));
+  own.lane = byBlock ? thread : r.remainder(thread, r.constant(threads));
   Value line = byBlock ? block
                        : r.add(r.mul(block, r.constant(lines)),
-                               r.divide(thread, r.constant(warpThreads)));
+                               r.divide(thread, r.constant(threads)));
   Value count = r.constant(1);
   for (Value dim : dims)
     count = r.mul(count, dim);
