@@ -34,7 +34,9 @@ def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> 
     come from one pass: each part has a mean and a variance of its own, and their means, and
     the variance of their means, are those of all. All parts are of one length, a divisor of
     what is reduced; where there is none, and where sizes are open, reductions stay as they
-    are. Those of attentions do.
+    are. Those of attentions do. A normalisation over several dimensions that make one line
+    is computed in a shape where they are one, so that it is one kernel; and what lies around
+    a reshape behind a normalisation (groups of channels) in one that serves both sides.
     Why here: devices are known; what fuses is decided next, and each step is a kernel.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
