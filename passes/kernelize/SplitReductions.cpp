@@ -444,7 +444,7 @@ private:
 struct SplitReductionsPass : weir::impl::WeirSplitReductionsPassBase<SplitReductionsPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isOnAccelerator(&function.getBody().front().front()))
+      if (!function.isExternal() && isOnAccelerator(&function.getBody().front().front()))
         Splitter(function).run();
   }
 };
