@@ -50,8 +50,11 @@ public:
     // Keys and values of a block stay within 40 KiB.
     bool isWide = std::max(size, columns) > 128;
     bool isFew = !ShapedType::isDynamic(knownKeys) && knownKeys <= 32;
+    // Of 12 warps each has 168 registers, of 8 all that there are: wider heads
+    // would spill with fewer.
+    bool isNarrow = std::max(size, columns) <= 64;
     place(warps * warpThreads, warps * coreRows, isWide || isFew ? 32 : 64,
-          resident, widest);
+          (isNarrow ? 12 : 8) * warpThreads, 128);
     pairs = llvm::alignTo(size, 16) / 2;
     groups = llvm::divideCeil(columns, coreColumns);
     // The words that a warp reads at once fall into different banks.
@@ -100,8 +103,6 @@ public:
   }
 
 private:
-  static constexpr int64_t resident = 12 * warpThreads, widest = 96;
-
   /// Two neighbours along the heads' size, zero beyond it.
   Value pairOf(Value pair, function_ref<Value(Value place)> element) {
     auto one = [&](int64_t i) {
