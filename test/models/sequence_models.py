@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===-------------------------------------------------------------------------===#
-"""GPT-2 and a recurrent acoustic model, for make_models.py."""
+"""GPT-2, a decoder with grouped queries and a recurrent acoustic model, for make_models.py."""
 import numpy as np
 
 from make_models import INT64, Graph, layer_norm, linear
@@ -91,6 +91,85 @@ def gpt2_decode():
     return gpt2("gpt2_decode", 1, 128)
 
 
+def rms_norm(g, x, name, width):
+    """Zhang and Sennrich 2019, in the nodes that PyTorch writes for it."""
+    y = g.node("Mul", f"{name}.square", [x, x])
+    y = g.node("ReduceMean", f"{name}.mean", [y], axes=[-1], keepdims=1)
+    y = g.node("Add", f"{name}.shifted", [y, g.constant(1e-6)])
+    y = g.node("Div", f"{name}.normal", [x, g.node("Sqrt", f"{name}.root", [y])])
+    return g.node("Mul", name, [g.uniform(f"{name}.weight", (width,), 0.5, 1.5), y])
+
+
+def rotated(g, x, name, size, angles):
+    """Positions as rotations of pairs, half a head apart (Su et al. 2021, arXiv:2104.09864)."""
+    bound = lambda at: g.constant([at], np.int64)
+    low = g.node("Slice", f"{name}.low", [x, bound(0), bound(size // 2), bound(3)])
+    high = g.node("Slice", f"{name}.high", [x, bound(size // 2), bound(size), bound(3)])
+    turned = g.node("Concat", f"{name}.turned",
+                    [g.node("Neg", f"{name}.negative", [high]), low], axis=3)
+    cosine = g.node("Mul", f"{name}.cosine", [x, g.constant(np.cos(angles).astype(np.float32))])
+    sine = g.node("Mul", f"{name}.sine", [turned, g.constant(np.sin(angles).astype(np.float32))])
+    return g.node("Add", name, [cosine, sine])
+
+
+def grouped_decode(past=1024, layers=6, width=896, heads=14, groups=2, inner=4864,
+                   vocabulary=32000):
+    """A decoder's step with grouped queries, with the sizes of a layer of Qwen2.5-0.5B
+    (arXiv:2412.15115): one new token behind `past` ones, whose keys and values are fed;
+    those of all come out. PyTorch's nodes: keys and values are expanded over the groups,
+    queries and keys both scaled."""
+    g = Graph("grouped_decode")
+    size, total = width // heads, past + 1
+    ids = g.input("input_ids", [1, 1], INT64)
+    words = g.normal("embed", (vocabulary, width), 0.1)
+    x = g.node("Gather", "tokens", [words, ids], axis=0)
+    angles = past * 1e6 ** (-np.arange(0, size, 2) / size)
+    angles = np.concatenate([angles, angles])[None, None, None]
+    scale = g.constant(size**-0.25)
+    for i in range(layers):
+        block = f"layers.{i}"
+        y = rms_norm(g, x, f"{block}.norm1", width)
+        parts = []
+        for part, count in (("q", heads), ("k", groups), ("v", groups)):
+            z = linear(g, y, f"{block}.{part}_proj", width, count * size)
+            z = g.node("Reshape", f"{block}.{part}.split",
+                       [z, g.constant([1, 1, count, size], np.int64)])
+            z = g.node("Transpose", f"{block}.{part}.heads", [z], perm=[0, 2, 1, 3])
+            parts.append(z if part == "v" else rotated(g, z, f"{block}.{part}", size, angles))
+        kept = []
+        for part, value in (("key", parts[1]), ("value", parts[2])):
+            z = g.node("Concat", f"{block}.{part}s",
+                       [g.input(f"past_{part}.{i}", [1, groups, past, size]), value], axis=2)
+            g.node("Identity", f"{block}.{part}s.out", [z], f"present_{part}.{i}")
+            g.output(f"present_{part}.{i}", [1, groups, total, size])
+            z = g.node("Unsqueeze", f"{block}.{part}s.split", [z, g.constant([2], np.int64)])
+            z = g.node("Expand", f"{block}.{part}s.wide",
+                       [z, g.constant([1, groups, heads // groups, total, size], np.int64)])
+            kept.append(g.node("Reshape", f"{block}.{part}s.all",
+                               [z, g.constant([1, heads, total, size], np.int64)]))
+        turned = g.node("Transpose", f"{block}.keys.turned", [kept[0]], perm=[0, 1, 3, 2])
+        scores = g.node("MatMul", f"{block}.scores",
+                        [g.node("Mul", f"{block}.q.scaled", [parts[0], scale]),
+                         g.node("Mul", f"{block}.k.scaled", [turned, scale])])
+        weights = g.node("Softmax", f"{block}.softmax", [scores], axis=-1)
+        y = g.node("MatMul", f"{block}.context", [weights, kept[1]])
+        y = g.node("Transpose", f"{block}.context.rows", [y], perm=[0, 2, 1, 3])
+        y = g.node("Reshape", f"{block}.context.join", [y, g.constant([1, 1, width], np.int64)])
+        x = g.node("Add", f"{block}.residual1",
+                   [x, linear(g, y, f"{block}.o_proj", width, width)])
+        y = rms_norm(g, x, f"{block}.norm2", width)
+        gate = linear(g, y, f"{block}.gate_proj", width, inner)
+        gate = g.node("Mul", f"{block}.silu", [gate, g.node("Sigmoid", f"{block}.gate", [gate])])
+        y = g.node("Mul", f"{block}.gated", [gate, linear(g, y, f"{block}.up_proj", width, inner)])
+        x = g.node("Add", f"{block}.residual2",
+                   [x, linear(g, y, f"{block}.down_proj", inner, width)])
+    x = rms_norm(g, x, "norm", width)
+    turned = g.node("Transpose", "lm_head.weight", [words], perm=[1, 0])
+    g.node("MatMul", "lm_head", [x, turned], "logits")
+    g.output("logits", [1, 1, vocabulary])
+    return g
+
+
 def lstm_acoustic(frames=200, inputs=123, width=250, layers=5, classes=62):
     """Graves et al. 2013, arXiv:1303.5778, CTC-5l-250h: five bidirectional layers over
     40 filter banks and their energy with first and second differences."""
@@ -116,5 +195,6 @@ def lstm_acoustic(frames=200, inputs=123, width=250, layers=5, classes=62):
 
 
 MODELS = {
-    "gpt2_prefill": gpt2_prefill, "gpt2_decode": gpt2_decode, "lstm_acoustic": lstm_acoustic,
+    "gpt2_prefill": gpt2_prefill, "gpt2_decode": gpt2_decode,
+    "grouped_decode": grouped_decode, "lstm_acoustic": lstm_acoustic,
 }
