@@ -153,8 +153,7 @@ void AttentionEmitter::store(const Row &row, Value column, bool isInside,
 
 void AttentionEmitter::forItems(int64_t count,
                                 function_ref<void(Value item)> body) {
-  constexpr int64_t mostAtOnce = 8;
-  int64_t each = count / k.shape.threads, atOnce = std::min(each, mostAtOnce);
+  int64_t each = count / k.shape.threads, atOnce = std::min(each, itemsAtOnce);
   while (each % atOnce)
     --atOnce;
   auto loop = scf::ForOp::create(b, r.loc, index(0), index(count),

@@ -173,6 +173,7 @@ protected:
   ScalarBuilder scoreScalars, productScalars;
   int64_t knownRows = 0, knownKeys = 0, size = 1, columns = 1;
   int64_t tileRows = 1, tileKeys = 1;
+  int64_t itemsAtOnce = 8; ///< that a thread brings into shared memory
   bool wholeRows = false, wholeKeys = false;
   mlir::Value yes, zero, lowest, rowCount, keyCount, thread, firstRow;
   mlir::Value tile; ///< number of the block's batch

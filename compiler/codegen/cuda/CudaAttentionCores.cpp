@@ -51,8 +51,11 @@ public:
     bool isWide = std::max(size, columns) > 128;
     bool isFew = !ShapedType::isDynamic(knownKeys) && knownKeys <= 32;
     // Of 12 warps each has 168 registers, of 8 all that there are: wider heads
-    // would spill with fewer.
-    bool isNarrow = std::max(size, columns) <= 64;
+    // would spill with fewer, and so would a mask of open size.
+    bool isOpen =
+        ShapedType::isDynamic(knownRows) || ShapedType::isDynamic(knownKeys);
+    bool readsMore = k.kernel.getBody().front().getNumArguments() > 3;
+    bool isNarrow = std::max(size, columns) <= (isOpen && readsMore ? 48 : 64);
     place(warps * warpThreads, warps * coreRows, isWide || isFew ? 32 : 64,
           (isNarrow ? 12 : 8) * warpThreads, 128);
     pairs = llvm::alignTo(size, 16) / 2;

@@ -27,11 +27,19 @@ public:
 
   void emit() {
     bool isSmall = !ShapedType::isDynamic(knownRows) && knownRows <= lines;
-    // With one row a thread, all heads fit.
-    place(threads, isSmall ? lines : 4 * lines, across * keysEach, resident,
-          isSmall ? std::max(size, columns) : widest);
-    rowsEach = tileRows / lines;
+    bool isWide = std::max(size, columns) > 64,
+         isOpen = ShapedType::isDynamic(knownRows) ||
+                  ShapedType::isDynamic(knownKeys);
     columnsEach = llvm::divideCeil(columns, across);
+    // With one row a thread, all heads fit. Wide ones need more registers than
+    // two blocks leave where sizes are open and columns are no vectors.
+    bool isAlone = isWide && isOpen && columnsEach % 4 != 0;
+    place(threads, isSmall ? lines : 4 * lines, across * keysEach,
+          isAlone ? threads : 2 * threads,
+          isSmall ? std::max(size, columns) : widest);
+    if (isWide)
+      itemsAtOnce = 4; // sums take the registers
+    rowsEach = tileRows / lines;
     x = r.remainder(thread, index(across));
     y = r.divide(thread, index(across));
     queries = r.shared(f32, {depth, tileRows + padding});
@@ -75,9 +83,9 @@ public:
   }
 
 private:
-  static constexpr int64_t threads = 256, resident = 512, widest = 128,
-                           across = 16, lines = threads / across, keysEach = 4,
-                           depth = 16, padding = 4;
+  static constexpr int64_t threads = 256, widest = 128, across = 16,
+                           lines = threads / across, keysEach = 4, depth = 16,
+                           padding = 4;
 
   Value keyOf(int64_t j) { return r.add(x, index(j * across)); }
 
