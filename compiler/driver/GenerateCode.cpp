@@ -251,7 +251,7 @@ llvm::Error Compilation::compileInUnits(std::vector<CodeUnit> &units) {
                                            : CodeCache::defaultLimit);
   UnitOptions how;
   how.machine = [&] { return makeMachine(options, target); };
-  how.flags = codeFlags() + " LLVM " LLVM_VERSION_STRING " units 1";
+  how.flags = codeFlags() + " LLVM " LLVM_VERSION_STRING " units 3";
   how.optLevel = options.optLevel;
   how.sanitizeAddress = options.sanitizeAddress;
   how.jobs = options.jobs ? options.jobs

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/MachineCode.h"
+#include "compiler/emit/Bf16Rounding.h"
 
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -83,6 +84,8 @@ void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine,
       level == 0 ? builder.buildO0DefaultPipeline(wanted)
                  : builder.buildPerModuleDefaultPipeline(wanted);
   passes.run(module, modules);
+  roundToBf16Inline(module, machine);
+  defineBf16Rounding(module, machine);
 }
 
 llvm::Error weir::generateMachineCode(llvm::Module &module,

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Bf16Rounding.h"
 #include "compiler/codegen/cpu/Chain.h"
 #include "compiler/codegen/cpu/CpuCodegen.h"
 #include "compiler/codegen/cpu/KernelEmitter.h"
 #include "compiler/codegen/cpu/MathFunctions.h"
 #include "compiler/codegen/cpu/StepLowering.h"
+#include "compiler/emit/Bf16Rounding.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -336,10 +336,7 @@ std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
   if (options.machine) {
     result->setDataLayout(options.machine->createDataLayout());
     result->setTargetTriple(options.machine->getTargetTriple());
-    StringRef features = options.machine->getTargetFeatureString();
-    if (options.machine->getTargetTriple().isX86() && !features.contains("avx512bf16") &&
-        !features.contains("avxneconvert"))
-      roundToBf16Inline(*result);
+    roundToBf16Inline(*result, *options.machine);
   }
   for (llvm::Function &function : *result) {
     if (function.isDeclaration())

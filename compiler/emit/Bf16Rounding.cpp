@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cpu/Bf16Rounding.h"
+#include "compiler/emit/Bf16Rounding.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
 
@@ -113,7 +114,33 @@ static Value *replacement(Instruction &instruction) {
   return rounded(b, b.CreateIntrinsic(f32, call->getIntrinsicID(), operands));
 }
 
-void weir::roundToBf16Inline(Module &module) {
+static bool roundsByInstruction(const TargetMachine &machine) {
+  StringRef features = machine.getTargetFeatureString();
+  return !machine.getTargetTriple().isX86() || features.contains("+avx512bf16") ||
+         features.contains("+avxneconvert");
+}
+
+void weir::defineBf16Rounding(Module &module, const TargetMachine &machine) {
+  constexpr char name[] = "__truncsfbf2";
+  bool isUsed = llvm::any_of(module, [](Function &function) {
+    return llvm::any_of(instructions(function), [](Instruction &instruction) {
+      return isBf16(instruction.getType()) ||
+             llvm::any_of(instruction.operands(), [](Use &use) { return isBf16(use->getType()); });
+    });
+  });
+  if (roundsByInstruction(machine) || !isUsed || module.getFunction(name))
+    return;
+  LLVMContext &context = module.getContext();
+  auto *type = FunctionType::get(Type::getBFloatTy(context), {Type::getFloatTy(context)}, false);
+  auto *function = Function::Create(type, GlobalValue::InternalLinkage, name, module);
+  function->addFnAttr(Attribute::NoUnwind);
+  IRBuilder<> b(BasicBlock::Create(context, "", function));
+  b.CreateRet(rounded(b, function->getArg(0)));
+}
+
+void weir::roundToBf16Inline(Module &module, const TargetMachine &machine) {
+  if (roundsByInstruction(machine))
+    return;
   for (Function &function : module)
     for (Instruction &instruction : make_early_inc_range(instructions(function)))
       if (Value *value = replacement(instruction)) {
