@@ -8,7 +8,8 @@
 //
 // A parser and an interpreter of the PTX that LLVM writes for weir's kernels, so
 // that what would run on a GPU can be run, and checked, without one. Threads of a
-// block take turns at barriers and shuffles. What it does not know is an error.
+// block take turns at barriers and shuffles. What it does not know is an error, and
+// so are races in shared memory.
 // The meaning of instructions is that of NVIDIA's PTX ISA reference.
 //
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,7 @@
 
 #include "test/cuda/recorder/Narrow.h"
 #include "test/cuda/recorder/Ptx.h"
+#include "test/cuda/recorder/PtxShadow.h"
 
 #include <bit>
 #include <cstring>
@@ -67,6 +68,10 @@ inline uint64_t mask(Type type, uint64_t bits) {
 constexpr uint64_t sharedBase = uint64_t(1) << 60,
                    localBase = uint64_t(1) << 61, paramBase = uint64_t(1) << 62;
 
+inline bool isShared(uint64_t address) {
+  return (address & (sharedBase | localBase | paramBase)) == sharedBase;
+}
+
 enum Op {
   Add,
   Sub,
@@ -114,9 +119,12 @@ enum Op {
   Ret,
   Exit,
   Bar,
+  WarpBar,
   Shfl,
   Vote,
   Mma,
+  LdMatrix,
+  CpAsync,
   Atom,
   Membar,
   Shf,
@@ -127,21 +135,30 @@ enum Op {
 };
 enum class State : uint8_t { Running, AtBarrier, AtShuffle, Done };
 
+/// A copy into shared memory that was issued: its bytes arrive when its thread
+/// waits for its group, no sooner, so that a forgotten wait shows.
+struct Copy {
+  size_t at = 0, bytes = 0; ///< in shared memory
+  uint8_t data[16] = {};
+  uint64_t group = 0;
+  uint32_t issued = 0; ///< the shadow's time
+  int line = 0;
+};
+
 struct Thread {
   std::vector<uint64_t> registers;
   std::vector<uint8_t> local;
+  std::vector<Copy> copies; ///< that were not waited for, in order
+  uint64_t groups = 0;      ///< of copies, committed
   int at = 0;
+  uint16_t number = 0;
   State state = State::Running;
 };
 
 class Block {
 public:
   Block(const Function &function, const std::vector<uint8_t> &parameters,
-        unsigned threads, unsigned blocks, Watcher &watcher)
-      : function(function), parameters(parameters), watcher(watcher),
-        all(threads), blocks(blocks) {
-    shared.resize(size_t(function.sharedBytes) + 16);
-  }
+        unsigned threads, unsigned blocks, Watcher &watcher);
 
   void run(unsigned number);
 
@@ -151,8 +168,8 @@ private:
   /// A barrier that all threads which have not ended are at.
   bool release();
 
-  /// Warps whose threads are all at a shuffle, a vote or a product exchange
-  /// values.
+  /// Warps whose threads are all at a shuffle, or another instruction that they
+  /// carry out together, do so.
   bool shuffle();
 
   /// A warp's predicates as a word, all lanes taking part.
@@ -161,10 +178,37 @@ private:
   /// A warp's product, all lanes taking part.
   void multiply(const Instruction &i, size_t first, size_t count);
 
+  /// A warp's matrices from shared memory, all lanes taking part.
+  void loadMatrices(const Instruction &i, size_t first, size_t count);
+
+  /// A barrier of a warp, all lanes taking part.
+  void meetWarp(const Instruction &i, size_t first, size_t count);
+
+  /// Issues a copy into shared memory, ends a group of them, or waits.
+  void asyncCopy(Thread &thread, const Instruction &i);
+
+  /// The thread's copies in its first groups arrive.
+  void finishCopies(Thread &thread, const Instruction &i, uint64_t groups);
+
   uint64_t value(Thread &thread, const Operand &o) const {
     return o.kind == Operand::Register ? thread.registers[size_t(o.reg)]
                                        : o.value;
   }
+
+  /// The address that an operand in brackets means.
+  uint64_t addressOf(const Thread &thread, const Operand &o) const {
+    return o.value + (o.reg >= 0 ? thread.registers[size_t(o.reg)] : 0);
+  }
+
+  /// Where an address of shared memory lies on the host. Notes no access.
+  uint8_t *placeShared(const Instruction &i, uint64_t address, int bytes);
+
+  /// Notes an access to shared memory: fails where it races with another.
+  void touchShared(const Thread &thread, const Instruction &i, size_t at,
+                   size_t bytes, Shadow::Kind kind);
+  [[noreturn]] void failRace(const Instruction &i, const Shadow::Access &access,
+                             size_t at, size_t bytes,
+                             const Shadow::Access &other, const char *how);
 
   /// Where an address of any space lies on the host.
   uint8_t *place(Thread &thread, const Instruction &i, uint64_t address,
@@ -197,6 +241,7 @@ private:
   Watcher &watcher;
   std::vector<Thread> all;
   std::vector<uint8_t> shared;
+  Shadow shadow;
   unsigned blocks;
 };
 

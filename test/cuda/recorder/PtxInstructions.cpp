@@ -288,8 +288,7 @@ void Block::memory(Thread &thread, const Instruction &i) {
   bool load = i.op == Ld;
   const Operand &where = i.operands[load ? 1 : 0],
                 &what = i.operands[load ? 0 : 1];
-  uint64_t address =
-      where.value + (where.reg >= 0 ? thread.registers[size_t(where.reg)] : 0);
+  uint64_t address = addressOf(thread, where);
   int bytes = bytesOf(i.type);
   size_t count = what.kind == Operand::Vector ? what.parts.size() : 1;
   if (address % (uint64_t(bytes) * count))
@@ -317,8 +316,7 @@ void Block::memory(Thread &thread, const Instruction &i) {
 
 void Block::atomic(Thread &thread, const Instruction &i) {
   const Operand &where = i.operands[1];
-  uint64_t address =
-      where.value + (where.reg >= 0 ? thread.registers[size_t(where.reg)] : 0);
+  uint64_t address = addressOf(thread, where);
   int bytes = bytesOf(i.type);
   uint8_t *at = place(thread, i, address, bytes, true, false);
   uint64_t old = 0;
@@ -353,6 +351,8 @@ void Block::execute(Thread &thread, const Instruction &i) {
     return memory(thread, i);
   case Atom:
     return atomic(thread, i);
+  case CpAsync:
+    return asyncCopy(thread, i);
   case Cvt:
     return convert(thread, i);
   case Setp:

@@ -70,11 +70,14 @@ const std::map<std::string, int> opNames = {{"add", Add},
                                             {"lop3", Lop3},
                                             {"trap", Trap},
                                             {"slct", Slct},
-                                            {"mma", Mma}};
+                                            {"mma", Mma},
+                                            {"ldmatrix", LdMatrix},
+                                            {"cp", CpAsync}};
 } // namespace
 
 void Block::run(unsigned number) {
   std::fill(shared.begin(), shared.end(), uint8_t(0xcd));
+  shadow.meet(); // the block before is no part of this one's story
   uint64_t id = 0;
   for (Thread &thread : all) {
     thread.registers.assign(size_t(function.registers), 0);
@@ -91,6 +94,8 @@ void Block::run(unsigned number) {
       put(reg, value);
     ++id;
     thread.local.assign(size_t(function.localBytes) + 16, 0);
+    thread.copies.clear();
+    thread.groups = 0;
     thread.at = 0;
     thread.state = State::Running;
   }
@@ -128,6 +133,8 @@ bool Block::release() {
   for (Thread &thread : all)
     if (thread.state == State::AtBarrier)
       thread.state = State::Running;
+  if (any)
+    shadow.meet();
   return any;
 }
 
@@ -144,9 +151,12 @@ bool Block::shuffle() {
     for (size_t lane = 0; lane < count; ++lane)
       if (all[first + lane].at != all[first].at)
         fail(i, "threads of a warp are at different shuffles");
-    if (i.op == Mma || i.op == Vote) {
-      i.op == Mma ? multiply(i, first, count) : vote(i, first, count);
-      any = true;
+    any = true;
+    if (i.op != Shfl) {
+      i.op == Mma        ? multiply(i, first, count)
+      : i.op == Vote     ? vote(i, first, count)
+      : i.op == LdMatrix ? loadMatrices(i, first, count)
+                         : meetWarp(i, first, count);
       continue;
     }
     bool pair = i.has("pair");
@@ -187,7 +197,6 @@ bool Block::shuffle() {
       ++all[first + lane].at;
       all[first + lane].state = State::Running;
     }
-    any = true;
   }
   return any;
 }
@@ -257,8 +266,14 @@ uint8_t *Block::place(Thread &thread, const Instruction &i, uint64_t address,
            inside(paramBase, parameters.size());
   if (address & localBase)
     return thread.local.data() + inside(localBase, thread.local.size());
-  if (address & sharedBase)
-    return shared.data() + inside(sharedBase, shared.size());
+  if (address & sharedBase) {
+    size_t at = inside(sharedBase, shared.size());
+    touchShared(thread, i, at, size_t(bytes),
+                i.op == Atom ? Shadow::Atomic
+                : writes     ? Shadow::Write
+                             : Shadow::Read);
+    return shared.data() + at;
+  }
   watcher.access(address, bytes, writes);
   return reinterpret_cast<uint8_t *>(address);
 }
@@ -275,12 +290,18 @@ void Block::runThread(Thread &thread) {
     }
     switch (i.op) {
     case Bar:
+      // What a barrier of some threads orders is not what one of all does.
+      if (!i.has("sync") ||
+          (i.operands.size() > 1 && value(thread, i.operands[1]) != all.size()))
+        fail(i, "not a barrier of all threads");
       ++thread.at;
       thread.state = State::AtBarrier;
       return;
     case Shfl:
     case Vote:
     case Mma:
+    case LdMatrix:
+    case WarpBar:
       thread.state = State::AtShuffle;
       return;
     case Ret:
@@ -310,6 +331,10 @@ void ptx::run(const Function &function, const std::vector<uint8_t> &parameters,
     i.op = known ? it->second : Unknown;
     for (const std::string &word : i.words)
       i.seen |= Instruction::bitOf(word.c_str());
+    if (i.op == Bar && i.has("warp"))
+      i.op = WarpBar;
+    if (i.op == CpAsync && (!i.has("async") || i.has("bulk")))
+      i.op = Unknown;
   }
   Block block(copy, parameters, threads, blocks, watcher);
   for (unsigned number = 0; number < blocks; ++number)

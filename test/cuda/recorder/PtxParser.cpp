@@ -110,7 +110,7 @@ private:
     while (at < text.size() && isWord(text[at]))
       ++at;
     if (at == begin && at < text.size())
-      ++at;
+      at += text.compare(at, 2, "::") == 0 ? 2 : 1;
     return text.substr(begin, at - begin);
   }
   std::string peek() {
@@ -200,6 +200,7 @@ private:
     labels.clear();
     local.clear();
     localBytes = 0;
+    int moduleBytes = sharedBytes;
     if (peek() == "(") {
       next();
       while (peek() != ")") {
@@ -289,6 +290,7 @@ private:
     f.registers = int(registers.size());
     f.localBytes = localBytes;
     f.sharedBytes = sharedBytes;
+    sharedBytes = moduleBytes; // others do not have what this one declares
     count = 0;
     module.functions[f.name] = f;
   }
@@ -307,17 +309,21 @@ private:
     }
     std::stringstream parts(word);
     std::getline(parts, i.name, '.');
-    for (std::string part; std::getline(parts, part, '.');) {
-      i.words.push_back(part);
-      if (Type type = typeOf(part); type != Type::None) {
-        i.from = i.type;
-        i.type = type;
+    auto addWords = [&] {
+      for (std::string part; std::getline(parts, part, '.');) {
+        i.words.push_back(part);
+        if (Type type = typeOf(part); type != Type::None) {
+          i.from = i.type;
+          i.type = type;
+        }
       }
-    }
-    // "::": the rest of a modifier's name.
-    while (peek() == ":") {
+    };
+    addWords();
+    // "::": the rest of a modifier's name, and more of them.
+    while (peek() == "::") {
       next();
-      i.words.push_back(next());
+      parts = std::stringstream(next());
+      addWords();
     }
     int own = count++;
     while (peek() != ";") {
