@@ -192,6 +192,10 @@ bool BfcAllocator::extendAnywhere(int64_t rounded) {
     doubled = true;
   }
   int64_t bytes = nextRegion < available ? nextRegion : available;
+  if (source.spare && bytes > rounded) {
+    int64_t spare = source.spare(source.self) / granule * granule;
+    bytes = spare > rounded ? (spare < bytes ? spare : bytes) : rounded;
+  }
   int64_t received = 0;
   void *data = source.allocate(source.self, granule, bytes, &received);
   // The system has less than we would like to take ahead: nine tenths of it,

@@ -32,6 +32,9 @@ struct SubAllocator {
   /// As `allocate`, for memory that begins where a piece ends; null when there is
   /// none there. Null: not on offer. Only of a source that coalesces.
   void *(*extend)(void *self, void *end, int64_t bytes, int64_t *received) = nullptr;
+  /// How much may be taken ahead of need: others want memory, too. Null: as much as
+  /// there is.
+  int64_t (*spare)(void *self) = nullptr;
 };
 
 /// Anonymous pages of the system. Pieces of 2 MiB and up are aligned to huge

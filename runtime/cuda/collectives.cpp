@@ -151,6 +151,15 @@ bool mayReduceTogether(const CudaDevice &device) {
          !device.collectives->broken.load(std::memory_order_acquire);
 }
 
+bool computesWith(const CudaDevice &device, int32_t other) {
+  const auto *descs = static_cast<const weir_cuda_collective *>(device.desc->collectives);
+  uint64_t both = uint64_t(1) << device.desc->device | uint64_t(1) << other;
+  for (int64_t i = 0; i < countOf(*device.desc); ++i)
+    if ((descs[i].devices & both) == both)
+      return true;
+  return false;
+}
+
 bool lostCollectives(const CudaRun *part) {
   return part->reducedTogether && !mayReduceTogether(*part->device);
 }
@@ -246,6 +255,14 @@ static void giveUp(Collectives &all, Clique &clique) {
       all.nccl->abort(communicator);
       communicator = nullptr;
     }
+}
+
+void abandonCollectives(CudaRun *part) {
+  Collectives &all = *part->device->collectives;
+  Lock lock(all.order);
+  for (Clique *clique = all.cliques; clique; clique = clique->next)
+    if (clique->devices >> part->device->desc->device & 1)
+      giveUp(all, *clique);
 }
 
 static int32_t failTogether(weir_run *run, const weir_cuda_collective &desc,

@@ -72,11 +72,17 @@ static void choose(DnnSession &session, ConvolutionPlan &plan) {
   char name[512];
   nameProblem(desc, plan.shape, name, sizeof(name));
   DnnProblem problem = {desc.plans, isFixed(desc) ? desc.plan_count : 0, name};
-  plan.plan = loadKnown(session, problem, &plan.workspace);
-  if (!plan.plan)
-    plan.plan = adoptPlan(session, problem,
-                          choosePlan(*session.dnn, {session.handle, nullptr}, desc, plan.shape),
-                          &plan.workspace);
+  const ConvolutionShape &s = plan.shape;
+  auto ask = [&](const DnnPlace &place) { return choosePlan(*session.dnn, place, desc, s); };
+  plan.plan = findPlan(session, problem, &plan.workspace, ask, [&](DnnTrial &trial) {
+    int64_t result = resultBytes(plan);
+    trial.add(inputId, s.batch * s.channels * productOf(s.sizes, desc.spatial) *
+                           weir_dtype_size(desc.dtype));
+    trial.add(filterId, filterBytes(desc, s));
+    trial.add(resultId, result);
+    trial.add(addendId, desc.addend >= 0 ? result : 0);
+    trial.add(biasId, desc.bias != -1 ? s.outputs * weir_dtype_size(desc.result_dtype) : 0);
+  });
 }
 
 static ConvolutionPlan *planEntry(Convolutions &convolutions, Convolution &entry,
@@ -92,6 +98,7 @@ static ConvolutionPlan *planEntry(Convolutions &convolutions, Convolution &entry
     return nullptr;
   plan->convolution = entry.desc;
   plan->shape = shape;
+  Current current(*convolutions.session->device);
   // What does not work is remembered as well.
   choose(*convolutions.session, *plan);
   plan->next = entry.plans;
@@ -142,6 +149,7 @@ Pointer arrangedFilter(const CudaDevice &device, const Convolution &entry,
     if (each->from == filter && each->bytes == bytes && each->arrange == entry.arrange)
       return each->data;
   auto *made = static_cast<ArrangedFilter *>(malloc(sizeof(ArrangedFilter)));
+  Current current(device);
   Pointer data = 0;
   if (!made || driver.memAlloc(&data, size_t(bytes)) != 0) {
     free(made);

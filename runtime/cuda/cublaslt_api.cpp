@@ -17,7 +17,7 @@ static LoadedLibrary<Blas> loaded;
 static bool load(Blas &blas) {
   static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
                                       nullptr};
-  void *library = openLibrary("WEIR_CUBLASLT", names);
+  void *library = openLibrary("WEIR_CUBLASLT", driverKnows(13000) ? names : names + 1);
   if (!library)
     return false;
 #define WEIR_CUBLASLT_LOOKUP(member, symbol, parameters)                       \

@@ -50,8 +50,10 @@ inline constexpr int transA = 3, transB = 4, epilogue = 7, biasPointer = 8;
 // cublasLtMatrixLayoutAttribute_t
 inline constexpr int batchCount = 5, batchOffset = 6;
 // cublasLtMatmulPreferenceAttributes_t
-inline constexpr int maxWorkspace = 1, alignmentA = 5, alignmentB = 6,
+inline constexpr int maxWorkspace = 1, reductionSchemes = 3, alignmentA = 5, alignmentB = 6,
                      alignmentC = 7, alignmentD = 8;
+// cublasLtReductionScheme_t: a bit each
+inline constexpr uint32_t reduceInComputeType = 2;
 // cublasLtEpilogue_t
 inline constexpr uint32_t epilogueNone = 1, epilogueRelu = 2, epilogueBias = 4,
                           epilogueGelu = 32;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cuda/cuda_device.h"
+#include "cuda/fat_image.h"
 
 #include <new>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static const char *fill(CudaDevice *device, const weir_session *session,
     return "the GPU cannot be opened";
   device->hasContext = true;
   Current current(*device);
-  if ((*error = driver.moduleLoad(&device->module, desc.image)) != 0)
+  if ((*error = loadImage(driver, device->device, desc.image, &device->module)) != 0)
     return *error == noBinaryForGpu
                ? "the program has no code for this GPU; compile with its "
                  "--cuda=sm_…"
@@ -128,6 +129,9 @@ static const char *fill(CudaDevice *device, const weir_session *session,
                                   size_t(segment.bytes))) != 0)
         return "the program's constants cannot be copied to the GPU";
     }
+    // From ordinary memory a copy may have returned with the last part on its way.
+    if ((*error = driver.streamSynchronize(nullptr)) != 0)
+      return "the program's constants cannot be copied to the GPU";
     device->blobs = reinterpret_cast<const uint8_t *>(device->constants);
   }
   void *memory = malloc(sizeof(BfcAllocator));
@@ -140,6 +144,7 @@ static const char *fill(CudaDevice *device, const weir_session *session,
       new (memory) BfcAllocator(program->devices[desc.device].name,
                                 device->regions.source(), options);
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
+  device->leastBorrowed = leastBorrowed;
   device->products = openProducts(*device, program->kernel_count);
   device->dnn = openDnn(*device);
   if (!device->products || !device->dnn)

@@ -26,6 +26,10 @@
 
 namespace weir::rt::cuda {
 
+/// Feeds and fetches of the host that are as large are copied from and to where the
+/// caller has them; smaller ones go by way of staging memory in less time.
+constexpr int64_t leastBorrowed = 64 << 10;
+
 constexpr int32_t mostPeers = 64; ///< devices that one may copy to directly
 
 struct Collectives;
@@ -71,6 +75,8 @@ struct Piece {
   int64_t bytes;
   bool free; ///< behind the work that was put before
   bool lands; ///< a peer wrote to it
+  bool touched; ///< taken in this run; else nothing in flight has it
+  bool scratch; ///< a library's, which the next run will want as it is
 };
 struct CudaRun;
 
@@ -132,6 +138,7 @@ struct CudaRun {
   Landing *returned; ///< free for the next that comes
   Share share;
   Pointer errorOnDevice;
+  bool errorIsZero; ///< the GPU's, as the last run left it
   weir_cuda_error *error; ///< pinned; what the GPU's has at the end
   Result streamError;     ///< of the last callback
   void *coroutine;        ///< resumed by `resume` when the GPU is done
@@ -162,13 +169,19 @@ inline CudaRun *partOf(weir_context *ctx) {
 /// "CUDA_ERROR_X (what it says)".
 void appendError(Text &out, const Driver &driver, Result error);
 
+enum class PieceKind : uint8_t { Value, Scratch };
+
 /// Memory of the GPU for the run: a free piece, or new. Null: none.
 /// `mayBeUsed`: whether it may be one that work put before still reads; `used`:
 /// whether it is one.
 uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag, bool mayBeUsed,
-                   bool *used);
-/// Gives all pieces back.
-void dropPieces(CudaRun *part);
+                   bool *used, PieceKind kind = PieceKind::Value);
+/// Gives pieces back: all, or those that the run has not touched.
+void dropPieces(CudaRun *part, bool all);
+/// At the run's end: what libraries had as scratch stays for the next one, which then
+/// finds the same addresses, whatever other runs have, so that its graphs fit. The rest
+/// is given back.
+void keepScratch(CudaRun *part);
 
 /// What a call of the driver reported, as the run's end; `name` is that of a
 /// node, or of what `kind` says.
@@ -206,6 +219,11 @@ bool mayReduceTogether(const CudaDevice &device);
 /// Collective `number` of the device's.
 const weir_cuda_collective &collectiveOf(const CudaDevice &device,
                                          int32_t number);
+/// Whether `device` computes something together with number `other` of the program's
+/// devices.
+bool computesWith(const CudaDevice &device, int32_t other);
+/// A GPU that the run reduced on has failed: others' kernels would wait for it for ever.
+void abandonCollectives(CudaRun *part);
 /// Whether a collective of the run may have been given up.
 bool lostCollectives(const CudaRun *part);
 

@@ -42,6 +42,7 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
 int32_t weir::rt::cuda::awaitWork(weir_context *ctx, const char *nodes) {
   CudaRun *part = partOf(ctx);
   const Driver &driver = *part->device->driver;
+  Current current(*part->device);
   if (int32_t code = flushWork(ctx))
     return code;
   Result error = driver.copyOutAsync(part->error, part->errorOnDevice,
@@ -120,7 +121,7 @@ public:
   /// 0: there is none.
   Pointer take(int64_t bytes, const char *nodes) {
     bool used;
-    void *data = takePiece(ctx, bytes, nodes, true, &used);
+    void *data = takePiece(ctx, bytes, nodes, true, &used, PieceKind::Scratch);
     if (data)
       taken[count++] = data;
     return Pointer(data);
@@ -269,7 +270,7 @@ static bool noteDnnCall(weir_context *ctx, const Arguments &arguments, int32_t *
 /// whatever GPU adds them up: parts of some length, and no more of them than
 /// large GPUs have room for at a time.
 static int64_t keysOfPart(const weir_cuda_parts &parts) {
-  constexpr int64_t step = 128, enoughBlocks = 768;
+  constexpr int64_t step = 64, enoughBlocks = 768;
   int64_t tiles = parts.batches * ((parts.queries + parts.rows - 1) / parts.rows);
   int64_t keys = (parts.keys * tiles + enoughBlocks - 1) / enoughBlocks;
   return keys <= step ? step : (keys + step - 1) / step * step;
@@ -283,6 +284,7 @@ static Function functionOf(CudaDevice &device, int32_t number) {
     if (more.numbers[i] == number)
       return more.functions[i];
   Function function = nullptr;
+  Current current(device);
   if (device.driver->moduleFunction(&function, device.module,
                                     device.desc->kernels[number]) != 0)
     return nullptr;
@@ -291,6 +293,14 @@ static Function functionOf(CudaDevice &device, int32_t number) {
     more.functions[more.count++] = function;
   }
   return function;
+}
+
+/// Whether one block for each tile of queries, as libraries have it, leaves most of a
+/// large GPU idle.
+static bool leavesIdle(const weir_cuda_parts *parts) {
+  constexpr int64_t multiprocessors = 132;
+  return parts &&
+         parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) < multiprocessors;
 }
 
 static bool noteParts(weir_context *ctx, const Arguments &arguments,
@@ -344,12 +354,16 @@ int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *b
   constexpr int64_t mostBlocks = 0x7fffffff;
   if (buffer_count + size_count > most || blocks > mostBlocks)
     return fail(ctx, "the kernel cannot be launched", 1, desc.nodes);
-  Current current(device);
+  // No context is current: what is known already asks nothing of the driver.
   Arguments arguments = {kernel, buffers, buffer_count, sizes, size_count};
   int32_t code = WEIR_OK;
-  if (!noteProduct(ctx, arguments, &code) && !noteConvolution(ctx, arguments, &code) &&
-      !noteDnnCall(ctx, arguments, &code) && !noteParts(ctx, arguments, parts, &code) &&
-      !noteLaunch(ctx, device.functions[kernel], arguments, {}, blocks, threads))
+  bool isByParts = leavesIdle(parts);
+  bool done = (isByParts && noteParts(ctx, arguments, parts, &code)) ||
+              noteProduct(ctx, arguments, &code) || noteConvolution(ctx, arguments, &code) ||
+              noteDnnCall(ctx, arguments, &code) ||
+              (!isByParts && noteParts(ctx, arguments, parts, &code)) ||
+              noteLaunch(ctx, device.functions[kernel], arguments, {}, blocks, threads);
+  if (!done)
     return outOfHostMemory(ctx);
   return code || !device.waitsAlways ? code : awaitWork(ctx, desc.nodes);
 }

@@ -15,17 +15,33 @@ namespace weir::rt::cuda {
 // Memory of a run
 //===----------------------------------------------------------------------===//
 
+/// A piece that is free; null: none. Those that the run has had before come first, then,
+/// for scratch, the oldest that was kept: so runs that ask for the same get the same.
+static Piece *findPiece(CudaRun *part, int64_t wanted, bool mayBeUsed, PieceKind kind) {
+  Piece *oldest = nullptr;
+  for (Piece *piece = part->pieces; piece; piece = piece->next) {
+    if (!piece->free || piece->bytes < wanted || piece->bytes / 2 > wanted)
+      continue;
+    if (piece->touched && mayBeUsed)
+      return piece;
+    if (!piece->touched && kind == PieceKind::Scratch)
+      oldest = piece;
+  }
+  return oldest;
+}
+
 uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag,
-                   bool mayBeUsed, bool *used) {
+                   bool mayBeUsed, bool *used, PieceKind kind) {
   CudaRun *part = partOf(ctx);
   // At least one byte: a buffer without elements has a place, too.
   int64_t wanted = bytes < 1 ? 1 : bytes;
-  for (Piece *piece = part->pieces; mayBeUsed && piece; piece = piece->next)
-    if (piece->free && piece->bytes >= wanted && piece->bytes / 2 <= wanted) {
-      piece->free = false;
-      *used = true;
-      return piece->data;
-    }
+  if (Piece *piece = findPiece(part, wanted, mayBeUsed, kind)) {
+    *used = piece->touched;
+    piece->free = false;
+    piece->touched = true;
+    piece->scratch |= kind == PieceKind::Scratch;
+    return piece->data;
+  }
   *used = false;
   auto *piece = static_cast<Piece *>(malloc(sizeof(Piece)));
   if (!piece)
@@ -34,25 +50,46 @@ uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag,
   request.bytes = wanted;
   request.tag = tag;
   request.stop = &ctx->run->aborted;
-  void *data = part->device->memory->allocate(request);
+  BfcAllocator *memory = part->device->memory;
+  void *data = memory->allocate(request);
+  if (!data) {
+    dropPieces(part, /*all=*/false);
+    data = memory->allocate(request);
+  }
   if (!data) {
     trimSession(ctx->run->session);
-    data = part->device->memory->allocate(request);
+    data = memory->allocate(request);
   }
   if (!data) {
     free(piece);
     return nullptr;
   }
-  *piece = {part->pieces, static_cast<uint8_t *>(data), wanted, false, false};
+  *piece = {part->pieces, static_cast<uint8_t *>(data), wanted, false, false, true,
+            kind == PieceKind::Scratch};
   part->pieces = piece;
   return piece->data;
 }
 
-void dropPieces(CudaRun *part) {
-  while (Piece *piece = part->pieces) {
-    part->pieces = piece->next;
+void dropPieces(CudaRun *part, bool all) {
+  for (Piece **at = &part->pieces; *at;) {
+    Piece *piece = *at;
+    if (!all && piece->touched) {
+      at = &piece->next;
+      continue;
+    }
+    *at = piece->next;
     part->device->memory->free(piece->data);
     free(piece);
+  }
+}
+
+void keepScratch(CudaRun *part) {
+  for (Piece *piece = part->pieces; piece; piece = piece->next)
+    piece->touched = piece->touched && piece->scratch && !piece->lands;
+  dropPieces(part, /*all=*/false);
+  for (Piece *piece = part->pieces; piece; piece = piece->next) {
+    piece->free = true;
+    piece->touched = false;
   }
 }
 
@@ -63,11 +100,11 @@ void dropPieces(CudaRun *part) {
 static void destroy(CudaRun *part) {
   const CudaDevice &device = *part->device;
   const Driver &driver = *device.driver;
-  dropPieces(part);
-  destroyPeers(part);
+  dropPieces(part, /*all=*/true);
   if (part->arena)
     device.memory->free(part->arena);
   Current current(device);
+  destroyPeers(part);
   destroyWork(driver, part->pending);
   dropSwaps(part);
   endTimeline(part);
@@ -225,9 +262,11 @@ int32_t beginRun(weir_run *run, int32_t index) {
   part->share.collective = -1;
   discard(part->pending);
   Current current(*device);
-  if ((error = device->driver->set8Async(part->errorOnDevice, 0,
-                                         sizeof(weir_cuda_error), part->work)))
+  if (!part->errorIsZero &&
+      (error = device->driver->set8Async(part->errorOnDevice, 0, sizeof(weir_cuda_error),
+                                         part->work)))
     return fail(&context, "the run cannot begin", error);
+  part->errorIsZero = false; // until the run has ended, and found it so
   // What the caller has put into its stream makes the feeds.
   if (run->deviceStream) {
     error = waitForCaller(part, static_cast<Stream>(run->deviceStream));
@@ -244,44 +283,6 @@ Result closeOut(CudaRun *part) {
     return 0;
   part->outIsOpen = false;
   return part->device->driver->streamWait(part->work, part->left, 0);
-}
-
-/// A tensor that is on its way to the host.
-struct Delivery {
-  weir_context *ctx;
-  int32_t edge;
-  int64_t iteration;
-  weir_tensor tensor;
-  Block *block;
-};
-
-/// On the driver's thread, which must not call the driver.
-static void onLeft(Stream, Result status, void *data) {
-  auto *delivery = static_cast<Delivery *>(data);
-  weir_run *run = delivery->ctx->run;
-  if (status == 0) {
-    passOn(delivery->ctx, delivery->edge, delivery->iteration, delivery->tensor,
-           delivery->block);
-  } else {
-    delivery->block->memory->free(delivery->block);
-    fail(delivery->ctx, "a copy from the GPU failed", status);
-  }
-  free(delivery);
-  endSegment(run);
-}
-
-/// Staging memory that a copy has read.
-struct Staged {
-  weir_run *run;
-  Block *block;
-};
-
-static void onArrived(Stream, Result, void *data) {
-  auto *staged = static_cast<Staged *>(data);
-  weir_run *run = staged->run;
-  staged->block->memory->free(staged->block);
-  free(staged);
-  endSegment(run);
 }
 
 static void resumeStep(Task *task) {
@@ -314,188 +315,6 @@ using namespace weir::rt::cuda;
 //===----------------------------------------------------------------------===//
 // What generated code calls
 //===----------------------------------------------------------------------===//
-
-/// Whether a feed, or another fetch, has some of the bytes of `fetch`. Only
-/// what is of a GPU can: the host's memory has other addresses.
-static bool isShared(const weir_run &run, const weir_tensor &fetch) {
-  auto meets = [&](const uint8_t *there, const weir_tensor *tensors,
-                   int32_t count) {
-    auto begin = reinterpret_cast<uintptr_t>(fetch.data);
-    for (int32_t i = 0; there && i < count; ++i) {
-      auto other = reinterpret_cast<uintptr_t>(tensors[i].data);
-      if (there[i] && &tensors[i] != &fetch &&
-          other < begin + uintptr_t(fetch.bytes) &&
-          begin < other + uintptr_t(tensors[i].bytes))
-        return true;
-    }
-    return false;
-  };
-  return meets(run.feedsOnDevice, run.feeds, run.entry->feed_count) ||
-         meets(run.fetchesOnDevice, run.fetches, run.entry->fetch_count);
-}
-
-void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes,
-                            void *planned) {
-  const weir_tensor *fetch = directTensor(ctx->run, edge, /*isFetch=*/true);
-  return fetch && fetch->bytes >= bytes && !isShared(*ctx->run, *fetch)
-             ? fetch->data
-             : planned;
-}
-
-void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes,
-                            int32_t site) {
-  void *data = weir_cuda_fetch_place(ctx, edge, bytes, nullptr);
-  return data ? data : weir_cuda_alloc(ctx, bytes, site);
-}
-
-/// Writes a fetch where the caller wants it in this GPU's memory, unless it
-/// lies there. Who receives it on the host is told at once: the run does not
-/// end before its work does.
-static int32_t writeFetch(weir_context *ctx, int32_t edge, int64_t iteration,
-                          const weir_tensor &value, const weir_tensor &fetch) {
-  if (fetch.bytes >= value.bytes && fetch.data != value.data)
-    if (int32_t code = weir_cuda_copy(ctx, fetch.data, value.data, value.bytes))
-      return code;
-  // One that is too small is said to be so where its shape is known.
-  Block *block = allocateForRun(ctx, 1, "fetch", Block::ofRun);
-  if (!block)
-    return abortRun(ctx->run, recordOutOfMemory(ctx, 1, "fetch", -1));
-  return passOn(ctx, edge, iteration, value, block);
-}
-
-int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
-                       const weir_tensor *value) {
-  weir_run *run = ctx->run;
-  if (uint32_t code = run->aborted.load(std::memory_order_acquire))
-    return int32_t(code);
-  CudaRun *part = partOf(ctx);
-  const Driver &driver = *part->device->driver;
-  const char *name = run->session->program->edges[edge].name;
-  iteration = nextSent(run, edge, iteration, *value);
-  if (const weir_tensor *direct = directTensor(run, edge, /*isFetch=*/true))
-    return writeFetch(ctx, edge, iteration, *value, *direct);
-  // Pinned memory, whoever receives it.
-  Block *block = allocateForRun(ctx, value->bytes, name, Block::ofRun);
-  if (!block)
-    return abortRun(run, recordOutOfMemory(ctx, value->bytes, name, -1));
-  weir_tensor tensor = *value;
-  tensor.data = block->data();
-  if (value->bytes <= 0)
-    return passOn(ctx, edge, iteration, tensor, block);
-  auto *delivery = static_cast<Delivery *>(malloc(sizeof(Delivery)));
-  if (!delivery) {
-    block->memory->free(block);
-    return abortRun(run, WEIR_RESOURCE_EXHAUSTED, "no memory for a copy");
-  }
-  *delivery = {ctx, edge, iteration, tensor, block};
-  Current current(*part->device);
-  if (int32_t code = flushWork(ctx)) {
-    free(delivery);
-    block->memory->free(block);
-    return code;
-  }
-  Result error = driver.eventRecord(part->worked, part->work);
-  if (!error)
-    error = driver.streamWait(part->out, part->worked, 0);
-  if (!error) {
-    beginCopy(part, part->out, /*isIn=*/false, name, value->bytes);
-    error = driver.copyOutAsync(tensor.data, Pointer(value->data),
-                                size_t(value->bytes), part->out);
-    endCopy(part, part->out);
-  }
-  if (!error)
-    error = driver.eventRecord(part->left, part->out);
-  if (!error) {
-    part->outIsOpen = true;
-    beginSegment(run);
-    error = driver.streamCallback(part->out, onLeft, delivery, 0);
-    if (!error)
-      return WEIR_OK;
-    endSegment(run);
-  }
-  // What was put may still write into the block.
-  driver.streamSynchronize(part->out);
-  free(delivery);
-  block->memory->free(block);
-  return fail(ctx, "a copy from the GPU failed", error, name, "edge");
-}
-
-int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                          weir_tensor *out) {
-  weir_run *run = ctx->run;
-  int32_t code;
-  Block *block = takeArrival(ctx, edge, iteration, out, &code);
-  if (!block)
-    return code;
-  CudaRun *part = partOf(ctx);
-  const Driver &driver = *part->device->driver;
-  const char *name = run->session->program->edges[edge].name;
-  if (directTensor(run, edge, /*isFetch=*/false)) {
-    memcpy(&out->data, block->data(), sizeof(void *));
-    block->memory->free(block);
-    return WEIR_OK;
-  }
-  int32_t landed = WEIR_OK;
-  if (uint8_t *data = takeLanding(ctx, block, name, iteration == WEIR_NEXT_ITERATION, &landed)) {
-    out->data = data;
-    return landed;
-  }
-  bool used = false;
-  // Used memory would have to wait for work that is not put yet, and cut it in two.
-  bool nothingNoted = part->pending.count == 0;
-  uint8_t *data = takePiece(ctx, out->bytes, name, nothingNoted, &used);
-  if (!data && !nothingNoted)
-    data = takePiece(ctx, out->bytes, name, true, &used);
-  auto *staged = static_cast<Staged *>(malloc(sizeof(Staged)));
-  if (!data || !staged) {
-    AllocationRequest request;
-    request.bytes = out->bytes;
-    request.tag = name;
-    char text[1016];
-    part->device->memory->explainFailure(request, text, sizeof(text));
-    block->memory->free(block);
-    free(staged);
-    return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
-  }
-  *staged = {run, block};
-  const void *from = out->data;
-  out->data = data;
-  Current current(*part->device);
-  Result error = 0;
-  if (used) {
-    // Work put before may still read what the memory had.
-    if (int32_t code = flushWork(ctx)) {
-      block->memory->free(block);
-      free(staged);
-      return code;
-    }
-    error = driver.eventRecord(part->worked, part->work);
-    if (!error)
-      error = driver.streamWait(part->in, part->worked, 0);
-    if (!error && part->outIsOpen)
-      error = driver.streamWait(part->in, part->left, 0);
-  }
-  if (!error && out->bytes > 0) {
-    beginCopy(part, part->in, /*isIn=*/true, name, out->bytes);
-    error = driver.copyInAsync(Pointer(data), from, size_t(out->bytes), part->in);
-    endCopy(part, part->in);
-  }
-  if (!error)
-    error = driver.eventRecord(part->arrived, part->in);
-  if (!error)
-    error = driver.streamWait(part->work, part->arrived, 0);
-  if (!error) {
-    beginSegment(run);
-    error = driver.streamCallback(part->in, onArrived, staged, 0);
-    if (!error)
-      return WEIR_OK;
-    endSegment(run);
-  }
-  driver.streamSynchronize(part->in);
-  block->memory->free(block);
-  free(staged);
-  return fail(ctx, "a copy to the GPU failed", error, name, "edge");
-}
 
 int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
   CudaRun *part = partOf(ctx);
@@ -532,7 +351,9 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
 
 int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
   CudaRun *part = partOf(ctx);
-  dropPieces(part);
+  if (part->streamError && part->reducedTogether)
+    abandonCollectives(part);
+  keepScratch(part);
   dropMade(part, /*good=*/!part->streamError);
   dropLandings(ctx->run, part, /*all=*/false);
   if (!part->streamError) {
@@ -551,7 +372,8 @@ int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
                           part->streamError);
     return code ? code : failed;
   }
-  if (code || !part->error->taken)
+  part->errorIsZero = !part->error->taken;
+  if (code || part->errorIsZero)
     return code;
   return weir_rt_error(ctx, part->error->site, part->error->value0,
                        part->error->value1);

@@ -154,10 +154,11 @@ static bool putAll(CudaRun *part, WorkFailure *failure, GraphNodes *nodes = null
 // Graphs
 //===----------------------------------------------------------------------===//
 
-static CapturedWork *findCaptured(PendingWork &work, uint64_t hash) {
+/// Others differ in length or, as a rule, early on: this costs less than a hash.
+static CapturedWork *findCaptured(PendingWork &work) {
   for (int32_t i = 0; i < work.capturedCount; ++i) {
     CapturedWork &captured = work.captured[i];
-    if (captured.hash == hash && captured.bytes == work.bytes &&
+    if (captured.bytes == work.bytes &&
         memcmp(captured.records, work.records, size_t(work.bytes)) == 0)
       return &captured;
   }
@@ -226,7 +227,7 @@ static Graph record(CudaRun *part, GraphNodes *nodes) {
 /// does not work either. `place`: where its graph is to be; null: any. Where CUPTI
 /// tells, nodes are known by having been seen when the graph was made: one that was
 /// made before is made again. An update keeps nodes, in their order.
-static CapturedWork *capture(CudaRun *part, uint64_t hash, uint64_t form, CapturedWork *place) {
+static CapturedWork *capture(CudaRun *part, uint64_t form, CapturedWork *place) {
   PendingWork &work = part->pending;
   const Driver &driver = *part->device->driver;
   bool watched = part->timeline.byActivity;
@@ -260,7 +261,7 @@ static CapturedWork *capture(CudaRun *part, uint64_t hash, uint64_t form, Captur
     return nullptr;
   }
   memcpy(records, work.records, size_t(work.bytes));
-  *place = {place->graph, records, work.bytes, hash, form, 0, place->nodes};
+  *place = {place->graph, records, work.bytes, form, 0, place->nodes};
   return place;
 }
 
@@ -272,15 +273,19 @@ bool flush(CudaRun *part, WorkFailure *failure) {
   CapturedWork *captured = nullptr;
   const Timeline &timeline = part->timeline;
   bool eachCall = timeline.on && !timeline.byActivity;
-  if (!work.never && !eachCall && work.count >= PendingWork::leastCaptured) {
-    uint64_t hash, form;
-    hashWork(work, &hash, &form);
-    captured = findCaptured(work, hash);
+  if (!work.never && work.flushes >= work.notBefore && !eachCall &&
+      work.count >= PendingWork::leastCaptured) {
+    captured = findCaptured(work);
     bool isUnknown = captured && timeline.byActivity && !captured->nodes;
-    if (isUnknown || (!captured && seenBefore(work, hash))) {
-      captured = capture(part, hash, form, captured);
-      // Not again and again what the driver does not take.
-      work.never = !captured;
+    if (isUnknown || !captured) {
+      uint64_t hash, form;
+      hashWork(work, &hash, &form);
+      if (isUnknown || seenBefore(work, hash)) {
+        captured = capture(part, form, captured);
+        // Not again and again what the driver does not take; but memory may come back.
+        if (!captured)
+          work.notBefore = work.flushes + PendingWork::pause;
+      }
     }
   }
   bool done;

@@ -74,7 +74,7 @@ struct CapturedWork {
   GraphExec graph;
   uint8_t *records;
   int64_t bytes;
-  uint64_t hash, form; ///< of all, and of what an update cannot change
+  uint64_t form; ///< a hash of what an update cannot change
   uint64_t used;       ///< when, in flushes
   GraphNodes *nodes;   ///< null: CUPTI did not watch
 };
@@ -92,7 +92,9 @@ struct PendingWork {
   CapturedWork captured[mostCaptured];
   int32_t capturedCount;
   uint64_t seen[remembered]; ///< hashes of the last sequences, in a ring
-  bool never; ///< graphs are not wanted, or the driver refused one
+  static constexpr uint64_t pause = 256; ///< flushes
+  uint64_t notBefore; ///< flush; the driver has refused a graph
+  bool never; ///< graphs are not wanted
 };
 
 /// Appends a record of `bytes`, zeroed but for its head; null: no memory.

@@ -19,7 +19,8 @@ static bool load(Cupti &cupti) {
   static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", nullptr};
   static const char *const none[] = {nullptr};
   const char *driver = getenv("WEIR_CUDA_DRIVER");
-  void *library = openLibrary("WEIR_CUPTI", driver && *driver ? none : names);
+  const char *const *known = driverKnows(13000) ? names : names + 1;
+  void *library = openLibrary("WEIR_CUPTI", driver && *driver ? none : known);
   if (!library)
     return false;
 #define WEIR_CUPTI_LOOKUP(member, symbol, parameters)                          \

@@ -50,7 +50,7 @@ bool DeviceMemory::admit(Device peer) {
 }
 
 SubAllocator DeviceMemory::source() {
-  return {this, allocate, release, begin != 0, begin ? extend : nullptr};
+  return {this, allocate, release, begin != 0, begin ? extend : nullptr, spare};
 }
 
 int64_t DeviceMemory::fitLimit(int64_t limit) const {
@@ -103,6 +103,19 @@ void *DeviceMemory::allocate(void *self, int64_t, int64_t bytes, int64_t *receiv
   if (memory.begin + memory.range - at < rounded)
     return nullptr;
   return memory.map(place, at, rounded, received);
+}
+
+/// The driver, libraries and other programs of the process need memory later on: code
+/// that is loaded when it is first launched, graphs, workspaces.
+int64_t DeviceMemory::spare(void *self) {
+  auto &memory = *static_cast<DeviceMemory *>(self);
+  constexpr int64_t least = int64_t(512) << 20;
+  Current current(*memory.device);
+  size_t free = 0, total = 0;
+  if (memory.device->driver->memoryInfo(&free, &total) != 0)
+    return 0;
+  int64_t kept = int64_t(total / 20) > least ? int64_t(total / 20) : least;
+  return int64_t(free) > kept ? int64_t(free) - kept : 0;
 }
 
 void *DeviceMemory::extend(void *self, void *end, int64_t bytes, int64_t *received) {

@@ -50,6 +50,7 @@ private:
   static void *allocate(void *self, int64_t alignment, int64_t bytes, int64_t *received);
   static void *extend(void *self, void *end, int64_t bytes, int64_t *received);
   static void release(void *self, void *data, int64_t bytes);
+  static int64_t spare(void *self);
   void *map(Mapping **place, Pointer at, uint64_t bytes, int64_t *received);
 
   static constexpr size_t mostAccesses = 16;

@@ -45,16 +45,51 @@ static void nameProblem(const weir_cuda_attention &desc, char *buffer, int64_t c
     text << ' ' << size;
 }
 
+static const float lowest = -INFINITY;
+
+static void fillTrial(DnnTrial &trial, const weir_cuda_pooling &desc) {
+  int64_t images = desc.batch * desc.channels * weir_dtype_size(desc.dtype), results = images;
+  for (int32_t i = 0; i < desc.spatial; ++i) {
+    images *= desc.sizes[i];
+    results *= desc.results[i];
+  }
+  trial.add(inputId, images);
+  trial.add(resultId, results);
+}
+
+/// From the first to the last element of `heads` heads of `rows` rows, in bytes.
+static int64_t spanOf(const weir_cuda_attention &desc, const int64_t *distances, int64_t heads,
+                      int64_t rows, int64_t size, int32_t dtype) {
+  return ((desc.batch - 1) * distances[0] + (heads - 1) * distances[1] +
+          (rows - 1) * distances[2] + size) *
+         weir_dtype_size(dtype);
+}
+
+static void fillTrial(DnnTrial &trial, const weir_cuda_attention &desc) {
+  trial.add(queriesId, spanOf(desc, desc.query_distances, desc.heads, desc.query_count,
+                              desc.head_size, desc.dtype));
+  trial.add(keysId, spanOf(desc, desc.key_distances, desc.key_heads, desc.key_count,
+                           desc.head_size, desc.dtype));
+  trial.add(valuesId, spanOf(desc, desc.value_distances, desc.key_heads, desc.key_count,
+                             desc.columns, desc.dtype));
+  trial.add(resultId, spanOf(desc, desc.result_distances, desc.heads, desc.query_count,
+                             desc.columns, desc.result_dtype));
+  int64_t mask = desc.mask >= 0 ? weir_dtype_size(desc.mask_dtype) : 0;
+  for (int64_t size : desc.mask_sizes)
+    mask *= size;
+  trial.add(addendId, mask);
+  trial.addNumber(scaleId, &desc.scale);
+  if (desc.causal)
+    trial.addNumber(lowestId, &lowest);
+}
+
 template <typename Desc>
 static void choose(DnnSession &session, const Desc &desc, DnnCall &call) {
   char name[512];
   nameProblem(desc, name, sizeof(name));
-  DnnProblem problem = {desc.plans, desc.plan_count, name};
-  call.plan = loadKnown(session, problem, &call.workspace);
-  if (!call.plan)
-    call.plan = adoptPlan(session, problem,
-                          choosePlan(*session.dnn, {session.handle, nullptr}, desc),
-                          &call.workspace);
+  auto ask = [&](const DnnPlace &place) { return choosePlan(*session.dnn, place, desc); };
+  call.plan = findPlan(session, {desc.plans, desc.plan_count, name}, &call.workspace, ask,
+                       [&](DnnTrial &trial) { fillTrial(trial, desc); });
 }
 
 template <typename Desc>
@@ -110,7 +145,6 @@ DnnCall *callOf(DnnCalls *calls, int32_t kernel) {
 
 int32_t putCall(DnnCalls &calls, const DnnCall &call, const LibraryOperands &operands,
                 Stream stream) {
-  static const float lowest = -INFINITY;
   DnnOperands tensors;
   tensors.add(inputId, operands.left);
   tensors.add(resultId, operands.result);

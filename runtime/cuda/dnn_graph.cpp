@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cuda/dnn_graph.h"
+#include "cuda/trials.h"
 
 #include <stdlib.h>
 
@@ -137,9 +138,9 @@ static void setPlace(Descriptors &d, DnnDescriptor plan, const DnnPlace &place) 
     d.setDescriptor(plan, dnn::planDevice, place.device);
 }
 
-/// The plan of one way, as text; null data: it is not to be had.
+/// The plan of one way, as text; null data: it is not to be had. `time`: in a trial.
 static PlanText tryWay(const Dnn &dnn, const DnnPlace &place, const WayRules &rules,
-                       DnnDescriptor config) {
+                       DnnDescriptor config, float *time) {
   Descriptors d(dnn);
   DnnDescriptor engine = d.make(dnn::engine);
   int64_t count = 0;
@@ -157,6 +158,8 @@ static PlanText tryWay(const Dnn &dnn, const DnnPlace &place, const WayRules &ru
       workspace > planWorkspace ||
       dnn.get(plan, dnn::planJson, dnn::typeChar, 0, &bytes, nullptr) != 0 || bytes <= 0)
     return {};
+  if (place.trial && (*time = timePlan(*place.trial, plan)) < 0)
+    return {};
   auto *text = static_cast<char *>(malloc(size_t(bytes)));
   if (text && dnn.get(plan, dnn::planJson, dnn::typeChar, bytes, &bytes, text) == 0)
     return {text, bytes};
@@ -164,7 +167,7 @@ static PlanText tryWay(const Dnn &dnn, const DnnPlace &place, const WayRules &ru
   return {};
 }
 
-/// The first way of those that one kind of heuristics proposes.
+/// The first way of those that one kind of heuristics proposes, or the fastest.
 static PlanText askHeuristics(Descriptors &d, const DnnPlace &place, DnnDescriptor graph,
                               const WayRules &rules, int32_t mode) {
   const Dnn &dnn = d.dnn;
@@ -184,10 +187,23 @@ static PlanText askHeuristics(Descriptors &d, const DnnPlace &place, DnnDescript
   if (!d.ok || !wayOwner.ok ||
       dnn.get(heuristics, dnn::heuristicsResults, dnn::typeDescriptor, most, &count, ways) != 0)
     return {};
-  for (int64_t i = 0; i < count && i < most; ++i)
-    if (PlanText text = tryWay(dnn, place, rules, ways[i]); text.data)
-      return text;
-  return {};
+  int32_t toTime = place.trial ? mostTimed(*place.trial) : 1;
+  PlanText chosen = {};
+  float best = -1;
+  for (int64_t i = 0; i < count && i < most && toTime > 0; ++i) {
+    float time = 0;
+    PlanText text = tryWay(dnn, place, rules, ways[i], &time);
+    if (!text.data)
+      continue;
+    --toTime;
+    bool isBetter = !chosen.data || Trials::isFaster(time, best);
+    free(isBetter ? chosen.data : text.data);
+    if (!isBetter)
+      continue;
+    chosen = text;
+    best = time;
+  }
+  return chosen;
 }
 
 PlanText chooseWay(Descriptors &d, const DnnPlace &place, DnnDescriptor graph,

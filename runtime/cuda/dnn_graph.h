@@ -40,11 +40,19 @@ enum TensorId : int64_t {
   virtualId
 };
 
+class DnnTrial;
+
 /// Where a plan is to run: a GPU, or what a GPU was said to be.
 struct DnnPlace {
   DnnHandle handle;
   DnnDescriptor device; ///< where `handle` is null
+  DnnTrial *trial = nullptr; ///< there: the fastest way is wanted, of those it times
 };
+
+/// The time of a plan on the trial's memory, in milliseconds; negative: it does not run.
+float timePlan(DnnTrial &trial, DnnDescriptor plan);
+/// How many ways are timed at most.
+int32_t mostTimed(const DnnTrial &trial);
 
 /// A text that free() frees.
 struct PlanText {
@@ -134,7 +142,8 @@ struct WayRules {
 
 /// Asks the library: the first of the ways it proposes for `graph`, of `d`, that keeps
 /// the rules, multiplies operands as they are, adds in f32, in any order of runs the
-/// same, within the workspace. Null data: it knows none, or the host has no memory.
+/// same, within the workspace; with a trial the fastest of them. Null data: it knows
+/// none, or the host has no memory.
 PlanText chooseWay(Descriptors &d, const DnnPlace &place, DnnDescriptor graph,
                    const WayRules &rules);
 

@@ -41,6 +41,8 @@ DnnSession *openDnn(const CudaDevice &device) {
   if (!memory)
     return nullptr;
   auto *session = new (memory) DnnSession();
+  session->device = &device;
+  session->trials = wantedTrials();
   const weir_accelerator_desc &desc = *device.desc;
   if (!convolutionsOf(desc).count && !poolingsOf(desc).count && !attentionsOf(desc).count)
     return session;
@@ -87,6 +89,21 @@ static void keepChoice(const DnnSession &session, const char *problem, const Pla
   free(words);
 }
 
+namespace {
+/// The name of a problem whose ways were timed.
+struct TimedName {
+  char text[560];
+  explicit TimedName(const DnnProblem &problem) {
+    Text(text, sizeof(text)) << timedPrefix << problem.name;
+  }
+};
+} // namespace
+
+DnnDescriptor loadTimed(const DnnSession &session, const DnnProblem &problem,
+                        int64_t *workspace) {
+  return loadChoice(session, TimedName(problem).text, workspace);
+}
+
 DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem,
                         int64_t *workspace) {
   for (int64_t i = 0; i < problem.planCount; ++i)
@@ -97,39 +114,67 @@ DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem,
   return loadChoice(session, problem.name, workspace);
 }
 
-DnnDescriptor adoptPlan(const DnnSession &session, const DnnProblem &problem, PlanText text,
-                        int64_t *workspace) {
+DnnDescriptor adoptPlan(const DnnSession &session, const DnnProblem &problem, bool isTimed,
+                        PlanText text, int64_t *workspace) {
   if (!text.data)
     return nullptr;
   DnnDescriptor plan =
       loadPlan(*session.dnn, {session.handle, nullptr}, text.data, text.bytes, workspace);
   if (plan && session.file)
-    keepChoice(session, problem.name, text);
+    keepChoice(session, isTimed ? TimedName(problem).text : problem.name, text);
   free(text.data);
   return plan;
 }
 
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+/// A plan, and all that it is executed with.
+struct DnnPut {
+  const DnnSession &session;
+  DnnDescriptor plan;
+  const DnnOperands &operands;
+  Pointer workspace;
+
+  /// The session's mutex is held.
+  int32_t into(Stream stream) const {
+    const Dnn &dnn = *session.dnn;
+    DnnDescriptor pack = nullptr;
+    if (int32_t error = dnn.describe(dnn::variantPack, &pack))
+      return error;
+    int32_t error = dnn.set(pack, dnn::packIds, dnn::typeInt64, operands.count, operands.ids);
+    if (!error)
+      error = dnn.set(pack, dnn::packPointers, dnn::typePointer, operands.count,
+                      operands.pointers);
+    if (!error)
+      error = dnn.set(pack, dnn::packWorkspace, dnn::typePointer, 1, &workspace);
+    if (!error)
+      error = dnn.finalize(pack);
+    if (!error)
+      error = dnn.setStream(session.handle, stream);
+    if (!error)
+      error = dnn.execute(session.handle, plan, pack);
+    dnn.forget(pack);
+    return error;
+  }
+};
+
+DnnTrial::DnnTrial(DnnSession &session)
+    : session(session), trials(*session.device), workspace(trials.take(planWorkspace)) {}
+
+float timePlan(DnnTrial &trial, DnnDescriptor plan) {
+  DnnPut put = {trial.session, plan, trial.operands, trial.workspace};
+  return trial.trials.time(
+      [](void *data, Stream stream) { return static_cast<DnnPut *>(data)->into(stream); }, &put);
+}
+
+int32_t mostTimed(const DnnTrial &trial) { return trial.session.trials; }
+
 int32_t putPlan(DnnSession &session, DnnDescriptor plan, const DnnOperands &operands,
                 Pointer workspace, Stream stream) {
-  const Dnn &dnn = *session.dnn;
   Lock lock(session.mutex);
-  DnnDescriptor pack = nullptr;
-  if (int32_t error = dnn.describe(dnn::variantPack, &pack))
-    return error;
-  int32_t error = dnn.set(pack, dnn::packIds, dnn::typeInt64, operands.count, operands.ids);
-  if (!error)
-    error = dnn.set(pack, dnn::packPointers, dnn::typePointer, operands.count,
-                    operands.pointers);
-  if (!error)
-    error = dnn.set(pack, dnn::packWorkspace, dnn::typePointer, 1, &workspace);
-  if (!error)
-    error = dnn.finalize(pack);
-  if (!error)
-    error = dnn.setStream(session.handle, stream);
-  if (!error)
-    error = dnn.execute(session.handle, plan, pack);
-  dnn.forget(pack);
-  return error;
+  return DnnPut{session, plan, operands, workspace}.into(stream);
 }
 
 } // namespace weir::rt::cuda

@@ -35,7 +35,9 @@ using StreamCallback = void (*)(Stream stream, Result status, void *data);
 inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209, peerAccessIsThere = 704;
 inline constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
 inline constexpr int capabilityMajor = 75, capabilityMinor = 76,
-                     multiprocessors = 16, virtualMemory = 102;
+                     multiprocessors = 16, secondLevelCache = 38,
+                     virtualMemory = 102;
+inline constexpr int pointerMemoryType = 2; ///< CUpointer_attribute
 /// Calls of other threads, and of libraries that load code, are not the
 /// capture's.
 inline constexpr int captureRelaxed = 2;
@@ -81,6 +83,8 @@ struct GraphUpdate {
   X(memAlloc, "cuMemAlloc_v2", (Pointer *, size_t))                            \
   X(memFree, "cuMemFree_v2", (Pointer))                                        \
   X(totalMemory, "cuDeviceTotalMem_v2", (size_t *, Device))                    \
+  X(memoryInfo, "cuMemGetInfo_v2", (size_t *, size_t *))                       \
+  X(pointerAttribute, "cuPointerGetAttribute", (void *, int, Pointer))         \
   X(memGranularity, "cuMemGetAllocationGranularity",                           \
     (size_t *, const MemoryProperties *, int))                                 \
   X(addressReserve, "cuMemAddressReserve",                                     \

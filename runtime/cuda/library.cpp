@@ -36,6 +36,13 @@ void *openLibrary(const char *variable, const char *const *names) {
   return nullptr;
 }
 
+bool driverKnows(int version) {
+  const char *why;
+  const Driver *driver = loadDriver(&why);
+  int known = 0;
+  return !driver || driver->driverVersion(&known) != 0 || known >= version;
+}
+
 ChoiceFile *openChoices(const CudaDevice &device, const char *library, int64_t version) {
   const Driver &driver = *device.driver;
   char name[128] = "";
@@ -47,7 +54,7 @@ ChoiceFile *openChoices(const CudaDevice &device, const char *library, int64_t v
   driver.deviceAttribute(&processors, multiprocessors, device.device);
   char key[256];
   Text text(key, sizeof(key));
-  text << "weir choices 1, " << name << " sm_" << major << minor << " of " << processors
+  text << "weir choices 2, " << name << " sm_" << major << minor << " of " << processors
        << ", driver " << installed << ", " << library << ' ' << version;
   return ChoiceFile::open(library, key);
 }

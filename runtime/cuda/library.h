@@ -29,6 +29,10 @@ struct LibraryOperands {
 /// $CUDA_HOME/lib64 and /usr/local/cuda/lib64. Null: none. It stays loaded.
 void *openLibrary(const char *variable, const char *const *names);
 
+/// Whether the driver knows CUDA `version` (13000: 13.0): a library of a later one opens,
+/// and then does nothing. True where there is no driver.
+bool driverKnows(int version);
+
 /// A library's functions, looked up once a process. Static storage, without a
 /// constructor; thread-safe.
 template <typename Api> struct LoadedLibrary {
@@ -45,6 +49,9 @@ template <typename Api> struct LoadedLibrary {
     return usable ? &api : nullptr;
   }
 };
+
+/// Before the name of a problem in the file of choices: the choice was timed.
+inline constexpr char timedPrefix[] = "timed ";
 
 /// Opens the file of what version `version` of `library` chose for this GPU and
 /// driver; null as ChoiceFile::open. The device's context is current.

@@ -48,17 +48,20 @@ static bool enable(CudaDevice *from, CudaDevice *to) {
 
 void meetPeers(weir_session *session, CudaDevice *device) {
   const char *text = getenv("WEIR_CUDA_PEERS");
-  if (text && strcmp(text, "off") == 0)
-    return;
+  bool isOff = text && strcmp(text, "off") == 0;
+  int32_t number = device->desc->device;
   for (int32_t i = 0; i < session->program->device_count; ++i) {
     auto *other = static_cast<CudaDevice *>(session->accelerators[i]);
-    if (!other || other == device || other->desc->driver != device->desc->driver ||
-        !shareAnEdge(session->program, i, device->desc->device))
+    if (!other || other == device || other->desc->driver != device->desc->driver)
       continue;
-    if (enable(device, other))
+    bool sends = !isOff && shareAnEdge(session->program, i, number);
+    // NCCL's kernels write to the buffers of others, whoever copies tensors.
+    if (!sends && !computesWith(*device, i))
+      continue;
+    if (enable(device, other) && sends)
       device->peers |= uint64_t(1) << i;
-    if (enable(other, device))
-      other->peers |= uint64_t(1) << device->desc->device;
+    if (enable(other, device) && sends)
+      other->peers |= uint64_t(1) << number;
   }
 }
 
@@ -161,7 +164,7 @@ static Landing *takeMemory(weir_context *ctx, CudaRun *to, int64_t bytes, const 
     free(piece);
     return nullptr;
   }
-  *piece = {nullptr, static_cast<uint8_t *>(data), bytes, false, true};
+  *piece = {nullptr, static_cast<uint8_t *>(data), bytes, false, true, true, false};
   landing->piece = piece;
   return landing;
 }

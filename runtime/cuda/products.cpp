@@ -7,6 +7,7 @@
 
 #include "cuda/products.h"
 #include "cuda/cuda_device.h"
+#include "cuda/trials.h"
 
 #include <new>
 #include <stdlib.h>
@@ -144,56 +145,154 @@ static void nameProblem(const ProductPlan &plan, char *buffer, int64_t capacity)
 /// Words of a choice in the file: the algorithm, and bytes of workspace.
 static constexpr int32_t choiceWords = 9;
 
-static bool chooseAnew(const Products &products, ProductPlan &plan) {
+/// What the library proposes, the likeliest first; those whose state is not 0 do not work.
+static int32_t askHeuristics(const Products &products, const ProductPlan &plan,
+                             BlasChoice *choices, int32_t most) {
   const Blas &blas = *products.blas;
   BlasPreference preference;
   if (blas.preferenceCreate(&preference) != 0)
-    return false;
+    return 0;
   auto workspace = uint64_t(products.workspaceLimit);
-  // Buffers begin at multiples of 16 at least.
-  uint32_t alignment = 16;
-  bool ok = blas.preferenceSet(preference, blas::maxWorkspace, &workspace, sizeof(workspace)) == 0;
+  // Buffers begin at multiples of 16 at least. Sums of parts meet in the type of sums.
+  uint32_t alignment = 16, reductions = blas::reduceInComputeType;
+  bool ok = blas.preferenceSet(preference, blas::maxWorkspace, &workspace,
+                               sizeof(workspace)) == 0 &&
+            blas.preferenceSet(preference, blas::reductionSchemes, &reductions,
+                               sizeof(reductions)) == 0;
   for (int which : {blas::alignmentA, blas::alignmentB, blas::alignmentC, blas::alignmentD})
     ok = ok && blas.preferenceSet(preference, which, &alignment, sizeof(alignment)) == 0;
-  constexpr int most = 8;
-  BlasChoice choices[most];
   int count = 0;
   ok = ok && blas.choose(products.handle, plan.matmul, plan.right, plan.left, plan.result,
                          plan.result, preference, most, choices, &count) == 0;
   blas.preferenceDestroy(preference);
-  for (int i = 0; ok && i < count; ++i) {
+  return ok ? count : 0;
+}
+
+static void take(ProductPlan &plan, const BlasChoice &choice) {
+  plan.algorithm = choice.algorithm;
+  plan.workspace = int64_t(choice.workspace);
+}
+
+/// Bytes from a matrix' first to its last element, for all batches.
+static int64_t spanOf(int64_t lines, int64_t across, int64_t line, int64_t batches,
+                      int64_t batch, int32_t dtype) {
+  return ((lines - 1) * line + across + (batches - 1) * batch) * weir_dtype_size(dtype);
+}
+
+/// A product whose ways are timed.
+struct ProductTrial {
+  const Products *products;
+  ProductPlan *plan;
+  LibraryOperands operands;
+
+  static int32_t put(void *data, Stream stream) {
+    auto *trial = static_cast<ProductTrial *>(data);
+    return putProduct(*trial->products, *trial->plan, trial->operands, stream);
+  }
+};
+
+/// Takes the fastest of the ways that work. False: none could be timed.
+static bool chooseByTrial(const Products &products, ProductPlan &plan, const BlasChoice *choices,
+                          int32_t count) {
+  const weir_cuda_product &desc = *plan.product;
+  const ProductShape &s = plan.shape;
+  Trials trials(*products.device);
+  ProductTrial trial = {&products, &plan, {}};
+  LibraryOperands &operands = trial.operands;
+  bool left = desc.left.transposed, right = desc.right.transposed;
+  operands.left = trials.take(spanOf(left ? s.depth : s.rows, left ? s.rows : s.depth,
+                                     s.leftLine, s.batches, s.leftBatch, desc.dtype));
+  operands.right = trials.take(spanOf(right ? s.columns : s.depth, right ? s.depth : s.columns,
+                                      s.rightLine, s.batches, s.rightBatch, desc.dtype));
+  operands.result = trials.take(resultBytes(plan));
+  if (desc.addend.buffer >= 0)
+    operands.addend = trials.take(resultBytes(plan));
+  if (desc.bias >= 0)
+    operands.bias = trials.take(s.columns * weir_dtype_size(desc.result_dtype));
+  int64_t workspace = 0;
+  for (int32_t i = 0; i < count; ++i)
+    if (choices[i].state == 0 && int64_t(choices[i].workspace) > workspace)
+      workspace = int64_t(choices[i].workspace);
+  operands.workspace = trials.take(workspace);
+  if (!trials.isUsable())
+    return false;
+  int32_t chosen = -1;
+  float best = -1;
+  for (int32_t i = 0; i < count; ++i) {
     if (choices[i].state != 0)
       continue;
-    plan.algorithm = choices[i].algorithm;
-    plan.workspace = int64_t(choices[i].workspace);
+    take(plan, choices[i]);
+    float time = trials.time(ProductTrial::put, &trial);
+    if (!Trials::isFaster(time, best))
+      continue;
+    best = time;
+    chosen = i;
+  }
+  if (chosen < 0)
+    return false;
+  take(plan, choices[chosen]);
+  return true;
+}
+
+static bool chooseAnew(const Products &products, ProductPlan &plan, bool byTrial) {
+  constexpr int32_t most = 8 > mostTrials ? 8 : mostTrials;
+  BlasChoice choices[most];
+  int32_t count =
+      askHeuristics(products, plan, choices, products.trials > 8 ? products.trials : 8);
+  if (byTrial)
+    return chooseByTrial(products, plan, choices,
+                         count < products.trials ? count : products.trials);
+  for (int32_t i = 0; i < count; ++i) {
+    if (choices[i].state != 0)
+      continue;
+    take(plan, choices[i]);
     return true;
   }
   return false;
 }
 
-/// The products' mutex is held, or nobody else has them yet.
-static bool choose(Products &products, ProductPlan &plan) {
-  char problem[256];
-  nameProblem(plan, problem, sizeof(problem));
-  if (const uint64_t *words =
-          products.file ? products.file->find(problem, choiceWords) : nullptr) {
-    BlasChoice checked;
-    memcpy(plan.algorithm.data, words, sizeof(plan.algorithm.data));
-    if (products.blas->check(products.handle, plan.matmul, plan.right, plan.left, plan.result,
-                             plan.result, &plan.algorithm, &checked) == 0 &&
-        int64_t(checked.workspace) <= products.workspaceLimit) {
-      plan.workspace = int64_t(checked.workspace);
-      return true;
-    }
-  }
-  if (!chooseAnew(products, plan))
+/// Takes what the file has for the problem, if it still works.
+static bool takeKnown(const Products &products, ProductPlan &plan, const char *problem) {
+  const uint64_t *words =
+      products.file ? products.file->find(problem, choiceWords) : nullptr;
+  if (!words)
     return false;
-  if (products.file) {
-    uint64_t words[choiceWords];
-    memcpy(words, plan.algorithm.data, sizeof(plan.algorithm.data));
-    words[choiceWords - 1] = uint64_t(plan.workspace);
-    products.file->add(problem, words, choiceWords);
+  BlasChoice checked;
+  memcpy(plan.algorithm.data, words, sizeof(plan.algorithm.data));
+  if (products.blas->check(products.handle, plan.matmul, plan.right, plan.left, plan.result,
+                           plan.result, &plan.algorithm, &checked) != 0 ||
+      int64_t(checked.workspace) > products.workspaceLimit)
+    return false;
+  plan.workspace = int64_t(checked.workspace);
+  return true;
+}
+
+static void keep(const Products &products, const ProductPlan &plan, const char *problem) {
+  if (!products.file)
+    return;
+  uint64_t words[choiceWords];
+  memcpy(words, plan.algorithm.data, sizeof(plan.algorithm.data));
+  words[choiceWords - 1] = uint64_t(plan.workspace);
+  products.file->add(problem, words, choiceWords);
+}
+
+/// What was timed once goes before heuristics, also where nothing is timed now. The
+/// products' mutex is held, or nobody else has them yet.
+static bool choose(const Products &products, ProductPlan &plan) {
+  char problem[256], timed[sizeof(problem) + sizeof(timedPrefix)];
+  nameProblem(plan, problem, sizeof(problem));
+  Text(timed, sizeof(timed)) << timedPrefix << problem;
+  if (takeKnown(products, plan, timed))
+    return true;
+  if (products.trials > 0 && chooseAnew(products, plan, /*byTrial=*/true)) {
+    keep(products, plan, timed);
+    return true;
   }
+  if (takeKnown(products, plan, problem))
+    return true;
+  if (!chooseAnew(products, plan, /*byTrial=*/false))
+    return false;
+  keep(products, plan, problem);
   return true;
 }
 
@@ -223,6 +322,7 @@ ProductPlan *planProduct(Products *products, Product &entry, const int64_t *size
   auto *plan = new (memory) ProductPlan();
   plan->product = entry.desc;
   plan->shape = shape;
+  Current current(*products->device);
   // What does not work is remembered as well.
   plan->usable = describe(*products, *plan) && choose(*products, *plan);
   plan->next = entry.plans;
@@ -259,6 +359,8 @@ Products *openProducts(const CudaDevice &device, int32_t kernelCount) {
   if (!memory)
     return nullptr;
   auto *products = new (memory) Products();
+  products->device = &device;
+  products->trials = wantedTrials();
   const weir_accelerator_desc &desc = *device.desc;
   // Objects of before have none.
   if (desc.size < offsetof(weir_accelerator_desc, product_count) + sizeof(desc.product_count) ||

@@ -52,6 +52,7 @@ struct Product {
 
 /// The products of a session's GPU.
 struct Products {
+  const CudaDevice *device;
   const Blas *blas; ///< null: kernels do the work
   BlasHandle handle;
   Product *entries;
@@ -59,6 +60,7 @@ struct Products {
   int32_t *byKernel; ///< number of the kernel's entry, -1: none
   ChoiceFile *file;  ///< null: choices are not kept
   int64_t workspaceLimit;
+  int32_t trials; ///< of the library's ways, how many are timed
   Mutex mutex; ///< guards plans and file
 };
 

@@ -29,6 +29,9 @@ struct Accelerator {
   /// Host memory that copies to and from the device go through.
   SubAllocator staging;
   const uint8_t *blobs; ///< the device's copy
+  /// Feeds of at least so many bytes come to it as a pointer to where the caller has
+  /// them (isBorrowed); 0: none do.
+  int64_t leastBorrowed;
 };
 
 } // namespace weir::rt

@@ -46,6 +46,14 @@ const weir_tensor *directTensor(const weir_run *run, int32_t edge, bool isFetch)
   return isFetch ? &run->fetches[row->index] : &run->feeds[row->index];
 }
 
+int32_t hostFetch(const weir_run *run, int32_t edge) {
+  auto number = int32_t(run->entry - run->session->program->entries);
+  const weir_direct_edge *row = find(run, [&](const weir_direct_edge &each) {
+    return each.entry == number && each.edge == edge && each.is_fetch;
+  });
+  return !row || (run->fetchesOnDevice && run->fetchesOnDevice[row->index]) ? -1 : row->index;
+}
+
 int32_t checkDirect(const weir_run *run, bool isPart, weir_status *status) {
   const weir_entry_desc &entry = *run->entry;
   auto number = int32_t(run->entry - run->session->program->entries);

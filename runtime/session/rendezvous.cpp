@@ -218,6 +218,18 @@ static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
   return WEIR_OK;
 }
 
+/// Whether a feed of the run is sent to an accelerator as a pointer to it.
+static bool isLent(const weir_run *run, int32_t device, const weir_tensor &tensor) {
+  const Accelerator *accelerator = acceleratorOf(run->session, device);
+  if (!accelerator || accelerator->leastBorrowed <= 0 ||
+      tensor.bytes < accelerator->leastBorrowed || hasContents(tensor.dtype))
+    return false;
+  for (int32_t i = 0; i < run->entry->feed_count; ++i)
+    if (run->feeds[i].data == tensor.data)
+      return true;
+  return false;
+}
+
 /// To a device of this task.
 static int32_t sendHere(weir_context *ctx, int32_t edge, int64_t iteration,
                         const weir_tensor &tensor) {
@@ -227,6 +239,8 @@ static int32_t sendHere(weir_context *ctx, int32_t edge, int64_t iteration,
   weir_context *receiver = &run->devices[desc.destination].context;
   // What is in the receiver's memory already comes as a pointer.
   const weir_tensor *direct = directTensor(run, edge, /*isFetch=*/false);
+  if (!direct && isLent(run, desc.destination, tensor))
+    direct = &tensor;
   int64_t bytes = direct ? int64_t(sizeof(void *)) : copyBytes(tensor);
   Block *block = allocateForRun(receiver, bytes, desc.name,
                                 hasContents(tensor.dtype) ? Block::ofRunKept

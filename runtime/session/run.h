@@ -83,6 +83,7 @@ struct FetchResult {
   int64_t bytes;
   int32_t rank;
   bool written;
+  bool arrived; ///< the caller's buffer has the elements already
   Block *block; ///< null: the caller's buffer
   int64_t dims[WEIR_MAX_RANK];
 };
@@ -149,6 +150,16 @@ namespace weir::rt {
 /// The feed (fetch) of the run that is in an accelerator's memory and crosses over `edge`;
 /// null: that of the edge is on the host.
 const weir_tensor *directTensor(const weir_run *run, int32_t edge, bool isFetch);
+
+/// The number of the fetch of the run that an accelerator makes, and that the caller wants
+/// on the host, over `edge`; -1: the edge has none.
+int32_t hostFetch(const weir_run *run, int32_t edge);
+
+/// Whether a block that has arrived for `tensor` holds a pointer to where its elements
+/// lie in the caller's memory; see Accelerator::leastBorrowed.
+inline bool isBorrowed(const Block &block, const weir_tensor &tensor) {
+  return block.bytes == int64_t(sizeof(void *)) && tensor.bytes > block.bytes;
+}
 
 /// What generated code is handed for error record `index`: positive, with the
 /// weir_code in the low byte.

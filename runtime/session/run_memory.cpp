@@ -177,7 +177,7 @@ void weir_rt_free(weir_context *ctx, void *data) {
 void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to,
                             const void *from, int64_t bytes) {
   const uint8_t *there = ctx->run->fetchesOnDevice;
-  if (!there || !there[index])
+  if ((!there || !there[index]) && !ctx->run->results[index].arrived)
     memcpy(to, from, size_t(bytes));
 }
 

@@ -74,7 +74,8 @@ class HalfGraph(Graph):
         array = np.asarray(array)
         if array.dtype == np.int64:
             return super().initializer(name, array)
-        array = np.clip(array.astype("<f4"), -LARGEST[self.kind], LARGEST[self.kind])
+        # NumPy 1 makes doubles of scalars.
+        array = np.clip(array, -LARGEST[self.kind], LARGEST[self.kind]).astype("<f4")
         if self.kind == BF16:
             bits = array.view("<u4") if array.shape else np.frombuffer(array.tobytes(), "<u4")
             raw = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2").tobytes()
@@ -156,7 +157,7 @@ def tiny(small):
 
 def copy_in(small):
     """A feed of 64 MiB."""
-    g, count = Graph("copy_in"), 1 << (12 if small else 24)
+    g, count = Graph("copy_in"), 1 << (15 if small else 24)
     x = g.input("x", [count >> 10, 1 << 10])
     g.node("ReduceMax", "largest", [x], "y", keepdims=0)
     g.output("y", [])
@@ -165,7 +166,7 @@ def copy_in(small):
 
 def copy_out(small):
     """A fetch of 64 MiB."""
-    g, side = Graph("copy_out"), 64 if small else 4096
+    g, side = Graph("copy_out"), 160 if small else 4096
     g.node("Add", "sums", [g.input("a", [side, 1]), g.input("b", [1, side])], "y")
     g.output("y", [side, side])
     return g

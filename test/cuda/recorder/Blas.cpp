@@ -18,7 +18,9 @@
 #include "test/cuda/recorder/Numbers.h"
 #include "test/cuda/recorder/Recorder.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 using namespace recorder;
 
@@ -39,6 +41,7 @@ struct BlasLayoutTag {
 };
 struct BlasPreferenceTag {
   uint64_t workspace = 0;
+  uint32_t reductions = 7; ///< all
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 } // namespace weir::rt::cuda
@@ -46,7 +49,8 @@ struct BlasPreferenceTag {
 namespace {
 
 constexpr int32_t invalid = 7, notSupported = 15, failedToRun = 13;
-constexpr uint64_t mark = 0x77656972626c6173; // of our algorithms
+constexpr uint64_t mark = 0x77656972626c6173; // of our algorithms: the likeliest, and
+constexpr uint64_t faster = mark + 1;          // one that does not wait first
 constexpr size_t workspaceBytes = 1000;
 
 Form formOf(int type) {
@@ -213,6 +217,8 @@ int32_t cublasLtMatmulPreferenceSetAttribute(BlasPreference preference, int whic
                                              const void *value, size_t bytes) {
   if (which == blas::maxWorkspace)
     return set(preference->workspace, value, bytes);
+  if (which == blas::reductionSchemes)
+    return set(preference->reductions, value, bytes);
   if (which < blas::alignmentA || which > blas::alignmentD)
     return invalid;
   return set(preference->alignment[which - blas::alignmentA], value, bytes);
@@ -224,7 +230,9 @@ int32_t cublasLtMatmulAlgoGetHeuristic(BlasHandle, BlasMatmul m, BlasLayout a, B
   *found = 0;
   if (std::getenv("WEIR_RECORDER_NO_CHOICE") || !isSupported(*m, *a, *b, *c, *d))
     return notSupported;
-  if (preference->workspace < workspaceBytes || most < 2)
+  // By default parts of sums may be rounded to the result's type.
+  if (preference->workspace < workspaceBytes || most < 2 ||
+      preference->reductions != blas::reduceInComputeType)
     return invalid;
   // The likeliest does not work after all.
   choices[0] = {};
@@ -233,12 +241,18 @@ int32_t cublasLtMatmulAlgoGetHeuristic(BlasHandle, BlasMatmul m, BlasLayout a, B
   choices[1].algorithm.data[0] = mark;
   choices[1].workspace = workspaceBytes;
   *found = 2;
+  if (most > 2) {
+    choices[2] = choices[1];
+    choices[2].algorithm.data[0] = faster;
+    *found = 3;
+  }
   return 0;
 }
 int32_t cublasLtMatmulAlgoCheck(BlasHandle, BlasMatmul m, BlasLayout a, BlasLayout b, BlasLayout c,
                                 BlasLayout d, const BlasAlgorithm *algorithm, BlasChoice *choice) {
   ENTER_LIBRARY("cublasLtMatmulAlgoCheck")
-  if (algorithm->data[0] != mark || !isSupported(*m, *a, *b, *c, *d))
+  uint64_t way = algorithm->data[0];
+  if ((way != mark && way != faster) || !isSupported(*m, *a, *b, *c, *d))
     return notSupported;
   *choice = {};
   choice->workspace = workspaceBytes;
@@ -249,8 +263,11 @@ int32_t cublasLtMatmul(BlasHandle, BlasMatmul m, const void *alpha, const void *
                        void *D, BlasLayout d, const BlasAlgorithm *algorithm, void *workspace,
                        size_t bytes, Stream stream) {
   ENTER_LIBRARY("cublasLtMatmul")
-  if (algorithm->data[0] != mark || bytes < workspaceBytes || !isSupported(*m, *a, *b, *c, *d))
+  uint64_t way = algorithm->data[0];
+  if ((way != mark && way != faster) || bytes < workspaceBytes || !isSupported(*m, *a, *b, *c, *d))
     return notSupported;
+  if (way == faster && recorder::recorder().failsLibrary("cublasLtMatmul, the faster way"))
+    return failedToRun;
   for (const void *pointer : {A, B, C, static_cast<const void *>(D)})
     if (uint64_t(pointer) % 16)
       return invalid;
@@ -268,7 +285,12 @@ int32_t cublasLtMatmul(BlasHandle, BlasMatmul m, const void *alpha, const void *
   }
   Recorder &r = recorder::recorder();
   std::lock_guard<std::mutex> lock(r.mutex);
-  r.put(stream, "cublasLtMatmul", [call](Operation &) { compute(call); });
+  bool isSlow = way == mark && std::getenv("WEIR_RECORDER_WAYS_DIFFER");
+  r.put(stream, "cublasLtMatmul", [call, isSlow](Operation &) {
+    if (isSlow)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    compute(call);
+  });
   return 0;
 }
 

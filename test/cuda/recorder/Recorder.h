@@ -203,6 +203,7 @@ public:
   Allocation *find(uint64_t address);
   /// Whether there is memory at all of them.
   bool holds(uint64_t address, uint64_t bytes);
+  bool isPinned(uint64_t address) { return find(pinned, address); }
   /// Whether a driver's mapping put it there.
   bool isMapped(uint64_t address) {
     auto range = ranges.upper_bound(address);
