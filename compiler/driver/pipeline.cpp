@@ -110,8 +110,12 @@ static std::vector<Stage> makeStages() {
        {
            {"weir-join-products", "what accelerators multiply one operand "
                                   "with, at once: kernels read the parts"},
+           {"weir-align-lines", "joined or not, what few vectors multiply lies "
+                                "as their kernel reads it"},
            {"weir-split-reductions",
             "what few threads of accelerators would reduce, by many"},
+           {"weir-widen-lines", "halves along lines, which kernels of f32 take "
+                                "in"},
            {"weir-kernelize", "clusters producers into their only consumer"},
            {"cse", "equal launches are one"},
            {"weir-chain-launches",

@@ -148,8 +148,9 @@ FailureOr<SmallVector<Value>> LayerNormOp::decompose(OpBuilder &builder) {
   Value variance = w.reduce(w.op<MulOp>(centred, centred), "mean", axes);
   Value deviation = w.op<SqrtOp>(
       w.op<AddOp>(variance, w.scalar(wide, getEpsilon().convertToDouble())));
-  Value y =
-      w.op<MulOp>(w.op<DivOp>(centred, deviation), w.cast(getScale(), wide));
+  // One quotient a line, as ONNX defines it (LayerNormalization).
+  Value inverse = w.op<DivOp>(w.scalar(wide, 1), deviation);
+  Value y = w.op<MulOp>(w.op<MulOp>(centred, inverse), w.cast(getScale(), wide));
   y = w.op<AddOp>(y, w.cast(getBias(), wide));
   return SmallVector<Value>{w.cast(y, type.getElementType())};
 }

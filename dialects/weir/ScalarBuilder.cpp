@@ -137,8 +137,15 @@ Value ScalarBuilder::floorMod(Value x, Value y) {
 }
 
 Value ScalarBuilder::pow(Value x, Value y) {
-  if (isFloat(x))
+  if (isFloat(x)) {
+    // Squares and cubes, also of halves, which are computed in f32 and rounded once.
+    APFloat power(0.0);
+    if (matchPattern(y, m_ConstantFloat(&power)) && power.isExactlyValue(2))
+      return mul(x, x);
+    if (matchPattern(y, m_ConstantFloat(&power)) && power.isExactlyValue(3))
+      return mul(mul(x, x), x);
     return op<math::PowFOp>(x, y);
+  }
   if (isComplex(x))
     return op<complex::PowOp>(x, y);
   // Square and multiply over the exponent's bits. A negative exponent gives the

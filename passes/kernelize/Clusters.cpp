@@ -12,6 +12,7 @@
 #include "dialects/weir/Weir.h"
 #include "passes/kernelize/Attention.h"
 #include "passes/kernelize/Lines.h"
+#include "passes/layout/WidenHalves.h"
 #include "passes/partition/Accelerators.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -292,16 +293,30 @@ bool mayFuse(Operation *producer, OpOperand &use) {
 class Clusterer {
 public:
   Clusterer(Block &block, unsigned mostInputs)
-      : block(block), mostInputs(mostInputs) {}
-
-  std::vector<Cluster> run() {
+      : block(block), mostInputs(mostInputs) {
     for (auto [i, op] : llvm::enumerate(block)) {
       order[&op] = i;
       if (roleOf(&op) == OperationRole::Kernel)
         clusterOf[&op] = &op;
     }
     formAttentions();
-    formLines();
+  }
+
+  std::vector<Operation *> findHalves() {
+    llvm::DenseSet<Operation *> attentions;
+    for (auto &[root, members] : formed)
+      attentions.insert(root);
+    formLines(/*withHalves=*/true);
+    std::vector<Operation *> halves;
+    for (auto &[root, members] : formed)
+      if (!attentions.contains(root))
+        llvm::copy_if(members, std::back_inserter(halves), isHalfArithmetic);
+    llvm::sort(halves, [&](Operation *a, Operation *b) { return rank(a) < rank(b); });
+    return halves;
+  }
+
+  std::vector<Cluster> run() {
+    formLines(/*withHalves=*/false);
     // Users before producers, so that a producer sees its users' clusters.
     for (Operation &op : llvm::reverse(block))
       if (clusterOf.count(&op))
@@ -347,7 +362,7 @@ private:
 
   /// Softmax, normalisations and the like go along a line in one kernel, and nothing
   /// joins them. What follows a product or convolution in its kernel stays there.
-  void formLines() {
+  void formLines(bool withHalves) {
     llvm::DenseSet<Operation *> visited;
     auto isFree = [&](Operation *op) {
       auto own = clusterOf.find(op);
@@ -361,7 +376,7 @@ private:
     for (Operation &op : llvm::reverse(block)) {
       if (visited.contains(&op) || !isFree(&op))
         continue;
-      std::optional<Lines> lines = matchLines(&op, isInside, visited);
+      std::optional<Lines> lines = matchLines(&op, isInside, visited, withHalves);
       if (!lines)
         continue;
       Kernel kernel;
@@ -573,6 +588,15 @@ private:
 };
 
 } // namespace
+
+unsigned weir::mostKernelInputs(ModuleOp module) {
+  auto inputs = module->getAttrOfType<IntegerAttr>("weir.kernel_inputs");
+  return inputs ? unsigned(inputs.getInt()) : 0;
+}
+
+std::vector<Operation *> weir::halvesOfLines(Block &block, unsigned mostInputs) {
+  return Clusterer(block, mostInputs).findHalves();
+}
 
 std::vector<Cluster> weir::clusterBlock(Block &block, unsigned mostInputs) {
   return Clusterer(block, mostInputs).run();

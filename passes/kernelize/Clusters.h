@@ -14,6 +14,7 @@
 #define WEIR_PASSES_KERNELIZE_CLUSTERS_H
 
 #include "mlir/IR/Block.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SetVector.h"
 #include <memory>
@@ -49,6 +50,13 @@ OperationRole roleOf(mlir::Operation *op);
 /// kernel that would then read more than `mostInputs` tensors (0: any number),
 /// all of which are alive at once; attentions are whole in any case.
 std::vector<Cluster> clusterBlock(mlir::Block &block, unsigned mostInputs = 0);
+
+/// How many tensors kernels of the module may come to read by fusing; 0: any number.
+unsigned mostKernelInputs(mlir::ModuleOp module);
+
+/// Operations on f16 and bf16 of a block on an accelerator that would belong to a kernel of
+/// lines, were they of f32, in block order.
+std::vector<mlir::Operation *> halvesOfLines(mlir::Block &block, unsigned mostInputs = 0);
 
 /// Whether vectors of f32 serve to compute the operation: what may follow a
 /// product or a convolution on the registers that hold its sums.

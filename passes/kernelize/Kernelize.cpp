@@ -48,10 +48,10 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     module.walk([&](func::FuncOp func) {
       func.walk([&](Block *block) { blocks.push_back(block); });
     });
-    auto inputs = module->getAttrOfType<IntegerAttr>("weir.kernel_inputs");
+    unsigned mostInputs = mostKernelInputs(module);
     for (Block *block : blocks) {
       std::vector<Cluster> clusters =
-          clusterBlock(*block, inputs ? inputs.getInt() : 0);
+          clusterBlock(*block, mostInputs);
       // A cheap leaf may be a root, and be computed again inside of others.
       repeatedIn.clear();
       for (Cluster &cluster : clusters)

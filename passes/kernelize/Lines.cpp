@@ -9,6 +9,8 @@
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
 #include "passes/kernelize/Clusters.h"
+#include "passes/layout/Quantized.h"
+#include "passes/layout/WidenHalves.h"
 #include "passes/partition/Accelerators.h"
 #include <queue>
 
@@ -21,7 +23,7 @@ constexpr int64_t shortestLine = 4, longestLine = 8192;
 /// Lines across are written out, element by element.
 constexpr int64_t shortestAcross = 2, longestAcross = 32;
 /// What is kept of a line lies on the stack, 32 KiB each at most.
-constexpr unsigned mostOperations = 64, mostKept = 4;
+constexpr unsigned mostOperations = 128, mostKept = 4;
 constexpr unsigned mostOthers = 4;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -57,10 +59,26 @@ bool isLineReduction(Operation *op, const LineShape &shape) {
          llvm::is_contained({"sum", "mean", "max", "min"}, reduce.getKind());
 }
 
-bool mayBelong(Operation *op, const LineShape &shape) {
+/// An elementwise operation on halves that code of f32 between casts can stand for.
+bool isWidenable(Operation *op) {
+  if (!isa<ElementwiseOpInterface>(op) || !isHalfArithmetic(op))
+    return false;
+  auto isNumber = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && (tensor.getElementType().isF32() || tensor.getElementType().isF16() ||
+                      tensor.getElementType().isBF16());
+  };
+  if (!isNumber(op->getResult(0).getType()) || !llvm::all_of(op->getOperandTypes(), isNumber))
+    return false;
+  auto pow = dyn_cast<PowOp>(op);
+  std::optional<double> exponent = pow ? numberOf(pow.getRhs()) : std::nullopt;
+  return !pow || exponent == 2 || exponent == 3;
+}
+
+bool mayBelong(Operation *op, const LineShape &shape, bool withHalves = false) {
   if (isLineReduction(op, shape))
     return true;
-  return isVectorElementwise(op) &&
+  return (isVectorElementwise(op) || (withHalves && isWidenable(op))) &&
          (shape.isLine(op->getResult(0)) || shape.isOneALine(op->getResult(0)));
 }
 
@@ -91,6 +109,32 @@ LineShape shapeOfLines(Operation *root) {
   return LineShape(own);
 }
 
+/// How many of the first `count` operations, the last ones of the block first, are a kernel
+/// that reads fewest bytes of whole lines from others: where more do not fit, the cut is
+/// best where little crosses it. As many as possible, but a fourth at least.
+size_t cheapestCut(const llvm::SetVector<Operation *> &operations, const LineShape &shape) {
+  llvm::SmallDenseSet<Value> read;
+  size_t best = operations.size();
+  int64_t bytes = 0, least = -1;
+  for (auto [i, op] : llvm::enumerate(operations)) {
+    auto width = [&](Value value) -> int64_t {
+      return shape.isLine(value) && !value.getDefiningOp<ConstantOp>()
+                 ? typeOf(value).getElementTypeBitWidth() / 8
+                 : 0;
+    };
+    if (read.erase(op->getResult(0)))
+      bytes -= width(op->getResult(0));
+    for (Value operand : op->getOperands())
+      if (read.insert(operand).second)
+        bytes += width(operand);
+    if (i + 1 < operations.size() / 4 || (least >= 0 && bytes > least))
+      continue;
+    least = bytes;
+    best = i + 1;
+  }
+  return best;
+}
+
 /// Whether all that reads `op`'s result and is not in `lines` comes behind their root.
 bool isReadBehind(Operation *op, const Lines &lines) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -104,14 +148,14 @@ bool isReadBehind(Operation *op, const Lines &lines) {
 } // namespace
 
 std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operation *)> isFree,
-                                      llvm::DenseSet<Operation *> &visited) {
+                                      llvm::DenseSet<Operation *> &visited, bool withHalves) {
   auto type = root->getNumResults() == 1
                   ? dyn_cast<RankedTensorType>(root->getResult(0).getType())
                   : RankedTensorType();
   if (!type || type.getRank() == 0)
     return std::nullopt;
   LineShape shape = shapeOfLines(root);
-  if (!shape.hasLength() || !mayBelong(root, shape))
+  if (!shape.hasLength() || !mayBelong(root, shape, withHalves))
     return std::nullopt;
   // Where sizes are open, a line's values may turn out to be stretched: code for that
   // has one result.
@@ -129,7 +173,7 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
   while (!pending.empty() && lines.operations.size() < mostOperations) {
     Operation *op = pending.top();
     pending.pop();
-    if (op != root && (!mayBelong(op, shape) || !isFree(op)))
+    if (op != root && (!mayBelong(op, shape, withHalves) || !isFree(op)))
       continue;
     bool isOther = op != root && !llvm::all_of(op->getUsers(), [&](Operation *user) {
       return lines.operations.contains(user);
@@ -145,6 +189,14 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
       Operation *def = operand.getDefiningOp();
       if (def && def->getBlock() == root->getBlock() && seen.insert(def).second)
         pending.push(def);
+    }
+  }
+  if (!pending.empty() && lines.operations.size() == mostOperations) {
+    size_t kept = cheapestCut(lines.operations, shape);
+    while (lines.operations.size() > kept) {
+      Operation *op = lines.operations.pop_back_val();
+      reductions -= isa<ReduceOp>(op);
+      llvm::erase(lines.others, op->getResult(0));
     }
   }
   // What one reduction leads to is a kernel that other operations may join.

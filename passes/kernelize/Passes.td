@@ -24,6 +24,19 @@ def WeirJoinProductsPass : Pass<"weir-join-products", "::mlir::ModuleOp"> {
   let dependentDialects = ["::weir::WeirDialect"];
 }
 
+def WeirAlignLinesPass : Pass<"weir-align-lines", "::mlir::ModuleOp"> {
+  let summary = "products of accelerators read operands as they lie, or should";
+  let description = [{
+    What: on accelerators, products, but those of attentions, read what was transposed for
+    them as it lay before: kernels and libraries take either way. A constant operand of products whose other side has at most four
+    lines gets its dimensions in the order batch, free, contracted, so that what a sum reads
+    lies next to each other. Constants that anything else reads stay as they are.
+    Why here: behind weir-join-products, which makes constants; kernels are formed next, and
+    read operands as they lie.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
 def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> {
   let summary = "reductions that leave accelerators idle become several";
   let description = [{
@@ -38,6 +51,18 @@ def WeirSplitReductionsPass : Pass<"weir-split-reductions", "::mlir::ModuleOp"> 
     is computed in a shape where they are one, so that it is one kernel; and what lies around
     a reshape behind a normalisation (groups of channels) in one that serves both sides.
     Why here: devices are known; what fuses is decided next, and each step is a kernel.
+  }];
+  let dependentDialects = ["::weir::WeirDialect"];
+}
+
+def WeirWidenLinesPass : Pass<"weir-widen-lines", "::mlir::ModuleOp"> {
+  let summary = "computes f16 and bf16 around reductions along lines in f32";
+  let description = [{
+    What: on accelerators, elementwise operations on f16 and bf16 that would be part of a
+    kernel of lines (a softmax, a normalisation), were they of f32, become such, between
+    casts: each result is rounded where it was. A square or cube becomes products.
+    Why here: last before weir-kernelize, which then forms the kernels; what follows products
+    and convolutions, as libraries know it by its types, stays as it is.
   }];
   let dependentDialects = ["::weir::WeirDialect"];
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/layout/WidenHalves.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
@@ -18,72 +19,73 @@ namespace weir {
 using namespace mlir;
 using namespace weir;
 
-namespace {
-
-bool isHalf(Type type) {
+static bool isHalf(Type type) {
   Type element = getElementTypeOrSelf(type);
   return isa<RankedTensorType>(type) && (element.isF16() || element.isBF16());
 }
 
-/// Operations whose emitted code computes halves in f32 and rounds results once, so
-/// that one of f32 between casts gives the same.
-bool computesInF32(Operation *op) {
-  if (isa<CastOp, SelectOp, AllReduceOp>(op) || op->getNumResults() != 1)
+bool weir::isHalfArithmetic(Operation *op) {
+  if (isa<CastOp, SelectOp, AllReduceOp>(op) || op->getNumResults() != 1 ||
+      !isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, ReduceOp,
+           CumulativeOp>(op))
     return false;
-  return isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, ReduceOp,
-             CumulativeOp>(op);
+  return llvm::any_of(op->getOperandTypes(), isHalf) || isHalf(op->getResult(0).getType());
 }
 
+void HalfWidener::rewrite(Operation *op) {
+  OpBuilder b(op);
+  Type f32 = b.getF32Type();
+  for (OpOperand &operand : op->getOpOperands())
+    if (isHalf(operand.get().getType()))
+      operand.set(wide(operand.get(), op));
+  Value result = op->getResult(0);
+  Type narrow = result.getType();
+  if (!isHalf(narrow))
+    return;
+  if (op->hasAttr("accumulator"))
+    op->setAttr("accumulator", TypeAttr::get(f32));
+  result.setType(cast<RankedTensorType>(narrow).clone(f32));
+  b.setInsertionPointAfter(op);
+  Value rounded = CastOp::create(b, op->getLoc(), narrow, result, b.getBoolAttr(false));
+  copyDevice(op, rounded);
+  result.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+}
+
+/// `value` in f32, made where it is made.
+Value HalfWidener::wide(Value value, Operation *user) {
+  Value &known = widened[value];
+  if (known)
+    return known;
+  OpBuilder b(user);
+  b.setInsertionPointAfterValue(value);
+  Operation *maker = value.getDefiningOp();
+  auto constant = dyn_cast_or_null<ConstantOp>(maker);
+  auto type = cast<RankedTensorType>(value.getType()).clone(b.getF32Type());
+  TypedAttr elements;
+  if (auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
+      dense && dense.isSplat())
+    elements = DenseElementsAttr::get(type, dense.getSplatValue<APFloat>().convertToFloat());
+  else if (constant)
+    elements = widenedConstant(cast<TypedAttr>(constant.getValue()));
+  known = elements ? ConstantOp::create(b, constant.getLoc(), elements).getResult()
+                   : CastOp::create(b, value.getLoc(), type, value, b.getBoolAttr(false)).getResult();
+  copyDevice(maker ? maker : user, known);
+  return known;
+}
+
+namespace {
 struct WidenHalvesPass : weir::impl::WeirWidenHalvesPassBase<WidenHalvesPass> {
   void runOnOperation() override {
     if (!getOperation()->hasAttr(halfUnitAttribute))
       return;
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
-      if (computesInF32(op) && (llvm::any_of(op->getOperandTypes(), isHalf) ||
-                                isHalf(op->getResult(0).getType())))
+      if (isHalfArithmetic(op))
         work.push_back(op);
     });
+    HalfWidener widener;
     for (Operation *op : work)
-      rewrite(op);
+      widener.rewrite(op);
   }
-
-  void rewrite(Operation *op) {
-    OpBuilder b(op);
-    Type f32 = b.getF32Type();
-    for (OpOperand &operand : op->getOpOperands())
-      if (isHalf(operand.get().getType()))
-        operand.set(wide(operand.get(), op));
-    Value result = op->getResult(0);
-    Type narrow = result.getType();
-    if (!isHalf(narrow))
-      return;
-    if (op->hasAttr("accumulator"))
-      op->setAttr("accumulator", TypeAttr::get(f32));
-    result.setType(cast<RankedTensorType>(narrow).clone(f32));
-    b.setInsertionPointAfter(op);
-    Value rounded = CastOp::create(b, op->getLoc(), narrow, result, b.getBoolAttr(false));
-    copyDevice(op, rounded);
-    result.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
-  }
-
-  /// `value` in f32, made where it is made.
-  Value wide(Value value, Operation *user) {
-    Value &known = widened[value];
-    if (known)
-      return known;
-    OpBuilder b(user);
-    b.setInsertionPointAfterValue(value);
-    Operation *maker = value.getDefiningOp();
-    auto constant = dyn_cast_or_null<ConstantOp>(maker);
-    TypedAttr elements = constant ? widenedConstant(cast<TypedAttr>(constant.getValue())) : TypedAttr();
-    auto type = cast<RankedTensorType>(value.getType()).clone(b.getF32Type());
-    known = elements ? ConstantOp::create(b, constant.getLoc(), elements).getResult()
-                     : CastOp::create(b, value.getLoc(), type, value, b.getBoolAttr(false)).getResult();
-    copyDevice(maker ? maker : user, known);
-    return known;
-  }
-
-  DenseMap<Value, Value> widened;
 };
 } // namespace

@@ -118,7 +118,7 @@ void BlockWork::add(Operation *op, const DenseMap<Block *, int64_t> &peaks) {
         auto it = numbers.find(input);
         if (it != numbers.end() && node.inPlace < 0 &&
             values[it->second].size == values[node.writes[0]].size &&
-            isReadInPlace(kernel, i))
+            mayWriteOver(launch, kernel, i))
           node.inPlace = it->second;
       }
   operations.push_back(op);

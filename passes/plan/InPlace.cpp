@@ -8,6 +8,7 @@
 #include "passes/plan/InPlace.h"
 #include "dialects/weir/Pch.h"
 #include "passes/kernelize/Unpadded.h"
+#include "passes/partition/Accelerators.h"
 
 using namespace mlir;
 using namespace weir;
@@ -67,4 +68,20 @@ bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {
       reached.insert(user->getResult(0));
     }
   return true;
+}
+
+/// Whether a product of matrices is no way to compute the convolution.
+static bool hasWindow(ConvOp conv) {
+  auto isOne = [](int64_t number) { return number == 1; };
+  auto filter = cast<RankedTensorType>(conv.getFilter().getType());
+  return !conv.getChannelsLast() || conv.getGroups() != 1 ||
+         !llvm::all_of(conv.getStrides(), isOne) ||
+         !llvm::all_of(filter.getShape().drop_back(2), isOne);
+}
+
+bool plan::mayWriteOver(Operation *launch, KernelOp kernel, unsigned argument) {
+  if (!isReadInPlace(kernel, argument))
+    return false;
+  return !isOnAccelerator(launch) ||
+         llvm::none_of(kernel.getBody().front().getOps<ConvOp>(), hasWindow);
 }

@@ -16,6 +16,11 @@ namespace weir::plan {
 /// computes, and has no other result: then that may be written over it.
 bool isReadInPlace(KernelOp kernel, unsigned argument);
 
+/// Whether `launch`, of `kernel`, may have its result in the place of `argument`: what is
+/// read in place, but not around a convolution on an accelerator whose library does not
+/// say that an addend may lie there, and would leave it to a kernel of its own.
+bool mayWriteOver(mlir::Operation *launch, KernelOp kernel, unsigned argument);
+
 } // namespace weir::plan
 
 #endif // WEIR_PASSES_PLAN_INPLACE_H

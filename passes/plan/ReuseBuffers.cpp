@@ -112,7 +112,7 @@ private:
     std::optional<unsigned> found;
     for (auto [i, input] : llvm::enumerate(run.getInputs()))
       if (rootOf(input) == root) {
-        if (found || !isReadInPlace(kernelOf(run), i))
+        if (found || !mayWriteOver(run, kernelOf(run), i))
           return std::nullopt;
         found = i;
       }

@@ -285,7 +285,7 @@ bool extend(Chain &chain, const Weights &w) {
 }
 
 /// The longest chain behind a contraction that ends in its type, and scales.
-/// One factor for all channels is no reason to round halves once more.
+/// One factor for all channels, and no shift, is no reason to round halves once more.
 std::optional<Chain> chainOf(Operation *contraction, const Weights &w) {
   Chain chain;
   chain.ops.push_back(contraction);
@@ -297,7 +297,8 @@ std::optional<Chain> chainOf(Operation *contraction, const Weights &w) {
     if (chain.hasScale && chain.ops.back()->getResult(0).getType() == type)
       longest = chain;
   if (longest && isHalf(getElementTypeOrSelf(type)) &&
-      llvm::all_equal(longest->scale))
+      llvm::all_equal(longest->scale) &&
+      llvm::all_of(longest->shift, [](double shift) { return shift == 0; }))
     return std::nullopt;
   return longest;
 }

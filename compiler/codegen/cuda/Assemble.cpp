@@ -8,6 +8,9 @@
 #include "compiler/codegen/cuda/Assemble.h"
 #include "compiler/emit/MachineCode.h"
 
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -154,10 +157,38 @@ machineFor(const CudaArchitecture &architecture, int optLevel) {
                    : llvm::CodeGenOptLevel::None));
 }
 
+/// libdevice asks whether square roots are to be rounded correctly, and LLVM, which knows
+/// no flag for it, would say no.
+static void rootsAreExact(llvm::Module &module) {
+  llvm::Function *ask = module.getFunction("__nvvm_reflect");
+  if (!ask)
+    return;
+  for (llvm::User *user : llvm::make_early_inc_range(ask->users())) {
+    auto *call = llvm::dyn_cast<llvm::CallInst>(user);
+    llvm::StringRef what;
+    if (!call || !llvm::getConstantStringInfo(call->getArgOperand(0), what) ||
+        what != "__CUDA_PREC_SQRT")
+      continue;
+    call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), 1));
+    call->eraseFromParent();
+  }
+}
+
+/// All threads of a warp multiply together: no branch may come between them.
+static void keepTogether(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (function.getName().starts_with("llvm.nvvm.mma") ||
+        function.getName().starts_with("llvm.nvvm.ldmatrix"))
+      for (llvm::User *user : function.users())
+        if (auto *call = llvm::dyn_cast<llvm::CallInst>(user))
+          call->setConvergent();
+}
+
 llvm::Error weir::targetCuda(llvm::Module &module) {
   auto machine = machineFor({80}, 3);
   if (!machine)
     return machine.takeError();
+  keepTogether(module);
   module.setTargetTriple((*machine)->getTargetTriple());
   module.setDataLayout((*machine)->createDataLayout());
   return llvm::Error::success();
@@ -200,6 +231,7 @@ llvm::Error weir::linkLibdevice(llvm::Module &module) {
       });
   if (failed)
     return llvm::createStringError(path + " does not link");
+  rootsAreExact(module);
   // Denormals are kept: what libdevice asks for this flag.
   if (!module.getModuleFlag("nvvm-reflect-ftz"))
     module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz",
@@ -338,9 +370,14 @@ weir::assemble(const std::vector<CudaArchitecture> &architectures,
   for (const CudaArchitecture &each : architectures)
     arguments.push_back("--image3=kind=elf,sm=" + std::to_string(each.number) +
                         ",file=" + scratch / each.name() + ".cubin");
-  const CudaArchitecture &last = architectures.back();
-  arguments.push_back("--image3=kind=ptx,sm=" + std::to_string(last.number) +
-                      ",file=" + scratch / last.name() + ".ptx");
+  // The last for newer GPUs, the first for drivers that do not read the machine code.
+  auto addPtx = [&](const CudaArchitecture &each) {
+    arguments.push_back("--image3=kind=ptx,sm=" + std::to_string(each.number) +
+                        ",file=" + scratch / each.name() + ".ptx");
+  };
+  addPtx(architectures.back());
+  if (architectures.size() > 1)
+    addPtx(architectures.front());
   std::string log = scratch / "log";
   if (std::string error = run(*binder, arguments, log); !error.empty())
     return llvm::createStringError("W0622: fatbinary fails: " + error);

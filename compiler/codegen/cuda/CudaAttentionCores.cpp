@@ -92,15 +92,15 @@ public:
                     r.barrier();
                   });
     for (int64_t i : {0, 1}) {
-      Value divisor = divisorOf(rows[i], 4);
+      // One quotient a row: results are rounded to halves.
+      Value inverse = arith::DivFOp::create(b, r.loc, number(1), divisorOf(rows[i], 4));
       r.onlyIf(rows[i].exists, [&] {
         for (int64_t j = 0; j < groups; ++j)
           for (int64_t c : {0, 1})
             store(rows[i],
                   r.add(r.mul(t, index(2)), index(j * coreColumns + c)),
                   (j + 1) * coreColumns <= columns,
-                  arith::DivFOp::create(b, r.loc, sums[j * 4 + i * 2 + c],
-                                        divisor));
+                  multiply(sums[j * 4 + i * 2 + c], inverse));
       });
     }
   }

@@ -143,6 +143,9 @@ void CudaReader::readTogether(Value tensor, Value linear, int64_t lanes) {
 Value CudaReader::leafElement(Value tensor, ValueRange indices) {
   if (Value common = ofLine.lookup(tensor))
     return common;
+  if (!indices.empty())
+    if (Value stored = ahead.lookup({tensor, indices.back()}))
+      return BufferAccess::fromStorage(*this, stored, getElementTypeOrSelf(tensor.getType()));
   if (auto it = together.find(tensor); lane >= 0 && it != together.end())
     return BufferAccess::fromStorage(*this, it->second[lane],
                                      getElementTypeOrSelf(tensor.getType()));
@@ -226,10 +229,7 @@ static void emitOne(const CudaKernel &k, ElementalOpInterface hero,
   k.emitResults(indices, hero, value);
 }
 
-/// Elements that a thread computes next to each other: as many as 16 bytes hold
-/// of the widest type, where all that is read lies as the result does, or the
-/// same for all of a line.
-static int64_t vectorOf(const CudaKernel &k, bool flat) {
+int64_t weir::lanesOf(const CudaKernel &k, bool flat, Operation *hero) {
   int64_t widest = 1;
   auto take = [&](Value value) {
     widest = std::max(widest, elementBytes(getElementTypeOrSelf(value.getType())));
@@ -243,7 +243,7 @@ static int64_t vectorOf(const CudaKernel &k, bool flat) {
         cast<RankedTensorType>(result.getType()).getShape() != type.getShape())
       return 1;
   for (Operation *op : k.operations)
-    if (!isa<ElementwiseOpInterface, ConstantOp>(op))
+    if (op != hero && !isa<ElementwiseOpInterface, ConstantOp>(op))
       return 1;
   if (flat)
     return lanes;
@@ -291,21 +291,44 @@ static Value neighboursOf(const CudaKernel &k, Value leaf, bool flat,
     return {};
   if (flat)
     return type.hasStaticShape() && type.getNumElements() == 1 ? Value() : begin;
-  auto result = k.first().type;
-  int64_t rank = type.getRank(), missing = result.getRank() - rank;
-  if (rank == 0 || missing < 0 || type.getShape().back() != result.getShape().back() ||
+  return neighboursIn(r, leaf, k.first().type, at);
+}
+
+Value weir::neighboursIn(CudaReader &r, Value leaf, RankedTensorType over, ArrayRef<Value> at) {
+  auto type = cast<RankedTensorType>(leaf.getType());
+  int64_t rank = type.getRank(), missing = over.getRank() - rank;
+  if (isa<ComplexType>(type.getElementType()) || rank == 0 || missing < 0 ||
+      type.isDynamicDim(rank - 1) || type.getShape().back() != over.getShape().back() ||
       type.getShape().back() == 1)
     return {};
   SmallVector<Value> own;
   for (int64_t i = 0; i < rank; ++i) {
-    // An open size may turn out to be one.
-    if (type.isDynamicDim(i) && !result.isDynamicDim(i + missing))
-      return {};
-    if (type.isDynamicDim(i) && leaf.getType() != result)
-      return {};
-    own.push_back(type.getDimSize(i) == 1 ? r.constant(0) : at[i + missing]);
+    Value index = type.getDimSize(i) == 1 ? r.constant(0) : at[i + missing];
+    // An open size may turn out to be one, and is stretched then.
+    if (type.isDynamicDim(i))
+      index = arith::SelectOp::create(r.b, r.loc, r.equal(r.dim(leaf, i), r.constant(1)),
+                                      r.constant(0), index);
+    own.push_back(index);
   }
   return r.linearIndex(r.bufferOf(leaf), own);
+}
+
+void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes,
+                          Operation *hero, function_ref<Value(int64_t)> value) {
+  CudaReader &r = k.reader;
+  if (lanes == 1)
+    return k.emitResults(at, hero, value(0));
+  for (Value leaf : k.leaves)
+    if (Value linear = neighboursOf(k, leaf, /*flat=*/false, {}, at))
+      r.readTogether(leaf, linear, lanes);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    r.setLane(lane);
+    SmallVector<Value> own(at);
+    own.back() = r.add(at.back(), r.constant(lane));
+    k.emitResults(own, hero, value(lane));
+  }
+  r.setLane(-1);
+  r.writeTogether(r.linearIndex(k.first(), at));
 }
 
 void weir::emitElements(const CudaKernel &k) {
@@ -313,11 +336,18 @@ void weir::emitElements(const CudaKernel &k) {
   const KernelReader::Buffer first = k.first();
   int64_t rank = first.type.getRank();
   bool flat = isFlat(k);
-  int64_t lanes = vectorOf(k, flat);
+  int64_t lanes = lanesOf(k, flat);
   ElementalOpInterface hero = heroOf(k);
   // Few elements are spread over more blocks.
   bool isStatic = first.type.hasStaticShape();
   int64_t known = isStatic ? first.type.getNumElements() : -1;
+  // Nor has a thread many of few where functions take turns in it.
+  constexpr int64_t enoughThreads = 132 * 1024;
+  bool callsFunctions = llvm::any_of(k.operations, [](Operation *op) {
+    return isa<ErfOp, GeluOp, TanhOp, PowOp, LogOp, SinOp, CosOp>(op);
+  });
+  while (callsFunctions && isStatic && lanes > 2 && known / lanes < enoughThreads)
+    lanes /= 2;
   k.shape.threads = isStatic && known / lanes <= 256 * 132 ? 128 : 256;
   LaunchShape::Axis all;
   for (int64_t i = 0; i < rank; ++i)
@@ -470,7 +500,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
   if (form)
     form->emit(k, entry->getArguments().take_back(form->parameters.size()));
   else if (known || (!emitScatter(k) && !emitSort(k) && !emitAttention(k) && !emitTranspose(k) &&
-                     !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
+                     !emitFewRows(k) && !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

@@ -46,6 +46,8 @@ struct LaunchShape {
   };
   int64_t threads = 256;
   llvm::SmallVector<Axis> axes;
+  /// No library does it in less time: none is asked.
+  bool beatsLibraries = false;
   /// Kernels that may do the same in parts; not there: none.
   std::optional<LaunchParts> parts;
 };
@@ -95,6 +97,11 @@ public:
   /// kernel's first result is, but for the last dimension, which is one.
   void setOfLine(mlir::Value tensor, mlir::Value value) { ofLine[tensor] = value; }
   bool isOfLine(mlir::Value tensor) const { return ofLine.contains(tensor); }
+  /// `tensor`, which lies in memory, has what `stored` is there wherever its last index is
+  /// `index`: a vector that was read ahead. The thread reads one line of it alone.
+  void setAhead(mlir::Value tensor, mlir::Value index, mlir::Value stored) {
+    ahead[{tensor, index}] = stored;
+  }
   /// Memory that a block's threads share.
   mlir::Value shared(mlir::Type element, llvm::ArrayRef<int64_t> shape);
 
@@ -110,6 +117,7 @@ protected:
 private:
   int64_t lane = -1;
   llvm::DenseMap<mlir::Value, mlir::Value> ofLine;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> ahead;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> together;
   /// By pointer: the buffer, and its elements as they lie in memory.
   llvm::MapVector<mlir::Value,
@@ -144,10 +152,25 @@ struct CudaKernel {
 bool emitRows(const CudaKernel &k);      ///< reductions along lines
 bool emitLines(const CudaKernel &k);     ///< several, and what is between
 bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
+bool emitFewRows(const CudaKernel &k);   ///< products of a matrix by few vectors
 bool emitAttention(const CudaKernel &k); ///< two products around a softmax
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
 bool emitScatter(const CudaKernel &k); ///< scatters, each element by one thread
 void emitElements(const CudaKernel &k);  ///< everything
+
+/// Elements that a thread computes next to each other: as many as 16 bytes hold of the
+/// widest type, where all that is read lies as the result does, or the same for all of a
+/// line. `flat`: a number is place enough. `hero` is known by other means.
+int64_t lanesOf(const CudaKernel &k, bool flat, mlir::Operation *hero = nullptr);
+/// Where the elements of `leaf` begin in its buffer that elementwise operations over `over`
+/// read for neighbours along its last dimension, the first of which is at `at`; null: they
+/// do not lie next to each other.
+mlir::Value neighboursIn(CudaReader &r, mlir::Value leaf, mlir::RankedTensorType over,
+                         llvm::ArrayRef<mlir::Value> at);
+/// Computes and stores `lanes` neighbours, the first at `at`, of which `hero` has
+/// `value(lane)`. Operands that lie alike are read in vectors, results written so.
+void emitNeighbours(const CudaKernel &k, llvm::ArrayRef<mlir::Value> at, int64_t lanes,
+                    mlir::Operation *hero, llvm::function_ref<mlir::Value(int64_t lane)> value);
 
 inline constexpr int64_t warpThreads = 32;
 
@@ -196,6 +219,11 @@ struct KernelForm {
 LaunchShape emitCudaKernel(plan::KernelOp kernel, llvm::StringRef symbol,
                            mlir::gpu::GPUModuleOp module, SiteTable &sites,
                            mlir::Value known = {}, const KernelForm *form = nullptr);
+
+/// The same kernel over words of eight bytes, where all it does is to move elements, as
+/// many of which as a word has stay together; null: it does something else. `elements`:
+/// of a word. What a launch of it counts, its shape's axes, are words.
+mlir::OwningOpRef<plan::KernelOp> asWords(plan::KernelOp kernel, int64_t &elements);
 
 /// Emits the kernels that compute `kernel`, launched as `shape` otherwise, in parts, if
 /// it is an attention of few queries and many keys, or may turn out to be one, whose

@@ -24,8 +24,13 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
 
-/// Elements that a thread has of a line: all passes are written out for each.
-static constexpr int64_t mostElements = 32;
+/// Elements that a thread has of a line: all passes are written out for each, and what
+/// many operations have of them would not fit into registers.
+static int64_t mostElements(size_t operations) {
+  return operations > 48 ? 8 : operations > 24 ? 16 : 32;
+}
+/// Registers of 32 bits for what is read before anything is computed.
+static constexpr int64_t mostAhead = 96;
 
 namespace {
 
@@ -37,6 +42,7 @@ public:
 
   void run() {
     place();
+    readAhead();
     for (Operation *op : k.operations) {
       auto reduce = dyn_cast<ReduceOp>(op);
       if (!reduce)
@@ -60,14 +66,14 @@ private:
     }
     // As many warps as it takes.
     int64_t lineThreads = warpThreads;
-    while (lineThreads * mostElements < length)
+    while (lineThreads * mostElements(k.operations.size()) < length)
       lineThreads *= lineThreads == warpThreads ? 8 : 2;
     byBlock = lineThreads > warpThreads;
     own = placeLines(k, lineThreads, first.type.getRank() - 1);
 
     // Neighbours in one thread, where lines are made of whole vectors.
-    int64_t lanes = length % 4 ? 1 : 4;
-    while (lanes > 1 && length < lineThreads * lanes)
+    lanes = vectorLanes();
+    while (lanes > 1 && (length % lanes || length < lineThreads * lanes))
       lanes /= 2;
     int64_t round = lineThreads * lanes;
     for (int64_t begin = 0; begin < length; begin += round) {
@@ -79,6 +85,44 @@ private:
       for (int64_t i = 0; i < lanes; ++i)
         elements.push_back({indicesOf(r.add(at, r.constant(i))), inside});
     }
+  }
+
+  /// As many neighbours as 16 bytes hold of the widest type in memory.
+  int64_t vectorLanes() const {
+    int64_t widest = 1;
+    auto take = [&](Value value) {
+      Type element = getElementTypeOrSelf(value.getType());
+      widest = std::max(widest, isa<ComplexType>(element) ? 16 : elementBytes(element));
+    };
+    llvm::for_each(k.leaves, take);
+    llvm::for_each(k.results(), take);
+    return std::clamp<int64_t>(16 / widest, 1, 8);
+  }
+
+  /// Reads all that the thread needs of lines, and of what all lines have in common, in
+  /// vectors, before the first of them is waited for.
+  void readAhead() {
+    if (lanes == 1)
+      return;
+    int64_t left = mostAhead;
+    for (bool ofAll : {false, true})
+      for (Value leaf : k.leaves) {
+        auto type = cast<RankedTensorType>(leaf.getType());
+        if ((type.getShape() != lineType(k.kernel).getShape()) != ofAll ||
+            isa<ComplexType>(type.getElementType()))
+          continue;
+        int64_t words =
+            int64_t(elements.size()) * elementBytes(type.getElementType()) / 4;
+        if (words > left || !neighboursIn(r, leaf, lineType(k.kernel), elements[0].indices))
+          continue;
+        left -= words;
+        for (size_t i = 0; i < elements.size(); i += size_t(lanes)) {
+          Value begin = neighboursIn(r, leaf, lineType(k.kernel), elements[i].indices);
+          for (auto [lane, stored] :
+               llvm::enumerate(r.neighbours(r.bufferOf(leaf), begin, lanes)))
+            r.setAhead(leaf, elements[i + lane].indices.back(), stored);
+        }
+      }
   }
 
   SmallVector<Value> indicesOf(Value at) const {
@@ -142,8 +186,8 @@ private:
     for (size_t i = 0; i < values.size();) {
       Value inside = elements[i].inside;
       r.onlyIf(inside ? r.logicalAnd(own.exists, inside) : own.exists, [&] {
-        for (; i < elements.size() && elements[i].inside == inside; ++i)
-          r.store(values[i], first, elements[i].indices);
+        for (; i < elements.size() && elements[i].inside == inside; i += size_t(lanes))
+          writeVector(ArrayRef(values).slice(i, size_t(lanes)), i);
       });
     }
     if (!others.empty())
@@ -151,6 +195,18 @@ private:
         for (auto [other, value] : llvm::zip(others, ofLine))
           r.store(value, r.bufferOf(other), begin);
       });
+  }
+
+  /// Values of neighbours, of which element `at` is the first.
+  void writeVector(ArrayRef<Value> values, size_t at) {
+    if (lanes == 1)
+      return r.store(values[0], first, elements[at].indices);
+    for (auto [lane, value] : llvm::enumerate(values)) {
+      r.setLane(int64_t(lane));
+      r.store(value, first, elements[at + lane].indices);
+    }
+    r.setLane(-1);
+    r.writeTogether(r.linearIndex(first, elements[at].indices));
   }
 
   struct Element {
@@ -161,6 +217,7 @@ private:
   CudaReader &r;
   const KernelReader::Buffer first;
   int64_t axis, length;
+  int64_t lanes = 1; ///< neighbours among a thread's elements
   bool byBlock = false;
   ThreadLine own;
   SmallVector<Element> elements;

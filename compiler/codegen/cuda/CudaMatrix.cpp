@@ -14,9 +14,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/cuda/CudaMatrix.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
+#include "passes/kernelize/FewRows.h"
 
 using namespace mlir;
 using namespace weir;
@@ -28,32 +29,17 @@ static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16,
 // 20 words let the eight rows that are read at once fall into different banks.
 static constexpr int64_t coreDepth = 32, corePairs = coreDepth / 2, coreLine = corePairs + 4;
 
-namespace {
-
-/// [batches, rows, depth] by [batches, depth, columns], of elements that
-/// functions give.
-struct Problem {
-  Operation *op = nullptr;
-  Type result; ///< element type of what op leaves
-  Type wide;   ///< of the sums
-  Type operand; ///< what left and right give: wide, or for tensor cores f16, bf16
-  SmallVector<int64_t> batchDims, rowDims, columnDims; ///< of the result
-  SmallVector<Value> depthSizes;
-  int64_t knownDepth = 1;
-  function_ref<Value(ValueRange, ValueRange, ValueRange)> left;  // batch, row, k
-  function_ref<Value(ValueRange, ValueRange, ValueRange)> right; // batch, k, column
-};
-
-/// Number of elements in `dims`, -1 where that is open.
-int64_t knownCount(RankedTensorType type, ArrayRef<int64_t> dims) {
+int64_t weir::knownCount(RankedTensorType type, ArrayRef<int64_t> dims) {
   int64_t count = 1;
   for (int64_t dim : dims)
     count = count < 0 || type.isDynamicDim(dim) ? -1 : count * type.getDimSize(dim);
   return count;
 }
 
+namespace {
+
 /// Zero as an operand: sums' own type, or a float as it lies in memory.
-Value zeroOf(CudaReader &r, const Problem &p) {
+Value zeroOf(CudaReader &r, const MatrixProblem &p) {
   if (p.operand == p.wide)
     return reductionStart(r, p.wide, "sum");
   return arith::ConstantOp::create(r.b, r.loc, r.b.getFloatAttr(p.operand, 0));
@@ -69,7 +55,7 @@ Value countOf(CudaReader &r, ValueRange sizes) {
 /// One block's tile of the result.
 class Tile {
 public:
-  Tile(const CudaKernel &k, const Problem &p)
+  Tile(const CudaKernel &k, const MatrixProblem &p)
       : k(k), p(p), r(k.reader), b(r.b), scalars(r, p.op, p.wide) {}
 
   void emit() {
@@ -176,7 +162,7 @@ private:
   void emitOnCores();
 
   const CudaKernel &k;
-  const Problem &p;
+  const MatrixProblem &p;
   CudaReader &r;
   OpBuilder &b;
   ScalarBuilder scalars;
@@ -306,11 +292,36 @@ Type operandType(Type left, Type right, Type wide) {
   return left == right && wide.isF32() && isa<Float16Type, BFloat16Type>(left) ? left : wide;
 }
 
+/// The group of dimensions whose neighbours lie next to each other in `tensor`, taken as
+/// one, if it is made of whole chunks: `free` or `contract`. False: neither.
+bool isChunked(Value tensor, ArrayRef<int64_t> free, ArrayRef<int64_t> contract,
+               bool &alongDepth) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!isa<BlockArgument>(tensor) || !isa<Float16Type, BFloat16Type>(type.getElementType()))
+    return false;
+  for (bool along : {true, false}) {
+    ArrayRef<int64_t> group = along ? contract : free;
+    int64_t count = knownCount(type, group);
+    if (count > 0 && count % 8 == 0 && isDenseAlong(type, group)) {
+      alongDepth = along;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Where the element at `indices` of a buffer lies.
+Value pointerTo(CudaReader &r, Value tensor, ValueRange indices) {
+  const KernelReader::Buffer &buffer = r.bufferOf(tensor);
+  return BufferAccess::address(r, buffer.pointer, getElementTypeOrSelf(tensor.getType()),
+                               r.linearIndex(buffer, indices));
+}
+
 bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   CudaReader &r = k.reader;
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType()),
        rhs = cast<RankedTensorType>(dot.getRhs().getType());
-  Problem p;
+  MatrixProblem p;
   p.op = dot;
   p.result = dot.getAccumulator();
   p.wide = accumulatorType(p.result);
@@ -365,15 +376,44 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   };
   p.left = left;
   p.right = right;
-  Tile(k, p).emit();
+  auto chunks = [&](Value tensor, ArrayRef<int64_t> batchAt, ArrayRef<int64_t> freeAt,
+                    ArrayRef<int64_t> contractAt) -> std::optional<ChunkedOperand> {
+    bool along;
+    if (!isChunked(tensor, freeAt, contractAt, along))
+      return std::nullopt;
+    SmallVector<int64_t> ofBatch(batchAt), ofFree(freeAt), ofDepth(contractAt);
+    return ChunkedOperand{along, [=, &r](ValueRange batch, Value free, Value place) {
+      auto type = cast<RankedTensorType>(tensor.getType());
+      SmallVector<Value> at(type.getRank());
+      auto put = [&](ArrayRef<int64_t> dims, ValueRange values) {
+        for (auto [dim, value] : llvm::zip(dims, values))
+          at[dim] = value;
+      };
+      auto sizesOf = [&](ArrayRef<int64_t> dims) {
+        SmallVector<Value> sizes;
+        for (int64_t dim : dims)
+          sizes.push_back(r.bufferOf(tensor).dims[dim]);
+        return sizes;
+      };
+      put(ofBatch, batch);
+      put(ofFree, r.delinearize(free, sizesOf(ofFree)));
+      put(ofDepth, r.delinearize(place, sizesOf(ofDepth)));
+      return MatrixChunk{pointerTo(r, tensor, at), Value()};
+    }};
+  };
+  p.leftChunks = chunks(dot.getLhs(), dot.getLhsBatch(), leftFree, dot.getLhsContract());
+  p.rightChunks = chunks(dot.getRhs(), dot.getRhsBatch(), rightFree, dot.getRhsContract());
+  if (!emitPipelined(k, p))
+    Tile(k, p).emit();
   return true;
 }
 
 bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   CudaReader &r = k.reader;
+  OpBuilder &b = r.b;
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto result = cast<RankedTensorType>(conv.getType());
-  Problem p;
+  MatrixProblem p;
   p.op = conv;
   p.result = conv.getAccumulator();
   p.wide = accumulatorType(p.result);
@@ -405,15 +445,18 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   ScalarBuilder s(r, conv, p.wide);
   bool padded = llvm::any_of(conv.getPads(), [](int64_t pad) { return pad != 0; });
   Value zero = zeroOf(r, p);
-  auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
-    SmallVector<Value> at(rank);
-    Value ok = arith::ConstantOp::create(r.b, r.loc, r.b.getBoolAttr(true));
+  // The input's indices for a position of the result and a place in the window, and
+  // whether that is inside.
+  auto inputAt = [&](ValueRange row, ValueRange place, SmallVector<Value> &at) -> Value {
+    at.resize(rank);
+    Value ok = arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true));
     auto placeOf = [&](int64_t dim) {
       return place[llvm::find(depthDims, dim) - depthDims.begin()];
     };
     at[0] = row[0];
     at[channel] = placeOf(inner);
     for (int64_t i = 0; i < spatial; ++i) {
+      // The channel is not among a row's dimensions, whichever it is.
       Value index = r.add(r.mul(row[1 + i], r.constant(conv.getStrides()[i])),
                           r.mul(placeOf(firstWindow + i), r.constant(conv.getDilations()[i])));
       if (padded) {
@@ -425,21 +468,57 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
       }
       at[firstSpatial + i] = index;
     }
+    return ok;
+  };
+  auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
+    SmallVector<Value> at;
+    Value ok = inputAt(row, place, at);
     auto load = [&] {
       return s.cast(r.element(conv.getInput(), at), element, p.operand, false);
     };
     return padded ? emitIf(r, ok, load, [&] { return zero; }) : load();
   };
-  auto right = [&](ValueRange, ValueRange place, ValueRange column) {
+  auto filterAt = [&](ValueRange place, Value column) {
     SmallVector<Value> at(rank);
     for (auto [dim, index] : llvm::zip(depthDims, place))
       at[dim] = index;
-    at[outer] = column[0];
-    return s.cast(r.element(conv.getFilter(), at), filter.getElementType(), p.operand, false);
+    at[outer] = column;
+    return at;
+  };
+  auto right = [&](ValueRange, ValueRange place, ValueRange column) {
+    return s.cast(r.element(conv.getFilter(), filterAt(place, column[0])),
+                  filter.getElementType(), p.operand, false);
   };
   p.left = left;
   p.right = right;
-  Tile(k, p).emit();
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  auto isHalf = [](Type type) { return isa<Float16Type, BFloat16Type>(type); };
+  // Chunks are of neighbouring channels.
+  if (last && element == filter.getElementType() && isHalf(element) &&
+      isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
+      !input.isDynamicDim(channel) && input.getDimSize(channel) % 8 == 0 &&
+      filter.getDimSize(outer) % 8 == 0) {
+    p.leftChunks = ChunkedOperand{true, [&](ValueRange, Value free, Value place) {
+      SmallVector<Value> rowSizes, at;
+      for (int64_t dim : p.rowDims)
+        rowSizes.push_back(k.first().dims[dim]);
+      Value ok = inputAt(r.delinearize(free, rowSizes), r.delinearize(place, p.depthSizes), at);
+      Value pointer = pointerTo(r, conv.getInput(), at);
+      if (!padded)
+        return MatrixChunk{pointer, Value()};
+      // What is not read is an address that could be.
+      pointer = arith::SelectOp::create(b, r.loc, ok, pointer,
+                                        r.bufferOf(conv.getInput()).pointer);
+      return MatrixChunk{pointer, ok};
+    }};
+    p.rightChunks = ChunkedOperand{false, [&](ValueRange, Value free, Value place) {
+      return MatrixChunk{
+          pointerTo(r, conv.getFilter(), filterAt(r.delinearize(place, p.depthSizes), free)),
+          Value()};
+    }};
+  }
+  if (!emitPipelined(k, p))
+    Tile(k, p).emit();
   return true;
 }
 

@@ -69,7 +69,13 @@ Value weir::shuffle(CudaReader &r, Value value, int64_t distance) {
 ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) {
   CudaReader &r = k.reader;
   bool byBlock = threads > warpThreads;
-  k.shape.threads = byBlock ? threads : 128;
+  // Few lines, a warp's each, are spread over more blocks.
+  constexpr int64_t fewLines = 132 * 8;
+  int64_t known = 1;
+  for (int64_t size : k.first().type.getShape().take_front(rank))
+    known = known < 0 || ShapedType::isDynamic(size) ? -1 : known * size;
+  bool areFew = threads == warpThreads && known >= 0 && known <= fewLines;
+  k.shape.threads = byBlock || areFew ? threads : 128;
   int64_t lines = k.shape.threads / threads;
   LaunchShape::Axis all;
   for (int64_t i = 0; i < rank; ++i)

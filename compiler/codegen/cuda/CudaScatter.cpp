@@ -318,12 +318,13 @@ private:
           target.pointer, element, to);
       return;
     }
-    auto shape = cast<RankedTensorType>(updates.getType()).getShape();
+    auto type = cast<RankedTensorType>(updates.getType());
     for (Value leaf : k.leaves)
-      if (leaf != operand && leaf != indices &&
-          !isa<ComplexType>(getElementTypeOrSelf(leaf)) &&
-          cast<RankedTensorType>(leaf.getType()).getShape() == shape)
+      if (leaf == updates)
         r.readTogether(leaf, from, lanes);
+      else if (leaf != operand && leaf != indices)
+        if (Value linear = neighboursIn(r, leaf, type, withColumn(tuple, 0)))
+          r.readTogether(leaf, linear, lanes);
     if (reduction != "none")
       old = r.neighbours(target, to, lanes);
     store(to, {}, [&](int64_t lane) {

@@ -319,10 +319,16 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
         c = '_';
     info.kernels.back() = symbol;
     OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
+    int64_t elements = 1;
+    OwningOpRef<plan::KernelOp> words = asWords(kernel, elements);
     LaunchShape &shape = (*launches)[kernel.getSymName()] =
-        emitCudaKernel(own ? *own : kernel, symbol, kernels, sites);
+        emitCudaKernel(words ? *words : own ? *own : kernel, symbol, kernels, sites);
+    // A step counts elements.
+    if (words)
+      shape.axes.back().divisor *= elements;
     emitAttentionParts(own ? *own : kernel, symbol, kernels, sites, shape);
-    libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol);
+    if (!shape.beatsLibraries)
+      libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol);
   }
   nameParts(*launches, module, info);
   useLibdevice(kernels);
