@@ -52,14 +52,14 @@ public:
     rows = found.rows;
     bool isOpen = found.lines < 0;
     byBlock = !isOpen && found.lines < fewLines && vectors >= 2 * blockThreads;
+    // A lane of the group has one sum at most to store.
     group = byBlock ? blockThreads
-                    : std::min<int64_t>(warpThreads, int64_t(llvm::PowerOf2Ceil(vectors)));
+                    : std::min<int64_t>(
+                          warpThreads, int64_t(llvm::PowerOf2Ceil(std::max(vectors, rows))));
     if (!byBlock && !isOpen)
       linesEach = found.lines >= manyLines ? 4 : found.lines >= severalLines ? 2 : 1;
-    // A lane of the group has one sum at most to store.
     while (rows * linesEach > group)
       linesEach /= 2;
-    linesEach = std::max<int64_t>(linesEach, 1);
   }
 
   void emit() {

@@ -23,6 +23,11 @@ module {
     %0 = weir.dot_general %a, %b {accumulator = bf16, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<3x24xbf16>, tensor<50x24xbf16>) -> tensor<3x50xbf16> loc("short.dot")
     return %0 : tensor<3x50xbf16>
   }
+  // Fewer vectors than rows.
+  func.func @shortest(%a: tensor<2x4x8xf32> {weir.name = "a"}, %b: tensor<2x30x8xf32> {weir.name = "b"}) -> (tensor<2x4x30xf32> {weir.name = "out"}) attributes {weir.entry = "shortest"} {
+    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 2>} : (tensor<2x4x8xf32>, tensor<2x30x8xf32>) -> tensor<2x4x30xf32> loc("shortest.dot")
+    return %0 : tensor<2x4x30xf32>
+  }
   // Few long lines: a block each.
   func.func @deep(%a: tensor<2x4104xbf16> {weir.name = "a"}, %b: tensor<10x4104xbf16> {weir.name = "b"}) -> (tensor<2x10xbf16> {weir.name = "out"}) attributes {weir.entry = "deep"} {
     %0 = weir.dot_general %a, %b {accumulator = bf16, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<2x4104xbf16>, tensor<10x4104xbf16>) -> tensor<2x10xbf16> loc("deep.dot")
