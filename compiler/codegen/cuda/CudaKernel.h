@@ -48,6 +48,8 @@ struct LaunchShape {
   llvm::SmallVector<Axis> axes;
   /// No library does it in less time: none is asked.
   bool beatsLibraries = false;
+  /// Nor do one that leaves something to a kernel behind it: that is one launch more.
+  bool beatsLibraryAndRest = false;
   /// Kernels that may do the same in parts; not there: none.
   std::optional<LaunchParts> parts;
 };

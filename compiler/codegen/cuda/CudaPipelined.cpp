@@ -88,6 +88,7 @@ public:
   void emit() {
     k.shape.threads = tiling.threads();
     k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tiling.rows}, {p.columnDims, tiling.columns}};
+    k.shape.beatsLibraryAndRest = isSmall();
     r.loc = p.op->getLoc();
     place();
     Slice left(*p.leftChunks, 0, tiling.rows, rowBase, rows,
@@ -99,6 +100,17 @@ public:
   }
 
 private:
+  /// Whether launches take longer than products do, by whatever kernel.
+  bool isSmall() const {
+    constexpr int64_t fewTiles = 8, shallow = 256;
+    int64_t batches = knownCount(target.type, p.batchDims);
+    return batches >= 0 && knownRows >= 0 && knownColumns >= 0 && p.knownDepth >= 0 &&
+           p.knownDepth <= shallow &&
+           batches * llvm::divideCeil(knownRows, tiling.rows) *
+                   llvm::divideCeil(knownColumns, tiling.columns) <=
+               fewTiles;
+  }
+
   Value index(int64_t value) { return r.constant(value); }
   Value number(Value value) {
     return arith::IndexCastOp::create(b, r.loc, b.getI64Type(), value);

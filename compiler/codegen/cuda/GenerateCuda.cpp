@@ -328,7 +328,8 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
       shape.axes.back().divisor *= elements;
     emitAttentionParts(own ? *own : kernel, symbol, kernels, sites, shape);
     if (!shape.beatsLibraries)
-      libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol);
+      libraries.add(own ? *own : kernel, int32_t(info.kernels.size()) - 1, symbol,
+                    shape.beatsLibraryAndRest);
   }
   nameParts(*launches, module, info);
   useLibdevice(kernels);

@@ -43,8 +43,11 @@ static bool isFixed(const weir_cuda_convolution &desc) {
          llvm::all_of(desc.sizes, isOne) && llvm::all_of(desc.window, isOne);
 }
 
-void LibraryKernels::add(plan::KernelOp kernel, int32_t number, const std::string &symbol) {
+void LibraryKernels::add(plan::KernelOp kernel, int32_t number, const std::string &symbol,
+                         bool onlyWhole) {
   if (auto product = matchProduct(kernel, options.tf32)) {
+    if (product->hasRest && onlyWhole)
+      return;
     product->desc.kernel = number;
     ProductForm entry = {product->desc, ""};
     addRest(kernel, *product, symbol + "_rest", entry);

@@ -34,8 +34,9 @@ class LibraryKernels {
 public:
   LibraryKernels(mlir::gpu::GPUModuleOp module, SiteTable &sites, const CudaOptions &options);
 
-  /// `number`: the program's of the kernel; `symbol`: of its generated form.
-  void add(plan::KernelOp kernel, int32_t number, const std::string &symbol);
+  /// `number`: the program's of the kernel; `symbol`: of its generated form. `onlyWhole`: no
+  /// product that leaves something to a kernel behind it.
+  void add(plan::KernelOp kernel, int32_t number, const std::string &symbol, bool onlyWhole);
   void addRecords(AcceleratorInfo &info) const;
   /// What libraries may do in place of the kernel of that number, a line or nothing.
   void list(llvm::raw_ostream &os, int32_t number) const;

@@ -44,8 +44,8 @@ module {
     return %2 : tensor<1x64xf32>
   }
   // Sums in f32, a bias in f32, a narrow result: by way of memory of its own.
-  func.func @narrow(%a: tensor<32x40xbf16> {weir.name = "a"}, %b: tensor<40x64xbf16> {weir.name = "b"}, %c: tensor<64xf32> {weir.name = "c"}) -> (tensor<32x64xbf16> {weir.name = "out"}) attributes {weir.entry = "narrow"} {
-    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<32x40xbf16>, tensor<40x64xbf16>) -> tensor<32x64xf32> loc("narrow.dot")
+  func.func @narrow(%a: tensor<32x320xbf16> {weir.name = "a"}, %b: tensor<320x64xbf16> {weir.name = "b"}, %c: tensor<64xf32> {weir.name = "c"}) -> (tensor<32x64xbf16> {weir.name = "out"}) attributes {weir.entry = "narrow"} {
+    %0 = weir.dot_general %a, %b {accumulator = f32, lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<32x320xbf16>, tensor<320x64xbf16>) -> tensor<32x64xf32> loc("narrow.dot")
     %1 = weir.add %0, %c : (tensor<32x64xf32>, tensor<64xf32>) -> tensor<32x64xf32> loc("narrow.bias")
     %2 = weir.cast %1 {saturate = false} : (tensor<32x64xf32>) -> tensor<32x64xbf16> loc("narrow.cast")
     return %2 : tensor<32x64xbf16>

@@ -40,6 +40,8 @@ const char usage[] =
     "  --repeat=N        runs that are timed (cases 20, benchmarks 100)\n"
     "  --concurrent=N    runs from four threads (cases 100, stress 1000)\n"
     "  --limits=N        places where memory ends (cases 4, stress 100)\n"
+    "  --tune=N          ways of libraries that are timed for benchmarks (8; 0: none), as\n"
+    "                    peers do; $WEIR_CUDA_TUNE where it is set\n"
     "  --scratch=DIR     where weights are unpacked ($TMPDIR, /tmp)\n";
 
 /// Networks: tensors of open size that fill memory, indices that all tables have.
@@ -50,6 +52,7 @@ struct Options {
   std::vector<std::string> cases;
   bool quick = false;
   int repeat = 0, concurrent = 0, limits = -1; ///< as asked for
+  int tune = 8;
 
   bool wants(const char *part) const {
     return ("," + only + ",").find(std::string(",") + part + ",") != std::string::npos;
@@ -91,7 +94,8 @@ bool parse(int argc, char **argv, Options &options) {
              !take(argument, "--scratch", text(options.scratch)) &&
              !take(argument, "--repeat", number(options.repeat)) &&
              !take(argument, "--concurrent", number(options.concurrent)) &&
-             !take(argument, "--limits", number(options.limits)))
+             !take(argument, "--limits", number(options.limits)) &&
+             !take(argument, "--tune", number(options.tune)))
       return false;
   }
   if (!options.benchmarks.empty())
@@ -249,6 +253,8 @@ int main(int argc, char **argv) {
     for (const std::string &path : objectsIn(options.bundle + "/stress"))
       runCase(path, gpu, options.counts({.concurrent = 1000, .limits = 100}), options.scratch,
               network, report);
+  if (options.wants("bench") && options.tune > 0)
+    setenv("WEIR_CUDA_TUNE", std::to_string(options.tune).c_str(), /*overwrite=*/0);
   if (options.wants("bench"))
     for (const std::string &path : objectsIn(options.bundle + "/bench"))
       if (chosen(options, path))
