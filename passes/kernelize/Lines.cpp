@@ -23,7 +23,9 @@ constexpr int64_t shortestLine = 4, longestLine = 8192;
 /// Lines across are written out, element by element.
 constexpr int64_t shortestAcross = 2, longestAcross = 32;
 /// What is kept of a line lies on the stack, 32 KiB each at most.
-constexpr unsigned mostOperations = 128, mostKept = 4;
+constexpr unsigned mostKept = 4;
+/// As kernels grow elsewhere; on accelerators what fuses is not stored and read again.
+constexpr unsigned mostOfHost = 64, mostOfAccelerators = 128;
 constexpr unsigned mostOthers = 4;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -95,7 +97,7 @@ LineShape shapeOfLines(Operation *root) {
     return LineShape(own);
   llvm::SetVector<Operation *> seen;
   seen.insert(root);
-  for (size_t i = 0; i < seen.size() && i < mostOperations; ++i) {
+  for (size_t i = 0; i < seen.size() && i < mostOfHost; ++i) {
     if (auto reduce = dyn_cast<ReduceOp>(seen[i]); reduce && typeOf(reduce.getOperand()).getRank())
       if (LineShape shape(typeOf(reduce.getOperand()).getShape());
           isLineReduction(reduce, shape) && shape.isOneALine(root->getResult(0)))
@@ -166,7 +168,8 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
   // could read it inside has been.
   auto later = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
   std::priority_queue<Operation *, std::vector<Operation *>, decltype(later)> pending(later);
-  unsigned reductions = 0;
+  unsigned reductions = 0,
+           mostOperations = isOnAccelerator(root) ? mostOfAccelerators : mostOfHost;
   pending.push(root);
   llvm::DenseSet<Operation *> seen;
   seen.insert(root);

@@ -66,7 +66,9 @@ private:
     }
     // As many warps as it takes.
     int64_t lineThreads = warpThreads;
-    while (lineThreads * mostElements(k.operations.size()) < length)
+    // More threads than these would have too few registers each.
+    constexpr int64_t mostThreads = 512;
+    while (lineThreads * mostElements(k.operations.size()) < length && lineThreads < mostThreads)
       lineThreads *= lineThreads == warpThreads ? 8 : 2;
     byBlock = lineThreads > warpThreads;
     own = placeLines(k, lineThreads, first.type.getRank() - 1);
