@@ -5,8 +5,8 @@
 // RUN: weirc %s --cpu=x86-64-v3 -o %t.s && FileCheck %s --check-prefix=INLINE < %t.s
 // RUN: weirc %s --cpu=x86-64-v4 -o %t.s && FileCheck %s --check-prefix=INLINE < %t.s
 // INLINE-NOT: call{{.*}}__trunc
-// RUN: weirc %s --cpu=x86-64-v3 -o %t.o && nm -u %t.o | FileCheck %s --check-prefix=UNDEFINED
-// RUN: weirc %s --cpu=x86-64-v4 -o %t.o && nm -u %t.o | FileCheck %s --check-prefix=UNDEFINED
+// RUN: weirc %s --cpu=x86-64-v3 -o %t.o && llvm-nm -u %t.o | FileCheck %s --check-prefix=UNDEFINED
+// RUN: weirc %s --cpu=x86-64-v4 -o %t.o && llvm-nm -u %t.o | FileCheck %s --check-prefix=UNDEFINED
 // UNDEFINED: weir_
 // UNDEFINED-NOT: __trunc
 // RUN: weirc %s --cpu=sapphirerapids -o %t.s && FileCheck %s --check-prefix=INSTRUCTION < %t.s
