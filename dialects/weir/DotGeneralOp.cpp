@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "weir/weir.h"
@@ -12,16 +13,6 @@
 using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
-
-/// The dimensions that are neither batch nor contracted.
-static SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batch,
-                                     ArrayRef<int64_t> contract) {
-  SmallVector<int64_t> result;
-  for (int64_t i = 0; i < rank; ++i)
-    if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
-      result.push_back(i);
-  return result;
-}
 
 LogicalResult DotGeneralOp::inferReturnTypes(MLIRContext *,
                                              OptionalLocation loc,

@@ -269,19 +269,24 @@ struct PowerOfFew : OpRewritePattern<PowOp> {
       return failure();
     if (isCube && elementOf(x).getIntOrFloatBitWidth() < 32)
       return failure();
-    auto product = [&](Value a) {
-      auto made = MulOp::create(rewriter, op.getLoc(), x.getType(), a, x);
-      if (Attribute device = op->getAttr("weir.device"))
-        made->setAttr("weir.device", device);
-      return made.getResult();
-    };
-    Value square = product(x);
-    rewriter.replaceOp(op, isCube ? product(square) : square);
+    rewriter.replaceOp(op, powerAsProduct(rewriter, op, isCube));
     return success();
   }
 };
 
 } // namespace
+
+Value weir::powerAsProduct(OpBuilder &b, PowOp power, bool isCube) {
+  Value x = power.getLhs();
+  auto timesX = [&](Value a) {
+    auto made = MulOp::create(b, power.getLoc(), power.getType(), a, x);
+    if (Attribute device = power->getAttr("weir.device"))
+      made->setAttr("weir.device", device);
+    return made.getResult();
+  };
+  Value square = timesX(x);
+  return isCube ? timesX(square) : square;
+}
 
 void WeirDialect::getCanonicalizationPatterns(
     RewritePatternSet &results) const {

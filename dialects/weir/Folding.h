@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Inside the dialect: the fallback that serves every operation's fold.
+// The fallback that serves every operation's fold, and what passes rewrite alike.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef WEIR_DIALECTS_WEIR_FOLDING_H
 #define WEIR_DIALECTS_WEIR_FOLDING_H
 
+#include "dialects/weir/Weir.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
 
 namespace weir {
@@ -25,6 +26,9 @@ struct WeirFolder : mlir::DialectFoldInterface {
   fold(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands,
        llvm::SmallVectorImpl<mlir::OpFoldResult> &results) const final;
 };
+
+/// The product that is a square, or a cube, on its power's device.
+mlir::Value powerAsProduct(mlir::OpBuilder &b, PowOp power, bool isCube);
 
 } // namespace weir
 

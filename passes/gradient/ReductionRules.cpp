@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Contraction.h"
 #include "passes/gradient/GradientRules.h"
 
 using namespace mlir;
@@ -92,19 +93,12 @@ LogicalResult cumulative(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto dot = cast<DotGeneralOp>(op);
   Value lhs = dot.getLhs(), rhs = dot.getRhs(), dy = gradients[0];
-  auto freeOf = [](Value v, Ints batch, Ints contract) {
-    IntVector dims;
-    for (int64_t i = 0; i < Adjoint::rank(v); ++i)
-      if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
-        dims.push_back(i);
-    return dims;
-  };
   auto one = [&](Value self, Ints batch, Ints contract, Value other,
                  Ints otherBatch, Ints otherContract, bool isLeft) {
     if (!a.wants(self))
       return;
-    IntVector mine = freeOf(self, batch, contract),
-              theirs = freeOf(other, otherBatch, otherContract);
+    IntVector mine = freeDims(Adjoint::rank(self), batch, contract),
+              theirs = freeDims(Adjoint::rank(other), otherBatch, otherContract);
     // dy's dimensions: batch, free ones of lhs, free ones of rhs.
     int64_t batches = batch.size(), own = mine.size(), free = theirs.size();
     IntVector dyBatch, dyContract;

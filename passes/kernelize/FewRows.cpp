@@ -15,9 +15,11 @@
 
 #include "passes/kernelize/FewRows.h"
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Attention.h"
+#include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
 
 namespace weir {
@@ -30,35 +32,12 @@ using namespace weir;
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Elements in `dims`, -1: open.
-static int64_t countOf(RankedTensorType type, ArrayRef<int64_t> dims) {
-  int64_t count = 1;
-  for (int64_t dim : dims)
-    count = count < 0 || type.isDynamicDim(dim) ? -1 : count * type.getDimSize(dim);
-  return count;
-}
-
-bool weir::isDenseAlong(RankedTensorType type, ArrayRef<int64_t> dims) {
-  int64_t next = type.getRank();
-  for (int64_t dim : llvm::reverse(dims)) {
-    for (int64_t between = dim + 1; between < next; ++between)
-      if (type.getDimSize(between) != 1)
-        return false;
-    if (dim >= next)
-      return false;
-    next = dim;
-  }
-  return true;
-}
-
 static FewRows::Side sideOf(Value tensor, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
   FewRows::Side side;
   side.tensor = tensor;
   side.batch = llvm::to_vector(batch);
   side.contract = llvm::to_vector(contract);
-  for (int64_t i = 0; i < typeOf(tensor).getRank(); ++i)
-    if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
-      side.free.push_back(i);
+  side.free = freeDims(typeOf(tensor).getRank(), batch, contract);
   side.isDense = isDenseAlong(typeOf(tensor), contract);
   return side;
 }
@@ -74,8 +53,8 @@ std::optional<FewRows> weir::fewRowsOf(DotGeneralOp dot) {
     return std::nullopt;
   FewRows found;
   found.dot = dot;
-  found.depth = countOf(left, dot.getLhsContract());
-  if (found.depth <= 0 || found.depth != countOf(right, dot.getRhsContract()))
+  found.depth = knownCount(left, dot.getLhsContract());
+  if (found.depth <= 0 || found.depth != knownCount(right, dot.getRhsContract()))
     return std::nullopt;
   FewRows::Side rows = sideOf(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()),
                 columns = sideOf(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
@@ -88,7 +67,7 @@ std::optional<FewRows> weir::fewRowsOf(DotGeneralOp dot) {
     rows.ofResult.push_back(next++);
   for (size_t i = 0; i < columns.free.size(); ++i)
     columns.ofResult.push_back(next++);
-  int64_t rowCount = countOf(left, rows.free), columnCount = countOf(right, columns.free);
+  int64_t rowCount = knownCount(left, rows.free), columnCount = knownCount(right, columns.free);
   auto isFew = [](int64_t count) { return count > 0 && count <= FewRows::mostRows; };
   bool isTurned = isFew(columnCount) && (rowCount < 0 || rowCount > columnCount);
   if (!isTurned && !isFew(rowCount))
@@ -100,6 +79,19 @@ std::optional<FewRows> weir::fewRowsOf(DotGeneralOp dot) {
   if (found.lines == 0)
     return std::nullopt;
   return found;
+}
+
+/// Has the product read `value`, whose dimensions are `batch`, `contract` and free ones.
+static void setOperand(DotGeneralOp dot, bool isRight, Value value, ArrayRef<int64_t> batch,
+                       ArrayRef<int64_t> contract) {
+  if (isRight) {
+    dot.setRhsBatch(batch);
+    dot.setRhsContract(contract);
+  } else {
+    dot.setLhsBatch(batch);
+    dot.setLhsContract(contract);
+  }
+  dot->setOperand(isRight ? 1 : 0, value);
 }
 
 /// Lays the lines of a constant matrix along the depth.
@@ -126,24 +118,14 @@ static void alignLines(const FewRows &found) {
     return;
   OpBuilder b(constant);
   auto made = ConstantOp::create(b, constant.getLoc(), turned);
-  if (Attribute device = constant->getAttr("weir.device"))
-    made->setAttr("weir.device", device);
+  copyDevice(constant, made.getResult());
+  // Its dimensions lie in that order now.
+  auto places = llvm::to_vector(llvm::seq<int64_t>(0, order.size()));
   for (Operation *user : llvm::make_early_inc_range(constant->getUsers())) {
     auto dot = cast<DotGeneralOp>(user);
-    bool isRight = dot.getRhs() == constant.getResult();
-    auto numbers = [&](size_t from, size_t count) {
-      return b.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(from, from + count)));
-    };
-    size_t batch = matrix.batch.size(), first = batch + matrix.free.size();
-    auto ofBatch = numbers(0, batch), ofDepth = numbers(first, matrix.contract.size());
-    if (isRight) {
-      dot.setRhsBatchAttr(ofBatch);
-      dot.setRhsContractAttr(ofDepth);
-    } else {
-      dot.setLhsBatchAttr(ofBatch);
-      dot.setLhsContractAttr(ofDepth);
-    }
-    dot->setOperand(isRight ? 1 : 0, made);
+    setOperand(dot, dot.getRhs() == constant.getResult(), made,
+               ArrayRef(places).take_front(matrix.batch.size()),
+               ArrayRef(places).take_back(matrix.contract.size()));
   }
   constant.erase();
 }
@@ -166,17 +148,7 @@ static void readThrough(DotGeneralOp dot, bool isRight) {
   // The result has free dimensions in the operand's order.
   if (!llvm::is_sorted(before(sideOf(transpose.getResult(), batch, contract).free)))
     return;
-  OpBuilder b(dot);
-  auto ofBatch = b.getDenseI64ArrayAttr(before(batch)),
-       ofDepth = b.getDenseI64ArrayAttr(before(contract));
-  if (isRight) {
-    dot.setRhsBatchAttr(ofBatch);
-    dot.setRhsContractAttr(ofDepth);
-  } else {
-    dot.setLhsBatchAttr(ofBatch);
-    dot.setLhsContractAttr(ofDepth);
-  }
-  dot->setOperand(isRight ? 1 : 0, transpose.getOperand());
+  setOperand(dot, isRight, transpose.getOperand(), before(batch), before(contract));
   transpose.erase();
 }
 

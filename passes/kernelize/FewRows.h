@@ -13,9 +13,6 @@
 
 namespace weir {
 
-/// Whether neighbours along `dims`, taken as one dimension, lie next to each other.
-bool isDenseAlong(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> dims);
-
 /// A product of which one side has at most `mostRows` lines: it is as fast as the
 /// other side is read.
 struct FewRows {

@@ -50,8 +50,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     });
     unsigned mostInputs = mostKernelInputs(module);
     for (Block *block : blocks) {
-      std::vector<Cluster> clusters =
-          clusterBlock(*block, mostInputs);
+      std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
       // A cheap leaf may be a root, and be computed again inside of others.
       repeatedIn.clear();
       for (Cluster &cluster : clusters)

@@ -111,7 +111,7 @@ LineShape shapeOfLines(Operation *root) {
   return LineShape(own);
 }
 
-/// How many of the first `count` operations, the last ones of the block first, are a kernel
+/// How many of the operations, the last ones of the block first, are a kernel
 /// that reads fewest bytes of whole lines from others: where more do not fit, the cut is
 /// best where little crosses it. As many as possible, but a fourth at least.
 size_t cheapestCut(const llvm::SetVector<Operation *> &operations, const LineShape &shape) {

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Folding.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Clusters.h"
 #include "passes/layout/Quantized.h"
-#include "passes/layout/Rearrange.h"
 #include "passes/layout/WidenHalves.h"
 #include "passes/partition/Accelerators.h"
 
@@ -20,23 +20,6 @@ namespace weir {
 
 using namespace mlir;
 using namespace weir;
-
-/// A square or cube, which is rounded once, as a power is.
-static Operation *withoutPower(PowOp pow, double exponent) {
-  OpBuilder b(pow);
-  Value base = pow.getLhs();
-  auto times = [&](Value x, Value y) {
-    auto made = MulOp::create(b, pow.getLoc(), pow.getType(), x, y);
-    copyDevice(pow, made.getResult());
-    return made;
-  };
-  MulOp product = times(base, base);
-  if (exponent == 3)
-    product = times(product.getResult(), base);
-  pow.replaceAllUsesWith(product.getResult());
-  pow.erase();
-  return product;
-}
 
 namespace {
 struct WidenLinesPass : weir::impl::WeirWidenLinesPassBase<WidenLinesPass> {
@@ -55,8 +38,12 @@ struct WidenLinesPass : weir::impl::WeirWidenLinesPassBase<WidenLinesPass> {
         auto pow = dyn_cast<PowOp>(op);
         std::optional<double> exponent = pow ? numberOf(pow.getRhs()) : std::nullopt;
         widener.rewrite(op);
-        if (pow)
-          withoutPower(pow, *exponent);
+        if (!pow)
+          continue;
+        // Rounded to halves once, as the power is.
+        OpBuilder b(pow);
+        pow.replaceAllUsesWith(powerAsProduct(b, pow, *exponent == 3));
+        pow.erase();
       }
     }
   }

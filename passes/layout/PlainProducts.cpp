@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 #include "passes/layout/Rearrange.h"
@@ -30,16 +31,10 @@ void plainProduct(DotGeneralOp dot) {
   if (!lhs.getElementType().isF32() || !rhs.getElementType().isF32() ||
       !result.getElementType().isF32() || dot.getLhsContract().size() != 1)
     return;
-  auto freeOf = [](RankedTensorType type, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
-    SmallVector<int64_t> free;
-    for (int64_t i = 0; i < type.getRank(); ++i)
-      if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
-        free.push_back(i);
-    return free;
-  };
   SmallVector<int64_t> batchL(dot.getLhsBatch()), batchR(dot.getRhsBatch());
   SmallVector<int64_t> contractL(dot.getLhsContract()), contractR(dot.getRhsContract());
-  SmallVector<int64_t> freeL = freeOf(lhs, batchL, contractL), freeR = freeOf(rhs, batchR, contractR);
+  SmallVector<int64_t> freeL = freeDims(lhs.getRank(), batchL, contractL),
+                       freeR = freeDims(rhs.getRank(), batchR, contractR);
   int64_t batch = batchL.size();
   // Several columns' dimensions become one where the shapes are fixed.
   bool mergeL = freeL.empty(), mergeR = freeR.size() != 1;

@@ -187,6 +187,10 @@ void keepScratch(CudaRun *part);
 /// node, or of what `kind` says.
 int32_t fail(weir_context *ctx, const char *what, Result error,
              const char *name = nullptr, const char *kind = "node");
+/// Ends the run: the GPU has no `bytes` for `tag`. `site`: of the node that wants them,
+/// -1: no node's. Returns what the run ends with.
+int32_t abortOutOfMemory(weir_run *run, const CudaDevice &device, int64_t bytes,
+                         const char *tag, int32_t site = -1);
 /// Work that may write over what copies out still read comes after them.
 Result closeOut(CudaRun *part);
 /// The run's work comes after all copies to and from its slots.

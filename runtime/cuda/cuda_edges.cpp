@@ -270,13 +270,9 @@ int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
       block->memory->free(block);
   };
   if (!data || (block && !transfer)) {
-    AllocationRequest request;
-    request.bytes = out->bytes;
-    request.tag = name;
-    char text[1016];
-    part->device->memory->explainFailure(request, text, sizeof(text));
+    int32_t code = abortOutOfMemory(run, *part->device, out->bytes, name);
     giveUp();
-    return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
+    return code;
   }
   out->data = data;
   Current current(*part->device);

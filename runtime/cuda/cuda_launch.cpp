@@ -373,12 +373,7 @@ void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
   bool used;
   if (uint8_t *data = takePiece(ctx, bytes, tag, true, &used))
     return data;
-  AllocationRequest request;
-  request.bytes = bytes;
-  request.tag = tag;
-  char text[1016];
-  partOf(ctx)->device->memory->explainFailure(request, text, sizeof(text));
-  abortRun(ctx->run, recordError(ctx->run, WEIR_RESOURCE_EXHAUSTED, site, text));
+  abortOutOfMemory(ctx->run, *partOf(ctx)->device, bytes, tag, site);
   return nullptr;
 }
 

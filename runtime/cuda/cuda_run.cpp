@@ -215,6 +215,16 @@ int32_t fail(weir_context *ctx, const char *what, Result error, const char *name
   return abortRun(ctx->run, code, text);
 }
 
+int32_t abortOutOfMemory(weir_run *run, const CudaDevice &device, int64_t bytes,
+                         const char *tag, int32_t site) {
+  AllocationRequest request;
+  request.bytes = bytes;
+  request.tag = tag;
+  char text[1016];
+  device.memory->explainFailure(request, text, sizeof(text));
+  return abortRun(run, recordError(run, WEIR_RESOURCE_EXHAUSTED, site, text));
+}
+
 int32_t beginRun(weir_run *run, int32_t index) {
   weir_session *session = run->session;
   auto *device = static_cast<CudaDevice *>(session->accelerators[index]);
@@ -242,11 +252,8 @@ int32_t beginRun(weir_run *run, int32_t index) {
       trimSession(session);
       part->arena = device->memory->allocate(request);
     }
-    if (!part->arena) {
-      char text[1016];
-      device->memory->explainFailure(request, text, sizeof(text));
-      return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
-    }
+    if (!part->arena)
+      return abortOutOfMemory(run, *device, request.bytes, request.tag);
   }
   weir_context &context = deviceRun.context;
   context.arena = static_cast<uint8_t *>(part->arena);

@@ -252,14 +252,8 @@ int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
     return weir_cuda_send(ctx, edge, iteration, value);
   iteration = nextSent(run, edge, iteration, *value);
   Landing *landing = takeMemory(ctx, to, value->bytes, desc.name);
-  if (!landing) {
-    AllocationRequest request;
-    request.bytes = value->bytes;
-    request.tag = desc.name;
-    char text[1016];
-    to->device->memory->explainFailure(request, text, sizeof(text));
-    return abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
-  }
+  if (!landing)
+    return abortOutOfMemory(run, *to->device, value->bytes, desc.name);
   weir_context *receiver = &run->devices[destination].context;
   Block *block = allocateForRun(receiver, 1, desc.name, Block::ofRun);
   Current current(*part->device);

@@ -48,12 +48,8 @@ void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys,
   SmallVector<Value> block = r.delinearize(r.blockId(), counts);
   tile = block[0];
   part = block.back();
-  SmallVector<Value> sizes;
-  for (int64_t dim : batches.dims)
-    sizes.push_back(target.dims[dim]);
   batch.resize(rank - 2);
-  for (auto [own, at] : llvm::zip(ownBatch, r.delinearize(block[0], sizes)))
-    batch[own] = at;
+  setIndices(batch, ownBatch, r.delinearize(block[0], sizesAlong(target, batches.dims)));
   firstRow = r.mul(block[1], index(tileRows));
 }
 

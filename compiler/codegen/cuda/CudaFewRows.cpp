@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/codegen/cuda/CudaKernel.h"
+#include "compiler/codegen/cuda/CudaMatrix.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -93,17 +93,11 @@ private:
   /// Finds the thread's lines.
   void place(int64_t linesOfBlock) {
     const KernelReader::Buffer target = k.first();
-    auto sizesOf = [&](ArrayRef<int64_t> dims) {
-      SmallVector<Value> sizes;
-      for (int64_t dim : dims)
-        sizes.push_back(target.dims[dim]);
-      return sizes;
-    };
-    lineSizes = sizesOf(matrix.ofResult);
-    rowSizes = sizesOf(few.ofResult);
+    lineSizes = sizesAlong(target, matrix.ofResult);
+    rowSizes = sizesAlong(target, few.ofResult);
     lineCount = product(r, lineSizes);
     SmallVector<Value> block = r.delinearize(r.blockId(), r.axisBlocks(k.shape, target.dims));
-    batch = r.delinearize(block[0], sizesOf(matrix.batchOfResult));
+    batch = r.delinearize(block[0], sizesAlong(target, matrix.batchOfResult));
     thread = r.threadId();
     lane = byBlock ? thread : r.remainder(thread, index(group));
     Value inBlock = byBlock ? index(0)
@@ -123,13 +117,9 @@ private:
 
   SmallVector<Value> indicesOf(const FewRows::Side &side, ValueRange free, ValueRange along) {
     SmallVector<Value> at(cast<RankedTensorType>(side.tensor.getType()).getRank(), index(0));
-    auto put = [&](ArrayRef<int64_t> dims, ValueRange values) {
-      for (auto [dim, value] : llvm::zip(dims, values))
-        at[dim] = value;
-    };
-    put(side.batch, batch);
-    put(side.free, free);
-    put(side.contract, along);
+    setIndices(at, side.batch, batch);
+    setIndices(at, side.free, free);
+    setIndices(at, side.contract, along);
     return at;
   }
   /// Where the line begins in its buffer, in elements.
@@ -245,13 +235,9 @@ private:
     Value exists = r.less(line, lineCount);
     r.onlyIf(isOwn ? r.logicalAnd(isOwn, exists) : exists, [&] {
       SmallVector<Value> indices(k.first().type.getRank());
-      auto put = [&](ArrayRef<int64_t> dims, ValueRange values) {
-        for (auto [dim, value] : llvm::zip(dims, values))
-          indices[dim] = value;
-      };
-      put(matrix.batchOfResult, batch);
-      put(few.ofResult, r.delinearize(row, rowSizes));
-      put(matrix.ofResult, r.delinearize(line, lineSizes));
+      setIndices(indices, matrix.batchOfResult, batch);
+      setIndices(indices, few.ofResult, r.delinearize(row, rowSizes));
+      setIndices(indices, matrix.ofResult, r.delinearize(line, lineSizes));
       k.emitResults(indices, dot, scalars.cast(sum, wide, dot.getAccumulator(), false));
     });
   }
@@ -275,21 +261,7 @@ private:
 
 } // namespace
 
-bool weir::emitFewRows(const CudaKernel &k) {
-  DotGeneralOp dot;
-  for (Operation &op : k.body().without_terminator())
-    if (isa<DotGeneralOp, ConvOp>(op)) {
-      if (dot || !isa<DotGeneralOp>(op))
-        return false;
-      dot = cast<DotGeneralOp>(op);
-    }
-  if (!dot)
-    return false;
-  // What follows reads the sums at the result's own index.
-  for (Value result : k.results())
-    if (cast<RankedTensorType>(result.getType()).getShape() !=
-        cast<RankedTensorType>(dot.getType()).getShape())
-      return false;
+bool weir::emitFewRows(const CudaKernel &k, DotGeneralOp dot) {
   std::optional<FewRows> found = fewRowsOf(dot);
   if (!found || !isa<BlockArgument>(found->matrix.tensor) || !found->matrix.isDense)
     return false;

@@ -100,6 +100,18 @@ SmallVector<Value> CudaReader::axisBlocks(const LaunchShape &shape,
   return counts;
 }
 
+SmallVector<Value> weir::sizesAlong(const KernelReader::Buffer &buffer, ArrayRef<int64_t> dims) {
+  SmallVector<Value> sizes;
+  for (int64_t dim : dims)
+    sizes.push_back(buffer.dims[dim]);
+  return sizes;
+}
+
+void weir::setIndices(MutableArrayRef<Value> indices, ArrayRef<int64_t> dims, ValueRange values) {
+  for (auto [dim, value] : llvm::zip(dims, values))
+    indices[dim] = value;
+}
+
 void CudaReader::onlyIf(Value condition, function_ref<void()> then) {
   if (matchPattern(condition, m_One()))
     return then();
@@ -229,14 +241,18 @@ static void emitOne(const CudaKernel &k, ElementalOpInterface hero,
   k.emitResults(indices, hero, value);
 }
 
-int64_t weir::lanesOf(const CudaKernel &k, bool flat, Operation *hero) {
+int64_t weir::vectorLanes(const CudaKernel &k) {
   int64_t widest = 1;
   auto take = [&](Value value) {
     widest = std::max(widest, elementBytes(getElementTypeOrSelf(value.getType())));
   };
   llvm::for_each(k.leaves, take);
   llvm::for_each(k.results(), take);
-  int64_t lanes = std::clamp<int64_t>(16 / widest, 1, 8);
+  return std::clamp<int64_t>(16 / widest, 1, 8);
+}
+
+int64_t weir::lanesOf(const CudaKernel &k, bool flat, Operation *hero) {
+  int64_t lanes = vectorLanes(k);
   auto type = k.first().type;
   for (Value result : k.results())
     if (isa<ComplexType>(getElementTypeOrSelf(result.getType())) ||
@@ -500,7 +516,7 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
   if (form)
     form->emit(k, entry->getArguments().take_back(form->parameters.size()));
   else if (known || (!emitScatter(k) && !emitSort(k) && !emitAttention(k) && !emitTranspose(k) &&
-                     !emitFewRows(k) && !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
+                     !emitMatrix(k) && !emitLines(k) && !emitRows(k)))
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);

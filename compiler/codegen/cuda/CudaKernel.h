@@ -149,19 +149,26 @@ struct CudaKernel {
                    mlir::Value value = {}) const;
 };
 
+/// The sizes of a buffer along `dims`.
+llvm::SmallVector<mlir::Value> sizesAlong(const KernelReader::Buffer &buffer,
+                                          llvm::ArrayRef<int64_t> dims);
+/// Sets the indices along `dims`, as many as there are values.
+void setIndices(llvm::MutableArrayRef<mlir::Value> indices, llvm::ArrayRef<int64_t> dims,
+                mlir::ValueRange values);
+
 // Each returns false where the kernel is not of its kind; nothing is emitted
 // then.
 bool emitRows(const CudaKernel &k);      ///< reductions along lines
 bool emitLines(const CudaKernel &k);     ///< several, and what is between
 bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
-bool emitFewRows(const CudaKernel &k);   ///< products of a matrix by few vectors
 bool emitAttention(const CudaKernel &k); ///< two products around a softmax
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
 bool emitScatter(const CudaKernel &k); ///< scatters, each element by one thread
 void emitElements(const CudaKernel &k);  ///< everything
 
-/// Elements that a thread computes next to each other: as many as 16 bytes hold of the
-/// widest type, where all that is read lies as the result does, or the same for all of a
+/// As many neighbours as 16 bytes hold of the widest type that lies in memory.
+int64_t vectorLanes(const CudaKernel &k);
+/// Elements that a thread computes next to each other: vectorLanes, where all that is read lies as the result does, or the same for all of a
 /// line. `flat`: a number is place enough. `hero` is known by other means.
 int64_t lanesOf(const CudaKernel &k, bool flat, mlir::Operation *hero = nullptr);
 /// Where the elements of `leaf` begin in its buffer that elementwise operations over `over`

@@ -74,7 +74,7 @@ private:
     own = placeLines(k, lineThreads, first.type.getRank() - 1);
 
     // Neighbours in one thread, where lines are made of whole vectors.
-    lanes = vectorLanes();
+    lanes = vectorLanes(k);
     while (lanes > 1 && (length % lanes || length < lineThreads * lanes))
       lanes /= 2;
     int64_t round = lineThreads * lanes;
@@ -89,18 +89,6 @@ private:
     }
   }
 
-  /// As many neighbours as 16 bytes hold of the widest type in memory.
-  int64_t vectorLanes() const {
-    int64_t widest = 1;
-    auto take = [&](Value value) {
-      Type element = getElementTypeOrSelf(value.getType());
-      widest = std::max(widest, isa<ComplexType>(element) ? 16 : elementBytes(element));
-    };
-    llvm::for_each(k.leaves, take);
-    llvm::for_each(k.results(), take);
-    return std::clamp<int64_t>(16 / widest, 1, 8);
-  }
-
   /// Reads all that the thread needs of lines, and of what all lines have in common, in
   /// vectors, before the first of them is waited for.
   void readAhead() {
@@ -110,8 +98,7 @@ private:
     for (bool ofAll : {false, true})
       for (Value leaf : k.leaves) {
         auto type = cast<RankedTensorType>(leaf.getType());
-        if ((type.getShape() != lineType(k.kernel).getShape()) != ofAll ||
-            isa<ComplexType>(type.getElementType()))
+        if ((type.getShape() != lineType(k.kernel).getShape()) != ofAll)
           continue;
         int64_t words =
             int64_t(elements.size()) * elementBytes(type.getElementType()) / 4;

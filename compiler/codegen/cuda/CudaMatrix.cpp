@@ -15,9 +15,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaMatrix.h"
+#include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
-#include "passes/kernelize/FewRows.h"
 
 using namespace mlir;
 using namespace weir;
@@ -29,13 +29,6 @@ static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16,
 // 20 words let the eight rows that are read at once fall into different banks.
 static constexpr int64_t coreDepth = 32, corePairs = coreDepth / 2, coreLine = corePairs + 4;
 
-int64_t weir::knownCount(RankedTensorType type, ArrayRef<int64_t> dims) {
-  int64_t count = 1;
-  for (int64_t dim : dims)
-    count = count < 0 || type.isDynamicDim(dim) ? -1 : count * type.getDimSize(dim);
-  return count;
-}
-
 namespace {
 
 /// Zero as an operand: sums' own type, or a float as it lies in memory.
@@ -43,13 +36,6 @@ Value zeroOf(CudaReader &r, const MatrixProblem &p) {
   if (p.operand == p.wide)
     return reductionStart(r, p.wide, "sum");
   return arith::ConstantOp::create(r.b, r.loc, r.b.getFloatAttr(p.operand, 0));
-}
-
-Value countOf(CudaReader &r, ValueRange sizes) {
-  Value count = r.constant(1);
-  for (Value size : sizes)
-    count = r.mul(count, size);
-  return count;
 }
 
 /// One block's tile of the result.
@@ -60,12 +46,6 @@ public:
 
   void emit() {
     const KernelReader::Buffer target = k.first();
-    auto sizesOf = [&](ArrayRef<int64_t> dims) {
-      SmallVector<Value> sizes;
-      for (int64_t dim : dims)
-        sizes.push_back(target.dims[dim]);
-      return sizes;
-    };
     int64_t knownRows = knownCount(target.type, p.rowDims),
             knownColumns = knownCount(target.type, p.columnDims);
     bool onCores = p.operand != p.wide;
@@ -75,12 +55,12 @@ public:
     k.shape.axes = {{p.batchDims, 1}, {p.rowDims, tileRows}, {p.columnDims, tileColumns}};
 
     r.loc = p.op->getLoc();
-    SmallVector<Value> batchSizes = sizesOf(p.batchDims);
-    rowSizes = sizesOf(p.rowDims);
-    columnSizes = sizesOf(p.columnDims);
-    rows = countOf(r, rowSizes);
-    columns = countOf(r, columnSizes);
-    depth = countOf(r, p.depthSizes);
+    SmallVector<Value> batchSizes = sizesAlong(target, p.batchDims);
+    rowSizes = sizesAlong(target, p.rowDims);
+    columnSizes = sizesAlong(target, p.columnDims);
+    rows = product(r, rowSizes);
+    columns = product(r, columnSizes);
+    depth = product(r, p.depthSizes);
     wholeRows = knownRows >= 0 && knownRows % tileRows == 0;
     wholeColumns = knownColumns >= 0 && knownColumns % tileColumns == 0;
     wholeDepth = p.knownDepth >= 0 && p.knownDepth % depthStep == 0;
@@ -141,17 +121,13 @@ private:
     Value row = r.add(rowBase, tileRow);
     r.onlyIf(wholeRows ? yes : r.less(row, rows), [&] {
       SmallVector<Value> indices(k.first().type.getRank());
-      auto place = [&](ArrayRef<int64_t> dims, ValueRange values) {
-        for (auto [dim, value] : llvm::zip(dims, values))
-          indices[dim] = value;
-      };
-      place(p.batchDims, batch);
-      place(p.rowDims, r.delinearize(row, rowSizes));
+      setIndices(indices, p.batchDims, batch);
+      setIndices(indices, p.rowDims, r.delinearize(row, rowSizes));
       for (auto [tileColumn, sum] : sums) {
         Value column = r.add(columnBase, tileColumn);
         r.loc = p.op->getLoc();
         r.onlyIf(wholeColumns ? yes : r.less(column, columns), [&, sum = sum] {
-          place(p.columnDims, r.delinearize(column, columnSizes));
+          setIndices(indices, p.columnDims, r.delinearize(column, columnSizes));
           k.emitResults(indices, p.op, scalars.cast(sum, p.wide, p.result, false));
         });
       }
@@ -292,22 +268,38 @@ Type operandType(Type left, Type right, Type wide) {
   return left == right && wide.isF32() && isa<Float16Type, BFloat16Type>(left) ? left : wide;
 }
 
-/// The group of dimensions whose neighbours lie next to each other in `tensor`, taken as
-/// one, if it is made of whole chunks: `free` or `contract`. False: neither.
-bool isChunked(Value tensor, ArrayRef<int64_t> free, ArrayRef<int64_t> contract,
-               bool &alongDepth) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (!isa<BlockArgument>(tensor) || !isa<Float16Type, BFloat16Type>(type.getElementType()))
-    return false;
-  for (bool along : {true, false}) {
-    ArrayRef<int64_t> group = along ? contract : free;
-    int64_t count = knownCount(type, group);
-    if (count > 0 && count % 8 == 0 && isDenseAlong(type, group)) {
-      alongDepth = along;
-      return true;
-    }
+/// An operand of a product, by groups of dimensions.
+struct DotOperand {
+  Value tensor;
+  ArrayRef<int64_t> batch, contract;
+  SmallVector<int64_t> free;
+
+  DotOperand(Value tensor, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract)
+      : tensor(tensor), batch(batch), contract(contract),
+        free(freeDims(ranked(tensor).getRank(), batch, contract)) {}
+
+  SmallVector<Value> indices(ValueRange ofBatch, ValueRange ofFree, ValueRange ofContract) const {
+    SmallVector<Value> at(ranked(tensor).getRank());
+    setIndices(at, batch, ofBatch);
+    setIndices(at, free, ofFree);
+    setIndices(at, contract, ofContract);
+    return at;
   }
-  return false;
+};
+
+/// Whether neighbours along the depth, else along free dimensions, lie next to each other
+/// in whole chunks. Nothing: neither.
+std::optional<bool> chunksAlongDepth(const DotOperand &operand) {
+  if (!isa<BlockArgument>(operand.tensor))
+    return std::nullopt;
+  RankedTensorType type = ranked(operand.tensor);
+  for (bool along : {true, false}) {
+    ArrayRef<int64_t> group = along ? operand.contract : operand.free;
+    int64_t count = knownCount(type, group);
+    if (count > 0 && count % 8 == 0 && isDenseAlong(type, group))
+      return along;
+  }
+  return std::nullopt;
 }
 
 /// Where the element at `indices` of a buffer lies.
@@ -328,23 +320,16 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   if (!isTileable(p.wide))
     return false;
   p.operand = operandType(lhs.getElementType(), rhs.getElementType(), p.wide);
-  auto freeDims = [](int64_t rank, ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
-    SmallVector<int64_t> dims;
-    for (int64_t i = 0; i < rank; ++i)
-      if (!llvm::is_contained(a, i) && !llvm::is_contained(b, i))
-        dims.push_back(i);
-    return dims;
-  };
-  SmallVector<int64_t> leftFree = freeDims(lhs.getRank(), dot.getLhsBatch(), dot.getLhsContract()),
-                       rightFree = freeDims(rhs.getRank(), dot.getRhsBatch(), dot.getRhsContract());
+  const DotOperand leftOperand(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract()),
+      rightOperand(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
   int64_t next = 0;
   auto take = [&](SmallVector<int64_t> &dims, size_t count) {
     for (size_t i = 0; i < count; ++i)
       dims.push_back(next++);
   };
   take(p.batchDims, dot.getLhsBatch().size());
-  take(p.rowDims, leftFree.size());
-  take(p.columnDims, rightFree.size());
+  take(p.rowDims, leftOperand.free.size());
+  take(p.columnDims, rightOperand.free.size());
   // One row or column, or next to no depth, leaves tiles empty.
   auto result = cast<RankedTensorType>(dot.getType());
   p.knownDepth = knownCount(lhs, dot.getLhsContract());
@@ -355,54 +340,33 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   for (auto [i, j] : llvm::zip(dot.getLhsContract(), dot.getRhsContract()))
     p.depthSizes.push_back(r.minimum(r.dim(dot.getLhs(), i), r.dim(dot.getRhs(), j)));
   ScalarBuilder s(r, dot, p.wide);
-  auto read = [&](Value tensor, ArrayRef<int64_t> batchAt, ArrayRef<int64_t> freeAt,
-                  ArrayRef<int64_t> contractAt, ValueRange batch, ValueRange free,
+  auto read = [&](const DotOperand &operand, ValueRange batch, ValueRange free,
                   ValueRange place) {
-    auto type = cast<RankedTensorType>(tensor.getType());
-    SmallVector<Value> at(type.getRank());
-    for (auto [dim, index] : llvm::zip(batchAt, batch))
-      at[dim] = index;
-    for (auto [dim, index] : llvm::zip(freeAt, free))
-      at[dim] = index;
-    for (auto [dim, index] : llvm::zip(contractAt, place))
-      at[dim] = index;
-    return s.cast(r.element(tensor, at), type.getElementType(), p.operand, false);
+    return s.cast(r.element(operand.tensor, operand.indices(batch, free, place)),
+                  getElementTypeOrSelf(operand.tensor.getType()), p.operand, false);
   };
   auto left = [&](ValueRange batch, ValueRange row, ValueRange place) {
-    return read(dot.getLhs(), dot.getLhsBatch(), leftFree, dot.getLhsContract(), batch, row, place);
+    return read(leftOperand, batch, row, place);
   };
   auto right = [&](ValueRange batch, ValueRange place, ValueRange column) {
-    return read(dot.getRhs(), dot.getRhsBatch(), rightFree, dot.getRhsContract(), batch, column, place);
+    return read(rightOperand, batch, column, place);
   };
   p.left = left;
   p.right = right;
-  auto chunks = [&](Value tensor, ArrayRef<int64_t> batchAt, ArrayRef<int64_t> freeAt,
-                    ArrayRef<int64_t> contractAt) -> std::optional<ChunkedOperand> {
-    bool along;
-    if (!isChunked(tensor, freeAt, contractAt, along))
+  auto chunks = [&](const DotOperand &operand) -> std::optional<ChunkedOperand> {
+    std::optional<bool> along = chunksAlongDepth(operand);
+    if (p.operand == p.wide || !along)
       return std::nullopt;
-    SmallVector<int64_t> ofBatch(batchAt), ofFree(freeAt), ofDepth(contractAt);
-    return ChunkedOperand{along, [=, &r](ValueRange batch, Value free, Value place) {
-      auto type = cast<RankedTensorType>(tensor.getType());
-      SmallVector<Value> at(type.getRank());
-      auto put = [&](ArrayRef<int64_t> dims, ValueRange values) {
-        for (auto [dim, value] : llvm::zip(dims, values))
-          at[dim] = value;
-      };
-      auto sizesOf = [&](ArrayRef<int64_t> dims) {
-        SmallVector<Value> sizes;
-        for (int64_t dim : dims)
-          sizes.push_back(r.bufferOf(tensor).dims[dim]);
-        return sizes;
-      };
-      put(ofBatch, batch);
-      put(ofFree, r.delinearize(free, sizesOf(ofFree)));
-      put(ofDepth, r.delinearize(place, sizesOf(ofDepth)));
-      return MatrixChunk{pointerTo(r, tensor, at), Value()};
+    return ChunkedOperand{*along, [&](ValueRange batch, Value free, Value place) {
+      const KernelReader::Buffer &buffer = r.bufferOf(operand.tensor);
+      SmallVector<Value> ofFree = r.delinearize(free, sizesAlong(buffer, operand.free)),
+                         ofDepth = r.delinearize(place, sizesAlong(buffer, operand.contract));
+      return MatrixChunk{pointerTo(r, operand.tensor, operand.indices(batch, ofFree, ofDepth)),
+                         Value()};
     }};
   };
-  p.leftChunks = chunks(dot.getLhs(), dot.getLhsBatch(), leftFree, dot.getLhsContract());
-  p.rightChunks = chunks(dot.getRhs(), dot.getRhsBatch(), rightFree, dot.getRhsContract());
+  p.leftChunks = chunks(leftOperand);
+  p.rightChunks = chunks(rightOperand);
   if (!emitPipelined(k, p))
     Tile(k, p).emit();
   return true;
@@ -456,7 +420,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
     at[0] = row[0];
     at[channel] = placeOf(inner);
     for (int64_t i = 0; i < spatial; ++i) {
-      // The channel is not among a row's dimensions, whichever it is.
+      // A row is an image and a position: the channel is not among its dimensions.
       Value index = r.add(r.mul(row[1 + i], r.constant(conv.getStrides()[i])),
                           r.mul(placeOf(firstWindow + i), r.constant(conv.getDilations()[i])));
       if (padded) {
@@ -480,8 +444,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   };
   auto filterAt = [&](ValueRange place, Value column) {
     SmallVector<Value> at(rank);
-    for (auto [dim, index] : llvm::zip(depthDims, place))
-      at[dim] = index;
+    setIndices(at, depthDims, place);
     at[outer] = column;
     return at;
   };
@@ -492,17 +455,14 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   p.left = left;
   p.right = right;
   auto input = cast<RankedTensorType>(conv.getInput().getType());
-  auto isHalf = [](Type type) { return isa<Float16Type, BFloat16Type>(type); };
   // Chunks are of neighbouring channels.
-  if (last && element == filter.getElementType() && isHalf(element) &&
-      isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
-      !input.isDynamicDim(channel) && input.getDimSize(channel) % 8 == 0 &&
+  if (last && p.operand != p.wide && isa<BlockArgument>(conv.getInput()) &&
+      isa<BlockArgument>(conv.getFilter()) && !input.isDynamicDim(channel) && input.getDimSize(channel) % 8 == 0 &&
       filter.getDimSize(outer) % 8 == 0) {
     p.leftChunks = ChunkedOperand{true, [&](ValueRange, Value free, Value place) {
-      SmallVector<Value> rowSizes, at;
-      for (int64_t dim : p.rowDims)
-        rowSizes.push_back(k.first().dims[dim]);
-      Value ok = inputAt(r.delinearize(free, rowSizes), r.delinearize(place, p.depthSizes), at);
+      SmallVector<Value> row = r.delinearize(free, sizesAlong(k.first(), p.rowDims)),
+                         inWindow = r.delinearize(place, p.depthSizes), at;
+      Value ok = inputAt(row, inWindow, at);
       Value pointer = pointerTo(r, conv.getInput(), at);
       if (!padded)
         return MatrixChunk{pointer, Value()};
@@ -540,6 +500,6 @@ bool weir::emitMatrix(const CudaKernel &k) {
     if (cast<RankedTensorType>(result.getType()).getShape() != own.getShape())
       return false;
   if (auto dot = dyn_cast<DotGeneralOp>(hero))
-    return emitDot(k, dot);
+    return emitFewRows(k, dot) || emitDot(k, dot);
   return emitConvolution(k, cast<ConvOp>(hero));
 }

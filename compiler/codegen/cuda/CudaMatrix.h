@@ -40,16 +40,18 @@ struct MatrixProblem {
   /// Of batch, row and place; of batch, place and column.
   llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::ValueRange, mlir::ValueRange)> left,
       right;
+  /// Where tensor cores multiply, and both operands lie so.
   std::optional<ChunkedOperand> leftChunks, rightChunks;
 };
-
-/// Number of elements in `dims`, -1 where that is open.
-int64_t knownCount(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> dims);
 
 /// Emits a product of halves by tensor cores, whose slices are copied into shared memory
 /// while earlier ones are multiplied. Returns false, and emits nothing, unless both
 /// operands have chunks.
 bool emitPipelined(const CudaKernel &k, const MatrixProblem &p);
+
+/// Emits `dot`, the kernel's one product, as one of a matrix by few vectors. Returns
+/// false, and emits nothing, where it is none.
+bool emitFewRows(const CudaKernel &k, DotGeneralOp dot);
 
 } // namespace weir
 

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cuda/CudaMatrix.h"
+#include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -122,14 +123,8 @@ private:
   }
 
   void place() {
-    auto sizesOf = [&](ArrayRef<int64_t> dims) {
-      SmallVector<Value> sizes;
-      for (int64_t dim : dims)
-        sizes.push_back(target.dims[dim]);
-      return sizes;
-    };
-    rowSizes = sizesOf(p.rowDims);
-    columnSizes = sizesOf(p.columnDims);
+    rowSizes = sizesAlong(target, p.rowDims);
+    columnSizes = sizesAlong(target, p.columnDims);
     rows = product(r, rowSizes);
     columns = product(r, columnSizes);
     depth = product(r, p.depthSizes);
@@ -140,7 +135,7 @@ private:
     warpRow = r.divide(warp, index(tiling.columnWarps));
     warpColumn = r.remainder(warp, index(tiling.columnWarps));
     SmallVector<Value> block = r.delinearize(r.blockId(), r.axisBlocks(k.shape, target.dims));
-    batch = r.delinearize(block[0], sizesOf(p.batchDims));
+    batch = r.delinearize(block[0], sizesAlong(target, p.batchDims));
     rowBase = r.mul(block[1], index(tiling.rows));
     columnBase = r.mul(block[2], index(tiling.columns));
     int64_t bytes = std::max(tiling.stageBytes() * tiling.stages, stagedBytes());
@@ -390,13 +385,9 @@ private:
       exists = r.logicalAnd(exists, r.less(globalColumn, columns));
     r.onlyIf(exists, [&] {
       SmallVector<Value> at(target.type.getRank());
-      auto put = [&](ArrayRef<int64_t> dims, ValueRange values) {
-        for (auto [dim, value] : llvm::zip(dims, values))
-          at[dim] = value;
-      };
-      put(p.batchDims, batch);
-      put(p.rowDims, r.delinearize(globalRow, rowSizes));
-      put(p.columnDims, r.delinearize(globalColumn, columnSizes));
+      setIndices(at, p.batchDims, batch);
+      setIndices(at, p.rowDims, r.delinearize(globalRow, rowSizes));
+      setIndices(at, p.columnDims, r.delinearize(globalColumn, columnSizes));
       SmallVector<Value> sums = staged(row, column, lanes);
       emitNeighbours(k, at, lanes, p.op, [&](int64_t lane) {
         return scalars.cast(sums[lane], p.wide, p.result, false);
@@ -421,7 +412,7 @@ private:
 } // namespace
 
 bool weir::emitPipelined(const CudaKernel &k, const MatrixProblem &p) {
-  if (!p.leftChunks || !p.rightChunks || p.operand == p.wide || !p.wide.isF32())
+  if (!p.leftChunks || !p.rightChunks)
     return false;
   Pipeline(k, p).emit();
   return true;

@@ -8,6 +8,7 @@
 #include "compiler/codegen/cuda/CudaProduct.h"
 #include "compiler/codegen/cuda/CudaLibrary.h"
 #include "compiler/codegen/cuda/TanhGelu.h"
+#include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
 #include <cmath>
 
@@ -74,14 +75,6 @@ bool describe(const LaunchSizes &sizes, Value tensor, ArrayRef<int64_t> batchDim
   out.transposed = 1;
   return across.empty() ? sizes.extent(tensor, lines, out.line)
                         : sizes.stride(tensor, across.back(), out.line);
-}
-
-SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
-  SmallVector<int64_t> dims;
-  for (int64_t i = 0; i < rank; ++i)
-    if (!llvm::is_contained(a, i) && !llvm::is_contained(b, i))
-      dims.push_back(i);
-  return dims;
 }
 
 /// What is multiplied: the dimensions of each group, by operand.

@@ -60,16 +60,12 @@ bool weir::emitTranspose(const CudaKernel &k) {
         y = r.divide(thread, r.constant(tile));
   SmallVector<Value> counts = r.axisBlocks(k.shape, target.dims);
   SmallVector<Value> block = r.delinearize(r.blockId(), counts);
-  SmallVector<Value> batchDims;
-  for (int64_t dim : batch.dims)
-    batchDims.push_back(target.dims[dim]);
-  SmallVector<Value> outer = r.delinearize(block[0], batchDims);
+  SmallVector<Value> outer = r.delinearize(block[0], sizesAlong(target, batch.dims));
   Value acrossBase = r.mul(block[1], r.constant(tile)),
         lastBase = r.mul(block[2], r.constant(tile));
   auto indicesAt = [&](Value acrossIndex, Value lastIndex) {
     SmallVector<Value> indices(rank);
-    for (auto [dim, index] : llvm::zip(batch.dims, outer))
-      indices[dim] = index;
+    setIndices(indices, batch.dims, outer);
     indices[across] = acrossIndex;
     indices[rank - 1] = lastIndex;
     return indices;

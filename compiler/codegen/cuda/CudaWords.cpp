@@ -14,6 +14,7 @@
 
 #include "compiler/codegen/cuda/CudaKernel.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace weir;
@@ -56,8 +57,7 @@ static bool collectMoved(Operation *op, llvm::SetVector<Value> &moved) {
 
 OwningOpRef<plan::KernelOp> weir::asWords(plan::KernelOp kernel, int64_t &elements) {
   constexpr int64_t wordBytes = 8;
-  OwningOpRef<plan::KernelOp> words = cast<plan::KernelOp>(kernel->clone());
-  Block &body = words->getBody().front();
+  Block &body = kernel.getBody().front();
   llvm::SetVector<Value> moved;
   for (Operation &op : body.without_terminator())
     if (!isa<ConstantOp>(op) && !collectMoved(&op, moved))
@@ -88,10 +88,12 @@ OwningOpRef<plan::KernelOp> weir::asWords(plan::KernelOp kernel, int64_t &elemen
         return {};
     }
   }
+  IRMapping copies;
+  OwningOpRef<plan::KernelOp> words = cast<plan::KernelOp>(kernel->clone(copies));
   for (Value value : moved) {
     SmallVector<int64_t> shape(typeOf(value).getShape());
     shape.back() /= elements;
-    value.setType(RankedTensorType::get(shape, IntegerType::get(kernel.getContext(), 64)));
+    copies.lookup(value).setType(RankedTensorType::get(shape, IntegerType::get(kernel.getContext(), 64)));
   }
   return words;
 }

@@ -129,18 +129,13 @@ TEST(PtxAsyncCopy, Pipeline) {
 
 TEST(PtxAsyncCopy, PipelineThatLoadsOverWhatIsRead) {
   // Without the barrier at the end of a step.
-  EXPECT_NE(PtxKernel(32)
-                .run(pipelineWith("cp.async.wait_group 1;", ""))
-                .find("a race"),
-            std::string::npos);
+  expectFailure(32, pipelineWith("cp.async.wait_group 1;", ""), "a race");
 }
 
 TEST(PtxAsyncCopy, PipelineThatWaitsForTooLittle) {
   // The copy arrives a step late: after others have looked.
-  EXPECT_NE(PtxKernel(32)
-                .run(pipelineWith("cp.async.wait_group 2;", "bar.sync 0;"))
-                .find("that was not waited for"),
-            std::string::npos);
+  expectFailure(32, pipelineWith("cp.async.wait_group 2;", "bar.sync 0;"),
+                "that was not waited for");
 }
 
 TEST(PtxAsyncCopy, FillsWithZeros) {
@@ -179,47 +174,30 @@ TEST(PtxAsyncCopy, Sizes) {
     expected.resize(16, 0xcd);
     EXPECT_EQ(kernel.to, expected);
   }
-  EXPECT_NE(PtxKernel(1)
-                .run("cp.async.cg.shared.global [%mine], [%from], 8;")
-                .find("size"),
-            std::string::npos);
-  EXPECT_NE(PtxKernel(1)
-                .run("cp.async.ca.shared.global [%mine], [%from], 12;")
-                .find("size"),
-            std::string::npos);
-  EXPECT_NE(PtxKernel(1)
-                .run("cp.async.ca.shared.global [%mine], [%from], 8, 9;")
-                .find("larger than the destination"),
-            std::string::npos);
+  expectFailure(1, "cp.async.cg.shared.global [%mine], [%from], 8;", "size");
+  expectFailure(1, "cp.async.ca.shared.global [%mine], [%from], 12;", "size");
+  expectFailure(1, "cp.async.ca.shared.global [%mine], [%from], 8, 9;",
+                "larger than the destination");
 }
 
 TEST(PtxAsyncCopy, AddressesAreChecked) {
   for (const char *addresses : {"[%mine+8], [%from]", "[%mine], [%from+8]"})
-    EXPECT_NE(PtxKernel(1)
-                  .run(std::string("cp.async.cg.shared.global ") + addresses +
-                       ", 16;")
-                  .find("not aligned"),
-              std::string::npos);
-  EXPECT_NE(PtxKernel(1)
-                .run("cp.async.cg.shared.global [%mine+8192], [%from], 16;")
-                .find("beyond"),
-            std::string::npos);
-  EXPECT_NE(PtxKernel(1)
-                .run("cp.async.cg.shared.global [%to], [%from], 16;")
-                .find("not in shared"),
-            std::string::npos);
-  EXPECT_NE(PtxKernel(1)
-                .run("cp.async.cg.shared.global [%mine], [%mine], 16;")
-                .find("not in global"),
-            std::string::npos);
+    expectFailure(
+        1, std::string("cp.async.cg.shared.global ") + addresses + ", 16;",
+        "not aligned");
+  expectFailure(1, "cp.async.cg.shared.global [%mine+8192], [%from], 16;",
+                "beyond");
+  expectFailure(1, "cp.async.cg.shared.global [%to], [%from], 16;",
+                "not in shared");
+  expectFailure(1, "cp.async.cg.shared.global [%mine], [%mine], 16;",
+                "not in global");
 }
 
 TEST(PtxAsyncCopy, OthersAreUnknown) {
-  EXPECT_NE(PtxKernel(1)
-                .run("cp.async.bulk.shared.global.mbarrier [%mine], [%from], "
-                     "16, [%to];")
-                .find("unknown"),
-            std::string::npos);
+  expectFailure(1,
+                "cp.async.bulk.shared.global.mbarrier [%mine], [%from], "
+                "16, [%to];",
+                "unknown");
 }
 
 } // namespace

@@ -10,6 +10,8 @@
 
 #include "test/cuda/recorder/Ptx.h"
 
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <exception>
 #include <string>
@@ -77,6 +79,14 @@ add.s64 %to, %to, %own;
   unsigned threads, blocks;
   std::vector<Seen> seen;
 };
+
+/// What goes wrong when `threads` run `body` is told in words that have `text`.
+inline void expectFailure(unsigned threads, const std::string &body,
+                          const std::string &text) {
+  std::string error = PtxKernel(threads).run(body);
+  EXPECT_NE(error.find(text), std::string::npos)
+      << body << "\ngives: " << error;
+}
 
 } // namespace weir::test
 

@@ -47,32 +47,19 @@ uint32_t result(const PtxKernel &kernel, size_t lane, size_t m) {
 
 size_t inOrder(size_t m, size_t r) { return 8 * m + r; }
 
-TEST(PtxMatrix, FourPlain) {
-  PtxKernel kernel(32);
-  ASSERT_EQ(kernel.run(fill +
-                       "ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
-                       "{%r5, %r6, %r7, %r8}, [%mine];" +
-                       store),
-            "");
-  for (size_t lane = 0; lane < 32; ++lane)
-    for (size_t m = 0; m < 4; ++m)
-      EXPECT_EQ(result(kernel, lane, m),
-                fragment(kernel, lane, m, false, inOrder))
-          << lane << " " << m;
-}
-
-TEST(PtxMatrix, FourTransposed) {
-  PtxKernel kernel(32);
-  ASSERT_EQ(kernel.run(fill +
-                       "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
-                       "{%r5, %r6, %r7, %r8}, [%mine];" +
-                       store),
-            "");
-  for (size_t lane = 0; lane < 32; ++lane)
-    for (size_t m = 0; m < 4; ++m)
-      EXPECT_EQ(result(kernel, lane, m),
-                fragment(kernel, lane, m, true, inOrder))
-          << lane << " " << m;
+TEST(PtxMatrix, FourPlainOrTransposed) {
+  for (bool transposed : {false, true}) {
+    PtxKernel kernel(32);
+    std::string form = transposed ? "x4.trans.shared" : "x4.shared";
+    ASSERT_EQ(kernel.run(fill + "ldmatrix.sync.aligned.m8n8." + form +
+                         ".b16 {%r5, %r6, %r7, %r8}, [%mine];" + store),
+              "");
+    for (size_t lane = 0; lane < 32; ++lane)
+      for (size_t m = 0; m < 4; ++m)
+        EXPECT_EQ(result(kernel, lane, m),
+                  fragment(kernel, lane, m, transposed, inOrder))
+            << form << " " << lane << " " << m;
+  }
 }
 
 TEST(PtxMatrix, RowsAreWhereLanesSay) {
@@ -135,25 +122,18 @@ TEST(PtxMatrix, EveryWarpHasItsOwn) {
 
 TEST(PtxMatrix, AddressesAreChecked) {
   const std::string load = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, ";
-  EXPECT_NE(PtxKernel(32).run(fill + load + "[%mine+8];").find("not aligned"),
-            std::string::npos);
-  EXPECT_NE(
-      PtxKernel(32).run(fill + load + "[%mine+8192];").find("beyond the end"),
-      std::string::npos);
-  EXPECT_NE(
-      PtxKernel(32).run(fill + load + "[%from];").find("not in shared memory"),
-      std::string::npos);
+  expectFailure(32, fill + load + "[%mine+8];", "not aligned");
+  expectFailure(32, fill + load + "[%mine+8192];", "beyond the end");
+  expectFailure(32, fill + load + "[%from];", "not in shared memory");
 }
 
 TEST(PtxMatrix, ALaneThatIsElsewhere) {
-  EXPECT_NE(PtxKernel(32)
-                .run(R"(
+  expectFailure(32, R"(
 setp.eq.u32 %p1, %t, 5;
 @%p1 bra END;
 ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%mine];
-END:)")
-                .find("wait for each other"),
-            std::string::npos);
+END:)",
+                "wait for each other");
 }
 
 } // namespace
