@@ -57,41 +57,36 @@ bool Compilation::checkOptions() {
       possible = backend->possibleInsteadOf(targets);
     if (!possible.empty())
       driver::report(sink, "W0620", options.input,
-                     "found " + backend->flag() + "=" + targets +
-                         "; possible: " + possible);
+                     "found " + backend->flag() + "=" + targets + "; possible: " + possible);
     std::vector<std::string> profiles = profilesFor(*backend, options);
     if (targets.empty() && !profiles.empty())
       driver::report(sink, "W0623", options.input,
-                     "found " + backend->profiles().flag + "=" + profiles.front() +
-                         " without " + backend->flag() + "; possible: with it");
+                     "found " + backend->profiles().flag + "=" + profiles.front() + " without " +
+                         backend->flag() + "; possible: with it");
   }
-  if (!options.schedule.empty() && options.schedule != "latency" &&
-      options.schedule != "memory" && options.schedule != "balanced")
+  if (!options.schedule.empty() && options.schedule != "latency" && options.schedule != "memory" &&
+      options.schedule != "balanced")
     refuse("--schedule=" + options.schedule, "latency, memory or balanced");
-  if (!options.receives.empty() && options.receives != "early" &&
-      options.receives != "late")
+  if (!options.receives.empty() && options.receives != "early" && options.receives != "late")
     refuse("--receives=" + options.receives, "early or late");
-  if (!options.precision.empty() && options.precision != "f32" &&
-      options.precision != "tf32" && options.precision != "bf16")
+  if (!options.precision.empty() && options.precision != "f32" && options.precision != "tf32" &&
+      options.precision != "bf16")
     refuse("--precision=" + options.precision, "f32, tf32 or bf16");
-  if (!options.memoryLimit.empty() &&
-      !(memoryLimit = parseSize(options.memoryLimit)))
+  if (!options.memoryLimit.empty() && !(memoryLimit = parseSize(options.memoryLimit)))
     driver::report(sink, "W0112", options.input,
                    "found --memory-limit=" + options.memoryLimit +
                        "; possible: bytes, or a number with K, M, G or T");
-  if (!options.name.empty() &&
-      (cIdentifier(options.name) != options.name ||
-       llvm::StringRef(options.name).starts_with("weir")))
+  if (!options.name.empty() && (cIdentifier(options.name) != options.name ||
+                                llvm::StringRef(options.name).starts_with("weir")))
     driver::report(sink, "W0109", options.input,
                    "found --name=" + options.name +
                        "; possible: a C identifier that is no keyword and does "
                        "not start with weir");
   if (!options.stopAfter.empty() && stageIndex(options.stopAfter) < 0) {
     std::string nearest = nearestName(options.stopAfter, stageNames());
-    driver::report(
-        sink, "W0108", options.input,
-        "found --stop-after=" + options.stopAfter + "; possible: " +
-            (nearest.empty() ? llvm::join(stageNames(), ", ") : nearest));
+    driver::report(sink, "W0108", options.input,
+                   "found --stop-after=" + options.stopAfter + "; possible: " +
+                       (nearest.empty() ? llvm::join(stageNames(), ", ") : nearest));
   }
   return sink.errorCount() == before;
 }
@@ -107,12 +102,11 @@ bool Compilation::areBound(const std::set<std::string> &offered) {
     NearestName nearest(name);
     for (const std::string &one : offered)
       nearest.show(one);
-    driver::report(sink, "W0114", options.input,
-                   "found --" + flag + "=" + name +
-                       "=…, and nothing of that name; possible: " +
-                       (names.empty() ? "no name in a file of this kind"
-                                      : llvm::join(names, ", ")) +
-                       nearest.question());
+    driver::report(
+        sink, "W0114", options.input,
+        "found --" + flag + "=" + name + "=…, and nothing of that name; possible: " +
+            (names.empty() ? "no name in a file of this kind" : llvm::join(names, ", ")) +
+            nearest.question());
     return false;
   };
   bool good = true;
@@ -126,8 +120,7 @@ bool Compilation::areBound(const std::set<std::string> &offered) {
 bool Compilation::load() {
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(options.input, status)) {
-    driver::report(sink, "W0101", options.input,
-                   "cannot be read: " + code.message());
+    driver::report(sink, "W0101", options.input, "cannot be read: " + code.message());
     return false;
   }
   bool isFolder = llvm::sys::fs::is_directory(status);
@@ -160,8 +153,7 @@ bool Compilation::load() {
   }
   if (!module || sink.hasErrors()) {
     if (!sink.hasErrors())
-      driver::report(sink, "W0199", options.input,
-                     "the import failed without saying why");
+      driver::report(sink, "W0199", options.input, "the import failed without saying why");
     return false;
   }
   if (failed(verify(*module)) || !areBound(offered))
@@ -178,23 +170,20 @@ bool Compilation::load() {
     }
     nextStage = index + 1;
   } else {
-    (*module)->setAttr(stageAttribute,
-                       StringAttr::get(context.get(), importStage));
+    (*module)->setAttr(stageAttribute, StringAttr::get(context.get(), importStage));
   }
   if (!options.schedule.empty())
-    (*module)->setAttr("weir.schedule",
-                       StringAttr::get(context.get(), options.schedule));
+    (*module)->setAttr("weir.schedule", StringAttr::get(context.get(), options.schedule));
   if (options.sanitizePlan)
     (*module)->setAttr("weir.sanitize_plan", UnitAttr::get(context.get()));
   describeTarget();
   if (logging)
     log.end(importStage, *module);
   if (stopStage < nextStage - 1) {
-    driver::report(
-        sink, "W0108", options.input,
-        "found --stop-after=" + options.stopAfter +
-            " for a module that is past it; possible: a stage from " +
-            llvm::StringRef(stages()[nextStage - 1].name) + " on");
+    driver::report(sink, "W0108", options.input,
+                   "found --stop-after=" + options.stopAfter +
+                       " for a module that is past it; possible: a stage from " +
+                       llvm::StringRef(stages()[nextStage - 1].name) + " on");
     return false;
   }
   return true;
@@ -212,24 +201,21 @@ static bool hasElements(ModuleOp module, llvm::function_ref<bool(Type element)> 
 }
 
 bool driver::hasBytes(ModuleOp module) {
-  return hasElements(module, [](Type element) {
-    return element.isInteger(8) || element.isUnsignedInteger(8);
-  });
+  return hasElements(
+      module, [](Type element) { return element.isInteger(8) || element.isUnsignedInteger(8); });
 }
 
 bool driver::computesHalvesOnCpu(ModuleOp module, const Options &options) {
-  return llvm::all_of(allDeviceBackends(),
-                      [&](const DeviceBackend *backend) {
-                        return targetsFor(*backend, options).empty();
-                      }) &&
+  return llvm::all_of(
+             allDeviceBackends(),
+             [&](const DeviceBackend *backend) { return targetsFor(*backend, options).empty(); }) &&
          hasElements(module, [](Type element) { return element.isF16() || element.isBF16(); });
 }
 
 void Compilation::describeTarget() {
   Builder builder(context.get());
   // Tiles are chosen for the processor's vectors.
-  (*module)->setAttr("weir.vector_bytes",
-                     builder.getI64IntegerAttr(target.code.vectorBytes));
+  (*module)->setAttr("weir.vector_bytes", builder.getI64IntegerAttr(target.code.vectorBytes));
   (*module)->setAttr("weir.vector_registers",
                      builder.getI64IntegerAttr(target.code.vectorRegisters));
   llvm::StringRef unit = integerUnit(target);
@@ -240,8 +226,7 @@ void Compilation::describeTarget() {
   if (!roundsToBf16(options, target))
     return;
   (*module)->setAttr("weir.precision", builder.getStringAttr(options.precision));
-  llvm::SmallVector<llvm::StringRef> kept(options.keepF32.begin(),
-                                          options.keepF32.end());
+  llvm::SmallVector<llvm::StringRef> kept(options.keepF32.begin(), options.keepF32.end());
   (*module)->setAttr("weir.keep_f32", builder.getStrArrayAttr(kept));
 }
 
@@ -270,8 +255,7 @@ bool Compilation::runStage(const Stage &stage) {
   llvm::raw_string_ostream errors(error);
   if (failed(parsePassPipeline(text, passes, errors))) {
     driver::report(sink, "W0199", options.input,
-                   "stage " + llvm::StringRef(stage.name) +
-                       " cannot be set up: " + error);
+                   "stage " + llvm::StringRef(stage.name) + " cannot be set up: " + error);
     return false;
   }
   if (logging)
@@ -279,12 +263,10 @@ bool Compilation::runStage(const Stage &stage) {
   bool good = succeeded(passes.run(*module));
   if (!good && !sink.hasErrors())
     driver::report(sink, "W0199", options.input,
-                   "stage " + llvm::StringRef(stage.name) +
-                       " failed without saying why");
+                   "stage " + llvm::StringRef(stage.name) + " failed without saying why");
   if (!good || sink.hasErrors())
     return false;
-  (*module)->setAttr(stageAttribute,
-                     StringAttr::get(context.get(), stage.name));
+  (*module)->setAttr(stageAttribute, StringAttr::get(context.get(), stage.name));
   return true;
 }
 
@@ -342,8 +324,7 @@ void Compilation::takeFigures() {
   reported.swapReturns = number("weir_plan.swap", "returned");
   reported.swappedBytes = number("weir_plan.swap", "bytes");
   for (auto [attribute, nodes] :
-       {std::pair("weir.removed", &reported.removed),
-        {"weir.hoisted", &reported.hoisted}})
+       {std::pair("weir.removed", &reported.removed), {"weir.hoisted", &reported.hoisted}})
     if (auto found = (*module)->getAttrOfType<DictionaryAttr>(attribute))
       for (NamedAttribute entry : found)
         for (auto name : llvm::cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>())
@@ -361,8 +342,7 @@ void Compilation::leaveText(std::string text) {
 
 bool Compilation::finishLog(bool good) {
   if (llvm::Error error = log.finish()) {
-    driver::report(sink, "W0104", options.input,
-                   llvm::toString(std::move(error)));
+    driver::report(sink, "W0104", options.input, llvm::toString(std::move(error)));
     good = false;
   }
   if (options.timePasses)
@@ -380,21 +360,19 @@ bool Compilation::run(OutputForm form) {
       target.machine->getTargetTriple().getArch() !=
           llvm::Triple(llvm::sys::getProcessTriple()).getArch()) {
     driver::report(sink, "W0107", options.input,
-                   "found a .so for " + target.triple +
-                       "; possible for another machine: .o or .a");
+                   "found a .so for " + target.triple + "; possible for another machine: .o or .a");
     return false;
   }
   if (options.verbose) {
     log.tell();
-    llvm::errs() << "weir " << weirVersion << ", LLVM " LLVM_VERSION_STRING
-                 << ", " << target.triple << ", " << processors() << "\n";
+    llvm::errs() << "weir " << weirVersion << ", LLVM " LLVM_VERSION_STRING << ", " << target.triple
+                 << ", " << processors() << "\n";
   }
   reported.model = options.input;
   reported.name = name;
   reported.cpu = processors();
   reported.target = target.triple;
-  stopStage = options.stopAfter.empty() ? stageIndex(emitStage)
-                                        : stageIndex(options.stopAfter);
+  stopStage = options.stopAfter.empty() ? stageIndex(emitStage) : stageIndex(options.stopAfter);
   int codegen = stageIndex(codegenStage);
   // A module is asked for: the last stage that leaves one.
   if (form == OutputForm::Mlir)
@@ -405,12 +383,10 @@ bool Compilation::run(OutputForm form) {
   registerDialects(registry);
   // Without threads: the compilation may run in a process that forks, and a
   // log wants passes one at a time.
-  context =
-      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   {
     MlirMessages messages(*context, sink, options.input);
-    messages.setDefaultCode(
-        llvm::StringRef(options.input).ends_with(".mlir") ? "W0110" : "W0400");
+    messages.setDefaultCode(llvm::StringRef(options.input).ends_with(".mlir") ? "W0110" : "W0400");
     if (!load())
       return finishLog(false);
   }
@@ -423,8 +399,7 @@ bool Compilation::run(OutputForm form) {
     return finishLog(false);
   std::swap(stopStage, lastStage);
   if (!targets.empty())
-    return finishLog(generateVariants(form) &&
-                     (options.placementOut.empty() || writePlacement()));
+    return finishLog(generateVariants(form) && (options.placementOut.empty() || writePlacement()));
   takeFigures();
   if (!options.placementOut.empty() && !writePlacement())
     return finishLog(false);
@@ -438,21 +413,18 @@ bool Compilation::run(OutputForm form) {
 bool Compilation::writePlacement() {
   if (stopStage < stageIndex("place")) {
     driver::report(sink, "W0108", options.input,
-                   "found --placement-out with --stop-after=" +
-                       options.stopAfter + "; possible: a stage from place on");
+                   "found --placement-out with --stop-after=" + options.stopAfter +
+                       "; possible: a stage from place on");
     return false;
   }
   llvm::Error error =
-      writeFile(options.placementOut,
-                placementFile(reported.placement, options.input));
+      writeFile(options.placementOut, placementFile(reported.placement, options.input));
   if (!error)
     return true;
-  driver::report(sink, "W0104", options.input,
-                 llvm::toString(std::move(error)));
+  driver::report(sink, "W0104", options.input, llvm::toString(std::move(error)));
   return false;
 }
 
 std::string Compilation::header() const {
-  return modelHeader(described, llvm::sys::path::filename(options.input),
-                     weirVersion);
+  return modelHeader(described, llvm::sys::path::filename(options.input), weirVersion);
 }

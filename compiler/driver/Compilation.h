@@ -31,7 +31,7 @@ namespace weir {
 struct CpuOptions;
 struct DeviceProfile;
 class DeviceBackend;
-}
+} // namespace weir
 
 namespace weir::driver {
 

@@ -17,20 +17,16 @@ using namespace weir;
 
 llvm::SmallVector<const DeviceBackend *> driver::allDeviceBackends() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    registerDeviceBackend(cudaBackend());
-  });
+  std::call_once(once, [] { registerDeviceBackend(cudaBackend()); });
   return deviceBackends();
 }
 
-std::string driver::targetsFor(const DeviceBackend &backend,
-                               const Options &options) {
+std::string driver::targetsFor(const DeviceBackend &backend, const Options &options) {
   auto it = options.deviceTargets.find(backend.type().str());
   return it == options.deviceTargets.end() ? "" : it->second;
 }
 
-std::vector<std::string> driver::profilesFor(const DeviceBackend &backend,
-                                             const Options &options) {
+std::vector<std::string> driver::profilesFor(const DeviceBackend &backend, const Options &options) {
   auto it = options.deviceProfiles.find(backend.type().str());
   return it == options.deviceProfiles.end() ? std::vector<std::string>() : it->second;
 }
@@ -39,16 +35,15 @@ std::vector<driver::DeviceFlag> driver::deviceFlags() {
   std::vector<DeviceFlag> flags;
   for (const DeviceBackend *backend : allDeviceBackends()) {
     DeviceBackend::Profiles profiles = backend->profiles();
-    flags.push_back({backend->type().str(), backend->flag().str(),
-                     backend->flagValue().str(), backend->flagHelp().str(),
-                     backend->usualTargets().str(), backend->variable().str(),
-                     profiles.flag.str(), profiles.help.str(), profiles.outHelp.str()});
+    flags.push_back({backend->type().str(), backend->flag().str(), backend->flagValue().str(),
+                     backend->flagHelp().str(), backend->usualTargets().str(),
+                     backend->variable().str(), profiles.flag.str(), profiles.help.str(),
+                     profiles.outHelp.str()});
   }
   return flags;
 }
 
-std::optional<std::string> driver::deviceProfile(const std::string &type,
-                                                 std::string &why) {
+std::optional<std::string> driver::deviceProfile(const std::string &type, std::string &why) {
   for (const DeviceBackend *backend : allDeviceBackends())
     if (backend->type() == type)
       return backend->profileHere(why);

@@ -20,8 +20,7 @@ llvm::SmallVector<const DeviceBackend *> allDeviceBackends();
 /// What code is asked for by the kind's flag; empty: none.
 std::string targetsFor(const DeviceBackend &backend, const Options &options);
 /// The files that describe devices of the kind which code is tuned for.
-std::vector<std::string> profilesFor(const DeviceBackend &backend,
-                                     const Options &options);
+std::vector<std::string> profilesFor(const DeviceBackend &backend, const Options &options);
 
 } // namespace weir::driver
 

@@ -39,9 +39,8 @@ public:
       readCluster();
     else if (!options.deviceNames.empty())
       nameCluster();
-    else if (llvm::any_of(allDeviceBackends(), [&](auto *backend) {
-               return !targetsFor(*backend, options).empty();
-             }))
+    else if (llvm::any_of(allDeviceBackends(),
+                          [&](auto *backend) { return !targetsFor(*backend, options).empty(); }))
       usualCluster();
     if (!options.placementFile.empty())
       readLocks(options.placementFile);
@@ -53,8 +52,7 @@ public:
       module->setAttr("weir.receives", b.getStringAttr(options.receives));
     if (options.hardPlacement)
       module->setAttr("weir.hard_placement", b.getUnitAttr());
-    if (options.describePlacement || options.report ||
-        !options.placementOut.empty())
+    if (options.describePlacement || options.report || !options.placementOut.empty())
       module->setAttr("weir.describe_placement", b.getUnitAttr());
     return good;
   }
@@ -90,17 +88,16 @@ private:
       if (llvm::is_contained(known, llvm::StringRef(key)))
         continue;
       std::string possible = llvm::join(known, ", ");
-      refuse(file, "found \"" + llvm::StringRef(key).str() + "\" of " + what +
-                       "; possible: " + possible);
+      refuse(file,
+             "found \"" + llvm::StringRef(key).str() + "\" of " + what + "; possible: " + possible);
       return false;
     }
     return true;
   }
 
   /// A number greater than `above`; nothing where there is none.
-  std::optional<double> number(const std::string &file,
-                               const json::Object &object, llvm::StringRef key,
-                               llvm::StringRef what, bool zero) {
+  std::optional<double> number(const std::string &file, const json::Object &object,
+                               llvm::StringRef key, llvm::StringRef what, bool zero) {
     const json::Value *value = object.get(key);
     if (!value)
       return std::nullopt;
@@ -116,8 +113,7 @@ private:
     return name.completedBy(DeviceName::cpu(0));
   }
 
-  bool addDevice(const std::string &file, llvm::StringRef text,
-                 NamedAttrList attributes) {
+  bool addDevice(const std::string &file, llvm::StringRef text, NamedAttrList attributes) {
     std::optional<DeviceName> name = DeviceName::parse(text);
     if (!name) {
       refuse(file, "found device \"" + text +
@@ -129,10 +125,8 @@ private:
     bool possible = *whole.type == "CPU";
     std::string types = "CPU devices";
     for (const DeviceBackend *backend : allDeviceBackends()) {
-      possible |= backend->type() == *whole.type &&
-                  !targetsFor(*backend, options).empty();
-      types += (", and with " + backend->flag() + " " + backend->type() +
-                " devices").str();
+      possible |= backend->type() == *whole.type && !targetsFor(*backend, options).empty();
+      types += (", and with " + backend->flag() + " " + backend->type() + " devices").str();
     }
     if (!possible) {
       refuse(file, "found device \"" + text + "\"; possible: " + types);
@@ -155,10 +149,9 @@ private:
   }
 
   void setCluster() {
-    module->setAttr(
-        "weir.cluster",
-        b.getDictionaryAttr({b.getNamedAttr("devices", b.getArrayAttr(devices)),
-                             b.getNamedAttr("links", b.getArrayAttr(links))}));
+    module->setAttr("weir.cluster",
+                    b.getDictionaryAttr({b.getNamedAttr("devices", b.getArrayAttr(devices)),
+                                         b.getNamedAttr("links", b.getArrayAttr(links))}));
   }
 
   void nameCluster() {
@@ -185,11 +178,9 @@ private:
       device.set("bandwidth", real(usual.bandwidth));
       device.set("overhead", real(usual.overhead));
       auto number = int64_t(devices.size());
-      if (!addDevice(options.input, ("/device:" + backend->type() + ":0").str(),
-                     device))
+      if (!addDevice(options.input, ("/device:" + backend->type() + ":0").str(), device))
         return;
-      for (auto [source, destination] :
-           {std::pair<int64_t, int64_t>(0, number), {number, 0}}) {
+      for (auto [source, destination] : {std::pair<int64_t, int64_t>(0, number), {number, 0}}) {
         NamedAttrList link;
         link.set("source", b.getI64IntegerAttr(source));
         link.set("destination", b.getI64IntegerAttr(destination));
@@ -208,8 +199,7 @@ private:
       return;
     const json::Object &root = *value->getAsObject();
     // The last two are for who runs the program.
-    if (!checkKeys(file, root, {"devices", "links", "tasks", "timing"},
-                   "the file"))
+    if (!checkKeys(file, root, {"devices", "links", "tasks", "timing"}, "the file"))
       return;
     const json::Array *list = root.getArray("devices");
     if (!list || list->empty())
@@ -222,8 +212,7 @@ private:
         name = device->getString("name");
       if (!name)
         return refuse(file, "found a device without \"name\"");
-      if (!checkKeys(file, *device,
-                     {"name", "flops", "bandwidth", "memory", "overhead"},
+      if (!checkKeys(file, *device, {"name", "flops", "bandwidth", "memory", "overhead"},
                      ("device " + *name).str()))
         return;
       NamedAttrList attributes;
@@ -254,19 +243,17 @@ private:
       return false;
     }
     std::string what = ("the link from " + *from + " to " + *to).str();
-    if (!checkKeys(file, *link,
-                   {"from", "to", "bandwidth", "latency", "compress"}, what))
+    if (!checkKeys(file, *link, {"from", "to", "bandwidth", "latency", "compress"}, what))
       return false;
     auto matching = [&](llvm::StringRef text) {
       llvm::SmallVector<int64_t> found;
-      std::optional<DeviceName> name =
-          text == "*" ? DeviceName() : DeviceName::parse(text);
+      std::optional<DeviceName> name = text == "*" ? DeviceName() : DeviceName::parse(text);
       for (size_t d = 0; name && d < names.size(); ++d)
         if (name->matches(names[d]))
           found.push_back(int64_t(d));
       if (found.empty())
-        refuse(file, "found \"" + text + "\" in " + what +
-                         "; possible: a device of the file, or \"*\"");
+        refuse(file,
+               "found \"" + text + "\" in " + what + "; possible: a device of the file, or \"*\"");
       return found;
     };
     NamedAttrList attributes;
@@ -281,13 +268,11 @@ private:
       }
       attributes.set("compress", b.getBoolAttr(*wanted));
     }
-    llvm::SmallVector<int64_t> sources = matching(*from),
-                               destinations = matching(*to);
+    llvm::SmallVector<int64_t> sources = matching(*from), destinations = matching(*to);
     // Both ways: cables are.
     for (int64_t source : sources)
       for (int64_t destination : destinations)
-        for (auto [x, y] :
-             {std::pair(source, destination), std::pair(destination, source)}) {
+        for (auto [x, y] : {std::pair(source, destination), std::pair(destination, source)}) {
           if (x == y)
             continue;
           attributes.set("source", b.getI64IntegerAttr(x));
@@ -311,8 +296,7 @@ private:
       llvm::StringRef node = key;
       std::optional<llvm::StringRef> device = entry.getAsString();
       if (node.empty() || !device)
-        return refuse(file,
-                      "found node \"" + node + "\" without a device's name");
+        return refuse(file, "found node \"" + node + "\" without a device's name");
       entries.push_back(b.getNamedAttr(node, b.getStringAttr(*device)));
     }
     module->setAttr("weir.locks", b.getDictionaryAttr(entries));
@@ -345,8 +329,7 @@ private:
       llvm::SmallVector<llvm::StringRef> nodes;
       names->split(nodes, ';', -1, /*KeepEmpty=*/false);
       for (llvm::StringRef node : nodes)
-        seconds[node.str()] +=
-            *time * 1e-9 / double(*runs) / double(nodes.size());
+        seconds[node.str()] += *time * 1e-9 / double(*runs) / double(nodes.size());
     }
     std::vector<NamedAttribute> entries;
     for (auto &[node, time] : seconds)
@@ -365,8 +348,7 @@ private:
 
 } // namespace
 
-bool driver::attachDevices(const Options &options, DiagnosticSink &sink,
-                           ModuleOp module) {
+bool driver::attachDevices(const Options &options, DiagnosticSink &sink, ModuleOp module) {
   return Reader(options, sink, module).run();
 }
 
@@ -384,8 +366,7 @@ PlacementInfo driver::takePlacement(ModuleOp module) {
     return value ? value.str() : std::string();
   };
   info.makespan = number(module->getAttr("weir_plan.makespan"));
-  info.oneDeviceMakespan =
-      number(module->getAttr("weir_plan.one_device_makespan"));
+  info.oneDeviceMakespan = number(module->getAttr("weir_plan.one_device_makespan"));
   for (auto row : rows.getAsRange<DictionaryAttr>()) {
     PlacedNode node;
     node.name = text(row, "node");
@@ -396,23 +377,19 @@ PlacementInfo driver::takePlacement(ModuleOp module) {
     node.measured = row.getAs<BoolAttr>("measured").getValue();
     node.waitsFor = text(row, "waits_for");
     node.waitsForDevice = text(row, "waits_for_device");
-    for (auto other :
-         row.getAs<ArrayAttr>("others").getAsRange<DictionaryAttr>())
-      node.others.emplace_back(text(other, "device"),
-                               number(other.get("seconds")));
+    for (auto other : row.getAs<ArrayAttr>("others").getAsRange<DictionaryAttr>())
+      node.others.emplace_back(text(other, "device"), number(other.get("seconds")));
     for (auto reason : row.getAs<ArrayAttr>("reasons").getAsRange<StringAttr>())
       node.reasons.push_back(reason.str());
     info.nodes.push_back(std::move(node));
   }
-  for (llvm::StringRef name :
-       {"weir_plan.placement", "weir_plan.makespan",
-        "weir_plan.one_device_makespan", "weir.describe_placement"})
+  for (llvm::StringRef name : {"weir_plan.placement", "weir_plan.makespan",
+                               "weir_plan.one_device_makespan", "weir.describe_placement"})
     module->removeAttr(name);
   return info;
 }
 
-std::string driver::placementFile(const PlacementInfo &placement,
-                                  const std::string &model) {
+std::string driver::placementFile(const PlacementInfo &placement, const std::string &model) {
   std::string text;
   llvm::raw_string_ostream os(text);
   json::OStream out(os, 1);
@@ -420,8 +397,7 @@ std::string driver::placementFile(const PlacementInfo &placement,
     out.attribute("model", model);
     out.attribute("makespan_us", placement.makespan * 1e6);
     if (placement.oneDeviceMakespan >= 0)
-      out.attribute("one_device_makespan_us",
-                    placement.oneDeviceMakespan * 1e6);
+      out.attribute("one_device_makespan_us", placement.oneDeviceMakespan * 1e6);
     out.attributeObject("nodes", [&] {
       for (const PlacedNode &node : placement.nodes)
         out.attribute(node.name, node.device);

@@ -23,15 +23,13 @@ namespace weir::driver {
 
 /// Reads --devices, --placement, --profile and --placer. False after an error
 /// in the sink.
-bool attachDevices(const Options &options, DiagnosticSink &sink,
-                   mlir::ModuleOp module);
+bool attachDevices(const Options &options, DiagnosticSink &sink, mlir::ModuleOp module);
 
 /// After placement: what it decided, for reports and `weirc explain`.
 PlacementInfo takePlacement(mlir::ModuleOp module);
 
 /// The file of --placement-out, which --placement reads.
-std::string placementFile(const PlacementInfo &placement,
-                          const std::string &model);
+std::string placementFile(const PlacementInfo &placement, const std::string &model);
 
 } // namespace weir::driver
 

@@ -8,8 +8,8 @@
 #include "compiler/driver/Driver.h"
 
 #include "compiler/codegen/cpu/CpuCodegen.h"
-#include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Compilation.h"
+#include "compiler/driver/DeviceKinds.h"
 #include "compiler/driver/Messages.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/Descriptors.h"
@@ -56,9 +56,7 @@ static std::string inputStem(const Options &options) {
   while (path.size() > 1 && path.ends_with("/"))
     path = path.drop_back();
   bool isFolder = llvm::sys::fs::is_directory(options.input);
-  return (isFolder ? llvm::sys::path::filename(path)
-                   : llvm::sys::path::stem(path))
-      .str();
+  return (isFolder ? llvm::sys::path::filename(path) : llvm::sys::path::stem(path)).str();
 }
 
 std::string driver::defaultOutput(const Options &options) {
@@ -93,8 +91,7 @@ std::vector<std::string> driver::stageNames() {
 }
 
 void driver::printPipeline(const Options &options, llvm::raw_ostream &os) {
-  int last = options.stopAfter.empty() ? int(stages().size()) - 1
-                                       : stageIndex(options.stopAfter);
+  int last = options.stopAfter.empty() ? int(stages().size()) - 1 : stageIndex(options.stopAfter);
   for (int i = 0; i <= last; ++i) {
     const Stage &stage = stages()[i];
     os << stage.name << ": " << stage.why << "\n";
@@ -110,9 +107,8 @@ void driver::printPipeline(const Options &options, llvm::raw_ostream &os) {
 void driver::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<WeirDialect, plan::WeirPlanDialect, mlir::arith::ArithDialect,
                   mlir::cf::ControlFlowDialect, mlir::complex::ComplexDialect,
-                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
-                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   registerCpuDialects(registry);
   for (const DeviceBackend *backend : allDeviceBackends())
@@ -132,11 +128,9 @@ void driver::registerPasses() {
       for (const PipelinePass &pass : stage.passes)
         text += (text.empty() ? "" : ",") + std::string(pass.pass);
       mlir::PassPipelineRegistration<>(
-          "weir-stage-" + std::string(stage.name), stage.why,
-          [text](mlir::OpPassManager &passes) {
+          "weir-stage-" + std::string(stage.name), stage.why, [text](mlir::OpPassManager &passes) {
             if (mlir::failed(mlir::parsePassPipeline(text, passes)))
-              llvm::report_fatal_error(
-                  "a stage names a pass that is not there");
+              llvm::report_fatal_error("a stage names a pass that is not there");
           });
     }
   });
@@ -160,16 +154,14 @@ static std::string placeOf(llvm::StringRef path) {
   if (!llvm::sys::fs::real_path(path, place))
     return llvm::sys::fs::is_regular_file(place) ? std::string(place) : "";
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
-  if (path.empty() || path == "-" ||
-      llvm::sys::fs::real_path(folder.empty() ? "." : folder, place))
+  if (path.empty() || path == "-" || llvm::sys::fs::real_path(folder.empty() ? "." : folder, place))
     return "";
   llvm::sys::path::append(place, llvm::sys::path::filename(path));
   return std::string(place);
 }
 
 static std::optional<OutputForm> formOf(llvm::StringRef output) {
-  return llvm::StringSwitch<std::optional<OutputForm>>(
-             llvm::sys::path::extension(output))
+  return llvm::StringSwitch<std::optional<OutputForm>>(llvm::sys::path::extension(output))
       .Case(".o", OutputForm::Object)
       .Case(".a", OutputForm::Archive)
       .Case(".so", OutputForm::SharedObject)
@@ -181,13 +173,11 @@ static std::optional<OutputForm> formOf(llvm::StringRef output) {
 
 /// Whether no file that is written would take the place of the model or of
 /// another one.
-static bool areApart(const Options &options, llvm::StringRef output,
-                     DiagnosticSink &sink) {
+static bool areApart(const Options &options, llvm::StringRef output, DiagnosticSink &sink) {
   OutputForm form = formOf(output).value_or(OutputForm::Object);
   llvm::SmallString<256> header;
-  if (options.stopAfter.empty() &&
-      (form == OutputForm::Object || form == OutputForm::Archive ||
-       form == OutputForm::SharedObject)) {
+  if (options.stopAfter.empty() && (form == OutputForm::Object || form == OutputForm::Archive ||
+                                    form == OutputForm::SharedObject)) {
     header = output;
     llvm::sys::path::replace_extension(header, ".h");
   }
@@ -220,10 +210,9 @@ namespace {
 /// Writes what a compilation left, all files or none.
 class Outputs {
 public:
-  Outputs(const Options &options, DiagnosticSink &sink,
-          Compilation &compilation, std::string output)
-      : options(options), sink(sink), compilation(compilation),
-        output(std::move(output)) {}
+  Outputs(const Options &options, DiagnosticSink &sink, Compilation &compilation,
+          std::string output)
+      : options(options), sink(sink), compilation(compilation), output(std::move(output)) {}
 
   bool writeText();
   bool writeBinary(OutputForm form);
@@ -248,7 +237,7 @@ private:
   DiagnosticSink &sink;
   Compilation &compilation;
   std::string output;
-  std::vector<OutputFile> files; ///< written, not yet under their names
+  std::vector<OutputFile> files;                           ///< written, not yet under their names
   std::vector<std::pair<std::string, std::string>> linked; ///< from, to
 };
 
@@ -272,18 +261,14 @@ bool Outputs::add(llvm::StringRef path, llvm::StringRef text) {
 }
 
 /// Nothing lies beside a device.
-bool Outputs::addHeader() {
-  return isDevice(output) || add(beside(".h"), compilation.header());
-}
+bool Outputs::addHeader() { return isDevice(output) || add(beside(".h"), compilation.header()); }
 
 bool Outputs::addReport() {
   if (!options.report)
     return true;
-  std::string folder =
-      options.reportDir.empty() ? beside(".report") : options.reportDir;
+  std::string folder = options.reportDir.empty() ? beside(".report") : options.reportDir;
   if (std::error_code code = llvm::sys::fs::create_directories(folder)) {
-    report(sink, "W0104", options.input,
-           "cannot make " + folder + ": " + code.message());
+    report(sink, "W0104", options.input, "cannot make " + folder + ": " + code.message());
     return false;
   }
   std::string picture = memoryPicture(compilation.report());
@@ -304,8 +289,7 @@ bool Outputs::commit() {
   }
   for (auto &[from, to] : linked) {
     if (std::error_code code = llvm::sys::fs::rename(from, to)) {
-      report(sink, "W0104", options.input,
-             "cannot write " + to + ": " + code.message());
+      report(sink, "W0104", options.input, "cannot write " + to + ": " + code.message());
       good = false;
     }
     tell(to);
@@ -341,8 +325,7 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
   llvm::scope_exit cleanup([&] { llvm::sys::fs::remove(temporary); });
   llvm::StringRef stem = llvm::sys::path::stem(output);
   if (form == OutputForm::Archive) {
-    if (!check(writeArchive(object.temporaryPath(), (stem + ".o").str(),
-                            temporary)))
+    if (!check(writeArchive(object.temporaryPath(), (stem + ".o").str(), temporary)))
       return false;
   } else {
     SharedObjectOptions shared;
@@ -351,14 +334,12 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
     for (const ApiFunction &api : apiFunctions(compilation.program()))
       shared.exports.push_back(api.symbol);
     if (!options.sharedRuntime) {
-      llvm::Expected<std::string> library =
-          findRuntimeLibrary(options.runtimeLibrary);
+      llvm::Expected<std::string> library = findRuntimeLibrary(options.runtimeLibrary);
       if (!library)
         return check(library.takeError(), "W0111");
       shared.runtimeLibrary = *library;
     }
-    if (!check(linkSharedObject(object.temporaryPath(), temporary, shared),
-               "W0111"))
+    if (!check(linkSharedObject(object.temporaryPath(), temporary, shared), "W0111"))
       return false;
   }
   linked.emplace_back(temporary, output);
@@ -370,15 +351,13 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
 bool Outputs::writeBinary(OutputForm form) {
   // Archives and shared objects are made from an object that lies beside them.
   bool isObject = form == OutputForm::Object;
-  llvm::Expected<OutputFile> object =
-      OutputFile::create(isObject ? output : output + ".o");
+  llvm::Expected<OutputFile> object = OutputFile::create(isObject ? output : output + ".o");
   if (!object)
     return check(object.takeError());
   auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
-  llvm::Error error = options.weightsFile.empty()
-                          ? writeObject(compilation.program(), resolve,
-                                        compilation.bytes(), *object)
-                          : object->write(compilation.bytes());
+  llvm::Error error = options.weightsFile.empty() ? writeObject(compilation.program(), resolve,
+                                                                compilation.bytes(), *object)
+                                                  : object->write(compilation.bytes());
   if (!check(std::move(error)) || !addWeights() || !addTuning())
     return false;
   if (!isObject)
@@ -398,8 +377,7 @@ static void fillResult(Compilation &compilation, Result &result) {
     result.header = compilation.header();
 }
 
-bool driver::compile(const Options &options, DiagnosticSink &sink,
-                     Result &result) {
+bool driver::compile(const Options &options, DiagnosticSink &sink, Result &result) {
   OutputForm form = formOf(options.output).value_or(OutputForm::Object);
   // In memory an object is all that can be used.
   if (form == OutputForm::Archive || form == OutputForm::SharedObject)
@@ -412,15 +390,13 @@ bool driver::compile(const Options &options, DiagnosticSink &sink,
   if (!tuning.addTuning() || !tuning.commit())
     return false;
   if (!compilation.isText()) {
-    auto resolve = [](BlobAttr blob) {
-      return BlobStore::global().bytes(blob);
-    };
+    auto resolve = [](BlobAttr blob) { return BlobStore::global().bytes(blob); };
     if (!options.weightsFile.empty()) {
       Outputs outputs(options, sink, compilation, "");
       if (!outputs.addWeights() || !outputs.commit())
         return false;
-    } else if (llvm::Error error = appendBlobs(compilation.program(), resolve,
-                                               compilation.bytes())) {
+    } else if (llvm::Error error =
+                   appendBlobs(compilation.program(), resolve, compilation.bytes())) {
       report(sink, "W0104", options.input, llvm::toString(std::move(error)));
       return false;
     }
@@ -429,10 +405,8 @@ bool driver::compile(const Options &options, DiagnosticSink &sink,
   return true;
 }
 
-bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink,
-                            Result *result) {
-  std::string output =
-      asked.output.empty() ? defaultOutput(asked) : asked.output;
+bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink, Result *result) {
+  std::string output = asked.output.empty() ? defaultOutput(asked) : asked.output;
   std::optional<OutputForm> form = formOf(output);
   if (!form && isDevice(output))
     form = OutputForm::Object;
@@ -463,7 +437,6 @@ bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink,
   if (result)
     fillResult(compilation, *result);
   Outputs outputs(options, sink, compilation, output);
-  return compilation.isText()
-             ? outputs.writeText()
-             : outputs.writeBinary(form.value_or(OutputForm::Object));
+  return compilation.isText() ? outputs.writeText()
+                              : outputs.writeBinary(form.value_or(OutputForm::Object));
 }

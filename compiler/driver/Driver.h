@@ -46,8 +46,7 @@ bool compile(const Options &options, DiagnosticSink &sink, Result &result);
 /// Compiles to `options.output`, with the header beside it and the report where
 /// asked for. Files appear whole under their names, or not at all. `result`,
 /// where given, gets all but `object`.
-bool compileToFiles(const Options &options, DiagnosticSink &sink,
-                    Result *result = nullptr);
+bool compileToFiles(const Options &options, DiagnosticSink &sink, Result *result = nullptr);
 
 /// Where compileToFiles puts the output when `options.output` is empty: the
 /// input's stem + ".o", in the current directory.

@@ -40,17 +40,15 @@ static void handleLlvmMessage(const llvm::DiagnosticInfo *info, void *context) {
   driver::report(*static_cast<DiagnosticSink *>(context), "W0500", "", text);
 }
 
-bool Compilation::readProfiles(const DeviceBackend &backend,
-                               std::vector<DeviceProfile> &profiles) {
+bool Compilation::readProfiles(const DeviceBackend &backend, std::vector<DeviceProfile> &profiles) {
   for (const std::string &file : profilesFor(backend, options)) {
     DeviceBackend::Profiles form = backend.profiles();
     auto text = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
-    std::string found = text ? backend.whyNotProfile((*text)->getBuffer())
-                             : text.getError().message();
+    std::string found =
+        text ? backend.whyNotProfile((*text)->getBuffer()) : text.getError().message();
     if (!found.empty()) {
       driver::report(sink, "W0623", options.input,
-                     "found " + form.flag + "=" + file + ": " + found +
-                         "; possible: " + form.form);
+                     "found " + form.flag + "=" + file + ": " + found + "; possible: " + form.form);
       return false;
     }
     profiles.push_back({file, (*text)->getBuffer().trim().str()});
@@ -106,9 +104,8 @@ bool Compilation::translate(llvm::StringRef prefix) {
   log.setStage(codegenStage);
   auto unit = (*module)->getAttrOfType<StringAttr>(integerUnitAttribute);
   auto hasKernels = [&](llvm::StringRef strategy) {
-    return llvm::any_of(module->getOps<plan::KernelOp>(), [&](plan::KernelOp kernel) {
-      return kernel.getStrategy() == strategy;
-    });
+    return llvm::any_of(module->getOps<plan::KernelOp>(),
+                        [&](plan::KernelOp kernel) { return kernel.getStrategy() == strategy; });
   };
   if (unit && unit.getValue() == "amx" && hasKernels("bytes"))
     requireByteTiles(options, target);
@@ -131,8 +128,7 @@ bool Compilation::translate(llvm::StringRef prefix) {
     log.begin(*module);
     llvmModule = generateCpu(*module, cpu, *llvmContext, described);
     if (!llvmModule && !sink.hasErrors())
-      driver::report(sink, "W0199", options.input,
-                     "code generation failed without saying why");
+      driver::report(sink, "W0199", options.input, "code generation failed without saying why");
     if (!llvmModule || sink.hasErrors())
       return false;
   }
@@ -145,9 +141,8 @@ bool Compilation::translate(llvm::StringRef prefix) {
 }
 
 std::string Compilation::codeFlags() const {
-  std::string flags = (llvm::Twine(weirVersion) + " " + target.triple + " " +
-                       target.code.features + " " + target.code.tuneCpu +
-                       " -O" + llvm::Twine(options.optLevel) + " " +
+  std::string flags = (llvm::Twine(weirVersion) + " " + target.triple + " " + target.code.features +
+                       " " + target.code.tuneCpu + " -O" + llvm::Twine(options.optLevel) + " " +
                        llvm::Twine(int(options.sanitizeAddress)))
                           .str();
   for (const DeviceBackend *backend : allDeviceBackends())
@@ -159,10 +154,8 @@ std::string Compilation::codeFlags() const {
 bool Compilation::describe(OutputForm form, DescriptorOptions descriptors) {
   descriptors.compiler = weirVersion;
   // Looked for by its own name beside the program, wherever that is then.
-  descriptors.weightsFile =
-      llvm::sys::path::filename(options.weightsFile).str();
-  descriptors.plugin =
-      form == OutputForm::SharedObject && descriptors.symbol.empty();
+  descriptors.weightsFile = llvm::sys::path::filename(options.weightsFile).str();
+  descriptors.plugin = form == OutputForm::SharedObject && descriptors.symbol.empty();
   if (!check(emitDescriptors(described, descriptors, *llvmModule)))
     return false;
   setTargetAttributes(*llvmModule, target.code);
@@ -225,8 +218,7 @@ bool Compilation::joinUnits(llvm::ArrayRef<CodeUnit> units) {
   if (logging)
     log.end("machine-code", static_cast<llvm::Module *>(nullptr));
   reported.codeBytes = output.size();
-  reported.objectBytes =
-      output.size() + (options.weightsFile.empty() ? described.blobBytes : 0);
+  reported.objectBytes = output.size() + (options.weightsFile.empty() ? described.blobBytes : 0);
   return true;
 }
 
@@ -242,20 +234,16 @@ llvm::Error Compilation::compileInUnits(std::vector<CodeUnit> &units) {
   llvmModule.reset();
 
   std::optional<CodeCache> cache;
-  std::string folder = options.cacheFolder == "default"
-                           ? CodeCache::defaultFolder()
-                           : options.cacheFolder;
+  std::string folder =
+      options.cacheFolder == "default" ? CodeCache::defaultFolder() : options.cacheFolder;
   if (!folder.empty())
-    cache.emplace(folder, options.cacheBytes
-                                           ? options.cacheBytes
-                                           : CodeCache::defaultLimit);
+    cache.emplace(folder, options.cacheBytes ? options.cacheBytes : CodeCache::defaultLimit);
   UnitOptions how;
   how.machine = [&] { return makeMachine(options, target); };
   how.flags = codeFlags() + " LLVM " LLVM_VERSION_STRING " units 3";
   how.optLevel = options.optLevel;
   how.sanitizeAddress = options.sanitizeAddress;
-  how.jobs = options.jobs ? options.jobs
-                          : int(std::thread::hardware_concurrency());
+  how.jobs = options.jobs ? options.jobs : int(std::thread::hardware_concurrency());
   how.cache = cache ? &*cache : nullptr;
   if (llvm::Error error = compileUnits(made, how))
     return error;

@@ -82,12 +82,10 @@ void PipelineLog::begin(ModuleOp module) {
 }
 
 void PipelineLog::record(llvm::StringRef what, int64_t after, bool changed,
-                         llvm::function_ref<std::string()> text,
-                         llvm::StringRef suffix) {
+                         llvm::function_ref<std::string()> text, llvm::StringRef suffix) {
   Row row;
-  row.milliseconds = std::chrono::duration<double, std::milli>(
-                         std::chrono::steady_clock::now() - started)
-                         .count();
+  row.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
   row.stage = stage;
   row.pass = what.str();
   row.before = operationsBefore;
@@ -95,8 +93,8 @@ void PipelineLog::record(llvm::StringRef what, int64_t after, bool changed,
   row.changed = changed;
   if (changed && !folder.empty() && what.contains(filter)) {
     llvm::raw_string_ostream(row.file)
-        << llvm::format("%03d-", int(table.size() + 1)) << stage
-        << (what == stage ? "" : "-") << (what == stage ? "" : what) << suffix;
+        << llvm::format("%03d-", int(table.size() + 1)) << stage << (what == stage ? "" : "-")
+        << (what == stage ? "" : what) << suffix;
     std::error_code code = llvm::sys::fs::create_directories(folder);
     if (code)
       failure = "cannot make " + folder + ": " + code.message();
@@ -108,9 +106,7 @@ void PipelineLog::record(llvm::StringRef what, int64_t after, bool changed,
 
 void PipelineLog::end(llvm::StringRef what, ModuleOp module) {
   bool changed = !fingerprint || *fingerprint != OperationFingerPrint(module);
-  record(
-      what, countOperations(module), changed,
-      [&] { return printModule(module); }, ".mlir");
+  record(what, countOperations(module), changed, [&] { return printModule(module); }, ".mlir");
 }
 
 void PipelineLog::end(llvm::StringRef what, const llvm::Module *module) {
@@ -127,8 +123,7 @@ void PipelineLog::end(llvm::StringRef what, const llvm::Module *module) {
   record(what, count, module != nullptr, print, ".ll");
 }
 
-void PipelineLog::end(llvm::StringRef what, llvm::StringRef suffix,
-                      llvm::StringRef text) {
+void PipelineLog::end(llvm::StringRef what, llvm::StringRef suffix, llvm::StringRef text) {
   record(what, 0, /*changed=*/true, [&] { return text.str(); }, suffix);
 }
 
@@ -151,8 +146,8 @@ llvm::Error PipelineLog::finish() {
   llvm::raw_string_ostream os(text);
   for (auto [i, row] : llvm::enumerate(table))
     os << llvm::format("%03d ", int(i + 1)) << row.stage << '/' << row.pass
-       << llvm::format("\t%.3f\t", row.milliseconds) << row.before << '\t'
-       << row.after << '\t' << (row.file.empty() ? "-" : row.file) << "\n";
+       << llvm::format("\t%.3f\t", row.milliseconds) << row.before << '\t' << row.after << '\t'
+       << (row.file.empty() ? "-" : row.file) << "\n";
   if (failure.empty()) {
     if (std::error_code code = llvm::sys::fs::create_directories(folder))
       failure = "cannot make " + folder + ": " + code.message();

@@ -45,8 +45,8 @@ public:
     sets.resize(std::clamp<int64_t>(beyondCaches / constants, 1, mostCopies));
     for (size_t i = 0; i < kernel.buffers.size(); ++i)
       for (size_t set = 0; set < sets.size(); ++set)
-        sets[set].push_back(set && !kernel.buffers[i].isConstant
-                                ? sets[0][i] : make(kernel.buffers[i].bytes));
+        sets[set].push_back(set && !kernel.buffers[i].isConstant ? sets[0][i]
+                                                                 : make(kernel.buffers[i].bytes));
   }
 
   bool run(int64_t times) {

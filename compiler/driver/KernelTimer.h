@@ -18,8 +18,8 @@ namespace weir::driver {
 /// A compiled kernel, and what it works on.
 struct TimedKernel {
   /// As the runtime calls it.
-  using Function = int32_t(void *context, void *const *buffers, const int64_t *dims,
-                           int64_t begin, int64_t end);
+  using Function = int32_t(void *context, void *const *buffers, const int64_t *dims, int64_t begin,
+                           int64_t end);
   struct Buffer {
     int64_t bytes = 0;
     bool isConstant = false;

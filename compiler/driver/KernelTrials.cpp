@@ -70,8 +70,8 @@ static OwningOpRef<ModuleOp> alone(ModuleOp from, const Cluster &cluster) {
   OpBuilder b = OpBuilder::atBlockEnd(made->getBody());
   Operation *root = cluster.root();
   SmallVector<Value> computed = cluster.results(), results;
-  auto function = func::FuncOp::create(
-      b, root->getLoc(), "trial", FunctionType::get(context, types, TypeRange(computed)));
+  auto function = func::FuncOp::create(b, root->getLoc(), "trial",
+                                       FunctionType::get(context, types, TypeRange(computed)));
   Block *body = function.addEntryBlock();
   b.setInsertionPointToStart(body);
   IRMapping mapping;
@@ -97,8 +97,8 @@ static std::pair<Operation *, std::string> heroOf(const Cluster &cluster) {
     return {};
   for (Operation *op : cluster.operations) {
     Operation *right = op->getNumOperands() > 1 ? op->getOperand(1).getDefiningOp() : nullptr;
-    bool isConstant = isa_and_nonnull<ConstantOp>(right) &&
-                      !llvm::is_contained(cluster.operations, right);
+    bool isConstant =
+        isa_and_nonnull<ConstantOp>(right) && !llvm::is_contained(cluster.operations, right);
     if (std::string key = tileKey(op, isConstant); !key.empty())
       return {op, key};
   }
@@ -148,8 +148,7 @@ static std::optional<TimedKernel> describe(ModuleOp module, plan::KernelOp &kern
     auto tensor = cast<RankedTensorType>(type);
     return tensor.getNumElements() * elementBytes(tensor.getElementType());
   };
-  for (auto [argument, operand] :
-       llvm::zip(kernel.getBody().getArguments(), launch.getInputs()))
+  for (auto [argument, operand] : llvm::zip(kernel.getBody().getArguments(), launch.getInputs()))
     timed.buffers.push_back(
         {bytesOf(argument.getType()), isa_and_nonnull<ConstantOp>(operand.getDefiningOp())});
   auto results = kernel.getBody().front().getTerminator()->getOperands();
@@ -177,8 +176,8 @@ KernelTrials::Build *KernelTrials::build(Kernel &kernel, const TileChoice &choic
   ScopedDiagnosticHandler silence(context, [](mlir::Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> module = kernel.module->clone();
   Builder b(context);
-  (*module)->setAttr(tilesAttribute,
-                     b.getDictionaryAttr(b.getNamedAttr(kernel.key, b.getStringAttr(choice.str()))));
+  (*module)->setAttr(tilesAttribute, b.getDictionaryAttr(b.getNamedAttr(
+                                         kernel.key, b.getStringAttr(choice.str()))));
   PassManager passes(context, ModuleOp::getOperationName());
   if (failed(parsePassPipeline("weir-kernelize", passes)) || failed(passes.run(*module)))
     return nullptr;
@@ -222,8 +221,7 @@ bool KernelTrials::isRunnable(Build &build) {
   }
   const llvm::SmallVector<char, 0> &object = build.unit.front().object;
   std::string error;
-  build.linked =
-      LinkedObject::create({object.data(), object.size()}, unitSymbol, {}, error);
+  build.linked = LinkedObject::create({object.data(), object.size()}, unitSymbol, {}, error);
   if (!build.linked)
     return false;
   build.timed.function =
@@ -270,8 +268,7 @@ TrialResult KernelTrials::runBoth(Kernel &kernel, const TileChoice &from, const 
   }
   if (!isRunnable(*first) || !isRunnable(*second))
     return result;
-  if (std::optional<std::pair<double, double>> seconds =
-          timeInTurn(first->timed, second->timed)) {
+  if (std::optional<std::pair<double, double>> seconds = timeInTurn(first->timed, second->timed)) {
     result.kind = TrialResult::Kind::Measured;
     std::tie(result.from, result.to) = *seconds;
   }

@@ -45,7 +45,7 @@ private:
   struct Build;
   struct Kernel {
     std::string key;
-    mlir::OwningOpRef<mlir::ModuleOp> module; ///< a function of the kernel's operations
+    mlir::OwningOpRef<mlir::ModuleOp> module;             ///< a function of the kernel's operations
     std::map<std::string, std::unique_ptr<Build>> builds; ///< by choice
   };
 

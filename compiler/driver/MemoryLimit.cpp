@@ -64,9 +64,10 @@ struct Need {
 
 std::map<int64_t, Need> needsOf(ModuleOp module) {
   std::map<int64_t, Need> needs;
-  for (auto arena : module->getAttrOfType<ArrayAttr>("weir_plan.arenas").getAsRange<DictionaryAttr>())
-    needs[arena.getAs<IntegerAttr>("device").getInt()].arena = llvm::alignTo(
-        arena.getAs<IntegerAttr>("bytes").getInt(), granule);
+  for (auto arena :
+       module->getAttrOfType<ArrayAttr>("weir_plan.arenas").getAsRange<DictionaryAttr>())
+    needs[arena.getAs<IntegerAttr>("device").getInt()].arena =
+        llvm::alignTo(arena.getAs<IntegerAttr>("bytes").getInt(), granule);
   for (auto function : module.getOps<func::FuncOp>()) {
     auto index = function->getAttrOfType<IntegerAttr>("weir.device_index");
     int64_t bytes = 0;
@@ -92,9 +93,8 @@ void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
     return of.getAs<IntegerAttr>(key).getInt();
   };
   auto note = [&](const llvm::Twine &text) { notes.push_back(text.str()); };
-  note("the order: " + llvm::Twine(number(order, "as_given")) +
-       " bytes alive at once as given, " + llvm::Twine(number(order, "chosen")) +
-       " as chosen");
+  note("the order: " + llvm::Twine(number(order, "as_given")) + " bytes alive at once as given, " +
+       llvm::Twine(number(order, "chosen")) + " as chosen");
   auto swap = module->getAttrOfType<DictionaryAttr>("weir_plan.swap");
   int64_t before = number(made, "before"), after = number(made, "peak");
   int64_t launches = number(made, "launches"), work = number(made, "per_mille");
@@ -102,24 +102,22 @@ void explainRemedies(ModuleOp module, std::vector<std::string> &notes) {
   std::string share =
       (", " + llvm::Twine(work / 10) + "." + llvm::Twine(work % 10) + " % of the work").str();
   if (alone < before)
-    note("computing again: " + llvm::Twine(alone) + " bytes instead of " +
-         llvm::Twine(before) + ", for " +
-         llvm::Twine(swap ? number(swap, "repeating_launches") : launches) +
+    note("computing again: " + llvm::Twine(alone) + " bytes instead of " + llvm::Twine(before) +
+         ", for " + llvm::Twine(swap ? number(swap, "repeating_launches") : launches) +
          " launches more" + (swap ? "" : share));
   else
     note("computing again: nothing that is alive then can be dropped and made "
          "again in less");
   if (swap && number(swap, "saved") > 0)
-    note("copying to the host: " + llvm::Twine(after) + " bytes instead of " +
-         llvm::Twine(alone) + ", for " + llvm::Twine(number(swap, "saved")) +
-         " values copied out and " + llvm::Twine(number(swap, "returned")) +
-         " copies back, " + llvm::Twine(number(swap, "bytes")) + " bytes together" +
+    note("copying to the host: " + llvm::Twine(after) + " bytes instead of " + llvm::Twine(alone) +
+         ", for " + llvm::Twine(number(swap, "saved")) + " values copied out and " +
+         llvm::Twine(number(swap, "returned")) + " copies back, " +
+         llvm::Twine(number(swap, "bytes")) + " bytes together" +
          (launches ? ", and " + std::to_string(launches) + " launches more" : ""));
   else if (swap)
     note("copying to the host: nothing more that is alive then can wait there");
   note("node \"" + made.getAs<StringAttr>("floor_node").getValue() +
-       "\" alone has operands and results of " + llvm::Twine(number(made, "floor")) +
-       " bytes");
+       "\" alone has operands and results of " + llvm::Twine(number(made, "floor")) + " bytes");
 }
 
 } // namespace
@@ -193,8 +191,7 @@ bool Compilation::checkMemoryLimit() {
          (results && isAccelerated ? " and " + std::to_string(results) + " received"
           : results                ? " and results of " + std::to_string(results)
                                    : "") +
-         " on " + device.name +
-         "; possible within --memory-limit: " + llvm::Twine(*memoryLimit))
+         " on " + device.name + "; possible within --memory-limit: " + llvm::Twine(*memoryLimit))
             .str();
     auto note = [&](const llvm::Twine &text) { diagnostic.notes.push_back(text.str()); };
     if (results && isAccelerated)
@@ -208,8 +205,8 @@ bool Compilation::checkMemoryLimit() {
     note("most is alive at moment " + llvm::Twine(peak.time) + ": " + llvm::Twine(peak.bytes) +
          " bytes in " + llvm::Twine(peak.buffers.size()) + " buffers");
     for (size_t i = 0; i < peak.buffers.size() && i < 8; ++i)
-      note("node \"" + peak.buffers[i]->node + "\" needs " +
-           llvm::Twine(peak.buffers[i]->bytes) + " bytes");
+      note("node \"" + peak.buffers[i]->node + "\" needs " + llvm::Twine(peak.buffers[i]->bytes) +
+           " bytes");
     explainRemedies(*module, diagnostic.notes);
     note("smaller batches and inputs (--shape, --dim) make smaller buffers");
     sink.report(std::move(diagnostic));

@@ -16,8 +16,8 @@
 using namespace weir;
 using namespace weir::driver;
 
-void driver::report(DiagnosticSink &sink, llvm::StringRef code,
-                    llvm::StringRef file, const llvm::Twine &message) {
+void driver::report(DiagnosticSink &sink, llvm::StringRef code, llvm::StringRef file,
+                    const llvm::Twine &message) {
   Diagnostic diagnostic;
   diagnostic.code = code.str();
   diagnostic.file = file.str();
@@ -25,26 +25,21 @@ void driver::report(DiagnosticSink &sink, llvm::StringRef code,
   sink.report(std::move(diagnostic));
 }
 
-std::string driver::nearestName(llvm::StringRef name,
-                                llvm::ArrayRef<llvm::StringRef> candidates) {
+std::string driver::nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates) {
   NearestName nearest(name);
   for (llvm::StringRef candidate : candidates)
     nearest.show(candidate);
   return nearest.name();
 }
 
-std::string driver::nearestName(llvm::StringRef name,
-                                const std::vector<std::string> &candidates) {
-  llvm::SmallVector<llvm::StringRef> references(candidates.begin(),
-                                                candidates.end());
+std::string driver::nearestName(llvm::StringRef name, const std::vector<std::string> &candidates) {
+  llvm::SmallVector<llvm::StringRef> references(candidates.begin(), candidates.end());
   return nearestName(name, references);
 }
 
-MlirMessages::MlirMessages(mlir::MLIRContext &context, DiagnosticSink &sink,
-                           std::string file)
+MlirMessages::MlirMessages(mlir::MLIRContext &context, DiagnosticSink &sink, std::string file)
     : sink(sink), file(std::move(file)),
-      handler(&context,
-              [this](mlir::Diagnostic &diagnostic) { handle(diagnostic); }) {}
+      handler(&context, [this](mlir::Diagnostic &diagnostic) { handle(diagnostic); }) {}
 
 /// Takes "W0123: " off the front of a message.
 static bool takeCode(std::string &message, std::string &code) {
@@ -80,8 +75,7 @@ static llvm::StringRef operationOf(mlir::Location location) {
     return "";
   }
   auto name = mlir::dyn_cast<mlir::NameLoc>(location);
-  auto kind = name ? mlir::dyn_cast<mlir::NameLoc>(name.getChildLoc())
-                   : mlir::NameLoc();
+  auto kind = name ? mlir::dyn_cast<mlir::NameLoc>(name.getChildLoc()) : mlir::NameLoc();
   return kind ? kind.getName().getValue() : llvm::StringRef();
 }
 
@@ -100,10 +94,9 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
   Diagnostic diagnostic;
   diagnostic.code = code;
   diagnostic.file = file;
-  diagnostic.severity =
-      source.getSeverity() == mlir::DiagnosticSeverity::Warning
-          ? Severity::Warning
-          : Severity::Error;
+  diagnostic.severity = source.getSeverity() == mlir::DiagnosticSeverity::Warning
+                            ? Severity::Warning
+                            : Severity::Error;
   diagnostic.message = source.str();
   // "'op' op W0123: …" and "W0512: 'op' op …" are both in use.
   takeCode(diagnostic.message, diagnostic.code);
@@ -116,12 +109,10 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
     llvm::StringRef kind = operationOf(source.getLocation());
     if (!kind.empty())
       diagnostic.op = kind.str();
-  } else if (auto place =
-                 mlir::dyn_cast<mlir::FileLineColLoc>(source.getLocation()))
-    diagnostic.file =
-        (place.getFilename().getValue() + ":" + llvm::Twine(place.getLine()) +
-         ":" + llvm::Twine(place.getColumn()))
-            .str();
+  } else if (auto place = mlir::dyn_cast<mlir::FileLineColLoc>(source.getLocation()))
+    diagnostic.file = (place.getFilename().getValue() + ":" + llvm::Twine(place.getLine()) + ":" +
+                       llvm::Twine(place.getColumn()))
+                          .str();
   for (mlir::Diagnostic &note : source.getNotes()) {
     std::string text = oneLine(note.str());
     // The IR around it is for those who ask for it, by --dump-ir.

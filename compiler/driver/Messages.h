@@ -24,10 +24,8 @@ void report(DiagnosticSink &sink, llvm::StringRef code, llvm::StringRef file,
             const llvm::Twine &message);
 
 /// The candidate that was probably meant, or "" when none is near.
-std::string nearestName(llvm::StringRef name,
-                        llvm::ArrayRef<llvm::StringRef> candidates);
-std::string nearestName(llvm::StringRef name,
-                        const std::vector<std::string> &candidates);
+std::string nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates);
+std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);
 
 /// While it lives, turns the errors and warnings of an MLIR context into
 /// numbered diagnostics that name the node their location stands for. A message
@@ -35,8 +33,7 @@ std::string nearestName(llvm::StringRef name,
 /// setDefaultCode's.
 class MlirMessages {
 public:
-  MlirMessages(mlir::MLIRContext &context, DiagnosticSink &sink,
-               std::string file);
+  MlirMessages(mlir::MLIRContext &context, DiagnosticSink &sink, std::string file);
   void setDefaultCode(llvm::StringRef value) { code = value.str(); }
 
 private:

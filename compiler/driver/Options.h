@@ -62,7 +62,7 @@ struct Options {
   int jobs = 1;               ///< threads of the compilation; 0: the machine's
   /// Of machine code; "default": the user's; empty: none is kept.
   std::string cacheFolder;
-  int64_t cacheBytes = 0;     ///< what the folder is cut down to; 0: the default
+  int64_t cacheBytes = 0; ///< what the folder is cut down to; 0: the default
   bool sanitizeAddress = false;
   bool sanitizePlan = false; ///< planned buffers are filled and guarded in runs
 
@@ -77,7 +77,7 @@ struct Options {
   /// else it is replaced by another of its task.
   bool hardPlacement = false;
   bool describePlacement = false; ///< fills Report::placement
-  std::string customOperations; ///< description file of --custom-ops
+  std::string customOperations;   ///< description file of --custom-ops
   /// Nodes that --precision leaves alone.
   std::vector<std::string> keepF32;
   std::string placer, receives, schedule, precision, memoryLimit;

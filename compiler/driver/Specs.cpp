@@ -40,8 +40,7 @@ std::optional<DimBinding> driver::parseDim(llvm::StringRef text) {
     return binding;
   }
   llvm::StringRef upper = text.drop_front(dots + 2);
-  if (text.take_front(dots).getAsInteger(10, binding.lower) ||
-      binding.lower < 0)
+  if (text.take_front(dots).getAsInteger(10, binding.lower) || binding.lower < 0)
     return std::nullopt;
   if (upper.empty())
     return binding;
@@ -58,8 +57,7 @@ static bool isDtype(llvm::StringRef name) {
   return false;
 }
 
-bool driver::importOptions(const Options &options, DiagnosticSink &sink,
-                           ImportOptions &result) {
+bool driver::importOptions(const Options &options, DiagnosticSink &sink, ImportOptions &result) {
   size_t before = sink.errorCount();
   auto shapeOf = [&](const std::string &text, const std::string &where) {
     std::optional<std::vector<int64_t>> shape = parseShape(text);
@@ -93,8 +91,7 @@ bool driver::importOptions(const Options &options, DiagnosticSink &sink,
     result.entries.push_back(std::move(to));
   }
   for (const auto &[name, text] : options.shapes)
-    if (std::optional<std::vector<int64_t>> shape =
-            shapeOf(text, "--shape=" + name))
+    if (std::optional<std::vector<int64_t>> shape = shapeOf(text, "--shape=" + name))
       result.shapes[name] = *shape;
   std::string error;
   if (!options.customOperations.empty() &&
@@ -106,8 +103,7 @@ bool driver::importOptions(const Options &options, DiagnosticSink &sink,
       result.dims[name] = *binding;
     else
       report(sink, "W0113", options.input,
-             "found --dim=" + name + "=" + text +
-                 "; possible: a size, or bounds such as 1..64");
+             "found --dim=" + name + "=" + text + "; possible: a size, or bounds such as 1..64");
   }
   return sink.errorCount() == before;
 }

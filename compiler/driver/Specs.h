@@ -24,8 +24,7 @@ std::optional<DimBinding> parseDim(llvm::StringRef text);
 
 /// What importers are to be told. False, with diagnostics, where something is
 /// malformed.
-bool importOptions(const Options &options, DiagnosticSink &sink,
-                   ImportOptions &result);
+bool importOptions(const Options &options, DiagnosticSink &sink, ImportOptions &result);
 
 } // namespace weir::driver
 

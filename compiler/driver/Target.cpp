@@ -53,24 +53,18 @@ constexpr Feature features[] = {
     {"avxneconvert", WEIR_CPU_AVX_NE_CONVERT},
 };
 
-constexpr const char *avx512Base[] = {"avx512f", "avx512cd", "avx512bw",
-                                      "avx512dq", "avx512vl"};
+constexpr const char *avx512Base[] = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"};
 
 constexpr Feature avx512Features[] = {
-    {"avx512vnni", WEIR_CPU_AVX512_VNNI},
-    {"avx512bf16", WEIR_CPU_AVX512_BF16},
-    {"avx512fp16", WEIR_CPU_AVX512_FP16},
-    {"avx512ifma", WEIR_CPU_AVX512_IFMA},
-    {"avx512vbmi", WEIR_CPU_AVX512_VBMI},
-    {"avx512vbmi2", WEIR_CPU_AVX512_VBMI2},
-    {"avx512bitalg", WEIR_CPU_AVX512_BITALG},
-    {"avx512vpopcntdq", WEIR_CPU_AVX512_VPOPCNTDQ},
+    {"avx512vnni", WEIR_CPU_AVX512_VNNI},     {"avx512bf16", WEIR_CPU_AVX512_BF16},
+    {"avx512fp16", WEIR_CPU_AVX512_FP16},     {"avx512ifma", WEIR_CPU_AVX512_IFMA},
+    {"avx512vbmi", WEIR_CPU_AVX512_VBMI},     {"avx512vbmi2", WEIR_CPU_AVX512_VBMI2},
+    {"avx512bitalg", WEIR_CPU_AVX512_BITALG}, {"avx512vpopcntdq", WEIR_CPU_AVX512_VPOPCNTDQ},
 };
 
 } // namespace
 
-std::string driver::usableFeatures(const llvm::StringMap<bool> &has,
-                                   uint64_t &bits) {
+std::string driver::usableFeatures(const llvm::StringMap<bool> &has, uint64_t &bits) {
   std::string text;
   bits = 0;
   auto add = [&](const char *name, uint64_t bit) {
@@ -84,8 +78,7 @@ std::string driver::usableFeatures(const llvm::StringMap<bool> &has,
     for (const Feature &feature : features)
       add(feature.name, feature.bit);
   bool wide = has.lookup("avx2") &&
-              llvm::all_of(avx512Base,
-                           [&](const char *name) { return has.lookup(name); });
+              llvm::all_of(avx512Base, [&](const char *name) { return has.lookup(name); });
   if (wide) {
     for (const char *name : avx512Base)
       add(name, WEIR_CPU_AVX512);
@@ -113,13 +106,10 @@ static void initializeLlvm() {
 
 /// Armv8-A as every processor of 64 bits has it, NEON included: nothing more can
 /// be asked for, since the runtime checks for nothing more.
-static bool selectArm(const Options &options, DiagnosticSink &sink,
-                      Target &target) {
-  if (!options.cpu.empty() && options.cpu != "native" &&
-      options.cpu != "generic") {
+static bool selectArm(const Options &options, DiagnosticSink &sink, Target &target) {
+  if (!options.cpu.empty() && options.cpu != "native" && options.cpu != "generic") {
     report(sink, "W0106", options.input,
-           "found --cpu=" + options.cpu + " for " + target.triple +
-               "; possible: generic");
+           "found --cpu=" + options.cpu + " for " + target.triple + "; possible: generic");
     return false;
   }
   target.cpu = "generic";
@@ -132,12 +122,10 @@ static bool selectArm(const Options &options, DiagnosticSink &sink,
 }
 
 /// Fills in what --cpu says.
-static bool selectCpu(const Options &options, DiagnosticSink &sink,
-                      Target &target) {
+static bool selectCpu(const Options &options, DiagnosticSink &sink, Target &target) {
   llvm::StringMap<bool> has;
   if (options.cpu.empty() || options.cpu == "native") {
-    if (llvm::Triple(llvm::sys::getProcessTriple()).getArch() !=
-        llvm::Triple::x86_64) {
+    if (llvm::Triple(llvm::sys::getProcessTriple()).getArch() != llvm::Triple::x86_64) {
       report(sink, "W0106", options.input,
              "found --cpu=native on a machine of another kind; possible: the "
              "name of an x86-64 processor, such as x86-64-v3");
@@ -168,9 +156,8 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
     }
     target.cpu = options.cpu;
     // The levels of the psABI name no processor to schedule for.
-    target.code.tuneCpu = llvm::StringRef(options.cpu).starts_with("x86-64")
-                              ? "generic"
-                              : options.cpu;
+    target.code.tuneCpu =
+        llvm::StringRef(options.cpu).starts_with("x86-64") ? "generic" : options.cpu;
   }
   target.code.features = usableFeatures(has, target.requiredFeatures);
   target.code.cpu = "x86-64";
@@ -180,8 +167,7 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
     target.code.vectorRegisters = 32;
   }
   target.hasByteTiles = has.lookup("amx-int8") && target.requiredFeatures & WEIR_CPU_AVX512;
-  target.hasBrainTiles =
-      has.lookup("amx-bf16") && target.requiredFeatures & WEIR_CPU_AVX512_BF16;
+  target.hasBrainTiles = has.lookup("amx-bf16") && target.requiredFeatures & WEIR_CPU_AVX512_BF16;
   // Tiles are a matter of whole kernels: only code that has such needs them.
   if (options.precision == "bf16" && target.hasBrainTiles) {
     target.code.features += ",+amx-tile,+amx-bf16";
@@ -191,17 +177,15 @@ static bool selectCpu(const Options &options, DiagnosticSink &sink,
   return true;
 }
 
-bool driver::selectTarget(const Options &options, DiagnosticSink &sink,
-                          Target &target) {
+bool driver::selectTarget(const Options &options, DiagnosticSink &sink, Target &target) {
   initializeLlvm();
   // The same triple on every host: it is part of the object's bytes.
-  target.triple = options.target.empty()
-                      ? "x86_64-unknown-linux-gnu"
-                      : llvm::Triple::normalize(options.target);
+  target.triple =
+      options.target.empty() ? "x86_64-unknown-linux-gnu" : llvm::Triple::normalize(options.target);
   llvm::Triple triple(target.triple);
   bool isArm = triple.getArch() == llvm::Triple::aarch64;
-  if ((triple.getArch() != llvm::Triple::x86_64 && !isArm) ||
-      !triple.isOSLinux() || !triple.isOSBinFormatELF()) {
+  if ((triple.getArch() != llvm::Triple::x86_64 && !isArm) || !triple.isOSLinux() ||
+      !triple.isOSBinFormatELF()) {
     report(sink, "W0107", options.input,
            "found --target=" + options.target +
                "; possible: x86_64-linux-gnu and aarch64-linux-gnu");
@@ -224,8 +208,7 @@ bool driver::selectTargets(const Options &options, DiagnosticSink &sink,
     one.cpu = name.str();
     if (name.empty() && names.size() > 1) {
       report(sink, "W0106", options.input,
-             "found --cpu=" + options.cpu +
-                 "; possible: a name between any two commas");
+             "found --cpu=" + options.cpu + "; possible: a name between any two commas");
       return false;
     }
     Target target;
@@ -235,14 +218,13 @@ bool driver::selectTargets(const Options &options, DiagnosticSink &sink,
       if (other.requiredFeatures != target.requiredFeatures)
         continue;
       report(sink, "W0106", options.input,
-             "found " + other.name + " and " + target.name + " in --cpu=" +
-                 options.cpu + ", which any machine has both of or neither; "
+             "found " + other.name + " and " + target.name + " in --cpu=" + options.cpu +
+                 ", which any machine has both of or neither; "
                  "possible: one of them");
       return false;
     }
     auto hasFewer = [&](const Target &other) {
-      return llvm::popcount(other.requiredFeatures) <
-             llvm::popcount(target.requiredFeatures);
+      return llvm::popcount(other.requiredFeatures) < llvm::popcount(target.requiredFeatures);
     };
     targets.insert(llvm::find_if(targets, hasFewer), std::move(target));
   }
@@ -250,15 +232,15 @@ bool driver::selectTargets(const Options &options, DiagnosticSink &sink,
 }
 
 bool driver::roundsToBf16(const Options &options, const Target &target) {
-  return options.precision == "bf16" &&
-         target.requiredFeatures & WEIR_CPU_AMX_BF16;
+  return options.precision == "bf16" && target.requiredFeatures & WEIR_CPU_AMX_BF16;
 }
 
 llvm::StringRef driver::integerUnit(const Target &target) {
   if (target.hasByteTiles)
     return "amx";
   bool isWide = target.requiredFeatures & WEIR_CPU_AVX512;
-  return target.requiredFeatures & (isWide ? WEIR_CPU_AVX512_VNNI : WEIR_CPU_AVX_VNNI) ? "vnni" : "";
+  return target.requiredFeatures & (isWide ? WEIR_CPU_AVX512_VNNI : WEIR_CPU_AVX_VNNI) ? "vnni"
+                                                                                       : "";
 }
 
 llvm::StringRef driver::halfUnit(const Target &target) {
@@ -285,8 +267,8 @@ void driver::requireBrainTiles(const Options &options, Target &target) {
   requireTiles(options, target, WEIR_CPU_AMX_BF16, "amx-bf16");
 }
 
-std::unique_ptr<llvm::TargetMachine>
-driver::makeMachine(const Options &options, const Target &target) {
+std::unique_ptr<llvm::TargetMachine> driver::makeMachine(const Options &options,
+                                                         const Target &target) {
   llvm::Triple triple(target.triple);
   std::string error;
   // All triples that selectTarget lets through were registered there.
@@ -295,12 +277,11 @@ driver::makeMachine(const Options &options, const Target &target) {
   // Only what one operation of the model asked for is contracted
   // (llvm.fmuladd).
   settings.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  llvm::CodeGenOptLevel level =
-      options.optLevel <= 0   ? llvm::CodeGenOptLevel::None
-      : options.optLevel == 1 ? llvm::CodeGenOptLevel::Less
-      : options.optLevel == 2 ? llvm::CodeGenOptLevel::Default
-                              : llvm::CodeGenOptLevel::Aggressive;
-  return std::unique_ptr<llvm::TargetMachine>(kind->createTargetMachine(
-      triple, target.code.cpu, target.code.features, settings, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, level));
+  llvm::CodeGenOptLevel level = options.optLevel <= 0   ? llvm::CodeGenOptLevel::None
+                                : options.optLevel == 1 ? llvm::CodeGenOptLevel::Less
+                                : options.optLevel == 2 ? llvm::CodeGenOptLevel::Default
+                                                        : llvm::CodeGenOptLevel::Aggressive;
+  return std::unique_ptr<llvm::TargetMachine>(
+      kind->createTargetMachine(triple, target.code.cpu, target.code.features, settings,
+                                llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
 }

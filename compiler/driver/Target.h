@@ -45,8 +45,7 @@ bool selectTarget(const Options &options, DiagnosticSink &sink, Target &target);
 /// One for each processor that --cpu lists, the most demanding first: that with
 /// the most features, among equals as listed. False, with a diagnostic, too,
 /// for two between which no machine could choose. Thread-safe.
-bool selectTargets(const Options &options, DiagnosticSink &sink,
-                   std::vector<Target> &targets);
+bool selectTargets(const Options &options, DiagnosticSink &sink, std::vector<Target> &targets);
 
 /// Whether products are to round their operands: that pays only where tiles of
 /// bf16 are multiplied.
@@ -64,8 +63,7 @@ void requireByteTiles(const Options &options, Target &target);
 void requireBrainTiles(const Options &options, Target &target);
 
 /// Another code generator for a selected target: each serves one thread.
-std::unique_ptr<llvm::TargetMachine> makeMachine(const Options &options,
-                                                 const Target &target);
+std::unique_ptr<llvm::TargetMachine> makeMachine(const Options &options, const Target &target);
 
 } // namespace weir::driver
 

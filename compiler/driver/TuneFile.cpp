@@ -68,8 +68,9 @@ bool TuneFile::read(const std::string &path, DiagnosticSink &sink) {
     auto kernel = object ? object->getString("kernel") : std::nullopt;
     auto text = object ? object->getString("choice") : std::nullopt;
     if (!processor || !kernel || !text || processor->empty() || kernel->empty())
-      return refuse("found " + where + " without its texts \"processor\", \"kernel\" and "
-                                       "\"choice\"");
+      return refuse("found " + where +
+                    " without its texts \"processor\", \"kernel\" and "
+                    "\"choice\"");
     std::string key = unknownKey(*object, {"processor", "kernel", "choice", "us", "us_before"});
     if (!key.empty())
       return refuse("found " + quoted(key) + " of " + where +
@@ -81,8 +82,8 @@ bool TuneFile::read(const std::string &path, DiagnosticSink &sink) {
                     "; possible: direct or winograd, tile=ROWSxVECTORS, part=N, depth=N, "
                     "ahead=0 or 1");
     entry.choice = *choice;
-    for (auto [name, into] : {std::pair("us", &entry.microseconds),
-                              {"us_before", &entry.microsecondsBefore}}) {
+    for (auto [name, into] :
+         {std::pair("us", &entry.microseconds), {"us_before", &entry.microsecondsBefore}}) {
       const json::Value *number = object->get(name);
       auto found = number ? number->getAsNumber() : 0;
       if (!found || !(*found >= 0 && *found < 1e15))
@@ -91,8 +92,7 @@ bool TuneFile::read(const std::string &path, DiagnosticSink &sink) {
       *into = *found;
     }
     if (!of(processor->str()).try_emplace(kernel->str(), entry).second)
-      return refuse("found " + where + " twice: " + quoted(*kernel) + " for " +
-                    quoted(*processor));
+      return refuse("found " + where + " twice: " + quoted(*kernel) + " for " + quoted(*processor));
   }
   return true;
 }

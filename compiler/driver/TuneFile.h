@@ -34,9 +34,7 @@ public:
 
   Kernels &of(const std::string &processor) { return processors[processor]; }
   void forget(const std::string &processor) { processors.erase(processor); }
-  bool knows(const std::string &processor) const {
-    return processors.count(processor) != 0;
-  }
+  bool knows(const std::string &processor) const { return processors.count(processor) != 0; }
   /// Those that the file has something of.
   std::vector<std::string> names() const;
 

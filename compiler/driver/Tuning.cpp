@@ -55,16 +55,13 @@ bool Compilation::checkTuning() {
   }
   auto refuse = [&](const llvm::Twine &found, const llvm::Twine &possible) {
     driver::report(sink, "W0132", options.input,
-                   "found --tune=" + llvm::Twine(options.tune) + found +
-                       "; possible: " + possible);
+                   "found --tune=" + llvm::Twine(options.tune) + found + "; possible: " + possible);
     return false;
   };
   if (options.tune && !targets.empty())
-    return refuse(" for several processors",
-                  "one after the other, into one --tune-file");
+    return refuse(" for several processors", "one after the other, into one --tune-file");
   if (options.tune && !isForThisMachine(target))
-    return refuse(" for " + target.cpu + " (" + target.triple +
-                      "), which this machine is not",
+    return refuse(" for " + target.cpu + " (" + target.triple + "), which this machine is not",
                   "--cpu=native, or a --tune-file that was written there");
   if (options.tune && options.sanitizeAddress)
     return refuse(" with --sanitize=address", "without it, then with the file");
@@ -91,8 +88,7 @@ bool Compilation::chooseTiles() {
   Builder builder(context.get());
   llvm::SmallVector<NamedAttribute> choices;
   for (const auto &[kernel, entry] : tuneFile.of(processor))
-    choices.push_back(
-        builder.getNamedAttr(kernel, builder.getStringAttr(entry.choice.str())));
+    choices.push_back(builder.getNamedAttr(kernel, builder.getStringAttr(entry.choice.str())));
   (*module)->setAttr(tilesAttribute, builder.getDictionaryAttr(choices));
   return !sink.hasErrors();
 }

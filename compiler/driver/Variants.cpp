@@ -27,8 +27,8 @@ using namespace weir;
 using namespace weir::driver;
 
 bool Compilation::checkVariants(OutputForm form) {
-  bool isObject = form == OutputForm::Object || form == OutputForm::Archive ||
-                  form == OutputForm::SharedObject;
+  bool isObject =
+      form == OutputForm::Object || form == OutputForm::Archive || form == OutputForm::SharedObject;
   const char *where = !options.stopAfter.empty() ? "--stop-after"
                       : !isObject                ? "an output that is text"
                       : options.sanitizeAddress  ? "--sanitize=address"
@@ -36,8 +36,8 @@ bool Compilation::checkVariants(OutputForm form) {
   if (!where)
     return true;
   driver::report(sink, "W0106", options.input,
-                 "found several processors in --cpu=" + options.cpu + " with " +
-                     where + "; possible: one");
+                 "found several processors in --cpu=" + options.cpu + " with " + where +
+                     "; possible: one");
   return false;
 }
 
@@ -61,9 +61,8 @@ std::string Compilation::processors() const {
 
 static bool areEqual(llvm::ArrayRef<TensorInfo> a, llvm::ArrayRef<TensorInfo> b) {
   return llvm::equal(a, b, [](const TensorInfo &x, const TensorInfo &y) {
-    return x.name == y.name && x.dtype == y.dtype && x.ranked == y.ranked &&
-           x.dims == y.dims && x.lower == y.lower && x.upper == y.upper &&
-           x.symbols == y.symbols;
+    return x.name == y.name && x.dtype == y.dtype && x.ranked == y.ranked && x.dims == y.dims &&
+           x.lower == y.lower && x.upper == y.upper && x.symbols == y.symbols;
   });
 }
 
@@ -71,24 +70,17 @@ static bool areEqual(llvm::ArrayRef<TensorInfo> a, llvm::ArrayRef<TensorInfo> b)
 /// tasks of a cluster, which may have other processors.
 static bool agree(const Program &a, const Program &b) {
   auto entries = [](const EntryInfo &x, const EntryInfo &y) {
-    return x.name == y.name && areEqual(x.feeds, y.feeds) &&
-           areEqual(x.fetches, y.fetches);
+    return x.name == y.name && areEqual(x.feeds, y.feeds) && areEqual(x.fetches, y.fetches);
   };
-  auto devices = [](const DeviceInfo &x, const DeviceInfo &y) {
-    return x.name == y.name;
-  };
+  auto devices = [](const DeviceInfo &x, const DeviceInfo &y) { return x.name == y.name; };
   auto slots = [](const SlotInfo &x, const SlotInfo &y) {
-    return x.name == y.name && x.dtype == y.dtype && x.dims == y.dims &&
-           x.initial == y.initial;
+    return x.name == y.name && x.dtype == y.dtype && x.dims == y.dims && x.initial == y.initial;
   };
   auto edges = [](const EdgeInfo &x, const EdgeInfo &y) {
-    return x.name == y.name && x.source == y.source &&
-           x.destination == y.destination;
+    return x.name == y.name && x.source == y.source && x.destination == y.destination;
   };
-  return llvm::equal(a.entries, b.entries, entries) &&
-         llvm::equal(a.devices, b.devices, devices) &&
-         llvm::equal(a.slots, b.slots, slots) &&
-         llvm::equal(a.edges, b.edges, edges);
+  return llvm::equal(a.entries, b.entries, entries) && llvm::equal(a.devices, b.devices, devices) &&
+         llvm::equal(a.slots, b.slots, slots) && llvm::equal(a.edges, b.edges, edges);
 }
 
 void Compilation::exchange(Variant &variant) {
@@ -110,8 +102,7 @@ bool Compilation::translateVariants() {
       const Program &before = variants.back().program;
       begun.blobs = before.blobs;
       begun.blobBytes = before.blobBytes;
-      previous = " " + llvm::utohexstr(before.hash[0]) + " " +
-                 llvm::utohexstr(before.hash[1]);
+      previous = " " + llvm::utohexstr(before.hash[0]) + " " + llvm::utohexstr(before.hash[1]);
     }
     target = std::move(each);
     described = std::move(begun);
@@ -134,8 +125,7 @@ bool Compilation::translateVariants() {
       return false;
     if (differ && described.devices.size() > 1) {
       driver::report(sink, "W0106", options.input,
-                     "found processors with and without tiles of bf16 in --cpu=" +
-                         options.cpu +
+                     "found processors with and without tiles of bf16 in --cpu=" + options.cpu +
                          " for several devices, which would exchange values of "
                          "different types; possible: --precision=f32, or "
                          "processors of one kind");
@@ -147,8 +137,8 @@ bool Compilation::translateVariants() {
     fingerprint(*llvmModule, codeFlags() + previous, described);
     if (!variants.empty() && !agree(variants.front().program, described)) {
       driver::report(sink, "W0199", options.input,
-                     "the programs for " + variants.front().target.name +
-                         " and " + target.name + " differ for their users");
+                     "the programs for " + variants.front().target.name + " and " + target.name +
+                         " differ for their users");
       return false;
     }
     exchange(variants.emplace_back());

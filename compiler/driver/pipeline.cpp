@@ -31,8 +31,7 @@ static std::vector<Stage> makeStages() {
                                   "rewrites it"},
            {"canonicalize", "folds what the file spells out; shape operands "
                             "become constants"},
-           {"weir-infer-shapes",
-            "the constants just found settle result types"},
+           {"weir-infer-shapes", "the constants just found settle result types"},
            {"canonicalize", "known sizes let shape arithmetic fold"},
            {"weir-equal-sizes", "what broadcasts to the sizes that it has is "
                                 "dropped before equal values are looked for"},
@@ -43,14 +42,12 @@ static std::vector<Stage> makeStages() {
                                  "simplified once for all of their calls"},
            {"weir-infer-shapes", "what folded last may settle more types, and "
                                  "whatever has no rank now is an error"},
-           {"weir-decompose",
-            "last: earlier passes match composites whole, and "
-            "no later one knows them"},
+           {"weir-decompose", "last: earlier passes match composites whole, and "
+                              "no later one knows them"},
            {"weir-infer-shapes", "expansions know sizes that their composites "
                                  "did not, and so does what reads them"},
            {"canonicalize", "cleans up behind the expansions"},
-           {"weir-value-numbering",
-            "expansions repeat statistics, constants and shape arithmetic"},
+           {"weir-value-numbering", "expansions repeat statistics, constants and shape arithmetic"},
            {"canonicalize", "what turned out to be constant folds on"},
            {"weir-head-groups", "heads that queries share, once softmax is "
                                 "operations: nothing copies them"},
@@ -68,20 +65,15 @@ static std::vector<Stage> makeStages() {
        "the same order whatever is placed where",
        {
            {"weir-widen-halves", "what follows knows tiles and vectors of f32"},
-           {"weir-integer-products",
-            "products of bytes, before what dequantizes them folds"},
-           {"weir-fold-weights",
-            "weights that the file computes are constants"},
+           {"weir-integer-products", "products of bytes, before what dequantizes them folds"},
+           {"weir-fold-weights", "weights that the file computes are constants"},
            {"weir-channels-last", "convolutions run along vectors of channels"},
            {"canonicalize", "transpositions cancel"},
-           {"weir-plain-products",
-            "products and convolutions get the operands that tiles read"},
+           {"weir-plain-products", "products and convolutions get the operands that tiles read"},
            {"weir-fold-weights", "what that does to weights is done now"},
            {"canonicalize", "folds what has become constant"},
-           {"weir-value-numbering",
-            "equal transpositions are one, and leave loops"},
-           {"weir-lower-precision",
-            "--precision=bf16: after all that folds constants and casts"},
+           {"weir-value-numbering", "equal transpositions are one, and leave loops"},
+           {"weir-lower-precision", "--precision=bf16: after all that folds constants and casts"},
        },
        "W0400"},
 
@@ -90,8 +82,7 @@ static std::vector<Stage> makeStages() {
        "after it would have to keep devices apart",
        {
            {"weir-place", "completes what the model and the user asked for"},
-           {"weir-form-collectives",
-            "what several devices reduce, as a part for each of them"},
+           {"weir-form-collectives", "what several devices reduce, as a part for each of them"},
        },
        "W0600"},
 
@@ -112,14 +103,12 @@ static std::vector<Stage> makeStages() {
                                   "with, at once: kernels read the parts"},
            {"weir-align-lines", "joined or not, what few vectors multiply lies "
                                 "as their kernel reads it"},
-           {"weir-split-reductions",
-            "what few threads of accelerators would reduce, by many"},
+           {"weir-split-reductions", "what few threads of accelerators would reduce, by many"},
            {"weir-widen-lines", "halves along lines, which kernels of f32 take "
                                 "in"},
            {"weir-kernelize", "clusters producers into their only consumer"},
            {"cse", "equal launches are one"},
-           {"weir-chain-launches",
-            "kernels around an image that caches do not keep, line by line"},
+           {"weir-chain-launches", "kernels around an image that caches do not keep, line by line"},
        },
        "W0500"},
 
@@ -128,18 +117,13 @@ static std::vector<Stage> makeStages() {
        "gives each a buffer: offsets need both",
        {
            {"weir-order-launches", "an order in which few bytes live at once"},
-           {"weir-recompute-launches",
-            "what that leaves above a limit is computed again"},
-           {"weir-bufferize",
-            "tensors become buffers in the order of launches"},
+           {"weir-recompute-launches", "what that leaves above a limit is computed again"},
+           {"weir-bufferize", "tensors become buffers in the order of launches"},
            {"canonicalize", "sizes that became index arithmetic fold"},
            {"cse", "the same size is computed once"},
-           {"weir-bound-buffers",
-            "sizes with bounds are planned for the largest"},
-           {"weir-await-sends",
-            "what other tasks read in place lives until they have"},
-           {"weir-reuse-buffers",
-            "results over dying operands: fewer buffers for the plan"},
+           {"weir-bound-buffers", "sizes with bounds are planned for the largest"},
+           {"weir-await-sends", "what other tasks read in place lives until they have"},
+           {"weir-reuse-buffers", "results over dying operands: fewer buffers for the plan"},
        },
        "W0500"},
 
@@ -148,9 +132,8 @@ static std::vector<Stage> makeStages() {
        {
            {"weir-free-dynamic", "buffers of run-time size end with their last "
                                  "use"},
-           {"weir-plan-memory",
-            "buffers of fixed size get their offsets in one "
-            "arena a device, checked independently"},
+           {"weir-plan-memory", "buffers of fixed size get their offsets in one "
+                                "arena a device, checked independently"},
            {"weir-await-swaps", "what comes to lie over a value that is copied "
                                 "to the host waits for the copy"},
        },

@@ -103,8 +103,8 @@ static Value *replacement(Instruction &instruction) {
     return rounded(b, b.CreateBinOp(binary->getOpcode(), left, right));
   }
   if (isa<SIToFPInst, UIToFPInst>(instruction))
-    return rounded(b, b.CreateCast(cast<CastInst>(instruction).getOpcode(),
-                                   instruction.getOperand(0), f32));
+    return rounded(
+        b, b.CreateCast(cast<CastInst>(instruction).getOpcode(), instruction.getOperand(0), f32));
   auto *call = dyn_cast<IntrinsicInst>(&instruction);
   if (!call || !isRoundingIntrinsic(call->getIntrinsicID()))
     return nullptr;

@@ -11,7 +11,7 @@
 namespace llvm {
 class Module;
 class TargetMachine;
-}
+} // namespace llvm
 
 namespace weir {
 

@@ -48,9 +48,7 @@ namespace {
 /// Collects converted elements and hands them on a piece at a time.
 class Pieces {
 public:
-  Pieces(int64_t offset, BlobSink sink) : offset(offset), sink(sink) {
-    buffer.reserve(pieceBytes);
-  }
+  Pieces(int64_t offset, BlobSink sink) : offset(offset), sink(sink) { buffer.reserve(pieceBytes); }
 
   llvm::Error append(llvm::ArrayRef<char> element) {
     if (buffer.size() + element.size() > pieceBytes)
@@ -82,8 +80,7 @@ private:
 static llvm::Error writeSmallElements(DenseElementsAttr dense, Pieces &pieces) {
   Type type = dense.getElementType();
   auto append = [&](llvm::APInt bits, bool isSigned) {
-    char byte =
-        isSigned ? char(bits.getSExtValue()) : char(bits.getZExtValue());
+    char byte = isSigned ? char(bits.getSExtValue()) : char(bits.getZExtValue());
     return pieces.append(byte);
   };
   if (auto integer = dyn_cast<IntegerType>(type)) {
@@ -99,8 +96,7 @@ static llvm::Error writeSmallElements(DenseElementsAttr dense, Pieces &pieces) {
   return pieces.flush();
 }
 
-static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset,
-                              BlobSink sink) {
+static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset, BlobSink sink) {
   Type type = dense.getElementType();
   int64_t width = elementBytes(type);
   llvm::ArrayRef<char> raw = dense.getRawData();
@@ -122,8 +118,7 @@ static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset,
       return llvm::Error::success();
     };
     Pieces one(0, collect);
-    auto scalar =
-        dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType()));
+    auto scalar = dense.resizeSplat(RankedTensorType::get({1}, dense.getElementType()));
     if (llvm::Error error = writeSmallElements(scalar, one))
       return error;
   }
@@ -136,11 +131,10 @@ static llvm::Error writeDense(DenseElementsAttr dense, int64_t offset,
   return pieces.flush();
 }
 
-static llvm::Error writeArranged(ArrangedAttr value, int64_t offset,
-                                 BlobResolver resolve, BlobSink sink) {
+static llvm::Error writeArranged(ArrangedAttr value, int64_t offset, BlobResolver resolve,
+                                 BlobSink sink) {
   auto blob = dyn_cast<weir::BlobAttr>(value.getSource());
-  llvm::Expected<llvm::ArrayRef<char>> source =
-      blob ? resolve(blob) : sourceBytes(value);
+  llvm::Expected<llvm::ArrayRef<char>> source = blob ? resolve(blob) : sourceBytes(value);
   if (!source)
     return source.takeError();
   return arrangeBytes(value, *source, [&](llvm::ArrayRef<char> piece) {
@@ -150,8 +144,7 @@ static llvm::Error writeArranged(ArrangedAttr value, int64_t offset,
   });
 }
 
-static llvm::Error writeStrings(DenseStringElementsAttr strings, int64_t offset,
-                                BlobSink sink) {
+static llvm::Error writeStrings(DenseStringElementsAttr strings, int64_t offset, BlobSink sink) {
   Pieces pieces(offset, sink);
   for (StringRef element : strings.getValues<StringRef>()) {
     char size[sizeof(int64_t)];
@@ -165,8 +158,7 @@ static llvm::Error writeStrings(DenseStringElementsAttr strings, int64_t offset,
   return pieces.flush();
 }
 
-llvm::Error weir::writeBlob(Attribute value, int64_t offset,
-                            BlobResolver resolve, BlobSink sink) {
+llvm::Error weir::writeBlob(Attribute value, int64_t offset, BlobResolver resolve, BlobSink sink) {
   llvm::Expected<int64_t> size = blobBytes(value);
   if (!size)
     return size.takeError();
@@ -188,8 +180,7 @@ llvm::Error weir::writeBlob(Attribute value, int64_t offset,
   return bytes->empty() ? llvm::Error::success() : sink(offset, *bytes);
 }
 
-llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve,
-                             BlobSink sink) {
+llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve, BlobSink sink) {
   llvm::SmallVector<const BlobInfo *> order;
   for (const BlobInfo &blob : program.blobs)
     order.push_back(&blob);
@@ -205,8 +196,8 @@ llvm::Error weir::writeBlobs(const Program &program, BlobResolver resolve,
     if (!size)
       return size.takeError();
     if (*size != blob->bytes)
-      return malformed("a constant of " + llvm::Twine(*size) +
-                       " bytes was planned with " + llvm::Twine(blob->bytes));
+      return malformed("a constant of " + llvm::Twine(*size) + " bytes was planned with " +
+                       llvm::Twine(blob->bytes));
     if (llvm::Error error = writeBlob(blob->value, blob->offset, resolve, sink))
       return error;
     end = blob->offset + blob->bytes;

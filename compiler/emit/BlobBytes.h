@@ -26,12 +26,10 @@ namespace weir {
 class BlobAttr;
 
 /// Where BlobAttrs find their bytes; the result lives as long as the mapping.
-using BlobResolver =
-    llvm::function_ref<llvm::Expected<llvm::ArrayRef<char>>(BlobAttr)>;
+using BlobResolver = llvm::function_ref<llvm::Expected<llvm::ArrayRef<char>>(BlobAttr)>;
 
 /// Receives bytes that belong at `offset`, counted from the blobs' base.
-using BlobSink =
-    llvm::function_ref<llvm::Error(int64_t offset, llvm::ArrayRef<char>)>;
+using BlobSink = llvm::function_ref<llvm::Error(int64_t offset, llvm::ArrayRef<char>)>;
 
 /// Bytes that a constant takes in a buffer, or an error for an attribute that
 /// is no constant tensor. Strings are their sizes, 64 bits each, and then their
@@ -39,13 +37,11 @@ using BlobSink =
 llvm::Expected<int64_t> blobBytes(mlir::Attribute value);
 
 /// Hands the bytes of one constant to `sink`, in order, from `offset` on.
-llvm::Error writeBlob(mlir::Attribute value, int64_t offset,
-                      BlobResolver resolve, BlobSink sink);
+llvm::Error writeBlob(mlir::Attribute value, int64_t offset, BlobResolver resolve, BlobSink sink);
 
 /// All constants of a program, in the order of their offsets. Bytes between
 /// them are not written; they are to be zero.
-llvm::Error writeBlobs(const Program &program, BlobResolver resolve,
-                       BlobSink sink);
+llvm::Error writeBlobs(const Program &program, BlobResolver resolve, BlobSink sink);
 
 } // namespace weir
 

@@ -27,12 +27,10 @@ static constexpr char prefix[] = "llvmcache-";
 static constexpr size_t trailerBytes = sizeof(uint64_t);
 
 static uint64_t hashOf(llvm::ArrayRef<char> bytes) {
-  return llvm::xxh3_64bits(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  return llvm::xxh3_64bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
 }
 
-CodeCache::CodeCache(std::string folder, int64_t limit)
-    : folder(std::move(folder)), limit(limit) {}
+CodeCache::CodeCache(std::string folder, int64_t limit) : folder(std::move(folder)), limit(limit) {}
 
 std::string CodeCache::defaultFolder() {
   llvm::SmallString<256> path;
@@ -64,8 +62,7 @@ bool CodeCache::find(llvm::StringRef key, llvm::SmallVectorImpl<char> &bytes) {
     return false;
   llvm::StringRef text = (*file)->getBuffer();
   llvm::StringRef content = text.drop_back(trailerBytes);
-  if (llvm::support::endian::read64le(content.end()) !=
-      hashOf({content.data(), content.size()}))
+  if (llvm::support::endian::read64le(content.end()) != hashOf({content.data(), content.size()}))
     return false;
   bytes.assign(content.begin(), content.end());
   return true;
@@ -76,11 +73,9 @@ void CodeCache::store(llvm::StringRef key, llvm::ArrayRef<char> bytes) {
   whole.resize(bytes.size() + trailerBytes);
   llvm::support::endian::write64le(whole.data() + bytes.size(), hashOf(bytes));
   // The folder is private, as the specification asks.
-  if (llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/true,
-                                        llvm::sys::fs::owner_all))
+  if (llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/true, llvm::sys::fs::owner_all))
     return;
-  llvm::consumeError(
-      writeFile(pathOf(key), {whole.data(), whole.size()}));
+  llvm::consumeError(writeFile(pathOf(key), {whole.data(), whole.size()}));
 }
 
 void CodeCache::prune() {

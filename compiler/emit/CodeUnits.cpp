@@ -31,8 +31,8 @@ using namespace weir;
 static constexpr char unitFunction[] = "kernel";
 
 static std::string hashText(llvm::ArrayRef<char> bytes) {
-  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
   return llvm::utohexstr(hash.high64, /*LowerCase=*/true, 16) +
          llvm::utohexstr(hash.low64, /*LowerCase=*/true, 16);
 }
@@ -46,8 +46,7 @@ namespace {
 /// Moves one function, and what it needs, into a module of its own.
 class Extraction {
 public:
-  Extraction(llvm::Module &from, llvm::Function &function)
-      : from(from), function(function) {}
+  Extraction(llvm::Module &from, llvm::Function &function) : from(from), function(function) {}
 
   llvm::SmallVector<char, 0> run();
 
@@ -79,8 +78,7 @@ void Extraction::collectFrom(llvm::GlobalValue &global) {
       collect(variable->getInitializer());
     return;
   }
-  for (llvm::Instruction &instruction :
-       llvm::instructions(llvm::cast<llvm::Function>(global)))
+  for (llvm::Instruction &instruction : llvm::instructions(llvm::cast<llvm::Function>(global)))
     for (llvm::Use &operand : instruction.operands())
       collect(operand);
 }
@@ -106,20 +104,17 @@ llvm::SmallVector<char, 0> Extraction::run() {
     std::string name = global == &function ? unitFunction
                        : global->isDeclaration()
                            ? global->getName().str()
-                           : (unitFunction + llvm::Twine('.') +
-                              llvm::Twine(number++)).str();
+                           : (unitFunction + llvm::Twine('.') + llvm::Twine(number++)).str();
     llvm::GlobalValue *copy;
     if (auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(global)) {
       auto *made = new llvm::GlobalVariable(
-          unit, variable->getValueType(), variable->isConstant(),
-          variable->getLinkage(), nullptr, name, nullptr,
-          variable->getThreadLocalMode(), variable->getAddressSpace());
+          unit, variable->getValueType(), variable->isConstant(), variable->getLinkage(), nullptr,
+          name, nullptr, variable->getThreadLocalMode(), variable->getAddressSpace());
       made->copyAttributesFrom(variable);
       copy = made;
     } else {
       auto *callee = llvm::cast<llvm::Function>(global);
-      auto *made = llvm::Function::Create(callee->getFunctionType(),
-                                          callee->getLinkage(),
+      auto *made = llvm::Function::Create(callee->getFunctionType(), callee->getLinkage(),
                                           callee->getAddressSpace(), name, &unit);
       made->copyAttributesFrom(callee);
       copy = made;
@@ -143,8 +138,7 @@ llvm::SmallVector<char, 0> Extraction::run() {
       map[&was] = &is;
     }
     llvm::SmallVector<llvm::ReturnInst *> returns;
-    llvm::CloneFunctionInto(target, source, map,
-                            llvm::CloneFunctionChangeType::DifferentModule,
+    llvm::CloneFunctionInto(target, source, map, llvm::CloneFunctionChangeType::DifferentModule,
                             returns);
   }
   auto *own = llvm::cast<llvm::Function>(map[&function]);
@@ -159,8 +153,7 @@ llvm::SmallVector<char, 0> Extraction::run() {
   function.setDSOLocal(true);
   for (llvm::GlobalValue *global : needed)
     if (auto *callee = llvm::dyn_cast<llvm::Function>(global))
-      if (callee != &function && callee->hasLocalLinkage() &&
-          callee->use_empty())
+      if (callee != &function && callee->hasLocalLinkage() && callee->use_empty())
         callee->eraseFromParent();
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream os(bitcode);
@@ -185,8 +178,7 @@ std::vector<CodeUnit> weir::splitKernels(llvm::Module &module,
     units[it->second].symbols.push_back(symbol);
   }
   // Tables that only kernels used.
-  for (llvm::GlobalVariable &variable :
-       llvm::make_early_inc_range(module.globals())) {
+  for (llvm::GlobalVariable &variable : llvm::make_early_inc_range(module.globals())) {
     variable.removeDeadConstantUsers();
     if (variable.hasLocalLinkage() && variable.use_empty())
       variable.eraseFromParent();
@@ -219,20 +211,19 @@ static llvm::Error compileUnit(CodeUnit &unit, llvm::TargetMachine &machine,
   std::string problem;
   llvm::LLVMContext context;
   context.setDiagnosticHandlerCallBack(collectMessage, &problem);
-  llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile(
-      {{unit.bitcode.data(), unit.bitcode.size()}, unitFunction}, context);
+  llvm::Expected<std::unique_ptr<llvm::Module>> module =
+      llvm::parseBitcodeFile({{unit.bitcode.data(), unit.bitcode.size()}, unitFunction}, context);
   if (!module)
     return module.takeError();
   optimize(**module, machine, options.optLevel, options.sanitizeAddress);
-  llvm::Error error = generateMachineCode(
-      **module, machine, llvm::CodeGenFileType::ObjectFile, unit.object);
+  llvm::Error error =
+      generateMachineCode(**module, machine, llvm::CodeGenFileType::ObjectFile, unit.object);
   if (!error && !problem.empty())
     return llvm::createStringError(problem);
   return error;
 }
 
-llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units,
-                               const UnitOptions &options) {
+llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units, const UnitOptions &options) {
   std::vector<size_t> missing;
   for (auto [i, unit] : llvm::enumerate(units)) {
     std::string text = unit.key + ' ' + options.flags;
@@ -242,8 +233,7 @@ llvm::Error weir::compileUnits(llvm::MutableArrayRef<CodeUnit> units,
   }
   // The longest first: the last ones to end are then short.
   llvm::sort(missing, [&](size_t a, size_t b) {
-    return std::pair(units[b].bitcode.size(), a) <
-           std::pair(units[a].bitcode.size(), b);
+    return std::pair(units[b].bitcode.size(), a) < std::pair(units[a].bitcode.size(), b);
   });
 
   std::atomic<size_t> next{0};

@@ -55,21 +55,18 @@ struct UnitOptions {
 /// module afterwards, and have names of their own no more: equal kernels of two
 /// models are equal bytes. What a kernel calls must be its own (internal) or
 /// external to the module.
-std::vector<CodeUnit> splitKernels(llvm::Module &module,
-                                   llvm::ArrayRef<std::string> kernels);
+std::vector<CodeUnit> splitKernels(llvm::Module &module, llvm::ArrayRef<std::string> kernels);
 
 /// The module as a unit.
 CodeUnit wholeUnit(llvm::Module &module);
 
 /// Optimises the units and makes objects of them, `jobs` at a time. What LLVM
 /// has to say comes back as an error.
-llvm::Error compileUnits(llvm::MutableArrayRef<CodeUnit> units,
-                         const UnitOptions &options);
+llvm::Error compileUnits(llvm::MutableArrayRef<CodeUnit> units, const UnitOptions &options);
 
 /// One relocatable object out of the units': sections of one name become one,
 /// references between units are resolved and become local symbols.
-llvm::Error mergeUnits(llvm::ArrayRef<CodeUnit> units,
-                       llvm::SmallVectorImpl<char> &object);
+llvm::Error mergeUnits(llvm::ArrayRef<CodeUnit> units, llvm::SmallVectorImpl<char> &object);
 
 } // namespace weir
 

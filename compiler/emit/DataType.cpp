@@ -94,11 +94,9 @@ int64_t weir::elementBytes(Type type) { return dtypeBytes(dtypeOf(type)); }
 
 llvm::StringRef weir::dtypeName(int dtype) {
   static const char *const names[] = {
-      "?",          "f32",    "u8",         "i8",   "u16",  "i16",
-      "i32",        "i64",    "string",     "bool", "f16",  "f64",
-      "u32",        "u64",    "c64",        "c128", "bf16", "f8e4m3fn",
-      "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4",   "i4",   "f4e2m1",
-      "f8e8m0",     "u2",     "i2"};
+      "?",          "f32",    "u8",         "i8",  "u16", "i16",    "i32",    "i64",  "string",
+      "bool",       "f16",    "f64",        "u32", "u64", "c64",    "c128",   "bf16", "f8e4m3fn",
+      "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4",  "i4",  "f4e2m1", "f8e8m0", "u2",   "i2"};
   if (dtype == WEIR_TENSOR)
     return "tensor";
   if (dtype < 0 || dtype >= int(std::size(names)))

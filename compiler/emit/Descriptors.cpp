@@ -176,10 +176,8 @@ namespace {
 /// of weir/abi.h; their sizes are checked against the compiler's own.
 class DescriptorBuilder {
 public:
-  DescriptorBuilder(const Program &program, const DescriptorOptions &options,
-                    llvm::Module &module)
-      : program(program), options(options), module(module),
-        context(module.getContext()),
+  DescriptorBuilder(const Program &program, const DescriptorOptions &options, llvm::Module &module)
+      : program(program), options(options), module(module), context(module.getContext()),
         pointerType(llvm::PointerType::getUnqual(context)) {}
 
   llvm::Error build();
@@ -197,9 +195,8 @@ private:
   llvm::Constant *null() { return llvm::ConstantPointerNull::get(pointerType); }
 
   llvm::GlobalVariable *global(llvm::Constant *value, llvm::StringRef name) {
-    auto *variable = new llvm::GlobalVariable(
-        module, value->getType(), /*isConstant=*/true,
-        llvm::GlobalValue::PrivateLinkage, value, name);
+    auto *variable = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                                              llvm::GlobalValue::PrivateLinkage, value, name);
     exclude(variable);
     return variable;
   }
@@ -213,8 +210,7 @@ private:
   llvm::Constant *string(llvm::StringRef text) {
     llvm::GlobalVariable *&entry = strings[text];
     if (!entry) {
-      entry = global(llvm::ConstantDataArray::getString(context, text),
-                     "weir.string");
+      entry = global(llvm::ConstantDataArray::getString(context, text), "weir.string");
       entry->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
       entry->setAlignment(llvm::Align(1));
     }
@@ -223,8 +219,7 @@ private:
 
   template <typename C> llvm::Constant *structure(Constants fields) {
     auto *value = llvm::ConstantStruct::getAnon(context, fields);
-    assert(module.getDataLayout().getTypeAllocSize(value->getType()) ==
-               sizeof(C) &&
+    assert(module.getDataLayout().getTypeAllocSize(value->getType()) == sizeof(C) &&
            "the fields are those of the C structure");
     return value;
   }
@@ -240,16 +235,14 @@ private:
     return global(llvm::ConstantDataArray::get(context, values), "weir.dims");
   }
 
-  llvm::Constant *tensors(llvm::ArrayRef<TensorInfo> list,
-                          llvm::StringMap<int> &symbols);
+  llvm::Constant *tensors(llvm::ArrayRef<TensorInfo> list, llvm::StringMap<int> &symbols);
   llvm::Expected<llvm::Constant *> entries();
   llvm::Constant *slots();
   llvm::Constant *sites();
   llvm::Constant *kernels();
   llvm::Constant *customs();
   llvm::Constant *accelerators();
-  llvm::Constant *records(llvm::ArrayRef<AcceleratorInfo::Record> list,
-                          llvm::StringRef name);
+  llvm::Constant *records(llvm::ArrayRef<AcceleratorInfo::Record> list, llvm::StringRef name);
   llvm::Constant *blobs();
   llvm::Constant *variants();
   /// For other units of the object, and nobody else.
@@ -259,16 +252,15 @@ private:
     variable->setDSOLocal(true);
   }
   llvm::GlobalVariable *declare(llvm::StringRef name, llvm::Type *type) {
-    auto *variable = new llvm::GlobalVariable(
-        module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
-        /*Initializer=*/nullptr, name);
+    auto *variable = new llvm::GlobalVariable(module, type, /*isConstant=*/true,
+                                              llvm::GlobalValue::ExternalLinkage,
+                                              /*Initializer=*/nullptr, name);
     share(variable);
     return variable;
   }
   void functions(llvm::GlobalVariable *descriptor);
   void plugin(llvm::GlobalVariable *descriptor);
-  llvm::Function *function(const ApiFunction &api, llvm::Type *result,
-                           unsigned arguments);
+  llvm::Function *function(const ApiFunction &api, llvm::Type *result, unsigned arguments);
   llvm::FunctionCallee runtime(llvm::StringRef name, llvm::Type *result,
                                llvm::ArrayRef<llvm::Type *> arguments);
 
@@ -295,9 +287,8 @@ llvm::Constant *DescriptorBuilder::tensors(llvm::ArrayRef<TensorInfo> list,
     }
     values.push_back(structure<weir_tensor_desc>(
         {string(tensor.name), i32(tensor.dtype),
-         i32(tensor.ranked ? int64_t(tensor.dims.size()) : -1),
-         int64Array(tensor.dims), int64Array(tensor.lower),
-         int64Array(tensor.upper), array(numbers, "weir.symbols")}));
+         i32(tensor.ranked ? int64_t(tensor.dims.size()) : -1), int64Array(tensor.dims),
+         int64Array(tensor.lower), int64Array(tensor.upper), array(numbers, "weir.symbols")}));
   }
   return array(values, "weir.tensors");
 }
@@ -313,8 +304,8 @@ llvm::Expected<llvm::Constant *> DescriptorBuilder::entries() {
       }
       llvm::Function *step = module.getFunction(name);
       if (!step || step->isDeclaration())
-        return llvm::createStringError("entry \"" + entry.name +
-                                       "\" has no code for its step " + name);
+        return llvm::createStringError("entry \"" + entry.name + "\" has no code for its step " +
+                                       name);
       steps.push_back(step);
     }
     if (steps.size() != program.devices.size())
@@ -324,9 +315,8 @@ llvm::Expected<llvm::Constant *> DescriptorBuilder::entries() {
     llvm::Constant *feeds = tensors(entry.feeds, symbols);
     llvm::Constant *fetches = tensors(entry.fetches, symbols);
     values.push_back(structure<weir_entry_desc>(
-        {string(entry.name), i32(entry.feeds.size()), i32(entry.fetches.size()),
-         feeds, fetches, array(steps, "weir.steps"),
-         i64(program.edges.size())}));
+        {string(entry.name), i32(entry.feeds.size()), i32(entry.fetches.size()), feeds, fetches,
+         array(steps, "weir.steps"), i64(program.edges.size())}));
   }
   return array(values, "weir.entries");
 }
@@ -334,12 +324,10 @@ llvm::Expected<llvm::Constant *> DescriptorBuilder::entries() {
 llvm::Constant *DescriptorBuilder::slots() {
   Constants values;
   for (const SlotInfo &slot : program.slots) {
-    const BlobInfo *initial =
-        slot.initial >= 0 ? &program.blobs[slot.initial] : nullptr;
+    const BlobInfo *initial = slot.initial >= 0 ? &program.blobs[slot.initial] : nullptr;
     values.push_back(structure<weir_slot_desc>(
-        {string(slot.name), string(slot.container), string(slot.sharedName),
-         i32(slot.kind), i32(slot.dtype),
-         i32(slot.ranked ? int64_t(slot.dims.size()) : -1), i32(0),
+        {string(slot.name), string(slot.container), string(slot.sharedName), i32(slot.kind),
+         i32(slot.dtype), i32(slot.ranked ? int64_t(slot.dims.size()) : -1), i32(0),
          int64Array(slot.dims), i64(initial ? initial->offset : -1),
          i64(initial ? initial->bytes : 0)}));
   }
@@ -350,17 +338,15 @@ llvm::Constant *DescriptorBuilder::sites() {
   Constants values;
   for (const SiteInfo &site : program.sites)
     values.push_back(structure<weir_error_site>(
-        {string(site.node), string(site.operation), string(site.message),
-         i32(site.code), i32(0)}));
+        {string(site.node), string(site.operation), string(site.message), i32(site.code), i32(0)}));
   return array(values, "weir.sites");
 }
 
 llvm::Constant *DescriptorBuilder::kernels() {
   Constants values;
   for (const KernelInfo &kernel : program.kernels)
-    values.push_back(
-        structure<weir_kernel_desc>({string(kernel.name), string(kernel.nodes),
-                                     i64(kernel.flops), i64(kernel.bytes)}));
+    values.push_back(structure<weir_kernel_desc>(
+        {string(kernel.name), string(kernel.nodes), i64(kernel.flops), i64(kernel.bytes)}));
   return array(values, "weir.kernels");
 }
 
@@ -376,22 +362,19 @@ llvm::Constant *DescriptorBuilder::customs() {
                                                llvm::Type::getInt32Ty(context),
                                                pointerType};
       fallback = llvm::cast<llvm::Constant>(
-          runtime(custom.fallback, llvm::Type::getInt32Ty(context), types)
-              .getCallee());
+          runtime(custom.fallback, llvm::Type::getInt32Ty(context), types).getCallee());
     }
-    values.push_back(structure<weir_custom_desc>(
-        {string(custom.name), string(custom.nodes), fallback}));
+    values.push_back(
+        structure<weir_custom_desc>({string(custom.name), string(custom.nodes), fallback}));
   }
   return array(values, "weir.customs");
 }
 
-llvm::Constant *
-DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Record> list,
-                           llvm::StringRef name) {
+llvm::Constant *DescriptorBuilder::records(llvm::ArrayRef<AcceleratorInfo::Record> list,
+                                           llvm::StringRef name) {
   Constants values;
   for (const AcceleratorInfo::Record &record : list) {
-    Constants fields = {
-        llvm::ConstantDataArray::get(context, llvm::ArrayRef(record.words))};
+    Constants fields = {llvm::ConstantDataArray::get(context, llvm::ArrayRef(record.words))};
     for (const auto &pointer : record.pointers) {
       if (auto *text = std::get_if<std::string>(&pointer)) {
         fields.push_back(text->empty() ? null() : string(*text));
@@ -427,33 +410,43 @@ llvm::Constant *DescriptorBuilder::accelerators() {
       auto entry = llvm::find_if(program.entries, [&](const EntryInfo &candidate) {
         return candidate.name == each.entry;
       });
-      direct.push_back(structure<weir_direct_edge>(
-          {i32(entry - program.entries.begin()), i32(each.index), i32(each.edge),
-           i32(each.isFetch)}));
+      direct.push_back(
+          structure<weir_direct_edge>({i32(entry - program.entries.begin()), i32(each.index),
+                                       i32(each.edge), i32(each.isFetch)}));
     }
     for (int slot : info.slots)
       slots.push_back(i32(slot));
-    llvm::GlobalVariable *image =
-        global(llvm::ConstantDataArray::getString(context, info.image,
-                                                  /*AddNull=*/false),
-               "weir.image");
+    llvm::GlobalVariable *image = global(llvm::ConstantDataArray::getString(context, info.image,
+                                                                            /*AddNull=*/false),
+                                         "weir.image");
     image->setAlignment(llvm::Align(64));
-    auto *driver = module.getOrInsertGlobal(
-        info.driver, llvm::Type::getInt8Ty(context));
-    values.push_back(structure<weir_accelerator_desc>(
-        {i32(sizeof(weir_accelerator_desc)), i32(info.device), driver, image,
-         i64(info.image.size()), array(steps, "weir.device_steps"),
-         array(names, "weir.device_kernels"),
-         array(segments, "weir.segments"), i64(info.segments.size()),
-         i64(info.segmentBytes), records(info.products, "weir.products"),
-         i64(info.products.size()), array(direct, "weir.direct"),
-         i64(info.direct.size()), records(info.convolutions, "weir.convolutions"),
-         i64(info.convolutions.size()), records(info.collectives, "weir.collectives"),
-         i64(info.collectives.size()), array(slots, "weir.device_slots"),
-         i64(info.slots.size()), info.assign.empty() ? null() : string(info.assign),
-         records(info.poolings, "weir.poolings"),
-         i64(info.poolings.size()), records(info.attentions, "weir.attentions"),
-         i64(info.attentions.size())}));
+    auto *driver = module.getOrInsertGlobal(info.driver, llvm::Type::getInt8Ty(context));
+    values.push_back(
+        structure<weir_accelerator_desc>({i32(sizeof(weir_accelerator_desc)),
+                                          i32(info.device),
+                                          driver,
+                                          image,
+                                          i64(info.image.size()),
+                                          array(steps, "weir.device_steps"),
+                                          array(names, "weir.device_kernels"),
+                                          array(segments, "weir.segments"),
+                                          i64(info.segments.size()),
+                                          i64(info.segmentBytes),
+                                          records(info.products, "weir.products"),
+                                          i64(info.products.size()),
+                                          array(direct, "weir.direct"),
+                                          i64(info.direct.size()),
+                                          records(info.convolutions, "weir.convolutions"),
+                                          i64(info.convolutions.size()),
+                                          records(info.collectives, "weir.collectives"),
+                                          i64(info.collectives.size()),
+                                          array(slots, "weir.device_slots"),
+                                          i64(info.slots.size()),
+                                          info.assign.empty() ? null() : string(info.assign),
+                                          records(info.poolings, "weir.poolings"),
+                                          i64(info.poolings.size()),
+                                          records(info.attentions, "weir.attentions"),
+                                          i64(info.attentions.size())}));
   }
   return array(values, "weir.accelerators");
 }
@@ -465,14 +458,13 @@ llvm::Constant *DescriptorBuilder::blobs() {
   auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 1);
   if (!options.symbol.empty())
     return declare("weir.blobs", type);
-  auto *variable = new llvm::GlobalVariable(
-      module, type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
-      llvm::ConstantAggregateZero::get(type), "weir.blobs");
+  auto *variable = new llvm::GlobalVariable(module, type, /*isConstant=*/true,
+                                            llvm::GlobalValue::InternalLinkage,
+                                            llvm::ConstantAggregateZero::get(type), "weir.blobs");
   variable->setExternallyInitialized(true);
   variable->setSection(blobSectionName(program.blobBytes));
   variable->setAlignment(llvm::Align(64));
-  if (blobSectionName(program.blobBytes).starts_with(".l") &&
-      module.getTargetTriple().isX86())
+  if (blobSectionName(program.blobBytes).starts_with(".l") && module.getTargetTriple().isX86())
     variable->setCodeModel(llvm::CodeModel::Large);
   exclude(variable);
   return variable;
@@ -493,14 +485,13 @@ llvm::Error DescriptorBuilder::build() {
         {string(device.name), i64(device.arenaBytes), i64(device.arenaAlign)}));
   }
   for (const EdgeInfo &edge : program.edges)
-    edges.push_back(structure<weir_edge_desc>(
-        {string(edge.name), i32(edge.source), i32(edge.destination)}));
+    edges.push_back(
+        structure<weir_edge_desc>({string(edge.name), i32(edge.source), i32(edge.destination)}));
   llvm::Expected<llvm::Constant *> entryArray = entries();
   if (!entryArray)
     return entryArray.takeError();
 
-  auto *hash = llvm::ConstantDataArray::get(
-      context, llvm::ArrayRef<uint64_t>(program.hash, 2));
+  auto *hash = llvm::ConstantDataArray::get(context, llvm::ArrayRef<uint64_t>(program.hash, 2));
   llvm::Constant *value = structure<weir_program_desc>(
       {i32(sizeof(weir_program_desc)),
        i32(WEIR_ABI_VERSION),
@@ -533,8 +524,8 @@ llvm::Error DescriptorBuilder::build() {
        variants(),
        i64(options.variants.size()),
        array(arenaTags, "weir.arenas")});
-  llvm::GlobalVariable *descriptor = global(
-      value, options.symbol.empty() ? "weir.program" : options.symbol);
+  llvm::GlobalVariable *descriptor =
+      global(value, options.symbol.empty() ? "weir.program" : options.symbol);
 
   // Kernels and steps keep their names for profilers, but only as local
   // symbols.
@@ -559,20 +550,18 @@ llvm::Error DescriptorBuilder::build() {
 // Functions
 //===----------------------------------------------------------------------===//
 
-llvm::FunctionCallee
-DescriptorBuilder::runtime(llvm::StringRef name, llvm::Type *result,
-                           llvm::ArrayRef<llvm::Type *> arguments) {
-  return module.getOrInsertFunction(
-      name, llvm::FunctionType::get(result, arguments, /*isVarArg=*/false));
+llvm::FunctionCallee DescriptorBuilder::runtime(llvm::StringRef name, llvm::Type *result,
+                                                llvm::ArrayRef<llvm::Type *> arguments) {
+  return module.getOrInsertFunction(name,
+                                    llvm::FunctionType::get(result, arguments, /*isVarArg=*/false));
 }
 
-llvm::Function *DescriptorBuilder::function(const ApiFunction &api,
-                                            llvm::Type *result,
+llvm::Function *DescriptorBuilder::function(const ApiFunction &api, llvm::Type *result,
                                             unsigned arguments) {
   llvm::SmallVector<llvm::Type *> types(arguments, pointerType);
-  auto *function = llvm::Function::Create(
-      llvm::FunctionType::get(result, types, /*isVarArg=*/false),
-      llvm::GlobalValue::ExternalLinkage, api.symbol, module);
+  auto *function =
+      llvm::Function::Create(llvm::FunctionType::get(result, types, /*isVarArg=*/false),
+                             llvm::GlobalValue::ExternalLinkage, api.symbol, module);
   function->setDoesNotThrow();
   return function;
 }
@@ -584,17 +573,15 @@ void DescriptorBuilder::functions(llvm::GlobalVariable *descriptor) {
   llvm::Type *int32 = llvm::Type::getInt32Ty(context);
   llvm::Type *ptr = pointerType;
   llvm::IRBuilder<> b(context);
-  auto begin = [&](const ApiFunction &api, llvm::Type *result,
-                   unsigned arguments) {
+  auto begin = [&](const ApiFunction &api, llvm::Type *result, unsigned arguments) {
     llvm::Function *f = function(api, result, arguments);
     b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", f));
     return f;
   };
-  auto forward = [&](const ApiFunction &api, llvm::Type *result,
-                     unsigned arguments, llvm::StringRef target) {
+  auto forward = [&](const ApiFunction &api, llvm::Type *result, unsigned arguments,
+                     llvm::StringRef target) {
     llvm::Function *f = begin(api, result, arguments);
-    llvm::SmallVector<llvm::Value *> values(
-        llvm::make_pointer_range(f->args()));
+    llvm::SmallVector<llvm::Value *> values(llvm::make_pointer_range(f->args()));
     llvm::SmallVector<llvm::Type *> types(arguments, ptr);
     llvm::Value *call = b.CreateCall(runtime(target, result, types), values);
     result->isVoidTy() ? b.CreateRetVoid() : b.CreateRet(call);
@@ -608,9 +595,8 @@ void DescriptorBuilder::functions(llvm::GlobalVariable *descriptor) {
       break;
     case ApiFunction::Create: {
       llvm::Function *f = begin(api, int32, 3);
-      b.CreateRet(b.CreateCall(
-          runtime("weir_session_create", int32, {ptr, ptr, ptr, ptr}),
-          {descriptor, f->getArg(0), f->getArg(1), f->getArg(2)}));
+      b.CreateRet(b.CreateCall(runtime("weir_session_create", int32, {ptr, ptr, ptr, ptr}),
+                               {descriptor, f->getArg(0), f->getArg(1), f->getArg(2)}));
       break;
     }
     case ApiFunction::Destroy:
@@ -632,11 +618,9 @@ void DescriptorBuilder::functions(llvm::GlobalVariable *descriptor) {
       const EntryInfo &entry = program.entries[api.entry];
       llvm::Function *f = begin(api, int32, 5);
       b.CreateRet(b.CreateCall(
-          runtime("weir_session_run", int32,
-                  {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
-          {f->getArg(0), i32(api.entry), f->getArg(1), i32(entry.feeds.size()),
-           f->getArg(2), i32(entry.fetches.size()), f->getArg(3),
-           f->getArg(4)}));
+          runtime("weir_session_run", int32, {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
+          {f->getArg(0), i32(api.entry), f->getArg(1), i32(entry.feeds.size()), f->getArg(2),
+           i32(entry.fetches.size()), f->getArg(3), f->getArg(4)}));
       break;
     }
     }
@@ -648,16 +632,14 @@ void DescriptorBuilder::plugin(llvm::GlobalVariable *descriptor) {
   llvm::Type *int32 = llvm::Type::getInt32Ty(context);
   llvm::Type *int64 = llvm::Type::getInt64Ty(context);
   llvm::Type *ptr = pointerType;
-  auto callee = [&](llvm::StringRef name, llvm::Type *result,
-                    llvm::ArrayRef<llvm::Type *> types) {
+  auto callee = [&](llvm::StringRef name, llvm::Type *result, llvm::ArrayRef<llvm::Type *> types) {
     return llvm::cast<llvm::Constant>(runtime(name, result, types).getCallee());
   };
   llvm::Constant *value = structure<weir_plugin>(
       {i32(sizeof(weir_plugin)), i32(WEIR_ABI_VERSION), descriptor,
        callee("weir_session_create", int32, {ptr, ptr, ptr, ptr}),
        callee("weir_session_destroy", none, {ptr}),
-       callee("weir_session_run", int32,
-              {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
+       callee("weir_session_run", int32, {ptr, int32, ptr, int32, ptr, int32, ptr, ptr}),
        callee("weir_session_release", none, {ptr, ptr}),
        callee("weir_session_reset", int32, {ptr, ptr}),
        callee("weir_session_get_variable", int32, {ptr, ptr, ptr, ptr}),
@@ -669,8 +651,7 @@ void DescriptorBuilder::plugin(llvm::GlobalVariable *descriptor) {
   table->setLinkage(llvm::GlobalValue::ExternalLinkage);
 }
 
-llvm::Error weir::emitDescriptors(const Program &program,
-                                  const DescriptorOptions &options,
+llvm::Error weir::emitDescriptors(const Program &program, const DescriptorOptions &options,
                                   llvm::Module &module) {
   return DescriptorBuilder(program, options, module).build();
 }

@@ -73,8 +73,7 @@ llvm::StringRef blobSectionName(int64_t blobBytes);
 /// module. The module must define the steps that the program names. When the
 /// program has constants, their section holds one byte that stands for them:
 /// appendBlobs (ElfObject.h) puts them there.
-llvm::Error emitDescriptors(const Program &program,
-                            const DescriptorOptions &options,
+llvm::Error emitDescriptors(const Program &program, const DescriptorOptions &options,
                             llvm::Module &module);
 
 } // namespace weir

@@ -29,8 +29,7 @@ llvm::Expected<int64_t> weir::reserveBlobs(const Program &program,
   if (program.blobBytes == 0)
     return 0;
   using File = llvm::object::ELFFile<ELF64LE>;
-  llvm::Expected<File> file =
-      File::create(llvm::StringRef(object.data(), object.size()));
+  llvm::Expected<File> file = File::create(llvm::StringRef(object.data(), object.size()));
   if (!file)
     return file.takeError();
   llvm::Expected<File::Elf_Shdr_Range> sections = file->sections();
@@ -59,8 +58,7 @@ llvm::Expected<int64_t> weir::reserveBlobs(const Program &program,
   header->sh_addralign = align;
   header->sh_flags =
       llvm::ELF::SHF_ALLOC |
-      (wanted.starts_with(".l") &&
-               file->getHeader().e_machine == llvm::ELF::EM_X86_64
+      (wanted.starts_with(".l") && file->getHeader().e_machine == llvm::ELF::EM_X86_64
            ? llvm::ELF::SHF_X86_64_LARGE
            : 0);
   return begin;
@@ -74,17 +72,14 @@ llvm::Error weir::appendBlobs(const Program &program, BlobResolver resolve,
   if (*begin == 0)
     return llvm::Error::success();
   object.resize(*begin + program.blobBytes); // zeros
-  return writeBlobs(program, resolve,
-                    [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-                      std::memcpy(object.data() + *begin + offset, bytes.data(),
-                                  bytes.size());
-                      return llvm::Error::success();
-                    });
+  return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
+    std::memcpy(object.data() + *begin + offset, bytes.data(), bytes.size());
+    return llvm::Error::success();
+  });
 }
 
 llvm::Error weir::writeObject(const Program &program, BlobResolver resolve,
-                              llvm::MutableArrayRef<char> object,
-                              OutputFile &file) {
+                              llvm::MutableArrayRef<char> object, OutputFile &file) {
   llvm::Expected<int64_t> begin = reserveBlobs(program, object);
   if (!begin)
     return begin.takeError();
@@ -94,28 +89,23 @@ llvm::Error weir::writeObject(const Program &program, BlobResolver resolve,
     return llvm::Error::success();
   if (llvm::Error error = file.resize(*begin + program.blobBytes))
     return error;
-  return writeBlobs(program, resolve,
-                    [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-                      return file.writeAt(*begin + offset, bytes);
-                    });
+  return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
+    return file.writeAt(*begin + offset, bytes);
+  });
 }
 
-llvm::Error weir::writeWeights(const Program &program, BlobResolver resolve,
-                               OutputFile &file) {
+llvm::Error weir::writeWeights(const Program &program, BlobResolver resolve, OutputFile &file) {
   weir_weights_trailer trailer;
   std::memset(&trailer, 0, sizeof(trailer));
   std::memcpy(trailer.magic, WEIR_WEIGHTS_MAGIC, sizeof(trailer.magic));
   trailer.hash[0] = program.hash[0];
   trailer.hash[1] = program.hash[1];
   trailer.blob_bytes = program.blobBytes;
-  if (llvm::Error error =
-          file.resize(llvm::alignTo(program.blobBytes, lineBytes)))
+  if (llvm::Error error = file.resize(llvm::alignTo(program.blobBytes, lineBytes)))
     return error;
-  if (llvm::Error error = file.write(
-          {reinterpret_cast<const char *>(&trailer), sizeof(trailer)}))
+  if (llvm::Error error = file.write({reinterpret_cast<const char *>(&trailer), sizeof(trailer)}))
     return error;
-  return writeBlobs(program, resolve,
-                    [&](int64_t offset, llvm::ArrayRef<char> bytes) {
-                      return file.writeAt(offset, bytes);
-                    });
+  return writeBlobs(program, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
+    return file.writeAt(offset, bytes);
+  });
 }

@@ -26,8 +26,7 @@ namespace weir {
 /// Patches `object` (ELF64, little-endian, written from a module that
 /// emitDescriptors was given) for constants that follow it, and returns the
 /// offset in the file at which they start. 0 when the program has none.
-llvm::Expected<int64_t> reserveBlobs(const Program &program,
-                                     llvm::MutableArrayRef<char> object);
+llvm::Expected<int64_t> reserveBlobs(const Program &program, llvm::MutableArrayRef<char> object);
 
 /// Appends the constants to an object in memory.
 llvm::Error appendBlobs(const Program &program, BlobResolver resolve,
@@ -38,8 +37,7 @@ llvm::Error writeObject(const Program &program, BlobResolver resolve,
                         llvm::MutableArrayRef<char> object, OutputFile &file);
 
 /// Writes the constants beside the object, as weir_weights_trailer describes.
-llvm::Error writeWeights(const Program &program, BlobResolver resolve,
-                         OutputFile &file);
+llvm::Error writeWeights(const Program &program, BlobResolver resolve, OutputFile &file);
 
 } // namespace weir
 

@@ -18,12 +18,10 @@
 using namespace weir;
 
 static llvm::XXH128_hash_t hashOf(llvm::ArrayRef<char> bytes) {
-  return llvm::xxh3_128bits(
-      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  return llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
 }
 
-void weir::fingerprint(const llvm::Module &module, llvm::StringRef flags,
-                       Program &program) {
+void weir::fingerprint(const llvm::Module &module, llvm::StringRef flags, Program &program) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
   os << flags << '\0';
@@ -37,13 +35,10 @@ void weir::fingerprint(const llvm::Module &module, llvm::StringRef flags,
     }
     if (auto attribute = mlir::dyn_cast_or_null<weir::BlobAttr>(value)) {
       os << attribute.getHash();
-    } else if (auto strings =
-                   mlir::dyn_cast_or_null<mlir::DenseStringElementsAttr>(
-                       value)) {
+    } else if (auto strings = mlir::dyn_cast_or_null<mlir::DenseStringElementsAttr>(value)) {
       for (llvm::StringRef element : strings.getValues<llvm::StringRef>())
         os << element.size() << ' ' << element;
-    } else if (auto dense =
-                   mlir::dyn_cast_or_null<mlir::DenseElementsAttr>(value)) {
+    } else if (auto dense = mlir::dyn_cast_or_null<mlir::DenseElementsAttr>(value)) {
       llvm::XXH128_hash_t hash = hashOf(dense.getRawData());
       os << llvm::utohexstr(hash.high64) << llvm::utohexstr(hash.low64);
     }

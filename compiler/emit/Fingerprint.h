@@ -17,8 +17,7 @@ namespace weir {
 /// Fills `program.hash` with a hash of the code (as LLVM IR, before
 /// descriptors), the constants and `flags`. Programs that behave differently
 /// differ in it; equal inputs give equal hashes on every machine.
-void fingerprint(const llvm::Module &module, llvm::StringRef flags,
-                 Program &program);
+void fingerprint(const llvm::Module &module, llvm::StringRef flags, Program &program);
 
 } // namespace weir
 

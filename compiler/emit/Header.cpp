@@ -92,17 +92,16 @@ static std::string unique(llvm::StringSet<> &taken, std::string name) {
 HeaderNames detail::headerNames(const Program &program) {
   HeaderNames names;
   // Members that the class has in any case.
-  llvm::StringSet<> members = {
-      "Model",       "View",     "run",      "status",
-      "session",     "input",    "output",   "view",
-      "reset",       "swap",     "describe", "feed_facts",
-      "fetch_facts", "session_", "status_",  "owns_",
-      "feeds_",      "fetches_", "memory_",  "weir_session",
-      "weir_tensor", "size_t",   "bool",     "weir_session_options",
-      "weir_string", "int64_t",  "int32_t",  "weir_run_options",
-      "int16_t",     "int8_t",   "uint64_t", "uint32_t",
-      "uint16_t",    "uint8_t",  "std",      "weir",
-      "weir_tensor_ref"};
+  llvm::StringSet<> members = {"Model",          "View",     "run",      "status",
+                               "session",        "input",    "output",   "view",
+                               "reset",          "swap",     "describe", "feed_facts",
+                               "fetch_facts",    "session_", "status_",  "owns_",
+                               "feeds_",         "fetches_", "memory_",  "weir_session",
+                               "weir_tensor",    "size_t",   "bool",     "weir_session_options",
+                               "weir_string",    "int64_t",  "int32_t",  "weir_run_options",
+                               "int16_t",        "int8_t",   "uint64_t", "uint32_t",
+                               "uint16_t",       "uint8_t",  "std",      "weir",
+                               "weir_tensor_ref"};
   llvm::StringSet<> macros, functions;
   for (const ApiFunction &api : apiFunctions(program))
     functions.insert(api.symbol);
@@ -112,9 +111,8 @@ HeaderNames detail::headerNames(const Program &program) {
     const EntryInfo &entry = program.entries[e];
     std::string entryName = cIdentifier(entry.name);
     names.runMethods.push_back(e == 0 ? "run" : unique(members, entryName));
-    names.entryMacros.push_back(unique(
-        macros,
-        upper + "_" + (e == 0 ? "RUN" : llvm::StringRef(entryName).upper())));
+    names.entryMacros.push_back(
+        unique(macros, upper + "_" + (e == 0 ? "RUN" : llvm::StringRef(entryName).upper())));
     // The first entry's tensors go by their own names, others' by entry, too.
     auto add = [&](const std::vector<TensorInfo> &list, bool isFeed) {
       for (size_t i = 0; i < list.size(); ++i) {
@@ -132,10 +130,8 @@ HeaderNames detail::headerNames(const Program &program) {
         members.insert(tensor.accessor + "_shape");
         members.insert("resize_" + tensor.accessor);
         members.insert("bind_" + tensor.accessor);
-        tensor.macro = unique(
-            macros, upper + "_" + llvm::StringRef(tensor.accessor).upper());
-        tensor.cName =
-            unique(functions, program.name + "_" + tensor.accessor + "_tensor");
+        tensor.macro = unique(macros, upper + "_" + llvm::StringRef(tensor.accessor).upper());
+        tensor.cName = unique(functions, program.name + "_" + tensor.accessor + "_tensor");
         tensor.cType = elementType(list[i].dtype, /*cxx=*/false);
         tensor.cxxType = elementType(list[i].dtype, /*cxx=*/true);
         names.tensors.push_back(std::move(tensor));
@@ -178,13 +174,12 @@ static std::string shapeText(const TensorInfo &info) {
 
 static void emitConstants(const HeaderTensor &tensor, llvm::raw_ostream &os) {
   const TensorInfo &info = *tensor.info;
-  os << "\n/// " << (tensor.isFeed ? "Feed" : "Fetch") << " \""
-     << commentText(info.name) << "\": " << dtypeName(info.dtype) << ' '
-     << commentText(shapeText(info)) << "\n";
+  os << "\n/// " << (tensor.isFeed ? "Feed" : "Fetch") << " \"" << commentText(info.name)
+     << "\": " << dtypeName(info.dtype) << ' ' << commentText(shapeText(info)) << "\n";
   os << "#define " << tensor.macro << "_INDEX " << tensor.index << "\n";
   os << "#define " << tensor.macro << "_DTYPE " << info.dtype << "\n";
-  os << "#define " << tensor.macro << "_RANK "
-     << (info.ranked ? int64_t(info.dims.size()) : -1) << "\n";
+  os << "#define " << tensor.macro << "_RANK " << (info.ranked ? int64_t(info.dims.size()) : -1)
+     << "\n";
   if (info.ranked && !info.dims.empty()) {
     os << "#define " << tensor.macro << "_DIMS {";
     llvm::interleaveComma(info.dims, os);
@@ -194,40 +189,35 @@ static void emitConstants(const HeaderTensor &tensor, llvm::raw_ostream &os) {
   if (!isStatic(info, elements))
     return;
   os << "#define " << tensor.macro << "_ELEMENTS INT64_C(" << elements << ")\n";
-  os << "#define " << tensor.macro << "_BYTES INT64_C("
-     << elements * dtypeBytes(info.dtype) << ")\n";
+  os << "#define " << tensor.macro << "_BYTES INT64_C(" << elements * dtypeBytes(info.dtype)
+     << ")\n";
 }
 
 /// A function that makes the weir_tensor for a feed or fetch.
-static void emitTensorFunction(const HeaderTensor &tensor,
-                               llvm::raw_ostream &os) {
+static void emitTensorFunction(const HeaderTensor &tensor, llvm::raw_ostream &os) {
   const TensorInfo &info = *tensor.info;
   int64_t elements = 0;
   bool fixed = isStatic(info, elements);
   std::string pointer = (tensor.isFeed ? "const " : "") + tensor.cType + " *";
-  os << "static inline weir_tensor " << tensor.cName << "(" << pointer
-     << "data";
+  os << "static inline weir_tensor " << tensor.cName << "(" << pointer << "data";
   if (!fixed)
-    os << (tensor.isFeed ? (info.ranked ? ", const int64_t *dims"
-                                        : ", int32_t rank, const int64_t *dims")
-                         : ", int64_t bytes");
+    os << (tensor.isFeed
+               ? (info.ranked ? ", const int64_t *dims" : ", int32_t rank, const int64_t *dims")
+               : ", int64_t bytes");
   os << ") {\n  weir_tensor t;\n";
   os << "  t.data = (void *)data;\n";
-  os << "  t.dtype = " << info.dtype << "; // " << dtypeName(info.dtype)
-     << "\n";
+  os << "  t.dtype = " << info.dtype << "; // " << dtypeName(info.dtype) << "\n";
   if (fixed || tensor.isFeed) {
     if (info.ranked)
       os << "  t.rank = " << info.dims.size() << ";\n";
     else
       os << "  t.rank = rank;\n";
     os << "  t.bytes = " << dtypeBytes(info.dtype) << ";\n";
-    std::string rank =
-        info.ranked ? std::to_string(info.dims.size()) : std::string("rank");
+    std::string rank = info.ranked ? std::to_string(info.dims.size()) : std::string("rank");
     if (fixed && !info.dims.empty())
       os << "  static const int64_t dims[] = " << tensor.macro << "_DIMS;\n";
     if (rank != "0")
-      os << "  for (int i = 0; i < " << rank
-         << " && i < WEIR_MAX_RANK; ++i) {\n"
+      os << "  for (int i = 0; i < " << rank << " && i < WEIR_MAX_RANK; ++i) {\n"
          << "    t.dims[i] = dims[i];\n"
          << "    t.bytes *= dims[i];\n  }\n";
   } else {
@@ -236,8 +226,7 @@ static void emitTensorFunction(const HeaderTensor &tensor,
   os << "  return t;\n}\n";
 }
 
-static void emitFunctions(const Program &program, const HeaderNames &names,
-                          llvm::raw_ostream &os) {
+static void emitFunctions(const Program &program, const HeaderNames &names, llvm::raw_ostream &os) {
   os << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (const ApiFunction &api : apiFunctions(program)) {
     switch (api.kind) {
@@ -255,12 +244,12 @@ static void emitFunctions(const Program &program, const HeaderNames &names,
       os << "void " << api.symbol << "(weir_session *session);\n";
       break;
     case ApiFunction::Release:
-      os << "/// Gives a fetch's memory back: weir_session_release.\nvoid "
-         << api.symbol << "(weir_session *session, weir_tensor *tensor);\n";
+      os << "/// Gives a fetch's memory back: weir_session_release.\nvoid " << api.symbol
+         << "(weir_session *session, weir_tensor *tensor);\n";
       break;
     case ApiFunction::Reset:
-      os << "/// Gives all variables their initial values.\nint32_t "
-         << api.symbol << "(weir_session *session, weir_status *status);\n";
+      os << "/// Gives all variables their initial values.\nint32_t " << api.symbol
+         << "(weir_session *session, weir_status *status);\n";
       break;
     case ApiFunction::GetVariable:
       os << "int32_t " << api.symbol
@@ -294,9 +283,8 @@ static void emitFunctions(const Program &program, const HeaderNames &names,
   os << "\n";
   for (size_t e = 0; e < program.entries.size(); ++e)
     os << "#define " << names.entryMacros[e] << "_ENTRY " << e << "\n#define "
-       << names.entryMacros[e] << "_FEEDS " << program.entries[e].feeds.size()
-       << "\n#define " << names.entryMacros[e] << "_FETCHES "
-       << program.entries[e].fetches.size() << "\n";
+       << names.entryMacros[e] << "_FEEDS " << program.entries[e].feeds.size() << "\n#define "
+       << names.entryMacros[e] << "_FETCHES " << program.entries[e].fetches.size() << "\n";
   for (const HeaderTensor &tensor : names.tensors) {
     emitConstants(tensor, os);
     emitTensorFunction(tensor, os);
@@ -310,13 +298,12 @@ std::string weir::modelHeader(const Program &program, llvm::StringRef model,
   std::string text;
   llvm::raw_string_ostream os(text);
   std::string upper = llvm::StringRef(program.name).upper();
-  os << "// " << program.name << ".h - a model for C and C++. Written by weirc "
-     << compiler << " from " << commentText(model) << "; do not edit.\n"
+  os << "// " << program.name << ".h - a model for C and C++. Written by weirc " << compiler
+     << " from " << commentText(model) << "; do not edit.\n"
      << "//\n// Link with " << program.name
-     << ".o and what `pkg-config --libs weir` says. The C++ class is\n// "
-     << program.name << "::Model, at the end.\n\n";
-  os << "#ifndef WEIR_MODEL_" << upper << "_H\n#define WEIR_MODEL_" << upper
-     << "_H\n\n";
+     << ".o and what `pkg-config --libs weir` says. The C++ class is\n// " << program.name
+     << "::Model, at the end.\n\n";
+  os << "#ifndef WEIR_MODEL_" << upper << "_H\n#define WEIR_MODEL_" << upper << "_H\n\n";
   os << runtimeHeader << "\n" << supportHeader << "\n";
   os << "//===--------------------------------------------------------------"
         "--------===//\n// "

@@ -18,8 +18,7 @@ namespace weir {
 /// verbatim), the object's C functions, sizes and shapes as macros, and a C++
 /// class. Valid as C99 and as C++11; needs no exceptions. `model` is named in
 /// its first line. The names it defines depend on the program alone.
-std::string modelHeader(const Program &program, llvm::StringRef model,
-                        llvm::StringRef compiler);
+std::string modelHeader(const Program &program, llvm::StringRef model, llvm::StringRef compiler);
 
 namespace detail {
 

@@ -37,8 +37,7 @@ namespace {
 
 class ClassWriter {
 public:
-  ClassWriter(const Program &program, const HeaderNames &names,
-              llvm::raw_ostream &os)
+  ClassWriter(const Program &program, const HeaderNames &names, llvm::raw_ostream &os)
       : program(program), names(names), os(os) {
     for (const HeaderTensor &tensor : names.tensors)
       (tensor.isFeed ? feeds : fetches).push_back(&tensor);
@@ -54,8 +53,7 @@ public:
 
 private:
   void writeLife();
-  void writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list,
-                        llvm::StringRef name);
+  void writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list, llvm::StringRef name);
   void writeFinder(llvm::StringRef method, llvm::StringRef kind,
                    llvm::ArrayRef<const HeaderTensor *> list);
   void writeRun(size_t entry);
@@ -119,16 +117,15 @@ void ClassWriter::write() {
      << "  void offer(int begin, int end) noexcept {\n"
      << "    for (int i = begin; i < end; ++i) {\n"
      << "      if (!offers_[i].data)\n        continue;\n"
-     << "      if (fetches_[i].data != offers_[i].data)\n        "
-     << symbol(ApiFunction::Release) << "(session_, &fetches_[i]);\n"
+     << "      if (fetches_[i].data != offers_[i].data)\n        " << symbol(ApiFunction::Release)
+     << "(session_, &fetches_[i]);\n"
      << "      fetches_[i].data = offers_[i].data;\n"
      << "      fetches_[i].bytes = offers_[i].bytes;\n    }\n  }\n\n"
      << "  weir_session *session_ = nullptr;\n  bool owns_ = true;\n"
      << "  ::weir::Status status_;\n"
      << "  weir_tensor feeds_[" << std::max<size_t>(1, feeds.size()) << "];\n"
      << "  weir_tensor fetches_[" << std::max<size_t>(1, fetches.size())
-     << "];\n  ::weir::FetchMemory offers_["
-     << std::max<size_t>(1, fetches.size()) << "] = {};\n"
+     << "];\n  ::weir::FetchMemory offers_[" << std::max<size_t>(1, fetches.size()) << "] = {};\n"
      << "  ::weir::FeedMemory memory_[" << std::max<size_t>(1, feeds.size())
      << "];\n};\n\n} // namespace " << program.name << "\n#endif\n";
 }
@@ -136,8 +133,7 @@ void ClassWriter::write() {
 void ClassWriter::writeLife() {
   os << "  explicit Model(const weir_session_options *options = nullptr) "
         "noexcept {\n    describe();\n    "
-     << symbol(ApiFunction::Create)
-     << "(options, &session_, status_.get());\n  }\n"
+     << symbol(ApiFunction::Create) << "(options, &session_, status_.get());\n  }\n"
      << "  Model(Model &&other) noexcept : Model(View(), nullptr) { "
         "swap(other); }\n"
      << "  Model &operator=(Model &&other) noexcept {\n    swap(other);\n    "
@@ -146,8 +142,7 @@ void ClassWriter::writeLife() {
      << "    if (session_)\n"
      << "      for (int i = 0; i < " << fetches.size() << "; ++i)\n        "
      << symbol(ApiFunction::Release) << "(session_, &fetches_[i]);\n"
-     << "    if (owns_)\n      " << symbol(ApiFunction::Destroy)
-     << "(session_);\n  }\n"
+     << "    if (owns_)\n      " << symbol(ApiFunction::Destroy) << "(session_);\n  }\n"
      << "  void swap(Model &other) noexcept {\n"
      << "    std::swap(session_, other.session_);\n"
      << "    std::swap(owns_, other.owns_);\n"
@@ -169,8 +164,7 @@ void ClassWriter::writeLife() {
     os << "  /// Gives all variables their initial values.\n"
        << "  ::weir::Status reset() noexcept {\n    if (!session_)\n      "
           "return status_;\n    ::weir::Status status;\n    "
-       << symbol(ApiFunction::Reset)
-       << "(session_, status.get());\n    return status;\n  }\n";
+       << symbol(ApiFunction::Reset) << "(session_, status.get());\n    return status;\n  }\n";
 }
 
 void ClassWriter::writeRun(size_t e) {
@@ -184,9 +178,8 @@ void ClassWriter::writeRun(size_t e) {
      << "                                           \"the model was moved "
         "from\")\n                          : status_;\n"
      << "    offer(" << fetch << ", " << first(fetches, e + 1) << ");\n"
-     << "    ::weir::Status status;\n    " << runFunctions[e]
-     << "(session_, feeds_ + " << feed << ", fetches_ + " << fetch
-     << ", options, status.get());\n    return status;\n  }\n";
+     << "    ::weir::Status status;\n    " << runFunctions[e] << "(session_, feeds_ + " << feed
+     << ", fetches_ + " << fetch << ", options, status.get());\n    return status;\n  }\n";
 }
 
 void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
@@ -196,10 +189,8 @@ void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
   const std::string &type = tensor.cxxType, &name = tensor.accessor;
   std::string slot = "[" + std::to_string(position) + "]";
   if (tensor.isFeed) {
-    std::string all = "::weir::Tensor(feed_facts() + " +
-                      std::to_string(position) + ", feeds_ + " +
-                      std::to_string(position) + ", memory_ + " +
-                      std::to_string(position) + ")";
+    std::string all = "::weir::Tensor(feed_facts() + " + std::to_string(position) + ", feeds_ + " +
+                      std::to_string(position) + ", memory_ + " + std::to_string(position) + ")";
     os << "\n  /// Feed " << quoted(info.name) << "\n"
        << "  ::weir::Span<" << type << "> " << name << "() noexcept {\n"
        << "    return " << all << ".as<" << type << ">();\n  }\n";
@@ -207,37 +198,34 @@ void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
       os << "  ::weir::Span<" << type << "> resize_" << name
          << "(std::initializer_list<int64_t> dims) noexcept {\n"
          << "    ::weir::Tensor tensor = " << all << ";\n"
-         << "    return tensor.resize(dims) ? tensor.as<" << type
-         << ">() : ::weir::Span<" << type << ">();\n  }\n";
+         << "    return tensor.resize(dims) ? tensor.as<" << type << ">() : ::weir::Span<" << type
+         << ">();\n  }\n";
     // Reading the caller's memory instead of one's own.
     os << "  void bind_" << name << "(const " << type << " *data";
     if (!fixed)
       os << ", std::initializer_list<int64_t> dims";
-    os << ") noexcept {\n    feeds_" << slot << ".data = const_cast<" << type
-       << " *>(data);\n";
+    os << ") noexcept {\n    feeds_" << slot << ".data = const_cast<" << type << " *>(data);\n";
     if (!fixed)
       os << "    feeds_" << slot << ".rank = 0;\n    feeds_" << slot
          << ".bytes = " << dtypeBytes(info.dtype) << ";\n"
          << "    for (int64_t size : dims) {\n"
          << "      if (feeds_" << slot << ".rank == WEIR_MAX_RANK)\n"
          << "        break;\n      feeds_" << slot << ".dims[feeds_" << slot
-         << ".rank++] = size;\n      feeds_" << slot
-         << ".bytes *= size;\n    }\n";
+         << ".rank++] = size;\n      feeds_" << slot << ".bytes *= size;\n    }\n";
     os << "  }\n";
   } else {
     os << "\n  /// Fetch " << quoted(info.name) << ", as the last run left it\n"
        << "  ::weir::Span<const " << type << "> " << name
-       << "() const noexcept {\n    return fetches_" << slot
-       << ".data ? ::weir::Span<const " << type << ">(static_cast<const "
-       << type << " *>(fetches_" << slot << ".data), size_t(fetches_" << slot
-       << ".bytes) / " << dtypeBytes(info.dtype)
+       << "() const noexcept {\n    return fetches_" << slot << ".data ? ::weir::Span<const "
+       << type << ">(static_cast<const " << type << " *>(fetches_" << slot
+       << ".data), size_t(fetches_" << slot << ".bytes) / " << dtypeBytes(info.dtype)
        << ")\n        : ::weir::Span<const " << type << ">();\n  }\n"
        << "  void bind_" << name << "(" << type
        << " *data, size_t size) noexcept {\n    if (session_)\n      "
-       << symbol(ApiFunction::Release) << "(session_, &fetches_" << slot
-       << ");\n    fetches_" << slot << ".data = offers_" << slot
-       << ".data = data;\n    fetches_" << slot << ".bytes = offers_" << slot
-       << ".bytes = int64_t(size * " << dtypeBytes(info.dtype) << ");\n  }\n";
+       << symbol(ApiFunction::Release) << "(session_, &fetches_" << slot << ");\n    fetches_"
+       << slot << ".data = offers_" << slot << ".data = data;\n    fetches_" << slot
+       << ".bytes = offers_" << slot << ".bytes = int64_t(size * " << dtypeBytes(info.dtype)
+       << ");\n  }\n";
   }
   os << "  ::weir::Span<const int64_t> " << name
      << "_shape() const noexcept {\n    return ::weir::Span<const int64_t>("
@@ -247,18 +235,15 @@ void ClassWriter::writeAccessors(const HeaderTensor &tensor, size_t position) {
 
 void ClassWriter::writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list,
                                    llvm::StringRef name) {
-  os << "  static const ::weir::TensorFacts *" << name
-     << "_facts() noexcept {\n";
+  os << "  static const ::weir::TensorFacts *" << name << "_facts() noexcept {\n";
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i]->info->ranked && !list[i]->info->dims.empty())
-      os << "    static const int64_t dims" << i << "[] = " << list[i]->macro
-         << "_DIMS;\n";
+      os << "    static const int64_t dims" << i << "[] = " << list[i]->macro << "_DIMS;\n";
   os << "    static const ::weir::TensorFacts facts[] = {\n";
   for (size_t i = 0; i < list.size(); ++i) {
     const TensorInfo &info = *list[i]->info;
     os << "        {" << quoted(info.name) << ", " << info.dtype << ", "
-       << (info.ranked ? int64_t(info.dims.size()) : -1) << ", "
-       << dtypeBytes(info.dtype) << ", ";
+       << (info.ranked ? int64_t(info.dims.size()) : -1) << ", " << dtypeBytes(info.dtype) << ", ";
     if (info.ranked && !info.dims.empty())
       os << "dims" << i;
     else
@@ -271,8 +256,7 @@ void ClassWriter::writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list,
 void ClassWriter::writeFinder(llvm::StringRef method, llvm::StringRef kind,
                               llvm::ArrayRef<const HeaderTensor *> list) {
   bool isFeed = kind == "feed";
-  os << "  ::weir::Tensor " << method
-     << "(const char *name, int entry = 0) noexcept {\n"
+  os << "  ::weir::Tensor " << method << "(const char *name, int entry = 0) noexcept {\n"
      << "    static const int begin[] = {";
   for (size_t e = 0; e <= program.entries.size(); ++e)
     os << (e ? ", " : "") << first(list, e);
@@ -285,8 +269,7 @@ void ClassWriter::writeFinder(llvm::StringRef method, llvm::StringRef kind,
      << ");\n    return ::weir::Tensor();\n  }\n";
 }
 
-std::string detail::modelClass(const Program &program,
-                               const HeaderNames &names) {
+std::string detail::modelClass(const Program &program, const HeaderNames &names) {
   std::string text;
   llvm::raw_string_ostream os(text);
   ClassWriter(program, names, os).write();

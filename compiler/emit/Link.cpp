@@ -30,14 +30,12 @@ llvm::Error weir::writeArchive(llvm::StringRef object, llvm::StringRef member,
   llvm::SmallVector<llvm::NewArchiveMember, 1> members;
   members.emplace_back((*buffer)->getMemBufferRef());
   members.back().MemberName = member;
-  return llvm::writeArchive(archive, members,
-                            llvm::SymtabWritingMode::NormalSymtab,
+  return llvm::writeArchive(archive, members, llvm::SymtabWritingMode::NormalSymtab,
                             llvm::object::Archive::K_GNU,
                             /*Deterministic=*/true, /*Thin=*/false);
 }
 
-llvm::Error weir::linkSharedObject(llvm::StringRef object,
-                                   llvm::StringRef output,
+llvm::Error weir::linkSharedObject(llvm::StringRef object, llvm::StringRef output,
                                    const SharedObjectOptions &options) {
   std::string driver;
   bool isClang = false;
@@ -65,8 +63,7 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object,
   if (llvm::Error error = writeFile(script, exports))
     return error;
 
-  std::vector<std::string> arguments = {driver, "-shared", "-o", output.str(),
-                                        object.str()};
+  std::vector<std::string> arguments = {driver, "-shared", "-o", output.str(), object.str()};
   if (!options.runtimeLibrary.empty())
     arguments.push_back(options.runtimeLibrary);
   if (isClang && llvm::sys::findProgramByName("ld.lld-22"))
@@ -74,24 +71,21 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object,
   arguments.insert(arguments.end(),
                    // -Wl would cut names at their commas.
                    {"-Xlinker", "--version-script=" + script, "-Xlinker",
-                    "-soname=" + options.soname, "-Wl,-Bsymbolic",
-                    "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now", "-lm",
-                    "-lpthread"});
+                    "-soname=" + options.soname, "-Wl,-Bsymbolic", "-Wl,--gc-sections",
+                    "-Wl,-z,relro", "-Wl,-z,now", "-lm", "-lpthread"});
   if (!options.runtimeLibrary.empty())
     arguments.push_back("-Wl,--no-undefined");
-  llvm::SmallVector<llvm::StringRef> references(arguments.begin(),
-                                                arguments.end());
+  llvm::SmallVector<llvm::StringRef> references(arguments.begin(), arguments.end());
   std::string message;
-  std::optional<llvm::StringRef> redirects[] = {
-      llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
-  int status = llvm::sys::ExecuteAndWait(driver, references, std::nullopt,
-                                         redirects, 0, 0, &message);
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log),
+                                                llvm::StringRef(log)};
+  int status =
+      llvm::sys::ExecuteAndWait(driver, references, std::nullopt, redirects, 0, 0, &message);
   if (status == 0)
     return llvm::Error::success();
   if (auto text = llvm::MemoryBuffer::getFile(log))
     message += (*text)->getBuffer().rtrim().str();
-  return llvm::createStringError(driver + " cannot link " + output + ": " +
-                                 message);
+  return llvm::createStringError(driver + " cannot link " + output + ": " + message);
 }
 
 llvm::Expected<std::string> weir::findRuntimeLibrary(llvm::StringRef given) {
@@ -104,8 +98,7 @@ llvm::Expected<std::string> weir::findRuntimeLibrary(llvm::StringRef given) {
   static int here;
   llvm::SmallString<256> base(llvm::sys::fs::getMainExecutable("weirc", &here));
   llvm::sys::path::remove_filename(base);
-  for (const char *folder :
-       {"../lib", "../lib/x86_64-linux-gnu", "../lib64", "."}) {
+  for (const char *folder : {"../lib", "../lib/x86_64-linux-gnu", "../lib64", "."}) {
     llvm::SmallString<256> path(base);
     llvm::sys::path::append(path, folder, "libweir_runtime.a");
     llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);

@@ -19,8 +19,7 @@ namespace weir {
 
 /// Writes a static library that holds one object, without times or owners: the
 /// same bytes for the same object. `member` is the object's name in it.
-llvm::Error writeArchive(llvm::StringRef object, llvm::StringRef member,
-                         llvm::StringRef archive);
+llvm::Error writeArchive(llvm::StringRef object, llvm::StringRef member, llvm::StringRef archive);
 
 struct SharedObjectOptions {
   /// libweir_runtime.a, linked in and hidden; empty: left undefined.

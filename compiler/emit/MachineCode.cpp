@@ -34,10 +34,8 @@ void weir::setTargetAttributes(llvm::Module &module, const CodeTarget &target) {
       function.addFnAttr("target-features", target.features);
     if (!target.tuneCpu.empty())
       function.addFnAttr("tune-cpu", target.tuneCpu);
-    if (target.preferVectorBits &&
-        !function.hasFnAttribute("prefer-vector-width"))
-      function.addFnAttr("prefer-vector-width",
-                         std::to_string(target.preferVectorBits));
+    if (target.preferVectorBits && !function.hasFnAttribute("prefer-vector-width"))
+      function.addFnAttr("prefer-vector-width", std::to_string(target.preferVectorBits));
     if (target.sanitizeAddress)
       function.addFnAttr(llvm::Attribute::SanitizeAddress);
   }
@@ -56,20 +54,18 @@ static llvm::OptimizationLevel optimizationLevel(int level) {
   }
 }
 
-void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                    int level, bool sanitizeAddress) {
+void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine, int level,
+                    bool sanitizeAddress) {
   llvm::PassBuilder builder(&machine);
   if (sanitizeAddress)
-    builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes,
-                                               llvm::OptimizationLevel,
-                                               llvm::ThinOrFullLTOPhase) {
-      // No constructor: the program that links the object brings the
-      // sanitizer up, and globals are not instrumented.
-      passes.addPass(llvm::AddressSanitizerPass(
-          llvm::AddressSanitizerOptions(), /*UseGlobalGC=*/true,
-          /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None,
-          llvm::AsanCtorKind::None));
-    });
+    builder.registerOptimizerLastEPCallback(
+        [](llvm::ModulePassManager &passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) {
+          // No constructor: the program that links the object brings the
+          // sanitizer up, and globals are not instrumented.
+          passes.addPass(llvm::AddressSanitizerPass(
+              llvm::AddressSanitizerOptions(), /*UseGlobalGC=*/true,
+              /*UseOdrIndicator=*/false, llvm::AsanDtorKind::None, llvm::AsanCtorKind::None));
+        });
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -80,16 +76,14 @@ void weir::optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::OptimizationLevel wanted = optimizationLevel(level);
-  llvm::ModulePassManager passes =
-      level == 0 ? builder.buildO0DefaultPipeline(wanted)
-                 : builder.buildPerModuleDefaultPipeline(wanted);
+  llvm::ModulePassManager passes = level == 0 ? builder.buildO0DefaultPipeline(wanted)
+                                              : builder.buildPerModuleDefaultPipeline(wanted);
   passes.run(module, modules);
   roundToBf16Inline(module, machine);
   defineBf16Rounding(module, machine);
 }
 
-llvm::Error weir::generateMachineCode(llvm::Module &module,
-                                      llvm::TargetMachine &machine,
+llvm::Error weir::generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
                                       llvm::CodeGenFileType type,
                                       llvm::SmallVectorImpl<char> &out) {
   llvm::raw_svector_ostream stream(out);

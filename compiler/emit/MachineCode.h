@@ -38,14 +38,11 @@ void setTargetAttributes(llvm::Module &module, const CodeTarget &target);
 
 /// Runs LLVM's standard pipeline for -O`level`; with `sanitizeAddress`, loads
 /// and stores are instrumented at its end.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level,
-              bool sanitizeAddress);
+void optimize(llvm::Module &module, llvm::TargetMachine &machine, int level, bool sanitizeAddress);
 
 /// Object or assembly of the module.
-llvm::Error generateMachineCode(llvm::Module &module,
-                                llvm::TargetMachine &machine,
-                                llvm::CodeGenFileType type,
-                                llvm::SmallVectorImpl<char> &out);
+llvm::Error generateMachineCode(llvm::Module &module, llvm::TargetMachine &machine,
+                                llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &out);
 
 } // namespace weir
 

@@ -25,22 +25,29 @@ static std::string escaped(llvm::StringRef text) {
   std::string out;
   for (char c : text)
     switch (c) {
-    case '&': out += "&amp;"; break;
-    case '<': out += "&lt;"; break;
-    case '>': out += "&gt;"; break;
-    case '"': out += "&quot;"; break;
-    default: out += (unsigned char)c < 0x20 ? ' ' : c;
+    case '&':
+      out += "&amp;";
+      break;
+    case '<':
+      out += "&lt;";
+      break;
+    case '>':
+      out += "&gt;";
+      break;
+    case '"':
+      out += "&quot;";
+      break;
+    default:
+      out += (unsigned char)c < 0x20 ? ' ' : c;
     }
   return out;
 }
 
 /// Colours that neighbours are unlikely to share, and runs agree about.
-static int hueOf(llvm::StringRef node) {
-  return llvm::xxh3_64bits(node) % 360;
-}
+static int hueOf(llvm::StringRef node) { return llvm::xxh3_64bits(node) % 360; }
 
-static void draw(llvm::raw_ostream &os, llvm::ArrayRef<const BufferInfo *> buffers,
-                 int64_t arena, int64_t bound) {
+static void draw(llvm::raw_ostream &os, llvm::ArrayRef<const BufferInfo *> buffers, int64_t arena,
+                 int64_t bound) {
   int64_t begin = INT64_MAX, end = 0;
   std::map<int64_t, int64_t> changes;
   for (const BufferInfo *buffer : buffers) {
@@ -70,15 +77,16 @@ static void draw(llvm::raw_ostream &os, llvm::ArrayRef<const BufferInfo *> buffe
      << bound << "</title></path>\n";
   for (const BufferInfo *buffer : buffers) {
     int64_t last = std::max(buffer->lastUse, buffer->firstUse + 1);
-    double x = double(buffer->firstUse - begin) * right, w = double(last - buffer->firstUse) * right;
+    double x = double(buffer->firstUse - begin) * right,
+           w = double(last - buffer->firstUse) * right;
     double h = double(buffer->bytes) * up;
     double top = profileHeight + 10 + height - double(buffer->offset) * up - h;
     std::string name = escaped(buffer->node);
     os << "<g data-node=\"" << name << "\"><rect x=\"" << number(x) << "\" y=\"" << number(top)
        << "\" width=\"" << number(w) << "\" height=\"" << number(h) << "\" fill=\"hsl("
-       << hueOf(buffer->node) << ",60%,72%)\"><title>" << name << "\n" << buffer->bytes
-       << " bytes at " << buffer->offset << ", from " << buffer->firstUse << " to " << last
-       << "</title></rect>";
+       << hueOf(buffer->node) << ",60%,72%)\"><title>" << name << "\n"
+       << buffer->bytes << " bytes at " << buffer->offset << ", from " << buffer->firstUse << " to "
+       << last << "</title></rect>";
     if (w >= labelWidth && h >= labelHeight) {
       std::string label = buffer->node.substr(0, size_t(w / 7));
       os << "<text x=\"" << number(x + 3) << "\" y=\"" << number(top + std::min(h, 14.0) - 3)
@@ -107,7 +115,8 @@ std::string weir::memoryPicture(const Report &report) {
         ".other { opacity: 0.15; }\n"
         "g:hover rect { stroke: #000; stroke-width: 2; }\n"
         "</style></head><body>\n<h1>"
-     << escaped(report.name) << "</h1>\n<p>Time from left to right, offsets upwards; above, the "
+     << escaped(report.name)
+     << "</h1>\n<p>Time from left to right, offsets upwards; above, the "
         "bytes alive. <input id=\"find\" placeholder=\"find a node\"></p>\n";
   for (auto &[key, buffers] : steps) {
     const DeviceInfo *device =

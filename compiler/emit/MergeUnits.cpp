@@ -86,9 +86,9 @@ private:
   struct Input {
     const CodeUnit *unit;
     File file;
-    std::vector<Place> places;       ///< by section
-    std::vector<SymbolRef> symbols;  ///< by symbol
-    llvm::StringRef names;           ///< its symbol table's strings
+    std::vector<Place> places;      ///< by section
+    std::vector<SymbolRef> symbols; ///< by symbol
+    llvm::StringRef names;          ///< its symbol table's strings
     const File::Elf_Shdr *symbolTable = nullptr;
   };
 
@@ -128,8 +128,7 @@ SymbolRef Merger::global(File::Elf_Sym symbol, llvm::StringRef name) {
 }
 
 llvm::Error Merger::add(const CodeUnit &unit) {
-  llvm::Expected<File> file =
-      File::create(llvm::StringRef(unit.object.data(), unit.object.size()));
+  llvm::Expected<File> file = File::create(llvm::StringRef(unit.object.data(), unit.object.size()));
   if (!file)
     return file.takeError();
   inputs.push_back({&unit, *file, {}, {}, {}, nullptr});
@@ -145,8 +144,7 @@ llvm::Error Merger::addSections(Input &input) {
     switch (header.sh_type) {
     case elf::SHT_SYMTAB: {
       input.symbolTable = &header;
-      llvm::Expected<llvm::StringRef> names =
-          input.file.getStringTableForSymtab(header);
+      llvm::Expected<llvm::StringRef> names = input.file.getStringTableForSymtab(header);
       if (!names)
         return names.takeError();
       input.names = *names;
@@ -176,8 +174,8 @@ llvm::Error Merger::addSections(Input &input) {
     } else if (flags & elf::SHF_MERGE) {
       continue; // .comment
     }
-    auto [it, isNew] = sectionIndex.try_emplace({name, header.sh_type, flags},
-                                                int(sections.size()));
+    auto [it, isNew] =
+        sectionIndex.try_emplace({name, header.sh_type, flags}, int(sections.size()));
     if (isNew)
       sections.push_back({name, header.sh_type, flags, 1, 0, {}, {}, {}});
     Section &section = sections[it->second];
@@ -186,8 +184,7 @@ llvm::Error Merger::addSections(Input &input) {
     uint64_t begin = llvm::alignTo(section.size, align);
     section.size = begin + header.sh_size;
     if (header.sh_type != elf::SHT_NOBITS) {
-      llvm::Expected<llvm::ArrayRef<uint8_t>> content =
-          input.file.getSectionContents(header);
+      llvm::Expected<llvm::ArrayRef<uint8_t>> content = input.file.getSectionContents(header);
       if (!content)
         return content.takeError();
       section.bytes.resize(begin);
@@ -201,8 +198,7 @@ llvm::Error Merger::addSections(Input &input) {
 }
 
 llvm::Error Merger::addDefinitions(Input &input) {
-  llvm::Expected<File::Elf_Sym_Range> symbols =
-      input.file.symbols(input.symbolTable);
+  llvm::Expected<File::Elf_Sym_Range> symbols = input.file.symbols(input.symbolTable);
   if (!symbols)
     return symbols.takeError();
   input.symbols.resize(symbols->size());
@@ -251,8 +247,7 @@ llvm::Error Merger::addDefinitions(Input &input) {
 }
 
 llvm::Error Merger::addReferences(Input &input) {
-  llvm::Expected<File::Elf_Sym_Range> symbols =
-      input.file.symbols(input.symbolTable);
+  llvm::Expected<File::Elf_Sym_Range> symbols = input.file.symbols(input.symbolTable);
   if (!symbols)
     return symbols.takeError();
   for (auto [i, given] : llvm::enumerate(*symbols)) {
@@ -276,8 +271,7 @@ llvm::Error Merger::addReferences(Input &input) {
 
 llvm::Error Merger::addRelocations(Input &input) {
   llvm::Expected<File::Elf_Shdr_Range> headers = input.file.sections();
-  llvm::Expected<File::Elf_Sym_Range> symbols =
-      input.file.symbols(input.symbolTable);
+  llvm::Expected<File::Elf_Sym_Range> symbols = input.file.symbols(input.symbolTable);
   if (!headers || !symbols)
     return llvm::joinErrors(headers.takeError(), symbols.takeError());
   for (const File::Elf_Shdr &header : *headers) {
@@ -329,8 +323,8 @@ llvm::Error Merger::write(llvm::SmallVectorImpl<char> &object) {
     object.append(from, from + bytes);
     return begin;
   };
-  auto table = [&](llvm::StringRef name, uint32_t type, const void *data,
-                   size_t bytes, uint64_t align, uint64_t entry) -> auto & {
+  auto table = [&](llvm::StringRef name, uint32_t type, const void *data, size_t bytes,
+                   uint64_t align, uint64_t entry) -> auto & {
     File::Elf_Shdr header = {};
     header.sh_name = strings.add(name);
     header.sh_type = type;
@@ -342,9 +336,8 @@ llvm::Error Merger::write(llvm::SmallVectorImpl<char> &object) {
     return headers.back();
   };
   for (Section &section : sections) {
-    File::Elf_Shdr &header = table(section.name, section.type,
-                                   section.bytes.data(), section.bytes.size(),
-                                   section.align, 0);
+    File::Elf_Shdr &header = table(section.name, section.type, section.bytes.data(),
+                                   section.bytes.size(), section.align, 0);
     header.sh_flags = section.flags;
     header.sh_size = section.size;
   }
@@ -366,9 +359,8 @@ llvm::Error Merger::write(llvm::SmallVectorImpl<char> &object) {
                              /*IsMips64EL=*/false);
       list.push_back(entry);
     }
-    File::Elf_Shdr &header =
-        table(".rela" + section.name, elf::SHT_RELA, list.data(),
-              list.size() * sizeof(list[0]), 8, sizeof(list[0]));
+    File::Elf_Shdr &header = table(".rela" + section.name, elf::SHT_RELA, list.data(),
+                                   list.size() * sizeof(list[0]), 8, sizeof(list[0]));
     header.sh_flags = elf::SHF_INFO_LINK;
     header.sh_info = i + 1;
     header.sh_link = symbolTable;
@@ -376,18 +368,15 @@ llvm::Error Merger::write(llvm::SmallVectorImpl<char> &object) {
   std::vector<File::Elf_Sym> symbols(1, File::Elf_Sym{});
   symbols.insert(symbols.end(), locals.begin(), locals.end());
   symbols.insert(symbols.end(), globals.begin(), globals.end());
-  File::Elf_Shdr &header =
-      table(".symtab", elf::SHT_SYMTAB, symbols.data(),
-            symbols.size() * sizeof(symbols[0]), 8, sizeof(symbols[0]));
+  File::Elf_Shdr &header = table(".symtab", elf::SHT_SYMTAB, symbols.data(),
+                                 symbols.size() * sizeof(symbols[0]), 8, sizeof(symbols[0]));
   header.sh_link = symbolTable + 1;
   header.sh_info = locals.size() + 1;
   strings.add(".strtab"); // before the table is copied
-  table(".strtab", elf::SHT_STRTAB, strings.bytes.data(), strings.bytes.size(),
-        1, 0);
+  table(".strtab", elf::SHT_STRTAB, strings.bytes.data(), strings.bytes.size(), 1, 0);
   if (headers.size() >= elf::SHN_LORESERVE)
     return unexpected("more sections than ELF counts");
-  uint64_t headerOffset =
-      append(8, headers.data(), headers.size() * sizeof(headers[0]));
+  uint64_t headerOffset = append(8, headers.data(), headers.size() * sizeof(headers[0]));
 
   File::Elf_Ehdr begin = inputs.front().file.getHeader();
   begin.e_shoff = headerOffset;
@@ -397,8 +386,7 @@ llvm::Error Merger::write(llvm::SmallVectorImpl<char> &object) {
   return llvm::Error::success();
 }
 
-llvm::Error weir::mergeUnits(llvm::ArrayRef<CodeUnit> units,
-                             llvm::SmallVectorImpl<char> &object) {
+llvm::Error weir::mergeUnits(llvm::ArrayRef<CodeUnit> units, llvm::SmallVectorImpl<char> &object) {
   object.clear();
   if (units.size() == 1 && units[0].symbols.empty()) {
     object.append(units[0].object.begin(), units[0].object.end());

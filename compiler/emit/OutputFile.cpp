@@ -20,18 +20,15 @@ using namespace weir;
 
 static llvm::Error failed(llvm::StringRef path, int code) {
   return llvm::createStringError(std::error_code(code, std::generic_category()),
-                                 "cannot write " + path + ": " +
-                                     llvm::Twine(std::strerror(code)));
+                                 "cannot write " + path + ": " + llvm::Twine(std::strerror(code)));
 }
 
-OutputFile::OutputFile(std::string name, std::string temporary, int fd,
-                       bool inPlace)
-    : name(std::move(name)), temporary(std::move(temporary)), fd(fd),
-      inPlace(inPlace) {}
+OutputFile::OutputFile(std::string name, std::string temporary, int fd, bool inPlace)
+    : name(std::move(name)), temporary(std::move(temporary)), fd(fd), inPlace(inPlace) {}
 
 OutputFile::OutputFile(OutputFile &&other)
-    : name(std::move(other.name)), temporary(std::move(other.temporary)),
-      fd(other.fd), inPlace(other.inPlace), end(other.end) {
+    : name(std::move(other.name)), temporary(std::move(other.temporary)), fd(other.fd),
+      inPlace(other.inPlace), end(other.end) {
   other.fd = -1;
 }
 
@@ -55,8 +52,7 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
   // Links that the system keeps there must not be replaced by files.
   bool isSystems = path.starts_with("/dev/") || path.starts_with("/proc/");
   struct stat status;
-  if (::stat(name.c_str(), &status) == 0 &&
-      (isSystems || !S_ISREG(status.st_mode))) {
+  if (::stat(name.c_str(), &status) == 0 && (isSystems || !S_ISREG(status.st_mode))) {
     int fd = ::open(name.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd < 0)
       return failed(path, errno);
@@ -69,8 +65,8 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
   int fd = -1;
   do {
     // Short, so that every name that fits does so as a temporary one, too.
-    temporary = (llvm::StringRef(name).take_front(name.rfind('/') + 1) +
-                 ".weir-" + llvm::Twine(::getpid()) + "-" + llvm::Twine(counter++))
+    temporary = (llvm::StringRef(name).take_front(name.rfind('/') + 1) + ".weir-" +
+                 llvm::Twine(::getpid()) + "-" + llvm::Twine(counter++))
                     .str();
     fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (fd < 0 && errno == EEXIST);

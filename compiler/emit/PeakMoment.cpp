@@ -15,15 +15,13 @@
 
 using namespace weir;
 
-PeakMoment weir::peakMoment(const std::vector<BufferInfo> &buffers,
-                            int device) {
+PeakMoment weir::peakMoment(const std::vector<BufferInfo> &buffers, int device) {
   // Changes in order of time; deaths before births.
   std::map<std::pair<int, int64_t>, int64_t> changes;
   for (const BufferInfo &buffer : buffers)
     if (buffer.device == device) {
       changes[{buffer.step, buffer.firstUse}] += buffer.bytes;
-      changes[{buffer.step, std::max(buffer.lastUse, buffer.firstUse + 1)}] -=
-          buffer.bytes;
+      changes[{buffer.step, std::max(buffer.lastUse, buffer.firstUse + 1)}] -= buffer.bytes;
     }
   PeakMoment peak;
   int64_t live = 0;
@@ -36,8 +34,7 @@ PeakMoment weir::peakMoment(const std::vector<BufferInfo> &buffers,
     }
   }
   for (const BufferInfo &buffer : buffers)
-    if (buffer.device == device && buffer.step == step &&
-        buffer.firstUse <= peak.time &&
+    if (buffer.device == device && buffer.step == step && buffer.firstUse <= peak.time &&
         peak.time < std::max(buffer.lastUse, buffer.firstUse + 1))
       peak.buffers.push_back(&buffer);
   llvm::sort(peak.buffers, [](const BufferInfo *a, const BufferInfo *b) {
@@ -55,8 +52,7 @@ std::string weir::byteText(int64_t bytes) {
     ++unit;
   }
   std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format(unit ? "%.1f " : "%.0f ", value) << units[unit];
+  llvm::raw_string_ostream(text) << llvm::format(unit ? "%.1f " : "%.0f ", value) << units[unit];
   return text;
 }
 
@@ -65,8 +61,7 @@ std::string weir::arenaTag(const std::vector<BufferInfo> &buffers, int device) {
   std::string tag = "the planned arena of a run";
   PeakMoment peak = peakMoment(buffers, device);
   for (size_t i = 0; i < peak.buffers.size() && i < mostNamed; ++i)
-    tag += (i ? ", \"" : " (\"") + peak.buffers[i]->node + "\" " +
-           byteText(peak.buffers[i]->bytes);
+    tag += (i ? ", \"" : " (\"") + peak.buffers[i]->node + "\" " + byteText(peak.buffers[i]->bytes);
   if (peak.buffers.size() > mostNamed)
     tag += ", …";
   return peak.buffers.empty() ? tag : tag + ")";

@@ -98,8 +98,8 @@ struct BufferInfo {
 /// host's steps, which do the same where the device is missing.
 struct AcceleratorInfo {
   int device = 0;
-  std::string driver; ///< symbol of the runtime's table of functions
-  std::string image;  ///< bytes that the driver loads
+  std::string driver;               ///< symbol of the runtime's table of functions
+  std::string image;                ///< bytes that the driver loads
   std::vector<std::string> steps;   ///< by entry: symbols, or ""
   std::vector<std::string> kernels; ///< names in the image, or "", by kernel
   /// Constants that the device has a copy of, and where.

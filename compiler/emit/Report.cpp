@@ -26,8 +26,7 @@ static std::string count(double value) {
     ++unit;
   }
   std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format(unit ? "%.2f" : "%.0f", value) << units[unit];
+  llvm::raw_string_ostream(text) << llvm::format(unit ? "%.2f" : "%.0f", value) << units[unit];
   return text;
 }
 
@@ -78,14 +77,12 @@ static std::vector<const KernelInfo *> heaviestKernels(const Report &report) {
 std::string Report::text() const {
   std::string out;
   llvm::raw_string_ostream os(out);
-  os << name << ", from " << model << ", for " << cpu << " (" << target
-     << ")\n";
+  os << name << ", from " << model << ", for " << cpu << " (" << target << ")\n";
   for (const EntryInfo &entry : entries) {
     os << "\nentry " << entry.name << "\n";
     auto list = [&](const char *kind, const std::vector<TensorInfo> &tensors) {
       for (size_t i = 0; i < tensors.size() && i < shown; ++i)
-        os << "  " << kind << ' ' << tensors[i].name << ": "
-           << typeText(tensors[i]) << "\n";
+        os << "  " << kind << ' ' << tensors[i].name << ": " << typeText(tensors[i]) << "\n";
       if (tensors.size() > shown)
         os << "  and " << tensors.size() - shown << " more\n";
     };
@@ -93,13 +90,11 @@ std::string Report::text() const {
     list("fetch", entry.fetches);
   }
 
-  os << "\nconstants   " << byteText(weightBytes) << " in " << weightCount
-     << "\n";
+  os << "\nconstants   " << byteText(weightBytes) << " in " << weightCount << "\n";
   if (!slots.empty())
     os << "variables   " << slots.size() << "\n";
   for (const DeviceInfo &device : devices) {
-    os << "arena       " << byteText(device.arenaBytes) << " on "
-       << device.name;
+    os << "arena       " << byteText(device.arenaBytes) << " on " << device.name;
     if (device.lowerBound > 0 && device.arenaBytes == device.lowerBound)
       os << ", which is the lower bound";
     else if (device.lowerBound > 0)
@@ -112,36 +107,33 @@ std::string Report::text() const {
   if (placement.transfers) {
     os << "transfers   " << placement.transfers << " between devices";
     if (placement.delayed)
-      os << ", " << placement.delayed << " tensors sent late, "
-         << placement.asked << " of them when asked for";
+      os << ", " << placement.delayed << " tensors sent late, " << placement.asked
+         << " of them when asked for";
     os << "\n";
   }
   if (placement.makespan >= 0 && devices.size() > 1) {
-    os << llvm::format("step        %.1f us", placement.makespan * 1e6)
-       << " by the cost model";
+    os << llvm::format("step        %.1f us", placement.makespan * 1e6) << " by the cost model";
     if (placement.oneDeviceMakespan >= 0)
-      os << llvm::format(", %.1f us on one device",
-                         placement.oneDeviceMakespan * 1e6);
+      os << llvm::format(", %.1f us on one device", placement.oneDeviceMakespan * 1e6);
     os << "\n";
   }
   if (reusedBuffers)
-    os << "reuse       " << reusedBuffers << " results over operands, "
-       << byteText(reusedBytes) << "; " << savedCopies << " copies left out\n";
+    os << "reuse       " << reusedBuffers << " results over operands, " << byteText(reusedBytes)
+       << "; " << savedCopies << " copies left out\n";
   if (boundedBuffers || dynamicBuffers)
     os << "run-time    " << boundedBuffers << " buffers planned for the bounds of their sizes, "
        << dynamicBuffers << " left to the allocator\n";
   if (repeatedLaunches)
-    os << "recompute   " << repeatedLaunches
-       << " launches run again to stay within " << byteText(memoryLimit) << ": "
-       << repeatedWork / 10 << '.' << repeatedWork % 10 << " % more work\n";
+    os << "recompute   " << repeatedLaunches << " launches run again to stay within "
+       << byteText(memoryLimit) << ": " << repeatedWork / 10 << '.' << repeatedWork % 10
+       << " % more work\n";
   if (swappedValues)
-    os << "swap        " << swappedValues
-       << " values wait in the host's memory to stay within "
-       << byteText(memoryLimit) << ": " << swapReturns << " copies back, "
-       << byteText(swappedBytes) << " moved\n";
+    os << "swap        " << swappedValues << " values wait in the host's memory to stay within "
+       << byteText(memoryLimit) << ": " << swapReturns << " copies back, " << byteText(swappedBytes)
+       << " moved\n";
   if (chosenPeak < givenPeak)
-    os << "order       at most " << byteText(chosenPeak) << " alive, "
-       << byteText(givenPeak) << " in the graph's order\n";
+    os << "order       at most " << byteText(chosenPeak) << " alive, " << byteText(givenPeak)
+       << " in the graph's order\n";
   for (auto [i, device] : llvm::enumerate(devices)) {
     PeakMoment peak = peakMoment(buffers, i);
     if (peak.buffers.empty())
@@ -164,28 +156,22 @@ std::string Report::text() const {
          << shortened(list[i]->node, 60) << "\n";
   }
   if (!kernels.empty()) {
-    os << "\nheaviest kernels of " << kernels.size()
-       << ", floating-point operations a launch\n";
+    os << "\nheaviest kernels of " << kernels.size() << ", floating-point operations a launch\n";
     std::vector<const KernelInfo *> list = heaviestKernels(*this);
     for (size_t i = 0; i < list.size() && i < shown; ++i)
       os << llvm::format("  %10s  ",
-                         list[i]->flops < 0
-                             ? "?"
-                             : count(double(list[i]->flops)).c_str())
-         << shortened(list[i]->name, 40) << "  "
-         << shortened(list[i]->nodes, 40) << "\n";
+                         list[i]->flops < 0 ? "?" : count(double(list[i]->flops)).c_str())
+         << shortened(list[i]->name, 40) << "  " << shortened(list[i]->nodes, 40) << "\n";
   }
   if (!customs.empty()) {
     os << "\ncustom operations\n";
     for (const CustomInfo &custom : customs)
       os << "  " << custom.name << ": "
-         << (custom.fallback.empty() ? "handed over by the program"
-                                     : custom.fallback + "()")
+         << (custom.fallback.empty() ? "handed over by the program" : custom.fallback + "()")
          << "  " << shortened(custom.nodes, 40) << "\n";
   }
   if (!operations.empty()) {
-    std::vector<std::pair<std::string, int64_t>> list(operations.begin(),
-                                                      operations.end());
+    std::vector<std::pair<std::string, int64_t>> list(operations.begin(), operations.end());
     llvm::sort(list, [](const auto &a, const auto &b) {
       return std::tie(b.second, a.first) < std::tie(a.second, b.first);
     });
@@ -303,8 +289,7 @@ std::string Report::json() const {
       if (placement.makespan >= 0)
         json.attribute("makespan_us", placement.makespan * 1e6);
       if (placement.oneDeviceMakespan >= 0)
-        json.attribute("one_device_makespan_us",
-                       placement.oneDeviceMakespan * 1e6);
+        json.attribute("one_device_makespan_us", placement.oneDeviceMakespan * 1e6);
       json.attribute("transfers", placement.transfers);
       json.attribute("delayed", placement.delayed);
       json.attribute("asked", placement.asked);

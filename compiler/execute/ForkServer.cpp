@@ -74,8 +74,8 @@ struct Worker {
 };
 
 /// Body of a child: takes case numbers until its pipe is closed.
-[[noreturn]] void serve(int in, int out, int output, pid_t parent,
-                        const ForkOptions &options, const Work &work) {
+[[noreturn]] void serve(int in, int out, int output, pid_t parent, const ForkOptions &options,
+                        const Work &work) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
     _exit(0);
@@ -94,16 +94,15 @@ struct Worker {
     std::string result = work(index);
     std::fflush(stdout);
     uint64_t size = result.size();
-    if (!writeAll(out, &size, sizeof(size)) ||
-        !writeAll(out, result.data(), size))
+    if (!writeAll(out, &size, sizeof(size)) || !writeAll(out, result.data(), size))
       break;
   }
   // Nothing is torn down: the process's end does that faster.
   _exit(0);
 }
 
-bool start(Worker &worker, const std::vector<Worker> &all,
-           const ForkOptions &options, const Work &work) {
+bool start(Worker &worker, const std::vector<Worker> &all, const ForkOptions &options,
+           const Work &work) {
   int down[2], up[2];
   if (pipe(down) != 0)
     return false;
@@ -177,8 +176,7 @@ std::string end(Worker &worker) {
   std::string words = lastWords(worker.output), text;
   if (WIFSIGNALED(status)) {
     const char *name = sigabbrev_np(WTERMSIG(status));
-    text = name ? "SIG" + std::string(name)
-                : "signal " + std::to_string(WTERMSIG(status));
+    text = name ? "SIG" + std::string(name) : "signal " + std::to_string(WTERMSIG(status));
   } else {
     text = "exit status " + std::to_string(WEXITSTATUS(status));
   }
@@ -212,9 +210,8 @@ bool receive(Worker &worker, std::string &result, bool &closed) {
 
 } // namespace
 
-bool weir::runForked(
-    size_t count, const ForkOptions &options, const Work &work,
-    const std::function<void(size_t, const ForkedResult &)> &done) {
+bool weir::runForked(size_t count, const ForkOptions &options, const Work &work,
+                     const std::function<void(size_t, const ForkedResult &)> &done) {
   // A child that died between two cases must not take the parent along.
   struct sigaction ignore = {}, before = {};
   ignore.sa_handler = SIG_IGN;
@@ -256,13 +253,11 @@ bool weir::runForked(
       if (worker.busy) {
         polls.push_back({worker.fromChild, POLLIN, 0});
         polled.push_back(&worker);
-        wait =
-            std::min(wait, options.secondsPerCase - secondsSince(worker.start));
+        wait = std::min(wait, options.secondsPerCase - secondsSince(worker.start));
       }
     if (polls.empty())
       continue;
-    poll(polls.data(), polls.size(),
-         static_cast<int>(std::max(wait, 0.0) * 1000) + 1);
+    poll(polls.data(), polls.size(), static_cast<int>(std::max(wait, 0.0) * 1000) + 1);
     for (size_t p = 0; p < polls.size(); ++p) {
       Worker &worker = *polled[p];
       ForkedResult result;

@@ -24,8 +24,8 @@ public:
   /// Empty where the object is added.
   std::string add(std::string_view object, const std::string &name,
                   const std::vector<Symbol> &symbols) {
-    static const bool initialised = !llvm::InitializeNativeTarget() &&
-                                    !llvm::InitializeNativeTargetAsmPrinter();
+    static const bool initialised =
+        !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
     if (!initialised)
       return "LLVM knows no target for this machine";
     // Compilation is over: one thread links, which also keeps a process that
@@ -33,11 +33,10 @@ public:
     auto made =
         orc::LLJITBuilder()
             .setNumCompileThreads(0)
-            .setObjectLinkingLayerCreator(
-                [](orc::ExecutionSession &session)
-                    -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
-                  return std::make_unique<orc::ObjectLinkingLayer>(session);
-                })
+            .setObjectLinkingLayerCreator([](orc::ExecutionSession &session)
+                                              -> llvm::Expected<std::unique_ptr<orc::ObjectLayer>> {
+              return std::make_unique<orc::ObjectLinkingLayer>(session);
+            })
             .create();
     if (!made)
       return llvm::toString(made.takeError());
@@ -56,8 +55,8 @@ public:
     if (!process)
       return llvm::toString(process.takeError());
     library.addGenerator(std::move(*process));
-    if (llvm::Error error = jit->addObjectFile(
-            llvm::MemoryBuffer::getMemBuffer(object, name + ".o", false)))
+    if (llvm::Error error =
+            jit->addObjectFile(llvm::MemoryBuffer::getMemBuffer(object, name + ".o", false)))
       return llvm::toString(std::move(error));
     return "";
   }
@@ -87,9 +86,9 @@ private:
 
 LinkedObject::~LinkedObject() = default;
 
-std::unique_ptr<LinkedObject>
-LinkedObject::create(std::string_view object, const std::string &name,
-                     const std::vector<Symbol> &symbols, std::string &error) {
+std::unique_ptr<LinkedObject> LinkedObject::create(std::string_view object, const std::string &name,
+                                                   const std::vector<Symbol> &symbols,
+                                                   std::string &error) {
   auto made = std::make_unique<JitObject>();
   error = made->add(object, name, symbols);
   if (!error.empty())

@@ -30,8 +30,7 @@ public:
 
   /// The bytes must stay until the first look-up, which links them. Null, with
   /// the reason in `error`.
-  static std::unique_ptr<LinkedObject> create(std::string_view object,
-                                              const std::string &name,
+  static std::unique_ptr<LinkedObject> create(std::string_view object, const std::string &name,
                                               const std::vector<Symbol> &symbols,
                                               std::string &error);
 

@@ -13,9 +13,8 @@
 using namespace mlir;
 using namespace weir;
 
-const CustomOperation *
-weir::findCustomOperation(const std::vector<CustomOperation> &operations,
-                          StringRef name) {
+const CustomOperation *weir::findCustomOperation(const std::vector<CustomOperation> &operations,
+                                                 StringRef name) {
   for (const CustomOperation &operation : operations)
     if (operation.name == name)
       return &operation;
@@ -51,16 +50,16 @@ static Type typeNamed(MLIRContext *context, StringRef name) {
   return {};
 }
 
-FailureOr<SmallVector<Value>>
-weir::buildCustomCall(OpBuilder &b, Location loc, const CustomOperation &operation,
-                      ValueRange inputs, ArrayRef<int64_t> attributes,
-                      std::string &error) {
+FailureOr<SmallVector<Value>> weir::buildCustomCall(OpBuilder &b, Location loc,
+                                                    const CustomOperation &operation,
+                                                    ValueRange inputs, ArrayRef<int64_t> attributes,
+                                                    std::string &error) {
   SmallVector<Type> types;
   for (const CustomOperation::Output &output : operation.outputs) {
     for (int index : {output.dtypeOfInput, output.shapeOfInput})
       if (index >= (int)inputs.size()) {
-        error = "its description refers to input " + std::to_string(index) +
-                ", and the node has " + std::to_string(inputs.size());
+        error = "its description refers to input " + std::to_string(index) + ", and the node has " +
+                std::to_string(inputs.size());
         return failure();
       }
     Type element = output.dtypeOfInput >= 0
@@ -79,16 +78,14 @@ weir::buildCustomCall(OpBuilder &b, Location loc, const CustomOperation &operati
       shape.push_back(size < 0 ? ShapedType::kDynamic : size);
     types.push_back(RankedTensorType::get(shape, element));
   }
-  auto call = CustomCallOp::create(b, loc, types, inputs, operation.function,
-                                   attributes, operation.pure);
+  auto call =
+      CustomCallOp::create(b, loc, types, inputs, operation.function, attributes, operation.pure);
   // What the operation is called in the model: sessions look functions up by it.
   call->setAttr("weir.operation", b.getStringAttr(operation.name));
   if (!operation.gradient.empty())
     call->setAttr(customGradientAttr,
-                  b.getStrArrayAttr({operation.gradient,
-                                     operation.gradientFunction}));
+                  b.getStrArrayAttr({operation.gradient, operation.gradientFunction}));
   if (operation.flopsPerElement >= 0)
-    call->setAttr(customFlopsAttr,
-                  b.getF64FloatAttr(operation.flopsPerElement));
+    call->setAttr(customFlopsAttr, b.getF64FloatAttr(operation.flopsPerElement));
   return SmallVector<Value>(call.getResults());
 }

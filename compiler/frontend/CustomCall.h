@@ -14,16 +14,14 @@
 namespace weir {
 
 /// The operation that is declared under `name`, or null.
-const CustomOperation *
-findCustomOperation(const std::vector<CustomOperation> &operations,
-                    llvm::StringRef name);
+const CustomOperation *findCustomOperation(const std::vector<CustomOperation> &operations,
+                                           llvm::StringRef name);
 
 /// A call of `operation`'s function. Fails with `error` set where an output
 /// refers to an input that is not there or to a type that does not exist.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-buildCustomCall(mlir::OpBuilder &b, mlir::Location loc,
-                const CustomOperation &operation, mlir::ValueRange inputs,
-                llvm::ArrayRef<int64_t> attributes, std::string &error);
+buildCustomCall(mlir::OpBuilder &b, mlir::Location loc, const CustomOperation &operation,
+                mlir::ValueRange inputs, llvm::ArrayRef<int64_t> attributes, std::string &error);
 
 } // namespace weir
 

@@ -93,17 +93,15 @@ static bool readOperation(const json::Value &value, CustomOperation &operation,
 }
 
 /// Finds the functions that gradients name.
-static bool resolveGradients(std::vector<CustomOperation> &operations,
-                             std::string &error) {
+static bool resolveGradients(std::vector<CustomOperation> &operations, std::string &error) {
   for (CustomOperation &operation : operations) {
     if (operation.gradient.empty())
       continue;
-    auto named = llvm::find_if(operations, [&](const CustomOperation &other) {
-      return other.name == operation.gradient;
-    });
+    auto named = llvm::find_if(
+        operations, [&](const CustomOperation &other) { return other.name == operation.gradient; });
     if (named == operations.end()) {
-      error = "operation \"" + operation.name + "\" has the gradient \"" +
-              operation.gradient + "\", which is not in the file";
+      error = "operation \"" + operation.name + "\" has the gradient \"" + operation.gradient +
+              "\", which is not in the file";
       return false;
     }
     operation.gradientFunction = named->function;
@@ -111,8 +109,7 @@ static bool resolveGradients(std::vector<CustomOperation> &operations,
   return true;
 }
 
-bool weir::readCustomOperations(const std::string &path,
-                                std::vector<CustomOperation> &operations,
+bool weir::readCustomOperations(const std::string &path, std::vector<CustomOperation> &operations,
                                 std::string &error) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {

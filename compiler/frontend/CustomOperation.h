@@ -48,8 +48,7 @@ struct CustomOperation {
 
 /// The operations that a description file declares. False, with `error` set,
 /// where it cannot be read or is malformed.
-bool readCustomOperations(const std::string &path,
-                          std::vector<CustomOperation> &operations,
+bool readCustomOperations(const std::string &path, std::vector<CustomOperation> &operations,
                           std::string &error);
 
 } // namespace weir

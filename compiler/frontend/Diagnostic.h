@@ -26,10 +26,10 @@ enum class Severity { Error, Warning };
 
 /// One message. `node` and `op` are empty where the file as a whole is meant.
 struct Diagnostic {
-  std::string code; ///< "W0201"
-  std::string file; ///< as the user named it
-  std::string node; ///< name of the node in the model
-  std::string op;   ///< its operation, as the model's format calls it
+  std::string code;    ///< "W0201"
+  std::string file;    ///< as the user named it
+  std::string node;    ///< name of the node in the model
+  std::string op;      ///< its operation, as the model's format calls it
   std::string message; ///< found…; possible…  (one line, no final period)
   std::vector<std::string> notes;
   Severity severity = Severity::Error;

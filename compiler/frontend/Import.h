@@ -68,7 +68,7 @@ struct DimBinding {
 };
 
 struct ImportOptions {
-  std::vector<EntrySpec> entries; ///< empty: what the model itself offers
+  std::vector<EntrySpec> entries;                     ///< empty: what the model itself offers
   std::map<std::string, std::vector<int64_t>> shapes; ///< by feed's name
   std::map<std::string, DimBinding> dims;             ///< by dimension's name
   std::vector<CustomOperation> customOperations;
@@ -86,10 +86,8 @@ struct ImportOptions {
 /// holds what cannot be imported; then every such node has its diagnostic. The
 /// module's constants refer to the bytes of the file, which must stay as it is.
 /// A context is used by one import at a time; several contexts are independent.
-mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context,
-                                             const std::string &path,
-                                             const ImportOptions &options,
-                                             DiagnosticSink &sink);
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &context, const std::string &path,
+                                             const ImportOptions &options, DiagnosticSink &sink);
 
 /// Imports a GraphDef (.pb, .pbtxt) or a SavedModel's folder, likewise.
 mlir::OwningOpRef<mlir::ModuleOp> importTensorFlow(mlir::MLIRContext &context,

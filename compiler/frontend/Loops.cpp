@@ -13,8 +13,7 @@ using namespace weir::frontend;
 
 RankedTensorType weir::frontend::joinTypes(Type x, Type y) {
   auto a = dyn_cast<RankedTensorType>(x), b = dyn_cast<RankedTensorType>(y);
-  if (!a || !b || a.getRank() != b.getRank() ||
-      a.getElementType() != b.getElementType())
+  if (!a || !b || a.getRank() != b.getRank() || a.getElementType() != b.getElementType())
     return {};
   SmallVector<int64_t> shape;
   for (auto [s, t] : llvm::zip(a.getShape(), b.getShape()))
@@ -29,17 +28,14 @@ Value weir::frontend::relax(TensorBuilder &t, Value v, Type type) {
   return CastOp::create(t.b, t.loc, type, v, t.flag(false));
 }
 
-Value weir::frontend::makeEntries(TensorBuilder &t, Value count,
-                              RankedTensorType type) {
+Value weir::frontend::makeEntries(TensorBuilder &t, Value count, RankedTensorType type) {
   return t.expandTo(t.scalar(type.getElementType(), 0),
                     t.concat({count, t.ints(type.getShape())}, 0));
 }
 
-Value weir::frontend::writeEntry(TensorBuilder &t, Value entries, Value index,
-                             Value v) {
-  return t.op<ScatterNdOp>(entries, t.reshape(index, {1, 1}),
-                           t.unsqueeze(v, {0}), t.text("none"), t.flag(false),
-                           t.flag(false));
+Value weir::frontend::writeEntry(TensorBuilder &t, Value entries, Value index, Value v) {
+  return t.op<ScatterNdOp>(entries, t.reshape(index, {1, 1}), t.unsqueeze(v, {0}), t.text("none"),
+                           t.flag(false), t.flag(false));
 }
 
 namespace {
@@ -74,8 +70,7 @@ bool anyNull(const Values &values) {
 /// One try at a loop, with given types of the carried values. On success
 /// `state` is complete; otherwise `types` are wider, or null for a failure.
 bool tryLoop(TensorBuilder &t, Value count, bool conditional, size_t carried,
-             SmallVector<Type> &types, LoopBody body, OperationState &state,
-             bool &failed) {
+             SmallVector<Type> &types, LoopBody body, OperationState &state, bool &failed) {
   // Carried: number of the iteration, condition, values of the body.
   {
     RegionBuilder region(t, state.addRegion(), types);
@@ -95,8 +90,7 @@ bool tryLoop(TensorBuilder &t, Value count, bool conditional, size_t carried,
   failed = mlir::failed(next) || anyNull(*next);
   if (failed)
     return false;
-  Values yielded = {t.add(args[0], 1.0),
-                    next->size() > carried ? next->back() : args[1]};
+  Values yielded = {t.add(args[0], 1.0), next->size() > carried ? next->back() : args[1]};
   for (size_t i = 0; i < carried; ++i) {
     RankedTensorType joined = joinTypes((*next)[i].getType(), types[i + 2]);
     if (!joined) {
@@ -119,9 +113,8 @@ bool tryLoop(TensorBuilder &t, Value count, bool conditional, size_t carried,
 
 } // namespace
 
-FailureOr<Values> weir::frontend::buildLoop(TensorBuilder &t, Value count,
-                                        Value condition, Values inits,
-                                        LoopBody body) {
+FailureOr<Values> weir::frontend::buildLoop(TensorBuilder &t, Value count, Value condition,
+                                            Values inits, LoopBody body) {
   if (anyNull(inits))
     return failure();
   size_t carried = inits.size();
@@ -133,14 +126,12 @@ FailureOr<Values> weir::frontend::buildLoop(TensorBuilder &t, Value count,
   while (true) {
     OperationState state(t.loc, WhileOp::getOperationName());
     bool failed = false;
-    if (!tryLoop(t, count, static_cast<bool>(condition), carried, types, body,
-                 state, failed)) {
+    if (!tryLoop(t, count, static_cast<bool>(condition), carried, types, body, state, failed)) {
       if (failed)
         return failure();
       continue;
     }
-    Values operands = {t.intScalar(0),
-                       condition ? condition : t.scalar(t.b.getI1Type(), 1)};
+    Values operands = {t.intScalar(0), condition ? condition : t.scalar(t.b.getI1Type(), 1)};
     for (size_t i = 0; i < carried; ++i)
       operands.push_back(relax(t, inits[i], types[i + 2]));
     state.addOperands(operands);
@@ -150,10 +141,9 @@ FailureOr<Values> weir::frontend::buildLoop(TensorBuilder &t, Value count,
   }
 }
 
-FailureOr<Values>
-weir::frontend::buildIf(TensorBuilder &t, Value condition,
-                    function_ref<FailureOr<Values>()> onTrue,
-                    function_ref<FailureOr<Values>()> onFalse) {
+FailureOr<Values> weir::frontend::buildIf(TensorBuilder &t, Value condition,
+                                          function_ref<FailureOr<Values>()> onTrue,
+                                          function_ref<FailureOr<Values>()> onFalse) {
   if (!condition)
     return failure();
   OperationState state(t.loc, IfOp::getOperationName());

@@ -24,15 +24,14 @@ using LoopBody = llvm::function_ref<mlir::FailureOr<Values>(Value, Values)>;
 /// after the last iteration. A carried value whose shape changes between
 /// iterations gets a type that leaves the changing dimensions open: the body is
 /// built anew for it. Null on failure.
-mlir::FailureOr<Values> buildLoop(TensorBuilder &t, Value count,
-                                  Value condition, Values inits, LoopBody body);
+mlir::FailureOr<Values> buildLoop(TensorBuilder &t, Value count, Value condition, Values inits,
+                                  LoopBody body);
 
 /// Builds both branches; each returns the same number of values, whose shapes
 /// may differ in sizes but not in rank.
-mlir::FailureOr<Values>
-buildIf(TensorBuilder &t, Value condition,
-        llvm::function_ref<mlir::FailureOr<Values>()> onTrue,
-        llvm::function_ref<mlir::FailureOr<Values>()> onFalse);
+mlir::FailureOr<Values> buildIf(TensorBuilder &t, Value condition,
+                                llvm::function_ref<mlir::FailureOr<Values>()> onTrue,
+                                llvm::function_ref<mlir::FailureOr<Values>()> onFalse);
 
 /// The type both of `x` and `y` are instances of: differing sizes are left
 /// open. Null where ranks or element types differ.

@@ -16,8 +16,7 @@
 
 using namespace weir;
 
-std::unique_ptr<MappedFile> MappedFile::open(const std::string &path,
-                                             std::string &error) {
+std::unique_ptr<MappedFile> MappedFile::open(const std::string &path, std::string &error) {
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     error = std::strerror(errno);
@@ -34,8 +33,7 @@ std::unique_ptr<MappedFile> MappedFile::open(const std::string &path,
   } else {
     size = static_cast<size_t>(status.st_size);
     // An empty file cannot be mapped, and needs no mapping.
-    address = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0)
-                   : nullptr;
+    address = size ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
     good = address != MAP_FAILED;
     if (!good)
       error = std::strerror(errno);
@@ -43,8 +41,8 @@ std::unique_ptr<MappedFile> MappedFile::open(const std::string &path,
   ::close(fd);
   if (!good)
     return nullptr;
-  return std::unique_ptr<MappedFile>(new MappedFile(
-      path, std::string_view(static_cast<const char *>(address), size)));
+  return std::unique_ptr<MappedFile>(
+      new MappedFile(path, std::string_view(static_cast<const char *>(address), size)));
 }
 
 MappedFile::~MappedFile() {

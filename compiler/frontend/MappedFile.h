@@ -21,8 +21,7 @@ class MappedFile {
 public:
   /// Maps a file; null, with the reason in `error`, where it cannot be opened
   /// or is no regular file.
-  static std::unique_ptr<MappedFile> open(const std::string &path,
-                                          std::string &error);
+  static std::unique_ptr<MappedFile> open(const std::string &path, std::string &error);
   ~MappedFile();
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
@@ -31,8 +30,7 @@ public:
   const std::string &path() const { return name; }
 
 private:
-  MappedFile(std::string name, std::string_view view)
-      : name(std::move(name)), view(view) {}
+  MappedFile(std::string name, std::string_view view) : name(std::move(name)), view(view) {}
   std::string name;
   std::string_view view;
 };

@@ -37,9 +37,7 @@ public:
   /// "" when none is near.
   const std::string &name() const { return found; }
   /// `; did you mean "x"?`, or "".
-  std::string question() const {
-    return found.empty() ? "" : "; did you mean \"" + found + "\"?";
-  }
+  std::string question() const { return found.empty() ? "" : "; did you mean \"" + found + "\"?"; }
 
 private:
   llvm::StringRef wanted;

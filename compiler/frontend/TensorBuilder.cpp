@@ -47,35 +47,24 @@ bool TensorBuilder::arePossible(TypeRange types) {
   for (Type each : types)
     if (auto tensor = dyn_cast_if_present<RankedTensorType>(each))
       if (!canBe(tensor.getShape())) {
-        emitError(loc) << "makes a tensor of more than 2^48 elements: "
-                       << tensor;
+        emitError(loc) << "makes a tensor of more than 2^48 elements: " << tensor;
         return false;
       }
   return true;
 }
 
-bool TensorBuilder::isString(Value v) {
-  return isa_and_nonnull<StringType>(element(v));
-}
+bool TensorBuilder::isString(Value v) { return isa_and_nonnull<StringType>(element(v)); }
 
-Value TensorBuilder::constant(TypedAttr value) {
-  return ConstantOp::create(b, loc, value);
-}
+Value TensorBuilder::constant(TypedAttr value) { return ConstantOp::create(b, loc, value); }
 
 Value TensorBuilder::ints(Ints values) {
   return constant(DenseElementsAttr::get(
-      RankedTensorType::get({static_cast<int64_t>(values.size())},
-                            b.getI64Type()),
-      values));
+      RankedTensorType::get({static_cast<int64_t>(values.size())}, b.getI64Type()), values));
 }
 
-Value TensorBuilder::intScalar(int64_t value) {
-  return scalar(b.getI64Type(), value);
-}
+Value TensorBuilder::intScalar(int64_t value) { return scalar(b.getI64Type(), value); }
 
-Value TensorBuilder::scalar(Type element, double value) {
-  return splat(element, {}, value);
-}
+Value TensorBuilder::scalar(Type element, double value) { return splat(element, {}, value); }
 
 namespace {
 /// A scalar of a numeric type as an attribute, for DenseElementsAttr.
@@ -83,8 +72,7 @@ Attribute scalarAttribute(OpBuilder &b, Type element, double value) {
   if (auto floating = dyn_cast<FloatType>(element)) {
     APFloat number(value);
     bool lost;
-    number.convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                   &lost);
+    number.convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
     return FloatAttr::get(floating, number);
   }
   if (auto integer = dyn_cast<IntegerType>(element)) {
@@ -106,23 +94,19 @@ Value TensorBuilder::splat(Type element, Ints shape, double value) {
   if (!arePossible(type))
     return {};
   if (isa<StringType>(element) && value == 0)
-    return constant(
-        DenseElementsAttr::get(type, ArrayRef<StringRef>{StringRef()}));
+    return constant(DenseElementsAttr::get(type, ArrayRef<StringRef>{StringRef()}));
   if (auto complex = dyn_cast<ComplexType>(element)) {
-    auto real =
-        cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), value));
-    auto zero =
-        cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), 0));
-    return constant(DenseElementsAttr::get(
-        type, std::complex<APFloat>(real.getValue(), zero.getValue())));
+    auto real = cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), value));
+    auto zero = cast<FloatAttr>(scalarAttribute(b, complex.getElementType(), 0));
+    return constant(
+        DenseElementsAttr::get(type, std::complex<APFloat>(real.getValue(), zero.getValue())));
   }
   Attribute attr = scalarAttribute(b, element, value);
   return attr ? constant(DenseElementsAttr::get(type, attr)) : Value();
 }
 
 Value TensorBuilder::strings(ArrayRef<StringRef> values) {
-  auto type = RankedTensorType::get({int64_t(values.size())},
-                                    StringType::get(b.getContext()));
+  auto type = RankedTensorType::get({int64_t(values.size())}, StringType::get(b.getContext()));
   return constant(DenseElementsAttr::get(type, values));
 }
 
@@ -131,26 +115,22 @@ Value TensorBuilder::stringScalar(StringRef value) {
   return constant(DenseElementsAttr::get(type, ArrayRef<StringRef>{value}));
 }
 
-Operation *TensorBuilder::kernelCall(StringRef kernel, TypeRange results,
-                                      ValueRange operands, Ints parameters,
-                                      bool isPure) {
+Operation *TensorBuilder::kernelCall(StringRef kernel, TypeRange results, ValueRange operands,
+                                     Ints parameters, bool isPure) {
   if (isNull(operands))
     return nullptr;
-  return CustomCallOp::create(b, loc, results, operands, text(kernel),
-                              list(parameters), flag(isPure));
+  return CustomCallOp::create(b, loc, results, operands, text(kernel), list(parameters),
+                              flag(isPure));
 }
 
 Value TensorBuilder::equalStrings(Value x, Value y) {
   SmallVector<Type> types;
-  if (!x || !y ||
-      failed(weir::detail::inferBroadcast(loc, {x, y}, b.getI1Type(), types)))
+  if (!x || !y || failed(weir::detail::inferBroadcast(loc, {x, y}, b.getI1Type(), types)))
     return {};
   return kernelCall("weir_kernel_string_equal", types, {x, y})->getResult(0);
 }
 
-Value TensorBuilder::like(Value v, double value) {
-  return v ? scalar(element(v), value) : Value();
-}
+Value TensorBuilder::like(Value v, double value) { return v ? scalar(element(v), value) : Value(); }
 
 Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
   if (!element)
@@ -160,8 +140,8 @@ Value TensorBuilder::floats(ArrayRef<double> values, Type element) {
   if (element.isF64())
     return constant(DenseElementsAttr::get(type, values));
   if (element.isF32())
-    return constant(DenseElementsAttr::get(
-        type, ArrayRef(std::vector<float>(values.begin(), values.end()))));
+    return constant(
+        DenseElementsAttr::get(type, ArrayRef(std::vector<float>(values.begin(), values.end()))));
   SmallVector<Attribute> attrs;
   for (double value : values)
     if (Attribute attr = scalarAttribute(b, element, value))
@@ -179,9 +159,7 @@ Value TensorBuilder::shapeOf(Value v) {
   return op<ShapeOfOp>(v, typeAttr(b.getI64Type()));
 }
 
-Value TensorBuilder::sizeOf(Value v, int64_t dim) {
-  return shapeSlice(v, dim, dim + 1);
-}
+Value TensorBuilder::sizeOf(Value v, int64_t dim) { return shapeSlice(v, dim, dim + 1); }
 
 Value TensorBuilder::shapeSlice(Value v, int64_t begin, int64_t end) {
   if (begin < 0 || end < begin || end > rank(v))
@@ -222,12 +200,10 @@ Value TensorBuilder::unsqueeze(Value v, Ints axes) {
   SmallVector<int64_t> shape;
   int64_t next = 0;
   for (size_t i = 0; i < axes.size(); ++i)
-    if (axes[i] < 0 || axes[i] >= resultRank ||
-        llvm::is_contained(axes.drop_front(i + 1), axes[i]))
+    if (axes[i] < 0 || axes[i] >= resultRank || llvm::is_contained(axes.drop_front(i + 1), axes[i]))
       return {};
   for (int64_t i = 0; i < resultRank; ++i)
-    shape.push_back(llvm::is_contained(axes, i) ? 1
-                                                : source.getDimSize(next++));
+    shape.push_back(llvm::is_contained(axes, i) ? 1 : source.getDimSize(next++));
   auto dynamic = llvm::count_if(shape, ShapedType::isDynamic);
   if (dynamic == 0)
     return reshape(v, shape);
@@ -238,8 +214,7 @@ Value TensorBuilder::unsqueeze(Value v, Ints axes) {
   SmallVector<Value> parts;
   next = 0;
   for (int64_t i = 0; i < resultRank; ++i)
-    parts.push_back(llvm::is_contained(axes, i) ? ints({1})
-                                                : sizeOf(v, next++));
+    parts.push_back(llvm::is_contained(axes, i) ? ints({1}) : sizeOf(v, next++));
   return reshapeTo(v, concat(parts, 0));
 }
 
@@ -265,9 +240,7 @@ Value TensorBuilder::squeeze(Value v, Ints axes) {
   return reshapeTo(v, concat(parts, 0));
 }
 
-Value TensorBuilder::expandTo(Value v, Value shape) {
-  return op<BroadcastToOp>(v, shape);
-}
+Value TensorBuilder::expandTo(Value v, Value shape) { return op<BroadcastToOp>(v, shape); }
 
 Value TensorBuilder::concat(ArrayRef<Value> values, int64_t axis) {
   if (values.size() == 1)
@@ -282,8 +255,7 @@ Value TensorBuilder::transpose(Value v, Ints permutation) {
 }
 
 Value TensorBuilder::slice(Value v, int64_t axis, int64_t start, int64_t end) {
-  return op<SliceOp>(v, ints({start}), ints({end}), ints({1}), list({axis}),
-                     flag(false));
+  return op<SliceOp>(v, ints({start}), ints({end}), ints({1}), list({axis}), flag(false));
 }
 
 Value TensorBuilder::pick(Value v, int64_t axis, int64_t index) {
@@ -336,9 +308,8 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
   int64_t batch = resultRank - 2;
   if (rank(y) == 2 || (rank(x) == 2 && batch == 0)) {
     // One matrix for all of x: no batch, x's rows are free dimensions.
-    Value result =
-        op<DotGeneralOp>(x, y, list({}), list({}), list({rank(x) - 1}),
-                         list({0}), typeAttr(accumulator));
+    Value result = op<DotGeneralOp>(x, y, list({}), list({}), list({rank(x) - 1}), list({0}),
+                                    typeAttr(accumulator));
     if (!result)
       return {};
     SmallVector<int64_t> dropped;
@@ -356,10 +327,9 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
   SmallVector<int64_t> xs = batchSizes(x), ys = batchSizes(y);
   x = unsqueeze(x, axesFrom(0, resultRank - rank(x)));
   y = unsqueeze(y, axesFrom(0, resultRank - rank(y)));
-  auto spread = [&](Value v, SmallVector<int64_t> &own,
-                    SmallVector<int64_t> &other, Value partner) -> Value {
-    if (!v || !partner ||
-        (own == other && !llvm::is_contained(own, ShapedType::kDynamic)))
+  auto spread = [&](Value v, SmallVector<int64_t> &own, SmallVector<int64_t> &other,
+                    Value partner) -> Value {
+    if (!v || !partner || (own == other && !llvm::is_contained(own, ShapedType::kDynamic)))
       return v;
     SmallVector<Value> sizes;
     for (int64_t i = 0; i < batch; ++i) {
@@ -371,17 +341,16 @@ Value TensorBuilder::matmul(Value x, Value y, Type accumulator) {
         sizes.push_back(ints({other[i]}));
       else { // Either may be 1 at run time. Sizes that are equal fold to one.
         Value size = sizeOf(v, i);
-        sizes.push_back(
-            select(compare("eq", size, 1), sizeOf(partner, i), size));
+        sizes.push_back(select(compare("eq", size, 1), sizeOf(partner, i), size));
       }
     }
     sizes.push_back(shapeSlice(v, batch, resultRank));
     return expandTo(v, concat(sizes, 0));
   };
   Value wideX = spread(x, xs, ys, y), wideY = spread(y, ys, xs, x);
-  Value result = op<DotGeneralOp>(
-      wideX, wideY, list(axesFrom(0, batch)), list(axesFrom(0, batch)),
-      list({resultRank - 1}), list({resultRank - 2}), typeAttr(accumulator));
+  Value result =
+      op<DotGeneralOp>(wideX, wideY, list(axesFrom(0, batch)), list(axesFrom(0, batch)),
+                       list({resultRank - 1}), list({resultRank - 2}), typeAttr(accumulator));
   SmallVector<int64_t> dropped;
   if (xRank == 1)
     dropped.push_back(resultRank - 2);

@@ -38,18 +38,16 @@ public:
     return made ? made->getResult(0) : Value();
   }
   /// The same with `results` results; null on failure.
-  template <typename OpT, unsigned results, typename... Args>
-  mlir::Operation *multi(Args... args) {
+  template <typename OpT, unsigned results, typename... Args> mlir::Operation *multi(Args... args) {
     if ((isNull(args) || ...))
       return nullptr;
     mlir::OperationState state(loc, OpT::getOperationName());
     llvm::SmallVector<Type> types(results, b.getI1Type());
     OpT::build(b, state, mlir::TypeRange(types), args...);
     types.clear();
-    if (mlir::failed(OpT::inferReturnTypes(
-            b.getContext(), loc, state.operands,
-            state.attributes.getDictionary(b.getContext()),
-            state.getRawProperties(), state.regions, types)) ||
+    if (mlir::failed(OpT::inferReturnTypes(b.getContext(), loc, state.operands,
+                                           state.attributes.getDictionary(b.getContext()),
+                                           state.getRawProperties(), state.regions, types)) ||
         !arePossible(types))
       return nullptr;
     state.types.assign(types.begin(), types.end());
@@ -59,39 +57,29 @@ public:
   // Types. Of a null value, and of one whose rank depends on what is computed:
   // a null type, rank -1, no sizes.
   static mlir::RankedTensorType type(Value v) {
-    return v ? llvm::dyn_cast<mlir::RankedTensorType>(v.getType())
-             : mlir::RankedTensorType();
+    return v ? llvm::dyn_cast<mlir::RankedTensorType>(v.getType()) : mlir::RankedTensorType();
   }
-  static Type element(Value v) {
-    return v ? mlir::getElementTypeOrSelf(v.getType()) : Type();
-  }
+  static Type element(Value v) { return v ? mlir::getElementTypeOrSelf(v.getType()) : Type(); }
   static int64_t rank(Value v) { return type(v) ? type(v).getRank() : -1; }
   static Ints sizes(Value v) { return type(v) ? type(v).getShape() : Ints(); }
   static bool isStatic(Value v) { return type(v) && type(v).hasStaticShape(); }
   /// The size of a dimension; kDynamic where it is open, or where there is no
   /// such dimension: files may hold any rank.
   static int64_t dim(Value v, int64_t axis) {
-    return axis >= 0 && axis < rank(v) ? type(v).getDimSize(axis)
-                                       : mlir::ShapedType::kDynamic;
+    return axis >= 0 && axis < rank(v) ? type(v).getDimSize(axis) : mlir::ShapedType::kDynamic;
   }
   /// Whether a stride, a dilation or the size of a window is one that arithmetic
   /// on sizes bears: products of two fit in 64 bits.
-  static bool isStep(int64_t value) {
-    return value >= 1 && value < int64_t(1) << 31;
-  }
-  static bool isFloat(Value v) {
-    return llvm::isa_and_nonnull<mlir::FloatType>(element(v));
-  }
+  static bool isStep(int64_t value) { return value >= 1 && value < int64_t(1) << 31; }
+  static bool isFloat(Value v) { return llvm::isa_and_nonnull<mlir::FloatType>(element(v)); }
   static bool isBool(Value v) { return v && element(v).isInteger(1); }
-  static bool isUnsigned(Value v) {
-    return v && element(v).isUnsignedInteger();
-  }
+  static bool isUnsigned(Value v) { return v && element(v).isUnsignedInteger(); }
   static bool isString(Value v);
 
   // Constants.
   Value constant(mlir::TypedAttr value);
-  Value ints(Ints values);                  ///< tensor<nxi64>
-  Value intScalar(int64_t value);           ///< tensor<i64>
+  Value ints(Ints values);        ///< tensor<nxi64>
+  Value intScalar(int64_t value); ///< tensor<i64>
   /// Of any numeric type; of strings the zero is the empty one; null for no type.
   Value scalar(Type element, double value);
   Value splat(Type element, Ints shape, double value);
@@ -157,8 +145,7 @@ public:
   /// A call of one of the runtime's kernels (weir/kernels.h); null where an
   /// operand is. What is not pure happens in order, used or not.
   mlir::Operation *kernelCall(llvm::StringRef kernel, mlir::TypeRange results,
-                              mlir::ValueRange operands, Ints parameters = {},
-                              bool isPure = true);
+                              mlir::ValueRange operands, Ints parameters = {}, bool isPure = true);
 
   /// A value that is reached in every case but has no known origin: converts
   /// narrow floats to f32, and leaves other types. For exact intermediate work.
@@ -167,15 +154,9 @@ public:
   mlir::BoolAttr flag(bool value) { return b.getBoolAttr(value); }
   mlir::IntegerAttr number(int64_t value) { return b.getI64IntegerAttr(value); }
   mlir::FloatAttr real(double value) { return b.getF64FloatAttr(value); }
-  mlir::StringAttr text(llvm::StringRef value) {
-    return b.getStringAttr(value);
-  }
-  mlir::DenseI64ArrayAttr list(Ints values) {
-    return b.getDenseI64ArrayAttr(values);
-  }
-  mlir::TypeAttr typeAttr(Type type) {
-    return type ? mlir::TypeAttr::get(type) : mlir::TypeAttr();
-  }
+  mlir::StringAttr text(llvm::StringRef value) { return b.getStringAttr(value); }
+  mlir::DenseI64ArrayAttr list(Ints values) { return b.getDenseI64ArrayAttr(values); }
+  mlir::TypeAttr typeAttr(Type type) { return type ? mlir::TypeAttr::get(type) : mlir::TypeAttr(); }
 
 private:
   /// Whether tensors of these types can be; reports the first that cannot.

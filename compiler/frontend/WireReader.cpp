@@ -11,8 +11,7 @@
 
 using namespace weir::frontend;
 
-bool WireReader::readVarint(const char *&pos, const char *end,
-                            uint64_t &value) {
+bool WireReader::readVarint(const char *&pos, const char *end, uint64_t &value) {
   value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
     if (pos == end)

@@ -26,12 +26,7 @@ namespace weir::frontend {
 
 /// The encodings of a field's value that protobuf has. Groups (3 and 4) were
 /// withdrawn before ONNX existed and are malformed here.
-enum class WireType : uint8_t {
-  Varint = 0,
-  Fixed64 = 1,
-  Bytes = 2,
-  Fixed32 = 5
-};
+enum class WireType : uint8_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
 /// Walks the fields of one message. Usage:
 ///   WireReader reader(bytes);

@@ -46,8 +46,7 @@ LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!kernel)
     return emitOpError("names no kernel: ") << getKernel();
   if (kernel.getBody().front().getNumArguments() != getInputs().size() ||
-      kernel.getBody().front().getTerminator()->getNumOperands() !=
-          getOutputs().size())
+      kernel.getBody().front().getTerminator()->getNumOperands() != getOutputs().size())
     return emitOpError("reads or writes another number of buffers than the kernel");
   return success();
 }
@@ -62,8 +61,7 @@ LogicalResult plan::AllReduceOp::verify() {
 }
 
 /// Copies on tensors are values like others; those on buffers are not to be moved.
-static void addCopyEffects(Operation *op,
-                           SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+static void addCopyEffects(Operation *op, SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   if (llvm::none_of(op->getOperandTypes(), [](Type type) { return isa<MemRefType>(type); }))
     return;
   effects.emplace_back(MemoryEffects::Read::get());

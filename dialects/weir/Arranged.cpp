@@ -67,15 +67,14 @@ struct View {
     auto blob = dyn_cast<weir::BlobAttr>(source);
     bool isWhole = element == cast<RankedTensorType>(source.getType()).getElementType();
     if (blob && isWhole && panel.empty() && strides == rowMajorStrides(shape))
-      return weir::BlobAttr::get(type, blob.getSource(), blob.getOffset(),
-                                 blob.getLength(), blob.getHash());
+      return weir::BlobAttr::get(type, blob.getSource(), blob.getOffset(), blob.getLength(),
+                                 blob.getHash());
     return ArrangedAttr::get(type, source, strides, panel);
   }
 };
 } // namespace
 
-TypedAttr weir::transposedConstant(TypedAttr value,
-                                   ArrayRef<int64_t> permutation) {
+TypedAttr weir::transposedConstant(TypedAttr value, ArrayRef<int64_t> permutation) {
   if (!hasRawElements(value))
     return {};
   View from(value), to = from;
@@ -94,8 +93,7 @@ TypedAttr weir::transposedConstant(TypedAttr value,
 
 TypedAttr weir::reshapedConstant(TypedAttr value, RankedTensorType type) {
   if (!hasRawElements(value) || !type.hasStaticShape() ||
-      type.getNumElements() !=
-          cast<RankedTensorType>(value.getType()).getNumElements())
+      type.getNumElements() != cast<RankedTensorType>(value.getType()).getNumElements())
     return {};
   View view(value);
   if (!view.panel.empty())
@@ -203,8 +201,7 @@ TypedAttr weir::pairedConstant(TypedAttr value) {
   for (int64_t i = 0; i < inner; ++i)
     order.push_back(i);
   order.append({inner + 2, inner});
-  TypedAttr parts =
-      reshapedConstant(value, RankedTensorType::get(split, type.getElementType()));
+  TypedAttr parts = reshapedConstant(value, RankedTensorType::get(split, type.getElementType()));
   return parts ? transposedConstant(parts, order) : TypedAttr();
 }
 
@@ -256,9 +253,8 @@ public:
   Arranger(ArrangedAttr value, const char *source,
            llvm::function_ref<llvm::Error(ArrayRef<char>)> sink)
       : shape(cast<RankedTensorType>(value.getType()).getShape()),
-        strides(value.getStrides().asArrayRef()),
-        panel(value.getPanel().asArrayRef()), source(source), sink(sink),
-        at(shape.size(), 0) {}
+        strides(value.getStrides().asArrayRef()), panel(value.getPanel().asArrayRef()),
+        source(source), sink(sink), at(shape.size(), 0) {}
 
   llvm::Error run() {
     buffer.reserve(pieceBytes / sizeof(To));
@@ -275,9 +271,8 @@ private:
     int64_t outer = panel[0], inner = panel[1], width = shape[inner];
     if (d == inner)
       return std::clamp<int64_t>(panel[2] - at[outer] * width, 0, width);
-    return at[inner] < panel[2]
-               ? std::min(shape[outer], (panel[2] - at[inner] - 1) / width + 1)
-               : 0;
+    return at[inner] < panel[2] ? std::min(shape[outer], (panel[2] - at[inner] - 1) / width + 1)
+                                : 0;
   }
 
   llvm::Error dimension(int64_t d, int64_t offset) {
@@ -335,8 +330,8 @@ private:
     return buffer.size() * sizeof(To) >= pieceBytes ? flush() : llvm::Error::success();
   }
   llvm::Error flush() {
-    llvm::Error error = sink(ArrayRef<char>(reinterpret_cast<const char *>(buffer.data()),
-                                            buffer.size() * sizeof(To)));
+    llvm::Error error = sink(
+        ArrayRef<char>(reinterpret_cast<const char *>(buffer.data()), buffer.size() * sizeof(To)));
     buffer.clear();
     return error;
   }
@@ -349,9 +344,8 @@ private:
 };
 } // namespace
 
-llvm::Error
-weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
-                   llvm::function_ref<llvm::Error(ArrayRef<char>)> sink) {
+llvm::Error weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
+                               llvm::function_ref<llvm::Error(ArrayRef<char>)> sink) {
   auto type = cast<RankedTensorType>(value.getSource().getType());
   int64_t size = blobElementSize(type.getElementType());
   if ((int64_t)source.size() != type.getNumElements() * size)
@@ -362,35 +356,32 @@ weir::arrangeBytes(ArrangedAttr value, ArrayRef<char> source,
   };
   if (cast<RankedTensorType>(value.getType()).getElementType() != type.getElementType()) {
     if (type.getElementType().isF32())
-      return Arranger<uint32_t, uint16_t, brainFromFloat>(value, source.data(),
-                                                          sink)
-          .run();
+      return Arranger<uint32_t, uint16_t, brainFromFloat>(value, source.data(), sink).run();
     if (type.getElementType().isBF16())
-      return Arranger<uint16_t, uint32_t, floatFromBrain>(value, source.data(),
-                                                          sink)
-          .run();
-    return Arranger<uint16_t, uint32_t, floatFromHalf>(value, source.data(),
-                                                       sink)
-        .run();
+      return Arranger<uint16_t, uint32_t, floatFromBrain>(value, source.data(), sink).run();
+    return Arranger<uint16_t, uint32_t, floatFromHalf>(value, source.data(), sink).run();
   }
   switch (size) {
-  case 1: return Arranger<uint8_t>(value, source.data(), sink).run();
-  case 2: return Arranger<uint16_t>(value, source.data(), sink).run();
-  case 4: return Arranger<uint32_t>(value, source.data(), sink).run();
-  case 8: return Arranger<uint64_t>(value, source.data(), sink).run();
-  case 16: return Arranger<Pair>(value, source.data(), sink).run();
+  case 1:
+    return Arranger<uint8_t>(value, source.data(), sink).run();
+  case 2:
+    return Arranger<uint16_t>(value, source.data(), sink).run();
+  case 4:
+    return Arranger<uint32_t>(value, source.data(), sink).run();
+  case 8:
+    return Arranger<uint64_t>(value, source.data(), sink).run();
+  case 16:
+    return Arranger<Pair>(value, source.data(), sink).run();
   }
-  return llvm::createStringError("elements of " + Twine(size) +
-                                 " bytes cannot be rearranged");
+  return llvm::createStringError("elements of " + Twine(size) + " bytes cannot be rearranged");
 }
 
 //===----------------------------------------------------------------------===//
 // The attribute
 //===----------------------------------------------------------------------===//
 
-LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                                   Type type, TypedAttr source,
-                                   DenseI64ArrayAttr strides,
+LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Type type,
+                                   TypedAttr source, DenseI64ArrayAttr strides,
                                    DenseI64ArrayAttr panel) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto from = source ? dyn_cast<RankedTensorType>(source.getType()) : nullptr;
@@ -406,10 +397,9 @@ LogicalResult ArrangedAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
   ArrayRef<int64_t> steps = strides.asArrayRef(), parts = panel.asArrayRef();
   if ((int64_t)steps.size() != rank || rank == 0)
     return emitError() << "found " << steps.size() << " strides for " << rank << " dimensions";
-  if (!parts.empty() &&
-      (parts.size() != 3 || parts[0] < 0 || parts[0] >= rank || parts[1] < 0 ||
-       parts[1] >= rank || parts[0] == parts[1] || parts[2] < 1 ||
-       steps[parts[0]] != steps[parts[1]] * tensor.getDimSize(parts[1])))
+  if (!parts.empty() && (parts.size() != 3 || parts[0] < 0 || parts[0] >= rank || parts[1] < 0 ||
+                         parts[1] >= rank || parts[0] == parts[1] || parts[2] < 1 ||
+                         steps[parts[0]] != steps[parts[1]] * tensor.getDimSize(parts[1])))
     return emitError() << "a panel names two dimensions that count one together, and a limit";
   // The last element that is read must exist.
   int64_t last = 0;

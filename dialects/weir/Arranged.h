@@ -22,12 +22,10 @@
 namespace weir {
 
 /// `value` (a blob, dense elements or arranged) with its dimensions permuted.
-mlir::TypedAttr transposedConstant(mlir::TypedAttr value,
-                                   llvm::ArrayRef<int64_t> permutation);
+mlir::TypedAttr transposedConstant(mlir::TypedAttr value, llvm::ArrayRef<int64_t> permutation);
 
 /// `value` under another shape with the same number of elements.
-mlir::TypedAttr reshapedConstant(mlir::TypedAttr value,
-                                 mlir::RankedTensorType type);
+mlir::TypedAttr reshapedConstant(mlir::TypedAttr value, mlir::RankedTensorType type);
 
 /// [A…, N] in panels of `width` columns: [ceil(N / width), A…, width], zero
 /// beyond column N. What `unpack_panels` undoes.
@@ -87,9 +85,8 @@ mlir::DenseElementsAttr materializedConstant(mlir::TypedAttr value);
 
 /// Hands the bytes of `value` in order to `sink`, at most a mebibyte at a time;
 /// `source` are those of its source. Ends with the first error of the sink.
-llvm::Error
-arrangeBytes(ArrangedAttr value, llvm::ArrayRef<char> source,
-             llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)> sink);
+llvm::Error arrangeBytes(ArrangedAttr value, llvm::ArrayRef<char> source,
+                         llvm::function_ref<llvm::Error(llvm::ArrayRef<char>)> sink);
 
 } // namespace weir
 

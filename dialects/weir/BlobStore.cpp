@@ -45,18 +45,15 @@ llvm::Expected<ArrayRef<char>> BlobStore::file(StringRef path) {
   mapping.device = status.st_dev;
   mapping.inode = status.st_ino;
   mapping.size = status.st_size;
-  mapping.modified =
-      status.st_mtim.tv_sec * 1000000000ll + status.st_mtim.tv_nsec;
+  mapping.modified = status.st_mtim.tv_sec * 1000000000ll + status.st_mtim.tv_nsec;
   if (known != mappings.end() && known->second.device == mapping.device &&
-      known->second.inode == mapping.inode &&
-      known->second.size == mapping.size &&
+      known->second.inode == mapping.inode && known->second.size == mapping.size &&
       known->second.modified == mapping.modified) {
     close(descriptor);
     return ArrayRef<char>(known->second.data, known->second.size);
   }
   if (mapping.size) {
-    void *data =
-        mmap(nullptr, mapping.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void *data = mmap(nullptr, mapping.size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     int error = errno;
     close(descriptor);
     if (data == MAP_FAILED)
@@ -83,26 +80,22 @@ llvm::Expected<ArrayRef<char>> BlobStore::bytes(BlobAttr blob) {
   llvm::Expected<ArrayRef<char>> whole = file(path);
   if (!whole)
     return whole.takeError();
-  int64_t offset = blob.getOffset(), length = blob.getLength(),
-          size = whole->size();
+  int64_t offset = blob.getOffset(), length = blob.getLength(), size = whole->size();
   if (offset < 0 || length < 0 || offset > size || length > size - offset)
-    return failed(path, "bytes [" + Twine(offset) + ", " + Twine(offset) +
-                            " + " + Twine(length) + ") lie outside of its " +
-                            Twine(size) + " bytes");
+    return failed(path, "bytes [" + Twine(offset) + ", " + Twine(offset) + " + " + Twine(length) +
+                            ") lie outside of its " + Twine(size) + " bytes");
   if (auto type = dyn_cast<RankedTensorType>(blob.getType())) {
     int64_t element = blobElementSize(type.getElementType()), want = 0;
     if (element && type.hasStaticShape() &&
-        (__builtin_mul_overflow(type.getNumElements(), element, &want) ||
-         want != length))
-      return failed(path,
-                    Twine(length) + " bytes for a tensor of " + Twine(want));
+        (__builtin_mul_overflow(type.getNumElements(), element, &want) || want != length))
+      return failed(path, Twine(length) + " bytes for a tensor of " + Twine(want));
   }
   return whole->slice(offset, length);
 }
 
 std::string weir::blobHash(ArrayRef<char> bytes) {
-  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(ArrayRef<uint8_t>(
-      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   std::string text;
   for (uint64_t half : {hash.high64, hash.low64})
     text += llvm::utohexstr(half, /*LowerCase=*/true, /*Width=*/16);

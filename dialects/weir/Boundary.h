@@ -21,13 +21,10 @@ namespace weir {
 
 inline constexpr llvm::StringLiteral boundaryAttr = "weir.boundary";
 
-inline bool isBoundary(GateOp gate) {
-  return gate->hasAttr(boundaryAttr);
-}
+inline bool isBoundary(GateOp gate) { return gate->hasAttr(boundaryAttr); }
 
 /// `value` behind a border; a constant, and what is no tensor, as it is.
-mlir::Value acrossBoundary(mlir::OpBuilder &b, mlir::Location loc,
-                           mlir::Value value);
+mlir::Value acrossBoundary(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value);
 
 } // namespace weir
 

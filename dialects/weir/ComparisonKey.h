@@ -15,8 +15,8 @@ namespace weir {
 
 /// Under which key an ElementReader keeps the outcome of comparing two indices:
 /// who knows the outcome beforehand may put it there.
-EmittedValues::Key comparisonKey(mlir::arith::CmpIPredicate predicate,
-                                 mlir::Value lhs, mlir::Value rhs);
+EmittedValues::Key comparisonKey(mlir::arith::CmpIPredicate predicate, mlir::Value lhs,
+                                 mlir::Value rhs);
 
 } // namespace weir
 

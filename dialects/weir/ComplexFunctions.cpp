@@ -29,13 +29,11 @@ Value ScalarBuilder::complexAsinh(Value a) {
   return op<complex::LogOp>(add(a, root));
 }
 Value ScalarBuilder::complexAcosh(Value a) {
-  Value root = mul(op<complex::SqrtOp>(add(a, one(a))),
-                   op<complex::SqrtOp>(sub(a, one(a))));
+  Value root = mul(op<complex::SqrtOp>(add(a, one(a))), op<complex::SqrtOp>(sub(a, one(a))));
   return op<complex::LogOp>(add(a, root));
 }
 Value ScalarBuilder::complexAtanh(Value a) {
-  Value difference = sub(op<complex::LogOp>(add(one(a), a)),
-                         op<complex::LogOp>(sub(one(a), a)));
+  Value difference = sub(op<complex::LogOp>(add(one(a), a)), op<complex::LogOp>(sub(one(a), a)));
   return mul(constant(a, 0.5), difference);
 }
 Value ScalarBuilder::complexAsin(Value a) {

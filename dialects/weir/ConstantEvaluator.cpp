@@ -42,12 +42,10 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
   else if (step == "maximum" || step == "minimum") {
     bool low = step == "maximum";
     unsigned width = isFloat ? 64 : element.getIntOrFloatBitWidth();
-    APInt bound = source.isUnsigned() ? (low ? APInt::getZero(width)
-                                             : APInt::getMaxValue(width))
-                                      : (low ? APInt::getSignedMinValue(width)
-                                             : APInt::getSignedMaxValue(width));
-    start.integer = source.isUnsigned() ? (int64_t)bound.getZExtValue()
-                                        : bound.getSExtValue();
+    APInt bound = source.isUnsigned()
+                      ? (low ? APInt::getZero(width) : APInt::getMaxValue(width))
+                      : (low ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width));
+    start.integer = source.isUnsigned() ? (int64_t)bound.getZExtValue() : bound.getSExtValue();
     start.real = low ? -INFINITY : INFINITY;
   }
   if (isBool)
@@ -58,13 +56,11 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
     auto next = result.elements.begin();
     bool done = forEachIndex(type.getShape(), [&](Index index) {
       SmallVector<int64_t> at(index);
-      int64_t count =
-          cumulative.getReverse() ? size - 1 - index[axis] : index[axis];
+      int64_t count = cumulative.getReverse() ? size - 1 - index[axis] : index[axis];
       Number total = start;
       for (int64_t i = 0; i < count + !cumulative.getExclusive(); ++i) {
         at[axis] = cumulative.getReverse() ? size - 1 - i : i;
-        auto sum = binary(step, total,
-                          source.elements[linear(source.shape(), at)], element);
+        auto sum = binary(step, total, source.elements[linear(source.shape(), at)], element);
         if (!sum)
           return false;
         total = *sum;
@@ -88,8 +84,7 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
         own.push_back(0);
     }
     Number &total = result.elements[linear(type.getShape(), own)];
-    auto sum = binary(step, total,
-                      source.elements[linear(source.shape(), index)], element);
+    auto sum = binary(step, total, source.elements[linear(source.shape(), index)], element);
     if (sum)
       total = *sum;
     return sum.has_value();
@@ -100,8 +95,7 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
     for (Number &total : result.elements) {
       if (count == 0 && !isFloat)
         continue;
-      auto mean = binary("div", total, inType({count, (double)count}, element),
-                         element);
+      auto mean = binary("div", total, inType({count, (double)count}, element), element);
       if (!mean)
         return std::nullopt;
       total = *mean;
@@ -109,14 +103,12 @@ std::optional<HostTensor> evaluate::reduction(Operation *op, Operands operands,
   return result;
 }
 
-std::optional<SmallVector<Attribute>>
-weir::evaluateConstants(Operation *op, ArrayRef<Attribute> operands) {
-  if (op->getNumResults() != 1 || op->getNumRegions() || isa<ConstantOp>(op) ||
-      !isPure(op))
+std::optional<SmallVector<Attribute>> weir::evaluateConstants(Operation *op,
+                                                              ArrayRef<Attribute> operands) {
+  if (op->getNumResults() != 1 || op->getNumRegions() || isa<ConstantOp>(op) || !isPure(op))
     return std::nullopt;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type || !type.hasStaticShape() ||
-      !isEvaluatedType(type.getElementType()) ||
+  if (!type || !type.hasStaticShape() || !isEvaluatedType(type.getElementType()) ||
       type.getNumElements() > maxEvaluatedElements)
     return std::nullopt;
   // Bytes of weights stay bytes: products may multiply them as such, and what none
@@ -128,9 +120,9 @@ weir::evaluateConstants(Operation *op, ArrayRef<Attribute> operands) {
   // Reading weights element by element takes time: not where what is missing beside
   // them decides.
   bool isElementwise = isa<ElementwiseOpInterface>(op);
-  if (isElementwise ? llvm::is_contained(operands, Attribute())
-                    : !isa<ShapeOfOp, IotaOp, ConcatOp, RangeOp>(op) &&
-                          (operands.empty() || !operands[0]))
+  if (isElementwise
+          ? llvm::is_contained(operands, Attribute())
+          : !isa<ShapeOfOp, IotaOp, ConcatOp, RangeOp>(op) && (operands.empty() || !operands[0]))
     return std::nullopt;
   SmallVector<std::optional<HostTensor>> tensors;
   for (Attribute operand : operands)
@@ -145,8 +137,7 @@ weir::evaluateConstants(Operation *op, ArrayRef<Attribute> operands) {
   return SmallVector<Attribute>{result->attribute()};
 }
 
-std::optional<SmallVector<int64_t>> weir::integersOf(Attribute attribute,
-                                                     int64_t maxElements) {
+std::optional<SmallVector<int64_t>> weir::integersOf(Attribute attribute, int64_t maxElements) {
   auto tensor = HostTensor::read(attribute, maxElements);
   if (!tensor || tensor->isFloat())
     return std::nullopt;

@@ -24,8 +24,7 @@ constexpr int64_t maxEvaluatedElements = 4096;
 /// what is exact is evaluated: no function of the C library, so that objects
 /// do not depend on the host. Thread-safe.
 std::optional<llvm::SmallVector<mlir::Attribute>>
-evaluateConstants(mlir::Operation *op,
-                  llvm::ArrayRef<mlir::Attribute> operands);
+evaluateConstants(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands);
 
 /// The integers of an elements attribute or a blob, when there are at most
 /// `maxElements`; signed unless the element type is unsigned or i1.

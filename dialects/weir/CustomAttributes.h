@@ -14,12 +14,10 @@ namespace weir {
 
 /// On a custom_call, two strings: the operation that computes its gradient, and
 /// that one's function.
-inline constexpr llvm::StringLiteral customGradientAttr =
-    "weir.custom_gradient";
+inline constexpr llvm::StringLiteral customGradientAttr = "weir.custom_gradient";
 /// On a custom_call, a float: operations of arithmetic for each element of the
 /// results.
-inline constexpr llvm::StringLiteral customFlopsAttr =
-    "weir.flops_per_element";
+inline constexpr llvm::StringLiteral customFlopsAttr = "weir.flops_per_element";
 
 } // namespace weir
 

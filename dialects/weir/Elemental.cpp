@@ -29,31 +29,18 @@ template <typename Op> Value ElementReader::arithmetic(ValueRange operands) {
 Value ElementReader::constant(int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
 }
-Value ElementReader::add(Value x, Value y) {
-  return arithmetic<arith::AddIOp>({x, y});
-}
-Value ElementReader::sub(Value x, Value y) {
-  return arithmetic<arith::SubIOp>({x, y});
-}
-Value ElementReader::mul(Value x, Value y) {
-  return arithmetic<arith::MulIOp>({x, y});
-}
-Value ElementReader::divide(Value x, Value y) {
-  return arithmetic<arith::DivUIOp>({x, y});
-}
+Value ElementReader::add(Value x, Value y) { return arithmetic<arith::AddIOp>({x, y}); }
+Value ElementReader::sub(Value x, Value y) { return arithmetic<arith::SubIOp>({x, y}); }
+Value ElementReader::mul(Value x, Value y) { return arithmetic<arith::MulIOp>({x, y}); }
+Value ElementReader::divide(Value x, Value y) { return arithmetic<arith::DivUIOp>({x, y}); }
 Value ElementReader::remainder(Value x, Value y) {
   if (matchPattern(y, m_One()))
     return constant(0);
   return arithmetic<arith::RemUIOp>({x, y});
 }
-Value ElementReader::minimum(Value x, Value y) {
-  return arithmetic<arith::MinSIOp>({x, y});
-}
-Value ElementReader::maximum(Value x, Value y) {
-  return arithmetic<arith::MaxSIOp>({x, y});
-}
-EmittedValues::Key weir::comparisonKey(arith::CmpIPredicate predicate, Value x,
-                                       Value y) {
+Value ElementReader::minimum(Value x, Value y) { return arithmetic<arith::MinSIOp>({x, y}); }
+Value ElementReader::maximum(Value x, Value y) { return arithmetic<arith::MaxSIOp>({x, y}); }
+EmittedValues::Key weir::comparisonKey(arith::CmpIPredicate predicate, Value x, Value y) {
   static const char kinds[16] = {};
   return EmittedValues::Key(&kinds[(unsigned)predicate]).add(x).add(y);
 }
@@ -65,12 +52,8 @@ Value ElementReader::compare(arith::CmpIPredicate predicate, Value x, Value y) {
   emitted.insert(key, made);
   return made;
 }
-Value ElementReader::less(Value x, Value y) {
-  return compare(arith::CmpIPredicate::slt, x, y);
-}
-Value ElementReader::equal(Value x, Value y) {
-  return compare(arith::CmpIPredicate::eq, x, y);
-}
+Value ElementReader::less(Value x, Value y) { return compare(arith::CmpIPredicate::slt, x, y); }
+Value ElementReader::equal(Value x, Value y) { return compare(arith::CmpIPredicate::eq, x, y); }
 Value ElementReader::select(Value condition, Value x, Value y) {
   static const char kind = 0;
   EmittedValues::Key key(&kind);
@@ -81,16 +64,13 @@ Value ElementReader::select(Value condition, Value x, Value y) {
   emitted.insert(key, made);
   return made;
 }
-Value ElementReader::logicalAnd(Value x, Value y) {
-  return arithmetic<arith::AndIOp>({x, y});
-}
+Value ElementReader::logicalAnd(Value x, Value y) { return arithmetic<arith::AndIOp>({x, y}); }
 
 Value ElementReader::safeIndex(Operation *op, Value index, Value size) {
   Value ok = compare(arith::CmpIPredicate::ult, index, size);
   if (matchPattern(ok, m_One()))
     return index;
-  require(op, ok, "index {0} is outside of [0, {1})", WEIR_INVALID_ARGUMENT,
-          index, size);
+  require(op, ok, "index {0} is outside of [0, {1})", WEIR_INVALID_ARGUMENT, index, size);
   return select(ok, index, constant(0));
 }
 
@@ -103,15 +83,14 @@ Value ElementReader::elementAsIndex(Value tensor, ValueRange indices) {
 
 SmallVector<Value> ElementReader::dims(Value tensor) {
   SmallVector<Value> result;
-  for (int64_t i = 0; i < cast<RankedTensorType>(tensor.getType()).getRank();
-       ++i)
+  for (int64_t i = 0; i < cast<RankedTensorType>(tensor.getType()).getRank(); ++i)
     result.push_back(dim(tensor, i));
   return result;
 }
 
-SmallVector<Value> weir::emitReductionLoops(
-    ElementReader &r, ArrayRef<Value> sizes, ValueRange inits,
-    function_ref<SmallVector<Value>(ValueRange, ValueRange)> body) {
+SmallVector<Value>
+weir::emitReductionLoops(ElementReader &r, ArrayRef<Value> sizes, ValueRange inits,
+                         function_ref<SmallVector<Value>(ValueRange, ValueRange)> body) {
   OpBuilder::InsertionGuard guard(r.b);
   SmallVector<Value> indices;
   SmallVector<scf::ForOp> loops;
@@ -133,18 +112,15 @@ SmallVector<Value> weir::emitReductionLoops(
   return next;
 }
 
-Value weir::emitReductionLoops(ElementReader &r, ArrayRef<Value> sizes,
-                               Value init,
+Value weir::emitReductionLoops(ElementReader &r, ArrayRef<Value> sizes, Value init,
                                function_ref<Value(ValueRange, Value)> body) {
-  return emitReductionLoops(
-      r, sizes, ValueRange{init},
-      [&](ValueRange indices, ValueRange carried) -> SmallVector<Value> {
-        return {body(indices, carried[0])};
-      })[0];
+  return emitReductionLoops(r, sizes, ValueRange{init},
+                            [&](ValueRange indices, ValueRange carried) -> SmallVector<Value> {
+                              return {body(indices, carried[0])};
+                            })[0];
 }
 
-Value weir::emitIf(ElementReader &r, Value condition,
-                   function_ref<Value()> onTrue,
+Value weir::emitIf(ElementReader &r, Value condition, function_ref<Value()> onTrue,
                    function_ref<Value()> onFalse) {
   if (matchPattern(condition, m_One()))
     return onTrue();
@@ -161,8 +137,7 @@ Value weir::emitIf(ElementReader &r, Value condition,
   Value c = onFalse();
   r.b.restoreInsertionPoint(before);
   r.b.setInsertionPoint(scratch);
-  auto result =
-      scf::IfOp::create(r.b, r.loc, TypeRange{a.getType()}, condition, true);
+  auto result = scf::IfOp::create(r.b, r.loc, TypeRange{a.getType()}, condition, true);
   auto move = [&](Block &from, Block &to, Value value) {
     if (!from.empty() && from.back().hasTrait<OpTrait::IsTerminator>())
       from.back().erase();
@@ -210,15 +185,13 @@ bool weir::detail::areCompatibleTypes(TypeRange lhs, TypeRange rhs) {
   if (lhs.size() != rhs.size())
     return false;
   for (auto [l, r] : llvm::zip(lhs, rhs))
-    if (getElementTypeOrSelf(l) != getElementTypeOrSelf(r) ||
-        failed(verifyCompatibleShape(l, r)))
+    if (getElementTypeOrSelf(l) != getElementTypeOrSelf(r) || failed(verifyCompatibleShape(l, r)))
       return false;
   return true;
 }
 
-LogicalResult weir::detail::inferBroadcast(std::optional<Location> loc,
-                                           ValueRange operands, Type element,
-                                           SmallVectorImpl<Type> &types) {
+LogicalResult weir::detail::inferBroadcast(std::optional<Location> loc, ValueRange operands,
+                                           Type element, SmallVectorImpl<Type> &types) {
   if (operands.empty())
     return emitOptionalError(loc, "there are no operands");
   if (!element)
@@ -242,8 +215,8 @@ LogicalResult weir::detail::inferBroadcast(std::optional<Location> loc,
       else if (ShapedType::isDynamic(known))
         known = size;
       else if (!ShapedType::isDynamic(size))
-        return emitOptionalError(loc, "operands do not broadcast: dimension ",
-                                 offset + i, " is ", known, " and ", size);
+        return emitOptionalError(loc, "operands do not broadcast: dimension ", offset + i, " is ",
+                                 known, " and ", size);
     }
   }
   types.push_back(RankedTensorType::get(shape, element));
@@ -257,8 +230,7 @@ Type weir::detail::realType(Type type) {
   return element;
 }
 
-Value weir::detail::broadcastElement(ElementReader &r, Value operand,
-                                     ValueRange indices) {
+Value weir::detail::broadcastElement(ElementReader &r, Value operand, ValueRange indices) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<Value> own;
   ValueRange trailing = indices.take_back(type.getRank());
@@ -266,16 +238,15 @@ Value weir::detail::broadcastElement(ElementReader &r, Value operand,
     if (size == 1)
       own.push_back(r.constant(0));
     else if (ShapedType::isDynamic(size)) // may turn out to be 1
-      own.push_back(r.select(r.equal(r.dim(operand, i), r.constant(1)),
-                             r.constant(0), trailing[i]));
+      own.push_back(
+          r.select(r.equal(r.dim(operand, i), r.constant(1)), r.constant(0), trailing[i]));
     else
       own.push_back(trailing[i]);
   }
   return r.element(operand, own);
 }
 
-Value weir::detail::emitElementwise(Operation *op, ElementReader &r,
-                                    ValueRange indices) {
+Value weir::detail::emitElementwise(Operation *op, ElementReader &r, ValueRange indices) {
   SmallVector<Value> args;
   Type first = getElementTypeOrSelf(op->getOperand(0).getType());
   Type resultType = getElementTypeOrSelf(op->getResult(0).getType());
@@ -310,11 +281,11 @@ LogicalResult weir::detail::reifyBroadcast(Operation *op, ElementReader &r,
         if (own < 0 || !type.isDynamicDim(own))
           continue;
         Value next = r.dim(operand, own);
-        Value ok = r.b.createOrFold<arith::OrIOp>(
-            r.loc, r.equal(next, size), r.equal(next, r.constant(1)));
+        Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.equal(next, size),
+                                                  r.equal(next, r.constant(1)));
         if (!matchPattern(ok, m_One()))
-          r.require(op, ok, "operands do not broadcast: sizes {0} and {1}",
-                    WEIR_INVALID_ARGUMENT, next, size);
+          r.require(op, ok, "operands do not broadcast: sizes {0} and {1}", WEIR_INVALID_ARGUMENT,
+                    next, size);
       }
       continue;
     }
@@ -335,10 +306,9 @@ LogicalResult weir::detail::reifyBroadcast(Operation *op, ElementReader &r,
       Value isOne = r.equal(size, r.constant(1));
       Value nextIsOne = r.equal(next, r.constant(1));
       Value ok = r.b.createOrFold<arith::OrIOp>(
-          r.loc, r.equal(size, next),
-          r.b.createOrFold<arith::OrIOp>(r.loc, isOne, nextIsOne));
-      r.require(op, ok, "operands do not broadcast: sizes {0} and {1}",
-                WEIR_INVALID_ARGUMENT, size, next);
+          r.loc, r.equal(size, next), r.b.createOrFold<arith::OrIOp>(r.loc, isOne, nextIsOne));
+      r.require(op, ok, "operands do not broadcast: sizes {0} and {1}", WEIR_INVALID_ARGUMENT, size,
+                next);
       size = r.select(isOne, next, size);
     }
     dims.push_back(size);
@@ -350,9 +320,8 @@ LogicalResult AllReduceOp::verify() {
   if (!llvm::is_contained({"sum", "prod", "max", "min"}, getKind()))
     return emitOpError("unknown kind of reduction '") << getKind() << "'";
   Type element = getElementTypeOrSelf(getType());
-  if (llvm::any_of(getInputs(), [&](Value input) {
-        return getElementTypeOrSelf(input.getType()) != element;
-      }))
+  if (llvm::any_of(getInputs(),
+                   [&](Value input) { return getElementTypeOrSelf(input.getType()) != element; }))
     return emitOpError("reduces tensors of several element types");
   return success();
 }
@@ -368,7 +337,6 @@ Value CastOp::emitScalar(ScalarBuilder &s, ValueRange args) {
   return s.cast(args[0], getElementTypeOrSelf(getOperand().getType()),
                 getElementTypeOrSelf(getType()), getSaturate());
 }
-LogicalResult CastOp::reifyShape(ElementReader &reader, unsigned,
-                                 SmallVectorImpl<Value> &dims) {
+LogicalResult CastOp::reifyShape(ElementReader &reader, unsigned, SmallVectorImpl<Value> &dims) {
   return weir::detail::reifyBroadcast(*this, reader, dims);
 }

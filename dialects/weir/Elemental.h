@@ -28,8 +28,7 @@ namespace weir {
 /// stored, complex as complex.
 class ElementReader {
 public:
-  ElementReader(mlir::OpBuilder &builder, mlir::Location loc)
-      : b(builder), loc(loc) {}
+  ElementReader(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
   virtual ~ElementReader();
 
   /// The element of `tensor` (an operand of the operation, never a result) at
@@ -42,13 +41,11 @@ public:
   /// Records a run-time error of `op` unless `ok` holds (i1). `message` may
   /// hold {0} and {1} for the two values, integers or null. Code after it is
   /// reached in any case and must stay within bounds.
-  virtual void require(mlir::Operation *op, mlir::Value ok,
-                       llvm::StringRef message, int code,
+  virtual void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message, int code,
                        mlir::Value value0 = {}, mlir::Value value1 = {}) = 0;
 
   /// `index` when it lies in [0, size); otherwise an error of `op`, and 0.
-  mlir::Value safeIndex(mlir::Operation *op, mlir::Value index,
-                        mlir::Value size);
+  mlir::Value safeIndex(mlir::Operation *op, mlir::Value index, mlir::Value size);
 
   // Arithmetic on values of type index, folded where operands are constants, and
   // emitted once where it dominates its second use.
@@ -78,22 +75,18 @@ protected:
 
 private:
   template <typename Op> mlir::Value arithmetic(mlir::ValueRange operands);
-  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value lhs,
-                      mlir::Value rhs);
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value lhs, mlir::Value rhs);
 };
 
 /// Emits a loop nest over [0, sizes) that carries `init`, and returns its final
 /// value. `body` gets the indices and the carried value and returns the next.
-mlir::Value emitReductionLoops(
-    ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::Value init,
-    llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::Value)> body);
+mlir::Value emitReductionLoops(ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes,
+                               mlir::Value init,
+                               llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::Value)> body);
 /// The same for several carried values.
 llvm::SmallVector<mlir::Value> emitReductionLoops(
-    ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes,
-    mlir::ValueRange inits,
-    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange,
-                                                      mlir::ValueRange)>
-        body);
+    ElementReader &reader, llvm::ArrayRef<mlir::Value> sizes, mlir::ValueRange inits,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange, mlir::ValueRange)> body);
 
 /// scf.if with one result, for elements that must not be read otherwise.
 mlir::Value emitIf(ElementReader &reader, mlir::Value condition,
@@ -108,8 +101,7 @@ mlir::Type accumulatorType(mlir::Type elementType);
 /// The values of a small integer tensor as far as they are known at compile
 /// time; nothing when not even their number is. Looks through shape
 /// computations.
-std::optional<llvm::SmallVector<std::optional<int64_t>>>
-knownIntegers(mlir::Value tensor);
+std::optional<llvm::SmallVector<std::optional<int64_t>>> knownIntegers(mlir::Value tensor);
 /// All of them, or nothing.
 std::optional<llvm::SmallVector<int64_t>> constantIntegers(mlir::Value tensor);
 
@@ -117,17 +109,13 @@ namespace detail {
 int64_t elementCountOfResults(mlir::Operation *op);
 bool areCompatibleTypes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 /// NumPy broadcasting of the operands; `element` null: as the first operand.
-llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc,
-                                   mlir::ValueRange operands,
-                                   mlir::Type element,
-                                   llvm::SmallVectorImpl<mlir::Type> &types);
+llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> loc, mlir::ValueRange operands,
+                                   mlir::Type element, llvm::SmallVectorImpl<mlir::Type> &types);
 mlir::Type realType(mlir::Type type);
 /// The element of `operand` that the last of `indices` reach under NumPy's
 /// broadcasting.
-mlir::Value broadcastElement(ElementReader &reader, mlir::Value operand,
-                             mlir::ValueRange indices);
-mlir::Value emitElementwise(mlir::Operation *op, ElementReader &reader,
-                            mlir::ValueRange indices);
+mlir::Value broadcastElement(ElementReader &reader, mlir::Value operand, mlir::ValueRange indices);
+mlir::Value emitElementwise(mlir::Operation *op, ElementReader &reader, mlir::ValueRange indices);
 llvm::LogicalResult reifyBroadcast(mlir::Operation *op, ElementReader &reader,
                                    llvm::SmallVectorImpl<mlir::Value> &dims);
 } // namespace detail

@@ -13,14 +13,10 @@ using namespace weir;
 
 EmittedValues::Key &EmittedValues::Key::add(Value operand) {
   APInt number;
-  bool isConstant = matchPattern(operand, m_ConstantInt(&number)) &&
-                    number.getBitWidth() <= 64;
+  bool isConstant = matchPattern(operand, m_ConstantInt(&number)) && number.getBitWidth() <= 64;
   // Types are aligned: a set lowest bit tells constants from other values.
-  words.push_back(isConstant
-                      ? (uint64_t)operand.getType().getAsOpaquePointer() | 1
-                      : 0);
-  words.push_back(isConstant ? number.getZExtValue()
-                             : (uint64_t)operand.getAsOpaquePointer());
+  words.push_back(isConstant ? (uint64_t)operand.getType().getAsOpaquePointer() | 1 : 0);
+  words.push_back(isConstant ? number.getZExtValue() : (uint64_t)operand.getAsOpaquePointer());
   return *this;
 }
 

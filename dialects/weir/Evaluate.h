@@ -36,8 +36,7 @@ std::optional<HostTensor> reduction(mlir::Operation *op, Operands operands,
 
 /// `kind` of two numbers of `type`, as the code computes it: add sub mul div
 /// floor_div rem floor_mod maximum minimum and or xor shl shr pow.
-std::optional<Number> binary(llvm::StringRef kind, Number a, Number b,
-                             mlir::Type type);
+std::optional<Number> binary(llvm::StringRef kind, Number a, Number b, mlir::Type type);
 
 } // namespace weir::evaluate
 

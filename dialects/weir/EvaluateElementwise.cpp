@@ -16,9 +16,7 @@ using namespace weir;
 static Number integer(int64_t value) { return {value, 0}; }
 static Number real(double value) { return {0, value}; }
 
-static bool isUnsignedType(Type type) {
-  return type.isUnsignedInteger() || type.isInteger(1);
-}
+static bool isUnsignedType(Type type) { return type.isUnsignedInteger() || type.isInteger(1); }
 
 static double maximumOf(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
@@ -28,11 +26,8 @@ static double maximumOf(double a, double b) {
   return a > b ? a : b;
 }
 
-static std::optional<Number> binaryFloat(StringRef kind, double a, double b,
-                                         Type type) {
-  Type wide = type.getIntOrFloatBitWidth() < 32
-                  ? Float32Type::get(type.getContext())
-                  : type;
+static std::optional<Number> binaryFloat(StringRef kind, double a, double b, Type type) {
+  Type wide = type.getIntOrFloatBitWidth() < 32 ? Float32Type::get(type.getContext()) : type;
   auto rounded = [&](double value) { return inType(real(value), wide).real; };
   if (kind == "add")
     return real(a + b);
@@ -57,8 +52,7 @@ static std::optional<Number> binaryFloat(StringRef kind, double a, double b,
   return std::nullopt;
 }
 
-static std::optional<Number> binaryInteger(StringRef kind, int64_t a, int64_t b,
-                                           Type type) {
+static std::optional<Number> binaryInteger(StringRef kind, int64_t a, int64_t b, Type type) {
   bool isUnsigned = isUnsignedType(type);
   unsigned width = type.getIntOrFloatBitWidth();
   uint64_t x = a, y = b;
@@ -82,8 +76,7 @@ static std::optional<Number> binaryInteger(StringRef kind, int64_t a, int64_t b,
   if (kind == "shl")
     return integer(y >= width ? 0 : x << y);
   if (kind == "shr")
-    return integer(isUnsigned ? (y >= width ? 0 : x >> y)
-                              : a >> std::min<uint64_t>(y, width - 1));
+    return integer(isUnsigned ? (y >= width ? 0 : x >> y) : a >> std::min<uint64_t>(y, width - 1));
   if (kind == "pow") {
     if (!isUnsigned && b < 0)
       return integer(a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0);
@@ -102,7 +95,7 @@ static std::optional<Number> binaryInteger(StringRef kind, int64_t a, int64_t b,
     return std::nullopt;
   }
   if (b == -1)
-    return kind == "div" || kind == "floor_div" ? std::optional(integer(0 - x))
+    return kind == "div" || kind == "floor_div"   ? std::optional(integer(0 - x))
            : kind == "rem" || kind == "floor_mod" ? std::optional(integer(0))
                                                   : std::nullopt;
   bool fix = a % b != 0 && (a % b < 0) != (b < 0);
@@ -117,11 +110,9 @@ static std::optional<Number> binaryInteger(StringRef kind, int64_t a, int64_t b,
   return std::nullopt;
 }
 
-std::optional<Number> evaluate::binary(StringRef kind, Number a, Number b,
-                                       Type type) {
-  auto result = isa<FloatType>(type)
-                    ? binaryFloat(kind, a.real, b.real, type)
-                    : binaryInteger(kind, a.integer, b.integer, type);
+std::optional<Number> evaluate::binary(StringRef kind, Number a, Number b, Type type) {
+  auto result = isa<FloatType>(type) ? binaryFloat(kind, a.real, b.real, type)
+                                     : binaryInteger(kind, a.integer, b.integer, type);
   if (result)
     result = inType(*result, type);
   return result;
@@ -194,8 +185,7 @@ template <typename T> static bool holds(StringRef predicate, T a, T b) {
 
 static std::optional<Number> cast(Number a, Type from, Type to, bool saturate) {
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
-  if ((fromFloat && fromFloat.getWidth() < 16) ||
-      (toFloat && toFloat.getWidth() < 16))
+  if ((fromFloat && fromFloat.getWidth() < 16) || (toFloat && toFloat.getWidth() < 16))
     return std::nullopt;
   if (to.isInteger(1))
     return integer(fromFloat ? a.real != 0 : a.integer != 0);
@@ -206,11 +196,9 @@ static std::optional<Number> cast(Number a, Type from, Type to, bool saturate) {
     if (!fromFloat) {
       APInt bits(64, a.integer, /*isSigned=*/true);
       value = APFloat(toFloat.getFloatSemantics());
-      value.convertFromAPInt(bits, !isUnsignedType(from),
-                             APFloat::rmNearestTiesToEven);
+      value.convertFromAPInt(bits, !isUnsignedType(from), APFloat::rmNearestTiesToEven);
     }
-    value.convert(toFloat.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                  &lost);
+    value.convert(toFloat.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
     value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
     return real(value.convertToDouble());
   }
@@ -224,24 +212,20 @@ static std::optional<Number> cast(Number a, Type from, Type to, bool saturate) {
       APSInt bits(width, toUnsigned);
       // APFloat saturates, too.
       APFloat(x).convertToInteger(bits, APFloat::rmTowardZero, &lost);
-      return integer(toUnsigned ? (int64_t)bits.getZExtValue()
-                                : bits.getSExtValue());
+      return integer(toUnsigned ? (int64_t)bits.getZExtValue() : bits.getSExtValue());
     }
     if (toUnsigned && width == 64)
-      return x >= 0 && x < 0x1p64 ? integer((int64_t)(uint64_t)x)
-                                  : integer(INT64_MIN);
-    return x >= -0x1p63 && x < 0x1p63 ? integer((int64_t)x)
-                                      : integer(INT64_MIN);
+      return x >= 0 && x < 0x1p64 ? integer((int64_t)(uint64_t)x) : integer(INT64_MIN);
+    return x >= -0x1p63 && x < 0x1p63 ? integer((int64_t)x) : integer(INT64_MIN);
   }
   if (!saturate || from.isInteger(1))
     return a;
   bool fromUnsigned = isUnsignedType(from);
   APInt value = APInt(64, a.integer, true);
   value = fromUnsigned ? value.zext(66) : value.sext(66);
-  APInt low = toUnsigned ? APInt::getZero(66)
-                         : APInt::getSignedMinValue(width).sext(66);
-  APInt high = toUnsigned ? APInt::getMaxValue(width).zext(66)
-                          : APInt::getSignedMaxValue(width).sext(66);
+  APInt low = toUnsigned ? APInt::getZero(66) : APInt::getSignedMinValue(width).sext(66);
+  APInt high =
+      toUnsigned ? APInt::getMaxValue(width).zext(66) : APInt::getSignedMaxValue(width).sext(66);
   value = value.slt(low) ? low : value.sgt(high) ? high : value;
   return integer(value.trunc(64).getSExtValue());
 }
@@ -255,8 +239,8 @@ static Number broadcast(const HostTensor &operand, evaluate::Index index) {
   return operand.elements[place];
 }
 
-std::optional<HostTensor>
-evaluate::elementwise(Operation *op, Operands operands, RankedTensorType type) {
+std::optional<HostTensor> evaluate::elementwise(Operation *op, Operands operands,
+                                                RankedTensorType type) {
   if (!isa<ElementwiseOpInterface>(op))
     return std::nullopt;
   for (const std::optional<HostTensor> &operand : operands)
@@ -275,11 +259,9 @@ evaluate::elementwise(Operation *op, Operands operands, RankedTensorType type) {
       value = ::cast(args[0], from, to, castOp.getSaturate());
     } else if (auto compare = dyn_cast<CompareOp>(op)) {
       StringRef predicate = compare.getPredicate();
-      bool holdsTrue = isa<FloatType>(from)
-                           ? holds(predicate, args[0].real, args[1].real)
+      bool holdsTrue = isa<FloatType>(from) ? holds(predicate, args[0].real, args[1].real)
                        : isUnsignedType(from)
-                           ? holds(predicate, (uint64_t)args[0].integer,
-                                   (uint64_t)args[1].integer)
+                           ? holds(predicate, (uint64_t)args[0].integer, (uint64_t)args[1].integer)
                            : holds(predicate, args[0].integer, args[1].integer);
       value = integer(holdsTrue);
     } else if (isa<SelectOp>(op)) {

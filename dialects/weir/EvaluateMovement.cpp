@@ -65,15 +65,11 @@ Result slice(SliceOp op, Operands operands, RankedTensorType type) {
   const HostTensor &source = *operands[0];
   if (!operands[1] || !operands[2] || !operands[3])
     return std::nullopt;
-  SmallVector<int64_t> starts(source.shape().size(), 0),
-      steps(source.shape().size(), 1);
+  SmallVector<int64_t> starts(source.shape().size(), 0), steps(source.shape().size(), 1);
   for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
-    int64_t step = operands[3]->elements[i].integer,
-            size = source.shape()[axis];
-    int64_t start = operands[1]->elements[i].integer,
-            end = operands[2]->elements[i].integer;
-    if (step == 0 || (op.getStrict() &&
-                      (start < 0 || start > size || end < 0 || end > size)))
+    int64_t step = operands[3]->elements[i].integer, size = source.shape()[axis];
+    int64_t start = operands[1]->elements[i].integer, end = operands[2]->elements[i].integer;
+    if (step == 0 || (op.getStrict() && (start < 0 || start > size || end < 0 || end > size)))
       return std::nullopt;
     starts[axis] = clampSlice(start, end, step, size).start;
     steps[axis] = step;
@@ -87,8 +83,7 @@ Result slice(SliceOp op, Operands operands, RankedTensorType type) {
 
 Result pad(PadOp op, Operands operands, RankedTensorType type) {
   const HostTensor &source = *operands[0];
-  if (!operands[1] || !operands[2] || op.getMode() != "constant" ||
-      operands[2]->elements.empty())
+  if (!operands[1] || !operands[2] || op.getMode() != "constant" || operands[2]->elements.empty())
     return std::nullopt;
   HostTensor result(type);
   auto next = result.elements.begin();
@@ -99,8 +94,7 @@ Result pad(PadOp op, Operands operands, RankedTensorType type) {
       own[i] -= operands[1]->elements[i].integer;
       inside &= own[i] >= 0 && own[i] < size;
     }
-    *next++ = inside ? source.elements[linear(source.shape(), own)]
-                     : operands[2]->elements[0];
+    *next++ = inside ? source.elements[linear(source.shape(), own)] : operands[2]->elements[0];
     return true;
   });
   return result;
@@ -136,28 +130,24 @@ Result gather(GatherOp op, Operands operands, RankedTensorType type) {
   if (!operands[1])
     return std::nullopt;
   const HostTensor &picks = *operands[1];
-  int64_t axis = op.getAxis(), batch = op.getBatchDims(),
-          count = picks.shape().size() - batch;
+  int64_t axis = op.getAxis(), batch = op.getBatchDims(), count = picks.shape().size() - batch;
   return remap(source, type, [&](SmallVectorImpl<int64_t> &index) {
     SmallVector<int64_t> place(index.begin(), index.begin() + batch);
     place.append(index.begin() + axis, index.begin() + axis + count);
     int64_t i = picks.elements[linear(picks.shape(), place)].integer;
     index.erase(index.begin() + axis, index.begin() + axis + count);
-    index.insert(index.begin() + axis,
-                 wrapped(i, source.shape()[axis], op.getWrapNegative()));
+    index.insert(index.begin() + axis, wrapped(i, source.shape()[axis], op.getWrapNegative()));
     return true;
   });
 }
 
-Result gatherElements(GatherElementsOp op, Operands operands,
-                      RankedTensorType type) {
+Result gatherElements(GatherElementsOp op, Operands operands, RankedTensorType type) {
   const HostTensor &source = *operands[0];
   if (!operands[1])
     return std::nullopt;
   int64_t axis = op.getAxis();
   return remap(source, type, [&](SmallVectorImpl<int64_t> &index) {
-    int64_t i =
-        operands[1]->elements[linear(operands[1]->shape(), index)].integer;
+    int64_t i = operands[1]->elements[linear(operands[1]->shape(), index)].integer;
     index[axis] = wrapped(i, source.shape()[axis], op.getWrapNegative());
     return true;
   });
@@ -168,8 +158,7 @@ Result gatherNd(GatherNdOp op, Operands operands, RankedTensorType type) {
   if (!operands[1])
     return std::nullopt;
   const HostTensor &picks = *operands[1];
-  int64_t outer = picks.shape().size() - 1, depth = picks.shape().back(),
-          batch = op.getBatchDims();
+  int64_t outer = picks.shape().size() - 1, depth = picks.shape().back(), batch = op.getBatchDims();
   return remap(source, type, [&](SmallVectorImpl<int64_t> &index) {
     SmallVector<int64_t> own(index.begin(), index.begin() + batch);
     SmallVector<int64_t> place(index.begin(), index.begin() + outer);
@@ -177,8 +166,7 @@ Result gatherNd(GatherNdOp op, Operands operands, RankedTensorType type) {
     for (int64_t k = 0; k < depth; ++k) {
       place.back() = k;
       int64_t i = picks.elements[linear(picks.shape(), place)].integer;
-      own.push_back(
-          wrapped(i, source.shape()[batch + k], op.getWrapNegative()));
+      own.push_back(wrapped(i, source.shape()[batch + k], op.getWrapNegative()));
     }
     own.append(index.begin() + outer, index.end());
     index = own;
@@ -201,9 +189,8 @@ Result scatterNd(ScatterNdOp op, Operands operands, RankedTensorType type) {
     for (int64_t k = 0; k < depth; ++k) {
       place.back() = k;
       int64_t size = result.shape()[k];
-      int64_t i =
-          wrapped(places.elements[linear(places.shape(), place)].integer, size,
-                  op.getWrapNegative());
+      int64_t i = wrapped(places.elements[linear(places.shape(), place)].integer, size,
+                          op.getWrapNegative());
       inside &= i >= 0 && i < size;
       own.push_back(i);
     }
@@ -220,16 +207,13 @@ Result range(Operands operands, RankedTensorType type) {
   for (const std::optional<HostTensor> &operand : operands)
     if (!operand || operand->elements.size() != 1)
       return std::nullopt;
-  if (type.getElementTypeBitWidth() < 32 &&
-      isa<FloatType>(type.getElementType()))
+  if (type.getElementTypeBitWidth() < 32 && isa<FloatType>(type.getElementType()))
     return std::nullopt;
   HostTensor result(type);
   for (auto [i, element] : llvm::enumerate(result.elements)) {
     Number index = inType({(int64_t)i, (double)i}, type.getElementType());
-    auto step =
-        binary("mul", index, operands[2]->elements[0], type.getElementType());
-    element =
-        *binary("add", operands[0]->elements[0], *step, type.getElementType());
+    auto step = binary("mul", index, operands[2]->elements[0], type.getElementType());
+    element = *binary("add", operands[0]->elements[0], *step, type.getElementType());
   }
   return result;
 }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/weir/Folding.h"
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Boundary.h"
-#include "dialects/weir/Folding.h"
 #include "dialects/weir/ConstantEvaluator.h"
 #include "dialects/weir/KnownIntegers.h"
 #include "dialects/weir/Pch.h"
@@ -21,8 +21,7 @@ namespace {
 
 bool isAll(Value integers, int64_t value) {
   auto known = knownIntegers(integers);
-  return known &&
-         llvm::all_of(*known, [&](auto entry) { return entry == value; });
+  return known && llvm::all_of(*known, [&](auto entry) { return entry == value; });
 }
 
 /// Whether every size of `shape` is the size of `operand` at the same place.
@@ -38,9 +37,8 @@ bool isShapeOf(Value shape, Value operand) {
       ++derived;
       continue;
     }
-    bool same = entry.isSymbol()
-                    ? entry.tensor == operand && entry.dimension == (int64_t)i
-                    : entry.value == type.getDimSize(i);
+    bool same = entry.isSymbol() ? entry.tensor == operand && entry.dimension == (int64_t)i
+                                 : entry.value == type.getDimSize(i);
     if (!same)
       return false;
   }
@@ -49,17 +47,15 @@ bool isShapeOf(Value shape, Value operand) {
 
 bool takesAll(SliceOp op) {
   auto type = ranked(op.getOperand()), resultType = ranked(op.getResult());
-  auto starts = knownIntegers(op.getStarts()),
-       ends = knownIntegers(op.getEnds());
+  auto starts = knownIntegers(op.getStarts()), ends = knownIntegers(op.getEnds());
   if (!isAll(op.getSteps(), 1) || !type || !resultType)
     return false;
   for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
-    if (!type.isDynamicDim(axis) &&
-        type.getDimSize(axis) == resultType.getDimSize(axis))
+    if (!type.isDynamicDim(axis) && type.getDimSize(axis) == resultType.getDimSize(axis))
       continue; // all of them, one by one
     // Past any size: no dimension has so many elements.
-    if (op.getStrict() || !starts || !ends || (*starts)[i] != 0 ||
-        !(*ends)[i] || *(*ends)[i] < INT32_MAX)
+    if (op.getStrict() || !starts || !ends || (*starts)[i] != 0 || !(*ends)[i] ||
+        *(*ends)[i] < INT32_MAX)
       return false;
   }
   return true;
@@ -103,16 +99,12 @@ Value sameAsOperand(Operation *op, ArrayRef<Attribute> operands) {
   if (auto select = dyn_cast<SelectOp>(op)) {
     auto condition = dyn_cast_or_null<DenseElementsAttr>(operands[0]);
     if (!condition || !condition.isSplat())
-      return select.getOnTrue() == select.getOnFalse() ? select.getOnTrue()
-                                                       : Value();
-    return condition.getSplatValue<bool>() ? select.getOnTrue()
-                                           : select.getOnFalse();
+      return select.getOnTrue() == select.getOnFalse() ? select.getOnTrue() : Value();
+    return condition.getSplatValue<bool>() ? select.getOnTrue() : select.getOnFalse();
   }
   // Neutral operands. Not x + 0 for floats, which makes 0 of -0.
-  bool isFloat =
-      op->getNumOperands() && isa<FloatType>(elementOf(op->getOperand(0)));
-  if (isa<AddOp, SubOp>(op) && (!isFloat || isa<SubOp>(op)) &&
-      isSplatOf(operands[1], 0))
+  bool isFloat = op->getNumOperands() && isa<FloatType>(elementOf(op->getOperand(0)));
+  if (isa<AddOp, SubOp>(op) && (!isFloat || isa<SubOp>(op)) && isSplatOf(operands[1], 0))
     return op->getOperand(0);
   if (isa<AddOp>(op) && !isFloat && isSplatOf(operands[0], 0))
     return op->getOperand(1);
@@ -145,8 +137,7 @@ LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
       !isa<TensorType>(op->getResult(0).getType()) || !isPure(op))
     return failure();
   if (Value same = sameAsOperand(op, operands);
-      same && same.getType() == op->getResult(0).getType() &&
-      same != op->getResult(0)) {
+      same && same.getType() == op->getResult(0).getType() && same != op->getResult(0)) {
     results.push_back(same);
     return success();
   }
@@ -166,8 +157,7 @@ LogicalResult WeirFolder::fold(Operation *op, ArrayRef<Attribute> operands,
     return success();
   }
   // Shapes of dynamic tensors may be known in part.
-  if (isa<IntegerType>(type.getElementType()) &&
-      type.getNumElements() <= maxKnownIntegers)
+  if (isa<IntegerType>(type.getElementType()) && type.getNumElements() <= maxKnownIntegers)
     if (Attribute constant = knownConstant(op->getResult(0))) {
       results.push_back(constant);
       return success();
@@ -188,8 +178,7 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
     return {};
   auto narrow = dyn_cast<IntegerType>(elementOf(getResult()));
   auto wide = dyn_cast<IntegerType>(elementOf(getOperand()));
-  if (!narrow || !wide || wide.getWidth() <= narrow.getWidth() ||
-      narrow.getWidth() == 1)
+  if (!narrow || !wide || wide.getWidth() <= narrow.getWidth() || narrow.getWidth() == 1)
     return {};
   // A saturating cast of a negative number to an unsigned type is not undone.
   if (narrow.isUnsigned() != wide.isUnsigned() && !narrow.isUnsigned())
@@ -223,21 +212,18 @@ namespace {
 /// The elements keep their order: only the last shape counts.
 struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReshapeOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
     auto inner = op.getOperand().getDefiningOp<ReshapeOp>();
     if (!inner)
       return failure();
-    rewriter.modifyOpInPlace(
-        op, [&] { op.getOperandMutable().assign(inner.getOperand()); });
+    rewriter.modifyOpInPlace(op, [&] { op.getOperandMutable().assign(inner.getOperand()); });
     return success();
   }
 };
 
 struct TransposeOfTranspose : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(TransposeOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
     auto inner = op.getOperand().getDefiningOp<TransposeOp>();
     if (!inner)
       return failure();
@@ -258,8 +244,8 @@ struct PowerOfFew : OpRewritePattern<PowOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PowOp op, PatternRewriter &rewriter) const override {
     auto constant = op.getRhs().getDefiningOp<ConstantOp>();
-    auto number = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
-                           : DenseFPElementsAttr();
+    auto number =
+        constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
     Value x = op.getLhs();
     if (!number || !number.isSplat() || x.getType() != op.getType())
       return failure();
@@ -288,7 +274,6 @@ Value weir::powerAsProduct(OpBuilder &b, PowOp power, bool isCube) {
   return isCube ? timesX(square) : square;
 }
 
-void WeirDialect::getCanonicalizationPatterns(
-    RewritePatternSet &results) const {
+void WeirDialect::getCanonicalizationPatterns(RewritePatternSet &results) const {
   results.add<ReshapeOfReshape, TransposeOfTranspose, PowerOfFew>(getContext());
 }

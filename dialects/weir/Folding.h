@@ -22,9 +22,8 @@ namespace weir {
 /// arithmetic that is known although its operands are not.
 struct WeirFolder : mlir::DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
-  llvm::LogicalResult
-  fold(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands,
-       llvm::SmallVectorImpl<mlir::OpFoldResult> &results) const final;
+  llvm::LogicalResult fold(mlir::Operation *op, llvm::ArrayRef<mlir::Attribute> operands,
+                           llvm::SmallVectorImpl<mlir::OpFoldResult> &results) const final;
 };
 
 /// The product that is a square, or a cube, on its power's device.

@@ -16,8 +16,8 @@ using namespace weir::shape;
 
 /// An index as the model gives it, counted from the end where that is allowed,
 /// and checked.
-static Value checkedIndex(ElementReader &r, Operation *op, Value index,
-                          Value size, bool wrapNegative) {
+static Value checkedIndex(ElementReader &r, Operation *op, Value index, Value size,
+                          bool wrapNegative) {
   if (wrapNegative)
     index = r.select(r.less(index, r.constant(0)), r.add(index, size), index);
   return r.safeIndex(op, index, size);
@@ -65,21 +65,18 @@ static bool mergeInto(int64_t &size, int64_t other) {
 // gather
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                         Adaptor adaptor, Types &types) {
-  auto type = ranked(adaptor.getOperand()),
-       indices = ranked(adaptor.getIndices());
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                         Types &types) {
+  auto type = ranked(adaptor.getOperand()), indices = ranked(adaptor.getIndices());
   Type element = elementOf(adaptor.getOperand());
   if (!type || !indices)
     return inferredUnranked(types, element);
   int64_t axis = adaptor.getAxis(), batch = adaptor.getBatchDims();
   if (axis < 0 || axis >= type.getRank())
-    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                             " dimensions");
+    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
   if (batch < 0 || batch > axis || batch > indices.getRank())
-    return emitOptionalError(loc, batch, " batch dimensions with axis ", axis,
-                             " and indices of ", indices.getRank(),
-                             " dimensions");
+    return emitOptionalError(loc, batch, " batch dimensions with axis ", axis, " and indices of ",
+                             indices.getRank(), " dimensions");
   Sizes shape(type.getShape().take_front(axis));
   for (int64_t i = 0; i < batch; ++i)
     if (!mergeInto(shape[i], indices.getDimSize(i)))
@@ -88,8 +85,7 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   llvm::append_range(shape, indices.getShape().drop_front(batch));
   llvm::append_range(shape, type.getShape().drop_front(axis + 1));
   if (type.getDimSize(axis) == 0 && sizeProduct(shape) > 0)
-    return emitOptionalError(loc, "gather from axis ", axis,
-                             ", which is empty");
+    return emitOptionalError(loc, "gather from axis ", axis, ", which is empty");
   return inferred(types, shape, element);
 }
 
@@ -106,15 +102,13 @@ Value GatherOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return readPicked(r, getOperand(), own, axis);
 }
 
-LogicalResult GatherOp::reifyShape(ElementReader &r, unsigned,
-                                   SmallVectorImpl<Value> &dims) {
+LogicalResult GatherOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   int64_t axis = getAxis(), batch = getBatchDims();
   auto type = ranked(getOperand()), indices = ranked(getIndices());
   for (int64_t i = 0; i < axis; ++i) {
     dims.push_back(r.dim(getOperand(), i));
     if (i < batch)
-      requireEqual(r, *this, dims.back(), r.dim(getIndices(), i),
-                   "batch sizes {0} and {1} differ");
+      requireEqual(r, *this, dims.back(), r.dim(getIndices(), i), "batch sizes {0} and {1} differ");
   }
   for (int64_t i = batch; i < indices.getRank(); ++i)
     dims.push_back(r.dim(getIndices(), i));
@@ -127,41 +121,32 @@ LogicalResult GatherOp::reifyShape(ElementReader &r, unsigned,
 // gather_elements
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
-                                                 OptionalLocation loc,
-                                                 Adaptor adaptor,
-                                                 Types &types) {
-  auto type = ranked(adaptor.getOperand()),
-       indices = ranked(adaptor.getIndices());
+LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
+                                                 Adaptor adaptor, Types &types) {
+  auto type = ranked(adaptor.getOperand()), indices = ranked(adaptor.getIndices());
   Type element = elementOf(adaptor.getOperand());
   if (!indices)
     return inferredUnranked(types, element);
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= indices.getRank())
-    return emitOptionalError(loc, "axis ", axis, " of ", indices.getRank(),
-                             " dimensions");
+    return emitOptionalError(loc, "axis ", axis, " of ", indices.getRank(), " dimensions");
   if (type) {
     if (type.getRank() != indices.getRank())
       return emitOptionalError(loc, "indices of ", indices.getRank(),
-                               " dimensions for an operand of ",
-                               type.getRank());
+                               " dimensions for an operand of ", type.getRank());
     for (int64_t i = 0; i < type.getRank(); ++i)
-      if (i != axis && isKnown(type.getDimSize(i)) &&
-          isKnown(indices.getDimSize(i)) &&
+      if (i != axis && isKnown(type.getDimSize(i)) && isKnown(indices.getDimSize(i)) &&
           indices.getDimSize(i) > type.getDimSize(i))
-        return emitOptionalError(loc, "indices have ", indices.getDimSize(i),
-                                 " in dimension ", i, ", the operand ",
-                                 type.getDimSize(i));
+        return emitOptionalError(loc, "indices have ", indices.getDimSize(i), " in dimension ", i,
+                                 ", the operand ", type.getDimSize(i));
   }
   return inferred(types, indices.getShape(), element);
 }
 
-Value GatherElementsOp::emitElement(ElementReader &r, unsigned,
-                                    ValueRange indices) {
+Value GatherElementsOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<Value> own(indices);
-  own[getAxis()] =
-      checkedIndex(r, *this, r.elementAsIndex(getIndices(), indices),
-                   r.dim(getOperand(), getAxis()), getWrapNegative());
+  own[getAxis()] = checkedIndex(r, *this, r.elementAsIndex(getIndices(), indices),
+                                r.dim(getOperand(), getAxis()), getWrapNegative());
   return readPicked(r, getOperand(), own, (int64_t)getAxis());
 }
 
@@ -170,15 +155,12 @@ LogicalResult GatherElementsOp::reifyShape(ElementReader &r, unsigned,
   auto type = ranked(getOperand()), indices = ranked(getIndices());
   for (int64_t i = 0; i < type.getRank(); ++i) {
     Value size = r.dim(getIndices(), i);
-    if (i != (int64_t)getAxis() &&
-        (type.isDynamicDim(i) || indices.isDynamicDim(i))) {
+    if (i != (int64_t)getAxis() && (type.isDynamicDim(i) || indices.isDynamicDim(i))) {
       // What lies outside is not read: the result is cut.
       Value have = r.dim(getOperand(), i);
-      r.require(*this,
-                r.b.createOrFold<arith::CmpIOp>(
-                    r.loc, arith::CmpIPredicate::sle, size, have),
-                "indices have {0} entries along a dimension of {1}",
-                WEIR_INVALID_ARGUMENT, size, have);
+      r.require(
+          *this, r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::sle, size, have),
+          "indices have {0} entries along a dimension of {1}", WEIR_INVALID_ARGUMENT, size, have);
       size = indices.isDynamicDim(i) ? r.minimum(size, have) : size;
     }
     dims.push_back(size);
@@ -190,63 +172,55 @@ LogicalResult GatherElementsOp::reifyShape(ElementReader &r, unsigned,
 // gather_nd
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                           Adaptor adaptor, Types &types) {
-  auto type = ranked(adaptor.getOperand()),
-       indices = ranked(adaptor.getIndices());
+LogicalResult GatherNdOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                           Types &types) {
+  auto type = ranked(adaptor.getOperand()), indices = ranked(adaptor.getIndices());
   Type element = elementOf(adaptor.getOperand());
   int64_t batch = adaptor.getBatchDims();
   if (!type || !indices)
     return inferredUnranked(types, element);
-  if (indices.getRank() < 1 || batch < 0 || batch >= indices.getRank() ||
-      batch > type.getRank())
-    return emitOptionalError(loc, "indices of ", indices.getRank(),
-                             " dimensions with ", batch, " batch dimensions");
+  if (indices.getRank() < 1 || batch < 0 || batch >= indices.getRank() || batch > type.getRank())
+    return emitOptionalError(loc, "indices of ", indices.getRank(), " dimensions with ", batch,
+                             " batch dimensions");
   int64_t depth = indices.getShape().back();
   if (!isKnown(depth))
     return inferredUnranked(types, element);
   if (batch + depth > type.getRank())
-    return emitOptionalError(loc, "index tuples of ", depth, " for ",
-                             type.getRank() - batch, " dimensions");
+    return emitOptionalError(loc, "index tuples of ", depth, " for ", type.getRank() - batch,
+                             " dimensions");
   Sizes shape(indices.getShape().drop_back());
   for (int64_t i = 0; i < batch; ++i)
     if (!mergeInto(shape[i], type.getDimSize(i)))
-      return emitOptionalError(loc, "batch dimension ", i, " is ",
-                               type.getDimSize(i), " and, of the indices, ",
-                               shape[i]);
+      return emitOptionalError(loc, "batch dimension ", i, " is ", type.getDimSize(i),
+                               " and, of the indices, ", shape[i]);
   llvm::append_range(shape, type.getShape().drop_front(batch + depth));
   return inferred(types, shape, element);
 }
 
 Value GatherNdOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   auto type = ranked(getIndices());
-  int64_t depth = type.getShape().back(), batch = getBatchDims(),
-          outer = type.getRank() - 1;
+  int64_t depth = type.getShape().back(), batch = getBatchDims(), outer = type.getRank() - 1;
   SmallVector<Value> own(indices.take_front(batch));
   for (int64_t k = 0; k < depth; ++k) {
     SmallVector<Value> place(indices.take_front(outer));
     place.push_back(r.constant(k));
     own.push_back(checkedIndex(r, *this, r.elementAsIndex(getIndices(), place),
-                               r.dim(getOperand(), batch + k),
-                               getWrapNegative()));
+                               r.dim(getOperand(), batch + k), getWrapNegative()));
   }
   llvm::append_range(own, indices.drop_front(outer));
   return readPicked(r, getOperand(), own,
                     llvm::to_vector(llvm::seq<int64_t>(batch, batch + depth)));
 }
 
-LogicalResult GatherNdOp::reifyShape(ElementReader &r, unsigned,
-                                     SmallVectorImpl<Value> &dims) {
+LogicalResult GatherNdOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   auto type = ranked(getIndices());
   int64_t batch = getBatchDims();
   for (int64_t i = 0; i + 1 < type.getRank(); ++i) {
     dims.push_back(r.dim(getIndices(), i));
     if (i < batch)
-      requireEqual(r, *this, r.dim(getOperand(), i), dims.back(),
-                   "batch sizes {0} and {1} differ");
+      requireEqual(r, *this, r.dim(getOperand(), i), dims.back(), "batch sizes {0} and {1} differ");
   }
-  for (int64_t i = batch + type.getShape().back();
-       i < ranked(getOperand()).getRank(); ++i)
+  for (int64_t i = batch + type.getShape().back(); i < ranked(getOperand()).getRank(); ++i)
     dims.push_back(r.dim(getOperand(), i));
   return success();
 }
@@ -255,16 +229,14 @@ LogicalResult GatherNdOp::reifyShape(ElementReader &r, unsigned,
 // Scatters: results are like their operands
 //===----------------------------------------------------------------------===//
 
-LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                            Adaptor adaptor, Types &types) {
-  auto type = ranked(adaptor.getOperand()),
-       indices = ranked(adaptor.getIndices()),
+LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                            Types &types) {
+  auto type = ranked(adaptor.getOperand()), indices = ranked(adaptor.getIndices()),
        updates = ranked(adaptor.getUpdates());
   types.push_back(adaptor.getOperand().getType());
   if (elementOf(adaptor.getOperand()) != elementOf(adaptor.getUpdates()))
-    return emitOptionalError(
-        loc, "updates of ", elementOf(adaptor.getUpdates()),
-        " for elements of ", elementOf(adaptor.getOperand()));
+    return emitOptionalError(loc, "updates of ", elementOf(adaptor.getUpdates()),
+                             " for elements of ", elementOf(adaptor.getOperand()));
   if (!type || !indices || !updates)
     return success();
   if (indices.getRank() < 1)
@@ -273,62 +245,51 @@ LogicalResult ScatterNdOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   if (!isKnown(depth))
     return success();
   if (depth > type.getRank())
-    return emitOptionalError(loc, "index tuples of ", depth, " for ",
-                             type.getRank(), " dimensions");
+    return emitOptionalError(loc, "index tuples of ", depth, " for ", type.getRank(),
+                             " dimensions");
   Sizes wanted(indices.getShape().drop_back());
   llvm::append_range(wanted, type.getShape().drop_front(depth));
   if (failed(verifyCompatibleShape(wanted, updates.getShape())))
-    return emitOptionalError(loc, "updates have shape ",
-                             shapeText(updates.getShape()), " instead of ",
-                             shapeText(wanted));
+    return emitOptionalError(loc, "updates have shape ", shapeText(updates.getShape()),
+                             " instead of ", shapeText(wanted));
   return success();
 }
 
-LogicalResult ScatterNdOp::reifyShape(ElementReader &r, unsigned,
-                                      SmallVectorImpl<Value> &dims) {
+LogicalResult ScatterNdOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   // Updates are read as the indices and the operand say how many there are.
   int64_t tuples = ranked(getIndices()).getRank() - 1;
   int64_t depth = ranked(getIndices()).getShape().back();
   for (int64_t i = 0; isKnown(depth) && i < ranked(getUpdates()).getRank(); ++i)
     requireEqual(r, *this, r.dim(getUpdates(), i),
-                 i < tuples ? r.dim(getIndices(), i)
-                            : r.dim(getOperand(), i - tuples + depth),
+                 i < tuples ? r.dim(getIndices(), i) : r.dim(getOperand(), i - tuples + depth),
                  "updates have size {0} where {1} is wanted");
   return dimsOf(r, getOperand(), dims);
 }
 
-LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *,
-                                                  OptionalLocation loc,
-                                                  Adaptor adaptor,
-                                                  Types &types) {
-  auto type = ranked(adaptor.getOperand()),
-       indices = ranked(adaptor.getIndices()),
+LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
+                                                  Adaptor adaptor, Types &types) {
+  auto type = ranked(adaptor.getOperand()), indices = ranked(adaptor.getIndices()),
        updates = ranked(adaptor.getUpdates());
   types.push_back(adaptor.getOperand().getType());
   if (elementOf(adaptor.getOperand()) != elementOf(adaptor.getUpdates()))
-    return emitOptionalError(
-        loc, "updates of ", elementOf(adaptor.getUpdates()),
-        " for elements of ", elementOf(adaptor.getOperand()));
+    return emitOptionalError(loc, "updates of ", elementOf(adaptor.getUpdates()),
+                             " for elements of ", elementOf(adaptor.getOperand()));
   if (!type || !indices || !updates)
     return success();
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= type.getRank())
-    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                             " dimensions");
+    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
   if (indices.getRank() != type.getRank())
     return emitOptionalError(loc, "indices of ", indices.getRank(),
                              " dimensions for an operand of ", type.getRank());
   if (failed(verifyCompatibleShape(indices.getShape(), updates.getShape())))
-    return emitOptionalError(loc, "updates have shape ",
-                             shapeText(updates.getShape()), ", indices ",
-                             shapeText(indices.getShape()));
+    return emitOptionalError(loc, "updates have shape ", shapeText(updates.getShape()),
+                             ", indices ", shapeText(indices.getShape()));
   for (int64_t i = 0; i < type.getRank(); ++i)
-    if (i != axis && isKnown(type.getDimSize(i)) &&
-        isKnown(indices.getDimSize(i)) &&
+    if (i != axis && isKnown(type.getDimSize(i)) && isKnown(indices.getDimSize(i)) &&
         indices.getDimSize(i) > type.getDimSize(i))
-      return emitOptionalError(loc, "indices have ", indices.getDimSize(i),
-                               " in dimension ", i, ", the operand ",
-                               type.getDimSize(i));
+      return emitOptionalError(loc, "indices have ", indices.getDimSize(i), " in dimension ", i,
+                               ", the operand ", type.getDimSize(i));
   return success();
 }
 
@@ -336,13 +297,11 @@ LogicalResult ScatterElementsOp::reifyShape(ElementReader &r, unsigned,
                                             SmallVectorImpl<Value> &dims) {
   for (int64_t i = 0; i < ranked(getIndices()).getRank(); ++i) {
     Value size = r.dim(getIndices(), i);
-    requireEqual(r, *this, r.dim(getUpdates(), i), size,
-                 "updates have size {0}, indices {1}");
+    requireEqual(r, *this, r.dim(getUpdates(), i), size, "updates have size {0}, indices {1}");
     if (i == (int64_t)getAxis())
       continue;
     Value have = r.dim(getOperand(), i);
-    Value ok = r.b.createOrFold<arith::CmpIOp>(
-        r.loc, arith::CmpIPredicate::sle, size, have);
+    Value ok = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::sle, size, have);
     if (!matchPattern(ok, m_One()))
       r.require(*this, ok, "indices have {0} entries along a dimension of {1}",
                 WEIR_INVALID_ARGUMENT, size, have);

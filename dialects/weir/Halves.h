@@ -49,8 +49,7 @@ inline uint16_t halfFromFloat(uint32_t bits) {
 /// The bits of an f32 that `bits` of bf16, or of f16, stand for.
 inline uint32_t floatFromBrain(uint16_t bits) { return uint32_t(bits) << 16; }
 inline uint32_t floatFromHalf(uint16_t bits) {
-  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
-           fraction = bits & 1023;
+  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 1023;
   if (exponent == 31) // infinity, NaN
     return sign | 0x7f800000 | fraction << 13;
   if (exponent)

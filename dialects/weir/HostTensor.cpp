@@ -39,8 +39,7 @@ static APInt toBits(const Number &number, Type type) {
   if (auto floatType = dyn_cast<FloatType>(type)) {
     APFloat value(number.real);
     bool lost;
-    value.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                  &lost);
+    value.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
     return value.bitcastToAPInt();
   }
   return APInt(type.getIntOrFloatBitWidth(), number.integer, /*isSigned=*/true,
@@ -57,13 +56,10 @@ Number weir::inType(Number number, Type type) {
   return fromBits(toBits(number, type), type);
 }
 
-std::optional<HostTensor> HostTensor::read(Attribute attribute,
-                                           int64_t maxElements) {
+std::optional<HostTensor> HostTensor::read(Attribute attribute, int64_t maxElements) {
   auto typed = dyn_cast_or_null<TypedAttr>(attribute);
-  auto type =
-      typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
-  if (!type || !type.hasStaticShape() ||
-      !isEvaluatedType(type.getElementType()) ||
+  auto type = typed ? dyn_cast<RankedTensorType>(typed.getType()) : RankedTensorType();
+  if (!type || !type.hasStaticShape() || !isEvaluatedType(type.getElementType()) ||
       type.getNumElements() > maxElements)
     return std::nullopt;
   HostTensor tensor(type);
@@ -82,8 +78,7 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute,
       }));
       *bytes = inOrder;
     }
-    unsigned width = element.getIntOrFloatBitWidth(),
-             size = blobElementSize(element);
+    unsigned width = element.getIntOrFloatBitWidth(), size = blobElementSize(element);
     if (bytes->size() != tensor.elements.size() * size)
       return std::nullopt;
     for (auto [i, number] : llvm::enumerate(tensor.elements)) {
@@ -91,8 +86,7 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute,
       std::memcpy(&raw, bytes->data() + i * size, size);
       if (width == 1)
         raw = raw != 0;
-      number =
-          fromBits(APInt(width, raw, false, /*implicitTrunc=*/true), element);
+      number = fromBits(APInt(width, raw, false, /*implicitTrunc=*/true), element);
     }
     return tensor;
   }
@@ -100,12 +94,10 @@ std::optional<HostTensor> HostTensor::read(Attribute attribute,
   if (!elements)
     return std::nullopt;
   if (isa<FloatType>(element)) {
-    for (auto [number, value] :
-         llvm::zip(tensor.elements, elements.getValues<APFloat>()))
+    for (auto [number, value] : llvm::zip(tensor.elements, elements.getValues<APFloat>()))
       number = fromBits(value.bitcastToAPInt(), element);
   } else {
-    for (auto [number, value] :
-         llvm::zip(tensor.elements, elements.getValues<APInt>()))
+    for (auto [number, value] : llvm::zip(tensor.elements, elements.getValues<APInt>()))
       number = fromBits(value, element);
   }
   return tensor;
@@ -115,8 +107,7 @@ DenseElementsAttr HostTensor::attribute() const {
   if (auto floatType = dyn_cast<FloatType>(elementType())) {
     SmallVector<APFloat> values;
     for (const Number &number : elements)
-      values.push_back(
-          APFloat(floatType.getFloatSemantics(), toBits(number, floatType)));
+      values.push_back(APFloat(floatType.getFloatSemantics(), toBits(number, floatType)));
     return DenseElementsAttr::get(type, values);
   }
   SmallVector<APInt> values;

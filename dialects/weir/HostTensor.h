@@ -33,22 +33,17 @@ struct HostTensor {
   std::vector<Number> elements;
 
   HostTensor() = default;
-  explicit HostTensor(mlir::RankedTensorType type)
-      : type(type), elements(type.getNumElements()) {}
+  explicit HostTensor(mlir::RankedTensorType type) : type(type), elements(type.getNumElements()) {}
 
   mlir::Type elementType() const { return type.getElementType(); }
-  bool isFloat() const {
-    return llvm::isa<mlir::FloatType>(type.getElementType());
-  }
+  bool isFloat() const { return llvm::isa<mlir::FloatType>(type.getElementType()); }
   bool isUnsigned() const {
-    return type.getElementType().isUnsignedInteger() ||
-           type.getElementType().isInteger(1);
+    return type.getElementType().isUnsignedInteger() || type.getElementType().isInteger(1);
   }
   llvm::ArrayRef<int64_t> shape() const { return type.getShape(); }
 
   /// Nothing for other element types, and beyond `maxElements`.
-  static std::optional<HostTensor> read(mlir::Attribute attribute,
-                                        int64_t maxElements);
+  static std::optional<HostTensor> read(mlir::Attribute attribute, int64_t maxElements);
   mlir::DenseElementsAttr attribute() const;
 };
 

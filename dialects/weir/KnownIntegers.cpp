@@ -38,8 +38,7 @@ public:
     --depth;
     if (result && (int64_t)result->size() > maxKnownIntegers)
       result.reset();
-    return found.try_emplace(tensor.getAsOpaquePointer(), std::move(result))
-        .first->second;
+    return found.try_emplace(tensor.getAsOpaquePointer(), std::move(result)).first->second;
   }
 
 private:
@@ -129,8 +128,7 @@ private:
     std::optional<Elements> result = follow(cast.getOperand());
     if (!result)
       return std::nullopt;
-    unsigned width =
-        getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth();
+    unsigned width = getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth();
     bool isUnsigned = getElementTypeOrSelf(cast.getType()).isUnsignedInteger();
     for (KnownInteger &element : *result) {
       // Sizes of dimensions fit 32 bits in the models that say so.
@@ -163,8 +161,7 @@ private:
   }
 
   std::optional<Elements> followGather(GatherOp gather) {
-    auto operandType =
-        dyn_cast<RankedTensorType>(gather.getOperand().getType());
+    auto operandType = dyn_cast<RankedTensorType>(gather.getOperand().getType());
     if (!operandType || operandType.getRank() != 1 || gather.getBatchDims())
       return evaluated(gather);
     std::optional<Elements> operand = follow(gather.getOperand());
@@ -184,12 +181,10 @@ private:
 
   std::optional<Elements> followSlice(SliceOp slice) {
     auto operandType = dyn_cast<RankedTensorType>(slice.getOperand().getType());
-    if (!operandType || operandType.getRank() != 1 ||
-        slice.getAxes().size() != 1)
+    if (!operandType || operandType.getRank() != 1 || slice.getAxes().size() != 1)
       return evaluated(slice);
     std::optional<Elements> operand = follow(slice.getOperand());
-    std::optional<int64_t> start = single(slice.getStarts()),
-                           end = single(slice.getEnds()),
+    std::optional<int64_t> start = single(slice.getStarts()), end = single(slice.getEnds()),
                            step = single(slice.getSteps());
     if (!operand || !start || !end || !step || *step == 0)
       return std::nullopt;
@@ -203,8 +198,7 @@ private:
   std::optional<Elements> followBroadcast(BroadcastToOp broadcast) {
     std::optional<Elements> operand = follow(broadcast.getOperand());
     auto type = dyn_cast<RankedTensorType>(broadcast.getType());
-    if (!operand || !type || !type.hasStaticShape() ||
-        type.getNumElements() > maxKnownIntegers)
+    if (!operand || !type || !type.hasStaticShape() || type.getNumElements() > maxKnownIntegers)
       return std::nullopt;
     if (operand->size() == 1)
       return Elements(type.getNumElements(), (*operand)[0]);
@@ -250,8 +244,7 @@ private:
 
   std::optional<Elements> followElementwise(Operation *op) {
     if (op->getNumOperands() == 1) {
-      if (!isa<NegOp, AbsOp, FloorOp, CeilOp, TruncOp, RoundOp, RoundEvenOp>(
-              op) ||
+      if (!isa<NegOp, AbsOp, FloorOp, CeilOp, TruncOp, RoundOp, RoundEvenOp>(op) ||
           !isa<IntegerType>(getElementTypeOrSelf(op->getOperand(0).getType())))
         return evaluated(op);
       std::optional<Elements> result = follow(op->getOperand(0));
@@ -261,8 +254,7 @@ private:
         if (isa<AbsOp>(op) && element.value)
           element.value = std::abs(*element.value);
         else if (isa<NegOp>(op))
-          element = element.value ? KnownInteger{-*element.value, {}, 0}
-                                  : KnownInteger();
+          element = element.value ? KnownInteger{-*element.value, {}, 0} : KnownInteger();
       }
       return result;
     }
@@ -286,8 +278,7 @@ private:
   }
 
   /// Equal counts, or single elements that are repeated.
-  static std::optional<int64_t>
-  elementwiseCount(std::initializer_list<const Elements *> operands) {
+  static std::optional<int64_t> elementwiseCount(std::initializer_list<const Elements *> operands) {
     std::optional<int64_t> count;
     for (const Elements *operand : operands) {
       int64_t own = operand->size();
@@ -302,8 +293,7 @@ private:
     return elements[elements.size() == 1 ? 0 : i];
   }
 
-  static KnownInteger combine(StringRef kind, const KnownInteger &a,
-                              const KnownInteger &b) {
+  static KnownInteger combine(StringRef kind, const KnownInteger &a, const KnownInteger &b) {
     if (a.value && b.value) {
       std::optional<int64_t> value = compute(kind, *a.value, *b.value);
       return value ? KnownInteger{*value, {}, 0} : KnownInteger();
@@ -318,9 +308,7 @@ private:
     if (kind == "add" || kind == "sum")
       return is(a, 0) ? b : is(b, 0) ? a : KnownInteger();
     if (kind == "sub")
-      return is(b, 0)                 ? a
-             : a.isSymbol() && a == b ? KnownInteger{0, {}, 0}
-                                      : KnownInteger();
+      return is(b, 0) ? a : a.isSymbol() && a == b ? KnownInteger{0, {}, 0} : KnownInteger();
     if (kind == "div" || kind == "floor_div")
       return is(b, 1) ? a : KnownInteger();
     if (kind == "maximum" || kind == "max") {
@@ -337,8 +325,7 @@ private:
       bool equal = kind == "eq";
       if (a.isSymbol() && a == b)
         return {equal, {}, 0};
-      if ((a.isSymbol() && b.value && *b.value < 0) ||
-          (b.isSymbol() && a.value && *a.value < 0))
+      if ((a.isSymbol() && b.value && *b.value < 0) || (b.isSymbol() && a.value && *a.value < 0))
         return {!equal, {}, 0};
     }
     return {};
@@ -347,14 +334,11 @@ private:
   static std::optional<int64_t> compute(StringRef kind, int64_t a, int64_t b) {
     int64_t value;
     if (kind == "add" || kind == "sum")
-      return __builtin_add_overflow(a, b, &value) ? std::nullopt
-                                                  : std::optional(value);
+      return __builtin_add_overflow(a, b, &value) ? std::nullopt : std::optional(value);
     if (kind == "sub")
-      return __builtin_sub_overflow(a, b, &value) ? std::nullopt
-                                                  : std::optional(value);
+      return __builtin_sub_overflow(a, b, &value) ? std::nullopt : std::optional(value);
     if (kind == "mul" || kind == "prod")
-      return __builtin_mul_overflow(a, b, &value) ? std::nullopt
-                                                  : std::optional(value);
+      return __builtin_mul_overflow(a, b, &value) ? std::nullopt : std::optional(value);
     if (kind == "maximum" || kind == "max")
       return std::max(a, b);
     if (kind == "minimum" || kind == "min")
@@ -376,8 +360,7 @@ private:
     if (kind == "or")
       return a | b;
     if (b == 0 || b == -1)
-      return kind == "div" && b == -1 && a != INT64_MIN ? std::optional(-a)
-                                                        : std::nullopt;
+      return kind == "div" && b == -1 && a != INT64_MIN ? std::optional(-a) : std::nullopt;
     if (kind == "div")
       return a / b;
     if (kind == "rem")
@@ -427,8 +410,7 @@ private:
   }
 
 public:
-  static DenseElementsAttr integerElements(RankedTensorType type,
-                                           ArrayRef<KnownInteger> elements) {
+  static DenseElementsAttr integerElements(RankedTensorType type, ArrayRef<KnownInteger> elements) {
     SmallVector<APInt> values;
     unsigned width = type.getElementTypeBitWidth();
     for (const KnownInteger &element : elements) {
@@ -450,15 +432,14 @@ private:
 
 } // namespace
 
-std::optional<SmallVector<KnownInteger>>
-weir::followIntegers(Value tensor, SizeOfDimension sizeOf) {
+std::optional<SmallVector<KnownInteger>> weir::followIntegers(Value tensor,
+                                                              SizeOfDimension sizeOf) {
   if (!tensor)
     return std::nullopt;
   return Follower(sizeOf).follow(tensor);
 }
 
-std::optional<SmallVector<std::optional<int64_t>>>
-weir::knownIntegers(Value tensor) {
+std::optional<SmallVector<std::optional<int64_t>>> weir::knownIntegers(Value tensor) {
   auto elements = followIntegers(tensor);
   if (!elements)
     return std::nullopt;
@@ -489,10 +470,8 @@ std::optional<SmallVector<int64_t>> weir::constantIntegers(Value tensor) {
 
 Attribute weir::knownConstant(Value tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  if (!type || !type.hasStaticShape() ||
-      !isa<IntegerType>(type.getElementType()))
+  if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
     return {};
   auto elements = followIntegers(tensor);
-  return elements ? Follower::integerElements(type, *elements)
-                  : DenseElementsAttr();
+  return elements ? Follower::integerElements(type, *elements) : DenseElementsAttr();
 }

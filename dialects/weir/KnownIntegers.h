@@ -28,21 +28,19 @@ struct KnownInteger {
 
   bool isSymbol() const { return !value && tensor; }
   bool operator==(const KnownInteger &other) const {
-    return value == other.value && tensor == other.tensor &&
-           dimension == other.dimension;
+    return value == other.value && tensor == other.tensor && dimension == other.dimension;
   }
 };
 
 /// What is known of an open dimension's size: a number, or a symbol that stands for
 /// all sizes equal to it.
-using SizeOfDimension =
-    llvm::function_ref<KnownInteger(mlir::Value tensor, int64_t dimension)>;
+using SizeOfDimension = llvm::function_ref<KnownInteger(mlir::Value tensor, int64_t dimension)>;
 
 /// The elements of `tensor` in row-major order; nothing when not even their
 /// number is known, or when there are more than `maxKnownIntegers`. Without `sizeOf`
 /// every open dimension is a symbol of its own.
-std::optional<llvm::SmallVector<KnownInteger>>
-followIntegers(mlir::Value tensor, SizeOfDimension sizeOf = nullptr);
+std::optional<llvm::SmallVector<KnownInteger>> followIntegers(mlir::Value tensor,
+                                                              SizeOfDimension sizeOf = nullptr);
 
 /// The tensor as a constant, when all of its elements are numbers; else null.
 mlir::Attribute knownConstant(mlir::Value tensor);

@@ -45,8 +45,7 @@ std::optional<Format> formatOf(Type type) {
 /// Arithmetic on i32 and f32, scalars or vectors alike.
 class Converter {
 public:
-  Converter(ScalarBuilder &s, OpBuilder &b, Location loc, Value like)
-      : s(s), b(b), loc(loc) {
+  Converter(ScalarBuilder &s, OpBuilder &b, Location loc, Value like) : s(s), b(b), loc(loc) {
     integer = withElement(like, b.getI32Type());
     real = withElement(like, b.getF32Type());
   }
@@ -63,23 +62,19 @@ public:
     Value magnitude = andWith(code, (1u << (f.width - 1)) - 1);
     // The exponent moves to f32's bias; below the smallest normal number the
     // mantissa counts steps of one size.
-    Value normal =
-        add(shl(magnitude, 23 - f.mantissa), constant((127 - f.bias) << 23));
+    Value normal = add(shl(magnitude, 23 - f.mantissa), constant((127 - f.bias) << 23));
     Value steps = arith::UIToFPOp::create(b, loc, real, magnitude);
-    Value subnormal = bits(s.mul(
-        steps, realConstant(std::ldexp(1.0, 1 - f.bias - (int)f.mantissa))));
-    Value result =
-        s.select(less(magnitude, 1u << f.mantissa), subnormal, normal);
+    Value subnormal =
+        bits(s.mul(steps, realConstant(std::ldexp(1.0, 1 - f.bias - (int)f.mantissa))));
+    Value result = s.select(less(magnitude, 1u << f.mantissa), subnormal, normal);
     result = s.op<arith::OrIOp>(result, sign);
     if (f.width == 8) {
       if (f.overflow != f.nan) { // the all-ones exponent: infinity, then NaN
         Value infinite = s.op<arith::OrIOp>(sign, constant(0x7F800000));
-        Value special = s.select(equal(magnitude, f.overflow), infinite,
-                                 constant(0x7FC00000));
+        Value special = s.select(equal(magnitude, f.overflow), infinite, constant(0x7FC00000));
         result = s.select(less(magnitude, f.overflow), result, special);
       } else {
-        Value nan =
-            f.unsignedZero ? equal(code, f.nan) : equal(magnitude, f.nan);
+        Value nan = f.unsignedZero ? equal(code, f.nan) : equal(magnitude, f.nan);
         result = s.select(nan, constant(0x7FC00000), result);
       }
     }
@@ -94,18 +89,15 @@ public:
     unsigned drop = 23 - f.mantissa;
     Value moved = s.sub(magnitude, constant((127 - f.bias) << 23));
     Value odd = andWith(shr(moved, drop), 1);
-    Value normal =
-        shr(add(add(moved, constant((1u << (drop - 1)) - 1)), odd), drop);
+    Value normal = shr(add(add(moved, constant((1u << (drop - 1)) - 1)), odd), drop);
     // Smaller ones: count steps of the smallest number.
     Value steps = s.op<math::RoundEvenOp>(
-        s.mul(fromBits(magnitude),
-              realConstant(std::ldexp(1.0, f.bias - 1 + (int)f.mantissa))));
+        s.mul(fromBits(magnitude), realConstant(std::ldexp(1.0, f.bias - 1 + (int)f.mantissa))));
     Value isSmall = less(magnitude, (unsigned)(128 - f.bias) << 23);
     Value bounded = s.select(isSmall, steps, realConstant(0));
     Value subnormal = arith::FPToUIOp::create(b, loc, integer, bounded);
     Value code = s.select(isSmall, subnormal, normal);
-    Value overflows =
-        s.op<arith::CmpIOp>(arith::CmpIPredicate::ugt, code, constant(f.max));
+    Value overflows = s.op<arith::CmpIOp>(arith::CmpIPredicate::ugt, code, constant(f.max));
     // Numbers of any size, infinity last: what is beyond does not wrap, as the
     // moved exponent still fits.
     code = s.select(overflows, constant(saturate ? f.max : f.overflow), code);
@@ -114,10 +106,8 @@ public:
     if (f.unsignedZero)
       result = s.select(equal(code, 0), constant(0),
                         s.select(equal(code, f.nan), constant(f.nan), result));
-    Value isNan = s.op<arith::CmpIOp>(arith::CmpIPredicate::ugt, magnitude,
-                                      constant(0x7F800000));
-    Value nan = f.unsignedZero ? constant(f.nan)
-                               : s.op<arith::OrIOp>(sign, constant(f.nan));
+    Value isNan = s.op<arith::CmpIOp>(arith::CmpIPredicate::ugt, magnitude, constant(0x7F800000));
+    Value nan = f.unsignedZero ? constant(f.nan) : s.op<arith::OrIOp>(sign, constant(f.nan));
     return narrow(s.select(isNan, nan, result), f.width, target);
   }
 
@@ -125,18 +115,16 @@ public:
   Value encodeExponent(Value value, Type target, bool saturate) {
     Value magnitude = andWith(bits(value), 0x7FFFFFFF);
     Value exponent = shr(magnitude, 23);
-    Value up = s.op<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                   andWith(magnitude, 0x7FFFFF), constant(0));
+    Value up =
+        s.op<arith::CmpIOp>(arith::CmpIPredicate::ne, andWith(magnitude, 0x7FFFFF), constant(0));
     Value rounded = s.select(up, add(exponent, constant(1)), exponent);
     if (saturate)
       rounded = s.op<arith::MinUIOp>(rounded, constant(0xFE));
-    return narrow(s.select(equal(exponent, 0xFF), constant(0xFF), rounded), 8,
-                  target);
+    return narrow(s.select(equal(exponent, 0xFF), constant(0xFF), rounded), 8, target);
   }
   Value decodeExponent(Value value) {
     Value code = widen(value, 8);
-    Value result =
-        s.select(equal(code, 0), constant(0x00400000), shl(code, 23));
+    Value result = s.select(equal(code, 0), constant(0x00400000), shl(code, 23));
     return fromBits(s.select(equal(code, 0xFF), constant(0x7FC00000), result));
   }
 
@@ -144,22 +132,16 @@ private:
   Value constant(unsigned value) {
     return splat(IntegerAttr::get(b.getI32Type(), APInt(32, value)), integer);
   }
-  Value realConstant(double value) {
-    return splat(b.getF32FloatAttr(value), real);
-  }
+  Value realConstant(double value) { return splat(b.getF32FloatAttr(value), real); }
   Value splat(TypedAttr scalar, Type type) {
     if (auto vector = dyn_cast<VectorType>(type))
       scalar = SplatElementsAttr::get(vector, Attribute(scalar));
     return arith::ConstantOp::create(b, loc, scalar);
   }
   Value add(Value x, Value y) { return s.op<arith::AddIOp>(x, y); }
-  Value andWith(Value x, unsigned mask) {
-    return s.op<arith::AndIOp>(x, constant(mask));
-  }
+  Value andWith(Value x, unsigned mask) { return s.op<arith::AndIOp>(x, constant(mask)); }
   Value shl(Value x, unsigned n) { return s.op<arith::ShLIOp>(x, constant(n)); }
-  Value shr(Value x, unsigned n) {
-    return s.op<arith::ShRUIOp>(x, constant(n));
-  }
+  Value shr(Value x, unsigned n) { return s.op<arith::ShRUIOp>(x, constant(n)); }
   Value less(Value x, unsigned y) {
     return s.op<arith::CmpIOp>(arith::CmpIPredicate::ult, x, constant(y));
   }
@@ -169,13 +151,11 @@ private:
   Value bits(Value x) { return arith::BitcastOp::create(b, loc, integer, x); }
   Value fromBits(Value x) { return arith::BitcastOp::create(b, loc, real, x); }
   Value widen(Value x, unsigned width) {
-    Value code = arith::BitcastOp::create(
-        b, loc, withElement(x, b.getIntegerType(width)), x);
+    Value code = arith::BitcastOp::create(b, loc, withElement(x, b.getIntegerType(width)), x);
     return arith::ExtUIOp::create(b, loc, integer, code);
   }
   Value narrow(Value code, unsigned width, Type target) {
-    Value cut = arith::TruncIOp::create(
-        b, loc, withElement(code, b.getIntegerType(width)), code);
+    Value cut = arith::TruncIOp::create(b, loc, withElement(code, b.getIntegerType(width)), code);
     return arith::BitcastOp::create(b, loc, withElement(code, target), cut);
   }
 
@@ -191,16 +171,15 @@ bool weir::isNarrowFloat(Type type) {
   return isa<Float8E8M0FNUType>(type) || formatOf(type).has_value();
 }
 
-Value weir::narrowToF32(ScalarBuilder &s, OpBuilder &b, Location loc, Value x,
-                        Type from) {
+Value weir::narrowToF32(ScalarBuilder &s, OpBuilder &b, Location loc, Value x, Type from) {
   Converter converter(s, b, loc, x);
   if (isa<Float8E8M0FNUType>(from))
     return converter.decodeExponent(x);
   return converter.decode(x, *formatOf(from));
 }
 
-Value weir::narrowFromF32(ScalarBuilder &s, OpBuilder &b, Location loc, Value x,
-                          Type to, bool saturate) {
+Value weir::narrowFromF32(ScalarBuilder &s, OpBuilder &b, Location loc, Value x, Type to,
+                          bool saturate) {
   Converter converter(s, b, loc, x);
   if (isa<Float8E8M0FNUType>(to))
     return converter.encodeExponent(x, to, saturate);

@@ -16,15 +16,14 @@ namespace weir {
 bool isNarrowFloat(mlir::Type type);
 
 /// A scalar (or vector) of the narrow float `from` as f32, exactly.
-mlir::Value narrowToF32(ScalarBuilder &s, mlir::OpBuilder &b,
-                        mlir::Location loc, mlir::Value x, mlir::Type from);
+mlir::Value narrowToF32(ScalarBuilder &s, mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                        mlir::Type from);
 
 /// An f32 rounded to the narrow float `to`, halves to even. What is too large,
 /// infinities included, becomes the largest number when `saturate`, and else
 /// infinity, or NaN in formats without one. f8E8M0FNU rounds up.
-mlir::Value narrowFromF32(ScalarBuilder &s, mlir::OpBuilder &b,
-                          mlir::Location loc, mlir::Value x, mlir::Type to,
-                          bool saturate);
+mlir::Value narrowFromF32(ScalarBuilder &s, mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                          mlir::Type to, bool saturate);
 
 } // namespace weir
 

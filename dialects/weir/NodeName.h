@@ -16,8 +16,7 @@ namespace weir {
 
 /// Appends the names of the model's nodes that a location stands for, each
 /// once.
-void collectNodeNames(mlir::Location loc,
-                      llvm::SetVector<llvm::StringRef> &names);
+void collectNodeNames(mlir::Location loc, llvm::SetVector<llvm::StringRef> &names);
 /// The first of them; "?" when there is none.
 llvm::StringRef nodeName(mlir::Location loc);
 

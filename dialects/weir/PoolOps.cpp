@@ -15,71 +15,62 @@ using namespace weir::shape;
 
 /// Shapes of pool and max_pool_index alike.
 template <typename AdaptorT>
-static LogicalResult inferPool(OptionalLocation loc, AdaptorT adaptor,
-                               Type element, Types &types) {
+static LogicalResult inferPool(OptionalLocation loc, AdaptorT adaptor, Type element, Types &types) {
   auto type = ranked(adaptor.getOperand());
   if (!type)
     return inferredUnranked(types, element);
   ImageLayout image{type.getRank(), adaptor.getChannelsLast()};
   ArrayRef<int64_t> window = adaptor.getWindow();
   if (type.getRank() < 2 || (int64_t)window.size() != image.spatial())
-    return emitOptionalError(loc, "window of ", window.size(),
-                             " dimensions for an operand of ", type.getRank());
-  if (failed(checkWindows(loc, image.spatial(), adaptor.getStrides(),
-                          adaptor.getPads(), adaptor.getDilations())))
+    return emitOptionalError(loc, "window of ", window.size(), " dimensions for an operand of ",
+                             type.getRank());
+  if (failed(checkWindows(loc, image.spatial(), adaptor.getStrides(), adaptor.getPads(),
+                          adaptor.getDilations())))
     return failure();
   Sizes shape(type.getShape());
   for (auto [i, size] : llvm::enumerate(window)) {
     if (size < 1)
-      return emitOptionalError(loc, "window ", shapeText(window),
-                               " must have positive sizes");
+      return emitOptionalError(loc, "window ", shapeText(window), " must have positive sizes");
     int64_t &dim = shape[image.spatialDim(i)];
-    dim = windowCount(windowAt(adaptor.getStrides(), adaptor.getPads(),
-                               adaptor.getDilations(), i),
+    dim = windowCount(windowAt(adaptor.getStrides(), adaptor.getPads(), adaptor.getDilations(), i),
                       dim, size, adaptor.getCeilMode());
   }
   return inferred(types, shape, element);
 }
 
 template <typename OpT>
-static LogicalResult reifyPool(OpT op, ElementReader &r,
-                               SmallVectorImpl<Value> &dims) {
+static LogicalResult reifyPool(OpT op, ElementReader &r, SmallVectorImpl<Value> &dims) {
   ImageLayout image{ranked(op.getOperand()).getRank(), op.getChannelsLast()};
   dims.assign(r.dims(op.getOperand()));
   for (auto [i, size] : llvm::enumerate(op.getWindow())) {
     Value &dim = dims[image.spatialDim(i)];
-    dim = windowCount(
-        r, windowAt(op.getStrides(), op.getPads(), op.getDilations(), i), dim,
-        r.constant(size), op.getCeilMode());
+    dim = windowCount(r, windowAt(op.getStrides(), op.getPads(), op.getDilations(), i), dim,
+                      r.constant(size), op.getCeilMode());
   }
   return success();
 }
 
 /// The ranges of an element's window, and how to reach the operand from them.
 template <typename OpT>
-static SmallVector<WindowRange> poolRanges(OpT op, ElementReader &r,
-                                           ValueRange indices) {
+static SmallVector<WindowRange> poolRanges(OpT op, ElementReader &r, ValueRange indices) {
   ImageLayout image{ranked(op.getOperand()).getRank(), op.getChannelsLast()};
   SmallVector<WindowRange> ranges;
   for (auto [i, size] : llvm::enumerate(op.getWindow()))
-    ranges.push_back(windowRange(
-        r, windowAt(op.getStrides(), op.getPads(), op.getDilations(), i),
-        indices[image.spatialDim(i)],
-        r.dim(op.getOperand(), image.spatialDim(i)), r.constant(size),
-        op.getCeilMode()));
+    ranges.push_back(windowRange(r, windowAt(op.getStrides(), op.getPads(), op.getDilations(), i),
+                                 indices[image.spatialDim(i)],
+                                 r.dim(op.getOperand(), image.spatialDim(i)), r.constant(size),
+                                 op.getCeilMode()));
   return ranges;
 }
 
 template <typename OpT>
-static SmallVector<Value>
-poolPlace(OpT op, ElementReader &r, ValueRange indices,
-          ArrayRef<WindowRange> ranges, ValueRange window) {
+static SmallVector<Value> poolPlace(OpT op, ElementReader &r, ValueRange indices,
+                                    ArrayRef<WindowRange> ranges, ValueRange window) {
   ImageLayout image{ranked(op.getOperand()).getRank(), op.getChannelsLast()};
   SmallVector<Value> at(indices);
   for (auto [i, range] : llvm::enumerate(ranges)) {
     Value k = r.add(range.low, window[i]);
-    at[image.spatialDim(i)] =
-        r.add(range.origin, r.mul(k, r.constant(op.getDilations()[i])));
+    at[image.spatialDim(i)] = r.add(range.origin, r.mul(k, r.constant(op.getDilations()[i])));
   }
   return at;
 }
@@ -95,11 +86,10 @@ static SmallVector<Value> counts(ArrayRef<WindowRange> ranges) {
 // pool
 //===----------------------------------------------------------------------===//
 
-LogicalResult PoolOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                       Adaptor adaptor, Types &types) {
+LogicalResult PoolOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                       Types &types) {
   if (!llvm::is_contained({"max", "average", "sum", "lp"}, adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of pool '", adaptor.getKind(),
-                             "'");
+    return emitOptionalError(loc, "unknown kind of pool '", adaptor.getKind(), "'");
   if (adaptor.getKind() == "lp" && adaptor.getP() < 1)
     return emitOptionalError(loc, "lp pool with p ", (int64_t)adaptor.getP());
   return inferPool(loc, adaptor, elementOf(adaptor.getOperand()), types);
@@ -111,23 +101,23 @@ Value PoolOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<WindowRange> ranges = poolRanges(*this, r, indices);
   StringRef kind = getKind();
   int64_t p = getP();
-  Value total = emitReductionLoops(
-      r, counts(ranges), reductionStart(r, wide, kind == "max" ? "max" : "sum"),
-      [&](ValueRange window, Value carried) {
-        SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
-        Value next = s.cast(r.element(getOperand(), at), element, wide, false);
-        if (kind == "max")
-          return reductionStep(r, s, "max", carried, next);
-        if (kind == "lp") {
-          Value factor = s.abs(next);
-          next = factor;
-          if (p == 2)
-            next = s.mul(factor, factor);
-          else if (p > 2)
-            next = s.pow(factor, s.constant(factor, p));
-        }
-        return reductionStep(r, s, "sum", carried, next);
-      });
+  Value total =
+      emitReductionLoops(r, counts(ranges), reductionStart(r, wide, kind == "max" ? "max" : "sum"),
+                         [&](ValueRange window, Value carried) {
+                           SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
+                           Value next = s.cast(r.element(getOperand(), at), element, wide, false);
+                           if (kind == "max")
+                             return reductionStep(r, s, "max", carried, next);
+                           if (kind == "lp") {
+                             Value factor = s.abs(next);
+                             next = factor;
+                             if (p == 2)
+                               next = s.mul(factor, factor);
+                             else if (p > 2)
+                               next = s.pow(factor, s.constant(factor, p));
+                           }
+                           return reductionStep(r, s, "sum", carried, next);
+                         });
   if (kind == "lp" && p == 2)
     total = s.op<math::SqrtOp>(total);
   else if (kind == "lp" && p > 2)
@@ -142,10 +132,8 @@ Value PoolOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
         Window w = windowAt(getStrides(), getPads(), getDilations(), i);
         own = r.constant(getWindow()[i]);
         if (getCeilMode()) {
-          Value end = r.add(r.dim(getOperand(), image.spatialDim(i)),
-                            r.constant(w.padAfter));
-          own = r.minimum(own, ceilDivide(r, r.sub(end, range.origin),
-                                          r.constant(w.dilation)));
+          Value end = r.add(r.dim(getOperand(), image.spatialDim(i)), r.constant(w.padAfter));
+          own = r.minimum(own, ceilDivide(r, r.sub(end, range.origin), r.constant(w.dilation)));
         }
       }
       count = r.mul(count, own);
@@ -155,8 +143,7 @@ Value PoolOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return s.cast(total, wide, element, false);
 }
 
-LogicalResult PoolOp::reifyShape(ElementReader &r, unsigned,
-                                 SmallVectorImpl<Value> &dims) {
+LogicalResult PoolOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   return reifyPool(*this, r, dims);
 }
 
@@ -169,14 +156,12 @@ int64_t PoolOp::getFlops() {
 // max_pool_index
 //===----------------------------------------------------------------------===//
 
-LogicalResult MaxPoolIndexOp::inferReturnTypes(MLIRContext *,
-                                               OptionalLocation loc,
-                                               Adaptor adaptor, Types &types) {
+LogicalResult MaxPoolIndexOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                               Types &types) {
   return inferPool(loc, adaptor, adaptor.getIndexType(), types);
 }
 
-Value MaxPoolIndexOp::emitElement(ElementReader &r, unsigned,
-                                  ValueRange indices) {
+Value MaxPoolIndexOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   ImageLayout image{ranked(getOperand()).getRank(), getChannelsLast()};
@@ -197,13 +182,11 @@ Value MaxPoolIndexOp::emitElement(ElementReader &r, unsigned,
   auto flatIndex = [&](ValueRange at) {
     Value linear;
     for (int64_t i : order)
-      linear = linear ? r.add(r.mul(linear, r.dim(getOperand(), i)), at[i])
-                      : Value(at[i]);
+      linear = linear ? r.add(r.mul(linear, r.dim(getOperand(), i)), at[i]) : Value(at[i]);
     return linear ? linear : r.constant(0);
   };
   SmallVector<Value> best = emitReductionLoops(
-      r, counts(ranges),
-      ValueRange{reductionStart(r, wide, "max"), r.constant(-1)},
+      r, counts(ranges), ValueRange{reductionStart(r, wide, "max"), r.constant(-1)},
       [&](ValueRange window, ValueRange carried) -> SmallVector<Value> {
         SmallVector<Value> at = poolPlace(*this, r, indices, ranges, window);
         Value next = s.cast(r.element(getOperand(), at), element, wide, false);
@@ -212,17 +195,13 @@ Value MaxPoolIndexOp::emitElement(ElementReader &r, unsigned,
                                           r.less(carried[1], r.constant(0)));
         if (s.isFloat(next))
           better = s.op<arith::OrIOp>(
-              better,
-              s.op<arith::AndIOp>(s.isNan(next),
-                                  s.compare("eq", carried[0], carried[0])));
-        return {s.select(better, next, carried[0]),
-                r.select(better, flatIndex(at), carried[1])};
+              better, s.op<arith::AndIOp>(s.isNan(next), s.compare("eq", carried[0], carried[0])));
+        return {s.select(better, next, carried[0]), r.select(better, flatIndex(at), carried[1])};
       });
   return indexTo(r, *this, r.maximum(best[1], r.constant(0)), getIndexType());
 }
 
-LogicalResult MaxPoolIndexOp::reifyShape(ElementReader &r, unsigned,
-                                         SmallVectorImpl<Value> &dims) {
+LogicalResult MaxPoolIndexOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   return reifyPool(*this, r, dims);
 }
 

@@ -18,20 +18,17 @@ ElementsAttr weir::constantElements(Value tensor) {
   // Strings are addresses: always read from memory.
   if (isa<StringType>(getElementTypeOrSelf(tensor.getType())))
     return {};
-  return constant ? dyn_cast<ElementsAttr>(constant.getValue())
-                  : ElementsAttr();
+  return constant ? dyn_cast<ElementsAttr>(constant.getValue()) : ElementsAttr();
 }
 
-Value weir::materializeElement(OpBuilder &b, Location loc, Attribute element,
-                               Type type) {
+Value weir::materializeElement(OpBuilder &b, Location loc, Attribute element, Type type) {
   Type compute = computeType(type);
   if (auto complexType = dyn_cast<ComplexType>(type)) {
     auto parts = cast<ArrayAttr>(element);
     return complex::ConstantOp::create(b, loc, complexType, parts);
   }
   if (auto integer = dyn_cast<IntegerAttr>(element))
-    return arith::ConstantOp::create(
-        b, loc, IntegerAttr::get(compute, integer.getValue()));
+    return arith::ConstantOp::create(b, loc, IntegerAttr::get(compute, integer.getValue()));
   return arith::ConstantOp::create(b, loc, cast<TypedAttr>(element));
 }
 
@@ -40,13 +37,11 @@ Value weir::materializeElement(OpBuilder &b, Location loc, Attribute element,
 static Attribute elementAttribute(ElementsAttr elements, int64_t index) {
   Type type = elements.getElementType();
   if (auto complexType = dyn_cast<ComplexType>(type)) {
-    auto values =
-        cast<DenseElementsAttr>(elements).getValues<std::complex<APFloat>>();
+    auto values = cast<DenseElementsAttr>(elements).getValues<std::complex<APFloat>>();
     std::complex<APFloat> value = values[index];
     Type part = complexType.getElementType();
     return ArrayAttr::get(type.getContext(),
-                          {FloatAttr::get(part, value.real()),
-                           FloatAttr::get(part, value.imag())});
+                          {FloatAttr::get(part, value.real()), FloatAttr::get(part, value.imag())});
   }
   return elements.getValues<Attribute>()[index];
 }
@@ -60,16 +55,14 @@ Value RecursiveReader::element(Value tensor, ValueRange indices) {
       return materializeElement(b, loc, elementAttribute(constant, 0), type);
     int64_t linear = 0;
     bool known = true;
-    for (auto [index, size] :
-         llvm::zip(indices, constant.getShapedType().getShape())) {
+    for (auto [index, size] : llvm::zip(indices, constant.getShapedType().getShape())) {
       APInt value;
       known = known && matchPattern(index, m_ConstantInt(&value));
       if (known)
         linear = linear * size + value.getSExtValue();
     }
     if (known && linear >= 0 && linear < constant.getNumElements())
-      return materializeElement(b, loc, elementAttribute(constant, linear),
-                                type);
+      return materializeElement(b, loc, elementAttribute(constant, linear), type);
     if (!isLeaf(tensor))
       return constantElement(tensor, constant, indices);
   }

@@ -30,12 +30,10 @@ public:
 protected:
   /// Whether `tensor` is read from outside rather than computed.
   virtual bool isLeaf(mlir::Value tensor) = 0;
-  virtual mlir::Value leafElement(mlir::Value tensor,
-                                  mlir::ValueRange indices) = 0;
+  virtual mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) = 0;
   virtual mlir::Value leafDim(mlir::Value tensor, unsigned i) = 0;
   /// An element of a constant at a place known only at run time.
-  virtual mlir::Value constantElement(mlir::Value tensor,
-                                      mlir::ElementsAttr value,
+  virtual mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr value,
                                       mlir::ValueRange indices) = 0;
   /// What elements are read as has changed: those emitted so far count no more.
   void forgetElements() { elements.clear(); }
@@ -52,8 +50,8 @@ private:
 /// The constant that defines `tensor`, when it has its elements at hand.
 mlir::ElementsAttr constantElements(mlir::Value tensor);
 /// An attribute of a constant's element as a value in compute form.
-mlir::Value materializeElement(mlir::OpBuilder &b, mlir::Location loc,
-                               mlir::Attribute element, mlir::Type type);
+mlir::Value materializeElement(mlir::OpBuilder &b, mlir::Location loc, mlir::Attribute element,
+                               mlir::Type type);
 
 } // namespace weir
 

@@ -15,12 +15,10 @@ using namespace weir::shape;
 
 /// The shape with `axes` reduced; nothing when one is outside.
 static LogicalResult reducedShape(OptionalLocation loc, RankedTensorType type,
-                                  ArrayRef<int64_t> axes, bool keepDims,
-                                  Sizes &shape) {
+                                  ArrayRef<int64_t> axes, bool keepDims, Sizes &shape) {
   for (int64_t axis : axes)
     if (axis < 0 || axis >= type.getRank())
-      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                               " dimensions");
+      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
   for (auto [i, size] : llvm::enumerate(type.getShape())) {
     if (!llvm::is_contained(axes, (int64_t)i))
       shape.push_back(size);
@@ -30,9 +28,8 @@ static LogicalResult reducedShape(OptionalLocation loc, RankedTensorType type,
   return success();
 }
 
-static LogicalResult reifyReduced(ElementReader &r, Value operand,
-                                  ArrayRef<int64_t> axes, bool keepDims,
-                                  SmallVectorImpl<Value> &dims) {
+static LogicalResult reifyReduced(ElementReader &r, Value operand, ArrayRef<int64_t> axes,
+                                  bool keepDims, SmallVectorImpl<Value> &dims) {
   for (int64_t i = 0; i < ranked(operand).getRank(); ++i) {
     if (!llvm::is_contained(axes, i))
       dims.push_back(r.dim(operand, i));
@@ -43,8 +40,8 @@ static LogicalResult reifyReduced(ElementReader &r, Value operand,
 }
 
 /// Operand indices of a reduction, those of `axes` still null.
-static SmallVector<Value> outerIndices(Value operand, ArrayRef<int64_t> axes,
-                                       bool keepDims, ValueRange indices) {
+static SmallVector<Value> outerIndices(Value operand, ArrayRef<int64_t> axes, bool keepDims,
+                                       ValueRange indices) {
   SmallVector<Value> own;
   size_t next = 0;
   for (int64_t i = 0; i < ranked(operand).getRank(); ++i) {
@@ -60,19 +57,16 @@ static SmallVector<Value> outerIndices(Value operand, ArrayRef<int64_t> axes,
 // reduce
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                         Adaptor adaptor, Types &types) {
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                         Types &types) {
   Type element = elementOf(adaptor.getOperand());
-  if (!llvm::is_contained({"sum", "prod", "max", "min", "mean", "any", "all"},
-                          adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of reduction '",
-                             adaptor.getKind(), "'");
+  if (!llvm::is_contained({"sum", "prod", "max", "min", "mean", "any", "all"}, adaptor.getKind()))
+    return emitOptionalError(loc, "unknown kind of reduction '", adaptor.getKind(), "'");
   auto type = ranked(adaptor.getOperand());
   if (!type)
     return inferredUnranked(types, element);
   Sizes shape;
-  if (failed(reducedShape(loc, type, adaptor.getAxes(), adaptor.getKeepDims(),
-                          shape)))
+  if (failed(reducedShape(loc, type, adaptor.getAxes(), adaptor.getKeepDims(), shape)))
     return failure();
   return inferred(types, shape, element);
 }
@@ -83,14 +77,12 @@ Value ReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<int64_t> axes(getAxes());
   llvm::sort(axes);
   axes.erase(llvm::unique(axes), axes.end());
-  SmallVector<Value> own =
-      outerIndices(getOperand(), axes, getKeepDims(), indices);
+  SmallVector<Value> own = outerIndices(getOperand(), axes, getKeepDims(), indices);
   SmallVector<Value> sizes;
   for (int64_t axis : axes)
     sizes.push_back(r.dim(getOperand(), axis));
   Value total = emitReductionLoops(
-      r, sizes, reductionStart(r, wide, getKind()),
-      [&](ValueRange place, Value carried) {
+      r, sizes, reductionStart(r, wide, getKind()), [&](ValueRange place, Value carried) {
         SmallVector<Value> at = own;
         for (auto [axis, index] : llvm::zip(axes, place))
           at[axis] = index;
@@ -106,8 +98,7 @@ Value ReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return s.cast(total, wide, element, false);
 }
 
-LogicalResult ReduceOp::reifyShape(ElementReader &r, unsigned,
-                                   SmallVectorImpl<Value> &dims) {
+LogicalResult ReduceOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   return reifyReduced(r, getOperand(), getAxes(), getKeepDims(), dims);
 }
 
@@ -120,8 +111,8 @@ int64_t ReduceOp::getFlops() {
 // arg_reduce
 //===----------------------------------------------------------------------===//
 
-LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                            Adaptor adaptor, Types &types) {
+LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                            Types &types) {
   auto type = ranked(adaptor.getOperand());
   if (!type)
     return inferredUnranked(types, adaptor.getIndexType());
@@ -130,8 +121,7 @@ LogicalResult ArgReduceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   if (failed(reducedShape(loc, type, axis, adaptor.getKeepDims(), shape)))
     return failure();
   if (type.getDimSize(axis) == 0 && sizeProduct(shape) != 0)
-    return emitOptionalError(loc, "axis ", axis,
-                             " is empty: no element is the extreme");
+    return emitOptionalError(loc, "axis ", axis, " is empty: no element is the extreme");
   return inferred(types, shape, adaptor.getIndexType());
 }
 
@@ -139,8 +129,7 @@ Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   int64_t axis = getAxis();
-  SmallVector<Value> own =
-      outerIndices(getOperand(), axis, getKeepDims(), indices);
+  SmallVector<Value> own = outerIndices(getOperand(), axis, getKeepDims(), indices);
   // First the extreme, then where it lies: two reductions that vectorise, where
   // one that carries both does not. NaN is beyond every number, and equal to NaN.
   Value size = r.dim(getOperand(), axis);
@@ -150,10 +139,10 @@ Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
     at[axis] = place[0];
     return s.cast(r.element(getOperand(), at), element, wide, false);
   };
-  Value best = emitReductionLoops(
-      r, {size}, reductionStart(r, wide, kind), [&](ValueRange place, Value carried) {
-        return reductionStep(r, s, kind, carried, read(place));
-      });
+  Value best = emitReductionLoops(r, {size}, reductionStart(r, wide, kind),
+                                  [&](ValueRange place, Value carried) {
+                                    return reductionStep(r, s, kind, carried, read(place));
+                                  });
   bool last = getSelectLast();
   Value start = last ? r.constant(0) : r.sub(size, r.constant(1));
   Value index = emitReductionLoops(r, {size}, start, [&](ValueRange place, Value carried) {
@@ -166,13 +155,11 @@ Value ArgReduceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return indexTo(r, *this, index, getIndexType());
 }
 
-LogicalResult ArgReduceOp::reifyShape(ElementReader &r, unsigned,
-                                      SmallVectorImpl<Value> &dims) {
+LogicalResult ArgReduceOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   int64_t axis = getAxis();
   if (ranked(getOperand()).isDynamicDim(axis))
     r.require(*this, r.less(r.constant(0), r.dim(getOperand(), axis)),
-              "the axis is empty: no element is the extreme",
-              WEIR_INVALID_ARGUMENT);
+              "the axis is empty: no element is the extreme", WEIR_INVALID_ARGUMENT);
   return reifyReduced(r, getOperand(), axis, getKeepDims(), dims);
 }
 
@@ -185,23 +172,19 @@ int64_t ArgReduceOp::getFlops() {
 // cumulative
 //===----------------------------------------------------------------------===//
 
-LogicalResult CumulativeOp::inferReturnTypes(MLIRContext *,
-                                             OptionalLocation loc,
-                                             Adaptor adaptor, Types &types) {
+LogicalResult CumulativeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                             Types &types) {
   if (!llvm::is_contained({"sum", "prod", "max", "min"}, adaptor.getKind()))
-    return emitOptionalError(loc, "unknown kind of running reduction '",
-                             adaptor.getKind(), "'");
+    return emitOptionalError(loc, "unknown kind of running reduction '", adaptor.getKind(), "'");
   auto type = ranked(adaptor.getOperand());
   int64_t axis = adaptor.getAxis();
   if (type && (axis < 0 || axis >= type.getRank()))
-    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                             " dimensions");
+    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
   types.push_back(adaptor.getOperand().getType());
   return success();
 }
 
-Value CumulativeOp::emitElement(ElementReader &r, unsigned,
-                                ValueRange indices) {
+Value CumulativeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = elementOf(getOperand()), wide = accumulatorType(element);
   ScalarBuilder s(r, *this, wide);
   int64_t axis = getAxis();
@@ -212,8 +195,7 @@ Value CumulativeOp::emitElement(ElementReader &r, unsigned,
     count = r.add(count, r.constant(1));
   // Not reassociated: a kernel that carries the sum along gives the same bits.
   Value total = emitReductionLoops(
-      r, {count}, reductionStart(r, wide, getKind()),
-      [&](ValueRange place, Value carried) {
+      r, {count}, reductionStart(r, wide, getKind()), [&](ValueRange place, Value carried) {
         SmallVector<Value> at(indices);
         at[axis] = getReverse() ? r.sub(last, place[0]) : place[0];
         Value next = s.cast(r.element(getOperand(), at), element, wide, false);
@@ -223,11 +205,8 @@ Value CumulativeOp::emitElement(ElementReader &r, unsigned,
   return s.cast(total, wide, element, false);
 }
 
-LogicalResult CumulativeOp::reifyShape(ElementReader &r, unsigned,
-                                       SmallVectorImpl<Value> &dims) {
+LogicalResult CumulativeOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   return dimsOf(r, getOperand(), dims);
 }
 
-int64_t CumulativeOp::getFlops() {
-  return weir::detail::elementCountOfResults(*this);
-}
+int64_t CumulativeOp::getFlops() { return weir::detail::elementCountOfResults(*this); }

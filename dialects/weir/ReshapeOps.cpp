@@ -19,11 +19,10 @@ using namespace weir::shape;
 // shape_of
 //===----------------------------------------------------------------------===//
 
-LogicalResult ShapeOfOp::inferReturnTypes(MLIRContext *, OptionalLocation,
-                                          Adaptor adaptor, Types &types) {
+LogicalResult ShapeOfOp::inferReturnTypes(MLIRContext *, OptionalLocation, Adaptor adaptor,
+                                          Types &types) {
   auto type = ranked(adaptor.getOperand());
-  return inferred(types, {type ? type.getRank() : unknown},
-                  adaptor.getIndexType());
+  return inferred(types, {type ? type.getRank() : unknown}, adaptor.getIndexType());
 }
 
 Value ShapeOfOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
@@ -31,17 +30,14 @@ Value ShapeOfOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   Type element = getElementTypeOrSelf(getType());
   APInt index;
   if (matchPattern(indices[0], m_ConstantInt(&index)) && index.ult(rank))
-    return indexTo(r, *this, r.dim(getOperand(), index.getZExtValue()),
-                   element);
+    return indexTo(r, *this, r.dim(getOperand(), index.getZExtValue()), element);
   Value size = r.constant(0);
   for (int64_t i = 0; i < rank; ++i)
-    size = r.select(r.equal(indices[0], r.constant(i)), r.dim(getOperand(), i),
-                    size);
+    size = r.select(r.equal(indices[0], r.constant(i)), r.dim(getOperand(), i), size);
   return indexTo(r, *this, size, element);
 }
 
-LogicalResult ShapeOfOp::reifyShape(ElementReader &r, unsigned,
-                                    SmallVectorImpl<Value> &dims) {
+LogicalResult ShapeOfOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   dims.push_back(r.constant(ranked(getOperand()).getRank()));
   return success();
 }
@@ -51,8 +47,7 @@ LogicalResult ShapeOfOp::reifyShape(ElementReader &r, unsigned,
 //===----------------------------------------------------------------------===//
 
 /// Removes the sizes that occur in both lists: what is left must be equal, too.
-static void cancel(SmallVectorImpl<KnownInteger> &a,
-                   SmallVectorImpl<KnownInteger> &b) {
+static void cancel(SmallVectorImpl<KnownInteger> &a, SmallVectorImpl<KnownInteger> &b) {
   for (size_t i = 0; i < a.size();) {
     auto *it = a[i].isSymbol() ? llvm::find(b, a[i]) : b.end();
     if (it == b.end()) {
@@ -84,8 +79,8 @@ static int64_t knownProduct(ArrayRef<KnownInteger> sizes) {
   return sizeProduct(numbers);
 }
 
-LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                          Adaptor adaptor, Types &types) {
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                          Types &types) {
   Value operand = adaptor.getOperand();
   Type element = elementOf(operand);
   auto wanted = followIntegers(adaptor.getShape());
@@ -108,8 +103,8 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
     bool derive = size.value == -1;
     derived += derive;
     if (size.value && *size.value < -1)
-      return emitOptionalError(loc, "shape has a negative size ", *size.value,
-                               " for dimension ", i);
+      return emitOptionalError(loc, "shape has a negative size ", *size.value, " for dimension ",
+                               i);
     shape.push_back(derive ? unknown : size.value.value_or(unknown));
     if (derive || (!size.value && !size.isSymbol())) {
       open = i;
@@ -134,14 +129,12 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   };
   int64_t have = multiply(sizes), rest = multiply(others);
   if (opens == 0 && isKnown(have) && isKnown(rest) && have != rest)
-    return emitOptionalError(loc, "cannot reshape ",
-                             shapeText(operandType.getShape()), " to ",
+    return emitOptionalError(loc, "cannot reshape ", shapeText(operandType.getShape()), " to ",
                              shapeText(shape), ": element counts differ");
   if (opens == 1 && isKnown(have) && isKnown(rest)) {
     if (rest == 0 ? have != 0 || derived : have % rest != 0)
-      return emitOptionalError(
-          loc, "cannot reshape ", shapeText(operandType.getShape()), " to ",
-          shapeText(shape), ": no size of dimension ", open, " fits");
+      return emitOptionalError(loc, "cannot reshape ", shapeText(operandType.getShape()), " to ",
+                               shapeText(shape), ": no size of dimension ", open, " fits");
     if (rest != 0)
       shape[open] = have / rest;
   }
@@ -223,15 +216,13 @@ Value ReshapeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<KnownInteger> operandSizes = sizesAsIntegers(getOperand());
   SmallVector<KnownInteger> resultSizes = sizesAsIntegers(getResult());
   // Which open sizes of the result are sizes of the operand.
-  if (auto wanted = followIntegers(getShape());
-      wanted && wanted->size() == resultSizes.size())
+  if (auto wanted = followIntegers(getShape()); wanted && wanted->size() == resultSizes.size())
     for (auto [size, entry] : llvm::zip(resultSizes, *wanted))
       if (!size.value && entry.isSymbol() && entry.tensor == getOperand())
         size = entry;
   // With one left on each side, and equal counts otherwise, they are the same.
   auto isOpen = [](const KnownInteger &size) { return !size.value; };
-  if (llvm::count_if(operandSizes, isOpen) == 1 &&
-      llvm::count_if(resultSizes, isOpen) == 1 &&
+  if (llvm::count_if(operandSizes, isOpen) == 1 && llvm::count_if(resultSizes, isOpen) == 1 &&
       knownProduct(operandSizes) == knownProduct(resultSizes) &&
       isKnown(knownProduct(operandSizes)) && knownProduct(operandSizes) != 0)
     *llvm::find_if(resultSizes, isOpen) = *llvm::find_if(operandSizes, isOpen);
@@ -249,8 +240,7 @@ Value ReshapeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
       continue;
     Value linear = r.constant(0);
     for (auto [k, j] : llvm::enumerate(to))
-      linear = k == 0 ? Value(indices[j])
-                      : r.add(r.mul(linear, r.dim(getResult(), j)), indices[j]);
+      linear = k == 0 ? Value(indices[j]) : r.add(r.mul(linear, r.dim(getResult(), j)), indices[j]);
     for (int64_t i : llvm::reverse(ArrayRef(from).drop_front())) {
       Value size = r.dim(getOperand(), i);
       own[i] = r.remainder(linear, size);
@@ -261,8 +251,7 @@ Value ReshapeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return r.element(getOperand(), own);
 }
 
-LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
-                                    SmallVectorImpl<Value> &dims) {
+LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   auto type = ranked(getResult()), operandType = ranked(getOperand());
   if (type.hasStaticShape() && operandType.hasStaticShape())
     return dimsOf(r, getResult(), dims);
@@ -272,8 +261,7 @@ LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
   SmallVector<Value> wanted;
   bool mayDerive = false;
   for (int64_t i = 0; i < type.getRank(); ++i) {
-    Value size = type.isDynamicDim(i) ? entry(r, getShape(), i)
-                                      : r.constant(type.getDimSize(i));
+    Value size = type.isDynamicDim(i) ? entry(r, getShape(), i) : r.constant(type.getDimSize(i));
     wanted.push_back(size);
     APInt constant;
     bool isConstant = matchPattern(size, m_ConstantInt(&constant));
@@ -284,8 +272,8 @@ LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
     mayDerive = true;
     Value negative = r.less(size, zero);
     if (!isConstant)
-      r.require(*this, r.less(r.constant(-2), size),
-                "shape has a negative size {0}", WEIR_INVALID_ARGUMENT, size);
+      r.require(*this, r.less(r.constant(-2), size), "shape has a negative size {0}",
+                WEIR_INVALID_ARGUMENT, size);
     known = r.mul(known, r.select(negative, one, size));
   }
   // Two entries of -1 get a product that does not match, unless it is 1 anyway.
@@ -307,9 +295,8 @@ LogicalResult ReshapeOp::reifyShape(ElementReader &r, unsigned,
 // broadcast_to
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
-                                              OptionalLocation loc,
-                                              Adaptor adaptor, Types &types) {
+LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                              Types &types) {
   Type element = elementOf(adaptor.getOperand());
   auto shape = entries(adaptor.getShape());
   if (!shape)
@@ -317,28 +304,24 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
   if (auto type = ranked(adaptor.getOperand())) {
     int64_t offset = shape->size() - type.getRank();
     if (offset < 0)
-      return emitOptionalError(loc, "cannot broadcast ",
-                               shapeText(type.getShape()),
+      return emitOptionalError(loc, "cannot broadcast ", shapeText(type.getShape()),
                                " to the fewer dimensions ", shapeText(*shape));
     for (auto [i, size] : llvm::enumerate(type.getShape())) {
       int64_t &wanted = (*shape)[offset + i];
       if (!isKnown(wanted) && isKnown(size) && size != 1)
         wanted = size;
       if (isKnown(wanted) && isKnown(size) && size != 1 && size != wanted)
-        return emitOptionalError(
-            loc, "cannot broadcast ", shapeText(type.getShape()), " to ",
-            shapeText(*shape), ": dimension ", offset + i, " is ", size);
+        return emitOptionalError(loc, "cannot broadcast ", shapeText(type.getShape()), " to ",
+                                 shapeText(*shape), ": dimension ", offset + i, " is ", size);
     }
   }
   for (auto [i, size] : llvm::enumerate(*shape))
     if (isKnown(size) && size < 0)
-      return emitOptionalError(loc, "shape has a negative size ", size,
-                               " for dimension ", i);
+      return emitOptionalError(loc, "shape has a negative size ", size, " for dimension ", i);
   return inferred(types, *shape, element);
 }
 
-Value BroadcastToOp::emitElement(ElementReader &r, unsigned,
-                                 ValueRange indices) {
+Value BroadcastToOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   auto type = ranked(getOperand()), resultType = ranked(getResult());
   SmallVector<Value> own;
   int64_t offset = resultType.getRank() - type.getRank();
@@ -347,40 +330,34 @@ Value BroadcastToOp::emitElement(ElementReader &r, unsigned,
     if (size == 1)
       index = r.constant(0);
     else if (!isKnown(size))
-      index = r.select(r.equal(r.dim(getOperand(), i), r.constant(1)),
-                       r.constant(0), index);
+      index = r.select(r.equal(r.dim(getOperand(), i), r.constant(1)), r.constant(0), index);
     own.push_back(index);
   }
   return r.element(getOperand(), own);
 }
 
-LogicalResult BroadcastToOp::reifyShape(ElementReader &r, unsigned,
-                                        SmallVectorImpl<Value> &dims) {
+LogicalResult BroadcastToOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   auto type = ranked(getOperand()), resultType = ranked(getResult());
   int64_t offset = resultType.getRank() - type.getRank();
   Value zero = r.constant(0);
   requireEntries(r, *this, getShape(), resultType.getRank());
   for (int64_t i = 0; i < resultType.getRank(); ++i) {
     bool isStatic = !resultType.isDynamicDim(i);
-    Value size = isStatic ? r.constant(resultType.getDimSize(i))
-                          : entry(r, getShape(), i);
+    Value size = isStatic ? r.constant(resultType.getDimSize(i)) : entry(r, getShape(), i);
     if (!isStatic) {
       Value ok = r.less(r.constant(-1), size);
       if (!matchPattern(ok, m_One()))
-        r.require(*this, ok, "shape has a negative size {0}",
-                  WEIR_INVALID_ARGUMENT, size);
+        r.require(*this, ok, "shape has a negative size {0}", WEIR_INVALID_ARGUMENT, size);
       size = r.maximum(size, zero);
     }
     dims.push_back(size);
     int64_t own = i - offset;
-    if (own < 0 || type.getDimSize(own) == 1 ||
-        (isStatic && !type.isDynamicDim(own)))
+    if (own < 0 || type.getDimSize(own) == 1 || (isStatic && !type.isDynamicDim(own)))
       continue;
     Value have = r.dim(getOperand(), own);
-    Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.equal(have, size),
-                                              r.equal(have, r.constant(1)));
-    r.require(*this, ok, "cannot broadcast size {0} to {1}",
-              WEIR_INVALID_ARGUMENT, have, size);
+    Value ok =
+        r.b.createOrFold<arith::OrIOp>(r.loc, r.equal(have, size), r.equal(have, r.constant(1)));
+    r.require(*this, ok, "cannot broadcast size {0} to {1}", WEIR_INVALID_ARGUMENT, have, size);
   }
   return success();
 }
@@ -389,8 +366,8 @@ LogicalResult BroadcastToOp::reifyShape(ElementReader &r, unsigned,
 // transpose
 //===----------------------------------------------------------------------===//
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                            Adaptor adaptor, Types &types) {
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                            Types &types) {
   ArrayRef<int64_t> permutation = adaptor.getPermutation();
   auto type = ranked(adaptor.getOperand());
   Type element = elementOf(adaptor.getOperand());
@@ -415,8 +392,7 @@ Value TransposeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return r.element(getOperand(), own);
 }
 
-LogicalResult TransposeOp::reifyShape(ElementReader &r, unsigned,
-                                      SmallVectorImpl<Value> &dims) {
+LogicalResult TransposeOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   for (int64_t i : getPermutation())
     dims.push_back(r.dim(getOperand(), i));
   return success();
@@ -426,21 +402,19 @@ LogicalResult TransposeOp::reifyShape(ElementReader &r, unsigned,
 // unpack_panels
 //===----------------------------------------------------------------------===//
 
-LogicalResult UnpackPanelsOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                               Adaptor adaptor, Types &types) {
+LogicalResult UnpackPanelsOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                               Types &types) {
   auto type = ranked(adaptor.getOperand());
   Type element = elementOf(adaptor.getOperand());
   if (!type)
     return inferredUnranked(types, element);
   if (type.getRank() < 2)
-    return emitOptionalError(loc, "panels have at least two dimensions, found ",
-                             type.getRank());
+    return emitOptionalError(loc, "panels have at least two dimensions, found ", type.getRank());
   int64_t panels = type.getDimSize(0), width = type.getShape().back();
   int64_t columns = adaptor.getColumns();
   if (!ShapedType::isDynamic(panels) && !ShapedType::isDynamic(width) &&
       (columns < 0 || columns > panels * width))
-    return emitOptionalError(loc, columns, " columns do not fit ", panels,
-                             " panels of ", width);
+    return emitOptionalError(loc, columns, " columns do not fit ", panels, " panels of ", width);
   Sizes shape(type.getShape().drop_front());
   shape.back() = columns;
   return inferred(types, shape, element);
@@ -455,8 +429,7 @@ Value UnpackPanelsOp::emitElement(ElementReader &r, unsigned, ValueRange indices
   return r.element(getOperand(), own);
 }
 
-LogicalResult UnpackPanelsOp::reifyShape(ElementReader &r, unsigned,
-                                         SmallVectorImpl<Value> &dims) {
+LogicalResult UnpackPanelsOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   int64_t rank = ranked(getOperand()).getRank();
   for (int64_t i = 1; i + 1 < rank; ++i)
     dims.push_back(r.dim(getOperand(), i));
@@ -468,8 +441,8 @@ LogicalResult UnpackPanelsOp::reifyShape(ElementReader &r, unsigned,
 // tile, reverse
 //===----------------------------------------------------------------------===//
 
-LogicalResult TileOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                       Adaptor adaptor, Types &types) {
+LogicalResult TileOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                       Types &types) {
   auto type = ranked(adaptor.getOperand());
   Type element = elementOf(adaptor.getOperand());
   auto repeats = entries(adaptor.getRepeats());
@@ -480,12 +453,11 @@ LogicalResult TileOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   Sizes shape(type.getRank(), unknown);
   if (repeats) {
     if ((int64_t)repeats->size() != type.getRank())
-      return emitOptionalError(loc, repeats->size(), " repeats for ",
-                               type.getRank(), " dimensions");
+      return emitOptionalError(loc, repeats->size(), " repeats for ", type.getRank(),
+                               " dimensions");
     for (auto [i, count] : llvm::enumerate(*repeats)) {
       if (isKnown(count) && count < 0)
-        return emitOptionalError(loc, "negative repeat ", count,
-                                 " of dimension ", i);
+        return emitOptionalError(loc, "negative repeat ", count, " of dimension ", i);
       shape[i] = sizeProduct({type.getDimSize(i), count});
     }
   }
@@ -499,8 +471,7 @@ Value TileOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   for (auto [i, size] : llvm::enumerate(type.getShape())) {
     if (size == 1)
       own.push_back(r.constant(0));
-    else if ((repeats && (*repeats)[i] == 1) ||
-             (isKnown(size) && size == resultType.getDimSize(i)))
+    else if ((repeats && (*repeats)[i] == 1) || (isKnown(size) && size == resultType.getDimSize(i)))
       own.push_back(indices[i]);
     else
       own.push_back(r.remainder(indices[i], r.dim(getOperand(), i)));
@@ -508,8 +479,7 @@ Value TileOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return r.element(getOperand(), own);
 }
 
-LogicalResult TileOp::reifyShape(ElementReader &r, unsigned,
-                                 SmallVectorImpl<Value> &dims) {
+LogicalResult TileOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   auto resultType = ranked(getResult());
   requireEntries(r, *this, getRepeats(), resultType.getRank());
   for (int64_t i = 0; i < resultType.getRank(); ++i) {
@@ -521,31 +491,26 @@ LogicalResult TileOp::reifyShape(ElementReader &r, unsigned,
     Value ok = r.less(r.constant(-1), count);
     if (!matchPattern(ok, m_One()))
       r.require(*this, ok, "negative repeat {0}", WEIR_INVALID_ARGUMENT, count);
-    dims.push_back(boundedProduct(
-        r, {r.dim(getOperand(), i), r.maximum(count, r.constant(0))}));
+    dims.push_back(boundedProduct(r, {r.dim(getOperand(), i), r.maximum(count, r.constant(0))}));
   }
   return success();
 }
 
-LogicalResult RepeatOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                         Adaptor adaptor, Types &types) {
+LogicalResult RepeatOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                         Types &types) {
   auto axis = int64_t(adaptor.getAxis()), times = int64_t(adaptor.getTimes());
   if (times < 1)
-    return emitOptionalError(loc, "found ", times,
-                             " repetitions, possible: 1 and more");
+    return emitOptionalError(loc, "found ", times, " repetitions, possible: 1 and more");
   auto type = ranked(adaptor.getOperand());
   if (!type) {
     types.push_back(adaptor.getOperand().getType());
     return success();
   }
   if (axis < 0 || axis >= type.getRank())
-    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                             " dimensions");
+    return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
   SmallVector<int64_t> shape(type.getShape());
-  if (isKnown(shape[axis]) &&
-      llvm::MulOverflow(shape[axis], times, shape[axis]))
-    return emitOptionalError(loc, "found ", times, " repetitions of ",
-                             type.getDimSize(axis),
+  if (isKnown(shape[axis]) && llvm::MulOverflow(shape[axis], times, shape[axis]))
+    return emitOptionalError(loc, "found ", times, " repetitions of ", type.getDimSize(axis),
                              " slices, possible: fewer than 2^63 in all");
   return inferred(types, shape, type.getElementType());
 }
@@ -559,8 +524,7 @@ Value RepeatOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return r.element(getOperand(), own);
 }
 
-LogicalResult RepeatOp::reifyShape(ElementReader &r, unsigned,
-                                   SmallVectorImpl<Value> &dims) {
+LogicalResult RepeatOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   if (failed(dimsOf(r, getOperand(), dims)))
     return failure();
   auto axis = int64_t(getAxis());
@@ -568,13 +532,12 @@ LogicalResult RepeatOp::reifyShape(ElementReader &r, unsigned,
   return success();
 }
 
-LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                          Adaptor adaptor, Types &types) {
+LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                          Types &types) {
   if (auto type = ranked(adaptor.getOperand()))
     for (int64_t axis : adaptor.getAxes())
       if (axis < 0 || axis >= type.getRank())
-        return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                                 " dimensions");
+        return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
   types.push_back(adaptor.getOperand().getType());
   return success();
 }
@@ -582,12 +545,10 @@ LogicalResult ReverseOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
 Value ReverseOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   SmallVector<Value> own(indices);
   for (int64_t axis : getAxes())
-    own[axis] =
-        r.sub(r.sub(r.dim(getOperand(), axis), r.constant(1)), indices[axis]);
+    own[axis] = r.sub(r.sub(r.dim(getOperand(), axis), r.constant(1)), indices[axis]);
   return r.element(getOperand(), own);
 }
 
-LogicalResult ReverseOp::reifyShape(ElementReader &r, unsigned,
-                                    SmallVectorImpl<Value> &dims) {
+LogicalResult ReverseOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   return dimsOf(r, getOperand(), dims);
 }

@@ -21,51 +21,42 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
 
-LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                         Adaptor adaptor, Types &types) {
+LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                         Types &types) {
   if (!llvm::is_contained({"nearest", "linear", "cubic"}, adaptor.getMode()))
-    return emitOptionalError(loc, "unknown mode of resize '", adaptor.getMode(),
-                             "'");
-  if (!llvm::is_contained({"half_pixel", "half_pixel_symmetric",
-                           "pytorch_half_pixel", "align_corners", "asymmetric",
-                           "tf_half_pixel_for_nn", "tf_crop_and_resize"},
+    return emitOptionalError(loc, "unknown mode of resize '", adaptor.getMode(), "'");
+  if (!llvm::is_contained({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                           "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+                           "tf_crop_and_resize"},
                           adaptor.getCoordinates()))
-    return emitOptionalError(loc, "unknown coordinates of resize '",
-                             adaptor.getCoordinates(), "'");
+    return emitOptionalError(loc, "unknown coordinates of resize '", adaptor.getCoordinates(), "'");
   if (adaptor.getMode() == "nearest" &&
-      !llvm::is_contained(
-          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
-          adaptor.getNearest()))
-    return emitOptionalError(loc, "unknown rounding of resize '",
-                             adaptor.getNearest(), "'");
+      !llvm::is_contained({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"},
+                          adaptor.getNearest()))
+    return emitOptionalError(loc, "unknown rounding of resize '", adaptor.getNearest(), "'");
   Type element = elementOf(adaptor.getOperand());
   auto type = ranked(adaptor.getOperand());
   if (!type)
     return inferredUnranked(types, element);
   ArrayRef<int64_t> axes = adaptor.getAxes();
-  Sizes sizes =
-      entries(adaptor.getSizes()).value_or(Sizes(axes.size(), unknown));
+  Sizes sizes = entries(adaptor.getSizes()).value_or(Sizes(axes.size(), unknown));
   if (sizes.size() != axes.size())
-    return emitOptionalError(loc, sizes.size(), " sizes for ", axes.size(),
-                             " axes");
-  int64_t scales = entryCount(adaptor.getScales()),
-          roi = entryCount(adaptor.getRoi());
+    return emitOptionalError(loc, sizes.size(), " sizes for ", axes.size(), " axes");
+  int64_t scales = entryCount(adaptor.getScales()), roi = entryCount(adaptor.getRoi());
   if (isKnown(scales) && scales != (int64_t)axes.size())
     return emitOptionalError(loc, scales, " scales for ", axes.size(), " axes");
   if (adaptor.getCoordinates() == "tf_crop_and_resize" && isKnown(roi) &&
       roi != 2 * (int64_t)axes.size())
-    return emitOptionalError(loc, roi, " bounds of the region of interest for ",
-                             axes.size(), " axes");
+    return emitOptionalError(loc, roi, " bounds of the region of interest for ", axes.size(),
+                             " axes");
   Sizes shape(type.getShape());
   for (auto [axis, size] : llvm::zip(axes, sizes)) {
     if (axis < 0 || axis >= type.getRank())
-      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                               " dimensions");
+      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
     if (isKnown(size) && size < 0)
       return emitOptionalError(loc, "negative size ", size, " of axis ", axis);
     if (shape[axis] == 0 && size != 0 && isKnown(size))
-      return emitOptionalError(loc, "axis ", axis,
-                               " is empty: nothing to resample");
+      return emitOptionalError(loc, "axis ", axis, " is empty: nothing to resample");
     shape[axis] = size;
   }
   return inferred(types, shape, element);
@@ -76,9 +67,10 @@ std::optional<SmallVector<int64_t>> weir::repeatsOf(ResizeOp op) {
   constexpr int64_t most = 1 << 20;
   auto from = ranked(op.getOperand()), to = ranked(op.getResult());
   auto constant = op.getScales().getDefiningOp<ConstantOp>();
-  auto scales = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
-  if (op.getMode() != "nearest" || !from || !to || !from.hasStaticShape() ||
-      !to.hasStaticShape() || !scales || to.getNumElements() == 0)
+  auto scales =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  if (op.getMode() != "nearest" || !from || !to || !from.hasStaticShape() || !to.hasStaticShape() ||
+      !scales || to.getNumElements() == 0)
     return std::nullopt;
   SmallVector<int64_t> factors(to.getRank(), 1);
   int64_t largest = 1;
@@ -94,11 +86,12 @@ std::optional<SmallVector<int64_t>> weir::repeatsOf(ResizeOp op) {
   // pixel from the border of a whole number of them is no half.
   StringRef mode = op.getCoordinates(), rounding = op.getNearest();
   bool rounds = rounding == "round_prefer_floor" || rounding == "round_prefer_ceil";
-  bool repeats = mode == "asymmetric" ? rounding == "floor" ||
-                                            (rounding == "round_prefer_floor" && largest <= 2)
-                 : mode == "tf_half_pixel_for_nn" ? rounding == "floor"
-                 : rounds && (mode == "half_pixel" || mode == "half_pixel_symmetric" ||
-                              mode == "pytorch_half_pixel");
+  bool repeats = mode == "asymmetric"
+                     ? rounding == "floor" || (rounding == "round_prefer_floor" && largest <= 2)
+                 : mode == "tf_half_pixel_for_nn"
+                     ? rounding == "floor"
+                     : rounds && (mode == "half_pixel" || mode == "half_pixel_symmetric" ||
+                                  mode == "pytorch_half_pixel");
   return repeats ? std::optional(factors) : std::nullopt;
 }
 
@@ -135,8 +128,7 @@ public:
       if (taps.empty())
         return r.element(op.getOperand(), own);
       // Integers are interpolated in f32.
-      wide = isa<FloatType>(element) ? accumulatorType(element)
-                                     : Type(r.b.getF32Type());
+      wide = isa<FloatType>(element) ? accumulatorType(element) : Type(r.b.getF32Type());
       ScalarBuilder scalars(r, op, wide);
       return scalars.cast(sum(taps, own, 0), wide, element, true);
     };
@@ -144,8 +136,7 @@ public:
       return read();
     auto fill = [&]() -> Value {
       ScalarBuilder scalars(r, op, r.b.getF64Type());
-      Value value =
-          arith::ConstantOp::create(r.b, r.loc, op.getExtrapolationValueAttr());
+      Value value = arith::ConstantOp::create(r.b, r.loc, op.getExtrapolationValueAttr());
       return scalars.cast(value, r.b.getF64Type(), element, true);
     };
     return emitIf(r, outside, fill, read);
@@ -158,16 +149,13 @@ private:
   Value toReal(Value index) { return indexTo(r, op, index, r.b.getF32Type()); }
   Value toIndex(Value number) {
     Value integer = s.cast(number, r.b.getF32Type(), r.b.getI64Type(), true);
-    return r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getIndexType(),
-                                                integer);
+    return r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getIndexType(), integer);
   }
   Value parameter(Value operand, int64_t i) {
-    return s.cast(r.element(operand, r.constant(i)), elementOf(operand),
-                  r.b.getF32Type(), false);
+    return s.cast(r.element(operand, r.constant(i)), elementOf(operand), r.b.getF32Type(), false);
   }
   Value clamp(Value index, Value size) {
-    return r.maximum(r.minimum(index, r.sub(size, r.constant(1))),
-                     r.constant(0));
+    return r.maximum(r.minimum(index, r.sub(size, r.constant(1))), r.constant(0));
   }
 
   /// Whether axis number `k` keeps its elements: equal sizes at scale 1.
@@ -179,8 +167,8 @@ private:
         op.getCoordinates() == "tf_half_pixel_for_nn")
       return false;
     auto constant = op.getScales().getDefiningOp<ConstantOp>();
-    auto scales = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
-                           : DenseFPElementsAttr();
+    auto scales =
+        constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
     return scales && scales.getValues<APFloat>()[k].isExactlyValue(1.0);
   }
 
@@ -189,8 +177,7 @@ private:
     int64_t axis = op.getAxes()[k];
     StringRef mode = op.getCoordinates();
     Value x = toReal(out[axis]), scale = parameter(op.getScales(), k);
-    Value size = toReal(r.dim(op.getOperand(), axis)), one = real(1),
-          half = real(0.5);
+    Value size = toReal(r.dim(op.getOperand(), axis)), one = real(1), half = real(0.5);
     auto halfPixel = [&] { return s.sub(s.div(s.add(x, half), scale), half); };
     if (mode == "half_pixel")
       return halfPixel();
@@ -209,39 +196,32 @@ private:
     }
     // The length before it was cut to an integer; where the scale was made from
     // the sizes, rounding is undone.
-    Value near =
-        s.compare("lt", s.abs(s.sub(length, count)), s.mul(count, real(1e-4)));
+    Value near = s.compare("lt", s.abs(s.sub(length, count)), s.mul(count, real(1e-4)));
     length = s.select(near, count, length);
     Value isOne = s.compare("eq", length, one);
-    Value steps = s.select(isOne, one, s.sub(length, one)),
-          span = s.sub(size, one);
+    Value steps = s.select(isOne, one, s.sub(length, one)), span = s.sub(size, one);
     if (mode == "align_corners")
       return s.select(isOne, real(0), s.div(s.mul(x, span), steps));
     // tf_crop_and_resize
-    Value start = parameter(op.getRoi(), k),
-          end = parameter(op.getRoi(), op.getAxes().size() + k);
-    Value many = s.add(s.mul(start, span),
-                       s.div(s.mul(s.mul(x, s.sub(end, start)), span), steps));
+    Value start = parameter(op.getRoi(), k), end = parameter(op.getRoi(), op.getAxes().size() + k);
+    Value many = s.add(s.mul(start, span), s.div(s.mul(s.mul(x, s.sub(end, start)), span), steps));
     Value single = s.mul(s.mul(half, s.add(start, end)), span);
     Value at = s.select(isOne, single, many);
-    Value beyond = s.op<arith::OrIOp>(s.compare("lt", at, real(0)),
-                                      s.compare("gt", at, span));
+    Value beyond = s.op<arith::OrIOp>(s.compare("lt", at, real(0)), s.compare("gt", at, span));
     outside = outside ? s.op<arith::OrIOp>(outside, beyond) : beyond;
     return at;
   }
 
   /// Finds what axis number `k` reads: an index in `own`, or taps.
-  void prepare(size_t k, SmallVectorImpl<Value> &own,
-               SmallVectorImpl<Taps> &taps) {
+  void prepare(size_t k, SmallVectorImpl<Value> &own, SmallVectorImpl<Taps> &taps) {
     int64_t axis = op.getAxes()[k];
     Value x = coordinate(k), size = r.dim(op.getOperand(), axis);
     if (op.getMode() == "nearest") {
       StringRef rounding = op.getNearest();
-      Value at = rounding == "floor"  ? s.op<math::FloorOp>(x)
-                 : rounding == "ceil" ? s.op<math::CeilOp>(x)
-                 : rounding == "round_prefer_ceil"
-                     ? s.op<math::FloorOp>(s.add(x, real(0.5)))
-                     : s.op<math::CeilOp>(s.sub(x, real(0.5)));
+      Value at = rounding == "floor"               ? s.op<math::FloorOp>(x)
+                 : rounding == "ceil"              ? s.op<math::CeilOp>(x)
+                 : rounding == "round_prefer_ceil" ? s.op<math::FloorOp>(s.add(x, real(0.5)))
+                                                   : s.op<math::CeilOp>(s.sub(x, real(0.5)));
       own[axis] = clamp(toIndex(at), size);
       return;
     }
@@ -256,12 +236,10 @@ private:
       // Shrinking stretches the window by the inverse of the scale.
       t.stretched = true;
       t.scale = s.minimum(parameter(op.getScales(), k), real(1));
-      t.first =
-          r.add(toIndex(s.op<math::FloorOp>(s.div(real(-reach), t.scale))),
-                r.constant(1));
+      t.first = r.add(toIndex(s.op<math::FloorOp>(s.div(real(-reach), t.scale))), r.constant(1));
       t.count = r.sub(r.constant(2), r.mul(r.constant(2), t.first));
-      t.normaliser = emitReductionLoops(
-          r, {t.count}, real(0), [&](ValueRange place, Value carried) {
+      t.normaliser =
+          emitReductionLoops(r, {t.count}, real(0), [&](ValueRange place, Value carried) {
             return s.add(carried, stretchedWeight(t, place[0]));
           });
       taps.push_back(t);
@@ -285,8 +263,7 @@ private:
   }
 
   Value isInside(Value index, Value size) {
-    return r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult,
-                                           index, size);
+    return r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, index, size);
   }
 
   /// The weight of an element at `distance` from the sampled place.
@@ -296,11 +273,9 @@ private:
       return s.maximum(s.sub(one, d), real(0));
     // Keys' cubic convolution with parameter a.
     double a = op.getCubicCoefficient().convertToDouble();
-    Value near = s.add(
-        s.mul(s.mul(s.sub(s.mul(real(a + 2), d), real(a + 3)), d), d), one);
-    Value far = s.mul(
-        real(a),
-        s.sub(s.mul(s.add(s.mul(s.sub(d, real(5)), d), real(8)), d), real(4)));
+    Value near = s.add(s.mul(s.mul(s.sub(s.mul(real(a + 2), d), real(a + 3)), d), d), one);
+    Value far =
+        s.mul(real(a), s.sub(s.mul(s.add(s.mul(s.sub(d, real(5)), d), real(8)), d), real(4)));
     return s.select(s.compare("le", d, one), near,
                     s.select(s.compare("lt", d, real(2)), far, real(0)));
   }
@@ -317,8 +292,7 @@ private:
   Value sum(ArrayRef<Taps> taps, SmallVector<Value> own, size_t k) {
     ScalarBuilder scalars(r, op, wide);
     if (k == taps.size())
-      return scalars.cast(r.element(op.getOperand(), own),
-                          elementOf(op.getOperand()), wide, false);
+      return scalars.cast(r.element(op.getOperand(), own), elementOf(op.getOperand()), wide, false);
     const Taps &t = taps[k];
     auto term = [&](Value index, Value weight) {
       own[t.axis] = index;
@@ -327,13 +301,11 @@ private:
     };
     if (t.stretched) {
       Value zero = reductionStart(r, wide, "sum");
-      return emitReductionLoops(
-          r, {t.count}, zero, [&](ValueRange place, Value carried) {
-            Value weight = s.div(stretchedWeight(t, place[0]), t.normaliser);
-            Value index =
-                clamp(r.add(t.base, r.add(t.first, place[0])), t.size);
-            return scalars.add(carried, term(index, weight));
-          });
+      return emitReductionLoops(r, {t.count}, zero, [&](ValueRange place, Value carried) {
+        Value weight = s.div(stretchedWeight(t, place[0]), t.normaliser);
+        Value index = clamp(r.add(t.base, r.add(t.first, place[0])), t.size);
+        return scalars.add(carried, term(index, weight));
+      });
     }
     Value total;
     for (auto [index, weight] : llvm::zip(t.indices, t.weights)) {
@@ -357,8 +329,7 @@ Value ResizeOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return Resizer(*this, r, indices).emit();
 }
 
-LogicalResult ResizeOp::reifyShape(ElementReader &r, unsigned,
-                                   SmallVectorImpl<Value> &dims) {
+LogicalResult ResizeOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   auto resultType = ranked(getResult());
   Value zero = r.constant(0);
   dims.assign(r.dims(getOperand()));
@@ -366,18 +337,15 @@ LogicalResult ResizeOp::reifyShape(ElementReader &r, unsigned,
   for (auto [k, axis] : llvm::enumerate(getAxes())) {
     Value have = dims[axis];
     bool isStatic = !resultType.isDynamicDim(axis);
-    Value size = isStatic ? r.constant(resultType.getDimSize(axis))
-                          : entry(r, getSizes(), k);
+    Value size = isStatic ? r.constant(resultType.getDimSize(axis)) : entry(r, getSizes(), k);
     if (!isStatic) {
-      r.require(*this, r.less(r.constant(-1), size), "negative size {0}",
-                WEIR_INVALID_ARGUMENT, size);
+      r.require(*this, r.less(r.constant(-1), size), "negative size {0}", WEIR_INVALID_ARGUMENT,
+                size);
       size = r.maximum(size, zero);
     }
     if (ranked(getOperand()).isDynamicDim(axis)) {
-      Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.less(zero, have),
-                                                r.equal(size, zero));
-      r.require(*this, ok, "an empty axis cannot be resampled to {0}",
-                WEIR_INVALID_ARGUMENT, size);
+      Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.less(zero, have), r.equal(size, zero));
+      r.require(*this, ok, "an empty axis cannot be resampled to {0}", WEIR_INVALID_ARGUMENT, size);
       if (!isStatic)
         size = r.select(ok, size, zero);
     }

@@ -26,9 +26,8 @@ Value ScalarBuilder::constant(Value like, double value) {
         b, loc, complexType,
         b.getArrayAttr({FloatAttr::get(part, value), FloatAttr::get(part, 0)}));
   }
-  TypedAttr scalar = isa<FloatType>(element)
-                         ? TypedAttr(FloatAttr::get(element, value))
-                         : TypedAttr(IntegerAttr::get(element, (int64_t)value));
+  TypedAttr scalar = isa<FloatType>(element) ? TypedAttr(FloatAttr::get(element, value))
+                                             : TypedAttr(IntegerAttr::get(element, (int64_t)value));
   if (auto vector = dyn_cast<VectorType>(full))
     scalar = SplatElementsAttr::get(vector, scalar);
   return arith::ConstantOp::create(b, loc, scalar);
@@ -70,8 +69,7 @@ Value ScalarBuilder::mul(Value x, Value y) {
 }
 
 Value ScalarBuilder::nonZeroDivisor(Value divisor) {
-  Value ok =
-      op<arith::CmpIOp>(arith::CmpIPredicate::ne, divisor, zero(divisor));
+  Value ok = op<arith::CmpIOp>(arith::CmpIPredicate::ne, divisor, zero(divisor));
   reader.require(forOp, ok, "integer division by zero", WEIR_INVALID_ARGUMENT);
   return select(ok, divisor, one(divisor));
 }
@@ -85,8 +83,7 @@ Value ScalarBuilder::div(Value x, Value y) {
   if (isUnsigned())
     return op<arith::DivUIOp>(x, y);
   // The lowest value by -1 wraps, where the instruction would trap.
-  Value minusOne =
-      op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
+  Value minusOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
   Value quotient = op<arith::DivSIOp>(x, select(minusOne, one(y), y));
   return select(minusOne, neg(x), quotient);
 }
@@ -96,8 +93,7 @@ Value ScalarBuilder::rem(Value x, Value y) {
   y = nonZeroDivisor(y);
   if (isUnsigned())
     return op<arith::RemUIOp>(x, y);
-  Value minusOne =
-      op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
+  Value minusOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, y, constant(y, -1));
   return op<arith::RemSIOp>(x, select(minusOne, one(y), y));
 }
 Value ScalarBuilder::floorDiv(Value x, Value y) {
@@ -106,34 +102,26 @@ Value ScalarBuilder::floorDiv(Value x, Value y) {
   if (isUnsigned())
     return div(x, y);
   Value quotient = div(x, y), remainder = sub(x, mul(quotient, y));
-  Value inexact =
-      op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
-  Value differ = op<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                   op<arith::XOrIOp>(remainder, y), zero(x));
-  return select(op<arith::AndIOp>(inexact, differ), sub(quotient, one(x)),
-                quotient);
+  Value inexact = op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
+  Value differ =
+      op<arith::CmpIOp>(arith::CmpIPredicate::slt, op<arith::XOrIOp>(remainder, y), zero(x));
+  return select(op<arith::AndIOp>(inexact, differ), sub(quotient, one(x)), quotient);
 }
 Value ScalarBuilder::floorMod(Value x, Value y) {
   Value remainder = rem(x, y);
   if (isFloat(x)) {
-    Value inexact =
-        op<arith::CmpFOp>(arith::CmpFPredicate::UNE, remainder, zero(x));
-    Value negative =
-        op<arith::CmpFOp>(arith::CmpFPredicate::OLT, remainder, zero(x));
-    Value divisorNegative =
-        op<arith::CmpFOp>(arith::CmpFPredicate::OLT, y, zero(x));
+    Value inexact = op<arith::CmpFOp>(arith::CmpFPredicate::UNE, remainder, zero(x));
+    Value negative = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, remainder, zero(x));
+    Value divisorNegative = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, y, zero(x));
     Value differ = op<arith::XOrIOp>(negative, divisorNegative);
-    return select(op<arith::AndIOp>(inexact, differ), add(remainder, y),
-                  remainder);
+    return select(op<arith::AndIOp>(inexact, differ), add(remainder, y), remainder);
   }
   if (isUnsigned())
     return remainder;
-  Value inexact =
-      op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
-  Value differ = op<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                   op<arith::XOrIOp>(remainder, y), zero(x));
-  return select(op<arith::AndIOp>(inexact, differ), add(remainder, y),
-                remainder);
+  Value inexact = op<arith::CmpIOp>(arith::CmpIPredicate::ne, remainder, zero(x));
+  Value differ =
+      op<arith::CmpIOp>(arith::CmpIPredicate::slt, op<arith::XOrIOp>(remainder, y), zero(x));
+  return select(op<arith::AndIOp>(inexact, differ), add(remainder, y), remainder);
 }
 
 Value ScalarBuilder::pow(Value x, Value y) {
@@ -151,26 +139,23 @@ Value ScalarBuilder::pow(Value x, Value y) {
   // Square and multiply over the exponent's bits. A negative exponent gives the
   // reciprocal, truncated: not zero for 1 and -1 only.
   unsigned width = x.getType().getIntOrFloatBitWidth();
-  SmallVector<Value> carried = emitReductionLoops(
-      reader, {reader.constant(width)}, ValueRange{one(x), x, y},
-      [&](ValueRange, ValueRange c) -> SmallVector<Value> {
-        Value bit = op<arith::TruncIOp>(b.getI1Type(), c[2]);
-        if (width == 1)
-          bit = c[2];
-        return {select(bit, mul(c[0], c[1]), c[0]), mul(c[1], c[1]),
-                op<arith::ShRUIOp>(c[2], one(c[2]))};
-      });
+  SmallVector<Value> carried =
+      emitReductionLoops(reader, {reader.constant(width)}, ValueRange{one(x), x, y},
+                         [&](ValueRange, ValueRange c) -> SmallVector<Value> {
+                           Value bit = op<arith::TruncIOp>(b.getI1Type(), c[2]);
+                           if (width == 1)
+                             bit = c[2];
+                           return {select(bit, mul(c[0], c[1]), c[0]), mul(c[1], c[1]),
+                                   op<arith::ShRUIOp>(c[2], one(c[2]))};
+                         });
   if (isUnsigned())
     return carried[0];
   Value negative = op<arith::CmpIOp>(arith::CmpIPredicate::slt, y, zero(y));
   Value isOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, x, one(x));
-  Value isMinusOne =
-      op<arith::CmpIOp>(arith::CmpIPredicate::eq, x, constant(x, -1));
-  Value odd = op<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                                op<arith::AndIOp>(y, one(y)), zero(y));
+  Value isMinusOne = op<arith::CmpIOp>(arith::CmpIPredicate::eq, x, constant(x, -1));
+  Value odd = op<arith::CmpIOp>(arith::CmpIPredicate::ne, op<arith::AndIOp>(y, one(y)), zero(y));
   Value reciprocal =
-      select(isOne, one(x),
-             select(isMinusOne, select(odd, constant(x, -1), one(x)), zero(x)));
+      select(isOne, one(x), select(isMinusOne, select(odd, constant(x, -1), one(x)), zero(x)));
   return select(negative, reciprocal, carried[0]);
 }
 
@@ -213,8 +198,7 @@ Value ScalarBuilder::sign(Value x) {
   }
   if (isComplex(x)) {
     Value magnitude = op<complex::AbsOp>(x);
-    Value isZero = op<arith::CmpFOp>(arith::CmpFPredicate::OEQ, magnitude,
-                                     zero(magnitude));
+    Value isZero = op<arith::CmpFOp>(arith::CmpFPredicate::OEQ, magnitude, zero(magnitude));
     return select(isZero, x, op<complex::SignOp>(x));
   }
   Value nonZero = op<arith::CmpIOp>(arith::CmpIPredicate::ne, x, zeroValue);
@@ -236,30 +220,22 @@ Value ScalarBuilder::logistic(Value x) {
 Value ScalarBuilder::gelu(Value x, bool approximate) {
   Value half = mul(constant(x, 0.5), x);
   if (!approximate)
-    return mul(half, add(one(x), op<math::ErfOp>(mul(
-                                     x, constant(x, 0.70710678118654752440)))));
+    return mul(half, add(one(x), op<math::ErfOp>(mul(x, constant(x, 0.70710678118654752440)))));
   Value cube = mul(mul(x, x), x);
-  Value inner = mul(constant(x, 0.79788456080286535588),
-                    add(x, mul(constant(x, 0.044715), cube)));
+  Value inner = mul(constant(x, 0.79788456080286535588), add(x, mul(constant(x, 0.044715), cube)));
   return mul(half, add(one(x), op<math::TanhOp>(inner)));
 }
-Value ScalarBuilder::bitNot(Value x) {
-  return op<arith::XOrIOp>(x, constant(x, -1));
-}
+Value ScalarBuilder::bitNot(Value x) { return op<arith::XOrIOp>(x, constant(x, -1)); }
 Value ScalarBuilder::shiftLeft(Value x, Value y) {
   unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
-  Value inside =
-      op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
-  return select(inside, op<arith::ShLIOp>(x, select(inside, y, zero(y))),
-                zero(x));
+  Value inside = op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
+  return select(inside, op<arith::ShLIOp>(x, select(inside, y, zero(y))), zero(x));
 }
 Value ScalarBuilder::shiftRight(Value x, Value y) {
   unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
-  Value inside =
-      op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
+  Value inside = op<arith::CmpIOp>(arith::CmpIPredicate::ult, y, constant(y, width));
   if (isUnsigned())
-    return select(inside, op<arith::ShRUIOp>(x, select(inside, y, zero(y))),
-                  zero(x));
+    return select(inside, op<arith::ShRUIOp>(x, select(inside, y, zero(y))), zero(x));
   return op<arith::ShRSIOp>(x, select(inside, y, constant(y, width - 1)));
 }
 Value ScalarBuilder::isNan(Value x) {
@@ -271,25 +247,21 @@ Value ScalarBuilder::isInf(Value x) {
   if (!isFloat(x))
     return compare("ne", x, x);
   Value infinity = constant(x, std::numeric_limits<double>::infinity());
-  return op<arith::CmpFOp>(arith::CmpFPredicate::OEQ, op<math::AbsFOp>(x),
-                           infinity);
+  return op<arith::CmpFOp>(arith::CmpFPredicate::OEQ, op<math::AbsFOp>(x), infinity);
 }
 Value ScalarBuilder::isFinite(Value x) {
   if (!isFloat(x))
     return compare("eq", x, x);
   Value infinity = constant(x, std::numeric_limits<double>::infinity());
-  return op<arith::CmpFOp>(arith::CmpFPredicate::OLT, op<math::AbsFOp>(x),
-                           infinity);
+  return op<arith::CmpFOp>(arith::CmpFPredicate::OLT, op<math::AbsFOp>(x), infinity);
 }
 Value ScalarBuilder::makeComplex(Value re, Value im) {
-  return complex::CreateOp::create(b, loc, ComplexType::get(re.getType()), re,
-                                   im);
+  return complex::CreateOp::create(b, loc, ComplexType::get(re.getType()), re, im);
 }
 
 Value ScalarBuilder::compare(StringRef predicate, Value x, Value y) {
   if (isComplex(x))
-    return predicate == "eq" ? op<complex::EqualOp>(x, y)
-                             : op<complex::NotEqualOp>(x, y);
+    return predicate == "eq" ? op<complex::EqualOp>(x, y) : op<complex::NotEqualOp>(x, y);
   if (isFloat(x)) {
     auto p = llvm::StringSwitch<arith::CmpFPredicate>(predicate)
                  .Case("eq", arith::CmpFPredicate::OEQ)
@@ -329,8 +301,8 @@ Value ScalarBuilder::roundToOdd(Value x) {
   Value nearest = arith::TruncFOp::create(b, loc, f32, x);
   Value back = arith::ExtFOp::create(b, loc, x.getType(), nearest);
   Value bits = arith::BitcastOp::create(b, loc, i32, nearest);
-  Value away = op<arith::CmpFOp>(arith::CmpFPredicate::OGT, op<math::AbsFOp>(back),
-                                 op<math::AbsFOp>(x));
+  Value away =
+      op<arith::CmpFOp>(arith::CmpFPredicate::OGT, op<math::AbsFOp>(back), op<math::AbsFOp>(x));
   Value towardsZero = select(away, sub(bits, one(bits)), bits);
   Value odd = op<arith::OrIOp>(towardsZero, one(bits));
   // NaN compares unequal in no order: it stays as it is.
@@ -345,29 +317,24 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
   if (auto toComplex = dyn_cast<ComplexType>(to)) {
     Type part = toComplex.getElementType();
     if (auto fromComplex = dyn_cast<ComplexType>(from))
-      return makeComplex(
-          cast(op<complex::ReOp>(x), fromComplex.getElementType(), part, false),
-          cast(op<complex::ImOp>(x), fromComplex.getElementType(), part,
-               false));
+      return makeComplex(cast(op<complex::ReOp>(x), fromComplex.getElementType(), part, false),
+                         cast(op<complex::ImOp>(x), fromComplex.getElementType(), part, false));
     Value re = cast(x, from, part, false);
     return makeComplex(re, zero(re));
   }
   if (auto fromComplex = dyn_cast<ComplexType>(from)) {
     if (to.isInteger(1))
       return compare("ne", x, zero(x));
-    return cast(op<complex::ReOp>(x), fromComplex.getElementType(), to,
-                saturate);
+    return cast(op<complex::ReOp>(x), fromComplex.getElementType(), to, saturate);
   }
   if (to.isInteger(1) && !isNarrowFloat(from))
     return isFloat(x) ? op<arith::CmpFOp>(arith::CmpFPredicate::UNE, x, zero(x))
                       : op<arith::CmpIOp>(arith::CmpIPredicate::ne, x, zero(x));
   // Floats of 8 bits and less: by way of f32.
   if (isNarrowFloat(from))
-    return cast(narrowToF32(*this, b, loc, x, from), b.getF32Type(), to,
-                saturate);
+    return cast(narrowToF32(*this, b, loc, x, from), b.getF32Type(), to, saturate);
   if (isNarrowFloat(to))
-    return narrowFromF32(*this, b, loc, cast(x, from, b.getF32Type(), false),
-                         to, saturate);
+    return narrowFromF32(*this, b, loc, cast(x, from, b.getF32Type(), false), to, saturate);
   bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   if (auto toFloat = dyn_cast<FloatType>(to)) {
     if (auto fromFloat = dyn_cast<FloatType>(from)) {
@@ -390,8 +357,7 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
   auto toInteger = ::llvm::cast<IntegerType>(to);
   if (auto fromFloat = dyn_cast<FloatType>(from)) {
     if (fromFloat.getWidth() < 32)
-      return cast(cast(x, from, b.getF32Type(), false), b.getF32Type(), to,
-                  saturate);
+      return cast(cast(x, from, b.getF32Type(), false), b.getF32Type(), to, saturate);
     // Out-of-range conversions are poison in LLVM. Saturating: clamp around the
     // conversion. Wrapping: convert to 64 bits, as x86's instruction does (its
     // answer for what does not fit is the lowest value), and cut.
@@ -402,43 +368,35 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
     double low = wideUnsigned ? 0.0 : -std::ldexp(1.0, wide - 1);
     double high = std::ldexp(1.0, wideUnsigned ? wide : wide - 1);
     Value truncated = op<math::TruncOp>(x);
-    Value below = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, truncated,
-                                    constant(x, low));
-    Value above = op<arith::CmpFOp>(arith::CmpFPredicate::OGE, truncated,
-                                    constant(x, high));
+    Value below = op<arith::CmpFOp>(arith::CmpFPredicate::OLT, truncated, constant(x, low));
+    Value above = op<arith::CmpFOp>(arith::CmpFPredicate::OGE, truncated, constant(x, high));
     Value nan = op<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
     Value outside = op<arith::OrIOp>(op<arith::OrIOp>(below, above), nan);
     Value inside = select(outside, zero(x), x);
     Type wideType = withElement(x, b.getIntegerType(wide));
-    Value converted =
-        wideUnsigned ? Value(arith::FPToUIOp::create(b, loc, wideType, inside))
-                     : Value(arith::FPToSIOp::create(b, loc, wideType, inside));
+    Value converted = wideUnsigned ? Value(arith::FPToUIOp::create(b, loc, wideType, inside))
+                                   : Value(arith::FPToSIOp::create(b, loc, wideType, inside));
     auto bits = [&](APInt value) -> Value {
       TypedAttr attr = IntegerAttr::get(b.getIntegerType(wide), value);
       if (auto vector = dyn_cast<VectorType>(wideType))
         attr = SplatElementsAttr::get(vector, attr);
       return arith::ConstantOp::create(b, loc, attr);
     };
-    APInt lowest =
-        wideUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
-    APInt highest = wideUnsigned ? APInt::getMaxValue(wide)
-                                 : APInt::getSignedMaxValue(wide);
+    APInt lowest = wideUnsigned ? APInt::getZero(wide) : APInt::getSignedMinValue(wide);
+    APInt highest = wideUnsigned ? APInt::getMaxValue(wide) : APInt::getSignedMaxValue(wide);
     if (saturate) {
       converted = select(below, bits(lowest), converted);
       converted = select(above, bits(highest), converted);
       return converted; // NaN: 0
     }
-    converted = select(
-        outside, bits(wideUnsigned ? APInt::getOneBitSet(64, 63) : lowest),
-        converted);
-    return width == wide
-               ? converted
-               : Value(arith::TruncIOp::create(b, loc, target, converted));
+    converted =
+        select(outside, bits(wideUnsigned ? APInt::getOneBitSet(64, 63) : lowest), converted);
+    return width == wide ? converted : Value(arith::TruncIOp::create(b, loc, target, converted));
   }
-  unsigned fromWidth = from.getIntOrFloatBitWidth(),
-           width = toInteger.getWidth();
+  unsigned fromWidth = from.getIntOrFloatBitWidth(), width = toInteger.getWidth();
   bool toUnsigned = toInteger.isUnsigned();
-  bool holdsAll = toUnsigned == fromUnsigned ? width >= fromWidth : fromUnsigned && width > fromWidth;
+  bool holdsAll =
+      toUnsigned == fromUnsigned ? width >= fromWidth : fromUnsigned && width > fromWidth;
   if (saturate && fromWidth != 1 && !holdsAll) {
     // Clamp in 128 bits' worth of care: compare in a type wide enough for both.
     unsigned wide = std::max(fromWidth, width) + 1;
@@ -453,12 +411,10 @@ Value ScalarBuilder::cast(Value x, Type from, Type to, bool saturate) {
       return arith::ConstantOp::create(b, loc, attr);
     };
     bool u = toUnsigned;
-    v = op<arith::MaxSIOp>(
-        v,
-        bound(u ? APInt::getZero(width) : APInt::getSignedMinValue(width), u));
-    v = op<arith::MinSIOp>(v, bound(u ? APInt::getMaxValue(width)
-                                      : APInt::getSignedMaxValue(width),
-                                    u));
+    v = op<arith::MaxSIOp>(v,
+                           bound(u ? APInt::getZero(width) : APInt::getSignedMinValue(width), u));
+    v = op<arith::MinSIOp>(
+        v, bound(u ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width), u));
     return arith::TruncIOp::create(b, loc, target, v);
   }
   if (fromWidth == width)

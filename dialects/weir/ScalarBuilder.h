@@ -23,15 +23,13 @@ namespace weir {
 class ScalarBuilder {
 public:
   ScalarBuilder(ElementReader &reader, mlir::Operation *forOp, mlir::Type type)
-      : reader(reader), b(reader.b), loc(reader.loc), forOp(forOp), type(type) {
-  }
+      : reader(reader), b(reader.b), loc(reader.loc), forOp(forOp), type(type) {}
 
   bool isFloat(mlir::Value v) const {
     return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(v.getType()));
   }
   bool isComplex(mlir::Value v) const {
-    return llvm::isa<mlir::ComplexType>(
-        mlir::getElementTypeOrSelf(v.getType()));
+    return llvm::isa<mlir::ComplexType>(mlir::getElementTypeOrSelf(v.getType()));
   }
   bool isUnsigned() const;
 
@@ -91,8 +89,7 @@ public:
   mlir::Value zero(mlir::Value like) { return constant(like, 0); }
   mlir::Value one(mlir::Value like) { return constant(like, 1); }
   /// Converts between compute forms. Signs are those of the weir types.
-  mlir::Value cast(mlir::Value a, mlir::Type from, mlir::Type to,
-                   bool saturate);
+  mlir::Value cast(mlir::Value a, mlir::Type from, mlir::Type to, bool saturate);
 
 private:
   mlir::Value roundToOdd(mlir::Value a);

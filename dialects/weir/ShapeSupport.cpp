@@ -83,8 +83,7 @@ SmallVector<Value> shape::staticDims(ElementReader &r, Value result) {
   return dims;
 }
 
-LogicalResult shape::dimsOf(ElementReader &r, Value tensor,
-                            SmallVectorImpl<Value> &dims) {
+LogicalResult shape::dimsOf(ElementReader &r, Value tensor, SmallVectorImpl<Value> &dims) {
   llvm::append_range(dims, r.dims(tensor));
   return success();
 }
@@ -95,8 +94,7 @@ Value shape::ceilDivide(ElementReader &r, Value numerator, Value divisor) {
   return r.b.createOrFold<arith::CeilDivSIOp>(r.loc, numerator, divisor);
 }
 
-Value shape::positiveRemainder(ElementReader &r, Value numerator,
-                               Value divisor) {
+Value shape::positiveRemainder(ElementReader &r, Value numerator, Value divisor) {
   if (matchPattern(divisor, m_One()))
     return r.constant(0);
   Value rest = r.b.createOrFold<arith::RemSIOp>(r.loc, numerator, divisor);
@@ -119,19 +117,14 @@ Value shape::boundedProduct(ElementReader &r, ValueRange sizes) {
   return result;
 }
 
-Value shape::indexTo(ElementReader &r, Operation *op, Value index,
-                     Type element) {
+Value shape::indexTo(ElementReader &r, Operation *op, Value index, Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
-    return r.b.createOrFold<arith::IndexCastOp>(r.loc, computeType(integer),
-                                                index);
-  Value wide =
-      r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), index);
-  return ScalarBuilder(r, op, r.b.getI64Type())
-      .cast(wide, r.b.getI64Type(), element, false);
+    return r.b.createOrFold<arith::IndexCastOp>(r.loc, computeType(integer), index);
+  Value wide = r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), index);
+  return ScalarBuilder(r, op, r.b.getI64Type()).cast(wide, r.b.getI64Type(), element, false);
 }
 
-void shape::requireEqual(ElementReader &r, Operation *op, Value a, Value b,
-                         StringRef message) {
+void shape::requireEqual(ElementReader &r, Operation *op, Value a, Value b, StringRef message) {
   if (a == b)
     return;
   Value ok = r.equal(a, b);
@@ -139,11 +132,9 @@ void shape::requireEqual(ElementReader &r, Operation *op, Value a, Value b,
     r.require(op, ok, message, WEIR_INVALID_ARGUMENT, a, b);
 }
 
-void shape::requireEntries(ElementReader &r, Operation *op, Value operand,
-                           int64_t count) {
+void shape::requireEntries(ElementReader &r, Operation *op, Value operand, int64_t count) {
   auto type = ranked(operand);
-  if (type && type.getRank() == 1 && type.isDynamicDim(0) &&
-      !knownIntegers(operand))
+  if (type && type.getRank() == 1 && type.isDynamicDim(0) && !knownIntegers(operand))
     requireEqual(r, op, r.dim(operand, 0), r.constant(count),
                  "a parameter has {0} entries; possible is {1}");
 }
@@ -160,8 +151,7 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
     auto part = cast<FloatType>(complexType.getElementType());
     return complex::ConstantOp::create(
         r.b, r.loc, complexType,
-        r.b.getArrayAttr(
-            {FloatAttr::get(part, one ? 1 : 0), FloatAttr::get(part, 0)}));
+        r.b.getArrayAttr({FloatAttr::get(part, one ? 1 : 0), FloatAttr::get(part, 0)}));
   }
   if (auto floatType = dyn_cast<FloatType>(type)) {
     const llvm::fltSemantics &semantics = floatType.getFloatSemantics();
@@ -170,8 +160,7 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
       value = APFloat(semantics, 1);
     else if (!sum)
       value = APFloat::getInf(semantics, /*Negative=*/kind == "max");
-    return arith::ConstantOp::create(r.b, r.loc,
-                                     FloatAttr::get(floatType, value));
+    return arith::ConstantOp::create(r.b, r.loc, FloatAttr::get(floatType, value));
   }
   unsigned width = type.getIntOrFloatBitWidth();
   bool isUnsigned = type.isUnsignedInteger() || width == 1;
@@ -179,21 +168,17 @@ Value shape::reductionStart(ElementReader &r, Type type, StringRef kind) {
   if (one)
     value = APInt(width, 1);
   else if (kind == "max")
-    value =
-        isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+    value = isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   else if (!sum)
-    value = isUnsigned ? APInt::getMaxValue(width)
-                       : APInt::getSignedMaxValue(width);
-  return arith::ConstantOp::create(r.b, r.loc,
-                                   IntegerAttr::get(compute, value));
+    value = isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  return arith::ConstantOp::create(r.b, r.loc, IntegerAttr::get(compute, value));
 }
 
-Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind,
-                           Value carried, Value next, bool reassociate) {
+Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind, Value carried,
+                           Value next, bool reassociate) {
   if (kind == "sum" || kind == "mean") {
     if (reassociate && s.isFloat(carried))
-      return arith::AddFOp::create(r.b, r.loc, carried, next,
-                                   arith::FastMathFlags::reassoc);
+      return arith::AddFOp::create(r.b, r.loc, carried, next, arith::FastMathFlags::reassoc);
     return s.add(carried, next);
   }
   if (kind == "prod")
@@ -213,13 +198,10 @@ Value shape::reductionStep(ElementReader &r, ScalarBuilder &s, StringRef kind,
   return s.op<arith::AndIOp>(carried, next);
 }
 
-Value shape::multiplyAdd(ElementReader &r, ScalarBuilder &s, Value carried,
-                         Value x, Value y) {
+Value shape::multiplyAdd(ElementReader &r, ScalarBuilder &s, Value carried, Value x, Value y) {
   if (!s.isFloat(carried))
     return s.add(carried, s.mul(x, y));
-  Value term =
-      arith::MulFOp::create(r.b, r.loc, x, y, arith::FastMathFlags::contract);
+  Value term = arith::MulFOp::create(r.b, r.loc, x, y, arith::FastMathFlags::contract);
   return arith::AddFOp::create(r.b, r.loc, carried, term,
-                               arith::FastMathFlags::contract |
-                                   arith::FastMathFlags::reassoc);
+                               arith::FastMathFlags::contract | arith::FastMathFlags::reassoc);
 }

@@ -62,45 +62,39 @@ std::optional<Sizes> entries(mlir::Value operand);
 mlir::Value entry(ElementReader &reader, mlir::Value operand, int64_t i);
 /// The dimensions of `op`'s result as far as its type has them; null for
 /// others.
-llvm::SmallVector<mlir::Value> staticDims(ElementReader &reader,
-                                          mlir::Value result);
+llvm::SmallVector<mlir::Value> staticDims(ElementReader &reader, mlir::Value result);
 /// Appends the dimensions of `tensor`.
 llvm::LogicalResult dimsOf(ElementReader &reader, mlir::Value tensor,
                            llvm::SmallVectorImpl<mlir::Value> &dims);
 /// Signed quotient rounded up, for any numerator; `divisor` is positive.
-mlir::Value ceilDivide(ElementReader &reader, mlir::Value numerator,
-                       mlir::Value divisor);
+mlir::Value ceilDivide(ElementReader &reader, mlir::Value numerator, mlir::Value divisor);
 /// Signed remainder in [0, divisor), for any numerator; `divisor` is positive.
-mlir::Value positiveRemainder(ElementReader &reader, mlir::Value numerator,
-                              mlir::Value divisor);
+mlir::Value positiveRemainder(ElementReader &reader, mlir::Value numerator, mlir::Value divisor);
 mlir::Value product(ElementReader &reader, mlir::ValueRange sizes);
 /// The same for sizes that a caller says, none negative: 2^62 where it would be
 /// more.
 mlir::Value boundedProduct(ElementReader &reader, mlir::ValueRange sizes);
 /// A value of type index as the compute form of an integer or float type.
-mlir::Value indexTo(ElementReader &reader, mlir::Operation *op,
-                    mlir::Value index, mlir::Type element);
+mlir::Value indexTo(ElementReader &reader, mlir::Operation *op, mlir::Value index,
+                    mlir::Type element);
 /// Records an error of `op` unless two sizes are equal; nothing is emitted
 /// where they are known to be.
-void requireEqual(ElementReader &reader, mlir::Operation *op, mlir::Value a,
-                  mlir::Value b, llvm::StringRef message);
+void requireEqual(ElementReader &reader, mlir::Operation *op, mlir::Value a, mlir::Value b,
+                  llvm::StringRef message);
 
 /// Records an error of `op` unless a one-dimensional operand has `count` entries.
-void requireEntries(ElementReader &reader, mlir::Operation *op,
-                    mlir::Value operand, int64_t count);
+void requireEntries(ElementReader &reader, mlir::Operation *op, mlir::Value operand, int64_t count);
 
 /// The sum, product, maximum or minimum that reductions start from: the neutral
 /// element, in compute form.
-mlir::Value reductionStart(ElementReader &reader, mlir::Type type,
-                           llvm::StringRef kind);
+mlir::Value reductionStart(ElementReader &reader, mlir::Type type, llvm::StringRef kind);
 /// The next carried value. A floating-point sum may be reassociated where
 /// `reassociate`: it lets LLVM keep partial sums in vector lanes.
-mlir::Value reductionStep(ElementReader &reader, ScalarBuilder &s,
-                          llvm::StringRef kind, mlir::Value carried,
-                          mlir::Value next, bool reassociate = true);
+mlir::Value reductionStep(ElementReader &reader, ScalarBuilder &s, llvm::StringRef kind,
+                          mlir::Value carried, mlir::Value next, bool reassociate = true);
 /// carried + x * y, contracted and reassociated for floats.
-mlir::Value multiplyAdd(ElementReader &reader, ScalarBuilder &s,
-                        mlir::Value carried, mlir::Value x, mlir::Value y);
+mlir::Value multiplyAdd(ElementReader &reader, ScalarBuilder &s, mlir::Value carried, mlir::Value x,
+                        mlir::Value y);
 
 } // namespace weir::shape
 

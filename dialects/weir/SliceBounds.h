@@ -21,8 +21,7 @@ struct SliceBounds {
 /// Where start:end:step begins and how many elements it takes out of `size`.
 /// `step` is not 0. Bounds may be any numbers, INT64_MIN and INT64_MAX
 /// included.
-inline SliceBounds clampSlice(int64_t start, int64_t end, int64_t step,
-                              int64_t size) {
+inline SliceBounds clampSlice(int64_t start, int64_t end, int64_t step, int64_t size) {
   int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   auto clamp = [&](int64_t bound) {
     return std::clamp(bound < 0 ? bound + size : bound, low, high);

@@ -18,8 +18,8 @@ using namespace weir::shape;
 // slice
 //===----------------------------------------------------------------------===//
 
-LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                        Adaptor adaptor, Types &types) {
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                        Types &types) {
   auto type = ranked(adaptor.getOperand());
   Type element = elementOf(adaptor.getOperand());
   if (!type)
@@ -27,31 +27,25 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   ArrayRef<int64_t> axes = adaptor.getAxes();
   Sizes shape(type.getShape());
   int64_t count = axes.size();
-  auto parameter = [&](Value operand) {
-    return entries(operand).value_or(Sizes(count, unknown));
-  };
-  Sizes starts = parameter(adaptor.getStarts()),
-        ends = parameter(adaptor.getEnds()),
+  auto parameter = [&](Value operand) { return entries(operand).value_or(Sizes(count, unknown)); };
+  Sizes starts = parameter(adaptor.getStarts()), ends = parameter(adaptor.getEnds()),
         steps = parameter(adaptor.getSteps());
   for (const Sizes *list : {&starts, &ends, &steps})
     if ((int64_t)list->size() != count)
-      return emitOptionalError(loc, "slice of ", count, " axes has ",
-                               list->size(), " entries for bounds or steps");
+      return emitOptionalError(loc, "slice of ", count, " axes has ", list->size(),
+                               " entries for bounds or steps");
   for (auto [i, axis] : llvm::enumerate(axes)) {
     if (axis < 0 || axis >= type.getRank())
-      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                               " dimensions");
-    int64_t size = shape[axis], start = starts[i], end = ends[i],
-            step = steps[i];
+      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
+    int64_t size = shape[axis], start = starts[i], end = ends[i], step = steps[i];
     if (step == 0)
       return emitOptionalError(loc, "slice has step 0 along axis ", axis);
     bool known = isKnown(start) && isKnown(end) && isKnown(step);
     if (adaptor.getStrict() && isKnown(size))
       for (int64_t bound : {start, end})
         if (isKnown(bound) && (bound < 0 || bound > size))
-          return emitOptionalError(loc, "slice bound ", bound,
-                                   " is outside of [0, ", size, "] along axis ",
-                                   axis);
+          return emitOptionalError(loc, "slice bound ", bound, " is outside of [0, ", size,
+                                   "] along axis ", axis);
     if (known && isKnown(size))
       shape[axis] = clampSlice(start, end, step, size).count;
     else if (known && adaptor.getStrict() && step > 0 && start >= 0 && end >= 0)
@@ -65,8 +59,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
 }
 
 /// A bound, counted from the end where it is negative, in [low, high].
-static Value clampBound(ElementReader &r, Value bound, Value size, Value low,
-                        Value high) {
+static Value clampBound(ElementReader &r, Value bound, Value size, Value low, Value high) {
   APInt constant;
   Value shifted;
   if (matchPattern(bound, m_ConstantInt(&constant)))
@@ -77,32 +70,27 @@ static Value clampBound(ElementReader &r, Value bound, Value size, Value low,
 }
 
 /// First index and number of elements of a slice along its axis `i`.
-static std::pair<Value, Value> sliceBounds(SliceOp op, ElementReader &r,
-                                           int64_t i, bool check) {
+static std::pair<Value, Value> sliceBounds(SliceOp op, ElementReader &r, int64_t i, bool check) {
   Value size = r.dim(op.getOperand(), op.getAxes()[i]);
   Value start = entry(r, op.getStarts(), i), end = entry(r, op.getEnds(), i),
         step = entry(r, op.getSteps(), i);
   Value zero = r.constant(0), one = r.constant(1), minusOne = r.constant(-1);
   APInt a, b, c, d;
-  if (matchPattern(start, m_ConstantInt(&a)) &&
-      matchPattern(end, m_ConstantInt(&b)) &&
-      matchPattern(step, m_ConstantInt(&c)) &&
-      matchPattern(size, m_ConstantInt(&d)) && !c.isZero()) {
-    SliceBounds bounds = clampSlice(a.getSExtValue(), b.getSExtValue(),
-                                    c.getSExtValue(), d.getSExtValue());
+  if (matchPattern(start, m_ConstantInt(&a)) && matchPattern(end, m_ConstantInt(&b)) &&
+      matchPattern(step, m_ConstantInt(&c)) && matchPattern(size, m_ConstantInt(&d)) &&
+      !c.isZero()) {
+    SliceBounds bounds =
+        clampSlice(a.getSExtValue(), b.getSExtValue(), c.getSExtValue(), d.getSExtValue());
     return {r.constant(bounds.start), r.constant(bounds.count)};
   }
   if (check && !matchPattern(step, m_ConstantInt(&c)))
-    r.require(op,
-              r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ne,
-                                              step, zero),
+    r.require(op, r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ne, step, zero),
               "slice has step 0", WEIR_INVALID_ARGUMENT);
   if (check && op.getStrict())
     for (Value bound : {start, end}) {
-      Value ok = r.b.createOrFold<arith::CmpIOp>(
-          r.loc, arith::CmpIPredicate::ule, bound, size);
-      r.require(op, ok, "slice bound {0} is outside of [0, {1}]",
-                WEIR_INVALID_ARGUMENT, bound, size);
+      Value ok = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ule, bound, size);
+      r.require(op, ok, "slice bound {0} is outside of [0, {1}]", WEIR_INVALID_ARGUMENT, bound,
+                size);
     }
   Value forward = r.less(zero, step);
   Value low = r.select(forward, zero, minusOne);
@@ -126,8 +114,7 @@ Value SliceOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return r.element(getOperand(), own);
 }
 
-LogicalResult SliceOp::reifyShape(ElementReader &r, unsigned,
-                                  SmallVectorImpl<Value> &dims) {
+LogicalResult SliceOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   dims.assign(r.dims(getOperand()));
   for (auto [i, axis] : llvm::enumerate(getAxes()))
     dims[axis] = sliceBounds(*this, r, i, true).second;
@@ -141,8 +128,8 @@ LogicalResult SliceOp::reifyShape(ElementReader &r, unsigned,
 // pad
 //===----------------------------------------------------------------------===//
 
-LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                      Adaptor adaptor, Types &types) {
+LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                      Types &types) {
   auto type = ranked(adaptor.getOperand());
   Type element = elementOf(adaptor.getOperand());
   if (!type)
@@ -150,8 +137,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   int64_t rank = type.getRank();
   Sizes pads = entries(adaptor.getPads()).value_or(Sizes(2 * rank, unknown));
   if ((int64_t)pads.size() != 2 * rank)
-    return emitOptionalError(loc, pads.size(), " pads for ", rank,
-                             " dimensions");
+    return emitOptionalError(loc, pads.size(), " pads for ", rank, " dimensions");
   StringRef mode = adaptor.getMode();
   Sizes shape;
   for (auto [i, size] : llvm::enumerate(type.getShape())) {
@@ -160,18 +146,15 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
       shape.push_back(unknown);
       continue;
     }
-    shape.push_back(isKnown(size) || (before == 0 && after == 0) ? size
-                                                                 : unknown);
+    shape.push_back(isKnown(size) || (before == 0 && after == 0) ? size : unknown);
     if (!isKnown(size))
       continue;
     int64_t result = size + before + after;
     if (result < 0)
-      return emitOptionalError(loc, "pads ", before, " and ", after,
-                               " crop dimension ", i, " of size ", size,
-                               " to less than nothing");
+      return emitOptionalError(loc, "pads ", before, " and ", after, " crop dimension ", i,
+                               " of size ", size, " to less than nothing");
     if (size == 0 && result > 0 && mode != "constant")
-      return emitOptionalError(loc, "dimension ", i,
-                               " is empty: nothing to pad with");
+      return emitOptionalError(loc, "dimension ", i, " is empty: nothing to pad with");
     shape.back() = result;
   }
   return inferred(types, shape, element);
@@ -179,8 +162,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
 
 /// Where the element at `index` (from the operand's begin, maybe outside) is
 /// taken from.
-static Value sourceIndex(ElementReader &r, StringRef mode, Value index,
-                         Value size) {
+static Value sourceIndex(ElementReader &r, StringRef mode, Value index, Value size) {
   Value zero = r.constant(0), one = r.constant(1);
   if (mode == "edge")
     return r.minimum(r.maximum(index, zero), r.sub(size, one));
@@ -209,14 +191,14 @@ Value PadOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
     Value index = indices[i];
     if (pads[i] != 0)
       index = r.sub(index, entry(r, getPads(), i));
-    bool mayBeOutside = !isKnown(pads[i]) || !isKnown(pads[rank + i]) ||
-                        pads[i] > 0 || pads[rank + i] > 0;
+    bool mayBeOutside =
+        !isKnown(pads[i]) || !isKnown(pads[rank + i]) || pads[i] > 0 || pads[rank + i] > 0;
     if (mayBeOutside && !isConstant) {
       index = sourceIndex(r, getMode(), index, r.dim(getOperand(), i));
     } else if (mayBeOutside) {
       // One unsigned comparison tests both ends.
-      Value ok = r.b.createOrFold<arith::CmpIOp>(
-          r.loc, arith::CmpIPredicate::ult, index, r.dim(getOperand(), i));
+      Value ok = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, index,
+                                                 r.dim(getOperand(), i));
       inside = inside ? r.logicalAnd(inside, ok) : ok;
     }
     own.push_back(index);
@@ -227,12 +209,10 @@ Value PadOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
     SmallVector<Value> zeros(ranked(getValue()).getRank(), r.constant(0));
     return r.element(getValue(), zeros);
   };
-  return emitIf(
-      r, inside, [&] { return r.element(getOperand(), own); }, fill);
+  return emitIf(r, inside, [&] { return r.element(getOperand(), own); }, fill);
 }
 
-LogicalResult PadOp::reifyShape(ElementReader &r, unsigned,
-                                SmallVectorImpl<Value> &dims) {
+LogicalResult PadOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   auto resultType = ranked(getResult());
   int64_t rank = resultType.getRank();
   Value zero = r.constant(0);
@@ -248,22 +228,18 @@ LogicalResult PadOp::reifyShape(ElementReader &r, unsigned,
     Value result = size;
     for (int64_t k : {i, rank + i}) {
       Value pad = entry(r, getPads(), k);
-      Value ok = r.logicalAnd(r.less(r.constant(-most), pad),
-                              r.less(pad, r.constant(most)));
+      Value ok = r.logicalAnd(r.less(r.constant(-most), pad), r.less(pad, r.constant(most)));
       if (!matchPattern(ok, m_One()))
-        r.require(*this, ok, "a dimension of size {0} is padded by {1}",
-                  WEIR_INVALID_ARGUMENT, size, pad);
+        r.require(*this, ok, "a dimension of size {0} is padded by {1}", WEIR_INVALID_ARGUMENT,
+                  size, pad);
       result = r.add(result, pad);
     }
-    r.require(*this, r.less(r.constant(-1), result),
-              "pads crop a dimension of size {0} to {1}", WEIR_INVALID_ARGUMENT,
-              size, result);
+    r.require(*this, r.less(r.constant(-1), result), "pads crop a dimension of size {0} to {1}",
+              WEIR_INVALID_ARGUMENT, size, result);
     result = r.maximum(result, zero);
     if (getMode() != "constant") {
-      Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.less(zero, size),
-                                                r.equal(result, zero));
-      r.require(*this, ok,
-                "an empty dimension cannot be padded to {0} out of itself",
+      Value ok = r.b.createOrFold<arith::OrIOp>(r.loc, r.less(zero, size), r.equal(result, zero));
+      r.require(*this, ok, "an empty dimension cannot be padded to {0} out of itself",
                 WEIR_INVALID_ARGUMENT, result);
       result = r.select(ok, result, zero);
     }
@@ -276,8 +252,8 @@ LogicalResult PadOp::reifyShape(ElementReader &r, unsigned,
 // concat
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
-                                         Adaptor adaptor, Types &types) {
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Adaptor adaptor,
+                                         Types &types) {
   if (adaptor.getInputs().empty())
     return emitOptionalError(loc, "concat of nothing");
   Type element = elementOf(adaptor.getInputs()[0]);
@@ -287,31 +263,29 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLocation loc,
   bool first = true, open = false;
   for (Value input : adaptor.getInputs()) {
     if (elementOf(input) != element)
-      return emitOptionalError(loc, "concat of element types ", element,
-                               " and ", elementOf(input));
+      return emitOptionalError(loc, "concat of element types ", element, " and ", elementOf(input));
     auto type = ranked(input);
     if (!type) {
       open = true;
       continue;
     }
     if (axis < 0 || axis >= type.getRank())
-      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(),
-                               " dimensions");
+      return emitOptionalError(loc, "axis ", axis, " of ", type.getRank(), " dimensions");
     if (first) {
       shape.assign(type.getShape().begin(), type.getShape().end());
       first = false;
     }
     if (type.getRank() != (int64_t)shape.size())
-      return emitOptionalError(loc, "concat of ", shape.size(), " and ",
-                               type.getRank(), " dimensions");
+      return emitOptionalError(loc, "concat of ", shape.size(), " and ", type.getRank(),
+                               " dimensions");
     for (auto [i, size] : llvm::enumerate(type.getShape())) {
       if ((int64_t)i == axis)
         continue;
       auto merged = mergeSizes(shape[i], size);
       if (!merged)
         return emitOptionalError(loc, "concat along axis ", axis,
-                                 " of sizes that differ in dimension ", i, ": ",
-                                 shape[i], " and ", size);
+                                 " of sizes that differ in dimension ", i, ": ", shape[i], " and ",
+                                 size);
       shape[i] = *merged;
     }
     int64_t size = type.getDimSize(axis);
@@ -345,8 +319,7 @@ Value ConcatOp::emitElement(ElementReader &r, unsigned, ValueRange indices) {
   return from(0);
 }
 
-LogicalResult ConcatOp::reifyShape(ElementReader &r, unsigned,
-                                   SmallVectorImpl<Value> &dims) {
+LogicalResult ConcatOp::reifyShape(ElementReader &r, unsigned, SmallVectorImpl<Value> &dims) {
   dims = staticDims(r, getResult());
   for (int64_t i = 0; i < (int64_t)dims.size(); ++i) {
     if (i == (int64_t)getAxis()) {
@@ -361,8 +334,7 @@ LogicalResult ConcatOp::reifyShape(ElementReader &r, unsigned,
       if (!dims[i])
         dims[i] = r.dim(input, i);
       else if (ranked(input).isDynamicDim(i))
-        requireEqual(r, *this, r.dim(input, i), dims[i],
-                     "concat of sizes {0} and {1}");
+        requireEqual(r, *this, r.dim(input, i), dims[i], "concat of sizes {0} and {1}");
     }
   }
   return success();

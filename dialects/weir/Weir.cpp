@@ -38,16 +38,15 @@ void WeirDialect::initialize() {
   addInterfaces<WeirFolder>();
 }
 
-Operation *WeirDialect::materializeConstant(OpBuilder &builder, Attribute value,
-                                            Type type, Location loc) {
+Operation *WeirDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                            Location loc) {
   auto typed = dyn_cast<TypedAttr>(value);
   if (!typed || typed.getType() != type || !isa<RankedTensorType>(type))
     return nullptr;
   return ConstantOp::create(builder, loc, typed);
 }
 
-void ConstantOp::build(OpBuilder &builder, OperationState &state,
-                       TypedAttr value) {
+void ConstantOp::build(OpBuilder &builder, OperationState &state, TypedAttr value) {
   state.addAttribute("value", value);
   state.addTypes(value.getType());
 }

@@ -13,19 +13,16 @@ using namespace weir;
 using namespace weir::shape;
 
 LogicalResult weir::shape::checkWindows(OptionalLocation loc, int64_t spatial,
-                                        ArrayRef<int64_t> strides,
-                                        ArrayRef<int64_t> pads,
+                                        ArrayRef<int64_t> strides, ArrayRef<int64_t> pads,
                                         ArrayRef<int64_t> dilations) {
-  if ((int64_t)strides.size() != spatial ||
-      (int64_t)dilations.size() != spatial ||
+  if ((int64_t)strides.size() != spatial || (int64_t)dilations.size() != spatial ||
       (int64_t)pads.size() != 2 * spatial)
-    return emitOptionalError(loc, spatial, " spatial dimensions with ",
-                             strides.size(), " strides, ", dilations.size(),
-                             " dilations and ", pads.size(), " pads");
+    return emitOptionalError(loc, spatial, " spatial dimensions with ", strides.size(),
+                             " strides, ", dilations.size(), " dilations and ", pads.size(),
+                             " pads");
   for (int64_t value : llvm::concat<const int64_t>(strides, dilations))
     if (value < 1)
-      return emitOptionalError(
-          loc, "strides and dilations must be positive, found ", value);
+      return emitOptionalError(loc, "strides and dilations must be positive, found ", value);
   // Sums of a few of them, times sizes in memory, are numbers of 64 bits.
   constexpr int64_t most = int64_t(1) << 31;
   for (int64_t value : llvm::concat<const int64_t>(strides, dilations, pads))
@@ -35,16 +32,14 @@ LogicalResult weir::shape::checkWindows(OptionalLocation loc, int64_t spatial,
   return success();
 }
 
-int64_t weir::shape::windowCount(const Window &w, int64_t size, int64_t kernel,
-                                 bool ceilMode) {
+int64_t weir::shape::windowCount(const Window &w, int64_t size, int64_t kernel, bool ceilMode) {
   if (!isKnown(size) || !isKnown(kernel))
     return unknown;
   // What a file claims of sizes may be anything.
   constexpr int64_t most = int64_t(1) << 62;
   if (size > most || kernel > most / w.dilation)
     return unknown;
-  int64_t room =
-      size + w.padBefore + w.padAfter - (kernel - 1) * w.dilation - 1;
+  int64_t room = size + w.padBefore + w.padAfter - (kernel - 1) * w.dilation - 1;
   if (room < 0)
     return 0;
   int64_t count = room / w.stride + 1;
@@ -57,31 +52,26 @@ int64_t weir::shape::windowCount(const Window &w, int64_t size, int64_t kernel,
   return count;
 }
 
-Value weir::shape::windowCount(ElementReader &r, const Window &w, Value size,
-                               Value kernel, bool ceilMode) {
-  Value zero = r.constant(0), one = r.constant(1),
-        stride = r.constant(w.stride);
+Value weir::shape::windowCount(ElementReader &r, const Window &w, Value size, Value kernel,
+                               bool ceilMode) {
+  Value zero = r.constant(0), one = r.constant(1), stride = r.constant(w.stride);
   Value extent = r.add(r.mul(r.sub(kernel, one), r.constant(w.dilation)), one);
   Value room = r.sub(r.add(size, r.constant(w.padBefore + w.padAfter)), extent);
   Value fits = r.less(r.constant(-1), room);
   room = r.maximum(room, zero);
   Value count = r.add(r.divide(room, stride), one);
   if (ceilMode && w.stride != 1) {
-    Value up =
-        r.add(r.divide(r.add(room, r.constant(w.stride - 1)), stride), one);
+    Value up = r.add(r.divide(r.add(room, r.constant(w.stride - 1)), stride), one);
     Value begin = r.mul(r.sub(up, one), stride);
-    count = r.select(r.less(begin, r.add(size, r.constant(w.padBefore))), up,
-                     count);
+    count = r.select(r.less(begin, r.add(size, r.constant(w.padBefore))), up, count);
   }
   return r.select(fits, count, zero);
 }
 
-WindowRange weir::shape::windowRange(ElementReader &r, const Window &w,
-                                     Value place, Value size, Value kernel,
-                                     bool ceilMode) {
+WindowRange weir::shape::windowRange(ElementReader &r, const Window &w, Value place, Value size,
+                                     Value kernel, bool ceilMode) {
   Value zero = r.constant(0), dilation = r.constant(w.dilation);
-  Value origin =
-      r.sub(r.mul(place, r.constant(w.stride)), r.constant(w.padBefore));
+  Value origin = r.sub(r.mul(place, r.constant(w.stride)), r.constant(w.padBefore));
   Value low = zero, high = kernel;
   if (w.padBefore > 0)
     low = r.maximum(zero, ceilDivide(r, r.sub(zero, origin), dilation));

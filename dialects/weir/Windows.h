@@ -34,29 +34,25 @@ struct Window {
 /// The windows of an operation, one a spatial dimension; an error where the
 /// lists do not fit their number or hold what makes no sense.
 llvm::LogicalResult checkWindows(OptionalLocation loc, int64_t spatial,
-                                 llvm::ArrayRef<int64_t> strides,
-                                 llvm::ArrayRef<int64_t> pads,
+                                 llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> pads,
                                  llvm::ArrayRef<int64_t> dilations);
-inline Window windowAt(llvm::ArrayRef<int64_t> strides,
-                       llvm::ArrayRef<int64_t> pads,
+inline Window windowAt(llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> pads,
                        llvm::ArrayRef<int64_t> dilations, int64_t i) {
   return {strides[i], pads[2 * i], pads[2 * i + 1], dilations[i]};
 }
 
 /// Number of places of a window of `kernel` elements; unknown when one size is.
-int64_t windowCount(const Window &window, int64_t size, int64_t kernel,
-                    bool ceilMode);
-mlir::Value windowCount(ElementReader &reader, const Window &window,
-                        mlir::Value size, mlir::Value kernel, bool ceilMode);
+int64_t windowCount(const Window &window, int64_t size, int64_t kernel, bool ceilMode);
+mlir::Value windowCount(ElementReader &reader, const Window &window, mlir::Value size,
+                        mlir::Value kernel, bool ceilMode);
 
 /// The elements of the window at `place` that lie inside of the input: window
 /// elements low to low + count, the first of them over input element `first`.
 struct WindowRange {
   mlir::Value low, count, origin;
 };
-WindowRange windowRange(ElementReader &reader, const Window &window,
-                        mlir::Value place, mlir::Value size, mlir::Value kernel,
-                        bool ceilMode);
+WindowRange windowRange(ElementReader &reader, const Window &window, mlir::Value place,
+                        mlir::Value size, mlir::Value kernel, bool ceilMode);
 
 } // namespace weir::shape
 

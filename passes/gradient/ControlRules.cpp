@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/gradient/Gradient.h"
 #include "dialects/weir/CustomAttributes.h"
+#include "passes/gradient/Gradient.h"
 #include "passes/gradient/GradientRules.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -29,8 +29,7 @@ namespace {
 bool isRepeatable(Region &region) {
   return !region
               .walk([](Operation *op) {
-                return isMemoryEffectFree(op) ||
-                               isa<AssertOp, YieldOp, IfOp, WhileOp>(op)
+                return isMemoryEffectFree(op) || isa<AssertOp, YieldOp, IfOp, WhileOp>(op)
                            ? WalkResult::advance()
                            : WalkResult::interrupt();
               })
@@ -92,8 +91,7 @@ LogicalResult branch(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     if (failed(found))
       return failure();
     for (auto [x, gradient] : llvm::zip(captured, *found))
-      gradient =
-          inType(gradient ? gradient : a.zeros(x), x.getType(), a);
+      gradient = inType(gradient ? gradient : a.zeros(x), x.getType(), a);
     YieldOp::create(a.b, a.loc, ValueRange(*found));
   }
   Operation *made = a.b.create(state);
@@ -105,16 +103,14 @@ LogicalResult branch(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 /// A loop with `inits`, whose parts `build` writes: each is given the values
 /// that are carried, and returns what its region yields.
 using Part = llvm::function_ref<FailureOr<SmallVector<Value>>(ValueRange)>;
-FailureOr<Operation *> loop(ArrayRef<Value> inits, Part condition, Part body,
-                            Adjoint &a) {
+FailureOr<Operation *> loop(ArrayRef<Value> inits, Part condition, Part body, Adjoint &a) {
   OperationState state(a.loc, WhileOp::getOperationName());
   state.addOperands(inits);
   state.addTypes(ValueRange(inits).getTypes());
   for (bool isBody : {false, true}) {
     OpBuilder::InsertionGuard guard(a.b);
     SmallVector<Location> locations(inits.size(), a.loc);
-    Block *block = a.b.createBlock(state.addRegion(), {},
-                                   ValueRange(inits).getTypes(), locations);
+    Block *block = a.b.createBlock(state.addRegion(), {}, ValueRange(inits).getTypes(), locations);
     auto yields = (isBody ? body : condition)(block->getArguments());
     if (failed(yields))
       return failure();
@@ -128,8 +124,7 @@ FailureOr<Operation *> loop(ArrayRef<Value> inits, Part condition, Part body,
 
 LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto original = cast<WhileOp>(op);
-  Region &conditionRegion = original.getCondition(),
-         &bodyRegion = original.getBody();
+  Region &conditionRegion = original.getCondition(), &bodyRegion = original.getBody();
   if (!isRepeatable(conditionRegion) || !isRepeatable(bodyRegion))
     return failure();
   SmallVector<Value> inits(original.getInits());
@@ -140,8 +135,7 @@ LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
       return failure();
   }
   // The loop again, which counts its trips and keeps what each began with.
-  Value zero = a.reshape(a.ints({0}), a.ints({})),
-        one = a.reshape(a.ints({1}), a.ints({}));
+  Value zero = a.reshape(a.ints({0}), a.ints({})), one = a.reshape(a.ints({1}), a.ints({}));
   SmallVector<Value> kept(inits);
   kept.push_back(zero);
   for (Value init : inits) {
@@ -176,8 +170,7 @@ LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     return failure();
   // Backward: the trip, the gradients of what it ended with, and the sums for
   // what comes from around.
-  SmallVector<Value> captured =
-      capturedBy(MutableArrayRef<Region>(bodyRegion), a);
+  SmallVector<Value> captured = capturedBy(MutableArrayRef<Region>(bodyRegion), a);
   SmallVector<Value> state = {(*again)->getResult(count)};
   SmallVector<size_t> floats;
   for (size_t i = 0; i < count; ++i)
@@ -198,8 +191,7 @@ LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
         IRMapping mapping;
         SmallVector<Value> begins;
         for (size_t i = 0; i < count; ++i) {
-          Value begin = a.op<GatherOp>((*again)->getResult(count + 1 + i), trip,
-                                       0, 0, false);
+          Value begin = a.op<GatherOp>((*again)->getResult(count + 1 + i), trip, 0, 0, false);
           begin = inType(begin, inits[i].getType(), a);
           mapping.map(bodyRegion.getArgument(i), begin);
           begins.push_back(begin);
@@ -253,10 +245,9 @@ LogicalResult customCall(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   for (Value input : call.getInputs())
     if (isa<FloatType>(getElementTypeOrSelf(input.getType())))
       floats.push_back(input);
-  auto made = CustomCallOp::create(
-      a.b, a.loc, ValueRange(floats).getTypes(), operands,
-      cast<StringAttr>(names[1]), call.getParametersAttr(),
-      call.getPureAttr());
+  auto made = CustomCallOp::create(a.b, a.loc, ValueRange(floats).getTypes(), operands,
+                                   cast<StringAttr>(names[1]), call.getParametersAttr(),
+                                   call.getPureAttr());
   made->setAttr("weir.operation", names[0]);
   for (auto [input, gradient] : llvm::zip(floats, made.getResults()))
     a.add(input, gradient);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/gradient/Passes.h"
 #include "passes/gradient/Gradient.h"
 #include "passes/gradient/GradientRules.h"
+#include "passes/gradient/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -53,8 +53,7 @@ LogicalResult addGradient(func::FuncOp function, StringAttr name) {
   for (auto [x, gradient] : llvm::zip(xs, *gradients))
     results.push_back(gradient ? gradient : a.zeros(x));
   end->setOperands(results);
-  made.setType(b.getFunctionType(body.getArgumentTypes(),
-                                 ValueRange(results).getTypes()));
+  made.setType(b.getFunctionType(body.getArgumentTypes(), ValueRange(results).getTypes()));
   made.removeArgAttrsAttr();
   made.removeResAttrsAttr();
   for (size_t i = 0; i < body.getNumArguments(); ++i)

@@ -26,29 +26,27 @@ struct At {
 };
 
 /// A rule of one operand from an expression for its gradient.
-#define UNARY(expression)                                                      \
-  [](Operation *op, ArrayRef<Value> gradients, Adjoint &a) -> LogicalResult {  \
-    At t(op, gradients, a);                                                    \
-    [[maybe_unused]] Value dy = t.dy, y = t.y, x = t.x;                        \
-    a.add(x, expression);                                                      \
-    return success();                                                          \
+#define UNARY(expression)                                                                          \
+  [](Operation *op, ArrayRef<Value> gradients, Adjoint &a) -> LogicalResult {                      \
+    At t(op, gradients, a);                                                                        \
+    [[maybe_unused]] Value dy = t.dy, y = t.y, x = t.x;                                            \
+    a.add(x, expression);                                                                          \
+    return success();                                                                              \
   }
 /// A rule of two operands; each is written only if it is wanted.
-#define BINARY(first, second)                                                  \
-  [](Operation *op, ArrayRef<Value> gradients, Adjoint &a) -> LogicalResult {  \
-    At t(op, gradients, a);                                                    \
-    [[maybe_unused]] Value dy = t.dy, y = t.y, x = t.x, z = t.z;               \
-    if (a.wants(x))                                                            \
-      a.add(x, first);                                                         \
-    if (a.wants(z))                                                            \
-      a.add(z, second);                                                        \
-    return success();                                                          \
+#define BINARY(first, second)                                                                      \
+  [](Operation *op, ArrayRef<Value> gradients, Adjoint &a) -> LogicalResult {                      \
+    At t(op, gradients, a);                                                                        \
+    [[maybe_unused]] Value dy = t.dy, y = t.y, x = t.x, z = t.z;                                   \
+    if (a.wants(x))                                                                                \
+      a.add(x, first);                                                                             \
+    if (a.wants(z))                                                                                \
+      a.add(z, second);                                                                            \
+    return success();                                                                              \
   }
 
 /// Functions that are constant almost everywhere.
-LogicalResult flat(Operation *, ArrayRef<Value>, Adjoint &) {
-  return success();
-}
+LogicalResult flat(Operation *, ArrayRef<Value>, Adjoint &) { return success(); }
 
 /// Each operand has its part in the sum. Of other kinds TensorFlow knows none.
 LogicalResult allReduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
@@ -86,8 +84,7 @@ LogicalResult gelu(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     slope = a.times(a.plus(a.plus(tanh, 1), a.times(x, a.times(flank, du))), 0.5);
   } else {
     // Φ(x) + x φ(x)
-    Value phi = a.times(a.op<ExpOp>(a.times(a.square(x), -0.5)),
-                        1 / std::sqrt(2 * M_PI));
+    Value phi = a.times(a.op<ExpOp>(a.times(a.square(x), -0.5)), 1 / std::sqrt(2 * M_PI));
     Value cdf = a.times(a.plus(a.op<ErfOp>(a.times(x, std::sqrt(0.5))), 1), 0.5);
     slope = a.plus(cdf, a.times(x, phi));
   }
@@ -116,17 +113,12 @@ ArrayRef<Row> weir::gradient::elementwiseRules() {
       {"div", BINARY(a.over(dy, z), a.op<NegOp>(a.times(dy, a.over(y, z))))},
       {"floor_div", flat},
       {"rem", BINARY(dy, a.op<NegOp>(a.times(dy, a.op<TruncOp>(a.over(x, z)))))},
-      {"floor_mod",
-       BINARY(dy, a.op<NegOp>(a.times(dy, a.op<FloorOp>(a.over(x, z)))))},
+      {"floor_mod", BINARY(dy, a.op<NegOp>(a.times(dy, a.op<FloorOp>(a.over(x, z)))))},
       {"pow", power},
-      {"maximum", BINARY(a.where(a.compare("ge", x, z), dy),
-                         a.where(a.compare("lt", x, z), dy))},
-      {"minimum", BINARY(a.where(a.compare("le", x, z), dy),
-                         a.where(a.compare("gt", x, z), dy))},
-      {"atan2",
-       BINARY(a.times(dy, a.over(z, a.plus(a.square(x), a.square(z)))),
-              a.op<NegOp>(a.times(
-                  dy, a.over(x, a.plus(a.square(x), a.square(z))))))},
+      {"maximum", BINARY(a.where(a.compare("ge", x, z), dy), a.where(a.compare("lt", x, z), dy))},
+      {"minimum", BINARY(a.where(a.compare("le", x, z), dy), a.where(a.compare("gt", x, z), dy))},
+      {"atan2", BINARY(a.times(dy, a.over(z, a.plus(a.square(x), a.square(z)))),
+                       a.op<NegOp>(a.times(dy, a.over(x, a.plus(a.square(x), a.square(z))))))},
       {"neg", UNARY(a.op<NegOp>(dy))},
       {"abs", UNARY(a.times(dy, a.op<SignOp>(x)))},
       {"sign", flat},
@@ -145,10 +137,9 @@ ArrayRef<Row> weir::gradient::elementwiseRules() {
       {"sin", UNARY(a.times(dy, a.op<CosOp>(x)))},
       {"cos", UNARY(a.op<NegOp>(a.times(dy, a.op<SinOp>(x))))},
       {"tan", UNARY(a.times(dy, a.plus(a.square(y), 1)))},
-      {"asin", UNARY(a.times(
-                   dy, a.op<RsqrtOp>(a.minus(a.number(x, 1), a.square(x)))))},
-      {"acos", UNARY(a.op<NegOp>(a.times(
-                   dy, a.op<RsqrtOp>(a.minus(a.number(x, 1), a.square(x))))))},
+      {"asin", UNARY(a.times(dy, a.op<RsqrtOp>(a.minus(a.number(x, 1), a.square(x)))))},
+      {"acos",
+       UNARY(a.op<NegOp>(a.times(dy, a.op<RsqrtOp>(a.minus(a.number(x, 1), a.square(x))))))},
       {"atan", UNARY(a.over(dy, a.plus(a.square(x), 1)))},
       {"sinh", UNARY(a.times(dy, a.op<CoshOp>(x)))},
       {"cosh", UNARY(a.times(dy, a.op<SinhOp>(x)))},
@@ -156,12 +147,11 @@ ArrayRef<Row> weir::gradient::elementwiseRules() {
       {"acosh", UNARY(a.times(dy, a.op<RsqrtOp>(a.plus(a.square(x), -1))))},
       {"atanh", UNARY(a.over(dy, a.minus(a.number(x, 1), a.square(x))))},
       {"tanh", UNARY(a.times(dy, a.minus(a.number(y, 1), a.square(y))))},
-      {"logistic",
-       UNARY(a.times(dy, a.times(y, a.minus(a.number(y, 1), y))))},
-      {"erf", UNARY(a.times(dy, a.times(a.op<ExpOp>(a.op<NegOp>(a.square(x))),
-                                        2 / std::sqrt(M_PI))))},
-      {"erfc", UNARY(a.times(dy, a.times(a.op<ExpOp>(a.op<NegOp>(a.square(x))),
-                                         -2 / std::sqrt(M_PI))))},
+      {"logistic", UNARY(a.times(dy, a.times(y, a.minus(a.number(y, 1), y))))},
+      {"erf",
+       UNARY(a.times(dy, a.times(a.op<ExpOp>(a.op<NegOp>(a.square(x))), 2 / std::sqrt(M_PI))))},
+      {"erfc",
+       UNARY(a.times(dy, a.times(a.op<ExpOp>(a.op<NegOp>(a.square(x))), -2 / std::sqrt(M_PI))))},
       {"relu", UNARY(a.where(a.compare("gt", x, a.number(x, 0)), dy))},
       {"gelu", gelu},
       {"select", select},

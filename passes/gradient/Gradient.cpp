@@ -23,20 +23,16 @@ Value Adjoint::ints(Ints values) {
   return ConstantOp::create(
       b, loc,
       DenseElementsAttr::get(
-          RankedTensorType::get({static_cast<int64_t>(values.size())},
-                                b.getI64Type()),
-          values));
+          RankedTensorType::get({static_cast<int64_t>(values.size())}, b.getI64Type()), values));
 }
 
 Value Adjoint::number(Value like, double value) {
   Type element = type(like).getElementType();
   Attribute attribute = isa<FloatType>(element)
                             ? Attribute(b.getFloatAttr(element, value))
-                            : Attribute(b.getIntegerAttr(
-                                  element, static_cast<int64_t>(value)));
-  return ConstantOp::create(
-      b, loc,
-      DenseElementsAttr::get(RankedTensorType::get({}, element), attribute));
+                            : Attribute(b.getIntegerAttr(element, static_cast<int64_t>(value)));
+  return ConstantOp::create(b, loc,
+                            DenseElementsAttr::get(RankedTensorType::get({}, element), attribute));
 }
 
 Value Adjoint::cast(Value v, Type element) {
@@ -49,9 +45,7 @@ Value Adjoint::compare(StringRef predicate, Value x, Value y) {
   return op<CompareOp>(x, y, predicate);
 }
 
-Value Adjoint::where(Value condition, Value x) {
-  return op<SelectOp>(condition, x, number(x, 0));
-}
+Value Adjoint::where(Value condition, Value x) { return op<SelectOp>(condition, x, number(x, 0)); }
 
 Value Adjoint::reduce(Value v, StringRef kind, Ints axes, bool keepDims) {
   return op<ReduceOp>(v, kind, axes, keepDims);
@@ -66,21 +60,17 @@ Value Adjoint::sizes(Value v, int64_t begin, int64_t end) {
   Value all = op<ShapeOfOp>(v, TypeAttr::get(b.getI64Type()));
   if (begin == 0 && end == rank(v))
     return all;
-  return op<SliceOp>(all, ints({begin}), ints({end}), ints({1}), Ints{0},
-                     false);
+  return op<SliceOp>(all, ints({begin}), ints({end}), ints({1}), Ints{0}, false);
 }
 
 Value Adjoint::reshapeLike(Value v, Value like) {
-  if (type(v).getShape() == type(like).getShape() &&
-      type(v).hasStaticShape())
+  if (type(v).getShape() == type(like).getShape() && type(v).hasStaticShape())
     return v;
   auto wanted = type(like).clone(type(v).getElementType());
   return ReshapeOp::create(b, loc, wanted, v, shapeOf(like));
 }
 
-Value Adjoint::zeros(Value like) {
-  return op<BroadcastToOp>(number(like, 0), shapeOf(like));
-}
+Value Adjoint::zeros(Value like) { return op<BroadcastToOp>(number(like, 0), shapeOf(like)); }
 
 Value Adjoint::transpose(Value v, Ints permutation) {
   if (llvm::is_sorted(permutation))
@@ -109,8 +99,7 @@ static bool areEqual(Adjoint &a, Value x, int64_t i, Value y, int64_t j) {
     return followIntegers(a.op<ShapeOfOp>(v, TypeAttr::get(a.b.getI64Type())));
   };
   auto xs = known(x), ys = known(y);
-  return xs && ys && (*xs)[i] == (*ys)[j] &&
-         ((*xs)[i].value || (*xs)[i].isSymbol());
+  return xs && ys && (*xs)[i] == (*ys)[j] && ((*xs)[i].value || (*xs)[i].isSymbol());
 }
 
 Value Adjoint::sumTo(Value v, Value like) {
@@ -128,8 +117,7 @@ Value Adjoint::sumTo(Value v, Value like) {
     int64_t from = type(v).getDimSize(i), to = type(like).getDimSize(i);
     if (to == 1 && from != 1)
       axes.push_back(i);
-    else if (ShapedType::isDynamic(to) && from != 1 &&
-             !areEqual(*this, v, i, like, i))
+    else if (ShapedType::isDynamic(to) && from != 1 && !areEqual(*this, v, i, like, i))
       open.push_back(i);
   }
   if (!axes.empty())
@@ -139,8 +127,8 @@ Value Adjoint::sumTo(Value v, Value like) {
     IntVector shape(type(v).getShape());
     shape[axis] = ShapedType::kDynamic;
     auto result = type(v).clone(shape);
-    Value isOne = compare("eq", reshape(sizes(like, axis, axis + 1), ints({})),
-                          reshape(ints({1}), ints({})));
+    Value isOne =
+        compare("eq", reshape(sizes(like, axis, axis + 1), ints({})), reshape(ints({1}), ints({})));
     OperationState state(loc, IfOp::getOperationName());
     state.addOperands(isOne);
     state.addTypes(Type(result));
@@ -172,8 +160,7 @@ static Rule findRule(Operation *op) {
   static const auto *table = [] {
     auto *map = new llvm::StringMap<Rule>();
     for (ArrayRef<Row> family :
-         {elementwiseRules(), movementRules(), reductionRules(), windowRules(),
-          controlRules()})
+         {elementwiseRules(), movementRules(), reductionRules(), windowRules(), controlRules()})
       for (const Row &row : family)
         map->try_emplace(("weir." + row.operation).str(), row.rule);
     return map;
@@ -196,8 +183,7 @@ static bool isFloat(Value v) {
 
 /// Whether an operation is on a way of gradients that no rule knows.
 static bool isRefused(Operation *op) {
-  return op->hasAttr(noGradientAttr) ||
-         llvm::any_of(op->getOperands(), isComplex) ||
+  return op->hasAttr(noGradientAttr) || llvm::any_of(op->getOperands(), isComplex) ||
          llvm::any_of(op->getResults(), isComplex);
 }
 
@@ -220,14 +206,12 @@ static SmallVector<Operation *> operationsBehind(ValueRange ys, Block *block) {
     });
   }
   SmallVector<Operation *> order(seen.begin(), seen.end());
-  llvm::sort(order,
-             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  llvm::sort(order, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   return order;
 }
 
 /// Marks what depends on an x through floats.
-static void markActive(ArrayRef<Operation *> order, ValueRange xs,
-                       llvm::DenseSet<Value> &active) {
+static void markActive(ArrayRef<Operation *> order, ValueRange xs, llvm::DenseSet<Value> &active) {
   for (Value x : xs)
     if (isFloat(x))
       active.insert(x);
@@ -236,9 +220,8 @@ static void markActive(ArrayRef<Operation *> order, ValueRange xs,
     if (op->hasAttr(stopGradientAttr))
       continue;
     op->walk([&](Operation *inner) {
-      depends |= llvm::any_of(inner->getOperands(), [&](Value operand) {
-        return active.contains(operand);
-      });
+      depends |= llvm::any_of(inner->getOperands(),
+                              [&](Value operand) { return active.contains(operand); });
     });
     for (Value result : op->getResults())
       if (depends && isFloat(result))
@@ -246,9 +229,8 @@ static void markActive(ArrayRef<Operation *> order, ValueRange xs,
   }
 }
 
-FailureOr<SmallVector<Value>> weir::differentiate(ValueRange ys,
-                                                  ValueRange seeds,
-                                                  ValueRange xs, OpBuilder &b) {
+FailureOr<SmallVector<Value>> weir::differentiate(ValueRange ys, ValueRange seeds, ValueRange xs,
+                                                  OpBuilder &b) {
   Adjoint a(b, b.getUnknownLoc());
   SmallVector<Value> results(ys);
   // Composites become what they are made of, until all have a rule.
@@ -261,8 +243,7 @@ FailureOr<SmallVector<Value>> weir::differentiate(ValueRange ys,
     for (Operation *op : order) {
       auto composite = dyn_cast<DecomposeOpInterface>(op);
       if (!composite || findRule(op) ||
-          llvm::none_of(op->getResults(),
-                        [&](Value v) { return a.active.contains(v); }))
+          llvm::none_of(op->getResults(), [&](Value v) { return a.active.contains(v); }))
         continue;
       OpBuilder before(op);
       auto parts = composite.decompose(before);
@@ -293,9 +274,8 @@ FailureOr<SmallVector<Value>> weir::differentiate(ValueRange ys,
       continue;
     bool leads = false;
     op->walk([&](Operation *inner) {
-      leads |= llvm::any_of(inner->getOperands(), [&](Value operand) {
-        return a.active.contains(operand);
-      });
+      leads |= llvm::any_of(inner->getOperands(),
+                            [&](Value operand) { return a.active.contains(operand); });
     });
     if (!leads)
       continue;

@@ -34,8 +34,7 @@ inline constexpr llvm::StringLiteral stopGradientAttr = "weir.stop_gradient";
 /// Fails, with an error at its location, where an operation on the way has no
 /// gradient. Composites without a rule of their own are expanded in place.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-differentiate(mlir::ValueRange ys, mlir::ValueRange seeds, mlir::ValueRange xs,
-              mlir::OpBuilder &b);
+differentiate(mlir::ValueRange ys, mlir::ValueRange seeds, mlir::ValueRange xs, mlir::OpBuilder &b);
 
 } // namespace weir
 

@@ -72,8 +72,7 @@ public:
 
 /// Hands the gradients of an operation's results (null: none) on to its
 /// operands. Fails where it has no rule for this form; the caller reports.
-using Rule = llvm::LogicalResult (*)(mlir::Operation *op,
-                                     llvm::ArrayRef<Value> gradients,
+using Rule = llvm::LogicalResult (*)(mlir::Operation *op, llvm::ArrayRef<Value> gradients,
                                      Adjoint &a);
 struct Row {
   llvm::StringRef operation;

@@ -27,9 +27,7 @@ LogicalResult moved(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   Value numbers = a.op<IotaOp>(size, 0, a.b.getI64Type());
   IRMapping mapping;
   mapping.map(x, a.reshapeLike(numbers, x));
-  auto number = [&](Value v) {
-    return Adjoint::type(v).clone(a.b.getI64Type());
-  };
+  auto number = [&](Value v) { return Adjoint::type(v).clone(a.b.getI64Type()); };
   Operation *places = a.b.clone(*op, mapping);
   places->getResult(0).setType(number(op->getResult(0)));
   Value rows = a.reshape(places->getResult(0), a.ints({-1, 1}));
@@ -60,8 +58,7 @@ LogicalResult transpose(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 }
 
 LogicalResult reverse(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
-  a.add(op->getOperand(0),
-        a.op<ReverseOp>(gradients[0], cast<ReverseOp>(op).getAxes()));
+  a.add(op->getOperand(0), a.op<ReverseOp>(gradients[0], cast<ReverseOp>(op).getAxes()));
   return success();
 }
 
@@ -76,8 +73,7 @@ LogicalResult pad(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   if (a.wants(pad.getValue()))
     return failure();
   Value crop = a.op<NegOp>(a.cast(pad.getPads(), a.b.getI64Type()));
-  a.add(pad.getOperand(), a.op<PadOp>(gradients[0], crop,
-                                      a.number(gradients[0], 0), "constant"));
+  a.add(pad.getOperand(), a.op<PadOp>(gradients[0], crop, a.number(gradients[0], 0), "constant"));
   return success();
 }
 
@@ -88,8 +84,7 @@ LogicalResult concat(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   for (Value input : concat.getInputs()) {
     Value end = a.plus(begin, a.sizes(input, axis, axis + 1));
     if (a.wants(input))
-      a.add(input, a.op<SliceOp>(gradients[0], begin, end, a.ints({1}),
-                                 Ints{axis}, false));
+      a.add(input, a.op<SliceOp>(gradients[0], begin, end, a.ints({1}), Ints{axis}, false));
     begin = end;
   }
   return success();
@@ -103,39 +98,31 @@ LogicalResult scatterNd(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     return failure();
   Value dy = gradients[0], indices = scatter.getIndices();
   if (a.wants(scatter.getOperand()))
-    a.add(scatter.getOperand(),
-          adds ? dy
-               : a.op<ScatterNdOp>(dy, indices, a.zeros(scatter.getUpdates()),
-                                   "none", scatter.getWrapNegative(), drops));
+    a.add(scatter.getOperand(), adds ? dy
+                                     : a.op<ScatterNdOp>(dy, indices, a.zeros(scatter.getUpdates()),
+                                                         "none", scatter.getWrapNegative(), drops));
   if (!a.wants(scatter.getUpdates()))
     return success();
   if (!drops) {
-    a.add(scatter.getUpdates(), a.op<GatherNdOp>(dy, indices, 0,
-                                                 scatter.getWrapNegative()));
+    a.add(scatter.getUpdates(), a.op<GatherNdOp>(dy, indices, 0, scatter.getWrapNegative()));
     return success();
   }
   // What was dropped has no gradient: it reads element 0, and is cleared.
-  int64_t last = Adjoint::rank(indices) - 1,
-          depth = Adjoint::type(indices).getDimSize(last);
+  int64_t last = Adjoint::rank(indices) - 1, depth = Adjoint::type(indices).getDimSize(last);
   if (ShapedType::isDynamic(depth) || scatter.getWrapNegative())
     return failure();
-  Value sizes = a.cast(a.sizes(dy, 0, depth),
-                       Adjoint::type(indices).getElementType());
+  Value sizes = a.cast(a.sizes(dy, 0, depth), Adjoint::type(indices).getElementType());
   Value isInside =
-      a.op<AndOp>(a.compare("ge", indices, a.number(indices, 0)),
-                  a.compare("lt", indices, sizes));
+      a.op<AndOp>(a.compare("ge", indices, a.number(indices, 0)), a.compare("lt", indices, sizes));
   Value isKept = a.reduce(isInside, "all", {last}, true);
   Value found = a.op<GatherNdOp>(dy, a.where(isKept, indices), 0, false);
   SmallVector<Value> shape = {a.sizes(isKept, 0, last)};
-  shape.push_back(
-      a.ints(IntVector(Adjoint::rank(found) - last, 1)));
-  a.add(scatter.getUpdates(),
-        a.where(a.reshape(isKept, a.concat(shape, 0)), found));
+  shape.push_back(a.ints(IntVector(Adjoint::rank(found) - last, 1)));
+  a.add(scatter.getUpdates(), a.where(a.reshape(isKept, a.concat(shape, 0)), found));
   return success();
 }
 
-LogicalResult scatterElements(Operation *op, ArrayRef<Value> gradients,
-                              Adjoint &a) {
+LogicalResult scatterElements(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto scatter = cast<ScatterElementsOp>(op);
   bool adds = scatter.getReduction() == "add";
   if (!adds && scatter.getReduction() != "none")
@@ -146,12 +133,10 @@ LogicalResult scatterElements(Operation *op, ArrayRef<Value> gradients,
   if (a.wants(scatter.getOperand()))
     a.add(scatter.getOperand(),
           adds ? dy
-               : a.op<ScatterElementsOp>(dy, indices,
-                                         a.zeros(scatter.getUpdates()), axis,
-                                         "none", wraps));
+               : a.op<ScatterElementsOp>(dy, indices, a.zeros(scatter.getUpdates()), axis, "none",
+                                         wraps));
   if (a.wants(scatter.getUpdates()))
-    a.add(scatter.getUpdates(),
-          a.op<GatherElementsOp>(dy, indices, axis, wraps));
+    a.add(scatter.getUpdates(), a.op<GatherElementsOp>(dy, indices, axis, wraps));
   return success();
 }
 
@@ -159,9 +144,8 @@ LogicalResult scatterElements(Operation *op, ArrayRef<Value> gradients,
 LogicalResult topK(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto top = cast<TopKOp>(op);
   if (gradients[0])
-    a.add(top.getOperand(),
-          a.op<ScatterElementsOp>(a.zeros(top.getOperand()), top.getIndices(),
-                                  gradients[0], top.getAxis(), "add", false));
+    a.add(top.getOperand(), a.op<ScatterElementsOp>(a.zeros(top.getOperand()), top.getIndices(),
+                                                    gradients[0], top.getAxis(), "add", false));
   return success();
 }
 

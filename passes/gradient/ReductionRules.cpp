@@ -20,8 +20,7 @@ Value kept(Value v, Value x, Ints axes, Adjoint &a) {
     return v;
   SmallVector<Value> sizes = {a.ints({})};
   for (int64_t i = 0; i < Adjoint::rank(x); ++i)
-    sizes.push_back(llvm::is_contained(axes, i) ? a.ints({1})
-                                                : a.sizes(x, i, i + 1));
+    sizes.push_back(llvm::is_contained(axes, i) ? a.ints({1}) : a.sizes(x, i, i + 1));
   return a.reshape(v, a.concat(sizes, 0));
 }
 
@@ -38,15 +37,11 @@ Value others(Value x, Ints axes, Adjoint &a) {
     inverse[from] = to;
   Value lines = a.transpose(x, permutation);
   Value shape = a.shapeOf(lines);
-  Value count = a.op<ReduceOp>(a.sizes(lines, left, Adjoint::rank(lines)),
-                               "prod", Ints{0}, true);
+  Value count = a.op<ReduceOp>(a.sizes(lines, left, Adjoint::rank(lines)), "prod", Ints{0}, true);
   Value flat = left ? a.reshape(lines, a.concat({a.sizes(lines, 0, left), count}, 0))
                     : a.reshape(lines, count);
-  auto along = [&](bool reverse) {
-    return a.op<CumulativeOp>(flat, "prod", left, true, reverse);
-  };
-  return a.transpose(a.reshape(a.times(along(false), along(true)), shape),
-                     inverse);
+  auto along = [&](bool reverse) { return a.op<CumulativeOp>(flat, "prod", left, true, reverse); };
+  return a.transpose(a.reshape(a.times(along(false), along(true)), shape), inverse);
 }
 
 LogicalResult reduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
@@ -83,9 +78,8 @@ LogicalResult cumulative(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto sum = cast<CumulativeOp>(op);
   if (sum.getKind() != "sum")
     return failure();
-  a.add(sum.getOperand(),
-        a.op<CumulativeOp>(gradients[0], "sum", sum.getAxis(),
-                           sum.getExclusive(), !sum.getReverse()));
+  a.add(sum.getOperand(), a.op<CumulativeOp>(gradients[0], "sum", sum.getAxis(), sum.getExclusive(),
+                                             !sum.getReverse()));
   return success();
 }
 
@@ -93,8 +87,8 @@ LogicalResult cumulative(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
 LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto dot = cast<DotGeneralOp>(op);
   Value lhs = dot.getLhs(), rhs = dot.getRhs(), dy = gradients[0];
-  auto one = [&](Value self, Ints batch, Ints contract, Value other,
-                 Ints otherBatch, Ints otherContract, bool isLeft) {
+  auto one = [&](Value self, Ints batch, Ints contract, Value other, Ints otherBatch,
+                 Ints otherContract, bool isLeft) {
     if (!a.wants(self))
       return;
     IntVector mine = freeDims(Adjoint::rank(self), batch, contract),
@@ -107,8 +101,7 @@ LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     int64_t first = isLeft ? batches + own : batches;
     for (int64_t i = 0; i < free; ++i)
       dyContract.push_back(first + i);
-    Value product = a.op<DotGeneralOp>(dy, other, dyBatch, otherBatch,
-                                       dyContract, theirs,
+    Value product = a.op<DotGeneralOp>(dy, other, dyBatch, otherBatch, dyContract, theirs,
                                        Adjoint::type(self).getElementType());
     // Made: batch, own free ones, what `other` was contracted over, in order.
     IntVector sorted(otherContract), made;
@@ -116,17 +109,16 @@ LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     made.append(batch.begin(), batch.end());
     made.append(mine.begin(), mine.end());
     for (int64_t dim : sorted)
-      made.push_back(
-          contract[llvm::find(otherContract, dim) - otherContract.begin()]);
+      made.push_back(contract[llvm::find(otherContract, dim) - otherContract.begin()]);
     IntVector permutation(made.size());
     for (auto [from, to] : llvm::enumerate(made))
       permutation[to] = from;
     a.add(self, a.transpose(product, permutation));
   };
-  one(lhs, dot.getLhsBatch(), dot.getLhsContract(), rhs, dot.getRhsBatch(),
-      dot.getRhsContract(), true);
-  one(rhs, dot.getRhsBatch(), dot.getRhsContract(), lhs, dot.getLhsBatch(),
-      dot.getLhsContract(), false);
+  one(lhs, dot.getLhsBatch(), dot.getLhsContract(), rhs, dot.getRhsBatch(), dot.getRhsContract(),
+      true);
+  one(rhs, dot.getRhsBatch(), dot.getRhsContract(), lhs, dot.getLhsBatch(), dot.getLhsContract(),
+      false);
   return success();
 }
 

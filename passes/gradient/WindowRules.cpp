@@ -28,12 +28,8 @@ struct Windows {
 
   int64_t spatial() const { return window.size(); }
   int64_t first() const { return channelsLast ? 1 : 2; }
-  int64_t steps(int64_t i) const {
-    return Adjoint::type(y).getDimSize(first() + i);
-  }
-  int64_t size(int64_t i) const {
-    return Adjoint::type(x).getDimSize(first() + i);
-  }
+  int64_t steps(int64_t i) const { return Adjoint::type(y).getDimSize(first() + i); }
+  int64_t size(int64_t i) const { return Adjoint::type(x).getDimSize(first() + i); }
   bool isKnown() const {
     for (int64_t i = 0; i < spatial(); ++i)
       if (ShapedType::isDynamic(steps(i)) || ShapedType::isDynamic(size(i)) ||
@@ -43,8 +39,7 @@ struct Windows {
   }
   /// Behind the end: what the last step's last place needs, negative crops.
   int64_t behind(int64_t i) const {
-    return (steps(i) - 1) * strides[i] + (window[i] - 1) * dilations[i] + 1 -
-           size(i) - pads[2 * i];
+    return (steps(i) - 1) * strides[i] + (window[i] - 1) * dilations[i] + 1 - size(i) - pads[2 * i];
   }
   Value padsOf(int64_t rank) const {
     IntVector before(rank, 0), after(rank, 0);
@@ -56,8 +51,7 @@ struct Windows {
     return a.ints(before);
   }
   Value padded(Value v, double value) const {
-    return a.op<PadOp>(v, padsOf(Adjoint::rank(v)), a.number(v, value),
-                       "constant");
+    return a.op<PadOp>(v, padsOf(Adjoint::rank(v)), a.number(v, value), "constant");
   }
   int64_t places() const {
     int64_t count = 1;
@@ -78,8 +72,7 @@ struct Windows {
       steps.push_back(strides[i]);
       axes.push_back(first() + i);
     }
-    return a.op<SliceOp>(padded, a.ints(starts), a.ints(ends), a.ints(steps),
-                         Ints(axes), false);
+    return a.op<SliceOp>(padded, a.ints(starts), a.ints(ends), a.ints(steps), Ints(axes), false);
   }
   /// The sum over all places of `parts[at]`, each added where its elements were
   /// met, as a gradient of x.
@@ -87,26 +80,29 @@ struct Windows {
     // Numbers of elements of the padded tensor.
     Value like = padded(x, 0);
     Value count = a.op<ReduceOp>(a.shapeOf(like), "prod", Ints{0}, true);
-    Value numbers =
-        a.reshapeLike(a.op<IotaOp>(count, 0, a.b.getI64Type()), like);
+    Value numbers = a.reshapeLike(a.op<IotaOp>(count, 0, a.b.getI64Type()), like);
     SmallVector<Value> rows, updates;
     for (int64_t at = 0; at < places(); ++at) {
       rows.push_back(a.reshape(meet(numbers, at), a.ints({-1, 1})));
       updates.push_back(a.reshape(parts[at], a.ints({-1})));
     }
     Value flat = a.op<BroadcastToOp>(a.number(x, 0), count);
-    Value sum = a.op<ScatterNdOp>(flat, a.concat(rows, 0),
-                                  a.concat(updates, 0), "add", false, false);
+    Value sum =
+        a.op<ScatterNdOp>(flat, a.concat(rows, 0), a.concat(updates, 0), "add", false, false);
     Value crop = a.op<NegOp>(padsOf(Adjoint::rank(x)));
-    return a.op<PadOp>(a.reshapeLike(sum, like), crop, a.number(x, 0),
-                       "constant");
+    return a.op<PadOp>(a.reshapeLike(sum, like), crop, a.number(x, 0), "constant");
   }
 };
 
 LogicalResult pool(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto pool = cast<PoolOp>(op);
-  Windows w{a, pool.getOperand(), pool.getResult(), pool.getWindow(),
-            pool.getStrides(), pool.getPads(), pool.getDilations(),
+  Windows w{a,
+            pool.getOperand(),
+            pool.getResult(),
+            pool.getWindow(),
+            pool.getStrides(),
+            pool.getPads(),
+            pool.getDilations(),
             pool.getChannelsLast()};
   StringRef kind = pool.getKind();
   if (!w.isKnown() || kind == "lp")
@@ -157,9 +153,9 @@ Value filterGradient(const Windows &w, Value dy) {
   image.push_back(0);
   kernel.append({0, last});
   result.append({0, last});
-  Value made = a.op<ConvOp>(
-      a.transpose(w.x, image), a.transpose(dy, kernel), w.dilations, Ints(pads),
-      w.strides, int64_t(1), true, Adjoint::type(w.x).getElementType());
+  Value made =
+      a.op<ConvOp>(a.transpose(w.x, image), a.transpose(dy, kernel), w.dilations, Ints(pads),
+                   w.strides, int64_t(1), true, Adjoint::type(w.x).getElementType());
   return a.transpose(made, result); // C S… O to S… C O
 }
 
@@ -169,17 +165,15 @@ Value groupedFilterGradient(const Windows &w, Value dy, int64_t groups) {
   int64_t spatial = w.spatial(), last = spatial + 1;
   int64_t channels = Adjoint::type(w.x).getDimSize(last) / groups,
           outputs = Adjoint::type(dy).getDimSize(last) / groups;
-  auto grouped = [&](Value v, int64_t each) {
-    return a.reshape(v, a.ints({-1, groups, each}));
-  };
+  auto grouped = [&](Value v, int64_t each) { return a.reshape(v, a.ints({-1, groups, each})); };
   Value all = w.padded(w.x, 0), right = grouped(dy, outputs);
   SmallVector<Value> places;
   for (int64_t at = 0; at < w.places(); ++at) {
-    Value product = a.op<DotGeneralOp>(
-        grouped(w.meet(all, at), channels), right, Ints{1}, Ints{1}, Ints{0},
-        Ints{0}, Adjoint::type(w.x).getElementType()); // groups, I, O
-    places.push_back(a.reshape(a.transpose(product, {1, 0, 2}),
-                               a.ints({1, channels, groups * outputs})));
+    Value product =
+        a.op<DotGeneralOp>(grouped(w.meet(all, at), channels), right, Ints{1}, Ints{1}, Ints{0},
+                           Ints{0}, Adjoint::type(w.x).getElementType()); // groups, I, O
+    places.push_back(
+        a.reshape(a.transpose(product, {1, 0, 2}), a.ints({1, channels, groups * outputs})));
   }
   IntVector shape(w.window);
   shape.append({channels, groups * outputs});
@@ -193,11 +187,8 @@ LogicalResult conv(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   bool channelsLast = conv.getChannelsLast();
   if (a.wants(x))
     a.add(x, a.op<ConvTransposeOp>(
-                 dy, filter,
-                 channelsLast ? a.sizes(x, 1, spatial + 1)
-                              : a.sizes(x, 2, spatial + 2),
-                 conv.getStrides(), conv.getPads(), conv.getDilations(), groups,
-                 channelsLast));
+                 dy, filter, channelsLast ? a.sizes(x, 1, spatial + 1) : a.sizes(x, 2, spatial + 2),
+                 conv.getStrides(), conv.getPads(), conv.getDilations(), groups, channelsLast));
   if (!a.wants(filter))
     return success();
   // Channels last, and back.
@@ -216,17 +207,13 @@ LogicalResult conv(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     y = dy;
   }
   Ints shape = Adjoint::type(filter).getShape();
-  Ints window = channelsLast ? shape.take_front(spatial)
-                             : shape.take_back(spatial);
-  Windows w{a, x, y, window, conv.getStrides(), conv.getPads(),
-            conv.getDilations(), true};
+  Ints window = channelsLast ? shape.take_front(spatial) : shape.take_back(spatial);
+  Windows w{a, x, y, window, conv.getStrides(), conv.getPads(), conv.getDilations(), true};
   int64_t channels = Adjoint::type(x).getDimSize(spatial + 1),
           outputs = Adjoint::type(dy).getDimSize(spatial + 1);
-  if (!w.isKnown() || ShapedType::isDynamic(channels) ||
-      ShapedType::isDynamic(outputs))
+  if (!w.isKnown() || ShapedType::isDynamic(channels) || ShapedType::isDynamic(outputs))
     return failure();
-  Value made = groups == 1 ? filterGradient(w, dy)
-                           : groupedFilterGradient(w, dy, groups);
+  Value made = groups == 1 ? filterGradient(w, dy) : groupedFilterGradient(w, dy, groups);
   a.add(filter, channelsLast ? made : a.transpose(made, back));
   return success();
 }
@@ -246,24 +233,18 @@ LogicalResult resize(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     auto numbers = [&](int64_t dim) {
       return a.op<IotaOp>(a.ints({from, from}), dim, a.b.getI64Type());
     };
-    Value unit = a.cast(a.compare("eq", numbers(0), numbers(1)),
-                        Adjoint::type(x).getElementType());
+    Value unit = a.cast(a.compare("eq", numbers(0), numbers(1)), Adjoint::type(x).getElementType());
     Value scale = resize.getScales();
     if (Adjoint::rank(scale) == 1 && Adjoint::type(scale).getDimSize(0) > 0)
-      scale = a.op<SliceOp>(scale, a.ints({int64_t(at)}),
-                            a.ints({int64_t(at) + 1}), a.ints({1}), Ints{0},
-                            false);
-    Value matrix = a.op<ResizeOp>(
-        unit, a.ints({to}), scale, resize.getRoi(), Ints{0}, resize.getMode(),
-        resize.getCoordinates(), resize.getNearest(),
-        resize.getCubicCoefficient(),
-        resize.getExcludeOutside(),
-        resize.getExtrapolationValue(),
-        resize.getAntialias());
+      scale = a.op<SliceOp>(scale, a.ints({int64_t(at)}), a.ints({int64_t(at) + 1}), a.ints({1}),
+                            Ints{0}, false);
+    Value matrix = a.op<ResizeOp>(unit, a.ints({to}), scale, resize.getRoi(), Ints{0},
+                                  resize.getMode(), resize.getCoordinates(), resize.getNearest(),
+                                  resize.getCubicCoefficient(), resize.getExcludeOutside(),
+                                  resize.getExtrapolationValue(), resize.getAntialias());
     // Contract dy's axis with the matrix's rows, and put the axis back.
     int64_t rank = Adjoint::rank(dx), own = axis;
-    Value product = a.op<DotGeneralOp>(dx, matrix, Ints{}, Ints{}, Ints{own},
-                                       Ints{0},
+    Value product = a.op<DotGeneralOp>(dx, matrix, Ints{}, Ints{}, Ints{own}, Ints{0},
                                        Adjoint::type(x).getElementType());
     IntVector permutation;
     for (int64_t i = 0; i < rank; ++i)

@@ -59,9 +59,8 @@ bool isThreadForm(DotGeneralOp dot) {
   auto lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
   int64_t batch = dot.getLhsBatch().size();
   auto leads = [&](ArrayRef<int64_t> dims) {
-    return llvm::all_of(llvm::enumerate(dims), [](auto dim) {
-      return dim.value() == int64_t(dim.index());
-    });
+    return llvm::all_of(llvm::enumerate(dims),
+                        [](auto dim) { return dim.value() == int64_t(dim.index()); });
   };
   return isFloat(lhs.getElementType()) && isFloat(rhs.getElementType()) &&
          isFloat(dot.getAccumulator()) && dot.getLhsContract().size() == 1 &&
@@ -72,7 +71,9 @@ bool isThreadForm(DotGeneralOp dot) {
 
 bool isHeadSize(int64_t size) { return size > 0 && size <= mostHeadSize; }
 
-bool isEnough(int64_t size, int64_t fewest) { return ShapedType::isDynamic(size) || size >= fewest; }
+bool isEnough(int64_t size, int64_t fewest) {
+  return ShapedType::isDynamic(size) || size >= fewest;
+}
 
 bool isReduction(ReduceOp op, StringRef kind, int64_t axis) {
   return op && op.getKind() == kind && op.getKeepDims() && op.getAxes().size() == 1 &&
@@ -254,23 +255,19 @@ private:
   void absorb(Value value, int64_t dimension, bool mayScale) {
     SmallVector<Operation *> pending;
     while (Operation *op = value.getDefiningOp()) {
-      bool scales = mayScale && isa<MulOp, DivOp>(op) &&
-                    isSplat(op->getOperand(1)) &&
-                    op->getOperand(0).getType() == value.getType() &&
-                    (isVectorElementwise(op) ||
-                     (onThreads && isNarrow(typeOf(value).getElementType())));
+      bool scales =
+          mayScale && isa<MulOp, DivOp>(op) && isSplat(op->getOperand(1)) &&
+          op->getOperand(0).getType() == value.getType() &&
+          (isVectorElementwise(op) || (onThreads && isNarrow(typeOf(value).getElementType())));
       bool widens = onThreads && isa<CastOp>(op) && typeOf(value).getElementType().isF32() &&
                     isNarrow(typeOf(op->getOperand(0)).getElementType());
       auto transpose = dyn_cast<TransposeOp>(op);
       auto slice = dyn_cast<SliceOp>(op);
-      bool slices = onThreads && slice && typeOf(slice).hasStaticShape() &&
-                    knownPart(slice);
+      bool slices = onThreads && slice && typeOf(slice).hasStaticShape() && knownPart(slice);
       // Threads divide to find the head; what of a head lies in lines stays.
       auto repeat = dyn_cast<RepeatOp>(op);
-      bool repeats =
-          onThreads && repeat && int64_t(repeat.getAxis()) < last - 1;
-      if (!value.hasOneUse() ||
-          (!scales && !widens && !slices && !repeats && !transpose))
+      bool repeats = onThreads && repeat && int64_t(repeat.getAxis()) < last - 1;
+      if (!value.hasOneUse() || (!scales && !widens && !slices && !repeats && !transpose))
         return;
       if (transpose && transpose.getPermutation()[dimension] != last)
         return;
@@ -322,18 +319,15 @@ private:
 } // namespace
 
 std::optional<KnownPart> weir::knownPart(SliceOp slice) {
-  auto starts = constantIntegers(slice.getStarts()),
-       steps = constantIntegers(slice.getSteps());
+  auto starts = constantIntegers(slice.getStarts()), steps = constantIntegers(slice.getSteps());
   if (slice.getAxes().size() != 1 || !starts || !steps || (*steps)[0] != 1 ||
       !constantIntegers(slice.getEnds()))
     return std::nullopt;
-  int64_t axis = slice.getAxes()[0],
-          size = typeOf(slice.getOperand()).getDimSize(axis);
+  int64_t axis = slice.getAxes()[0], size = typeOf(slice.getOperand()).getDimSize(axis);
   if (ShapedType::isDynamic(size) || typeOf(slice).getDimSize(axis) == 0)
     return std::nullopt;
   int64_t start = (*starts)[0];
-  return KnownPart{
-      axis, std::clamp<int64_t>(start < 0 ? start + size : start, 0, size)};
+  return KnownPart{axis, std::clamp<int64_t>(start < 0 ? start + size : start, 0, size)};
 }
 
 bool Attention::keysAreRows() const {
@@ -362,21 +356,18 @@ std::optional<Attention> weir::attentionAt(DotGeneralOp product) {
     return onVectors;
   auto onThreads = matchAttention(product, AttentionUnit::Threads);
   // Vectors serve the host's form, but do not read through these.
-  return onVectors && !llvm::any_of(onThreads->operations,
-                                    llvm::IsaPred<SliceOp, RepeatOp>)
+  return onVectors && !llvm::any_of(onThreads->operations, llvm::IsaPred<SliceOp, RepeatOp>)
              ? onVectors
              : onThreads;
 }
 
 std::optional<Attention> weir::attentionOf(plan::KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  bool hasSlices =
-      !body.getOps<SliceOp>().empty() || !body.getOps<RepeatOp>().empty();
+  bool hasSlices = !body.getOps<SliceOp>().empty() || !body.getOps<RepeatOp>().empty();
   for (AttentionUnit unit : {AttentionUnit::Vectors, AttentionUnit::Threads})
     for (auto dot : body.getOps<DotGeneralOp>())
-      if (auto attention = hasSlices && unit == AttentionUnit::Vectors
-                               ? std::nullopt
-                               : matchAttention(dot, unit))
+      if (auto attention = hasSlices && unit == AttentionUnit::Vectors ? std::nullopt
+                                                                       : matchAttention(dot, unit))
         return attention;
   return std::nullopt;
 }
@@ -399,8 +390,7 @@ AttentionOperand weir::attentionOperand(Value operand) {
         break;
       found.repeated = dim;
       found.times *= repeat.getTimes();
-    } else if (isa<MulOp, DivOp>(op) && isFloat(element) &&
-               splatNumber(op->getOperand(1)) &&
+    } else if (isa<MulOp, DivOp>(op) && isFloat(element) && splatNumber(op->getOperand(1)) &&
                op->getOperand(0).getType() == found.source.getType()) {
       double number = splatNumber(op->getOperand(1))->convertToFloat();
       found.scale = isa<MulOp>(op) ? found.scale * number : found.scale / number;

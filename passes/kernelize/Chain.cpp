@@ -33,11 +33,9 @@ bool weir::isStage(KernelOp kernel) {
   auto image = conv ? dyn_cast<BlockArgument>(conv.getInput()) : BlockArgument();
   RankedTensorType result = resultOf(kernel);
   auto tiles = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles");
-  return image && image.hasOneUse() && result.getRank() == 4 &&
-         result.hasStaticShape() &&
-         cast<RankedTensorType>(image.getType()).hasStaticShape() &&
-         conv.getChannelsLast() && tiles && tiles.size() == 4 &&
-         tiles[0] == 1 &&
+  return image && image.hasOneUse() && result.getRank() == 4 && result.hasStaticShape() &&
+         cast<RankedTensorType>(image.getType()).hasStaticShape() && conv.getChannelsLast() &&
+         tiles && tiles.size() == 4 && tiles[0] == 1 &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad >= 0; });
 }
 

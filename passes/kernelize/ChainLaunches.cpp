@@ -16,12 +16,12 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Chain.h"
 #include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
-#include "mlir/IR/SymbolTable.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace weir {
@@ -125,8 +125,8 @@ struct ChainLaunchesPass : weir::impl::WeirChainLaunchesPassBase<ChainLaunchesPa
     Location loc = FusedLoc::get(b.getContext(), locations);
     KernelOp model = kernels.back();
     b.setInsertionPoint(model);
-    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(),
-                                   chainStrategy, llvm::join(names, ";"));
+    auto kernel = KernelOp::create(b, loc, (model.getSymName() + ".chain").str(), chainStrategy,
+                                   llvm::join(names, ";"));
     Block *body = b.createBlock(&kernel.getBody());
     IRMapping mapping;
     for (Value input : inputs)
@@ -137,8 +137,7 @@ struct ChainLaunchesPass : weir::impl::WeirChainLaunchesPassBase<ChainLaunchesPa
       auto inner = cast<LaunchOp>(b.clone(*stage, mapping));
       inner.setKernel(own.getSymName());
       inner->removeAttr("weir.device");
-      own.getBody().walk(
-          [&](CostOpInterface op) { flops += std::max<int64_t>(op.getFlops(), 0); });
+      own.getBody().walk([&](CostOpInterface op) { flops += std::max<int64_t>(op.getFlops(), 0); });
     }
     ReturnOp::create(b, loc, mapping.lookup(last->getResult(0)));
     auto type = cast<RankedTensorType>(last->getResult(0).getType());

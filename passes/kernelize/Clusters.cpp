@@ -64,24 +64,21 @@ static std::optional<int64_t> staticCount(Type type) {
 static bool isSmallInteger(Type type) {
   auto count = staticCount(type);
   auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(type));
-  return count && *count <= maxScalarElements && integer &&
-         integer.getWidth() <= 64;
+  return count && *count <= maxScalarElements && integer && integer.getWidth() <= 64;
 }
 
 OperationRole weir::roleOf(Operation *op) {
   if (isa<ConstantOp>(op))
     return OperationRole::Constant;
   if (isa<ReshapeOp>(op))
-    return isSmallInteger(op->getResult(0).getType()) ? OperationRole::Scalar
-                                                      : OperationRole::Step;
+    return isSmallInteger(op->getResult(0).getType()) ? OperationRole::Scalar : OperationRole::Step;
   if (isa<TopKOp>(op)) {
     const DeviceKind *kind = kindAround(op);
     return kind && kind->takesSorts() ? OperationRole::Kernel : OperationRole::Step;
   }
   bool elemental = isa<ElementalOpInterface>(op);
   if (!elemental)
-    return isa<ScatterNdOp, ScatterElementsOp>(op) ? OperationRole::Kernel
-                                                   : OperationRole::Step;
+    return isa<ScatterNdOp, ScatterElementsOp>(op) ? OperationRole::Kernel : OperationRole::Step;
   // Shape arithmetic: few integers made from few integers. Sums over larger
   // operands are a kernel's work.
   if (llvm::all_of(op->getResultTypes(), isSmallInteger)) {
@@ -139,8 +136,7 @@ bool keepsShape(OpOperand &use, int depth) {
     bool stretches = false;
     for (int64_t i = 0; i < otherType.getRank(); ++i)
       stretches |= type.isDynamicDim(i + missing) && otherType.getDimSize(i) != 1;
-    if (stretches && other.get() != use.get() &&
-        !hasShapeOf(other.get(), use.get(), depth + 1))
+    if (stretches && other.get() != use.get() && !hasShapeOf(other.get(), use.get(), depth + 1))
       return false;
   }
   return true;
@@ -181,9 +177,8 @@ bool isInlineConstant(Operation *op) {
     return false;
   auto elements = dyn_cast<ElementsAttr>(constant.getValue());
   return elements && !isa<StringType>(elements.getElementType()) &&
-         (elements.isSplat() ||
-          (elements.getNumElements() <= maxInlineConstant &&
-           isa<IntegerType>(elements.getElementType())));
+         (elements.isSplat() || (elements.getNumElements() <= maxInlineConstant &&
+                                 isa<IntegerType>(elements.getElementType())));
 }
 
 /// A constant of several values.
@@ -216,8 +211,7 @@ Operation *heroBefore(Operation *op, int depth = 0) {
 bool widensForLines(Operation *op) {
   auto cast = dyn_cast<CastOp>(op);
   return cast && isOnAccelerator(op) &&
-         getElementTypeOrSelf(cast.getOperand().getType())
-                 .getIntOrFloatBitWidth() == 16 &&
+         getElementTypeOrSelf(cast.getOperand().getType()).getIntOrFloatBitWidth() == 16 &&
          getElementTypeOrSelf(cast.getType()).isF32();
 }
 
@@ -251,8 +245,8 @@ bool mayFuse(Operation *producer, OpOperand &use) {
   // would compute what many could.
   if (isa<ScatterNdOp, ScatterElementsOp>(user))
     return use.getOperandNumber() == 2 && isOnAccelerator(user) &&
-           isa<ElementwiseOpInterface>(producer) &&
-           producer->getNumResults() == 1 && !heroBefore(producer);
+           isa<ElementwiseOpInterface>(producer) && producer->getNumResults() == 1 &&
+           !heroBefore(producer);
   auto elemental = dyn_cast<ElementalOpInterface>(producer);
   auto userElemental = dyn_cast<ElementalOpInterface>(user);
   if (!elemental || !userElemental || producer->getNumResults() != 1)
@@ -270,8 +264,8 @@ bool mayFuse(Operation *producer, OpOperand &use) {
   if (!isa<ElementwiseOpInterface>(producer) && !isTrivial(producer) &&
       isa_and_nonnull<DotGeneralOp, ConvOp>(heroBefore(user)))
     return false;
-  if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp,
-          CumulativeOp, ArgReduceOp, ResizeOp>(user))
+  if (isa<DotGeneralOp, ConvOp, ConvTransposeOp, PoolOp, MaxPoolIndexOp, CumulativeOp, ArgReduceOp,
+          ResizeOp>(user))
     return false; // they read an element many times
   if (isa<TileOp, BroadcastToOp>(user) || (isa<SliceOp>(user) && padsLines(producer)))
     return false;
@@ -281,8 +275,7 @@ bool mayFuse(Operation *producer, OpOperand &use) {
            sameShape(use.get().getType(), user->getResult(0).getType());
   }
   // Under broadcasting an operand's element is read again and again.
-  if (isa<ElementwiseOpInterface>(user) &&
-      !isIdentityUse(use)) {
+  if (isa<ElementwiseOpInterface>(user) && !isIdentityUse(use)) {
     auto count = staticCount(use.get().getType());
     auto total = staticCount(user->getResult(0).getType());
     return isTrivial(producer) || (count && total && *count == *total);
@@ -292,8 +285,7 @@ bool mayFuse(Operation *producer, OpOperand &use) {
 
 class Clusterer {
 public:
-  Clusterer(Block &block, unsigned mostInputs)
-      : block(block), mostInputs(mostInputs) {
+  Clusterer(Block &block, unsigned mostInputs) : block(block), mostInputs(mostInputs) {
     for (auto [i, op] : llvm::enumerate(block)) {
       order[&op] = i;
       if (roleOf(&op) == OperationRole::Kernel)
@@ -335,8 +327,7 @@ private:
       std::optional<Attention> attention = dot ? attentionAt(dot) : std::nullopt;
       // A product that ends one attention begins no other. Conditions are
       // everyone's.
-      if (!attention ||
-          llvm::any_of(attention->operations, [&](Operation *member) {
+      if (!attention || llvm::any_of(attention->operations, [&](Operation *member) {
             return inside.contains(member) && !repeated.contains(member);
           }))
         continue;
@@ -366,8 +357,7 @@ private:
     llvm::DenseSet<Operation *> visited;
     auto isFree = [&](Operation *op) {
       auto own = clusterOf.find(op);
-      if (own == clusterOf.end() || own->second != op || formed.count(op) ||
-          repeated.contains(op))
+      if (own == clusterOf.end() || own->second != op || formed.count(op) || repeated.contains(op))
         return false;
       Operation *hero = heroBefore(op);
       return !hero || isa<ReduceOp>(hero) || widensForLines(op);
@@ -399,16 +389,15 @@ private:
     for (OpOperand &use : op->getUses()) {
       Operation *user = use.getOwner();
       auto it = clusterOf.find(user);
-      if (user->getBlock() != &block || it == clusterOf.end() ||
-          !mayFuse(op, use) || formed.count(it->second) || (target && it->second != target))
+      if (user->getBlock() != &block || it == clusterOf.end() || !mayFuse(op, use) ||
+          formed.count(it->second) || (target && it->second != target))
         return;
       target = it->second;
     }
     // A costly element is computed once, before the elementwise operations
     // between it and the kernel's result.
-    if (isExpensive(op) &&
-        (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
-         !leadsElementwise(*op->user_begin(), target)))
+    if (isExpensive(op) && (!op->hasOneUse() || expensive.count(target) || isExpensive(target) ||
+                            !leadsElementwise(*op->user_begin(), target)))
       return;
     Kernel &kernel = kernelOf(target);
     if (kernel.size == mostOperations || !fitsTiles(op, target, kernel) ||
@@ -457,8 +446,7 @@ private:
   }
   static bool isOnVectors(Operation *op, Operation *root) {
     return isVectorElementwise(op) &&
-           (isa<CastOp>(op) ||
-            sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
+           (isa<CastOp>(op) || sameDims(op->getResult(0).getType(), root->getResult(0).getType()));
   }
   static bool countsAsInput(Value operand) {
     Operation *def = operand.getDefiningOp();
@@ -561,10 +549,10 @@ private:
       if (byVectors && constantElements(operand) && !constantElements(operand).isSplat())
         continue;
       // So do the operations behind them, a vector at a time.
-      if (def && isa<ConstantOp>(def) && isTable(def) && isa_and_nonnull<DotGeneralOp, ConvOp>(heroBefore(op)))
+      if (def && isa<ConstantOp>(def) && isTable(def) &&
+          isa_and_nonnull<DotGeneralOp, ConvOp>(heroBefore(op)))
         continue;
-      if (def && (isInlineConstant(def) ||
-                  (isTrivial(def) && def->getBlock() == &block)))
+      if (def && (isInlineConstant(def) || (isTrivial(def) && def->getBlock() == &block)))
         addWithLeaves(def, all, byVectors);
     }
   }

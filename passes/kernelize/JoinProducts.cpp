@@ -36,9 +36,7 @@ namespace {
 /// module.
 constexpr int64_t mostBytes = 512 << 20;
 
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// A product with constant weights, and what is added to each of its columns.
 struct Branch {
@@ -64,15 +62,13 @@ bool isWholeConstant(Value value) {
 /// Constant, one number a column: as joined ones are.
 bool isBiasOf(Value value, int64_t columns) {
   return isWholeConstant(value) && typeOf(value).getRank() > 0 &&
-         typeOf(value).getShape().back() == columns &&
-         typeOf(value).getNumElements() == columns;
+         typeOf(value).getShape().back() == columns && typeOf(value).getNumElements() == columns;
 }
 
 std::optional<Branch> branchAt(DotGeneralOp dot) {
   auto type = dyn_cast<RankedTensorType>(dot.getType());
   if (!type || !isWholeConstant(dot.getRhs()) || !dot.getRhsBatch().empty() ||
-      typeOf(dot.getRhs()).getRank() !=
-          int64_t(dot.getRhsContract().size()) + 1)
+      typeOf(dot.getRhs()).getRank() != int64_t(dot.getRhsContract().size()) + 1)
     return std::nullopt;
   Branch branch;
   branch.dot = dot;
@@ -81,11 +77,9 @@ std::optional<Branch> branchAt(DotGeneralOp dot) {
   if (!dot->hasOneUse())
     return branch;
   auto add = dyn_cast<AddOp>(*dot->user_begin());
-  if (add && add.getType() == dot.getType() &&
-      add->getBlock() == dot->getBlock()) {
+  if (add && add.getType() == dot.getType() && add->getBlock() == dot->getBlock()) {
     branch.bias = add;
-    if (add.getLhs() == add.getRhs() ||
-        !isBiasOf(branch.addend(), branch.columns()))
+    if (add.getLhs() == add.getRhs() || !isBiasOf(branch.addend(), branch.columns()))
       branch.bias = {};
   }
   return branch;
@@ -97,15 +91,13 @@ TypedAttr joined(ArrayRef<Value> parts, int64_t axis) {
   SmallVector<int64_t> shape(typeOf(parts.front()).getShape());
   shape[axis] = 0;
   for (Value part : parts) {
-    auto value = materializedConstant(
-        cast<TypedAttr>(part.getDefiningOp<ConstantOp>().getValue()));
+    auto value = materializedConstant(cast<TypedAttr>(part.getDefiningOp<ConstantOp>().getValue()));
     if (!value)
       return {};
     values.push_back(value);
     shape[axis] += typeOf(part).getDimSize(axis);
   }
-  auto type =
-      RankedTensorType::get(shape, typeOf(parts.front()).getElementType());
+  auto type = RankedTensorType::get(shape, typeOf(parts.front()).getElementType());
   int64_t width = type.getElementTypeBitWidth() / 8, inner = width, outer = 1;
   for (int64_t i = 0; i < type.getRank(); ++i)
     (i < axis ? outer : inner) *= i == axis ? 1 : shape[i];
@@ -119,8 +111,7 @@ TypedAttr joined(ArrayRef<Value> parts, int64_t axis) {
         for (int64_t i = 0; i < row; i += width)
           bytes.insert(bytes.end(), raw.begin(), raw.end());
       else
-        bytes.insert(bytes.end(), raw.begin() + o * row,
-                     raw.begin() + (o + 1) * row);
+        bytes.insert(bytes.end(), raw.begin() + o * row, raw.begin() + (o + 1) * row);
     }
   return DenseElementsAttr::getFromRawBuffer(type, bytes);
 }
@@ -132,12 +123,9 @@ public:
   void run(int64_t &budget) {
     function.walk([&](DotGeneralOp dot) {
       if (std::optional<Attention> attention = attentionAt(dot))
-        inside.insert(attention->operations.begin(),
-                      attention->operations.end());
+        inside.insert(attention->operations.begin(), attention->operations.end());
     });
-    llvm::MapVector<std::tuple<Value, Block *, Attribute, Type, int>,
-                    SmallVector<Branch>>
-        groups;
+    llvm::MapVector<std::tuple<Value, Block *, Attribute, Type, int>, SmallVector<Branch>> groups;
     function.walk([&](DotGeneralOp dot) {
       std::optional<Branch> branch = branchAt(dot);
       if (!branch)
@@ -145,8 +133,7 @@ public:
       SmallVector<int64_t> shape(typeOf(branch->weights()).getShape());
       shape[branch->axis] = 1;
       Type lines = typeOf(branch->weights()).clone(shape);
-      groups[{dot.getLhs(), dot->getBlock(), dot->getAttrDictionary(), lines,
-              bool(branch->bias)}]
+      groups[{dot.getLhs(), dot->getBlock(), dot->getAttrDictionary(), lines, bool(branch->bias)}]
           .push_back(*branch);
     });
     for (auto &[key, branches] : groups)
@@ -158,9 +145,8 @@ private:
   /// Whether kernels of attentions read all of the results, through what moves
   /// nothing along their columns.
   bool feedAttention(ArrayRef<Branch> branches) const {
-    return llvm::all_of(branches, [&](const Branch &branch) {
-      return reachesAttention(branch.result());
-    });
+    return llvm::all_of(branches,
+                        [&](const Branch &branch) { return reachesAttention(branch.result()); });
   }
   bool reachesAttention(Value value) const {
     if (!value.hasOneUse())
@@ -169,8 +155,7 @@ private:
     if (inside.contains(user))
       return true;
     auto reshape = dyn_cast<ReshapeOp>(user);
-    return reshape && typeOf(reshape).hasStaticShape() &&
-           reachesAttention(reshape.getResult());
+    return reshape && typeOf(reshape).hasStaticShape() && reachesAttention(reshape.getResult());
   }
 
   /// Whether elementwise operations lead from all of the results to one that
@@ -194,8 +179,7 @@ private:
     constexpr size_t most = 16;
     for (Operation *user : value.getUsers()) {
       if (!isa<ElementwiseOpInterface>(user) || user->getNumResults() != 1 ||
-          user->getBlock() != value.getParentBlock() ||
-          reached.size() == most ||
+          user->getBlock() != value.getParentBlock() || reached.size() == most ||
           typeOf(user->getResult(0)).getShape() != typeOf(value).getShape())
         return !reached.empty();
       if (reached.insert(user) && !followed(user->getResult(0), reached))
@@ -220,15 +204,13 @@ private:
       addends.push_back(branch.addend());
       biases.push_back(branch.bias->getLoc());
     }
-    bool sameRank = llvm::all_equal(llvm::map_range(
-        addends, [](Value addend) { return typeOf(addend).getRank(); }));
+    bool sameRank = llvm::all_equal(
+        llvm::map_range(addends, [](Value addend) { return typeOf(addend).getRank(); }));
     if (bytes > budget || !sameRank)
       return;
     TypedAttr all = joined(weights, first.axis);
     TypedAttr bias =
-        addends.empty()
-            ? TypedAttr()
-            : joined(addends, typeOf(addends.front()).getRank() - 1);
+        addends.empty() ? TypedAttr() : joined(addends, typeOf(addends.front()).getRank() - 1);
     if (!all || (!addends.empty() && !bias))
       return;
     budget -= bytes;
@@ -246,21 +228,18 @@ private:
     Value result = made;
     if (bias) {
       Value addend = constant(b, addends.front().getLoc(), bias, dot);
-      result = like(AddOp::create(b, b.getFusedLoc(biases), result.getType(),
-                                  result, addend),
-                    dot);
+      result = like(AddOp::create(b, b.getFusedLoc(biases), result.getType(), result, addend), dot);
     }
     int64_t begin = 0, axis = int64_t(shape.size()) - 1;
     for (const Branch &branch : branches) {
       int64_t end = begin + branch.columns();
       Value from = branch.result();
-      from.replaceAllUsesWith(like(
-          SliceOp::create(b, from.getLoc(), from.getType(), result,
-                          integers(b, from.getLoc(), {begin}),
-                          integers(b, from.getLoc(), {end}),
-                          integers(b, from.getLoc(), {1}),
-                          b.getDenseI64ArrayAttr({axis}), b.getBoolAttr(false)),
-          dot));
+      from.replaceAllUsesWith(
+          like(SliceOp::create(b, from.getLoc(), from.getType(), result,
+                               integers(b, from.getLoc(), {begin}),
+                               integers(b, from.getLoc(), {end}), integers(b, from.getLoc(), {1}),
+                               b.getDenseI64ArrayAttr({axis}), b.getBoolAttr(false)),
+               dot));
       begin = end;
     }
     for (const Branch &branch : branches) {
@@ -275,8 +254,7 @@ private:
       op->setAttr("weir.device", device);
     return op->getResult(0);
   }
-  static Value constant(OpBuilder &b, Location loc, TypedAttr value,
-                        Operation *other) {
+  static Value constant(OpBuilder &b, Location loc, TypedAttr value, Operation *other) {
     return like(ConstantOp::create(b, loc, value), other);
   }
 
@@ -287,8 +265,7 @@ private:
 /// Columns that are sliced and then cut into heads are heads of which some are
 /// taken: a view, which `views` has of each operand, and a slice of its own for
 /// each reader, so that kernels read through it.
-void sliceHeads(ReshapeOp reshape,
-                llvm::DenseMap<std::pair<Value, Type>, Value> &views) {
+void sliceHeads(ReshapeOp reshape, llvm::DenseMap<std::pair<Value, Type>, Value> &views) {
   auto slice = reshape.getOperand().getDefiningOp<SliceOp>();
   auto part = slice ? knownPart(slice) : std::nullopt;
   if (!part)
@@ -298,8 +275,8 @@ void sliceHeads(ReshapeOp reshape,
   int64_t head = type.getRank() > 0 ? type.getShape().back() : 0;
   if (axis + 1 != from.getRank() || type.getRank() != from.getRank() + 1 ||
       !from.hasStaticShape() || !type.hasStaticShape() ||
-      type.getShape().drop_back(2) != from.getShape().drop_back() ||
-      head == 0 || from.getShape().back() % head || start % head)
+      type.getShape().drop_back(2) != from.getShape().drop_back() || head == 0 ||
+      from.getShape().back() % head || start % head)
     return;
   SmallVector<int64_t> shape(type.getShape());
   shape[axis] = from.getShape().back() / head;
@@ -315,9 +292,8 @@ void sliceHeads(ReshapeOp reshape,
   Value begin = integers(b, loc, {start / head}), step = integers(b, loc, {1}),
         end = integers(b, loc, {start / head + type.getDimSize(axis)});
   for (OpOperand &use : llvm::make_early_inc_range(reshape->getUses())) {
-    Value taken =
-        SliceOp::create(b, loc, type, heads, begin, end, step,
-                        b.getDenseI64ArrayAttr({axis}), b.getBoolAttr(false));
+    Value taken = SliceOp::create(b, loc, type, heads, begin, end, step,
+                                  b.getDenseI64ArrayAttr({axis}), b.getBoolAttr(false));
     copyDevice(reshape, taken);
     use.set(taken);
   }
@@ -326,8 +302,7 @@ void sliceHeads(ReshapeOp reshape,
     slice.erase();
 }
 
-struct JoinProductsPass
-    : weir::impl::WeirJoinProductsPassBase<JoinProductsPass> {
+struct JoinProductsPass : weir::impl::WeirJoinProductsPassBase<JoinProductsPass> {
   void runOnOperation() override {
     int64_t budget = mostBytes;
     for (auto function : getOperation().getOps<func::FuncOp>()) {

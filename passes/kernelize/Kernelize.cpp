@@ -8,6 +8,8 @@
 #include "dialects/plan/Plan.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/kernelize/Clusters.h"
 #include "passes/kernelize/PackWeights.h"
@@ -17,8 +19,6 @@
 #include "passes/kernelize/Winograd.h"
 #include "passes/layout/Rearrange.h"
 #include "passes/partition/Accelerators.h"
-#include "mlir/IR/AsmState.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -45,9 +45,8 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<Block *> blocks;
-    module.walk([&](func::FuncOp func) {
-      func.walk([&](Block *block) { blocks.push_back(block); });
-    });
+    module.walk(
+        [&](func::FuncOp func) { func.walk([&](Block *block) { blocks.push_back(block); }); });
     unsigned mostInputs = mostKernelInputs(module);
     for (Block *block : blocks) {
       std::vector<Cluster> clusters = clusterBlock(*block, mostInputs);
@@ -69,8 +68,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
 
   void outline(ModuleOp module, Cluster &cluster) {
     Operation *root = cluster.root();
-    llvm::SetVector<Operation *> members(cluster.operations.begin(),
-                                         cluster.operations.end());
+    llvm::SetVector<Operation *> members(cluster.operations.begin(), cluster.operations.end());
     llvm::SetVector<Value> inputs;
     llvm::SetVector<StringRef> names;
     SmallVector<Location> locations;
@@ -86,8 +84,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     OpBuilder b(module.getContext());
     b.setInsertionPointToEnd(module.getBody());
     Location loc = FusedLoc::get(module.getContext(), locations);
-    auto kernel = plan::KernelOp::create(b, loc, "kernel", "loops",
-                                         llvm::join(names, ";"));
+    auto kernel = plan::KernelOp::create(b, loc, "kernel", "loops", llvm::join(names, ";"));
     Block *body = b.createBlock(&kernel.getBody());
     IRMapping mapping;
     for (Value input : inputs)
@@ -121,8 +118,7 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
       from.replaceUsesWithIf(to, [&](OpOperand &use) {
         if (from.getDefiningOp() != root)
           return !members.contains(use.getOwner());
-        return repeated == repeatedIn.end() ||
-               !repeated->second.contains(use.getOwner());
+        return repeated == repeatedIn.end() || !repeated->second.contains(use.getOwner());
       });
     if (!packing)
       return;
@@ -137,8 +133,8 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     if (!module->hasAttr(tilesAttribute))
       return {};
     for (Operation &op : kernel.getBody().front().without_terminator()) {
-      auto right = op.getNumOperands() > 1 ? dyn_cast<BlockArgument>(op.getOperand(1))
-                                           : BlockArgument();
+      auto right =
+          op.getNumOperands() > 1 ? dyn_cast<BlockArgument>(op.getOperand(1)) : BlockArgument();
       bool isConstant = right && operands[right.getArgNumber()].getDefiningOp<ConstantOp>();
       std::string key = tileKey(&op, isConstant);
       if (!key.empty())
@@ -164,10 +160,9 @@ struct KernelizePass : weir::impl::WeirKernelizePassBase<KernelizePass> {
     llvm::raw_string_ostream os(key);
     os << kernel.getStrategy() << '\n';
     // Values are numbered once for the whole kernel.
-    AsmState state(kernel, OpPrintingFlags()
-                               .printGenericOpForm()
-                               .useLocalScope()
-                               .elideLargeElementsAttrs(1 << 20));
+    AsmState state(
+        kernel,
+        OpPrintingFlags().printGenericOpForm().useLocalScope().elideLargeElementsAttrs(1 << 20));
     kernel.getBody().front().walk([&](Operation *op) {
       op->print(os, state);
       os << '\n';

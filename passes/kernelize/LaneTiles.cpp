@@ -15,15 +15,16 @@ using namespace weir::plan;
 bool weir::isLanes(Operation *op) {
   auto isBuffer = [](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
-    return isa<BlockArgument>(value) && type.getElementType().isF32() &&
-           type.getRank() > 0 && !type.isDynamicDim(type.getRank() - 1);
+    return isa<BlockArgument>(value) && type.getElementType().isF32() && type.getRank() > 0 &&
+           !type.isDynamicDim(type.getRank() - 1);
   };
   if (auto conv = dyn_cast<ConvOp>(op)) {
     auto filter = cast<RankedTensorType>(conv.getFilter().getType());
     return conv.getChannelsLast() && isBuffer(conv.getInput()) && isBuffer(conv.getFilter()) &&
            filter.hasStaticShape() && filter.getDimSize(filter.getRank() - 2) == 1 &&
            filter.getShape().back() == (int64_t)conv.getGroups() &&
-           cast<RankedTensorType>(conv.getInput().getType()).getShape().back() == (int64_t)conv.getGroups();
+           cast<RankedTensorType>(conv.getInput().getType()).getShape().back() ==
+               (int64_t)conv.getGroups();
   }
   if (auto pool = dyn_cast<PoolOp>(op))
     return pool.getChannelsLast() && isBuffer(pool.getOperand()) &&
@@ -32,8 +33,8 @@ bool weir::isLanes(Operation *op) {
     auto type = cast<RankedTensorType>(reduce.getOperand().getType());
     return isBuffer(reduce.getOperand()) &&
            !llvm::is_contained(reduce.getAxes(), type.getRank() - 1) &&
-           (reduce.getKind() == "sum" || reduce.getKind() == "mean" ||
-            reduce.getKind() == "max" || reduce.getKind() == "min");
+           (reduce.getKind() == "sum" || reduce.getKind() == "mean" || reduce.getKind() == "max" ||
+            reduce.getKind() == "min");
   }
   return false;
 }

@@ -30,7 +30,7 @@ llvm::SmallVector<int64_t> laneTiles(plan::KernelOp kernel, mlir::Operation *her
 struct WindowLine {
   int64_t window = 0, stride = 0, dilation = 0; ///< elements of a window, and their steps
   int64_t before = 0, after = 0;                ///< what the input is padded with
-  int64_t input = 0, output = 0; ///< sizes, may be ShapedType::kDynamic
+  int64_t input = 0, output = 0;                ///< sizes, may be ShapedType::kDynamic
 
   bool isKnown() const {
     return !mlir::ShapedType::isDynamic(input) && !mlir::ShapedType::isDynamic(output);

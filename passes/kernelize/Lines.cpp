@@ -151,9 +151,8 @@ bool isReadBehind(Operation *op, const Lines &lines) {
 
 std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operation *)> isFree,
                                       llvm::DenseSet<Operation *> &visited, bool withHalves) {
-  auto type = root->getNumResults() == 1
-                  ? dyn_cast<RankedTensorType>(root->getResult(0).getType())
-                  : RankedTensorType();
+  auto type = root->getNumResults() == 1 ? dyn_cast<RankedTensorType>(root->getResult(0).getType())
+                                         : RankedTensorType();
   if (!type || type.getRank() == 0)
     return std::nullopt;
   LineShape shape = shapeOfLines(root);
@@ -168,8 +167,7 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
   // could read it inside has been.
   auto later = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
   std::priority_queue<Operation *, std::vector<Operation *>, decltype(later)> pending(later);
-  unsigned reductions = 0,
-           mostOperations = isOnAccelerator(root) ? mostOfAccelerators : mostOfHost;
+  unsigned reductions = 0, mostOperations = isOnAccelerator(root) ? mostOfAccelerators : mostOfHost;
   pending.push(root);
   llvm::DenseSet<Operation *> seen;
   seen.insert(root);
@@ -179,8 +177,8 @@ std::optional<Lines> weir::matchLines(Operation *root, function_ref<bool(Operati
     if (op != root && (!mayBelong(op, shape, withHalves) || !isFree(op)))
       continue;
     bool isOther = op != root && !llvm::all_of(op->getUsers(), [&](Operation *user) {
-      return lines.operations.contains(user);
-    });
+                     return lines.operations.contains(user);
+                   });
     if (isOther && (!mayHaveOthers || lines.others.size() == mostOthers ||
                     !shape.isOneALine(op->getResult(0)) || !isReadBehind(op, lines)))
       continue;

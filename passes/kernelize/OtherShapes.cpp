@@ -39,8 +39,7 @@ std::optional<SmallVector<int64_t>> weir::commonShape(ArrayRef<int64_t> a, Array
 /// How a tensor of `own` is seen that is read beside one of `from`, where that is seen
 /// as one of `to`, some of whose dimensions are several of `from`, or the other way
 /// round. Nothing: it is stretched along a part of what becomes one dimension.
-static std::optional<SmallVector<int64_t>> seenBeside(ArrayRef<int64_t> own,
-                                                      ArrayRef<int64_t> from,
+static std::optional<SmallVector<int64_t>> seenBeside(ArrayRef<int64_t> own, ArrayRef<int64_t> from,
                                                       ArrayRef<int64_t> to) {
   if (product(own) == 1)
     return SmallVector<int64_t>();
@@ -150,12 +149,10 @@ static bool isMadeAgain(Operation *op) {
   for (Value operand : op->getOperands())
     if (typeOf(operand).getNumElements() == count)
       large.insert(operand);
-  return llvm::all_equal(op->getUsers()) ||
-         (isa<CastOp, SubOp, MulOp>(op) && large.size() <= 1);
+  return llvm::all_equal(op->getUsers()) || (isa<CastOp, SubOp, MulOp>(op) && large.size() <= 1);
 }
 
-Value Reshaper::make(Value value, ArrayRef<int64_t> from, const ElementRegion &region,
-                     int depth) {
+Value Reshaper::make(Value value, ArrayRef<int64_t> from, const ElementRegion &region, int depth) {
   constexpr int deepest = 32;
   if (Value made = known.lookup(value))
     return made;

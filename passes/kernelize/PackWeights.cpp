@@ -26,7 +26,8 @@ static OpOperand *columnsOperand(plan::KernelOp kernel) {
 }
 
 /// Replaces a constant, which the kernel reads as `argument`, by `packed`.
-static void replaceConstant(OpBuilder &b, TypedAttr packed, BlockArgument argument, Value &operand) {
+static void replaceConstant(OpBuilder &b, TypedAttr packed, BlockArgument argument,
+                            Value &operand) {
   Operation *constant = operand.getDefiningOp();
   auto replaced = ConstantOp::create(b, constant->getLoc(), packed);
   if (Attribute device = constant->getAttr("weir.device"))

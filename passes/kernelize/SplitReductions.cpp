@@ -204,8 +204,8 @@ private:
     if (!left.empty())
       operand = reduced(b, loc, reshaped(b, loc, operand, sizesOf(groups)), reduce.getKind(), left);
     if (typeOf(operand).getElementType() != element)
-      operand = CastOp::create(b, loc, typeOf(operand).clone(element), operand,
-                               b.getBoolAttr(false));
+      operand =
+          CastOp::create(b, loc, typeOf(operand).clone(element), operand, b.getBoolAttr(false));
     give(b, reduce, operand);
   }
 
@@ -243,8 +243,7 @@ private:
     auto centred = square && square.getLhs() == square.getRhs()
                        ? square.getLhs().getDefiningOp<SubOp>()
                        : SubOp();
-    if (!centred || variance.getKind() != "mean" ||
-        !typeOf(variance).getElementType().isF32())
+    if (!centred || variance.getKind() != "mean" || !typeOf(variance).getElementType().isF32())
       return std::nullopt;
     Value x = centred.getLhs(), subtrahend = centred.getRhs();
     auto reshape = subtrahend.getDefiningOp<ReshapeOp>();
@@ -279,8 +278,8 @@ private:
     if (groups.empty() || groups.back().size < shortestLine)
       return;
     int64_t elements = typeOf(found->values).getNumElements(), length = groups.back().size;
-    ElementRegion region = regionBehind(found->centred, found->values,
-                                        variance.getOperand().getDefiningOp());
+    ElementRegion region =
+        regionBehind(found->centred, found->values, variance.getOperand().getDefiningOp());
     if (reducesLines(variance) && length <= longestLine) {
       // A kernel of lines has all of it, but for what comes behind a reshape.
       if (!region.hasReshapes && variance.getAxes().size() > 1 && region.result)
@@ -363,8 +362,7 @@ private:
     shape.insert(shape.end() - 1, groups.back().size / part);
     Location loc = b.getFusedLoc({found.mean.getLoc(), found.variance.getLoc()});
     Value x = Reshaper(b, shape).make(found.values);
-    std::pair<Value, Value> ofParts =
-        statistics(b, loc, x, int64_t(shape.size()) - 1, Value());
+    std::pair<Value, Value> ofParts = statistics(b, loc, x, int64_t(shape.size()) - 1, Value());
     int64_t parts = countOf(groups, true) / part;
     if (parts == 1)
       return ofParts;
@@ -405,8 +403,7 @@ private:
 
   /// Lets all that reads `old` read `value`.
   static void give(OpBuilder &b, ReduceOp old, Value value) {
-    old.getResult().replaceAllUsesWith(
-        reshaped(b, old.getLoc(), value, typeOf(old).getShape()));
+    old.getResult().replaceAllUsesWith(reshaped(b, old.getLoc(), value, typeOf(old).getShape()));
   }
 
   /// One kernel may have both where all that reads them comes behind.

@@ -100,8 +100,7 @@ std::string weir::tileKey(Operation *hero, bool isConstant) {
   auto right = dyn_cast<RankedTensorType>(hero->getOperand(1).getType());
   auto result = dyn_cast<RankedTensorType>(hero->getResult(0).getType());
   if (!left || !right || !result || !left.hasStaticShape() || !right.hasStaticShape() ||
-      !result.hasStaticShape() || !left.getElementType().isF32() ||
-      !right.getElementType().isF32())
+      !result.hasStaticShape() || !left.getElementType().isF32() || !right.getElementType().isF32())
     return "";
   std::string key;
   llvm::raw_string_ostream os(key);
@@ -199,16 +198,16 @@ std::vector<TileChoice> otherTiles(const TileSpace &space, const VectorUnit &uni
   };
   std::vector<Candidate> candidates;
   bool isFew = isFewRows(unit, space.rows);
-  int64_t most = std::min<int64_t>(mostTileVectors,
-                                   llvm::divideCeil(space.columns, unit.bytes / 4));
+  int64_t most =
+      std::min<int64_t>(mostTileVectors, llvm::divideCeil(space.columns, unit.bytes / 4));
   for (int64_t vectors = 1; vectors <= most; ++vectors)
     for (int64_t rows = 1; rows <= mostTileRows; ++rows) {
       int64_t sums = rows * vectors;
       // Sums and a row of vectors are in registers; too few sums wait for each other.
       if (sums + vectors > unit.registers)
         break;
-      if (isFew ? rows != space.rows : (rows > space.rows && space.rows > 0) ||
-                                           sums < unit.registers / 4)
+      if (isFew ? rows != space.rows
+                : (rows > space.rows && space.rows > 0) || sums < unit.registers / 4)
         continue;
       TileChoice choice = space.present;
       if (choice.rows == rows && choice.vectors == vectors)

@@ -50,16 +50,14 @@ static bool isVectorEpilogue(KernelOp kernel, Operation *hero) {
       return false;
     }
     auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
-    if (!isVectorElementwise(&op) ||
-        (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
+    if (!isVectorElementwise(&op) || (!isa<CastOp>(op) && type.getShape() != resultType.getShape()))
       return false;
     for (Value operand : op.getOperands()) {
       auto operandType = cast<RankedTensorType>(operand.getType());
       if (operand.getDefiningOp() || operandType.getRank() == 0)
         continue;
       int64_t last = operandType.getShape().back();
-      if (ShapedType::isDynamic(last) ||
-          (last != 1 && last != resultType.getShape().back()))
+      if (ShapedType::isDynamic(last) || (last != 1 && last != resultType.getShape().back()))
         return false;
     }
   }
@@ -78,11 +76,10 @@ bool weir::isPlainForm(DotGeneralOp dot) {
   auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
   int64_t batch = dot.getLhsBatch().size();
   return lhs.getElementType().isF32() && rhs.getElementType().isF32() &&
-         dot.getAccumulator().isF32() &&
-         dot.getLhsContract().size() == 1 && lhs.getRank() >= batch + 2 &&
-         rhs.getRank() == batch + 2 && isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
-         isRange(dot.getLhsContract(), lhs.getRank() - 1) &&
-         isRange(dot.getRhsContract(), batch);
+         dot.getAccumulator().isF32() && dot.getLhsContract().size() == 1 &&
+         lhs.getRank() >= batch + 2 && rhs.getRank() == batch + 2 &&
+         isRange(dot.getLhsBatch(), 0) && isRange(dot.getRhsBatch(), 0) &&
+         isRange(dot.getLhsContract(), lhs.getRank() - 1) && isRange(dot.getRhsContract(), batch);
 }
 
 /// The same, both operands read from buffers.
@@ -97,7 +94,7 @@ SmallVector<int64_t> weir::partShape(KernelOp kernel, ArrayRef<int64_t> shape) {
   int64_t first = merged[0], last = merged[1], size = 1;
   for (int64_t i = first; i < last; ++i)
     size = ShapedType::isDynamic(size) || ShapedType::isDynamic(shape[i]) ? ShapedType::kDynamic
-                                                                           : size * shape[i];
+                                                                          : size * shape[i];
   SmallVector<int64_t> parts(shape.take_front(first));
   parts.push_back(size);
   llvm::append_range(parts, shape.drop_front(last));
@@ -111,9 +108,9 @@ static bool isPlainConvolution(ConvOp conv, const VectorUnit &unit) {
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   int64_t groups = conv.getGroups(), each = filter.getShape().back() / std::max<int64_t>(groups, 1);
   return conv.getChannelsLast() && (input.getRank() == 4 || input.getRank() == 5) &&
-         (groups == 1 || each % (unit.bytes / 4) == 0) &&
-         input.getElementType().isF32() && filter.hasStaticShape() &&
-         isa<BlockArgument>(conv.getInput()) && isa<BlockArgument>(conv.getFilter()) &&
+         (groups == 1 || each % (unit.bytes / 4) == 0) && input.getElementType().isF32() &&
+         filter.hasStaticShape() && isa<BlockArgument>(conv.getInput()) &&
+         isa<BlockArgument>(conv.getFilter()) &&
          llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; });
 }
 
@@ -159,8 +156,8 @@ int64_t weir::registerTileCost(const VectorUnit &unit, int64_t tileRows, int64_t
   bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
   // Of what is open, as much as leaves no rest.
   int64_t height = knowsRows ? rows : 280 * tileRows;
-  int64_t wide = isOpen ? tileVectors
-                        : std::max<int64_t>(1, llvm::divideCeil(columns, unit.bytes / 4));
+  int64_t wide =
+      isOpen ? tileVectors : std::max<int64_t>(1, llvm::divideCeil(columns, unit.bytes / 4));
   int64_t restRows = height % tileRows, restVectors = wide % tileVectors;
   int64_t tiles = height / tileRows, panels = wide / tileVectors;
   int64_t cost =
@@ -184,7 +181,8 @@ SmallVector<int64_t> weir::registerTile(const VectorUnit &unit, int64_t rows, in
   static constexpr Candidate of32[] = {{14, 2}, {13, 2}, {12, 2}, {11, 2}, {10, 2}, {8, 3},
                                        {7, 3},  {6, 4},  {5, 4},  {8, 2},  {28, 1}, {8, 1}};
   static constexpr Candidate of16[] = {{6, 2}, {5, 2}, {4, 3}, {4, 2}, {12, 1}, {8, 1}, {4, 1}};
-  ArrayRef<Candidate> candidates = unit.registers == 32 ? ArrayRef<Candidate>(of32) : ArrayRef<Candidate>(of16);
+  ArrayRef<Candidate> candidates =
+      unit.registers == 32 ? ArrayRef<Candidate>(of32) : ArrayRef<Candidate>(of16);
   int64_t lanes = unit.bytes / 4;
   bool isOpen = ShapedType::isDynamic(columns), knowsRows = !ShapedType::isDynamic(rows);
   int64_t most = isOpen ? 2 : std::max<int64_t>(1, llvm::divideCeil(columns, lanes));
@@ -289,7 +287,8 @@ static TransposeOp blockTransposition(KernelOp kernel) {
   // Vectors have no elements without a sign of their own: those are for loops.
   return element.isSignlessIntOrFloat() && element.getIntOrFloatBitWidth() == 32 &&
                  permutation.back() != (int64_t)permutation.size() - 1
-             ? op : TransposeOp();
+             ? op
+             : TransposeOp();
 }
 
 /// Cuts the range into blocks of the operand's last dimension by the result's. The
@@ -395,8 +394,8 @@ static SmallVector<int64_t> byteTiles(KernelOp kernel, Operation *hero, const Ve
 static SmallVector<int64_t> productTiles(KernelOp kernel, DotGeneralOp dot, const VectorUnit &unit,
                                          const TileChoice &choice) {
   OpBuilder b(kernel.getContext());
-  auto type = cast<RankedTensorType>(
-      kernel.getBody().front().getTerminator()->getOperand(0).getType());
+  auto type =
+      cast<RankedTensorType>(kernel.getBody().front().getTerminator()->getOperand(0).getType());
   int64_t batch = dot.getLhsBatch().size(), rank = type.getRank();
   if (rank > batch + 2)
     kernel->setAttr("merged", b.getDenseI64ArrayAttr({batch, rank - 1}));
@@ -442,8 +441,8 @@ void weir::chooseStrategy(KernelOp kernel, const VectorUnit &unit, const TileCho
     flat = flat && isElementwiseOver(&op, type);
     if (auto cost = dyn_cast<CostOpInterface>(op))
       flops += std::max<int64_t>(cost.getFlops(), 0);
-    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, CumulativeOp, ScatterNdOp,
-            ScatterElementsOp, TopKOp>(op))
+    if (isa<DotGeneralOp, ConvOp, PoolOp, ReduceOp, CumulativeOp, ScatterNdOp, ScatterElementsOp,
+            TopKOp>(op))
       hero = &op;
   }
   std::optional<SmallVector<int64_t>> tiles;

@@ -14,8 +14,8 @@ namespace weir {
 
 /// The vector unit that tiles are chosen for.
 struct VectorUnit {
-  int64_t bytes = 32;     ///< of a register
-  int64_t registers = 16; ///< how many there are
+  int64_t bytes = 32;        ///< of a register
+  int64_t registers = 16;    ///< how many there are
   bool hasByteTiles = false; ///< matrix tiles of bytes
 };
 /// From the module's `weir.vector_bytes` and `weir.vector_registers`, set from the
@@ -36,9 +36,7 @@ inline constexpr int64_t partRows = 140, partPositions = 224;
 /// Without a choice a block in Winograd's form has so many elements of each of
 /// the 16 matrices: 256 KiB in all, 784 for processors with AVX-512, whose
 /// second-level caches have 1 MiB and more.
-inline int64_t winogradElements(const VectorUnit &unit) {
-  return unit.bytes == 64 ? 12544 : 4096;
-}
+inline int64_t winogradElements(const VectorUnit &unit) { return unit.bytes == 64 ? 12544 : 4096; }
 
 /// Chooses how the kernel will be emitted and writes it down: `strategy`; the
 /// register tile `tile` = [rows, vectors, lanes]; `tiles`, the parts of the
@@ -48,7 +46,8 @@ inline int64_t winogradElements(const VectorUnit &unit) {
 /// `depth_block`, how much of a long sum is computed at once. For convolutions also
 /// `pointwise`, whose tiles run across lines, and `lines`, how many whole lines
 /// a tile holds. Products of matrix tiles of bf16 with a `depth_block` have their rows
-/// packed. For attentions see Attention.h, for windows and reductions LaneTiles.h. What `choice` says of tiles is so.
+/// packed. For attentions see Attention.h, for windows and reductions LaneTiles.h. What `choice`
+/// says of tiles is so.
 void chooseStrategy(plan::KernelOp kernel, const VectorUnit &unit, const TileChoice &choice);
 
 /// Whether the product is [batch…, M…, K] by [batch…, K, N] of f32.

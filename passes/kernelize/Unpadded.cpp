@@ -20,7 +20,7 @@ ConvOp weir::convolutionOf(plan::KernelOp kernel) {
     found = conv;
   }
   return found && isa<BlockArgument>(found.getInput()) && found.getInput().hasOneUse() ? found
-                                                                                      : ConvOp();
+                                                                                       : ConvOp();
 }
 
 std::optional<SmallVector<int64_t>> weir::zeroPadding(plan::KernelOp kernel) {
@@ -36,7 +36,8 @@ std::optional<SmallVector<int64_t>> weir::zeroPadding(plan::KernelOp kernel) {
       kernel.getBody().front().getTerminator()->getOperand(0) != pad.getResult())
     return std::nullopt;
   auto constant = pad.getValue() ? pad.getValue().getDefiningOp<ConstantOp>() : ConstantOp();
-  auto value = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  auto value =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
   if (!value || !value.isSplat() || !value.getSplatValue<APFloat>().isPosZero())
     return std::nullopt;
   return constantIntegers(pad.getPads());
@@ -50,7 +51,8 @@ void weir::keepUnpadded(plan::KernelOp kernel, SmallVectorImpl<Value> &operands)
   auto launch = operands[number].getDefiningOp<plan::LaunchOp>();
   if (!launch)
     return;
-  auto padder = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(kernel, launch.getKernelAttr());
+  auto padder =
+      SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(kernel, launch.getKernelAttr());
   auto amounts = padder ? zeroPadding(padder) : std::nullopt;
   if (!amounts)
     return;

@@ -30,8 +30,7 @@ struct Cut {
 
 std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &choice) {
   // Transformed operands of a block stay in the second-level cache.
-  int64_t elements = choice.part ? std::min(choice.part, mostElements)
-                                 : winogradElements(unit);
+  int64_t elements = choice.part ? std::min(choice.part, mostElements) : winogradElements(unit);
   auto input = dyn_cast<RankedTensorType>(conv.getInput().getType());
   auto filter = cast<RankedTensorType>(conv.getFilter().getType());
   auto type = cast<RankedTensorType>(conv.getType());
@@ -42,9 +41,9 @@ std::optional<Cut> cutOf(ConvOp conv, const VectorUnit &unit, const TileChoice &
     return std::nullopt;
   int64_t height = type.getDimSize(1), width = type.getDimSize(2), lanes = unit.bytes / 4;
   int64_t channels = filter.getDimSize(2), columns = filter.getDimSize(3);
-  if (height % 2 || width % 2 || channels % lanes || columns % lanes ||
-      channels < fewestChannels || columns < fewestChannels ||
-      height / 2 * (width / 2) < fewestTiles || 16 * channels * columns * 4 > mostFilterBytes)
+  if (height % 2 || width % 2 || channels % lanes || columns % lanes || channels < fewestChannels ||
+      columns < fewestChannels || height / 2 * (width / 2) < fewestTiles ||
+      16 * channels * columns * 4 > mostFilterBytes)
     return std::nullopt;
   Cut cut{1, width / 2};
   while (cut.across > 1 && (cut.across * channels > elements || width / 2 % cut.across))
@@ -106,8 +105,7 @@ bool weir::useWinograd(OpBuilder &b, plan::KernelOp kernel, SmallVectorImpl<Valu
   for (StringRef name : {"pointwise", "lines"})
     kernel->removeAttr(name);
   kernel->setAttr("tile", b.getDenseI64ArrayAttr(tile));
-  kernel->setAttr("tiles",
-                  b.getDenseI64ArrayAttr({1, 2, 2 * cut->across, width}));
+  kernel->setAttr("tiles", b.getDenseI64ArrayAttr({1, 2, 2 * cut->across, width}));
   kernel->setAttr("block_lines", b.getI64IntegerAttr(cut->lines));
   kernel->setAttr("grain", b.getI64IntegerAttr(1));
 

@@ -7,9 +7,9 @@
 
 #include "dialects/weir/Arranged.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
 #include "passes/layout/Rearrange.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRCHANNELSLASTPASS
@@ -86,10 +86,10 @@ struct PoolToLast : OpRewritePattern<PoolOp> {
       input = transpose.getOperand();
     else
       input = transposed(b, loc, input, channelsToLast(rank));
-    Value made = PoolOp::create(b, loc, input, op.getKindAttr(), op.getWindowAttr(),
-                                op.getStridesAttr(), op.getPadsAttr(), op.getDilationsAttr(),
-                                op.getCeilModeAttr(), op.getCountIncludePadAttr(), op.getPAttr(),
-                                b.getBoolAttr(true));
+    Value made =
+        PoolOp::create(b, loc, input, op.getKindAttr(), op.getWindowAttr(), op.getStridesAttr(),
+                       op.getPadsAttr(), op.getDilationsAttr(), op.getCeilModeAttr(),
+                       op.getCountIncludePadAttr(), op.getPAttr(), b.getBoolAttr(true));
     copyDevice(op, made);
     b.replaceOp(op, transposed(b, loc, made, channelsToFirst(rank)));
     return success();
@@ -146,8 +146,8 @@ struct SinkThroughElementwise : RewritePattern {
     SmallVector<int64_t> shape;
     for (int64_t from : inverse(permutation))
       shape.push_back(type.getDimSize(from));
-    OperationState state(op->getLoc(), op->getName(), operands,
-                         TypeRange{type.clone(shape)}, op->getAttrs());
+    OperationState state(op->getLoc(), op->getName(), operands, TypeRange{type.clone(shape)},
+                         op->getAttrs());
     Operation *made = b.create(state);
     b.replaceOp(op, TransposeOp::create(b, op->getLoc(), made->getResult(0),
                                         b.getDenseI64ArrayAttr(permutation)));
@@ -202,8 +202,8 @@ struct SinkThroughPad : OpRewritePattern<PadOp> {
       amounts[from] = (*pads)[i];
       amounts[rank + from] = (*pads)[rank + i];
     }
-    Value made = PadOp::create(b, op.getLoc(), transpose.getOperand(), integers(b, op.getLoc(), amounts),
-                               op.getValue(), op.getModeAttr());
+    Value made = PadOp::create(b, op.getLoc(), transpose.getOperand(),
+                               integers(b, op.getLoc(), amounts), op.getValue(), op.getModeAttr());
     return replaceByTransposed(op, made, transpose, b);
   }
 };
@@ -218,8 +218,8 @@ struct SinkThroughSlice : OpRewritePattern<SliceOp> {
     SmallVector<int64_t> axes = axesBefore(transpose, op.getAxes());
     if (axes[0] + 1 != (int64_t)transpose.getPermutation().size())
       return failure();
-    Value made = SliceOp::create(b, op.getLoc(), transpose.getOperand(), op.getStarts(), op.getEnds(),
-                                 op.getSteps(), axes, op.getStrict());
+    Value made = SliceOp::create(b, op.getLoc(), transpose.getOperand(), op.getStarts(),
+                                 op.getEnds(), op.getSteps(), axes, op.getStrict());
     return replaceByTransposed(op, made, transpose, b);
   }
 };
@@ -230,12 +230,11 @@ struct SinkThroughResize : OpRewritePattern<ResizeOp> {
     auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
     if (!transpose)
       return failure();
-    Value made = ResizeOp::create(b, op.getLoc(), transpose.getOperand(), op.getSizes(),
-                                  op.getScales(), op.getRoi(),
-                                  axesBefore(transpose, op.getAxes()), op.getMode(),
-                                  op.getCoordinates(), op.getNearest(),
-                                  op.getCubicCoefficient(), op.getExcludeOutside(),
-                                  op.getExtrapolationValue(), op.getAntialias());
+    Value made =
+        ResizeOp::create(b, op.getLoc(), transpose.getOperand(), op.getSizes(), op.getScales(),
+                         op.getRoi(), axesBefore(transpose, op.getAxes()), op.getMode(),
+                         op.getCoordinates(), op.getNearest(), op.getCubicCoefficient(),
+                         op.getExcludeOutside(), op.getExtrapolationValue(), op.getAntialias());
     return replaceByTransposed(op, made, transpose, b);
   }
 };
@@ -293,14 +292,17 @@ struct Combine : OpRewritePattern<TransposeOp> {
 struct ChannelsLastPass : weir::impl::WeirChannelsLastPassBase<ChannelsLastPass> {
   void runOnOperation() override {
     bool any = false;
-    getOperation().walk([&](ConvOp op) { any |= !op.getChannelsLast() || op->hasAttr(matrixAttribute); });
+    getOperation().walk(
+        [&](ConvOp op) { any |= !op.getChannelsLast() || op->hasAttr(matrixAttribute); });
     getOperation().walk([&](PoolOp op) { any |= wantsLast(op); });
-    any |= getOperation().walk([](ConvTransposeOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    any |= getOperation()
+               .walk([](ConvTransposeOp) { return WalkResult::interrupt(); })
+               .wasInterrupted();
     if (!any)
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad, SinkThroughResize, SinkThroughSlice,
-                 SinkThroughReduce, Combine>(&getContext());
+    patterns.add<ConvToLast, PoolToLast, SinkThroughConcat, SinkThroughPad, SinkThroughResize,
+                 SinkThroughSlice, SinkThroughReduce, Combine>(&getContext());
     patterns.add<SinkThroughElementwise>(&getContext());
     addTransposedConvolutions(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

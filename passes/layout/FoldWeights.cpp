@@ -98,10 +98,8 @@ static TypedAttr rearranged(Operation *op, Attribute value) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || !type.hasStaticShape())
     return {};
-  if (auto strings = dyn_cast<DenseStringElementsAttr>(value);
-      strings && strings.isSplat())
-    return DenseElementsAttr::get(
-        type, ArrayRef<StringRef>{strings.getSplatValue<StringRef>()});
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value); strings && strings.isSplat())
+    return DenseElementsAttr::get(type, ArrayRef<StringRef>{strings.getSplatValue<StringRef>()});
   if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
     return dense.resizeSplat(type);
   if (isa<BroadcastToOp>(op))
@@ -155,7 +153,8 @@ static TypedAttr dequantized(MulOp op) {
     return {};
   // Elements that share a scale follow each other `inner` at a time.
   auto scaleType = cast<RankedTensorType>(scales.getType());
-  int64_t count = scaleType.getNumElements(), inner = 1, missing = type.getRank() - scaleType.getRank();
+  int64_t count = scaleType.getNumElements(), inner = 1,
+          missing = type.getRank() - scaleType.getRank();
   for (int64_t i = type.getRank() - 1; i >= 0; --i) {
     int64_t own = i < missing ? 1 : scaleType.getDimSize(i - missing);
     if (own != 1 && (own != count || own != type.getDimSize(i)))
@@ -218,7 +217,8 @@ static Value withoutByte(CastOp toFloat) {
   // Adding gives zero the sign that an integer's has.
   OpBuilder b(toFloat);
   auto type = RankedTensorType::get({}, b.getF32Type());
-  Value shift = ConstantOp::create(b, toFloat.getLoc(), DenseElementsAttr::get(type, static_cast<float>(0 - zero)));
+  Value shift = ConstantOp::create(b, toFloat.getLoc(),
+                                   DenseElementsAttr::get(type, static_cast<float>(0 - zero)));
   auto made = AddOp::create(b, toFloat.getLoc(), quantize.getOperand(), shift);
   if (Attribute device = toFloat->getAttr("weir.device"))
     made->setAttr("weir.device", device);

@@ -285,19 +285,21 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
     if (llvm::all_of(amounts, [](int64_t amount) { return amount == 0; }))
       return byte;
     Type element = getElementTypeOrSelf(byte.getType());
-    Value fill = ConstantOp::create(
-        b, op->getLoc(),
-        DenseElementsAttr::get(RankedTensorType::get({}, element),
-                               APInt(8, static_cast<int64_t>(zero), zero < 0, /*implicitTrunc=*/true)));
-    Value made = PadOp::create(b, op->getLoc(), byte, integers(b, op->getLoc(), amounts), fill,
-                               "constant");
+    Value fill =
+        ConstantOp::create(b, op->getLoc(),
+                           DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                                  APInt(8, static_cast<int64_t>(zero), zero < 0,
+                                                        /*implicitTrunc=*/true)));
+    Value made =
+        PadOp::create(b, op->getLoc(), byte, integers(b, op->getLoc(), amounts), fill, "constant");
     copyDevice(op, made);
     return made;
   }
 
   /// The sum of a convolution, channels first as before; bytes lie channels last, and
   /// have the border, and `more` channels, of zero points.
-  Value convolution(OpBuilder &b, ConvOp conv, Value byte, Value filter, int64_t more, double zero) {
+  Value convolution(OpBuilder &b, ConvOp conv, Value byte, Value filter, int64_t more,
+                    double zero) {
     Location loc = conv.getLoc();
     constexpr int64_t rank = 4;
     ArrayRef<int64_t> pads = conv.getPads();
@@ -305,10 +307,10 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
     if (image != byte)
       copyDevice(conv, image);
     image = bordered(b, conv, image, {0, pads[0], pads[2], 0, 0, pads[1], pads[3], more}, zero);
-    Value sum = ConvOp::create(b, loc, image, filter, conv.getStridesAttr(),
-                               b.getDenseI64ArrayAttr({0, 0, 0, 0}), conv.getDilationsAttr(),
-                               b.getI64IntegerAttr(1), b.getBoolAttr(true),
-                               TypeAttr::get(b.getI32Type()));
+    Value sum =
+        ConvOp::create(b, loc, image, filter, conv.getStridesAttr(),
+                       b.getDenseI64ArrayAttr({0, 0, 0, 0}), conv.getDilationsAttr(),
+                       b.getI64IntegerAttr(1), b.getBoolAttr(true), TypeAttr::get(b.getI32Type()));
     copyDevice(conv, sum);
     sum.getDefiningOp()->setAttr(matrixAttribute, b.getUnitAttr());
     Value made = transposed(b, loc, sum, channelsToFirst(rank));
@@ -403,7 +405,8 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
       SmallVector<float> values;
       for (float element : elements.getValues<float>())
         values.push_back(static_cast<float>(element * factor));
-      Value made = ConstantOp::create(b, loc, DenseElementsAttr::get(elements.getType(), ArrayRef<float>(values)));
+      Value made = ConstantOp::create(
+          b, loc, DenseElementsAttr::get(elements.getType(), ArrayRef<float>(values)));
       copyDevice(user, made);
       return made;
     };
@@ -413,13 +416,15 @@ struct IntegerProductsPass : weir::impl::WeirIntegerProductsPassBase<IntegerProd
         made = MulOp::create(b, loc, mul.getOperand(0), constant);
     } else if (auto add = value.getDefiningOp<AddOp>(); add && add->hasOneUse()) {
       auto first = add.getOperand(0).getDefiningOp<MulOp>();
-      Value constant = first && constantOf(first.getOperand(1)) ? scaled(add.getOperand(1)) : Value();
+      Value constant =
+          first && constantOf(first.getOperand(1)) ? scaled(add.getOperand(1)) : Value();
       if (constant)
         made = AddOp::create(b, loc, multiplied(first, factor, user), constant);
     }
     if (!made) {
       auto type = RankedTensorType::get({}, b.getF32Type());
-      Value constant = ConstantOp::create(b, loc, DenseElementsAttr::get(type, static_cast<float>(factor)));
+      Value constant =
+          ConstantOp::create(b, loc, DenseElementsAttr::get(type, static_cast<float>(factor)));
       copyDevice(user, constant);
       made = MulOp::create(b, loc, value, constant);
     }

@@ -44,8 +44,8 @@ OpOperand *weightsOf(Operation *op) {
     auto rhs = cast<RankedTensorType>(dot.getRhs().getType());
     bool fits = dot.getLhsBatch().empty() && rhs.getRank() == 2 && lhs.getRank() >= 2 &&
                 dot.getLhsContract() == ArrayRef<int64_t>{lhs.getRank() - 1} &&
-                dot.getRhsContract() == ArrayRef<int64_t>{0} &&
-                rhs.getDimSize(0) % step == 0 && rhs.getDimSize(1) % step == 0 &&
+                dot.getRhsContract() == ArrayRef<int64_t>{0} && rhs.getDimSize(0) % step == 0 &&
+                rhs.getDimSize(1) % step == 0 &&
                 type.getNumElements() >= fewestRows * rhs.getDimSize(1);
     return fits ? &dot.getRhsMutable() : nullptr;
   }
@@ -108,7 +108,8 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
     Value wide = left.get();
     left.set(narrow(wide, op));
     // Paddings and views of the wide value would keep it.
-    for (Operation *def = wide.getDefiningOp(); def && isa<PadOp, ReshapeOp>(def) && def->use_empty();) {
+    for (Operation *def = wide.getDefiningOp();
+         def && isa<PadOp, ReshapeOp>(def) && def->use_empty();) {
       Operation *dead = std::exchange(def, def->getOperand(0).getDefiningOp());
       dead->erase();
     }
@@ -140,12 +141,13 @@ struct LowerPrecisionPass : weir::impl::WeirLowerPrecisionPassBase<LowerPrecisio
     Location loc = value.getLoc();
     Type bf16 = b.getBF16Type();
     Value result;
-    if (auto pad = value.getDefiningOp<PadOp>(); pad && value.hasOneUse() && isZero(pad.getValue())) {
+    if (auto pad = value.getDefiningOp<PadOp>();
+        pad && value.hasOneUse() && isZero(pad.getValue())) {
       Value inner = narrow(pad.getOperand(), pad);
       b.setInsertionPoint(pad);
-      Value zero = ConstantOp::create(
-          b, loc, SplatElementsAttr::get(RankedTensorType::get({}, bf16),
-                                         APFloat::getZero(APFloat::BFloat())));
+      Value zero = ConstantOp::create(b, loc,
+                                      SplatElementsAttr::get(RankedTensorType::get({}, bf16),
+                                                             APFloat::getZero(APFloat::BFloat())));
       result = PadOp::create(b, loc, inner, pad.getPads(), zero, pad.getMode());
       copyDevice(pad, result);
       return result;

@@ -7,9 +7,9 @@
 
 #include "dialects/weir/Contraction.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/layout/Rearrange.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPLAINPRODUCTSPASS
@@ -124,12 +124,11 @@ ConvOp withLines(ConvOp conv) {
   Value weights = reshaped(b, loc, conv.getFilter(),
                            {MadeSize{}, MadeSize{1, 0}, MadeSize{1, 1}, MadeSize{1, 2}});
   ArrayRef<int64_t> pads = conv.getPads();
-  auto made = ConvOp::create(b, loc, images, weights,
-                             b.getDenseI64ArrayAttr({1, conv.getStrides()[0]}),
-                             b.getDenseI64ArrayAttr({0, 0, pads[0], pads[1]}),
-                             b.getDenseI64ArrayAttr({1, conv.getDilations()[0]}),
-                             conv.getGroupsAttr(), b.getBoolAttr(true),
-                             conv.getAccumulatorAttr());
+  auto made =
+      ConvOp::create(b, loc, images, weights, b.getDenseI64ArrayAttr({1, conv.getStrides()[0]}),
+                     b.getDenseI64ArrayAttr({0, 0, pads[0], pads[1]}),
+                     b.getDenseI64ArrayAttr({1, conv.getDilations()[0]}), conv.getGroupsAttr(),
+                     b.getBoolAttr(true), conv.getAccumulatorAttr());
   copyDevice(conv, made);
   // What only adds a bias or scales by channels goes before the reshape: the
   // convolution's kernel computes it.
@@ -175,7 +174,8 @@ void explicitPadding(ConvOp conv) {
     amounts[rank + 1 + i] = pads[2 * i + 1];
   }
   Value sizes = integers(b, loc, amounts);
-  Value zero = ConstantOp::create(b, loc, SplatElementsAttr::get(RankedTensorType::get({}, b.getF32Type()), 0.0f));
+  Value zero = ConstantOp::create(
+      b, loc, SplatElementsAttr::get(RankedTensorType::get({}, b.getF32Type()), 0.0f));
   Value padded = PadOp::create(b, loc, conv.getInput(), sizes, zero, "constant");
   copyDevice(conv, padded);
   conv.getInputMutable().assign(padded);

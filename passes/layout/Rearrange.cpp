@@ -16,8 +16,7 @@ Value weir::integers(OpBuilder &b, Location loc, ArrayRef<int64_t> values) {
   return ConstantOp::create(b, loc, DenseElementsAttr::get(type, values));
 }
 
-Value weir::reshaped(OpBuilder &b, Location loc, Value value,
-                     ArrayRef<int64_t> shape) {
+Value weir::reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> shape) {
   if (cast<RankedTensorType>(value.getType()).getShape() == shape)
     return value;
   return ReshapeOp::create(b, loc, value, integers(b, loc, shape));
@@ -39,9 +38,9 @@ Value weir::reshaped(OpBuilder &b, Location loc, Value value, ArrayRef<MadeSize>
       parts.push_back(integers(b, loc, size));
       continue;
     }
-    Value own = SliceOp::create(b, loc, all, integers(b, loc, made.from),
-                                integers(b, loc, made.from + 1), integers(b, loc, 1),
-                                ArrayRef<int64_t>{0}, false);
+    Value own =
+        SliceOp::create(b, loc, all, integers(b, loc, made.from), integers(b, loc, made.from + 1),
+                        integers(b, loc, 1), ArrayRef<int64_t>{0}, false);
     if (made.factor != 1)
       own = MulOp::create(b, loc, own, integers(b, loc, made.factor));
     parts.push_back(own);
@@ -76,8 +75,7 @@ bool weir::isNoMove(RankedTensorType type, ArrayRef<int64_t> permutation) {
   return true;
 }
 
-Value weir::transposed(OpBuilder &b, Location loc, Value value,
-                       ArrayRef<int64_t> permutation) {
+Value weir::transposed(OpBuilder &b, Location loc, Value value, ArrayRef<int64_t> permutation) {
   auto type = cast<RankedTensorType>(value.getType());
   if (llvm::is_sorted(permutation))
     return value;

@@ -13,8 +13,7 @@
 namespace weir {
 
 /// A one-dimensional constant of i64.
-mlir::Value integers(mlir::OpBuilder &b, mlir::Location loc,
-                     llvm::ArrayRef<int64_t> values);
+mlir::Value integers(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<int64_t> values);
 /// `value` transposed, itself where the permutation is the identity; a reshape
 /// where only dimensions of size 1 move.
 mlir::Value transposed(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,

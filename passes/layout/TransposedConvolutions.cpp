@@ -64,7 +64,8 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
   SmallVector<Line> lines;
   SmallVector<int64_t> strides;
   for (int64_t i = 0; i < spatial; ++i) {
-    lines.push_back({op.getStrides()[i], op.getPads()[2 * i], filter.getDimSize(isLast ? i : i + 2)});
+    lines.push_back(
+        {op.getStrides()[i], op.getPads()[2 * i], filter.getDimSize(isLast ? i : i + 2)});
     strides.push_back(lines.back().stride);
     // A phase without taps has no convolution.
     if (lines.back().kernel < lines.back().stride || lines.back().padBefore < 0)
@@ -97,33 +98,35 @@ LogicalResult AsConvolutions::matchAndRewrite(ConvTransposeOp op, PatternRewrite
     std::optional<int64_t> size = sizes ? (*sizes)[i] : std::nullopt;
     after[i] = most;
     if (size && !given.isDynamicDim(i + 1))
-      after[i] = std::max<int64_t>(
-          0, (*size - 1 + lines[i].padBefore) / lines[i].stride + 1 - given.getDimSize(i + 1));
+      after[i] = std::max<int64_t>(0, (*size - 1 + lines[i].padBefore) / lines[i].stride + 1 -
+                                          given.getDimSize(i + 1));
     else if (op.getPads()[2 * i + 1] < 0)
       return failure(); // larger than what the windows reach
   }
   auto ones = b.getDenseI64ArrayAttr(SmallVector<int64_t>(spatial, 1));
-  auto convolve = [&](ArrayRef<int64_t> taps, int64_t columns,
-                      function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
-    std::vector<float> values;
-    SmallVector<int64_t> shape(taps), pads;
-    shape.append({channels, columns});
-    values.reserve(ShapedType::getNumElements(shape));
-    forEach(taps, [&](ArrayRef<int64_t> tap) {
-      for (int64_t c = 0; c < channels; ++c)
-        for (int64_t o = 0; o < columns; ++o)
-          values.push_back(weight(tap, c, o));
-    });
-    for (int64_t i = 0; i < spatial; ++i)
-      pads.append({taps[i] - 1, after[i]});
-    auto type = RankedTensorType::get(shape, b.getF32Type());
-    Value made = ConvOp::create(
-        b, loc, x, ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values))),
-        ones, b.getDenseI64ArrayAttr(pads), ones, b.getI64IntegerAttr(1), b.getBoolAttr(true),
-        TypeAttr::get(b.getF32Type()));
-    copyDevice(op, made);
-    return made;
-  };
+  auto convolve =
+      [&](ArrayRef<int64_t> taps, int64_t columns,
+          function_ref<float(ArrayRef<int64_t> tap, int64_t channel, int64_t column)> weight) {
+        std::vector<float> values;
+        SmallVector<int64_t> shape(taps), pads;
+        shape.append({channels, columns});
+        values.reserve(ShapedType::getNumElements(shape));
+        forEach(taps, [&](ArrayRef<int64_t> tap) {
+          for (int64_t c = 0; c < channels; ++c)
+            for (int64_t o = 0; o < columns; ++o)
+              values.push_back(weight(tap, c, o));
+        });
+        for (int64_t i = 0; i < spatial; ++i)
+          pads.append({taps[i] - 1, after[i]});
+        auto type = RankedTensorType::get(shape, b.getF32Type());
+        Value made = ConvOp::create(
+            b, loc, x,
+            ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(values))), ones,
+            b.getDenseI64ArrayAttr(pads), ones, b.getI64IntegerAttr(1), b.getBoolAttr(true),
+            TypeAttr::get(b.getF32Type()));
+        copyDevice(op, made);
+        return made;
+      };
   int64_t phases = 1;
   for (int64_t stride : strides)
     phases *= stride;

@@ -67,8 +67,9 @@ Value HalfWidener::wide(Value value, Operation *user) {
     elements = DenseElementsAttr::get(type, dense.getSplatValue<APFloat>().convertToFloat());
   else if (constant)
     elements = widenedConstant(cast<TypedAttr>(constant.getValue()));
-  known = elements ? ConstantOp::create(b, constant.getLoc(), elements).getResult()
-                   : CastOp::create(b, value.getLoc(), type, value, b.getBoolAttr(false)).getResult();
+  known = elements
+              ? ConstantOp::create(b, constant.getLoc(), elements).getResult()
+              : CastOp::create(b, value.getLoc(), type, value, b.getBoolAttr(false)).getResult();
   copyDevice(maker ? maker : user, known);
   return known;
 }

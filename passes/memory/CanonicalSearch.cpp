@@ -11,13 +11,9 @@
 
 using namespace weir::memory;
 
-static void add(uint64_t *set, int32_t item) {
-  set[item >> 6] |= uint64_t(1) << (item & 63);
-}
+static void add(uint64_t *set, int32_t item) { set[item >> 6] |= uint64_t(1) << (item & 63); }
 
-static bool has(const uint64_t *set, int32_t item) {
-  return set[item >> 6] >> (item & 63) & 1;
-}
+static bool has(const uint64_t *set, int32_t item) { return set[item >> 6] >> (item & 63) & 1; }
 
 void CanonicalSearch::Range::include(const Block &block) {
   first = std::min(first, block.first);
@@ -26,15 +22,13 @@ void CanonicalSearch::Range::include(const Block &block) {
 
 CanonicalSearch::CanonicalSearch(const Component &component, int64_t capacity,
                                  std::span<const int32_t> ranking)
-    : offsets(component.items.size(), 0), failures(component.sections, 0),
-      capacity(capacity), sections(component.sections),
-      words((component.items.size() + 63) / 64), conflict(words),
+    : offsets(component.items.size(), 0), failures(component.sections, 0), capacity(capacity),
+      sections(component.sections), words((component.items.size() + 63) / 64), conflict(words),
       above(component.sections), part(component.sections + 1) {
   for (int32_t i : ranking) {
     const Item &item = component.items[i];
-    items.push_back(
-        {item.first, item.last, int32_t(item.size),
-         int32_t(std::min(item.alignment, largestSearchedCapacity + 1))});
+    items.push_back({item.first, item.last, int32_t(item.size),
+                     int32_t(std::min(item.alignment, largestSearchedCapacity + 1))});
   }
   meetings.assign(words * items.size(), 0);
   for (size_t i = 0; i < items.size(); ++i)
@@ -62,8 +56,7 @@ SearchResult CanonicalSearch::run(int64_t budget) {
 
 /// An item that was passed over must come to rest on one that is still open.
 /// Returns true when there is none that lies low enough.
-bool CanonicalSearch::raisePassedOver(size_t begin, size_t end,
-                                      Range &changed) {
+bool CanonicalSearch::raisePassedOver(size_t begin, size_t end, Range &changed) {
   for (size_t p : passedOver) {
     Open &open = stack[p];
     const Block &block = items[open.item];
@@ -97,8 +90,7 @@ bool CanonicalSearch::isOverfull(size_t begin, size_t end, Range changed) {
   for (size_t k = begin; k < end; ++k) {
     const Block &block = items[stack[k].item];
     if (block.first < changed.last && changed.first < block.last)
-      byEarliest.push_back(uint64_t(~uint32_t(stack[k].earliest)) << 32 |
-                           stack[k].item);
+      byEarliest.push_back(uint64_t(~uint32_t(stack[k].earliest)) << 32 | stack[k].item);
   }
   left -= byEarliest.size();
   std::sort(byEarliest.begin(), byEarliest.end());
@@ -113,9 +105,7 @@ bool CanonicalSearch::isOverfull(size_t begin, size_t end, Range changed) {
       most = std::max(most, above[s] += block.size);
     if (most <= room)
       continue;
-    int32_t full =
-        std::find(above.begin() + first, above.begin() + last, most) -
-        above.begin();
+    int32_t full = std::find(above.begin() + first, above.begin() + last, most) - above.begin();
     failures[full] += 1;
     std::fill(conflict.begin(), conflict.end(), 0);
     for (size_t m = 0; m <= n; ++m) {
@@ -138,8 +128,7 @@ bool CanonicalSearch::isDeadEnd(size_t begin, size_t end, Last last) {
   for (size_t k = begin; k < end; ++k) {
     Open &open = stack[k];
     int32_t earliest = open.lowest;
-    if (open.lowest < last.offset ||
-        (open.lowest == last.offset && open.item < last.item)) {
+    if (open.lowest < last.offset || (open.lowest == last.offset && open.item < last.item)) {
       passedOver.push_back(k);
       earliest = last.offset + 1;
     }
@@ -149,8 +138,7 @@ bool CanonicalSearch::isDeadEnd(size_t begin, size_t end, Last last) {
     changed.include(items[open.item]);
   }
   left -= (end - begin) / 4;
-  return raisePassedOver(begin, end, changed) ||
-         isOverfull(begin, end, changed);
+  return raisePassedOver(begin, end, changed) || isOverfull(begin, end, changed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,13 +175,11 @@ bool CanonicalSearch::addSupports(size_t begin, size_t end, Bits &set) const {
 
 /// Whether the conflict of a level below, where `item` was placed, is one of
 /// this level, too: none of its items can start earlier here.
-bool CanonicalSearch::holdsAbove(size_t begin, size_t end, size_t child,
-                                 int32_t item) const {
+bool CanonicalSearch::holdsAbove(size_t begin, size_t end, size_t child, int32_t item) const {
   for (size_t k = begin; k < end; ++k) {
     if (stack[k].item == item)
       continue;
-    if (stack[child].earliest != stack[k].earliest &&
-        has(conflict.data(), stack[k].item))
+    if (stack[child].earliest != stack[k].earliest && has(conflict.data(), stack[k].item))
       return false;
     ++child;
   }
@@ -204,8 +190,7 @@ bool CanonicalSearch::holdsAbove(size_t begin, size_t end, size_t child,
 /// conflict of this level: each of them that could come first among them was
 /// tried, and failed. Sets `conflict` if so.
 bool CanonicalSearch::isClosed(size_t begin, size_t end, int32_t seed,
-                               const std::vector<int32_t> &tried,
-                               const Bits &conflicts) {
+                               const std::vector<int32_t> &tried, const Bits &conflicts) {
   Bits set(words, 0);
   add(set.data(), seed);
   std::vector<char> used(tried.size(), 0);
@@ -225,8 +210,7 @@ bool CanonicalSearch::isClosed(size_t begin, size_t end, int32_t seed,
     if (has(set.data(), stack[k].item))
       ceiling = std::min(ceiling, stack[k].lowest + items[stack[k].item].size);
   for (size_t k = begin; k < end; ++k)
-    if (has(set.data(), stack[k].item) && !stack[k].passedOver() &&
-        stack[k].lowest < ceiling &&
+    if (has(set.data(), stack[k].item) && !stack[k].passedOver() && stack[k].lowest < ceiling &&
         std::find(tried.begin(), tried.end(), stack[k].item) == tried.end())
       return false;
   conflict = std::move(set);
@@ -298,8 +282,7 @@ bool CanonicalSearch::solveParts(size_t begin, size_t end, Last last) {
 }
 
 /// Pushes what is open after `item` was placed.
-void CanonicalSearch::place(size_t begin, size_t end, int32_t offset,
-                            int32_t item) {
+void CanonicalSearch::place(size_t begin, size_t end, int32_t offset, int32_t item) {
   const Block &block = items[item];
   for (size_t k = begin; k < end; ++k) {
     Open next = stack[k];

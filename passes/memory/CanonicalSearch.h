@@ -32,8 +32,7 @@ inline constexpr int64_t largestSearchedCapacity = (int64_t(1) << 30) - 1;
 class CanonicalSearch {
 public:
   /// `capacity` is at most largestSearchedCapacity; no item is larger.
-  CanonicalSearch(const Component &component, int64_t capacity,
-                  std::span<const int32_t> ranking);
+  CanonicalSearch(const Component &component, int64_t capacity, std::span<const int32_t> ranking);
 
   /// Searches until the end or the budget's.
   SearchResult run(int64_t budget);
@@ -79,8 +78,8 @@ private:
   }
 
   bool holdsAbove(size_t begin, size_t end, size_t child, int32_t item) const;
-  bool isClosed(size_t begin, size_t end, int32_t seed,
-                const std::vector<int32_t> &tried, const Bits &conflicts);
+  bool isClosed(size_t begin, size_t end, int32_t seed, const std::vector<int32_t> &tried,
+                const Bits &conflicts);
   bool addSupports(size_t begin, size_t end, Bits &items) const;
 
   int32_t capacity, sections;

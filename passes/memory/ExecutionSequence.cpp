@@ -56,10 +56,8 @@ void Sequence::measure() {
       for (size_t r = 0; r < node.reads.size(); ++r)
         if (node.reads[r] == node.inPlace) {
           int source = executions[order[p]].sources[r];
-          if (source >= 0 &&
-              instances[instanceFor(source, node.inPlace)].last == int(p))
-            live[p] -= std::min(values[node.inPlace].size,
-                                values[node.writes[0]].size);
+          if (source >= 0 && instances[instanceFor(source, node.inPlace)].last == int(p))
+            live[p] -= std::min(values[node.inPlace].size, values[node.writes[0]].size);
           break;
         }
     above += over(live[p]);
@@ -85,8 +83,7 @@ void Sequence::apply(const Proposal &proposal) {
     int found = -1;
     for (int i : ofValue[value])
       if (instances[i].made < at && i != proposal.instance &&
-          (found < 0 || instances[i].last >= at ||
-           instances[found].last < at))
+          (found < 0 || instances[i].last >= at || instances[found].last < at))
         found = i;
     // An instance that is alive or kept comes first.
     for (int i : proposal.kept)
@@ -131,8 +128,7 @@ void Sequence::apply(const Proposal &proposal) {
   // Where nothing used the value before, its work has only moved.
   bool isSource = proposal.isCopy && executions.back().sources[0] == dropped.maker;
   gone[dropped.maker] = !isSource && !isUsed(dropped.maker) &&
-                        (isMadeAgain(dropped.maker) ||
-                         !ordered[executions[dropped.maker].node]);
+                        (isMadeAgain(dropped.maker) || !ordered[executions[dropped.maker].node]);
   std::vector<int> next;
   for (size_t p = 0; p < order.size(); ++p) {
     if (p == size_t(at))
@@ -149,9 +145,8 @@ void Sequence::prune() {
   for (int e : order)
     if (isCopy(e) || (executions[e].node >= 0 && isMadeAgain(e)))
       again.push_back(e);
-  std::sort(again.begin(), again.end(), [&](int a, int b) {
-    return std::pair(-costOf(a), a) < std::pair(-costOf(b), b);
-  });
+  std::sort(again.begin(), again.end(),
+            [&](int a, int b) { return std::pair(-costOf(a), a) < std::pair(-costOf(b), b); });
   for (int e : again) {
     std::vector<Run> runs = executions;
     std::vector<int> before = order;

@@ -28,12 +28,12 @@ struct Instance {
 
 /// One way to drop an instance across a moment.
 struct Proposal {
-  int instance = -1;           ///< dropped
-  int position = 0;            ///< in front of this one it is made again
-  std::vector<int> nodes;      ///< run again, in order
-  std::vector<int> kept;       ///< instances that live on until `position`
-  std::vector<int> hoisted;    ///< instances that are made here instead of later
-  bool isCopy = false;         ///< brought back from other memory instead
+  int instance = -1;        ///< dropped
+  int position = 0;         ///< in front of this one it is made again
+  std::vector<int> nodes;   ///< run again, in order
+  std::vector<int> kept;    ///< instances that live on until `position`
+  std::vector<int> hoisted; ///< instances that are made here instead of later
+  bool isCopy = false;      ///< brought back from other memory instead
   double cost = 0;
   double gain = 0; ///< bytes times moments above the limit
 };
@@ -94,7 +94,7 @@ public:
 
 private:
   struct Run {
-    int node; ///< -1: the end, or a copy back
+    int node;                 ///< -1: the end, or a copy back
     std::vector<int> sources; ///< of a copy: what was saved, no copy itself
     int value;                ///< that a copy brings back, -1: none
   };
@@ -112,14 +112,10 @@ private:
   bool canCopy(int value) const {
     return transfers && transfers->out[value] >= 0 && transfers->in[value] >= 0;
   }
-  double over(int64_t bytes) const {
-    return bytes > limit ? double(bytes - limit) : 0;
-  }
+  double over(int64_t bytes) const { return bytes > limit ? double(bytes - limit) : 0; }
 
   void measure();
-  bool isMadeAgain(int execution) const {
-    return executions[execution].node != execution;
-  }
+  bool isMadeAgain(int execution) const { return executions[execution].node != execution; }
   bool collect(int value, int depth, const Policy &policy, Proposal &proposal);
   void judge(Proposal &proposal);
   void proposeFor(int instance, int moment, std::vector<Proposal> &proposals);
@@ -140,8 +136,8 @@ private:
   std::span<const double> costs;
   int64_t limit;
   const Transfers *transfers;
-  std::vector<int> producer; ///< of values, -1: none
-  std::vector<char> ordered; ///< nodes whose order has other reasons than values
+  std::vector<int> producer;     ///< of values, -1: none
+  std::vector<char> ordered;     ///< nodes whose order has other reasons than values
   std::vector<OrderNode> copies; ///< back, by value: they read nothing here
   OrderNode end;
 
@@ -152,8 +148,8 @@ private:
   std::vector<int> firstInstance; ///< of executions
   std::vector<Instance> instances;
   std::vector<std::vector<int>> ofValue; ///< instances
-  std::vector<int64_t> live;      ///< at each place
-  std::vector<int64_t> standing;  ///< alive between the place before and this one
+  std::vector<int64_t> live;             ///< at each place
+  std::vector<int64_t> standing;         ///< alive between the place before and this one
   double above = 0;
   // Scratch.
   std::vector<char> wanted; ///< values that the proposal computes

@@ -37,8 +37,7 @@ std::vector<int64_t> largestTotals(const Component &component) {
     int level = 0;
     while (2 << level <= item.last - item.first)
       ++level;
-    largest.push_back(std::max(levels[level][item.first],
-                               levels[level][item.last - (1 << level)]));
+    largest.push_back(std::max(levels[level][item.first], levels[level][item.last - (1 << level)]));
   }
   return largest;
 }
@@ -47,8 +46,7 @@ std::vector<int32_t> itemsByStart(const Component &component) {
   std::vector<int32_t> byStart(component.items.size());
   std::iota(byStart.begin(), byStart.end(), 0);
   std::sort(byStart.begin(), byStart.end(), [&](int32_t a, int32_t b) {
-    return std::pair(component.items[a].first, a) <
-           std::pair(component.items[b].first, b);
+    return std::pair(component.items[a].first, a) < std::pair(component.items[b].first, b);
   });
   return byStart;
 }
@@ -81,8 +79,7 @@ Meetings weir::memory::findMeetings(const Component &component) {
   auto forEachPair = [&](auto visit) {
     std::vector<int32_t> live;
     for (int32_t i : byStart) {
-      std::erase_if(live,
-                    [&](int32_t j) { return items[j].last <= items[i].first; });
+      std::erase_if(live, [&](int32_t j) { return items[j].last <= items[i].first; });
       for (int32_t j : live)
         visit(i, j);
       live.push_back(i);
@@ -92,8 +89,7 @@ Meetings weir::memory::findMeetings(const Component &component) {
     ++result.begin[i + 1];
     ++result.begin[j + 1];
   });
-  std::partial_sum(result.begin.begin(), result.begin.end(),
-                   result.begin.begin());
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
   result.others.resize(result.begin.back());
   std::vector<int64_t> next(result.begin.begin(), result.begin.end() - 1);
   forEachPair([&](int32_t i, int32_t j) {
@@ -103,8 +99,7 @@ Meetings weir::memory::findMeetings(const Component &component) {
   return result;
 }
 
-std::vector<int32_t> weir::memory::greedyOrder(const Component &component,
-                                               GreedyOrder order) {
+std::vector<int32_t> weir::memory::greedyOrder(const Component &component, GreedyOrder order) {
   const std::vector<Item> &items = component.items;
   std::vector<int64_t> largest = largestTotals(component);
   using Key = std::array<int64_t, 3>;
@@ -131,16 +126,13 @@ std::vector<int32_t> weir::memory::greedyOrder(const Component &component,
   }
   std::vector<int32_t> result(items.size());
   std::iota(result.begin(), result.end(), 0);
-  std::sort(result.begin(), result.end(), [&](int32_t a, int32_t b) {
-    return std::tie(keys[a], a) < std::tie(keys[b], b);
-  });
+  std::sort(result.begin(), result.end(),
+            [&](int32_t a, int32_t b) { return std::tie(keys[a], a) < std::tie(keys[b], b); });
   return result;
 }
 
-Placement weir::memory::placeInOrder(const Component &component,
-                                     const Meetings &meetings,
-                                     std::span<const int32_t> order,
-                                     GreedyFit fit) {
+Placement weir::memory::placeInOrder(const Component &component, const Meetings &meetings,
+                                     std::span<const int32_t> order, GreedyFit fit) {
   const std::vector<Item> &items = component.items;
   Placement result;
   result.offsets.assign(items.size(), -1);
@@ -149,8 +141,7 @@ Placement weir::memory::placeInOrder(const Component &component,
     occupied.clear();
     for (int32_t j : meetings.of(i))
       if (result.offsets[j] >= 0)
-        occupied.emplace_back(result.offsets[j],
-                              result.offsets[j] + items[j].size);
+        occupied.emplace_back(result.offsets[j], result.offsets[j] + items[j].size);
     std::sort(occupied.begin(), occupied.end());
     int64_t top = 0, chosen = -1, smallest = INT64_MAX;
     for (auto [begin, end] : occupied) {

@@ -39,9 +39,9 @@ enum class GreedyFit {
   Best,  ///< the smallest gap, the lowest of equals
 };
 
-inline constexpr GreedyOrder greedyOrders[] = {
-    GreedyOrder::Size, GreedyOrder::Area, GreedyOrder::Lifetime,
-    GreedyOrder::Conflict, GreedyOrder::Time};
+inline constexpr GreedyOrder greedyOrders[] = {GreedyOrder::Size, GreedyOrder::Area,
+                                               GreedyOrder::Lifetime, GreedyOrder::Conflict,
+                                               GreedyOrder::Time};
 
 /// The pairs of items that meet, as lists one after another.
 struct Meetings {

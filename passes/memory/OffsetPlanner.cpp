@@ -30,8 +30,8 @@ struct Solution {
 /// at most `enough`. The bound itself is tried first, for it is often reached;
 /// then the gap is halved, and targets that were too hard count as out of
 /// reach.
-void improve(const Component &component, int64_t enough, bool hasCapacity,
-             int64_t &budget, Solution &solution) {
+void improve(const Component &component, int64_t enough, bool hasCapacity, int64_t &budget,
+             Solution &solution) {
   int64_t outOfReach = solution.proved - 1;
   bool first = true;
   while (budget > 0) {
@@ -49,8 +49,7 @@ void improve(const Component &component, int64_t enough, bool hasCapacity,
     if (result == SearchResult::Found) {
       solution.best.peak = 0;
       for (size_t i = 0; i < offsets.size(); ++i)
-        solution.best.peak =
-            std::max(solution.best.peak, offsets[i] + component.items[i].size);
+        solution.best.peak = std::max(solution.best.peak, offsets[i] + component.items[i].size);
       solution.best.offsets = std::move(offsets);
       continue;
     }
@@ -62,8 +61,7 @@ void improve(const Component &component, int64_t enough, bool hasCapacity,
 
 } // namespace
 
-Plan weir::memory::planOffsets(std::span<const Buffer> buffers,
-                               const PlanOptions &options) {
+Plan weir::memory::planOffsets(std::span<const Buffer> buffers, const PlanOptions &options) {
   Problem problem = buildProblem(buffers);
   Plan plan;
   plan.offsets.assign(buffers.size(), 0);
@@ -83,8 +81,7 @@ Plan weir::memory::planOffsets(std::span<const Buffer> buffers,
   for (size_t c = 0; c < solutions.size(); ++c) {
     const Component &component = problem.components[c];
     if (component.items.size() <= largestSearched)
-      improve(component, enough,
-              options.capacity && enough <= *options.capacity / problem.granule,
+      improve(component, enough, options.capacity && enough <= *options.capacity / problem.granule,
               budget, solutions[c]);
     enough = std::max(enough, solutions[c].best.peak);
   }
@@ -95,8 +92,7 @@ Plan weir::memory::planOffsets(std::span<const Buffer> buffers,
     proved = std::max(proved, solutions[c].proved);
     const std::vector<Item> &items = problem.components[c].items;
     for (size_t i = 0; i < items.size(); ++i)
-      plan.offsets[items[i].buffer] =
-          solutions[c].best.offsets[i] * problem.granule;
+      plan.offsets[items[i].buffer] = solutions[c].best.offsets[i] * problem.granule;
   }
   for (size_t i = 0; i < buffers.size(); ++i)
     plan.peak = std::max(plan.peak, plan.offsets[i] + buffers[i].size);

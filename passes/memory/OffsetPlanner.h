@@ -60,8 +60,7 @@ struct Plan {
 /// The search visits only plans in canonical form, after Moffitt, "MiniMalloc:
 /// A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning",
 /// ASPLOS 2023.
-Plan planOffsets(std::span<const Buffer> buffers,
-                 const PlanOptions &options = {});
+Plan planOffsets(std::span<const Buffer> buffers, const PlanOptions &options = {});
 
 } // namespace weir::memory
 

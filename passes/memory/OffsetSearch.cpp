@@ -32,23 +32,21 @@ enum class TieBreak {
   LongThenLargeThenFull
 };
 
-constexpr TieBreak tieBreaks[] = {
-    TieBreak::LongThenLarge, TieBreak::LongThenSmall, TieBreak::AreaThenLong,
-    TieBreak::LargeThenLong, TieBreak::LongThenFull,  TieBreak::AreaThenFull,
-    TieBreak::LargeThenFull, TieBreak::LongThenLargeThenFull};
+constexpr TieBreak tieBreaks[] = {TieBreak::LongThenLarge, TieBreak::LongThenSmall,
+                                  TieBreak::AreaThenLong,  TieBreak::LargeThenLong,
+                                  TieBreak::LongThenFull,  TieBreak::AreaThenFull,
+                                  TieBreak::LargeThenFull, TieBreak::LongThenLargeThenFull};
 constexpr size_t styles = std::size(tieBreaks);
 
-std::vector<int32_t> rank(const Component &component,
-                          const std::vector<double> &trouble,
+std::vector<int32_t> rank(const Component &component, const std::vector<double> &trouble,
                           TieBreak tieBreak) {
   using Key = std::array<double, 4>;
   std::vector<int64_t> totals = sectionTotals(component);
   std::vector<Key> keys;
   for (const Item &item : component.items) {
-    double troubles = std::accumulate(trouble.begin() + item.first,
-                                      trouble.begin() + item.last, 0.0);
-    double total = *std::max_element(totals.begin() + item.first,
-                                     totals.begin() + item.last);
+    double troubles =
+        std::accumulate(trouble.begin() + item.first, trouble.begin() + item.last, 0.0);
+    double total = *std::max_element(totals.begin() + item.first, totals.begin() + item.last);
     double size = item.size, length = item.last - item.first;
     switch (tieBreak) {
     case TieBreak::LongThenLarge:
@@ -79,18 +77,15 @@ std::vector<int32_t> rank(const Component &component,
   }
   std::vector<int32_t> ranking(component.items.size());
   std::iota(ranking.begin(), ranking.end(), 0);
-  std::sort(ranking.begin(), ranking.end(), [&](int32_t a, int32_t b) {
-    return std::tie(keys[a], a) < std::tie(keys[b], b);
-  });
+  std::sort(ranking.begin(), ranking.end(),
+            [&](int32_t a, int32_t b) { return std::tie(keys[a], a) < std::tie(keys[b], b); });
   return ranking;
 }
 
 /// Where runs of one kind failed, by what broke ties in them.
 class Experience {
 public:
-  explicit Experience(int32_t sections) {
-    trouble.fill(std::vector<double>(sections, 0));
-  }
+  explicit Experience(int32_t sections) { trouble.fill(std::vector<double>(sections, 0)); }
 
   std::vector<double> &of(size_t style) { return trouble[style]; }
 
@@ -106,8 +101,8 @@ private:
 
 /// One run within `allowed`, which becomes what it left.
 template <typename Search>
-SearchResult runOnce(Search &search, std::span<const int32_t> ranking,
-                     int64_t &allowed, std::vector<int64_t> &offsets) {
+SearchResult runOnce(Search &search, std::span<const int32_t> ranking, int64_t &allowed,
+                     std::vector<int64_t> &offsets) {
   SearchResult result = search.run(allowed);
   allowed = search.left;
   if (result == SearchResult::Found) {
@@ -120,9 +115,8 @@ SearchResult runOnce(Search &search, std::span<const int32_t> ranking,
 
 } // namespace
 
-SearchResult weir::memory::searchOffsets(const Component &component,
-                                         int64_t capacity, int64_t &budget,
-                                         std::vector<int64_t> &offsets) {
+SearchResult weir::memory::searchOffsets(const Component &component, int64_t capacity,
+                                         int64_t &budget, std::vector<int64_t> &offsets) {
   if (component.lowerBound > capacity)
     return SearchResult::Impossible;
   if (capacity > largestSearchedCapacity)
@@ -138,8 +132,7 @@ SearchResult weir::memory::searchOffsets(const Component &component,
     bool isSkyline = run % period == period - 1;
     size_t style = (isSkyline ? run / period : run) % styles;
     Experience &experience = isSkyline ? skyline : canonical;
-    std::vector<int32_t> ranking =
-        rank(component, experience.of(style), tieBreaks[style]);
+    std::vector<int32_t> ranking = rank(component, experience.of(style), tieBreaks[style]);
     int64_t allowed = std::min(int64_t(isSkyline ? longer : limit), budget);
     budget -= allowed;
     SearchResult result;

@@ -26,8 +26,8 @@ enum class SearchResult {
 
 /// Searches for offsets with every offset + size <= capacity, in granules, and
 /// writes them to `offsets` when found. Takes what it uses from `budget`.
-SearchResult searchOffsets(const Component &component, int64_t capacity,
-                           int64_t &budget, std::vector<int64_t> &offsets);
+SearchResult searchOffsets(const Component &component, int64_t capacity, int64_t &budget,
+                           std::vector<int64_t> &offsets);
 
 } // namespace weir::memory
 

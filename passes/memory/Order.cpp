@@ -28,8 +28,7 @@ struct Users {
   std::vector<std::vector<int>> ofValue; ///< nodes that read it, each once
   std::vector<int> producer;             ///< of a value, -1: none
 
-  Users(std::span<const OrderNode> nodes, size_t values)
-      : ofValue(values), producer(values, -1) {
+  Users(std::span<const OrderNode> nodes, size_t values) : ofValue(values), producer(values, -1) {
     for (size_t n = 0; n < nodes.size(); ++n) {
       for (int v : nodes[n].reads)
         if (ofValue[v].empty() || ofValue[v].back() != int(n))
@@ -43,8 +42,7 @@ struct Users {
 /// Bytes alive while nodes run, one after the other.
 class Liveness {
 public:
-  Liveness(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
-           const Users &users)
+  Liveness(std::span<const OrderNode> nodes, std::span<const OrderValue> values, const Users &users)
       : nodes(nodes), values(values), waiting(values.size()) {
     for (size_t v = 0; v < values.size(); ++v) {
       waiting[v] = users.ofValue[v].size() + values[v].outlives;
@@ -68,8 +66,7 @@ public:
     for (size_t i = 0; i < node.reads.size(); ++i) {
       int v = node.reads[i];
       if (waiting[v] != 1 ||
-          std::find(node.reads.begin(), node.reads.begin() + i, v) !=
-              node.reads.begin() + i)
+          std::find(node.reads.begin(), node.reads.begin() + i, v) != node.reads.begin() + i)
         continue;
       freed += values[v].size;
       if (v == node.inPlace && node.writes.size() == 1)
@@ -132,11 +129,11 @@ struct BitsHash {
 /// Orders the nodes [begin, end) when all before `begin` are done.
 class Piece {
 public:
-  Piece(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
-        const Users &users, const Dependencies &dependencies, int begin, int end,
-        int64_t live, const OrderOptions &options)
-      : nodes(nodes), values(values), users(users), dependencies(dependencies),
-        begin(begin), count(end - begin), live(live), options(options) {}
+  Piece(std::span<const OrderNode> nodes, std::span<const OrderValue> values, const Users &users,
+        const Dependencies &dependencies, int begin, int end, int64_t live,
+        const OrderOptions &options)
+      : nodes(nodes), values(values), users(users), dependencies(dependencies), begin(begin),
+        count(end - begin), live(live), options(options) {}
 
   struct Found {
     std::vector<int> nodes; ///< empty: nothing below the limit
@@ -187,8 +184,7 @@ private:
     }
     for (size_t i = 0; i < node.reads.size(); ++i) {
       int v = node.reads[i];
-      if (std::find(node.reads.begin(), node.reads.begin() + i, v) !=
-              node.reads.begin() + i ||
+      if (std::find(node.reads.begin(), node.reads.begin() + i, v) != node.reads.begin() + i ||
           !isLastReader(state.done, v, n))
         continue;
       freed += values[v].size;
@@ -205,8 +201,9 @@ private:
   }
 
   State next(const State &state, int parent, int n, int64_t moment, int64_t change) const {
-    State made{state.done, state.ready, std::max(state.peak, moment),
-               state.live + change, parent, n, state.steps + 1};
+    State made{state.done,          state.ready, std::max(state.peak, moment),
+               state.live + change, parent,      n,
+               state.steps + 1};
     set(made.done, n - begin);
     made.ready.erase(std::find(made.ready.begin(), made.ready.end(), n));
     for (int m : dependencies.behind[n])
@@ -261,8 +258,7 @@ private:
       auto known = best.find(states[at].done);
       if (known != best.end() && known->second < peak)
         continue;
-      if (int64_t(states.size()) > options.states ||
-          states[at].ready.size() > mostContinued)
+      if (int64_t(states.size()) > options.states || states[at].ready.size() > mostContinued)
         return found; // too many, or not all would be looked at
       std::vector<int> ready(states[at].ready);
       if (int n = free(states[at], ready); n >= 0)
@@ -379,8 +375,7 @@ std::vector<int> cuts(const Dependencies &dependencies) {
 
 } // namespace
 
-int64_t weir::memory::peakOf(std::span<const OrderNode> nodes,
-                             std::span<const OrderValue> values,
+int64_t weir::memory::peakOf(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
                              std::span<const int> order) {
   Users users(nodes, values.size());
   Liveness liveness(nodes, values, users);
@@ -392,8 +387,7 @@ int64_t weir::memory::peakOf(std::span<const OrderNode> nodes,
   return peak;
 }
 
-Order weir::memory::orderNodes(std::span<const OrderNode> nodes,
-                               std::span<const OrderValue> values,
+Order weir::memory::orderNodes(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
                                const OrderOptions &options) {
   Order result;
   int count = nodes.size();
@@ -408,8 +402,8 @@ Order weir::memory::orderNodes(std::span<const OrderNode> nodes,
   // Pieces, and in long ones windows, with their highest moments as numbered.
   struct Part {
     int begin, end;
-    bool isWhole;  ///< a piece, not a window of one
-    int64_t live;  ///< when it begins
+    bool isWhole; ///< a piece, not a window of one
+    int64_t live; ///< when it begins
     int64_t peak;
   };
   std::vector<Part> parts;
@@ -439,8 +433,7 @@ Order weir::memory::orderNodes(std::span<const OrderNode> nodes,
   int64_t floor = 0;
   for (size_t i : byPeak) {
     Part &part = parts[i];
-    if (part.end - part.begin > 1 &&
-        (options.schedule == Schedule::Memory || part.peak > floor)) {
+    if (part.end - part.begin > 1 && (options.schedule == Schedule::Memory || part.peak > floor)) {
       Piece piece(nodes, values, users, dependencies, part.begin, part.end, part.live, options);
       Piece::Found found = piece.search(part.peak);
       if (!found.nodes.empty()) {

@@ -52,21 +52,20 @@ struct OrderOptions {
 
 struct Order {
   std::vector<int> nodes;
-  int64_t peak = 0;         ///< most bytes alive at once
-  int64_t numberedPeak = 0; ///< the same in the order of numbers
+  int64_t peak = 0;           ///< most bytes alive at once
+  int64_t numberedPeak = 0;   ///< the same in the order of numbers
   bool provedOptimal = false; ///< no order has a smaller peak
 };
 
 /// The most bytes alive at once when `nodes` run one after the other.
-int64_t peakOf(std::span<const OrderNode> nodes,
-               std::span<const OrderValue> values, std::span<const int> order);
+int64_t peakOf(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
+               std::span<const int> order);
 
 /// Never worse than the order of numbers. Pieces between nodes that all others
 /// come before or behind are ordered alone: small ones exactly, by the cheapest
 /// way through the sets of done nodes, others by beam search. Pure; time is
 /// near-linear in nodes: pieces are searched in windows of bounded size.
-Order orderNodes(std::span<const OrderNode> nodes,
-                 std::span<const OrderValue> values,
+Order orderNodes(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
                  const OrderOptions &options = {});
 
 } // namespace weir::memory

@@ -14,13 +14,12 @@
 
 using namespace weir::memory;
 
-static PlanError broken(std::ptrdiff_t first, std::ptrdiff_t second,
-                        std::string message) {
+static PlanError broken(std::ptrdiff_t first, std::ptrdiff_t second, std::string message) {
   return {first, second, std::move(message)};
 }
 
-static std::optional<PlanError>
-checkAlone(const PlacedBuffer &b, std::ptrdiff_t i, int64_t arenaBytes) {
+static std::optional<PlanError> checkAlone(const PlacedBuffer &b, std::ptrdiff_t i,
+                                           int64_t arenaBytes) {
   if (b.size < 0 || b.lower > b.upper || b.alignment < 1)
     return broken(i, -1, "not a buffer");
   if (b.offset < 0 || b.size > arenaBytes || b.offset > arenaBytes - b.size)
@@ -30,9 +29,8 @@ checkAlone(const PlacedBuffer &b, std::ptrdiff_t i, int64_t arenaBytes) {
   return std::nullopt;
 }
 
-std::optional<PlanError>
-weir::memory::checkPlan(std::span<const PlacedBuffer> buffers,
-                        int64_t arenaBytes) {
+std::optional<PlanError> weir::memory::checkPlan(std::span<const PlacedBuffer> buffers,
+                                                 int64_t arenaBytes) {
   std::vector<std::ptrdiff_t> births;
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (auto error = checkAlone(buffers[i], i, arenaBytes))
@@ -56,8 +54,7 @@ weir::memory::checkPlan(std::span<const PlacedBuffer> buffers,
     for (; buffers[deaths[dead]].upper <= buffers[i].lower; ++dead)
       live.erase(buffers[deaths[dead]].offset);
     auto above = live.lower_bound(buffers[i].offset);
-    if (above != live.end() &&
-        above->first < buffers[i].offset + buffers[i].size)
+    if (above != live.end() && above->first < buffers[i].offset + buffers[i].size)
       return broken(i, above->second, "overlap while both live");
     if (above != live.begin()) {
       auto below = std::prev(above);
@@ -69,8 +66,7 @@ weir::memory::checkPlan(std::span<const PlacedBuffer> buffers,
   return std::nullopt;
 }
 
-std::optional<PlanError>
-weir::memory::checkAccesses(std::span<const Access> accesses) {
+std::optional<PlanError> weir::memory::checkAccesses(std::span<const Access> accesses) {
   // Who wrote the bytes from here to `end` last. Ranges do not overlap.
   struct Written {
     int64_t end;
@@ -104,8 +100,7 @@ weir::memory::checkAccesses(std::span<const Access> accesses) {
   return std::nullopt;
 }
 
-std::optional<PlanError>
-weir::memory::checkTransfers(std::span<const TransferEvent> events) {
+std::optional<PlanError> weir::memory::checkTransfers(std::span<const TransferEvent> events) {
   std::map<int64_t, size_t> open; // copies under way, and where they began
   for (size_t i = 0; i < events.size(); ++i) {
     const TransferEvent &event = events[i];
@@ -116,8 +111,8 @@ weir::memory::checkTransfers(std::span<const TransferEvent> events) {
     bool writes = event.kind == TransferEvent::Write || event.kind == TransferEvent::CopyIn;
     for (auto [copy, began] : open) {
       const TransferEvent &other = events[began];
-      bool meets = other.offset < event.offset + event.size &&
-                   event.offset < other.offset + other.size;
+      bool meets =
+          other.offset < event.offset + event.size && event.offset < other.offset + other.size;
       if (meets && other.kind == TransferEvent::CopyIn)
         return broken(i, began, "touches what is still copied back");
       if (meets && writes)

@@ -41,8 +41,7 @@ struct PlanError {
 
 /// Returns the first broken rule found, or nothing for a plan that is right in
 /// an arena of `arenaBytes`. O(n log n); thread-safe.
-std::optional<PlanError> checkPlan(std::span<const PlacedBuffer> buffers,
-                                   int64_t arenaBytes);
+std::optional<PlanError> checkPlan(std::span<const PlacedBuffer> buffers, int64_t arenaBytes);
 
 /// A step reads or writes `location` (a buffer, before any were put together) in
 /// bytes [offset, offset + size) of the arena.

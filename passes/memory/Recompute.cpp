@@ -18,15 +18,13 @@ constexpr size_t mostValues = 24, mostMoments = 12;
 /// Nodes that computing one value again may take.
 constexpr size_t longestChain = 256;
 
-constexpr Policy policies[] = {
-    {0, 0, false},   {1, 0, false},   {1, 0, true},   {3, 0, false},
-    {3, 0, true},    {8, 0, false},   {8, 0, true},   {24, 0, true},
-    {256, 0, false}, {256, 0, true},  {3, 0.5, true}, {8, 0.5, true},
-    {256, 0.5, true}, {8, 0.25, true}};
+constexpr Policy policies[] = {{0, 0, false},    {1, 0, false},  {1, 0, true},   {3, 0, false},
+                               {3, 0, true},     {8, 0, false},  {8, 0, true},   {24, 0, true},
+                               {256, 0, false},  {256, 0, true}, {3, 0.5, true}, {8, 0.5, true},
+                               {256, 0.5, true}, {8, 0.25, true}};
 
 /// Adds to the proposal what computing `value` again at its position takes.
-bool Sequence::collect(int value, int depth, const Policy &policy,
-                       Proposal &proposal) {
+bool Sequence::collect(int value, int depth, const Policy &policy, Proposal &proposal) {
   if (wanted[value])
     return true;
   int nearest = -1, later = -1;
@@ -47,11 +45,9 @@ bool Sequence::collect(int value, int depth, const Policy &policy,
   if (!isFirst) {
     bool keep = !again || depth > policy.depth || values[value].size == 0 ||
                 double(values[value].size) <=
-                    policy.smaller *
-                        double(values[instances[proposal.instance].value].size);
+                    policy.smaller * double(values[instances[proposal.instance].value].size);
     if (keep && nearest >= 0) {
-      if (std::find(proposal.kept.begin(), proposal.kept.end(), nearest) ==
-          proposal.kept.end())
+      if (std::find(proposal.kept.begin(), proposal.kept.end(), nearest) == proposal.kept.end())
         proposal.kept.push_back(nearest);
       return true;
     }
@@ -65,8 +61,8 @@ bool Sequence::collect(int value, int depth, const Policy &policy,
       return false;
   proposal.nodes.push_back(n);
   proposal.cost += costs[n];
-  if (policy.hoists && !isFirst && later >= 0 &&
-      isMadeAgain(instances[later].maker) && nodes[n].writes.size() == 1) {
+  if (policy.hoists && !isFirst && later >= 0 && isMadeAgain(instances[later].maker) &&
+      nodes[n].writes.size() == 1) {
     proposal.hoisted.push_back(later);
     proposal.cost -= costOf(instances[later].maker);
   }
@@ -83,8 +79,7 @@ void Sequence::judge(Proposal &proposal) {
   for (size_t p = dropped.made + 1; p < size_t(at); ++p) {
     const OrderNode &node = nodeOf(order[p]);
     for (size_t r = 0; r < node.reads.size(); ++r)
-      if (executions[order[p]].sources[r] == dropped.maker &&
-          node.reads[r] == dropped.value)
+      if (executions[order[p]].sources[r] == dropped.maker && node.reads[r] == dropped.value)
         previous = p;
   }
   int low = previous + 1, high = at;
@@ -133,8 +128,8 @@ void Sequence::judge(Proposal &proposal) {
         now -= values[v].size;
     for (size_t r = 0; r < node.reads.size(); ++r)
       if (wanted[node.reads[r]] && lastUse[node.reads[r]] == k &&
-          std::find(node.reads.begin(), node.reads.begin() + r,
-                    node.reads[r]) == node.reads.begin() + r)
+          std::find(node.reads.begin(), node.reads.begin() + r, node.reads[r]) ==
+              node.reads.begin() + r)
         now -= values[node.reads[r]].size;
   }
   proposal.gain = gain;
@@ -142,15 +137,13 @@ void Sequence::judge(Proposal &proposal) {
 }
 
 /// All ways to drop `instance` across the place `moment`.
-void Sequence::proposeFor(int instance, int moment,
-                          std::vector<Proposal> &proposals) {
+void Sequence::proposeFor(int instance, int moment, std::vector<Proposal> &proposals) {
   const Instance &dropped = instances[instance];
   int next = -1;
   for (int p = moment; p <= dropped.last && next < 0; ++p) {
     const OrderNode &node = nodeOf(order[p]);
     for (size_t r = 0; r < node.reads.size(); ++r)
-      if (executions[order[p]].sources[r] == dropped.maker &&
-          node.reads[r] == dropped.value)
+      if (executions[order[p]].sources[r] == dropped.maker && node.reads[r] == dropped.value)
         next = p;
   }
   work += dropped.last - moment;
@@ -210,27 +203,23 @@ bool Sequence::improve() {
     if (live[p] > limit && (p == 0 || live[p - 1] < live[p]) &&
         (p + 1 == order.size() || live[p + 1] <= live[p]))
       moments.push_back(p);
-  std::sort(moments.begin(), moments.end(), [&](int a, int b) {
-    return std::pair(-live[a], a) < std::pair(-live[b], b);
-  });
+  std::sort(moments.begin(), moments.end(),
+            [&](int a, int b) { return std::pair(-live[a], a) < std::pair(-live[b], b); });
   if (moments.size() > mostMoments)
     moments.resize(mostMoments);
   for (int moment : moments) {
     std::vector<int> waiting;
     for (size_t i = 0; i < instances.size(); ++i) {
       const Instance &instance = instances[i];
-      if (instance.made < moment && instance.last > moment &&
-          values[instance.value].size > 0 &&
+      if (instance.made < moment && instance.last > moment && values[instance.value].size > 0 &&
           (canCopy(instance.value) || costs[producer[instance.value]] >= 0))
         waiting.push_back(i);
     }
     auto area = [&](int i) {
-      return double(values[instances[i].value].size) *
-             (instances[i].last - instances[i].made);
+      return double(values[instances[i].value].size) * (instances[i].last - instances[i].made);
     };
-    std::sort(waiting.begin(), waiting.end(), [&](int a, int b) {
-      return std::pair(-area(a), a) < std::pair(-area(b), b);
-    });
+    std::sort(waiting.begin(), waiting.end(),
+              [&](int a, int b) { return std::pair(-area(a), a) < std::pair(-area(b), b); });
     if (waiting.size() > mostValues)
       waiting.resize(mostValues);
     std::vector<Proposal> proposals;
@@ -262,8 +251,7 @@ Recomputation weir::memory::recomputeValues(std::span<const OrderNode> nodes,
                                             const RecomputeOptions &options) {
   Sequence sequence(nodes, values, costs, options.limit, options.transfers);
   int64_t given = sequence.peak();
-  while (sequence.excess() > 0 && sequence.work < options.steps &&
-         sequence.improve())
+  while (sequence.excess() > 0 && sequence.work < options.steps && sequence.improve())
     ;
   sequence.prune();
   sequence.advanceCopies();

@@ -48,12 +48,12 @@ struct Recomputation {
   std::vector<Execution> executions; ///< in order; the first of a node is its own
   /// For each value, the execution whose result is there in the end; -1: none.
   std::vector<int> finals;
-  int64_t givenPeak = 0; ///< most bytes alive at once, every node run once
-  int64_t peak = 0;      ///< the same with what runs again; the limit is kept if it is no more
-  int repeated = 0;      ///< executions of nodes that are not their first
-  double cost = 0;       ///< of those
-  int saved = 0;         ///< values copied to other memory, each once
-  int returned = 0;      ///< copies back
+  int64_t givenPeak = 0;  ///< most bytes alive at once, every node run once
+  int64_t peak = 0;       ///< the same with what runs again; the limit is kept if it is no more
+  int repeated = 0;       ///< executions of nodes that are not their first
+  double cost = 0;        ///< of those
+  int saved = 0;          ///< values copied to other memory, each once
+  int returned = 0;       ///< copies back
   int64_t movedBytes = 0; ///< of all copies
   double moveCost = 0;    ///< of all copies
 };
@@ -71,10 +71,8 @@ struct Recomputation {
 /// Nets with Sublinear Memory Cost", 2016, with the choices of Kumar and others,
 /// "Efficient Rematerialization for Deep Networks", NeurIPS 2019, left to a
 /// greedy search.
-Recomputation recomputeValues(std::span<const OrderNode> nodes,
-                              std::span<const OrderValue> values,
-                              std::span<const double> costs,
-                              const RecomputeOptions &options);
+Recomputation recomputeValues(std::span<const OrderNode> nodes, std::span<const OrderValue> values,
+                              std::span<const double> costs, const RecomputeOptions &options);
 
 } // namespace weir::memory
 

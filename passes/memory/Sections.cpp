@@ -45,8 +45,8 @@ std::vector<Event> sortedEvents(std::span<const Buffer> buffers) {
 
 /// The bytes that are live at each moment, less what the uppermost buffer need
 /// not pad: whichever lies on top ends at its size, not at a granule.
-int64_t boundInBytes(std::span<const Buffer> buffers,
-                     const std::vector<Event> &events, int64_t alignment) {
+int64_t boundInBytes(std::span<const Buffer> buffers, const std::vector<Event> &events,
+                     int64_t alignment) {
   // A live buffer with the most padding is found lazily: the heap drops
   // buffers that have died when they come up.
   std::vector<std::pair<int64_t, int32_t>> heap;
@@ -130,9 +130,8 @@ Problem weir::memory::buildProblem(std::span<const Buffer> buffers) {
     if (e.birth) {
       itemOf[e.buffer] = current.items.size();
       problem.padded |= b.size % alignment != 0;
-      current.items.push_back(
-          {current.sections, 0, alignUp(b.size, alignment) / granule,
-           b.alignment / std::gcd(b.alignment, granule), e.buffer});
+      current.items.push_back({current.sections, 0, alignUp(b.size, alignment) / granule,
+                               b.alignment / std::gcd(b.alignment, granule), e.buffer});
       bornSince = true;
       ++live;
       continue;

@@ -51,13 +51,10 @@ std::vector<int64_t> sectionTotals(const Component &component);
 Problem buildProblem(std::span<const Buffer> buffers);
 
 inline int64_t alignUp(int64_t value, int64_t alignment) {
-  return alignment == 1 ? value
-                        : (value + alignment - 1) / alignment * alignment;
+  return alignment == 1 ? value : (value + alignment - 1) / alignment * alignment;
 }
 
-inline bool meet(const Item &a, const Item &b) {
-  return a.first < b.last && b.first < a.last;
-}
+inline bool meet(const Item &a, const Item &b) { return a.first < b.last && b.first < a.last; }
 
 } // namespace weir::memory
 

@@ -22,12 +22,11 @@ static uint64_t scramble(uint64_t x) {
 }
 
 SkylineSearch::SkylineSearch(const Component &component, int64_t capacity,
-                             std::span<const int32_t> ranking,
-                             std::span<const double> trouble)
-    : offsets(component.items.size(), 0), failures(component.sections, 0),
-      capacity(capacity), sections(component.sections), trouble(trouble),
-      floor(component.sections, 0), slack(component.sections, capacity),
-      lowest(component.items.size(), 0), scratch(component.sections, 0) {
+                             std::span<const int32_t> ranking, std::span<const double> trouble)
+    : offsets(component.items.size(), 0), failures(component.sections, 0), capacity(capacity),
+      sections(component.sections), trouble(trouble), floor(component.sections, 0),
+      slack(component.sections, capacity), lowest(component.items.size(), 0),
+      scratch(component.sections, 0) {
   for (int32_t i : ranking) {
     const Item &item = component.items[i];
     items.push_back({item.first, item.last, int32_t(item.size),
@@ -159,18 +158,16 @@ bool SkylineSearch::solveParts(const List &open, Range range) {
       parts.back().first.last = s + 1;
   }
   for (int32_t i : open) {
-    auto behind = std::upper_bound(
-        parts.begin(), parts.end(), items[i].first,
-        [](int32_t first, const auto &part) { return first < part.first.first; });
+    auto behind =
+        std::upper_bound(parts.begin(), parts.end(), items[i].first,
+                         [](int32_t first, const auto &part) { return first < part.first.first; });
     std::prev(behind)->second.push_back(i);
   }
   std::sort(parts.begin(), parts.end(), [](const auto &a, const auto &b) {
-    return std::pair(a.second.size(), a.first.first) <
-           std::pair(b.second.size(), b.first.first);
+    return std::pair(a.second.size(), a.first.first) < std::pair(b.second.size(), b.first.first);
   });
   return std::all_of(parts.begin(), parts.end(), [&](const auto &part) {
-    return parts.size() == 1 ? solvePart(part.second, part.first)
-                             : solve(part.second, part.first);
+    return parts.size() == 1 ? solvePart(part.second, part.first) : solve(part.second, part.first);
   });
 }
 
@@ -192,8 +189,7 @@ bool SkylineSearch::solvePart(const List &open, Range range) {
   double fewest = 0;
   for (int32_t s = range.first; s < range.last; ++s) {
     double choices = fillers[s - range.first] + (slack[s] > 0) - 0.9 * trouble[s];
-    if (floor[s] == bottom && fillers[s - range.first] &&
-        (section < 0 || choices < fewest)) {
+    if (floor[s] == bottom && fillers[s - range.first] && (section < 0 || choices < fewest)) {
       fewest = choices;
       section = s;
     }
@@ -207,8 +203,7 @@ bool SkylineSearch::solvePart(const List &open, Range range) {
 }
 
 /// Tries each item that lies at the bottom of the section.
-bool SkylineSearch::placeEach(const List &open, Range range, int32_t section,
-                              int32_t bottom) {
+bool SkylineSearch::placeEach(const List &open, Range range, int32_t section, int32_t bottom) {
   List candidates;
   for (int32_t i : open)
     if (lowest[i] == bottom && items[i].meets(section))

@@ -27,8 +27,8 @@ public:
   /// `capacity` is at most largestSearchedCapacity (CanonicalSearch.h). Items are
   /// tried by `ranking`; among sections with equally many choices, one with more
   /// `trouble` (0 to 1 each) goes first.
-  SkylineSearch(const Component &component, int64_t capacity,
-                std::span<const int32_t> ranking, std::span<const double> trouble);
+  SkylineSearch(const Component &component, int64_t capacity, std::span<const int32_t> ranking,
+                std::span<const double> trouble);
 
   /// Found, or Unknown: proofs are left to CanonicalSearch.
   SearchResult run(int64_t budget);
@@ -67,7 +67,7 @@ private:
   void restore(const Saved &saved);
 
   int32_t capacity, sections;
-  std::vector<Block> items;            ///< by rank
+  std::vector<Block> items; ///< by rank
   std::span<const double> trouble;
   std::vector<int32_t> floor;          ///< tops of what lies in each section
   std::vector<int32_t> slack;          ///< room that may stay empty above them

@@ -35,13 +35,11 @@ const DeviceKind *weir::kindAround(Operation *op) {
   auto function = dyn_cast<func::FuncOp>(op);
   if (!function)
     function = op->getParentOfType<func::FuncOp>();
-  auto device = function
-                    ? function->getAttrOfType<IntegerAttr>("weir.device_index")
-                    : IntegerAttr();
+  auto device =
+      function ? function->getAttrOfType<IntegerAttr>("weir.device_index") : IntegerAttr();
   if (!device)
     return nullptr;
-  std::optional<DeviceName> name =
-      nameOf(function->getParentOfType<ModuleOp>(), device.getInt());
+  std::optional<DeviceName> name = nameOf(function->getParentOfType<ModuleOp>(), device.getInt());
   return name ? kindOf(*name) : nullptr;
 }
 
@@ -68,21 +66,18 @@ static bool isNumeric(Type type) {
   Type element = tensor.getElementType();
   if (auto complex = dyn_cast<ComplexType>(element))
     element = complex.getElementType();
-  return isa<IntegerType, FloatType>(element) &&
-         element.getIntOrFloatBitWidth() <= 64;
+  return isa<IntegerType, FloatType>(element) && element.getIntOrFloatBitWidth() <= 64;
 }
 
 /// Whether sizes of the results follow from sizes of the operands, and from few
 /// integers, which are the host's.
 static bool hasSizesOfHost(Operation *op) {
-  if (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp,
-          ConcatOp, GatherOp, GatherElementsOp, ScatterNdOp, ScatterElementsOp,
-          TopKOp>(op))
+  if (isa<ElementwiseOpInterface, DotGeneralOp, ConvOp, ConvTransposeOp, ConcatOp, GatherOp,
+          GatherElementsOp, ScatterNdOp, ScatterElementsOp, TopKOp>(op))
     return true;
   return isa<ElementalOpInterface>(op) && op->getNumOperands() > 0 &&
          llvm::all_of(op->getOperands().drop_front(), [](Value value) {
-           return plan::isScalarForm(value.getType()) ||
-                  value.getDefiningOp<ConstantOp>();
+           return plan::isScalarForm(value.getType()) || value.getDefiningOp<ConstantOp>();
          });
 }
 
@@ -113,8 +108,7 @@ std::string weir::whyNotOn(const DeviceKind &kind, Operation *op) {
   if (role == OperationRole::Scalar) {
     bool fromScalars =
         isa<ShapeOfOp>(op) || llvm::all_of(op->getOperands(), [](Value value) {
-          return plan::isScalarForm(value.getType()) ||
-                 value.getDefiningOp<ConstantOp>();
+          return plan::isScalarForm(value.getType()) || value.getDefiningOp<ConstantOp>();
         });
     return fromScalars ? "" : "makes integers that the host reads";
   }

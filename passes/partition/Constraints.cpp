@@ -18,15 +18,12 @@ using namespace weir;
 /// Devices that a model's own names may call for without a cluster file.
 static constexpr int64_t mostImpliedDevices = 256;
 
-bool weir::isFree(Operation *op) {
-  return isa<ConstantOp, VariableOp, plan::HasCollectiveOp>(op);
-}
+bool weir::isFree(Operation *op) { return isa<ConstantOp, VariableOp, plan::HasCollectiveOp>(op); }
 
 bool weir::isControl(Operation *op) { return isa<IfOp, WhileOp>(op); }
 
 bool weir::isPlaced(Operation *op) {
-  return !isFree(op) && !isControl(op) &&
-         !op->hasTrait<OpTrait::IsTerminator>();
+  return !isFree(op) && !isControl(op) && !op->hasTrait<OpTrait::IsTerminator>();
 }
 
 int32_t Constraints::find(int32_t element) const {
@@ -60,10 +57,8 @@ void Constraints::unite(int32_t a, int32_t b, std::string reason) {
     std::swap(a, b);
   Element &into = elements[a], &from = elements[b];
   from.parent = a;
-  into.members.insert(into.members.end(), from.members.begin(),
-                      from.members.end());
-  into.reasons.insert(into.reasons.end(), from.reasons.begin(),
-                      from.reasons.end());
+  into.members.insert(into.members.end(), from.members.begin(), from.members.end());
+  into.reasons.insert(into.reasons.end(), from.reasons.begin(), from.reasons.end());
   if (!reason.empty())
     into.reasons.push_back(std::move(reason));
 }
@@ -72,8 +67,7 @@ Location Constraints::locationOf(int32_t element) const {
   auto it = locations.find(element);
   if (it != locations.end())
     return it->second;
-  return NameLoc::get(
-      StringAttr::get(module->getContext(), elements[element].name));
+  return NameLoc::get(StringAttr::get(module->getContext(), elements[element].name));
 }
 
 InFlightDiagnostic Constraints::fail(int32_t element, const Twine &message) {
@@ -99,8 +93,7 @@ void Constraints::gatherOperations() {
     if (isa<ModuleOp, func::FuncOp>(op) || !isPlaced(op))
       return WalkResult::advance();
     StringRef name = nodeName(op->getLoc());
-    int32_t index =
-        name == "?" ? element("?" + std::to_string(unnamed++)) : element(name);
+    int32_t index = name == "?" ? element("?" + std::to_string(unnamed++)) : element(name);
     elementOf[op] = index;
     locations.try_emplace(index, op->getLoc());
     if (auto request = op->getAttrOfType<StringAttr>("weir.device"))
@@ -115,8 +108,7 @@ void Constraints::gatherOperations() {
 
 LogicalResult Constraints::gatherRequests() {
   for (auto function : module.getOps<func::FuncOp>())
-    if (auto table =
-            function->getAttrOfType<DictionaryAttr>("weir.device_requests"))
+    if (auto table = function->getAttrOfType<DictionaryAttr>("weir.device_requests"))
       for (NamedAttribute entry : table) {
         Element &node = elements[element(entry.getName().getValue())];
         if (node.request.empty()) {
@@ -146,8 +138,7 @@ LogicalResult Constraints::gatherRequests() {
                   "/job:worker/replica:0/task:0/device:CPU:0, any part may be "
                   "missing");
       good = false;
-    } else if (name->id.value_or(0) >= mostImpliedDevices &&
-               !module->hasAttr("weir.cluster")) {
+    } else if (name->id.value_or(0) >= mostImpliedDevices && !module->hasAttr("weir.cluster")) {
       fail(i, "W0601: found device \"" + node.request +
                   "\"; possible without a file of devices: numbers up to " +
                   Twine(mostImpliedDevices - 1));
@@ -162,15 +153,12 @@ LogicalResult Constraints::gatherRequests() {
 
 void Constraints::gatherColocations() {
   for (auto function : module.getOps<func::FuncOp>())
-    if (auto table =
-            function->getAttrOfType<DictionaryAttr>("weir.colocations"))
+    if (auto table = function->getAttrOfType<DictionaryAttr>("weir.colocations"))
       for (NamedAttribute entry : table)
-        for (auto with :
-             cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>()) {
+        for (auto with : cast<ArrayAttr>(entry.getValue()).getAsRange<StringAttr>()) {
           StringRef name = entry.getName().getValue();
           unite(element(name), element(with.getValue()),
-                "\"" + name.str() + "\" is colocated with \"" +
-                    with.getValue().str() + "\"");
+                "\"" + name.str() + "\" is colocated with \"" + with.getValue().str() + "\"");
         }
 }
 
@@ -207,8 +195,8 @@ void Constraints::gatherResources() {
       effects = it->second;
       // Queues and tables are the session's: kernels of the runtime find them
       // wherever they run. What a user's function touches only its user knows.
-      elements[effects].yields |= !call->hasAttr("weir.operation") &&
-                                  call.getCallee().starts_with("weir_kernel_");
+      elements[effects].yields |=
+          !call->hasAttr("weir.operation") && call.getCallee().starts_with("weir_kernel_");
     }
     for (Value operand : op->getOperands()) {
       if (!isa<ResourceType>(operand.getType()))
@@ -218,22 +206,20 @@ void Constraints::gatherResources() {
         continue;
       int32_t owner = element(nodeName(variable.getLoc()));
       // One variable may have several handles.
-      int32_t shared = element("variable " + variable.getContainer().str() +
-                               "/" + variable.getName().str());
+      int32_t shared =
+          element("variable " + variable.getContainer().str() + "/" + variable.getName().str());
       unite(owner, shared, "");
       // What uses a resource runs where it lives, whatever it asks for.
       elements[it->second].yields |= it->second != owner;
       unite(owner, it->second,
-            "\"" + elements[it->second].name + "\" uses variable \"" +
-                elements[owner].name + "\"");
+            "\"" + elements[it->second].name + "\" uses variable \"" + elements[owner].name + "\"");
     }
   });
 }
 
 void Constraints::gatherAbilities() {
   for (const ClusterDevice &device : devices.devices)
-    if (const DeviceKind *kind = kindOf(device.name);
-        kind && !llvm::is_contained(kinds, kind))
+    if (const DeviceKind *kind = kindOf(device.name); kind && !llvm::is_contained(kinds, kind))
       kinds.push_back(kind);
   if (kinds.empty())
     return;
@@ -251,16 +237,13 @@ void Constraints::gatherAbilities() {
 
 bool Constraints::isRefused(const Element &root, const DeviceKind *kind) const {
   auto at = size_t(llvm::find(kinds, kind) - kinds.begin());
-  return llvm::any_of(root.members, [&](int32_t member) {
-    return !elements[member].refusals[at].empty();
-  });
+  return llvm::any_of(root.members,
+                      [&](int32_t member) { return !elements[member].refusals[at].empty(); });
 }
 
 LogicalResult Constraints::intersect() {
   // What the user locked comes first, and what gives way to its group last.
-  auto turnOf = [](const Element &node) {
-    return node.locked ? 0 : node.yields ? 2 : 1;
-  };
+  auto turnOf = [](const Element &node) { return node.locked ? 0 : node.yields ? 2 : 1; };
   bool good = true;
   for (int turn : {0, 1, 2})
     for (int32_t i = 0; i < int32_t(elements.size()); ++i) {
@@ -272,10 +255,10 @@ LogicalResult Constraints::intersect() {
       if (auto both = root.asked.intersect(asked)) {
         root.asked = *both;
       } else if (turn == 0 || (turn == 1 && !soft)) {
-        InFlightDiagnostic error = fail(
-            i, "W0602: found device \"" + node.request +
-                   "\", but the nodes that it is colocated with ask for " +
-                   root.asked.str() + "; possible: one device for all of them");
+        InFlightDiagnostic error =
+            fail(i, "W0602: found device \"" + node.request +
+                        "\", but the nodes that it is colocated with ask for " + root.asked.str() +
+                        "; possible: one device for all of them");
         for (const std::string &line : describe(find(i)))
           error.attachNote() << line;
         good = false;
@@ -299,8 +282,8 @@ LogicalResult Constraints::findCandidates() {
       }
     };
     collect(root.asked);
-    bool locked = llvm::any_of(
-        root.members, [&](int32_t member) { return elements[member].locked; });
+    bool locked =
+        llvm::any_of(root.members, [&](int32_t member) { return elements[member].locked; });
     if (root.candidates.empty() && soft && !locked) {
       DeviceName task = root.asked;
       task.type.reset();
@@ -309,9 +292,8 @@ LogicalResult Constraints::findCandidates() {
     }
     if (!root.candidates.empty())
       continue;
-    InFlightDiagnostic error =
-        fail(i, "W0601: found device \"" + root.asked.str() +
-                    "\", which is not there; possible: " + devices.list());
+    InFlightDiagnostic error = fail(i, "W0601: found device \"" + root.asked.str() +
+                                           "\", which is not there; possible: " + devices.list());
     if (root.members.size() > 1 ||
         llvm::any_of(kinds, [&](auto *kind) { return isRefused(root, kind); }))
       for (const std::string &line : describe(i))
@@ -326,15 +308,14 @@ void Constraints::tryUnite(Operation *a, Operation *b) {
   if (x == y)
     return;
   std::vector<int32_t> both;
-  std::set_intersection(elements[x].candidates.begin(),
-                        elements[x].candidates.end(),
-                        elements[y].candidates.begin(),
-                        elements[y].candidates.end(), std::back_inserter(both));
+  std::set_intersection(elements[x].candidates.begin(), elements[x].candidates.end(),
+                        elements[y].candidates.begin(), elements[y].candidates.end(),
+                        std::back_inserter(both));
   if (both.empty())
     return;
   unite(x, y,
-        "\"" + nodeName(a->getLoc()).str() + "\" and \"" +
-            nodeName(b->getLoc()).str() + "\" share a kernel");
+        "\"" + nodeName(a->getLoc()).str() + "\" and \"" + nodeName(b->getLoc()).str() +
+            "\" share a kernel");
   elements[find(x)].candidates = std::move(both);
 }
 
@@ -343,16 +324,14 @@ std::vector<std::string> Constraints::describe(int32_t group) const {
   std::vector<std::string> lines;
   for (int32_t member : root.members)
     if (const Element &node = elements[member]; !node.request.empty())
-      lines.push_back("node \"" + node.name + "\" asks for " + node.request +
-                      " (" + node.requestFrom + ")");
+      lines.push_back("node \"" + node.name + "\" asks for " + node.request + " (" +
+                      node.requestFrom + ")");
   for (int32_t member : root.members)
     for (auto [k, refusal] : llvm::enumerate(elements[member].refusals))
       // What the host must do is the same for all kinds.
       if (!refusal.empty() &&
-          !llvm::is_contained(llvm::ArrayRef(elements[member].refusals).take_front(k),
-                              refusal))
-        lines.push_back("node \"" + elements[member].name +
-                        "\" stays on the host: it " + refusal);
+          !llvm::is_contained(llvm::ArrayRef(elements[member].refusals).take_front(k), refusal))
+        lines.push_back("node \"" + elements[member].name + "\" stays on the host: it " + refusal);
   lines.insert(lines.end(), root.reasons.begin(), root.reasons.end());
   constexpr size_t most = 24;
   if (lines.size() > most) {

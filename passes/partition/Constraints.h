@@ -56,9 +56,7 @@ public:
   /// For messages: the group's nodes with what they ask for, and why they are
   /// together.
   std::vector<std::string> describe(int32_t group) const;
-  llvm::StringRef nameOf(int32_t element) const {
-    return elements[element].name;
-  }
+  llvm::StringRef nameOf(int32_t element) const { return elements[element].name; }
 
 private:
   struct Element {

@@ -92,8 +92,7 @@ public:
       for (Operation *op : model.operations)
         ++operationsOf[nodeName(op->getLoc())];
       for (NamedAttribute entry : profile)
-        seconds[entry.getName().getValue()] =
-            cast<FloatAttr>(entry.getValue()).getValueAsDouble();
+        seconds[entry.getName().getValue()] = cast<FloatAttr>(entry.getValue()).getValueAsDouble();
     }
     for (Operation *op : model.operations)
       addNode(op);
@@ -155,16 +154,14 @@ private:
                         ? kernel(op) == op || !kernel(op)
                         : role == OperationRole::Step && !isa<ReshapeOp>(op);
     bool works = role == OperationRole::Kernel ||
-                 (role == OperationRole::Step && !isa<ReshapeOp>(op) &&
-                  op->getNumResults() > 0 &&
+                 (role == OperationRole::Step && !isa<ReshapeOp>(op) && op->getNumResults() > 0 &&
                   isa<TensorType>(op->getResult(0).getType()));
     placement::Node node;
     const DeviceSet &cluster = constraints.cluster();
     double repeat = trips(op);
     for (const ClusterDevice &device : cluster.devices) {
-      double time = works ? std::max(flops / device.flops,
-                                     (bytes + results) / device.bandwidth)
-                          : 0;
+      double time =
+          works ? std::max(flops / device.flops, (bytes + results) / device.bandwidth) : 0;
       node.times.push_back(repeat * (time + (launches ? device.overhead : 0)));
     }
     // Measured on a device like the first one.
@@ -172,8 +169,7 @@ private:
     auto profiled = seconds.find(name);
     bool isMeasured = profiled != seconds.end();
     if (isMeasured) {
-      double base = node.times[0],
-             time = profiled->second / operationsOf.lookup(name);
+      double base = node.times[0], time = profiled->second / operationsOf.lookup(name);
       for (double &each : node.times)
         each = base > 0 ? time * each / base : time;
     }
@@ -205,8 +201,7 @@ private:
     if (isControl(def)) {
       for (Region &region : def->getRegions())
         if (auto *end = region.front().getTerminator();
-            end->getNumOperands() > index &&
-            !(isa<WhileOp>(def) && region.getRegionNumber() == 0))
+            end->getNumOperands() > index && !(isa<WhileOp>(def) && region.getRegionNumber() == 0))
           forEachSource(end->getOperand(index), seen, visit);
       if (auto loop = dyn_cast<WhileOp>(def))
         forEachSource(loop.getInits()[index], seen, visit);
@@ -224,8 +219,7 @@ private:
       if (from == to)
         return;
       double repeat = std::min(trips(def), trips(user));
-      model.problem.edges.push_back(
-          {from, to, bytes * repeat + (repeat - 1) * latencyBytes});
+      model.problem.edges.push_back({from, to, bytes * repeat + (repeat - 1) * latencyBytes});
     });
   }
 
@@ -238,15 +232,13 @@ private:
           addEdge(operand, bytesOf(operand.getType()), op);
     });
     // Whether it runs at all.
-    for (Operation *at = op; !isa<func::FuncOp>(at->getParentOp());
-         at = at->getParentOp()) {
+    for (Operation *at = op; !isa<func::FuncOp>(at->getParentOp()); at = at->getParentOp()) {
       Operation *parent = at->getParentOp();
       if (auto branch = dyn_cast<IfOp>(parent))
         addEdge(branch.getCondition(), 1, op);
       else if (auto loop = dyn_cast<WhileOp>(parent))
         if (at->getParentRegion() == &loop.getBody())
-          addEdge(loop.getCondition().front().getTerminator()->getOperand(0), 1,
-                  op);
+          addEdge(loop.getCondition().front().getTerminator()->getOperand(0), 1, op);
     }
   }
 
@@ -261,8 +253,7 @@ private:
 
 } // namespace
 
-CostModel
-weir::buildCostModel(ModuleOp module, const Constraints &constraints,
-                     const DenseMap<Operation *, Operation *> &kernelOf) {
+CostModel weir::buildCostModel(ModuleOp module, const Constraints &constraints,
+                               const DenseMap<Operation *, Operation *> &kernelOf) {
   return ModelBuilder(module, constraints, kernelOf).build();
 }

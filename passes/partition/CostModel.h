@@ -32,14 +32,12 @@ struct CostModel {
 /// shares a kernel reads and writes only at its borders. A profile
 /// (`weir.profile`, node → seconds) replaces times, in the devices' proportion.
 /// Loops are taken to run `usualTrips` times.
-CostModel buildCostModel(
-    mlir::ModuleOp module, const Constraints &constraints,
-    const llvm::DenseMap<mlir::Operation *, mlir::Operation *> &kernelOf);
+CostModel buildCostModel(mlir::ModuleOp module, const Constraints &constraints,
+                         const llvm::DenseMap<mlir::Operation *, mlir::Operation *> &kernelOf);
 
 /// Which kernel's root will compute an operation, after the analysis that
 /// forms kernels. Operations without one compute alone.
-llvm::DenseMap<mlir::Operation *, mlir::Operation *>
-kernelRoots(mlir::ModuleOp module);
+llvm::DenseMap<mlir::Operation *, mlir::Operation *> kernelRoots(mlir::ModuleOp module);
 
 } // namespace weir
 

@@ -84,17 +84,15 @@ std::string DeviceName::str() const {
 }
 
 /// Applies `visit` to each pair of parts; false as soon as it does.
-template <typename Visit>
-static bool forEachPart(DeviceName &a, const DeviceName &b, Visit visit) {
-  return visit(a.job, b.job) && visit(a.replica, b.replica) &&
-         visit(a.task, b.task) && visit(a.type, b.type) && visit(a.id, b.id);
+template <typename Visit> static bool forEachPart(DeviceName &a, const DeviceName &b, Visit visit) {
+  return visit(a.job, b.job) && visit(a.replica, b.replica) && visit(a.task, b.task) &&
+         visit(a.type, b.type) && visit(a.id, b.id);
 }
 
 bool DeviceName::matches(const DeviceName &other) const {
   DeviceName copy = *this;
-  return forEachPart(copy, other, [](auto &mine, const auto &theirs) {
-    return !mine || mine == theirs;
-  });
+  return forEachPart(copy, other,
+                     [](auto &mine, const auto &theirs) { return !mine || mine == theirs; });
 }
 
 std::optional<DeviceName> DeviceName::intersect(const DeviceName &other) const {

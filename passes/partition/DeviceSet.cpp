@@ -46,8 +46,7 @@ DeviceSet DeviceSet::of(ModuleOp module, ArrayRef<DeviceName> requests) {
         for (int64_t id = 0; id < count; ++id) {
           ClusterDevice device;
           device.name = DeviceName::cpu(id);
-          std::tie(device.name.job, device.name.replica, device.name.task) =
-              task;
+          std::tie(device.name.job, device.name.replica, device.name.task) = task;
           cluster.devices.push_back(device);
         }
       }
@@ -92,8 +91,7 @@ DeviceSet DeviceSet::of(ModuleOp module, ArrayRef<DeviceName> requests) {
 
 placement::Link DeviceSet::between(int64_t from, int64_t to) const {
   int64_t count = int64_t(devices.size());
-  return from < count && to < count ? links[size_t(from * count + to)]
-                                    : usualLink;
+  return from < count && to < count ? links[size_t(from * count + to)] : usualLink;
 }
 
 std::string DeviceSet::list() const {

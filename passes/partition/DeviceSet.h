@@ -43,8 +43,7 @@ struct DeviceSet {
 
   /// Reads the module's attribute; without one, CPU devices up to the highest
   /// number among `requests`, in every task that is named there.
-  static DeviceSet of(mlir::ModuleOp module,
-                      llvm::ArrayRef<DeviceName> requests);
+  static DeviceSet of(mlir::ModuleOp module, llvm::ArrayRef<DeviceName> requests);
   /// The link from one device to another, of those that are there; the usual
   /// one for others.
   placement::Link between(int64_t from, int64_t to) const;

@@ -43,28 +43,24 @@ static constexpr size_t fewestSenders = 2;
 
 namespace {
 
-struct FormCollectivesPass
-    : weir::impl::WeirFormCollectivesPassBase<FormCollectivesPass> {
+struct FormCollectivesPass : weir::impl::WeirFormCollectivesPassBase<FormCollectivesPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto devices = module->getAttrOfType<ArrayAttr>("weir_plan.devices");
     names.clear();
     collectives.clear();
     for (Attribute name : devices ? devices.getValue() : ArrayRef<Attribute>())
-      names.push_back(DeviceName::parse(cast<StringAttr>(name).getValue())
-                          .value_or(DeviceName()));
+      names.push_back(DeviceName::parse(cast<StringAttr>(name).getValue()).value_or(DeviceName()));
     if (names.size() < 2)
       return;
     // Inside of control flow steps may come by at different times, or never.
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())
-        for (auto op :
-             llvm::to_vector(function.getBody().front().getOps<AllReduceOp>()))
+        for (auto op : llvm::to_vector(function.getBody().front().getOps<AllReduceOp>()))
           if (Parties parties = partiesOf(op); !parties.devices.empty())
             form(op, parties);
     if (!collectives.empty())
-      module->setAttr("weir_plan.collectives",
-                      ArrayAttr::get(module.getContext(), collectives));
+      module->setAttr("weir_plan.collectives", ArrayAttr::get(module.getContext(), collectives));
   }
 
 private:
@@ -89,20 +85,18 @@ private:
       if (device < 0 || device >= mostDevices || input.getType() != type ||
           llvm::is_contained(participants, device))
         return {};
-      const DeviceName
-          &name = names[device],
-          &first = names[participants.empty() ? device : participants.front()];
+      const DeviceName &name = names[device],
+                       &first = names[participants.empty() ? device : participants.front()];
       const DeviceKind *own = kindOf(name);
-      if (!own || (kind && own != kind) || name.job != first.job ||
-          name.replica != first.replica || name.task != first.task)
+      if (!own || (kind && own != kind) || name.job != first.job || name.replica != first.replica ||
+          name.task != first.task)
         return {};
       kind = own;
       participants.push_back(device);
     }
     llvm::SmallSetVector<int64_t, 8> users;
     for (OpOperand &use : op->getUses())
-      if (int64_t device = deviceOfUse(use);
-          llvm::is_contained(participants, device))
+      if (int64_t device = deviceOfUse(use); llvm::is_contained(participants, device))
         users.insert(device);
     parties.home = deviceOf(op.getOperation());
     if (users.size() == 1)
@@ -122,10 +116,9 @@ private:
     auto number = int64_t(collectives.size());
     int64_t home = parties.home;
     ArrayRef<int64_t> participants = parties.devices,
-                      getters =
-                          parties.isForAll ? participants : ArrayRef(home);
-    Value together = plan::HasCollectiveOp::create(
-        b, loc, RankedTensorType::get({}, b.getI1Type()), number);
+                      getters = parties.isForAll ? participants : ArrayRef(home);
+    Value together =
+        plan::HasCollectiveOp::create(b, loc, RankedTensorType::get({}, b.getI1Type()), number);
     OperationState state(loc, IfOp::getOperationName());
     state.addOperands(together);
     state.addTypes(SmallVector<Type>(getters.size(), op.getType()));
@@ -138,8 +131,8 @@ private:
     SmallVector<Value> results;
     for (auto [device, input] : llvm::zip(participants, op.getInputs())) {
       bool gets = llvm::is_contained(getters, device);
-      auto part = plan::AllReduceOp::create(
-          b, loc, gets ? op.getType() : Type(), number, input, Value());
+      auto part =
+          plan::AllReduceOp::create(b, loc, gets ? op.getType() : Type(), number, input, Value());
       setDevice(part, device);
       if (gets)
         results.push_back(part.getResult());
@@ -157,8 +150,7 @@ private:
     }
     Operation *alone = b.clone(*op, mapping);
     setDevice(alone, home);
-    YieldOp::create(b, loc,
-                    SmallVector<Value>(getters.size(), alone->getResult(0)));
+    YieldOp::create(b, loc, SmallVector<Value>(getters.size(), alone->getResult(0)));
 
     for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
       int64_t device = deviceOfUse(use);
@@ -180,8 +172,7 @@ private:
     collectives.push_back(b.getDictionaryAttr(
         {b.getNamedAttr("devices", b.getDenseI64ArrayAttr(parties.devices)),
          b.getNamedAttr("element", TypeAttr::get(element)),
-         b.getNamedAttr("kind", op.getKindAttr()),
-         b.getNamedAttr("node", b.getStringAttr(node)),
+         b.getNamedAttr("kind", op.getKindAttr()), b.getNamedAttr("node", b.getStringAttr(node)),
          b.getNamedAttr("receiver", b.getI64IntegerAttr(receiver))}));
     auto rows = getOperation()->getAttrOfType<ArrayAttr>("weir_plan.placement");
     if (!rows)
@@ -196,8 +187,7 @@ private:
       NamedAttrList row(cast<DictionaryAttr>(each));
       if (cast<StringAttr>(row.get("node")).getValue() != node)
         continue;
-      SmallVector<Attribute> reasons(
-          cast<ArrayAttr>(row.get("reasons")).getValue());
+      SmallVector<Attribute> reasons(cast<ArrayAttr>(row.get("reasons")).getValue());
       reasons.push_back(b.getStringAttr(line));
       row.set("reasons", b.getArrayAttr(reasons));
       each = row.getDictionary(b.getContext());

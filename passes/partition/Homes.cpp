@@ -19,8 +19,7 @@ int64_t weir::deviceOf(Operation *op) {
 }
 
 void weir::setDevice(Operation *op, int64_t device) {
-  op->setAttr("weir.device_index",
-              Builder(op->getContext()).getI64IntegerAttr(device));
+  op->setAttr("weir.device_index", Builder(op->getContext()).getI64IntegerAttr(device));
 }
 
 int64_t weir::homeOf(Operation *control, unsigned result) {
@@ -47,13 +46,11 @@ int64_t weir::deviceOfUse(OpOperand &use) {
   if (isa<WhileOp>(op))
     return homeOf(op, number);
   if (op->hasTrait<OpTrait::IsTerminator>() && isControl(parent)) {
-    bool isCondition =
-        isa<WhileOp>(parent) && op->getParentRegion()->getRegionNumber() == 0;
+    bool isCondition = isa<WhileOp>(parent) && op->getParentRegion()->getRegionNumber() == 0;
     return isCondition ? -1 : homeOf(parent, number);
   }
   // Regions that are no control flow run whole.
-  for (; parent && !isControl(parent) && !isa<func::FuncOp>(parent);
-       parent = op->getParentOp())
+  for (; parent && !isControl(parent) && !isa<func::FuncOp>(parent); parent = op->getParentOp())
     op = parent;
   return isPlaced(op) ? deviceOf(op) : -1;
 }

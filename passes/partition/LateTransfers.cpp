@@ -43,8 +43,7 @@ LateTransfers::Choice LateTransfers::latestOf(const Transfer &transfer) const {
     if (op.place == transfer.producer && op.times)
       choice.early = op.times->earliestEnd();
     if (op.place > transfer.producer &&
-        (op.place > transfer.consumer || !op.times ||
-         op.times->latestEnd() > transfer.latest)) {
+        (op.place > transfer.consumer || !op.times || op.times->latestEnd() > transfer.latest)) {
       next = &op;
       break;
     }
@@ -59,11 +58,10 @@ LateTransfers::Choice LateTransfers::latestOf(const Transfer &transfer) const {
   // Nothing is left to do there: it would be sent as soon as that is done.
   const Passed *asks = nullptr;
   for (const Passed &op : program(transfer.to))
-    if (op.place > transfer.producer && op.place < transfer.consumer &&
-        op.times && op.times->latest + transfer.askLatency <= transfer.latest)
+    if (op.place > transfer.producer && op.place < transfer.consumer && op.times &&
+        op.times->latest + transfer.askLatency <= transfer.latest)
       asks = &op;
-  if (asks && transfer.bytes >= leastAskedBytes &&
-      asks->times->earliest > choice.late) {
+  if (asks && transfer.bytes >= leastAskedBytes && asks->times->earliest > choice.late) {
     choice.asks = asks->first;
     choice.late = asks->times->earliest;
   }
@@ -77,9 +75,8 @@ class Profile {
 public:
   explicit Profile(std::vector<double> moments) : moments(std::move(moments)) {
     std::sort(this->moments.begin(), this->moments.end());
-    this->moments.erase(
-        std::unique(this->moments.begin(), this->moments.end()),
-        this->moments.end());
+    this->moments.erase(std::unique(this->moments.begin(), this->moments.end()),
+                        this->moments.end());
   }
   void add(int64_t place, double begin, double end, double bytes) {
     std::vector<double> &held = bytesOf[place];
@@ -90,9 +87,7 @@ public:
   }
   double peak(int64_t place) const {
     auto it = bytesOf.find(place);
-    return it == bytesOf.end()
-               ? 0
-               : *std::max_element(it->second.begin(), it->second.end());
+    return it == bytesOf.end() ? 0 : *std::max_element(it->second.begin(), it->second.end());
   }
   double peaks() const {
     double sum = 0;
@@ -103,8 +98,7 @@ public:
 
 private:
   size_t index(double moment) const {
-    return std::lower_bound(moments.begin(), moments.end(), moment) -
-           moments.begin();
+    return std::lower_bound(moments.begin(), moments.end(), moment) - moments.begin();
   }
   std::vector<double> moments;
   std::map<int64_t, std::vector<double>> bytesOf;
@@ -121,9 +115,8 @@ void LateTransfers::choose(std::vector<Choice> &choices) const {
   for (const Held &each : held)
     moments.insert(moments.end(), {each.begin, each.end});
   for (auto [transfer, choice] : llvm::zip(transfers, choices))
-    moments.insert(moments.end(),
-                   {choice.early, choice.late, transfer.useStart,
-                    transfer.senderEnd, transfer.receiverEnd});
+    moments.insert(moments.end(), {choice.early, choice.late, transfer.useStart, transfer.senderEnd,
+                                   transfer.receiverEnd});
   Profile given(moments);
   for (const Held &each : held)
     given.add(arenaOf(each.device), each.begin, each.end, each.bytes);
@@ -131,11 +124,9 @@ void LateTransfers::choose(std::vector<Choice> &choices) const {
   auto change = [&](Profile &profile, size_t i, bool late, double sign) {
     const Transfer &t = transfers[i];
     double at = late ? choices[i].late : choices[i].early;
-    profile.add(arenaOf(t.from), t.senderEnd, std::max(at, t.senderEnd),
-                sign * t.bytes);
+    profile.add(arenaOf(t.from), t.senderEnd, std::max(at, t.senderEnd), sign * t.bytes);
     // Its uses and what follows them wait for it: as if it came in time.
-    profile.add(receivedBy(t.to), std::min(at, t.useStart), t.receiverEnd,
-                sign * t.bytes);
+    profile.add(receivedBy(t.to), std::min(at, t.useStart), t.receiverEnd, sign * t.bytes);
   };
   // The largest first; where there are too many, the rest stays as it is.
   std::vector<size_t> order;
@@ -143,11 +134,9 @@ void LateTransfers::choose(std::vector<Choice> &choices) const {
     if (choices[i].late > choices[i].early)
       order.push_back(i);
   llvm::sort(order, [&](size_t a, size_t b) {
-    return std::pair(-transfers[a].bytes, a) <
-           std::pair(-transfers[b].bytes, b);
+    return std::pair(-transfers[a].bytes, a) < std::pair(-transfers[b].bytes, b);
   });
-  order.resize(std::min(order.size(),
-                        mostWork / std::max<size_t>(moments.size(), 1)));
+  order.resize(std::min(order.size(), mostWork / std::max<size_t>(moments.size(), 1)));
 
   std::vector<char> chosen(transfers.size(), false);
   Profile atOnce = given;
@@ -165,8 +154,7 @@ void LateTransfers::choose(std::vector<Choice> &choices) const {
     for (int turn = 0; changed && turn < mostTurns; ++turn) {
       changed = false;
       for (size_t i : order) {
-        int64_t from = arenaOf(transfers[i].from),
-                to = receivedBy(transfers[i].to);
+        int64_t from = arenaOf(transfers[i].from), to = receivedBy(transfers[i].to);
         double before = profile.peak(from) + profile.peak(to);
         auto turnOver = [&] {
           change(profile, i, late[i], -1);
@@ -200,8 +188,7 @@ void LateTransfers::keepPlace(SendOp send) {
       continue;
     OpBuilder b(send);
     send.getValueMutable().append(
-        DoneOp::create(b, send.getLoc(), TokenType::get(b.getContext()),
-                       op->getResult(0))
+        DoneOp::create(b, send.getLoc(), TokenType::get(b.getContext()), op->getResult(0))
             .getResult());
     return;
   }

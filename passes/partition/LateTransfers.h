@@ -17,9 +17,9 @@
 //
 // Until then the tensor lies at the sender, whose arena may grow for it. So a
 // send is put off only where the peaks of that arena and of what the receiver
-// has received, in the simulated step, add up to less: the search starts from all at once and from all as late as
-// can be, and turns one after the other as long as that gains. What it finds is
-// done where it saves a thirty-second of all peaks or more.
+// has received, in the simulated step, add up to less: the search starts from all at once and from
+// all as late as can be, and turns one after the other as long as that gains. What it finds is done
+// where it saves a thirty-second of all peaks or more.
 //
 // All that is moved stays between what makes the tensor and its first use, in
 // the one order whose projections the devices' programs are: nobody waits in a
@@ -67,8 +67,7 @@ public:
 
   /// Has the receiver ask for a tensor in front of `before`; returns the token
   /// that the sender gets.
-  using AskFn = llvm::function_ref<mlir::Value(const Transfer &transfer,
-                                               mlir::Operation *before)>;
+  using AskFn = llvm::function_ref<mlir::Value(const Transfer &transfer, mlir::Operation *before)>;
   /// Moves sends, once all programs are there. What stands before them there is
   /// made an operand: no later pass then brings them forward.
   void delay(AskFn ask);

@@ -22,11 +22,11 @@
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/Weir.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/partition/Accelerators.h"
 #include "passes/partition/Homes.h"
 #include "passes/partition/LateTransfers.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRPARTITIONPASS
@@ -93,8 +93,7 @@ static void forEachNeed(Operation *op, NeedFn need) {
       forEachNeed(&inner, need);
     if (isa<WhileOp>(op) && region.getRegionNumber() == 0)
       continue;
-    for (auto [i, value] :
-         llvm::enumerate(region.front().getTerminator()->getOperands()))
+    for (auto [i, value] : llvm::enumerate(region.front().getTerminator()->getOperands()))
       need(value, homeOf(op, i));
   }
 }
@@ -114,8 +113,7 @@ class Splitter {
 public:
   Splitter(func::FuncOp source, ArrayAttr devices, const DeviceSet &cluster,
            SmallVector<Attribute> &edges)
-      : source(source), devices(devices), cluster(cluster), edges(edges),
-        b(source) {}
+      : source(source), devices(devices), cluster(cluster), edges(edges), b(source) {}
 
   void run(const Devices &used) {
     SmallVector<Attribute> feeds, fetches;
@@ -209,8 +207,7 @@ private:
       consumer = nullptr;
       for (auto [device, before] : last)
         late.passed(device, places[&op],
-                    before ? before->getNextNode() : &parts[device].block->front(),
-                    timesOf(&op));
+                    before ? before->getNextNode() : &parts[device].block->front(), timesOf(&op));
     }
   }
 
@@ -231,15 +228,14 @@ private:
 
   /// Begins a region on every device that has a part, with arguments for what
   /// lives there.
-  void enter(Operation *op, Region &from, unsigned number,
-             std::map<int64_t, Operation *> &made) {
+  void enter(Operation *op, Region &from, unsigned number, std::map<int64_t, Operation *> &made) {
     for (auto &[device, copy] : made) {
       Part &part = parts[device];
       part.block = b.createBlock(&copy->getRegion(number));
       for (BlockArgument argument : from.getArguments())
         if (homeOf(op, argument.getArgNumber()) == device)
-          part.mapping.map(argument, part.block->addArgument(
-                                         argument.getType(), argument.getLoc()));
+          part.mapping.map(argument,
+                           part.block->addArgument(argument.getType(), argument.getLoc()));
     }
     visitBlock(from.front());
   }
@@ -336,10 +332,9 @@ private:
   }
 
   int64_t addEdge(StringRef key, int64_t from, int64_t to) {
-    edges.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr("destination", b.getI64IntegerAttr(to)),
-         b.getNamedAttr("name", b.getStringAttr(key)),
-         b.getNamedAttr("source", b.getI64IntegerAttr(from))}));
+    edges.push_back(b.getDictionaryAttr({b.getNamedAttr("destination", b.getI64IntegerAttr(to)),
+                                         b.getNamedAttr("name", b.getStringAttr(key)),
+                                         b.getNamedAttr("source", b.getI64IntegerAttr(from))}));
     return int64_t(edges.size()) - 1;
   }
 
@@ -362,8 +357,7 @@ private:
     transfer.consumer = places.lookup(consumer);
     transfer.bytes = bytesOf(value.getType());
     placement::Link link = cluster.between(from, to);
-    transfer.latest =
-        use->latest - link.latency - transfer.bytes * link.timePerSize;
+    transfer.latest = use->latest - link.latency - transfer.bytes * link.timePerSize;
     transfer.askLatency = cluster.between(to, from).latency;
     transfer.useStart = use->earliest;
     transfer.senderEnd = lastUse(value, from);
@@ -381,8 +375,7 @@ private:
     for (Operation *user : value.getUsers()) {
       Operation *at = source.getBody().front().findAncestorOpInBlock(*user);
       auto times = timesOf(at);
-      if (times && (isControl(at) ? devicesOf(at).contains(device)
-                                  : deviceOf(at) == device))
+      if (times && (isControl(at) ? devicesOf(at).contains(device) : deviceOf(at) == device))
         end = std::max(end, times->earliestEnd());
     }
     return end;
@@ -408,11 +401,9 @@ private:
                           .str();
     int64_t edge = addEdge(key, transfer.to, transfer.from);
     b.setInsertionPoint(before);
-    LateTransfers::keepPlace(
-        weir::SendOp::create(b, send.getLoc(), ValueRange(), edge, key));
+    LateTransfers::keepPlace(weir::SendOp::create(b, send.getLoc(), ValueRange(), edge, key));
     b.setInsertionPoint(send);
-    return weir::ReceiveOp::create(b, send.getLoc(),
-                                   TokenType::get(b.getContext()), edge, key);
+    return weir::ReceiveOp::create(b, send.getLoc(), TokenType::get(b.getContext()), edge, key);
   }
 
   bool isCompressed(Type type, int64_t from, int64_t to) const {
@@ -427,8 +418,7 @@ private:
   }
   Value sixteen(Location loc) {
     auto type = RankedTensorType::get({}, unsignedType(32));
-    return ConstantOp::create(b, loc,
-                              DenseElementsAttr::get(type, APInt(32, 16)));
+    return ConstantOp::create(b, loc, DenseElementsAttr::get(type, APInt(32, 16)));
   }
   /// The upper half of each f32's bits, as the white paper's lossy transfer has
   /// it (section 5.5): no rounding.
@@ -463,7 +453,8 @@ private:
     }
     return (nodeName(loc) + ":" + std::to_string(port) + ";" +
             cast<StringAttr>(devices[from]).getValue() + ";" +
-            cast<StringAttr>(devices[to]).getValue()).str();
+            cast<StringAttr>(devices[to]).getValue())
+        .str();
   }
 
   func::FuncOp source;
@@ -473,7 +464,7 @@ private:
   OpBuilder b;
   std::map<int64_t, Part> parts;
   DenseMap<Operation *, int64_t> places; ///< of the function's own operations
-  Operation *consumer = nullptr; ///< of these, what is being provided for
+  Operation *consumer = nullptr;         ///< of these, what is being provided for
   LateTransfers late;
 };
 
@@ -491,8 +482,8 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
       Devices used;
       for (Operation &op : function.getBody().front().without_terminator())
         collectDevices(&op, used);
-      bool accelerated = llvm::any_of(
-          used, [&](int64_t device) { return isAccelerator(module, device); });
+      bool accelerated =
+          llvm::any_of(used, [&](int64_t device) { return isAccelerator(module, device); });
       if (used.size() > 1 || accelerated) {
         Splitter splitter(function, devices, cluster, edges);
         splitter.run(used);
@@ -505,10 +496,9 @@ struct PartitionPass : weir::impl::WeirPartitionPassBase<PartitionPass> {
     }
     module->setAttr("weir_plan.edges", b.getArrayAttr(edges));
     if (moved || asked)
-      module->setAttr(
-          "weir_plan.late_transfers",
-          b.getDictionaryAttr({b.getNamedAttr("asked", b.getI64IntegerAttr(asked)),
-                               b.getNamedAttr("moved", b.getI64IntegerAttr(moved))}));
+      module->setAttr("weir_plan.late_transfers",
+                      b.getDictionaryAttr({b.getNamedAttr("asked", b.getI64IntegerAttr(asked)),
+                                           b.getNamedAttr("moved", b.getI64IntegerAttr(moved))}));
     // They have done their service, and say nothing true of copies.
     removeTimes(module);
     module.walk([](Operation *op) {

@@ -62,9 +62,8 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
       if (isControl(op))
         op->setAttr("weir.homes", homesOf(op));
     });
-    if (llvm::any_of(plan->device, [&](int32_t device) {
-          return device != plan->device.front();
-        })) {
+    if (llvm::any_of(plan->device,
+                     [&](int32_t device) { return device != plan->device.front(); })) {
       orderByPlan(module, model, *plan);
       auto receives = module->getAttrOfType<StringAttr>("weir.receives");
       if (!receives || receives.getValue() != "early")
@@ -73,8 +72,7 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
     describe(module, constraints, model, *plan);
   }
 
-  std::optional<placement::Plan> choose(ModuleOp module,
-                                        const Constraints &constraints,
+  std::optional<placement::Plan> choose(ModuleOp module, const Constraints &constraints,
                                         const CostModel &model) {
     StringRef placer = "search";
     if (auto asked = module->getAttrOfType<StringAttr>("weir.placer"))
@@ -86,15 +84,13 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
     if (placer.consume_front("on:"))
       return placeOn(placer, constraints, model);
     placement::Options options;
-    options.steps =
-        std::min(mostSteps, stepsPerNode * int64_t(model.problem.nodes.size()));
+    options.steps = std::min(mostSteps, stepsPerNode * int64_t(model.problem.nodes.size()));
     return placement::search(model.problem, options);
   }
 
   /// Any device that constraints allow: what tests of the partition need.
   static std::optional<placement::Plan>
-  placeRandomly(StringRef seed, const Constraints &constraints,
-                const CostModel &model) {
+  placeRandomly(StringRef seed, const Constraints &constraints, const CostModel &model) {
     uint64_t state = 0;
     (void)seed.getAsInteger(10, state);
     DenseMap<int32_t, int32_t> chosen;
@@ -116,8 +112,7 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
 
   /// Everything that may be there on the device of that name, the rest where it
   /// may be first.
-  static std::optional<placement::Plan> placeOn(StringRef text,
-                                                const Constraints &constraints,
+  static std::optional<placement::Plan> placeOn(StringRef text, const Constraints &constraints,
                                                 const CostModel &model) {
     std::optional<DeviceName> wanted = DeviceName::parse(text);
     const DeviceSet &cluster = constraints.cluster();
@@ -157,22 +152,19 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
   static int64_t naturalDevice(Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto loop = dyn_cast<WhileOp>(argument.getOwner()->getParentOp());
-      return loop ? naturalDevice(loop.getInits()[argument.getArgNumber()])
-                  : -1;
+      return loop ? naturalDevice(loop.getInits()[argument.getArgNumber()]) : -1;
     }
     Operation *def = value.getDefiningOp();
     unsigned index = cast<OpResult>(value).getResultNumber();
     if (auto branch = dyn_cast<IfOp>(def)) {
       for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
-        if (int64_t device = naturalDevice(
-                region->front().getTerminator()->getOperand(index));
+        if (int64_t device = naturalDevice(region->front().getTerminator()->getOperand(index));
             device >= 0)
           return device;
       return -1;
     }
     if (auto loop = dyn_cast<WhileOp>(def)) {
-      int64_t device = naturalDevice(
-          loop.getBody().front().getTerminator()->getOperand(index));
+      int64_t device = naturalDevice(loop.getBody().front().getTerminator()->getOperand(index));
       return device >= 0 ? device : naturalDevice(loop.getInits()[index]);
     }
     auto placed = def->getAttrOfType<IntegerAttr>("weir.device_index");
@@ -191,8 +183,7 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
     }
     if (usual < 0)
       control->walk([&](Operation *op) {
-        if (auto placed = op->getAttrOfType<IntegerAttr>("weir.device_index");
-            placed && usual < 0)
+        if (auto placed = op->getAttrOfType<IntegerAttr>("weir.device_index"); placed && usual < 0)
           usual = placed.getInt();
       });
     for (int64_t &home : homes)
@@ -203,12 +194,12 @@ struct PlacePass : weir::impl::WeirPlacePassBase<PlacePass> {
 
   /// For reports and `weirc explain`: which node is where, what it takes, and
   /// why.
-  void describe(ModuleOp module, const Constraints &constraints,
-                const CostModel &model, const placement::Plan &plan);
+  void describe(ModuleOp module, const Constraints &constraints, const CostModel &model,
+                const placement::Plan &plan);
 };
 
-void PlacePass::describe(ModuleOp module, const Constraints &constraints,
-                         const CostModel &model, const placement::Plan &plan) {
+void PlacePass::describe(ModuleOp module, const Constraints &constraints, const CostModel &model,
+                         const placement::Plan &plan) {
   if (!module->hasAttr("weir.describe_placement"))
     return;
   Builder b(module.getContext());
@@ -216,8 +207,7 @@ void PlacePass::describe(ModuleOp module, const Constraints &constraints,
   const placement::Problem &problem = model.problem;
   // When nodes start and what their last input is.
   size_t count = problem.nodes.size();
-  std::vector<double> start =
-      placement::timelineOf(problem, plan.device, plan.order).earliest;
+  std::vector<double> start = placement::timelineOf(problem, plan.device, plan.order).earliest;
   auto endOf = [&](int32_t node) {
     return start[node] + problem.nodes[node].times[plan.device[node]];
   };
@@ -225,11 +215,9 @@ void PlacePass::describe(ModuleOp module, const Constraints &constraints,
   std::vector<double> arrival(count, 0);
   for (const placement::Edge &edge : problem.edges) {
     int32_t from = plan.device[edge.source], to = plan.device[edge.dest];
-    const placement::Link &link =
-        problem.links[size_t(from) * cluster.devices.size() + to];
+    const placement::Link &link = problem.links[size_t(from) * cluster.devices.size() + to];
     double time =
-        endOf(edge.source) +
-        (from == to ? 0 : link.latency + edge.size * link.timePerSize);
+        endOf(edge.source) + (from == to ? 0 : link.latency + edge.size * link.timePerSize);
     if (last[edge.dest] < 0 || time > arrival[edge.dest]) {
       arrival[edge.dest] = time;
       last[edge.dest] = edge.source;
@@ -273,20 +261,16 @@ void PlacePass::describe(ModuleOp module, const Constraints &constraints,
     for (int32_t other : constraints.candidates(row.group))
       if (other != device)
         others.push_back(b.getDictionaryAttr(
-            {b.getNamedAttr("device",
-                            b.getStringAttr(cluster.devices[other].name.str())),
-             b.getNamedAttr("seconds",
-                            b.getF64FloatAttr(row.byDevice[other]))}));
+            {b.getNamedAttr("device", b.getStringAttr(cluster.devices[other].name.str())),
+             b.getNamedAttr("seconds", b.getF64FloatAttr(row.byDevice[other]))}));
     entry.set("others", b.getArrayAttr(others));
     for (const std::string &line : constraints.describe(row.group))
       reasons.push_back(b.getStringAttr(line));
     entry.set("reasons", b.getArrayAttr(reasons));
     if (int32_t input = last[row.node]; input >= 0) {
-      entry.set("waits_for",
-                b.getStringAttr(nodeName(model.operations[input]->getLoc())));
-      entry.set(
-          "waits_for_device",
-          b.getStringAttr(cluster.devices[plan.device[input]].name.str()));
+      entry.set("waits_for", b.getStringAttr(nodeName(model.operations[input]->getLoc())));
+      entry.set("waits_for_device",
+                b.getStringAttr(cluster.devices[plan.device[input]].name.str()));
     }
     described.push_back(entry.getDictionary(module.getContext()));
   }
@@ -294,7 +278,6 @@ void PlacePass::describe(ModuleOp module, const Constraints &constraints,
   std::optional<placement::Plan> single = placement::placeOnOneDevice(problem);
   module->setAttr("weir_plan.makespan", b.getF64FloatAttr(plan.makespan));
   if (single)
-    module->setAttr("weir_plan.one_device_makespan",
-                    b.getF64FloatAttr(single->makespan));
+    module->setAttr("weir_plan.one_device_makespan", b.getF64FloatAttr(single->makespan));
 }
 } // namespace

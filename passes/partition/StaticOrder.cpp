@@ -27,8 +27,7 @@ namespace {
 
 class Orderer {
 public:
-  Orderer(const CostModel &model, const placement::Plan &plan)
-      : place(plan.order.size()) {
+  Orderer(const CostModel &model, const placement::Plan &plan) : place(plan.order.size()) {
     for (auto [i, op] : llvm::enumerate(model.operations))
       numbers[op] = int32_t(i);
     for (auto [i, node] : llvm::enumerate(plan.order))
@@ -85,8 +84,7 @@ private:
       op->walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())
           if (Operation *def = operand.getDefiningOp())
-            if (Operation *at = block.findAncestorOpInBlock(*def);
-                at && at != operations[i])
+            if (Operation *at = block.findAncestorOpInBlock(*def); at && at != operations[i])
               inputs.insert(indices.lookup(at));
       });
       if (!isMemoryEffectFree(op)) {
@@ -122,18 +120,15 @@ private:
 
 } // namespace
 
-void weir::orderByPlan(ModuleOp module, const CostModel &model,
-                       placement::Plan &plan) {
+void weir::orderByPlan(ModuleOp module, const CostModel &model, placement::Plan &plan) {
   Orderer orderer(model, plan);
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal())
       orderer.visit(function.getBody().front());
   std::vector<int32_t> given(plan.order.size());
   std::iota(given.begin(), given.end(), 0);
-  double asGiven =
-      placement::timelineOf(model.problem, plan.device, given).makespan;
-  plan.makespan =
-      placement::timelineOf(model.problem, plan.device, orderer.nodes).makespan;
+  double asGiven = placement::timelineOf(model.problem, plan.device, given).makespan;
+  plan.makespan = placement::timelineOf(model.problem, plan.device, orderer.nodes).makespan;
   if (plan.makespan < asGiven * (1 - 1e-9)) {
     orderer.apply();
     plan.order = std::move(orderer.nodes);
@@ -144,18 +139,15 @@ void weir::orderByPlan(ModuleOp module, const CostModel &model,
 }
 
 void weir::writeTimes(const CostModel &model, const placement::Plan &plan) {
-  placement::Timeline timeline =
-      placement::timelineOf(model.problem, plan.device, plan.order);
+  placement::Timeline timeline = placement::timelineOf(model.problem, plan.device, plan.order);
   for (auto [i, op] : llvm::enumerate(model.operations)) {
     // The later of two runs' starts, node by node, is a run, too.
-    double latest = std::max(timeline.earliest[i],
-                             timeline.latest[i] - reserve * timeline.makespan);
-    op->setAttr(timesAttribute,
-                DenseF64ArrayAttr::get(
-                    op->getContext(),
-                    {timeline.earliest[i], latest,
-                     model.problem.nodes[i].times[plan.device[i]],
-                     model.stored[i]}));
+    double latest =
+        std::max(timeline.earliest[i], timeline.latest[i] - reserve * timeline.makespan);
+    op->setAttr(timesAttribute, DenseF64ArrayAttr::get(
+                                    op->getContext(), {timeline.earliest[i], latest,
+                                                       model.problem.nodes[i].times[plan.device[i]],
+                                                       model.stored[i]}));
   }
 }
 

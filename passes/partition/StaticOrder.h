@@ -27,8 +27,7 @@ struct SimulatedTimes {
 /// the simulated step shorter than the order that is there: all devices'
 /// programs will be projections of this one. What data and effects ask for is
 /// kept. `plan` becomes what then is, and is never slower for it.
-void orderByPlan(mlir::ModuleOp module, const CostModel &model,
-                 placement::Plan &plan);
+void orderByPlan(mlir::ModuleOp module, const CostModel &model, placement::Plan &plan);
 
 /// Writes simulated times onto the model's operations, for the partition.
 void writeTimes(const CostModel &model, const placement::Plan &plan);

@@ -19,8 +19,7 @@ namespace {
 class Annealer {
 public:
   Annealer(Neighbourhood &state, Random &random)
-      : state(state), graph(state.graph), random(random),
-        mark(graph.groups, 0) {}
+      : state(state), graph(state.graph), random(random), mark(graph.groups, 0) {}
 
   /// One random change; true when it was made.
   bool step(double limit) {
@@ -66,9 +65,8 @@ public:
         next = before[node];
       // Of several reasons any one; data rather than the device.
       for (const Neighbour &input : graph.predecessors[node])
-        if (state.end[input.node] + graph.transfer(input.size,
-                                                   state.device[input.node],
-                                                   state.device[node]) >=
+        if (state.end[input.node] +
+                graph.transfer(input.size, state.device[input.node], state.device[node]) >=
             begin)
           next = input.node;
       node = begin > 0 ? next : -1;
@@ -98,8 +96,7 @@ private:
     // Of empty devices that nothing tells apart, one is enough.
     if (!state.residents[to])
       for (int32_t d : choices)
-        if (d != from && !state.residents[d] &&
-            graph.deviceClass[d] == graph.deviceClass[to]) {
+        if (d != from && !state.residents[d] && graph.deviceClass[d] == graph.deviceClass[to]) {
           to = d;
           break;
         }
@@ -123,8 +120,7 @@ private:
     for (size_t i = 0; i < moves.size() && int32_t(moves.size()) < size; ++i) {
       size_t at = wide ? i : random.below(int32_t(moves.size()));
       for (const Neighbour &next : graph.groupNeighbours[moves[at].group])
-        if (mark[next.node] != stamp &&
-            state.deviceOfGroup[next.node] == from &&
+        if (mark[next.node] != stamp && state.deviceOfGroup[next.node] == from &&
             int32_t(moves.size()) < size && graph.possible(next.node, to)) {
           add(next.node, to);
           if (!wide)
@@ -188,8 +184,7 @@ private:
     int32_t size = 1 << random.below(5);
     for (size_t i = 0; i < moves.size() && int32_t(moves.size()) < size; ++i)
       for (const Neighbour &next : graph.groupNeighbours[moves[i].group])
-        if (mark[next.node] != stamp &&
-            state.deviceOfGroup[next.node] == from &&
+        if (mark[next.node] != stamp && state.deviceOfGroup[next.node] == from &&
             int32_t(moves.size()) < size && graph.possible(next.node, to))
           add(next.node, to);
     double room = graph.limits[to] - state.held[to];
@@ -227,9 +222,8 @@ private:
 
 } // namespace
 
-Plan weir::placement::anneal(Neighbourhood &state, const Plan &plan,
-                             Random &random, int64_t steps, double hot,
-                             double cold) {
+Plan weir::placement::anneal(Neighbourhood &state, const Plan &plan, Random &random, int64_t steps,
+                             double hot, double cold) {
   const Graph &graph = state.graph;
   state.reset(plan);
   Annealer annealer(state, random);
@@ -243,8 +237,7 @@ Plan weir::placement::anneal(Neighbourhood &state, const Plan &plan,
     if (spent >= steps)
       break;
     if (tries++ % 64 == 0) {
-      temperature = plan.makespan * hot *
-                    std::pow(cold / hot, double(spent) / double(steps));
+      temperature = plan.makespan * hot * std::pow(cold / hot, double(spent) / double(steps));
       annealer.refreshCriticalPath();
       extra += graph.nodes;
     }

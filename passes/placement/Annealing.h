@@ -16,8 +16,8 @@ namespace weir::placement {
 /// Simulated annealing (Kirkpatrick et al. 1983) from `plan` on, over about
 /// `steps` simulated nodes, from `hot` to `cold` (fractions of the makespan).
 /// Returns the best plan met; never worse than `plan`.
-Plan anneal(Neighbourhood &state, const Plan &plan, Random &random,
-            int64_t steps, double hot, double cold);
+Plan anneal(Neighbourhood &state, const Plan &plan, Random &random, int64_t steps, double hot,
+            double cold);
 
 } // namespace weir::placement
 

@@ -28,8 +28,7 @@ struct Cuts {
       place[groups[i]] = int32_t(i);
     for (int32_t node = 0; node < graph.nodes; ++node)
       for (const Neighbour &next : graph.successors[node]) {
-        int32_t from = place[graph.group[node]],
-                to = place[graph.group[next.node]];
+        int32_t from = place[graph.group[node]], to = place[graph.group[next.node]];
         for (int32_t cut = from + 1; cut <= to; ++cut)
           forward[cut] = std::max(forward[cut], next.size);
         for (int32_t cut = to + 1; cut <= from; ++cut)
@@ -98,9 +97,8 @@ std::vector<std::vector<int32_t>> classesOf(const Graph &graph) {
 
 } // namespace
 
-std::vector<int32_t>
-weir::placement::placeContiguously(const Graph &graph,
-                                   std::span<const int32_t> groups) {
+std::vector<int32_t> weir::placement::placeContiguously(const Graph &graph,
+                                                        std::span<const int32_t> groups) {
   std::vector<std::vector<int32_t>> classes = classesOf(graph);
   int32_t kinds = int32_t(classes.size()), states = 1;
   std::vector<int32_t> stride; // of a class in the number of a state
@@ -126,8 +124,7 @@ weir::placement::placeContiguously(const Graph &graph,
       for (int32_t k = 0; k < kinds; ++k)
         if (graph.possible(groups[p], classes[k][0]))
           work[i * kinds + k] +=
-              graph.groupTimes[size_t(groups[p]) * graph.devices +
-                               classes[k][0]];
+              graph.groupTimes[size_t(groups[p]) * graph.devices + classes[k][0]];
         else
           ++impossible[i * kinds + k];
     }

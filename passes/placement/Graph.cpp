@@ -40,9 +40,7 @@ std::vector<int32_t> sortTopologically(const Problem &problem) {
   return order;
 }
 
-double bounded(double value) {
-  return std::isfinite(value) ? value : forbidden;
-}
+double bounded(double value) { return std::isfinite(value) ? value : forbidden; }
 
 /// Devices are alike when they run everything equally fast, hold equally much,
 /// and reach all others alike.
@@ -61,8 +59,7 @@ bool alike(const Graph &graph, int32_t a, int32_t b) {
   if (!same(a, b, b, a))
     return false;
   for (int32_t other = 0; other < devices; ++other)
-    if (other != a && other != b &&
-        (!same(a, other, b, other) || !same(other, a, other, b)))
+    if (other != a && other != b && (!same(a, other, b, other) || !same(other, a, other, b)))
       return false;
   return true;
 }
@@ -108,9 +105,8 @@ std::optional<std::string> weir::placement::findDefect(const Problem &problem) {
 }
 
 Graph::Graph(const Problem &problem)
-    : nodes(int32_t(problem.nodes.size())), devices(problem.devices()),
-      links(problem.links), limits(problem.memoryLimits),
-      topological(sortTopologically(problem)) {
+    : nodes(int32_t(problem.nodes.size())), devices(problem.devices()), links(problem.links),
+      limits(problem.memoryLimits), topological(sortTopologically(problem)) {
   std::vector<int32_t> sources, dests;
   std::vector<Neighbour> fromSource, fromDest;
   for (const Edge &edge : problem.edges) {
@@ -206,6 +202,4 @@ Graph::Graph(const Problem &problem)
   }
 }
 
-double weir::placement::lowerBound(const Problem &problem) {
-  return Graph(problem).bound;
-}
+double weir::placement::lowerBound(const Problem &problem) { return Graph(problem).bound; }

@@ -24,8 +24,7 @@ struct Neighbour {
 /// Rows of different lengths in one array.
 template <typename T> class Rows {
 public:
-  void assign(int32_t rows, std::span<const int32_t> rowOf,
-              std::span<const T> values) {
+  void assign(int32_t rows, std::span<const int32_t> rowOf, std::span<const T> values) {
     begins.assign(rows + 1, 0);
     for (int32_t row : rowOf)
       ++begins[row + 1];
@@ -68,15 +67,13 @@ public:
 
   std::vector<int32_t> topological; ///< of two that could come next, the first
   std::vector<double> bestTime;     ///< of a node on any device
-  std::vector<double> tail; ///< longest path behind a node, at best times
-  double bound;             ///< no plan is faster
+  std::vector<double> tail;         ///< longest path behind a node, at best times
+  double bound;                     ///< no plan is faster
 
   /// Devices that nothing tells apart have the same number.
   std::vector<int32_t> deviceClass;
 
-  double time(int32_t node, int32_t device) const {
-    return times[size_t(node) * devices + device];
-  }
+  double time(int32_t node, int32_t device) const { return times[size_t(node) * devices + device]; }
   double transfer(double size, int32_t from, int32_t to) const {
     const Link &link = links[size_t(from) * devices + to];
     return link.latency + size * link.timePerSize;
@@ -97,9 +94,7 @@ public:
     return z ^ (z >> 31);
   }
   /// In [0, end); end > 0.
-  int32_t below(int32_t end) {
-    return int32_t((next() >> 32) * uint64_t(end) >> 32);
-  }
+  int32_t below(int32_t end) { return int32_t((next() >> 32) * uint64_t(end) >> 32); }
   /// In [0, 1).
   double unit() { return double(next() >> 11) * 0x1p-53; }
 

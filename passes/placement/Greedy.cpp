@@ -13,8 +13,7 @@
 
 using namespace weir::placement;
 
-std::vector<int32_t> weir::placement::placeEarliest(const Graph &graph,
-                                                    Visit visit,
+std::vector<int32_t> weir::placement::placeEarliest(const Graph &graph, Visit visit,
                                                     Random *random) {
   // Longest path to the end, at mean times over devices.
   std::vector<double> rank(graph.nodes), key(graph.nodes);
@@ -22,21 +21,18 @@ std::vector<int32_t> weir::placement::placeEarliest(const Graph &graph,
   for (const Link &link : graph.links)
     meanRate += link.latency < forbidden ? link.timePerSize : 0;
   meanRate /= double(graph.links.size());
-  for (auto it = graph.topological.rbegin(); it != graph.topological.rend();
-       ++it) {
+  for (auto it = graph.topological.rbegin(); it != graph.topological.rend(); ++it) {
     double behind = 0;
     for (const Neighbour &next : graph.successors[*it])
       behind = std::max(behind, rank[next.node] + next.size * meanRate);
-    rank[*it] =
-        behind + graph.bestTime[*it] * (random ? 0.5 + random->unit() : 1);
+    rank[*it] = behind + graph.bestTime[*it] * (random ? 0.5 + random->unit() : 1);
   }
   using Entry = std::pair<double, int32_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   std::vector<int32_t> waiting(graph.nodes), place(graph.nodes);
   for (int32_t i = 0; i < graph.nodes; ++i)
     place[graph.topological[i]] = i;
-  std::vector<double> end(graph.nodes, 0), free(graph.devices, 0),
-      held(graph.devices, 0);
+  std::vector<double> end(graph.nodes, 0), free(graph.devices, 0), held(graph.devices, 0);
   auto push = [&](int32_t node) {
     double first = 0;
     if (visit == Visit::AsRun)
@@ -59,9 +55,8 @@ std::vector<int32_t> weir::placement::placeEarliest(const Graph &graph,
     auto consider = [&](int32_t d) {
       double start = free[d];
       for (const Neighbour &input : graph.predecessors[node])
-        start = std::max(start,
-                         end[input.node] +
-                             graph.transfer(input.size, device[input.node], d));
+        start =
+            std::max(start, end[input.node] + graph.transfer(input.size, device[input.node], d));
       if (start + graph.time(node, d) < best) {
         best = start + graph.time(node, d);
         device[node] = d;
@@ -86,8 +81,7 @@ std::vector<int32_t> weir::placement::placeEarliest(const Graph &graph,
   return deviceOfGroup;
 }
 
-std::vector<int32_t> weir::placement::placeByMemory(const Graph &graph,
-                                                    Random *random) {
+std::vector<int32_t> weir::placement::placeByMemory(const Graph &graph, Random *random) {
   std::vector<int32_t> order(graph.groups), device(graph.groups);
   std::iota(order.begin(), order.end(), 0);
   // What has fewer choices first, then what is larger.

@@ -52,8 +52,7 @@ bool Neighbourhood::simulateFrom(int32_t first, double limit) {
     span = 0;
     return true;
   }
-  std::copy_n(&checkpoints[size_t(first / stride) * devices], devices,
-              free.begin());
+  std::copy_n(&checkpoints[size_t(first / stride) * devices], devices, free.begin());
   // All nodes before end before something behind does, or here.
   for (double time : free)
     makespan = std::max(makespan, time);
@@ -66,9 +65,7 @@ bool Neighbourhood::simulateFrom(int32_t first, double limit) {
     int32_t node = order[i], d = device[node];
     double begin = free[d];
     for (const Neighbour &input : graph.predecessors[node])
-      begin = std::max(begin,
-                       end[input.node] +
-                           graph.transfer(input.size, device[input.node], d));
+      begin = std::max(begin, end[input.node] + graph.transfer(input.size, device[input.node], d));
     double done = begin + graph.time(node, d);
     oldStart[i] = start[node];
     oldEnd[i] = end[node];
@@ -93,8 +90,7 @@ void Neighbourhood::restore(int32_t first, int32_t last) {
   for (int32_t i = first; i < last; ++i) {
     if (i % stride == 0 && i > first) {
       double *saved = &checkpoints[size_t(i / stride) * graph.devices];
-      std::copy_n(&oldCheckpoints[saved - &checkpoints[0]], graph.devices,
-                  saved);
+      std::copy_n(&oldCheckpoints[saved - &checkpoints[0]], graph.devices, saved);
     }
     start[order[i]] = oldStart[i];
     end[order[i]] = oldEnd[i];
@@ -125,8 +121,7 @@ void Neighbourhood::sortFrom(int32_t first) {
   std::copy_n(&checkpoints[size_t(block) * devices], devices, free.begin());
   for (int32_t i = block * stride; i < graph.nodes; ++i) {
     if (i % stride == 0)
-      std::copy_n(free.begin(), devices,
-                  &checkpoints[size_t(i / stride) * devices]);
+      std::copy_n(free.begin(), devices, &checkpoints[size_t(i / stride) * devices]);
     free[device[order[i]]] = end[order[i]];
   }
 }

@@ -119,8 +119,7 @@ Timeline timelineOf(const Problem &problem, std::span<const int32_t> device,
 
 /// Judges a plan by the definition, with code that shares nothing with the
 /// search. Returns what is wrong with it, or nothing and the makespan.
-std::optional<std::string> checkPlan(const Problem &problem, const Plan &plan,
-                                     double &makespan);
+std::optional<std::string> checkPlan(const Problem &problem, const Plan &plan, double &makespan);
 
 } // namespace weir::placement
 

@@ -12,8 +12,7 @@
 
 using namespace weir::placement;
 
-std::optional<std::string> weir::placement::checkPlan(const Problem &problem,
-                                                      const Plan &plan,
+std::optional<std::string> weir::placement::checkPlan(const Problem &problem, const Plan &plan,
                                                       double &makespan) {
   size_t count = problem.nodes.size();
   int32_t devices = problem.devices();
@@ -30,14 +29,12 @@ std::optional<std::string> weir::placement::checkPlan(const Problem &problem,
     if (node.times[device] == never)
       return name(i) + " cannot run on device " + std::to_string(device);
     held[device] += node.memory;
-    if (node.group >= 0 &&
-        deviceOfGroup.try_emplace(node.group, device).first->second != device)
+    if (node.group >= 0 && deviceOfGroup.try_emplace(node.group, device).first->second != device)
       return "group " + std::to_string(node.group) + " is on two devices";
   }
   for (int32_t d = 0; d < devices; ++d)
     if (held[d] > problem.memoryLimits[d] * (1 + 1e-9))
-      return "device " + std::to_string(d) + " holds " +
-             std::to_string(held[d]) + ", more than " +
+      return "device " + std::to_string(d) + " holds " + std::to_string(held[d]) + ", more than " +
              std::to_string(problem.memoryLimits[d]);
 
   std::vector<std::vector<Edge>> inputs(count);
@@ -52,15 +49,13 @@ std::optional<std::string> weir::placement::checkPlan(const Problem &problem,
     double start = free[device];
     for (const Edge &edge : inputs[i]) {
       if (end[edge.source] < 0)
-        return name(i) + " stands before its input " +
-               std::to_string(edge.source);
+        return name(i) + " stands before its input " + std::to_string(edge.source);
       double arrival = end[edge.source];
       int32_t from = plan.device[edge.source];
       if (from != device) {
         const Link &link = problem.links[size_t(from) * devices + device];
         if (link.latency == never || link.timePerSize == never)
-          return "no link from device " + std::to_string(from) + " to " +
-                 std::to_string(device);
+          return "no link from device " + std::to_string(from) + " to " + std::to_string(device);
         arrival += link.latency + edge.size * link.timePerSize;
       }
       start = std::max(start, arrival);

@@ -27,8 +27,7 @@ namespace {
 constexpr size_t mostStarts = 8;
 constexpr int disturbedStarts = 4, memoryTries = 200;
 /// Temperatures, in fractions of the makespan.
-constexpr double hottest = 0.05, reheated = 0.03, leastHot = 0.003,
-                 coldest = 1e-5;
+constexpr double hottest = 0.05, reheated = 0.03, leastHot = 0.003, coldest = 1e-5;
 
 bool faster(const Plan &a, const Plan &b) { return a.makespan < b.makespan; }
 
@@ -87,16 +86,15 @@ std::vector<int32_t> sortedBy(const std::vector<double> &key) {
 /// Orders of groups that can be cut into segments: by branch, by how early they
 /// can begin, and by how late they must.
 std::vector<std::vector<int32_t>> linearOrders(const Graph &graph) {
-  std::vector<double> branch(graph.groups), early(graph.groups, never),
-      late(graph.groups, 0), begin(graph.nodes, 0);
+  std::vector<double> branch(graph.groups), early(graph.groups, never), late(graph.groups, 0),
+      begin(graph.nodes, 0);
   for (int32_t node : graph.topological) {
     int32_t g = graph.group[node];
     branch[g] = g;
     early[g] = std::min(early[g], begin[node]);
     late[g] = std::min(late[g], -graph.tail[node] - graph.bestTime[node]);
     for (const Neighbour &next : graph.successors[node])
-      begin[next.node] =
-          std::max(begin[next.node], begin[node] + graph.bestTime[node]);
+      begin[next.node] = std::max(begin[next.node], begin[node] + graph.bestTime[node]);
   }
   return {sortedBy(branch), sortedBy(early), sortedBy(late)};
 }
@@ -132,8 +130,7 @@ Plan polish(const Graph &graph, Plan plan) {
 
 } // namespace
 
-std::optional<Plan> weir::placement::search(const Problem &problem,
-                                            const Options &options) {
+std::optional<Plan> weir::placement::search(const Problem &problem, const Options &options) {
   Graph graph(problem);
   Random random(options.seed);
   Plans plans = makeStarts(graph, options, random);
@@ -146,8 +143,7 @@ std::optional<Plan> weir::placement::search(const Problem &problem,
   while (left > 0 && best.makespan > graph.bound * (1 + 1e-9)) {
     int64_t share = std::max<int64_t>(left / 2 / int64_t(plans.size()), 1);
     if (plans.size() == 1)
-      share = std::max(left / 3,
-                       std::min<int64_t>(left, 2000 * int64_t(graph.nodes)));
+      share = std::max(left / 3, std::min<int64_t>(left, 2000 * int64_t(graph.nodes)));
     for (Plan &plan : plans) {
       int64_t before = state.steps();
       plan = polish(graph, anneal(state, plan, random, share, hot, coldest));

@@ -21,14 +21,12 @@ enum class Visit {
 
 /// Each node where it would end first, groups as their first node. `random`
 /// (or null) disturbs ranks. A device per group; empty when memory ran out.
-std::vector<int32_t> placeEarliest(const Graph &graph, Visit visit,
-                                   Random *random);
+std::vector<int32_t> placeEarliest(const Graph &graph, Visit visit, Random *random);
 
 /// Groups in the given order, cut into one contiguous segment a device, so that
 /// work and transfers at the cuts together take least: dynamic programming over
 /// (devices of each class that are used, cut, class). Empty when nothing fits.
-std::vector<int32_t> placeContiguously(const Graph &graph,
-                                       std::span<const int32_t> groups);
+std::vector<int32_t> placeContiguously(const Graph &graph, std::span<const int32_t> groups);
 
 /// Any placement within the limits: largest groups first, each where most room
 /// is left, or, with `random`, anywhere where it fits. Empty when that fails.

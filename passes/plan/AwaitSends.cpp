@@ -63,17 +63,14 @@ private:
 
   /// Nobody writes or frees these before the run ends.
   static bool staysToTheEnd(Value root) {
-    return isa_and_nonnull<FeedOp, BlobOp, plan::VariableReadOp, FetchOp>(
-        root.getDefiningOp());
+    return isa_and_nonnull<FeedOp, BlobOp, plan::VariableReadOp, FetchOp>(root.getDefiningOp());
   }
 
   /// Whether `op`, or what is in it, ends what one of the buffers holds.
   static bool ends(Operation &op, ArrayRef<Value> buffers) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       return true;
-    auto isOne = [&](Value buffer) {
-      return llvm::is_contained(buffers, rootOf(buffer));
-    };
+    auto isOne = [&](Value buffer) { return llvm::is_contained(buffers, rootOf(buffer)); };
     WalkResult found = op.walk([&](Operation *inner) {
       bool does = false;
       if (auto run = dyn_cast<RunOp>(inner))
@@ -110,8 +107,7 @@ struct AwaitSendsPass : weir::impl::WeirAwaitSendsPassBase<AwaitSendsPass> {
     auto taskOf = [&](DictionaryAttr edge, StringRef end) {
       int64_t device = edge.getAs<IntegerAttr>(end).getInt();
       DeviceName name =
-          DeviceName::parse(cast<StringAttr>(devices[device]).getValue())
-              .value_or(DeviceName());
+          DeviceName::parse(cast<StringAttr>(devices[device]).getValue()).value_or(DeviceName());
       return std::make_tuple(name.job, name.replica, name.task);
     };
     // Within a task a tensor goes to the receiver's memory at once.

@@ -44,8 +44,8 @@ bool touches(Operation &op, const Range &range, bool writesOnly) {
     if (isa<ViewOp, memref::DimOp>(inner))
       return WalkResult::advance();
     for (OpOperand &operand : inner->getOpOperands())
-      if (isa<MemRefType>(operand.get().getType()) &&
-          (!writesOnly || isWritten(operand)) && rangeOf(operand.get()).meets(range))
+      if (isa<MemRefType>(operand.get().getType()) && (!writesOnly || isWritten(operand)) &&
+          rangeOf(operand.get()).meets(range))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -69,8 +69,7 @@ void await(Operation *begin, Value copy, const Range &range, bool writesOnly) {
 /// What a step does, in order; loops run twice, so that a turn meets what the one
 /// before it left.
 void collect(Region &region, llvm::DenseMap<Value, int64_t> &copies,
-             std::vector<memory::TransferEvent> &events,
-             SmallVectorImpl<Operation *> &operations) {
+             std::vector<memory::TransferEvent> &events, SmallVectorImpl<Operation *> &operations) {
   using memory::TransferEvent;
   auto add = [&](Operation &op, TransferEvent::Kind kind, int64_t copy, Range range) {
     events.push_back({kind, copy, range.begin, range.end - range.begin});

@@ -44,10 +44,8 @@ int64_t BlockWork::sizeOf(Value value) const {
   return arenaBytes(bufferType(tensor));
 }
 
-BlockWork::BlockWork(Block &block, SymbolTable &symbols,
-                     const DenseMap<Block *, int64_t> &peaks)
-    : block(block), symbols(symbols),
-      accelerated(isOnAccelerator(block.getParentOp())) {
+BlockWork::BlockWork(Block &block, SymbolTable &symbols, const DenseMap<Block *, int64_t> &peaks)
+    : block(block), symbols(symbols), accelerated(isOnAccelerator(block.getParentOp())) {
   // Constants stay at the head: nothing runs for them.
   for (Operation &op : block.without_terminator())
     if (!isa<ConstantOp>(op) && (op.getNumResults() != 1 || !isView(op.getResult(0))))
@@ -60,8 +58,7 @@ BlockWork::BlockWork(Block &block, SymbolTable &symbols,
       values[v].outlives = true;
     // A result that is a launch's own is written where the caller wants it.
     auto it = numbers.find(value);
-    if (it == numbers.end() || !isa<func::ReturnOp>(end) ||
-        !value.getDefiningOp<LaunchOp>())
+    if (it == numbers.end() || !isa<func::ReturnOp>(end) || !value.getDefiningOp<LaunchOp>())
       continue;
     returned += values[it->second].size;
     values[it->second].size = 0;
@@ -70,10 +67,8 @@ BlockWork::BlockWork(Block &block, SymbolTable &symbols,
 
 bool BlockWork::isView(Value value) const {
   Operation *op = value.getDefiningOp();
-  return op && op->getBlock() == &block &&
-         isa<RankedTensorType>(value.getType()) &&
-         (isa<GateOp>(op) ||
-          (isa<ReshapeOp>(op) && !isScalarForm(value.getType())));
+  return op && op->getBlock() == &block && isa<RankedTensorType>(value.getType()) &&
+         (isa<GateOp>(op) || (isa<ReshapeOp>(op) && !isScalarForm(value.getType())));
 }
 
 /// The values that reading `value` reads.
@@ -127,18 +122,16 @@ void BlockWork::add(Operation *op, const DenseMap<Block *, int64_t> &peaks) {
 
 /// In the unit of costs(). `repeatable`: whether all of it is of fixed size, and
 /// numbers.
-double BlockWork::timeOf(LaunchOp launch, const ClusterDevice *device,
-                         bool *repeatable) const {
+double BlockWork::timeOf(LaunchOp launch, const ClusterDevice *device, bool *repeatable) const {
   double flops = 0, bytes = 0;
   *repeatable = true;
   auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
-  kernel.getBody().walk([&](CostOpInterface inner) {
-    flops += double(std::max<int64_t>(inner.getFlops(), 0));
-  });
+  kernel.getBody().walk(
+      [&](CostOpInterface inner) { flops += double(std::max<int64_t>(inner.getFlops(), 0)); });
   auto count = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    *repeatable &= tensor && tensor.hasStaticShape() &&
-                   !isa<StringType, BoxType>(tensor.getElementType());
+    *repeatable &=
+        tensor && tensor.hasStaticShape() && !isa<StringType, BoxType>(tensor.getElementType());
     if (*repeatable)
       bytes += double(arenaBytes(bufferType(type)));
   };
@@ -148,8 +141,7 @@ double BlockWork::timeOf(LaunchOp launch, const ClusterDevice *device,
     count(type);
   if (!device)
     return 1000 + flops + 4 * bytes; // 1000: of the launch itself
-  return 1e9 * (std::max(flops / device->flops, bytes / device->bandwidth) +
-                device->overhead);
+  return 1e9 * (std::max(flops / device->flops, bytes / device->bandwidth) + device->overhead);
 }
 
 std::vector<double> BlockWork::costs(const ClusterDevice *device) const {
@@ -157,16 +149,14 @@ std::vector<double> BlockWork::costs(const ClusterDevice *device) const {
   for (Operation *op : operations) {
     auto launch = dyn_cast<LaunchOp>(op);
     bool repeatable = false;
-    double time = launch && symbols.lookup(launch.getKernel())
-                      ? timeOf(launch, device, &repeatable)
-                      : 0;
+    double time =
+        launch && symbols.lookup(launch.getKernel()) ? timeOf(launch, device, &repeatable) : 0;
     costs.push_back(repeatable ? time : -1);
   }
   return costs;
 }
 
-memory::Transfers BlockWork::transfers(const ClusterDevice &device,
-                                       const placement::Link &out,
+memory::Transfers BlockWork::transfers(const ClusterDevice &device, const placement::Link &out,
                                        const placement::Link &in) const {
   memory::Transfers transfers;
   auto time = [](int64_t bytes, const placement::Link &link) {
@@ -227,9 +217,9 @@ void BlockWork::rewrite(const memory::Recomputation &made) {
       views.push_back(&op);
   OpBuilder b(end);
   llvm::DenseSet<Operation *> emitted;
-  std::vector<Operation *> operationOf; ///< of executions
+  std::vector<Operation *> operationOf;                        ///< of executions
   DenseMap<std::pair<Operation *, Operation *>, Value> viewOf; ///< of what makes it
-  llvm::function_ref<int(int)> sourceOf; ///< of what is emitted now, by value
+  llvm::function_ref<int(int)> sourceOf;                       ///< of what is emitted now, by value
   // Operands as they were: those of what is emitted change.
   DenseMap<Operation *, SmallVector<Value>> originals;
   for (Operation *view : views)

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "passes/Passes.h"
 #include "passes/plan/SizeBounds.h"
 #include "passes/plan/StepTimes.h"
-#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRBOUNDBUFFERSPASS

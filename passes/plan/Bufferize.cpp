@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Passes.h"
 #include "passes/plan/StepBuilder.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRBUFFERIZEPASS
@@ -40,17 +40,18 @@ struct BufferizePass : weir::impl::WeirBufferizePassBase<BufferizePass> {
       std::string name = source.getSymName().str();
       source.setSymName((name + "__tensors").c_str());
       b.setInsertionPoint(source);
-      auto target = func::FuncOp::create(b, source.getLoc(), name,
-                                         b.getFunctionType({}, {}));
+      auto target = func::FuncOp::create(b, source.getLoc(), name, b.getFunctionType({}, {}));
       // Partition has written down the whole entry; an entry of one device
       // describes itself.
       SmallVector<Attribute> feeds, fetches;
       for (unsigned i = 0; i < source.getNumArguments(); ++i)
         feeds.push_back(describe(b, source.getArgumentTypes()[i],
-                                 source.getArgAttrDict(i) ? source.getArgAttrDict(i) : b.getDictionaryAttr({})));
+                                 source.getArgAttrDict(i) ? source.getArgAttrDict(i)
+                                                          : b.getDictionaryAttr({})));
       for (unsigned i = 0; i < source.getNumResults(); ++i)
         fetches.push_back(describe(b, source.getResultTypes()[i],
-                                   source.getResultAttrDict(i) ? source.getResultAttrDict(i) : b.getDictionaryAttr({})));
+                                   source.getResultAttrDict(i) ? source.getResultAttrDict(i)
+                                                               : b.getDictionaryAttr({})));
       Attribute allFeeds = source->getAttr("weir.entry_feeds"),
                 allFetches = source->getAttr("weir.entry_fetches");
       target->setAttr("weir_plan.feeds", allFeeds ? allFeeds : b.getArrayAttr(feeds));

@@ -42,8 +42,7 @@ struct FreeDynamicPass : weir::impl::WeirFreeDynamicPassBase<FreeDynamicPass> {
         if (isa<FreeOp>(user))
           return; // its region ends it
         // Yielded or carried: the owner is whoever receives it.
-        if (user->hasTrait<OpTrait::IsTerminator>() ||
-            isa<scf::WhileOp>(user))
+        if (user->hasTrait<OpTrait::IsTerminator>() || isa<scf::WhileOp>(user))
           return;
         if (isa<ViewOp>(user))
           aliases.push_back(user->getResult(0));

@@ -23,10 +23,8 @@ static bool isReadByLastStage(KernelOp chain, unsigned argument) {
   auto last = body.getTerminator()->getOperand(0).getDefiningOp<LaunchOp>();
   if (!last || !value.hasOneUse() || *value.getUsers().begin() != last)
     return false;
-  auto stage = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
-      chain, last.getKernelAttr());
-  return stage &&
-         isReadInPlace(stage, value.getUses().begin()->getOperandNumber());
+  auto stage = SymbolTable::lookupNearestSymbolFrom<KernelOp>(chain, last.getKernelAttr());
+  return stage && isReadInPlace(stage, value.getUses().begin()->getOperandNumber());
 }
 
 bool plan::isReadInPlace(KernelOp kernel, unsigned argument) {

@@ -45,8 +45,7 @@ struct OrderLaunchesPass : weir::impl::WeirOrderLaunchesPassBase<OrderLaunchesPa
         options.schedule = schedule;
         memory::Order order = memory::orderNodes(work.nodes, work.values, options);
         // A limit goes before time.
-        if (limit &&
-            order.peak > limit.getInt() - work.resultBytes() - receivedBytes(function) &&
+        if (limit && order.peak > limit.getInt() - work.resultBytes() - receivedBytes(function) &&
             schedule != memory::Schedule::Memory) {
           options.schedule = memory::Schedule::Memory;
           order = memory::orderNodes(work.nodes, work.values, options);

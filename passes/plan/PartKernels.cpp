@@ -61,13 +61,11 @@ static bool allStages(KernelOp chain, unsigned index,
   return visit(last, last.getInputs().size());
 }
 
-bool PartKernels::canWorkOn(KernelOp kernel, unsigned index,
-                            const Extents &own) {
+bool PartKernels::canWorkOn(KernelOp kernel, unsigned index, const Extents &own) {
   StringRef strategy = kernel.getStrategy();
   if (strategy == "chain")
     return allStages(kernel, index, [&](LaunchOp stage, unsigned buffer) {
-      return canWorkOn(symbols.lookup<KernelOp>(stage.getKernel()), buffer,
-                       own);
+      return canWorkOn(symbols.lookup<KernelOp>(stage.getKernel()), buffer, own);
     });
   bool isFree = strategy == "loops" || strategy == "lanes";
   if (!isFree && strategy != "product" && strategy != "convolution" && strategy != "winograd")
@@ -104,8 +102,7 @@ static void inRows(KernelOp kernel) {
 
 static void setRange(RunOp run, int64_t range, int64_t grain) {
   OpBuilder b(run);
-  run.getRangeMutable().assign(
-      arith::ConstantIndexOp::create(b, run.getLoc(), range).getResult());
+  run.getRangeMutable().assign(arith::ConstantIndexOp::create(b, run.getLoc(), range).getResult());
   run.setGrain(std::max<int64_t>(1, grain));
 }
 
@@ -137,9 +134,7 @@ KernelOp PartKernels::partOf(KernelOp kernel, ArrayRef<Extents> own) {
       });
   for (auto stage : made.getBody().front().getOps<LaunchOp>())
     if (auto it = ofStages.find(stage); it != ofStages.end())
-      stage.setKernel(
-          partOf(symbols.lookup<KernelOp>(stage.getKernel()), it->second)
-              .getSymName());
+      stage.setKernel(partOf(symbols.lookup<KernelOp>(stage.getKernel()), it->second).getSymName());
   return made;
 }
 
@@ -178,7 +173,8 @@ void PartKernels::writeBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied) {
     border = cast<KernelOp>(kernel->clone());
     border.setSymName(name);
     border.setStrategy("border");
-    border->setAttr("tiles", DenseI64ArrayAttr::get(run.getContext(), SmallVector<int64_t>(last, 1)));
+    border->setAttr("tiles",
+                    DenseI64ArrayAttr::get(run.getContext(), SmallVector<int64_t>(last, 1)));
     if (!copied.empty())
       border->setAttr(copiedAttribute, DenseI64ArrayAttr::get(run.getContext(), copied));
     symbols.insert(border, std::next(Block::iterator(kernel)));
@@ -187,7 +183,8 @@ void PartKernels::writeBorder(RunOp run, PadOp pad, ArrayRef<int64_t> copied) {
   if (auto concat = pad.getOperand().getDefiningOp<ConcatOp>())
     for (int64_t operand : copied)
       inside -= cast<RankedTensorType>(concat.getInputs()[operand].getType()).getNumElements();
-  int64_t each = std::max<int64_t>(1, (type.getNumElements() - inside) / std::max<int64_t>(parts, 1));
+  int64_t each =
+      std::max<int64_t>(1, (type.getNumElements() - inside) / std::max<int64_t>(parts, 1));
   run.setKernel(name);
   setRange(run, parts, 80000 / each);
 }

@@ -55,7 +55,8 @@ std::optional<Place> placeOf(MemRefType whole, MemRefType part, int64_t axis, in
   Place place{start * behind, {}};
   if (before == 1)
     return place.offset * elementSize(whole.getElementType()) % arenaAlignment == 0
-               ? std::optional(place) : std::nullopt;
+               ? std::optional(place)
+               : std::nullopt;
   if (axis + 1 != rank || part.getShape().back() < shortestRow)
     return std::nullopt;
   place.extents.assign(whole.getShape().begin(), whole.getShape().end());
@@ -135,9 +136,8 @@ private:
   }
   static bool writes(Operation *op, Value root) {
     auto run = dyn_cast<RunOp>(op);
-    return !run || llvm::any_of(run.getOutputs(), [&](Value output) {
-             return rootOf(output) == root;
-           });
+    return !run ||
+           llvm::any_of(run.getOutputs(), [&](Value output) { return rootOf(output) == root; });
   }
 
   //===--------------------------------------------------------------------===//
@@ -203,8 +203,8 @@ private:
         // only change by how far.
         auto shape = cast<MemRefType>(operand.getType()).getShape();
         if (isView && (!operand.getDefiningOp()->hasAttr(viewOffsetAttribute) ||
-                       (!place.extents.empty() && (kernels.of(run, i).empty() ||
-                                                   hasInnerGaps(place.extents, shape)))))
+                       (!place.extents.empty() &&
+                        (kernels.of(run, i).empty() || hasInnerGaps(place.extents, shape)))))
           return false;
         if (!place.extents.empty() && !kernels.canWorkOn(run, i, place.extents))
           return false;
@@ -232,7 +232,8 @@ private:
         if (isa<ViewOp>(old))
           offset += old->getAttrOfType<IntegerAttr>(viewOffsetAttribute).getInt();
         OpBuilder b(run);
-        auto view = ViewOp::create(b, run.getLoc(), withExtents(type, extents), whole, ValueRange());
+        auto view =
+            ViewOp::create(b, run.getLoc(), withExtents(type, extents), whole, ValueRange());
         view->setAttr(viewOffsetAttribute, b.getI64IntegerAttr(offset));
         run->setOperand(first + i, view);
         if (!extents.empty())
@@ -300,14 +301,14 @@ private:
   /// Whether `part` can be made at `place` in the run's result. What is written later than
   /// by the run is no part, and none is read later where another writes to the whole.
   bool isPart(RunOp run, Value whole, Value part, Place place) {
-    if (!part || !isBuffer(part) || part == whole ||
-        part.getParentBlock() != run->getBlock() || !canMove(part, place, run))
+    if (!part || !isBuffer(part) || part == whole || part.getParentBlock() != run->getBlock() ||
+        !canMove(part, place, run))
       return false;
-    bool isFinal = llvm::none_of(accesses[whole], [&](Operation *op) {
-      return op != run && writes(op, whole);
-    });
+    bool isFinal = llvm::none_of(accesses[whole],
+                                 [&](Operation *op) { return op != run && writes(op, whole); });
     return llvm::none_of(accesses[part], [&](Operation *op) {
-      return op != run && times.of(op).first > times.of(run).first && (!isFinal || writes(op, part));
+      return op != run && times.of(op).first > times.of(run).first &&
+             (!isFinal || writes(op, part));
     });
   }
 
@@ -391,11 +392,9 @@ private:
       if (extents != place.extents || (!extents.empty() && axis + 1 != type.getRank()))
         return false;
       offsets.insert(begin.getInt());
-      next = begin.getInt() +
-             cast<MemRefType>(part.getType()).getDimSize(axis) * behind * bytes;
+      next = begin.getInt() + cast<MemRefType>(part.getType()).getDimSize(axis) * behind * bytes;
     }
-    if (!next || !isBuffer(whole) || result == whole ||
-        whole.getParentBlock() != run->getBlock())
+    if (!next || !isBuffer(whole) || result == whole || whole.getParentBlock() != run->getBlock())
       return false;
     if (place.extents.empty())
       for (int64_t i = 0; i < axis; ++i)

@@ -22,9 +22,8 @@ static bool isReader(Operation *user, Value buffer) {
   if (auto reduce = dyn_cast<plan::AllReduceOp>(user))
     return reduce.getTarget() != buffer;
   if (isa<ViewOp>(user))
-    return llvm::all_of(user->getUsers(), [&](Operation *inner) {
-      return isReader(inner, user->getResult(0));
-    });
+    return llvm::all_of(user->getUsers(),
+                        [&](Operation *inner) { return isReader(inner, user->getResult(0)); });
   return isa<plan::SendOp, plan::VariableAssignOp, memref::DimOp>(user);
 }
 
@@ -59,8 +58,7 @@ int64_t plan::placeValues(ModuleOp module) {
   int64_t copies = 0;
   for (plan::VariableAssignOp assign : assigns) {
     auto buffer = assign.getValue().getDefiningOp<BufferOp>();
-    RunOp writer = buffer && buffer->getBlock() == assign->getBlock() ? writerOf(buffer)
-                                                                      : RunOp();
+    RunOp writer = buffer && buffer->getBlock() == assign->getBlock() ? writerOf(buffer) : RunOp();
     if (!writer)
       continue;
     OpBuilder b(buffer);

@@ -48,10 +48,10 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
     OpBuilder b(module.getContext());
     SmallVector<Attribute> described;
     for (auto &[device, sizes] : arenas)
-      described.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("bound", b.getI64IntegerAttr(sizes.second)),
-           b.getNamedAttr("bytes", b.getI64IntegerAttr(sizes.first)),
-           b.getNamedAttr("device", b.getI64IntegerAttr(device))}));
+      described.push_back(
+          b.getDictionaryAttr({b.getNamedAttr("bound", b.getI64IntegerAttr(sizes.second)),
+                               b.getNamedAttr("bytes", b.getI64IntegerAttr(sizes.first)),
+                               b.getNamedAttr("device", b.getI64IntegerAttr(device))}));
     module->setAttr("weir_plan.arenas", b.getArrayAttr(described));
   }
 
@@ -77,8 +77,7 @@ struct PlanMemoryPass : weir::impl::WeirPlanMemoryPassBase<PlanMemoryPass> {
     memory::Plan plan = memory::planOffsets(buffers);
     std::vector<memory::PlacedBuffer> placed;
     for (auto [buffer, offset] : llvm::zip(buffers, plan.offsets))
-      placed.push_back({buffer.lower, buffer.upper, buffer.size,
-                        buffer.alignment, offset});
+      placed.push_back({buffer.lower, buffer.upper, buffer.size, buffer.alignment, offset});
     if (auto error = memory::checkPlan(placed, plan.peak)) {
       operations[error->first].emitError("memory plan: ") << error->message;
       return std::nullopt;

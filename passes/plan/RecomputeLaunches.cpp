@@ -39,8 +39,8 @@ std::optional<Accelerated> acceleratorOf(func::FuncOp function, const DeviceSet 
   auto module = function->getParentOfType<ModuleOp>();
   int64_t index = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
   int64_t host = hostOf(module, index);
-  Accelerated found{{}, cluster.between(index, host), cluster.between(host, index),
-                    kind->canSwap()};
+  Accelerated found{
+      {}, cluster.between(index, host), cluster.between(host, index), kind->canSwap()};
   if (index < int64_t(cluster.devices.size()))
     found.device = cluster.devices[index];
   return found;
@@ -98,13 +98,11 @@ void BlockLimits::measure(func::FuncOp function) {
 /// Launches that run again; on an accelerator also copies to the host and back, step by
 /// step whichever costs less for what it saves, or copies alone, which reach lower. Of
 /// what fits the one that costs least, transfers counted in full.
-memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit,
-                                         bool isOutermost) {
+memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit, bool isOutermost) {
   memory::RecomputeOptions options;
   options.limit = limit;
   std::vector<double> costs = work.costs(device());
-  memory::Recomputation best =
-      memory::recomputeValues(work.nodes, work.values, costs, options);
+  memory::Recomputation best = memory::recomputeValues(work.nodes, work.values, costs, options);
   if (isOutermost)
     alone = best;
   if (!accelerator || !accelerator->canSwap || best.givenPeak <= limit)
@@ -118,8 +116,7 @@ memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit,
   for (bool copiesOnly : {false, true}) {
     if (copiesOnly)
       costs.assign(costs.size(), -1);
-    memory::Recomputation made =
-        memory::recomputeValues(work.nodes, work.values, costs, options);
+    memory::Recomputation made = memory::recomputeValues(work.nodes, work.values, costs, options);
     if (rank(made) < rank(best))
       best = std::move(made);
   }
@@ -129,8 +126,7 @@ memory::Recomputation BlockLimits::solve(const BlockWork &work, int64_t limit,
 int64_t BlockLimits::fit(Block &block, int64_t limit) {
   {
     BlockWork work(block, symbols, peaks);
-    memory::Recomputation made =
-        solve(work, limit, isa<func::FuncOp>(block.getParentOp()));
+    memory::Recomputation made = solve(work, limit, isa<func::FuncOp>(block.getParentOp()));
     if (made.peak < made.givenPeak) {
       launches += made.repeated;
       cost += made.cost;
@@ -168,8 +164,7 @@ void BlockLimits::fitRegions(Block &block, int64_t limit) {
   }
 }
 
-struct RecomputeLaunchesPass
-    : weir::impl::WeirRecomputeLaunchesPassBase<RecomputeLaunchesPass> {
+struct RecomputeLaunchesPass : weir::impl::WeirRecomputeLaunchesPassBase<RecomputeLaunchesPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto limit = module->getAttrOfType<IntegerAttr>(memoryLimitAttribute);
@@ -193,9 +188,8 @@ struct RecomputeLaunchesPass
       limits.measure(function);
       Block &entry = function.getBody().front();
       ordered = std::max(ordered, limits.peaks[&entry]);
-      int64_t allowed =
-          limit.getInt() - BlockWork(entry, symbols, limits.peaks).resultBytes() -
-          receivedBytes(function);
+      int64_t allowed = limit.getInt() - BlockWork(entry, symbols, limits.peaks).resultBytes() -
+                        receivedBytes(function);
       int64_t reached = limits.fit(entry, allowed);
       if (accelerator && accelerator->canSwap) {
         canSwap = true;
@@ -228,11 +222,11 @@ struct RecomputeLaunchesPass
              b.getNamedAttr("floor_node", b.getStringAttr(floorNode)), number("peak", peak),
              number("per_mille", whole > 0 ? int64_t(1000 * cost / whole + 0.5) : 0)}));
     if (canSwap)
-      module->setAttr("weir_plan.swap",
-                      b.getDictionaryAttr(
-                          {number("bytes", moved), number("repeating_launches", alone.repeated),
-                           number("repeating_peak", alone.peak),
-                           number("returned", returned), number("saved", saved)}));
+      module->setAttr(
+          "weir_plan.swap",
+          b.getDictionaryAttr({number("bytes", moved), number("repeating_launches", alone.repeated),
+                               number("repeating_peak", alone.peak), number("returned", returned),
+                               number("saved", saved)}));
   }
 };
 

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "mlir/IR/Dominance.h"
 #include "passes/Passes.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/PlaceParts.h"
 #include "passes/plan/PlaceValues.h"
 #include "passes/plan/StepTimes.h"
-#include "mlir/IR/Dominance.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 
@@ -49,8 +49,7 @@ public:
         accesses[rootOf(operand)].push_back(op);
       }
       if (any)
-        op->setAttr("weir_plan.locations",
-                    DenseI64ArrayAttr::get(op->getContext(), locations));
+        op->setAttr("weir_plan.locations", DenseI64ArrayAttr::get(op->getContext(), locations));
     });
   }
 
@@ -77,9 +76,7 @@ public:
 private:
   KernelOp kernelOf(RunOp run) { return symbols.lookup<KernelOp>(run.getKernel()); }
 
-  static bool isBuffer(Value root) {
-    return root.getDefiningOp<BufferOp>() != nullptr;
-  }
+  static bool isBuffer(Value root) { return root.getDefiningOp<BufferOp>() != nullptr; }
 
   /// `from` lives in the bytes of `to` from now on.
   void merge(Value from, Value to) {
@@ -160,8 +157,8 @@ private:
         continue;
       // The first to write may read what it writes over.
       auto run = dyn_cast<RunOp>(access);
-      if (!run || from != begin || run.getOutputs().size() != 1 ||
-          run.getOutputs()[0] != source || !inputInPlace(run, target))
+      if (!run || from != begin || run.getOutputs().size() != 1 || run.getOutputs()[0] != source ||
+          !inputInPlace(run, target))
         return;
       writer = run;
     }
@@ -211,9 +208,7 @@ struct ReuseBuffersPass : weir::impl::WeirReuseBuffersPassBase<ReuseBuffersPass>
   void makeKernels(ModuleOp module, SymbolTable &symbols,
                    llvm::MapVector<Operation *, unsigned> &inPlace) {
     llvm::MapVector<Operation *, SmallVector<RunOp>> runs;
-    module.walk([&](RunOp run) {
-      runs[symbols.lookup<KernelOp>(run.getKernel())].push_back(run);
-    });
+    module.walk([&](RunOp run) { runs[symbols.lookup<KernelOp>(run.getKernel())].push_back(run); });
     for (auto &[op, launches] : runs) {
       auto kernel = cast<KernelOp>(op);
       std::map<int64_t, SmallVector<RunOp>> byInput; // -1: apart

@@ -88,9 +88,8 @@ ConstantIntRanges SizeBounds::rangeOf(Value value, int depth) {
     if (std::optional<int64_t> index = dim.getConstantIndex())
       result = rangeOfDim(dim.getSource(), *index, depth);
   } else if (auto inferrable = dyn_cast<InferIntRangeInterface>(def);
-             inferrable && llvm::all_of(def->getOperandTypes(), [](Type type) {
-               return type.isIntOrIndex();
-             })) {
+             inferrable &&
+             llvm::all_of(def->getOperandTypes(), [](Type type) { return type.isIntOrIndex(); })) {
     SmallVector<ConstantIntRanges> operands;
     for (Value operand : def->getOperands())
       operands.push_back(rangeOf(operand, depth + 1));
@@ -199,9 +198,8 @@ std::optional<int64_t> SizeValues::compute(Value value, int depth) {
   }
   SmallVector<Attribute> operands;
   for (Value operand : def->getOperands()) {
-    std::optional<int64_t> known = operand.getType().isIntOrIndex()
-                                       ? of(operand, depth + 1)
-                                       : std::nullopt;
+    std::optional<int64_t> known =
+        operand.getType().isIntOrIndex() ? of(operand, depth + 1) : std::nullopt;
     operands.push_back(known ? Attribute(IntegerAttr::get(operand.getType(), *known))
                              : Attribute());
   }

@@ -64,8 +64,7 @@ private:
 /// Integers of a step for given sizes of its feeds, by folding.
 class SizeValues {
 public:
-  SizeValues(mlir::func::FuncOp function, const std::map<FeedDim, int64_t> &sizes)
-      : sizes(sizes) {}
+  SizeValues(mlir::func::FuncOp function, const std::map<FeedDim, int64_t> &sizes) : sizes(sizes) {}
   std::optional<int64_t> of(mlir::Value value, int depth = 0);
 
 private:

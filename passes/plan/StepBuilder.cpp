@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/StepBuilder.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/kernelize/Clusters.h"
 #include "passes/partition/Accelerators.h"
 #include "weir/weir.h"
@@ -39,8 +39,8 @@ int64_t SlotTable::add(VariableOp op) {
     return slot.name == op.getName() && slot.container == op.getContainer();
   });
   if (it == slots.end()) {
-    slots.push_back({op.getName().str(), op.getContainer().str(), op.getType(),
-                     op.getInitialAttr()});
+    slots.push_back(
+        {op.getName().str(), op.getContainer().str(), op.getType(), op.getInitialAttr()});
     return slots.size() - 1;
   }
   if (!it->initial)
@@ -58,9 +58,8 @@ SmallVector<Value> StepBuilder::dimsOfBuffer(Value buffer) {
   SmallVector<Value> dims;
   auto type = cast<MemRefType>(buffer.getType());
   for (int64_t i = 0; i < type.getRank(); ++i)
-    dims.push_back(type.isDynamicDim(i)
-                       ? memref::DimOp::create(b, loc, buffer, i).getResult()
-                       : constant(type.getDimSize(i)));
+    dims.push_back(type.isDynamicDim(i) ? memref::DimOp::create(b, loc, buffer, i).getResult()
+                                        : constant(type.getDimSize(i)));
   return dims;
 }
 
@@ -150,18 +149,13 @@ Value StepBuilder::leafElement(Value tensor, ValueRange indices) {
       result = select(equal(linear, constant(i)), state.scalars[i], result);
     return result;
   }
-  return LoadOp::create(b, loc, computeType(type.getElementType()),
-                        state.buffer, indices);
+  return LoadOp::create(b, loc, computeType(type.getElementType()), state.buffer, indices);
 }
 
-Value StepBuilder::leafDim(Value tensor, unsigned i) {
-  return states[tensor].dims[i];
-}
+Value StepBuilder::leafDim(Value tensor, unsigned i) { return states[tensor].dims[i]; }
 
-Value StepBuilder::constantElement(Value tensor, ElementsAttr value,
-                                   ValueRange indices) {
-  return LoadOp::create(b, loc, computeType(value.getElementType()),
-                        bufferOf(tensor), indices);
+Value StepBuilder::constantElement(Value tensor, ElementsAttr value, ValueRange indices) {
+  return LoadOp::create(b, loc, computeType(value.getElementType()), bufferOf(tensor), indices);
 }
 
 /// The node that `op` stands for. An operation inside of a kernel that serves
@@ -177,13 +171,11 @@ StringRef StepBuilder::nameOf(Operation *op) {
   if (own.empty() || own.contains(name))
     return name;
   auto it = llvm::find(first, name);
-  return first.size() == own.size() && it != first.end()
-             ? own[it - first.begin()]
-             : own.front();
+  return first.size() == own.size() && it != first.end() ? own[it - first.begin()] : own.front();
 }
 
-void StepBuilder::require(Operation *op, Value ok, StringRef message, int code,
-                          Value value0, Value value1) {
+void StepBuilder::require(Operation *op, Value ok, StringRef message, int code, Value value0,
+                          Value value1) {
   if (quiet || matchPattern(ok, m_One()))
     return;
   SmallVector<Value> values;
@@ -203,11 +195,11 @@ LogicalResult StepBuilder::build(func::FuncOp source, func::FuncOp target) {
   b.setInsertionPointToStart(body);
   for (BlockArgument argument : source.getArguments()) {
     loc = argument.getLoc();
-    auto feedIndex = source.getArgAttrOfType<IntegerAttr>(
-        argument.getArgNumber(), "weir.feed_index");
+    auto feedIndex =
+        source.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "weir.feed_index");
     int64_t index = feedIndex ? feedIndex.getInt() : argument.getArgNumber();
-    setBuffer(argument, FeedOp::create(b, loc, bufferType(argument.getType()),
-                                       b.getI64IntegerAttr(index)));
+    setBuffer(argument,
+              FeedOp::create(b, loc, bufferType(argument.getType()), b.getI64IntegerAttr(index)));
   }
   return visitBlock(source.getBody().front());
 }
@@ -247,50 +239,46 @@ LogicalResult StepBuilder::visit(Operation *op) {
         return success();
       })
       .Case<weir::VariableReadOp>([&](weir::VariableReadOp read) {
-        setBuffer(read.getResult(),
-                  plan::VariableReadOp::create(
-                      b, loc, bufferType(read.getType()),
-                      b.getI64IntegerAttr(resources.lookup(read.getResource())),
-                      b.getStringAttr(nodeName(loc))));
+        setBuffer(read.getResult(), plan::VariableReadOp::create(
+                                        b, loc, bufferType(read.getType()),
+                                        b.getI64IntegerAttr(resources.lookup(read.getResource())),
+                                        b.getStringAttr(nodeName(loc))));
         return success();
       })
       .Case<weir::VariableAssignOp>([&](weir::VariableAssignOp assign) {
-        plan::VariableAssignOp::create(
-            b, loc, b.getI64IntegerAttr(resources.lookup(assign.getResource())),
-            b.getStringAttr(nodeName(loc)), bufferOf(assign.getValue()));
+        plan::VariableAssignOp::create(b, loc,
+                                       b.getI64IntegerAttr(resources.lookup(assign.getResource())),
+                                       b.getStringAttr(nodeName(loc)), bufferOf(assign.getValue()));
         return success();
       })
       .Case<SwapOutOp>([&](SwapOutOp swap) {
         auto slot = b.getI64IntegerAttr(saved.size());
-        saved[swap.getSaved()] = SwapOutOp::create(b, loc, swap.getSaved().getType(),
-                                                   bufferOf(swap.getValue()), slot);
+        saved[swap.getSaved()] =
+            SwapOutOp::create(b, loc, swap.getSaved().getType(), bufferOf(swap.getValue()), slot);
         return success();
       })
       .Case<SwapInOp>([&](SwapInOp swap) {
         Value value = swap.getValue();
         Value buffer = allocate(value.getType(), {});
-        SwapInOp::create(b, loc, Type(), swap.getSaved().getType(),
-                         saved.lookup(swap.getSaved()), buffer);
+        SwapInOp::create(b, loc, Type(), swap.getSaved().getType(), saved.lookup(swap.getSaved()),
+                         buffer);
         setBuffer(value, buffer);
         return success();
       })
       .Case<HasCollectiveOp>([&](HasCollectiveOp has) {
         TensorState state;
-        state.scalars = {
-            HasCollectiveOp::create(b, loc, b.getI1Type(), has.getCollectiveAttr())};
+        state.scalars = {HasCollectiveOp::create(b, loc, b.getI1Type(), has.getCollectiveAttr())};
         state.hasScalars = true;
         states[has.getResult()] = state;
         return success();
       })
       .Case<plan::AllReduceOp>([&](plan::AllReduceOp reduce) {
-        Value value = bufferOf(reduce.getValue()), result = reduce.getResult(),
-              target;
+        Value value = bufferOf(reduce.getValue()), result = reduce.getResult(), target;
         if (result) {
           target = allocate(result.getType(), stateOf(reduce.getValue()).dims);
           setBuffer(result, target);
         }
-        plan::AllReduceOp::create(b, loc, Type(), reduce.getCollectiveAttr(),
-                                  value, target);
+        plan::AllReduceOp::create(b, loc, Type(), reduce.getCollectiveAttr(), value, target);
         return success();
       })
       .Case<weir::SendOp>([&](weir::SendOp send) {
@@ -303,15 +291,14 @@ LogicalResult StepBuilder::visit(Operation *op) {
       })
       .Case<weir::ReceiveOp>([&](weir::ReceiveOp receive) {
         bool isTensor = isa<TensorType>(receive.getType());
-        auto op = plan::ReceiveOp::create(
-            b, loc, isTensor ? Type(bufferType(receive.getType())) : Type(),
-            receive.getEdgeAttr(), iterationOf(receive));
+        auto op =
+            plan::ReceiveOp::create(b, loc, isTensor ? Type(bufferType(receive.getType())) : Type(),
+                                    receive.getEdgeAttr(), iterationOf(receive));
         if (isTensor)
           setBuffer(receive.getResult(), op.getResult());
         // An accelerator's step reads few integers on the host, where they
         // arrive, and its kernels what the step writes for them.
-        if (isTensor && isScalarForm(receive.getType()) &&
-            isOnAccelerator(receive)) {
+        if (isTensor && isScalarForm(receive.getType()) && isOnAccelerator(receive)) {
           TensorState state;
           state.scalars = scalarsOf(receive.getResult());
           state.dims = stateOf(receive.getResult()).dims;
@@ -363,8 +350,8 @@ LogicalResult StepBuilder::visitReshape(ReshapeOp op) {
     return op.emitError("the result's sizes cannot be derived");
   Value source = bufferOf(op.getOperand());
   TensorState state;
-  state.buffer = ViewOp::create(b, loc, bufferType(op.getType()), source,
-                                dynamicOnly(op.getType(), dims));
+  state.buffer =
+      ViewOp::create(b, loc, bufferType(op.getType()), source, dynamicOnly(op.getType(), dims));
   state.dims = dims;
   states[op.getResult()] = state;
   return success();
@@ -378,8 +365,7 @@ void StepBuilder::checkSizes(Operation *op) {
     auto type = dyn_cast<RankedTensorType>(tensor.getType());
     return type && !type.hasStaticShape();
   };
-  if (!reify || llvm::none_of(op->getOperands(), isOpen) ||
-      isa<plan::ReturnOp>(*op->user_begin()))
+  if (!reify || llvm::none_of(op->getOperands(), isOpen) || isa<plan::ReturnOp>(*op->user_begin()))
     return;
   for (OpResult result : op->getResults()) {
     auto type = cast<RankedTensorType>(result.getType());
@@ -399,8 +385,7 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
   auto kernel = symbols.lookup<KernelOp>(op.getKernel());
   Block &body = kernel.getBody().front();
   SmallVector<Value> inputs, outputs;
-  for (auto [argument, input] :
-       llvm::zip(body.getArguments(), op.getInputs())) {
+  for (auto [argument, input] : llvm::zip(body.getArguments(), op.getInputs())) {
     Value buffer = bufferOf(input);
     inputs.push_back(buffer);
     TensorState state;
@@ -447,8 +432,8 @@ LogicalResult StepBuilder::visitLaunch(LaunchOp op) {
     states[result] = state;
   }
   auto grain = kernel->getAttrOfType<IntegerAttr>("grain");
-  RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()),
-                grain ? grain.getInt() : 1, inputs, outputs);
+  RunOp::create(b, loc, op.getKernel(), rangeOf(kernel, sizes.front()), grain ? grain.getInt() : 1,
+                inputs, outputs);
   return success();
 }
 
@@ -467,8 +452,7 @@ Value StepBuilder::rangeOf(KernelOp kernel, ValueRange sizes) {
       range = mul(range, dim);
   else {
     for (auto [dim, tile] : llvm::zip(dims, tiles.asArrayRef())) {
-      Value parts = tile == 1 ? dim
-                              : divide(add(dim, constant(tile - 1)), constant(tile));
+      Value parts = tile == 1 ? dim : divide(add(dim, constant(tile - 1)), constant(tile));
       range = mul(range, parts);
     }
     // Nothing to do when a dimension within the parts is empty.
@@ -500,10 +484,9 @@ LogicalResult StepBuilder::visitReturn(func::ReturnOp op) {
   auto source = op->getParentOfType<func::FuncOp>();
   for (OpOperand &operand : op->getOpOperands()) {
     Value tensor = operand.get();
-    auto attr = source.getResultAttrOfType<IntegerAttr>(
-        operand.getOperandNumber(), "weir.fetch_index");
-    auto index = b.getI64IntegerAttr(attr ? attr.getInt()
-                                          : operand.getOperandNumber());
+    auto attr =
+        source.getResultAttrOfType<IntegerAttr>(operand.getOperandNumber(), "weir.fetch_index");
+    auto index = b.getI64IntegerAttr(attr ? attr.getInt() : operand.getOperandNumber());
     Value buffer = bufferOf(tensor);
     loc = tensor.getLoc();
     // Written in place where its buffer is made for it alone; otherwise copied.
@@ -511,8 +494,7 @@ LogicalResult StepBuilder::visitReturn(func::ReturnOp op) {
     if (isa<BufferOp, AllocOp>(def) && def->getBlock() == b.getBlock()) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(def);
-      auto fetch = FetchOp::create(b, loc, buffer.getType(), index,
-                                   def->getOperands());
+      auto fetch = FetchOp::create(b, loc, buffer.getType(), index, def->getOperands());
       def->replaceAllUsesWith(fetch);
       for (auto &entry : states)
         if (entry.second.buffer == buffer)

@@ -45,16 +45,14 @@ public:
       : RecursiveReader(b, b.getUnknownLoc()), symbols(symbols), slots(slots) {}
 
   /// Translates `source` into the empty function `target`.
-  mlir::LogicalResult build(mlir::func::FuncOp source,
-                            mlir::func::FuncOp target);
+  mlir::LogicalResult build(mlir::func::FuncOp source, mlir::func::FuncOp target);
 
-  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
-               int code, mlir::Value value0, mlir::Value value1) override;
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message, int code,
+               mlir::Value value0, mlir::Value value1) override;
 
 protected:
   bool isLeaf(mlir::Value tensor) override { return states.count(tensor); }
-  mlir::Value leafElement(mlir::Value tensor,
-                          mlir::ValueRange indices) override;
+  mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) override;
   mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
   mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr value,
                               mlir::ValueRange indices) override;
@@ -81,8 +79,7 @@ private:
   /// A new buffer of `tensor`'s type with the given sizes.
   mlir::Value allocate(mlir::Type tensor, mlir::ValueRange dims);
   void setBuffer(mlir::Value tensor, mlir::Value buffer);
-  llvm::SmallVector<mlir::Value> dynamicOnly(mlir::Type tensor,
-                                             mlir::ValueRange dims);
+  llvm::SmallVector<mlir::Value> dynamicOnly(mlir::Type tensor, mlir::ValueRange dims);
   llvm::SmallVector<mlir::Value> dimsOfBuffer(mlir::Value buffer);
   llvm::SmallVector<mlir::Value> scalarsOf(mlir::Value tensor);
   mlir::Value blob(mlir::Attribute value, mlir::Type tensor);
@@ -90,8 +87,7 @@ private:
   mlir::Value rangeOf(KernelOp kernel, mlir::ValueRange dims);
   /// What a region carries or yields: scalars, or one buffer.
   /// `type` is that of the value on the other side of the border.
-  void appendCarried(mlir::Value tensor, mlir::Type type,
-                     llvm::SmallVectorImpl<mlir::Value> &to);
+  void appendCarried(mlir::Value tensor, mlir::Type type, llvm::SmallVectorImpl<mlir::Value> &to);
 
   mlir::SymbolTable &symbols;
   SlotTable &slots;
@@ -100,8 +96,8 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> resources;
   llvm::DenseMap<mlir::Attribute, mlir::Value> blobs;
   llvm::DenseMap<mlir::Value, mlir::Value> saved; ///< tokens of swap_out
-  LaunchOp launch; ///< the one whose kernel is looked into
-  unsigned quiet = 0; ///< sizes are asked for a second time: no checks
+  LaunchOp launch;                                ///< the one whose kernel is looked into
+  unsigned quiet = 0;                             ///< sizes are asked for a second time: no checks
 };
 
 } // namespace weir::plan

@@ -32,12 +32,10 @@ std::optional<LibraryCall> libraryCall(Operation *op) {
         return LibraryCall{"weir_kernel_unique", {(int64_t)o.getAxis(), o.getSorted()}};
       })
       .Case<NonMaxSuppressionOp>([](NonMaxSuppressionOp o) {
-        return LibraryCall{"weir_kernel_non_max_suppression",
-                           {o.getCenterPointBox()}};
+        return LibraryCall{"weir_kernel_non_max_suppression", {o.getCenterPointBox()}};
       })
       .Case<CustomCallOp>([](CustomCallOp o) {
-        return LibraryCall{o.getCallee().str(),
-                           SmallVector<int64_t>(o.getParameters())};
+        return LibraryCall{o.getCallee().str(), SmallVector<int64_t>(o.getParameters())};
       })
       .Default([](Operation *) { return std::nullopt; });
 }
@@ -55,8 +53,7 @@ LogicalResult StepBuilder::visitLibrary(Operation *op) {
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(bufferType(type));
-  auto made = LibraryOp::create(b, loc, types, call->callee, inputs,
-                                call->parameters);
+  auto made = LibraryOp::create(b, loc, types, call->callee, inputs, call->parameters);
   // Not a kernel: the step is split where it stands.
   if (call->callee == "weir_rt_wait") {
     made->setAttr("waits", b.getUnitAttr());

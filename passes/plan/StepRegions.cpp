@@ -42,8 +42,7 @@ void appendTypes(Type type, SmallVectorImpl<Type> &types) {
 }
 } // namespace
 
-void StepBuilder::appendCarried(Value tensor, Type type,
-                                SmallVectorImpl<Value> &to) {
+void StepBuilder::appendCarried(Value tensor, Type type, SmallVectorImpl<Value> &to) {
   switch (formOf(type)) {
   case Form::Scalars: {
     auto scalars = scalarsOf(tensor);
@@ -65,8 +64,7 @@ void StepBuilder::appendCarried(Value tensor, Type type,
 }
 
 /// Takes the state of `tensor` from the values that carry it.
-static TensorState takeCarried(ElementReader &reader, Type type,
-                               ValueRange &values) {
+static TensorState takeCarried(ElementReader &reader, Type type, ValueRange &values) {
   TensorState state;
   auto tensor = cast<RankedTensorType>(type);
   if (formOf(type) == Form::Scalars) {
@@ -150,8 +148,7 @@ LogicalResult StepBuilder::visitWhile(WhileOp op) {
 
   // The states of a region's block arguments, or of the loop's results.
   auto bind = [&](ValueRange targets, ValueRange values) {
-    for (auto [argument, init, buffer] :
-         llvm::zip(targets, op.getInits(), fixed)) {
+    for (auto [argument, init, buffer] : llvm::zip(targets, op.getInits(), fixed)) {
       if (formOf(argument.getType()) == Form::Nothing) {
         if (resources.count(init))
           resources[argument] = resources.lookup(init);

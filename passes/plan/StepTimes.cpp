@@ -41,8 +41,7 @@ int64_t plan::elementSize(Type type) {
 }
 
 int64_t plan::arenaBytes(MemRefType type) {
-  int64_t bytes = std::max<int64_t>(type.getNumElements(), 0) *
-                  elementSize(type.getElementType());
+  int64_t bytes = std::max<int64_t>(type.getNumElements(), 0) * elementSize(type.getElementType());
   return llvm::alignTo(std::max<int64_t>(bytes, 1), arenaAlignment);
 }
 
@@ -61,8 +60,7 @@ void StepTimes::number(Region &region) {
 StepTimes::Interval StepTimes::ofUse(Operation *op, Region *home) const {
   Operation *use = op;
   for (Operation *parent = op->getParentOp();
-       parent && parent->getParentRegion() &&
-       home->isProperAncestor(op->getParentRegion()) &&
+       parent && parent->getParentRegion() && home->isProperAncestor(op->getParentRegion()) &&
        home->isAncestor(parent->getParentRegion());
        parent = parent->getParentOp())
     if (isa<scf::WhileOp, scf::ForOp>(parent))

@@ -69,8 +69,8 @@ void Congruence::visit(Operation *op) {
 Attribute Congruence::variableOf(Value resource) {
   for (;;) {
     if (auto variable = resource.getDefiningOp<VariableOp>())
-      return ArrayAttr::get(variable.getContext(), {variable.getContainerAttr(),
-                                                    variable.getNameAttr()});
+      return ArrayAttr::get(variable.getContext(),
+                            {variable.getContainerAttr(), variable.getNameAttr()});
     // A loop hands resources on as they are.
     WhileOp loop;
     unsigned index;
@@ -94,8 +94,7 @@ Congruence::Writes Congruence::writesOf(Operation *op) {
   Writes writes;
   if (auto assign = dyn_cast<VariableAssignOp>(op))
     writes.resources.insert(assign.getResource());
-  else if (!isa<AssertOp, SendOp, ReceiveOp, VariableReadOp>(op) &&
-           op->getNumRegions() == 0)
+  else if (!isa<AssertOp, SendOp, ReceiveOp, VariableReadOp>(op) && op->getNumRegions() == 0)
     writes.any = !isMemoryEffectFree(op);
   if (op->getNumRegions() == 0)
     return writes;
@@ -145,15 +144,13 @@ void Congruence::visitIf(IfOp op) {
   recordWrites(writesOf(op));
   auto known = dyn_cast_or_null<DenseElementsAttr>(table.constantOf(condition));
   for (auto [result, yes, no] :
-       llvm::zip(op.getResults(),
-                 op.getThenRegion().front().getTerminator()->getOperands(),
+       llvm::zip(op.getResults(), op.getThenRegion().front().getTerminator()->getOperands(),
                  op.getElseRegion().front().getTerminator()->getOperands())) {
     Class a = classes.lookup(yes), b = classes.lookup(no);
     if (known)
       a = b = *known.getValues<bool>().begin() ? a : b;
     // A token stands for having passed the conditional.
-    if (a == b && table.typeOf(a) == result.getType() &&
-        isa<TensorType>(result.getType())) {
+    if (a == b && table.typeOf(a) == result.getType() && isa<TensorType>(result.getType())) {
       classes[result] = a;
       continue;
     }
@@ -205,8 +202,7 @@ bool Congruence::refine(WhileOp op, Loop &loop) {
   bool changed = false;
   auto groups = loop.groups;
   for (auto [i, init] : llvm::enumerate(op.getInits()))
-    if (groups[i] == Loop::invariant &&
-        classes.lookup(yields[i]) != classes.lookup(init)) {
+    if (groups[i] == Loop::invariant && classes.lookup(yields[i]) != classes.lookup(init)) {
       groups[i] = i;
       changed = true;
     }
@@ -215,9 +211,11 @@ bool Congruence::refine(WhileOp op, Loop &loop) {
     std::map<std::pair<Class, const void *>, int> first;
     for (auto [i, init] : llvm::enumerate(op.getInits()))
       if (groups[i] != Loop::invariant)
-        groups[i] = first.try_emplace({classes.lookup(init),
-                                       op.getResult(i).getType().getAsOpaquePointer()}, i)
-                        .first->second;
+        groups[i] =
+            first
+                .try_emplace({classes.lookup(init), op.getResult(i).getType().getAsOpaquePointer()},
+                             i)
+                .first->second;
   } else {
     std::map<std::pair<int, Class>, int> first;
     for (auto [i, yield] : llvm::enumerate(yields)) {
@@ -242,8 +240,7 @@ void Congruence::visitWhile(WhileOp op) {
       for (auto [i, init] : llvm::enumerate(op.getInits())) {
         // A token behind the loop is more than the one before it; a type that
         // the loop widens is another type.
-        bool may = isa<TensorType>(init.getType()) &&
-                   init.getType() == op.getResult(i).getType();
+        bool may = isa<TensorType>(init.getType()) && init.getType() == op.getResult(i).getType();
         loop.groups.push_back(may ? Loop::invariant : int(i));
       }
   }
@@ -257,8 +254,7 @@ void Congruence::visitWhile(WhileOp op) {
     // Nested loops grow the map: no reference is kept across a visit.
     uint64_t compared = loops[op].compared;
     bool isOwn = compared == mostCompared;
-    Class identity =
-        isOwn ? table.fresh({}) : table.intern(loopTerm(op, compared));
+    Class identity = isOwn ? table.fresh({}) : table.intern(loopTerm(op, compared));
     WhileOp &first = firstLoops[identity];
     if (identity >= mark)
       first = op;
@@ -284,8 +280,7 @@ void Congruence::visitWhile(WhileOp op) {
         return classesOf(a.getTerminator()->getOperands()) ==
                classesOf(b.getTerminator()->getOperands());
       };
-      again = !same(condition, twin.getCondition().front()) ||
-              !same(body, twin.getBody().front());
+      again = !same(condition, twin.getCondition().front()) || !same(body, twin.getBody().front());
       loops[op].compared += again;
     }
     if (!again) {

@@ -65,9 +65,7 @@ private:
   void visitIf(IfOp op);
   void visitWhile(WhileOp op);
   void visitRead(VariableReadOp op);
-  void setFresh(mlir::Value value) {
-    classes[value] = table.fresh(value.getType());
-  }
+  void setFresh(mlir::Value value) { classes[value] = table.fresh(value.getType()); }
   llvm::SmallVector<Class> classesOf(mlir::ValueRange values) const;
 
   /// What equal loops have in common before their bodies are compared. Of those

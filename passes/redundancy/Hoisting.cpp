@@ -42,15 +42,15 @@ static bool cannotFail(Operation *op) {
     return constant(0);
   if (auto slice = dyn_cast<SliceOp>(op))
     return constant(1) && constant(2) && constant(3);
-  return isa<ConstantOp, ShapeOfOp, TransposeOp, ConcatOp, ReverseOp, BitcastOp,
-             ReduceOp, ArgReduceOp, CumulativeOp, DotGeneralOp, ConvOp, PoolOp,
-             SoftmaxOp, LayerNormOp, BatchNormOp, LrnOp, AttentionOp>(op);
+  return isa<ConstantOp, ShapeOfOp, TransposeOp, ConcatOp, ReverseOp, BitcastOp, ReduceOp,
+             ArgReduceOp, CumulativeOp, DotGeneralOp, ConvOp, PoolOp, SoftmaxOp, LayerNormOp,
+             BatchNormOp, LrnOp, AttentionOp>(op);
 }
 
 /// Whether computing `op` once is worth a buffer that lives through the loop.
 static bool isWorthMoving(Operation *op) {
-  if (isa<ConstantOp, IotaOp, RangeOp, BroadcastToOp, ReshapeOp, ShapeOfOp, SliceOp,
-          TileOp, VariableOp, GateOp, DoneOp>(op))
+  if (isa<ConstantOp, IotaOp, RangeOp, BroadcastToOp, ReshapeOp, ShapeOfOp, SliceOp, TileOp,
+          VariableOp, GateOp, DoneOp>(op))
     return false;
   auto elemental = dyn_cast<ElementalOpInterface>(op);
   if (!elemental || elemental.isElementExpensive())
@@ -70,8 +70,8 @@ static bool isWorthMoving(Operation *op) {
 }
 
 static bool isMovable(Operation *op) {
-  return op->getNumRegions() == 0 && op->getNumResults() > 0 &&
-         isMemoryEffectFree(op) && !isa<ConstantOp, GateOp, DoneOp, VariableOp>(op);
+  return op->getNumRegions() == 0 && op->getNumResults() > 0 && isMemoryEffectFree(op) &&
+         !isa<ConstantOp, GateOp, DoneOp, VariableOp>(op);
 }
 
 namespace {
@@ -109,8 +109,7 @@ private:
       bool pure = isMovable(&op);
       if (pure && (alwaysRuns || cannotFail(&op)) &&
           llvm::all_of(op.getOperands(), [&](Value operand) {
-            return isOutside(loop, operand) ||
-                   invariant.contains(operand.getDefiningOp());
+            return isOutside(loop, operand) || invariant.contains(operand.getDefiningOp());
           }))
         invariant.insert(&op);
       // Behind an effect an error would come too early.
@@ -138,8 +137,7 @@ private:
     using Equivalence = OperationEquivalence;
     auto movable = [&](Operation &op) {
       return isMovable(&op) && cannotFail(&op) &&
-             llvm::all_of(op.getOperands(),
-                          [&](Value v) { return isOutside(conditional, v); });
+             llvm::all_of(op.getOperands(), [&](Value v) { return isOutside(conditional, v); });
     };
     for (bool again = true; again;) {
       again = false;
@@ -153,9 +151,9 @@ private:
       for (Operation &op : llvm::make_early_inc_range(conditional.getThenRegion().front())) {
         if (!movable(op))
           continue;
-        auto it = others.find(Equivalence::computeHash(
-            &op, Equivalence::directHashValue, Equivalence::ignoreHashValue,
-            Equivalence::IgnoreLocations));
+        auto it = others.find(Equivalence::computeHash(&op, Equivalence::directHashValue,
+                                                       Equivalence::ignoreHashValue,
+                                                       Equivalence::IgnoreLocations));
         if (it == others.end())
           continue;
         auto other = llvm::find_if(it->second, [&](Operation *candidate) {
@@ -177,8 +175,7 @@ private:
 };
 } // namespace
 
-void redundancy::hoist(func::FuncOp function,
-                       function_ref<void(Operation *)> moved) {
+void redundancy::hoist(func::FuncOp function, function_ref<void(Operation *)> moved) {
   Hoister hoister(moved);
   for (Block &block : function.getBody())
     hoister.visit(block);
@@ -196,8 +193,7 @@ bool redundancy::dropUnusedCarried(func::FuncOp function) {
       bool handedOn = llvm::all_of(body.getArgument(i).getUses(), [&](OpOperand &use) {
         return use.getOwner() == yield && use.getOperandNumber() == i;
       });
-      if (handedOn && loop.getResult(i).use_empty() &&
-          condition.getArgument(i).use_empty() &&
+      if (handedOn && loop.getResult(i).use_empty() && condition.getArgument(i).use_empty() &&
           isa<TensorType>(loop.getResult(i).getType()))
         unused.set(i);
     }

@@ -17,8 +17,7 @@ namespace weir::redundancy {
 /// each. An operation that might not have run before, or not before an effect,
 /// is moved only if it can record no error. What is cheap to repeat stays where
 /// it fuses. Innermost regions first, so that one call moves as far as possible.
-void hoist(mlir::func::FuncOp function,
-           llvm::function_ref<void(mlir::Operation *)> moved);
+void hoist(mlir::func::FuncOp function, llvm::function_ref<void(mlir::Operation *)> moved);
 
 /// Drops carried values of loops that nothing uses but their own handing on;
 /// returns whether there were any.

@@ -36,16 +36,15 @@ static TypedAttr sumOf(DenseIntElementsAttr a, DenseIntElementsAttr b) {
   SmallVector<APInt> sums;
   for (auto [x, y] : llvm::zip(a.getValues<APInt>(), b.getValues<APInt>()))
     sums.push_back(x + y);
-  return cast<TypedAttr>(
-      DenseElementsAttr::get(cast<ShapedType>(a.getType()), sums));
+  return cast<TypedAttr>(DenseElementsAttr::get(cast<ShapedType>(a.getType()), sums));
 }
 
 Class ValueTable::splat(Type type, int64_t value) {
   auto tensor = cast<RankedTensorType>(type);
   auto element = cast<IntegerType>(tensor.getElementType());
-  return constant(cast<TypedAttr>(DenseElementsAttr::get(
-      tensor, APInt(element.getWidth(), value, /*isSigned=*/true,
-                    /*implicitTrunc=*/true))));
+  return constant(cast<TypedAttr>(
+      DenseElementsAttr::get(tensor, APInt(element.getWidth(), value, /*isSigned=*/true,
+                                           /*implicitTrunc=*/true))));
 }
 
 bool ValueTable::isSplat(Class c, double value) const {
@@ -64,11 +63,10 @@ Class ValueTable::simplify(Operation *op, Term &term) {
     return 0;
   // Counting is cheaper than reading what was counted.
   auto tensor = dyn_cast<RankedTensorType>(term.type);
-  bool evaluates = tensor && tensor.hasStaticShape() &&
-                   !(isa<IotaOp>(op) && tensor.getNumElements() > 64);
+  bool evaluates =
+      tensor && tensor.hasStaticShape() && !(isa<IotaOp>(op) && tensor.getNumElements() > 64);
   if (evaluates &&
-      (isa<ShapeOfOp>(op) ||
-       (!term.operands.empty() && llvm::all_of(term.operands, [&](Class c) {
+      (isa<ShapeOfOp>(op) || (!term.operands.empty() && llvm::all_of(term.operands, [&](Class c) {
          return bool(classes[c].constant);
        })))) {
     SmallVector<Attribute> operands;
@@ -123,9 +121,8 @@ void ValueTable::dropBroadcasts(RankedTensorType result, Term &term) {
           size = shape[shape.size() - 1 - d];
       same = size == result.getDimSize(result.getRank() - 1 - d);
     }
-    same &= llvm::any_of(shapes, [&](ArrayRef<int64_t> shape) {
-      return (int64_t)shape.size() == result.getRank();
-    });
+    same &= llvm::any_of(
+        shapes, [&](ArrayRef<int64_t> shape) { return (int64_t)shape.size() == result.getRank(); });
     if (same)
       c = source;
     else
@@ -137,8 +134,8 @@ Class ValueTable::negated(Operation *op, Class c) {
   if (has(c, negHead))
     return termOf(c).operands[0];
   if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(classes[c].constant))
-    return constant(cast<TypedAttr>(dense.mapValues(
-        dense.getElementType(), [](const APInt &value) { return -value; })));
+    return constant(cast<TypedAttr>(
+        dense.mapValues(dense.getElementType(), [](const APInt &value) { return -value; })));
   Term term;
   term.head = negHead;
   term.attributes = DictionaryAttr::get(op->getContext());
@@ -181,8 +178,8 @@ Class ValueTable::simplifyAssociative(Operation *op, Term &term) {
       continue;
     }
     // What is left of a difference is a sum.
-    auto both = isa<SubOp>(op) ? std::nullopt
-                               : evaluateConstants(op, {folded, cast<TypedAttr>(value)});
+    auto both =
+        isa<SubOp>(op) ? std::nullopt : evaluateConstants(op, {folded, cast<TypedAttr>(value)});
     if (both)
       folded = cast<TypedAttr>(both->front());
     else if (isa<SubOp>(op) && isStatic(type) && value.getNumElements() <= maxEvaluatedElements)
@@ -197,11 +194,10 @@ Class ValueTable::simplifyAssociative(Operation *op, Term &term) {
     std::vector<bool> gone(rest.size());
     for (size_t i = 0; i < rest.size(); ++i)
       for (size_t j = i + 1; j < rest.size() && !gone[i]; ++j)
-        if (!gone[j] && (isSum ? (has(rest[j], negHead) &&
-                                  termOf(rest[j]).operands[0] == rest[i]) ||
-                                     (has(rest[i], negHead) &&
-                                      termOf(rest[i]).operands[0] == rest[j])
-                               : rest[i] == rest[j]))
+        if (!gone[j] &&
+            (isSum ? (has(rest[j], negHead) && termOf(rest[j]).operands[0] == rest[i]) ||
+                         (has(rest[i], negHead) && termOf(rest[i]).operands[0] == rest[j])
+                   : rest[i] == rest[j]))
           gone[i] = gone[j] = true;
     for (size_t i = 0; i < rest.size(); ++i)
       if (!gone[i])
@@ -219,9 +215,9 @@ Class ValueTable::simplifyAssociative(Operation *op, Term &term) {
   };
   if ((isa<MulOp, AndOp>(op) && isConstant(0)) || (isa<OrOp>(op) && isConstant(-1)))
     return constant(folded);
-  bool neutral = isa<MulOp>(op) ? isConstant(1) && !elementType(type).isInteger(1)
+  bool neutral = isa<MulOp>(op)   ? isConstant(1) && !elementType(type).isInteger(1)
                  : isa<AndOp>(op) ? isConstant(-1)
-                 : isa<AddOp, SubOp, OrOp, XorOp>(op) && isConstant(0);
+                                  : isa<AddOp, SubOp, OrOp, XorOp>(op) && isConstant(0);
   if (folded && !neutral)
     kept.push_back(constant(folded));
   if (kept.empty())
@@ -279,8 +275,7 @@ Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
     if (isa<MulOp>(op) && isSplat(operands[0], 1))
       if (Class same = as(operands[1]))
         return same;
-    if ((isa<MulOp>(op) && isSplat(operands[1], 1)) ||
-        (isa<SubOp>(op) && isSplat(operands[1], 0)))
+    if ((isa<MulOp>(op) && isSplat(operands[1], 1)) || (isa<SubOp>(op) && isSplat(operands[1], 0)))
       if (Class same = as(operands[0]))
         return same;
   }
@@ -296,8 +291,10 @@ Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
     if (operands[0] > operands[1]) {
       std::swap(operands[0], operands[1]);
       StringRef swapped = llvm::StringSwitch<StringRef>(predicate)
-                              .Case("lt", "gt").Case("gt", "lt")
-                              .Case("le", "ge").Case("ge", "le")
+                              .Case("lt", "gt")
+                              .Case("gt", "lt")
+                              .Case("le", "ge")
+                              .Case("ge", "le")
                               .Default(predicate);
       NamedAttrList attributes(term.attributes);
       attributes.set("predicate", StringAttr::get(op->getContext(), swapped));
@@ -325,9 +322,8 @@ Class ValueTable::simplifyElementwise(Operation *op, Term &term) {
     // To a wider integer and back; see the operation's folder.
     auto narrow = dyn_cast<IntegerType>(elementType(term.type));
     auto wide = dyn_cast<IntegerType>(element);
-    if (has(operands[0], castHead) && narrow && wide &&
-        wide.getWidth() > narrow.getWidth() && narrow.getWidth() != 1 &&
-        (narrow.isUnsigned() == wide.isUnsigned() || narrow.isUnsigned()))
+    if (has(operands[0], castHead) && narrow && wide && wide.getWidth() > narrow.getWidth() &&
+        narrow.getWidth() != 1 && (narrow.isUnsigned() == wide.isUnsigned() || narrow.isUnsigned()))
       return as(termOf(operands[0]).operands[0]);
     return 0;
   }
@@ -389,8 +385,7 @@ Class ValueTable::simplifyMovement(Operation *op, Term &term) {
   if (isa<ConcatOp>(op))
     return operands.size() == 1 ? as(operands[0]) : 0;
   if (auto reverse = dyn_cast<ReverseOp>(op)) {
-    if (has(operands[0], term.head) &&
-        termOf(operands[0]).attributes == term.attributes)
+    if (has(operands[0], term.head) && termOf(operands[0]).attributes == term.attributes)
       return as(termOf(operands[0]).operands[0]);
     return reverse.getAxes().empty() ? as(operands[0]) : 0;
   }

@@ -37,8 +37,7 @@ using Statistics = std::map<std::string, std::vector<std::string>>;
 
 void count(Statistics &statistics, Operation *op) {
   if (!isa<ConstantOp>(op))
-    statistics[op->getName().stripDialect().str()].push_back(
-        nodeName(op->getLoc()).str());
+    statistics[op->getName().stripDialect().str()].push_back(nodeName(op->getLoc()).str());
 }
 
 /// Uses the first of equal values everywhere that it reaches.
@@ -104,8 +103,8 @@ private:
 
   static Attribute deviceOf(Value value) {
     // What a loop carries is where the loop is.
-    Operation *home = value.getDefiningOp() ? value.getDefiningOp()
-                                            : value.getParentBlock()->getParentOp();
+    Operation *home =
+        value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
     return home->getAttr("weir.device");
   }
 
@@ -155,8 +154,7 @@ private:
 };
 
 /// {operation = ["node", …]}, together with what earlier passes wrote.
-Attribute describe(MLIRContext *context, const Statistics &statistics,
-                   Attribute earlier) {
+Attribute describe(MLIRContext *context, const Statistics &statistics, Attribute earlier) {
   NamedAttrList list;
   if (auto dictionary = dyn_cast_or_null<DictionaryAttr>(earlier))
     list = NamedAttrList(dictionary);
@@ -171,8 +169,7 @@ Attribute describe(MLIRContext *context, const Statistics &statistics,
   return list.getDictionary(context);
 }
 
-struct ValueNumberingPass
-    : weir::impl::WeirValueNumberingPassBase<ValueNumberingPass> {
+struct ValueNumberingPass : weir::impl::WeirValueNumberingPassBase<ValueNumberingPass> {
   using WeirValueNumberingPassBase::WeirValueNumberingPassBase;
 
   void runOnOperation() override {
@@ -181,12 +178,10 @@ struct ValueNumberingPass
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())
         runOn(function, removed, hoisted);
-    for (auto &[name, statistics] :
-         {std::pair<const char *, Statistics &>{"weir.removed", removed},
-          {"weir.hoisted", hoisted}})
+    for (auto &[name, statistics] : {std::pair<const char *, Statistics &>{"weir.removed", removed},
+                                     {"weir.hoisted", hoisted}})
       if (!statistics.empty())
-        module->setAttr(name, describe(&getContext(), statistics,
-                                       module->getAttr(name)));
+        module->setAttr(name, describe(&getContext(), statistics, module->getAttr(name)));
   }
 
   void runOn(func::FuncOp function, Statistics &removed, Statistics &hoisted) {
@@ -201,8 +196,8 @@ struct ValueNumberingPass
       }
       eraseDead(function);
       // Folding under a presumption may have parted what is alike without it.
-      bool hasLoops = function.walk([](WhileOp) { return WalkResult::interrupt(); })
-                          .wasInterrupted();
+      bool hasLoops =
+          function.walk([](WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
       size_t now = llvm::accumulate(removed, size_t(0), [](size_t sum, const auto &entry) {
         return sum + entry.second.size();
       });

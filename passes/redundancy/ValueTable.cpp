@@ -34,11 +34,10 @@ ValueTable::ValueTable(MLIRContext *context) {
 }
 
 static size_t hashOf(const Term &term) {
-  return llvm::hash_combine(
-      term.head, term.attributes.getAsOpaquePointer(),
-      term.type.getAsOpaquePointer(),
-      llvm::hash_combine_range(term.operands.begin(), term.operands.end()),
-      llvm::hash_combine_range(term.extra.begin(), term.extra.end()));
+  return llvm::hash_combine(term.head, term.attributes.getAsOpaquePointer(),
+                            term.type.getAsOpaquePointer(),
+                            llvm::hash_combine_range(term.operands.begin(), term.operands.end()),
+                            llvm::hash_combine_range(term.extra.begin(), term.extra.end()));
 }
 
 Class ValueTable::intern(Term term) {
@@ -65,9 +64,8 @@ void ValueTable::rollBack(size_t mark) {
     if (!classes.back().interned)
       continue;
     auto [begin, end] = known.equal_range(classes.back().hash);
-    known.erase(std::find_if(begin, end, [&](const auto &entry) {
-      return entry.second == classes.size() - 1;
-    }));
+    known.erase(std::find_if(
+        begin, end, [&](const auto &entry) { return entry.second == classes.size() - 1; }));
   }
 }
 
@@ -84,8 +82,7 @@ uint64_t ValueTable::contentsOf(TypedAttr value) {
   if (auto blob = dyn_cast<BlobAttr>(value)) {
     key = (blob.getHash() + Twine(blob.getLength())).str();
   } else if (dense && !isa<DenseStringElementsAttr>(value) && elementBytes > 0 &&
-             (!dense.isSplat() ||
-              dense.getNumElements() * elementBytes <= largestSplatBytes)) {
+             (!dense.isSplat() || dense.getNumElements() * elementBytes <= largestSplatBytes)) {
     std::vector<char> bytes;
     ArrayRef<char> raw = dense.getRawData();
     if (element.isInteger(1)) // packed here, a byte each in blobs
@@ -101,9 +98,7 @@ uint64_t ValueTable::contentsOf(TypedAttr value) {
     return it->second = contents.size() * 2;
   }
   // Odd, and the others even: the two kinds never meet.
-  return it->second =
-             contentsByHash.try_emplace(key, contentsByHash.size() * 2 + 1)
-                 .first->second;
+  return it->second = contentsByHash.try_emplace(key, contentsByHash.size() * 2 + 1).first->second;
 }
 
 Class ValueTable::constant(TypedAttr value) {
@@ -113,14 +108,12 @@ Class ValueTable::constant(TypedAttr value) {
   term.extra = {contentsOf(value)};
   Class c = intern(std::move(term));
   // An attribute can be folded with, a blob only read.
-  if (!classes[c].constant ||
-      (isa<BlobAttr>(classes[c].constant) && !isa<BlobAttr>(value)))
+  if (!classes[c].constant || (isa<BlobAttr>(classes[c].constant) && !isa<BlobAttr>(value)))
     classes[c].constant = value;
   return c;
 }
 
-Class ValueTable::number(Operation *op, ArrayRef<Class> operands,
-                         unsigned result) {
+Class ValueTable::number(Operation *op, ArrayRef<Class> operands, unsigned result) {
   if (auto constantOp = dyn_cast<ConstantOp>(op))
     return constant(cast<TypedAttr>(constantOp.getValue()));
   Term term;

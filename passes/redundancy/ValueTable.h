@@ -56,8 +56,7 @@ public:
   explicit ValueTable(mlir::MLIRContext *context);
 
   /// The class of result `result` of an operation without regions or effects.
-  Class number(mlir::Operation *op, llvm::ArrayRef<Class> operands,
-               unsigned result);
+  Class number(mlir::Operation *op, llvm::ArrayRef<Class> operands, unsigned result);
   Class intern(Term term);
   /// A class that nothing else belongs to.
   Class fresh(mlir::Type type);
@@ -99,8 +98,7 @@ private:
   std::unordered_multimap<size_t, Class> known;
   llvm::DenseMap<mlir::Attribute, uint64_t> contents;
   llvm::StringMap<uint64_t> contentsByHash;
-  uint64_t negHead, notHead, transposeHead, reshapeHead, broadcastHead, castHead,
-      conjHead;
+  uint64_t negHead, notHead, transposeHead, reshapeHead, broadcastHead, castHead, conjHead;
 };
 
 } // namespace weir::redundancy

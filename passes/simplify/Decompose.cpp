@@ -48,9 +48,9 @@ struct DecomposePass : weir::impl::WeirDecomposePassBase<DecomposePass> {
     // An expansion may know sizes that its composite did not.
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
-        function.setType(FunctionType::get(
-            &getContext(), function.getArgumentTypes(),
-            function.getBody().front().getTerminator()->getOperandTypes()));
+        function.setType(
+            FunctionType::get(&getContext(), function.getArgumentTypes(),
+                              function.getBody().front().getTerminator()->getOperandTypes()));
   }
 };
 } // namespace

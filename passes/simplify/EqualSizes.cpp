@@ -36,8 +36,7 @@ struct EqualSizesPass : weir::impl::WeirEqualSizesPassBase<EqualSizesPass> {
         for (Block &inner : region)
           takeBlock(inner, origins, /*alwaysRuns=*/false);
       if (auto broadcast = dyn_cast<BroadcastToOp>(op);
-          broadcast &&
-          broadcast.getType() == broadcast.getOperand().getType())
+          broadcast && broadcast.getType() == broadcast.getOperand().getType())
         if (auto sizes = origins.integers(broadcast.getShape());
             sizes && origins.areSizesOf(*sizes, broadcast.getOperand())) {
           broadcast.replaceAllUsesWith(broadcast.getOperand());

@@ -44,8 +44,8 @@ constexpr int64_t mostBytes = 192 << 20;
 /// the channels of the result.
 struct Weights {
   OpOperand *operand = nullptr;
-  int64_t axis = 0;          ///< of the weights
-  int64_t resultAxis = 0;    ///< of the result
+  int64_t axis = 0;       ///< of the weights
+  int64_t resultAxis = 0; ///< of the result
   int64_t channels = 0;
 };
 
@@ -82,18 +82,15 @@ std::optional<Weights> weightsOf(Operation *op) {
     return std::nullopt;
   auto type = cast<RankedTensorType>(constant.getType());
   w.channels = type.getDimSize(w.axis);
-  if (w.channels > mostChannels ||
-      type.getElementType() != result.getElementType() ||
-      !isa<Float32Type, Float64Type, Float16Type, BFloat16Type>(
-          result.getElementType()))
+  if (w.channels > mostChannels || type.getElementType() != result.getElementType() ||
+      !isa<Float32Type, Float64Type, Float16Type, BFloat16Type>(result.getElementType()))
     return std::nullopt;
   return w;
 }
 
 /// The constant `value` as one number for each channel of a result of rank
 /// `rank`; nothing where it is no constant or differs along another dimension.
-std::optional<SmallVector<double>> perChannel(Value value, const Weights &w,
-                                              int64_t rank) {
+std::optional<SmallVector<double>> perChannel(Value value, const Weights &w, int64_t rank) {
   auto constant = value.getDefiningOp<ConstantOp>();
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!constant || type.getRank() > rank)
@@ -118,8 +115,8 @@ std::optional<SmallVector<double>> perChannel(Value value, const Weights &w,
 /// Scales `count` elements of type `T`, `behind` of them by each factor in
 /// turn; `scaled` makes one of an element and its factor.
 template <typename T, typename F, typename Scaled>
-void scaleElements(ArrayRef<char> from, std::vector<char> &to,
-                   ArrayRef<double> factors, int64_t behind, Scaled scaled) {
+void scaleElements(ArrayRef<char> from, std::vector<char> &to, ArrayRef<double> factors,
+                   int64_t behind, Scaled scaled) {
   to.resize(from.size());
   int64_t count = from.size() / sizeof(T), channel = 0;
   for (int64_t begin = 0; begin < count; begin += behind) {
@@ -136,13 +133,11 @@ void scaleElements(ArrayRef<char> from, std::vector<char> &to,
 }
 
 template <uint32_t (*widen)(uint16_t), uint16_t (*narrow)(uint32_t)>
-void scaleHalves(ArrayRef<char> from, std::vector<char> &to,
-                 ArrayRef<double> factors, int64_t behind) {
-  scaleElements<uint16_t, float>(
-      from, to, factors, behind, [](uint16_t bits, float factor) {
-        return narrow(llvm::bit_cast<uint32_t>(
-            llvm::bit_cast<float>(widen(bits)) * factor));
-      });
+void scaleHalves(ArrayRef<char> from, std::vector<char> &to, ArrayRef<double> factors,
+                 int64_t behind) {
+  scaleElements<uint16_t, float>(from, to, factors, behind, [](uint16_t bits, float factor) {
+    return narrow(llvm::bit_cast<uint32_t>(llvm::bit_cast<float>(widen(bits)) * factor));
+  });
 }
 
 /// Whether f16 holds scaled weights as well as others: none is infinite, and
@@ -157,15 +152,13 @@ bool fitsHalves(ArrayRef<char> scaled, int64_t channels, int64_t behind) {
       largest[channel] = std::max<uint16_t>(largest[channel], bits[i] & 0x7fff);
     channel = channel + 1 == channels ? 0 : channel + 1;
   }
-  return llvm::all_of(largest, [](uint16_t each) {
-    return each == 0 || (each >= 0x0400 && each < 0x7c00);
-  });
+  return llvm::all_of(largest,
+                      [](uint16_t each) { return each == 0 || (each >= 0x0400 && each < 0x7c00); });
 }
 
 /// `value`, of floats, times one factor for each entry of dimension `axis`;
 /// null where its bytes cannot be read or its type does not hold the result.
-DenseElementsAttr scaledWeights(Attribute value, ArrayRef<double> factors,
-                                int64_t axis) {
+DenseElementsAttr scaledWeights(Attribute value, ArrayRef<double> factors, int64_t axis) {
   auto type = cast<RankedTensorType>(cast<TypedAttr>(value).getType());
   if (auto dense = dyn_cast<DenseElementsAttr>(value); dense && dense.isSplat())
     return {};
@@ -187,8 +180,7 @@ DenseElementsAttr scaledWeights(Attribute value, ArrayRef<double> factors,
   else if (element.isF64())
     scaleElements<double, double>(*bytes, scaled, factors, behind, product);
   else if (element.isBF16())
-    scaleHalves<floatFromBrain, brainFromFloat>(*bytes, scaled, factors,
-                                                behind);
+    scaleHalves<floatFromBrain, brainFromFloat>(*bytes, scaled, factors, behind);
   else
     scaleHalves<floatFromHalf, halfFromFloat>(*bytes, scaled, factors, behind);
   if (element.isF16() && !fitsHalves(scaled, factors.size(), behind))
@@ -206,8 +198,7 @@ DenseElementsAttr channelConstant(ArrayRef<double> numbers, FloatType element,
   for (double number : numbers) {
     APFloat &value = rounded.emplace_back(number);
     bool lost;
-    value.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                  &lost);
+    value.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
     if (!value.isFinite() && element.isF16())
       return {};
   }
@@ -232,8 +223,7 @@ bool isChainCast(Operation *user, const Chain &chain) {
   Type from = getElementTypeOrSelf(cast.getOperand().getType()),
        to = getElementTypeOrSelf(cast.getType()),
        first = getElementTypeOrSelf(chain.ops.front()->getResult(0).getType());
-  return isHalf(first) &&
-         ((from == first && to.isF32()) || (from.isF32() && to == first));
+  return isHalf(first) && ((from == first && to.isF32()) || (from.isF32() && to == first));
 }
 
 /// The chain's next operation: the only user of its last one's result.
@@ -250,8 +240,7 @@ bool extend(Chain &chain, const Weights &w) {
     chain.ops.push_back(user);
     return true;
   }
-  if (!isa<AddOp, SubOp, MulOp>(user) ||
-      user->getResult(0).getType() != value.getType())
+  if (!isa<AddOp, SubOp, MulOp>(user) || user->getResult(0).getType() != value.getType())
     return false;
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
   auto numbers = perChannel(user->getOperand(1 - use.getOperandNumber()), w, rank);
@@ -296,8 +285,7 @@ std::optional<Chain> chainOf(Operation *contraction, const Weights &w) {
   while (extend(chain, w))
     if (chain.hasScale && chain.ops.back()->getResult(0).getType() == type)
       longest = chain;
-  if (longest && isHalf(getElementTypeOrSelf(type)) &&
-      llvm::all_equal(longest->scale) &&
+  if (longest && isHalf(getElementTypeOrSelf(type)) && llvm::all_equal(longest->scale) &&
       llvm::all_of(longest->shift, [](double shift) { return shift == 0; }))
     return std::nullopt;
   return longest;
@@ -316,10 +304,9 @@ void foldScales(Operation *contraction, int64_t &budget) {
                   element.getIntOrFloatBitWidth() / 8;
   if (bytes > budget)
     return;
-  DenseElementsAttr scaled =
-      scaledWeights(constant.getValue(), chain->scale, w->axis);
-  DenseElementsAttr shifts = channelConstant(
-      chain->shift, element, type.getRank() - 1 - w->resultAxis);
+  DenseElementsAttr scaled = scaledWeights(constant.getValue(), chain->scale, w->axis);
+  DenseElementsAttr shifts =
+      channelConstant(chain->shift, element, type.getRank() - 1 - w->resultAxis);
   if (!scaled || !shifts)
     return;
   budget -= bytes;
@@ -351,30 +338,25 @@ void foldScales(Operation *contraction, int64_t &budget) {
 /// is none.
 AddOp shiftBehind(Value value) {
   auto add = value.getDefiningOp<AddOp>();
-  bool matches = add && add->hasOneUse() &&
-                 add.getOperand(1).getDefiningOp<ConstantOp>() &&
-                 add.getOperand(0).hasOneUse() &&
-                 add.getOperand(0).getType() == add.getType() &&
-                 isa_and_nonnull<ConvOp, ConvTransposeOp, DotGeneralOp>(
-                     add.getOperand(0).getDefiningOp());
+  bool matches =
+      add && add->hasOneUse() && add.getOperand(1).getDefiningOp<ConstantOp>() &&
+      add.getOperand(0).hasOneUse() && add.getOperand(0).getType() == add.getType() &&
+      isa_and_nonnull<ConvOp, ConvTransposeOp, DotGeneralOp>(add.getOperand(0).getDefiningOp());
   return matches ? add : AddOp();
 }
 
 /// Makes the shifts of two branches that `meet` one behind it.
 void joinShifts(AddOp meet) {
-  AddOp left = shiftBehind(meet.getOperand(0)),
-        right = shiftBehind(meet.getOperand(1));
+  AddOp left = shiftBehind(meet.getOperand(0)), right = shiftBehind(meet.getOperand(1));
   if (!left || !right || left == right || left.getType() != meet.getType() ||
       right.getType() != meet.getType() ||
       left.getOperand(1).getType() != right.getOperand(1).getType() ||
-      left->getBlock() != meet->getBlock() ||
-      right->getBlock() != meet->getBlock())
+      left->getBlock() != meet->getBlock() || right->getBlock() != meet->getBlock())
     return;
   auto type = cast<RankedTensorType>(left.getOperand(1).getType());
   auto element = dyn_cast<FloatType>(type.getElementType());
   auto read = [](AddOp add) {
-    return HostTensor::read(
-        add.getOperand(1).getDefiningOp<ConstantOp>().getValue(), mostChannels);
+    return HostTensor::read(add.getOperand(1).getDefiningOp<ConstantOp>().getValue(), mostChannels);
   };
   auto a = read(left), b = read(right);
   if (!element || !a || !b)
@@ -386,8 +368,7 @@ void joinShifts(AddOp meet) {
   if (!shifts)
     return;
   OpBuilder builder(meet);
-  Location loc =
-      builder.getFusedLoc({left.getLoc(), right.getLoc(), meet.getLoc()});
+  Location loc = builder.getFusedLoc({left.getLoc(), right.getLoc(), meet.getLoc()});
   Value shift = ConstantOp::create(builder, loc, shifts.reshape(type));
   auto both = cast<AddOp>(builder.clone(*meet));
   both->setOperands({left.getOperand(0), right.getOperand(0)});

@@ -31,9 +31,7 @@ using namespace weir;
 
 namespace {
 
-RankedTensorType typeOf(Value value) {
-  return dyn_cast<RankedTensorType>(value.getType());
-}
+RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // What stretches heads
@@ -49,8 +47,8 @@ struct Stretch {
 
 /// Whether the dimensions `from` of one tensor have the sizes of `to` of
 /// another, all but `mayDiffer` of them for certain.
-bool haveSizesOf(Origins &origins, Value tensor, ArrayRef<int64_t> from,
-                 Value other, ArrayRef<int64_t> to, int64_t mayDiffer) {
+bool haveSizesOf(Origins &origins, Value tensor, ArrayRef<int64_t> from, Value other,
+                 ArrayRef<int64_t> to, int64_t mayDiffer) {
   for (auto [i, j] : llvm::zip_equal(from, to)) {
     KnownInteger a = origins.of(tensor, i), b = origins.of(other, j);
     if (!(a == b) && (a.value && b.value ? true : --mayDiffer < 0))
@@ -61,27 +59,23 @@ bool haveSizesOf(Origins &origins, Value tensor, ArrayRef<int64_t> from,
 
 std::optional<Stretch> stretchAt(ReshapeOp root, Origins &origins) {
   auto broadcast = root.getOperand().getDefiningOp<BroadcastToOp>();
-  auto narrow = broadcast ? broadcast.getOperand().getDefiningOp<ReshapeOp>()
-                          : ReshapeOp();
+  auto narrow = broadcast ? broadcast.getOperand().getDefiningOp<ReshapeOp>() : ReshapeOp();
   if (!narrow)
     return std::nullopt;
   Value source = narrow.getOperand();
   auto type = typeOf(root), wide = typeOf(broadcast), split = typeOf(narrow),
        given = typeOf(source);
   if (!type || !wide || !split || !given || given.getRank() != type.getRank() ||
-      split.getRank() != type.getRank() + 1 ||
-      wide.getRank() != split.getRank())
+      split.getRank() != type.getRank() + 1 || wide.getRank() != split.getRank())
     return std::nullopt;
   int64_t at = 1;
-  while (at < wide.getRank() &&
-         !(split.getDimSize(at) == 1 && wide.getDimSize(at) > 1))
+  while (at < wide.getRank() && !(split.getDimSize(at) == 1 && wide.getDimSize(at) > 1))
     ++at;
   if (at == wide.getRank())
     return std::nullopt;
-  int64_t axis = at - 1, heads = given.getDimSize(axis),
-          times = wide.getDimSize(at);
-  if (heads < 1 || split.getDimSize(axis) != heads ||
-      wide.getDimSize(axis) != heads || type.getDimSize(axis) != heads * times)
+  int64_t axis = at - 1, heads = given.getDimSize(axis), times = wide.getDimSize(at);
+  if (heads < 1 || split.getDimSize(axis) != heads || wide.getDimSize(axis) != heads ||
+      type.getDimSize(axis) != heads * times)
     return std::nullopt;
   // All else stays. Of a reshape's sizes one follows from the others.
   SmallVector<int64_t> own, wideOwn;
@@ -102,29 +96,25 @@ std::optional<Stretch> stretchAt(ReshapeOp root, Origins &origins) {
 bool isOfElements(Operation *op) {
   if (isa<CastOp>(op))
     return true;
-  ElementsAttr number = isa<MulOp, DivOp>(op)
-                            ? constantElements(op->getOperand(1))
-                            : ElementsAttr();
-  return number && number.isSplat() &&
-         op->getOperand(0).getType() == op->getResult(0).getType();
+  ElementsAttr number =
+      isa<MulOp, DivOp>(op) ? constantElements(op->getOperand(1)) : ElementsAttr();
+  return number && number.isSplat() && op->getOperand(0).getType() == op->getResult(0).getType();
 }
 
 /// Whether products alone use `value`, as their second operand, with dimension
 /// `axis` as the last one that they go along together.
 bool isForProducts(Value value, int64_t axis) {
-  return !value.use_empty() &&
-         llvm::all_of(value.getUses(), [&](OpOperand &use) {
-           Operation *user = use.getOwner();
-           if (auto dot = dyn_cast<DotGeneralOp>(user))
-             return use.getOperandNumber() == 1 && !dot.getRhsBatch().empty() &&
-                    dot.getRhsBatch().back() == axis;
-           if (auto transpose = dyn_cast<TransposeOp>(user))
-             return isForProducts(transpose.getResult(),
-                                  llvm::find(transpose.getPermutation(), axis) -
-                                      transpose.getPermutation().begin());
-           return use.getOperandNumber() == 0 && isOfElements(user) &&
-                  isForProducts(user->getResult(0), axis);
-         });
+  return !value.use_empty() && llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto dot = dyn_cast<DotGeneralOp>(user))
+      return use.getOperandNumber() == 1 && !dot.getRhsBatch().empty() &&
+             dot.getRhsBatch().back() == axis;
+    if (auto transpose = dyn_cast<TransposeOp>(user))
+      return isForProducts(transpose.getResult(), llvm::find(transpose.getPermutation(), axis) -
+                                                      transpose.getPermutation().begin());
+    return use.getOperandNumber() == 0 && isOfElements(user) &&
+           isForProducts(user->getResult(0), axis);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,8 +134,7 @@ public:
     OpBuilder b(dot);
     Value old = dot.getResult(), result = grouping.multiply(b, *product);
     // What rounds the result is the last of its kernel.
-    while (auto cast = old.hasOneUse() ? dyn_cast<CastOp>(*old.user_begin())
-                                       : CastOp()) {
+    while (auto cast = old.hasOneUse() ? dyn_cast<CastOp>(*old.user_begin()) : CastOp()) {
       if (!result || cast->getBlock() != dot->getBlock())
         break;
       b.setInsertionPoint(cast);
@@ -159,8 +148,7 @@ public:
       if (auto transpose = dyn_cast<TransposeOp>(user);
           transpose && isNoMove(typeOf(back), transpose.getPermutation())) {
         b.setInsertionPoint(transpose);
-        Value still =
-            transposed(b, transpose.getLoc(), back, transpose.getPermutation());
+        Value still = transposed(b, transpose.getLoc(), back, transpose.getPermutation());
         copyDevice(transpose, still);
         transpose.replaceAllUsesWith(still);
       }
@@ -176,8 +164,7 @@ private:
 
   explicit Grouping(Product product)
       : root(product.dot), times(product.repeat.getTimes()),
-        heads(typeOf(product.repeat.getOperand())
-                  .getDimSize(product.repeat.getAxis())),
+        heads(typeOf(product.repeat.getOperand()).getDimSize(product.repeat.getAxis())),
         batch(product.dot.getLhsBatch().size()) {
     collect();
   }
@@ -186,9 +173,8 @@ private:
   static std::optional<Product> productAt(DotGeneralOp dot) {
     auto lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
     auto batch = int64_t(dot.getLhsBatch().size());
-    if (!lhs || !rhs || batch == 0 || lhs.getRank() != batch + 2 ||
-        rhs.getRank() != batch + 2 || lhs.getDimSize(batch) != 1 ||
-        dot.getLhsContract() != ArrayRef<int64_t>{batch + 1})
+    if (!lhs || !rhs || batch == 0 || lhs.getRank() != batch + 2 || rhs.getRank() != batch + 2 ||
+        lhs.getDimSize(batch) != 1 || dot.getLhsContract() != ArrayRef<int64_t>{batch + 1})
       return std::nullopt;
     for (int64_t i = 0; i < batch; ++i)
       if (dot.getLhsBatch()[i] != i || dot.getRhsBatch()[i] != i)
@@ -219,18 +205,14 @@ private:
     for (size_t i = 0; i < members.size(); ++i)
       for (Value operand : members[i]->getOperands()) {
         Operation *op = operand.getDefiningOp();
-        if (op && op->getBlock() == root->getBlock() && isGrouped(operand) &&
-            mayBeMember(op) &&
-            llvm::all_of(op->getUsers(), [&](Operation *user) {
-              return members.contains(user);
-            }))
+        if (op && op->getBlock() == root->getBlock() && isGrouped(operand) && mayBeMember(op) &&
+            llvm::all_of(op->getUsers(), [&](Operation *user) { return members.contains(user); }))
           members.insert(op);
       }
   }
   bool mayBeMember(Operation *op) const {
     if (auto reduce = dyn_cast<ReduceOp>(op))
-      return reduce.getKeepDims() &&
-             reduce.getAxes() == ArrayRef<int64_t>{batch + 1} &&
+      return reduce.getKeepDims() && reduce.getAxes() == ArrayRef<int64_t>{batch + 1} &&
              typeOf(reduce).getRank() == batch + 2;
     if (auto dot = dyn_cast<DotGeneralOp>(op)) {
       auto product = productAt(dot);
@@ -243,8 +225,7 @@ private:
   /// Whether `value` has something for each query head.
   bool isGrouped(Value value) const {
     auto type = typeOf(value);
-    return type && type.getRank() >= 3 &&
-           type.getDimSize(type.getRank() - 3) == heads * times &&
+    return type && type.getRank() >= 3 && type.getDimSize(type.getRank() - 3) == heads * times &&
            type.getDimSize(type.getRank() - 2) == 1;
   }
 
@@ -275,15 +256,14 @@ private:
     if (!op || !members.contains(op)) {
       // What moves only the single query moves nothing.
       auto transpose = value.getDefiningOp<TransposeOp>();
-      bool isStill = transpose && isNoMove(typeOf(transpose.getOperand()),
-                                           transpose.getPermutation());
+      bool isStill =
+          transpose && isNoMove(typeOf(transpose.getOperand()), transpose.getPermutation());
       SmallVector<MadeSize> sizes(rank);
       for (int64_t i = 0; i < rank; ++i)
         sizes[i] = {1, isStill ? transpose.getPermutation()[i] : i};
       sizes[rank - 3] = {heads, -1};
       sizes[rank - 2] = {times, -1};
-      form = reshaped(b, value.getLoc(),
-                      isStill ? transpose.getOperand() : value, sizes);
+      form = reshaped(b, value.getLoc(), isStill ? transpose.getOperand() : value, sizes);
       copyDevice(op ? op : root.getOperation(), form);
     } else if (auto dot = dyn_cast<DotGeneralOp>(op)) {
       form = multiply(b, *productAt(dot));
@@ -307,16 +287,13 @@ private:
 
   /// Whether a number that scales keys may scale queries: it makes none larger.
   static bool scalesDown(Operation *op) {
-    if (!isa<MulOp, DivOp>(op) ||
-        !isa<FloatType>(typeOf(op->getResult(0)).getElementType()))
+    if (!isa<MulOp, DivOp>(op) || !isa<FloatType>(typeOf(op->getResult(0)).getElementType()))
       return false;
-    APFloat number =
-        constantElements(op->getOperand(1)).getSplatValue<APFloat>();
+    APFloat number = constantElements(op->getOperand(1)).getSplatValue<APFloat>();
     APFloat one(number.getSemantics(), 1);
     APFloat::cmpResult order = abs(number).compare(one);
     return order == APFloat::cmpEqual ||
-           order == (isa<MulOp>(op) ? APFloat::cmpLessThan
-                                    : APFloat::cmpGreaterThan);
+           order == (isa<MulOp>(op) ? APFloat::cmpLessThan : APFloat::cmpGreaterThan);
   }
 
   /// The product of grouped rows by what is not stretched. There are fewer rows
@@ -329,8 +306,7 @@ private:
     Value own = product.repeat.getOperand();
     auto axis = int64_t(product.repeat.getAxis());
     for (Operation *op : product.between) {
-      if (scalesDown(op) &&
-          getElementTypeOrSelf(rows) == getElementTypeOrSelf(own)) {
+      if (scalesDown(op) && getElementTypeOrSelf(rows) == getElementTypeOrSelf(own)) {
         rows = copied(b, op, rows);
         continue;
       }
@@ -338,17 +314,16 @@ private:
       mapping.map(op->getOperand(0), own);
       Operation *copy = b.clone(*op, mapping);
       if (auto transpose = dyn_cast<TransposeOp>(op))
-        axis = llvm::find(transpose.getPermutation(), axis) -
-               transpose.getPermutation().begin();
+        axis = llvm::find(transpose.getPermutation(), axis) - transpose.getPermutation().begin();
       auto type = typeOf(op->getResult(0));
       SmallVector<int64_t> shape(type.getShape());
       shape[axis] = heads;
       copy->getResult(0).setType(type.clone(shape));
       own = copy->getResult(0);
     }
-    auto made = DotGeneralOp::create(
-        b, dot.getLoc(), rows, own, dot.getLhsBatch(), dot.getRhsBatch(),
-        dot.getLhsContract(), dot.getRhsContract(), dot.getAccumulator());
+    auto made =
+        DotGeneralOp::create(b, dot.getLoc(), rows, own, dot.getLhsBatch(), dot.getRhsBatch(),
+                             dot.getLhsContract(), dot.getRhsContract(), dot.getAccumulator());
     copyDevice(dot, made);
     return made;
   }
@@ -408,8 +383,8 @@ private:
 
   static void replace(Stretch &stretch) {
     OpBuilder b(stretch.root);
-    Value repeat = RepeatOp::create(b, stretch.root.getLoc(), stretch.source,
-                                    stretch.axis, stretch.times);
+    Value repeat =
+        RepeatOp::create(b, stretch.root.getLoc(), stretch.source, stretch.axis, stretch.times);
     copyDevice(stretch.root, repeat);
     // What is known of sizes stays known.
     repeat.setType(stretch.root.getType());

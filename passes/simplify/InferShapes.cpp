@@ -71,17 +71,15 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
     if (!tensor)
       return success();
     if (tensor.getRank() > WEIR_MAX_RANK)
-      return emitError(value.getLoc())
-             << "W0500: found a tensor of " << tensor.getRank()
-             << " dimensions; possible are " << WEIR_MAX_RANK;
+      return emitError(value.getLoc()) << "W0500: found a tensor of " << tensor.getRank()
+                                       << " dimensions; possible are " << WEIR_MAX_RANK;
     ArrayRef<int64_t> shape = tensor.getShape();
     int64_t elements = llvm::is_contained(shape, 0) ? 0 : 1;
     for (int64_t size : shape)
       if (!ShapedType::isDynamic(size) &&
           (__builtin_mul_overflow(elements, size, &elements) || elements > mostElements))
         return emitError(value.getLoc())
-               << "W0500: found a tensor of type " << tensor
-               << "; possible are 2^44 elements";
+               << "W0500: found a tensor of type " << tensor << "; possible are 2^44 elements";
     return success();
   }
 
@@ -107,9 +105,9 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
     if (isa<CastOp>(op)) {
       auto operand = cast<TensorType>(op->getOperand(0).getType());
       if (operand.hasRank())
-        op->getResult(0).setType(refine(
-            op->getResult(0).getType(),
-            operand.clone(getElementTypeOrSelf(op->getResult(0).getType()))));
+        op->getResult(0).setType(
+            refine(op->getResult(0).getType(),
+                   operand.clone(getElementTypeOrSelf(op->getResult(0).getType()))));
       return;
     }
     if (isa<GateOp>(op)) {
@@ -120,9 +118,9 @@ struct InferShapesPass : weir::impl::WeirInferShapesPassBase<InferShapesPass> {
     if (!infer)
       return;
     SmallVector<Type> types;
-    if (failed(infer.inferReturnTypes(op->getContext(), op->getLoc(),
-                                      op->getOperands(), op->getAttrDictionary(),
-                                      op->getPropertiesStorage(), op->getRegions(), types)))
+    if (failed(infer.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
+                                      op->getAttrDictionary(), op->getPropertiesStorage(),
+                                      op->getRegions(), types)))
       return;
     for (auto [result, type] : llvm::zip(op->getResults(), types))
       result.setType(refine(result.getType(), type));

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/weir/Pch.h"
 #include "dialects/weir/Boundary.h"
 #include "dialects/weir/NodeName.h"
+#include "dialects/weir/Pch.h"
 #include "passes/Passes.h"
 
 namespace weir {
@@ -26,8 +26,7 @@ static Location renamed(Location loc, StringRef first, StringRef call) {
   StringRef rest = named.getName().getValue();
   if (!rest.consume_front(first) || !rest.starts_with("/"))
     return loc;
-  return NameLoc::get(
-      StringAttr::get(loc.getContext(), call + rest), named.getChildLoc());
+  return NameLoc::get(StringAttr::get(loc.getContext(), call + rest), named.getChildLoc());
 }
 
 namespace {
@@ -58,23 +57,19 @@ struct InlineCallsPass : weir::impl::WeirInlineCallsPassBase<InlineCallsPass> {
   }
 
   static void inlineCall(func::CallOp call, func::FuncOp callee) {
-    StringRef first =
-        callee->getAttrOfType<StringAttr>("weir.first_call").getValue();
+    StringRef first = callee->getAttrOfType<StringAttr>("weir.first_call").getValue();
     StringRef name = nodeName(call.getLoc());
     OpBuilder b(call);
     IRMapping mapping;
-    for (auto [argument, operand] :
-         llvm::zip(callee.getArguments(), call.getOperands()))
+    for (auto [argument, operand] : llvm::zip(callee.getArguments(), call.getOperands()))
       mapping.map(argument, acrossBoundary(b, call.getLoc(), operand));
     Block &body = callee.getBody().front();
     for (Operation &op : body.without_terminator())
       b.clone(op, mapping)->walk([&](Operation *copy) {
         copy->setLoc(renamed(copy->getLoc(), first, name));
       });
-    for (auto [result, value] :
-         llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
-      result.replaceAllUsesWith(
-          acrossBoundary(b, call.getLoc(), mapping.lookupOrDefault(value)));
+    for (auto [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
+      result.replaceAllUsesWith(acrossBoundary(b, call.getLoc(), mapping.lookupOrDefault(value)));
     call.erase();
   }
 };

@@ -18,8 +18,7 @@ using Sizes = Origins::Sizes;
 static void append(Sizes &sizes, const Sizes &from, ArrayRef<int64_t> batch,
                    ArrayRef<int64_t> contracted) {
   for (auto [i, size] : llvm::enumerate(from))
-    if (!llvm::is_contained(batch, (int64_t)i) &&
-        !llvm::is_contained(contracted, (int64_t)i))
+    if (!llvm::is_contained(batch, (int64_t)i) && !llvm::is_contained(contracted, (int64_t)i))
       sizes.push_back(size);
 }
 
@@ -35,13 +34,11 @@ KnownInteger Origins::of(Value tensor, int64_t i) {
   if (!type.isDynamicDim(i))
     return {type.getDimSize(i), {}, 0};
   auto it = known.find(tensor);
-  return it == known.end() ? root({std::nullopt, tensor, i})
-                           : root(it->second[i]);
+  return it == known.end() ? root({std::nullopt, tensor, i}) : root(it->second[i]);
 }
 
 std::optional<Origins::Sizes> Origins::integers(Value tensor) {
-  return followIntegers(tensor,
-                        [this](Value v, int64_t i) { return of(v, i); });
+  return followIntegers(tensor, [this](Value v, int64_t i) { return of(v, i); });
 }
 
 bool Origins::areSizesOf(ArrayRef<KnownInteger> sizes, Value tensor) {
@@ -57,8 +54,7 @@ bool Origins::areSizesOf(ArrayRef<KnownInteger> sizes, Value tensor) {
 void Origins::takeFeeds(func::FuncOp function) {
   llvm::StringMap<KnownInteger> byName;
   for (BlockArgument feed : function.getArguments()) {
-    auto names =
-        function.getArgAttrOfType<ArrayAttr>(feed.getArgNumber(), "weir.dims");
+    auto names = function.getArgAttrOfType<ArrayAttr>(feed.getArgNumber(), "weir.dims");
     auto type = dyn_cast<RankedTensorType>(feed.getType());
     if (!names || !type || (int64_t)names.size() != type.getRank())
       continue;
@@ -147,8 +143,8 @@ Origins::Sizes Origins::sizesOf(Operation *op, int64_t rank) {
 }
 
 Origins::Sizes Origins::trace(Operation *op, int64_t rank) {
-  if (isa<CastOp, GateOp, SoftmaxOp, LayerNormOp, BatchNormOp, LrnOp,
-          CumulativeOp, ReverseOp, ScatterNdOp, ScatterElementsOp>(op))
+  if (isa<CastOp, GateOp, SoftmaxOp, LayerNormOp, BatchNormOp, LrnOp, CumulativeOp, ReverseOp,
+          ScatterNdOp, ScatterElementsOp>(op))
     return all(op->getOperand(0));
   if (isa<ElementwiseOpInterface>(op))
     return broadcast(op, rank);

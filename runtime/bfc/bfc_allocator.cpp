@@ -14,8 +14,7 @@ namespace weir::rt {
 /// Far from where sums of sizes would overflow.
 static constexpr int64_t unlimited = int64_t(1) << 62;
 
-BfcAllocator::BfcAllocator(const char *name, SubAllocator source,
-                           BfcOptions options)
+BfcAllocator::BfcAllocator(const char *name, SubAllocator source, BfcOptions options)
     : name(name), source(source), options(options),
       limit(options.limit > 0 ? options.limit / granule * granule : unlimited),
       nextRegion(roundUpToGranule(options.firstRegion)) {
@@ -62,8 +61,7 @@ void *BfcAllocator::allocate(const AllocationRequest &request) {
 }
 
 /// The order of attempts, cheapest and least intrusive first.
-void *BfcAllocator::tryAllocate(const AllocationRequest &request,
-                                int64_t rounded) {
+void *BfcAllocator::tryAllocate(const AllocationRequest &request, int64_t rounded) {
   mergeSafe();
   if (void *data = find(request, rounded))
     return data;
@@ -77,8 +75,8 @@ void *BfcAllocator::tryAllocate(const AllocationRequest &request,
       return data;
   // Idle regions are too small or in the way of a larger one. No use when even
   // without them the limit would not do.
-  if (options.collect && rounded <= limit - reserved + idleBytes() &&
-      collectIdle() > 0 && extend(rounded))
+  if (options.collect && rounded <= limit - reserved + idleBytes() && collectIdle() > 0 &&
+      extend(rounded))
     return find(request, rounded);
   return nullptr;
 }
@@ -98,8 +96,7 @@ void *BfcAllocator::find(const AllocationRequest &request, int64_t rounded) {
   return nullptr;
 }
 
-void *BfcAllocator::take(ChunkHandle handle, const AllocationRequest &request,
-                         int64_t rounded) {
+void *BfcAllocator::take(ChunkHandle handle, const AllocationRequest &request, int64_t rounded) {
   removeFree(handle);
   int64_t surplus = chunks[handle].size - rounded;
   // Small surpluses stay with a chunk that soon comes back: splinters would be of
@@ -460,10 +457,8 @@ double BfcAllocator::fragmentation() const {
 
 BfcStats BfcAllocator::stats() {
   Lock lock(mutex);
-  return {options.limit,  reserved,    inUse,     requested,
-          peakInUse,      allocations, live,      largest,
-          largestFree(),  waits,       collected, regions.count(),
-          fragmentation()};
+  return {options.limit, reserved,      inUse, requested, peakInUse,       allocations,    live,
+          largest,       largestFree(), waits, collected, regions.count(), fragmentation()};
 }
 
 } // namespace weir::rt

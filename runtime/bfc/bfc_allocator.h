@@ -56,8 +56,8 @@ struct AllocationRequest {
 };
 
 struct BfcStats {
-  int64_t limit, reserved, inUse, requested, peakInUse, allocations, live,
-      largest, largestFree, waits, collected;
+  int64_t limit, reserved, inUse, requested, peakInUse, allocations, live, largest, largestFree,
+      waits, collected;
   int32_t regions;
   double fragmentation;
 };
@@ -93,16 +93,14 @@ public:
   int64_t report(char *buffer, int64_t capacity);
   /// The message for a request that failed: what was asked for, who holds the
   /// memory, what to do.
-  void explainFailure(const AllocationRequest &request, char *buffer,
-                      int64_t capacity);
+  void explainFailure(const AllocationRequest &request, char *buffer, int64_t capacity);
   /// For tests: null, or which invariant does not hold.
   const char *checkInvariants();
 
 private:
   void *tryAllocate(const AllocationRequest &request, int64_t rounded);
   void *find(const AllocationRequest &request, int64_t rounded);
-  void *take(ChunkHandle handle, const AllocationRequest &request,
-             int64_t rounded);
+  void *take(ChunkHandle handle, const AllocationRequest &request, int64_t rounded);
   ChunkHandle split(ChunkHandle handle, int64_t lowSize);
   bool extend(int64_t rounded);
   bool extendAnywhere(int64_t rounded);
@@ -142,8 +140,8 @@ private:
   /// until the frontier has passed them.
   ChunkHandle stamped = noChunk;
 
-  int64_t reserved = 0, inUse = 0, requested = 0, peakInUse = 0,
-          allocations = 0, live = 0, largest = 0, waits = 0, collected = 0;
+  int64_t reserved = 0, inUse = 0, requested = 0, peakInUse = 0, allocations = 0, live = 0,
+          largest = 0, waits = 0, collected = 0;
 };
 
 } // namespace weir::rt

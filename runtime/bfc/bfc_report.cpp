@@ -22,14 +22,12 @@ struct Holder {
 };
 
 int compareTags(const void *a, const void *b) {
-  return strcmp(static_cast<const Holder *>(a)->tag,
-                static_cast<const Holder *>(b)->tag);
+  return strcmp(static_cast<const Holder *>(a)->tag, static_cast<const Holder *>(b)->tag);
 }
 
 /// The largest first; equal ones by tag, so that reports can be compared.
 int compareBytes(const void *a, const void *b) {
-  auto &x = *static_cast<const Holder *>(a),
-       &y = *static_cast<const Holder *>(b);
+  auto &x = *static_cast<const Holder *>(a), &y = *static_cast<const Holder *>(b);
   if (x.bytes != y.bytes)
     return x.bytes < y.bytes ? 1 : -1;
   return strcmp(x.tag, y.tag);
@@ -40,8 +38,7 @@ int compareBytes(const void *a, const void *b) {
 /// Reads the allocator's tables; the caller holds its lock.
 class BfcReport {
 public:
-  BfcReport(BfcAllocator &allocator, Text &out)
-      : allocator(allocator), out(out) {
+  BfcReport(BfcAllocator &allocator, Text &out) : allocator(allocator), out(out) {
     collectHolders();
   }
   ~BfcReport() { ::free(holders); }
@@ -80,8 +77,7 @@ void BfcReport::collectHolders() {
         holders[count++] = {a.chunks[handle].tag, a.chunks[handle].size, 1};
   qsort(holders, size_t(count), sizeof(Holder), compareTags);
   for (int64_t i = 0; i < count; ++i) {
-    if (holderCount > 0 &&
-        strcmp(holders[holderCount - 1].tag, holders[i].tag) == 0) {
+    if (holderCount > 0 && strcmp(holders[holderCount - 1].tag, holders[i].tag) == 0) {
       holders[holderCount - 1].bytes += holders[i].bytes;
       ++holders[holderCount - 1].count;
     } else {
@@ -97,8 +93,7 @@ void BfcReport::summary() {
   out.bytes(a.inUse) << " (peak ";
   out.bytes(a.peakInUse) << ") of ";
   out.bytes(a.reserved) << " held in " << a.regions.count()
-                        << (a.regions.count() == 1 ? " region" : " regions")
-                        << ", limit ";
+                        << (a.regions.count() == 1 ? " region" : " regions") << ", limit ";
   if (a.options.limit > 0)
     out.bytes(a.options.limit);
   else
@@ -156,8 +151,7 @@ void BfcReport::map(const Region &region) {
   auto spread = [&](int64_t begin, int64_t end, int64_t *into) {
     while (begin < end) {
       auto cell = int64_t(__int128(begin) * width / region.bytes);
-      auto cellEnd =
-          int64_t((__int128(cell + 1) * region.bytes + width - 1) / width);
+      auto cellEnd = int64_t((__int128(cell + 1) * region.bytes + width - 1) / width);
       int64_t stop = end < cellEnd ? end : cellEnd;
       into[cell] += stop - begin;
       begin = stop;
@@ -243,8 +237,8 @@ int64_t BfcAllocator::report(char *buffer, int64_t capacity) {
   return out.size();
 }
 
-void BfcAllocator::explainFailure(const AllocationRequest &request,
-                                  char *buffer, int64_t capacity) {
+void BfcAllocator::explainFailure(const AllocationRequest &request, char *buffer,
+                                  int64_t capacity) {
   Lock lock(mutex);
   Text out(buffer, capacity);
   BfcReport report(*this, out);

@@ -104,8 +104,7 @@ void FreeBin::remove(ChunkTable &chunks, ChunkHandle handle) {
   ChunkHandle *link = &root;
   while (*link != handle) {
     Chunk &chunk = chunks[*link];
-    link =
-        before(chunk, removed.size, removed.data) ? &chunk.right : &chunk.left;
+    link = before(chunk, removed.size, removed.data) ? &chunk.right : &chunk.left;
   }
   ChunkHandle left = removed.left, right = removed.right;
   while (left != noChunk && right != noChunk) {
@@ -122,8 +121,7 @@ void FreeBin::remove(ChunkTable &chunks, ChunkHandle handle) {
   *link = left != noChunk ? left : right;
 }
 
-ChunkHandle FreeBin::notBefore(const ChunkTable &chunks, int64_t size,
-                               const uint8_t *data) const {
+ChunkHandle FreeBin::notBefore(const ChunkTable &chunks, int64_t size, const uint8_t *data) const {
   ChunkHandle best = noChunk, current = root;
   while (current != noChunk) {
     const Chunk &chunk = chunks[current];
@@ -182,8 +180,7 @@ int32_t RegionTable::add(uint8_t *base, int64_t bytes) {
   int32_t index = 0;
   while (index < size && regions[index].base < base)
     ++index;
-  memmove(regions + index + 1, regions + index,
-          size_t(size - index) * sizeof(Region));
+  memmove(regions + index + 1, regions + index, size_t(size - index) * sizeof(Region));
   regions[index] = {base, bytes, static_cast<ChunkHandle *>(handles)};
   ++size;
   return index;
@@ -192,8 +189,7 @@ int32_t RegionTable::add(uint8_t *base, int64_t bytes) {
 void RegionTable::remove(int32_t index) {
   ::free(regions[index].handles);
   --size;
-  memmove(regions + index, regions + index + 1,
-          size_t(size - index) * sizeof(Region));
+  memmove(regions + index, regions + index + 1, size_t(size - index) * sizeof(Region));
 }
 
 bool RegionTable::join(int32_t index, const ChunkTable &chunks) {
@@ -206,8 +202,7 @@ bool RegionTable::join(int32_t index, const ChunkTable &chunks) {
   // Walks the chunks instead of copying the maps, which are mostly untouched
   // pages.
   for (ChunkHandle first : {low.handles[0], high.handles[0]})
-    for (ChunkHandle handle = first; handle != noChunk;
-         handle = chunks[handle].next)
+    for (ChunkHandle handle = first; handle != noChunk; handle = chunks[handle].next)
       handles[(chunks[handle].data - low.base) / granule] = handle;
   ::free(low.handles);
   low.handles = handles;

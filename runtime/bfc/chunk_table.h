@@ -24,9 +24,7 @@ namespace weir::rt {
 inline constexpr int64_t granule = 256;
 inline constexpr int binCount = 21;
 
-inline int64_t roundUpToGranule(int64_t bytes) {
-  return (bytes + granule - 1) / granule * granule;
-}
+inline int64_t roundUpToGranule(int64_t bytes) { return (bytes + granule - 1) / granule * granule; }
 
 /// Bin i holds free chunks of [256 * 2^i, 256 * 2^(i+1)) bytes, the last also
 /// all larger ones.
@@ -62,9 +60,7 @@ public:
   ChunkTable(const ChunkTable &) = delete;
   ChunkTable &operator=(const ChunkTable &) = delete;
 
-  Chunk &operator[](ChunkHandle handle) {
-    return slabs[handle / slabChunks][handle % slabChunks];
-  }
+  Chunk &operator[](ChunkHandle handle) { return slabs[handle / slabChunks][handle % slabChunks]; }
   const Chunk &operator[](ChunkHandle handle) const {
     return slabs[handle / slabChunks][handle % slabChunks];
   }
@@ -90,8 +86,7 @@ public:
   void insert(ChunkTable &chunks, ChunkHandle handle);
   void remove(ChunkTable &chunks, ChunkHandle handle);
   /// The first chunk in order that is not before (size, data); noChunk: none.
-  ChunkHandle notBefore(const ChunkTable &chunks, int64_t size,
-                        const uint8_t *data) const;
+  ChunkHandle notBefore(const ChunkTable &chunks, int64_t size, const uint8_t *data) const;
   ChunkHandle last(const ChunkTable &chunks) const;
   ChunkHandle top() const { return root; }
 
@@ -131,8 +126,7 @@ public:
 
   ChunkHandle &handleAt(int32_t index, const void *address) {
     return regions[index]
-        .handles[(static_cast<const uint8_t *>(address) - regions[index].base) /
-                 granule];
+        .handles[(static_cast<const uint8_t *>(address) - regions[index].base) / granule];
   }
   /// Chunk that begins at `address`, noChunk: none.
   ChunkHandle chunkAt(const void *address);

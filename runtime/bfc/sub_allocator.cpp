@@ -18,8 +18,7 @@ static int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-static void *systemAllocate(void *, int64_t alignment, int64_t bytes,
-                            int64_t *received) {
+static void *systemAllocate(void *, int64_t alignment, int64_t bytes, int64_t *received) {
   int64_t wanted = roundUp(bytes, pageBytes);
   if (wanted >= hugePageBytes && alignment < hugePageBytes)
     alignment = hugePageBytes;
@@ -44,16 +43,13 @@ static void *systemAllocate(void *, int64_t alignment, int64_t bytes,
   return reinterpret_cast<void *>(aligned);
 }
 
-static void systemRelease(void *, void *data, int64_t bytes) {
-  munmap(data, size_t(bytes));
-}
+static void systemRelease(void *, void *data, int64_t bytes) { munmap(data, size_t(bytes)); }
 
 SubAllocator systemSubAllocator() {
   return {nullptr, systemAllocate, systemRelease, /*coalesces=*/true};
 }
 
-static void *callerAllocate(void *self, int64_t alignment, int64_t bytes,
-                            int64_t *received) {
+static void *callerAllocate(void *self, int64_t alignment, int64_t bytes, int64_t *received) {
   auto *allocator = static_cast<const weir_allocator *>(self);
   void *data = allocator->allocate(allocator->self, bytes, alignment);
   if (data && uintptr_t(data) % uintptr_t(alignment)) {
@@ -71,8 +67,8 @@ static void callerRelease(void *self, void *data, int64_t bytes) {
 }
 
 SubAllocator callerSubAllocator(const weir_allocator *allocator) {
-  return {const_cast<weir_allocator *>(allocator), callerAllocate,
-          callerRelease, /*coalesces=*/false};
+  return {const_cast<weir_allocator *>(allocator), callerAllocate, callerRelease,
+          /*coalesces=*/false};
 }
 
 } // namespace weir::rt

@@ -22,8 +22,7 @@ struct SubAllocator {
   /// Memory of at least `bytes` at a multiple of `alignment` (a power of two),
   /// or null. `received` gets how much it is, a multiple of 256 that is at
   /// least `bytes`.
-  void *(*allocate)(void *self, int64_t alignment, int64_t bytes,
-                    int64_t *received);
+  void *(*allocate)(void *self, int64_t alignment, int64_t bytes, int64_t *received);
   /// Gives back exactly what one `allocate` returned or, if `coalesces`, any
   /// number of such pieces that lie end to end.
   void (*release)(void *self, void *data, int64_t bytes);

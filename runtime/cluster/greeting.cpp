@@ -61,7 +61,7 @@ uint64_t randomNumber() {
 /// A connection, from its first byte to its end.
 struct Connection {
   int socket = -1;
-  int32_t task = -1;   ///< known when we connect, or have been greeted
+  int32_t task = -1;    ///< known when we connect, or have been greeted
   bool calling = false; ///< we connect
   enum { connecting, greeting, ready, watched } wait = connecting;
   int64_t deadline = 0; ///< for what it waits for
@@ -76,10 +76,8 @@ struct Connection {
 bool metItself(int socket) {
   sockaddr_storage own = {}, theirs = {};
   socklen_t ownSize = sizeof(own), theirSize = sizeof(theirs);
-  return getsockname(socket, reinterpret_cast<sockaddr *>(&own), &ownSize) ==
-             0 &&
-         getpeername(socket, reinterpret_cast<sockaddr *>(&theirs),
-                     &theirSize) == 0 &&
+  return getsockname(socket, reinterpret_cast<sockaddr *>(&own), &ownSize) == 0 &&
+         getpeername(socket, reinterpret_cast<sockaddr *>(&theirs), &theirSize) == 0 &&
          ownSize == theirSize && memcmp(&own, &theirs, ownSize) == 0;
 }
 
@@ -95,8 +93,7 @@ void setOptions(int socket) {
 
 class Greeter {
 public:
-  Greeter(TaskSet &tasks, const std::atomic<bool> &stop)
-      : tasks(tasks), stop(stop) {
+  Greeter(TaskSet &tasks, const std::atomic<bool> &stop) : tasks(tasks), stop(stop) {
     for (const Peer &peer : tasks.allPeers())
       names += peer.name + "\n";
     nextCall.assign(tasks.allPeers().size(), 0);
@@ -125,8 +122,7 @@ private:
   void callOthers() {
     int64_t now = nowNs();
     for (int32_t task = 0; task < tasks.ownTask(); ++task) {
-      if (now < nextCall[size_t(task)] ||
-          tasks.stateOf(task) != Peer::away)
+      if (now < nextCall[size_t(task)] || tasks.stateOf(task) != Peer::away)
         continue;
       bool busy = false;
       for (const Connection &connection : connections)
@@ -145,16 +141,13 @@ private:
     addrinfo hints = {}, *list = nullptr;
     hints.ai_socktype = SOCK_STREAM;
     if (int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &list)) {
-      tasks.noteAbsence(task, std::string("its address is not known: ") +
-                                  gai_strerror(error));
+      tasks.noteAbsence(task, std::string("its address is not known: ") + gai_strerror(error));
       return;
     }
-    int socket = ::socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC,
-                          list->ai_protocol);
+    int socket = ::socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC, list->ai_protocol);
     if (socket >= 0) {
       setOptions(socket);
-      if (::connect(socket, list->ai_addr, list->ai_addrlen) == 0 ||
-          errno == EINPROGRESS) {
+      if (::connect(socket, list->ai_addr, list->ai_addrlen) == 0 || errno == EINPROGRESS) {
         Connection connection;
         connection.socket = socket;
         connection.task = task;
@@ -213,16 +206,14 @@ private:
       if (good && connection.wait == Connection::watched &&
           !tasks.isConnected(connection.task, connection.nonce))
         good = false;
-      if (good && connection.wait != Connection::watched &&
-          nowNs() > connection.deadline) {
+      if (good && connection.wait != Connection::watched && nowNs() > connection.deadline) {
         reason = "it does not answer";
         good = false;
       }
       if (good)
         continue;
       if (connection.task >= 0) {
-        if (connection.wait == Connection::watched ||
-            connection.wait == Connection::ready)
+        if (connection.wait == Connection::watched || connection.wait == Connection::ready)
           tasks.lose(connection.task, connection.nonce, reason);
         else if (connection.calling)
           tasks.noteAbsence(connection.task, reason);
@@ -251,13 +242,12 @@ private:
       connection.link = tasks.prepareLink(connection.nonce, reason);
       if (!connection.link)
         return false;
-      connection.out =
-          greeting(connection, WEIR_OK, connection.link->address());
+      connection.out = greeting(connection, WEIR_OK, connection.link->address());
       connection.wait = Connection::greeting;
     }
     if (!connection.out.empty()) {
-      ssize_t sent = ::send(connection.socket, connection.out.data(),
-                            connection.out.size(), MSG_NOSIGNAL);
+      ssize_t sent =
+          ::send(connection.socket, connection.out.data(), connection.out.size(), MSG_NOSIGNAL);
       if (sent > 0)
         connection.out.erase(0, size_t(sent));
       else if (errno != EAGAIN && errno != EINTR) {
@@ -273,8 +263,7 @@ private:
       return true;
     if (got <= 0) {
       reason = got == 0 ? "its process ended or closed the connection"
-                        : std::string("its connection failed: ") +
-                              strerror(errno);
+                        : std::string("its connection failed: ") + strerror(errno);
       return false;
     }
     connection.in.append(buffer, size_t(got));
@@ -314,8 +303,8 @@ private:
   }
 
   /// A whole greeting has come.
-  bool judge(Connection &connection, const Greeting &read,
-             const std::string &rest, std::string &reason) {
+  bool judge(Connection &connection, const Greeting &read, const std::string &rest,
+             std::string &reason) {
     if (connection.calling && read.code != WEIR_OK) {
       reason = "it refuses: " + rest;
       tasks.refuse(connection.task, {read.code, reason});
@@ -324,17 +313,15 @@ private:
     }
     Problem problem = mismatch(connection, read, rest);
     int32_t claimed = read.task;
-    bool exists =
-        claimed >= 0 && size_t(claimed) < tasks.allPeers().size();
+    bool exists = claimed >= 0 && size_t(claimed) < tasks.allPeers().size();
     std::string error, address;
     if (!problem && !connection.link)
       connection.link = tasks.prepareLink(connection.nonce, error);
     if (connection.link)
       address = connection.link->address();
     if (!problem &&
-        (!connection.link ||
-         !tasks.admit(claimed, std::move(connection.link), rest, read.nonce,
-                      read.incarnation, read.reach, error)))
+        (!connection.link || !tasks.admit(claimed, std::move(connection.link), rest, read.nonce,
+                                          read.incarnation, read.reach, error)))
       problem = {WEIR_UNAVAILABLE, error};
     if (problem) {
       reason = problem.text;
@@ -359,29 +346,22 @@ private:
     return true;
   }
 
-  Problem mismatch(const Connection &connection, const Greeting &read,
-                   const std::string &rest) {
+  Problem mismatch(const Connection &connection, const Greeting &read, const std::string &rest) {
     const weir_program_desc *program = tasks.program();
-    auto no = [](const std::string &text) {
-      return Problem{WEIR_FAILED_PRECONDITION, text};
-    };
+    auto no = [](const std::string &text) { return Problem{WEIR_FAILED_PRECONDITION, text}; };
     if (read.version != protocolVersion)
       return no("it speaks version " + std::to_string(read.version) +
-                " of the protocol, this task " +
-                std::to_string(protocolVersion));
-    if (read.taskCount != int32_t(tasks.allPeers().size()) ||
-        read.namesHash != hashOf(names))
+                " of the protocol, this task " + std::to_string(protocolVersion));
+    if (read.taskCount != int32_t(tasks.allPeers().size()) || read.namesHash != hashOf(names))
       return no("it knows other tasks: the cluster files differ");
     if (connection.calling ? read.task != connection.task
-                           : read.task <= tasks.ownTask() ||
-                                 read.task >= read.taskCount)
+                           : read.task <= tasks.ownTask() || read.task >= read.taskCount)
       return no("it says that it is task " + std::to_string(read.task) +
                 ", which is not expected there");
     if (read.abiVersion != program->abi_version)
-      return no("its program is of ABI " + std::to_string(read.abiVersion) +
-                ", this task's of " + std::to_string(program->abi_version));
-    if (read.program[0] != program->hash[0] ||
-        read.program[1] != program->hash[1])
+      return no("its program is of ABI " + std::to_string(read.abiVersion) + ", this task's of " +
+                std::to_string(program->abi_version));
+    if (read.program[0] != program->hash[0] || read.program[1] != program->hash[1])
       return no("it runs another program: model, flags or version of weirc "
                 "differ from those of \"" +
                 std::string(program->name) + "\" here");
@@ -389,13 +369,11 @@ private:
       return {WEIR_DATA_LOSS, "its greeting is damaged"};
     if (!connection.calling && tasks.stateOf(read.task) != Peer::away)
       return {WEIR_ALREADY_EXISTS,
-              "task " + tasks.allPeers()[size_t(read.task)].name +
-                  " is there already"};
+              "task " + tasks.allPeers()[size_t(read.task)].name + " is there already"};
     return {};
   }
 
-  std::string greeting(const Connection &connection, int32_t code,
-                       const std::string &followed) {
+  std::string greeting(const Connection &connection, int32_t code, const std::string &followed) {
     const weir_program_desc *program = tasks.program();
     Greeting made = {};
     memcpy(made.magic, magicOfGreeting, sizeof(made.magic));
@@ -412,8 +390,7 @@ private:
     made.reach = tasks.ownReach();
     made.namesHash = hashOf(names);
     made.addressHash = hashOf(followed);
-    return std::string(reinterpret_cast<const char *>(&made), sizeof(made)) +
-           followed;
+    return std::string(reinterpret_cast<const char *>(&made), sizeof(made)) + followed;
   }
 
   void refuse(Connection &connection, const Problem &problem) {
@@ -423,8 +400,8 @@ private:
 
   /// As much as goes; the rest with the next turn.
   void flush(Connection &connection) {
-    ssize_t sent = ::send(connection.socket, connection.out.data(),
-                          connection.out.size(), MSG_NOSIGNAL);
+    ssize_t sent =
+        ::send(connection.socket, connection.out.data(), connection.out.size(), MSG_NOSIGNAL);
     if (sent > 0)
       connection.out.erase(0, size_t(sent));
   }
@@ -438,8 +415,7 @@ private:
 
 } // namespace
 
-bool splitAddress(const std::string &address, std::string &host,
-                  std::string &port) {
+bool splitAddress(const std::string &address, std::string &host, std::string &port) {
   size_t colon = address.rfind(':');
   if (colon == std::string::npos || colon == 0)
     return false;
@@ -455,8 +431,6 @@ bool splitAddress(const std::string &address, std::string &host,
   return std::stoi(port) < 65536;
 }
 
-void greet(TaskSet &tasks, const std::atomic<bool> &stop) {
-  Greeter(tasks, stop).run();
-}
+void greet(TaskSet &tasks, const std::atomic<bool> &stop) { Greeter(tasks, stop).run(); }
 
 } // namespace weir::rt::cluster

@@ -29,8 +29,7 @@ namespace weir::rt::cluster {
 class TaskSet;
 
 /// Splits "host:port" ("[::1]:port"); false when it is none.
-bool splitAddress(const std::string &address, std::string &host,
-                  std::string &port);
+bool splitAddress(const std::string &address, std::string &host, std::string &port);
 
 /// Listens, connects and watches until `stop`. Errors of single connections are
 /// the tasks' problems.

@@ -29,9 +29,7 @@
 
 namespace weir::rt::cluster {
 
-inline bool callMembarrier(int command) {
-  return syscall(SYS_membarrier, command, 0, 0) == 0;
-}
+inline bool callMembarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 /// Whether `barrierEverywhere` works in this process.
 inline const bool hasBarrierEverywhere =
     callMembarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&

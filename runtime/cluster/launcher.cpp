@@ -36,13 +36,12 @@ struct Launcher::Functions {
     if (!library)
       return false;
     auto find = [&](auto &function, const char *name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
-          dlsym(library, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
       return function != nullptr;
     };
-    return find(init, "PMIx_Init") && find(finalize, "PMIx_Finalize") &&
-           find(get, "PMIx_Get") && find(put, "PMIx_Put") &&
-           find(commit, "PMIx_Commit") && find(fence, "PMIx_Fence") &&
+    return find(init, "PMIx_Init") && find(finalize, "PMIx_Finalize") && find(get, "PMIx_Get") &&
+           find(put, "PMIx_Put") && find(commit, "PMIx_Commit") && find(fence, "PMIx_Fence") &&
            find(errorString, "PMIx_Error_string");
   }
 };
@@ -94,13 +93,11 @@ bool Launcher::start(std::string &error) {
   return true;
 }
 
-bool Launcher::exchange(const std::string &own, std::vector<std::string> &all,
-                        std::string &error) {
+bool Launcher::exchange(const std::string &own, std::vector<std::string> &all, std::string &error) {
   auto fails = [&](pmix_status_t status) {
     if (status == PMIX_SUCCESS)
       return false;
-    error = std::string("PMIx cannot exchange addresses: ") +
-            functions->errorString(status);
+    error = std::string("PMIx cannot exchange addresses: ") + functions->errorString(status);
     return true;
   };
   pmix_value_t given;
@@ -113,8 +110,7 @@ bool Launcher::exchange(const std::string &own, std::vector<std::string> &all,
   collect.value.type = PMIX_BOOL;
   collect.value.data.flag = true;
   pmix_proc_t job = processOf(space, PMIX_RANK_WILDCARD);
-  if (fails(functions->put(PMIX_GLOBAL, addressKey, &given)) ||
-      fails(functions->commit()) ||
+  if (fails(functions->put(PMIX_GLOBAL, addressKey, &given)) || fails(functions->commit()) ||
       fails(functions->fence(&job, 1, &collect, 1)))
     return false;
   for (int32_t rank = 0; rank < jobSize; ++rank) {
@@ -144,8 +140,7 @@ bool Launcher::start(std::string &error) {
   error = "this library was built without PMIx (Debian's libpmix-dev)";
   return false;
 }
-bool Launcher::exchange(const std::string &, std::vector<std::string> &,
-                        std::string &) {
+bool Launcher::exchange(const std::string &, std::vector<std::string> &, std::string &) {
   return false;
 }
 Launcher::~Launcher() = default;

@@ -34,8 +34,7 @@ public:
   int32_t size() const { return jobSize; }
   /// Gives `own` to all processes of the job and takes theirs, by rank. Waits
   /// until all have come here.
-  bool exchange(const std::string &own, std::vector<std::string> &all,
-                std::string &error);
+  bool exchange(const std::string &own, std::vector<std::string> &all, std::string &error);
 
 private:
   struct Functions;

@@ -58,9 +58,8 @@ struct Link::Outgoing {
 // Making and ending
 //===----------------------------------------------------------------------===//
 
-std::shared_ptr<Link> Link::create(Memory &memory, ucp_context_h context,
-                                   int32_t ownTask, uint64_t ownIncarnation,
-                                   uint64_t mine, std::string &error) {
+std::shared_ptr<Link> Link::create(Memory &memory, ucp_context_h context, int32_t ownTask,
+                                   uint64_t ownIncarnation, uint64_t mine, std::string &error) {
   std::shared_ptr<Link> link(new Link(memory, ownTask, ownIncarnation, mine));
   ucp_worker_params_t params = {};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
@@ -70,9 +69,8 @@ std::shared_ptr<Link> Link::create(Memory &memory, ucp_context_h context,
     status = ucp_worker_get_efd(link->worker, &link->eventFd);
   if (status == UCS_OK) {
     ucp_am_handler_param_t handler = {};
-    handler.field_mask =
-        UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+    handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                         UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
     handler.id = messageId;
     handler.flags = UCP_AM_FLAG_WHOLE_MSG;
     handler.cb = onMessage;
@@ -97,13 +95,11 @@ std::shared_ptr<Link> Link::create(Memory &memory, ucp_context_h context,
   return nullptr;
 }
 
-bool Link::connect(int32_t newTask, uint64_t newIncarnation,
-                   const std::string &address, uint64_t newTheirs,
-                   std::string &error) {
+bool Link::connect(int32_t newTask, uint64_t newIncarnation, const std::string &address,
+                   uint64_t newTheirs, std::string &error) {
   Guard guard(*this);
   ucp_ep_params_t params = {};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t *>(address.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
@@ -135,8 +131,7 @@ void Link::close() {
     endpoint = nullptr;
     // What was being sent ends with its endpoint. Nothing here may hang, though.
     int64_t give = nowNs() + 500000000;
-    while (((UCS_PTR_IS_PTR(request) &&
-             ucp_request_check_status(request) == UCS_INPROGRESS) ||
+    while (((UCS_PTR_IS_PTR(request) && ucp_request_check_status(request) == UCS_INPROGRESS) ||
             posted > 0) &&
            nowNs() < give)
       ucp_worker_progress(worker);
@@ -172,8 +167,7 @@ void Link::close() {
 void Link::onError(void *self, ucp_ep_h endpoint, ucs_status_t status) {
   auto &link = *static_cast<Link *>(self);
   link.failures.push_back(
-      {link.task, link.mine,
-       std::string("its connection failed: ") + ucs_status_string(status)});
+      {link.task, link.mine, std::string("its connection failed: ") + ucs_status_string(status)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,8 +205,7 @@ void Link::onSent(void *request, ucs_status_t status, void *outgoing) {
 
 /// A message to be given to UCX.
 Link::Outgoing *Link::prepare(const Header &header, const Payload &payload) {
-  size_t behind =
-      payload.lifetime == Payload::borrowed ? size_t(payload.bytes) : 0;
+  size_t behind = payload.lifetime == Payload::borrowed ? size_t(payload.bytes) : 0;
   bool isSmall = behind <= WEIR_FEW_BYTES;
   Outgoing *outgoing = isSmall ? unused : nullptr;
   if (outgoing) {
@@ -258,9 +251,8 @@ void Link::recycle(Outgoing *outgoing) {
 
 bool Link::sendShort(const StepKey &step, int32_t edge, int64_t iteration,
                      const weir_tensor &tensor) {
-  if (tensor.bytes <= 0 || tensor.bytes > WEIR_FEW_BYTES ||
-      tensor.rank > ShortHeader::mostDims || edge > UINT16_MAX ||
-      uint64_t(iteration) > UINT32_MAX || uint64_t(step.number) > UINT32_MAX)
+  if (tensor.bytes <= 0 || tensor.bytes > WEIR_FEW_BYTES || tensor.rank > ShortHeader::mostDims ||
+      edge > UINT16_MAX || uint64_t(iteration) > UINT32_MAX || uint64_t(step.number) > UINT32_MAX)
     return false;
   struct {
     ShortHeader header;
@@ -288,8 +280,7 @@ bool Link::sendShort(const StepKey &step, int32_t edge, int64_t iteration,
     return false;
   header.nonce = uint32_t(theirs);
   return ucp_am_send_nbx(endpoint, shortId, nullptr, 0, &message,
-                         sizeof(ShortHeader) + size_t(tensor.bytes),
-                         &param) == nullptr;
+                         sizeof(ShortHeader) + size_t(tensor.bytes), &param) == nullptr;
 }
 
 Sent Link::send(const Header &header, const Payload &payload) {
@@ -308,19 +299,16 @@ Sent Link::send(const Header &header, const Payload &payload) {
   bool refers = readable && payload.bytes >= referredBytes;
   if (refers) {
     outgoing->header.refers = true;
-    outgoing->reference = {uint64_t(uintptr_t(outgoing)),
-                           uint64_t(uintptr_t(data)), payload.bytes};
+    outgoing->reference = {uint64_t(uintptr_t(outgoing)), uint64_t(uintptr_t(data)), payload.bytes};
     data = &outgoing->reference;
     bytes = sizeof(Reference);
   }
   ucp_request_param_t param;
-  param.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.send = onSent;
   param.user_data = outgoing;
-  ucs_status_ptr_t request = ucp_am_send_nbx(
-      endpoint, messageId, &outgoing->header, outgoing->header.sentBytes(),
-      data, bytes, &param);
+  ucs_status_ptr_t request = ucp_am_send_nbx(endpoint, messageId, &outgoing->header,
+                                             outgoing->header.sentBytes(), data, bytes, &param);
   if (UCS_PTR_IS_PTR(request)) {
     outgoing->posted = true;
     ++posted;
@@ -330,9 +318,8 @@ Sent Link::send(const Header &header, const Payload &payload) {
     return Sent::later;
   }
   if (UCS_PTR_IS_ERR(request)) {
-    failures.push_back({task, mine,
-                        std::string("sending failed: ") +
-                            ucs_status_string(UCS_PTR_STATUS(request))});
+    failures.push_back(
+        {task, mine, std::string("sending failed: ") + ucs_status_string(UCS_PTR_STATUS(request))});
   } else if (refers) {
     keep(outgoing);
     return Sent::later;
@@ -358,8 +345,7 @@ void Link::received(Incoming *incoming, ucs_status_t status) {
   delete incoming;
 }
 
-void Link::onReceived(void *request, ucs_status_t status, size_t,
-                      void *argument) {
+void Link::onReceived(void *request, ucs_status_t status, size_t, void *argument) {
   ucp_request_free(request);
   auto *incoming = static_cast<Incoming *>(argument);
   Link &link = *incoming->link;
@@ -373,8 +359,7 @@ bool Link::accept(const Header &header) {
     readable = true;
   if (header.kind == Kind::finished)
     for (Outgoing *outgoing = outgoings; outgoing; outgoing = outgoing->next)
-      if (uint64_t(uintptr_t(outgoing)) == uint64_t(header.iteration) &&
-          outgoing->header.refers) {
+      if (uint64_t(uintptr_t(outgoing)) == uint64_t(header.iteration) && outgoing->header.refers) {
         outgoing->read = true;
         if (!outgoing->posted)
           finishSend(outgoing, /*tell=*/true);
@@ -383,18 +368,15 @@ bool Link::accept(const Header &header) {
   return header.kind == Kind::readable || header.kind == Kind::finished;
 }
 
-ucs_status_t Link::onShort(void *self, const void *, size_t headerBytes,
-                           void *data, size_t bytes,
+ucs_status_t Link::onShort(void *self, const void *, size_t headerBytes, void *data, size_t bytes,
                            const ucp_am_recv_param_t *param) {
   auto &link = *static_cast<Link *>(self);
   ShortHeader read;
-  if (headerBytes != 0 || bytes <= sizeof(read) ||
-      bytes > sizeof(read) + WEIR_FEW_BYTES ||
+  if (headerBytes != 0 || bytes <= sizeof(read) || bytes > sizeof(read) + WEIR_FEW_BYTES ||
       (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV))
     return UCS_OK;
   memcpy(static_cast<void *>(&read), data, sizeof(read));
-  if (read.rank > ShortHeader::mostDims || read.nonce != uint32_t(link.mine) ||
-      link.task < 0)
+  if (read.rank > ShortHeader::mostDims || read.nonce != uint32_t(link.mine) || link.task < 0)
     return UCS_OK;
   link.hasHeard.store(true, std::memory_order_relaxed);
   Incoming *incoming = link.making ? link.making->take() : new Incoming;
@@ -405,8 +387,8 @@ ucs_status_t Link::onShort(void *self, const void *, size_t headerBytes,
   header.rank = read.rank;
   header.refers = false;
   header.index = read.edge;
-  header.step = {read.isLed ? link.incarnation : link.ownIncarnation,
-                 read.number, read.isLed ? link.task : link.own};
+  header.step = {read.isLed ? link.incarnation : link.ownIncarnation, read.number,
+                 read.isLed ? link.task : link.own};
   header.iteration = read.iteration;
   header.bytes = int64_t(bytes - sizeof(read));
   header.count = 0;
@@ -418,28 +400,24 @@ ucs_status_t Link::onShort(void *self, const void *, size_t headerBytes,
   incoming->noMemory = false;
   incoming->isFew = true;
   incoming->link = &link;
-  copyFew(incoming->inside, static_cast<const char *>(data) + sizeof(read),
-          size_t(header.bytes));
+  copyFew(incoming->inside, static_cast<const char *>(data) + sizeof(read), size_t(header.bytes));
   link.ready.push_back(incoming);
   return UCS_OK;
 }
 
-ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
-                             void *data, size_t bytes,
-                             const ucp_am_recv_param_t *param) {
+ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes, void *data,
+                             size_t bytes, const ucp_am_recv_param_t *param) {
   auto &link = *static_cast<Link *>(self);
   Header read;
   if (headerBytes < Header::fixedBytes() || headerBytes > sizeof(Header))
     return UCS_OK;
   memcpy(static_cast<void *>(&read), header, Header::fixedBytes());
   memset(read.dims, 0, Header::usualBytes() - Header::fixedBytes());
-  copyFew(read.dims,
-          static_cast<const char *>(header) + Header::fixedBytes(),
+  copyFew(read.dims, static_cast<const char *>(header) + Header::fixedBytes(),
           headerBytes - Header::fixedBytes());
   bool comesLater = param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV;
-  if (read.rank > WEIR_MAX_RANK || headerBytes != read.sentBytes() ||
-      read.kind > Kind::last || read.nonce != link.mine ||
-      read.task != link.task ||
+  if (read.rank > WEIR_MAX_RANK || headerBytes != read.sentBytes() || read.kind > Kind::last ||
+      read.nonce != link.mine || read.task != link.task ||
       (read.refers && (bytes != sizeof(Reference) || comesLater)))
     return UCS_OK;
   link.hasHeard.store(true, std::memory_order_relaxed);
@@ -451,8 +429,8 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
   incoming->block = nullptr;
   incoming->bytes = int64_t(bytes);
   incoming->noMemory = false;
-  incoming->isFew = read.kind == Kind::tensor && !read.refers && !comesLater &&
-                    bytes > 0 && bytes <= WEIR_FEW_BYTES;
+  incoming->isFew = read.kind == Kind::tensor && !read.refers && !comesLater && bytes > 0 &&
+                    bytes <= WEIR_FEW_BYTES;
   incoming->link = &link;
   if (incoming->isFew) {
     copyFew(incoming->inside, data, bytes);
@@ -463,8 +441,8 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
     memcpy(&incoming->reference, data, sizeof(Reference));
     incoming->bytes = incoming->reference.bytes;
   }
-  if (incoming->bytes == 0 && read.kind != Kind::tensor &&
-      read.kind != Kind::fetch && read.kind != Kind::feed) {
+  if (incoming->bytes == 0 && read.kind != Kind::tensor && read.kind != Kind::fetch &&
+      read.kind != Kind::feed) {
     link.ready.push_back(incoming);
     return UCS_OK;
   }
@@ -485,12 +463,11 @@ ucs_status_t Link::onMessage(void *self, const void *header, size_t headerBytes,
     return UCS_OK;
   }
   ucp_request_param_t options = {};
-  options.op_attr_mask =
-      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  options.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   options.cb.recv_am = onReceived;
   options.user_data = incoming;
-  ucs_status_ptr_t request = ucp_am_recv_data_nbx(
-      link.worker, data, incoming->block, bytes, &options);
+  ucs_status_ptr_t request =
+      ucp_am_recv_data_nbx(link.worker, data, incoming->block, bytes, &options);
   if (UCS_PTR_IS_PTR(request))
     link.receiving.insert(incoming);
   else
@@ -530,9 +507,8 @@ bool Link::readSome() {
     reading.pop_front();
     received(incoming, good ? UCS_OK : UCS_ERR_IO_ERROR);
     if (!good)
-      failures.push_back({task, mine,
-                          std::string("its memory cannot be read: ") +
-                              strerror(error)});
+      failures.push_back(
+          {task, mine, std::string("its memory cannot be read: ") + strerror(error)});
   }
   send(header, {});
   return true;
@@ -585,8 +561,8 @@ bool Link::handOver(Progress &made) {
 
 bool Link::arm() {
   Lock lock(mutex);
-  return worker && ready.empty() && released.empty() && reading.empty() &&
-         failures.empty() && ucp_worker_arm(worker) == UCS_OK;
+  return worker && ready.empty() && released.empty() && reading.empty() && failures.empty() &&
+         ucp_worker_arm(worker) == UCS_OK;
 }
 
 void Link::wake() {

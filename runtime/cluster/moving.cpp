@@ -75,12 +75,10 @@ bool TaskSet::takeTurn() {
 
 /// With two processors two tasks that wait for each other can both spin. A helper
 /// that leaves soon comes back, as a rule.
-void TaskSet::help(int32_t (*changed)(void *argument), void *argument,
-                   Patience &patience) {
+void TaskSet::help(int32_t (*changed)(void *argument), void *argument, Patience &patience) {
   if (!spins || helping.load(std::memory_order_relaxed) || !takeTurn())
     return;
-  bool isLong =
-      patience.usual < longestSpin || ++patience.waits % 8 == 0;
+  bool isLong = patience.usual < longestSpin || ++patience.waits % 8 == 0;
   int64_t spin = isLong ? longestSpin : shortestSpin;
   // What comes soon is not worth a look at the clock, which would keep it.
   int64_t begin = 0, now = 0, last = 0;
@@ -104,10 +102,8 @@ void TaskSet::help(int32_t (*changed)(void *argument), void *argument,
   }
   if (done && ++atOnce % 64 == 0)
     lookAfter(nowNs());
-  patience.usual +=
-      ((done ? now - begin : 4 * longestSpin) - patience.usual) / 4;
-  helps.store(helps.load(std::memory_order_relaxed) + 1,
-              std::memory_order_relaxed);
+  patience.usual += ((done ? now - begin : 4 * longestSpin) - patience.usual) / 4;
+  helps.store(helps.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   helping.store(false, std::memory_order_relaxed);
   turn.give();
   // Others that wait, asleep, have nobody but the thread that moves messages.
@@ -152,8 +148,7 @@ void TaskSet::checkLife(int64_t now) {
     wire.send(task, header);
   for (auto [task, nonce] : silent)
     lose(task, nonce,
-         "it has given no sign of life for " +
-             std::to_string(timeoutNs / 1000000) + " ms");
+         "it has given no sign of life for " + std::to_string(timeoutNs / 1000000) + " ms");
 }
 
 void TaskSet::movingThread() {
@@ -169,8 +164,7 @@ void TaskSet::movingThread() {
     bool moved = moveOnce();
     int64_t now = nowNs();
     lookAfter(now);
-    if (uint32_t count = helps.load(std::memory_order_relaxed);
-        count != seenHelps) {
+    if (uint32_t count = helps.load(std::memory_order_relaxed); count != seenHelps) {
       seenHelps = count;
       lastHelp = now;
     }
@@ -178,8 +172,7 @@ void TaskSet::movingThread() {
     busy = moved ? now : busy;
     bool sleeps = now - busy > (helped ? 0 : spin);
     bool armed = sleeps && !helped && wire.arm();
-    int64_t until = suspected.empty() ? std::max<int64_t>(nextBeat - now, 0)
-                                      : goodbyeTime / 5;
+    int64_t until = suspected.empty() ? std::max<int64_t>(nextBeat - now, 0) : goodbyeTime / 5;
     turn.give();
     if (armed || (sleeps && helped))
       wire.sleep(helped ? restTime : until, armed);

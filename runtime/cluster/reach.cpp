@@ -51,8 +51,7 @@ bool canRead(const Reach &reach, uint64_t incarnation) {
   // A process of that number may be another one, of this host or this container.
   uint64_t found = 0;
   return reach.process && isAllowed() &&
-         readMemory(reach.process, reach.probe, &found, sizeof(found)) &&
-         found == incarnation;
+         readMemory(reach.process, reach.probe, &found, sizeof(found)) && found == incarnation;
 }
 
 } // namespace weir::rt::cluster

@@ -61,8 +61,7 @@ Step *TaskSet::findKnownStep(const StepKey &key) {
 Step *TaskSet::findStep(const StepKey &key) {
   if (Step *known = findKnownStep(key))
     return known;
-  if (key.leader == own || key.leader < 0 ||
-      size_t(key.leader) >= peers.size())
+  if (key.leader == own || key.leader < 0 || size_t(key.leader) >= peers.size())
     return nullptr;
   const Peer &peer = peers[size_t(key.leader)];
   if (peer.incarnation == key.incarnation && key.number < peer.oldest)
@@ -92,9 +91,8 @@ void TaskSet::forgetEnded() {
     if (step.key.leader == own || (step.started && !step.dead))
       return false;
     const Peer &peer = peers[size_t(step.key.leader)];
-    bool over = peer.incarnation == step.key.incarnation
-                    ? step.key.number < peer.oldest
-                    : peer.state != Peer::away;
+    bool over = peer.incarnation == step.key.incarnation ? step.key.number < peer.oldest
+                                                         : peer.state != Peer::away;
     if (over)
       releaseHeld(step);
     return over;
@@ -179,8 +177,7 @@ bool TaskSet::deliverFew(const Incoming &incoming) {
     Lock lock(mutex);
     Step *step = findKnownStep(header.step);
     if (!step || !step->run || step->ending || step->dead ||
-        !host->deliver_few(step->run, header.index, header.iteration, &tensor,
-                           &woken))
+        !host->deliver_few(step->run, header.index, header.iteration, &tensor, &woken))
       return false;
   }
   // What was woken keeps the run from its end.
@@ -208,11 +205,9 @@ void TaskSet::handleTensor(Incoming *incoming) {
   {
     Lock lock(mutex);
     step = findStep(incoming->header.step);
-    if (!step || step->dead || step->ending ||
-        (incoming->noMemory && !step->run)) {
+    if (!step || step->dead || step->ending || (incoming->noMemory && !step->run)) {
       if (step && !step->dead && !step->problem)
-        step->problem = {WEIR_RESOURCE_EXHAUSTED,
-                         "no memory for a tensor that another task sent"};
+        step->problem = {WEIR_RESOURCE_EXHAUSTED, "no memory for a tensor that another task sent"};
       return drop(incoming);
     }
     if (!enter(*step)) {
@@ -225,8 +220,8 @@ void TaskSet::handleTensor(Incoming *incoming) {
                 "no memory for a tensor that another task sent");
   } else {
     weir_tensor tensor = tensorOf(*incoming);
-    host->deliver(step->run, incoming->header.index,
-                  incoming->header.iteration, &tensor, incoming->bytes);
+    host->deliver(step->run, incoming->header.index, incoming->header.iteration, &tensor,
+                  incoming->bytes);
   }
   leave(*step);
   made.recycle(incoming);
@@ -244,8 +239,7 @@ void TaskSet::handleRun(const Incoming &incoming) {
     if (!step || step->dead || step->described)
       return;
     bool exists = header.index >= 0 && header.index < theProgram->entry_count;
-    if (!exists ||
-        header.count != theProgram->entries[header.index].feed_count) {
+    if (!exists || header.count != theProgram->entries[header.index].feed_count) {
       step->dead = true; // the program is the same: damage, and no one waits
       return;
     }
@@ -256,9 +250,8 @@ void TaskSet::handleRun(const Incoming &incoming) {
     for (Incoming *early : step->early)
       if (early->header.kind == Kind::feed)
         feeds.push_back(early);
-    std::erase_if(step->early, [](const Incoming *early) {
-      return early->header.kind == Kind::feed;
-    });
+    std::erase_if(step->early,
+                  [](const Incoming *early) { return early->header.kind == Kind::feed; });
     startWhenWhole(*step);
   }
   for (Incoming *feed : feeds)
@@ -279,10 +272,8 @@ void TaskSet::handleFeed(Incoming *incoming) {
   if (index >= step->feeds.size() || step->feeds[index].data)
     return drop(incoming);
   if (incoming->noMemory || !host->unpack(&tensor, incoming->bytes)) {
-    step->problem = incoming->noMemory
-                        ? Problem{WEIR_RESOURCE_EXHAUSTED,
-                                  "no memory for a feed"}
-                        : Problem{WEIR_DATA_LOSS, "a feed came damaged"};
+    step->problem = incoming->noMemory ? Problem{WEIR_RESOURCE_EXHAUSTED, "no memory for a feed"}
+                                       : Problem{WEIR_DATA_LOSS, "a feed came damaged"};
     tensor.data = nullptr;
     if (incoming->block)
       host->release(incoming->block);
@@ -322,12 +313,10 @@ void TaskSet::handleLost(const Incoming &incoming) {
   {
     Lock lock(mutex);
     for (Step &step : steps)
-      if (step.key.leader == own && involves(step, lost) &&
-          involves(step, sender) && enter(step))
+      if (step.key.leader == own && involves(step, lost) && involves(step, sender) && enter(step))
         concerned.push_back(&step);
   }
-  std::string text = "task " + peers[size_t(lost)].name + ": task " +
-                     peers[size_t(sender)].name +
+  std::string text = "task " + peers[size_t(lost)].name + ": task " + peers[size_t(sender)].name +
                      " has lost the connection with it";
   for (Step *step : concerned) {
     host->lost(step->run, lost, text.c_str());
@@ -357,9 +346,7 @@ void TaskSet::handleReleased(const Released &released) {
   step.pending.fetch_sub(1);
 }
 
-void TaskSet::forget(const Released &released) {
-  released.step->pending.fetch_sub(1);
-}
+void TaskSet::forget(const Released &released) { released.step->pending.fetch_sub(1); }
 
 //===----------------------------------------------------------------------===//
 // What comes back to the leader
@@ -374,10 +361,8 @@ static RemotePart *partOf(Step *step, int32_t task) {
 }
 
 /// Tells the run once all of a part has come. Gives the lock up.
-void TaskSet::finishPart(Step &step, RemotePart &part,
-                         std::unique_lock<LastingMutex> &lock) {
-  if (part.done || part.expected < 0 ||
-      (!part.problem && part.fetches < part.expected))
+void TaskSet::finishPart(Step &step, RemotePart &part, std::unique_lock<LastingMutex> &lock) {
+  if (part.done || part.expected < 0 || (!part.problem && part.fetches < part.expected))
     return;
   part.done = true;
   if (!enter(step))
@@ -418,8 +403,7 @@ void TaskSet::handleFetch(Incoming *incoming) {
   // Counted before anyone can take the step away.
   lock.lock();
   ++part->fetches;
-  bool complete = !part->done && part->expected >= 0 &&
-                  part->fetches >= part->expected;
+  bool complete = !part->done && part->expected >= 0 && part->fetches >= part->expected;
   part->done |= complete;
   Problem problem = part->problem;
   lock.unlock();
@@ -434,8 +418,7 @@ void TaskSet::handleFetch(Incoming *incoming) {
 
 /// The lock is held.
 void TaskSet::startWhenWhole(Step &step) {
-  if (!step.described || step.started ||
-      size_t(step.feedsCome) < step.feeds.size())
+  if (!step.described || step.started || size_t(step.feedsCome) < step.feeds.size())
     return;
   step.started = true;
   queue.push_back(&step);
@@ -456,8 +439,7 @@ void TaskSet::servingThread() {
       lock.unlock();
       help(
           [](void *self) -> int32_t {
-            return static_cast<TaskSet *>(self)->serverWanted.load(
-                std::memory_order_relaxed);
+            return static_cast<TaskSet *>(self)->serverWanted.load(std::memory_order_relaxed);
           },
           this, betweenSteps);
       lock.lock();
@@ -478,8 +460,7 @@ void TaskSet::servingThread() {
 void TaskSet::runPart(Step &step) {
   const weir_entry_desc &entry = theProgram->entries[step.entry];
   std::vector<weir_tensor> fetches(size_t(entry.fetch_count));
-  weir_part part = {step.entry, int32_t(step.feeds.size()), step.feeds.data(),
-                    step.number, &step};
+  weir_part part = {step.entry, int32_t(step.feeds.size()), step.feeds.data(), step.number, &step};
   weir_status status = WEIR_STATUS_INIT;
   int32_t code = host->run_part(session, &part, fetches.data(), &status);
 
@@ -498,8 +479,7 @@ void TaskSet::runPart(Step &step) {
       host->release(fetch.data);
       if (!block)
         code = giveStatus(&status, WEIR_RESOURCE_EXHAUSTED,
-                          "no memory for fetch \"" +
-                              std::string(entry.fetches[i].name) +
+                          "no memory for fetch \"" + std::string(entry.fetches[i].name) +
                               "\" on its way to the leading task");
     }
     if (!block)
@@ -514,8 +494,7 @@ void TaskSet::runPart(Step &step) {
   header.count = count;
   header.rank = 0;
   auto bytes = int64_t(code ? strlen(status.message) : 0);
-  wire.send(step.key.leader, header,
-            {status.message, bytes, Payload::borrowed, nullptr});
+  wire.send(step.key.leader, header, {status.message, bytes, Payload::borrowed, nullptr});
 
   Lock lock(mutex);
   step.dead = true;

@@ -64,15 +64,12 @@ static std::string completeName(const std::string &given) {
     std::string key = part.substr(0, colon);
     if (colon == std::string::npos)
       return "";
-    (key == "job"       ? job
-     : key == "replica" ? replica
-                        : task) = part.substr(colon + 1);
+    (key == "job" ? job : key == "replica" ? replica : task) = part.substr(colon + 1);
     if (key != "job" && key != "replica" && key != "task")
       return "";
     at = end;
   }
-  if (job.empty() || job.find('/') != std::string::npos || !isNumber(replica) ||
-      !isNumber(task))
+  if (job.empty() || job.find('/') != std::string::npos || !isNumber(replica) || !isNumber(task))
     return "";
   return "/job:" + job + "/replica:" + replica + "/task:" + task;
 }
@@ -86,22 +83,19 @@ bool TaskSet::listenAt(const std::string &address, Problem &problem) {
   int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
   const char *reason = error ? gai_strerror(error) : nullptr;
   if (!error) {
-    listenSocket = ::socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC |
-                                                 SOCK_NONBLOCK,
+    listenSocket = ::socket(list->ai_family, list->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                             list->ai_protocol);
     int one = 1;
     if (listenSocket >= 0)
       setsockopt(listenSocket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (listenSocket < 0 ||
-        ::bind(listenSocket, list->ai_addr, list->ai_addrlen) != 0 ||
+    if (listenSocket < 0 || ::bind(listenSocket, list->ai_addr, list->ai_addrlen) != 0 ||
         ::listen(listenSocket, 64) != 0)
       reason = strerror(errno);
     freeaddrinfo(list);
   }
   if (!reason)
     return true;
-  problem = {WEIR_UNAVAILABLE,
-             "cannot listen at " + address + ": " + std::string(reason)};
+  problem = {WEIR_UNAVAILABLE, "cannot listen at " + address + ": " + std::string(reason)};
   return false;
 }
 
@@ -109,13 +103,11 @@ bool TaskSet::askLauncher(Problem &problem) {
   problem.code = WEIR_UNAVAILABLE;
   if (!launcher.start(problem.text))
     return false;
-  if (launcher.size() != int32_t(peers.size()) ||
-      (own >= 0 && own != launcher.rank())) {
-    problem = {WEIR_FAILED_PRECONDITION,
-               "the launcher started " + std::to_string(launcher.size()) +
-                   " processes, of which this is number " +
-                   std::to_string(launcher.rank()) + ", for " +
-                   std::to_string(peers.size()) + " tasks"};
+  if (launcher.size() != int32_t(peers.size()) || (own >= 0 && own != launcher.rank())) {
+    problem = {WEIR_FAILED_PRECONDITION, "the launcher started " + std::to_string(launcher.size()) +
+                                             " processes, of which this is number " +
+                                             std::to_string(launcher.rank()) + ", for " +
+                                             std::to_string(peers.size()) + " tasks"};
     return false;
   }
   own = launcher.rank();
@@ -127,9 +119,8 @@ bool TaskSet::askLauncher(Problem &problem) {
   char host[256] = "";
   gethostname(host, sizeof(host) - 1);
   std::vector<std::string> all;
-  if (!launcher.exchange(std::string(host) + ":" +
-                             std::to_string(ntohs(address.sin_port)),
-                         all, problem.text))
+  if (!launcher.exchange(std::string(host) + ":" + std::to_string(ntohs(address.sin_port)), all,
+                         problem.text))
     return false;
   for (size_t i = 0; i < peers.size(); ++i)
     peers[i].address = all[i];
@@ -155,16 +146,13 @@ static bool maySpin(const std::vector<Peer> &peers, int32_t own) {
 // Making and ending
 //===----------------------------------------------------------------------===//
 
-std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
-                                         Problem &problem) {
+std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options, Problem &problem) {
   auto invalid = [&](const std::string &text) {
     problem = {WEIR_INVALID_ARGUMENT, text};
     return nullptr;
   };
-  bool launched = options.task_count > 0 && options.tasks &&
-                  !options.tasks[0].address;
-  if (options.task_count < 1 || !options.tasks ||
-      options.task < (launched ? -1 : 0) ||
+  bool launched = options.task_count > 0 && options.tasks && !options.tasks[0].address;
+  if (options.task_count < 1 || !options.tasks || options.task < (launched ? -1 : 0) ||
       options.task >= options.task_count || options.leader < 0 ||
       options.leader >= options.task_count)
     return invalid("weir_cluster_join: task and leader must be indices of "
@@ -207,45 +195,39 @@ std::unique_ptr<TaskSet> TaskSet::create(const weir_cluster_options &options,
   // The last task is called by nobody.
   if (launched ? !made->askLauncher(problem)
                : options.task + 1 < options.task_count &&
-                     !made->listenAt(made->peers[size_t(options.task)].address,
-                                     problem))
+                     !made->listenAt(made->peers[size_t(options.task)].address, problem))
     return nullptr;
   made->spins = maySpin(made->peers, made->own);
   weir_transport &table = made->table;
   table.size = sizeof(table);
   table.self = made.get();
-  table.attach = [](void *self, weir_session *session,
-                    const weir_transport_host *host,
-                    const weir_program_desc *program, int32_t *tasks,
-                    weir_status *status) {
-    return static_cast<TaskSet *>(self)->attach(session, host, program, tasks,
-                                                status);
+  table.attach = [](void *self, weir_session *session, const weir_transport_host *host,
+                    const weir_program_desc *program, int32_t *tasks, weir_status *status) {
+    return static_cast<TaskSet *>(self)->attach(session, host, program, tasks, status);
   };
   table.place = [](void *self, const weir_program_desc *program, int32_t *tasks,
                    weir_status *status) {
     return static_cast<const TaskSet *>(self)->place(program, tasks, status);
   };
   table.detach = [](void *self) { static_cast<TaskSet *>(self)->detach(); };
-  table.begin = [](void *self, weir_run *run, void *part, int32_t entry,
-                   int64_t step, const weir_tensor *feeds, int32_t count,
-                   int32_t *parts, void **handle, weir_status *status) {
-    return static_cast<TaskSet *>(self)->begin(
-        run, static_cast<Step *>(part), entry, step, feeds, count, parts,
-        reinterpret_cast<Step **>(handle), status);
+  table.begin = [](void *self, weir_run *run, void *part, int32_t entry, int64_t step,
+                   const weir_tensor *feeds, int32_t count, int32_t *parts, void **handle,
+                   weir_status *status) {
+    return static_cast<TaskSet *>(self)->begin(run, static_cast<Step *>(part), entry, step, feeds,
+                                               count, parts, reinterpret_cast<Step **>(handle),
+                                               status);
   };
   table.send = [](void *self, void *handle, int32_t edge, int64_t iteration,
-                  const weir_tensor *tensor, void *data, int64_t bytes,
-                  int32_t lifetime, weir_status *status) {
+                  const weir_tensor *tensor, void *data, int64_t bytes, int32_t lifetime,
+                  weir_status *status) {
     Payload::Lifetime given = lifetime == WEIR_SENT_OWNED  ? Payload::owned
                               : lifetime == WEIR_SENT_KEPT ? Payload::kept
                                                            : Payload::borrowed;
-    return static_cast<TaskSet *>(self)->send(static_cast<Step *>(handle), edge,
-                                              iteration, tensor, data, bytes,
-                                              given, status);
+    return static_cast<TaskSet *>(self)->send(static_cast<Step *>(handle), edge, iteration, tensor,
+                                              data, bytes, given, status);
   };
   table.taken = [](void *self, void *handle, int32_t edge, int64_t count) {
-    static_cast<TaskSet *>(self)->tellTaken(*static_cast<Step *>(handle), edge,
-                                            count);
+    static_cast<TaskSet *>(self)->tellTaken(*static_cast<Step *>(handle), edge, count);
   };
   table.help = [](void *self, int32_t (*changed)(void *), void *argument) {
     auto &tasks = *static_cast<TaskSet *>(self);
@@ -274,20 +256,17 @@ int32_t TaskSet::place(const weir_program_desc *program, int32_t *tasks,
         found = int32_t(t);
     if (found < 0)
       return giveStatus(status, WEIR_FAILED_PRECONDITION,
-                        "device " + name + " of program \"" +
-                            program->name + "\" is of none of the tasks");
+                        "device " + name + " of program \"" + program->name +
+                            "\" is of none of the tasks");
     tasks[i] = found == own ? -1 : found;
   }
   return giveStatus(status, WEIR_OK, "");
 }
 
-int32_t TaskSet::attach(weir_session *newSession,
-                        const weir_transport_host *newHost,
-                        const weir_program_desc *program, int32_t *tasks,
-                        weir_status *status) {
+int32_t TaskSet::attach(weir_session *newSession, const weir_transport_host *newHost,
+                        const weir_program_desc *program, int32_t *tasks, weir_status *status) {
   if (session)
-    return giveStatus(status, WEIR_FAILED_PRECONDITION,
-                      "the cluster has a session already");
+    return giveStatus(status, WEIR_FAILED_PRECONDITION, "the cluster has a session already");
   if (newHost->size < sizeof(weir_transport_host))
     return giveStatus(status, WEIR_FAILED_PRECONDITION,
                       "the program's runtime is of an older version than "
@@ -371,9 +350,8 @@ bool TaskSet::isConnected(int32_t task, uint64_t nonce) {
   return peer.state != Peer::away && peer.nonce == nonce;
 }
 
-bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
-                    const std::string &address, uint64_t theirs,
-                    uint64_t theirIncarnation, const Reach &reach,
+bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link, const std::string &address,
+                    uint64_t theirs, uint64_t theirIncarnation, const Reach &reach,
                     std::string &error) {
   bool isReadable = canRead(reach, theirIncarnation);
   if (isReadable)
@@ -381,8 +359,7 @@ bool TaskSet::admit(int32_t task, std::shared_ptr<Link> link,
   Lock lock(mutex);
   Peer &peer = peers[size_t(task)];
   uint64_t mine = link->nonce();
-  if (!wire.connect(task, theirIncarnation, std::move(link), address, theirs,
-                    error))
+  if (!wire.connect(task, theirIncarnation, std::move(link), address, theirs, error))
     return false;
   if (peer.incarnation != theirIncarnation)
     peer.oldest = 0;
@@ -435,8 +412,7 @@ std::string TaskSet::describeAbsence(const Peer &peer) const {
   std::string text = "task " + peer.name + " (" + peer.address + ") ";
   if (peer.refused)
     return text + "does not fit: " + peer.problem.text;
-  return text + "is not there" +
-         (peer.problem ? ": " + peer.problem.text : std::string());
+  return text + "is not there" + (peer.problem ? ": " + peer.problem.text : std::string());
 }
 
 void TaskSet::part(int32_t task, uint64_t nonce) {
@@ -499,12 +475,10 @@ Problem TaskSet::waitFor(const std::vector<int32_t> &tasks) {
   for (int32_t task : tasks) {
     const Peer &peer = peers[size_t(task)];
     changed.waitUntil(mutex, give, [&] {
-      return peer.state == Peer::here || peer.refused || peer.left ||
-             serversStop;
+      return peer.state == Peer::here || peer.refused || peer.left || serversStop;
     });
     if (peer.state != Peer::here)
-      return {peer.refused ? WEIR_FAILED_PRECONDITION : WEIR_UNAVAILABLE,
-              describeAbsence(peer)};
+      return {peer.refused ? WEIR_FAILED_PRECONDITION : WEIR_UNAVAILABLE, describeAbsence(peer)};
   }
   return {};
 }
@@ -534,8 +508,8 @@ struct weir_cluster {
   std::unique_ptr<TaskSet> tasks;
 };
 
-int32_t weir_cluster_join(const weir_cluster_options *options,
-                          weir_cluster **cluster, weir_status *status) {
+int32_t weir_cluster_join(const weir_cluster_options *options, weir_cluster **cluster,
+                          weir_status *status) {
   weir_cluster_options given = {};
   if (!options || !cluster || options->size < sizeof(uint32_t))
     return giveStatus(status, WEIR_INVALID_ARGUMENT,
@@ -550,9 +524,7 @@ int32_t weir_cluster_join(const weir_cluster_options *options,
   return giveStatus(status, WEIR_OK, "");
 }
 
-int32_t weir_cluster_task_index(const weir_cluster *cluster) {
-  return cluster->tasks->ownTask();
-}
+int32_t weir_cluster_task_index(const weir_cluster *cluster) { return cluster->tasks->ownTask(); }
 
 const weir_transport *weir_cluster_transport(weir_cluster *cluster) {
   return cluster->tasks->transport();
@@ -565,8 +537,10 @@ int32_t weir_cluster_serve(weir_cluster *cluster, weir_status *status) {
 
 void weir_cluster_leave(weir_cluster *cluster) { delete cluster; }
 
-const weir_cluster_functions weir_cluster_table = {
-    sizeof(weir_cluster_functions), 0,
-    weir_cluster_join,              weir_cluster_transport,
-    weir_cluster_serve,             weir_cluster_leave,
-    weir_cluster_task_index};
+const weir_cluster_functions weir_cluster_table = {sizeof(weir_cluster_functions),
+                                                   0,
+                                                   weir_cluster_join,
+                                                   weir_cluster_transport,
+                                                   weir_cluster_serve,
+                                                   weir_cluster_leave,
+                                                   weir_cluster_task_index};

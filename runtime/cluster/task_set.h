@@ -57,7 +57,7 @@ struct Peer {
   bool refused = false; ///< it, or we, will not have the other
   uint64_t incarnation = 0, nonce = 0;
   bool isReadable = false; ///< this process can read its memory
-  int64_t oldest = 0; ///< of the steps it leads
+  int64_t oldest = 0;      ///< of the steps it leads
 };
 
 /// What another task does in a step that this one leads.
@@ -76,10 +76,10 @@ struct Step {
   /// The connections with the tasks that have parts in it, as the run began: if
   /// one is lost the run ends. By task; changes only where nobody sends.
   std::vector<std::shared_ptr<Link>> ways;
-  int32_t users = 0;       ///< threads that call the host with `run`
-  bool ending = false;     ///< no more users
-  bool dead = false;       ///< nothing more is wanted of it
-  Problem problem;         ///< what ends it, if it has not begun
+  int32_t users = 0;   ///< threads that call the host with `run`
+  bool ending = false; ///< no more users
+  bool dead = false;   ///< nothing more is wanted of it
+  Problem problem;     ///< what ends it, if it has not begun
 
   // Led here.
   std::vector<RemotePart> parts;
@@ -95,8 +95,7 @@ struct Step {
 
 class TaskSet final : public Memory {
 public:
-  static std::unique_ptr<TaskSet> create(const weir_cluster_options &options,
-                                         Problem &problem);
+  static std::unique_ptr<TaskSet> create(const weir_cluster_options &options, Problem &problem);
   ~TaskSet();
 
   const weir_transport *transport() const { return &table; }
@@ -108,9 +107,7 @@ public:
   const std::vector<Peer> &allPeers() const { return peers; }
   const weir_program_desc *program() const { return theProgram; }
   uint64_t ownIncarnation() const { return incarnation; }
-  Reach ownReach() const {
-    return {uint64_t(getpid()), uint64_t(uintptr_t(&incarnation))};
-  }
+  Reach ownReach() const { return {uint64_t(getpid()), uint64_t(uintptr_t(&incarnation))}; }
   int listener() const { return listenSocket; }
   std::shared_ptr<Link> prepareLink(uint64_t nonce, std::string &error) {
     return wire.prepare(nonce, error);
@@ -118,9 +115,8 @@ public:
   Peer::State stateOf(int32_t task);
   bool isConnected(int32_t task, uint64_t nonce);
   /// A task has been greeted: its messages are taken from here on.
-  bool admit(int32_t task, std::shared_ptr<Link> link,
-             const std::string &address, uint64_t theirs, uint64_t incarnation,
-             const Reach &reach, std::string &error);
+  bool admit(int32_t task, std::shared_ptr<Link> link, const std::string &address, uint64_t theirs,
+             uint64_t incarnation, const Reach &reach, std::string &error);
   /// It knows us, too: messages may be sent.
   void announce(int32_t task, uint64_t nonce);
   void refuse(int32_t task, const Problem &problem);
@@ -138,26 +134,19 @@ private:
   void forget(const Released &released) override;
 
   // transport.cpp: what the session calls.
-  int32_t place(const weir_program_desc *program, int32_t *tasks,
-                weir_status *status) const;
+  int32_t place(const weir_program_desc *program, int32_t *tasks, weir_status *status) const;
   int32_t attach(weir_session *session, const weir_transport_host *host,
-                 const weir_program_desc *program, int32_t *tasks,
-                 weir_status *status);
+                 const weir_program_desc *program, int32_t *tasks, weir_status *status);
   void detach();
-  int32_t begin(weir_run *run, Step *part, int32_t entry, int64_t number,
-                const weir_tensor *feeds, int32_t feedCount, int32_t *parts,
-                Step **handle, weir_status *status);
-  int32_t lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t entry,
-               int64_t number, const weir_tensor *feeds, int32_t feedCount,
-               Step **handle, weir_status *status);
+  int32_t begin(weir_run *run, Step *part, int32_t entry, int64_t number, const weir_tensor *feeds,
+                int32_t feedCount, int32_t *parts, Step **handle, weir_status *status);
+  int32_t lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t entry, int64_t number,
+               const weir_tensor *feeds, int32_t feedCount, Step **handle, weir_status *status);
   void findWays(Step &step, const std::vector<int32_t> &tasks);
-  Sent sendFrom(Step &step, int32_t task, const Header &header,
-                const Payload &payload);
-  bool sendFeed(Step &step, int32_t task, int32_t index,
-                const weir_tensor &feed);
-  int32_t send(Step *step, int32_t edge, int64_t iteration,
-               const weir_tensor *tensor, void *data, int64_t bytes,
-               Payload::Lifetime lifetime, weir_status *status);
+  Sent sendFrom(Step &step, int32_t task, const Header &header, const Payload &payload);
+  bool sendFeed(Step &step, int32_t task, int32_t index, const weir_tensor &feed);
+  int32_t send(Step *step, int32_t edge, int64_t iteration, const weir_tensor *tensor, void *data,
+               int64_t bytes, Payload::Lifetime lifetime, weir_status *status);
   void tellTaken(const Step &step, int32_t edge, int64_t count);
   void end(Step *step, int32_t code, const char *text);
   std::vector<int32_t> tasksOf(int32_t entry) const;
@@ -180,8 +169,7 @@ private:
   void handleTaken(const Incoming &incoming);
   /// A kept message is read no more.
   void handleReleased(const Released &released);
-  void finishPart(Step &step, RemotePart &part,
-                  std::unique_lock<LastingMutex> &lock);
+  void finishPart(Step &step, RemotePart &part, std::unique_lock<LastingMutex> &lock);
   void startWhenWhole(Step &step);
   void drop(Incoming *incoming);
   /// Null: the step has ended. A new one when it is led elsewhere and unknown.
@@ -202,8 +190,7 @@ private:
     int64_t usual = 0;
     uint32_t waits = 0;
   };
-  void help(int32_t (*changed)(void *argument), void *argument,
-            Patience &patience);
+  void help(int32_t (*changed)(void *argument), void *argument, Patience &patience);
   bool moveOnce(); ///< it is this thread's turn
   /// What is due by the clock; it is this thread's turn.
   void lookAfter(int64_t now);
@@ -257,7 +244,7 @@ private:
   std::atomic<int32_t> runs{0}; ///< between begin and end
   bool spins = false;           ///< there is a processor for who waits
   Patience inSteps, betweenSteps;
-  uint32_t atOnce = 0;          ///< waits that ended before a look at the clock
+  uint32_t atOnce = 0; ///< waits that ended before a look at the clock
 
   LastingMutex mutex; ///< guards what follows; wire's and runs' are taken after it
   Condition changed;

@@ -44,8 +44,7 @@ void TaskSet::findWays(Step &step, const std::vector<int32_t> &tasks) {
 }
 
 /// Sends bytes of a step's run, which it counts while they are read.
-Sent TaskSet::sendFrom(Step &step, int32_t task, const Header &header,
-                       const Payload &payload) {
+Sent TaskSet::sendFrom(Step &step, int32_t task, const Header &header, const Payload &payload) {
   Link *way = step.ways[size_t(task)].get();
   if (!way) {
     if (payload.lifetime == Payload::owned)
@@ -62,8 +61,7 @@ Sent TaskSet::sendFrom(Step &step, int32_t task, const Header &header,
 }
 
 /// False: there is no memory.
-bool TaskSet::sendFeed(Step &step, int32_t task, int32_t index,
-                       const weir_tensor &feed) {
+bool TaskSet::sendFeed(Step &step, int32_t task, int32_t index, const weir_tensor &feed) {
   Header header = {};
   header.kind = Kind::feed;
   header.step = step.key;
@@ -80,9 +78,9 @@ bool TaskSet::sendFeed(Step &step, int32_t task, int32_t index,
   return true;
 }
 
-int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
-                      int32_t entry, int64_t number, const weir_tensor *feeds,
-                      int32_t feedCount, Step **handle, weir_status *status) {
+int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks, int32_t entry,
+                      int64_t number, const weir_tensor *feeds, int32_t feedCount, Step **handle,
+                      weir_status *status) {
   if (Problem problem = waitFor(tasks))
     return giveStatus(status, problem.code, problem.text);
   Step *step;
@@ -91,8 +89,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
     Lock lock(mutex);
     for (int32_t task : tasks)
       if (peers[size_t(task)].state != Peer::here)
-        return giveStatus(status, WEIR_UNAVAILABLE,
-                          describeAbsence(peers[size_t(task)]));
+        return giveStatus(status, WEIR_UNAVAILABLE, describeAbsence(peers[size_t(task)]));
     step = &steps.emplace_back();
     step->key = {incarnation, nextNumber++, own};
     step->entry = entry;
@@ -117,8 +114,7 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
         end(step, WEIR_RESOURCE_EXHAUSTED, "no memory for a feed");
         return giveStatus(status, WEIR_RESOURCE_EXHAUSTED,
                           "no memory for feed \"" +
-                              std::string(theProgram->entries[entry]
-                                              .feeds[i].name) +
+                              std::string(theProgram->entries[entry].feeds[i].name) +
                               "\" on its way to another task");
       }
   }
@@ -128,15 +124,14 @@ int32_t TaskSet::lead(weir_run *run, const std::vector<int32_t> &tasks,
 }
 
 int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
-                       const weir_tensor *feeds, int32_t feedCount,
-                       int32_t *parts, Step **handle, weir_status *status) {
+                       const weir_tensor *feeds, int32_t feedCount, int32_t *parts, Step **handle,
+                       weir_status *status) {
   std::vector<int32_t> tasks = tasksOf(entry);
   if (!part) {
     *parts = int32_t(tasks.size());
     *handle = nullptr;
     return tasks.empty() ? WEIR_OK
-                         : lead(run, tasks, entry, number, feeds, feedCount,
-                                handle, status);
+                         : lead(run, tasks, entry, number, feeds, feedCount, handle, status);
   }
   *parts = 0;
   *handle = part;
@@ -148,8 +143,7 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
     if (part->problem)
       return giveStatus(status, part->problem.code, part->problem.text);
     if (serversStop)
-      return giveStatus(status, WEIR_UNAVAILABLE,
-                        "the session of this task ends");
+      return giveStatus(status, WEIR_UNAVAILABLE, "the session of this task ends");
     findWays(*part, tasks);
     part->run = run;
     ++part->users;
@@ -157,8 +151,8 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
   }
   for (Incoming *incoming : early) {
     weir_tensor tensor = tensorOf(*incoming);
-    host->deliver(run, incoming->header.index, incoming->header.iteration,
-                  &tensor, incoming->bytes);
+    host->deliver(run, incoming->header.index, incoming->header.iteration, &tensor,
+                  incoming->bytes);
     delete incoming;
   }
   leave(*part);
@@ -170,9 +164,8 @@ int32_t TaskSet::begin(weir_run *run, Step *part, int32_t entry, int64_t number,
 // In between, and the end
 //===----------------------------------------------------------------------===//
 
-int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
-                      const weir_tensor *tensor, void *data, int64_t bytes,
-                      Payload::Lifetime lifetime, weir_status *status) {
+int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration, const weir_tensor *tensor,
+                      void *data, int64_t bytes, Payload::Lifetime lifetime, weir_status *status) {
   int32_t task = taskOfDevice[size_t(theProgram->edges[edge].destination)];
   if (Link *way = step->ways[size_t(task)].get())
     if (lifetime == Payload::borrowed && bytes == tensor->bytes &&
@@ -195,8 +188,7 @@ int32_t TaskSet::send(Step *step, int32_t edge, int64_t iteration,
     break;
   }
   Lock lock(mutex);
-  return giveStatus(status, WEIR_UNAVAILABLE,
-                    describeAbsence(peers[size_t(task)]));
+  return giveStatus(status, WEIR_UNAVAILABLE, describeAbsence(peers[size_t(task)]));
 }
 
 void TaskSet::tellTaken(const Step &step, int32_t edge, int64_t count) {
@@ -224,8 +216,7 @@ void TaskSet::end(Step *step, int32_t code, const char *text) {
     header.kind = Kind::abort;
     header.step = step->key;
     header.index = code ? code : int32_t(WEIR_ABORTED);
-    wire.send(task, header,
-              {text, int64_t(strlen(text)), Payload::borrowed, nullptr});
+    wire.send(task, header, {text, int64_t(strlen(text)), Payload::borrowed, nullptr});
   }
   // What is being sent reads the run's memory. It goes on, or ends with its
   // connection.

@@ -37,8 +37,7 @@ void Progress::recycle(Incoming *incoming) {
     delete incoming;
 }
 
-bool Wire::open(int32_t ownTask, uint64_t incarnation, int32_t taskCount,
-                std::string &error) {
+bool Wire::open(int32_t ownTask, uint64_t incarnation, int32_t taskCount, std::string &error) {
   own = ownTask;
   ownIncarnation = incarnation;
   links.assign(size_t(taskCount), nullptr);
@@ -50,8 +49,8 @@ bool Wire::open(int32_t ownTask, uint64_t incarnation, int32_t taskCount,
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status == UCS_OK) {
     ucp_params_t params = {};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME |
-                        UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+    params.field_mask =
+        UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
     params.name = "weir";
     params.mt_workers_shared = 1;
@@ -89,9 +88,8 @@ std::shared_ptr<Link> Wire::prepare(uint64_t mine, std::string &error) {
   return Link::create(memory, context, own, ownIncarnation, mine, error);
 }
 
-bool Wire::connect(int32_t task, uint64_t incarnation,
-                   std::shared_ptr<Link> link, const std::string &address,
-                   uint64_t theirs, std::string &error) {
+bool Wire::connect(int32_t task, uint64_t incarnation, std::shared_ptr<Link> link,
+                   const std::string &address, uint64_t theirs, std::string &error) {
   if (!link->connect(task, incarnation, address, theirs, error))
     return false;
   {
@@ -171,8 +169,7 @@ bool Wire::arm() {
 void Wire::sleep(int64_t nanoseconds, bool armed) {
   if (!armed)
     waited.assign(1, {wakeFd, POLLIN, 0});
-  timespec time = {time_t(nanoseconds / 1000000000),
-                   long(nanoseconds % 1000000000)};
+  timespec time = {time_t(nanoseconds / 1000000000), long(nanoseconds % 1000000000)};
   ppoll(waited.data(), waited.size(), &time, nullptr);
   uint64_t count;
   if (waited[0].revents && read(wakeFd, &count, sizeof(count)) < 0)

@@ -64,8 +64,7 @@ struct StepKey {
   int32_t leader;       ///< its task
 
   bool operator==(const StepKey &other) const {
-    return incarnation == other.incarnation && number == other.number &&
-           leader == other.leader;
+    return incarnation == other.incarnation && number == other.number && leader == other.leader;
   }
 };
 
@@ -76,23 +75,19 @@ struct Header {
   uint64_t nonce; ///< of the connection, drawn by the receiver
   Kind kind;
   uint8_t dtype, rank;
-  bool refers;   ///< the bytes that follow are a Reference
+  bool refers; ///< the bytes that follow are a Reference
   int32_t index;
   StepKey step;
   int64_t iteration;
   int64_t bytes; ///< of the elements; more may follow them
   int32_t count;
-  int32_t task;  ///< the sender
+  int32_t task;                ///< the sender
   int64_t dims[WEIR_MAX_RANK]; ///< `rank` of them are sent
 
   static constexpr size_t fixedBytes() { return offsetof(Header, dims); }
   static constexpr int usualRank = 4;
-  static constexpr size_t usualBytes() {
-    return offsetof(Header, dims[usualRank]);
-  }
-  size_t sentBytes() const {
-    return fixedBytes() + size_t(rank) * sizeof(int64_t);
-  }
+  static constexpr size_t usualBytes() { return offsetof(Header, dims[usualRank]); }
+  size_t sentBytes() const { return fixedBytes() + size_t(rank) * sizeof(int64_t); }
   /// Zeroed but for dims that most tensors have not, which nobody reads.
   static Header of(Kind kind) {
     Header made;
@@ -112,13 +107,13 @@ struct Header {
 /// other's process. With UCX's own 36 bytes and 8 of elements it is one cache
 /// line of the queue between two processes.
 struct ShortHeader {
-  uint32_t nonce;     ///< its lower half
-  uint32_t number;    ///< of the step
+  uint32_t nonce;  ///< its lower half
+  uint32_t number; ///< of the step
   uint32_t iteration;
   uint16_t edge;
   uint8_t dtype;
   uint8_t rank : 7;
-  uint8_t isLed : 1;  ///< by the sender
+  uint8_t isLed : 1; ///< by the sender
   static constexpr int mostDims = 4;
   uint8_t dims[mostDims];
 };
@@ -129,7 +124,7 @@ void describe(Header &header, const weir_tensor &tensor);
 
 /// What stands for bytes that the receiver reads in the sender's memory.
 struct Reference {
-  uint64_t number;  ///< what Kind::finished names
+  uint64_t number; ///< what Kind::finished names
   uint64_t address;
   int64_t bytes;
 };
@@ -151,8 +146,8 @@ struct Incoming {
   void *block; ///< null: no bytes, no memory for them, or they are `inside`
   int64_t bytes;
   bool noMemory;
-  bool isFew; ///< a tensor whose bytes are `inside`
-  class Link *link; ///< while it comes
+  bool isFew;          ///< a tensor whose bytes are `inside`
+  class Link *link;    ///< while it comes
   Reference reference; ///< header.refers: what is being read
   alignas(64) unsigned char inside[WEIR_FEW_BYTES];
 };
@@ -220,22 +215,20 @@ protected:
 class Link {
 public:
   /// Null, with the reason. `mine` is the nonce that its messages must have.
-  static std::shared_ptr<Link> create(Memory &memory, ucp_context_h context,
-                                      int32_t ownTask, uint64_t ownIncarnation,
-                                      uint64_t mine, std::string &error);
+  static std::shared_ptr<Link> create(Memory &memory, ucp_context_h context, int32_t ownTask,
+                                      uint64_t ownIncarnation, uint64_t mine, std::string &error);
   ~Link() { close(); }
   const std::string &address() const { return workerAddress; }
   uint64_t nonce() const { return mine; }
 
   /// Makes a way to the other task's end, which takes messages with `theirs`.
-  bool connect(int32_t task, uint64_t incarnation, const std::string &address,
-               uint64_t theirs, std::string &error);
+  bool connect(int32_t task, uint64_t incarnation, const std::string &address, uint64_t theirs,
+               std::string &error);
   /// What canRead said of the other task, for progress to read its references.
   void reads(uint64_t process) { peerProcess = process; }
   /// Sends a small tensor of a step by the short way, its bytes read at once.
   /// False: nothing was done, since it is not one that goes there, or not now.
-  bool sendShort(const StepKey &step, int32_t edge, int64_t iteration,
-                 const weir_tensor &tensor);
+  bool sendShort(const StepKey &step, int32_t edge, int64_t iteration, const weir_tensor &tensor);
   /// See Wire::send.
   Sent send(const Header &header, const Payload &payload = {});
   /// Looks `looks` times for something at most.
@@ -249,7 +242,7 @@ public:
   int eventFd = -1;
   std::atomic<int64_t> heard{0};
   std::atomic<bool> hasHeard{false}; ///< since `heard`
-  std::atomic<int64_t> sending{0}; ///< messages that are not sent yet
+  std::atomic<int64_t> sending{0};   ///< messages that are not sent yet
 
 private:
   struct Outgoing;
@@ -262,14 +255,11 @@ private:
   bool accept(const Header &header);
   bool readSome();
   bool handOver(Progress &made);
-  static ucs_status_t onShort(void *link, const void *header,
-                              size_t headerBytes, void *data, size_t bytes,
-                              const ucp_am_recv_param_t *param);
-  static ucs_status_t onMessage(void *link, const void *header,
-                                size_t headerBytes, void *data, size_t bytes,
-                                const ucp_am_recv_param_t *param);
-  static void onReceived(void *request, ucs_status_t status, size_t bytes,
-                         void *incoming);
+  static ucs_status_t onShort(void *link, const void *header, size_t headerBytes, void *data,
+                              size_t bytes, const ucp_am_recv_param_t *param);
+  static ucs_status_t onMessage(void *link, const void *header, size_t headerBytes, void *data,
+                                size_t bytes, const ucp_am_recv_param_t *param);
+  static void onReceived(void *request, ucs_status_t status, size_t bytes, void *incoming);
   static void onSent(void *request, ucs_status_t status, void *outgoing);
   static void onError(void *link, ucp_ep_h endpoint, ucs_status_t status);
   void finishSend(Outgoing *outgoing, bool tell);
@@ -288,17 +278,17 @@ private:
   std::atomic<int> wanting{0}; ///< threads other than progress's that want it
   ucp_worker_h worker = nullptr;
   ucp_ep_h endpoint = nullptr;
-  bool beating = false; ///< a heartbeat is being sent
+  bool beating = false;  ///< a heartbeat is being sent
   bool readable = false; ///< the other task can read this one's memory
   std::vector<Incoming *> ready;
   std::vector<Released> released;
   std::vector<Failure> failures;
   std::unordered_set<Incoming *> receiving;
-  Progress *making = nullptr; ///< what progress is being made
+  Progress *making = nullptr;    ///< what progress is being made
   Outgoing *outgoings = nullptr; ///< those that are not sent yet
   Outgoing *unused = nullptr;    ///< for messages to come, with few bytes
   int32_t unusedCount = 0;
-  int64_t posted = 0;            ///< of these, those that UCX has
+  int64_t posted = 0;             ///< of these, those that UCX has
   std::deque<Incoming *> reading; ///< whose references are to be read
 
   /// Held while another process's memory is read, without `mutex`, and by who
@@ -315,8 +305,7 @@ public:
   explicit Wire(Memory &memory) : memory(memory) {}
   ~Wire() { close(); }
   /// False, with the reason.
-  bool open(int32_t ownTask, uint64_t incarnation, int32_t taskCount,
-            std::string &error);
+  bool open(int32_t ownTask, uint64_t incarnation, int32_t taskCount, std::string &error);
   /// Ends all connections. Blocks of messages that were still to come are
   /// released. Idempotent.
   void close();
@@ -366,7 +355,7 @@ private:
   uint64_t ownIncarnation = 0;
   ucp_context_h context = nullptr;
   int wakeFd = -1;
-  std::vector<pollfd> waited; ///< the sleeper's
+  std::vector<pollfd> waited;                ///< the sleeper's
   std::vector<std::shared_ptr<Link>> moving; ///< progress's copy of `links`
   std::atomic<bool> changed{false};          ///< it is older than they are
 

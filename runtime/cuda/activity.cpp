@@ -203,10 +203,14 @@ template <typename T> static void keep(const cupti::Record *record) {
 
 static void keepRecord(const cupti::Record *record) {
   switch (record->kind) {
-  case cupti::kernelKind: return keep<cupti::KernelRecord>(record);
-  case cupti::memcpyKind: return keep<cupti::CopyRecord>(record);
-  case cupti::peerCopyKind: return keep<cupti::PeerCopyRecord>(record);
-  case cupti::memsetKind: return keep<cupti::SetRecord>(record);
+  case cupti::kernelKind:
+    return keep<cupti::KernelRecord>(record);
+  case cupti::memcpyKind:
+    return keep<cupti::CopyRecord>(record);
+  case cupti::peerCopyKind:
+    return keep<cupti::PeerCopyRecord>(record);
+  case cupti::memsetKind:
+    return keep<cupti::SetRecord>(record);
   case cupti::externalKind: {
     auto *link = static_cast<const cupti::ExternalRecord *>(record);
     if (link->externalKind == cupti::ownIds &&
@@ -214,7 +218,8 @@ static void keepRecord(const cupti::Record *record) {
       ++pool.lost;
     return;
   }
-  default: return; // calls, which the ids need
+  default:
+    return; // calls, which the ids need
   }
 }
 
@@ -249,8 +254,7 @@ static int byCorrelation(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-void takeActivity(uint32_t serial, void (*take)(void *self, const Activity &activity),
-                  void *self) {
+void takeActivity(uint32_t serial, void (*take)(void *self, const Activity &activity), void *self) {
   Lock lock(pool.mutex);
   if (pool.links.count == 0)
     return;
@@ -296,9 +300,9 @@ void endActivity(uint32_t serial) {
 
 /// What runs need of CUPTI. The last two make records of calls, with which those of
 /// ids come.
-static constexpr int32_t kinds[] = {cupti::kernelKind,   cupti::memcpyKind, cupti::peerCopyKind,
-                                    cupti::memsetKind,   cupti::externalKind,
-                                    cupti::driverKind,   cupti::runtimeKind};
+static constexpr int32_t kinds[] = {cupti::kernelKind, cupti::memcpyKind,   cupti::peerCopyKind,
+                                    cupti::memsetKind, cupti::externalKind, cupti::driverKind,
+                                    cupti::runtimeKind};
 
 static void unsubscribe() {
   const Cupti &cupti = *subscription.cupti;

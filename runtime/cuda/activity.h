@@ -56,8 +56,8 @@ int32_t positionOf(const GraphNodes &nodes, uint64_t id);
 
 /// Something that the GPU did.
 struct Activity {
-  uint64_t id; ///< that was pushed around the call
-  uint64_t graphNode; ///< 0: not in a graph
+  uint64_t id;         ///< that was pushed around the call
+  uint64_t graphNode;  ///< 0: not in a graph
   uint64_t begin, end; ///< CUPTI's clock, nanoseconds
 };
 

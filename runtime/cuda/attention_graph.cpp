@@ -26,14 +26,10 @@ public:
 
   DnnDescriptor build() {
     int64_t size = desc.head_size, columns = desc.columns;
-    Layout queries = operandLayout(desc.heads, desc.query_count, size,
-                                   desc.query_distances),
-           keys = operandLayout(desc.key_heads, desc.key_count, size,
-                                desc.key_distances),
-           values = operandLayout(desc.key_heads, desc.key_count, columns,
-                                  desc.value_distances),
-           result = operandLayout(desc.heads, desc.query_count, columns,
-                                  desc.result_distances);
+    Layout queries = operandLayout(desc.heads, desc.query_count, size, desc.query_distances),
+           keys = operandLayout(desc.key_heads, desc.key_count, size, desc.key_distances),
+           values = operandLayout(desc.key_heads, desc.key_count, columns, desc.value_distances),
+           result = operandLayout(desc.heads, desc.query_count, columns, desc.result_distances);
     // The library multiplies by keys as columns.
     keys.sizes[2] = size;
     keys.sizes[3] = desc.key_count;
@@ -51,15 +47,14 @@ public:
 private:
   Layout operandLayout(int64_t heads, int64_t rows, int64_t columns,
                        const int64_t *distances) const {
-    return {4,
-            {desc.batch, heads, rows, columns},
-            {distances[0], distances[1], distances[2], 1}};
+    return {4, {desc.batch, heads, rows, columns}, {distances[0], distances[1], distances[2], 1}};
   }
 
   /// A tensor between operations: a number, or one for each key, for each query.
   DnnDescriptor between(int32_t type, int64_t columns) {
     int64_t row = desc.query_count * columns;
-    Layout layout = {4, {desc.batch, desc.heads, desc.query_count, columns},
+    Layout layout = {4,
+                     {desc.batch, desc.heads, desc.query_count, columns},
                      {desc.heads * row, row, columns, 1}};
     return makeTensor(d, layout, type, nextId++);
   }
@@ -105,8 +100,8 @@ private:
     if (desc.mask >= 0) {
       const int64_t *sizes = desc.mask_sizes;
       int64_t plane = sizes[2] * sizes[3];
-      Layout mask = {4, {sizes[0], sizes[1], sizes[2], sizes[3]},
-                     {sizes[1] * plane, plane, sizes[3], 1}};
+      Layout mask = {
+          4, {sizes[0], sizes[1], sizes[2], sizes[3]}, {sizes[1] * plane, plane, sizes[3], 1}};
       last = add({dnn::pointwiseAdd}, logits(), last,
                  makeTensor(d, mask, dnnTypeOf(desc.mask_dtype), addendId));
     }

@@ -96,8 +96,7 @@ ChoiceFile::Line *ChoiceFile::lineOf(const char *problem, int64_t length) const 
   return nullptr;
 }
 
-void ChoiceFile::append(const char *problem, int64_t length, const uint64_t *words,
-                        int64_t count) {
+void ChoiceFile::append(const char *problem, int64_t length, const uint64_t *words, int64_t count) {
   auto *line = static_cast<Line *>(malloc(sizeof(Line) + size_t(count) * 8 + size_t(length)));
   if (!line)
     return;

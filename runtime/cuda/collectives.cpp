@@ -14,8 +14,7 @@
 namespace weir::rt::cuda {
 
 /// Calls visit(device) for each of a set, ascending.
-template <typename Visit>
-static void forEachDevice(uint64_t devices, Visit visit) {
+template <typename Visit> static void forEachDevice(uint64_t devices, Visit visit) {
   for (; devices; devices &= devices - 1)
     visit(int32_t(__builtin_ctzll(devices)));
 }
@@ -26,8 +25,8 @@ static void forEachDevice(uint64_t devices, Visit visit) {
 
 static int64_t countOf(const weir_accelerator_desc &desc) {
   // Objects of before have none.
-  return desc.size < offsetof(weir_accelerator_desc, collective_count) +
-                         sizeof(desc.collective_count)
+  return desc.size <
+                 offsetof(weir_accelerator_desc, collective_count) + sizeof(desc.collective_count)
              ? 0
              : desc.collective_count;
 }
@@ -41,8 +40,7 @@ static Collectives *make(const weir_accelerator_desc &desc) {
   all->nccl = nccl;
   all->descs = static_cast<const weir_cuda_collective *>(desc.collectives);
   all->count = countOf(desc);
-  all->byCollective =
-      static_cast<Clique **>(calloc(size_t(all->count), sizeof(Clique *)));
+  all->byCollective = static_cast<Clique **>(calloc(size_t(all->count), sizeof(Clique *)));
   if (all->byCollective)
     return all;
   free(all);
@@ -59,26 +57,21 @@ static void release(Collectives *all) {
 }
 
 /// The communicators of a set of GPUs, all open; null: there are none.
-static Clique *makeClique(const Collectives &all, uint64_t devices,
-                          CudaDevice *const *opened) {
+static Clique *makeClique(const Collectives &all, uint64_t devices, CudaDevice *const *opened) {
   auto *clique = static_cast<Clique *>(calloc(1, sizeof(Clique)));
   if (!clique)
     return nullptr;
   clique->devices = devices;
   Communicator made[mostPeers] = {};
   int ordinals[mostPeers], count = 0;
-  forEachDevice(devices, [&](int32_t device) {
-    ordinals[count++] = opened[device]->ordinal;
-  });
+  forEachDevice(devices, [&](int32_t device) { ordinals[count++] = opened[device]->ordinal; });
   Current current(*opened[__builtin_ctzll(devices)]);
   if (all.nccl->initAll(made, count, ordinals) != 0) {
     free(clique);
     return nullptr;
   }
   count = 0;
-  forEachDevice(devices, [&](int32_t device) {
-    clique->communicators[device] = made[count++];
-  });
+  forEachDevice(devices, [&](int32_t device) { clique->communicators[device] = made[count++]; });
   return clique;
 }
 
@@ -88,11 +81,9 @@ void meetCollectives(weir_session *session, CudaDevice *device) {
   CudaDevice *opened[mostPeers] = {};
   uint64_t there = 0;
   Collectives *all = nullptr;
-  for (int32_t i = 0; i < session->program->device_count && i < mostPeers;
-       ++i) {
-    auto *each = i == device->desc->device
-                     ? device
-                     : static_cast<CudaDevice *>(session->accelerators[i]);
+  for (int32_t i = 0; i < session->program->device_count && i < mostPeers; ++i) {
+    auto *each =
+        i == device->desc->device ? device : static_cast<CudaDevice *>(session->accelerators[i]);
     if (!each || each->desc->driver != device->desc->driver)
       continue;
     opened[i] = each;
@@ -147,8 +138,7 @@ void leaveCollectives(CudaDevice &device) {
 //===----------------------------------------------------------------------===//
 
 bool mayReduceTogether(const CudaDevice &device) {
-  return device.collectives &&
-         !device.collectives->broken.load(std::memory_order_acquire);
+  return device.collectives && !device.collectives->broken.load(std::memory_order_acquire);
 }
 
 bool computesWith(const CudaDevice &device, int32_t other) {
@@ -200,15 +190,13 @@ static int operationOf(int32_t reduction) {
                                        : nccl::min;
 }
 
-const weir_cuda_collective &collectiveOf(const CudaDevice &device,
-                                         int32_t number) {
+const weir_cuda_collective &collectiveOf(const CudaDevice &device, int32_t number) {
   return device.collectives->descs[number];
 }
 
 /// The GPU's collectives are one sequence, in whatever streams: the part's work
 /// goes on behind the one before.
-static Result followLast(Collectives &all, const CudaRun *part,
-                         int32_t device) {
+static Result followLast(Collectives &all, const CudaRun *part, int32_t device) {
   const Driver &driver = *part->device->driver;
   Event &last = all.last[device];
   return last ? driver.streamWait(part->work, last, 0)
@@ -237,10 +225,9 @@ static int32_t putGroup(const Collectives &all, const Clique &clique,
     int type = typeOf(desc.dtype), operation = operationOf(desc.reduction);
     error = desc.receiver > 0
                 ? nccl.reduce(share.value, share.result, count, type, operation,
-                              rankOf(clique.devices, desc.receiver - 1),
-                              communicator, part->work)
-                : nccl.allReduce(share.value, share.result, count, type,
-                                 operation, communicator, part->work);
+                              rankOf(clique.devices, desc.receiver - 1), communicator, part->work)
+                : nccl.allReduce(share.value, share.result, count, type, operation, communicator,
+                                 part->work);
   });
   // A group that was begun is ended, whatever it holds.
   int32_t atEnd = nccl.groupEnd();
@@ -265,12 +252,10 @@ void abandonCollectives(CudaRun *part) {
       giveUp(all, *clique);
 }
 
-static int32_t failTogether(weir_run *run, const weir_cuda_collective &desc,
-                            const char *what) {
+static int32_t failTogether(weir_run *run, const weir_cuda_collective &desc, const char *what) {
   char text[1016];
   Text out(text, sizeof(text));
-  out << "node \"" << desc.node << "\": " << what
-      << "; WEIR_NCCL=off does without it";
+  out << "node \"" << desc.node << "\": " << what << "; WEIR_NCCL=off does without it";
   return abortRun(run, WEIR_INTERNAL, text);
 }
 
@@ -287,11 +272,9 @@ static bool haveOneSize(weir_run *run, const weir_cuda_collective &desc) {
     return true;
   char text[1016];
   Text out(text, sizeof(text));
-  out << "node \"" << desc.node << "\": found "
-      << partOn(run, first)->share.count << " elements on "
-      << program->devices[first].name << " and "
-      << partOn(run, odd)->share.count << " on " << program->devices[odd].name
-      << "; possible: tensors of one shape";
+  out << "node \"" << desc.node << "\": found " << partOn(run, first)->share.count
+      << " elements on " << program->devices[first].name << " and " << partOn(run, odd)->share.count
+      << " on " << program->devices[odd].name << "; possible: tensors of one shape";
   abortRun(run, WEIR_INVALID_ARGUMENT, text);
   return false;
 }
@@ -333,8 +316,7 @@ static void putCollective(weir_run *run, int32_t number, Collectives &all) {
     if (int32_t error = putGroup(all, clique, desc, run)) {
       giveUp(all, clique);
       char text[512];
-      Text(text, sizeof(text))
-          << "NCCL does not reduce (" << all.nccl->errorString(error) << ')';
+      Text(text, sizeof(text)) << "NCCL does not reduce (" << all.nccl->errorString(error) << ')';
       failTogether(run, desc, text);
       return;
     }
@@ -345,8 +327,7 @@ static void putCollective(weir_run *run, int32_t number, Collectives &all) {
     return part->device->driver->eventRecord(all.last[device], part->work);
   });
   if (failed)
-    fail(&run->devices[failedOn].context, "a reduction of several GPUs failed",
-         failed, desc.node);
+    fail(&run->devices[failedOn].context, "a reduction of several GPUs failed", failed, desc.node);
 }
 
 } // namespace weir::rt::cuda
@@ -359,14 +340,12 @@ int32_t weir_cuda_has_collective(weir_context *ctx, int32_t number) {
   if (!all || !all->byCollective[number])
     return 0;
   // One of them knows for all: what is broken meanwhile is so for none of them.
-  const CudaRun *first =
-      partOn(ctx->run, __builtin_ctzll(all->descs[number].devices));
+  const CudaRun *first = partOn(ctx->run, __builtin_ctzll(all->descs[number].devices));
   return first && first->mayReduceTogether;
 }
 
-int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t number,
-                                   const void *value, void *result,
-                                   int64_t count, void *coroutine) {
+int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t number, const void *value,
+                                   void *result, int64_t count, void *coroutine) {
   weir_run *run = ctx->run;
   CudaRun *part = partOf(ctx);
   Collectives &all = *part->device->collectives;

@@ -27,8 +27,8 @@ static int64_t productOf(const int64_t *sizes, int32_t count) {
 }
 
 int64_t filterBytes(const weir_cuda_convolution &desc, const ConvolutionShape &shape) {
-  return shape.outputs * (shape.channels / desc.groups) *
-         productOf(shape.window, desc.spatial) * weir_dtype_size(desc.dtype);
+  return shape.outputs * (shape.channels / desc.groups) * productOf(shape.window, desc.spatial) *
+         weir_dtype_size(desc.dtype);
 }
 
 int64_t resultBytes(const ConvolutionPlan &plan) {
@@ -51,8 +51,8 @@ static bool isSensible(const weir_cuda_convolution &desc, const ConvolutionShape
 }
 
 /// The problem as the file of choices names it.
-static void nameProblem(const weir_cuda_convolution &desc, const ConvolutionShape &s,
-                        char *buffer, int64_t capacity) {
+static void nameProblem(const weir_cuda_convolution &desc, const ConvolutionShape &s, char *buffer,
+                        int64_t capacity) {
   Text text(buffer, capacity);
   text << desc.dtype << ' ' << desc.result_dtype << ' ' << desc.activation << ' ' << desc.flags
        << ' ' << int32_t(desc.bias != -1) << ' ' << int32_t(desc.addend >= 0) << ' '
@@ -106,8 +106,8 @@ static ConvolutionPlan *planEntry(Convolutions &convolutions, Convolution &entry
   return plan->plan ? plan : nullptr;
 }
 
-ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel,
-                                 const int64_t *sizes, const Convolution **found) {
+ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel, const int64_t *sizes,
+                                 const Convolution **found) {
   if (!convolutions->entries || convolutions->byKernel[kernel] < 0)
     return nullptr;
   Convolution &entry = convolutions->entries[convolutions->byKernel[kernel]];
@@ -123,16 +123,16 @@ ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel,
 //===----------------------------------------------------------------------===//
 
 /// Arranges a filter now. 0, or a CUresult.
-static Result arrange(const CudaDevice &device, const Convolution &entry, Pointer from,
-                      Pointer to, Pointer errors) {
+static Result arrange(const CudaDevice &device, const Convolution &entry, Pointer from, Pointer to,
+                      Pointer errors) {
   const Driver &driver = *device.driver;
   Stream stream = nullptr;
   if (Result error = driver.streamCreate(&stream, streamNonBlocking))
     return error;
   void *parameters[] = {&errors, &from, &to};
-  Result error = driver.launch(entry.arrange, unsigned(entry.desc->arrange_blocks), 1, 1,
-                               unsigned(entry.desc->arrange_threads), 1, 1, 0, stream,
-                               parameters, nullptr);
+  Result error =
+      driver.launch(entry.arrange, unsigned(entry.desc->arrange_blocks), 1, 1,
+                    unsigned(entry.desc->arrange_threads), 1, 1, 0, stream, parameters, nullptr);
   Result after = driver.streamSynchronize(stream);
   driver.streamDestroy(stream);
   return error ? error : after;
@@ -233,8 +233,7 @@ Convolutions *openConvolutions(const CudaDevice &device, int32_t kernelCount) {
   makeZeros(convolutions, *device.driver);
   for (int32_t kernel = 0; kernel < kernelCount; ++kernel) {
     const Convolution *ignored;
-    if (int32_t first = convolutions->byKernel[kernel];
-        first >= 0 && isFixed(descs.all[first]))
+    if (int32_t first = convolutions->byKernel[kernel]; first >= 0 && isFixed(descs.all[first]))
       planConvolution(convolutions, kernel, nullptr, &ignored);
   }
   return convolutions;

@@ -46,7 +46,7 @@ struct ArrangedFilter {
 
 /// The convolutions of a session's GPU.
 struct Convolutions {
-  DnnSession *session; ///< its mutex guards plans and filters
+  DnnSession *session;  ///< its mutex guards plans and filters
   Convolution *entries; ///< null: kernels do the work
   int64_t count;
   int32_t *byKernel; ///< number of the kernel's entry, -1: none
@@ -62,8 +62,8 @@ void closeConvolutions(const CudaDevice &device, Convolutions *convolutions);
 
 /// The plan for a launch of the kernel with `sizes`, and what it is a plan of.
 /// Null: the kernel is to be launched.
-ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel,
-                                 const int64_t *sizes, const Convolution **entry);
+ConvolutionPlan *planConvolution(Convolutions *convolutions, int32_t kernel, const int64_t *sizes,
+                                 const Convolution **entry);
 
 /// A filter that never changes, arranged; waits for the GPU when it is new.
 /// 0: there is no memory for it.

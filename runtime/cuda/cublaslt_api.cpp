@@ -15,20 +15,17 @@ namespace weir::rt::cuda {
 static LoadedLibrary<Blas> loaded;
 
 static bool load(Blas &blas) {
-  static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
-                                      nullptr};
+  static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", nullptr};
   void *library = openLibrary("WEIR_CUBLASLT", driverKnows(13000) ? names : names + 1);
   if (!library)
     return false;
-#define WEIR_CUBLASLT_LOOKUP(member, symbol, parameters)                       \
-  blas.member =                                                                \
-      reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol));         \
-  if (!blas.member)                                                            \
+#define WEIR_CUBLASLT_LOOKUP(member, symbol, parameters)                                           \
+  blas.member = reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol));                   \
+  if (!blas.member)                                                                                \
     return false;
   WEIR_CUBLASLT_FUNCTIONS(WEIR_CUBLASLT_LOOKUP)
 #undef WEIR_CUBLASLT_LOOKUP
-  blas.version =
-      reinterpret_cast<size_t (*)()>(dlsym(library, "cublasLtGetVersion"));
+  blas.version = reinterpret_cast<size_t (*)()>(dlsym(library, "cublasLtGetVersion"));
   return blas.version;
 }
 

@@ -55,43 +55,38 @@ inline constexpr int maxWorkspace = 1, reductionSchemes = 3, alignmentA = 5, ali
 // cublasLtReductionScheme_t: a bit each
 inline constexpr uint32_t reduceInComputeType = 2;
 // cublasLtEpilogue_t
-inline constexpr uint32_t epilogueNone = 1, epilogueRelu = 2, epilogueBias = 4,
-                          epilogueGelu = 32;
+inline constexpr uint32_t epilogueNone = 1, epilogueRelu = 2, epilogueBias = 4, epilogueGelu = 32;
 } // namespace blas
 
 /// One entry a function: member, symbol, parameters. All return a
 /// cublasStatus_t.
-#define WEIR_CUBLASLT_FUNCTIONS(X)                                             \
-  X(create, "cublasLtCreate", (BlasHandle *))                                  \
-  X(destroy, "cublasLtDestroy", (BlasHandle))                                  \
-  X(matmulCreate, "cublasLtMatmulDescCreate", (BlasMatmul *, int, int))        \
-  X(matmulDestroy, "cublasLtMatmulDescDestroy", (BlasMatmul))                  \
-  X(matmulSet, "cublasLtMatmulDescSetAttribute",                               \
-    (BlasMatmul, int, const void *, size_t))                                   \
-  X(layoutCreate, "cublasLtMatrixLayoutCreate",                                \
-    (BlasLayout *, int, uint64_t, uint64_t, int64_t))                          \
-  X(layoutDestroy, "cublasLtMatrixLayoutDestroy", (BlasLayout))                \
-  X(layoutSet, "cublasLtMatrixLayoutSetAttribute",                             \
-    (BlasLayout, int, const void *, size_t))                                   \
-  X(preferenceCreate, "cublasLtMatmulPreferenceCreate", (BlasPreference *))    \
-  X(preferenceDestroy, "cublasLtMatmulPreferenceDestroy", (BlasPreference))    \
-  X(preferenceSet, "cublasLtMatmulPreferenceSetAttribute",                     \
-    (BlasPreference, int, const void *, size_t))                               \
-  X(choose, "cublasLtMatmulAlgoGetHeuristic",                                  \
-    (BlasHandle, BlasMatmul, BlasLayout, BlasLayout, BlasLayout, BlasLayout,   \
-     BlasPreference, int, BlasChoice *, int *))                                \
-  X(check, "cublasLtMatmulAlgoCheck",                                          \
-    (BlasHandle, BlasMatmul, BlasLayout, BlasLayout, BlasLayout, BlasLayout,   \
-     const BlasAlgorithm *, BlasChoice *))                                     \
-  X(matmul, "cublasLtMatmul",                                                  \
-    (BlasHandle, BlasMatmul, const void *, const void *, BlasLayout,           \
-     const void *, BlasLayout, const void *, const void *, BlasLayout, void *, \
-     BlasLayout, const BlasAlgorithm *, void *, size_t, Stream))
+#define WEIR_CUBLASLT_FUNCTIONS(X)                                                                 \
+  X(create, "cublasLtCreate", (BlasHandle *))                                                      \
+  X(destroy, "cublasLtDestroy", (BlasHandle))                                                      \
+  X(matmulCreate, "cublasLtMatmulDescCreate", (BlasMatmul *, int, int))                            \
+  X(matmulDestroy, "cublasLtMatmulDescDestroy", (BlasMatmul))                                      \
+  X(matmulSet, "cublasLtMatmulDescSetAttribute", (BlasMatmul, int, const void *, size_t))          \
+  X(layoutCreate, "cublasLtMatrixLayoutCreate", (BlasLayout *, int, uint64_t, uint64_t, int64_t))  \
+  X(layoutDestroy, "cublasLtMatrixLayoutDestroy", (BlasLayout))                                    \
+  X(layoutSet, "cublasLtMatrixLayoutSetAttribute", (BlasLayout, int, const void *, size_t))        \
+  X(preferenceCreate, "cublasLtMatmulPreferenceCreate", (BlasPreference *))                        \
+  X(preferenceDestroy, "cublasLtMatmulPreferenceDestroy", (BlasPreference))                        \
+  X(preferenceSet, "cublasLtMatmulPreferenceSetAttribute",                                         \
+    (BlasPreference, int, const void *, size_t))                                                   \
+  X(choose, "cublasLtMatmulAlgoGetHeuristic",                                                      \
+    (BlasHandle, BlasMatmul, BlasLayout, BlasLayout, BlasLayout, BlasLayout, BlasPreference, int,  \
+     BlasChoice *, int *))                                                                         \
+  X(check, "cublasLtMatmulAlgoCheck",                                                              \
+    (BlasHandle, BlasMatmul, BlasLayout, BlasLayout, BlasLayout, BlasLayout,                       \
+     const BlasAlgorithm *, BlasChoice *))                                                         \
+  X(matmul, "cublasLtMatmul",                                                                      \
+    (BlasHandle, BlasMatmul, const void *, const void *, BlasLayout, const void *, BlasLayout,     \
+     const void *, const void *, BlasLayout, void *, BlasLayout, const BlasAlgorithm *, void *,    \
+     size_t, Stream))
 
 /// The library's functions.
 struct Blas {
-#define WEIR_CUBLASLT_MEMBER(member, symbol, parameters)                       \
-  int32_t(*member) parameters;
+#define WEIR_CUBLASLT_MEMBER(member, symbol, parameters) int32_t(*member) parameters;
   WEIR_CUBLASLT_FUNCTIONS(WEIR_CUBLASLT_MEMBER)
 #undef WEIR_CUBLASLT_MEMBER
   size_t (*version)();

@@ -17,8 +17,7 @@ void appendError(Text &out, const Driver &driver, Result error) {
   const char *name = nullptr, *text = nullptr;
   driver.errorName(error, &name);
   driver.errorString(error, &text);
-  out << (name ? name : "an unknown CUDA error") << " ("
-      << (text ? text : "no description") << ')';
+  out << (name ? name : "an unknown CUDA error") << " (" << (text ? text : "no description") << ')';
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,8 +86,8 @@ static void close(Accelerator *accelerator) {
 }
 
 /// Fills `device` in. Null, or what is missing.
-static const char *fill(CudaDevice *device, const weir_session *session,
-                        int64_t memoryLimit, Result *error) {
+static const char *fill(CudaDevice *device, const weir_session *session, int64_t memoryLimit,
+                        Result *error) {
   const Driver &driver = *device->driver;
   const weir_accelerator_desc &desc = *device->desc;
   const weir_program_desc *program = session->program;
@@ -104,29 +103,25 @@ static const char *fill(CudaDevice *device, const weir_session *session,
   device->hasContext = true;
   Current current(*device);
   if ((*error = loadImage(driver, device->device, desc.image, &device->module)) != 0)
-    return *error == noBinaryForGpu
-               ? "the program has no code for this GPU; compile with its "
-                 "--cuda=sm_…"
-               : "the GPU does not load the program's code";
-  device->functions = static_cast<Function *>(
-      calloc(size_t(program->kernel_count) + 1, sizeof(Function)));
+    return *error == noBinaryForGpu ? "the program has no code for this GPU; compile with its "
+                                      "--cuda=sm_…"
+                                    : "the GPU does not load the program's code";
+  device->functions =
+      static_cast<Function *>(calloc(size_t(program->kernel_count) + 1, sizeof(Function)));
   if (!device->functions)
     return "there is no memory on the host";
   for (int32_t i = 0; i < program->kernel_count; ++i)
     if (const char *name = desc.kernels[i])
-      if ((*error = driver.moduleFunction(&device->functions[i], device->module,
-                                          name)) != 0)
+      if ((*error = driver.moduleFunction(&device->functions[i], device->module, name)) != 0)
         return "the program's code lacks a kernel";
   if (desc.segment_bytes > 0) {
-    if ((*error = driver.memAlloc(&device->constants,
-                                  size_t(desc.segment_bytes))) != 0)
+    if ((*error = driver.memAlloc(&device->constants, size_t(desc.segment_bytes))) != 0)
       return "the GPU has no memory for the program's constants";
     for (int64_t i = 0; i < desc.segment_count; ++i) {
       const weir_blob_segment &segment = desc.segments[i];
       if (segment.bytes > 0 &&
           (*error = driver.copyIn(device->constants + uint64_t(segment.target),
-                                  session->blobs + segment.source,
-                                  size_t(segment.bytes))) != 0)
+                                  session->blobs + segment.source, size_t(segment.bytes))) != 0)
         return "the program's constants cannot be copied to the GPU";
     }
     // From ordinary memory a copy may have returned with the last part on its way.
@@ -140,9 +135,8 @@ static const char *fill(CudaDevice *device, const weir_session *session,
   BfcOptions options;
   device->regions.open(*device);
   options.limit = device->regions.fitLimit(memoryLimitOf(*device, memoryLimit));
-  device->memory =
-      new (memory) BfcAllocator(program->devices[desc.device].name,
-                                device->regions.source(), options);
+  device->memory = new (memory)
+      BfcAllocator(program->devices[desc.device].name, device->regions.source(), options);
   device->staging = {device, pinnedAllocate, pinnedRelease, false};
   device->leastBorrowed = leastBorrowed;
   device->products = openProducts(*device, program->kernel_count);
@@ -163,9 +157,8 @@ static const char *fill(CudaDevice *device, const weir_session *session,
   return nullptr;
 }
 
-static int32_t open(weir_session *session, const weir_accelerator_desc *desc,
-                    int64_t memoryLimit, Accelerator **accelerator,
-                    weir_status *status) {
+static int32_t open(weir_session *session, const weir_accelerator_desc *desc, int64_t memoryLimit,
+                    Accelerator **accelerator, weir_status *status) {
   Policy wanted = policy();
   if (wanted == Policy::Off)
     return WEIR_OK;
@@ -199,15 +192,17 @@ static int32_t open(weir_session *session, const weir_accelerator_desc *desc,
   }
   if (device)
     close(device);
-  return wanted == Policy::Require ? int32_t(WEIR_FAILED_PRECONDITION)
-                                   : int32_t(WEIR_OK);
+  return wanted == Policy::Require ? int32_t(WEIR_FAILED_PRECONDITION) : int32_t(WEIR_OK);
 }
 
 } // namespace weir::rt::cuda
 
-extern "C" __attribute__((visibility("default")))
-const weir_device_driver weir_cuda_driver;
-const weir_device_driver weir_cuda_driver = {
-    weir::rt::cuda::open, weir::rt::cuda::close, weir::rt::cuda::beginRun,
-    weir::rt::cuda::releaseRun, "GPU", weir::rt::cuda::makeValue,
-    weir::rt::cuda::readValue, weir::rt::cuda::dropValue};
+extern "C" __attribute__((visibility("default"))) const weir_device_driver weir_cuda_driver;
+const weir_device_driver weir_cuda_driver = {weir::rt::cuda::open,
+                                             weir::rt::cuda::close,
+                                             weir::rt::cuda::beginRun,
+                                             weir::rt::cuda::releaseRun,
+                                             "GPU",
+                                             weir::rt::cuda::makeValue,
+                                             weir::rt::cuda::readValue,
+                                             weir::rt::cuda::dropValue};

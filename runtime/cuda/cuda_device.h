@@ -61,7 +61,7 @@ struct CudaDevice : Accelerator {
   bool graphs;      ///< what comes again is captured
   bool waitsAlways; ///< WEIR_CUDA_SYNC: every launch is waited for and checked
   bool hasContext;
-  uint64_t peers; ///< bit N: may write to the memory of the program's device N
+  uint64_t peers;      ///< bit N: may write to the memory of the program's device N
   const Cupti *cupti;  ///< from its first traced run on; null: events tell times
   const char *noCupti; ///< why; null also before
   Variables *variables;
@@ -73,8 +73,8 @@ struct Piece {
   Piece *next;
   uint8_t *data;
   int64_t bytes;
-  bool free; ///< behind the work that was put before
-  bool lands; ///< a peer wrote to it
+  bool free;    ///< behind the work that was put before
+  bool lands;   ///< a peer wrote to it
   bool touched; ///< taken in this run; else nothing in flight has it
   bool scratch; ///< a library's, which the next run will want as it is
 };
@@ -108,7 +108,7 @@ struct Share {
   int32_t collective; ///< -1: none waits
   const void *value;
   void *result;
-  int64_t count; ///< elements
+  int64_t count;   ///< elements
   void *coroutine; ///< resumed when the collective has been put
 };
 
@@ -126,10 +126,10 @@ struct CudaRun {
   Piece *pieces;
   SwapSlot *swaps; ///< kept from run to run, as the arena is
   int32_t swapCount;
-  bool swapped; ///< in this run
-  CudaSlot *slots; ///< null before the first value is made
-  CudaValue *made; ///< in this run, a reference to each
-  CudaValue *news; ///< assigned, and not published
+  bool swapped;           ///< in this run
+  CudaSlot *slots;        ///< null before the first value is made
+  CudaValue *made;        ///< in this run, a reference to each
+  CudaValue *news;        ///< assigned, and not published
   bool mayReduceTogether; ///< in this run, as of its begin
   bool reducedTogether;   ///< in this run: a collective was put
   // Guarded by the run's lock.
@@ -138,7 +138,7 @@ struct CudaRun {
   Landing *returned; ///< free for the next that comes
   Share share;
   Pointer errorOnDevice;
-  bool errorIsZero; ///< the GPU's, as the last run left it
+  bool errorIsZero;       ///< the GPU's, as the last run left it
   weir_cuda_error *error; ///< pinned; what the GPU's has at the end
   Result streamError;     ///< of the last callback
   void *coroutine;        ///< resumed by `resume` when the GPU is done
@@ -174,8 +174,8 @@ enum class PieceKind : uint8_t { Value, Scratch };
 /// Memory of the GPU for the run: a free piece, or new. Null: none.
 /// `mayBeUsed`: whether it may be one that work put before still reads; `used`:
 /// whether it is one.
-uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag, bool mayBeUsed,
-                   bool *used, PieceKind kind = PieceKind::Value);
+uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag, bool mayBeUsed, bool *used,
+                   PieceKind kind = PieceKind::Value);
 /// Gives pieces back: all, or those that the run has not touched.
 void dropPieces(CudaRun *part, bool all);
 /// At the run's end: what libraries had as scratch stays for the next one, which then
@@ -185,12 +185,12 @@ void keepScratch(CudaRun *part);
 
 /// What a call of the driver reported, as the run's end; `name` is that of a
 /// node, or of what `kind` says.
-int32_t fail(weir_context *ctx, const char *what, Result error,
-             const char *name = nullptr, const char *kind = "node");
+int32_t fail(weir_context *ctx, const char *what, Result error, const char *name = nullptr,
+             const char *kind = "node");
 /// Ends the run: the GPU has no `bytes` for `tag`. `site`: of the node that wants them,
 /// -1: no node's. Returns what the run ends with.
-int32_t abortOutOfMemory(weir_run *run, const CudaDevice &device, int64_t bytes,
-                         const char *tag, int32_t site = -1);
+int32_t abortOutOfMemory(weir_run *run, const CudaDevice &device, int64_t bytes, const char *tag,
+                         int32_t site = -1);
 /// Work that may write over what copies out still read comes after them.
 Result closeOut(CudaRun *part);
 /// The run's work comes after all copies to and from its slots.
@@ -221,8 +221,7 @@ void meetCollectives(weir_session *session, CudaDevice *device);
 void leaveCollectives(CudaDevice &device);
 bool mayReduceTogether(const CudaDevice &device);
 /// Collective `number` of the device's.
-const weir_cuda_collective &collectiveOf(const CudaDevice &device,
-                                         int32_t number);
+const weir_cuda_collective &collectiveOf(const CudaDevice &device, int32_t number);
 /// Whether `device` computes something together with number `other` of the program's
 /// devices.
 bool computesWith(const CudaDevice &device, int32_t other);

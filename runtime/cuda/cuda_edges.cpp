@@ -68,8 +68,7 @@ static void onTransferred(Stream, Result status, void *data) {
 /// Lets the transfer end with what lies in `stream` now.
 static Result endWith(weir_context *ctx, Transfer *transfer, Stream stream) {
   beginSegment(ctx->run);
-  Result error =
-      partOf(ctx)->device->driver->streamCallback(stream, onTransferred, transfer, 0);
+  Result error = partOf(ctx)->device->driver->streamCallback(stream, onTransferred, transfer, 0);
   if (error)
     endSegment(ctx->run);
   return error;
@@ -97,20 +96,15 @@ static bool isShared(const weir_run &run, const weir_tensor &fetch) {
     }
     return false;
   };
-  return meets(run.feeds, run.entry->feed_count) ||
-         meets(run.fetches, run.entry->fetch_count);
+  return meets(run.feeds, run.entry->feed_count) || meets(run.fetches, run.entry->fetch_count);
 }
 
-void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes,
-                            void *planned) {
+void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes, void *planned) {
   const weir_tensor *fetch = directTensor(ctx->run, edge, /*isFetch=*/true);
-  return fetch && fetch->bytes >= bytes && !isShared(*ctx->run, *fetch)
-             ? fetch->data
-             : planned;
+  return fetch && fetch->bytes >= bytes && !isShared(*ctx->run, *fetch) ? fetch->data : planned;
 }
 
-void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes,
-                            int32_t site) {
+void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes, int32_t site) {
   void *data = weir_cuda_fetch_place(ctx, edge, bytes, nullptr);
   return data ? data : weir_cuda_alloc(ctx, bytes, site);
 }
@@ -134,8 +128,7 @@ static int32_t writeFetch(weir_context *ctx, int32_t edge, int64_t iteration,
 static bool isPinned(const Driver &driver, const void *data) {
   constexpr unsigned ofHost = 1;
   unsigned type = 0;
-  return driver.pointerAttribute(&type, pointerMemoryType, Pointer(data)) == 0 &&
-         type == ofHost;
+  return driver.pointerAttribute(&type, pointerMemoryType, Pointer(data)) == 0 && type == ofHost;
 }
 
 /// Where the fetch that goes over the edge is copied to at once: the caller's memory.
@@ -195,8 +188,7 @@ int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
     error = driver.streamWait(part->out, part->worked, 0);
   if (!error) {
     beginCopy(part, part->out, /*isIn=*/false, name, value->bytes);
-    error = driver.copyOutAsync(tensor.data, Pointer(value->data), size_t(value->bytes),
-                                part->out);
+    error = driver.copyOutAsync(tensor.data, Pointer(value->data), size_t(value->bytes), part->out);
     endCopy(part, part->out);
   }
   if (!error)
@@ -230,8 +222,7 @@ static uint8_t *placeFor(weir_context *ctx, int64_t bytes, const char *name, boo
   return data || nothingNoted ? data : takePiece(ctx, bytes, name, true, used);
 }
 
-int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                          weir_tensor *out) {
+int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration, weir_tensor *out) {
   weir_run *run = ctx->run;
   int32_t code;
   Block *block = takeArrival(ctx, edge, iteration, out, &code);

@@ -23,8 +23,8 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
   const char *nodes =
       failure.kernel < 0 ? nullptr : ctx->run->session->program->kernels[failure.kernel].nodes;
   if (!isLibrarys(failure.kind))
-    return fail(ctx, nodes ? "the kernel cannot be launched" : "work cannot be put",
-                failure.error, nodes);
+    return fail(ctx, nodes ? "the kernel cannot be launched" : "work cannot be put", failure.error,
+                nodes);
   char text[1016];
   Text out(text, sizeof(text));
   bool isProduct = failure.kind == WorkKind::Product;
@@ -33,9 +33,8 @@ int32_t weir::rt::cuda::flushWork(weir_context *ctx) {
                      : failure.kind == WorkKind::Pooling     ? "cuDNN refuses the pooling on "
                                                              : "cuDNN refuses the attention on ";
   out << "node \"" << nodes << "\": " << what
-      << ctx->run->session->program->devices[ctx->device].name << " (status "
-      << failure.error << "); " << (isProduct ? "WEIR_CUBLASLT" : "WEIR_CUDNN")
-      << "=off does without it";
+      << ctx->run->session->program->devices[ctx->device].name << " (status " << failure.error
+      << "); " << (isProduct ? "WEIR_CUBLASLT" : "WEIR_CUDNN") << "=off does without it";
   return abortRun(ctx->run, WEIR_INTERNAL, text);
 }
 
@@ -45,16 +44,15 @@ int32_t weir::rt::cuda::awaitWork(weir_context *ctx, const char *nodes) {
   Current current(*part->device);
   if (int32_t code = flushWork(ctx))
     return code;
-  Result error = driver.copyOutAsync(part->error, part->errorOnDevice,
-                                     sizeof(weir_cuda_error), part->work);
+  Result error =
+      driver.copyOutAsync(part->error, part->errorOnDevice, sizeof(weir_cuda_error), part->work);
   if (!error)
     error = driver.streamSynchronize(part->work);
   if (error)
     return fail(ctx, "the kernel failed", error, nodes);
   if (!part->error->taken)
     return WEIR_OK;
-  return weir_rt_error(ctx, part->error->site, part->error->value0,
-                       part->error->value1);
+  return weir_rt_error(ctx, part->error->site, part->error->value0, part->error->value1);
 }
 
 static int32_t outOfHostMemory(weir_context *ctx) {
@@ -86,9 +84,9 @@ static bool noteLaunch(weir_context *ctx, Function function, const Arguments &ar
                        const MoreParameters &more, int64_t blocks, int32_t threads) {
   CudaRun *part = partOf(ctx);
   int32_t count = 1 + arguments.bufferCount + arguments.sizeCount + more.count;
-  auto *record = static_cast<LaunchRecord *>(
-      note(part->pending, WorkKind::Launch, int64_t(sizeof(LaunchRecord)) + 8 * count,
-           arguments.kernel));
+  auto *record = static_cast<LaunchRecord *>(note(part->pending, WorkKind::Launch,
+                                                  int64_t(sizeof(LaunchRecord)) + 8 * count,
+                                                  arguments.kernel));
   if (!record)
     return false;
   record->parameters = count;
@@ -161,9 +159,8 @@ static bool noteCall(weir_context *ctx, const Arguments &arguments, LibraryCall 
     record->operands = call.operands;
   }
   if (noted && call.rest)
-    noted = noteLaunch(ctx, call.rest, arguments,
-                       MoreParameters::pointer(call.operands.result), call.restBlocks,
-                       call.restThreads);
+    noted = noteLaunch(ctx, call.rest, arguments, MoreParameters::pointer(call.operands.result),
+                       call.restBlocks, call.restThreads);
   *code = noted ? int32_t(WEIR_OK) : outOfHostMemory(ctx);
   return true;
 }
@@ -209,10 +206,9 @@ static bool noteConvolution(weir_context *ctx, const Arguments &arguments, int32
   if (!plan)
     return false;
   const weir_cuda_convolution &desc = *entry->desc;
-  LibraryOperands operands = {
-      arguments.buffer(desc.input),  arguments.buffer(desc.filter),
-      arguments.buffer(desc.addend), arguments.buffer(desc.bias),
-      arguments.buffer(desc.result), 0};
+  LibraryOperands operands = {arguments.buffer(desc.input),  arguments.buffer(desc.filter),
+                              arguments.buffer(desc.addend), arguments.buffer(desc.bias),
+                              arguments.buffer(desc.result), 0};
   if (desc.bias == WEIR_CUDA_ZEROS)
     operands.bias = device.convolutions->zeros;
   Scratch scratch(ctx);
@@ -252,11 +248,9 @@ static bool noteDnnCall(weir_context *ctx, const Arguments &arguments, int32_t *
     operands.result = arguments.buffer(desc->result);
   } else {
     const weir_cuda_attention &attention = *call->attention;
-    operands.left =
-        arguments.buffer(attention.queries) + attention.query_offset;
+    operands.left = arguments.buffer(attention.queries) + attention.query_offset;
     operands.right = arguments.buffer(attention.keys) + attention.key_offset;
-    operands.values =
-        arguments.buffer(attention.values) + attention.value_offset;
+    operands.values = arguments.buffer(attention.values) + attention.value_offset;
     operands.addend = arguments.buffer(attention.mask);
     operands.result = arguments.buffer(attention.result);
   }
@@ -285,8 +279,7 @@ static Function functionOf(CudaDevice &device, int32_t number) {
       return more.functions[i];
   Function function = nullptr;
   Current current(device);
-  if (device.driver->moduleFunction(&function, device.module,
-                                    device.desc->kernels[number]) != 0)
+  if (device.driver->moduleFunction(&function, device.module, device.desc->kernels[number]) != 0)
     return nullptr;
   if (more.count < MoreFunctions::most) {
     more.numbers[more.count] = number;
@@ -303,26 +296,23 @@ static bool leavesIdle(const weir_cuda_parts *parts) {
          parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) < multiprocessors;
 }
 
-static bool noteParts(weir_context *ctx, const Arguments &arguments,
-                      const weir_cuda_parts *parts, int32_t *code) {
+static bool noteParts(weir_context *ctx, const Arguments &arguments, const weir_cuda_parts *parts,
+                      int32_t *code) {
   constexpr int64_t fewKeys = 256, mostBlocks = 0x7fffffff;
   if (!parts || parts->queries > parts->most_queries || parts->keys <= fewKeys)
     return false;
   int64_t each = keysOfPart(*parts), count = (parts->keys + each - 1) / each;
   int64_t queries = parts->batches * parts->queries;
-  int64_t blocks =
-      parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) * count;
+  int64_t blocks = parts->batches * ((parts->queries + parts->rows - 1) / parts->rows) * count;
   if (count < 2 || blocks > mostBlocks || queries > mostBlocks)
     return false;
   CudaDevice &device = *partOf(ctx)->device;
-  Function part = functionOf(device, parts->part),
-           join = functionOf(device, parts->join);
+  Function part = functionOf(device, parts->part), join = functionOf(device, parts->join);
   if (!part || !join)
     return false;
   const char *nodes = ctx->run->session->program->kernels[arguments.kernel].nodes;
   Scratch scratch(ctx);
-  Pointer states =
-      scratch.take(queries * count * parts->state * int64_t(sizeof(float)), nodes);
+  Pointer states = scratch.take(queries * count * parts->state * int64_t(sizeof(float)), nodes);
   if (!states)
     return false;
   MoreParameters more = {{states, uint64_t(each), uint64_t(count)}, 3};
@@ -332,18 +322,16 @@ static bool noteParts(weir_context *ctx, const Arguments &arguments,
   return true;
 }
 
-int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
-                         void *const *buffers, int32_t buffer_count,
-                         const int64_t *sizes, int32_t size_count,
+int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel, void *const *buffers,
+                         int32_t buffer_count, const int64_t *sizes, int32_t size_count,
                          int64_t blocks, int32_t threads) {
   return weir_cuda_launch_parts(ctx, kernel, buffers, buffer_count, sizes, size_count, blocks,
                                 threads, nullptr);
 }
 
 int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *buffers,
-                               int32_t buffer_count, const int64_t *sizes,
-                               int32_t size_count, int64_t blocks, int32_t threads,
-                               const weir_cuda_parts *parts) {
+                               int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                               int64_t blocks, int32_t threads, const weir_cuda_parts *parts) {
   if (int32_t code = checkStop(ctx->run))
     return code;
   if (blocks <= 0)
@@ -383,12 +371,11 @@ void weir_cuda_free(weir_context *ctx, void *data) {
       piece->free = true;
 }
 
-int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
-                       int64_t bytes) {
+int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from, int64_t bytes) {
   if (bytes <= 0)
     return WEIR_OK;
-  auto *record = static_cast<CopyRecord *>(
-      note(partOf(ctx)->pending, WorkKind::Copy, sizeof(CopyRecord), -1));
+  auto *record =
+      static_cast<CopyRecord *>(note(partOf(ctx)->pending, WorkKind::Copy, sizeof(CopyRecord), -1));
   if (!record)
     return outOfHostMemory(ctx);
   record->to = Pointer(to);
@@ -397,8 +384,7 @@ int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
   return WEIR_OK;
 }
 
-int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
-                        int64_t value) {
+int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes, int64_t value) {
   auto *record = static_cast<StoreRecord *>(
       note(partOf(ctx)->pending, WorkKind::Store, sizeof(StoreRecord), -1));
   if (!record)

@@ -30,8 +30,8 @@ static Piece *findPiece(CudaRun *part, int64_t wanted, bool mayBeUsed, PieceKind
   return oldest;
 }
 
-uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag,
-                   bool mayBeUsed, bool *used, PieceKind kind) {
+uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag, bool mayBeUsed, bool *used,
+                   PieceKind kind) {
   CudaRun *part = partOf(ctx);
   // At least one byte: a buffer without elements has a place, too.
   int64_t wanted = bytes < 1 ? 1 : bytes;
@@ -64,8 +64,8 @@ uint8_t *takePiece(weir_context *ctx, int64_t bytes, const char *tag,
     free(piece);
     return nullptr;
   }
-  *piece = {part->pieces, static_cast<uint8_t *>(data), wanted, false, false, true,
-            kind == PieceKind::Scratch};
+  *piece = {part->pieces, static_cast<uint8_t *>(data), wanted, false, false,
+            true,         kind == PieceKind::Scratch};
   part->pieces = piece;
   return piece->data;
 }
@@ -145,8 +145,7 @@ static CudaRun *make(CudaDevice *device, Result *error) {
   if (!*error)
     *error = driver.memAlloc(&part->errorOnDevice, sizeof(weir_cuda_error));
   if (!*error)
-    *error = driver.hostAlloc(reinterpret_cast<void **>(&part->error),
-                              sizeof(weir_cuda_error), 0);
+    *error = driver.hostAlloc(reinterpret_cast<void **>(&part->error), sizeof(weir_cuda_error), 0);
   if (!*error)
     return part;
   destroy(part);
@@ -207,16 +206,14 @@ int32_t fail(weir_context *ctx, const char *what, Result error, const char *name
   Text out(text, sizeof(text));
   if (name && *name)
     out << kind << " \"" << name << "\": ";
-  out << what << " on " << ctx->run->session->program->devices[ctx->device].name
-      << ": ";
+  out << what << " on " << ctx->run->session->program->devices[ctx->device].name << ": ";
   appendError(out, *partOf(ctx)->device->driver, error);
-  int32_t code = error == outOfMemory ? int32_t(WEIR_RESOURCE_EXHAUSTED)
-                                      : int32_t(WEIR_INTERNAL);
+  int32_t code = error == outOfMemory ? int32_t(WEIR_RESOURCE_EXHAUSTED) : int32_t(WEIR_INTERNAL);
   return abortRun(ctx->run, code, text);
 }
 
-int32_t abortOutOfMemory(weir_run *run, const CudaDevice &device, int64_t bytes,
-                         const char *tag, int32_t site) {
+int32_t abortOutOfMemory(weir_run *run, const CudaDevice &device, int64_t bytes, const char *tag,
+                         int32_t site) {
   AllocationRequest request;
   request.bytes = bytes;
   request.tag = tag;
@@ -269,9 +266,8 @@ int32_t beginRun(weir_run *run, int32_t index) {
   part->share.collective = -1;
   discard(part->pending);
   Current current(*device);
-  if (!part->errorIsZero &&
-      (error = device->driver->set8Async(part->errorOnDevice, 0, sizeof(weir_cuda_error),
-                                         part->work)))
+  if (!part->errorIsZero && (error = device->driver->set8Async(
+                                 part->errorOnDevice, 0, sizeof(weir_cuda_error), part->work)))
     return fail(&context, "the run cannot begin", error);
   part->errorIsZero = false; // until the run has ended, and found it so
   // What the caller has put into its stream makes the feeds.
@@ -337,8 +333,8 @@ int32_t weir_cuda_finish_ready(weir_context *ctx, void *coroutine) {
   if (!error)
     error = closeOut(part);
   if (!error)
-    error = driver.copyOutAsync(part->error, part->errorOnDevice,
-                                sizeof(weir_cuda_error), part->work);
+    error =
+        driver.copyOutAsync(part->error, part->errorOnDevice, sizeof(weir_cuda_error), part->work);
   // What the caller puts into its stream from now on may read the fetches.
   if (auto *stream = static_cast<Stream>(ctx->run->deviceStream); stream && !error)
     error = letCallerFollow(part, stream);
@@ -372,16 +368,15 @@ int32_t weir_cuda_finish(weir_context *ctx, int32_t code) {
     return abortRun(ctx->run, WEIR_INTERNAL,
                     "NCCL has failed in another run; WEIR_NCCL=off does without it");
   if (part->streamError) {
-    int32_t failed = fail(ctx,
-                          part->device->waitsAlways
-                              ? "the step failed"
-                              : "the step failed (WEIR_CUDA_SYNC=1 says where)",
-                          part->streamError);
+    int32_t failed =
+        fail(ctx,
+             part->device->waitsAlways ? "the step failed"
+                                       : "the step failed (WEIR_CUDA_SYNC=1 says where)",
+             part->streamError);
     return code ? code : failed;
   }
   part->errorIsZero = !part->error->taken;
   if (code || part->errorIsZero)
     return code;
-  return weir_rt_error(ctx, part->error->site, part->error->value0,
-                       part->error->value1);
+  return weir_rt_error(ctx, part->error->site, part->error->value0, part->error->value1);
 }

@@ -49,8 +49,8 @@ static SwapSlot *slotFor(weir_context *ctx, int32_t number, int64_t bytes, int32
   const Driver &driver = *part->device->driver;
   const char *tag = "values that wait in the host's memory";
   if (number >= part->swapCount) {
-    auto *grown = static_cast<SwapSlot *>(
-        realloc(part->swaps, sizeof(SwapSlot) * size_t(number + 1)));
+    auto *grown =
+        static_cast<SwapSlot *>(realloc(part->swaps, sizeof(SwapSlot) * size_t(number + 1)));
     if (!grown) {
       *code = abortRun(ctx->run, recordOutOfMemory(ctx, bytes, tag, -1));
       return nullptr;
@@ -79,8 +79,7 @@ static SwapSlot *slotFor(weir_context *ctx, int32_t number, int64_t bytes, int32
   return nullptr;
 }
 
-int32_t weir_cuda_swap_out(weir_context *ctx, int32_t number, const void *data,
-                           int64_t bytes) {
+int32_t weir_cuda_swap_out(weir_context *ctx, int32_t number, const void *data, int64_t bytes) {
   int32_t code = checkStop(ctx->run);
   if (code)
     return code;
@@ -133,8 +132,7 @@ int32_t weir_cuda_swap_in(weir_context *ctx, int32_t number, void *data, int64_t
   if (!error)
     error = driver.eventRecord(slot.in, part->in);
   slot.cameBack = true;
-  return error ? fail(ctx, "a value cannot be copied back from the host", error)
-               : int32_t(WEIR_OK);
+  return error ? fail(ctx, "a value cannot be copied back from the host", error) : int32_t(WEIR_OK);
 }
 
 int32_t weir_cuda_await_swap(weir_context *ctx, int32_t copy) {
@@ -146,8 +144,7 @@ int32_t weir_cuda_await_swap(weir_context *ctx, int32_t copy) {
   // What was noted before need not wait.
   if (int32_t code = flushWork(ctx))
     return code;
-  Result error =
-      part->device->driver->streamWait(part->work, copy % 2 ? slot.in : slot.out, 0);
+  Result error = part->device->driver->streamWait(part->work, copy % 2 ? slot.in : slot.out, 0);
   return error ? fail(ctx, "a copy between the GPU and the host cannot be waited for", error)
                : int32_t(WEIR_OK);
 }

@@ -84,9 +84,8 @@ static void giveHead(Variables &variables, CudaValue *value) {
 
 /// Memory and head for a value like `tensor`, with one reference; null, with or
 /// without `error`: there is none. The context is current.
-static CudaValue *takeValue(weir_session *session, CudaDevice *device,
-                            const weir_tensor &tensor, const AllocationRequest &request,
-                            Result *error) {
+static CudaValue *takeValue(weir_session *session, CudaDevice *device, const weir_tensor &tensor,
+                            const AllocationRequest &request, Result *error) {
   CudaValue *value = takeHead(*device, error);
   if (!value)
     return nullptr;
@@ -137,10 +136,9 @@ void dropValue(VariableValue *value) {
 // Copies that the host waits for
 //===----------------------------------------------------------------------===//
 
-static int32_t failTransfer(const CudaDevice &device, const char *variable,
-                            const char *what, Result error, weir_status *status) {
-  int32_t code = error == outOfMemory ? int32_t(WEIR_RESOURCE_EXHAUSTED)
-                                      : int32_t(WEIR_INTERNAL);
+static int32_t failTransfer(const CudaDevice &device, const char *variable, const char *what,
+                            Result error, weir_status *status) {
+  int32_t code = error == outOfMemory ? int32_t(WEIR_RESOURCE_EXHAUSTED) : int32_t(WEIR_INTERNAL);
   StatusText out(status, code);
   out << "variable \"" << variable << "\": " << what << ": ";
   appendError(out, *device.driver, error);
@@ -153,9 +151,7 @@ template <typename Put> static Result transfer(const CudaDevice &device, Put put
   const Driver &driver = *device.driver;
   Variables &variables = *device.variables;
   Lock lock(variables.transfers);
-  Result error = variables.stream
-                     ? 0
-                     : driver.streamCreate(&variables.stream, streamNonBlocking);
+  Result error = variables.stream ? 0 : driver.streamCreate(&variables.stream, streamNonBlocking);
   if (!error)
     error = put(variables.stream);
   // Where a copy was refused, one before it may be under way.
@@ -163,17 +159,15 @@ template <typename Put> static Result transfer(const CudaDevice &device, Put put
   return error ? error : ended;
 }
 
-int32_t makeValue(weir_session *session, Accelerator *accelerator,
-                  const weir_tensor &tensor, const char *variable, VariableValue **value,
-                  weir_status *status) {
+int32_t makeValue(weir_session *session, Accelerator *accelerator, const weir_tensor &tensor,
+                  const char *variable, VariableValue **value, weir_status *status) {
   auto *device = static_cast<CudaDevice *>(accelerator);
   Current current(*device);
   Result error = 0;
   AllocationRequest request = requestFor(tensor, variable);
   CudaValue *made = takeValue(session, device, tensor, request, &error);
   if (!made && error)
-    return failTransfer(*device, variable, "the GPU has no place for its value", error,
-                        status);
+    return failTransfer(*device, variable, "the GPU has no place for its value", error, status);
   if (!made) {
     char text[1016];
     explain(text, *device, variable, request);
@@ -187,16 +181,14 @@ int32_t makeValue(weir_session *session, Accelerator *accelerator,
     });
   if (error) {
     dropValue(made);
-    return failTransfer(*device, variable, "its value cannot be copied to the GPU", error,
-                        status);
+    return failTransfer(*device, variable, "its value cannot be copied to the GPU", error, status);
   }
   made->complete.store(true, std::memory_order_relaxed);
   *value = made;
   return WEIR_OK;
 }
 
-int32_t readValue(const VariableValue *value, void *to, const char *variable,
-                  weir_status *status) {
+int32_t readValue(const VariableValue *value, void *to, const char *variable, weir_status *status) {
   auto *source = static_cast<const CudaValue *>(value);
   auto *device = static_cast<const CudaDevice *>(value->home);
   const Driver &driver = *device->driver;
@@ -211,8 +203,8 @@ int32_t readValue(const VariableValue *value, void *to, const char *variable,
                   : driver.copyOutAsync(to, Pointer(value->tensor.data),
                                         size_t(value->tensor.bytes), stream);
   });
-  return error ? failTransfer(*device, variable, "its value cannot be copied from the GPU",
-                              error, status)
+  return error ? failTransfer(*device, variable, "its value cannot be copied from the GPU", error,
+                              status)
                : int32_t(WEIR_OK);
 }
 
@@ -252,8 +244,8 @@ static bool noteAssign(CudaRun *part, const CudaValue &value, const void *from,
   if (bytes == 0 || (!old && from == value.tensor.data))
     return true;
   if (!old) {
-    auto *copy = static_cast<CopyRecord *>(
-        note(part->pending, WorkKind::Copy, sizeof(CopyRecord), -1));
+    auto *copy =
+        static_cast<CopyRecord *>(note(part->pending, WorkKind::Copy, sizeof(CopyRecord), -1));
     if (!copy)
       return false;
     copy->to = Pointer(value.tensor.data);
@@ -262,17 +254,15 @@ static bool noteAssign(CudaRun *part, const CudaValue &value, const void *from,
     return true;
   }
   uint64_t vectors = (bytes + vectorBytes - 1) / vectorBytes;
-  const uint64_t parameters[] = {part->errorOnDevice, uint64_t(from),
-                                 uint64_t(old->tensor.data), uint64_t(value.tensor.data),
-                                 vectors};
+  const uint64_t parameters[] = {part->errorOnDevice, uint64_t(from), uint64_t(old->tensor.data),
+                                 uint64_t(value.tensor.data), vectors};
   auto *launch = static_cast<LaunchRecord *>(
       note(part->pending, WorkKind::Launch, sizeof(LaunchRecord) + sizeof(parameters), -1));
   if (!launch)
     return false;
   launch->parameters = sizeof(parameters) / sizeof(*parameters);
   launch->function = part->device->variables->assign;
-  launch->blocks =
-      uint32_t((vectors + WEIR_CUDA_ASSIGN_THREADS - 1) / WEIR_CUDA_ASSIGN_THREADS);
+  launch->blocks = uint32_t((vectors + WEIR_CUDA_ASSIGN_THREADS - 1) / WEIR_CUDA_ASSIGN_THREADS);
   launch->threads = WEIR_CUDA_ASSIGN_THREADS;
   memcpy(static_cast<void *>(launch + 1), parameters, sizeof(parameters));
   return true;
@@ -313,8 +303,7 @@ void dropMade(CudaRun *part, bool good) {
 using namespace weir::rt;
 using namespace weir::rt::cuda;
 
-int32_t weir_cuda_variable_read(weir_context *ctx, int32_t slot, int32_t site,
-                                weir_tensor *out) {
+int32_t weir_cuda_variable_read(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out) {
   int32_t code;
   const VariableValue *value = valueForRun(ctx, slot, site, &code);
   if (!value)
@@ -331,8 +320,7 @@ static CudaValue *makeForRun(weir_context *ctx, int32_t slot, int32_t site,
   const weir_program_desc *program = run->session->program;
   const char *name = program->slots[slot].name;
   if (!part->slots)
-    part->slots =
-        static_cast<CudaSlot *>(calloc(size_t(program->slot_count), sizeof(CudaSlot)));
+    part->slots = static_cast<CudaSlot *>(calloc(size_t(program->slot_count), sizeof(CudaSlot)));
   Result error = part->slots ? 0 : outOfMemory;
   AllocationRequest request = requestFor(tensor, name);
   request.stop = &run->aborted;

@@ -34,7 +34,7 @@ struct CudaValue : VariableValue {
   CudaValue *nextNews; ///< of those that it has assigned and others do not see
   const CudaRun *maker;
   int32_t slot;
-  Event written; ///< behind what writes it, in its maker's work
+  Event written;              ///< behind what writes it, in its maker's work
   std::atomic<bool> complete; ///< nobody needs to wait any more
 };
 
@@ -47,7 +47,7 @@ struct CudaSlot {
 /// What a GPU keeps for variables. Thread-safe where it is guarded.
 struct Variables {
   Function assign; ///< weir_accelerator_desc::assign, null: there is none
-  Mutex mutex; ///< guards what follows
+  Mutex mutex;     ///< guards what follows
   CudaValue *all, *free;
   Mutex transfers; ///< guards `stream`, and what is in it
   Stream stream;   ///< for copies that the host waits for; null: none yet
@@ -66,11 +66,9 @@ int32_t publishValues(weir_context *ctx);
 void dropMade(CudaRun *part, bool good);
 
 // Of weir_device_driver.
-int32_t makeValue(weir_session *session, Accelerator *accelerator,
-                  const weir_tensor &tensor, const char *variable, VariableValue **value,
-                  weir_status *status);
-int32_t readValue(const VariableValue *value, void *to, const char *variable,
-                  weir_status *status);
+int32_t makeValue(weir_session *session, Accelerator *accelerator, const weir_tensor &tensor,
+                  const char *variable, VariableValue **value, weir_status *status);
+int32_t readValue(const VariableValue *value, void *to, const char *variable, weir_status *status);
 void dropValue(VariableValue *value);
 
 } // namespace weir::rt::cuda

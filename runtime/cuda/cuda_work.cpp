@@ -111,8 +111,7 @@ static Result putRecord(CudaRun *part, const WorkRecord *record) {
   case WorkKind::Pooling:
   case WorkKind::Attention: {
     auto *call = static_cast<const LibraryRecord *>(record);
-    return putCall(*device.calls, *static_cast<DnnCall *>(call->plan), call->operands,
-                   part->work);
+    return putCall(*device.calls, *static_cast<DnnCall *>(call->plan), call->operands, part->work);
   }
   case WorkKind::Copy: {
     auto *copy = static_cast<const CopyRecord *>(record);
@@ -253,8 +252,8 @@ static CapturedWork *capture(CudaRun *part, uint64_t form, CapturedWork *place) 
   }
   driver.graphDestroy(graph);
   fits = fits && (!watched || place->nodes);
-  auto *records = fits ? static_cast<uint8_t *>(realloc(place->records, size_t(work.bytes)))
-                       : nullptr;
+  auto *records =
+      fits ? static_cast<uint8_t *>(realloc(place->records, size_t(work.bytes))) : nullptr;
   if (!records) {
     // The place stays, empty, as no sequence is.
     drop(driver, place);

@@ -29,15 +29,7 @@ namespace weir::rt::cuda {
 
 struct CudaRun;
 
-enum class WorkKind : int32_t {
-  Launch,
-  Product,
-  Convolution,
-  Pooling,
-  Attention,
-  Copy,
-  Store
-};
+enum class WorkKind : int32_t { Launch, Product, Convolution, Pooling, Attention, Copy, Store };
 
 /// Whether a library does it.
 constexpr bool isLibrarys(WorkKind kind) {
@@ -47,9 +39,9 @@ constexpr bool isLibrarys(WorkKind kind) {
 /// Begins each record; what follows depends on the kind. All of it is words of
 /// eight bytes.
 struct WorkRecord {
-  int32_t bytes;  ///< with this
+  int32_t bytes; ///< with this
   WorkKind kind;
-  int32_t kernel; ///< index into weir_program_desc::kernels, -1: none
+  int32_t kernel;     ///< index into weir_program_desc::kernels, -1: none
   int32_t parameters; ///< of a launch: eight bytes each, behind it
 };
 struct LaunchRecord : WorkRecord {
@@ -74,9 +66,9 @@ struct CapturedWork {
   GraphExec graph;
   uint8_t *records;
   int64_t bytes;
-  uint64_t form; ///< a hash of what an update cannot change
-  uint64_t used;       ///< when, in flushes
-  GraphNodes *nodes;   ///< null: CUPTI did not watch
+  uint64_t form;     ///< a hash of what an update cannot change
+  uint64_t used;     ///< when, in flushes
+  GraphNodes *nodes; ///< null: CUPTI did not watch
 };
 
 /// The work of a run that has not been put, and what was captured in earlier
@@ -91,10 +83,10 @@ struct PendingWork {
   uint64_t flushes;
   CapturedWork captured[mostCaptured];
   int32_t capturedCount;
-  uint64_t seen[remembered]; ///< hashes of the last sequences, in a ring
+  uint64_t seen[remembered];             ///< hashes of the last sequences, in a ring
   static constexpr uint64_t pause = 256; ///< flushes
-  uint64_t notBefore; ///< flush; the driver has refused a graph
-  bool never; ///< graphs are not wanted
+  uint64_t notBefore;                    ///< flush; the driver has refused a graph
+  bool never;                            ///< graphs are not wanted
 };
 
 /// Appends a record of `bytes`, zeroed but for its head; null: no memory.

@@ -19,15 +19,13 @@ static bool load(Dnn &dnn) {
   void *library = openLibrary("WEIR_CUDNN", names);
   if (!library)
     return false;
-#define WEIR_CUDNN_LOOKUP(member, symbol, parameters)                       \
-  dnn.member =                                                                \
-      reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol));         \
-  if (!dnn.member)                                                            \
+#define WEIR_CUDNN_LOOKUP(member, symbol, parameters)                                              \
+  dnn.member = reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol));                    \
+  if (!dnn.member)                                                                                 \
     return false;
   WEIR_CUDNN_FUNCTIONS(WEIR_CUDNN_LOOKUP)
 #undef WEIR_CUDNN_LOOKUP
-  dnn.version =
-      reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion"));
+  dnn.version = reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion"));
   return dnn.version;
 }
 

@@ -23,9 +23,9 @@ static bool load(Cupti &cupti) {
   void *library = openLibrary("WEIR_CUPTI", driver && *driver ? none : known);
   if (!library)
     return false;
-#define WEIR_CUPTI_LOOKUP(member, symbol, parameters)                          \
-  cupti.member = reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol)); \
-  if (!cupti.member)                                                           \
+#define WEIR_CUPTI_LOOKUP(member, symbol, parameters)                                              \
+  cupti.member = reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol));                  \
+  if (!cupti.member)                                                                               \
     return false;
   WEIR_CUPTI_FUNCTIONS(WEIR_CUPTI_LOOKUP)
 #undef WEIR_CUPTI_LOOKUP

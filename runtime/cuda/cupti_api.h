@@ -106,23 +106,21 @@ using BufferCompleted = void (*)(Context context, uint32_t stream, uint8_t *buff
 } // namespace cupti
 
 /// One entry a function: member, symbol, parameters. All return a CUptiResult.
-#define WEIR_CUPTI_FUNCTIONS(X)                                                \
-  X(version, "cuptiGetVersion", (uint32_t *))                                  \
-  X(subscribe, "cuptiSubscribe", (cupti::Subscriber *, cupti::Callback, void *)) \
-  X(unsubscribe, "cuptiUnsubscribe", (cupti::Subscriber))                      \
-  X(enableCallback, "cuptiEnableCallback",                                     \
-    (uint32_t, cupti::Subscriber, int32_t, uint32_t))                          \
-  X(registerBuffers, "cuptiActivityRegisterCallbacks",                         \
-    (cupti::BufferRequested, cupti::BufferCompleted))                          \
-  X(enable, "cuptiActivityEnable", (int32_t))                                  \
-  X(disable, "cuptiActivityDisable", (int32_t))                                \
-  X(flushAll, "cuptiActivityFlushAll", (uint32_t))                             \
-  X(nextRecord, "cuptiActivityGetNextRecord", (uint8_t *, size_t, cupti::Record **)) \
-  X(droppedRecords, "cuptiActivityGetNumDroppedRecords",                       \
-    (Context, uint32_t, size_t *))                                             \
-  X(pushId, "cuptiActivityPushExternalCorrelationId", (int32_t, uint64_t))     \
-  X(popId, "cuptiActivityPopExternalCorrelationId", (int32_t, uint64_t *))     \
-  X(graphNodeId, "cuptiGetGraphNodeId", (void *, uint64_t *))                  \
+#define WEIR_CUPTI_FUNCTIONS(X)                                                                    \
+  X(version, "cuptiGetVersion", (uint32_t *))                                                      \
+  X(subscribe, "cuptiSubscribe", (cupti::Subscriber *, cupti::Callback, void *))                   \
+  X(unsubscribe, "cuptiUnsubscribe", (cupti::Subscriber))                                          \
+  X(enableCallback, "cuptiEnableCallback", (uint32_t, cupti::Subscriber, int32_t, uint32_t))       \
+  X(registerBuffers, "cuptiActivityRegisterCallbacks",                                             \
+    (cupti::BufferRequested, cupti::BufferCompleted))                                              \
+  X(enable, "cuptiActivityEnable", (int32_t))                                                      \
+  X(disable, "cuptiActivityDisable", (int32_t))                                                    \
+  X(flushAll, "cuptiActivityFlushAll", (uint32_t))                                                 \
+  X(nextRecord, "cuptiActivityGetNextRecord", (uint8_t *, size_t, cupti::Record **))               \
+  X(droppedRecords, "cuptiActivityGetNumDroppedRecords", (Context, uint32_t, size_t *))            \
+  X(pushId, "cuptiActivityPushExternalCorrelationId", (int32_t, uint64_t))                         \
+  X(popId, "cuptiActivityPopExternalCorrelationId", (int32_t, uint64_t *))                         \
+  X(graphNodeId, "cuptiGetGraphNodeId", (void *, uint64_t *))                                      \
   X(timestamp, "cuptiGetTimestamp", (uint64_t *))
 
 /// The library's functions.

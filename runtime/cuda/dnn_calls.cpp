@@ -22,20 +22,19 @@ static void nameProblem(const weir_cuda_pooling &desc, char *buffer, int64_t cap
        << desc.batch << ' ' << desc.channels;
   for (int32_t i = 0; i < desc.spatial; ++i) {
     text << " x";
-    for (int64_t number : {desc.sizes[i], desc.window[i], desc.strides[i], desc.before[i],
-                           desc.after[i]})
+    for (int64_t number :
+         {desc.sizes[i], desc.window[i], desc.strides[i], desc.before[i], desc.after[i]})
       text << ' ' << number;
   }
 }
 
 static void nameProblem(const weir_cuda_attention &desc, char *buffer, int64_t capacity) {
   Text text(buffer, capacity);
-  text << "attention " << desc.dtype << ' ' << desc.result_dtype << ' '
-       << desc.causal << ' ' << desc.batch << ' ' << desc.heads << ' '
-       << desc.query_count << ' ' << desc.key_count << ' ' << desc.head_size
-       << ' ' << desc.columns << ' ' << desc.key_heads << " by";
-  for (const int64_t *distances : {desc.query_distances, desc.key_distances, desc.value_distances,
-                                   desc.result_distances})
+  text << "attention " << desc.dtype << ' ' << desc.result_dtype << ' ' << desc.causal << ' '
+       << desc.batch << ' ' << desc.heads << ' ' << desc.query_count << ' ' << desc.key_count << ' '
+       << desc.head_size << ' ' << desc.columns << ' ' << desc.key_heads << " by";
+  for (const int64_t *distances :
+       {desc.query_distances, desc.key_distances, desc.value_distances, desc.result_distances})
     for (int i = 0; i < 3; ++i)
       text << ' ' << distances[i];
   if (desc.mask < 0)
@@ -60,16 +59,16 @@ static void fillTrial(DnnTrial &trial, const weir_cuda_pooling &desc) {
 /// From the first to the last element of `heads` heads of `rows` rows, in bytes.
 static int64_t spanOf(const weir_cuda_attention &desc, const int64_t *distances, int64_t heads,
                       int64_t rows, int64_t size, int32_t dtype) {
-  return ((desc.batch - 1) * distances[0] + (heads - 1) * distances[1] +
-          (rows - 1) * distances[2] + size) *
+  return ((desc.batch - 1) * distances[0] + (heads - 1) * distances[1] + (rows - 1) * distances[2] +
+          size) *
          weir_dtype_size(dtype);
 }
 
 static void fillTrial(DnnTrial &trial, const weir_cuda_attention &desc) {
   trial.add(queriesId, spanOf(desc, desc.query_distances, desc.heads, desc.query_count,
                               desc.head_size, desc.dtype));
-  trial.add(keysId, spanOf(desc, desc.key_distances, desc.key_heads, desc.key_count,
-                           desc.head_size, desc.dtype));
+  trial.add(keysId, spanOf(desc, desc.key_distances, desc.key_heads, desc.key_count, desc.head_size,
+                           desc.dtype));
   trial.add(valuesId, spanOf(desc, desc.value_distances, desc.key_heads, desc.key_count,
                              desc.columns, desc.dtype));
   trial.add(resultId, spanOf(desc, desc.result_distances, desc.heads, desc.query_count,
@@ -83,8 +82,7 @@ static void fillTrial(DnnTrial &trial, const weir_cuda_attention &desc) {
     trial.addNumber(lowestId, &lowest);
 }
 
-template <typename Desc>
-static void choose(DnnSession &session, const Desc &desc, DnnCall &call) {
+template <typename Desc> static void choose(DnnSession &session, const Desc &desc, DnnCall &call) {
   char name[512];
   nameProblem(desc, name, sizeof(name));
   auto ask = [&](const DnnPlace &place) { return choosePlan(*session.dnn, place, desc); };

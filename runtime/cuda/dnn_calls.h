@@ -23,8 +23,8 @@ namespace weir::rt::cuda {
 struct DnnCall {
   const weir_cuda_pooling *pooling;     ///< null: it is an attention
   const weir_cuda_attention *attention; ///< null: it is a pooling
-  DnnDescriptor plan; ///< null: the library knows none
-  int64_t workspace;  ///< bytes
+  DnnDescriptor plan;                   ///< null: the library knows none
+  int64_t workspace;                    ///< bytes
 };
 
 /// The calls of a session's GPU.

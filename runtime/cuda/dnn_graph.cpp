@@ -123,8 +123,8 @@ static bool isAllowed(const Dnn &dnn, DnnDescriptor engine, const WayRules &rule
       count > dnn::noteCount)
     return false;
   for (int64_t i = 0; i < count; ++i) {
-    bool allowed = notes[i] == dnn::noteStrictNan ||
-                   (rules.mayUseCores && notes[i] == dnn::noteTensorCore);
+    bool allowed =
+        notes[i] == dnn::noteStrictNan || (rules.mayUseCores && notes[i] == dnn::noteTensorCore);
     if (!allowed)
       return false;
   }
@@ -144,8 +144,7 @@ static PlanText tryWay(const Dnn &dnn, const DnnPlace &place, const WayRules &ru
   Descriptors d(dnn);
   DnnDescriptor engine = d.make(dnn::engine);
   int64_t count = 0;
-  if (!d.ok ||
-      dnn.get(config, dnn::configEngine, dnn::typeDescriptor, 1, &count, &engine) != 0 ||
+  if (!d.ok || dnn.get(config, dnn::configEngine, dnn::typeDescriptor, 1, &count, &engine) != 0 ||
       !isAllowed(dnn, engine, rules))
     return {};
   DnnDescriptor plan = d.make(dnn::executionPlan);
@@ -153,8 +152,7 @@ static PlanText tryWay(const Dnn &dnn, const DnnPlace &place, const WayRules &ru
   d.setDescriptor(plan, dnn::planConfig, config);
   d.finish(plan);
   int64_t workspace = 0, bytes = 0;
-  if (!d.ok ||
-      dnn.get(plan, dnn::planWorkspace, dnn::typeInt64, 1, &count, &workspace) != 0 ||
+  if (!d.ok || dnn.get(plan, dnn::planWorkspace, dnn::typeInt64, 1, &count, &workspace) != 0 ||
       workspace > planWorkspace ||
       dnn.get(plan, dnn::planJson, dnn::typeChar, 0, &bytes, nullptr) != 0 || bytes <= 0)
     return {};

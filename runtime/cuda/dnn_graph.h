@@ -45,7 +45,7 @@ class DnnTrial;
 /// Where a plan is to run: a GPU, or what a GPU was said to be.
 struct DnnPlace {
   DnnHandle handle;
-  DnnDescriptor device; ///< where `handle` is null
+  DnnDescriptor device;      ///< where `handle` is null
   DnnTrial *trial = nullptr; ///< there: the fastest way is wanted, of those it times
 };
 

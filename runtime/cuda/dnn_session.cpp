@@ -99,17 +99,14 @@ struct TimedName {
 };
 } // namespace
 
-DnnDescriptor loadTimed(const DnnSession &session, const DnnProblem &problem,
-                        int64_t *workspace) {
+DnnDescriptor loadTimed(const DnnSession &session, const DnnProblem &problem, int64_t *workspace) {
   return loadChoice(session, TimedName(problem).text, workspace);
 }
 
-DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem,
-                        int64_t *workspace) {
+DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem, int64_t *workspace) {
   for (int64_t i = 0; i < problem.planCount; ++i)
-    if (DnnDescriptor plan =
-            loadPlan(*session.dnn, {session.handle, nullptr}, problem.plans[i],
-                     int64_t(strlen(problem.plans[i])), workspace))
+    if (DnnDescriptor plan = loadPlan(*session.dnn, {session.handle, nullptr}, problem.plans[i],
+                                      int64_t(strlen(problem.plans[i])), workspace))
       return plan;
   return loadChoice(session, problem.name, workspace);
 }
@@ -145,8 +142,7 @@ struct DnnPut {
       return error;
     int32_t error = dnn.set(pack, dnn::packIds, dnn::typeInt64, operands.count, operands.ids);
     if (!error)
-      error = dnn.set(pack, dnn::packPointers, dnn::typePointer, operands.count,
-                      operands.pointers);
+      error = dnn.set(pack, dnn::packPointers, dnn::typePointer, operands.count, operands.pointers);
     if (!error)
       error = dnn.set(pack, dnn::packWorkspace, dnn::typePointer, 1, &workspace);
     if (!error)

@@ -92,11 +92,9 @@ struct DnnProblem {
 
 /// The plan that was timed once for the problem, made ready; null: there is none. The
 /// mutex is held, or nobody else has the session yet; so in the next.
-DnnDescriptor loadTimed(const DnnSession &session, const DnnProblem &problem,
-                        int64_t *workspace);
+DnnDescriptor loadTimed(const DnnSession &session, const DnnProblem &problem, int64_t *workspace);
 /// The same for what is known without a trial.
-DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem,
-                        int64_t *workspace);
+DnnDescriptor loadKnown(const DnnSession &session, const DnnProblem &problem, int64_t *workspace);
 /// Makes what the library answered ready, keeps it in the file, and frees the text.
 /// Null: it is no plan.
 DnnDescriptor adoptPlan(const DnnSession &session, const DnnProblem &problem, bool isTimed,
@@ -106,8 +104,8 @@ DnnDescriptor adoptPlan(const DnnSession &session, const DnnProblem &problem, bo
 /// asks the library for a place, `fill` gives a trial its tensors. Null: the library
 /// knows none.
 template <typename Ask, typename Fill>
-DnnDescriptor findPlan(DnnSession &session, const DnnProblem &problem, int64_t *workspace,
-                       Ask ask, Fill fill) {
+DnnDescriptor findPlan(DnnSession &session, const DnnProblem &problem, int64_t *workspace, Ask ask,
+                       Fill fill) {
   DnnDescriptor plan = loadTimed(session, problem, workspace);
   if (!plan && session.trials > 0) {
     DnnTrial trial(session);
@@ -119,8 +117,8 @@ DnnDescriptor findPlan(DnnSession &session, const DnnProblem &problem, int64_t *
   if (!plan)
     plan = loadKnown(session, problem, workspace);
   if (!plan)
-    plan = adoptPlan(session, problem, /*isTimed=*/false,
-                     ask(DnnPlace{session.handle, nullptr}), workspace);
+    plan = adoptPlan(session, problem, /*isTimed=*/false, ask(DnnPlace{session.handle, nullptr}),
+                     workspace);
   return plan;
 }
 

@@ -31,10 +31,9 @@ static const char *load(Driver &driver) {
   void *library = dlopen(name && *name ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return "the CUDA driver (libcuda.so.1) is not installed";
-#define WEIR_CUDA_LOOKUP(member, symbol, parameters)                           \
-  driver.member =                                                              \
-      reinterpret_cast<Result(*) parameters>(dlsym(library, symbol));          \
-  if (!driver.member)                                                          \
+#define WEIR_CUDA_LOOKUP(member, symbol, parameters)                                               \
+  driver.member = reinterpret_cast<Result(*) parameters>(dlsym(library, symbol));                  \
+  if (!driver.member)                                                                              \
     return "the CUDA driver is too old: it has no " symbol;
   WEIR_CUDA_FUNCTIONS(WEIR_CUDA_LOOKUP)
 #undef WEIR_CUDA_LOOKUP

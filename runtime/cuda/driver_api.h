@@ -34,9 +34,8 @@ using StreamCallback = void (*)(Stream stream, Result status, void *data);
 
 inline constexpr Result outOfMemory = 2, noBinaryForGpu = 209, peerAccessIsThere = 704;
 inline constexpr unsigned streamNonBlocking = 1, eventDisableTiming = 2;
-inline constexpr int capabilityMajor = 75, capabilityMinor = 76,
-                     multiprocessors = 16, secondLevelCache = 38,
-                     virtualMemory = 102;
+inline constexpr int capabilityMajor = 75, capabilityMinor = 76, multiprocessors = 16,
+                     secondLevelCache = 38, virtualMemory = 102;
 inline constexpr int pointerMemoryType = 2; ///< CUpointer_attribute
 /// Calls of other threads, and of libraries that load code, are not the
 /// capture's.
@@ -65,76 +64,68 @@ struct GraphUpdate {
 };
 
 /// One entry a function: member, symbol, parameters.
-#define WEIR_CUDA_FUNCTIONS(X)                                                 \
-  X(init, "cuInit", (unsigned))                                                \
-  X(errorName, "cuGetErrorName", (Result, const char **))                      \
-  X(errorString, "cuGetErrorString", (Result, const char **))                  \
-  X(deviceCount, "cuDeviceGetCount", (int *))                                  \
-  X(deviceGet, "cuDeviceGet", (Device *, int))                                 \
-  X(deviceName, "cuDeviceGetName", (char *, int, Device))                      \
-  X(deviceAttribute, "cuDeviceGetAttribute", (int *, int, Device))             \
-  X(contextRetain, "cuDevicePrimaryCtxRetain", (Context *, Device))            \
-  X(contextRelease, "cuDevicePrimaryCtxRelease_v2", (Device))                  \
-  X(contextPush, "cuCtxPushCurrent_v2", (Context))                             \
-  X(contextPop, "cuCtxPopCurrent_v2", (Context *))                             \
-  X(moduleLoad, "cuModuleLoadData", (Module *, const void *))                  \
-  X(moduleUnload, "cuModuleUnload", (Module))                                  \
-  X(moduleFunction, "cuModuleGetFunction", (Function *, Module, const char *)) \
-  X(memAlloc, "cuMemAlloc_v2", (Pointer *, size_t))                            \
-  X(memFree, "cuMemFree_v2", (Pointer))                                        \
-  X(totalMemory, "cuDeviceTotalMem_v2", (size_t *, Device))                    \
-  X(memoryInfo, "cuMemGetInfo_v2", (size_t *, size_t *))                       \
-  X(pointerAttribute, "cuPointerGetAttribute", (void *, int, Pointer))         \
-  X(memGranularity, "cuMemGetAllocationGranularity",                           \
-    (size_t *, const MemoryProperties *, int))                                 \
-  X(addressReserve, "cuMemAddressReserve",                                     \
-    (Pointer *, size_t, size_t, Pointer, unsigned long long))                  \
-  X(addressFree, "cuMemAddressFree", (Pointer, size_t))                        \
-  X(memCreate, "cuMemCreate",                                                  \
-    (uint64_t *, size_t, const MemoryProperties *, unsigned long long))        \
-  X(memRelease, "cuMemRelease", (uint64_t))                                    \
-  X(memMap, "cuMemMap",                                                        \
-    (Pointer, size_t, size_t, uint64_t, unsigned long long))                   \
-  X(memUnmap, "cuMemUnmap", (Pointer, size_t))                                 \
-  X(memAccess, "cuMemSetAccess",                                               \
-    (Pointer, size_t, const MemoryAccess *, size_t))                           \
-  X(hostAlloc, "cuMemHostAlloc", (void **, size_t, unsigned))                  \
-  X(hostFree, "cuMemFreeHost", (void *))                                       \
-  X(copyIn, "cuMemcpyHtoD_v2", (Pointer, const void *, size_t))                \
-  X(copyInAsync, "cuMemcpyHtoDAsync_v2",                                       \
-    (Pointer, const void *, size_t, Stream))                                   \
-  X(copyOutAsync, "cuMemcpyDtoHAsync_v2", (void *, Pointer, size_t, Stream))   \
-  X(copyAsync, "cuMemcpyDtoDAsync_v2", (Pointer, Pointer, size_t, Stream))     \
-  X(copyPeerAsync, "cuMemcpyPeerAsync",                                        \
-    (Pointer, Context, Pointer, Context, size_t, Stream))                      \
-  X(canAccessPeer, "cuDeviceCanAccessPeer", (int *, Device, Device))           \
-  X(enablePeer, "cuCtxEnablePeerAccess", (Context, unsigned))                  \
-  X(set8Async, "cuMemsetD8Async", (Pointer, unsigned char, size_t, Stream))    \
-  X(set16Async, "cuMemsetD16Async", (Pointer, unsigned short, size_t, Stream)) \
-  X(set32Async, "cuMemsetD32Async", (Pointer, unsigned, size_t, Stream))       \
-  X(streamCreate, "cuStreamCreate", (Stream *, unsigned))                      \
-  X(streamContext, "cuStreamGetCtx", (Stream, Context *))                      \
-  X(streamDestroy, "cuStreamDestroy_v2", (Stream))                             \
-  X(streamSynchronize, "cuStreamSynchronize", (Stream))                        \
-  X(streamWait, "cuStreamWaitEvent", (Stream, Event, unsigned))                \
-  X(streamCallback, "cuStreamAddCallback",                                     \
-    (Stream, StreamCallback, void *, unsigned))                                \
-  X(eventCreate, "cuEventCreate", (Event *, unsigned))                         \
-  X(eventDestroy, "cuEventDestroy_v2", (Event))                                \
-  X(eventRecord, "cuEventRecord", (Event, Stream))                             \
-  X(eventElapsed, "cuEventElapsedTime", (float *, Event, Event))               \
-  X(driverVersion, "cuDriverGetVersion", (int *))                              \
-  X(captureBegin, "cuStreamBeginCapture_v2", (Stream, int))                    \
-  X(captureEnd, "cuStreamEndCapture", (Stream, Graph *))                       \
-  X(graphDestroy, "cuGraphDestroy", (Graph))                                   \
-  X(graphInstantiate, "cuGraphInstantiateWithFlags",                           \
-    (GraphExec *, Graph, unsigned long long))                                  \
-  X(graphUpdate, "cuGraphExecUpdate_v2", (GraphExec, Graph, GraphUpdate *))    \
-  X(graphLaunch, "cuGraphLaunch", (GraphExec, Stream))                         \
-  X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                       \
-  X(launch, "cuLaunchKernel",                                                  \
-    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
-     unsigned, Stream, void **, void **))
+#define WEIR_CUDA_FUNCTIONS(X)                                                                     \
+  X(init, "cuInit", (unsigned))                                                                    \
+  X(errorName, "cuGetErrorName", (Result, const char **))                                          \
+  X(errorString, "cuGetErrorString", (Result, const char **))                                      \
+  X(deviceCount, "cuDeviceGetCount", (int *))                                                      \
+  X(deviceGet, "cuDeviceGet", (Device *, int))                                                     \
+  X(deviceName, "cuDeviceGetName", (char *, int, Device))                                          \
+  X(deviceAttribute, "cuDeviceGetAttribute", (int *, int, Device))                                 \
+  X(contextRetain, "cuDevicePrimaryCtxRetain", (Context *, Device))                                \
+  X(contextRelease, "cuDevicePrimaryCtxRelease_v2", (Device))                                      \
+  X(contextPush, "cuCtxPushCurrent_v2", (Context))                                                 \
+  X(contextPop, "cuCtxPopCurrent_v2", (Context *))                                                 \
+  X(moduleLoad, "cuModuleLoadData", (Module *, const void *))                                      \
+  X(moduleUnload, "cuModuleUnload", (Module))                                                      \
+  X(moduleFunction, "cuModuleGetFunction", (Function *, Module, const char *))                     \
+  X(memAlloc, "cuMemAlloc_v2", (Pointer *, size_t))                                                \
+  X(memFree, "cuMemFree_v2", (Pointer))                                                            \
+  X(totalMemory, "cuDeviceTotalMem_v2", (size_t *, Device))                                        \
+  X(memoryInfo, "cuMemGetInfo_v2", (size_t *, size_t *))                                           \
+  X(pointerAttribute, "cuPointerGetAttribute", (void *, int, Pointer))                             \
+  X(memGranularity, "cuMemGetAllocationGranularity", (size_t *, const MemoryProperties *, int))    \
+  X(addressReserve, "cuMemAddressReserve",                                                         \
+    (Pointer *, size_t, size_t, Pointer, unsigned long long))                                      \
+  X(addressFree, "cuMemAddressFree", (Pointer, size_t))                                            \
+  X(memCreate, "cuMemCreate", (uint64_t *, size_t, const MemoryProperties *, unsigned long long))  \
+  X(memRelease, "cuMemRelease", (uint64_t))                                                        \
+  X(memMap, "cuMemMap", (Pointer, size_t, size_t, uint64_t, unsigned long long))                   \
+  X(memUnmap, "cuMemUnmap", (Pointer, size_t))                                                     \
+  X(memAccess, "cuMemSetAccess", (Pointer, size_t, const MemoryAccess *, size_t))                  \
+  X(hostAlloc, "cuMemHostAlloc", (void **, size_t, unsigned))                                      \
+  X(hostFree, "cuMemFreeHost", (void *))                                                           \
+  X(copyIn, "cuMemcpyHtoD_v2", (Pointer, const void *, size_t))                                    \
+  X(copyInAsync, "cuMemcpyHtoDAsync_v2", (Pointer, const void *, size_t, Stream))                  \
+  X(copyOutAsync, "cuMemcpyDtoHAsync_v2", (void *, Pointer, size_t, Stream))                       \
+  X(copyAsync, "cuMemcpyDtoDAsync_v2", (Pointer, Pointer, size_t, Stream))                         \
+  X(copyPeerAsync, "cuMemcpyPeerAsync", (Pointer, Context, Pointer, Context, size_t, Stream))      \
+  X(canAccessPeer, "cuDeviceCanAccessPeer", (int *, Device, Device))                               \
+  X(enablePeer, "cuCtxEnablePeerAccess", (Context, unsigned))                                      \
+  X(set8Async, "cuMemsetD8Async", (Pointer, unsigned char, size_t, Stream))                        \
+  X(set16Async, "cuMemsetD16Async", (Pointer, unsigned short, size_t, Stream))                     \
+  X(set32Async, "cuMemsetD32Async", (Pointer, unsigned, size_t, Stream))                           \
+  X(streamCreate, "cuStreamCreate", (Stream *, unsigned))                                          \
+  X(streamContext, "cuStreamGetCtx", (Stream, Context *))                                          \
+  X(streamDestroy, "cuStreamDestroy_v2", (Stream))                                                 \
+  X(streamSynchronize, "cuStreamSynchronize", (Stream))                                            \
+  X(streamWait, "cuStreamWaitEvent", (Stream, Event, unsigned))                                    \
+  X(streamCallback, "cuStreamAddCallback", (Stream, StreamCallback, void *, unsigned))             \
+  X(eventCreate, "cuEventCreate", (Event *, unsigned))                                             \
+  X(eventDestroy, "cuEventDestroy_v2", (Event))                                                    \
+  X(eventRecord, "cuEventRecord", (Event, Stream))                                                 \
+  X(eventElapsed, "cuEventElapsedTime", (float *, Event, Event))                                   \
+  X(driverVersion, "cuDriverGetVersion", (int *))                                                  \
+  X(captureBegin, "cuStreamBeginCapture_v2", (Stream, int))                                        \
+  X(captureEnd, "cuStreamEndCapture", (Stream, Graph *))                                           \
+  X(graphDestroy, "cuGraphDestroy", (Graph))                                                       \
+  X(graphInstantiate, "cuGraphInstantiateWithFlags", (GraphExec *, Graph, unsigned long long))     \
+  X(graphUpdate, "cuGraphExecUpdate_v2", (GraphExec, Graph, GraphUpdate *))                        \
+  X(graphLaunch, "cuGraphLaunch", (GraphExec, Stream))                                             \
+  X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                                           \
+  X(launch, "cuLaunchKernel",                                                                      \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,       \
+     void **, void **))
 
 /// The driver's functions.
 struct Driver {

@@ -19,9 +19,9 @@ static bool load(Nccl &nccl) {
   void *library = openLibrary("WEIR_NCCL", names);
   if (!library)
     return false;
-#define WEIR_NCCL_LOOKUP(member, symbol, parameters)                           \
-  nccl.member = reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol)); \
-  if (!nccl.member)                                                            \
+#define WEIR_NCCL_LOOKUP(member, symbol, parameters)                                               \
+  nccl.member = reinterpret_cast<int32_t(*) parameters>(dlsym(library, symbol));                   \
+  if (!nccl.member)                                                                                \
     return false;
   WEIR_NCCL_FUNCTIONS(WEIR_NCCL_LOOKUP)
 #undef WEIR_NCCL_LOOKUP

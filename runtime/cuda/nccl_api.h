@@ -23,30 +23,26 @@ using Communicator = struct CommunicatorTag *; ///< ncclComm_t
 
 namespace nccl {
 /// ncclDataType_t.
-inline constexpr int int8 = 0, uint8 = 1, int32 = 2, uint32 = 3, int64 = 4,
-                     uint64 = 5, float16 = 6, float32 = 7, float64 = 8,
-                     bfloat16 = 9;
+inline constexpr int int8 = 0, uint8 = 1, int32 = 2, uint32 = 3, int64 = 4, uint64 = 5, float16 = 6,
+                     float32 = 7, float64 = 8, bfloat16 = 9;
 /// ncclRedOp_t.
 inline constexpr int sum = 0, prod = 1, max = 2, min = 3;
 } // namespace nccl
 
 /// One entry a function: member, symbol, parameters. All return an
 /// ncclResult_t.
-#define WEIR_NCCL_FUNCTIONS(X)                                                 \
-  X(initAll, "ncclCommInitAll", (Communicator *, int, const int *))            \
-  X(destroy, "ncclCommDestroy", (Communicator))                                \
-  X(abort, "ncclCommAbort", (Communicator))                                    \
-  X(groupStart, "ncclGroupStart", ())                                          \
-  X(groupEnd, "ncclGroupEnd", ())                                              \
-  X(allReduce, "ncclAllReduce",                                                \
-    (const void *, void *, size_t, int, int, Communicator, Stream))            \
-  X(reduce, "ncclReduce",                                                      \
-    (const void *, void *, size_t, int, int, int, Communicator, Stream))
+#define WEIR_NCCL_FUNCTIONS(X)                                                                     \
+  X(initAll, "ncclCommInitAll", (Communicator *, int, const int *))                                \
+  X(destroy, "ncclCommDestroy", (Communicator))                                                    \
+  X(abort, "ncclCommAbort", (Communicator))                                                        \
+  X(groupStart, "ncclGroupStart", ())                                                              \
+  X(groupEnd, "ncclGroupEnd", ())                                                                  \
+  X(allReduce, "ncclAllReduce", (const void *, void *, size_t, int, int, Communicator, Stream))    \
+  X(reduce, "ncclReduce", (const void *, void *, size_t, int, int, int, Communicator, Stream))
 
 /// The library's functions.
 struct Nccl {
-#define WEIR_NCCL_MEMBER(member, symbol, parameters)                           \
-  int32_t(*member) parameters;
+#define WEIR_NCCL_MEMBER(member, symbol, parameters) int32_t(*member) parameters;
   WEIR_NCCL_FUNCTIONS(WEIR_NCCL_MEMBER)
 #undef WEIR_NCCL_MEMBER
   const char *(*errorString)(int32_t error);

@@ -27,8 +27,7 @@ namespace weir::rt::cuda {
 static bool shareAnEdge(const weir_program_desc *program, int32_t a, int32_t b) {
   for (int32_t i = 0; i < program->edge_count; ++i) {
     const weir_edge_desc &edge = program->edges[i];
-    if ((edge.source == a && edge.destination == b) ||
-        (edge.source == b && edge.destination == a))
+    if ((edge.source == a && edge.destination == b) || (edge.source == b && edge.destination == a))
       return true;
   }
   return false;
@@ -79,8 +78,8 @@ static PeerEvent *takeEvent(weir_run *run, CudaRun *part, Result *error) {
     }
   }
   auto *event = static_cast<PeerEvent *>(calloc(1, sizeof(PeerEvent)));
-  *error = event ? part->device->driver->eventCreate(&event->event, eventDisableTiming)
-                 : outOfMemory;
+  *error =
+      event ? part->device->driver->eventCreate(&event->event, eventDisableTiming) : outOfMemory;
   if (*error) {
     free(event);
     return nullptr;
@@ -188,8 +187,8 @@ static int32_t returnLandings(weir_context *ctx, const char *name) {
       error = part->device->driver->eventRecord(event->event, part->work);
     if (!event || error) {
       free(landing);
-      return fail(ctx, "memory cannot be handed back to another GPU",
-                  error ? error : outOfMemory, name, "edge");
+      return fail(ctx, "memory cannot be handed back to another GPU", error ? error : outOfMemory,
+                  name, "edge");
     }
     *at = piece->next;
     piece->free = false;
@@ -257,8 +256,8 @@ int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
   weir_context *receiver = &run->devices[destination].context;
   Block *block = allocateForRun(receiver, 1, desc.name, Block::ofRun);
   Current current(*part->device);
-  int32_t code = block ? flushWork(ctx)
-                       : abortRun(run, recordOutOfMemory(receiver, 1, desc.name, -1));
+  int32_t code =
+      block ? flushWork(ctx) : abortRun(run, recordOutOfMemory(receiver, 1, desc.name, -1));
   Result error = 0;
   PeerEvent *event = code ? nullptr : takeEvent(run, part, &error);
   if (event) {

@@ -76,8 +76,7 @@ char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *
   });
 }
 
-char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile,
-                             const char **why) {
+char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile, const char **why) {
   return makePlan(desc, profile, why, [&](const Dnn &dnn, const DnnPlace &place) {
     return choosePlan(dnn, place, *desc);
   });

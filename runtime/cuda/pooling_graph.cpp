@@ -36,8 +36,7 @@ static DnnDescriptor describe(Descriptors &d, const weir_cuda_pooling &desc,
   setAll(resample, dnn::resampleAfter, desc.after, 0);
   d.finish(resample);
   auto tensor = [&](const int64_t *sizes, int64_t id) {
-    Layout layout =
-        imageLayout(desc.spatial, desc.channels_last, desc.batch, desc.channels, sizes);
+    Layout layout = imageLayout(desc.spatial, desc.channels_last, desc.batch, desc.channels, sizes);
     return makeTensor(d, layout, dnnTypeOf(desc.dtype), id);
   };
   DnnDescriptor operation = d.make(dnn::operationResample);

@@ -42,9 +42,7 @@ static bool isFixed(const weir_cuda_product &desc) {
   return true;
 }
 
-static int64_t atLeast(int64_t value, int64_t bound) {
-  return value < bound ? bound : value;
-}
+static int64_t atLeast(int64_t value, int64_t bound) { return value < bound ? bound : value; }
 
 static ProductShape shapeOf(const weir_cuda_product &desc, const int64_t *sizes) {
   ProductShape shape;
@@ -54,8 +52,8 @@ static ProductShape shapeOf(const weir_cuda_product &desc, const int64_t *sizes)
   shape.batches = extentOf(desc.batches, sizes);
   // A matrix of one line has no distance between lines, but the library wants one
   // that is long enough.
-  shape.leftLine = atLeast(extentOf(desc.left.line, sizes),
-                           desc.left.transposed ? shape.rows : shape.depth);
+  shape.leftLine =
+      atLeast(extentOf(desc.left.line, sizes), desc.left.transposed ? shape.rows : shape.depth);
   shape.rightLine = atLeast(extentOf(desc.right.line, sizes),
                             desc.right.transposed ? shape.depth : shape.columns);
   shape.leftBatch = extentOf(desc.left.batch, sizes);
@@ -79,9 +77,8 @@ static int typeOf(int32_t dtype) {
 // Plans
 //===----------------------------------------------------------------------===//
 
-static bool makeLayout(const Products &products, BlasLayout *layout, int32_t dtype,
-                       int64_t rows, int64_t columns, int64_t line, int64_t batches,
-                       int64_t distance) {
+static bool makeLayout(const Products &products, BlasLayout *layout, int32_t dtype, int64_t rows,
+                       int64_t columns, int64_t line, int64_t batches, int64_t distance) {
   const Blas &blas = *products.blas;
   if (blas.layoutCreate(layout, typeOf(dtype), uint64_t(rows), uint64_t(columns), line) != 0)
     return false;
@@ -97,7 +94,7 @@ static bool describe(const Products &products, ProductPlan &plan) {
   const weir_cuda_product &desc = *plan.product;
   const ProductShape &s = plan.shape;
   bool isDouble = desc.dtype == WEIR_F64;
-  int compute = isDouble                         ? blas::compute64f
+  int compute = isDouble                        ? blas::compute64f
                 : (desc.flags & WEIR_CUDA_TF32) ? blas::computeTf32
                                                 : blas::compute32f;
   if (blas.matmulCreate(&plan.matmul, compute, isDouble ? blas::r64f : blas::r32f) != 0)
@@ -135,10 +132,10 @@ static void nameProblem(const ProductPlan &plan, char *buffer, int64_t capacity)
   const ProductShape &s = plan.shape;
   Text text(buffer, capacity);
   text << d.dtype << ' ' << d.result_dtype << ' ' << d.activation << ' ' << d.flags << ' '
-       << int32_t(d.bias >= 0) << ' ' << int32_t(d.addend.buffer >= 0) << ' '
-       << d.left.transposed << ' ' << d.right.transposed;
-  for (int64_t size : {s.rows, s.columns, s.depth, s.batches, s.leftLine, s.rightLine,
-                       s.leftBatch, s.rightBatch})
+       << int32_t(d.bias >= 0) << ' ' << int32_t(d.addend.buffer >= 0) << ' ' << d.left.transposed
+       << ' ' << d.right.transposed;
+  for (int64_t size :
+       {s.rows, s.columns, s.depth, s.batches, s.leftLine, s.rightLine, s.leftBatch, s.rightBatch})
     text << ' ' << size;
 }
 
@@ -146,8 +143,8 @@ static void nameProblem(const ProductPlan &plan, char *buffer, int64_t capacity)
 static constexpr int32_t choiceWords = 9;
 
 /// What the library proposes, the likeliest first; those whose state is not 0 do not work.
-static int32_t askHeuristics(const Products &products, const ProductPlan &plan,
-                             BlasChoice *choices, int32_t most) {
+static int32_t askHeuristics(const Products &products, const ProductPlan &plan, BlasChoice *choices,
+                             int32_t most) {
   const Blas &blas = *products.blas;
   BlasPreference preference;
   if (blas.preferenceCreate(&preference) != 0)
@@ -155,10 +152,9 @@ static int32_t askHeuristics(const Products &products, const ProductPlan &plan,
   auto workspace = uint64_t(products.workspaceLimit);
   // Buffers begin at multiples of 16 at least. Sums of parts meet in the type of sums.
   uint32_t alignment = 16, reductions = blas::reduceInComputeType;
-  bool ok = blas.preferenceSet(preference, blas::maxWorkspace, &workspace,
-                               sizeof(workspace)) == 0 &&
-            blas.preferenceSet(preference, blas::reductionSchemes, &reductions,
-                               sizeof(reductions)) == 0;
+  bool ok =
+      blas.preferenceSet(preference, blas::maxWorkspace, &workspace, sizeof(workspace)) == 0 &&
+      blas.preferenceSet(preference, blas::reductionSchemes, &reductions, sizeof(reductions)) == 0;
   for (int which : {blas::alignmentA, blas::alignmentB, blas::alignmentC, blas::alignmentD})
     ok = ok && blas.preferenceSet(preference, which, &alignment, sizeof(alignment)) == 0;
   int count = 0;
@@ -174,8 +170,8 @@ static void take(ProductPlan &plan, const BlasChoice &choice) {
 }
 
 /// Bytes from a matrix' first to its last element, for all batches.
-static int64_t spanOf(int64_t lines, int64_t across, int64_t line, int64_t batches,
-                      int64_t batch, int32_t dtype) {
+static int64_t spanOf(int64_t lines, int64_t across, int64_t line, int64_t batches, int64_t batch,
+                      int32_t dtype) {
   return ((lines - 1) * line + across + (batches - 1) * batch) * weir_dtype_size(dtype);
 }
 
@@ -200,8 +196,8 @@ static bool chooseByTrial(const Products &products, ProductPlan &plan, const Bla
   ProductTrial trial = {&products, &plan, {}};
   LibraryOperands &operands = trial.operands;
   bool left = desc.left.transposed, right = desc.right.transposed;
-  operands.left = trials.take(spanOf(left ? s.depth : s.rows, left ? s.rows : s.depth,
-                                     s.leftLine, s.batches, s.leftBatch, desc.dtype));
+  operands.left = trials.take(spanOf(left ? s.depth : s.rows, left ? s.rows : s.depth, s.leftLine,
+                                     s.batches, s.leftBatch, desc.dtype));
   operands.right = trials.take(spanOf(right ? s.columns : s.depth, right ? s.depth : s.columns,
                                       s.rightLine, s.batches, s.rightBatch, desc.dtype));
   operands.result = trials.take(resultBytes(plan));
@@ -237,8 +233,7 @@ static bool chooseByTrial(const Products &products, ProductPlan &plan, const Bla
 static bool chooseAnew(const Products &products, ProductPlan &plan, bool byTrial) {
   constexpr int32_t most = 8 > mostTrials ? 8 : mostTrials;
   BlasChoice choices[most];
-  int32_t count =
-      askHeuristics(products, plan, choices, products.trials > 8 ? products.trials : 8);
+  int32_t count = askHeuristics(products, plan, choices, products.trials > 8 ? products.trials : 8);
   if (byTrial)
     return chooseByTrial(products, plan, choices,
                          count < products.trials ? count : products.trials);
@@ -253,8 +248,7 @@ static bool chooseAnew(const Products &products, ProductPlan &plan, bool byTrial
 
 /// Takes what the file has for the problem, if it still works.
 static bool takeKnown(const Products &products, ProductPlan &plan, const char *problem) {
-  const uint64_t *words =
-      products.file ? products.file->find(problem, choiceWords) : nullptr;
+  const uint64_t *words = products.file ? products.file->find(problem, choiceWords) : nullptr;
   if (!words)
     return false;
   BlasChoice checked;
@@ -415,15 +409,14 @@ int32_t putProduct(const Products &products, ProductPlan &plan, const LibraryOpe
   bool isDouble = desc.dtype == WEIR_F64;
   Lock lock(plan.mutex);
   if (operands.bias)
-    if (int32_t error = blas.matmulSet(plan.matmul, blas::biasPointer, &operands.bias,
-                                       sizeof(operands.bias)))
+    if (int32_t error =
+            blas.matmulSet(plan.matmul, blas::biasPointer, &operands.bias, sizeof(operands.bias)))
       return error;
   auto *result = reinterpret_cast<void *>(operands.result);
   return blas.matmul(
       products.handle, plan.matmul, isDouble ? static_cast<void *>(&wideScale) : &scale,
-      reinterpret_cast<void *>(operands.right), plan.right,
-      reinterpret_cast<void *>(operands.left), plan.left,
-      isDouble ? static_cast<void *>(&wideKeep) : &keep,
+      reinterpret_cast<void *>(operands.right), plan.right, reinterpret_cast<void *>(operands.left),
+      plan.left, isDouble ? static_cast<void *>(&wideKeep) : &keep,
       operands.addend ? reinterpret_cast<void *>(operands.addend) : result, plan.result, result,
       plan.result, &plan.algorithm, reinterpret_cast<void *>(operands.workspace),
       size_t(plan.workspace), stream);

@@ -61,7 +61,7 @@ struct Products {
   ChoiceFile *file;  ///< null: choices are not kept
   int64_t workspaceLimit;
   int32_t trials; ///< of the library's ways, how many are timed
-  Mutex mutex; ///< guards plans and file
+  Mutex mutex;    ///< guards plans and file
 };
 
 /// Loads the library and makes plans for fixed shapes, if the program has
@@ -78,8 +78,8 @@ int64_t extentOf(const weir_extent &extent, const int64_t *sizes);
 int64_t resultBytes(const ProductPlan &plan);
 
 /// Puts the product into `stream`. Returns a cublasStatus_t.
-int32_t putProduct(const Products &products, ProductPlan &plan,
-                   const LibraryOperands &operands, Stream stream);
+int32_t putProduct(const Products &products, ProductPlan &plan, const LibraryOperands &operands,
+                   Stream stream);
 
 } // namespace weir::rt::cuda
 

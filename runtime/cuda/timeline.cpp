@@ -28,16 +28,14 @@ static void pushPieces(Timeline &timeline, const Cupti &cupti, int32_t first) {
 
 /// Room for one more behind `count` items; false: no memory. What is new is
 /// zero.
-template <typename T>
-static bool makeRoom(T *&items, int32_t count, int32_t &capacity) {
+template <typename T> static bool makeRoom(T *&items, int32_t count, int32_t &capacity) {
   if (count < capacity)
     return true;
   int32_t wanted = capacity ? capacity * 2 : 64;
   auto *grown = static_cast<T *>(realloc(items, sizeof(T) * size_t(wanted)));
   if (!grown)
     return false;
-  memset(static_cast<void *>(grown + capacity), 0,
-         sizeof(T) * size_t(wanted - capacity));
+  memset(static_cast<void *>(grown + capacity), 0, sizeof(T) * size_t(wanted - capacity));
   items = grown;
   capacity = wanted;
   return true;
@@ -159,8 +157,7 @@ static void tellKernel(weir_context *ctx, int32_t kernel, int64_t begin, int64_t
   ctx->run->trace->span(ctx->run->trace->self, &event, begin, end);
 }
 
-static void tellCopy(weir_context *ctx, const TimedCopy &copy, int64_t begin,
-                     int64_t end) {
+static void tellCopy(weir_context *ctx, const TimedCopy &copy, int64_t begin, int64_t end) {
   weir_trace_event event = traceEvent(ctx, WEIR_TRACE_COPY, copy.name, "");
   event.bytes = copy.bytes;
   event.thread = copy.isIn ? 1 : 2;
@@ -176,8 +173,7 @@ static void tellPieces(weir_context *ctx) {
       int64_t begin = int64_t(piece.begin) + timeline.clockOffset,
               end = int64_t(piece.end) + timeline.clockOffset;
       if (piece.kernel <= TimedPiece::copy(0))
-        tellCopy(ctx, timeline.copies[TimedPiece::copy(piece.kernel)], begin,
-                 end);
+        tellCopy(ctx, timeline.copies[TimedPiece::copy(piece.kernel)], begin, end);
       else
         tellKernel(ctx, piece.kernel, begin, end);
     }
@@ -244,8 +240,7 @@ void mark(CudaRun *part, int32_t kernel) {
   const Driver &driver = *part->device->driver;
   if (timeline.count == timeline.capacity) {
     int32_t wanted = timeline.capacity ? timeline.capacity * 2 : 64;
-    auto *events =
-        static_cast<Event *>(realloc(timeline.events, sizeof(Event) * size_t(wanted)));
+    auto *events = static_cast<Event *>(realloc(timeline.events, sizeof(Event) * size_t(wanted)));
     if (!events)
       return;
     timeline.events = events;
@@ -269,21 +264,18 @@ void mark(CudaRun *part, int32_t kernel) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-void beginCopy(CudaRun *part, Stream stream, bool isIn, const char *name,
-               int64_t bytes) {
+void beginCopy(CudaRun *part, Stream stream, bool isIn, const char *name, int64_t bytes) {
   Timeline &timeline = part->timeline;
   const Driver &driver = *part->device->driver;
   if (!timeline.on)
     return;
-  bool fits =
-      makeRoom(timeline.copies, timeline.copyCount, timeline.copyCapacity);
+  bool fits = makeRoom(timeline.copies, timeline.copyCount, timeline.copyCapacity);
   if (fits) {
     TimedCopy &copy = timeline.copies[timeline.copyCount++];
     copy = {name, bytes, isIn, false, copy.begin, copy.end};
   }
   if (timeline.byActivity)
-    return beginPiece(part,
-                      fits ? TimedPiece::copy(timeline.copyCount - 1) : -1);
+    return beginPiece(part, fits ? TimedPiece::copy(timeline.copyCount - 1) : -1);
   if (!fits)
     return;
   // Without its events it has no time.
@@ -291,8 +283,7 @@ void beginCopy(CudaRun *part, Stream stream, bool isIn, const char *name,
   for (Event *event : {&copy.begin, &copy.end})
     if (!*event && driver.eventCreate(event, 0) != 0)
       *event = nullptr;
-  copy.isWhole =
-      copy.begin && copy.end && driver.eventRecord(copy.begin, stream) == 0;
+  copy.isWhole = copy.begin && copy.end && driver.eventRecord(copy.begin, stream) == 0;
 }
 
 void endCopy(CudaRun *part, Stream stream) {
@@ -304,8 +295,7 @@ void endCopy(CudaRun *part, Stream stream) {
   if (timeline.copyCount == 0)
     return;
   TimedCopy &copy = timeline.copies[timeline.copyCount - 1];
-  copy.isWhole =
-      copy.isWhole && part->device->driver->eventRecord(copy.end, stream) == 0;
+  copy.isWhole = copy.isWhole && part->device->driver->eventRecord(copy.end, stream) == 0;
 }
 
 /// Those that have events.
@@ -315,8 +305,7 @@ static void tellCopies(weir_context *ctx) {
   for (int32_t i = 0; i < timeline.copyCount; ++i) {
     const TimedCopy &copy = timeline.copies[i];
     float begin, end;
-    if (!copy.isWhole ||
-        driver.eventElapsed(&begin, timeline.base, copy.begin) != 0 ||
+    if (!copy.isWhole || driver.eventElapsed(&begin, timeline.base, copy.begin) != 0 ||
         driver.eventElapsed(&end, timeline.base, copy.end) != 0)
       continue;
     tellCopy(ctx, copy, timeline.baseTime + int64_t(double(begin) * 1e6),
@@ -346,11 +335,9 @@ void tellTimeline(weir_context *ctx) {
     int64_t at = timeline.baseTime + int64_t(double(milliseconds) * 1e6);
     int32_t kernel = timeline.kernels[i];
     if (kernel <= Timeline::collective(0)) {
-      const weir_cuda_collective &desc =
-          collectiveOf(*part->device, -3 - kernel);
+      const weir_cuda_collective &desc = collectiveOf(*part->device, -3 - kernel);
       weir_trace_event event =
-          traceEvent(ctx, WEIR_TRACE_KERNEL,
-                     desc.receiver ? "reduce" : "all_reduce", desc.node);
+          traceEvent(ctx, WEIR_TRACE_KERNEL, desc.receiver ? "reduce" : "all_reduce", desc.node);
       ctx->run->trace->span(ctx->run->trace->self, &event, before, at);
     } else if (kernel != Timeline::start) {
       tellKernel(ctx, kernel, before, at);

@@ -35,7 +35,7 @@ struct TimedPiece {
   /// What stands for the run's copy `number`.
   static constexpr int32_t copy(int32_t number) { return -2 - number; }
   uint64_t begin, end; ///< CUPTI's clock; end 0: nothing came
-  GraphNodes *nodes;  ///< of a graph that this is the first piece of; counted
+  GraphNodes *nodes;   ///< of a graph that this is the first piece of; counted
 };
 
 /// A copy between this GPU's memory and other.
@@ -69,7 +69,7 @@ struct Timeline {
   int32_t pieceCount, pieceCapacity;
   TimedCopy *copies;
   int32_t copyCount, copyCapacity;
-  bool open;           ///< `serial` is one
+  bool open; ///< `serial` is one
 };
 
 /// Turns marks on if the run's trace takes spans. Waits for the GPU once, to know
@@ -86,8 +86,7 @@ void beginGraphPieces(CudaRun *part, GraphNodes *nodes);
 void endPiece(CudaRun *part);
 /// Around the call that puts a copy into `stream`; nothing where the run takes
 /// no times.
-void beginCopy(CudaRun *part, Stream stream, bool isIn, const char *name,
-               int64_t bytes);
+void beginCopy(CudaRun *part, Stream stream, bool isIn, const char *name, int64_t bytes);
 void endCopy(CudaRun *part, Stream stream);
 /// Tells the trace; all that was put is done.
 void tellTimeline(weir_context *ctx);

@@ -14,8 +14,7 @@
 
 using namespace weir::rt;
 
-static const char alphabet[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 static int32_t valueOf(char c) {
   const char *at = c ? strchr(alphabet, c) : nullptr;
@@ -23,11 +22,9 @@ static int32_t valueOf(char c) {
 }
 
 int32_t weir_kernel_encode_base64(weir_context *ctx, const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
                                   const int64_t *attributes) {
-  if (int32_t code =
-          openStringMap(ctx, operands, operand_count, results, result_count))
+  if (int32_t code = openStringMap(ctx, operands, operand_count, results, result_count))
     return code;
   int64_t count = elementCountOf(operands[0]);
   Contents contents(ctx);
@@ -53,10 +50,9 @@ int32_t weir_kernel_encode_base64(weir_context *ctx, const weir_tensor *operands
 }
 
 int32_t weir_kernel_decode_base64(weir_context *ctx, const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count, const int64_t *) {
-  if (int32_t code =
-          openStringMap(ctx, operands, operand_count, results, result_count))
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                  const int64_t *) {
+  if (int32_t code = openStringMap(ctx, operands, operand_count, results, result_count))
     return code;
   int64_t count = elementCountOf(operands[0]);
   Contents contents(ctx);
@@ -67,8 +63,7 @@ int32_t weir_kernel_decode_base64(weir_context *ctx, const weir_tensor *operands
       for (int k = 0; k < 2 && size > 0 && text.data[size - 1] == '='; ++k)
         --size;
     if (size % 4 == 1)
-      return failString(ctx, "the length of ", text,
-                        " is 1 modulo 4, which base64 never has");
+      return failString(ctx, "the length of ", text, " is 1 modulo 4, which base64 never has");
     char *to = contents.make(size / 4 * 3 + 3), *at = to;
     if (!to)
       return WEIR_RESOURCE_EXHAUSTED;

@@ -24,15 +24,13 @@ inline float most(float a, float b) { return a > b ? a : b; }
 
 /// From two opposite corners: y, x, y, x.
 inline Box boxOfCorners(const float *c) {
-  return {least(c[0], c[2]), least(c[1], c[3]), most(c[0], c[2]),
-          most(c[1], c[3])};
+  return {least(c[0], c[2]), least(c[1], c[3]), most(c[0], c[2]), most(c[1], c[3])};
 }
 
 /// From the centre: x, y, width, height.
 inline Box boxOfCenter(const float *c) {
   float halfWidth = c[2] / 2, halfHeight = c[3] / 2;
-  return {c[1] - halfHeight, c[0] - halfWidth, c[1] + halfHeight,
-          c[0] + halfWidth};
+  return {c[1] - halfHeight, c[0] - halfWidth, c[1] + halfHeight, c[0] + halfWidth};
 }
 
 /// Intersection over union; 0 when a box has no area.

@@ -38,9 +38,8 @@ struct Inputs {
 
   double at(int64_t t, int64_t b, int64_t c) const {
     int64_t i = (t * batch + b) * classes + c;
-    return tensor.dtype == WEIR_F32
-               ? double(static_cast<const float *>(tensor.data)[i])
-               : static_cast<const double *>(tensor.data)[i];
+    return tensor.dtype == WEIR_F32 ? double(static_cast<const float *>(tensor.data)[i])
+                                    : static_cast<const double *>(tensor.data)[i];
   }
   /// log(sum(exp(…))) of the classes at one step.
   double norm(int64_t t, int64_t b) const {
@@ -61,10 +60,9 @@ void storeFloat(weir_tensor &tensor, int64_t i, double value) {
 }
 
 /// Checks inputs [steps, batch, classes], lengths [batch] (i32); 0 or a code.
-int32_t readInputs(weir_context *ctx, const weir_tensor &inputs,
-                   const weir_tensor &lengths, const weir_tensor &result) {
-  if ((inputs.dtype != WEIR_F32 && inputs.dtype != WEIR_F64) ||
-      result.dtype != inputs.dtype)
+int32_t readInputs(weir_context *ctx, const weir_tensor &inputs, const weir_tensor &lengths,
+                   const weir_tensor &result) {
+  if ((inputs.dtype != WEIR_F32 && inputs.dtype != WEIR_F64) || result.dtype != inputs.dtype)
     return failDtype(ctx, "sequences", inputs.dtype);
   if (inputs.rank != 3 || lengths.rank != 1 || lengths.dtype != WEIR_I32 ||
       lengths.dims[0] != inputs.dims[1] || inputs.dims[2] < 1)
@@ -74,8 +72,7 @@ int32_t readInputs(weir_context *ctx, const weir_tensor &inputs,
   for (int64_t b = 0; b < lengths.dims[0]; ++b) {
     int32_t length = static_cast<const int32_t *>(lengths.data)[b];
     if (length < 0 || length > inputs.dims[0])
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                         "a sequence is longer than the inputs");
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a sequence is longer than the inputs");
   }
   return WEIR_OK;
 }
@@ -93,8 +90,7 @@ struct Path {
 
   /// Whether one may come to u from u - 2.
   bool skipsTo(int64_t u) const {
-    return u > 1 && labels[u] != blank &&
-           !(mergeRepeated && labels[u] == labels[u - 2]);
+    return u > 1 && labels[u] != blank && !(mergeRepeated && labels[u] == labels[u - 2]);
   }
   bool stays(int64_t u) const { return mergeRepeated || labels[u] == blank; }
 };
@@ -102,13 +98,10 @@ struct Path {
 /// Rows of `alpha` and `beta` are steps, [steps, size]; logs are those of the
 /// classes' probabilities, [steps, classes]. Gives log p(labels).
 template <typename T>
-T forwardBackward(const Path &path, const T *logs, int64_t classes, T *alpha,
-                  T *beta) {
+T forwardBackward(const Path &path, const T *logs, int64_t classes, T *alpha, T *beta) {
   constexpr T never = T(kNever);
   int64_t size = path.size, last = path.steps - 1;
-  auto log = [&](int64_t t, int64_t u) {
-    return logs[t * classes + path.labels[u]];
-  };
+  auto log = [&](int64_t t, int64_t u) { return logs[t * classes + path.labels[u]]; };
   for (int64_t t = 0; t <= last; ++t)
     for (int64_t u = 0; u < size; ++u) {
       T sum = never;
@@ -153,19 +146,15 @@ enum { kCollapse = 0, kMerge = 1, kIgnoreLonger = 2, kBlank = 3 };
 
 /// In the inputs' own precision, which the results' rounding shows.
 template <typename T>
-int32_t computeLoss(weir_context *ctx, const Inputs &inputs,
-                    const weir_tensor *operands, weir_tensor *results,
-                    const int64_t *attributes) {
+int32_t computeLoss(weir_context *ctx, const Inputs &inputs, const weir_tensor *operands,
+                    weir_tensor *results, const int64_t *attributes) {
   int64_t count = elementCountOf(operands[2]), classes = inputs.classes;
   int64_t most = 2 * count + 1;
-  int32_t blank = int32_t(attributes[kBlank] < 0 ? classes - 1
-                                                 : attributes[kBlank]);
+  int32_t blank = int32_t(attributes[kBlank] < 0 ? classes - 1 : attributes[kBlank]);
   Scratch<int32_t> labels(ctx, most);
-  Scratch<T> chances(ctx, inputs.steps * classes),
-      logs(ctx, inputs.steps * classes), alpha(ctx, inputs.steps * most),
-      beta(ctx, inputs.steps * most), sums(ctx, classes);
-  if (!labels.data || !chances.data || !logs.data || !alpha.data ||
-      !beta.data || !sums.data)
+  Scratch<T> chances(ctx, inputs.steps * classes), logs(ctx, inputs.steps * classes),
+      alpha(ctx, inputs.steps * most), beta(ctx, inputs.steps * most), sums(ctx, classes);
+  if (!labels.data || !chances.data || !logs.data || !alpha.data || !beta.data || !sums.data)
     return WEIR_RESOURCE_EXHAUSTED;
   auto *rows = static_cast<const int64_t *>(operands[1].data);
   auto *given = static_cast<const int32_t *>(operands[2].data);
@@ -191,8 +180,7 @@ int32_t computeLoss(weir_context *ctx, const Inputs &inputs,
       labels[size++] = blank;
     }
     if (own == 0)
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                         "labels of a sequence have length zero");
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "labels of a sequence have length zero");
     if (own > lengths[b] && !attributes[kIgnoreLonger])
       return failMessage(ctx, WEIR_INVALID_ARGUMENT,
                          "not enough time for the labels of a sequence");
@@ -211,19 +199,15 @@ int32_t computeLoss(weir_context *ctx, const Inputs &inputs,
         logs[t * classes + c] = T(log(double(y[c])));
       }
     }
-    T total = forwardBackward<T>(path, logs.data, classes, alpha.data,
-                                 beta.data);
+    T total = forwardBackward<T>(path, logs.data, classes, alpha.data, beta.data);
     storeFloat(results[0], b, double(-total));
     for (int64_t t = 0; t < path.steps; ++t) {
       for (int64_t c = 0; c < classes; ++c)
         sums[c] = T(kNever);
       for (int64_t u = 0; u < size; ++u)
-        sums[labels[u]] = logSum<T>(sums[labels[u]], alpha[t * size + u] +
-                                                         beta[t * size + u]);
+        sums[labels[u]] = logSum<T>(sums[labels[u]], alpha[t * size + u] + beta[t * size + u]);
       for (int64_t c = 0; c < classes; ++c) {
-        T expected = double(total) == kNever
-                         ? 0
-                         : T(expf(float(sums[c] - total)));
+        T expected = double(total) == kNever ? 0 : T(expf(float(sums[c] - total)));
         storeFloat(results[1], (t * inputs.batch + b) * classes + c,
                    double(chances[t * classes + c] - expected));
       }
@@ -238,27 +222,24 @@ int32_t computeLoss(weir_context *ctx, const Inputs &inputs,
 
 } // namespace
 
-int32_t weir_kernel_ctc_loss(weir_context *ctx, const weir_tensor *operands,
-                             int32_t operand_count, weir_tensor *results,
-                             int32_t result_count, const int64_t *attributes) {
+int32_t weir_kernel_ctc_loss(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                             weir_tensor *results, int32_t result_count,
+                             const int64_t *attributes) {
   if (operand_count != 4 || result_count != 2)
     return failMessage(ctx, WEIR_INTERNAL, "ctc loss has two results");
   const weir_tensor &places = operands[1], &values = operands[2];
   if (int32_t code = readInputs(ctx, operands[0], operands[3], results[0]))
     return code;
-  Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1],
-                   operands[0].dims[2]};
+  Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1], operands[0].dims[2]};
   if (places.dtype != WEIR_I64 || places.rank != 2 || places.dims[1] != 2 ||
       places.dims[0] != elementCountOf(values) || values.dtype != WEIR_I32)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "labels must be a sparse matrix of i32");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "labels must be a sparse matrix of i32");
   if (!shapeResult(ctx, results[0], 1, &inputs.batch) ||
       !shapeResult(ctx, results[1], 3, operands[0].dims))
     return WEIR_RESOURCE_EXHAUSTED;
   memset(results[0].data, 0, size_t(results[0].bytes));
   memset(results[1].data, 0, size_t(results[1].bytes));
-  auto *compute = operands[0].dtype == WEIR_F32 ? computeLoss<float>
-                                                : computeLoss<double>;
+  auto *compute = operands[0].dtype == WEIR_F32 ? computeLoss<float> : computeLoss<double>;
   return compute(ctx, inputs, operands, results, attributes);
 }
 
@@ -275,13 +256,12 @@ struct Decoded {
 };
 
 /// Writes them as a sparse matrix; 0 or a code.
-int32_t storeDecoded(weir_context *ctx, const Decoded &d, int64_t batch,
-                     weir_tensor &indices, weir_tensor &values,
-                     weir_tensor &shape) {
+int32_t storeDecoded(weir_context *ctx, const Decoded &d, int64_t batch, weir_tensor &indices,
+                     weir_tensor &values, weir_tensor &shape) {
   int64_t total = batch ? d.ends[batch - 1] : 0, longest = 0;
   int64_t rows[2] = {total, 2}, two = 2;
-  if (!shapeResult(ctx, indices, 2, rows) ||
-      !shapeResult(ctx, values, 1, &total) || !shapeResult(ctx, shape, 1, &two))
+  if (!shapeResult(ctx, indices, 2, rows) || !shapeResult(ctx, values, 1, &total) ||
+      !shapeResult(ctx, shape, 1, &two))
     return WEIR_RESOURCE_EXHAUSTED;
   for (int64_t b = 0, i = 0; b < batch; ++b) {
     int64_t begin = i;
@@ -343,8 +323,7 @@ private:
   }
   bool fits(double total) const {
     return total > kNever &&
-           (leafCount < width ||
-            total > tree[leaves.data[leafCount - 1]].now.total);
+           (leafCount < width || total > tree[leaves.data[leafCount - 1]].now.total);
   }
   /// Keeps leaves by falling chance; of `width` the last one goes.
   void push(int64_t node) {
@@ -364,13 +343,11 @@ private:
 int64_t Beam::add(int64_t parent, int32_t label) {
   if (nodes == capacity) {
     int64_t more = capacity ? 2 * capacity : 64;
-    auto *larger = static_cast<Prefix *>(
-        weir_custom_alloc(ctx, more * int64_t(sizeof(Prefix))));
+    auto *larger = static_cast<Prefix *>(weir_custom_alloc(ctx, more * int64_t(sizeof(Prefix))));
     if (!larger)
       return -1;
     if (nodes)
-      memcpy(static_cast<void *>(larger), tree,
-             size_t(nodes) * sizeof(Prefix));
+      memcpy(static_cast<void *>(larger), tree, size_t(nodes) * sizeof(Prefix));
     weir_rt_free(ctx, tree);
     tree = larger;
     capacity = more;
@@ -396,9 +373,7 @@ bool Beam::step(const Inputs &inputs, int64_t t, int64_t b, int32_t blank) {
     if (p.parent >= 0) {
       const Prefix &up = tree[p.parent];
       if (up.now.total != kNever)
-        p.now.label = logSum(p.now.label, p.label == up.label
-                                              ? up.before.blank
-                                              : up.before.total);
+        p.now.label = logSum(p.now.label, p.label == up.label ? up.before.blank : up.before.total);
       p.now.label += inputs.at(t, b, p.label) - norm;
     }
     p.now.blank = p.before.total + inputs.at(t, b, blank) - norm;
@@ -415,8 +390,8 @@ bool Beam::step(const Inputs &inputs, int64_t t, int64_t b, int32_t blank) {
       if (child >= 0 && tree[child].now.total != kNever)
         continue;
       const Prefix &p = tree[from];
-      double chance = inputs.at(t, b, label) - norm +
-                      (label == p.label ? p.before.blank : p.before.total);
+      double chance =
+          inputs.at(t, b, label) - norm + (label == p.label ? p.before.blank : p.before.total);
       if (!fits(chance)) {
         if (child >= 0)
           tree[child].before = tree[child].now = {};
@@ -436,20 +411,16 @@ bool Beam::step(const Inputs &inputs, int64_t t, int64_t b, int32_t blank) {
 } // namespace
 
 int32_t weir_kernel_ctc_greedy(weir_context *ctx, const weir_tensor *operands,
-                               int32_t operand_count, weir_tensor *results,
-                               int32_t result_count,
+                               int32_t operand_count, weir_tensor *results, int32_t result_count,
                                const int64_t *attributes) {
   if (operand_count != 2 || result_count != 4)
     return failMessage(ctx, WEIR_INTERNAL, "ctc decoding has four results");
   if (int32_t code = readInputs(ctx, operands[0], operands[1], results[3]))
     return code;
-  Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1],
-                   operands[0].dims[2]};
-  int64_t blank = attributes[1] < 0 ? attributes[1] + inputs.classes
-                                    : attributes[1];
+  Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1], operands[0].dims[2]};
+  int64_t blank = attributes[1] < 0 ? attributes[1] + inputs.classes : attributes[1];
   if (blank < 0 || blank >= inputs.classes)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "blank_index is outside of the classes");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "blank_index is outside of the classes");
   int64_t scores[2] = {inputs.batch, 1};
   if (!shapeResult(ctx, results[3], 2, scores))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -475,15 +446,13 @@ int32_t weir_kernel_ctc_greedy(weir_context *ctx, const weir_tensor *operands,
     storeFloat(results[3], b, score);
     ends[b] = count;
   }
-  return storeDecoded(ctx, {labels.data, ends.data}, inputs.batch, results[0],
-                      results[1], results[2]);
+  return storeDecoded(ctx, {labels.data, ends.data}, inputs.batch, results[0], results[1],
+                      results[2]);
 }
 
-int32_t weir_kernel_ctc_beam_search(weir_context *ctx,
-                                    const weir_tensor *operands,
+int32_t weir_kernel_ctc_beam_search(weir_context *ctx, const weir_tensor *operands,
                                     int32_t operand_count, weir_tensor *results,
-                                    int32_t result_count,
-                                    const int64_t *attributes) {
+                                    int32_t result_count, const int64_t *attributes) {
   int64_t width = attributes[1], paths = attributes[2];
   if (operand_count != 2 || paths < 1 || result_count != 3 * paths + 1)
     return failMessage(ctx, WEIR_INTERNAL,
@@ -493,10 +462,8 @@ int32_t weir_kernel_ctc_beam_search(weir_context *ctx,
   if (int32_t code = readInputs(ctx, operands[0], operands[1], scores))
     return code;
   if (width < paths)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "requested more paths than the beam width");
-  Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1],
-                   operands[0].dims[2]};
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "requested more paths than the beam width");
+  Inputs inputs = {operands[0], operands[0].dims[0], operands[0].dims[1], operands[0].dims[2]};
   int64_t dims[2] = {inputs.batch, paths};
   if (!shapeResult(ctx, scores, 2, dims))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -522,8 +489,7 @@ int32_t weir_kernel_ctc_beam_search(weir_context *ctx,
       int32_t *own = labels.data + p * room + counts[p];
       int64_t length = 0;
       int32_t previous = -1;
-      for (int64_t at = beam.leaf(p); beam.node(at).parent >= 0;
-           at = beam.node(at).parent) {
+      for (int64_t at = beam.leaf(p); beam.node(at).parent >= 0; at = beam.node(at).parent) {
         int32_t label = beam.node(at).label;
         if (!attributes[0] || label != previous)
           own[length++] = label;
@@ -536,15 +502,13 @@ int32_t weir_kernel_ctc_beam_search(weir_context *ctx,
       }
       counts[p] += length;
       ends[p * inputs.batch + b] = counts[p];
-      storeFloat(scores, b * paths + p,
-                 beam.node(beam.leaf(p)).now.total);
+      storeFloat(scores, b * paths + p, beam.node(beam.leaf(p)).now.total);
     }
   }
   for (int64_t p = 0; p < paths; ++p)
-    if (int32_t code = storeDecoded(
-            ctx, {labels.data + p * room, ends.data + p * inputs.batch},
-            inputs.batch, results[p], results[paths + p],
-            results[2 * paths + p]))
+    if (int32_t code =
+            storeDecoded(ctx, {labels.data + p * room, ends.data + p * inputs.batch}, inputs.batch,
+                         results[p], results[paths + p], results[2 * paths + p]))
       return code;
   return WEIR_OK;
 }

@@ -16,13 +16,11 @@ static int64_t partSize(int32_t dtype) {
 }
 
 int32_t weir_kernel_decode_raw(weir_context *ctx, const weir_tensor *operands,
-                               int32_t operand_count, weir_tensor *results,
-                               int32_t result_count,
+                               int32_t operand_count, weir_tensor *results, int32_t result_count,
                                const int64_t *attributes) {
   bool isPadded = operand_count == 2;
-  if ((operand_count != 1 && !isPadded) || result_count != 1 ||
-      !allStrings(operands, 1) || results[0].dtype == WEIR_STRING ||
-      operands[0].rank >= WEIR_MAX_RANK)
+  if ((operand_count != 1 && !isPadded) || result_count != 1 || !allStrings(operands, 1) ||
+      results[0].dtype == WEIR_STRING || operands[0].rank >= WEIR_MAX_RANK)
     return failOperands(ctx, operands, operand_count);
   const weir_tensor &data = operands[0];
   int64_t count = elementCountOf(data), bytes = 0;
@@ -31,8 +29,8 @@ int32_t weir_kernel_decode_raw(weir_context *ctx, const weir_tensor *operands,
   Text out(message, sizeof(message));
   if (isPadded) {
     if (!loadInteger(operands[1], &bytes) || bytes <= 0 || bytes % size != 0) {
-      out << "the length is " << bytes << " bytes; possible are multiples of "
-          << size << " from " << size << " on";
+      out << "the length is " << bytes << " bytes; possible are multiples of " << size << " from "
+          << size << " on";
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, message);
     }
   } else {
@@ -41,13 +39,12 @@ int32_t weir_kernel_decode_raw(weir_context *ctx, const weir_tensor *operands,
       bytes = i == 0 ? own : bytes;
       if (own == bytes)
         continue;
-      out << "string " << i << " has " << own << " bytes, and the first has "
-          << bytes << "; they must be the same";
+      out << "string " << i << " has " << own << " bytes, and the first has " << bytes
+          << "; they must be the same";
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, message);
     }
     if (bytes % size != 0) {
-      out << "the strings have " << bytes << " bytes, which is no multiple of "
-          << size;
+      out << "the strings have " << bytes << " bytes, which is no multiple of " << size;
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, message);
     }
   }

@@ -43,8 +43,7 @@ void multiplyAdjoint(const Matrix &a, const Matrix &b, const Matrix &to) {
 }
 
 bool isDenseType(int32_t dtype) {
-  return dtype == WEIR_F32 || dtype == WEIR_F64 || dtype == WEIR_C64 ||
-         dtype == WEIR_C128;
+  return dtype == WEIR_F32 || dtype == WEIR_F64 || dtype == WEIR_C64 || dtype == WEIR_C128;
 }
 
 void loadMatrix(const weir_tensor &tensor, int64_t k, const Matrix &to) {
@@ -71,8 +70,7 @@ void loadMatrix(const weir_tensor &tensor, int64_t k, const Matrix &to) {
   }
 }
 
-void storeNumbers(weir_tensor &tensor, int64_t at, const Complex *from,
-                  int64_t count) {
+void storeNumbers(weir_tensor &tensor, int64_t at, const Complex *from, int64_t count) {
   for (int64_t i = 0; i < count; ++i, ++at)
     switch (tensor.dtype) {
     case WEIR_F32:
@@ -91,8 +89,7 @@ void storeNumbers(weir_tensor &tensor, int64_t at, const Complex *from,
     }
 }
 
-bool readMatrices(weir_context *ctx, const weir_tensor &tensor, bool square,
-                  Matrices *matrices) {
+bool readMatrices(weir_context *ctx, const weir_tensor &tensor, bool square, Matrices *matrices) {
   if (!isDenseType(tensor.dtype)) {
     failDtype(ctx, "matrices", tensor.dtype);
     return false;
@@ -132,8 +129,7 @@ bool shapeBatch(weir_context *ctx, const weir_tensor &like, weir_tensor &result,
 namespace {
 
 /// m (I - scale v v*), v in column k of `of`, below its diagonal.
-void reflectColumns(const Matrix &m, const Matrix &of, int64_t k,
-                    double scale) {
+void reflectColumns(const Matrix &m, const Matrix &of, int64_t k, double scale) {
   for (int64_t i = 0; i < m.rows; ++i) {
     Complex sum;
     for (int64_t j = k + 1; j < m.columns; ++j)
@@ -180,8 +176,8 @@ void reduceToHessenberg(const Matrix &a, const Matrix &z) {
 /// The eigenvalue of the last two rows and columns up to `high` that is nearer
 /// to the last element (Wilkinson).
 Complex shiftAt(const Matrix &a, int64_t high) {
-  Complex p = a(high - 1, high - 1), q = a(high - 1, high),
-          r = a(high, high - 1), s = a(high, high);
+  Complex p = a(high - 1, high - 1), q = a(high - 1, high), r = a(high, high - 1),
+          s = a(high, high);
   Complex half = (p - s) * 0.5;
   Complex d = root(half * half + q * r);
   Complex sum = half + d, difference = half - d;
@@ -216,8 +212,7 @@ void rotateColumns(const Matrix &m, int64_t k, int64_t end, Rotation g) {
 
 /// One QR step of rows and columns low to high, shifted. Columns follow one
 /// rotation behind the rows, which still need them.
-void step(const Matrix &a, const Matrix &z, int64_t low, int64_t high,
-          Complex shift) {
+void step(const Matrix &a, const Matrix &z, int64_t low, int64_t high, Complex shift) {
   int64_t n = a.rows;
   for (int64_t k = low; k <= high; ++k)
     a(k, k) = a(k, k) - shift;
@@ -252,8 +247,7 @@ bool schur(const Matrix &a, const Matrix &z) {
   for (int tries = 0; high > 0 && converged;) {
     int64_t low = high;
     for (; low > 0; --low) {
-      double around =
-          a(low - 1, low - 1).magnitude() + a(low, low).magnitude();
+      double around = a(low - 1, low - 1).magnitude() + a(low, low).magnitude();
       if (a(low, low - 1).magnitude() <= epsilon * around) {
         a(low, low - 1) = {};
         break;
@@ -266,8 +260,7 @@ bool schur(const Matrix &a, const Matrix &z) {
     }
     Complex shift = shiftAt(a, high);
     if (++tries % 10 == 0)
-      shift = {a(high, high - 1).magnitude() + a(high, high).re,
-               a(high, high).im};
+      shift = {a(high, high - 1).magnitude() + a(high, high).re, a(high, high).im};
     converged = tries < 300;
     step(a, z, low, high, shift);
   }

@@ -24,9 +24,7 @@ struct Complex {
 
   Complex operator+(Complex b) const { return {re + b.re, im + b.im}; }
   Complex operator-(Complex b) const { return {re - b.re, im - b.im}; }
-  Complex operator*(Complex b) const {
-    return {re * b.re - im * b.im, re * b.im + im * b.re};
-  }
+  Complex operator*(Complex b) const { return {re * b.re - im * b.im, re * b.im + im * b.re}; }
   Complex operator*(double b) const { return {re * b, im * b}; }
   Complex conj() const { return {re, -im}; }
   double square() const { return re * re + im * im; }
@@ -61,9 +59,7 @@ struct Matrix {
   Complex *data;
   int64_t rows, columns;
 
-  Complex &operator()(int64_t i, int64_t j) const {
-    return data[i * columns + j];
-  }
+  Complex &operator()(int64_t i, int64_t j) const { return data[i * columns + j]; }
   int64_t size() const { return rows * columns; }
   void clear() const {
     for (int64_t i = 0; i < size(); ++i)
@@ -93,8 +89,7 @@ bool isDenseType(int32_t dtype);
 void loadMatrix(const weir_tensor &tensor, int64_t k, const Matrix &to);
 /// Writes `count` numbers from element `at` on; real types lose what is
 /// imaginary.
-void storeNumbers(weir_tensor &tensor, int64_t at, const Complex *from,
-                  int64_t count);
+void storeNumbers(weir_tensor &tensor, int64_t at, const Complex *from, int64_t count);
 
 /// Leading dimensions of [..., rows, columns] and how many matrices they are.
 struct Matrices {
@@ -103,8 +98,7 @@ struct Matrices {
 };
 /// False, with the run failed, where a tensor holds no matrices (or no square
 /// ones).
-bool readMatrices(weir_context *ctx, const weir_tensor &tensor, bool square,
-                  Matrices *matrices);
+bool readMatrices(weir_context *ctx, const weir_tensor &tensor, bool square, Matrices *matrices);
 /// Shapes a result as the tensor's leading dimensions, then `tail`.
 bool shapeBatch(weir_context *ctx, const weir_tensor &like, weir_tensor &result,
                 const int64_t *tail, int32_t tailRank);

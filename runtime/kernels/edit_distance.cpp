@@ -38,15 +38,13 @@ struct Sequences {
     if (values.dtype == WEIR_STRING)
       return equalStrings(stringsOf(values)[i], stringsOf(other.values)[j]);
     return memcmp(static_cast<const uint8_t *>(values.data) + i * size,
-                  static_cast<const uint8_t *>(other.values.data) + j * size,
-                  size_t(size)) == 0;
+                  static_cast<const uint8_t *>(other.values.data) + j * size, size_t(size)) == 0;
   }
 };
 
 /// Levenshtein's distance, a row of the table at a time; -1: no memory.
-int64_t distance(weir_context *ctx, const Sequences &a, int64_t beginA,
-                 int64_t endA, const Sequences &b, int64_t beginB,
-                 int64_t endB) {
+int64_t distance(weir_context *ctx, const Sequences &a, int64_t beginA, int64_t endA,
+                 const Sequences &b, int64_t beginB, int64_t endB) {
   int64_t width = endB - beginB;
   Scratch<int64_t> row(ctx, width + 1);
   if (!row.data)
@@ -70,8 +68,7 @@ int64_t distance(weir_context *ctx, const Sequences &a, int64_t beginA,
 } // namespace
 
 int32_t weir_kernel_edit_distance(weir_context *ctx, const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
                                   const int64_t *attributes) {
   if (operand_count != 6 || result_count != 1 || results[0].dtype != WEIR_F32 ||
       operands[0].dtype != WEIR_I64 || operands[3].dtype != WEIR_I64 ||
@@ -83,8 +80,8 @@ int32_t weir_kernel_edit_distance(weir_context *ctx, const weir_tensor *operands
   const Sequences *sides[] = {&hypothesis, &truth};
   for (const Sequences *side : sides)
     if (side->indices.rank != 2 || side->indices.dims[1] != side->rank() ||
-        elementCountOf(side->values) != side->entries() ||
-        side->rank() != rank || rank < 2 || rank > WEIR_MAX_RANK)
+        elementCountOf(side->values) != side->entries() || side->rank() != rank || rank < 2 ||
+        rank > WEIR_MAX_RANK)
       return failMessage(ctx, WEIR_INVALID_ARGUMENT,
                          "indices, values and shapes of the two sparse tensors "
                          "do not fit each other, or have less than 2 dimensions");
@@ -93,8 +90,7 @@ int32_t weir_kernel_edit_distance(weir_context *ctx, const weir_tensor *operands
     int64_t a = hypothesis.size(d), b = truth.size(d);
     dims[d] = a > b ? a : b;
     if (dims[d] < 0 || __builtin_mul_overflow(count, dims[d], &count))
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                         "a size is negative, or the result too large");
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative, or the result too large");
   }
   if (!shapeResult(ctx, results[0], rank - 1, dims))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -104,8 +100,7 @@ int32_t weir_kernel_edit_distance(weir_context *ctx, const weir_tensor *operands
   int64_t before[2] = {-1, -1};
   auto next = [&](Sequences &side, int64_t *begin) {
     *begin = side.next;
-    int64_t at = side.next < side.entries() ? side.place(side.next, dims)
-                                            : INT64_MAX;
+    int64_t at = side.next < side.entries() ? side.place(side.next, dims) : INT64_MAX;
     while (side.next < side.entries() && side.place(side.next, dims) == at)
       ++side.next;
     return at;
@@ -120,8 +115,8 @@ int32_t weir_kernel_edit_distance(weir_context *ctx, const weir_tensor *operands
     int64_t at = placeA < placeB ? placeA : placeB;
     int64_t sizeA = placeA == at ? hypothesis.next - beginA : 0;
     int64_t sizeB = placeB == at ? truth.next - beginB : 0;
-    int64_t edits = distance(ctx, hypothesis, beginA, beginA + sizeA, truth,
-                             beginB, beginB + sizeB);
+    int64_t edits =
+        distance(ctx, hypothesis, beginA, beginA + sizeA, truth, beginB, beginB + sizeB);
     if (edits < 0)
       return WEIR_RESOURCE_EXHAUSTED;
     out[at] = float(edits);

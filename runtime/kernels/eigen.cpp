@@ -129,8 +129,7 @@ bool orthogonalize(const Matrix &a, const Matrix &v) {
 }
 
 /// The order of `values`, falling or rising.
-void orderOf(const double *values, int64_t *order, int64_t count,
-             bool falling) {
+void orderOf(const double *values, int64_t *order, int64_t count, bool falling) {
   for (int64_t i = 0; i < count; ++i) {
     int64_t at = i;
     for (; at > 0; --at) {
@@ -178,11 +177,9 @@ void completeBasis(const Matrix &u, int64_t have, Complex *scratch) {
 
 /// Begins a decomposition of square matrices into eigenvalues and, as a second
 /// result where there is one, eigenvectors. WEIR_OK, or the failure's code.
-int32_t openEigen(weir_context *ctx, const weir_tensor *operands,
-                  int32_t operand_count, weir_tensor *results,
-                  int32_t result_count, Matrices *in) {
-  if (operand_count != 1 || result_count < 1 || result_count > 2 ||
-      !isDenseType(results[0].dtype))
+int32_t openEigen(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                  weir_tensor *results, int32_t result_count, Matrices *in) {
+  if (operand_count != 1 || result_count < 1 || result_count > 2 || !isDenseType(results[0].dtype))
     return failMessage(ctx, WEIR_INTERNAL, "eigenvalues of one operand");
   if (!readMatrices(ctx, operands[0], true, in))
     return WEIR_INVALID_ARGUMENT;
@@ -201,12 +198,10 @@ int32_t failConvergence(weir_context *ctx) {
 
 } // namespace
 
-int32_t weir_kernel_eigh(weir_context *ctx, const weir_tensor *operands,
-                         int32_t operand_count, weir_tensor *results,
-                         int32_t result_count, const int64_t *) {
+int32_t weir_kernel_eigh(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                         weir_tensor *results, int32_t result_count, const int64_t *) {
   Matrices in;
-  if (int32_t code =
-          openEigen(ctx, operands, operand_count, results, result_count, &in))
+  if (int32_t code = openEigen(ctx, operands, operand_count, results, result_count, &in))
     return code;
   int64_t n = in.rows;
   Scratch<Complex> memory(ctx, 3 * n * n + n);
@@ -214,8 +209,7 @@ int32_t weir_kernel_eigh(weir_context *ctx, const weir_tensor *operands,
   Scratch<int64_t> order(ctx, n);
   if (!memory.data || !values.data || !order.data)
     return WEIR_RESOURCE_EXHAUSTED;
-  Matrix a = {memory.data, n, n}, v = {a.data + n * n, n, n},
-         sorted = {v.data + n * n, n, n};
+  Matrix a = {memory.data, n, n}, v = {a.data + n * n, n, n}, sorted = {v.data + n * n, n, n};
   Complex *line = sorted.data + n * n;
   for (int64_t k = 0; k < in.count; ++k) {
     loadMatrix(operands[0], k, a);
@@ -237,9 +231,8 @@ int32_t weir_kernel_eigh(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_svd(weir_context *ctx, const weir_tensor *operands,
-                        int32_t operand_count, weir_tensor *results,
-                        int32_t result_count, const int64_t *attributes) {
+int32_t weir_kernel_svd(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                        weir_tensor *results, int32_t result_count, const int64_t *attributes) {
   Matrices in;
   if (operand_count != 1 || (result_count != 1 && result_count != 3) ||
       !isDenseType(results[0].dtype))
@@ -253,10 +246,8 @@ int32_t weir_kernel_svd(weir_context *ctx, const weir_tensor *operands,
   bool vectors = result_count == 3;
   int64_t ofLong[2] = {m, full}, ofShort[2] = {n, n};
   if (!shapeBatch(ctx, operands[0], results[0], &n, 1) ||
-      (vectors && (!shapeBatch(ctx, operands[0], results[wide ? 2 : 1], ofLong,
-                               2) ||
-                   !shapeBatch(ctx, operands[0], results[wide ? 1 : 2],
-                               ofShort, 2))))
+      (vectors && (!shapeBatch(ctx, operands[0], results[wide ? 2 : 1], ofLong, 2) ||
+                   !shapeBatch(ctx, operands[0], results[wide ? 1 : 2], ofShort, 2))))
     return WEIR_RESOURCE_EXHAUSTED;
   Scratch<Complex> memory(ctx, 2 * m * n + 2 * n * n + m * full + m + n);
   Scratch<double> values(ctx, n);
@@ -264,8 +255,8 @@ int32_t weir_kernel_svd(weir_context *ctx, const weir_tensor *operands,
   if (!memory.data || !values.data || !order.data)
     return WEIR_RESOURCE_EXHAUSTED;
   Matrix given = {memory.data, in.rows, in.columns};
-  Matrix a = {given.data + m * n, n, m}, v = {a.data + m * n, n, n},
-         right = {v.data + n * n, n, n}, left = {right.data + n * n, m, full};
+  Matrix a = {given.data + m * n, n, m}, v = {a.data + m * n, n, n}, right = {v.data + n * n, n, n},
+         left = {right.data + n * n, m, full};
   Complex *line = left.data + m * full;
   for (int64_t k = 0; k < in.count; ++k) {
     loadMatrix(operands[0], k, given);
@@ -305,19 +296,17 @@ int32_t weir_kernel_svd(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_eig(weir_context *ctx, const weir_tensor *operands,
-                        int32_t operand_count, weir_tensor *results,
-                        int32_t result_count, const int64_t *) {
+int32_t weir_kernel_eig(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                        weir_tensor *results, int32_t result_count, const int64_t *) {
   Matrices in;
-  if (int32_t code =
-          openEigen(ctx, operands, operand_count, results, result_count, &in))
+  if (int32_t code = openEigen(ctx, operands, operand_count, results, result_count, &in))
     return code;
   int64_t n = in.rows;
   Scratch<Complex> memory(ctx, 4 * n * n + n);
   if (!memory.data)
     return WEIR_RESOURCE_EXHAUSTED;
-  Matrix t = {memory.data, n, n}, z = {t.data + n * n, n, n},
-         y = {z.data + n * n, n, n}, v = {y.data + n * n, n, n};
+  Matrix t = {memory.data, n, n}, z = {t.data + n * n, n, n}, y = {z.data + n * n, n, n},
+         v = {y.data + n * n, n, n};
   Complex *line = v.data + n * n;
   for (int64_t k = 0; k < in.count; ++k) {
     loadMatrix(operands[0], k, t);
@@ -359,12 +348,10 @@ int32_t weir_kernel_eig(weir_context *ctx, const weir_tensor *operands,
 }
 
 /// Householder's reflections (Golub and Van Loan, 5.2).
-int32_t weir_kernel_qr(weir_context *ctx, const weir_tensor *operands,
-                       int32_t operand_count, weir_tensor *results,
-                       int32_t result_count, const int64_t *attributes) {
+int32_t weir_kernel_qr(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                       weir_tensor *results, int32_t result_count, const int64_t *attributes) {
   Matrices in;
-  if (operand_count != 1 || result_count != 2 ||
-      !isDenseType(results[0].dtype))
+  if (operand_count != 1 || result_count != 2 || !isDenseType(results[0].dtype))
     return failMessage(ctx, WEIR_INTERNAL, "qr has two results");
   if (!readMatrices(ctx, operands[0], false, &in))
     return WEIR_INVALID_ARGUMENT;

@@ -27,9 +27,8 @@ bool isWhole(const uint8_t *guard) {
 
 } // namespace
 
-int32_t weir_kernel_guard_buffer(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t, weir_tensor *, int32_t,
-                                 const int64_t *attributes) {
+int32_t weir_kernel_guard_buffer(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                 weir_tensor *, int32_t, const int64_t *attributes) {
   // The one function that writes to its operand: the plan's own, not a value.
   auto *data = static_cast<uint8_t *>(operands[0].data);
   int64_t bytes = elementCountOf(operands[0]) * weir_dtype_size(operands[0].dtype);
@@ -37,11 +36,9 @@ int32_t weir_kernel_guard_buffer(weir_context *ctx, const weir_tensor *operands,
   uint8_t *end = data + (bytes + 63) / 64 * 64;
   bool isEnd = attributes[0];
   if (isEnd && !isWhole(data - guardBytes))
-    return failMessage(ctx, WEIR_INTERNAL,
-                       "something was written in front of its planned buffer");
+    return failMessage(ctx, WEIR_INTERNAL, "something was written in front of its planned buffer");
   if (isEnd && !isWhole(end))
-    return failMessage(ctx, WEIR_INTERNAL,
-                       "something was written behind its planned buffer");
+    return failMessage(ctx, WEIR_INTERNAL, "something was written behind its planned buffer");
   if (!isEnd) {
     memset(data - guardBytes, guardByte, guardBytes);
     memset(end, guardByte, guardBytes);

@@ -22,9 +22,7 @@ uint64_t load32(const uint8_t *at) {
   memcpy(&value, at, sizeof(value));
   return value;
 }
-uint64_t rotateRight(uint64_t value, int by) {
-  return value >> by | value << (64 - by);
-}
+uint64_t rotateRight(uint64_t value, int by) { return value >> by | value << (64 - by); }
 uint64_t rotateLeft(uint64_t value, int by) { return rotateRight(value, 64 - by); }
 
 //===----------------------------------------------------------------------===//
@@ -32,8 +30,7 @@ uint64_t rotateLeft(uint64_t value, int by) { return rotateRight(value, 64 - by)
 //===----------------------------------------------------------------------===//
 
 // Primes between 2^63 and 2^64.
-constexpr uint64_t p0 = 0xc3a5c85c97cb3127, p1 = 0xb492b66fbe98f273,
-                   p2 = 0x9ae16a3b2f90404f;
+constexpr uint64_t p0 = 0xc3a5c85c97cb3127, p1 = 0xb492b66fbe98f273, p2 = 0x9ae16a3b2f90404f;
 
 uint64_t shiftMix(uint64_t value) { return value ^ value >> 47; }
 
@@ -46,8 +43,7 @@ uint64_t hashUpTo16(const uint8_t *s, uint64_t size) {
   uint64_t factor = p2 + size * 2;
   if (size >= 8) {
     uint64_t a = load64(s) + p2, b = load64(s + size - 8);
-    return mix(rotateRight(b, 37) * factor + a,
-               (rotateRight(a, 25) + b) * factor, factor);
+    return mix(rotateRight(b, 37) * factor + a, (rotateRight(a, 25) + b) * factor, factor);
   }
   if (size >= 4)
     return mix(size + (load32(s) << 3), load32(s + size - 4), factor);
@@ -62,8 +58,8 @@ uint64_t hashUpTo32(const uint8_t *s, uint64_t size) {
   uint64_t factor = p2 + size * 2;
   uint64_t a = load64(s) * p1, b = load64(s + 8);
   uint64_t c = load64(s + size - 8) * factor, d = load64(s + size - 16) * p2;
-  return mix(rotateRight(a + b, 43) + rotateRight(c, 30) + d,
-             a + rotateRight(b + p2, 18) + c, factor);
+  return mix(rotateRight(a + b, 43) + rotateRight(c, 30) + d, a + rotateRight(b + p2, 18) + c,
+             factor);
 }
 
 uint64_t hashUpTo64(const uint8_t *s, uint64_t size) {
@@ -75,8 +71,8 @@ uint64_t hashUpTo64(const uint8_t *s, uint64_t size) {
   uint64_t e = load64(s + 16) * factor, f = load64(s + 24);
   uint64_t g = (y + load64(s + size - 32)) * factor;
   uint64_t h = (z + load64(s + size - 24)) * factor;
-  return mix(rotateRight(e + f, 43) + rotateRight(g, 30) + h,
-             e + rotateRight(f + a, 18) + g, factor);
+  return mix(rotateRight(e + f, 43) + rotateRight(g, 30) + h, e + rotateRight(f + a, 18) + g,
+             factor);
 }
 
 struct Pair {
@@ -85,8 +81,7 @@ struct Pair {
 
 /// Takes 32 bytes into two words.
 Pair absorb(const uint8_t *s, uint64_t a, uint64_t b) {
-  uint64_t w = load64(s), x = load64(s + 8), y = load64(s + 16),
-           z = load64(s + 24);
+  uint64_t w = load64(s), x = load64(s + 8), y = load64(s + 16), z = load64(s + 24);
   a += w;
   b = rotateRight(b + a + z, 21);
   uint64_t c = a;
@@ -166,8 +161,7 @@ uint64_t murmur64(const void *data, int64_t count, uint64_t seed) {
   return h ^ h >> r;
 }
 
-uint64_t sipHash24(const void *data, int64_t count, uint64_t key0,
-                   uint64_t key1) {
+uint64_t sipHash24(const void *data, int64_t count, uint64_t key0, uint64_t key1) {
   uint64_t v0 = key0 ^ 0x736f6d6570736575, v1 = key1 ^ 0x646f72616e646f6d;
   uint64_t v2 = key0 ^ 0x6c7967656e657261, v3 = key1 ^ 0x7465646279746573;
   auto rounds = [&](int times) {

@@ -30,12 +30,8 @@ struct Cipher {
   int rounds;
   uint64_t keys[kMostRounds];
 
-  uint64_t rotateLeft(uint64_t x, int by) const {
-    return (x << by | x >> (width - by)) & mask;
-  }
-  uint64_t rotateRight(uint64_t x, int by) const {
-    return (x >> by | x << (width - by)) & mask;
-  }
+  uint64_t rotateLeft(uint64_t x, int by) const { return (x << by | x >> (width - by)) & mask; }
+  uint64_t rotateRight(uint64_t x, int by) const { return (x >> by | x << (width - by)) & mask; }
   uint64_t mix(uint64_t x) const {
     return (rotateLeft(x, 1) & rotateLeft(x, 8)) ^ rotateLeft(x, 2);
   }
@@ -47,8 +43,8 @@ struct Cipher {
         keys[i] = key[i] & mask;
         continue;
       }
-      keys[i] = (0xfffffffcu & mask) ^ (z & 1) ^ keys[i - 3] ^
-                rotateRight(keys[i - 1], 3) ^ rotateRight(keys[i - 1], 4);
+      keys[i] = (0xfffffffcu & mask) ^ (z & 1) ^ keys[i - 3] ^ rotateRight(keys[i - 1], 3) ^
+                rotateRight(keys[i - 1], 4);
       z >>= 1;
     }
   }
@@ -63,8 +59,7 @@ struct Cipher {
   }
 };
 
-uint64_t shuffled(Cipher &cipher, uint64_t index, const uint32_t *key,
-                  uint64_t most) {
+uint64_t shuffled(Cipher &cipher, uint64_t index, const uint32_t *key, uint64_t most) {
   if (most == 0)
     return 0;
   // As many bits as indices have, even, 16 at least.
@@ -81,17 +76,13 @@ uint64_t shuffled(Cipher &cipher, uint64_t index, const uint32_t *key,
 
 } // namespace
 
-int32_t weir_kernel_index_shuffle(weir_context *ctx,
-                                  const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count,
+int32_t weir_kernel_index_shuffle(weir_context *ctx, const weir_tensor *operands,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
                                   const int64_t *attributes) {
-  const weir_tensor &index = operands[0], &seed = operands[1],
-                    &most = operands[2];
+  const weir_tensor &index = operands[0], &seed = operands[1], &most = operands[2];
   Cipher cipher;
   if (operand_count != 3 || result_count != 1 || index.dtype != WEIR_I64 ||
-      seed.dtype != WEIR_U32 || most.dtype != WEIR_I64 ||
-      results[0].dtype != WEIR_I64)
+      seed.dtype != WEIR_U32 || most.dtype != WEIR_I64 || results[0].dtype != WEIR_I64)
     return failMessage(ctx, WEIR_INTERNAL, "index shuffle takes i64 indices");
   if (attributes[0] < 4 || attributes[0] > kMostRounds || attributes[0] % 2)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT,
@@ -111,12 +102,9 @@ int32_t weir_kernel_index_shuffle(weir_context *ctx,
     uint64_t limit = static_cast<const uint64_t *>(most.data)[limits > 1 ? i : 0];
     // An index outside would walk among indices outside for ever.
     if (at > limit)
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                         "index must not be above max_index");
-    const uint32_t *key = static_cast<const uint32_t *>(seed.data) +
-                          (seeds > 1 ? 3 * i : 0);
-    static_cast<uint64_t *>(results[0].data)[i] =
-        shuffled(cipher, at, key, limit);
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "index must not be above max_index");
+    const uint32_t *key = static_cast<const uint32_t *>(seed.data) + (seeds > 1 ? 3 * i : 0);
+    static_cast<uint64_t *>(results[0].data)[i] = shuffled(cipher, at, key, limit);
   }
   return WEIR_OK;
 }

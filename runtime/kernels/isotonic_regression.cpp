@@ -24,8 +24,8 @@ struct Block {
 
 /// One row. `blocks` has room for `count` of them.
 template <typename T>
-void fitRow(const T *values, int64_t count, T *fitted, weir_tensor &segments,
-            int64_t first, Block *blocks) {
+void fitRow(const T *values, int64_t count, T *fitted, weir_tensor &segments, int64_t first,
+            Block *blocks) {
   int64_t used = 0;
   for (int64_t i = 0; i < count; ++i) {
     Block block = {double(values[i]), 1};
@@ -47,9 +47,9 @@ void fitRow(const T *values, int64_t count, T *fitted, weir_tensor &segments,
 
 } // namespace
 
-int32_t weir_kernel_isotonic_regression(
-    weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
-    weir_tensor *results, int32_t result_count, const int64_t *) {
+int32_t weir_kernel_isotonic_regression(weir_context *ctx, const weir_tensor *operands,
+                                        int32_t operand_count, weir_tensor *results,
+                                        int32_t result_count, const int64_t *) {
   if (operand_count < 1 || result_count < 2 || !isIndexType(results[1].dtype) ||
       results[0].dtype != operands[0].dtype)
     return failMessage(ctx, WEIR_INTERNAL, "operands or results are missing");
@@ -58,8 +58,7 @@ int32_t weir_kernel_isotonic_regression(
   if (!isWide && values.dtype != WEIR_F32)
     return failDtype(ctx, "values", values.dtype);
   if (values.rank != 2)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the values are not a matrix");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the values are not a matrix");
   int64_t rows = values.dims[0], count = values.dims[1];
   Scratch<Block> blocks(ctx, count);
   if (!blocks.data || !shapeResult(ctx, results[0], 2, values.dims) ||
@@ -69,12 +68,10 @@ int32_t weir_kernel_isotonic_regression(
     int64_t first = row * count;
     if (isWide)
       fitRow(static_cast<const double *>(values.data) + first, count,
-             static_cast<double *>(results[0].data) + first, results[1], first,
-             blocks.data);
+             static_cast<double *>(results[0].data) + first, results[1], first, blocks.data);
     else
       fitRow(static_cast<const float *>(values.data) + first, count,
-             static_cast<float *>(results[0].data) + first, results[1], first,
-             blocks.data);
+             static_cast<float *>(results[0].data) + first, results[1], first, blocks.data);
   }
   return WEIR_OK;
 }

@@ -9,8 +9,7 @@
 
 namespace weir::rt {
 
-bool shapeResult(weir_context *ctx, weir_tensor &result, int32_t rank,
-                 const int64_t *dims) {
+bool shapeResult(weir_context *ctx, weir_tensor &result, int32_t rank, const int64_t *dims) {
   int64_t count = 1;
   result.rank = rank;
   for (int32_t i = 0; i < rank; ++i) {
@@ -80,8 +79,7 @@ float floatOfHalf(uint16_t half) {
     float magnitude = float(fraction) * 0x1p-24f;
     return sign ? -magnitude : magnitude;
   }
-  uint32_t bits = sign | fraction << 13 |
-                  (exponent == 31 ? 255u << 23 : (exponent + 112) << 23);
+  uint32_t bits = sign | fraction << 13 | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23);
   float value;
   memcpy(&value, &bits, sizeof(value));
   return value;
@@ -114,8 +112,7 @@ int32_t failMessage(weir_context *ctx, int32_t code, const char *message) {
 
 int32_t failDtype(weir_context *ctx, const char *what, int32_t dtype) {
   char text[160];
-  Text(text, sizeof(text)) << what << " of type " << weir_dtype_name(dtype)
-                           << " is not supported";
+  Text(text, sizeof(text)) << what << " of type " << weir_dtype_name(dtype) << " is not supported";
   return weir_custom_error(ctx, WEIR_UNIMPLEMENTED, text);
 }
 

@@ -19,8 +19,7 @@ namespace weir::rt {
 template <typename T> class Scratch {
 public:
   Scratch(weir_context *ctx, int64_t count)
-      : ctx(ctx), data(static_cast<T *>(
-                      weir_custom_alloc(ctx, count * int64_t(sizeof(T))))) {}
+      : ctx(ctx), data(static_cast<T *>(weir_custom_alloc(ctx, count * int64_t(sizeof(T))))) {}
   ~Scratch() { weir_rt_free(ctx, data); }
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
@@ -42,8 +41,7 @@ inline int64_t elementCountOf(const weir_tensor &tensor) {
 
 /// Sets rank, dims and bytes of a result, and allocates it where `data` is
 /// null. False: no memory, the run has failed.
-bool shapeResult(weir_context *ctx, weir_tensor &result, int32_t rank,
-                 const int64_t *dims);
+bool shapeResult(weir_context *ctx, weir_tensor &result, int32_t rank, const int64_t *dims);
 
 /// Writes an index to element `i` of an i32 or i64 tensor.
 inline void storeIndex(weir_tensor &tensor, int64_t i, int64_t value) {
@@ -68,9 +66,7 @@ int32_t failDtype(weir_context *ctx, const char *what, int32_t dtype);
 int32_t failMessage(weir_context *ctx, int32_t code, const char *message);
 
 /// Whether a result that takes indices has a dtype for them.
-inline bool isIndexType(int32_t dtype) {
-  return dtype == WEIR_I32 || dtype == WEIR_I64;
-}
+inline bool isIndexType(int32_t dtype) { return dtype == WEIR_I32 || dtype == WEIR_I64; }
 
 /// The dims of a tensor seen along an axis: [outer, size, inner].
 struct AxisView {

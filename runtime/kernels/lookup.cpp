@@ -16,10 +16,9 @@ namespace {
 
 /// A table of a session.
 struct Table : Resource {
-  Table(bool isMutable, int32_t keyType, int32_t valueType, int32_t rank,
-        const int64_t *dims, int64_t valueCount)
-      : map(keyType, valueType, valueCount), isMutable(isMutable),
-        valueRank(rank) {
+  Table(bool isMutable, int32_t keyType, int32_t valueType, int32_t rank, const int64_t *dims,
+        int64_t valueCount)
+      : map(keyType, valueType, valueCount), isMutable(isMutable), valueRank(rank) {
     for (int32_t d = 0; d < rank; ++d)
       valueDims[d] = dims[d];
   }
@@ -57,8 +56,8 @@ struct Call {
   int32_t keyType, valueType;
 
   Call(const int64_t *a, int32_t keyType, int32_t valueType)
-      : valueRank(int32_t(a[0])), valueDims(a + 1), more(a + 1 + a[0]),
-        keyType(keyType), valueType(valueType) {}
+      : valueRank(int32_t(a[0])), valueDims(a + 1), more(a + 1 + a[0]), keyType(keyType),
+        valueType(valueType) {}
   bool fits(const Table &table) const {
     return (!keyType || keyType == table.map.keyType) &&
            (!valueType || valueType == table.map.valueType);
@@ -74,8 +73,8 @@ Resource *makeTable(void *data) {
   void *memory = malloc(sizeof(Table));
   if (!memory)
     return nullptr;
-  auto *table = new (memory) Table(call->isMutable, call->keyType, call->valueType,
-                                   call->valueRank, call->valueDims, count);
+  auto *table = new (memory) Table(call->isMutable, call->keyType, call->valueType, call->valueRank,
+                                   call->valueDims, count);
   table->reset = resetTable;
   table->destroy = destroyTable;
   return table;
@@ -83,8 +82,7 @@ Resource *makeTable(void *data) {
 
 /// The table of a call; null: there is none, or, with `code` set, the run has
 /// failed.
-Table *open(weir_context *ctx, const weir_tensor *operands, const Call &call,
-            int32_t *code) {
+Table *open(weir_context *ctx, const weir_tensor *operands, const Call &call, int32_t *code) {
   weir_string name;
   if (!loadString(operands[0], &name)) {
     *code = failMessage(ctx, WEIR_INVALID_ARGUMENT, "a table's handle is not one");
@@ -94,8 +92,7 @@ Table *open(weir_context *ctx, const weir_tensor *operands, const Call &call,
   Call copy = call;
   copy.isMutable = name.size > 0 && name.data[0] == 'm';
   bool mayMake = call.keyType && call.valueType;
-  Resource *resource = resourceOf(ctx, name.data, name.size,
-                                  mayMake ? makeTable : nullptr, &copy);
+  Resource *resource = resourceOf(ctx, name.data, name.size, mayMake ? makeTable : nullptr, &copy);
   if (!resource && !mayMake)
     return nullptr;
   if (!resource) {
@@ -105,10 +102,9 @@ Table *open(weir_context *ctx, const weir_tensor *operands, const Call &call,
   Table *table = tableOf(resource);
   if (!call.fits(*table)) {
     char text[200];
-    Text(text, sizeof(text))
-        << "the table maps " << weir_dtype_name(table->map.keyType) << " to "
-        << weir_dtype_name(table->map.valueType)
-        << "; that is not what is asked for";
+    Text(text, sizeof(text)) << "the table maps " << weir_dtype_name(table->map.keyType) << " to "
+                             << weir_dtype_name(table->map.valueType)
+                             << "; that is not what is asked for";
     *code = failMessage(ctx, WEIR_INVALID_ARGUMENT, text);
     return nullptr;
   }
@@ -116,13 +112,12 @@ Table *open(weir_context *ctx, const weir_tensor *operands, const Call &call,
 }
 
 const void *elementAt(const weir_tensor &tensor, int64_t i) {
-  return static_cast<const uint8_t *>(tensor.data) +
-         i * weir_dtype_size(tensor.dtype);
+  return static_cast<const uint8_t *>(tensor.data) + i * weir_dtype_size(tensor.dtype);
 }
 
 /// Copies elements, contents of strings included.
-bool copyOut(Contents &contents, int32_t dtype, weir_tensor &to, int64_t at,
-             const void *from, int64_t count) {
+bool copyOut(Contents &contents, int32_t dtype, weir_tensor &to, int64_t at, const void *from,
+             int64_t count) {
   auto *out = static_cast<uint8_t *>(to.data) + at * weir_dtype_size(dtype);
   if (dtype != WEIR_STRING) {
     memcpy(out, from, size_t(count * weir_dtype_size(dtype)));
@@ -130,8 +125,7 @@ bool copyOut(Contents &contents, int32_t dtype, weir_tensor &to, int64_t at,
   }
   auto *strings = static_cast<const weir_string *>(from);
   for (int64_t i = 0; i < count; ++i)
-    if (!contents.copy(strings[i].data, strings[i].size,
-                       reinterpret_cast<weir_string *>(out) + i))
+    if (!contents.copy(strings[i].data, strings[i].size, reinterpret_cast<weir_string *>(out) + i))
       return false;
   return true;
 }
@@ -146,20 +140,17 @@ int32_t failEntries(weir_context *ctx) {
 }
 
 /// Whether `values` are the shape of `keys` and then that of the table's values.
-bool valuesFit(const Table &table, const weir_tensor &keys,
-               const weir_tensor &values) {
+bool valuesFit(const Table &table, const weir_tensor &keys, const weir_tensor &values) {
   bool fits = values.rank == keys.rank + table.valueRank;
   for (int32_t d = 0; fits && d < values.rank; ++d)
-    fits = values.dims[d] ==
-           (d < keys.rank ? keys.dims[d] : table.valueDims[d - keys.rank]);
+    fits = values.dims[d] == (d < keys.rank ? keys.dims[d] : table.valueDims[d - keys.rank]);
   return fits;
 }
 
 } // namespace
 
-int32_t weir_kernel_table_find(weir_context *ctx, const weir_tensor *operands,
-                               int32_t, weir_tensor *results, int32_t,
-                               const int64_t *attributes) {
+int32_t weir_kernel_table_find(weir_context *ctx, const weir_tensor *operands, int32_t,
+                               weir_tensor *results, int32_t, const int64_t *attributes) {
   Call call(attributes, operands[1].dtype, operands[2].dtype);
   int32_t code;
   Table *table = open(ctx, operands, call, &code);
@@ -184,22 +175,19 @@ int32_t weir_kernel_table_find(weir_context *ctx, const weir_tensor *operands,
   Contents contents(ctx);
   Lock lock(table->mutex);
   if (!table->isMutable && !table->isInitialized)
-    return failMessage(ctx, WEIR_FAILED_PRECONDITION,
-                       "the table is not initialized");
+    return failMessage(ctx, WEIR_FAILED_PRECONDITION, "the table is not initialized");
   for (int64_t i = 0; i < count; ++i) {
     int64_t entry = table->map.find(elementAt(keys, i));
-    const void *value = entry >= 0
-                            ? table->map.valueAt(entry)
-                            : elementAt(other, isSingle ? 0 : i * width);
+    const void *value =
+        entry >= 0 ? table->map.valueAt(entry) : elementAt(other, isSingle ? 0 : i * width);
     if (!copyOut(contents, call.valueType, results[0], i * width, value, width))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;
 }
 
-int32_t weir_kernel_table_insert(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t, weir_tensor *, int32_t,
-                                 const int64_t *attributes) {
+int32_t weir_kernel_table_insert(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                 weir_tensor *, int32_t, const int64_t *attributes) {
   Call call(attributes, operands[1].dtype, operands[2].dtype);
   int32_t code;
   Table *table = open(ctx, operands, call, &code);
@@ -233,25 +221,22 @@ int32_t weir_kernel_table_insert(weir_context *ctx, const weir_tensor *operands,
   for (int64_t i = 0; i < count; ++i) {
     const void *key = elementAt(keys, i), *value = elementAt(values, i * width);
     int64_t entry = table->map.find(key);
-    bool isGood = entry < 0 ? table->map.insert(key, value)
-                            : table->map.hasValue(entry, value);
+    bool isGood = entry < 0 ? table->map.insert(key, value) : table->map.hasValue(entry, value);
     if (isGood)
       continue;
     table->map.clear();
     if (entry < 0)
       return failMemory(ctx);
     char text[96];
-    Text(text, sizeof(text)) << "key " << i
-                             << " is there twice, with different values";
+    Text(text, sizeof(text)) << "key " << i << " is there twice, with different values";
     return failMessage(ctx, WEIR_FAILED_PRECONDITION, text);
   }
   table->isInitialized = true;
   return WEIR_OK;
 }
 
-int32_t weir_kernel_table_remove(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t, weir_tensor *, int32_t,
-                                 const int64_t *attributes) {
+int32_t weir_kernel_table_remove(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                 weir_tensor *, int32_t, const int64_t *attributes) {
   Call call(attributes, operands[1].dtype, WEIR_INVALID);
   int32_t code;
   Table *table = open(ctx, operands, call, &code);
@@ -267,9 +252,8 @@ int32_t weir_kernel_table_remove(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_table_size(weir_context *ctx, const weir_tensor *operands,
-                               int32_t, weir_tensor *results, int32_t,
-                               const int64_t *attributes) {
+int32_t weir_kernel_table_size(weir_context *ctx, const weir_tensor *operands, int32_t,
+                               weir_tensor *results, int32_t, const int64_t *attributes) {
   Call call(attributes, WEIR_INVALID, WEIR_INVALID);
   int32_t code;
   Table *table = open(ctx, operands, call, &code);
@@ -285,9 +269,8 @@ int32_t weir_kernel_table_size(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_table_export(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t, weir_tensor *results, int32_t,
-                                 const int64_t *attributes) {
+int32_t weir_kernel_table_export(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                 weir_tensor *results, int32_t, const int64_t *attributes) {
   Call call(attributes, results[0].dtype, results[1].dtype);
   int32_t code;
   Table *table = open(ctx, operands, call, &code);
@@ -306,8 +289,7 @@ int32_t weir_kernel_table_export(weir_context *ctx, const weir_tensor *operands,
     return WEIR_RESOURCE_EXHAUSTED;
   for (int64_t i = 0; i < count; ++i)
     if (!copyOut(contents, call.keyType, results[0], i, table->map.keyAt(i), 1) ||
-        !copyOut(contents, call.valueType, results[1], i * width,
-                 table->map.valueAt(i), width))
+        !copyOut(contents, call.valueType, results[1], i * width, table->map.valueAt(i), width))
       return WEIR_RESOURCE_EXHAUSTED;
   return WEIR_OK;
 }

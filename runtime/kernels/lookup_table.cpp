@@ -14,8 +14,7 @@ namespace weir::rt {
 
 LookupMap::LookupMap(int32_t keyType, int32_t valueType, int64_t valueCount)
     : keyType(keyType), valueType(valueType), valueCount(valueCount),
-      keySize(weir_dtype_size(keyType)),
-      valueSize(weir_dtype_size(valueType) * valueCount) {}
+      keySize(weir_dtype_size(keyType)), valueSize(weir_dtype_size(valueType) * valueCount) {}
 
 LookupMap::~LookupMap() {
   clear();
@@ -30,8 +29,7 @@ void LookupMap::freeElements(int32_t dtype, void *at, int64_t elements) {
       free(const_cast<char *>(static_cast<weir_string *>(at)[i].data));
 }
 
-bool LookupMap::copyElements(int32_t dtype, void *to, const void *from,
-                             int64_t elements) {
+bool LookupMap::copyElements(int32_t dtype, void *to, const void *from, int64_t elements) {
   if (dtype != WEIR_STRING) {
     memcpy(to, from, size_t(elements * weir_dtype_size(dtype)));
     return true;
@@ -67,10 +65,9 @@ uint64_t LookupMap::hash(const void *key) const {
 }
 
 bool LookupMap::areEqual(const void *a, const void *b) const {
-  return keyType == WEIR_STRING
-             ? equalStrings(*static_cast<const weir_string *>(a),
-                            *static_cast<const weir_string *>(b))
-             : memcmp(a, b, size_t(keySize)) == 0;
+  return keyType == WEIR_STRING ? equalStrings(*static_cast<const weir_string *>(a),
+                                               *static_cast<const weir_string *>(b))
+                                : memcmp(a, b, size_t(keySize)) == 0;
 }
 
 /// The slot of `key`, or the free one where it would be.
@@ -81,9 +78,7 @@ int64_t LookupMap::slotOf(const void *key) const {
   return slot;
 }
 
-int64_t LookupMap::find(const void *key) const {
-  return slotCount ? slots[slotOf(key)] - 1 : -1;
-}
+int64_t LookupMap::find(const void *key) const { return slotCount ? slots[slotOf(key)] - 1 : -1; }
 
 bool LookupMap::hasValue(int64_t entry, const void *value) const {
   if (valueType != WEIR_STRING)
@@ -101,13 +96,12 @@ bool LookupMap::grow() {
   if (!grownKeys)
     return false;
   keys = grownKeys;
-  auto *grownValues = static_cast<uint8_t *>(
-      realloc(values, size_t(wanted * valueSize | !valueSize)));
+  auto *grownValues =
+      static_cast<uint8_t *>(realloc(values, size_t(wanted * valueSize | !valueSize)));
   if (!grownValues)
     return false;
   values = grownValues;
-  auto *grownSlots =
-      static_cast<int64_t *>(calloc(size_t(wanted) * 2, sizeof(int64_t)));
+  auto *grownSlots = static_cast<int64_t *>(calloc(size_t(wanted) * 2, sizeof(int64_t)));
   if (!grownSlots)
     return false;
   free(slots);
@@ -158,8 +152,7 @@ void LookupMap::remove(const void *key) {
     if (!slots[at])
       break;
     auto home = int64_t(hash(keyAt(slots[at] - 1)) & uint64_t(slotCount - 1));
-    bool staysPut = hole <= at ? hole < home && home <= at
-                               : hole < home || home <= at;
+    bool staysPut = hole <= at ? hole < home && home <= at : hole < home || home <= at;
     if (staysPut)
       continue;
     slots[hole] = slots[at];
@@ -173,8 +166,7 @@ void LookupMap::remove(const void *key) {
     return;
   slots[slotOf(keyAt(last))] = entry + 1;
   memcpy(keys + entry * keySize, keys + last * keySize, size_t(keySize));
-  memcpy(values + entry * valueSize, values + last * valueSize,
-         size_t(valueSize));
+  memcpy(values + entry * valueSize, values + last * valueSize, size_t(valueSize));
 }
 
 } // namespace weir::rt

@@ -33,9 +33,7 @@ public:
   void remove(const void *key);
 
   const void *keyAt(int64_t entry) const { return keys + entry * keySize; }
-  const void *valueAt(int64_t entry) const {
-    return values + entry * valueSize;
-  }
+  const void *valueAt(int64_t entry) const { return values + entry * valueSize; }
   /// Whether the value of an entry is `value`, in every bit.
   bool hasValue(int64_t entry, const void *value) const;
 

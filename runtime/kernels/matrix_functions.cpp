@@ -36,10 +36,10 @@ void triangularRoot(const Matrix &t, const Matrix &r) {
 /// approximant of log(I + X), X upper triangular. `row` has a row's room.
 void triangularLog(const Matrix &x, const Matrix &sum, Complex *row) {
   // Of the Legendre polynomial of degree 8.
-  static const double places[] = {0.1834346424956498, 0.5255324099163290,
-                                  0.7966664774136267, 0.9602898564975363};
-  static const double weights[] = {0.3626837833783620, 0.3137066458778873,
-                                   0.2223810344533745, 0.1012285362903763};
+  static const double places[] = {0.1834346424956498, 0.5255324099163290, 0.7966664774136267,
+                                  0.9602898564975363};
+  static const double weights[] = {0.3626837833783620, 0.3137066458778873, 0.2223810344533745,
+                                   0.1012285362903763};
   int64_t n = x.rows;
   sum.clear();
   for (int node = 0; node < 8; ++node) {
@@ -116,15 +116,12 @@ bool bySchurForm(const Room &m, Function function) {
 
 } // namespace
 
-int32_t weir_kernel_matrix_function(weir_context *ctx,
-                                    const weir_tensor *operands,
+int32_t weir_kernel_matrix_function(weir_context *ctx, const weir_tensor *operands,
                                     int32_t operand_count, weir_tensor *results,
-                                    int32_t result_count,
-                                    const int64_t *attributes) {
+                                    int32_t result_count, const int64_t *attributes) {
   Matrices in;
-  if (operand_count != 1 || result_count != 1 ||
-      !isDenseType(results[0].dtype) || attributes[0] < kRoot ||
-      attributes[0] > kExp)
+  if (operand_count != 1 || result_count != 1 || !isDenseType(results[0].dtype) ||
+      attributes[0] < kRoot || attributes[0] > kExp)
     return failMessage(ctx, WEIR_INTERNAL, "no such function of a matrix");
   if (!readMatrices(ctx, operands[0], true, &in))
     return WEIR_INVALID_ARGUMENT;

@@ -67,10 +67,8 @@ private:
 
   void refill() {
     for (uint32_t i = 0; i < kWords; ++i) {
-      uint32_t y = (word[i] & 0x80000000u) |
-                   (word[(i + 1) % kWords] & 0x7fffffffu);
-      word[i] = word[(i + kShift) % kWords] ^ y >> 1 ^
-                (y & 1 ? 0x9908b0dfu : 0);
+      uint32_t y = (word[i] & 0x80000000u) | (word[(i + 1) % kWords] & 0x7fffffffu);
+      word[i] = word[(i + kShift) % kWords] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
     }
     at = 0;
   }
@@ -94,16 +92,12 @@ double bernoulli(Mersenne &generator, double p) {
 
 } // namespace
 
-int32_t weir_kernel_random_mersenne(weir_context *ctx,
-                                    const weir_tensor *operands,
+int32_t weir_kernel_random_mersenne(weir_context *ctx, const weir_tensor *operands,
                                     int32_t operand_count, weir_tensor *results,
-                                    int32_t result_count,
-                                    const int64_t *attributes) {
-  if (operand_count != 1 || result_count != 1 ||
-      results[0].dtype != WEIR_F64 || operands[0].dtype != WEIR_I64 ||
-      operands[0].rank != 1 || operands[0].dims[0] > WEIR_MAX_RANK)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the shape is no list of sizes");
+                                    int32_t result_count, const int64_t *attributes) {
+  if (operand_count != 1 || result_count != 1 || results[0].dtype != WEIR_F64 ||
+      operands[0].dtype != WEIR_I64 || operands[0].rank != 1 || operands[0].dims[0] > WEIR_MAX_RANK)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape is no list of sizes");
   auto *sizes = static_cast<const int64_t *>(operands[0].data);
   for (int64_t i = 0; i < operands[0].dims[0]; ++i)
     if (sizes[i] < 0)
@@ -118,13 +112,11 @@ int32_t weir_kernel_random_mersenne(weir_context *ctx,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_random_bernoulli(weir_context *ctx,
-                                     const weir_tensor *operands,
-                                     int32_t operand_count,
-                                     weir_tensor *results, int32_t result_count,
-                                     const int64_t *attributes) {
-  if (operand_count != 1 || result_count != 1 ||
-      results[0].dtype != WEIR_F64 || operands[0].dtype != WEIR_F64)
+int32_t weir_kernel_random_bernoulli(weir_context *ctx, const weir_tensor *operands,
+                                     int32_t operand_count, weir_tensor *results,
+                                     int32_t result_count, const int64_t *attributes) {
+  if (operand_count != 1 || result_count != 1 || results[0].dtype != WEIR_F64 ||
+      operands[0].dtype != WEIR_F64)
     return failDtype(ctx, "probabilities", operands[0].dtype);
   if (!shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -133,8 +125,7 @@ int32_t weir_kernel_random_bernoulli(weir_context *ctx,
   auto *values = static_cast<double *>(results[0].data);
   for (int64_t i = 0, count = elementCountOf(results[0]); i < count; ++i) {
     if (!(chances[i] >= 0 && chances[i] <= 1))
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                         "a probability is not in [0, 1]");
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a probability is not in [0, 1]");
     values[i] = bernoulli(generator, chances[i]);
   }
   return WEIR_OK;

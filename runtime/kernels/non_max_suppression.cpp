@@ -34,9 +34,9 @@ bool readLimits(const weir_tensor *operands, int32_t count, Limits *limits) {
 
 /// One class of one batch: writes the boxes that are kept to `kept`, and
 /// returns how many.
-int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count,
-                    bool center, const Limits &limits, uint64_t *keys,
-                    KeyIndex *candidates, Box *chosen, int64_t *kept) {
+int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count, bool center,
+                    const Limits &limits, uint64_t *keys, KeyIndex *candidates, Box *chosen,
+                    int64_t *kept) {
   int64_t candidateCount = 0, keptCount = 0;
   makeKeys(WEIR_F32, scores, 1, count, keys);
   // Of equal scores the earlier box comes first.
@@ -64,9 +64,9 @@ int64_t chooseBoxes(const float *boxes, const float *scores, int64_t count,
 
 } // namespace
 
-int32_t weir_kernel_non_max_suppression(
-    weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
-    weir_tensor *results, int32_t result_count, const int64_t *attributes) {
+int32_t weir_kernel_non_max_suppression(weir_context *ctx, const weir_tensor *operands,
+                                        int32_t operand_count, weir_tensor *results,
+                                        int32_t result_count, const int64_t *attributes) {
   const weir_tensor &boxes = operands[0], &scores = operands[1];
   if (operand_count < 2 || result_count != 1 || !isIndexType(results[0].dtype))
     return failMessage(ctx, WEIR_INTERNAL, "operands or results are missing");
@@ -80,8 +80,7 @@ int32_t weir_kernel_non_max_suppression(
   Limits limits;
   if (!readLimits(operands, operand_count, &limits))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a limit is not one number");
-  int64_t batches = scores.dims[0], classes = scores.dims[1],
-          count = scores.dims[2];
+  int64_t batches = scores.dims[0], classes = scores.dims[1], count = scores.dims[2];
   int64_t most = limits.mostBoxes < count ? limits.mostBoxes : count;
   if (most < 0)
     most = 0;
@@ -97,11 +96,10 @@ int32_t weir_kernel_non_max_suppression(
   int64_t total = 0;
   for (int64_t line = 0; line < batches * classes; ++line) {
     int64_t *mine = kept.data + line * (most + 1);
-    mine[most] = chooseBoxes(
-        static_cast<const float *>(boxes.data) + line / classes * count * 4,
-        static_cast<const float *>(scores.data) + line * count, count,
-        attributes[0] != 0, limits, keys.data, candidates.data, chosen.data,
-        mine);
+    mine[most] =
+        chooseBoxes(static_cast<const float *>(boxes.data) + line / classes * count * 4,
+                    static_cast<const float *>(scores.data) + line * count, count,
+                    attributes[0] != 0, limits, keys.data, candidates.data, chosen.data, mine);
     total += mine[most];
   }
   int64_t dims[] = {total, 3};

@@ -92,16 +92,14 @@ struct Overlaps {
   const weir_tensor *table; ///< [n, n], or null
 
   float between(int64_t a, int64_t b) const {
-    return table ? loadElement(*table, a * table->dims[1] + b)
-                 : overlap(boxes[a], boxes[b]);
+    return table ? loadElement(*table, a * table->dims[1] + b) : overlap(boxes[a], boxes[b]);
   }
 };
 
 /// Lowers the candidate's score by the chosen boxes that it was not compared
 /// with. False when it is out for good.
-bool suppress(Candidate &candidate, const Overlaps &overlaps,
-              const int64_t *chosen, int64_t chosenCount,
-              const Limits &limits) {
+bool suppress(Candidate &candidate, const Overlaps &overlaps, const int64_t *chosen,
+              int64_t chosenCount, const Limits &limits) {
   // The last chosen first: they are the likeliest to overlap.
   for (int64_t i = chosenCount; i-- > candidate.compared;) {
     float iou = overlaps.between(candidate.box, chosen[i]);
@@ -118,9 +116,8 @@ bool suppress(Candidate &candidate, const Overlaps &overlaps,
   return true;
 }
 
-int32_t write(weir_context *ctx, weir_tensor *results, int32_t resultCount,
-              const int64_t *chosen, const float *chosenScores, int64_t count,
-              int64_t padded) {
+int32_t write(weir_context *ctx, weir_tensor *results, int32_t resultCount, const int64_t *chosen,
+              const float *chosenScores, int64_t count, int64_t padded) {
   if (!shapeResult(ctx, results[0], 1, &padded))
     return WEIR_RESOURCE_EXHAUSTED;
   for (int64_t i = 0; i < padded; ++i)
@@ -147,9 +144,9 @@ int32_t write(weir_context *ctx, weir_tensor *results, int32_t resultCount,
 bool isFloat(int32_t dtype) { return dtype == WEIR_F32 || dtype == WEIR_F16; }
 
 /// The choice itself, of boxes (or, with `byTable`, of their overlaps).
-int32_t choose(weir_context *ctx, const weir_tensor *operands,
-               int32_t operand_count, weir_tensor *results,
-               int32_t result_count, const int64_t *attributes, bool byTable) {
+int32_t choose(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+               weir_tensor *results, int32_t result_count, const int64_t *attributes,
+               bool byTable) {
   const weir_tensor &boxes = operands[0], &scores = operands[1];
   if (operand_count < 2 || result_count < 1 || !isIndexType(results[0].dtype) ||
       (result_count > 1 && !isFloat(results[1].dtype)) ||
@@ -157,28 +154,23 @@ int32_t choose(weir_context *ctx, const weir_tensor *operands,
     return failMessage(ctx, WEIR_INTERNAL, "operands or results are missing");
   if (!isFloat(boxes.dtype) || !isFloat(scores.dtype))
     return failDtype(ctx, "boxes and scores", boxes.dtype);
-  if (boxes.rank != 2 || scores.rank != 1 ||
-      boxes.dims[1] != (byTable ? scores.dims[0] : 4) ||
+  if (boxes.rank != 2 || scores.rank != 1 || boxes.dims[1] != (byTable ? scores.dims[0] : 4) ||
       boxes.dims[0] != scores.dims[0])
     return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       byTable
-                           ? "overlaps [n, n] and scores [n] do not fit each "
-                             "other"
-                           : "boxes [n, 4] and scores [n] do not fit each "
-                             "other");
+                       byTable ? "overlaps [n, n] and scores [n] do not fit each "
+                                 "other"
+                               : "boxes [n, 4] and scores [n] do not fit each "
+                                 "other");
   Limits limits;
   if (!readLimits(operands, operand_count, &limits))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a limit is not one number");
   // A comparison that NaN fails, too.
-  bool iouFits = byTable ? limits.iou == limits.iou
-                         : limits.iou >= 0 && limits.iou <= 1;
+  bool iouFits = byTable ? limits.iou == limits.iou : limits.iou >= 0 && limits.iou <= 1;
   // Where no box is asked for, no threshold matters.
-  if ((!iouFits && limits.mostBoxes != 0) || limits.mostBoxes < 0 ||
-      !(limits.sigma >= 0))
-    return failMessage(
-        ctx, WEIR_INVALID_ARGUMENT,
-        "the IoU threshold must be in [0, 1], the most boxes and "
-        "sigma not negative");
+  if ((!iouFits && limits.mostBoxes != 0) || limits.mostBoxes < 0 || !(limits.sigma >= 0))
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
+                       "the IoU threshold must be in [0, 1], the most boxes and "
+                       "sigma not negative");
 
   int64_t count = scores.dims[0];
   int64_t most = limits.mostBoxes < count ? limits.mostBoxes : count;
@@ -215,22 +207,20 @@ int32_t choose(weir_context *ctx, const weir_tensor *operands,
     chosen[chosenCount] = candidate.box;
     chosenScores[chosenCount++] = candidate.score;
   }
-  return write(ctx, results, result_count, chosen.data, chosenScores.data,
-               chosenCount, attributes[0] ? limits.mostBoxes : chosenCount);
+  return write(ctx, results, result_count, chosen.data, chosenScores.data, chosenCount,
+               attributes[0] ? limits.mostBoxes : chosenCount);
 }
 
 } // namespace
 
-int32_t weir_kernel_non_max_suppression_tf(
-    weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
-    weir_tensor *results, int32_t result_count, const int64_t *attributes) {
-  return choose(ctx, operands, operand_count, results, result_count, attributes,
-                false);
+int32_t weir_kernel_non_max_suppression_tf(weir_context *ctx, const weir_tensor *operands,
+                                           int32_t operand_count, weir_tensor *results,
+                                           int32_t result_count, const int64_t *attributes) {
+  return choose(ctx, operands, operand_count, results, result_count, attributes, false);
 }
 
-int32_t weir_kernel_non_max_suppression_overlaps(
-    weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
-    weir_tensor *results, int32_t result_count, const int64_t *attributes) {
-  return choose(ctx, operands, operand_count, results, result_count, attributes,
-                true);
+int32_t weir_kernel_non_max_suppression_overlaps(weir_context *ctx, const weir_tensor *operands,
+                                                 int32_t operand_count, weir_tensor *results,
+                                                 int32_t result_count, const int64_t *attributes) {
+  return choose(ctx, operands, operand_count, results, result_count, attributes, true);
 }

@@ -43,8 +43,7 @@ NonZeroBits nonZeroBits(int32_t dtype) {
   }
 }
 
-template <typename T>
-bool isNonZero(const void *data, int64_t i, uint64_t mask) {
+template <typename T> bool isNonZero(const void *data, int64_t i, uint64_t mask) {
   return static_cast<const T *>(data)[i] & T(mask);
 }
 
@@ -66,13 +65,11 @@ bool isNonZero(const weir_tensor &tensor, NonZeroBits bits, int64_t element) {
 
 } // namespace
 
-int32_t weir_kernel_non_zero(weir_context *ctx, const weir_tensor *operands,
-                             int32_t operand_count, weir_tensor *results,
-                             int32_t result_count, const int64_t *) {
+int32_t weir_kernel_non_zero(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                             weir_tensor *results, int32_t result_count, const int64_t *) {
   const weir_tensor &data = operands[0];
   NonZeroBits bits = nonZeroBits(data.dtype);
-  if (operand_count != 1 || result_count != 1 ||
-      !isIndexType(results[0].dtype) || bits.bytes == 0)
+  if (operand_count != 1 || result_count != 1 || !isIndexType(results[0].dtype) || bits.bytes == 0)
     return failDtype(ctx, "non-zero elements", data.dtype);
   int64_t elements = elementCountOf(data), count = 0;
   for (int64_t i = 0; i < elements; ++i)

@@ -80,8 +80,7 @@ Number numberAt(const weir_tensor &tensor, int64_t i) {
     real(elementOf<double>(tensor, i));
     break;
   case WEIR_C64:
-    complex(double(elementOf<float>(tensor, 2 * i)),
-            double(elementOf<float>(tensor, 2 * i + 1)));
+    complex(double(elementOf<float>(tensor, 2 * i)), double(elementOf<float>(tensor, 2 * i + 1)));
     break;
   case WEIR_C128:
     complex(elementOf<double>(tensor, 2 * i), elementOf<double>(tensor, 2 * i + 1));
@@ -92,8 +91,8 @@ Number numberAt(const weir_tensor &tensor, int64_t i) {
   return number;
 }
 
-int32_t printShortest(double value, bool narrow, int32_t digits, bool likeNumPy,
-                      char *to, int32_t capacity) {
+int32_t printShortest(double value, bool narrow, int32_t digits, bool likeNumPy, char *to,
+                      int32_t capacity) {
   if (value != value)
     return snprintf(to, size_t(capacity), "nan");
   double magnitude = value < 0 ? -value : value;
@@ -104,8 +103,7 @@ int32_t printShortest(double value, bool narrow, int32_t digits, bool likeNumPy,
   for (;; digits = likeNumPy ? digits + 1 : most) {
     snprintf(text, sizeof(text), "%.*g", int(digits), value);
     if (digits >= most ||
-        (narrow ? strtof(text, nullptr) == float(value)
-                : strtod(text, nullptr) == value))
+        (narrow ? strtof(text, nullptr) == float(value) : strtod(text, nullptr) == value))
       break;
   }
   if (!likeNumPy)
@@ -119,8 +117,7 @@ int32_t printShortest(double value, bool narrow, int32_t digits, bool likeNumPy,
   for (double power = 1; magnitude != 0 && magnitude < power; power /= 10)
     --before;
   int32_t places = digits - before;
-  return snprintf(to, size_t(capacity), "%.*f", places > 1 ? int(places) : 1,
-                  value);
+  return snprintf(to, size_t(capacity), "%.*f", places > 1 ? int(places) : 1, value);
 }
 
 /// Without blanks at both ends, and zero-terminated in `to`. False: too long.
@@ -149,8 +146,7 @@ bool parseFloat(const weir_string &text, bool narrow, double *value) {
   return end != copy && *end == 0;
 }
 
-bool parseInteger(const weir_string &text, int64_t low, uint64_t high,
-                  int64_t *value) {
+bool parseInteger(const weir_string &text, int64_t low, uint64_t high, int64_t *value) {
   char copy[64];
   if (!trim(text, copy, sizeof(copy)))
     return false;
@@ -161,12 +157,10 @@ bool parseInteger(const weir_string &text, int64_t low, uint64_t high,
     return false;
   uint64_t magnitude = 0;
   for (; *at; ++at)
-    if (*at < '0' || *at > '9' ||
-        __builtin_mul_overflow(magnitude, uint64_t(10), &magnitude) ||
+    if (*at < '0' || *at > '9' || __builtin_mul_overflow(magnitude, uint64_t(10), &magnitude) ||
         __builtin_add_overflow(magnitude, uint64_t(*at - '0'), &magnitude))
       return false;
-  if (negative ? magnitude > uint64_t(-(low + 1)) + 1 || (low == 0 && magnitude)
-               : magnitude > high)
+  if (negative ? magnitude > uint64_t(-(low + 1)) + 1 || (low == 0 && magnitude) : magnitude > high)
     return false;
   *value = int64_t(negative ? -magnitude : magnitude);
   return true;

@@ -27,22 +27,20 @@ struct Number {
 
 Number numberAt(const weir_tensor &tensor, int64_t i);
 inline bool isNarrow(int32_t dtype) {
-  return dtype == WEIR_F32 || dtype == WEIR_F16 || dtype == WEIR_BF16 ||
-         dtype == WEIR_C64;
+  return dtype == WEIR_F32 || dtype == WEIR_F16 || dtype == WEIR_BF16 || dtype == WEIR_C64;
 }
 
 /// Writes at most `capacity` bytes of a number with the fewest digits, from
 /// `digits` on, that read back as the same double (or, `narrow`, float); as C's
 /// %g does, or (`like NumPy`) with a point and up to 16 places before it.
-int32_t printShortest(double value, bool narrow, int32_t digits, bool likeNumPy,
-                      char *to, int32_t capacity);
+int32_t printShortest(double value, bool narrow, int32_t digits, bool likeNumPy, char *to,
+                      int32_t capacity);
 
 /// Text as a number, blanks at both ends left out: decimal or hexadecimal,
 /// infinity and nan in any case. False: it is none. Beyond the range is infinity.
 bool parseFloat(const weir_string &text, bool narrow, double *value);
 /// Decimal, with a sign. False: none, or outside of [low, high].
-bool parseInteger(const weir_string &text, int64_t low, uint64_t high,
-                  int64_t *value);
+bool parseInteger(const weir_string &text, int64_t low, uint64_t high, int64_t *value);
 
 } // namespace weir::rt
 

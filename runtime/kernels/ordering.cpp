@@ -100,15 +100,14 @@ static uint64_t keyOf(const Pattern &pattern, uint64_t bits) {
 }
 
 template <typename T>
-static void fillKeys(const Pattern &pattern, const void *data, int64_t stride,
-                     int64_t count, uint64_t *keys) {
+static void fillKeys(const Pattern &pattern, const void *data, int64_t stride, int64_t count,
+                     uint64_t *keys) {
   auto *elements = static_cast<const T *>(data);
   for (int64_t i = 0; i < count; ++i)
     keys[i] = keyOf(pattern, elements[i * stride]);
 }
 
-void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count,
-              uint64_t *keys) {
+void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, uint64_t *keys) {
   Pattern pattern = patternOf(dtype);
   switch (pattern.bytes) {
   case 1:
@@ -179,12 +178,7 @@ static void heapSort(KeyIndex *items, int64_t count) {
 /// of the right. count >= 3.
 static int64_t partition(KeyIndex *items, int64_t count) {
   KeyIndex a = items[0], b = items[count / 2], c = items[count - 1];
-  KeyIndex pivot = a < b ? (b < c   ? b
-                            : a < c ? c
-                                    : a)
-                         : (a < c   ? a
-                            : b < c ? c
-                                    : b);
+  KeyIndex pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
   int64_t low = -1, high = count;
   for (;;) {
     while (items[++low] < pivot)
@@ -197,9 +191,7 @@ static int64_t partition(KeyIndex *items, int64_t count) {
   }
 }
 
-static int depthLimit(int64_t count) {
-  return 2 * (64 - __builtin_clzll(uint64_t(count) | 1));
-}
+static int depthLimit(int64_t count) { return 2 * (64 - __builtin_clzll(uint64_t(count) | 1)); }
 
 static void introSort(KeyIndex *items, int64_t count, int depth) {
   while (count > 24) {
@@ -219,9 +211,7 @@ static void introSort(KeyIndex *items, int64_t count, int depth) {
   insertionSort(items, count);
 }
 
-void sortKeys(KeyIndex *items, int64_t count) {
-  introSort(items, count, depthLimit(count));
-}
+void sortKeys(KeyIndex *items, int64_t count) { introSort(items, count, depthLimit(count)); }
 
 void selectKeys(KeyIndex *items, int64_t count, int64_t k) {
   int depth = depthLimit(count);
@@ -245,8 +235,8 @@ void selectKeys(KeyIndex *items, int64_t count, int64_t k) {
 // Sorting by comparison: merge sort from the bottom up
 //===----------------------------------------------------------------------===//
 
-void sortIndices(int64_t *indices, int64_t *scratch, int64_t count,
-                 CompareFn compare, const void *argument) {
+void sortIndices(int64_t *indices, int64_t *scratch, int64_t count, CompareFn compare,
+                 const void *argument) {
   int64_t *from = indices, *to = scratch;
   for (int64_t width = 1; width < count; width *= 2) {
     for (int64_t begin = 0; begin < count; begin += 2 * width) {
@@ -255,8 +245,7 @@ void sortIndices(int64_t *indices, int64_t *scratch, int64_t count,
       int64_t left = begin, right = middle;
       for (int64_t i = begin; i < end; ++i) {
         bool takeLeft =
-            left < middle &&
-            (right >= end || compare(argument, from[left], from[right]) <= 0);
+            left < middle && (right >= end || compare(argument, from[left], from[right]) <= 0);
         to[i] = takeLeft ? from[left++] : from[right++];
       }
     }

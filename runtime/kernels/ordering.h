@@ -23,8 +23,7 @@ namespace weir::rt {
 bool hasKeys(int32_t dtype);
 
 /// keys[i] = key of element i * stride, for i in [0, count).
-void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count,
-              uint64_t *keys);
+void makeKeys(int32_t dtype, const void *data, int64_t stride, int64_t count, uint64_t *keys);
 
 /// A key and where it came from. No two of a list are equal, which keeps
 /// quicksort from its worst case of equal keys, and makes every sort stable.
@@ -50,8 +49,8 @@ void replaceFirst(KeyIndex *heap, int64_t count, KeyIndex item);
 /// Sorts indices stably by a three-way comparison; `scratch` has room for
 /// count.
 using CompareFn = int (*)(const void *argument, int64_t a, int64_t b);
-void sortIndices(int64_t *indices, int64_t *scratch, int64_t count,
-                 CompareFn compare, const void *argument);
+void sortIndices(int64_t *indices, int64_t *scratch, int64_t count, CompareFn compare,
+                 const void *argument);
 
 } // namespace weir::rt
 

@@ -26,8 +26,7 @@ public:
   };
 
   /// `low` and `high` are the counter's halves.
-  Philox(uint64_t key, uint64_t low, uint64_t high)
-      : key(key), low(low), high(high) {}
+  Philox(uint64_t key, uint64_t low, uint64_t high) : key(key), low(low), high(high) {}
 
   /// The block at the counter; steps on.
   Block next() {
@@ -41,14 +40,12 @@ public:
   }
 
   static Block at(uint64_t low, uint64_t high, uint64_t key) {
-    Block c = {{uint32_t(low), uint32_t(low >> 32), uint32_t(high),
-                uint32_t(high >> 32)}};
+    Block c = {{uint32_t(low), uint32_t(low >> 32), uint32_t(high), uint32_t(high >> 32)}};
     uint32_t key0 = uint32_t(key), key1 = uint32_t(key >> 32);
     for (int round = 0; round < 10; ++round) {
-      uint64_t p = uint64_t(c.word[0]) * 0xD2511F53u,
-               q = uint64_t(c.word[2]) * 0xCD9E8D57u;
-      c = {{uint32_t(q >> 32) ^ c.word[1] ^ key0, uint32_t(q),
-            uint32_t(p >> 32) ^ c.word[3] ^ key1, uint32_t(p)}};
+      uint64_t p = uint64_t(c.word[0]) * 0xD2511F53u, q = uint64_t(c.word[2]) * 0xCD9E8D57u;
+      c = {{uint32_t(q >> 32) ^ c.word[1] ^ key0, uint32_t(q), uint32_t(p >> 32) ^ c.word[3] ^ key1,
+            uint32_t(p)}};
       key0 += 0x9E3779B9u;
       key1 += 0xBB67AE85u;
     }
@@ -87,8 +84,7 @@ inline float uniformFloat(uint32_t word) {
 
 /// A number in [0, 1) of the low 20 bits of `first` and all of `second`.
 inline double uniformDouble(uint32_t first, uint32_t second) {
-  uint64_t bits =
-      uint64_t((first & 0xfffff) | 0x3ff00000) << 32 | second;
+  uint64_t bits = uint64_t((first & 0xfffff) | 0x3ff00000) << 32 | second;
   double value;
   memcpy(&value, &bits, sizeof(value));
   return value - 1.0;

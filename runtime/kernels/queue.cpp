@@ -88,8 +88,7 @@ bool Queue::reserve() {
   if (count < ringSize)
     return true;
   int64_t grown = ringSize ? ringSize * 2 : 16;
-  auto *fresh = static_cast<QueueElement **>(
-      malloc(size_t(grown) * sizeof(QueueElement *)));
+  auto *fresh = static_cast<QueueElement **>(malloc(size_t(grown) * sizeof(QueueElement *)));
   if (!fresh)
     return false;
   for (int64_t i = 0; i < count; ++i)
@@ -157,8 +156,7 @@ void Queue::giveBack(QueueAttempt &attempt) {
     ++count;
     int64_t place = 0;
     if (parameters.kind == WEIR_QUEUE_PRIORITY)
-      for (; place + 1 < count && at(place + 1)->priority < element->priority;
-           ++place)
+      for (; place + 1 < count && at(place + 1)->priority < element->priority; ++place)
         at(place) = at(place + 1);
     at(place) = element;
   }
@@ -178,8 +176,7 @@ bool Queue::enqueue(QueueAttempt &attempt, bool &moved) {
     closed = true;
     return true;
   }
-  while (attempt.first &&
-         (parameters.capacity < 0 || count < parameters.capacity)) {
+  while (attempt.first && (parameters.capacity < 0 || count < parameters.capacity)) {
     QueueElement *element = attempt.first, *next = element->next;
     if (!insert(element)) {
       attempt.code = WEIR_RESOURCE_EXHAUSTED;
@@ -212,8 +209,7 @@ bool Queue::dequeue(QueueAttempt &attempt, bool &moved) {
 }
 
 void Queue::finish(QueueAttempt *attempt, Task **ready) {
-  (attempt->kind == QueueAttempt::Kind::Dequeue ? consumers : producers)
-      .remove(attempt);
+  (attempt->kind == QueueAttempt::Kind::Dequeue ? consumers : producers).remove(attempt);
   endWait(attempt, ready);
 }
 
@@ -236,8 +232,7 @@ void Queue::begin(QueueAttempt *attempt) {
   Task *ready = nullptr;
   {
     Lock lock(mutex);
-    (attempt->kind == QueueAttempt::Kind::Dequeue ? consumers : producers)
-        .add(attempt);
+    (attempt->kind == QueueAttempt::Kind::Dequeue ? consumers : producers).add(attempt);
     serve(&ready);
   }
   postTasks(ready);
@@ -265,8 +260,7 @@ void Queue::withdraw(QueueAttempt *attempt) {
   {
     Lock lock(mutex);
     if (attempt->isPending)
-      (attempt->kind == QueueAttempt::Kind::Dequeue ? consumers : producers)
-          .remove(attempt);
+      (attempt->kind == QueueAttempt::Kind::Dequeue ? consumers : producers).remove(attempt);
     // Who stood behind it may go on.
     serve(&ready);
   }

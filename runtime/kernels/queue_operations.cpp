@@ -18,9 +18,7 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-int64_t aligned(int64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
+int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// What every operation says of its queue.
 struct Call {
@@ -31,13 +29,11 @@ struct Call {
   const int64_t *specs; ///< of each: rank, sizes
 
   explicit Call(const int64_t *a)
-      : mode(a[0]), parameters{weir_queue_kind(a[1]), a[2], a[3], a[4]},
-        components(int32_t(a[5])), specs(a + 6) {}
+      : mode(a[0]), parameters{weir_queue_kind(a[1]), a[2], a[3], a[4]}, components(int32_t(a[5])),
+        specs(a + 6) {}
 
   /// The specification behind `spec`.
-  static const int64_t *next(const int64_t *spec) {
-    return spec + 1 + (spec[0] > 0 ? spec[0] : 0);
-  }
+  static const int64_t *next(const int64_t *spec) { return spec + 1 + (spec[0] > 0 ? spec[0] : 0); }
   const int64_t *spec(int32_t component) const {
     const int64_t *at = specs;
     for (; component > 0; --component)
@@ -56,16 +52,13 @@ Resource *makeQueue(void *data) {
 
 /// The queue of a call; null: the run has failed, with `code`. Names of queues
 /// begin with a letter that no table's does.
-Queue *open(weir_context *ctx, const weir_tensor &handle, Call &call,
-            int32_t *code) {
+Queue *open(weir_context *ctx, const weir_tensor &handle, Call &call, int32_t *code) {
   weir_string name;
   if (!loadString(handle, &name)) {
-    *code =
-        failMessage(ctx, WEIR_INVALID_ARGUMENT, "a queue's handle is not one");
+    *code = failMessage(ctx, WEIR_INVALID_ARGUMENT, "a queue's handle is not one");
     return nullptr;
   }
-  Resource *known =
-      resourceOf(ctx, name.data, name.size, makeQueue, &call.parameters);
+  Resource *known = resourceOf(ctx, name.data, name.size, makeQueue, &call.parameters);
   if (!known)
     *code = failMemory(ctx);
   return static_cast<Queue *>(known);
@@ -79,9 +72,8 @@ void dropAttempt(Wait *wait) {
 
 /// An attempt at the call's queue, whose ticket is given already: what follows
 /// cannot fail. Null: the run has failed, with `code`.
-QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle,
-                          Call &call, QueueAttempt::Kind kind,
-                          weir_tensor &ticket, int32_t *code) {
+QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle, Call &call,
+                          QueueAttempt::Kind kind, weir_tensor &ticket, int32_t *code) {
   Queue *queue = open(ctx, handle, call, code);
   if (!queue)
     return nullptr;
@@ -110,8 +102,7 @@ void freeAttempt(QueueAttempt *attempt) {
 
 /// Element `index` of operands that are batches (-1: they are no batches), in
 /// memory of its own; null: no memory.
-QueueElement *makeElement(const weir_tensor *components, int32_t count,
-                          int64_t index) {
+QueueElement *makeElement(const weir_tensor *components, int32_t count, int64_t index) {
   // Each component as a tensor of the element.
   auto componentOf = [&](int32_t i) {
     weir_tensor one = components[i];
@@ -124,8 +115,7 @@ QueueElement *makeElement(const weir_tensor *components, int32_t count,
     one.dims[WEIR_MAX_RANK - 1] = 0;
     return one;
   };
-  int64_t header = aligned(
-      int64_t(sizeof(QueueElement) + size_t(count) * sizeof(weir_tensor)));
+  int64_t header = aligned(int64_t(sizeof(QueueElement) + size_t(count) * sizeof(weir_tensor)));
   int64_t bytes = header;
   for (int32_t i = 0; i < count; ++i)
     bytes += aligned(copyBytes(componentOf(i)));
@@ -148,12 +138,11 @@ QueueElement *makeElement(const weir_tensor *components, int32_t count,
 }
 
 /// Whether components are what the queue holds, or batches of it.
-int32_t checkComponents(weir_context *ctx, const Call &call,
-                        const weir_tensor *components, int32_t count) {
+int32_t checkComponents(weir_context *ctx, const Call &call, const weir_tensor *components,
+                        int32_t count) {
   bool isBatch = call.mode == Call::Batch;
   if (count != call.components || count < 1)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the number of components is not the queue's");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the number of components is not the queue's");
   for (int32_t i = 0; i < count; ++i) {
     const weir_tensor &given = components[i];
     const int64_t *spec = call.spec(i);
@@ -163,29 +152,25 @@ int32_t checkComponents(weir_context *ctx, const Call &call,
       fits = spec[1 + d] < 0 || spec[1 + d] == given.dims[d + isBatch];
     if (!fits) {
       char text[160];
-      Text(text, sizeof(text))
-          << "component " << i << " does not have the queue's shape";
+      Text(text, sizeof(text)) << "component " << i << " does not have the queue's shape";
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, text);
     }
     if (isBatch && given.dims[0] != components[0].dims[0])
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                         "components are batches of different sizes");
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "components are batches of different sizes");
   }
-  if (call.parameters.kind == WEIR_QUEUE_PRIORITY &&
-      components[0].dtype != WEIR_I64)
+  if (call.parameters.kind == WEIR_QUEUE_PRIORITY && components[0].dtype != WEIR_I64)
     return failDtype(ctx, "a priority", components[0].dtype);
   return WEIR_OK;
 }
 
 /// Copies a block of `from`'s shape into the front corner of one of `dims`.
-bool copyBlock(Contents &contents, const weir_tensor &from, uint8_t *to,
-               const int64_t *dims, int32_t d, const uint8_t *&source) {
+bool copyBlock(Contents &contents, const weir_tensor &from, uint8_t *to, const int64_t *dims,
+               int32_t d, const uint8_t *&source) {
   int64_t size = weir_dtype_size(from.dtype);
   if (d == from.rank) {
     if (from.dtype == WEIR_STRING) {
       auto &text = *reinterpret_cast<const weir_string *>(source);
-      if (!contents.copy(text.data, text.size,
-                         reinterpret_cast<weir_string *>(to)))
+      if (!contents.copy(text.data, text.size, reinterpret_cast<weir_string *>(to)))
         return false;
     } else {
       memcpy(to, source, size_t(size));
@@ -209,8 +194,7 @@ bool copyBlock(Contents &contents, const weir_tensor &from, uint8_t *to,
 }
 
 /// Component `c` of what was taken, one tensor or a batch.
-int32_t giveComponent(weir_context *ctx, const Call &call,
-                      const QueueAttempt &attempt, int32_t c,
+int32_t giveComponent(weir_context *ctx, const Call &call, const QueueAttempt &attempt, int32_t c,
                       weir_tensor &result) {
   int64_t dims[WEIR_MAX_RANK + 1] = {};
   int32_t rank = 0;
@@ -223,8 +207,7 @@ int32_t giveComponent(weir_context *ctx, const Call &call,
     if (isFirst)
       rank = one.rank;
     for (int32_t d = 0; fits && d < rank; ++d) {
-      fits = isFirst || one.dims[d] == dims[d + 1] ||
-             call.parameters.kind == WEIR_QUEUE_PADDING;
+      fits = isFirst || one.dims[d] == dims[d + 1] || call.parameters.kind == WEIR_QUEUE_PADDING;
       if (one.dims[d] > dims[d + 1])
         dims[d + 1] = one.dims[d];
     }
@@ -261,18 +244,17 @@ int32_t giveComponent(weir_context *ctx, const Call &call,
 
 } // namespace
 
-int32_t weir_kernel_queue_enqueue(weir_context *ctx,
-                                  const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t, const int64_t *attributes) {
+int32_t weir_kernel_queue_enqueue(weir_context *ctx, const weir_tensor *operands,
+                                  int32_t operand_count, weir_tensor *results, int32_t,
+                                  const int64_t *attributes) {
   Call call(attributes);
   const weir_tensor *components = operands + 1;
   int32_t count = operand_count - 1;
   int32_t code = checkComponents(ctx, call, components, count);
   if (code != WEIR_OK)
     return code;
-  QueueAttempt *attempt = makeAttempt(
-      ctx, operands[0], call, QueueAttempt::Kind::Enqueue, results[0], &code);
+  QueueAttempt *attempt =
+      makeAttempt(ctx, operands[0], call, QueueAttempt::Kind::Enqueue, results[0], &code);
   if (!attempt)
     return code;
   bool isBatch = call.mode == Call::Batch;
@@ -283,10 +265,8 @@ int32_t weir_kernel_queue_enqueue(weir_context *ctx,
       freeAttempt(attempt);
       return failMemory(ctx);
     }
-    if (call.parameters.kind == WEIR_QUEUE_PRIORITY &&
-        element->components[0].bytes > 0)
-      element->priority =
-          *static_cast<const int64_t *>(element->components[0].data);
+    if (call.parameters.kind == WEIR_QUEUE_PRIORITY && element->components[0].bytes > 0)
+      element->priority = *static_cast<const int64_t *>(element->components[0].data);
     attempt->append(element);
   }
   beginWait(ctx, attempt);
@@ -294,19 +274,17 @@ int32_t weir_kernel_queue_enqueue(weir_context *ctx,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_queue_dequeue(weir_context *ctx,
-                                  const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t, const int64_t *attributes) {
+int32_t weir_kernel_queue_dequeue(weir_context *ctx, const weir_tensor *operands,
+                                  int32_t operand_count, weir_tensor *results, int32_t,
+                                  const int64_t *attributes) {
   Call call(attributes);
   int64_t wanted = 1;
   if (call.mode != Call::Single &&
       (operand_count != 2 || !loadInteger(operands[1], &wanted) || wanted < 0))
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the number of elements to dequeue is negative");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the number of elements to dequeue is negative");
   int32_t code;
-  QueueAttempt *attempt = makeAttempt(
-      ctx, operands[0], call, QueueAttempt::Kind::Dequeue, results[0], &code);
+  QueueAttempt *attempt =
+      makeAttempt(ctx, operands[0], call, QueueAttempt::Kind::Dequeue, results[0], &code);
   if (!attempt)
     return code;
   attempt->wanted = wanted;
@@ -317,13 +295,12 @@ int32_t weir_kernel_queue_dequeue(weir_context *ctx,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_queue_close(weir_context *ctx, const weir_tensor *operands,
-                                int32_t, weir_tensor *results, int32_t,
-                                const int64_t *attributes) {
+int32_t weir_kernel_queue_close(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                weir_tensor *results, int32_t, const int64_t *attributes) {
   Call call(attributes);
   int32_t code;
-  QueueAttempt *attempt = makeAttempt(
-      ctx, operands[0], call, QueueAttempt::Kind::Close, results[0], &code);
+  QueueAttempt *attempt =
+      makeAttempt(ctx, operands[0], call, QueueAttempt::Kind::Close, results[0], &code);
   if (!attempt)
     return code;
   beginWait(ctx, attempt);
@@ -334,12 +311,11 @@ int32_t weir_kernel_queue_close(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_queue_finish(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t, weir_tensor *results,
-                                 int32_t result_count,
+int32_t weir_kernel_queue_finish(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                 weir_tensor *results, int32_t result_count,
                                  const int64_t *attributes) {
-  auto *attempt = reinterpret_cast<QueueAttempt *>(
-      uintptr_t(*static_cast<const int64_t *>(operands[0].data)));
+  auto *attempt =
+      reinterpret_cast<QueueAttempt *>(uintptr_t(*static_cast<const int64_t *>(operands[0].data)));
   // Resumed because the run was aborted: its end withdraws the attempt.
   if (!hasEnded(attempt))
     return failMessage(ctx, WEIR_CANCELLED, "the run ended while it waited");
@@ -352,12 +328,10 @@ int32_t weir_kernel_queue_finish(weir_context *ctx, const weir_tensor *operands,
         return problem;
   } else if (attempt->code == WEIR_CANCELLED) {
     code = failMessage(ctx, WEIR_CANCELLED,
-                       attempt->kind == QueueAttempt::Kind::Close
-                           ? "the queue is closed already"
-                           : "the queue is closed");
+                       attempt->kind == QueueAttempt::Kind::Close ? "the queue is closed already"
+                                                                  : "the queue is closed");
   } else if (attempt->code == WEIR_OUT_OF_RANGE) {
-    code = failMessage(ctx, WEIR_OUT_OF_RANGE,
-                       "the queue is closed and has too few elements");
+    code = failMessage(ctx, WEIR_OUT_OF_RANGE, "the queue is closed and has too few elements");
   } else {
     code = failMemory(ctx);
   }
@@ -366,9 +340,8 @@ int32_t weir_kernel_queue_finish(weir_context *ctx, const weir_tensor *operands,
   return code;
 }
 
-int32_t weir_kernel_queue_size(weir_context *ctx, const weir_tensor *operands,
-                               int32_t, weir_tensor *results, int32_t,
-                               const int64_t *attributes) {
+int32_t weir_kernel_queue_size(weir_context *ctx, const weir_tensor *operands, int32_t,
+                               weir_tensor *results, int32_t, const int64_t *attributes) {
   Call call(attributes);
   int32_t code;
   Queue *queue = open(ctx, operands[0], call, &code);
@@ -380,10 +353,8 @@ int32_t weir_kernel_queue_size(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_queue_is_closed(weir_context *ctx,
-                                    const weir_tensor *operands, int32_t,
-                                    weir_tensor *results, int32_t,
-                                    const int64_t *attributes) {
+int32_t weir_kernel_queue_is_closed(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                    weir_tensor *results, int32_t, const int64_t *attributes) {
   Call call(attributes);
   int32_t code;
   Queue *queue = open(ctx, operands[0], call, &code);

@@ -30,8 +30,7 @@ bool readState(const weir_tensor &state, Philox *generator) {
   }
   if (state.dims[0] != 2)
     return false;
-  Philox::Block mixed =
-      Philox::at(words[0], words[1], 0x02461e293ec8f720u);
+  Philox::Block mixed = Philox::at(words[0], words[1], 0x02461e293ec8f720u);
   *generator = Philox(uint64_t(mixed.word[1]) << 32 | mixed.word[0], 0,
                       uint64_t(mixed.word[3]) << 32 | mixed.word[2]);
   return true;
@@ -44,19 +43,14 @@ int32_t failState(weir_context *ctx) {
 }
 
 /// Shapes a result by a 1-D tensor of i64; 0 or what failed.
-int32_t shapeBy(weir_context *ctx, const weir_tensor &shape,
-                weir_tensor &result) {
+int32_t shapeBy(weir_context *ctx, const weir_tensor &shape, weir_tensor &result) {
   auto *sizes = static_cast<const int64_t *>(shape.data);
-  if (shape.dtype != WEIR_I64 || shape.rank != 1 ||
-      shape.dims[0] > WEIR_MAX_RANK)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the shape is no list of sizes");
+  if (shape.dtype != WEIR_I64 || shape.rank != 1 || shape.dims[0] > WEIR_MAX_RANK)
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape is no list of sizes");
   for (int64_t i = 0; i < shape.dims[0]; ++i)
     if (sizes[i] < 0)
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a size is negative");
-  return shapeResult(ctx, result, int32_t(shape.dims[0]), sizes)
-             ? 0
-             : WEIR_RESOURCE_EXHAUSTED;
+  return shapeResult(ctx, result, int32_t(shape.dims[0]), sizes) ? 0 : WEIR_RESOURCE_EXHAUSTED;
 }
 
 uint16_t bfloatOfFloat(float value) {
@@ -88,8 +82,8 @@ void storeNumber(weir_tensor &tensor, int64_t i, double value) {
 }
 
 bool isStorable(int32_t dtype) {
-  return dtype == WEIR_F64 || dtype == WEIR_F32 || dtype == WEIR_F16 ||
-         dtype == WEIR_BF16 || isIndexType(dtype);
+  return dtype == WEIR_F64 || dtype == WEIR_F32 || dtype == WEIR_F16 || dtype == WEIR_BF16 ||
+         isIndexType(dtype);
 }
 
 /// Numbers that a distribution hands out from the last of a block to the first.
@@ -115,8 +109,8 @@ public:
   double next(Philox &generator) {
     if (left == 0) {
       Philox::Block b = generator.next();
-      normalPair(uniformDouble(b.word[0], b.word[1]),
-                 uniformDouble(b.word[2], b.word[3]), &values[0], &values[1]);
+      normalPair(uniformDouble(b.word[0], b.word[1]), uniformDouble(b.word[2], b.word[3]),
+                 &values[0], &values[1]);
       left = 2;
     }
     return values[--left];
@@ -143,8 +137,7 @@ double gammaNumber(Philox generator, double alpha) {
       continue;
     v = v * v * v;
     double u = uniform.next(generator);
-    if (u < 1 - 0.0331 * (x * x) * (x * x) ||
-        log(u) < 0.5 * x * x + d * (1 - v + log(v)))
+    if (u < 1 - 0.0331 * (x * x) * (x * x) || log(u) < 0.5 * x * x + d * (1 - v + log(v)))
       return below ? d * v * pow(uniform.next(generator), 1 / alpha) : d * v;
   }
 }
@@ -188,17 +181,15 @@ double binomialByRejection(double n, double p, Philox generator) {
       continue;
     double bound = (m + 0.5) * log((m + 1) / (r * (n - m + 1))) +
                    (n + 1) * log((n - m + 1) / (n - k + 1)) +
-                   (k + 0.5) * log(r * (n - k + 1) / (k + 1)) +
-                   stirlingRest(m) + stirlingRest(n - m) - stirlingRest(k) -
-                   stirlingRest(n - k);
+                   (k + 0.5) * log(r * (n - k + 1) / (k + 1)) + stirlingRest(m) +
+                   stirlingRest(n - m) - stirlingRest(k) - stirlingRest(n - k);
     if (log(v * alpha / (a / (us * us) + b)) <= bound)
       return k;
   }
 }
 
 /// The number of output `i`: for p above a half it counts failures.
-double binomialNumber(Philox generator, int64_t i, double n, double p, double q,
-                      bool many) {
+double binomialNumber(Philox generator, int64_t i, double n, double p, double q, bool many) {
   if (n <= 0 || p <= 0)
     return 0;
   if (p >= 1)
@@ -208,14 +199,13 @@ double binomialNumber(Philox generator, int64_t i, double n, double p, double q,
   bool turned = p > 0.5;
   double chance = turned ? q : p;
   generator.skip(uint64_t(many ? 256 : 42) * uint64_t(i));
-  double k = many ? binomialByRejection(n, chance, generator)
-                  : binomialByInversion(n, chance, generator);
+  double k =
+      many ? binomialByRejection(n, chance, generator) : binomialByInversion(n, chance, generator);
   return turned ? n - k : k;
 }
 
 /// Draws pairs until `count` numbers lie within two standard deviations.
-template <typename T>
-void truncatedGroup(Philox start, T *numbers, int count) {
+template <typename T> void truncatedGroup(Philox start, T *numbers, int count) {
   PhiloxWords words(start);
   for (int have = 0; have < count;) {
     T pair[2];
@@ -232,8 +222,7 @@ void truncatedGroup(Philox start, T *numbers, int count) {
   }
 }
 
-template <typename T>
-void fillTruncated(const Philox &start, weir_tensor &result) {
+template <typename T> void fillTruncated(const Philox &start, weir_tensor &result) {
   constexpr int group = sizeof(T) == 8 ? 2 : 4;
   int64_t count = elementCountOf(result);
   for (int64_t first = 0; first < count; first += group) {
@@ -249,15 +238,11 @@ void fillTruncated(const Philox &start, weir_tensor &result) {
 
 } // namespace
 
-int32_t weir_kernel_random_truncated_normal(weir_context *ctx,
-                                            const weir_tensor *operands,
-                                            int32_t operand_count,
-                                            weir_tensor *results,
-                                            int32_t result_count,
-                                            const int64_t *) {
+int32_t weir_kernel_random_truncated_normal(weir_context *ctx, const weir_tensor *operands,
+                                            int32_t operand_count, weir_tensor *results,
+                                            int32_t result_count, const int64_t *) {
   Philox generator(0, 0, 0);
-  if (operand_count != 2 || result_count != 1 ||
-      !readState(operands[0], &generator))
+  if (operand_count != 2 || result_count != 1 || !readState(operands[0], &generator))
     return failState(ctx);
   if (!isStorable(results[0].dtype) || isIndexType(results[0].dtype))
     return failDtype(ctx, "a normal distribution", results[0].dtype);
@@ -271,11 +256,10 @@ int32_t weir_kernel_random_truncated_normal(weir_context *ctx,
 }
 
 int32_t weir_kernel_random_gamma(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count, const int64_t *) {
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                 const int64_t *) {
   Philox generator(0, 0, 0);
-  if (operand_count != 3 || result_count != 1 ||
-      !readState(operands[0], &generator))
+  if (operand_count != 3 || result_count != 1 || !readState(operands[0], &generator))
     return failState(ctx);
   const weir_tensor &alpha = operands[2];
   if (alpha.dtype != WEIR_F64 || !isStorable(results[0].dtype))
@@ -286,8 +270,7 @@ int32_t weir_kernel_random_gamma(weir_context *ctx, const weir_tensor *operands,
   if (count == 0)
     return WEIR_OK;
   if (alphas == 0 || count % alphas != 0)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the shape must end with that of alpha");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the shape must end with that of alpha");
   // Numbers are counted alpha by alpha, and written sample by sample.
   int64_t samples = count / alphas;
   for (int64_t a = 0; a < alphas; ++a)
@@ -300,18 +283,16 @@ int32_t weir_kernel_random_gamma(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_random_binomial(weir_context *ctx,
-                                    const weir_tensor *operands,
+int32_t weir_kernel_random_binomial(weir_context *ctx, const weir_tensor *operands,
                                     int32_t operand_count, weir_tensor *results,
                                     int32_t result_count, const int64_t *) {
   Philox generator(0, 0, 0);
-  if (operand_count != 4 || result_count != 1 ||
-      !readState(operands[0], &generator))
+  if (operand_count != 4 || result_count != 1 || !readState(operands[0], &generator))
     return failState(ctx);
   const weir_tensor &counts = operands[2], &chances = operands[3];
   bool isFloat = counts.dtype == WEIR_F32;
-  if ((!isFloat && counts.dtype != WEIR_F64) ||
-      chances.dtype != counts.dtype || !isStorable(results[0].dtype))
+  if ((!isFloat && counts.dtype != WEIR_F64) || chances.dtype != counts.dtype ||
+      !isStorable(results[0].dtype))
     return failDtype(ctx, "a binomial distribution", counts.dtype);
   int64_t batches = elementCountOf(counts);
   if (int32_t code = shapeBy(ctx, operands[1], results[0]))
@@ -319,8 +300,7 @@ int32_t weir_kernel_random_binomial(weir_context *ctx,
   int64_t total = elementCountOf(results[0]);
   if (total == 0)
     return WEIR_OK;
-  if (batches == 0 || batches != elementCountOf(chances) ||
-      total % batches != 0)
+  if (batches == 0 || batches != elementCountOf(chances) || total % batches != 0)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT,
                        "the shape must end with that of counts and probs");
   int64_t samples = total / batches;
@@ -347,19 +327,15 @@ int32_t weir_kernel_random_binomial(weir_context *ctx,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_random_multinomial(weir_context *ctx,
-                                       const weir_tensor *operands,
-                                       int32_t operand_count,
-                                       weir_tensor *results,
+int32_t weir_kernel_random_multinomial(weir_context *ctx, const weir_tensor *operands,
+                                       int32_t operand_count, weir_tensor *results,
                                        int32_t result_count, const int64_t *) {
   Philox generator(0, 0, 0);
   int64_t samples = 0;
-  if (operand_count != 3 || result_count != 1 ||
-      !readState(operands[0], &generator))
+  if (operand_count != 3 || result_count != 1 || !readState(operands[0], &generator))
     return failState(ctx);
   const weir_tensor &logits = operands[1];
-  if (logits.dtype != WEIR_F64 || logits.rank != 2 ||
-      !isIndexType(results[0].dtype))
+  if (logits.dtype != WEIR_F64 || logits.rank != 2 || !isIndexType(results[0].dtype))
     return failDtype(ctx, "logits", logits.dtype);
   int64_t rows = logits.dims[0], classes = logits.dims[1];
   if (!loadInteger(operands[2], &samples) || samples < 0 || classes <= 0)
@@ -374,8 +350,7 @@ int32_t weir_kernel_random_multinomial(weir_context *ctx,
     return WEIR_RESOURCE_EXHAUSTED;
   PhiloxWords words(generator);
   for (int64_t row = 0; row < rows; ++row) {
-    const double *own = static_cast<const double *>(logits.data) +
-                        row * classes;
+    const double *own = static_cast<const double *>(logits.data) + row * classes;
     // Classes that are not finite are never drawn.
     double most = -INFINITY, total = 0;
     for (int64_t c = 0; c < classes; ++c)
@@ -404,18 +379,14 @@ int32_t weir_kernel_random_multinomial(weir_context *ctx,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_random_permutation(weir_context *ctx,
-                                       const weir_tensor *operands,
-                                       int32_t operand_count,
-                                       weir_tensor *results,
+int32_t weir_kernel_random_permutation(weir_context *ctx, const weir_tensor *operands,
+                                       int32_t operand_count, weir_tensor *results,
                                        int32_t result_count, const int64_t *) {
   Philox generator(0, 0, 0);
   int64_t count = 0;
-  if (operand_count != 2 || result_count != 1 ||
-      !readState(operands[0], &generator))
+  if (operand_count != 2 || result_count != 1 || !readState(operands[0], &generator))
     return failState(ctx);
-  if (!loadInteger(operands[1], &count) || count < 0 ||
-      !isIndexType(results[0].dtype))
+  if (!loadInteger(operands[1], &count) || count < 0 || !isIndexType(results[0].dtype))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the count is negative");
   if (!shapeResult(ctx, results[0], 1, &count))
     return WEIR_RESOURCE_EXHAUSTED;

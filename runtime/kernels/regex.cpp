@@ -21,8 +21,7 @@ constexpr int32_t maxDepth = 250, maxRepeat = 1000;
 class Compiler {
 public:
   Compiler(weir_context *ctx, Regex &regex, const weir_string &pattern)
-      : regex(regex), set(ctx), at(pattern.data),
-        end(pattern.data + pattern.size) {}
+      : regex(regex), set(ctx), at(pattern.data), end(pattern.data + pattern.size) {}
 
   bool compile() {
     emit(RegexStep::Save, 0);
@@ -68,8 +67,7 @@ private:
     if (regex.steps.failed())
       return;
     RegexStep *steps = regex.steps.data();
-    memmove(steps + where + 1, steps + where,
-            size_t(here() - 1 - where) * sizeof(RegexStep));
+    memmove(steps + where + 1, steps + where, size_t(here() - 1 - where) * sizeof(RegexStep));
     steps[where] = step;
   }
 
@@ -90,8 +88,7 @@ private:
       if (at == end || *at == ')')
         break;
       ++at;
-      insert(branch, {RegexStep::Split, false, 1,
-                      int32_t(here() - branch) + 2});
+      insert(branch, {RegexStep::Split, false, 1, int32_t(here() - branch) + 2});
       // Jumps to the end are linked by `y` until the end is known.
       emit(RegexStep::Jump, 0, int32_t(lastJump));
       lastJump = here() - 1;
@@ -182,14 +179,11 @@ private:
   }
 
   static RegexStep split(bool lazy, int32_t preferred, int32_t other) {
-    return {RegexStep::Split, false, lazy ? other : preferred,
-            lazy ? preferred : other};
+    return {RegexStep::Split, false, lazy ? other : preferred, lazy ? preferred : other};
   }
 
   void copy(int64_t begin, int64_t size) {
-    for (int64_t i = 0; i < size && !regex.steps.failed() &&
-                        regex.steps.size() <= maxSteps;
-         ++i)
+    for (int64_t i = 0; i < size && !regex.steps.failed() && regex.steps.size() <= maxSteps; ++i)
       regex.steps.push(regex.steps[begin + i]);
   }
 
@@ -243,12 +237,8 @@ private:
   // Expressions of one character, groups, assertions
   //===--------------------------------------------------------------------===//
 
-  void assertion(RegexAssertion what) {
-    emit(RegexStep::Assert, int32_t(what));
-  }
-  void character(uint32_t code) {
-    emit(RegexStep::Character, int32_t(code), 0, flags.anyCase);
-  }
+  void assertion(RegexAssertion what) { emit(RegexStep::Assert, int32_t(what)); }
+  void character(uint32_t code) { emit(RegexStep::Character, int32_t(code), 0, flags.anyCase); }
 
   bool readCode(uint32_t *code) {
     at += decodeUtf8(at, end, code);
@@ -276,13 +266,11 @@ private:
       return finishClass(false);
     case '^':
       ++at;
-      assertion(flags.multiLine ? RegexAssertion::BeginLine
-                                : RegexAssertion::BeginText);
+      assertion(flags.multiLine ? RegexAssertion::BeginLine : RegexAssertion::BeginText);
       return true;
     case '$':
       ++at;
-      assertion(flags.multiLine ? RegexAssertion::EndLine
-                                : RegexAssertion::EndText);
+      assertion(flags.multiLine ? RegexAssertion::EndLine : RegexAssertion::EndText);
       return true;
     case '\\':
       return escape();
@@ -302,16 +290,14 @@ private:
     if (at < end && *at == '?') {
       ++at;
       bool isNamed = end - at > 1 && at[0] == 'P' && at[1] == '<';
-      isNamed |= at < end && *at == '<' &&
-                 !(end - at > 1 && (at[1] == '=' || at[1] == '!'));
+      isNamed |= at < end && *at == '<' && !(end - at > 1 && (at[1] == '=' || at[1] == '!'));
       if (isNamed) {
         at += *at == 'P' ? 2 : 1;
         const char *name = at;
         while (at < end && isNameLetter(*at))
           ++at;
         if (at == end || *at != '>' || at == name)
-          return fail("invalid named capture group", from,
-                      at < end ? at + 1 : at);
+          return fail("invalid named capture group", from, at < end ? at + 1 : at);
         ++at;
       } else {
         isCapture = false;
@@ -339,8 +325,8 @@ private:
   }
 
   static bool isNameLetter(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-           (c >= 'a' && c <= 'z') || uint8_t(c) >= 0x80;
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           uint8_t(c) >= 0x80;
   }
 
   bool inner(const char *from) {
@@ -568,8 +554,7 @@ private:
     if (set.failed())
       return;
     int64_t made = set.size() - from - count;
-    memmove(set.data() + from, set.data() + from + count,
-            size_t(made) * sizeof(RegexRange));
+    memmove(set.data() + from, set.data() + from + count, size_t(made) * sizeof(RegexRange));
     set.resize(from + made);
   }
 
@@ -682,17 +667,24 @@ private:
       const char *pairs; ///< low and high in turn
     };
     static const Named known[] = {
-        {"alnum", "09AZaz"},      {"alpha", "AZaz"},  {"ascii", "\x01\x7f"},
-        {"blank", "\t\t  "},      {"cntrl", "\x01\x1f\x7f\x7f"},
-        {"digit", "09"},          {"graph", "!~"},    {"lower", "az"},
-        {"print", " ~"},          {"punct", "!/:@[`{~"},
-        {"space", "\t\r  "},      {"upper", "AZ"},    {"word", "09AZaz__"},
+        {"alnum", "09AZaz"},
+        {"alpha", "AZaz"},
+        {"ascii", "\x01\x7f"},
+        {"blank", "\t\t  "},
+        {"cntrl", "\x01\x1f\x7f\x7f"},
+        {"digit", "09"},
+        {"graph", "!~"},
+        {"lower", "az"},
+        {"print", " ~"},
+        {"punct", "!/:@[`{~"},
+        {"space", "\t\r  "},
+        {"upper", "AZ"},
+        {"word", "09AZaz__"},
         {"xdigit", "09AFaf"},
     };
     int64_t from = set.size();
     for (const Named &row : known) {
-      if (int64_t(strlen(row.name)) != close - name ||
-          memcmp(row.name, name, size_t(close - name)))
+      if (int64_t(strlen(row.name)) != close - name || memcmp(row.name, name, size_t(close - name)))
         continue;
       if (row.pairs[0] == 1) // these two have the character 0, too
         range(0, 0);

@@ -11,13 +11,12 @@
 namespace weir::rt {
 
 RegexMatcher::RegexMatcher(weir_context *ctx, const Regex &regex, int32_t groups)
-    : regex(regex), slotCount(2 * (groups + 1)), current(ctx), next(ctx),
-      seen(ctx), stack(ctx), working(ctx), found(ctx) {
+    : regex(regex), slotCount(2 * (groups + 1)), current(ctx), next(ctx), seen(ctx), stack(ctx),
+      working(ctx), found(ctx) {
   int64_t count = regex.steps.size();
   Threads *both[] = {&current, &next};
   for (Threads *threads : both)
-    outOfMemory |= !threads->steps.reserve(count) ||
-                   !threads->slots.reserve(count * slotCount + 1);
+    outOfMemory |= !threads->steps.reserve(count) || !threads->slots.reserve(count * slotCount + 1);
   outOfMemory |= !seen.reserve(count) || !stack.reserve(2 * count + 2) ||
                  !working.reserve(slotCount + 1) || !found.reserve(slotCount + 1);
   if (outOfMemory)
@@ -28,8 +27,8 @@ RegexMatcher::RegexMatcher(weir_context *ctx, const Regex &regex, int32_t groups
 }
 
 static bool isWord(uint32_t code) {
-  return code == '_' || (code >= '0' && code <= '9') ||
-         (code >= 'A' && code <= 'Z') || (code >= 'a' && code <= 'z');
+  return code == '_' || (code >= '0' && code <= '9') || (code >= 'A' && code <= 'Z') ||
+         (code >= 'a' && code <= 'z');
 }
 
 bool RegexMatcher::holds(RegexAssertion assertion, const Around &around) {
@@ -44,8 +43,8 @@ bool RegexMatcher::holds(RegexAssertion assertion, const Around &around) {
     return around.atEnd || around.after == '\n';
   case RegexAssertion::WordBoundary:
   case RegexAssertion::NoWordBoundary: {
-    bool differs = (!around.atBegin && isWord(around.before)) !=
-                   (!around.atEnd && isWord(around.after));
+    bool differs =
+        (!around.atBegin && isWord(around.before)) != (!around.atEnd && isWord(around.after));
     return differs == (assertion == RegexAssertion::WordBoundary);
   }
   }
@@ -133,8 +132,7 @@ bool RegexMatcher::run(const weir_string &text, int64_t from, bool whole) {
     fresh();
     later->steps.clear();
     later->slots.clear();
-    Around after{position + size, code, badCodePoint, false,
-                 position + size == text.size};
+    Around after{position + size, code, badCodePoint, false, position + size == text.size};
     if (!after.atEnd)
       decodeUtf8(text.data + after.position, end, &after.after);
     for (int64_t t = 0; t < now->steps.size(); ++t) {
@@ -147,8 +145,7 @@ bool RegexMatcher::run(const weir_string &text, int64_t from, bool whole) {
         auto wanted = uint32_t(step.x);
         goesOn = code == wanted;
         if (!goesOn && step.flag && code != badCodePoint)
-          goesOn = lowerCase(code) == lowerCase(wanted) ||
-                   upperCase(code) == upperCase(wanted);
+          goesOn = lowerCase(code) == lowerCase(wanted) || upperCase(code) == upperCase(wanted);
         break;
       }
       case RegexStep::Class:
@@ -184,13 +181,9 @@ bool RegexMatcher::run(const weir_string &text, int64_t from, bool whole) {
   return matched;
 }
 
-bool RegexMatcher::matchesAll(const weir_string &text) {
-  return run(text, 0, true);
-}
+bool RegexMatcher::matchesAll(const weir_string &text) { return run(text, 0, true); }
 
-bool RegexMatcher::search(const weir_string &text, int64_t from) {
-  return run(text, from, false);
-}
+bool RegexMatcher::search(const weir_string &text, int64_t from) { return run(text, from, false); }
 
 bool Regex::hasClass(int32_t number, uint32_t code, bool anyCase) const {
   const RegexClass &set = classes[number];
@@ -212,8 +205,7 @@ bool Regex::hasClass(int32_t number, uint32_t code, bool anyCase) const {
   if (!anyCase)
     return false;
   uint32_t lower = lowerCase(code), upper = upperCase(code);
-  return has(lower) || has(upper) || has(lowerCase(upper)) ||
-         has(upperCase(lower));
+  return has(lower) || has(upper) || has(lowerCase(upper)) || has(upperCase(lower));
 }
 
 } // namespace weir::rt

@@ -34,9 +34,7 @@ public:
     out << value;
     return *this;
   }
-  int32_t fail(weir_context *ctx, int32_t code) {
-    return failMessage(ctx, code, text);
-  }
+  int32_t fail(weir_context *ctx, int32_t code) { return failMessage(ctx, code, text); }
 
 private:
   char text[256];
@@ -50,10 +48,8 @@ int32_t failCall(weir_context *ctx) {
 }
 
 /// Room for an element of that type and shape; null: the run has failed.
-weir_tensor *newElement(weir_context *ctx, const weir_tensor &like,
-                        int64_t bytes) {
-  auto *made =
-      static_cast<weir_tensor *>(weir_custom_alloc(ctx, headBytes + bytes));
+weir_tensor *newElement(weir_context *ctx, const weir_tensor &like, int64_t bytes) {
+  auto *made = static_cast<weir_tensor *>(weir_custom_alloc(ctx, headBytes + bytes));
   if (!made)
     return nullptr;
   *made = like;
@@ -79,32 +75,30 @@ weir_tensor_ref *elementsTo(weir_tensor &result) {
   return static_cast<weir_tensor_ref *>(result.data);
 }
 
-void moveElements(weir_tensor_ref *to, const weir_tensor_ref *from,
-                  int64_t count) {
+void moveElements(weir_tensor_ref *to, const weir_tensor_ref *from, int64_t count) {
   if (count > 0)
     memcpy(to, from, size_t(count) * sizeof(weir_tensor_ref));
 }
 
 /// Reads a position in [0, size), or [0, size] with `end`.
-bool readPosition(weir_context *ctx, const weir_tensor &operand, int64_t size,
-                  bool end, int64_t *position, int32_t *code) {
+bool readPosition(weir_context *ctx, const weir_tensor &operand, int64_t size, bool end,
+                  int64_t *position, int32_t *code) {
   int64_t given = 0;
   if (elementCountOf(operand) != 1 || !loadInteger(operand, &given)) {
-    *code = failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                        "the position in a sequence must be one integer");
+    *code =
+        failMessage(ctx, WEIR_INVALID_ARGUMENT, "the position in a sequence must be one integer");
     return false;
   }
   *position = given < 0 ? given + size : given;
   if (*position >= 0 && *position < size + (end ? 1 : 0))
     return true;
-  *code = (Message() << "position " << given << " is outside of a sequence of "
-                     << size << (size == 1 ? " element" : " elements"))
+  *code = (Message() << "position " << given << " is outside of a sequence of " << size
+                     << (size == 1 ? " element" : " elements"))
               .fail(ctx, WEIR_OUT_OF_RANGE);
   return false;
 }
 
-void appendType(Message &out, int32_t dtype, int32_t rank,
-                const int64_t *dims) {
+void appendType(Message &out, int32_t dtype, int32_t rank, const int64_t *dims) {
   out << weir_dtype_name(dtype) << ' ';
   if (rank < 0)
     out << "of any rank";
@@ -121,8 +115,7 @@ void appendType(Message &out, int32_t dtype, int32_t rank,
 }
 
 /// Holds an element against (dtype, rank, sizes…).
-int32_t checkType(weir_context *ctx, const weir_tensor &element, int64_t i,
-                  const int64_t *type) {
+int32_t checkType(weir_context *ctx, const weir_tensor &element, int64_t i, const int64_t *type) {
   auto rank = int32_t(type[1]);
   bool fits = element.dtype == type[0] && (rank < 0 || element.rank == rank);
   for (int32_t d = 0; fits && d < rank; ++d)
@@ -137,8 +130,8 @@ int32_t checkType(weir_context *ctx, const weir_tensor &element, int64_t i,
   return out.fail(ctx, WEIR_INVALID_ARGUMENT);
 }
 
-int32_t checkLevel(weir_context *ctx, const weir_tensor &sequence,
-                   const int64_t *most, int64_t levels, const int64_t *type) {
+int32_t checkLevel(weir_context *ctx, const weir_tensor &sequence, const int64_t *most,
+                   int64_t levels, const int64_t *type) {
   int64_t count = sequence.dims[0];
   if (*most >= 0 && count > *most)
     return (Message() << "an optional holds " << count << " elements")
@@ -157,10 +150,8 @@ int32_t checkLevel(weir_context *ctx, const weir_tensor &sequence,
 
 } // namespace
 
-int32_t weir_kernel_sequence_construct(weir_context *ctx,
-                                       const weir_tensor *operands,
-                                       int32_t operand_count,
-                                       weir_tensor *results,
+int32_t weir_kernel_sequence_construct(weir_context *ctx, const weir_tensor *operands,
+                                       int32_t operand_count, weir_tensor *results,
                                        int32_t result_count, const int64_t *) {
   if (result_count != 1)
     return failCall(ctx);
@@ -173,18 +164,15 @@ int32_t weir_kernel_sequence_construct(weir_context *ctx,
 }
 
 int32_t weir_kernel_sequence_at(weir_context *ctx, const weir_tensor *operands,
-                                int32_t operand_count, weir_tensor *results,
-                                int32_t result_count,
+                                int32_t operand_count, weir_tensor *results, int32_t result_count,
                                 const int64_t *attributes) {
   if (operand_count != 2 || result_count != 1 || !isSequence(operands[0]))
     return failCall(ctx);
   if (attributes[0] && operands[0].dims[0] == 0)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the optional has no element");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the optional has no element");
   int64_t position = 0;
   int32_t code = 0;
-  if (!readPosition(ctx, operands[1], operands[0].dims[0], false, &position,
-                    &code))
+  if (!readPosition(ctx, operands[1], operands[0].dims[0], false, &position, &code))
     return code;
   const weir_tensor &element = *elementsOf(operands[0])[position];
   if ((code = checkType(ctx, element, position, attributes + 1)))
@@ -196,17 +184,14 @@ int32_t weir_kernel_sequence_at(weir_context *ctx, const weir_tensor *operands,
   return 0;
 }
 
-int32_t weir_kernel_sequence_insert(weir_context *ctx,
-                                    const weir_tensor *operands,
+int32_t weir_kernel_sequence_insert(weir_context *ctx, const weir_tensor *operands,
                                     int32_t operand_count, weir_tensor *results,
                                     int32_t result_count, const int64_t *) {
-  if (operand_count < 2 || operand_count > 3 || result_count != 1 ||
-      !isSequence(operands[0]))
+  if (operand_count < 2 || operand_count > 3 || result_count != 1 || !isSequence(operands[0]))
     return failCall(ctx);
   int64_t size = operands[0].dims[0], position = size;
   int32_t code = 0;
-  if (operand_count == 3 &&
-      !readPosition(ctx, operands[2], size, true, &position, &code))
+  if (operand_count == 3 && !readPosition(ctx, operands[2], size, true, &position, &code))
     return code;
   if (!shapeSequence(ctx, results[0], size + 1))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -219,21 +204,17 @@ int32_t weir_kernel_sequence_insert(weir_context *ctx,
   return 0;
 }
 
-int32_t weir_kernel_sequence_erase(weir_context *ctx,
-                                   const weir_tensor *operands,
+int32_t weir_kernel_sequence_erase(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
                                    int32_t result_count, const int64_t *) {
-  if (operand_count < 1 || operand_count > 2 || result_count != 1 ||
-      !isSequence(operands[0]))
+  if (operand_count < 1 || operand_count > 2 || result_count != 1 || !isSequence(operands[0]))
     return failCall(ctx);
   int64_t size = operands[0].dims[0], position = size - 1;
   int32_t code = 0;
-  if (operand_count == 2 &&
-      !readPosition(ctx, operands[1], size, false, &position, &code))
+  if (operand_count == 2 && !readPosition(ctx, operands[1], size, false, &position, &code))
     return code;
   if (size == 0)
-    return failMessage(ctx, WEIR_OUT_OF_RANGE,
-                       "there is nothing to erase from an empty sequence");
+    return failMessage(ctx, WEIR_OUT_OF_RANGE, "there is nothing to erase from an empty sequence");
   if (!shapeSequence(ctx, results[0], size - 1))
     return WEIR_RESOURCE_EXHAUSTED;
   weir_tensor_ref *to = elementsTo(results[0]);
@@ -243,11 +224,9 @@ int32_t weir_kernel_sequence_erase(weir_context *ctx,
   return 0;
 }
 
-int32_t weir_kernel_sequence_concat(weir_context *ctx,
-                                    const weir_tensor *operands,
+int32_t weir_kernel_sequence_concat(weir_context *ctx, const weir_tensor *operands,
                                     int32_t operand_count, weir_tensor *results,
-                                    int32_t result_count,
-                                    const int64_t *attributes) {
+                                    int32_t result_count, const int64_t *attributes) {
   if (operand_count != 1 || result_count != 1 || !isSequence(operands[0]))
     return failCall(ctx);
   const int64_t axis = attributes[0], *type = attributes + 3;
@@ -255,15 +234,13 @@ int32_t weir_kernel_sequence_concat(weir_context *ctx,
   const int64_t count = operands[0].dims[0];
   const weir_tensor_ref *elements = elementsOf(operands[0]);
   if (count == 0 && !mayBeEmpty)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "an empty sequence cannot be put together");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "an empty sequence cannot be put together");
   // Sizes of an element: the first's, or what the model says of them.
   int64_t own[WEIR_MAX_RANK] = {}, dims[WEIR_MAX_RANK] = {};
   auto rank = int32_t(count ? elements[0]->rank : type[1]);
   auto whole = int32_t(rank + fresh);
   if (rank < 0 || whole > WEIR_MAX_RANK || axis >= whole)
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the elements' rank does not fit the axis");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the elements' rank does not fit the axis");
   for (int32_t d = 0; d < rank; ++d)
     own[d] = count ? elements[0]->dims[d] : type[2 + d] < 0 ? 0 : type[2 + d];
   int64_t along = fresh ? count : 0;
@@ -275,8 +252,7 @@ int32_t weir_kernel_sequence_concat(weir_context *ctx,
     for (int32_t d = 0; fits && d < rank; ++d)
       fits = (!fresh && d == axis) || element.dims[d] == own[d];
     if (!fits)
-      return (Message() << "the shape of element " << i
-                        << " does not go with that of element 0")
+      return (Message() << "the shape of element " << i << " does not go with that of element 0")
           .fail(ctx, WEIR_INVALID_ARGUMENT);
     if (!fresh)
       along += element.dims[axis];
@@ -293,20 +269,17 @@ int32_t weir_kernel_sequence_concat(weir_context *ctx,
     for (int64_t i = 0; i < count; ++i) {
       int64_t bytes = (fresh ? 1 : elements[i]->dims[axis]) * inner;
       if (bytes > 0)
-        memcpy(to, static_cast<const char *>(elements[i]->data) + o * bytes,
-               size_t(bytes));
+        memcpy(to, static_cast<const char *>(elements[i]->data) + o * bytes, size_t(bytes));
       to += bytes;
     }
   return 0;
 }
 
-int32_t weir_kernel_sequence_split(weir_context *ctx,
-                                   const weir_tensor *operands,
+int32_t weir_kernel_sequence_split(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
-                                   int32_t result_count,
-                                   const int64_t *attributes) {
-  if (operand_count < 1 || operand_count > 2 || result_count != 1 ||
-      attributes[0] < 0 || attributes[0] >= operands[0].rank)
+                                   int32_t result_count, const int64_t *attributes) {
+  if (operand_count < 1 || operand_count > 2 || result_count != 1 || attributes[0] < 0 ||
+      attributes[0] >= operands[0].rank)
     return failCall(ctx);
   const weir_tensor &data = operands[0];
   const auto axis = int32_t(attributes[0]);
@@ -319,8 +292,7 @@ int32_t weir_kernel_sequence_split(weir_context *ctx,
       return failDtype(ctx, "sizes of parts", operands[1].dtype);
     count = operands[1].dims[0];
   } else if (operand_count == 2) {
-    if (elementCountOf(operands[1]) != 1 || !loadInteger(operands[1], &each) ||
-        each < 1)
+    if (elementCountOf(operands[1]) != 1 || !loadInteger(operands[1], &each) || each < 1)
       return failMessage(ctx, WEIR_INVALID_ARGUMENT,
                          "the size of the parts must be one positive integer");
     count = size / each + (size % each != 0);
@@ -336,14 +308,13 @@ int32_t weir_kernel_sequence_split(weir_context *ctx,
   for (int64_t i = 0; i < count; ++i) {
     int64_t part = partSize(i);
     if (part < 0 || part > size - total)
-      return (Message() << "part " << i << " of size " << part
-                        << " does not fit an axis of size " << size)
+      return (Message() << "part " << i << " of size " << part << " does not fit an axis of size "
+                        << size)
           .fail(ctx, WEIR_INVALID_ARGUMENT);
     total += part;
   }
   if (total != size)
-    return (Message() << "the parts have " << total << " of the axis' " << size
-                      << " entries")
+    return (Message() << "the parts have " << total << " of the axis' " << size << " entries")
         .fail(ctx, WEIR_INVALID_ARGUMENT);
   if (!shapeSequence(ctx, results[0], count))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -365,27 +336,22 @@ int32_t weir_kernel_sequence_split(weir_context *ctx,
       return WEIR_RESOURCE_EXHAUSTED;
     elementsTo(results[0])[i] = made;
     for (int64_t o = 0; o < outer && bytes > 0; ++o)
-      memcpy(static_cast<char *>(made->data) + o * bytes,
-             from + o * size * inner, size_t(bytes));
+      memcpy(static_cast<char *>(made->data) + o * bytes, from + o * size * inner, size_t(bytes));
     from += bytes;
   }
   return 0;
 }
 
-int32_t weir_kernel_sequence_check(weir_context *ctx,
-                                   const weir_tensor *operands,
+int32_t weir_kernel_sequence_check(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
-                                   int32_t result_count,
-                                   const int64_t *attributes) {
+                                   int32_t result_count, const int64_t *attributes) {
   if (operand_count != 1 || result_count != 1 || !isSequence(operands[0]))
     return failCall(ctx);
   int64_t levels = attributes[0];
-  if (int32_t code = checkLevel(ctx, operands[0], attributes + 1, levels,
-                                attributes + 1 + levels))
+  if (int32_t code = checkLevel(ctx, operands[0], attributes + 1, levels, attributes + 1 + levels))
     return code;
   if (!shapeSequence(ctx, results[0], operands[0].dims[0]))
     return WEIR_RESOURCE_EXHAUSTED;
-  moveElements(elementsTo(results[0]), elementsOf(operands[0]),
-               operands[0].dims[0]);
+  moveElements(elementsTo(results[0]), elementsOf(operands[0]), operands[0].dims[0]);
   return 0;
 }

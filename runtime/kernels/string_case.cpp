@@ -14,23 +14,19 @@ namespace {
 
 /// Sets the one result to a string for each string of the one operand.
 template <typename Convert>
-int32_t mapStrings(weir_context *ctx, const weir_tensor *operands,
-                   int32_t operand_count, weir_tensor *results,
-                   int32_t result_count, Convert convert) {
-  if (int32_t code =
-          openStringMap(ctx, operands, operand_count, results, result_count))
+int32_t mapStrings(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                   weir_tensor *results, int32_t result_count, Convert convert) {
+  if (int32_t code = openStringMap(ctx, operands, operand_count, results, result_count))
     return code;
   int64_t count = elementCountOf(operands[0]);
   Contents contents(ctx);
   for (int64_t i = 0; i < count; ++i)
-    if (!convert(contents, stringsOf(operands[0])[i],
-                 &stringResult(results[0])[i]))
+    if (!convert(contents, stringsOf(operands[0])[i], &stringResult(results[0])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   return WEIR_OK;
 }
 
-bool asciiCase(Contents &contents, const weir_string &in, weir_string *out,
-               char first, char last) {
+bool asciiCase(Contents &contents, const weir_string &in, weir_string *out, char first, char last) {
   char *to = contents.make(in.size);
   if (!to)
     return false;
@@ -69,8 +65,8 @@ bool isFinalSigma(const weir_string &text, const char *at, const char *after) {
   return true;
 }
 
-bool unicodeCase(weir_context *ctx, Contents &contents, const weir_string &in,
-                 weir_string *out, bool isUpper) {
+bool unicodeCase(weir_context *ctx, Contents &contents, const weir_string &in, weir_string *out,
+                 bool isUpper) {
   Growing text(ctx);
   const char *end = in.data + in.size;
   for (const char *at = in.data; at < end;) {
@@ -96,33 +92,27 @@ bool unicodeCase(weir_context *ctx, Contents &contents, const weir_string &in,
   return !text.failed() && contents.copy(text.data(), text.size(), out);
 }
 
-int32_t changeCase(weir_context *ctx, const weir_tensor *operands,
-                   int32_t operand_count, weir_tensor *results,
-                   int32_t result_count, bool isUtf8, bool isUpper) {
-  return mapStrings(
-      ctx, operands, operand_count, results, result_count,
-      [&](Contents &contents, const weir_string &in, weir_string *out) {
-        if (isUtf8)
-          return unicodeCase(ctx, contents, in, out, isUpper);
-        return isUpper ? asciiCase(contents, in, out, 'a', 'z')
-                       : asciiCase(contents, in, out, 'A', 'Z');
-      });
+int32_t changeCase(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                   weir_tensor *results, int32_t result_count, bool isUtf8, bool isUpper) {
+  return mapStrings(ctx, operands, operand_count, results, result_count,
+                    [&](Contents &contents, const weir_string &in, weir_string *out) {
+                      if (isUtf8)
+                        return unicodeCase(ctx, contents, in, out, isUpper);
+                      return isUpper ? asciiCase(contents, in, out, 'a', 'z')
+                                     : asciiCase(contents, in, out, 'A', 'Z');
+                    });
 }
 
 } // namespace
 
 int32_t weir_kernel_string_lower(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count,
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
                                  const int64_t *attributes) {
-  return changeCase(ctx, operands, operand_count, results, result_count,
-                    attributes[0], false);
+  return changeCase(ctx, operands, operand_count, results, result_count, attributes[0], false);
 }
 
 int32_t weir_kernel_string_upper(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count,
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
                                  const int64_t *attributes) {
-  return changeCase(ctx, operands, operand_count, results, result_count,
-                    attributes[0], true);
+  return changeCase(ctx, operands, operand_count, results, result_count, attributes[0], true);
 }

@@ -11,10 +11,10 @@
 using namespace weir::rt;
 
 int32_t weir_kernel_label_index(weir_context *ctx, const weir_tensor *operands,
-                                int32_t operand_count, weir_tensor *results,
-                                int32_t result_count, const int64_t *) {
-  if (operand_count != 2 || result_count != 1 ||
-      operands[0].dtype != operands[1].dtype || results[0].dtype != WEIR_I64)
+                                int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                const int64_t *) {
+  if (operand_count != 2 || result_count != 1 || operands[0].dtype != operands[1].dtype ||
+      results[0].dtype != WEIR_I64)
     return failDtype(ctx, "a label", operands[0].dtype);
   const weir_tensor &data = operands[0], &keys = operands[1];
   if (!shapeResult(ctx, results[0], data.rank, data.dims))
@@ -56,11 +56,9 @@ static bool changeCase(Growing &out, const weir_string &text, bool isUpper) {
   return !out.failed();
 }
 
-int32_t weir_kernel_string_normalize(weir_context *ctx,
-                                     const weir_tensor *operands,
+int32_t weir_kernel_string_normalize(weir_context *ctx, const weir_tensor *operands,
                                      int32_t operand_count, weir_tensor *results,
-                                     int32_t result_count,
-                                     const int64_t *attributes) {
+                                     int32_t result_count, const int64_t *attributes) {
   const weir_tensor &data = operands[0];
   if (operand_count != 2 || result_count != 1 || !allStrings(operands, 2) ||
       results[0].dtype != WEIR_STRING || data.rank < 1 || data.rank > 2 ||
@@ -77,8 +75,7 @@ int32_t weir_kernel_string_normalize(weir_context *ctx,
       *out = in;
       return true;
     }
-    return changeCase(text, in, false) &&
-           contents.copy(text.data(), text.size(), out);
+    return changeCase(text, in, false) && contents.copy(text.data(), text.size(), out);
   };
   for (int64_t i = 0; i < stopCount; ++i) {
     weir_string stop;
@@ -101,8 +98,7 @@ int32_t weir_kernel_string_normalize(weir_context *ctx,
     else
       changeCase(text, word, action == 2);
     weir_string out;
-    if (text.failed() || !contents.copy(text.data(), text.size(), &out) ||
-        !kept.push(out))
+    if (text.failed() || !contents.copy(text.data(), text.size(), &out) || !kept.push(out))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   // Nothing left is one empty string.
@@ -119,8 +115,7 @@ int32_t weir_kernel_string_normalize(weir_context *ctx,
 }
 
 int32_t weir_kernel_ngram_counts(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count,
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
                                  const int64_t *attributes) {
   const weir_tensor &data = operands[0], &pool = operands[1];
   if (operand_count != 4 || result_count != 1 || data.dtype != pool.dtype ||
@@ -128,15 +123,14 @@ int32_t weir_kernel_ngram_counts(weir_context *ctx, const weir_tensor *operands,
     return failDtype(ctx, "a sequence", data.dtype);
   // The pool holds all 1-grams, then all 2-grams, …; `begins` where each length
   // begins, `columns` the output column of each n-gram.
-  int64_t shortest = attributes[0], longest = attributes[1],
-          skips = attributes[2], width = attributes[3];
+  int64_t shortest = attributes[0], longest = attributes[1], skips = attributes[2],
+          width = attributes[3];
   const weir_tensor &begins = operands[2], &columns = operands[3];
   int64_t lengths = elementCountOf(begins), poolSize = elementCountOf(pool);
   int64_t rows = data.rank == 2 ? data.dims[0] : 1;
   int64_t size = data.rank ? data.dims[data.rank - 1] : 1;
   int64_t dims[2] = {rows, width};
-  if (!shapeResult(ctx, results[0], data.rank == 2 ? 2 : 1,
-                   dims + (data.rank == 2 ? 0 : 1)))
+  if (!shapeResult(ctx, results[0], data.rank == 2 ? 2 : 1, dims + (data.rank == 2 ? 0 : 1)))
     return WEIR_RESOURCE_EXHAUSTED;
   auto *out = static_cast<float *>(results[0].data);
   memset(out, 0, size_t(rows * width) * sizeof(float));
@@ -144,10 +138,9 @@ int32_t weir_kernel_ngram_counts(weir_context *ctx, const weir_tensor *operands,
   auto areEqual = [&](int64_t word, int64_t entry) {
     auto *a = static_cast<const uint8_t *>(data.data) + word * bytes;
     auto *b = static_cast<const uint8_t *>(pool.data) + entry * bytes;
-    return data.dtype == WEIR_STRING
-               ? equalStrings(*reinterpret_cast<const weir_string *>(a),
-                              *reinterpret_cast<const weir_string *>(b))
-               : memcmp(a, b, size_t(bytes)) == 0;
+    return data.dtype == WEIR_STRING ? equalStrings(*reinterpret_cast<const weir_string *>(a),
+                                                    *reinterpret_cast<const weir_string *>(b))
+                                     : memcmp(a, b, size_t(bytes)) == 0;
   };
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t n = shortest; n <= longest && n <= lengths; ++n) {
@@ -165,8 +158,7 @@ int32_t weir_kernel_ngram_counts(weir_context *ctx, const weir_tensor *operands,
             bool isHit = true;
             for (int64_t k = 0; isHit && k < n; ++k)
               isHit = areEqual(row * size + at + k * (skip + 1), entry + k);
-            int64_t column =
-                isHit ? integerAt(columns, first + (entry - begin) / n) : -1;
+            int64_t column = isHit ? integerAt(columns, first + (entry - begin) / n) : -1;
             if (column >= 0 && column < width)
               out[row * width + column] += 1;
           }

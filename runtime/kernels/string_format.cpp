@@ -17,8 +17,7 @@ namespace {
 /// Writes the first and last elements of each dimension, in brackets.
 class TensorPrinter {
 public:
-  TensorPrinter(const weir_tensor &tensor, int64_t ends, Growing &out)
-      : tensor(tensor), out(out) {
+  TensorPrinter(const weir_tensor &tensor, int64_t ends, Growing &out) : tensor(tensor), out(out) {
     int64_t count = elementCountOf(tensor);
     this->ends = ends < 0 || ends > count ? count : ends;
   }
@@ -84,8 +83,7 @@ private:
       break;
     case Number::Kind::Float: {
       bool narrow = isNarrow(tensor.dtype);
-      printShortest(number.real, narrow, narrow ? 6 : 15, false, text,
-                    sizeof(text));
+      printShortest(number.real, narrow, narrow ? 6 : 15, false, text, sizeof(text));
       break;
     }
     default:
@@ -127,13 +125,11 @@ private:
 } // namespace
 
 int32_t weir_kernel_string_format(weir_context *ctx, const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
                                   const int64_t *attributes) {
   weir_string pattern, placeholder;
-  if (operand_count < 2 || result_count != 1 ||
-      results[0].dtype != WEIR_STRING || !loadString(operands[0], &pattern) ||
-      !loadString(operands[1], &placeholder))
+  if (operand_count < 2 || result_count != 1 || results[0].dtype != WEIR_STRING ||
+      !loadString(operands[0], &pattern) || !loadString(operands[1], &placeholder))
     return failOperands(ctx, operands, 2);
   if (!shapeResult(ctx, results[0], 0, nullptr))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -155,13 +151,11 @@ int32_t weir_kernel_string_format(weir_context *ctx, const weir_tensor *operands
   if (found != operand_count - 2) {
     char message[128];
     Text(message, sizeof(message))
-        << "the template has " << found << " placeholders for "
-        << operand_count - 2 << " tensors";
+        << "the template has " << found << " placeholders for " << operand_count - 2 << " tensors";
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, message);
   }
   Contents contents(ctx);
-  if (text.failed() || !contents.copy(text.data(), text.size(),
-                                      stringResult(results[0])))
+  if (text.failed() || !contents.copy(text.data(), text.size(), stringResult(results[0])))
     return WEIR_RESOURCE_EXHAUSTED;
   return WEIR_OK;
 }

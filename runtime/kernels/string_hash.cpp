@@ -11,8 +11,7 @@
 using namespace weir::rt;
 
 int32_t weir_kernel_string_hash(weir_context *ctx, const weir_tensor *operands,
-                                int32_t operand_count, weir_tensor *results,
-                                int32_t result_count,
+                                int32_t operand_count, weir_tensor *results, int32_t result_count,
                                 const int64_t *attributes) {
   if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1) ||
       results[0].dtype != WEIR_I64 || attributes[1] <= 0)
@@ -33,8 +32,7 @@ int32_t weir_kernel_string_hash(weir_context *ctx, const weir_tensor *operands,
       hash = farmFingerprint64(text.data, text.size);
       break;
     default:
-      hash = sipHash24(text.data, text.size, uint64_t(attributes[2]),
-                       uint64_t(attributes[3]));
+      hash = sipHash24(text.data, text.size, uint64_t(attributes[2]), uint64_t(attributes[3]));
     }
     out[i] = int64_t(hash % buckets);
   }
@@ -42,16 +40,14 @@ int32_t weir_kernel_string_hash(weir_context *ctx, const weir_tensor *operands,
 }
 
 int32_t weir_kernel_fingerprint(weir_context *ctx, const weir_tensor *operands,
-                                int32_t operand_count, weir_tensor *results,
-                                int32_t result_count, const int64_t *) {
+                                int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                const int64_t *) {
   weir_string method;
   if (operand_count != 2 || result_count != 1 || results[0].dtype != WEIR_U8 ||
       operands[0].rank < 1 || !loadString(operands[1], &method))
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "the data is a scalar, or the method no string");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the data is a scalar, or the method no string");
   if (!equalStrings(method, stringOf("farmhash64")))
-    return failString(ctx, "the method is ", method,
-                      "; possible is \"farmhash64\"");
+    return failString(ctx, "the method is ", method, "; possible is \"farmhash64\"");
   const weir_tensor &data = operands[0];
   int64_t dims[2] = {data.dims[0], 8}, rows = data.dims[0];
   int64_t count = elementCountOf(data), inner = rows ? count / rows : 0;
@@ -61,8 +57,7 @@ int32_t weir_kernel_fingerprint(weir_context *ctx, const weir_tensor *operands,
   if (data.dtype != WEIR_STRING) {
     int64_t bytes = inner * weir_dtype_size(data.dtype);
     for (int64_t r = 0; r < rows; ++r) {
-      uint64_t hash = farmFingerprint64(
-          static_cast<const uint8_t *>(data.data) + r * bytes, bytes);
+      uint64_t hash = farmFingerprint64(static_cast<const uint8_t *>(data.data) + r * bytes, bytes);
       memcpy(out + 8 * r, &hash, 8);
     }
     return WEIR_OK;
@@ -73,12 +68,10 @@ int32_t weir_kernel_fingerprint(weir_context *ctx, const weir_tensor *operands,
   if (!hashes.data)
     return WEIR_RESOURCE_EXHAUSTED;
   for (int64_t i = 0; i < count; ++i)
-    hashes[i] = farmFingerprint64(stringsOf(data)[i].data,
-                                  stringsOf(data)[i].size);
+    hashes[i] = farmFingerprint64(stringsOf(data)[i].data, stringsOf(data)[i].size);
   for (int64_t r = 0; r < rows; ++r) {
-    uint64_t hash = data.rank == 1 ? hashes[r]
-                                   : farmFingerprint64(
-                                         hashes.data + r * inner, inner * 8);
+    uint64_t hash =
+        data.rank == 1 ? hashes[r] : farmFingerprint64(hashes.data + r * inner, inner * 8);
     memcpy(out + 8 * r, &hash, 8);
   }
   return WEIR_OK;

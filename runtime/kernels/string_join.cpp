@@ -10,12 +10,11 @@
 using namespace weir::rt;
 
 int32_t weir_kernel_string_join(weir_context *ctx, const weir_tensor *operands,
-                                int32_t operand_count, weir_tensor *results,
-                                int32_t result_count, const int64_t *) {
+                                int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                const int64_t *) {
   weir_string separator;
-  if (operand_count < 2 || result_count != 1 ||
-      results[0].dtype != WEIR_STRING || !allStrings(operands, operand_count) ||
-      !loadString(operands[0], &separator))
+  if (operand_count < 2 || result_count != 1 || results[0].dtype != WEIR_STRING ||
+      !allStrings(operands, operand_count) || !loadString(operands[0], &separator))
     return failOperands(ctx, operands, operand_count);
   // Scalars go with any shape; all others have one.
   const weir_tensor *shape = &operands[1];
@@ -37,23 +36,18 @@ int32_t weir_kernel_string_join(weir_context *ctx, const weir_tensor *operands,
         text << separator;
       text << stringsOf(operands[t])[operands[t].rank > 0 ? i : 0];
     }
-    if (text.failed() || !contents.copy(text.data(), text.size(),
-                                        &stringResult(results[0])[i]))
+    if (text.failed() || !contents.copy(text.data(), text.size(), &stringResult(results[0])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;
 }
 
-int32_t weir_kernel_string_reduce_join(weir_context *ctx,
-                                       const weir_tensor *operands,
-                                       int32_t operand_count,
-                                       weir_tensor *results,
-                                       int32_t result_count,
-                                       const int64_t *attributes) {
+int32_t weir_kernel_string_reduce_join(weir_context *ctx, const weir_tensor *operands,
+                                       int32_t operand_count, weir_tensor *results,
+                                       int32_t result_count, const int64_t *attributes) {
   weir_string separator;
-  if (operand_count != 2 || result_count != 1 ||
-      results[0].dtype != WEIR_STRING || !allStrings(operands, 2) ||
-      !loadString(operands[1], &separator))
+  if (operand_count != 2 || result_count != 1 || results[0].dtype != WEIR_STRING ||
+      !allStrings(operands, 2) || !loadString(operands[1], &separator))
     return failOperands(ctx, operands, operand_count);
   const weir_tensor &data = operands[0];
   bool keepDims = attributes[0];
@@ -100,23 +94,19 @@ int32_t weir_kernel_string_reduce_join(weir_context *ctx,
         text << separator;
       text << stringsOf(data)[at];
     }
-    if (text.failed() || !contents.copy(text.data(), text.size(),
-                                        &stringResult(results[0])[i]))
+    if (text.failed() || !contents.copy(text.data(), text.size(), &stringResult(results[0])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;
 }
 
-int32_t weir_kernel_string_segment_join(weir_context *ctx,
-                                        const weir_tensor *operands,
-                                        int32_t operand_count,
-                                        weir_tensor *results,
+int32_t weir_kernel_string_segment_join(weir_context *ctx, const weir_tensor *operands,
+                                        int32_t operand_count, weir_tensor *results,
                                         int32_t result_count, const int64_t *) {
   weir_string separator;
   int64_t segments;
-  if (operand_count != 4 || result_count != 1 ||
-      results[0].dtype != WEIR_STRING || !allStrings(operands, 1) ||
-      !loadInteger(operands[2], &segments) ||
+  if (operand_count != 4 || result_count != 1 || results[0].dtype != WEIR_STRING ||
+      !allStrings(operands, 1) || !loadInteger(operands[2], &segments) ||
       !loadString(operands[3], &separator))
     return failOperands(ctx, operands, 1);
   const weir_tensor &data = operands[0], &ids = operands[1];
@@ -139,8 +129,8 @@ int32_t weir_kernel_string_segment_join(weir_context *ctx,
     int64_t id = integerAt(ids, i);
     if (id < 0 || id >= segments) {
       char message[128];
-      Text(message, sizeof(message)) << "segment id " << id
-                                     << " is outside of [0, " << segments << ')';
+      Text(message, sizeof(message))
+          << "segment id " << id << " is outside of [0, " << segments << ')';
       return failMessage(ctx, WEIR_INVALID_ARGUMENT, message);
     }
   }
@@ -168,8 +158,7 @@ int32_t weir_kernel_string_segment_join(weir_context *ctx,
         text << stringsOf(data)[rows[r] * inner + k];
       }
       if (text.failed() ||
-          !contents.copy(text.data(), text.size(),
-                         &stringResult(results[0])[s * inner + k]))
+          !contents.copy(text.data(), text.size(), &stringResult(results[0])[s * inner + k]))
         return WEIR_RESOURCE_EXHAUSTED;
     }
   }

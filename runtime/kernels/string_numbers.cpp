@@ -60,14 +60,13 @@ int32_t printComplex(const Format &format, const Number &number, char *to) {
 
 } // namespace
 
-int32_t weir_kernel_as_string(weir_context *ctx, const weir_tensor *operands,
-                              int32_t operand_count, weir_tensor *results,
-                              int32_t result_count, const int64_t *attributes) {
-  if (operand_count != 1 || result_count != 1 ||
-      results[0].dtype != WEIR_STRING)
+int32_t weir_kernel_as_string(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                              weir_tensor *results, int32_t result_count,
+                              const int64_t *attributes) {
+  if (operand_count != 1 || result_count != 1 || results[0].dtype != WEIR_STRING)
     return failOperands(ctx, operands, operand_count);
-  Format format{char(attributes[0]), int32_t(attributes[1]),
-                int32_t(attributes[2]), char(attributes[3])};
+  Format format{char(attributes[0]), int32_t(attributes[1]), int32_t(attributes[2]),
+                char(attributes[3])};
   // More could not be printed in the space there is (a float has up to 309
   // places before the point).
   if (format.width > 180 || format.precision > 180)
@@ -98,21 +97,18 @@ int32_t weir_kernel_as_string(weir_context *ctx, const weir_tensor *operands,
     Number number = numberAt(data, i);
     if (number.kind == Number::Kind::None)
       return failDtype(ctx, "an operand", data.dtype);
-    int32_t size = number.kind == Number::Kind::Complex
-                       ? printComplex(format, number, text)
-                       : format.print(number, text);
+    int32_t size = number.kind == Number::Kind::Complex ? printComplex(format, number, text)
+                                                        : format.print(number, text);
     if (!contents.copy(text, size, out))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;
 }
 
-int32_t weir_kernel_number_to_string(weir_context *ctx,
-                                     const weir_tensor *operands,
+int32_t weir_kernel_number_to_string(weir_context *ctx, const weir_tensor *operands,
                                      int32_t operand_count, weir_tensor *results,
                                      int32_t result_count, const int64_t *) {
-  if (operand_count != 1 || result_count != 1 ||
-      results[0].dtype != WEIR_STRING)
+  if (operand_count != 1 || result_count != 1 || results[0].dtype != WEIR_STRING)
     return failOperands(ctx, operands, operand_count);
   const weir_tensor &data = operands[0];
   if (!shapeResult(ctx, results[0], data.rank, data.dims))
@@ -125,12 +121,10 @@ int32_t weir_kernel_number_to_string(weir_context *ctx,
     char text[bound];
     int32_t size;
     if (number.kind == Number::Kind::Float)
-      size = printShortest(number.real, isNarrow(data.dtype), 1, true, text,
-                           bound);
+      size = printShortest(number.real, isNarrow(data.dtype), 1, true, text, bound);
     else if (number.kind == Number::Kind::Bool)
       size = snprintf(text, bound, number.integer ? "True" : "False");
-    else if (number.kind == Number::Kind::Signed ||
-             number.kind == Number::Kind::Unsigned)
+    else if (number.kind == Number::Kind::Signed || number.kind == Number::Kind::Unsigned)
       size = Format{0, -1, -1, 'f'}.print(number, text);
     else
       return failDtype(ctx, "an operand", data.dtype);
@@ -140,8 +134,7 @@ int32_t weir_kernel_number_to_string(weir_context *ctx,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_string_to_number(weir_context *ctx,
-                                     const weir_tensor *operands,
+int32_t weir_kernel_string_to_number(weir_context *ctx, const weir_tensor *operands,
                                      int32_t operand_count, weir_tensor *results,
                                      int32_t result_count, const int64_t *) {
   if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1))

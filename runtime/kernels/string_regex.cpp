@@ -10,8 +10,7 @@
 
 using namespace weir::rt;
 
-static int32_t failPattern(weir_context *ctx, const Regex &regex,
-                           const weir_string &pattern) {
+static int32_t failPattern(weir_context *ctx, const Regex &regex, const weir_string &pattern) {
   if (!regex.error[0])
     return WEIR_RESOURCE_EXHAUSTED; // recorded where memory was asked for
   char text[160];
@@ -19,8 +18,7 @@ static int32_t failPattern(weir_context *ctx, const Regex &regex,
   return failString(ctx, "", pattern, text);
 }
 
-int32_t weir_kernel_regex_full_match(weir_context *ctx,
-                                     const weir_tensor *operands,
+int32_t weir_kernel_regex_full_match(weir_context *ctx, const weir_tensor *operands,
                                      int32_t operand_count, weir_tensor *results,
                                      int32_t result_count, const int64_t *) {
   weir_string pattern;
@@ -31,21 +29,18 @@ int32_t weir_kernel_regex_full_match(weir_context *ctx,
   if (!regex.compile(ctx, pattern))
     return failPattern(ctx, regex, pattern);
   RegexMatcher matcher(ctx, regex, -1);
-  if (matcher.failed() ||
-      !shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
+  if (matcher.failed() || !shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
     return WEIR_RESOURCE_EXHAUSTED;
   int64_t count = elementCountOf(operands[0]);
   for (int64_t i = 0; i < count; ++i)
-    static_cast<uint8_t *>(results[0].data)[i] =
-        matcher.matchesAll(stringsOf(operands[0])[i]);
+    static_cast<uint8_t *>(results[0].data)[i] = matcher.matchesAll(stringsOf(operands[0])[i]);
   return WEIR_OK;
 }
 
 /// What is put in place of a match: text in which \1 to \9 stand for groups, \0
 /// for the match, \\ for a backslash. False: it is none of that.
-static bool rewrite(Growing &out, const weir_string &with,
-                    const weir_string &text, const int64_t *spans,
-                    int32_t groups) {
+static bool rewrite(Growing &out, const weir_string &with, const weir_string &text,
+                    const int64_t *spans, int32_t groups) {
   for (int64_t i = 0; i < with.size; ++i) {
     char c = with.data[i];
     if (c != '\\') {
@@ -61,8 +56,7 @@ static bool rewrite(Growing &out, const weir_string &with,
     if (c < '0' || c > '9' || group > groups)
       return false;
     if (spans[2 * group] >= 0)
-      out.append(text.data + spans[2 * group],
-                 spans[2 * group + 1] - spans[2 * group]);
+      out.append(text.data + spans[2 * group], spans[2 * group + 1] - spans[2 * group]);
   }
   return true;
 }
@@ -81,9 +75,8 @@ static int32_t largestGroup(const weir_string &with) {
 }
 
 /// All matches that do not overlap, or the first only.
-static void replace(RegexMatcher &matcher, const weir_string &text,
-                    const weir_string &with, int32_t groups, bool all,
-                    Growing &out) {
+static void replace(RegexMatcher &matcher, const weir_string &text, const weir_string &with,
+                    int32_t groups, bool all, Growing &out) {
   out.clear();
   int64_t at = 0, lastEnd = -1;
   while (at <= text.size && matcher.search(text, at)) {
@@ -116,8 +109,7 @@ static void replace(RegexMatcher &matcher, const weir_string &text,
 }
 
 int32_t weir_kernel_regex_replace(weir_context *ctx, const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
                                   const int64_t *attributes) {
   weir_string pattern, with;
   if (operand_count != 3 || result_count != 1 || !allStrings(operands, 3) ||
@@ -131,8 +123,7 @@ int32_t weir_kernel_regex_replace(weir_context *ctx, const weir_tensor *operands
   // A group that the pattern does not have: nothing is replaced.
   bool isPossible = groups <= regex.groups;
   RegexMatcher matcher(ctx, regex, isPossible ? groups : 0);
-  if (matcher.failed() ||
-      !shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
+  if (matcher.failed() || !shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
     return WEIR_RESOURCE_EXHAUSTED;
   Contents contents(ctx);
   Growing out(ctx);
@@ -145,8 +136,7 @@ int32_t weir_kernel_regex_replace(weir_context *ctx, const weir_tensor *operands
       out.clear();
       out << text;
     }
-    if (out.failed() || !contents.copy(out.data(), out.size(),
-                                       &stringResult(results[0])[i]))
+    if (out.failed() || !contents.copy(out.data(), out.size(), &stringResult(results[0])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;

@@ -18,8 +18,8 @@ struct Token {
 
 /// Between any of the bytes in `delimiters`; each byte for itself where there
 /// are none.
-void splitAtBytes(const weir_string &text, const weir_string &delimiters,
-                  bool skipEmpty, List<Token> &tokens, int64_t row) {
+void splitAtBytes(const weir_string &text, const weir_string &delimiters, bool skipEmpty,
+                  List<Token> &tokens, int64_t row) {
   int64_t column = 0;
   auto add = [&](int64_t begin, int64_t end) {
     if (end > begin || !skipEmpty)
@@ -32,8 +32,7 @@ void splitAtBytes(const weir_string &text, const weir_string &delimiters,
   }
   int64_t begin = 0;
   for (int64_t i = 0; text.size > 0 && i <= text.size; ++i) {
-    if (i < text.size &&
-        !memchr(delimiters.data, text.data[i], size_t(delimiters.size)))
+    if (i < text.size && !memchr(delimiters.data, text.data[i], size_t(delimiters.size)))
       continue;
     add(begin, i);
     begin = i + 1;
@@ -42,8 +41,8 @@ void splitAtBytes(const weir_string &text, const weir_string &delimiters,
 
 /// Between whole separators, at most `most` times (negative: always); between
 /// runs of white space where the separator is empty.
-void splitAtString(const weir_string &text, const weir_string &separator,
-                   int64_t most, List<Token> &tokens, int64_t row) {
+void splitAtString(const weir_string &text, const weir_string &separator, int64_t most,
+                   List<Token> &tokens, int64_t row) {
   int64_t column = 0, at = 0, size = text.size;
   auto add = [&](int64_t begin, int64_t end) {
     tokens.push({row, column++, {text.data + begin, end - begin}});
@@ -80,17 +79,13 @@ void splitAtString(const weir_string &text, const weir_string &separator,
 
 } // namespace
 
-int32_t weir_kernel_string_split_sparse(weir_context *ctx,
-                                        const weir_tensor *operands,
-                                        int32_t operand_count,
-                                        weir_tensor *results,
-                                        int32_t result_count,
-                                        const int64_t *attributes) {
+int32_t weir_kernel_string_split_sparse(weir_context *ctx, const weir_tensor *operands,
+                                        int32_t operand_count, weir_tensor *results,
+                                        int32_t result_count, const int64_t *attributes) {
   weir_string separator;
   if (operand_count != 2 || result_count != 3 || !allStrings(operands, 2) ||
-      !loadString(operands[1], &separator) ||
-      results[0].dtype != WEIR_I64 || results[1].dtype != WEIR_STRING ||
-      results[2].dtype != WEIR_I64)
+      !loadString(operands[1], &separator) || results[0].dtype != WEIR_I64 ||
+      results[1].dtype != WEIR_STRING || results[2].dtype != WEIR_I64)
     return failOperands(ctx, operands, operand_count);
   List<Token> tokens(ctx);
   int64_t rows = elementCountOf(operands[0]), columns = 0;
@@ -103,8 +98,7 @@ int32_t weir_kernel_string_split_sparse(weir_context *ctx,
   }
   int64_t count = tokens.size(), pairs[2] = {count, 2}, two = 2;
   if (tokens.failed() || !shapeResult(ctx, results[0], 2, pairs) ||
-      !shapeResult(ctx, results[1], 1, pairs) ||
-      !shapeResult(ctx, results[2], 1, &two))
+      !shapeResult(ctx, results[1], 1, pairs) || !shapeResult(ctx, results[2], 1, &two))
     return WEIR_RESOURCE_EXHAUSTED;
   auto *indices = static_cast<int64_t *>(results[0].data);
   Contents contents(ctx);
@@ -113,8 +107,7 @@ int32_t weir_kernel_string_split_sparse(weir_context *ctx,
     indices[2 * i + 1] = tokens[i].column;
     if (tokens[i].column >= columns)
       columns = tokens[i].column + 1;
-    if (!contents.copy(tokens[i].text.data, tokens[i].text.size,
-                       &stringResult(results[1])[i]))
+    if (!contents.copy(tokens[i].text.data, tokens[i].text.size, &stringResult(results[1])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   auto *shape = static_cast<int64_t *>(results[2].data);
@@ -139,8 +132,7 @@ struct NGrams {
     int64_t count = length + 2 * padOf(width) - width + 1;
     return count > 0 ? count : 0;
   }
-  void write(const weir_string *row, int64_t index, int64_t count,
-             int64_t width) {
+  void write(const weir_string *row, int64_t index, int64_t count, int64_t width) {
     int64_t pad = padOf(width);
     int64_t left = pad > index ? pad - index : 0;
     int64_t right = pad > count - index - 1 ? pad - (count - index - 1) : 0;
@@ -166,8 +158,7 @@ struct NGrams {
 } // namespace
 
 int32_t weir_kernel_string_ngrams(weir_context *ctx, const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
                                   const int64_t *attributes) {
   weir_string separator, leftPad, rightPad;
   if (operand_count != 5 || result_count != 2 || !allStrings(operands, 1) ||
@@ -207,16 +198,14 @@ int32_t weir_kernel_string_ngrams(weir_context *ctx, const weir_tensor *operands
   int64_t total = 0;
   for (int64_t i = 0; i + 1 < splitCount; ++i)
     total += countOf(integerAt(splits, i + 1) - integerAt(splits, i));
-  if (!shapeResult(ctx, results[0], 1, &total) ||
-      !shapeResult(ctx, results[1], 1, &splitCount))
+  if (!shapeResult(ctx, results[0], 1, &total) || !shapeResult(ctx, results[1], 1, &splitCount))
     return WEIR_RESOURCE_EXHAUSTED;
   Contents contents(ctx);
   int64_t at = 0;
-  auto add = [&](const weir_string *row, int64_t index, int64_t count,
-                 int64_t width) {
+  auto add = [&](const weir_string *row, int64_t index, int64_t count, int64_t width) {
     grams.write(row, index, count, width);
-    return !text.failed() && contents.copy(text.data(), text.size(),
-                                           &stringResult(results[0])[at++]);
+    return !text.failed() &&
+           contents.copy(text.data(), text.size(), &stringResult(results[0])[at++]);
   };
   if (splitCount > 0)
     storeIndex(results[1], 0, 0);

@@ -26,35 +26,30 @@ bool loadString(const weir_tensor &tensor, weir_string *value) {
 int64_t integerAt(const weir_tensor &tensor, int64_t i) {
   weir_tensor one = tensor;
   one.rank = 0;
-  one.data = static_cast<uint8_t *>(tensor.data) +
-             i * weir_dtype_size(tensor.dtype);
+  one.data = static_cast<uint8_t *>(tensor.data) + i * weir_dtype_size(tensor.dtype);
   int64_t value = 0;
   loadInteger(one, &value);
   return value;
 }
 
-int32_t failOperands(weir_context *ctx, const weir_tensor *operands,
-                     int32_t count) {
+int32_t failOperands(weir_context *ctx, const weir_tensor *operands, int32_t count) {
   for (int32_t i = 0; i < count; ++i)
     if (operands[i].dtype != WEIR_STRING)
       return failDtype(ctx, "a string operand", operands[i].dtype);
-  return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                     "the operands' shapes do not fit each other");
+  return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the operands' shapes do not fit each other");
 }
 
-int32_t openStringMap(weir_context *ctx, const weir_tensor *operands,
-                      int32_t operand_count, weir_tensor *results,
-                      int32_t result_count) {
+int32_t openStringMap(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                      weir_tensor *results, int32_t result_count) {
   if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1) ||
       results[0].dtype != WEIR_STRING)
     return failOperands(ctx, operands, operand_count);
-  return shapeResult(ctx, results[0], operands[0].rank, operands[0].dims)
-             ? WEIR_OK
-             : WEIR_RESOURCE_EXHAUSTED;
+  return shapeResult(ctx, results[0], operands[0].rank, operands[0].dims) ? WEIR_OK
+                                                                          : WEIR_RESOURCE_EXHAUSTED;
 }
 
-int32_t failString(weir_context *ctx, const char *before,
-                   const weir_string &string, const char *after) {
+int32_t failString(weir_context *ctx, const char *before, const weir_string &string,
+                   const char *after) {
   char text[400];
   Text out(text, sizeof(text));
   out << before << '"';

@@ -21,12 +21,9 @@ inline weir_string *stringResult(weir_tensor &tensor) {
   return static_cast<weir_string *>(tensor.data);
 }
 inline bool equalStrings(const weir_string &a, const weir_string &b) {
-  return a.size == b.size &&
-         (a.size == 0 || memcmp(a.data, b.data, size_t(a.size)) == 0);
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, size_t(a.size)) == 0);
 }
-inline weir_string stringOf(const char *text) {
-  return {text, int64_t(strlen(text))};
-}
+inline weir_string stringOf(const char *text) { return {text, int64_t(strlen(text))}; }
 inline bool isSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 bool allStrings(const weir_tensor *operands, int32_t count);
@@ -37,20 +34,17 @@ int64_t integerAt(const weir_tensor &tensor, int64_t i);
 
 /// Fails because an operand is no tensor of strings, or else because the
 /// operands' shapes do not fit.
-int32_t failOperands(weir_context *ctx, const weir_tensor *operands,
-                     int32_t count);
+int32_t failOperands(weir_context *ctx, const weir_tensor *operands, int32_t count);
 /// Begins a kernel from one tensor of strings to another of its shape: checks
 /// the operands and shapes the result. WEIR_OK, or the failure's code.
-int32_t openStringMap(weir_context *ctx, const weir_tensor *operands,
-                      int32_t operand_count, weir_tensor *results,
-                      int32_t result_count);
+int32_t openStringMap(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                      weir_tensor *results, int32_t result_count);
 /// INVALID_ARGUMENT: `before`, the string (what fits of it), `after`.
-int32_t failString(weir_context *ctx, const char *before,
-                   const weir_string &string, const char *after = "");
+int32_t failString(weir_context *ctx, const char *before, const weir_string &string,
+                   const char *after = "");
 
 inline bool sameShape(const weir_tensor &a, const weir_tensor &b) {
-  return a.rank == b.rank &&
-         memcmp(a.dims, b.dims, size_t(a.rank) * sizeof(int64_t)) == 0;
+  return a.rank == b.rank && memcmp(a.dims, b.dims, size_t(a.rank) * sizeof(int64_t)) == 0;
 }
 
 /// Reads operands as if they had the shape that they broadcast to.
@@ -119,9 +113,8 @@ public:
     int64_t larger = capacity * 2 > wanted ? capacity * 2 : wanted;
     if (larger < 16)
       larger = 16;
-    T *grown = isFailed ? nullptr
-                        : static_cast<T *>(weir_custom_alloc(
-                              ctx, larger * int64_t(sizeof(T))));
+    T *grown =
+        isFailed ? nullptr : static_cast<T *>(weir_custom_alloc(ctx, larger * int64_t(sizeof(T))));
     if (!grown) {
       isFailed = true;
       return false;

@@ -38,8 +38,7 @@ Policy policyOf(const int64_t *attributes) {
 
 /// Calls each(code, offset) for what is left of a text.
 template <typename Each>
-void forEachCode(const Encoding &as, const weir_string &text, Policy &policy,
-                 Each each) {
+void forEachCode(const Encoding &as, const weir_string &text, Policy &policy, Each each) {
   Encoding encoding = as;
   const char *end = text.data + text.size;
   for (const char *at = text.data; at < end;) {
@@ -75,22 +74,19 @@ void append(Growing &out, uint32_t code, Form form) {
 }
 
 int32_t failText(weir_context *ctx) {
-  return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                     "a string is not text in its encoding");
+  return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a string is not text in its encoding");
 }
 
 } // namespace
 
-int32_t weir_kernel_unicode_decode(weir_context *ctx,
-                                   const weir_tensor *operands,
+int32_t weir_kernel_unicode_decode(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
-                                   int32_t result_count,
-                                   const int64_t *attributes) {
+                                   int32_t result_count, const int64_t *attributes) {
   weir_string name;
   Encoding encoding;
-  if (operand_count != 2 || result_count < 2 || result_count > 3 ||
-      !allStrings(operands, 2) || !loadString(operands[1], &name) ||
-      !isIndexType(results[0].dtype) || results[1].dtype != WEIR_I32)
+  if (operand_count != 2 || result_count < 2 || result_count > 3 || !allStrings(operands, 2) ||
+      !loadString(operands[1], &name) || !isIndexType(results[0].dtype) ||
+      results[1].dtype != WEIR_I32)
     return failOperands(ctx, operands, operand_count);
   if (!findEncoding(name, &encoding))
     return failString(ctx, "the encoding ", name, " is not known");
@@ -102,19 +98,17 @@ int32_t weir_kernel_unicode_decode(weir_context *ctx,
     return WEIR_RESOURCE_EXHAUSTED;
   storeIndex(results[0], 0, 0);
   for (int64_t i = 0; i < count; ++i) {
-    forEachCode(encoding, stringsOf(operands[0])[i], policy,
-                [&](uint32_t code, int64_t offset) {
-                  codes.push(int32_t(code));
-                  if (result_count == 3)
-                    offsets.push(offset);
-                });
+    forEachCode(encoding, stringsOf(operands[0])[i], policy, [&](uint32_t code, int64_t offset) {
+      codes.push(int32_t(code));
+      if (result_count == 3)
+        offsets.push(offset);
+    });
     if (!policy.mayGoOn())
       return failText(ctx);
     storeIndex(results[0], i + 1, codes.size());
   }
   int64_t size = codes.size();
-  if (codes.failed() || offsets.failed() ||
-      !shapeResult(ctx, results[1], 1, &size) ||
+  if (codes.failed() || offsets.failed() || !shapeResult(ctx, results[1], 1, &size) ||
       (result_count == 3 && !shapeResult(ctx, results[2], 1, &size)))
     return WEIR_RESOURCE_EXHAUSTED;
   if (size > 0)
@@ -124,21 +118,18 @@ int32_t weir_kernel_unicode_decode(weir_context *ctx,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_unicode_encode(weir_context *ctx,
-                                   const weir_tensor *operands,
+int32_t weir_kernel_unicode_encode(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
-                                   int32_t result_count,
-                                   const int64_t *attributes) {
-  if (operand_count != 2 || result_count != 1 ||
-      operands[0].dtype != WEIR_I32 || results[0].dtype != WEIR_STRING)
+                                   int32_t result_count, const int64_t *attributes) {
+  if (operand_count != 2 || result_count != 1 || operands[0].dtype != WEIR_I32 ||
+      results[0].dtype != WEIR_STRING)
     return failDtype(ctx, "code points", operands[0].dtype);
   Policy policy = policyOf(attributes);
   auto form = Form(attributes[3]);
   const weir_tensor &splits = operands[1];
   int64_t size = elementCountOf(operands[0]), splitCount = elementCountOf(splits);
   int64_t count = splitCount > 0 ? splitCount - 1 : 0;
-  bool isGood = splitCount > 0 && integerAt(splits, 0) == 0 &&
-                integerAt(splits, count) == size;
+  bool isGood = splitCount > 0 && integerAt(splits, 0) == 0 && integerAt(splits, count) == size;
   for (int64_t i = 0; isGood && i < count; ++i)
     isGood = integerAt(splits, i) <= integerAt(splits, i + 1);
   if (!isGood)
@@ -157,20 +148,16 @@ int32_t weir_kernel_unicode_encode(weir_context *ctx,
         append(out, code, form);
     }
     if (!policy.mayGoOn())
-      return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                         "a value is no Unicode code point");
-    if (out.failed() || !contents.copy(out.data(), out.size(),
-                                       &stringResult(results[0])[i]))
+      return failMessage(ctx, WEIR_INVALID_ARGUMENT, "a value is no Unicode code point");
+    if (out.failed() || !contents.copy(out.data(), out.size(), &stringResult(results[0])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;
 }
 
-int32_t weir_kernel_unicode_transcode(weir_context *ctx,
-                                      const weir_tensor *operands,
-                                      int32_t operand_count,
-                                      weir_tensor *results, int32_t result_count,
-                                      const int64_t *attributes) {
+int32_t weir_kernel_unicode_transcode(weir_context *ctx, const weir_tensor *operands,
+                                      int32_t operand_count, weir_tensor *results,
+                                      int32_t result_count, const int64_t *attributes) {
   weir_string name;
   Encoding encoding;
   if (operand_count != 2 || result_count != 1 || !allStrings(operands, 2) ||
@@ -191,25 +178,22 @@ int32_t weir_kernel_unicode_transcode(weir_context *ctx,
                 [&](uint32_t code, int64_t) { append(out, code, form); });
     if (!policy.mayGoOn())
       return failText(ctx);
-    if (out.failed() || !contents.copy(out.data(), out.size(),
-                                       &stringResult(results[0])[i]))
+    if (out.failed() || !contents.copy(out.data(), out.size(), &stringResult(results[0])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;
 }
 
-int32_t weir_kernel_unicode_script(weir_context *ctx,
-                                   const weir_tensor *operands,
+int32_t weir_kernel_unicode_script(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
                                    int32_t result_count, const int64_t *) {
-  if (operand_count != 1 || result_count != 1 ||
-      operands[0].dtype != WEIR_I32 || results[0].dtype != WEIR_I32)
+  if (operand_count != 1 || result_count != 1 || operands[0].dtype != WEIR_I32 ||
+      results[0].dtype != WEIR_I32)
     return failDtype(ctx, "code points", operands[0].dtype);
   if (!shapeResult(ctx, results[0], operands[0].rank, operands[0].dims))
     return WEIR_RESOURCE_EXHAUSTED;
   int64_t count = elementCountOf(operands[0]);
   for (int64_t i = 0; i < count; ++i)
-    static_cast<int32_t *>(results[0].data)[i] =
-        scriptOf(uint32_t(integerAt(operands[0], i)));
+    static_cast<int32_t *>(results[0].data)[i] = scriptOf(uint32_t(integerAt(operands[0], i)));
   return WEIR_OK;
 }

@@ -13,8 +13,8 @@ namespace {
 
 /// Calls part(data, size) for each part of a string; returns how many.
 template <typename Part>
-int64_t splitString(const weir_string &string, const weir_string &delimiter,
-                    int64_t most, Part part) {
+int64_t splitString(const weir_string &string, const weir_string &delimiter, int64_t most,
+                    Part part) {
   int64_t count = 0, at = 0;
   if (delimiter.size == 0) {
     for (;;) {
@@ -51,14 +51,12 @@ int64_t splitString(const weir_string &string, const weir_string &delimiter,
 
 } // namespace
 
-int32_t weir_kernel_string_concat(weir_context *ctx,
-                                  const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count, const int64_t *) {
+int32_t weir_kernel_string_concat(weir_context *ctx, const weir_tensor *operands,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                  const int64_t *) {
   Broadcast whole;
-  if (operand_count < 1 || result_count != 1 ||
-      results[0].dtype != WEIR_STRING || !allStrings(operands, operand_count) ||
-      !whole.init(operands, operand_count))
+  if (operand_count < 1 || result_count != 1 || results[0].dtype != WEIR_STRING ||
+      !allStrings(operands, operand_count) || !whole.init(operands, operand_count))
     return failOperands(ctx, operands, operand_count);
   int64_t count = whole.count(), bytes = 0;
   for (int64_t i = 0; i < count; ++i)
@@ -82,12 +80,11 @@ int32_t weir_kernel_string_concat(weir_context *ctx,
 }
 
 int32_t weir_kernel_string_equal(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count, const int64_t *) {
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                 const int64_t *) {
   Broadcast whole;
-  if (operand_count != 2 || result_count != 1 ||
-      results[0].dtype != WEIR_BOOL || !allStrings(operands, 2) ||
-      !whole.init(operands, 2))
+  if (operand_count != 2 || result_count != 1 || results[0].dtype != WEIR_BOOL ||
+      !allStrings(operands, 2) || !whole.init(operands, 2))
     return failOperands(ctx, operands, operand_count);
   if (!shapeResult(ctx, results[0], whole.rank, whole.dims))
     return WEIR_RESOURCE_EXHAUSTED;
@@ -95,15 +92,13 @@ int32_t weir_kernel_string_equal(weir_context *ctx, const weir_tensor *operands,
   int64_t count = whole.count();
   for (int64_t i = 0; i < count; ++i) {
     const weir_string &a = whole.at(0, i), &b = whole.at(1, i);
-    out[i] = a.size == b.size &&
-             (a.size == 0 || memcmp(a.data, b.data, size_t(a.size)) == 0);
+    out[i] = a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, size_t(a.size)) == 0);
   }
   return WEIR_OK;
 }
 
 int32_t weir_kernel_string_split(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count,
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
                                  const int64_t *attributes) {
   if (operand_count != 2 || result_count != 2 || !allStrings(operands, 2) ||
       results[0].dtype != WEIR_STRING || !isIndexType(results[1].dtype) ||
@@ -113,9 +108,8 @@ int32_t weir_kernel_string_split(weir_context *ctx, const weir_tensor *operands,
   const weir_string &delimiter = stringsOf(operands[1])[0];
   int64_t count = elementCountOf(data), width = 0, bytes = 0;
   for (int64_t i = 0; i < count; ++i) {
-    int64_t parts =
-        splitString(stringsOf(data)[i], delimiter, attributes[0],
-                    [&](const char *, int64_t size) { bytes += size; });
+    int64_t parts = splitString(stringsOf(data)[i], delimiter, attributes[0],
+                                [&](const char *, int64_t size) { bytes += size; });
     width = parts > width ? parts : width;
   }
   int64_t dims[WEIR_MAX_RANK];
@@ -131,13 +125,12 @@ int32_t weir_kernel_string_split(weir_context *ctx, const weir_tensor *operands,
   auto *out = static_cast<weir_string *>(results[0].data);
   for (int64_t i = 0; i < count; ++i) {
     int64_t parts = 0;
-    splitString(stringsOf(data)[i], delimiter, attributes[0],
-                [&](const char *part, int64_t size) {
-                  if (size > 0)
-                    memcpy(contents, part, size_t(size));
-                  out[i * width + parts++] = {contents, size};
-                  contents += size;
-                });
+    splitString(stringsOf(data)[i], delimiter, attributes[0], [&](const char *part, int64_t size) {
+      if (size > 0)
+        memcpy(contents, part, size_t(size));
+      out[i * width + parts++] = {contents, size};
+      contents += size;
+    });
     storeIndex(results[1], i, parts);
     for (; parts < width; ++parts)
       out[i * width + parts] = {contents, 0};

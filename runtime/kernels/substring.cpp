@@ -52,16 +52,14 @@ static bool toBytes(const weir_string &text, int64_t &at, int64_t &size) {
 }
 
 int32_t weir_kernel_string_slice(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count,
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
                                  const int64_t *attributes) {
   Broadcast whole;
   if (operand_count != 3 || result_count != 1 || !allStrings(operands, 1) ||
       results[0].dtype != WEIR_STRING || !whole.init(operands, 3))
     return failOperands(ctx, operands, 1);
   if (!sameShape(operands[1], operands[2]))
-    return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                       "positions and lengths have different shapes");
+    return failMessage(ctx, WEIR_INVALID_ARGUMENT, "positions and lengths have different shapes");
   if (!shapeResult(ctx, results[0], whole.rank, whole.dims))
     return WEIR_RESOURCE_EXHAUSTED;
   int64_t count = whole.count();
@@ -82,8 +80,7 @@ int32_t weir_kernel_string_slice(weir_context *ctx, const weir_tensor *operands,
     }
     if (!fits) {
       char message[64];
-      Text(message, sizeof(message))
-          << "position " << given << " is outside of string ";
+      Text(message, sizeof(message)) << "position " << given << " is outside of string ";
       return failString(ctx, message, text);
     }
     if (!contents.copy(text.data + at, size, &stringResult(results[0])[i]))
@@ -92,10 +89,8 @@ int32_t weir_kernel_string_slice(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
-int32_t weir_kernel_string_length(weir_context *ctx,
-                                  const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count,
+int32_t weir_kernel_string_length(weir_context *ctx, const weir_tensor *operands,
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
                                   const int64_t *attributes) {
   if (operand_count != 1 || result_count != 1 || !allStrings(operands, 1) ||
       !isIndexType(results[0].dtype))
@@ -111,10 +106,9 @@ int32_t weir_kernel_string_length(weir_context *ctx,
 }
 
 int32_t weir_kernel_string_strip(weir_context *ctx, const weir_tensor *operands,
-                                 int32_t operand_count, weir_tensor *results,
-                                 int32_t result_count, const int64_t *) {
-  if (int32_t code =
-          openStringMap(ctx, operands, operand_count, results, result_count))
+                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                 const int64_t *) {
+  if (int32_t code = openStringMap(ctx, operands, operand_count, results, result_count))
     return code;
   int64_t count = elementCountOf(operands[0]);
   Contents contents(ctx);
@@ -125,8 +119,7 @@ int32_t weir_kernel_string_strip(weir_context *ctx, const weir_tensor *operands,
       ++begin;
     while (end > begin && isSpace(text.data[end - 1]))
       --end;
-    if (!contents.copy(text.data + begin, end - begin,
-                       &stringResult(results[0])[i]))
+    if (!contents.copy(text.data + begin, end - begin, &stringResult(results[0])[i]))
       return WEIR_RESOURCE_EXHAUSTED;
   }
   return WEIR_OK;

@@ -142,8 +142,7 @@ bool readVarint(const char *&at, const char *end, uint64_t *value) {
 }
 
 /// Reads a field; of a length-delimited one its bytes. False: malformed.
-bool readField(const char *&at, const char *end, uint64_t *field,
-               weir_string *bytes) {
+bool readField(const char *&at, const char *end, uint64_t *field, weir_string *bytes) {
   uint64_t key, size;
   if (!readVarint(at, end, &key))
     return false;
@@ -174,13 +173,11 @@ bool readField(const char *&at, const char *end, uint64_t *field,
 
 } // namespace
 
-int32_t weir_kernel_scalar_summary(weir_context *ctx,
-                                   const weir_tensor *operands,
+int32_t weir_kernel_scalar_summary(weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
                                    int32_t result_count, const int64_t *) {
   if (operand_count != 2 || result_count != 1 || !allStrings(operands, 1) ||
-      elementCountOf(operands[0]) != elementCountOf(operands[1]) ||
-      results[0].dtype != WEIR_STRING)
+      elementCountOf(operands[0]) != elementCountOf(operands[1]) || results[0].dtype != WEIR_STRING)
     return failOperands(ctx, operands, 1);
   Growing summary(ctx), entry(ctx);
   int64_t count = elementCountOf(operands[0]);
@@ -196,11 +193,9 @@ int32_t weir_kernel_scalar_summary(weir_context *ctx,
   return giveString(ctx, summary, results[0]);
 }
 
-int32_t weir_kernel_histogram_summary(weir_context *ctx,
-                                      const weir_tensor *operands,
-                                      int32_t operand_count,
-                                      weir_tensor *results, int32_t result_count,
-                                      const int64_t *) {
+int32_t weir_kernel_histogram_summary(weir_context *ctx, const weir_tensor *operands,
+                                      int32_t operand_count, weir_tensor *results,
+                                      int32_t result_count, const int64_t *) {
   weir_string tag;
   if (operand_count != 2 || result_count != 1 || !loadString(operands[0], &tag) ||
       results[0].dtype != WEIR_STRING)
@@ -225,10 +220,9 @@ int32_t weir_kernel_histogram_summary(weir_context *ctx,
 }
 
 int32_t weir_kernel_merge_summary(weir_context *ctx, const weir_tensor *operands,
-                                  int32_t operand_count, weir_tensor *results,
-                                  int32_t result_count, const int64_t *) {
-  if (result_count != 1 || !allStrings(operands, operand_count) ||
-      results[0].dtype != WEIR_STRING)
+                                  int32_t operand_count, weir_tensor *results, int32_t result_count,
+                                  const int64_t *) {
+  if (result_count != 1 || !allStrings(operands, operand_count) || results[0].dtype != WEIR_STRING)
     return failOperands(ctx, operands, operand_count);
   Growing summary(ctx);
   List<weir_string> tags(ctx);
@@ -240,14 +234,12 @@ int32_t weir_kernel_merge_summary(weir_context *ctx, const weir_tensor *operands
         uint64_t field;
         weir_string value, part, tag = {"", 0};
         if (!readField(at, end, &field, &value))
-          return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                             "an input is no serialized summary");
+          return failMessage(ctx, WEIR_INVALID_ARGUMENT, "an input is no serialized summary");
         if (field != 1)
           continue;
         for (const char *p = value.data; p < value.data + value.size;) {
           if (!readField(p, value.data + value.size, &field, &part))
-            return failMessage(ctx, WEIR_INVALID_ARGUMENT,
-                               "an input is no serialized summary");
+            return failMessage(ctx, WEIR_INVALID_ARGUMENT, "an input is no serialized summary");
           if (field == 1)
             tag = part;
         }

@@ -22,8 +22,8 @@ struct Selection {
 };
 
 /// Copies element `from` of the data to element `to` of the values.
-void copyElement(const weir_tensor &data, int64_t from, weir_tensor &values,
-                 int64_t to, int64_t bytes) {
+void copyElement(const weir_tensor &data, int64_t from, weir_tensor &values, int64_t to,
+                 int64_t bytes) {
   memcpy(static_cast<char *>(values.data) + to * bytes,
          static_cast<const char *>(data.data) + from * bytes, size_t(bytes));
 }
@@ -31,8 +31,7 @@ void copyElement(const weir_tensor &data, int64_t from, weir_tensor &values,
 /// The k first in order of `count` > k items, that `next` gives by number, in the
 /// order in which TensorFlow's kernel leaves them when none is asked for: a heap
 /// of k + 1, whose last place takes each newcomer and gets the one that leaves.
-template <typename Next>
-void selectByHeap(KeyIndex *items, int64_t k, int64_t count, Next next) {
+template <typename Next> void selectByHeap(KeyIndex *items, int64_t k, int64_t count, Next next) {
   for (int64_t i = 0; i <= k; ++i)
     items[i] = next(i);
   KeyIndex *end = items + k + 1;
@@ -50,9 +49,8 @@ void selectByHeap(KeyIndex *items, int64_t k, int64_t count, Next next) {
 
 /// One line of the axis: `first` is its first element in the data, `out` in the
 /// results; both step by `inner`.
-void selectLine(const weir_tensor &data, weir_tensor *results,
-                const Selection &selection, const AxisView &view, int64_t first,
-                int64_t out, uint64_t *keys, KeyIndex *items) {
+void selectLine(const weir_tensor &data, weir_tensor *results, const Selection &selection,
+                const AxisView &view, int64_t first, int64_t out, uint64_t *keys, KeyIndex *items) {
   int64_t bytes = weir_dtype_size(data.dtype);
   // Ascending keys, then ascending indices: for the largest the keys turn over
   // and the indices do not.
@@ -65,9 +63,8 @@ void selectLine(const weir_tensor &data, weir_tensor *results,
   bool sorts = selection.sorted || selection.k == view.size;
   if (!sorts) {
     keysOf(0, view.size);
-    selectByHeap(items, selection.k, view.size, [&](int64_t i) {
-      return KeyIndex{keys[i] ^ turn, i};
-    });
+    selectByHeap(items, selection.k, view.size,
+                 [&](int64_t i) { return KeyIndex{keys[i] ^ turn, i}; });
   } else if (selection.k <= view.size / 16) {
     // Few of many: a heap of the least so far, which hardly any of the rest enter.
     keysOf(0, selection.k);
@@ -94,8 +91,7 @@ void selectLine(const weir_tensor &data, weir_tensor *results,
     sortKeys(items, selection.k);
   for (int64_t i = 0; i < selection.k; ++i) {
     int64_t to = out + i * view.inner;
-    copyElement(data, first + items[i].index * view.inner, results[0], to,
-                bytes);
+    copyElement(data, first + items[i].index * view.inner, results[0], to, bytes);
     storeIndex(results[1], to, items[i].index);
   }
 }
@@ -105,10 +101,8 @@ int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
   AxisView view;
   if (!hasKeys(data.dtype))
     return failDtype(ctx, "sorting elements", data.dtype);
-  if (resultCount != 2 || !isIndexType(results[1].dtype) ||
-      results[0].dtype != data.dtype)
-    return failMessage(ctx, WEIR_INTERNAL,
-                       "the results are not values and indices");
+  if (resultCount != 2 || !isIndexType(results[1].dtype) || results[0].dtype != data.dtype)
+    return failMessage(ctx, WEIR_INTERNAL, "the results are not values and indices");
   if (!viewAlong(data, selection.axis, &view))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the axis does not exist");
   if (selection.k < 0)
@@ -127,37 +121,31 @@ int32_t select(weir_context *ctx, const weir_tensor &data, weir_tensor *results,
     return WEIR_RESOURCE_EXHAUSTED;
   for (int64_t outer = 0; outer < view.outer; ++outer)
     for (int64_t inner = 0; inner < view.inner; ++inner)
-      selectLine(data, results, selection, view,
-                 outer * view.size * view.inner + inner,
-                 outer * selection.k * view.inner + inner, keys.data,
-                 items.data);
+      selectLine(data, results, selection, view, outer * view.size * view.inner + inner,
+                 outer * selection.k * view.inner + inner, keys.data, items.data);
   return WEIR_OK;
 }
 
 } // namespace
 
-int32_t weir_kernel_top_k(weir_context *ctx, const weir_tensor *operands,
-                          int32_t operand_count, weir_tensor *results,
-                          int32_t result_count, const int64_t *attributes) {
+int32_t weir_kernel_top_k(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                          weir_tensor *results, int32_t result_count, const int64_t *attributes) {
   int64_t k = 0;
   if (operand_count != 2 || !loadInteger(operands[1], &k))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "k is not one integer");
   AxisView view;
-  if (viewAlong(operands[0], attributes[0], &view) &&
-      (k < 0 || k > view.size)) {
+  if (viewAlong(operands[0], attributes[0], &view) && (k < 0 || k > view.size)) {
     char text[160];
-    Text(text, sizeof(text))
-        << "k is " << k << "; possible is 0 to " << view.size
-        << ", the size of dimension " << view.axis;
+    Text(text, sizeof(text)) << "k is " << k << "; possible is 0 to " << view.size
+                             << ", the size of dimension " << view.axis;
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, text);
   }
   return select(ctx, operands[0], results, result_count,
                 {attributes[0], k, attributes[1] != 0, attributes[2] != 0});
 }
 
-int32_t weir_kernel_sort(weir_context *ctx, const weir_tensor *operands,
-                         int32_t operand_count, weir_tensor *results,
-                         int32_t result_count, const int64_t *attributes) {
+int32_t weir_kernel_sort(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                         weir_tensor *results, int32_t result_count, const int64_t *attributes) {
   if (operand_count != 1)
     return failMessage(ctx, WEIR_INTERNAL, "sort takes one operand");
   return select(ctx, operands[0], results, result_count,

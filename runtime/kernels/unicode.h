@@ -59,8 +59,8 @@ struct Encoding {
 bool findEncoding(const weir_string &name, Encoding *encoding);
 /// Reads one code point; as decodeUtf8. `encoding` learns the order of bytes at
 /// a mark. A mark is consumed, `code` is then `skipCodePoint`.
-int32_t decodeOne(Encoding &encoding, const char *begin, const char *at,
-                  const char *end, uint32_t *code);
+int32_t decodeOne(Encoding &encoding, const char *begin, const char *at, const char *end,
+                  uint32_t *code);
 inline constexpr uint32_t skipCodePoint = 0xfffffffe;
 
 //===----------------------------------------------------------------------===//
@@ -76,8 +76,7 @@ int32_t findScript(const char *name, int64_t size);
 /// Calls range(lo, hi) for all code points of a category ("L", "Lu", …) or
 /// script, in ascending order. False: there is none of that name.
 bool forEachInClass(const char *name, int64_t size,
-                    void (*range)(void *data, uint32_t lo, uint32_t hi),
-                    void *data);
+                    void (*range)(void *data, uint32_t lo, uint32_t hi), void *data);
 
 /// Case mappings of one code point to one; itself where there is none.
 uint32_t lowerCase(uint32_t code);

@@ -29,17 +29,14 @@ using weir::rt::CodePage;
 bool sameName(const weir_string &given, const char *name) {
   auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
   auto fold = [&](char c) {
-    return c >= 'A' && c <= 'Z' ? char(c + 32)
-           : (c >= 'a' && c <= 'z') || isDigit(c) ? c
-                                                  : char(0);
+    return c >= 'A' && c <= 'Z' ? char(c + 32) : (c >= 'a' && c <= 'z') || isDigit(c) ? c : char(0);
   };
   int64_t i = 0, j = 0, size = int64_t(strlen(name));
   bool wasDigit = false;
   for (;;) {
     while (i < given.size &&
-           (!fold(given.data[i]) ||
-            (given.data[i] == '0' && !wasDigit && i + 1 < given.size &&
-             isDigit(given.data[i + 1]))))
+           (!fold(given.data[i]) || (given.data[i] == '0' && !wasDigit && i + 1 < given.size &&
+                                     isDigit(given.data[i + 1]))))
       ++i;
     while (j < size && !fold(name[j]))
       ++j;
@@ -55,8 +52,7 @@ bool sameName(const weir_string &given, const char *name) {
 
 uint32_t unit16(const char *at, bool isLittle) {
   auto *bytes = reinterpret_cast<const uint8_t *>(at);
-  return isLittle ? uint32_t(bytes[1]) << 8 | bytes[0]
-                  : uint32_t(bytes[0]) << 8 | bytes[1];
+  return isLittle ? uint32_t(bytes[1]) << 8 | bytes[0] : uint32_t(bytes[0]) << 8 | bytes[1];
 }
 
 uint32_t unit32(const char *at, bool isLittle) {
@@ -77,20 +73,13 @@ bool findEncoding(const weir_string &name, Encoding *encoding) {
     bool isLittle, hasMark;
   };
   static const Known known[] = {
-      {"utf-8", Form::Utf8, false, false},
-      {"utf-16", Form::Utf16, false, true},
-      {"utf-16be", Form::Utf16, false, false},
-      {"utf-16le", Form::Utf16, true, false},
-      {"utf-32", Form::Utf32, false, true},
-      {"utf-32be", Form::Utf32, false, false},
-      {"utf-32le", Form::Utf32, true, false},
-      {"us-ascii", Form::Ascii, false, false},
-      {"ascii", Form::Ascii, false, false},
-      {"ansi-x3.4-1968", Form::Ascii, false, false},
-      {"iso646-us", Form::Ascii, false, false},
-      {"iso-8859-1", Form::Latin1, false, false},
-      {"latin1", Form::Latin1, false, false},
-      {"l1", Form::Latin1, false, false},
+      {"utf-8", Form::Utf8, false, false},      {"utf-16", Form::Utf16, false, true},
+      {"utf-16be", Form::Utf16, false, false},  {"utf-16le", Form::Utf16, true, false},
+      {"utf-32", Form::Utf32, false, true},     {"utf-32be", Form::Utf32, false, false},
+      {"utf-32le", Form::Utf32, true, false},   {"us-ascii", Form::Ascii, false, false},
+      {"ascii", Form::Ascii, false, false},     {"ansi-x3.4-1968", Form::Ascii, false, false},
+      {"iso646-us", Form::Ascii, false, false}, {"iso-8859-1", Form::Latin1, false, false},
+      {"latin1", Form::Latin1, false, false},   {"l1", Form::Latin1, false, false},
       {"ibm819", Form::Latin1, false, false},
   };
   *encoding = {};
@@ -102,8 +91,7 @@ bool findEncoding(const weir_string &name, Encoding *encoding) {
       return true;
     }
   for (const CodePage &page : codePages)
-    if (sameName(name, page.name) ||
-        (page.alias[0] && sameName(name, page.alias))) {
+    if (sameName(name, page.name) || (page.alias[0] && sameName(name, page.alias))) {
       encoding->form = Form::CodePage;
       encoding->page = &page;
       return true;
@@ -111,8 +99,8 @@ bool findEncoding(const weir_string &name, Encoding *encoding) {
   return false;
 }
 
-int32_t decodeOne(Encoding &encoding, const char *begin, const char *at,
-                  const char *end, uint32_t *code) {
+int32_t decodeOne(Encoding &encoding, const char *begin, const char *at, const char *end,
+                  uint32_t *code) {
   auto byte = uint8_t(*at);
   int64_t left = end - at;
   *code = badCodePoint;
@@ -146,8 +134,7 @@ int32_t decodeOne(Encoding &encoding, const char *begin, const char *at,
     if (left < 4)
       return int32_t(left);
     uint32_t unit = unit32(at, encoding.isLittle);
-    if (encoding.hasMark && at == begin &&
-        (unit == 0xfeff || unit == 0xfffe0000)) {
+    if (encoding.hasMark && at == begin && (unit == 0xfeff || unit == 0xfffe0000)) {
       encoding.isLittle ^= unit != 0xfeff;
       *code = skipCodePoint;
       return 4;

@@ -28,8 +28,7 @@ struct CaseExpansion {
 #include "kernels/unicode_tables.inc"
 
 /// The run that holds a code point: runs are `begin << 8 | value`, ascending.
-template <size_t count>
-size_t findRun(const uint32_t (&runs)[count], uint32_t code) {
+template <size_t count> size_t findRun(const uint32_t (&runs)[count], uint32_t code) {
   size_t low = 0, high = count;
   while (high - low > 1) {
     size_t middle = (low + high) / 2;
@@ -38,8 +37,7 @@ size_t findRun(const uint32_t (&runs)[count], uint32_t code) {
   return low;
 }
 
-template <size_t count>
-uint32_t mapCase(const CaseRun (&runs)[count], uint32_t code) {
+template <size_t count> uint32_t mapCase(const CaseRun (&runs)[count], uint32_t code) {
   size_t low = 0, high = count;
   while (low < high) {
     size_t middle = (low + high) / 2;
@@ -49,16 +47,14 @@ uint32_t mapCase(const CaseRun (&runs)[count], uint32_t code) {
     else if (code < run.first)
       high = middle;
     else
-      return (code - run.first) % uint32_t(run.step) == 0
-                 ? uint32_t(int32_t(code) + run.delta)
-                 : code;
+      return (code - run.first) % uint32_t(run.step) == 0 ? uint32_t(int32_t(code) + run.delta)
+                                                          : code;
   }
   return code;
 }
 
 template <size_t count, size_t expansionCount>
-int32_t mapFully(const CaseRun (&runs)[count],
-                 const CaseExpansion (&expansions)[expansionCount],
+int32_t mapFully(const CaseRun (&runs)[count], const CaseExpansion (&expansions)[expansionCount],
                  uint32_t code, uint32_t to[3]) {
   for (const CaseExpansion &expansion : expansions) {
     if (expansion.code != code)
@@ -102,12 +98,11 @@ static void forRuns(const uint32_t (&runs)[count], Matches matches,
                     void (*range)(void *, uint32_t, uint32_t), void *data) {
   for (size_t i = 0; i < count; ++i)
     if (matches(runs[i] & 0xff))
-      range(data, runs[i] >> 8,
-            i + 1 < count ? (runs[i + 1] >> 8) - 1 : lastCodePoint);
+      range(data, runs[i] >> 8, i + 1 < count ? (runs[i + 1] >> 8) - 1 : lastCodePoint);
 }
 
-bool forEachInClass(const char *name, int64_t size,
-                    void (*range)(void *, uint32_t, uint32_t), void *data) {
+bool forEachInClass(const char *name, int64_t size, void (*range)(void *, uint32_t, uint32_t),
+                    void *data) {
   if (namesEqual("Any", name, size)) {
     range(data, 0, lastCodePoint);
     return true;
@@ -119,9 +114,7 @@ bool forEachInClass(const char *name, int64_t size,
     if (isKnown) {
       forRuns(
           categoryRuns,
-          [&](uint32_t value) {
-            return memcmp(categoryNames[value], name, size_t(size)) == 0;
-          },
+          [&](uint32_t value) { return memcmp(categoryNames[value], name, size_t(size)) == 0; },
           range, data);
       return true;
     }
@@ -129,9 +122,7 @@ bool forEachInClass(const char *name, int64_t size,
   int32_t script = findScript(name, size);
   if (script < 0)
     return false;
-  forRuns(
-      scriptRuns, [&](uint32_t value) { return int32_t(value) == script; },
-      range, data);
+  forRuns(scriptRuns, [&](uint32_t value) { return int32_t(value) == script; }, range, data);
   return true;
 }
 
@@ -147,18 +138,15 @@ int32_t fullUpperCase(uint32_t code, uint32_t to[3]) {
 
 bool isCased(uint32_t code) {
   const char *category = generalCategory(code);
-  return category[0] == 'L' &&
-         (category[1] == 'u' || category[1] == 'l' || category[1] == 't');
+  return category[0] == 'L' && (category[1] == 'u' || category[1] == 'l' || category[1] == 't');
 }
 
 bool isCaseIgnorable(uint32_t code) {
-  if (code == '\'' || code == '.' || code == ':' || code == 0xb7 ||
-      code == 0x2019)
+  if (code == '\'' || code == '.' || code == ':' || code == 0xb7 || code == 0x2019)
     return true;
   const char *category = generalCategory(code);
-  return !memcmp(category, "Mn", 2) || !memcmp(category, "Me", 2) ||
-         !memcmp(category, "Cf", 2) || !memcmp(category, "Lm", 2) ||
-         !memcmp(category, "Sk", 2);
+  return !memcmp(category, "Mn", 2) || !memcmp(category, "Me", 2) || !memcmp(category, "Cf", 2) ||
+         !memcmp(category, "Lm", 2) || !memcmp(category, "Sk", 2);
 }
 
 } // namespace weir::rt

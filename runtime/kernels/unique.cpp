@@ -53,8 +53,7 @@ struct Group {
 
 /// Numbers the items' values: groupOf[item], and the groups in order of their
 /// number. `order` holds the items, equal ones together, each run by index.
-int64_t makeGroups(const Items &items, const int64_t *order, int64_t *groupOf,
-                   Group *groups) {
+int64_t makeGroups(const Items &items, const int64_t *order, int64_t *groupOf, Group *groups) {
   int64_t count = 0;
   for (int64_t i = 0; i < items.count(); ++i) {
     if (i == 0 || Items::compare(&items, order[i - 1], order[i]) != 0)
@@ -67,8 +66,8 @@ int64_t makeGroups(const Items &items, const int64_t *order, int64_t *groupOf,
 
 /// Renumbers groups by first occurrence. A pass over the items meets the groups
 /// in that order; `renumbered` maps old to new.
-void orderByOccurrence(const Items &items, int64_t *groupOf, Group *groups,
-                       int64_t groupCount, Group *sorted, int64_t *renumbered) {
+void orderByOccurrence(const Items &items, int64_t *groupOf, Group *groups, int64_t groupCount,
+                       Group *sorted, int64_t *renumbered) {
   int64_t next = 0;
   for (int64_t i = 0; i < items.count(); ++i) {
     int64_t group = groupOf[i];
@@ -81,25 +80,20 @@ void orderByOccurrence(const Items &items, int64_t *groupOf, Group *groups,
   memcpy(groups, sorted, size_t(groupCount) * sizeof(Group));
 }
 
-int32_t writeResults(weir_context *ctx, const Items &items, bool flattened,
-                     const int64_t *groupOf, const Group *groups,
-                     int64_t groupCount, weir_tensor *results) {
+int32_t writeResults(weir_context *ctx, const Items &items, bool flattened, const int64_t *groupOf,
+                     const Group *groups, int64_t groupCount, weir_tensor *results) {
   int64_t itemCount = items.count();
   int64_t dims[WEIR_MAX_RANK];
   int32_t rank = flattened ? 1 : items.data.rank;
   for (int32_t i = 0; i < rank; ++i)
-    dims[i] =
-        flattened || i == items.view.axis ? groupCount : items.data.dims[i];
-  if (!shapeResult(ctx, results[0], rank, dims) ||
-      !shapeResult(ctx, results[1], 1, &groupCount) ||
-      !shapeResult(ctx, results[2], 1, &itemCount) ||
-      !shapeResult(ctx, results[3], 1, &groupCount))
+    dims[i] = flattened || i == items.view.axis ? groupCount : items.data.dims[i];
+  if (!shapeResult(ctx, results[0], rank, dims) || !shapeResult(ctx, results[1], 1, &groupCount) ||
+      !shapeResult(ctx, results[2], 1, &itemCount) || !shapeResult(ctx, results[3], 1, &groupCount))
     return WEIR_RESOURCE_EXHAUSTED;
   int64_t run = items.view.inner * weir_dtype_size(items.data.dtype);
   for (int64_t g = 0; g < groupCount; ++g) {
     for (int64_t outer = 0; outer < items.view.outer && run > 0; ++outer)
-      memcpy(static_cast<char *>(results[0].data) +
-                 (outer * groupCount + g) * run,
+      memcpy(static_cast<char *>(results[0].data) + (outer * groupCount + g) * run,
              static_cast<const char *>(items.data.data) +
                  (outer * itemCount + groups[g].first) * run,
              size_t(run));
@@ -113,16 +107,14 @@ int32_t writeResults(weir_context *ctx, const Items &items, bool flattened,
 
 } // namespace
 
-int32_t weir_kernel_unique(weir_context *ctx, const weir_tensor *operands,
-                           int32_t operand_count, weir_tensor *results,
-                           int32_t result_count, const int64_t *attributes) {
+int32_t weir_kernel_unique(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                           weir_tensor *results, int32_t result_count, const int64_t *attributes) {
   const weir_tensor &data = operands[0];
   bool isString = data.dtype == WEIR_STRING, sorted = attributes[1] != 0;
-  if (operand_count != 1 || result_count != 4 ||
-      results[0].dtype != data.dtype || !isIndexType(results[1].dtype) ||
-      !isIndexType(results[2].dtype) || !isIndexType(results[3].dtype))
-    return failMessage(ctx, WEIR_INTERNAL,
-                       "the results are not values and three indices");
+  if (operand_count != 1 || result_count != 4 || results[0].dtype != data.dtype ||
+      !isIndexType(results[1].dtype) || !isIndexType(results[2].dtype) ||
+      !isIndexType(results[3].dtype))
+    return failMessage(ctx, WEIR_INTERNAL, "the results are not values and three indices");
   if (!isString && !hasKeys(data.dtype))
     return failDtype(ctx, "unique elements", data.dtype);
 
@@ -167,9 +159,7 @@ int32_t weir_kernel_unique(weir_context *ctx, const weir_tensor *operands,
     if (!byOccurrence.data)
       return WEIR_RESOURCE_EXHAUSTED;
     // `order` has served.
-    orderByOccurrence(items, groupOf.data, groups.data, groupCount,
-                      byOccurrence.data, order.data);
+    orderByOccurrence(items, groupOf.data, groups.data, groupCount, byOccurrence.data, order.data);
   }
-  return writeResults(ctx, items, flattened, groupOf.data, groups.data,
-                      groupCount, results);
+  return writeResults(ctx, items, flattened, groupOf.data, groups.data, groupCount, results);
 }

@@ -13,10 +13,8 @@
 
 using namespace weir::rt;
 
-int32_t weir_kernel_variable_is_initialized(weir_context *ctx,
-                                            const weir_tensor *operands, int32_t,
-                                            weir_tensor *results, int32_t,
-                                            const int64_t *) {
+int32_t weir_kernel_variable_is_initialized(weir_context *ctx, const weir_tensor *operands, int32_t,
+                                            weir_tensor *results, int32_t, const int64_t *) {
   if (!shapeResult(ctx, results[0], 0, nullptr))
     return WEIR_RESOURCE_EXHAUSTED;
   weir_session *session = ctx->run->session;

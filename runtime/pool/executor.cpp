@@ -31,8 +31,8 @@ static void *allocateAligned(size_t bytes) {
 Executor *Executor::allocate(int32_t threads) {
   threads = threads < 1 ? 1 : threads > maxThreads ? maxThreads : threads;
   void *memory = allocateAligned(sizeof(Executor));
-  auto *flags = static_cast<PartFlag *>(
-      allocateAligned(sizeof(PartFlag) * size_t(threads) * slotCount));
+  auto *flags =
+      static_cast<PartFlag *>(allocateAligned(sizeof(PartFlag) * size_t(threads) * slotCount));
   if (!memory || !flags) {
     free(memory);
     free(flags);
@@ -57,8 +57,7 @@ Executor *Executor::create(int32_t threads) {
   if (!executor || executor->threadCount == 1)
     return executor;
   int32_t wanted = executor->threadCount - 1;
-  executor->workers =
-      static_cast<Worker *>(allocateAligned(sizeof(Worker) * size_t(wanted)));
+  executor->workers = static_cast<Worker *>(allocateAligned(sizeof(Worker) * size_t(wanted)));
   if (!executor->workers) {
     executor->destroy();
     return nullptr;
@@ -139,8 +138,7 @@ void Executor::parallel(PartFn run, void *argument, int32_t parts) {
         run(argument, part, 0);
       return;
     }
-  } while (!taken.compare_exchange_weak(bits, bits | (bits + 1),
-                                        std::memory_order_acquire,
+  } while (!taken.compare_exchange_weak(bits, bits | (bits + 1), std::memory_order_acquire,
                                         std::memory_order_relaxed));
   uint32_t bit = ~bits & (bits + 1);
   Slot &slot = slots[__builtin_ctz(bit)];
@@ -175,8 +173,7 @@ void Executor::parallel(PartFn run, void *argument, int32_t parts) {
     }
     if (remaining != 0) {
       slot.remaining.fetch_or(sleeping, std::memory_order_acq_rel);
-      while ((remaining = slot.remaining.load(std::memory_order_acquire)) !=
-             sleeping)
+      while ((remaining = slot.remaining.load(std::memory_order_acquire)) != sleeping)
         futexWait(slot.remaining, remaining);
     }
   }
@@ -212,8 +209,7 @@ void Executor::work(Worker &worker) {
   for (;;) {
     uint32_t seen = epoch.load(std::memory_order_seq_cst);
     bool worked = false;
-    for (uint32_t rest = active.load(std::memory_order_acquire); rest;
-         rest &= rest - 1)
+    for (uint32_t rest = active.load(std::memory_order_acquire); rest; rest &= rest - 1)
       worked |= runPart(slots[__builtin_ctz(rest)], worker.index, worker.index);
     if (queued.load(std::memory_order_acquire) != 0)
       if (Task *task = takeTask(nullptr)) {
@@ -237,8 +233,7 @@ void Executor::work(Worker &worker) {
 void Executor::wakeWorkers(int32_t first, int32_t last) {
   for (int32_t i = first; i <= last && i <= workerCount; ++i) {
     std::atomic<uint32_t> &parked = workers[i - 1].parked;
-    if (parked.load(std::memory_order_seq_cst) &&
-        parked.exchange(0, std::memory_order_seq_cst))
+    if (parked.load(std::memory_order_seq_cst) && parked.exchange(0, std::memory_order_seq_cst))
       futexWake(parked, 1);
   }
 }
@@ -261,8 +256,7 @@ void Executor::poolMain(void *argument) {
   auto *self = static_cast<Executor *>(argument);
   for (bool worked = true; worked;) {
     worked = false;
-    for (uint32_t rest = self->active.load(std::memory_order_acquire); rest;
-         rest &= rest - 1)
+    for (uint32_t rest = self->active.load(std::memory_order_acquire); rest; rest &= rest - 1)
       for (int32_t part = 1; part < self->threadCount; ++part)
         worked |= self->runPart(self->slots[__builtin_ctz(rest)], part, part);
     if (self->queued.load(std::memory_order_acquire) != 0)
@@ -296,8 +290,7 @@ void Executor::post(Task *task) {
     (tail ? tail->next : head) = task;
     tail = task;
     // Its own thread takes the first one sooner than any that must be woken.
-    attended =
-        !owner.head && owner.attendant.load(std::memory_order_relaxed) != 0;
+    attended = !owner.head && owner.attendant.load(std::memory_order_relaxed) != 0;
     task->ownerPrevious = owner.tail;
     task->ownerNext = nullptr;
     (owner.tail ? owner.tail->ownerNext : owner.head) = task;
@@ -324,10 +317,8 @@ void Executor::unlink(Task *task) {
   (task->previous ? task->previous->next : head) = task->next;
   (task->next ? task->next->previous : tail) = task->previous;
   TaskOwner &owner = *task->owner;
-  (task->ownerPrevious ? task->ownerPrevious->ownerNext : owner.head) =
-      task->ownerNext;
-  (task->ownerNext ? task->ownerNext->ownerPrevious : owner.tail) =
-      task->ownerPrevious;
+  (task->ownerPrevious ? task->ownerPrevious->ownerNext : owner.head) = task->ownerNext;
+  (task->ownerNext ? task->ownerNext->ownerPrevious : owner.tail) = task->ownerPrevious;
   queued.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -340,15 +331,14 @@ Task *Executor::takeTask(TaskOwner *owner) {
   return task;
 }
 
-bool Executor::helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner),
-                         int64_t deadline, const IdleWork *idle) {
+bool Executor::helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner), int64_t deadline,
+                         const IdleWork *idle) {
   struct Seen {
     TaskOwner &owner;
     uint32_t events;
     static int32_t changed(void *argument) {
       auto &seen = *static_cast<Seen *>(argument);
-      return seen.owner.handed ||
-             seen.owner.events.load(std::memory_order_relaxed) != seen.events;
+      return seen.owner.handed || seen.owner.events.load(std::memory_order_relaxed) != seen.events;
     }
   };
   for (;;) {

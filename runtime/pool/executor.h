@@ -96,8 +96,8 @@ public:
   /// Runs queued tasks of `owner` on this thread until done() or the deadline.
   /// Returns false for the deadline. `done` is asked after each notify. One
   /// thread an owner.
-  bool helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner),
-                 int64_t deadline, const IdleWork *idle = nullptr);
+  bool helpUntil(TaskOwner &owner, bool (*done)(TaskOwner &owner), int64_t deadline,
+                 const IdleWork *idle = nullptr);
 
 private:
   static constexpr int slotCount = 16;

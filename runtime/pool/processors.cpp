@@ -36,10 +36,8 @@ static int32_t quota() {
     return limit > 0 && period > 0 ? int32_t((limit + period - 1) / period) : 0;
   }
   char periodText[64];
-  if (readSmallFile("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text,
-                    sizeof(text)) &&
-      readSmallFile("/sys/fs/cgroup/cpu/cpu.cfs_period_us", periodText,
-                    sizeof(periodText))) {
+  if (readSmallFile("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof(text)) &&
+      readSmallFile("/sys/fs/cgroup/cpu/cpu.cfs_period_us", periodText, sizeof(periodText))) {
     long long limit = atoll(text), period = atoll(periodText);
     return limit > 0 && period > 0 ? int32_t((limit + period - 1) / period) : 0;
   }

@@ -36,8 +36,8 @@ static int32_t noMemory(weir_status *status) {
   return WEIR_RESOURCE_EXHAUSTED;
 }
 
-static int32_t acquireShared(const char *name, int32_t threads,
-                             Executor **executor, weir_status *status) {
+static int32_t acquireShared(const char *name, int32_t threads, Executor **executor,
+                             weir_status *status) {
   Lock lock(sharedMutex);
   for (SharedPool *pool = sharedPools; pool; pool = pool->next) {
     if (strcmp(pool->name, name) != 0)
@@ -67,8 +67,8 @@ static int32_t acquireShared(const char *name, int32_t threads,
   return WEIR_OK;
 }
 
-int32_t acquireExecutor(const weir_session_options &options, int32_t threads,
-                        Executor **executor, weir_status *status) {
+int32_t acquireExecutor(const weir_session_options &options, int32_t threads, Executor **executor,
+                        weir_status *status) {
   switch (options.pool_kind) {
   case WEIR_POOL_SESSION:
     *executor = Executor::create(threads);
@@ -80,15 +80,13 @@ int32_t acquireExecutor(const weir_session_options &options, int32_t threads,
       break;
     return acquireShared(options.pool_name, threads, executor, status);
   case WEIR_POOL_CALLER:
-    if (!options.pool || options.pool->size < sizeof(weir_thread_pool) ||
-        !options.pool->schedule)
+    if (!options.pool || options.pool->size < sizeof(weir_thread_pool) || !options.pool->schedule)
       break;
     *executor = Executor::create(options.pool);
     return *executor ? WEIR_OK : noMemory(status);
   default:
     StatusText(status, WEIR_INVALID_ARGUMENT)
-        << "pool_kind is " << options.pool_kind
-        << "; possible are 0 (session) to 3 (caller)";
+        << "pool_kind is " << options.pool_kind << "; possible are 0 (session) to 3 (caller)";
     return WEIR_INVALID_ARGUMENT;
   }
   StatusText(status, WEIR_INVALID_ARGUMENT)

@@ -14,8 +14,8 @@ namespace weir::rt {
 
 /// Gets the executor that the options ask for; `threads` is resolved. Returns a
 /// weir_code, and fills `status` on failure. Give it back with releaseExecutor.
-int32_t acquireExecutor(const weir_session_options &options, int32_t threads,
-                        Executor **executor, weir_status *status);
+int32_t acquireExecutor(const weir_session_options &options, int32_t threads, Executor **executor,
+                        weir_status *status);
 /// The last session of a shared one ends its threads.
 void releaseExecutor(Executor *executor);
 

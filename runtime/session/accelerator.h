@@ -40,9 +40,8 @@ struct weir_device_driver {
   /// Opens the device for a session whose blobs are mapped. Leaves null in
   /// `accelerator` where the host's steps are to be used instead. Returns a
   /// weir_code.
-  int32_t (*open)(weir_session *session, const weir_accelerator_desc *desc,
-                  int64_t memoryLimit, weir::rt::Accelerator **accelerator,
-                  weir_status *status);
+  int32_t (*open)(weir_session *session, const weir_accelerator_desc *desc, int64_t memoryLimit,
+                  weir::rt::Accelerator **accelerator, weir_status *status);
   /// After all runs, and what lies in `staging`, have gone.
   void (*close)(weir::rt::Accelerator *accelerator);
   /// Before the steps of a run: gives `context` its memory. Returns 0, or
@@ -61,8 +60,8 @@ struct weir_device_driver {
                        const weir_tensor &tensor, const char *variable,
                        weir::rt::VariableValue **value, weir_status *status) = nullptr;
   /// Copies the elements to the host.
-  int32_t (*readValue)(const weir::rt::VariableValue *value, void *to,
-                       const char *variable, weir_status *status) = nullptr;
+  int32_t (*readValue)(const weir::rt::VariableValue *value, void *to, const char *variable,
+                       weir_status *status) = nullptr;
   /// Nobody refers to the value any more. Any thread.
   void (*dropValue)(weir::rt::VariableValue *value) = nullptr;
 };

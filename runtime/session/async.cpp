@@ -40,7 +40,7 @@ struct AsyncRuns {
   Mutex mutex;
   Condition changed;
   AsyncRun *first = nullptr, **last = &first;
-  int32_t idle = 0;   ///< threads that wait
+  int32_t idle = 0;    ///< threads that wait
   int32_t waiting = 0; ///< runs in the list
   pthread_t *threads = nullptr;
   int32_t count = 0, capacity = 0;

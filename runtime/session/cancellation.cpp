@@ -18,9 +18,7 @@ struct weir_cancellation {
 
 namespace weir::rt {
 
-static void cancelRun(weir_run *run) {
-  abortRun(run, WEIR_CANCELLED, "the run was cancelled");
-}
+static void cancelRun(weir_run *run) { abortRun(run, WEIR_CANCELLED, "the run was cancelled"); }
 
 void enterCancellation(weir_cancellation *cancellation, weir_run *run) {
   Lock lock(cancellation->mutex);
@@ -35,8 +33,8 @@ void enterCancellation(weir_cancellation *cancellation, weir_run *run) {
 
 void leaveCancellation(weir_cancellation *cancellation, weir_run *run) {
   Lock lock(cancellation->mutex);
-  (run->cancellationPrevious ? run->cancellationPrevious->cancellationNext
-                             : cancellation->runs) = run->cancellationNext;
+  (run->cancellationPrevious ? run->cancellationPrevious->cancellationNext : cancellation->runs) =
+      run->cancellationNext;
   if (run->cancellationNext)
     run->cancellationNext->cancellationPrevious = run->cancellationPrevious;
 }
@@ -50,9 +48,7 @@ weir_cancellation *weir_cancellation_create(void) {
   return memory ? new (memory) weir_cancellation() : nullptr;
 }
 
-void weir_cancellation_destroy(weir_cancellation *cancellation) {
-  free(cancellation);
-}
+void weir_cancellation_destroy(weir_cancellation *cancellation) { free(cancellation); }
 
 void weir_cancellation_cancel(weir_cancellation *cancellation) {
   if (!cancellation)

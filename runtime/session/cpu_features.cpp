@@ -116,21 +116,19 @@ uint64_t usableCpuFeatures(uint64_t wanted) {
   uint64_t state = leaves[Leaf1][Ecx] >> 27 & 1 ? enabledState() : 0;
   bool hasState[4] = {true, (state & 0x6) == 0x6, (state & 0xe6) == 0xe6,
                       (state & 0x60000) == 0x60000};
-  constexpr uint64_t amx = WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_BF16 |
-                           WEIR_CPU_AMX_INT8 | WEIR_CPU_AMX_FP16;
+  constexpr uint64_t amx =
+      WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_BF16 | WEIR_CPU_AMX_INT8 | WEIR_CPU_AMX_FP16;
   if (hasState[Tile] && (wanted & amx))
     hasState[Tile] = requestTiles();
 
   uint64_t usable = WEIR_CPU_OTHER;
   for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); ++i) {
     const Feature &feature = features[i];
-    if (leaves[feature.leaf][feature.reg] >> feature.bit & 1 &&
-        hasState[feature.state])
+    if (leaves[feature.leaf][feature.reg] >> feature.bit & 1 && hasState[feature.state])
       usable |= UINT64_C(1) << i;
   }
   // F, DQ, CD, BW and VL, as one.
-  constexpr uint32_t avx512 =
-      1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
+  constexpr uint32_t avx512 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
   if ((leaves[Leaf7][Ebx] & avx512) != avx512)
     usable &= ~WEIR_CPU_AVX512;
   return usable;

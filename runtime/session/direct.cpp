@@ -18,8 +18,7 @@
 namespace weir::rt {
 
 /// The row that the program has for a feed or fetch, or an edge; null: none.
-template <typename Match>
-static const weir_direct_edge *find(const weir_run *run, Match match) {
+template <typename Match> static const weir_direct_edge *find(const weir_run *run, Match match) {
   const weir_session *session = run->session;
   for (int32_t device = 0; device < session->deviceCount; ++device) {
     const Accelerator *accelerator = acceleratorOf(session, device);

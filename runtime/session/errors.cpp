@@ -12,8 +12,7 @@
 namespace weir::rt {
 
 /// Writes a message with {0} and {1} replaced by the values.
-static void appendFilled(Text &out, const char *message, int64_t value0,
-                         int64_t value1) {
+static void appendFilled(Text &out, const char *message, int64_t value0, int64_t value1) {
   const char *begin = message;
   for (const char *c = message; *c; ++c) {
     if (c[0] != '{' || (c[1] != '0' && c[1] != '1') || c[2] != '}')
@@ -47,8 +46,7 @@ int32_t recordError(weir_run *run, const ErrorRecord &error) {
   return encodeError(run->errorCount++, record.code);
 }
 
-int32_t recordError(weir_run *run, int32_t code, int32_t site,
-                    const char *text) {
+int32_t recordError(weir_run *run, int32_t code, int32_t site, const char *text) {
   return recordError(run, {code, site, 0, 0, const_cast<char *>(text), false});
 }
 
@@ -65,11 +63,8 @@ int32_t describeError(weir_run *run, weir_status *status) {
   Lock lock(run->mutex);
   if (encoded < 0 || index < 0 || index >= run->errorCount) {
     // Not one of ours: a library function's own number.
-    int32_t code = encoded > 0 && encoded <= WEIR_UNAUTHENTICATED
-                       ? encoded
-                       : int32_t(WEIR_UNKNOWN);
-    StatusText(status, code)
-        << "a step ended with code " << encoded << ", and without a message";
+    int32_t code = encoded > 0 && encoded <= WEIR_UNAUTHENTICATED ? encoded : int32_t(WEIR_UNKNOWN);
+    StatusText(status, code) << "a step ended with code " << encoded << ", and without a message";
     return code;
   }
   const ErrorRecord &error = run->errors[index];
@@ -96,8 +91,7 @@ int32_t checkStop(weir_run *run) {
   if (uint32_t code = run->aborted.load(std::memory_order_relaxed))
     return int32_t(code);
   if (run->deadline != noDeadline && now() >= run->deadline)
-    return abortRun(run, WEIR_DEADLINE_EXCEEDED,
-                    "the time that the run was given is over");
+    return abortRun(run, WEIR_DEADLINE_EXCEEDED, "the time that the run was given is over");
   return WEIR_OK;
 }
 
@@ -105,20 +99,17 @@ int32_t checkStop(weir_run *run) {
 
 using namespace weir::rt;
 
-int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0,
-                      int64_t value1) {
+int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0, int64_t value1) {
   const weir_program_desc *program = ctx->run->session->program;
   bool exists = site >= 0 && site < program->site_count;
   int32_t code = exists ? program->sites[site].code : int32_t(WEIR_INTERNAL);
   return recordError(ctx->run, {code, site, value0, value1, nullptr, true});
 }
 
-int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code,
-                           const char *message, int64_t value0,
-                           int64_t value1) {
+int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code, const char *message,
+                           int64_t value0, int64_t value1) {
   // A library function need not know whose it is.
   if (site < 0)
     site = ctx->run->devices[ctx->device].librarySite;
-  return recordError(ctx->run, {code, site, value0, value1,
-                                const_cast<char *>(message), true});
+  return recordError(ctx->run, {code, site, value0, value1, const_cast<char *>(message), true});
 }

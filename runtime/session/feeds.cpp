@@ -63,18 +63,15 @@ struct FeedCheck {
     int64_t size = feed.dims[i];
     int64_t lower = desc.lower ? desc.lower[i] : 0;
     int64_t upper = desc.upper ? desc.upper[i] : -1;
-    if (desc.dims[i] >= 0 ? size == desc.dims[i]
-                          : size >= lower && (upper < 0 || size <= upper))
+    if (desc.dims[i] >= 0 ? size == desc.dims[i] : size >= lower && (upper < 0 || size <= upper))
       return WEIR_OK;
-    return failWith(
-        [&](Text &out) { out << "dimension " << i << " is " << size; });
+    return failWith([&](Text &out) { out << "dimension " << i << " is " << size; });
   }
 
   /// An element of a sequence, the outermost one's at depth 0.
   int32_t checkElement(const weir_tensor *element, int64_t i, int depth) {
     auto failElement = [&](const char *problem) {
-      return failWith(
-          [&](Text &out) { out << "element " << i << ' ' << problem; });
+      return failWith([&](Text &out) { out << "element " << i << ' ' << problem; });
     };
     if (!element)
       return failElement("is null");
@@ -91,8 +88,7 @@ struct FeedCheck {
       return failElement("is not aligned to its element type");
     if (brokenString(*element) >= 0)
       return failElement("holds a string of negative size, or without data");
-    return element->dtype == WEIR_TENSOR ? checkElements(*element, depth + 1)
-                                         : WEIR_OK;
+    return element->dtype == WEIR_TENSOR ? checkElements(*element, depth + 1) : WEIR_OK;
   }
 
   int32_t checkElements(const weir_tensor &sequence, int depth = 0) {
@@ -115,8 +111,7 @@ struct FeedCheck {
   int32_t check() {
     if (feed.dtype != desc.dtype)
       return fail("its element type differs");
-    if (feed.rank < 0 || feed.rank > WEIR_MAX_RANK ||
-        (desc.rank >= 0 && feed.rank != desc.rank))
+    if (feed.rank < 0 || feed.rank > WEIR_MAX_RANK || (desc.rank >= 0 && feed.rank != desc.rank))
       return fail("its rank differs");
     for (int32_t i = 0; i < desc.rank; ++i)
       if (int32_t code = checkDimension(i))
@@ -127,27 +122,23 @@ struct FeedCheck {
       return fail("its sizes are negative or too large");
     if (feed.bytes < bytes)
       return failWith([&](Text &out) {
-        out << "it has " << feed.bytes << " bytes, and its shape needs "
-            << bytes;
+        out << "it has " << feed.bytes << " bytes, and its shape needs " << bytes;
       });
     if (bytes > 0 && !feed.data)
       return fail("its data is null");
     if (uintptr_t(feed.data) % uintptr_t(alignmentOf(feed.dtype)))
       return fail("its data is not aligned to its element type");
     if (int64_t broken = brokenString(feed); broken >= 0)
-      return failWith([&](Text &out) {
-        out << "string " << broken << " has a negative size, or no data";
-      });
+      return failWith(
+          [&](Text &out) { out << "string " << broken << " has a negative size, or no data"; });
     return feed.dtype == WEIR_TENSOR ? checkElements(feed) : WEIR_OK;
   }
 };
 
 } // namespace
 
-int32_t checkFeeds(const weir_session *session, int32_t entryIndex,
-                   const weir_tensor *feeds, int32_t count,
-                   weir_tensor *checked, int64_t *symbols,
-                   weir_status *status) {
+int32_t checkFeeds(const weir_session *session, int32_t entryIndex, const weir_tensor *feeds,
+                   int32_t count, weir_tensor *checked, int64_t *symbols, weir_status *status) {
   const weir_entry_desc &entry = session->program->entries[entryIndex];
   if (count != entry.feed_count) {
     StatusText(status, WEIR_INVALID_ARGUMENT)
@@ -181,14 +172,12 @@ int32_t checkFeeds(const weir_session *session, int32_t entryIndex,
             break;
           }
       return check.failWith([&](Text &out) {
-        out << "dimension " << d << " is " << feeds[i].dims[d]
-            << ", but must equal dimension " << otherDim << " of feed \""
-            << other->name << "\", which is " << size;
+        out << "dimension " << d << " is " << feeds[i].dims[d] << ", but must equal dimension "
+            << otherDim << " of feed \"" << other->name << "\", which is " << size;
       });
     }
     checked[i] = feeds[i];
-    checked[i].bytes = elementCount(feeds[i].rank, feeds[i].dims) *
-                       weir_dtype_size(feeds[i].dtype);
+    checked[i].bytes = elementCount(feeds[i].rank, feeds[i].dims) * weir_dtype_size(feeds[i].dtype);
   }
   return WEIR_OK;
 }

@@ -9,8 +9,8 @@
 
 namespace weir::rt {
 
-weir_trace_event traceEvent(const weir_context *ctx, int32_t kind,
-                            const char *name, const char *nodes) {
+weir_trace_event traceEvent(const weir_context *ctx, int32_t kind, const char *name,
+                            const char *nodes) {
   weir_trace_event event = {};
   event.size = sizeof(event);
   event.kind = kind;
@@ -53,8 +53,7 @@ struct Launch {
     const weir_program_desc *program = ctx->run->session->program;
     bool known = kernelIndex >= 0 && kernelIndex < program->kernel_count;
     weir_trace_event event =
-        traceEvent(ctx, WEIR_TRACE_KERNEL,
-                   known ? program->kernels[kernelIndex].name : "kernel",
+        traceEvent(ctx, WEIR_TRACE_KERNEL, known ? program->kernels[kernelIndex].name : "kernel",
                    known ? program->kernels[kernelIndex].nodes : "");
     if (known) {
       event.flops = program->kernels[kernelIndex].flops;
@@ -81,8 +80,8 @@ void launchPart(void *argument, int32_t part, int32_t thread) {
   if (code == 0)
     return;
   uint64_t mine = uint64_t(part) << 32 | uint32_t(code);
-  while (mine < first && !launch.firstError.compare_exchange_weak(
-                             first, mine, std::memory_order_relaxed))
+  while (mine < first &&
+         !launch.firstError.compare_exchange_weak(first, mine, std::memory_order_relaxed))
     ;
 }
 
@@ -91,9 +90,8 @@ void launchPart(void *argument, int32_t part, int32_t thread) {
 
 using namespace weir::rt;
 
-int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel,
-                         void *const *buffers, const int64_t *dims, int64_t n,
-                         int64_t grain, int32_t kernel_index) {
+int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel, void *const *buffers,
+                         const int64_t *dims, int64_t n, int64_t grain, int32_t kernel_index) {
   weir_run *run = ctx->run;
   if (int32_t code = checkStop(run))
     return code;
@@ -112,9 +110,8 @@ int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel,
   return first == Launch::noError ? int32_t(WEIR_OK) : int32_t(first);
 }
 
-int32_t weir_rt_library(weir_context *ctx, weir_library_fn function,
-                        int32_t site, const weir_tensor *operands,
-                        int32_t operand_count, weir_tensor *results,
+int32_t weir_rt_library(weir_context *ctx, weir_library_fn function, int32_t site,
+                        const weir_tensor *operands, int32_t operand_count, weir_tensor *results,
                         int32_t result_count, const int64_t *attributes) {
   weir_run *run = ctx->run;
   if (int32_t code = checkStop(run))
@@ -124,44 +121,37 @@ int32_t weir_rt_library(weir_context *ctx, weir_library_fn function,
   bool known = site >= 0 && site < program->site_count;
   weir_trace_event event;
   if (run->trace) {
-    event = traceEvent(ctx, WEIR_TRACE_CUSTOM,
-                       known ? program->sites[site].operation : "library",
+    event = traceEvent(ctx, WEIR_TRACE_CUSTOM, known ? program->sites[site].operation : "library",
                        nodeOf(run, site));
     run->trace->begin(run->trace->self, &event);
   }
-  int32_t code =
-      function(ctx, operands, operand_count, results, result_count, attributes);
+  int32_t code = function(ctx, operands, operand_count, results, result_count, attributes);
   run->devices[ctx->device].librarySite = -1;
   if (run->trace)
     run->trace->end(run->trace->self, &event);
   // An encoded error has the record's number above its code. Any other number,
   // WEIR_PENDING included, is the function's own.
   if (code != 0 && code >> 8 < 1)
-    return weir_rt_error_text(ctx, site, WEIR_UNKNOWN,
-                              "the function that computes it returned {0}",
+    return weir_rt_error_text(ctx, site, WEIR_UNKNOWN, "the function that computes it returned {0}",
                               code, 0);
   return code;
 }
 
-int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
-                       const weir_tensor *operands, int32_t operand_count,
-                       weir_tensor *results, int32_t result_count,
+int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site, const weir_tensor *operands,
+                       int32_t operand_count, weir_tensor *results, int32_t result_count,
                        const int64_t *attributes) {
   weir_run *run = ctx->run;
   if (custom < 0 || custom >= customCount(run->session->program))
-    return weir_rt_error_text(ctx, site, WEIR_INTERNAL,
-                              "custom operation {0} is not in the table",
+    return weir_rt_error_text(ctx, site, WEIR_INTERNAL, "custom operation {0} is not in the table",
                               custom, 0);
-  return weir_rt_library(ctx, run->session->customs[custom], site, operands,
-                         operand_count, results, result_count, attributes);
+  return weir_rt_library(ctx, run->session->customs[custom], site, operands, operand_count, results,
+                         result_count, attributes);
 }
 
 void *weir_custom_alloc(weir_context *ctx, int64_t bytes) {
   return weir_rt_alloc(ctx, bytes, ctx->run->devices[ctx->device].librarySite);
 }
 
-int32_t weir_custom_error(weir_context *ctx, int32_t code,
-                          const char *message) {
-  return recordError(ctx->run, code, ctx->run->devices[ctx->device].librarySite,
-                     message);
+int32_t weir_custom_error(weir_context *ctx, int32_t code, const char *message) {
+  return recordError(ctx->run, code, ctx->run->devices[ctx->device].librarySite, message);
 }

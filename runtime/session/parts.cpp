@@ -14,8 +14,7 @@ static void *allocate(weir_session *session, int32_t device, int64_t bytes) {
     return nullptr;
   BfcAllocator *memory = session->memory[device];
   constexpr const char *tag = "a tensor of another task";
-  Block *block =
-      allocateBlock(memory, bytes, tag, Block::ofRun, 0, nullptr);
+  Block *block = allocateBlock(memory, bytes, tag, Block::ofRun, 0, nullptr);
   if (!block) {
     trimSession(session);
     block = allocateBlock(memory, bytes, tag, Block::ofRun, 0, nullptr);
@@ -28,8 +27,8 @@ static void release(void *data) {
     Block::of(data)->memory->free(Block::of(data));
 }
 
-static void *pack(weir_session *session, int32_t device,
-                  const weir_tensor *tensor, int64_t *bytes) {
+static void *pack(weir_session *session, int32_t device, const weir_tensor *tensor,
+                  int64_t *bytes) {
   *bytes = copyBytes(*tensor);
   void *block = allocate(session, device, *bytes);
   if (!block)
@@ -48,29 +47,27 @@ static int32_t unpack(weir_tensor *tensor, int64_t bytes) {
   return isEmpty(*tensor) || offsetsToPointers(*tensor, bytes);
 }
 
-static int32_t runPart(weir_session *session, const weir_part *part,
-                       weir_tensor *fetches, weir_status *status) {
+static int32_t runPart(weir_session *session, const weir_part *part, weir_tensor *fetches,
+                       weir_status *status) {
   const weir_program_desc *program = session->program;
   if (part->entry < 0 || part->entry >= program->entry_count) {
-    StatusText(status, WEIR_OUT_OF_RANGE)
-        << "entry " << part->entry << " does not exist";
+    StatusText(status, WEIR_OUT_OF_RANGE) << "entry " << part->entry << " does not exist";
     return WEIR_OUT_OF_RANGE;
   }
   for (int32_t i = 0; i < program->entries[part->entry].fetch_count; ++i)
     fetches[i] = {};
-  return runSession(session, part->entry, part->feeds, part->feed_count,
-                    fetches, weir_run_options{}, part, status);
+  return runSession(session, part->entry, part->feeds, part->feed_count, fetches,
+                    weir_run_options{}, part, status);
 }
 
 static void contradiction(weir_run *run, const char *name) {
   char text[256];
-  Text(text, sizeof(text)) << "what came for \"" << name
-                           << "\" contradicts its description";
+  Text(text, sizeof(text)) << "what came for \"" << name << "\" contradicts its description";
   abortRun(run, WEIR_DATA_LOSS, text);
 }
 
-static void deliver(weir_run *run, int32_t edge, int64_t iteration,
-                    const weir_tensor *given, int64_t bytes) {
+static void deliver(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor *given,
+                    int64_t bytes) {
   weir_tensor tensor = *given;
   const weir_program_desc *program = run->session->program;
   bool known = edge >= 0 && edge < program->edge_count &&
@@ -90,8 +87,8 @@ static int32_t deliverFewBytes(weir_run *run, int32_t edge, int64_t iteration,
   bool known = edge >= 0 && edge < program->edge_count &&
                isLocal(run->session, program->edges[edge].destination);
   // What is wrong, or has no elements, goes the long way, which says so.
-  if (!known || tensor->bytes <= 0 || tensor->bytes > fewBytes ||
-      hasContents(tensor->dtype) || !offsetsToPointers(*tensor, tensor->bytes))
+  if (!known || tensor->bytes <= 0 || tensor->bytes > fewBytes || hasContents(tensor->dtype) ||
+      !offsetsToPointers(*tensor, tensor->bytes))
     return 0;
   Task *tasks = nullptr;
   bool delivered = deliverFew(run, edge, iteration, *tensor, &tasks);
@@ -101,16 +98,13 @@ static int32_t deliverFewBytes(weir_run *run, int32_t edge, int64_t iteration,
 
 static void resume(void *woken) { postTasks(static_cast<Task *>(woken)); }
 
-static void fetched(weir_run *run, int32_t index, const weir_tensor *given,
-                    int64_t bytes) {
+static void fetched(weir_run *run, int32_t index, const weir_tensor *given, int64_t bytes) {
   weir_tensor tensor = *given;
   bool known = index >= 0 && index < run->entry->fetch_count &&
-               tensor.dtype == run->entry->fetches[index].dtype &&
-               !run->results[index].written;
+               tensor.dtype == run->entry->fetches[index].dtype && !run->results[index].written;
   if (!known || !unpack(&tensor, bytes)) {
     release(tensor.data);
-    return contradiction(run, known ? run->entry->fetches[index].name
-                                    : "a fetch");
+    return contradiction(run, known ? run->entry->fetches[index].name : "a fetch");
   }
   FetchResult &result = run->results[index];
   const weir_tensor &offer = run->fetches[index];
@@ -149,14 +143,11 @@ static void sent(weir_run *run, int32_t edge) { releaseKept(run, edge); }
 
 static void taken(weir_run *run, int32_t edge, int64_t count) {
   const weir_program_desc *program = run->session->program;
-  if (edge >= 0 && edge < program->edge_count &&
-      isLocal(run->session, program->edges[edge].source))
+  if (edge >= 0 && edge < program->edge_count && isLocal(run->session, program->edges[edge].source))
     acknowledge(run, edge, count);
 }
 
-static void abort(weir_run *run, int32_t code, const char *text) {
-  abortRun(run, code, text);
-}
+static void abort(weir_run *run, int32_t code, const char *text) { abortRun(run, code, text); }
 
 /// "conv1:0" of the edge "conv1:0;/job:…;/job:…".
 static int64_t tensorLength(const char *edge) {
@@ -210,9 +201,21 @@ static void lost(weir_run *run, int32_t task, const char *reason) {
   abortRun(run, WEIR_UNAVAILABLE, text);
 }
 
-const weir_transport_host transportHost = {
-    sizeof(weir_transport_host), 0,      allocate, release, pack, unpack,
-    runPart,                     deliver, fetched, partDone, abort, lost,
-    sent,                        taken,   deliverFewBytes, resume};
+const weir_transport_host transportHost = {sizeof(weir_transport_host),
+                                           0,
+                                           allocate,
+                                           release,
+                                           pack,
+                                           unpack,
+                                           runPart,
+                                           deliver,
+                                           fetched,
+                                           partDone,
+                                           abort,
+                                           lost,
+                                           sent,
+                                           taken,
+                                           deliverFewBytes,
+                                           resume};
 
 } // namespace weir::rt

@@ -15,46 +15,37 @@
 
 using namespace weir::rt;
 
-const char *weir::rt::arenaTag(const weir_program_desc *program,
-                               int32_t device) {
+const char *weir::rt::arenaTag(const weir_program_desc *program, int32_t device) {
   // Objects of before have none.
-  constexpr size_t end =
-      offsetof(weir_program_desc, arena_tags) + sizeof(program->arena_tags);
-  return program->size < end || !program->arena_tags
-             ? "the planned arena of a run"
-             : program->arena_tags[device];
+  constexpr size_t end = offsetof(weir_program_desc, arena_tags) + sizeof(program->arena_tags);
+  return program->size < end || !program->arena_tags ? "the planned arena of a run"
+                                                     : program->arena_tags[device];
 }
 
 int64_t weir::rt::customCount(const weir_program_desc *program) {
-  constexpr size_t end =
-      offsetof(weir_program_desc, custom_count) + sizeof(int64_t);
+  constexpr size_t end = offsetof(weir_program_desc, custom_count) + sizeof(int64_t);
   return program->size < end ? 0 : program->custom_count;
 }
 
 int64_t weir::rt::acceleratorCount(const weir_program_desc *program) {
-  constexpr size_t end =
-      offsetof(weir_program_desc, accelerator_count) + sizeof(int64_t);
+  constexpr size_t end = offsetof(weir_program_desc, accelerator_count) + sizeof(int64_t);
   return program->size < end ? 0 : program->accelerator_count;
 }
 
-const weir_program_desc *weir::rt::chooseVariant(
-    const weir_program_desc *program, weir_status *status) {
-  constexpr size_t end =
-      offsetof(weir_program_desc, variant_count) + sizeof(int64_t);
+const weir_program_desc *weir::rt::chooseVariant(const weir_program_desc *program,
+                                                 weir_status *status) {
+  constexpr size_t end = offsetof(weir_program_desc, variant_count) + sizeof(int64_t);
   int64_t count = program->size < end ? 0 : program->variant_count;
   if (count == 0)
     return program;
   // Entry `count` is the program itself.
-  auto variant = [&](int64_t i) {
-    return i < count ? program->variants[i] : program;
-  };
+  auto variant = [&](int64_t i) { return i < count ? program->variants[i] : program; };
   if (const char *wanted = getenv("WEIR_CPU"); wanted && *wanted) {
     for (int64_t i = 0; i <= count; ++i)
       if (strcmp(variant(i)->cpu, wanted) == 0)
         return variant(i);
     StatusText out(status, WEIR_FAILED_PRECONDITION);
-    out << "WEIR_CPU is " << wanted << ", and program \"" << program->name
-        << "\" has code for";
+    out << "WEIR_CPU is " << wanted << ", and program \"" << program->name << "\" has code for";
     for (int64_t i = 0; i <= count; ++i)
       out << (i ? ", " : " ") << variant(i)->cpu;
     return nullptr;
@@ -67,38 +58,28 @@ const weir_program_desc *weir::rt::chooseVariant(
   return program;
 }
 
-const char *weir_program_name(const weir_program_desc *program) {
-  return program->name;
-}
+const char *weir_program_name(const weir_program_desc *program) { return program->name; }
 
-const char *weir_program_compiler(const weir_program_desc *program) {
-  return program->compiler;
-}
+const char *weir_program_compiler(const weir_program_desc *program) { return program->compiler; }
 
-int32_t weir_program_entry_count(const weir_program_desc *program) {
-  return program->entry_count;
-}
+int32_t weir_program_entry_count(const weir_program_desc *program) { return program->entry_count; }
 
-static const weir_entry_desc *entryOf(const weir_program_desc *program,
-                                      int32_t entry) {
+static const weir_entry_desc *entryOf(const weir_program_desc *program, int32_t entry) {
   bool exists = entry >= 0 && entry < program->entry_count;
   return exists ? &program->entries[entry] : nullptr;
 }
 
-const char *weir_program_entry_name(const weir_program_desc *program,
-                                    int32_t entry) {
+const char *weir_program_entry_name(const weir_program_desc *program, int32_t entry) {
   const weir_entry_desc *desc = entryOf(program, entry);
   return desc ? desc->name : nullptr;
 }
 
-int32_t weir_program_feed_count(const weir_program_desc *program,
-                                int32_t entry) {
+int32_t weir_program_feed_count(const weir_program_desc *program, int32_t entry) {
   const weir_entry_desc *desc = entryOf(program, entry);
   return desc ? desc->feed_count : 0;
 }
 
-int32_t weir_program_fetch_count(const weir_program_desc *program,
-                                 int32_t entry) {
+int32_t weir_program_fetch_count(const weir_program_desc *program, int32_t entry) {
   const weir_entry_desc *desc = entryOf(program, entry);
   return desc ? desc->fetch_count : 0;
 }
@@ -111,28 +92,26 @@ static int32_t giveInfo(weir_tensor_info full, weir_tensor_info *info) {
   return WEIR_OK;
 }
 
-static int32_t describe(const weir_tensor_desc *descs, int32_t count,
-                        int32_t index, weir_tensor_info *info) {
+static int32_t describe(const weir_tensor_desc *descs, int32_t count, int32_t index,
+                        weir_tensor_info *info) {
   if (index < 0 || index >= count)
     return WEIR_OUT_OF_RANGE;
   const weir_tensor_desc &desc = descs[index];
-  return giveInfo({0, desc.dtype, desc.rank, 0, desc.name, desc.dims,
-                   desc.lower, desc.upper, desc.symbols},
-                  info);
+  return giveInfo(
+      {0, desc.dtype, desc.rank, 0, desc.name, desc.dims, desc.lower, desc.upper, desc.symbols},
+      info);
 }
 
-int32_t weir_program_feed(const weir_program_desc *program, int32_t entry,
-                          int32_t index, weir_tensor_info *info) {
+int32_t weir_program_feed(const weir_program_desc *program, int32_t entry, int32_t index,
+                          weir_tensor_info *info) {
   const weir_entry_desc *desc = entryOf(program, entry);
-  return desc ? describe(desc->feeds, desc->feed_count, index, info)
-              : WEIR_OUT_OF_RANGE;
+  return desc ? describe(desc->feeds, desc->feed_count, index, info) : WEIR_OUT_OF_RANGE;
 }
 
-int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry,
-                           int32_t index, weir_tensor_info *info) {
+int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry, int32_t index,
+                           weir_tensor_info *info) {
   const weir_entry_desc *desc = entryOf(program, entry);
-  return desc ? describe(desc->fetches, desc->fetch_count, index, info)
-              : WEIR_OUT_OF_RANGE;
+  return desc ? describe(desc->fetches, desc->fetch_count, index, info) : WEIR_OUT_OF_RANGE;
 }
 
 int32_t weir_program_variable_count(const weir_program_desc *program) {
@@ -144,8 +123,7 @@ int32_t weir_program_variable(const weir_program_desc *program, int32_t index,
   if (index < 0 || index >= program->slot_count)
     return WEIR_OUT_OF_RANGE;
   const weir_slot_desc &slot = program->slots[index];
-  return giveInfo({0, slot.dtype, slot.rank, 0, slot.name, slot.dims, nullptr,
-                   nullptr, nullptr},
+  return giveInfo({0, slot.dtype, slot.rank, 0, slot.name, slot.dims, nullptr, nullptr, nullptr},
                   info);
 }
 
@@ -153,14 +131,12 @@ int32_t weir_program_device_count(const weir_program_desc *program) {
   return program->device_count;
 }
 
-const char *weir_program_device_name(const weir_program_desc *program,
-                                     int32_t device) {
+const char *weir_program_device_name(const weir_program_desc *program, int32_t device) {
   bool exists = device >= 0 && device < program->device_count;
   return exists ? program->devices[device].name : nullptr;
 }
 
-int64_t weir_program_arena_bytes(const weir_program_desc *program,
-                                 int32_t device) {
+int64_t weir_program_arena_bytes(const weir_program_desc *program, int32_t device) {
   bool exists = device >= 0 && device < program->device_count;
   const weir_program_desc *chosen = chooseVariant(program, nullptr);
   return exists && chosen ? chosen->devices[device].arena_bytes : 0;

@@ -21,8 +21,7 @@ namespace weir::rt {
 
 /// Finalizer of SplitMix64.
 static uint64_t hashOf(int32_t edge, int64_t iteration) {
-  uint64_t hash =
-      uint64_t(uint32_t(edge)) * 0x9e3779b97f4a7c15 + uint64_t(iteration);
+  uint64_t hash = uint64_t(uint32_t(edge)) * 0x9e3779b97f4a7c15 + uint64_t(iteration);
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
   return hash ^ (hash >> 31);
@@ -43,8 +42,7 @@ Arrival *Rendezvous::find(int32_t edge, int64_t iteration) {
 
 bool Rendezvous::grow() {
   int64_t oldCount = bucketCount, newCount = oldCount ? oldCount * 2 : 16;
-  auto *fresh =
-      static_cast<Arrival **>(calloc(size_t(newCount), sizeof(Arrival *)));
+  auto *fresh = static_cast<Arrival **>(calloc(size_t(newCount), sizeof(Arrival *)));
   if (!fresh)
     return oldCount > 0; // fuller buckets will do
   Arrival **old = buckets;
@@ -133,17 +131,14 @@ void Rendezvous::destroy() {
 
 int32_t abortRun(weir_run *run, int32_t encoded) {
   uint32_t none = 0;
-  if (!run->aborted.compare_exchange_strong(none, uint32_t(encoded),
-                                            std::memory_order_acq_rel))
+  if (!run->aborted.compare_exchange_strong(none, uint32_t(encoded), std::memory_order_acq_rel))
     return int32_t(none);
   Task *tasks = nullptr;
   bool executing;
   {
     Lock lock(run->mutex);
     run->rendezvous.forEach(
-        [](void *tasks, Arrival *arrival) {
-          wake(arrival->receiver, static_cast<Task **>(tasks));
-        },
+        [](void *tasks, Arrival *arrival) { wake(arrival->receiver, static_cast<Task **>(tasks)); },
         &tasks);
     wakeWaits(run, &tasks);
     for (int32_t i = 0; i < run->session->deviceCount; ++i)
@@ -176,8 +171,7 @@ static const char *edgeName(const weir_run *run, int32_t edge) {
 }
 
 /// Misuse by generated code, or no memory for the table.
-static int32_t failEdge(weir_run *run, int32_t edge, int32_t code,
-                        const char *problem) {
+static int32_t failEdge(weir_run *run, int32_t edge, int32_t code, const char *problem) {
   char text[256];
   Text(text, sizeof(text)) << "edge " << edgeName(run, edge) << ": " << problem;
   return abortRun(run, code, text);
@@ -199,10 +193,8 @@ static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
   if (lifetime == WEIR_SENT_KEPT) {
     run->devices[ctx->device].kept.fetch_add(1, std::memory_order_relaxed);
   } else if (lifetime == WEIR_SENT_OWNED &&
-             !(data = transportHost.pack(run->session, int32_t(ctx->device),
-                                         &tensor, &bytes))) {
-    return abortRun(run, recordOutOfMemory(ctx, copyBytes(tensor),
-                                           edgeName(run, edge), -1));
+             !(data = transportHost.pack(run->session, int32_t(ctx->device), &tensor, &bytes))) {
+    return abortRun(run, recordOutOfMemory(ctx, copyBytes(tensor), edgeName(run, edge), -1));
   }
   const weir_transport *transport = run->session->transport;
   // Nothing is said where all is well: to clear the text would take as long as the
@@ -211,9 +203,8 @@ static int32_t sendAway(weir_context *ctx, int32_t edge, int64_t iteration,
   status.size = sizeof(status);
   status.code = WEIR_OK;
   status.message[0] = 0;
-  if (int32_t code =
-          transport->send(transport->self, run->transfer, edge, iteration,
-                          &tensor, data, bytes, lifetime, &status))
+  if (int32_t code = transport->send(transport->self, run->transfer, edge, iteration, &tensor, data,
+                                     bytes, lifetime, &status))
     return failEdge(run, edge, code, status.message);
   return WEIR_OK;
 }
@@ -243,8 +234,7 @@ static int32_t sendHere(weir_context *ctx, int32_t edge, int64_t iteration,
     direct = &tensor;
   int64_t bytes = direct ? int64_t(sizeof(void *)) : copyBytes(tensor);
   Block *block = allocateForRun(receiver, bytes, desc.name,
-                                hasContents(tensor.dtype) ? Block::ofRunKept
-                                                            : Block::ofRun);
+                                hasContents(tensor.dtype) ? Block::ofRunKept : Block::ofRun);
   if (!block)
     return abortRun(run, recordOutOfMemory(receiver, bytes, desc.name, -1));
   if (direct)
@@ -254,8 +244,8 @@ static int32_t sendHere(weir_context *ctx, int32_t edge, int64_t iteration,
   return deliverTensor(run, edge, iteration, tensor, block);
 }
 
-static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration,
-                    const weir_tensor *value, bool kept) {
+static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration, const weir_tensor *value,
+                    bool kept) {
   weir_run *run = ctx->run;
   if (uint32_t code = run->aborted.load(std::memory_order_acquire))
     return int32_t(code);
@@ -269,15 +259,14 @@ static int32_t send(weir_context *ctx, int32_t edge, int64_t iteration,
 
 namespace weir::rt {
 
-int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration,
-                 const weir_tensor &tensor) {
+int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor) {
   EdgeCounts &counts = run->edgeCounts[edge];
   counts.window = windowOf(tensor);
   return iteration == WEIR_NEXT_ITERATION ? counts.sent++ : iteration;
 }
 
-int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
-               const weir_tensor &tensor, Block *block) {
+int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration, const weir_tensor &tensor,
+               Block *block) {
   weir_run *run = ctx->run;
   if (isLocal(run->session, run->session->program->edges[edge].destination))
     return deliverTensor(run, edge, iteration, tensor, block);
@@ -286,8 +275,8 @@ int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
   return code;
 }
 
-int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
-                      const weir_tensor &tensor, Block *block) {
+int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor,
+                      Block *block) {
   const char *problem = nullptr;
   Task *tasks = nullptr;
   {
@@ -314,8 +303,8 @@ int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
   return failEdge(run, edge, WEIR_INTERNAL, problem);
 }
 
-bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
-                const weir_tensor &tensor, Task **tasks) {
+bool deliverFew(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor,
+                Task **tasks) {
   int32_t device = run->session->program->edges[edge].destination;
   // An accelerator's part of the run frees what it takes when it is read.
   if (acceleratorOf(run->session, device))
@@ -347,8 +336,7 @@ bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
 
 } // namespace weir::rt
 
-int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
-                     const weir_tensor *value) {
+int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration, const weir_tensor *value) {
   return send(ctx, edge, iteration, value, /*kept=*/false);
 }
 
@@ -377,8 +365,7 @@ int32_t weir_rt_send_ready(weir_context *ctx, int32_t edge, void *coroutine) {
   DeviceRun &device = run->devices[ctx->device];
   const EdgeCounts &counts = run->edgeCounts[edge];
   Lock lock(run->mutex);
-  if (counts.sent == counts.taken ||
-      counts.sent - counts.taken < counts.window ||
+  if (counts.sent == counts.taken || counts.sent - counts.taken < counts.window ||
       run->aborted.load(std::memory_order_acquire))
     return 1;
   device.waitedEdge = edge;
@@ -387,8 +374,7 @@ int32_t weir_rt_send_ready(weir_context *ctx, int32_t edge, void *coroutine) {
 }
 
 void weir::rt::releaseKept(weir_run *run, int32_t edge) {
-  DeviceRun &device =
-      run->devices[run->session->program->edges[edge].source];
+  DeviceRun &device = run->devices[run->session->program->edges[edge].source];
   if (device.kept.fetch_sub(1, std::memory_order_acq_rel) > 1)
     return;
   Task *tasks = nullptr;
@@ -402,8 +388,7 @@ void weir::rt::releaseKept(weir_run *run, int32_t edge) {
 }
 
 /// The run's lock is held.
-static void countTaken(weir_run *run, int32_t edge, int64_t taken,
-                       Task **tasks) {
+static void countTaken(weir_run *run, int32_t edge, int64_t taken, Task **tasks) {
   EdgeCounts &counts = run->edgeCounts[edge];
   counts.taken = taken > counts.taken ? taken : counts.taken;
   DeviceRun &sender = run->devices[run->session->program->edges[edge].source];
@@ -420,8 +405,7 @@ void weir::rt::acknowledge(weir_run *run, int32_t edge, int64_t taken) {
   postTasks(tasks);
 }
 
-int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
-                              int64_t iteration, void *coroutine) {
+int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge, int64_t iteration, void *coroutine) {
   weir_run *run = ctx->run;
   EdgeCounts &counts = run->edgeCounts[edge];
   bool counted = iteration == WEIR_NEXT_ITERATION;
@@ -437,8 +421,7 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
     if (arrival && arrival->sent)
       return 1;
     if (!arrival)
-      arrival = run->rendezvous.add(edge, iteration,
-                                    counted ? &counts.found : nullptr);
+      arrival = run->rendezvous.add(edge, iteration, counted ? &counts.found : nullptr);
     if (!arrival) {
       problem = "no memory for the rendezvous";
     } else if (arrival->receiver.coroutine) {
@@ -453,16 +436,15 @@ int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
   return 1;
 }
 
-Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
-                             weir_tensor *out, int32_t *code, bool linked) {
+Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration, weir_tensor *out,
+                             int32_t *code, bool linked) {
   weir_run *run = ctx->run;
   *code = int32_t(run->aborted.load(std::memory_order_acquire));
   if (*code)
     return nullptr;
   bool counted = iteration == WEIR_NEXT_ITERATION;
   EdgeCounts &counts = run->edgeCounts[edge];
-  bool isHere =
-      isLocal(run->session, run->session->program->edges[edge].source);
+  bool isHere = isLocal(run->session, run->session->program->edges[edge].source);
   if (counted)
     iteration = counts.received++;
   Block *block = nullptr;
@@ -487,8 +469,7 @@ Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
   }
   postTasks(tasks);
   // The sender may go on with half a window.
-  if (block && counted && !isHere &&
-      iteration + 1 - counts.told >= windowOf(*out) / 2) {
+  if (block && counted && !isHere && iteration + 1 - counts.told >= windowOf(*out) / 2) {
     counts.told = iteration + 1;
     const weir_transport *transport = run->session->transport;
     transport->taken(transport->self, run->transfer, edge, iteration + 1);
@@ -498,10 +479,7 @@ Block *weir::rt::takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
   return block;
 }
 
-int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                        weir_tensor *out) {
+int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration, weir_tensor *out) {
   int32_t code;
-  return takeArrival(ctx, edge, iteration, out, &code, /*linked=*/true)
-             ? int32_t(WEIR_OK)
-             : code;
+  return takeArrival(ctx, edge, iteration, out, &code, /*linked=*/true) ? int32_t(WEIR_OK) : code;
 }

@@ -29,8 +29,8 @@ struct Arrival {
   int64_t iteration;
   int32_t edge;
   bool sent;
-  bool counted; ///< the receiver's iterations are those of its edge's counter
-  Block *block; ///< holds the tensor; null: not sent, or taken
+  bool counted;       ///< the receiver's iterations are those of its edge's counter
+  Block *block;       ///< holds the tensor; null: not sent, or taken
   weir_tensor tensor; ///< if sent; last, since it is not zeroed
 };
 

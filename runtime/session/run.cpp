@@ -54,20 +54,15 @@ static weir_run *makeRun(weir_session *session) {
     return nullptr;
   auto *run = new (memory) weir_run();
   run->session = session;
-  run->devices = static_cast<DeviceRun *>(
-      callocArray(session->deviceCount, sizeof(DeviceRun)));
-  run->feeds =
-      static_cast<weir_tensor *>(callocArray(feeds, sizeof(weir_tensor)));
-  run->symbols = static_cast<int64_t *>(
-      callocArray(session->symbolCount, sizeof(int64_t)));
-  run->results =
-      static_cast<FetchResult *>(callocArray(fetches, sizeof(FetchResult)));
-  run->latestHeld = static_cast<VariableValue **>(
-      callocArray(program->slot_count, sizeof(VariableValue *)));
-  run->edgeCounts = static_cast<EdgeCounts *>(
-      callocArray(program->edge_count, sizeof(EdgeCounts)));
-  if (!run->devices || !run->feeds || !run->symbols || !run->results ||
-      !run->latestHeld || !run->edgeCounts) {
+  run->devices = static_cast<DeviceRun *>(callocArray(session->deviceCount, sizeof(DeviceRun)));
+  run->feeds = static_cast<weir_tensor *>(callocArray(feeds, sizeof(weir_tensor)));
+  run->symbols = static_cast<int64_t *>(callocArray(session->symbolCount, sizeof(int64_t)));
+  run->results = static_cast<FetchResult *>(callocArray(fetches, sizeof(FetchResult)));
+  run->latestHeld =
+      static_cast<VariableValue **>(callocArray(program->slot_count, sizeof(VariableValue *)));
+  run->edgeCounts = static_cast<EdgeCounts *>(callocArray(program->edge_count, sizeof(EdgeCounts)));
+  if (!run->devices || !run->feeds || !run->symbols || !run->results || !run->latestHeld ||
+      !run->edgeCounts) {
     destroyRun(run);
     return nullptr;
   }
@@ -88,8 +83,7 @@ bool hasStep(const weir_run *run, int32_t device) {
 
 /// Tries it once for each device; -1: all have one, else the device that lacks
 /// it, with the request that failed.
-static int32_t allocateArenas(weir_run *run, int64_t deadline,
-                              AllocationRequest *request) {
+static int32_t allocateArenas(weir_run *run, int64_t deadline, AllocationRequest *request) {
   const weir_session *session = run->session;
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     const weir_device_desc &device = session->program->devices[i];
@@ -110,8 +104,7 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline,
     deviceRun.arenaBlock = block;
     auto address = uintptr_t(block);
     if (align)
-      address = (address + uintptr_t(align) - 1) / uintptr_t(align) *
-                uintptr_t(align);
+      address = (address + uintptr_t(align) - 1) / uintptr_t(align) * uintptr_t(align);
     deviceRun.context.arena = reinterpret_cast<uint8_t *>(address);
   }
   return -1;
@@ -120,8 +113,7 @@ static int32_t allocateArenas(weir_run *run, int64_t deadline,
 int32_t prepareArenas(weir_run *run, int64_t deadline) {
   weir_session *session = run->session;
   for (int32_t i = 0; i < session->deviceCount; ++i)
-    if (Accelerator *accelerator = acceleratorOf(session, i);
-        accelerator && run->entry->steps[i])
+    if (Accelerator *accelerator = acceleratorOf(session, i); accelerator && run->entry->steps[i])
       if (int32_t code = accelerator->desc->driver->begin(run, i))
         return code;
   AllocationRequest request;
@@ -237,12 +229,10 @@ void endSegment(weir_run *run) {
     }
     // An abort from outside is about to look for those who wait; another task may
     // send what they wait for, and another run may bring it about.
-    if (run->transfer || run->outsideWaits > 0 ||
-        run->aborted.load(std::memory_order_acquire))
+    if (run->transfer || run->outsideWaits > 0 || run->aborted.load(std::memory_order_acquire))
       return;
   }
-  abortRun(run, WEIR_INTERNAL,
-           "a receive waits for a tensor that no device will send");
+  abortRun(run, WEIR_INTERNAL, "a receive waits for a tensor that no device will send");
 }
 
 static void runStep(weir_run *run, int32_t device) {
@@ -273,14 +263,14 @@ static bool isDone(TaskOwner &owner) {
 }
 
 /// Tells the transport of a run. Sets how many parts of it other tasks run.
-static int32_t beginTransfer(weir_run *run, int32_t feedCount, int64_t step,
-                             int32_t *parts, weir_status *status) {
+static int32_t beginTransfer(weir_run *run, int32_t feedCount, int64_t step, int32_t *parts,
+                             weir_status *status) {
   const weir_transport *transport = run->session->transport;
   if (!transport)
     return WEIR_OK;
   auto entry = int32_t(run->entry - run->session->program->entries);
-  return transport->begin(transport->self, run, run->part, entry, step,
-                          run->feeds, feedCount, parts, &run->transfer, status);
+  return transport->begin(transport->self, run, run->part, entry, step, run->feeds, feedCount,
+                          parts, &run->transfer, status);
 }
 
 /// After this nobody else touches the run.
@@ -325,8 +315,7 @@ static void forgetSteps(weir_run *run) {
 static void executeSteps(weir_run *run, int32_t first, int32_t parts) {
   Executor &executor = *run->session->executor;
   const weir_transport *transport = run->session->transport;
-  IdleWork moving{transport ? transport->help : nullptr,
-                  transport ? transport->self : nullptr};
+  IdleWork moving{transport ? transport->help : nullptr, transport ? transport->self : nullptr};
   const IdleWork *idle = run->transfer ? &moving : nullptr;
   {
     Lock lock(run->mutex);
@@ -343,8 +332,7 @@ static void executeSteps(weir_run *run, int32_t first, int32_t parts) {
   endSegment(run);
   if (executor.helpUntil(*run, isDone, run->deadline, idle))
     return;
-  abortRun(run, WEIR_DEADLINE_EXCEEDED,
-           "the time that the run was given is over");
+  abortRun(run, WEIR_DEADLINE_EXCEEDED, "the time that the run was given is over");
   executor.helpUntil(*run, isDone, noDeadline, idle);
 }
 
@@ -362,8 +350,7 @@ static void dropResults(weir_run *run) {
 
 /// Strings and sequences of a result point into memory of the run: copies
 /// elements and contents to a result's.
-static bool keepContents(weir_run *run, FetchResult &result,
-                         const weir_tensor_desc &desc) {
+static bool keepContents(weir_run *run, FetchResult &result, const weir_tensor_desc &desc) {
   const char *name = desc.name;
   weir_tensor tensor = {};
   tensor.data = result.data;
@@ -392,8 +379,7 @@ static bool giveResults(weir_run *run, weir_tensor *fetches) {
       continue;
     if (!run->results[i].written) {
       char text[256];
-      Text(text, sizeof(text))
-          << "fetch \"" << entry.fetches[i].name << "\" was not computed";
+      Text(text, sizeof(text)) << "fetch \"" << entry.fetches[i].name << "\" was not computed";
       abortRun(run, WEIR_INTERNAL, text);
       return false;
     }
@@ -426,13 +412,11 @@ static bool giveResults(weir_run *run, weir_tensor *fetches) {
 
 using namespace weir::rt;
 
-void weir_rt_step_done(weir_context *ctx, int32_t code) {
-  finishStep(ctx, code);
-}
+void weir_rt_step_done(weir_context *ctx, int32_t code) { finishStep(ctx, code); }
 
 /// Steps and results of a run that has all it needs.
-static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step,
-                          weir_tensor *fetches, weir_status *status) {
+static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step, weir_tensor *fetches,
+                          weir_status *status) {
   int32_t first = countSteps(run), parts = 0;
   if (int32_t code = beginTransfer(run, feedCount, step, &parts, status)) {
     forgetSteps(run);
@@ -440,15 +424,13 @@ static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step,
   }
   weir_trace_event event;
   if (run->trace) {
-    event = traceEvent(&run->devices[0].context, WEIR_TRACE_RUN,
-                       run->entry->name, "");
+    event = traceEvent(&run->devices[0].context, WEIR_TRACE_RUN, run->entry->name, "");
     run->trace->begin(run->trace->self, &event);
   }
   executeSteps(run, first, parts);
   endTransfer(run);
   // Asked once: what is cancelled from here on has succeeded.
-  bool given = !run->aborted.load(std::memory_order_acquire) &&
-               giveResults(run, fetches);
+  bool given = !run->aborted.load(std::memory_order_acquire) && giveResults(run, fetches);
   if (run->trace)
     run->trace->end(run->trace->self, &event);
   if (given)
@@ -457,13 +439,12 @@ static int32_t executeRun(weir_run *run, int32_t feedCount, int64_t step,
   return describeError(run, status);
 }
 
-static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
-                        int32_t feedCount, weir_tensor *fetches,
-                        const weir_run_options &options,
+static int32_t runEntry(weir_run *run, const weir_tensor *feeds, int32_t feedCount,
+                        weir_tensor *fetches, const weir_run_options &options,
                         const weir_part *part, weir_status *status) {
   auto entryIndex = int32_t(run->entry - run->session->program->entries);
-  if (int32_t code = checkFeeds(run->session, entryIndex, feeds, feedCount,
-                                run->feeds, run->symbols, status))
+  if (int32_t code =
+          checkFeeds(run->session, entryIndex, feeds, feedCount, run->feeds, run->symbols, status))
     return code;
   // Before arenas: what begins the run on an accelerator looks at the stream.
   run->fetches = fetches;
@@ -478,9 +459,7 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
   run->part = part ? part->context : nullptr;
   for (int32_t i = 0; i < run->entry->fetch_count; ++i)
     run->results[i] = FetchResult{};
-  int64_t step = part ? part->step
-                      : run->session->nextStep.fetch_add(
-                            1, std::memory_order_relaxed);
+  int64_t step = part ? part->step : run->session->nextStep.fetch_add(1, std::memory_order_relaxed);
   for (int32_t i = 0; i < run->session->deviceCount; ++i) {
     run->devices[i].context.step = step;
     run->devices[i].librarySite = -1;
@@ -490,13 +469,11 @@ static int32_t runEntry(weir_run *run, const weir_tensor *feeds,
 
 namespace weir::rt {
 
-int32_t runSession(weir_session *session, int32_t entry,
-                   const weir_tensor *feeds, int32_t feedCount,
-                   weir_tensor *fetches, const weir_run_options &options,
+int32_t runSession(weir_session *session, int32_t entry, const weir_tensor *feeds,
+                   int32_t feedCount, weir_tensor *fetches, const weir_run_options &options,
                    const weir_part *part, weir_status *status) {
   int64_t deadline = noDeadline;
-  if (options.timeout_ns > 0 &&
-      __builtin_add_overflow(now(), options.timeout_ns, &deadline))
+  if (options.timeout_ns > 0 && __builtin_add_overflow(now(), options.timeout_ns, &deadline))
     deadline = noDeadline;
 
   FloatEnvironment environment;
@@ -523,9 +500,8 @@ int32_t runSession(weir_session *session, int32_t entry,
 
 } // namespace weir::rt
 
-int32_t weir_session_run(weir_session *session, int32_t entry,
-                         const weir_tensor *feeds, int32_t feed_count,
-                         weir_tensor *fetches, int32_t fetch_count,
+int32_t weir_session_run(weir_session *session, int32_t entry, const weir_tensor *feeds,
+                         int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
                          const weir_run_options *options, weir_status *status) {
   if (!session || (!feeds && feed_count > 0) || (!fetches && fetch_count > 0))
     return refuseNull(status, "weir_session_run",
@@ -540,22 +516,18 @@ int32_t weir_session_run(weir_session *session, int32_t entry,
   const weir_program_desc *program = session->program;
   weir_run_options given = {};
   if (options)
-    memcpy(&given, options,
-           options->size < sizeof(given) ? options->size : sizeof(given));
+    memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
   if (entry < 0 || entry >= program->entry_count) {
-    StatusText(status, WEIR_OUT_OF_RANGE)
-        << "entry " << entry << " of program \"" << program->name
-        << "\" does not exist; it has " << program->entry_count;
+    StatusText(status, WEIR_OUT_OF_RANGE) << "entry " << entry << " of program \"" << program->name
+                                          << "\" does not exist; it has " << program->entry_count;
     return WEIR_OUT_OF_RANGE;
   }
   const weir_entry_desc *desc = &program->entries[entry];
   if (fetch_count != desc->fetch_count) {
     StatusText(status, WEIR_INVALID_ARGUMENT)
         << "entry \"" << desc->name << "\" gives " << desc->fetch_count
-        << (desc->fetch_count == 1 ? " fetch" : " fetches") << ", not "
-        << fetch_count;
+        << (desc->fetch_count == 1 ? " fetch" : " fetches") << ", not " << fetch_count;
     return WEIR_INVALID_ARGUMENT;
   }
-  return runSession(session, entry, feeds, feed_count, fetches, given, nullptr,
-                    status);
+  return runSession(session, entry, feeds, feed_count, fetches, given, nullptr, status);
 }

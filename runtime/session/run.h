@@ -40,7 +40,7 @@ struct DeviceRun {
   /// what they do with this one.
   Suspension sender;
   static constexpr int32_t keptTensors = -1, otherDevices = -2;
-  int32_t waitedEdge; ///< or one of these
+  int32_t waitedEdge;  ///< or one of these
   int32_t librarySite; ///< site of the library call in progress, -1: none
 };
 
@@ -48,9 +48,9 @@ struct DeviceRun {
 /// one device's step alone.
 struct EdgeCounts {
   int64_t sent, received;
-  int64_t taken;    ///< as far as the sender knows; guarded by the run's lock
-  int64_t window;   ///< windowOf the last one that was sent
-  int64_t told;     ///< how many taken ones the sender was told of
+  int64_t taken;  ///< as far as the sender knows; guarded by the run's lock
+  int64_t window; ///< windowOf the last one that was sent
+  int64_t told;   ///< how many taken ones the sender was told of
   /// What the receiver waited for, and will find here without a lock once it is
   /// resumed; and what it has found last, to be used again. Null: none.
   Arrival *arrived, *found;
@@ -73,8 +73,7 @@ inline void copyTensor(weir_tensor &to, const weir_tensor &from) {
   memcpy(static_cast<void *>(&to), &from, offsetof(weir_tensor, dims));
   memcpy(to.dims, from.dims, usual * sizeof(int64_t));
   if (from.rank > usual)
-    memcpy(to.dims + usual, from.dims + usual,
-           size_t(from.rank - usual) * sizeof(int64_t));
+    memcpy(to.dims + usual, from.dims + usual, size_t(from.rank - usual) * sizeof(int64_t));
 }
 
 /// A fetch as the step produced it.
@@ -105,8 +104,8 @@ struct weir_run : weir::rt::TaskOwner {
   weir_tensor *fetches; ///< the caller's; only read until the run succeeded
   weir::rt::DeviceRun *devices;
 
-  void *part;     ///< the transport's, when another task leads this run
-  void *transfer; ///< the transport's handle of this run, null: none
+  void *part;         ///< the transport's, when another task leads this run
+  void *transfer;     ///< the transport's handle of this run, null: none
   weir_tensor *feeds; ///< checked copies; room for the entry with most
   int64_t *symbols;
   weir::rt::FetchResult *results;
@@ -125,9 +124,9 @@ struct weir_run : weir::rt::TaskOwner {
   int32_t segments;
   /// Of this task's devices, and of other tasks' parts when it leads the run.
   int32_t unfinishedSteps;
-  bool executing; ///< steps have begun, and `done` is still to come
-  bool aborting;  ///< who waited at the abort has been queued
-  std::atomic<bool> done; ///< set under the lock
+  bool executing;          ///< steps have begun, and `done` is still to come
+  bool aborting;           ///< who waited at the abort has been queued
+  std::atomic<bool> done;  ///< set under the lock
   weir::rt::Block *blocks; ///< doubly linked, freed with the run
   /// For tensors of at most fewBytes: as many as an iteration of a loop has under
   /// way, with some more. Kept to the run's end, in use or not.
@@ -163,9 +162,7 @@ inline bool isBorrowed(const Block &block, const weir_tensor &tensor) {
 
 /// What generated code is handed for error record `index`: positive, with the
 /// weir_code in the low byte.
-inline int32_t encodeError(int32_t index, int32_t code) {
-  return (index + 1) << 8 | (code & 0xff);
-}
+inline int32_t encodeError(int32_t index, int32_t code) { return (index + 1) << 8 | (code & 0xff); }
 
 /// Whether the device is of this task, and works in the run.
 bool hasStep(const weir_run *run, int32_t device);
@@ -175,9 +172,8 @@ int32_t checkDirect(const weir_run *run, bool isPart, weir_status *status);
 /// What weir_session_run does once entry and numbers of feeds and fetches are
 /// known to be right; for a `part`, what this task does of a run that another
 /// leads, with fetches of dtype 0 where others compute them.
-int32_t runSession(weir_session *session, int32_t entry,
-                   const weir_tensor *feeds, int32_t feedCount,
-                   weir_tensor *fetches, const weir_run_options &options,
+int32_t runSession(weir_session *session, int32_t entry, const weir_tensor *feeds,
+                   int32_t feedCount, weir_tensor *fetches, const weir_run_options &options,
                    const weir_part *part, weir_status *status);
 
 /// A run that is not in use, for the entry; null when there is no memory. Its
@@ -196,8 +192,7 @@ void destroyRun(weir_run *run);
 /// site's.
 int32_t recordError(weir_run *run, const ErrorRecord &error);
 /// The same with a text that is taken as it is.
-int32_t recordError(weir_run *run, int32_t code, int32_t site,
-                    const char *text);
+int32_t recordError(weir_run *run, int32_t code, int32_t site, const char *text);
 /// Makes `encoded` what the run ends with, unless there is one already, and
 /// resumes all who wait. Returns what the run ends with.
 int32_t abortRun(weir_run *run, int32_t encoded);
@@ -211,11 +206,9 @@ int32_t checkStop(weir_run *run);
 
 /// Allocation for the run: first without waiting, then with idle runs given up,
 /// then waiting for concurrent runs. Null when all fails.
-Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
-                      uint64_t kind);
+Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag, uint64_t kind);
 /// The message for what allocateForRun could not do, recorded against `site`.
-int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
-                          int32_t site);
+int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag, int32_t site);
 /// Adds to, or takes off, the blocks that end with the run. The run's lock is
 /// held for the first one.
 void linkBlockLocked(weir_run *run, Block *block);
@@ -227,9 +220,7 @@ void freeLinked(weir_run *run, Block *block);
 /// memory; null: none. The run's lock is held. Who has it gives it back without
 /// a lock.
 Block *takeAtHandLocked(weir_run *run, int32_t device, int64_t bytes);
-inline void giveBack(Block *block) {
-  block->used.store(0, std::memory_order_release);
-}
+inline void giveBack(Block *block) { block->used.store(0, std::memory_order_release); }
 /// Frees what the run has at hand and nobody uses.
 void freeAtHand(weir_run *run);
 const char *nodeOf(const weir_run *run, int32_t site);
@@ -240,25 +231,23 @@ VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_
 /// The error of a read that finds no value.
 int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site);
 /// Whether the variable takes the tensor: 0, or the error.
-int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site,
-                      const weir_tensor &value);
+int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site, const weir_tensor &value);
 
 /// A tensor has come, in `block`, which the run takes. Resumes who waits for it.
 /// Returns 0, or aborts the run and frees the block. From any thread.
-int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration,
-                      const weir_tensor &tensor, Block *block);
+int32_t deliverTensor(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor,
+                      Block *block);
 /// The same with a copy of the elements, at most fewBytes, if the run has
 /// memory at hand. Links the task that resumes who waits before `*tasks`, for
 /// postTasks. False: nothing was done.
-bool deliverFew(weir_run *run, int32_t edge, int64_t iteration,
-                const weir_tensor &tensor, Task **tasks);
+bool deliverFew(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor,
+                Task **tasks);
 /// The same for a receiver here or in another task.
-int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration,
-               const weir_tensor &tensor, Block *block);
+int32_t passOn(weir_context *ctx, int32_t edge, int64_t iteration, const weir_tensor &tensor,
+               Block *block);
 /// `tensor` is about to be sent. Returns its iteration: the next number where
 /// the one that is given is WEIR_NEXT_ITERATION.
-int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration,
-                 const weir_tensor &tensor);
+int64_t nextSent(weir_run *run, int32_t edge, int64_t iteration, const weir_tensor &tensor);
 /// The receiver of an edge that counts has taken that many: resumes a sender
 /// that waits for it. From any thread.
 void acknowledge(weir_run *run, int32_t edge, int64_t taken);
@@ -266,8 +255,8 @@ void acknowledge(weir_run *run, int32_t edge, int64_t taken);
 void releaseKept(weir_run *run, int32_t edge);
 /// Takes what has arrived; null: the run was aborted, with `code`. `linked`: it
 /// ends with the run.
-Block *takeArrival(weir_context *ctx, int32_t edge, int64_t iteration,
-                   weir_tensor *out, int32_t *code, bool linked = false);
+Block *takeArrival(weir_context *ctx, int32_t edge, int64_t iteration, weir_tensor *out,
+                   int32_t *code, bool linked = false);
 /// Something outside of the run's threads is about to do work for it, which ends
 /// with endSegment.
 void beginSegment(weir_run *run);
@@ -276,8 +265,8 @@ void endSegment(weir_run *run);
 void finishStep(weir_context *ctx, int32_t code);
 
 /// Fills the part of an event that all kinds share.
-weir_trace_event traceEvent(const weir_context *ctx, int32_t kind,
-                            const char *name, const char *nodes);
+weir_trace_event traceEvent(const weir_context *ctx, int32_t kind, const char *name,
+                            const char *nodes);
 
 //===----------------------------------------------------------------------===//
 // Cancellation

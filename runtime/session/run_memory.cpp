@@ -11,9 +11,8 @@
 
 namespace weir::rt {
 
-Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag,
-                     uint64_t kind, int64_t deadline,
-                     const std::atomic<uint32_t> *stop) {
+Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag, uint64_t kind,
+                     int64_t deadline, const std::atomic<uint32_t> *stop) {
   AllocationRequest request;
   if (__builtin_add_overflow(bytes, int64_t(sizeof(Block)), &request.bytes))
     return nullptr;
@@ -22,12 +21,10 @@ Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag,
   request.stop = stop;
   request.exact = kind == Block::ofResult; // the caller's, for as long as it likes
   void *data = memory->allocate(request);
-  return data ? new (data) Block{nullptr, nullptr, memory, bytes, kind}
-              : nullptr;
+  return data ? new (data) Block{nullptr, nullptr, memory, bytes, kind} : nullptr;
 }
 
-Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
-                      uint64_t kind) {
+Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag, uint64_t kind) {
   weir_run *run = ctx->run;
   weir_session *session = run->session;
   BfcAllocator *memory = session->memory[ctx->device];
@@ -37,8 +34,7 @@ Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
   trimSession(session);
   int64_t deadline = 0;
   // Without other runs no one would free what we wait for.
-  if (session->activeRuns.load(std::memory_order_relaxed) > 1 &&
-      session->allocationWait > 0) {
+  if (session->activeRuns.load(std::memory_order_relaxed) > 1 && session->allocationWait > 0) {
     deadline = now() + session->allocationWait;
     if (run->deadline < deadline)
       deadline = run->deadline;
@@ -46,8 +42,7 @@ Block *allocateForRun(weir_context *ctx, int64_t bytes, const char *tag,
   return allocateBlock(memory, bytes, tag, kind, deadline, &run->aborted);
 }
 
-int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
-                          int32_t site) {
+int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag, int32_t site) {
   // What ended the wait is the reason, if it was not patience.
   if (int32_t code = checkStop(ctx->run))
     return code;
@@ -55,8 +50,7 @@ int32_t recordOutOfMemory(weir_context *ctx, int64_t bytes, const char *tag,
   request.bytes = bytes;
   request.tag = tag;
   char text[1016];
-  ctx->run->session->memory[ctx->device]->explainFailure(request, text,
-                                                         sizeof(text));
+  ctx->run->session->memory[ctx->device]->explainFailure(request, text, sizeof(text));
   return recordError(ctx->run, WEIR_RESOURCE_EXHAUSTED, site, text);
 }
 
@@ -93,8 +87,7 @@ Block *takeAtHandLocked(weir_run *run, int32_t device, int64_t bytes) {
   const BfcAllocator *memory = run->session->memory[device];
   for (int32_t i = 0; i < run->atHandCount && bytes <= fewBytes; ++i) {
     Block *block = run->atHand[i];
-    if (block->memory != memory ||
-        block->used.load(std::memory_order_acquire) != 0)
+    if (block->memory != memory || block->used.load(std::memory_order_acquire) != 0)
       continue;
     block->used.store(1, std::memory_order_relaxed);
     block->bytes = bytes;
@@ -143,8 +136,7 @@ void *weir_rt_alloc(weir_context *ctx, int64_t bytes, int32_t site) {
     site = run->devices[ctx->device].librarySite;
   if (bytes < 0) {
     abortRun(run, weir_rt_error_text(ctx, site, WEIR_INTERNAL,
-                                     "a buffer of {0} bytes was asked for",
-                                     bytes, 0));
+                                     "a buffer of {0} bytes was asked for", bytes, 0));
     return nullptr;
   }
   if (bytes <= fewBytes) {
@@ -174,15 +166,15 @@ void weir_rt_free(weir_context *ctx, void *data) {
   freeLinked(ctx->run, block);
 }
 
-void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to,
-                            const void *from, int64_t bytes) {
+void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to, const void *from,
+                            int64_t bytes) {
   const uint8_t *there = ctx->run->fetchesOnDevice;
   if ((!there || !there[index]) && !ctx->run->results[index].arrived)
     memcpy(to, from, size_t(bytes));
 }
 
-void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
-                    const int64_t *dims, int64_t bytes) {
+void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank, const int64_t *dims,
+                    int64_t bytes) {
   weir_run *run = ctx->run;
   const weir_entry_desc &entry = *run->entry;
   int64_t count = elementCount(rank, dims);
@@ -195,8 +187,7 @@ void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
     abortRun(run, WEIR_RESOURCE_EXHAUSTED, text);
     return nullptr;
   }
-  if (index < 0 || index >= entry.fetch_count || rank < 0 ||
-      rank > WEIR_MAX_RANK || count < 0 ||
+  if (index < 0 || index >= entry.fetch_count || rank < 0 || rank > WEIR_MAX_RANK || count < 0 ||
       bytes / (weir_dtype_size(entry.fetches[index].dtype) | !count) != count) {
     char text[256];
     Text out(text, sizeof(text));
@@ -215,14 +206,12 @@ void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
     char text[256];
     Text out(text, sizeof(text));
     out << "fetch \"" << entry.fetches[index].name << "\" of entry \"" << entry.name
-        << "\": found a buffer on the " << acceleratorKind(run->session) << " of "
-        << offer.bytes << " bytes, possible: "
-        << bytes << " or more";
+        << "\": found a buffer on the " << acceleratorKind(run->session) << " of " << offer.bytes
+        << " bytes, possible: " << bytes << " or more";
     abortRun(run, WEIR_INVALID_ARGUMENT, text);
     return nullptr;
   }
-  bool inPlace = offer.data && offer.bytes >= bytes &&
-                 !hasContents(entry.fetches[index].dtype);
+  bool inPlace = offer.data && offer.bytes >= bytes && !hasContents(entry.fetches[index].dtype);
   if (inPlace) {
     result.data = offer.data;
   } else {

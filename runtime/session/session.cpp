@@ -27,27 +27,24 @@ static int32_t noMemory(weir_status *status) {
 
 /// Everything that must hold before a field of the program is believed. Then
 /// `program` becomes what of it this processor runs.
-static int32_t checkProgram(const weir_program_desc *&program,
-                            weir_status *status) {
+static int32_t checkProgram(const weir_program_desc *&program, weir_status *status) {
   // Fields after these came later; they are read through functions.
   constexpr size_t first = offsetof(weir_program_desc, customs);
   if (program->abi_version != WEIR_ABI_VERSION || program->size < first) {
     StatusText out(status, WEIR_FAILED_PRECONDITION);
-    out << "the object was compiled for runtime ABI "
-        << int64_t(program->abi_version) << ", and this runtime ("
-        << weir_runtime_version() << ") has " << int64_t(WEIR_ABI_VERSION)
+    out << "the object was compiled for runtime ABI " << int64_t(program->abi_version)
+        << ", and this runtime (" << weir_runtime_version() << ") has " << int64_t(WEIR_ABI_VERSION)
         << "; compile the model anew, or link the runtime it was compiled for";
     return WEIR_FAILED_PRECONDITION;
   }
   program = chooseVariant(program, status);
   if (!program)
     return WEIR_FAILED_PRECONDITION;
-  uint64_t missing = program->required_cpu_features &
-                     ~usableCpuFeatures(program->required_cpu_features);
+  uint64_t missing =
+      program->required_cpu_features & ~usableCpuFeatures(program->required_cpu_features);
   if (missing) {
     StatusText out(status, WEIR_FAILED_PRECONDITION);
-    out << "program \"" << program->name
-        << "\" was compiled for a processor with";
+    out << "program \"" << program->name << "\" was compiled for a processor with";
     for (; missing; missing &= missing - 1)
       out << ' ' << cpuFeatureName(__builtin_ctzll(missing));
     out << ", which this one lacks, or the system does not let us use; "
@@ -70,15 +67,13 @@ static bool areNamed(const weir_custom_function *functions, int32_t count) {
   return true;
 }
 
-static int32_t resolveCustoms(weir_session *session,
-                              const weir_session_options &options,
+static int32_t resolveCustoms(weir_session *session, const weir_session_options &options,
                               weir_status *status) {
   const weir_program_desc *program = session->program;
   int64_t count = customCount(program);
   if (count == 0)
     return WEIR_OK;
-  session->customs =
-      static_cast<weir_library_fn *>(calloc(size_t(count), sizeof(void *)));
+  session->customs = static_cast<weir_library_fn *>(calloc(size_t(count), sizeof(void *)));
   if (!session->customs)
     return noMemory(status);
   for (int64_t i = 0; i < count; ++i) {
@@ -99,8 +94,7 @@ static int32_t resolveCustoms(weir_session *session,
 }
 
 /// Finds out which devices are other tasks'.
-static int32_t placeDevices(weir_session *session,
-                            const weir_session_options &options,
+static int32_t placeDevices(weir_session *session, const weir_session_options &options,
                             weir_status *status) {
   const weir_transport *transport = options.transport;
   if (!transport)
@@ -108,32 +102,30 @@ static int32_t placeDevices(weir_session *session,
   constexpr size_t first = offsetof(weir_transport, place);
   if (transport->size < first) {
     StatusText(status, WEIR_FAILED_PRECONDITION)
-        << "the transport is of an older version than this runtime ("
-        << weir_runtime_version() << ")";
+        << "the transport is of an older version than this runtime (" << weir_runtime_version()
+        << ")";
     return WEIR_FAILED_PRECONDITION;
   }
-  session->tasks = static_cast<int32_t *>(
-      malloc(size_t(session->program->device_count) * sizeof(int32_t)));
+  session->tasks =
+      static_cast<int32_t *>(malloc(size_t(session->program->device_count) * sizeof(int32_t)));
   if (!session->tasks)
     return noMemory(status);
   for (int32_t i = 0; i < session->program->device_count; ++i)
     session->tasks[i] = -1;
   if (transport->size < first + sizeof(transport->place) || !transport->place)
     return WEIR_OK;
-  return transport->place(transport->self, session->program, session->tasks,
-                          status);
+  return transport->place(transport->self, session->program, session->tasks, status);
 }
 
 /// Opens what the program has code for and the machine has, of this task.
-static int32_t openAccelerators(weir_session *session,
-                                const weir_session_options &options,
+static int32_t openAccelerators(weir_session *session, const weir_session_options &options,
                                 weir_status *status) {
   const weir_program_desc *program = session->program;
   int64_t count = acceleratorCount(program);
   if (count == 0)
     return WEIR_OK;
-  session->accelerators = static_cast<Accelerator **>(
-      calloc(size_t(program->device_count), sizeof(Accelerator *)));
+  session->accelerators =
+      static_cast<Accelerator **>(calloc(size_t(program->device_count), sizeof(Accelerator *)));
   if (!session->accelerators)
     return noMemory(status);
   // An older object's descriptors are shorter.
@@ -143,35 +135,31 @@ static int32_t openAccelerators(weir_session *session,
     at += desc.size;
     if (!isLocal(session, desc.device))
       continue;
-    if (int32_t code = desc.driver->open(
-            session, &desc, options.memory_limit,
-            &session->accelerators[desc.device], status))
+    if (int32_t code = desc.driver->open(session, &desc, options.memory_limit,
+                                         &session->accelerators[desc.device], status))
       return code;
   }
   return WEIR_OK;
 }
 
-static int32_t makeDevices(weir_session *session,
-                           const weir_session_options &options,
+static int32_t makeDevices(weir_session *session, const weir_session_options &options,
                            weir_status *status) {
   const weir_program_desc *program = session->program;
-  session->memory = static_cast<BfcAllocator **>(
-      calloc(size_t(program->device_count), sizeof(BfcAllocator *)));
+  session->memory =
+      static_cast<BfcAllocator **>(calloc(size_t(program->device_count), sizeof(BfcAllocator *)));
   if (!session->memory)
     return noMemory(status);
   BfcOptions memoryOptions;
   memoryOptions.limit = options.memory_limit;
-  SubAllocator source = options.allocator
-                            ? callerSubAllocator(options.allocator)
-                            : systemSubAllocator();
+  SubAllocator source =
+      options.allocator ? callerSubAllocator(options.allocator) : systemSubAllocator();
   for (int32_t i = 0; i < program->device_count; ++i) {
     void *memory = malloc(sizeof(BfcAllocator));
     if (!memory)
       return noMemory(status);
     const Accelerator *accelerator = acceleratorOf(session, i);
     session->memory[i] = new (memory) BfcAllocator(
-        program->devices[i].name, accelerator ? accelerator->staging : source,
-        memoryOptions);
+        program->devices[i].name, accelerator ? accelerator->staging : source, memoryOptions);
     session->deviceCount = i + 1;
   }
   return WEIR_OK;
@@ -179,14 +167,12 @@ static int32_t makeDevices(weir_session *session,
 
 /// The last step of making a session: from here on other tasks may ask for
 /// parts.
-static int32_t attachTransport(weir_session *session,
-                               const weir_session_options &options,
+static int32_t attachTransport(weir_session *session, const weir_session_options &options,
                                weir_status *status) {
   if (!options.transport)
     return WEIR_OK;
-  if (int32_t code = options.transport->attach(
-          options.transport->self, session, &transportHost, session->program,
-          session->tasks, status))
+  if (int32_t code = options.transport->attach(options.transport->self, session, &transportHost,
+                                               session->program, session->tasks, status))
     return code;
   session->transport = options.transport;
   return WEIR_OK;
@@ -210,10 +196,8 @@ static bool stringsFit(const uint8_t *data, int64_t count, int64_t bytes) {
 
 /// Elements for strings whose sizes and contents lie at `data`; null: no memory.
 static weir_string *pointToStrings(const uint8_t *data, int64_t count) {
-  auto *elements = static_cast<weir_string *>(
-      malloc(size_t(count | !count) * sizeof(weir_string)));
-  auto *contents =
-      reinterpret_cast<const char *>(data + count * int64_t(sizeof(int64_t)));
+  auto *elements = static_cast<weir_string *>(malloc(size_t(count | !count) * sizeof(weir_string)));
+  auto *contents = reinterpret_cast<const char *>(data + count * int64_t(sizeof(int64_t)));
   for (int64_t i = 0; elements && i < count; ++i) {
     int64_t size;
     memcpy(&size, data + i * int64_t(sizeof(size)), sizeof(size));
@@ -228,8 +212,8 @@ static bool findHomes(weir_session *session) {
   for (int32_t i = 0; i < session->deviceCount; ++i) {
     Accelerator *accelerator = acceleratorOf(session, i);
     // Objects of before have none.
-    if (!accelerator || accelerator->desc->size <
-                            offsetof(weir_accelerator_desc, assign) + sizeof(const char *))
+    if (!accelerator ||
+        accelerator->desc->size < offsetof(weir_accelerator_desc, assign) + sizeof(const char *))
       continue;
     const weir_accelerator_desc &desc = *accelerator->desc;
     if (desc.slot_count > 0 && !session->homes)
@@ -253,10 +237,8 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
     return WEIR_OK;
   if (!findHomes(session))
     return noMemory(status);
-  session->slots =
-      static_cast<VariableValue **>(calloc(count, sizeof(VariableValue *)));
-  session->initial =
-      static_cast<VariableValue *>(calloc(count, sizeof(VariableValue)));
+  session->slots = static_cast<VariableValue **>(calloc(count, sizeof(VariableValue *)));
+  session->initial = static_cast<VariableValue *>(calloc(count, sizeof(VariableValue)));
   if (!session->slots || !session->initial)
     return noMemory(status);
   for (size_t i = 0; i < count; ++i) {
@@ -267,15 +249,13 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
     int64_t elements = elementCount(slot.rank, slot.dims);
     bool isString = slot.dtype == WEIR_STRING;
     const uint8_t *data = session->blobs + slot.initial;
-    if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK || slot.initial_bytes < 0 ||
-        elements < 0 || (hasContents(slot.dtype) && !isString) ||
+    if (slot.rank < 0 || slot.rank > WEIR_MAX_RANK || slot.initial_bytes < 0 || elements < 0 ||
+        (hasContents(slot.dtype) && !isString) ||
         slot.initial > program->blob_bytes - slot.initial_bytes ||
         (isString ? !stringsFit(data, elements, slot.initial_bytes)
-                  : elements * weir_dtype_size(slot.dtype) !=
-                        slot.initial_bytes)) {
+                  : elements * weir_dtype_size(slot.dtype) != slot.initial_bytes)) {
       StatusText(status, WEIR_INTERNAL)
-          << "the initial value of variable \"" << slot.name
-          << "\" contradicts its description";
+          << "the initial value of variable \"" << slot.name << "\" contradicts its description";
       return WEIR_INTERNAL;
     }
     tensor.data = const_cast<uint8_t *>(data);
@@ -292,8 +272,7 @@ static int32_t makeSlots(weir_session *session, weir_status *status) {
       tensor.dims[d] = slot.dims[d];
     session->slots[i] = &session->initial[i];
     if (homeOf(session, int32_t(i)))
-      if (int32_t code =
-              makeValue(session, int32_t(i), tensor, &session->slots[i], status))
+      if (int32_t code = makeValue(session, int32_t(i), tensor, &session->slots[i], status))
         return code;
   }
   return WEIR_OK;
@@ -311,21 +290,18 @@ static int32_t countSymbols(const weir_program_desc *program) {
   return count;
 }
 
-static int32_t fillSession(weir_session *session,
-                           const weir_session_options &options,
+static int32_t fillSession(weir_session *session, const weir_session_options &options,
                            weir_status *status) {
   const weir_program_desc *program = session->program;
   session->trace = options.trace;
   constexpr int64_t millisecond = 1000000;
-  session->allocationWait = options.allocation_wait_ms == 0
-                                ? 10000 * millisecond
+  session->allocationWait = options.allocation_wait_ms == 0 ? 10000 * millisecond
                             : options.allocation_wait_ms < 0
                                 ? 0
                                 : options.allocation_wait_ms * millisecond;
   session->blobs = program->blobs;
   if (program->weights_file) {
-    if (int32_t code = mapWeights(program, options.weights_file,
-                                  &session->weights, status))
+    if (int32_t code = mapWeights(program, options.weights_file, &session->weights, status))
       return code;
     session->blobs = session->weights.data;
   }
@@ -345,8 +321,7 @@ static int32_t fillSession(weir_session *session,
                                                    : usableProcessors();
   if (threads > maxThreads)
     threads = maxThreads;
-  if (int32_t code =
-          acquireExecutor(options, threads, &session->executor, status))
+  if (int32_t code = acquireExecutor(options, threads, &session->executor, status))
     return code;
   return attachTransport(session, options, status);
 }
@@ -390,20 +365,16 @@ static BfcAllocator *memoryOf(weir_session *session, int32_t device) {
 
 using namespace weir::rt;
 
-int32_t weir_session_create(const weir_program_desc *program,
-                            const weir_session_options *options,
+int32_t weir_session_create(const weir_program_desc *program, const weir_session_options *options,
                             weir_session **session, weir_status *status) {
   weir_session_options given = {};
   if (options)
-    memcpy(&given, options,
-           options->size < sizeof(given) ? options->size : sizeof(given));
+    memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
   if (!program || !session)
-    return refuseNull(status, "weir_session_create",
-                      program ? "session" : "program");
+    return refuseNull(status, "weir_session_create", program ? "session" : "program");
   if ((options && options->size < 2 * sizeof(uint32_t)) ||
       !areNamed(given.functions, given.function_count) ||
-      (given.allocator &&
-       (!given.allocator->allocate || !given.allocator->release))) {
+      (given.allocator && (!given.allocator->allocate || !given.allocator->release))) {
     StatusText(status, WEIR_INVALID_ARGUMENT)
         << "weir_session_create: options without size (see "
            "WEIR_SESSION_OPTIONS_INIT), or a pointer that must not be null";
@@ -441,8 +412,7 @@ void weir_session_destroy(weir_session *session) {
   }
   free(session->memory);
   free(session->tasks);
-  for (int32_t i = 0; session->accelerators && i < session->program->device_count;
-       ++i)
+  for (int32_t i = 0; session->accelerators && i < session->program->device_count; ++i)
     if (Accelerator *accelerator = session->accelerators[i])
       accelerator->desc->driver->close(accelerator);
   free(session->accelerators);
@@ -471,13 +441,10 @@ int32_t weir_session_find_entry(const weir_session *session, const char *name) {
   return -1;
 }
 
-int32_t weir_session_threads(const weir_session *session) {
-  return session->executor->threads();
-}
+int32_t weir_session_threads(const weir_session *session) { return session->executor->threads(); }
 
 void weir_session_release(weir_session *session, weir_tensor *tensor) {
-  Block *block =
-      session && tensor ? findResult(session, tensor->data) : nullptr;
+  Block *block = session && tensor ? findResult(session, tensor->data) : nullptr;
   if (!block)
     return;
   block->memory->free(block);
@@ -490,23 +457,21 @@ void weir_session_trim(weir_session *session) { trimSession(session); }
 // Memory
 //===----------------------------------------------------------------------===//
 
-int32_t weir_session_memory(weir_session *session, int32_t device,
-                            weir_memory_stats *stats) {
+int32_t weir_session_memory(weir_session *session, int32_t device, weir_memory_stats *stats) {
   if (!session || !stats)
     return WEIR_INVALID_ARGUMENT;
   if (device < 0 || device >= session->deviceCount)
     return WEIR_OUT_OF_RANGE;
   BfcStats s = memoryOf(session, device)->stats();
-  weir_memory_stats full = {
-      stats->size,   s.regions,   s.limit,       s.reserved,     s.inUse,
-      s.requested,   s.peakInUse, s.allocations, s.live,         s.largest,
-      s.largestFree, s.waits,     s.collected,   s.fragmentation};
+  weir_memory_stats full = {stats->size,   s.regions,   s.limit,       s.reserved,     s.inUse,
+                            s.requested,   s.peakInUse, s.allocations, s.live,         s.largest,
+                            s.largestFree, s.waits,     s.collected,   s.fragmentation};
   memcpy(stats, &full, stats->size < sizeof(full) ? stats->size : sizeof(full));
   return WEIR_OK;
 }
 
-int64_t weir_session_memory_report(weir_session *session, int32_t device,
-                                   char *buffer, int64_t capacity) {
+int64_t weir_session_memory_report(weir_session *session, int32_t device, char *buffer,
+                                   int64_t capacity) {
   if (device < 0 || device >= session->deviceCount) {
     if (capacity > 0)
       buffer[0] = 0;

@@ -62,8 +62,8 @@ struct MappedFile {
 };
 
 /// Maps the program's weights file. Returns a weir_code.
-int32_t mapWeights(const weir_program_desc *program, const char *path,
-                   MappedFile *file, weir_status *status);
+int32_t mapWeights(const weir_program_desc *program, const char *path, MappedFile *file,
+                   weir_status *status);
 void unmapWeights(MappedFile *file);
 
 /// The fields of the descriptor that grew at its end.
@@ -76,8 +76,7 @@ const char *arenaTag(const weir_program_desc *program, int32_t device);
 /// has all features for, else the program itself, which it may be unable to run,
 /// too. $WEIR_CPU names one instead, whatever the processor. Null, with a status,
 /// where it names none of them. The program's size has been checked.
-const weir_program_desc *chooseVariant(const weir_program_desc *program,
-                                       weir_status *status);
+const weir_program_desc *chooseVariant(const weir_program_desc *program, weir_status *status);
 
 struct AsyncRuns;
 
@@ -95,8 +94,8 @@ struct weir_session {
   int32_t deviceCount;
   int64_t allocationWait; ///< nanoseconds
   const weir_trace *trace;
-  weir_library_fn *customs; ///< by number of weir_custom_desc
-  int32_t symbolCount;      ///< largest symbol of any entry, plus one
+  weir_library_fn *customs;        ///< by number of weir_custom_desc
+  int32_t symbolCount;             ///< largest symbol of any entry, plus one
   const weir_transport *transport; ///< null: all devices are here
   /// By device: the task that has it, -1 for this one; null without transport.
   int32_t *tasks;
@@ -110,9 +109,9 @@ struct weir_session {
   /// By slot: the device that keeps the values, null: the host; null: for all. Never
   /// changes.
   weir::rt::Accelerator **homes;
-  weir_run *idleRuns;               ///< ready to be used again
-  weir::rt::Resource *resources;    ///< what kernels keep, see resources.h
-  weir::rt::AsyncRuns *asyncRuns;   ///< null: none was asked for
+  weir_run *idleRuns;             ///< ready to be used again
+  weir::rt::Resource *resources;  ///< what kernels keep, see resources.h
+  weir::rt::AsyncRuns *asyncRuns; ///< null: none was asked for
 };
 
 namespace weir::rt {
@@ -138,9 +137,8 @@ const char *acceleratorKind(const weir_session *session);
 
 /// Memory with a Block before it; null when there is none. `deadline` as in
 /// AllocationRequest.
-Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag,
-                     uint64_t kind, int64_t deadline,
-                     const std::atomic<uint32_t> *stop);
+Block *allocateBlock(BfcAllocator *memory, int64_t bytes, const char *tag, uint64_t kind,
+                     int64_t deadline, const std::atomic<uint32_t> *stop);
 /// Whether `data` is a result of this session that was not released.
 Block *findResult(weir_session *session, void *data);
 /// Gives runs that are not in use, and idle regions, back.
@@ -152,9 +150,8 @@ void trimSession(weir_session *session);
 
 /// A copy of `tensor` in memory of its own, string contents included; null when
 /// there is none. One reference.
-VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor,
-                         const char *tag, int64_t deadline,
-                         const std::atomic<uint32_t> *stop);
+VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor, const char *tag,
+                         int64_t deadline, const std::atomic<uint32_t> *stop);
 void releaseValue(VariableValue *value);
 /// The value that `slot` has now, with a reference; null: none.
 VariableValue *currentValue(weir_session *session, int32_t slot);
@@ -192,9 +189,8 @@ int64_t elementCount(int32_t rank, const int64_t *dims);
 /// Checks feeds against the entry and copies them to `checked`, with `bytes`
 /// exact. `symbols` has room for session->symbolCount sizes. Returns a
 /// weir_code.
-int32_t checkFeeds(const weir_session *session, int32_t entry,
-                   const weir_tensor *feeds, int32_t count,
-                   weir_tensor *checked, int64_t *symbols, weir_status *status);
+int32_t checkFeeds(const weir_session *session, int32_t entry, const weir_tensor *feeds,
+                   int32_t count, weir_tensor *checked, int64_t *symbols, weir_status *status);
 
 } // namespace weir::rt
 

@@ -26,8 +26,7 @@ int32_t setStatus(weir_status *status, int32_t code) {
 }
 
 StatusText::StatusText(weir_status *status, int32_t code)
-    : Text(status ? status->message : nullptr, messageCapacity(status)),
-      status(status) {
+    : Text(status ? status->message : nullptr, messageCapacity(status)), status(status) {
   if (status)
     status->code = code;
 }
@@ -48,10 +47,8 @@ StatusText::~StatusText() {
     message[first] = 0;
 }
 
-int32_t refuseNull(weir_status *status, const char *function,
-                   const char *argument) {
-  StatusText(status, WEIR_INVALID_ARGUMENT)
-      << function << ": " << argument << " is null";
+int32_t refuseNull(weir_status *status, const char *function, const char *argument) {
+  StatusText(status, WEIR_INVALID_ARGUMENT) << function << ": " << argument << " is null";
   return WEIR_INVALID_ARGUMENT;
 }
 

@@ -31,8 +31,7 @@ private:
 };
 
 /// INVALID_ARGUMENT: `function` was given null where it needs `argument`.
-int32_t refuseNull(weir_status *status, const char *function,
-                   const char *argument);
+int32_t refuseNull(weir_status *status, const char *function, const char *argument);
 
 /// Writes `2x?x3`, `scalar` for rank 0, `of any rank` below 0; -1 as `?`.
 void appendShape(Text &out, int32_t rank, const int64_t *dims);

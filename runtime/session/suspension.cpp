@@ -11,8 +11,7 @@
 
 namespace weir::rt {
 
-void suspend(Suspension &suspension, weir_context *ctx, void *coroutine,
-             const char *name) {
+void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const char *name) {
   suspension.task.run = nullptr;
   suspension.waiter = ctx;
   suspension.coroutine = coroutine;
@@ -31,8 +30,8 @@ static void resume(Task *task) {
   weir_run *run = suspension->waiter->run;
   void *coroutine = suspension->coroutine;
   if (const weir_trace *trace = run->trace) {
-    weir_trace_event event = traceEvent(suspension->waiter, WEIR_TRACE_RECEIVE,
-                                        suspension->name, "");
+    weir_trace_event event =
+        traceEvent(suspension->waiter, WEIR_TRACE_RECEIVE, suspension->name, "");
     trace->end(trace->self, &event);
   }
   (*static_cast<void (**)(void *)>(coroutine))(coroutine);

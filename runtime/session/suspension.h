@@ -26,8 +26,7 @@ struct Suspension {
 
 /// Leaves a coroutine, whose step returns WEIR_PENDING next. The run's lock is
 /// held, and the run is not aborted.
-void suspend(Suspension &suspension, weir_context *ctx, void *coroutine,
-             const char *name);
+void suspend(Suspension &suspension, weir_context *ctx, void *coroutine, const char *name);
 /// Links the task that resumes it before `*tasks`, unless no one waits or it is
 /// on its way. The task counts as a segment, so that the run cannot end before
 /// it. The run's lock is held.

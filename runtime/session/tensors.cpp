@@ -22,9 +22,7 @@ int64_t elementCount(int32_t rank, const int64_t *dims) {
   return empty ? 0 : overflow ? -1 : count;
 }
 
-bool hasContents(int32_t dtype) {
-  return dtype == WEIR_STRING || dtype == WEIR_TENSOR;
-}
+bool hasContents(int32_t dtype) { return dtype == WEIR_STRING || dtype == WEIR_TENSOR; }
 
 int64_t brokenString(const weir_tensor &tensor) {
   if (tensor.dtype != WEIR_STRING)
@@ -41,9 +39,7 @@ int64_t brokenString(const weir_tensor &tensor) {
 /// from the begin of the copy.
 static constexpr int64_t elementAlignment = 64;
 
-static int64_t aligned(int64_t bytes) {
-  return (bytes + elementAlignment - 1) & -elementAlignment;
-}
+static int64_t aligned(int64_t bytes) { return (bytes + elementAlignment - 1) & -elementAlignment; }
 
 /// Bytes of the elements alone. A feed's element may have more than it needs.
 static int64_t elementBytes(const weir_tensor &tensor) {
@@ -63,8 +59,7 @@ static int64_t contentBytes(const weir_tensor &tensor, int64_t bytes) {
     total = aligned(bytes) - bytes;
     for (int64_t i = 0; i < bytes / int64_t(sizeof(weir_tensor_ref)); ++i) {
       int64_t own = elementBytes(*elements[i]);
-      total += aligned(sizeof(weir_tensor)) +
-               aligned(own + contentBytes(*elements[i], own));
+      total += aligned(sizeof(weir_tensor)) + aligned(own + contentBytes(*elements[i], own));
     }
   }
   return total;
@@ -95,8 +90,8 @@ static void copy(const weir_tensor &tensor, int64_t bytes, void *to) {
       made->data = contents + aligned(sizeof(weir_tensor));
       copy(element, made->bytes, made->data);
       elements[i] = made;
-      contents += aligned(sizeof(weir_tensor)) +
-                  aligned(made->bytes + contentBytes(element, made->bytes));
+      contents +=
+          aligned(sizeof(weir_tensor)) + aligned(made->bytes + contentBytes(element, made->bytes));
     }
   }
 }
@@ -105,9 +100,7 @@ int64_t copyBytes(const weir_tensor &tensor) {
   return tensor.bytes + contentBytes(tensor, tensor.bytes);
 }
 
-void copyElements(const weir_tensor &tensor, void *to) {
-  copy(tensor, tensor.bytes, to);
-}
+void copyElements(const weir_tensor &tensor, void *to) { copy(tensor, tensor.bytes, to); }
 
 //===----------------------------------------------------------------------===//
 // Copies that travel
@@ -150,11 +143,9 @@ struct Arrived {
   static constexpr int32_t deepest = 16;
 
   /// Whether [offset, offset + size) lies within; then `pointer` points there.
-  template <typename T>
-  bool place(T *&pointer, int64_t size, uint64_t alignment) const {
+  template <typename T> bool place(T *&pointer, int64_t size, uint64_t alignment) const {
     auto offset = reinterpret_cast<uint64_t>(pointer);
-    if (size < 0 || size > bytes || offset > uint64_t(bytes - size) ||
-        offset % alignment != 0)
+    if (size < 0 || size > bytes || offset > uint64_t(bytes - size) || offset % alignment != 0)
       return false;
     pointer = reinterpret_cast<T *>(block + offset);
     return true;
@@ -167,8 +158,8 @@ struct Arrived {
     int64_t count = elementCount(tensor.rank, tensor.dims);
     int64_t size = weir_dtype_size(tensor.dtype);
     int64_t whole;
-    if (count < 0 || size == 0 ||
-        __builtin_mul_overflow(count, size, &whole) || tensor.bytes != whole)
+    if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &whole) ||
+        tensor.bytes != whole)
       return false;
     if (tensor.dtype == WEIR_STRING) {
       auto *strings = static_cast<weir_string *>(tensor.data);
@@ -183,8 +174,8 @@ struct Arrived {
       if (!place(references[i], sizeof(weir_tensor), elementAlignment))
         return false;
       auto &element = *const_cast<weir_tensor *>(references[i]);
-      if (!place(element.data, element.bytes, elementAlignment) ||
-          depth == deepest || !elements(element, depth + 1))
+      if (!place(element.data, element.bytes, elementAlignment) || depth == deepest ||
+          !elements(element, depth + 1))
         return false;
     }
     return true;
@@ -194,8 +185,7 @@ struct Arrived {
 
 bool offsetsToPointers(const weir_tensor &tensor, int64_t bytes) {
   Arrived arrived{static_cast<char *>(tensor.data), bytes};
-  return tensor.bytes >= 0 && tensor.bytes <= bytes &&
-         arrived.elements(tensor, 0);
+  return tensor.bytes >= 0 && tensor.bytes <= bytes && arrived.elements(tensor, 0);
 }
 
 } // namespace weir::rt

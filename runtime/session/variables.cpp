@@ -13,9 +13,8 @@
 
 namespace weir::rt {
 
-VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor,
-                         const char *tag, int64_t deadline,
-                         const std::atomic<uint32_t> *stop) {
+VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor, const char *tag,
+                         int64_t deadline, const std::atomic<uint32_t> *stop) {
   // The value is headed by itself, rounded up so that the data is aligned.
   constexpr int64_t head = (int64_t(sizeof(VariableValue)) + 63) / 64 * 64;
   AllocationRequest request;
@@ -33,8 +32,7 @@ VariableValue *copyValue(BfcAllocator *memory, const weir_tensor &tensor,
 }
 
 void releaseValue(VariableValue *value) {
-  if (!value || !value->memory ||
-      value->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+  if (!value || !value->memory || value->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;
   if (value->home)
     value->home->desc->driver->dropValue(value);
@@ -73,17 +71,14 @@ void replaceValue(weir_session *session, int32_t slot, VariableValue *value) {
   releaseValue(old);
 }
 
-bool fitsSlot(const weir_slot_desc &slot, const weir_tensor &tensor,
-              Text &out) {
-  bool fits = tensor.dtype == slot.dtype && tensor.rank >= 0 &&
-              tensor.rank <= WEIR_MAX_RANK &&
+bool fitsSlot(const weir_slot_desc &slot, const weir_tensor &tensor, Text &out) {
+  bool fits = tensor.dtype == slot.dtype && tensor.rank >= 0 && tensor.rank <= WEIR_MAX_RANK &&
               (slot.rank < 0 || slot.rank == tensor.rank);
   for (int32_t i = 0; fits && i < slot.rank; ++i)
     fits = slot.dims[i] < 0 || slot.dims[i] == tensor.dims[i];
   if (fits)
     return true;
-  out << "variable \"" << slot.name << "\" holds "
-      << weir_dtype_name(slot.dtype) << ' ';
+  out << "variable \"" << slot.name << "\" holds " << weir_dtype_name(slot.dtype) << ' ';
   appendShape(out, slot.rank, slot.dims);
   out << ", and was to be assigned " << weir_dtype_name(tensor.dtype) << ' ';
   if (tensor.rank > WEIR_MAX_RANK)
@@ -103,8 +98,8 @@ static bool holdValue(weir_run *run, int32_t slot, VariableValue *value) {
   }
   if (run->heldCount == run->heldCapacity) {
     int32_t capacity = run->heldCapacity ? run->heldCapacity * 2 : 16;
-    void *grown = realloc(static_cast<void *>(run->held),
-                          size_t(capacity) * sizeof(VariableValue *));
+    void *grown =
+        realloc(static_cast<void *>(run->held), size_t(capacity) * sizeof(VariableValue *));
     if (!grown)
       return false;
     run->held = static_cast<VariableValue **>(grown);
@@ -119,8 +114,8 @@ static bool holdValue(weir_run *run, int32_t slot, VariableValue *value) {
 static int32_t checkSlot(weir_context *ctx, int32_t slot, int32_t site) {
   bool exists = slot >= 0 && slot < ctx->run->session->program->slot_count;
   return exists ? int32_t(WEIR_OK)
-                : weir_rt_error_text(ctx, site, WEIR_INTERNAL,
-                                     "variable {0} is not in the table", slot, 0);
+                : weir_rt_error_text(ctx, site, WEIR_INTERNAL, "variable {0} is not in the table",
+                                     slot, 0);
 }
 
 VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_t *code) {
@@ -131,8 +126,8 @@ VariableValue *holdCurrent(weir_context *ctx, int32_t slot, int32_t site, int32_
   // Values of the program's own live as long as the session.
   if (value && value->memory && !holdValue(run, slot, value)) {
     releaseValue(value);
-    *code = weir_rt_error_text(ctx, site, WEIR_RESOURCE_EXHAUSTED,
-                               "no memory to hold a variable", 0, 0);
+    *code = weir_rt_error_text(ctx, site, WEIR_RESOURCE_EXHAUSTED, "no memory to hold a variable",
+                               0, 0);
     return nullptr;
   }
   return value;
@@ -145,8 +140,7 @@ int32_t recordUnassigned(weir_context *ctx, int32_t slot, int32_t site) {
   return recordError(ctx->run, WEIR_FAILED_PRECONDITION, site, text);
 }
 
-int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site,
-                      const weir_tensor &value) {
+int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site, const weir_tensor &value) {
   if (int32_t code = checkSlot(ctx, slot, site))
     return code;
   char text[512];
@@ -160,8 +154,7 @@ int32_t checkAssigned(weir_context *ctx, int32_t slot, int32_t site,
 
 using namespace weir::rt;
 
-int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site,
-                              weir_tensor *out) {
+int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out) {
   int32_t code;
   VariableValue *value = holdCurrent(ctx, slot, site, &code);
   if (!value)
@@ -182,8 +175,7 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
   if (!copy) {
     trimSession(session);
     int64_t deadline = now() + session->allocationWait;
-    copy = copyValue(memory, *value, desc.name,
-                     run->deadline < deadline ? run->deadline : deadline,
+    copy = copyValue(memory, *value, desc.name, run->deadline < deadline ? run->deadline : deadline,
                      &run->aborted);
   }
   if (!copy)
@@ -197,21 +189,19 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
 //===----------------------------------------------------------------------===//
 
 /// Number of the variable, -1 with a status: none.
-static int32_t findVariable(const weir_session *session, const char *name,
-                            weir_status *status) {
+static int32_t findVariable(const weir_session *session, const char *name, weir_status *status) {
   const weir_program_desc *program = session->program;
   for (int32_t i = 0; i < program->slot_count; ++i)
     if (strcmp(program->slots[i].name, name) == 0)
       return i;
-  StatusText(status, WEIR_NOT_FOUND) << "program \"" << program->name
-                                     << "\" has no variable \"" << name << '"';
+  StatusText(status, WEIR_NOT_FOUND)
+      << "program \"" << program->name << "\" has no variable \"" << name << '"';
   return -1;
 }
 
 /// Of several tasks only one has a variable's value, and the program does not
 /// say which.
-static int32_t refuseOverTasks(const weir_session *session,
-                               weir_status *status) {
+static int32_t refuseOverTasks(const weir_session *session, weir_status *status) {
   if (!session->transport)
     return WEIR_OK;
   StatusText(status, WEIR_UNIMPLEMENTED)
@@ -220,11 +210,13 @@ static int32_t refuseOverTasks(const weir_session *session,
   return WEIR_UNIMPLEMENTED;
 }
 
-int32_t weir_session_get_variable(weir_session *session, const char *name,
-                                  weir_tensor *value, weir_status *status) {
+int32_t weir_session_get_variable(weir_session *session, const char *name, weir_tensor *value,
+                                  weir_status *status) {
   if (!session || !name || !value)
     return refuseNull(status, "weir_session_get_variable",
-                      !session ? "session" : !name ? "name" : "value");
+                      !session ? "session"
+                      : !name  ? "name"
+                               : "value");
   if (int32_t code = refuseOverTasks(session, status))
     return code;
   int32_t slot = findVariable(session, name, status);
@@ -240,9 +232,8 @@ int32_t weir_session_get_variable(weir_session *session, const char *name,
   void *data = value->data;
   Block *old = findResult(session, data), *made = nullptr;
   if (!data || value->bytes < tensor.bytes || hasContents(tensor.dtype)) {
-    made = allocateBlock(session->memory[0], copyBytes(tensor),
-                         session->program->slots[slot].name, Block::ofResult, 0,
-                         nullptr);
+    made = allocateBlock(session->memory[0], copyBytes(tensor), session->program->slots[slot].name,
+                         Block::ofResult, 0, nullptr);
     if (!made) {
       releaseValue(current);
       StatusText(status, WEIR_RESOURCE_EXHAUSTED)
@@ -270,12 +261,13 @@ int32_t weir_session_get_variable(weir_session *session, const char *name,
   return setStatus(status, WEIR_OK);
 }
 
-int32_t weir_session_set_variable(weir_session *session, const char *name,
-                                  const weir_tensor *value,
+int32_t weir_session_set_variable(weir_session *session, const char *name, const weir_tensor *value,
                                   weir_status *status) {
   if (!session || !name || !value)
     return refuseNull(status, "weir_session_set_variable",
-                      !session ? "session" : !name ? "name" : "value");
+                      !session ? "session"
+                      : !name  ? "name"
+                               : "value");
   if (int32_t code = refuseOverTasks(session, status))
     return code;
   int32_t slot = findVariable(session, name, status);
@@ -289,9 +281,7 @@ int32_t weir_session_set_variable(weir_session *session, const char *name,
     bool fits = fitsSlot(desc, *value, problem);
     if (fits) {
       int64_t count = elementCount(value->rank, value->dims);
-      fits = count >= 0 &&
-             !__builtin_mul_overflow(count, weir_dtype_size(value->dtype),
-                                     &bytes) &&
+      fits = count >= 0 && !__builtin_mul_overflow(count, weir_dtype_size(value->dtype), &bytes) &&
              value->bytes >= bytes && (value->data || bytes == 0);
       int64_t broken = fits ? brokenString(*value) : -1;
       if (broken >= 0) {
@@ -308,8 +298,7 @@ int32_t weir_session_set_variable(weir_session *session, const char *name,
     }
   }
   weir_tensor exact = *value;
-  exact.bytes =
-      elementCount(value->rank, value->dims) * weir_dtype_size(value->dtype);
+  exact.bytes = elementCount(value->rank, value->dims) * weir_dtype_size(value->dtype);
   VariableValue *copy;
   if (int32_t code = makeValue(session, slot, exact, &copy, status))
     return code;

@@ -66,8 +66,7 @@ static int openIn(const char *folder, const char *name, char *path) {
   return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static int openWeights(const weir_program_desc *program, const char *chosen,
-                       char *path) {
+static int openWeights(const weir_program_desc *program, const char *chosen, char *path) {
   if (chosen)
     return openIn("", chosen, path);
   const char *name = program->weights_file;
@@ -89,14 +88,13 @@ static int openWeights(const weir_program_desc *program, const char *chosen,
   return file;
 }
 
-int32_t mapWeights(const weir_program_desc *program, const char *chosen,
-                   MappedFile *file, weir_status *status) {
+int32_t mapWeights(const weir_program_desc *program, const char *chosen, MappedFile *file,
+                   weir_status *status) {
   char path[pathMax] = "";
   int handle = openWeights(program, chosen, path);
   if (handle < 0) {
     StatusText(status, WEIR_NOT_FOUND)
-        << "cannot open the weights file " << path << " of program \""
-        << program->name
+        << "cannot open the weights file " << path << " of program \"" << program->name
         << "\"; it may lie beside the program, in the working directory, in "
            "$WEIR_WEIGHTS_DIR, or where weir_session_options::weights_file "
            "says";
@@ -111,9 +109,8 @@ int32_t mapWeights(const weir_program_desc *program, const char *chosen,
   close(handle);
   if (data == MAP_FAILED) {
     StatusText(status, WEIR_DATA_LOSS)
-        << "the weights file " << path << " has " << bytes
-        << " bytes; program \"" << program->name << "\" needs "
-        << trailer + int64_t(sizeof(weir_weights_trailer));
+        << "the weights file " << path << " has " << bytes << " bytes; program \"" << program->name
+        << "\" needs " << trailer + int64_t(sizeof(weir_weights_trailer));
     return WEIR_DATA_LOSS;
   }
   weir_weights_trailer found;
@@ -123,9 +120,8 @@ int32_t mapWeights(const weir_program_desc *program, const char *chosen,
       found.blob_bytes != program->blob_bytes) {
     munmap(data, size_t(bytes));
     StatusText(status, WEIR_FAILED_PRECONDITION)
-        << "the weights file " << path
-        << " was not written together with program \"" << program->name
-        << "\"; compile both anew, or hand over the right one";
+        << "the weights file " << path << " was not written together with program \""
+        << program->name << "\"; compile both anew, or hand over the right one";
     return WEIR_FAILED_PRECONDITION;
   }
   *file = {static_cast<const uint8_t *>(data), bytes};

@@ -37,8 +37,7 @@ inline void futexWait(std::atomic<uint32_t> &word, uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
 /// The same until `deadline` on the monotonic clock (absolute, hence _BITSET).
-inline void futexWaitUntil(std::atomic<uint32_t> &word, uint32_t expected,
-                           int64_t deadline) {
+inline void futexWaitUntil(std::atomic<uint32_t> &word, uint32_t expected, int64_t deadline) {
   if (deadline == noDeadline)
     return futexWait(word, expected);
   timespec t = toTimespec(deadline);
@@ -121,8 +120,7 @@ public:
   }
   template <typename M> void wait(M &mutex) { waitUntil(mutex, noDeadline); }
   /// Until isOver(), asked with the mutex held.
-  template <typename M, typename Predicate>
-  void wait(M &mutex, Predicate isOver) {
+  template <typename M, typename Predicate> void wait(M &mutex, Predicate isOver) {
     waitUntil(mutex, noDeadline, isOver);
   }
   template <typename M, typename Predicate>

@@ -27,9 +27,7 @@ public:
   }
 
   Text &append(const char *data, int64_t size);
-  Text &operator<<(const char *string) {
-    return append(string, int64_t(strlen(string)));
-  }
+  Text &operator<<(const char *string) { return append(string, int64_t(strlen(string))); }
   Text &operator<<(char character) { return append(&character, 1); }
   Text &operator<<(int64_t value);
   Text &operator<<(int32_t value) { return *this << int64_t(value); }

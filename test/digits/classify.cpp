@@ -21,8 +21,7 @@ int main(int argc, char **argv) {
   digits::Model model;
   auto images = model.resize_image({count, 1, 8, 8});
   if (argc < 3 ||
-      !std::ifstream(argv[1]).read((char *)images.data(),
-                                   images.size() * sizeof(float)) ||
+      !std::ifstream(argv[1]).read((char *)images.data(), images.size() * sizeof(float)) ||
       !std::ifstream(argv[2]).read(labels, count))
     return std::puts("usage: classify IMAGES.f32 LABELS.u8"), 2;
   if (auto status = model.run(); !status.ok())
@@ -31,6 +30,6 @@ int main(int argc, char **argv) {
   const float *p = model.probabilities().data();
   for (int i = 0; i < count; ++i, p += 10)
     right += std::max_element(p, p + 10) - p == labels[i];
-  std::printf("accuracy %.4f: %d of %d digits are classified right\n",
-              double(right) / count, right, count);
+  std::printf("accuracy %.4f: %d of %d digits are classified right\n", double(right) / count, right,
+              count);
 }

@@ -104,8 +104,7 @@ void repairEntry(char *begin, size_t size, const std::string &shard) {
 }
 
 /// Calls `visit` with each entry's value in a block that is not compressed.
-template <typename Visitor>
-void forEachValue(char *block, size_t size, Visitor visit) {
+template <typename Visitor> void forEachValue(char *block, size_t size, Visitor visit) {
   if (size < 4)
     return;
   uint32_t restarts;
@@ -128,8 +127,7 @@ void forEachValue(char *block, size_t size, Visitor visit) {
 /// The block that the handle at `at` in `from` gives; null where it lies outside.
 char *block(std::string &index, std::string_view from, size_t &at, uint64_t &size) {
   auto offset = readVarint(from, at), length = readVarint(from, at);
-  if (!offset || !length || *offset > index.size() ||
-      *length > index.size() - *offset ||
+  if (!offset || !length || *offset > index.size() || *length > index.size() - *offset ||
       index.size() - *offset - *length < trailerBytes)
     return nullptr;
   size = *length;
@@ -160,9 +158,8 @@ void repair(Parts &parts) {
       if (!data)
         return;
       if (data[inner] == 0)
-        forEachValue(data, inner, [&](char *entry, size_t bytes) {
-          repairEntry(entry, bytes, parts.shard);
-        });
+        forEachValue(data, inner,
+                     [&](char *entry, size_t bytes) { repairEntry(entry, bytes, parts.shard); });
       sign(data, inner);
     });
   sign(handles, size);
@@ -196,8 +193,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
-                                          size_t maxSize, unsigned seed) {
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned seed) {
   std::minstd_rand random(seed);
   Parts parts = split({reinterpret_cast<char *>(data), size});
   if (parts.index.empty() || random() % 4 == 0)

@@ -22,9 +22,10 @@ static Value condition(GraphBuilder &g) {
     return g.data(WEIR_BOOL, {}, 0, 1);
   Value most = *x;
   if (x->rank() > 0)
-    most = g.make("ReduceMax", {*x}, x->type, {}, x->bound, 0, {g.attribute("keepdims", int64_t(0))});
-  return g.make(g.pick({"Less", "GreaterOrEqual"}), {most, g.data(x->type, {}, 0, std::min(x->bound, 50.0))},
-                WEIR_BOOL, {}, 1, 0);
+    most =
+        g.make("ReduceMax", {*x}, x->type, {}, x->bound, 0, {g.attribute("keepdims", int64_t(0))});
+  return g.make(g.pick({"Less", "GreaterOrEqual"}),
+                {most, g.data(x->type, {}, 0, std::min(x->bound, 50.0))}, WEIR_BOOL, {}, 1, 0);
 }
 
 /// A value of the innermost graph with the type and shape of `like`, that depends
@@ -40,9 +41,10 @@ static Value closing(GraphBuilder &g, const Value &like) {
   });
   if (!other)
     return g.make("Identity", {like}, like.type, like.dims, like.bound, like.error);
-  Value mean = g.make("ReduceMean", {*other}, other->type, {}, other->bound,
-                      other->error + 4 * std::sqrt(double(other->count())) * other->epsilon() * other->bound,
-                      {g.attribute("keepdims", int64_t(0))});
+  Value mean =
+      g.make("ReduceMean", {*other}, other->type, {}, other->bound,
+             other->error + 4 * std::sqrt(double(other->count())) * other->epsilon() * other->bound,
+             {g.attribute("keepdims", int64_t(0))});
   Value cast = g.make("CastLike", {mean, like}, like.type, {}, mean.bound,
                       mean.error + 2 * like.epsilon() * mean.bound);
   double bound = like.bound + cast.bound;
@@ -167,16 +169,16 @@ bool weir::fuzz::scanStep(GraphBuilder &g) {
   innerSteps(g);
   Value next = nextState(g, state);
   std::vector<Value> outputs{next};
-  auto shown = g.find([&](const Value &v) {
-    return g.isInner(v) && v.count() * trips <= g.most();
-  });
+  auto shown =
+      g.find([&](const Value &v) { return g.isInner(v) && v.count() * trips <= g.most(); });
   if (shown)
-    outputs.push_back(g.make("Identity", {*shown}, shown->type, shown->dims, shown->bound,
-                             shown->error));
+    outputs.push_back(
+        g.make("Identity", {*shown}, shown->type, shown->dims, shown->bound, shown->error));
   Proto body = g.endGraph(parameters, outputs);
   double growth = before > 0 ? std::max(1.0, next.error / before) : 1;
   double factor = std::pow(growth, double(trips));
-  std::vector<Proto> attributes{g.attribute("body", body), g.attribute("num_scan_inputs", int64_t(1)),
+  std::vector<Proto> attributes{g.attribute("body", body),
+                                g.attribute("num_scan_inputs", int64_t(1)),
                                 g.attribute("scan_input_directions", Dims{int64_t(g.below(2))})};
   if (shown)
     attributes.push_back(g.attribute("scan_output_directions", Dims{int64_t(g.below(2))}));
@@ -202,10 +204,10 @@ bool weir::fuzz::anyStep(GraphBuilder &g) {
     uint32_t weight;
   };
   static constexpr Choice choices[] = {
-      {elementwiseStep, 8}, {movementStep, 6}, {reductionStep, 4}, {productStep, 3},
-      {windowStep, 2},      {indexingStep, 3}, {integerStep, 3},   {logicStep, 2},
+      {elementwiseStep, 8}, {movementStep, 6}, {reductionStep, 4},     {productStep, 3},
+      {windowStep, 2},      {indexingStep, 3}, {integerStep, 3},       {logicStep, 2},
       {castStep, 2},        {shapeStep, 2},    {normalizationStep, 2}, {branchStep, 1},
-      {loopStep, 1},        {scanStep, 1},     {emptyStep, 1},     {sequenceStep, 1},
+      {loopStep, 1},        {scanStep, 1},     {emptyStep, 1},         {sequenceStep, 1},
       {stringStep, 1}};
   uint32_t total = 0;
   for (const Choice &choice : choices)

@@ -24,7 +24,7 @@ namespace {
 class CompiledForm {
 public:
   CompiledForm(std::string_view choices, const GraphForm &form, int optLevel,
-          const DifferentialOptions &options)
+               const DifferentialOptions &options)
       : graph(generateGraph(choices, form, options.steps)) {
     driver::Options compilation;
     compilation.input = options.model;
@@ -50,8 +50,8 @@ public:
         }
       return;
     }
-    model = LoadedModel::link({result.object.data(), result.object.size()},
-                              result.symbolPrefix, problem);
+    model = LoadedModel::link({result.object.data(), result.object.size()}, result.symbolPrefix,
+                              problem);
   }
 
   /// Runs it once. False, with the reason in `problem`.
@@ -99,8 +99,7 @@ static std::string difference(NamedTensors &got, const NamedTensors &want,
   return "";
 }
 
-std::string weir::fuzz::compareForms(std::string_view choices,
-                                     const DifferentialOptions &options) {
+std::string weir::fuzz::compareForms(std::string_view choices, const DifferentialOptions &options) {
   GraphForm plain;
   CompiledForm first(choices, plain, 3, options);
   NamedTensors want, got;

@@ -36,8 +36,7 @@ static bool goTogether(const Dims &a, const Dims &b, int64_t most) {
   return dims && tools::productOf(*dims) <= most;
 }
 
-Value weir::fuzz::partner(GraphBuilder &g, const Value &value, double low,
-                          double high) {
+Value weir::fuzz::partner(GraphBuilder &g, const Value &value, double low, double high) {
   if (!g.oneIn(3)) {
     auto found = g.find([&](const Value &other) {
       return other.type == value.type && other.bound <= std::max(-low, high) &&
@@ -64,20 +63,20 @@ namespace {
 
 struct Unary {
   const char *name;
-  double slope; ///< the steepest that it is
-  double bound; ///< of the result; 0: that of the operand
+  double slope;  ///< the steepest that it is
+  double bound;  ///< of the result; 0: that of the operand
   double digits; ///< epsilons that the approximation may be off by
   bool f32Only = false;
 };
 
 constexpr Unary unaries[] = {
-    {"Relu", 1, 0, 0},          {"Abs", 1, 0, 0},       {"Neg", 1, 0, 0},
-    {"Identity", 1, 0, 0},      {"Sigmoid", 0.25, 1, 8}, {"Tanh", 1, 1, 8},
-    {"Erf", 1.13, 1, 8},        {"Sin", 1, 1, 8},       {"Cos", 1, 1, 8},
-    {"Atan", 1, 1.6, 8},        {"Asinh", 1, 0, 8},     {"Softsign", 1, 1, 4},
+    {"Relu", 1, 0, 0},          {"Abs", 1, 0, 0},         {"Neg", 1, 0, 0},
+    {"Identity", 1, 0, 0},      {"Sigmoid", 0.25, 1, 8},  {"Tanh", 1, 1, 8},
+    {"Erf", 1.13, 1, 8},        {"Sin", 1, 1, 8},         {"Cos", 1, 1, 8},
+    {"Atan", 1, 1.6, 8},        {"Asinh", 1, 0, 8},       {"Softsign", 1, 1, 4},
     {"HardSigmoid", 0.2, 1, 4}, {"HardSwish", 1.5, 0, 4}, {"LeakyRelu", 1, 0, 1},
-    {"Elu", 1, 0, 8},           {"Selu", 1.76, 0, 16},  {"Mish", 1.1, 0, 16},
-    {"Gelu", 1.13, 0, 16},      {"Celu", 1, 0, 8, true}, {"ThresholdedRelu", 1, 0, 0},
+    {"Elu", 1, 0, 8},           {"Selu", 1.76, 0, 16},    {"Mish", 1.1, 0, 16},
+    {"Gelu", 1.13, 0, 16},      {"Celu", 1, 0, 8, true},  {"ThresholdedRelu", 1, 0, 0},
 };
 
 } // namespace
@@ -119,7 +118,8 @@ static bool positive(GraphBuilder &g, const Value &x) {
 }
 
 static bool binary(GraphBuilder &g, const Value &x) {
-  const char *name = g.pick({"Add", "Sub", "Mul", "Mul", "Max", "Min", "Div", "PRelu", "Pow", "Sum"});
+  const char *name =
+      g.pick({"Add", "Sub", "Mul", "Mul", "Max", "Min", "Div", "PRelu", "Pow", "Sum"});
   Value y = partner(g, x, -2, 2);
   std::string op = name;
   std::optional<Dims> dims = broadcast(x.dims, y.dims);
@@ -142,8 +142,7 @@ static bool binary(GraphBuilder &g, const Value &x) {
     if (broadcast(x.dims, y.dims) != x.dims)
       return false;
     product = std::max(x.bound, product);
-    return g.add(g.make(name, {x, y}, x.type, x.dims, product,
-                        x.error + error + 2 * u * product));
+    return g.add(g.make(name, {x, y}, x.type, x.dims, product, x.error + error + 2 * u * product));
   }
   Value base = awayFromZero(g, x);
   if (base.bound > 8)
@@ -166,8 +165,8 @@ bool weir::fuzz::elementwiseStep(GraphBuilder &g) {
     return positive(g, *x);
   case 3: {
     Value low = g.number(x->type, -0.75), high = g.number(x->type, 1.25);
-    return g.add(g.make("Clip", {*x, low, high}, x->type, x->dims,
-                        std::min(x->bound, 1.25), x->error));
+    return g.add(
+        g.make("Clip", {*x, low, high}, x->type, x->dims, std::min(x->bound, 1.25), x->error));
   }
   default:
     return binary(g, *x);
@@ -184,8 +183,8 @@ bool weir::fuzz::integerStep(GraphBuilder &g) {
   auto x = g.find([](const Value &v) { return v.isInteger(); });
   if (!x)
     return g.add(g.feed(g.pick<int32_t>({WEIR_I32, WEIR_I64}), {3, 8}, -100, 100));
-  bool isSigned = x->type == WEIR_I8 || x->type == WEIR_I16 || x->type == WEIR_I32 ||
-                  x->type == WEIR_I64;
+  bool isSigned =
+      x->type == WEIR_I8 || x->type == WEIR_I16 || x->type == WEIR_I32 || x->type == WEIR_I64;
   // Sums and products wrap around, in every form alike.
   double wide = widest(x->type);
   Value y = partner(g, *x, isSigned ? -100 : 0, 100);
@@ -201,24 +200,23 @@ bool weir::fuzz::integerStep(GraphBuilder &g) {
   case 2: {
     const char *name = g.pick({"Div", "Mod"});
     Value divisor = g.data(x->type, g.oneIn(2) ? x->dims : Dims{}, 1, 9);
-    return g.add(g.make(name, {*x, divisor}, x->type, x->dims,
-                        name[0] == 'M' ? 9 : x->bound, 0));
+    return g.add(g.make(name, {*x, divisor}, x->type, x->dims, name[0] == 'M' ? 9 : x->bound, 0));
   }
   case 3:
-    return g.add(g.make(g.pick({"Max", "Min"}), {*x, y}, x->type, dims,
-                        std::max(x->bound, y.bound), 0));
+    return g.add(
+        g.make(g.pick({"Max", "Min"}), {*x, y}, x->type, dims, std::max(x->bound, y.bound), 0));
   case 4:
-    return g.add(g.make(g.pick({"BitwiseAnd", "BitwiseOr", "BitwiseXor"}), {*x, y},
-                        x->type, dims, wide, 0));
+    return g.add(
+        g.make(g.pick({"BitwiseAnd", "BitwiseOr", "BitwiseXor"}), {*x, y}, x->type, dims, wide, 0));
   case 5:
     if (isSigned)
-      return g.add(g.make(g.pick({"Neg", "Abs", "Sign", "BitwiseNot"}), {*x}, x->type,
-                          x->dims, x->bound + 1, 0));
-    return g.add(g.make("BitShift", {*x, g.data(x->type, {}, 0, 7)}, x->type, x->dims,
-                        wide, 0, {g.attribute("direction", g.pick({"LEFT", "RIGHT"}))}));
+      return g.add(g.make(g.pick({"Neg", "Abs", "Sign", "BitwiseNot"}), {*x}, x->type, x->dims,
+                          x->bound + 1, 0));
+    return g.add(g.make("BitShift", {*x, g.data(x->type, {}, 0, 7)}, x->type, x->dims, wide, 0,
+                        {g.attribute("direction", g.pick({"LEFT", "RIGHT"}))}));
   case 6:
-    return g.add(g.make("Clip", {*x, g.number(x->type, 1), g.number(x->type, 50)},
-                        x->type, x->dims, 50, 0));
+    return g.add(
+        g.make("Clip", {*x, g.number(x->type, 1), g.number(x->type, 50)}, x->type, x->dims, 50, 0));
   default:
     return g.add(g.make("BitwiseNot", {*x}, x->type, x->dims, wide, 0));
   }
@@ -235,8 +233,8 @@ bool weir::fuzz::logicStep(GraphBuilder &g) {
     Value like{"", WEIR_BOOL, dims, 1, 0};
     Value condition = partner(g, like, 0, 1);
     dims = *broadcast(dims, condition.dims);
-    return g.add(g.make("Where", {condition, *x, y}, x->type, dims,
-                        std::max(x->bound, y.bound), std::max(x->error, y.error)));
+    return g.add(g.make("Where", {condition, *x, y}, x->type, dims, std::max(x->bound, y.bound),
+                        std::max(x->error, y.error)));
   }
   if (g.oneIn(2)) {
     auto x = g.find([](const Value &v) { return v.isNumber() && v.isExact(); });
@@ -252,8 +250,8 @@ bool weir::fuzz::logicStep(GraphBuilder &g) {
   if (g.oneIn(3))
     return g.add(g.make("Not", {*x}, WEIR_BOOL, x->dims, 1, 0));
   Value y = partner(g, *x, 0, 1);
-  return g.add(g.make(g.pick({"And", "Or", "Xor"}), {*x, y}, WEIR_BOOL,
-                      *broadcast(x->dims, y.dims), 1, 0));
+  return g.add(
+      g.make(g.pick({"And", "Or", "Xor"}), {*x, y}, WEIR_BOOL, *broadcast(x->dims, y.dims), 1, 0));
 }
 
 bool weir::fuzz::castStep(GraphBuilder &g) {
@@ -280,6 +278,6 @@ bool weir::fuzz::castStep(GraphBuilder &g) {
   if (to == WEIR_BOOL)
     out.bound = 1;
   // From a type to itself is an identity that must not get lost, either.
-  return g.add(g.make("Cast", {*x}, to, x->dims, out.bound, out.error,
-                      {g.attribute("to", int64_t(to))}));
+  return g.add(
+      g.make("Cast", {*x}, to, x->dims, out.bound, out.error, {g.attribute("to", int64_t(to))}));
 }

@@ -15,9 +15,7 @@ using namespace weir;
 using namespace weir::fuzz;
 using namespace weir::tools;
 
-bool Value::isInteger() const {
-  return type != WEIR_BOOL && type != WEIR_STRING && !isFloat();
-}
+bool Value::isInteger() const { return type != WEIR_BOOL && type != WEIR_STRING && !isFloat(); }
 
 std::string weir::fuzz::choicesOfSeed(uint64_t seed) {
   std::string bytes;
@@ -37,8 +35,7 @@ uint32_t GraphBuilder::below(uint32_t bound) {
   return bound ? value % bound : 0;
 }
 
-std::optional<Value>
-GraphBuilder::find(const std::function<bool(const Value &)> &fits) {
+std::optional<Value> GraphBuilder::find(const std::function<bool(const Value &)> &fits) {
   std::vector<const Value *> fitting;
   for (const Value &value : pool)
     if (fits(value))
@@ -50,8 +47,8 @@ GraphBuilder::find(const std::function<bool(const Value &)> &fits) {
   return *fitting[std::max(below(size), below(size))];
 }
 
-static HostTensor randomNumbers(int32_t type, const Dims &dims, double low,
-                                double high, uint64_t seed) {
+static HostTensor randomNumbers(int32_t type, const Dims &dims, double low, double high,
+                                uint64_t seed) {
   HostTensor tensor = makeTensor(type, dims);
   for (int64_t i = 0, n = tensor.count(); i < n; ++i) {
     double part = double(splitMix(seed) >> 11) * 0x1p-53;
@@ -65,9 +62,7 @@ static HostTensor randomNumbers(int32_t type, const Dims &dims, double low,
   return tensor;
 }
 
-std::string GraphBuilder::fresh(const char *prefix) {
-  return prefix + std::to_string(++count);
-}
+std::string GraphBuilder::fresh(const char *prefix) { return prefix + std::to_string(++count); }
 
 Value GraphBuilder::data(int32_t type, const Dims &dims, double low, double high) {
   if (oneIn(3))
@@ -115,10 +110,10 @@ Value GraphBuilder::constant(const HostTensor &tensor, Role role) {
     inputs += Proto().message(11, feedType(value.name, tensor, false)).data;
     feeds.emplace_back(value.name, tensor);
   } else {
-    initializers += Proto()
-                        .message(5, onnx::test::tensor(value.name, tensor.dtype,
-                                                       tensor.dims, tensor.bytes))
-                        .data;
+    initializers +=
+        Proto()
+            .message(5, onnx::test::tensor(value.name, tensor.dtype, tensor.dims, tensor.bytes))
+            .data;
     constants.emplace_back(value.name, tensor);
   }
   values[value.name] = value;
@@ -144,10 +139,9 @@ Value GraphBuilder::number(int32_t type, double value) {
   return constant(tensor, Role::Data);
 }
 
-std::vector<std::string>
-GraphBuilder::node(const std::string &operation,
-                   const std::vector<std::string> &inputs,
-                   const std::vector<Proto> &attributes, size_t outputs) {
+std::vector<std::string> GraphBuilder::node(const std::string &operation,
+                                            const std::vector<std::string> &inputs,
+                                            const std::vector<Proto> &attributes, size_t outputs) {
   std::vector<std::string> names;
   for (size_t i = 0; i < outputs; ++i)
     names.push_back(fresh("v"));
@@ -160,9 +154,8 @@ GraphBuilder::node(const std::string &operation,
   return names;
 }
 
-Value GraphBuilder::make(const std::string &operation,
-                         const std::vector<Value> &inputs, int32_t type, Dims dims,
-                         double bound, double error,
+Value GraphBuilder::make(const std::string &operation, const std::vector<Value> &inputs,
+                         int32_t type, Dims dims, double bound, double error,
                          const std::vector<Proto> &attributes) {
   std::vector<std::string> names;
   for (const Value &input : inputs)
@@ -176,8 +169,7 @@ bool GraphBuilder::add(Value value) {
   if (value.isFloat()) {
     double limit = value.type == WEIR_F16 ? 500 : 1e5;
     if (value.bound > limit)
-      value = make("Tanh", {value}, value.type, value.dims, 1,
-                   value.error + 8 * value.epsilon());
+      value = make("Tanh", {value}, value.type, value.dims, 1, value.error + 8 * value.epsilon());
     if (!(value.error <= 0.02 * std::max(1.0, value.bound)))
       return true;
   }
@@ -272,8 +264,8 @@ GeneratedGraph GraphBuilder::finish(unsigned steps) {
   return form.graphDef ? finishGraphDef(std::move(graph)) : graph;
 }
 
-GeneratedGraph weir::fuzz::generateGraph(std::string_view choices,
-                                         const GraphForm &form, unsigned steps) {
+GeneratedGraph weir::fuzz::generateGraph(std::string_view choices, const GraphForm &form,
+                                         unsigned steps) {
   GraphBuilder g(choices, form);
   bool isLarge = g.oneIn(8);
   if (isLarge)
@@ -286,9 +278,9 @@ GeneratedGraph weir::fuzz::generateGraph(std::string_view choices,
                              : g.pick<int64_t>({1, 2, 3, 4, 5, 7, 8, 13, 16, 17}));
     while (productOf(dims) > g.most() * 3 / 4)
       dims.pop_back();
-    int32_t type = g.pick<int32_t>({WEIR_F32, WEIR_F32, WEIR_F32, WEIR_F32, WEIR_F64,
-                                    WEIR_F16, WEIR_BF16, WEIR_I32, WEIR_I64, WEIR_I8,
-                                    WEIR_U8, WEIR_BOOL, WEIR_U32, WEIR_I16, WEIR_U64});
+    int32_t type = g.pick<int32_t>({WEIR_F32, WEIR_F32, WEIR_F32, WEIR_F32, WEIR_F64, WEIR_F16,
+                                    WEIR_BF16, WEIR_I32, WEIR_I64, WEIR_I8, WEIR_U8, WEIR_BOOL,
+                                    WEIR_U32, WEIR_I16, WEIR_U64});
     bool isSigned = type != WEIR_U8 && type != WEIR_U32 && type != WEIR_U64;
     double high = isFloat(type) ? 2 : 100;
     g.add(g.feed(type, dims, isSigned ? -high : 0, high));

@@ -12,8 +12,8 @@
 #include "test/unit/onnx/ProtoWriter.h"
 
 #include <functional>
-#include <map>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -29,7 +29,7 @@ struct Value {
   int32_t type = WEIR_INVALID; ///< weir_dtype, which are ONNX's numbers
   Dims dims;                   ///< as they are in the run
   double bound = 0;            ///< no element is larger
-  double error = 0; ///< what two compilations may differ by; 0: they do not
+  double error = 0;            ///< what two compilations may differ by; 0: they do not
 
   size_t rank() const { return dims.size(); }
   int64_t count() const { return tools::productOf(dims); }
@@ -58,8 +58,7 @@ enum class Role {
 
 class GraphBuilder {
 public:
-  GraphBuilder(std::string_view choices, const GraphForm &form)
-      : choices(choices), form(form) {
+  GraphBuilder(std::string_view choices, const GraphForm &form) : choices(choices), form(form) {
     scopes.emplace_back();
   }
 
@@ -93,13 +92,11 @@ public:
   /// Appends a node; its outputs are named and returned.
   std::vector<std::string> node(const std::string &operation,
                                 const std::vector<std::string> &inputs,
-                                const std::vector<Proto> &attributes = {},
-                                size_t outputs = 1);
+                                const std::vector<Proto> &attributes = {}, size_t outputs = 1);
   /// The usual case: one output with its type and magnitudes. Not yet in the
   /// pool.
-  Value make(const std::string &operation, const std::vector<Value> &inputs,
-             int32_t type, Dims dims, double bound, double error,
-             const std::vector<Proto> &attributes = {});
+  Value make(const std::string &operation, const std::vector<Value> &inputs, int32_t type,
+             Dims dims, double bound, double error, const std::vector<Proto> &attributes = {});
   /// Makes a value available to later steps. A float that has become too large
   /// is squashed before; one whose error says nothing any more is left out.
   /// Returns true, as a step that has done something.
@@ -129,8 +126,7 @@ private:
   std::string fresh(const char *prefix);
   GeneratedGraph finishGraphDef(GeneratedGraph graph) const;
   /// ValueInfoProto of what is fed.
-  Proto feedType(const std::string &name, const tools::HostTensor &tensor,
-                 bool openSizes) const;
+  Proto feedType(const std::string &name, const tools::HostTensor &tensor, bool openSizes) const;
 
   std::string_view choices;
   GraphForm form;

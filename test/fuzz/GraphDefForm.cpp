@@ -28,20 +28,47 @@ constexpr size_t noType = 9;
 
 /// Selu is missing: ONNX's factors are attributes of f32, TensorFlow's numbers of f64.
 constexpr Rename renames[] = {
-    {"Abs", "Abs"},           {"Add", "AddV2"},        {"And", "LogicalAnd", noType},
-    {"Asinh", "Asinh"},       {"Atan", "Atan"},        {"BitwiseAnd", "BitwiseAnd"},
-    {"BitwiseNot", "Invert"}, {"BitwiseOr", "BitwiseOr"}, {"BitwiseXor", "BitwiseXor"},
-    {"Clip", "ClipByValue"},  {"Cos", "Cos"},          {"Elu", "Elu"},
-    {"Equal", "Equal"},       {"Erf", "Erf"},          {"Exp", "Exp"},
-    {"Greater", "Greater"},   {"GreaterOrEqual", "GreaterEqual"}, {"Identity", "Identity"},
-    {"Less", "Less"},         {"LessOrEqual", "LessEqual"}, {"Log", "Log"},
-    {"Max", "Maximum"},       {"Min", "Minimum"},      {"Mod", "FloorMod"},
-    {"Mul", "Mul"},           {"Neg", "Neg"},          {"Not", "LogicalNot", noType},
-    {"Or", "LogicalOr", noType},      {"Pow", "Pow"},          {"Reciprocal", "Reciprocal"},
-    {"Relu", "Relu"},         {"Sigmoid", "Sigmoid"},
-    {"Sign", "Sign"},         {"Sin", "Sin"},          {"Softplus", "Softplus"},
-    {"Softsign", "Softsign"}, {"Sqrt", "Sqrt"},        {"Sub", "Sub"},
-    {"Sum", "AddV2"},         {"Tanh", "Tanh"},        {"Where", "SelectV2", 1},
+    {"Abs", "Abs"},
+    {"Add", "AddV2"},
+    {"And", "LogicalAnd", noType},
+    {"Asinh", "Asinh"},
+    {"Atan", "Atan"},
+    {"BitwiseAnd", "BitwiseAnd"},
+    {"BitwiseNot", "Invert"},
+    {"BitwiseOr", "BitwiseOr"},
+    {"BitwiseXor", "BitwiseXor"},
+    {"Clip", "ClipByValue"},
+    {"Cos", "Cos"},
+    {"Elu", "Elu"},
+    {"Equal", "Equal"},
+    {"Erf", "Erf"},
+    {"Exp", "Exp"},
+    {"Greater", "Greater"},
+    {"GreaterOrEqual", "GreaterEqual"},
+    {"Identity", "Identity"},
+    {"Less", "Less"},
+    {"LessOrEqual", "LessEqual"},
+    {"Log", "Log"},
+    {"Max", "Maximum"},
+    {"Min", "Minimum"},
+    {"Mod", "FloorMod"},
+    {"Mul", "Mul"},
+    {"Neg", "Neg"},
+    {"Not", "LogicalNot", noType},
+    {"Or", "LogicalOr", noType},
+    {"Pow", "Pow"},
+    {"Reciprocal", "Reciprocal"},
+    {"Relu", "Relu"},
+    {"Sigmoid", "Sigmoid"},
+    {"Sign", "Sign"},
+    {"Sin", "Sin"},
+    {"Softplus", "Softplus"},
+    {"Softsign", "Softsign"},
+    {"Sqrt", "Sqrt"},
+    {"Sub", "Sub"},
+    {"Sum", "AddV2"},
+    {"Tanh", "Tanh"},
+    {"Where", "SelectV2", 1},
     {"Xor", "NotEqual"},
 };
 
@@ -88,8 +115,7 @@ Proto shapeProto(const Dims &dims) {
 
 class Writer {
 public:
-  Writer(const RecordedGraph &graph, std::set<std::string> &said)
-      : graph(graph), said(said) {}
+  Writer(const RecordedGraph &graph, std::set<std::string> &said) : graph(graph), said(said) {}
   std::string run();
 
 private:
@@ -106,9 +132,7 @@ private:
   // Of the graph.
   const Value &value(const std::string &name) const { return graph.values.at(name); }
   const Value &in(const RecordedNode &node, size_t i) const { return value(node.inputs[i]); }
-  int64_t rank(const RecordedNode &node) const {
-    return static_cast<int64_t>(in(node, 0).rank());
-  }
+  int64_t rank(const RecordedNode &node) const { return static_cast<int64_t>(in(node, 0).rank()); }
   static const HostTensor *find(const NamedTensors &tensors, const std::string &name) {
     auto it = std::find_if(tensors.begin(), tensors.end(),
                            [&](auto &tensor) { return tensor.first == name; });
@@ -142,8 +166,8 @@ private:
       numbers.number(3, value);
     return attr(name, Proto().message(1, numbers));
   }
-  void emit(const std::string &name, const char *operation,
-            const std::vector<std::string> &inputs, const std::vector<Proto> &attributes);
+  void emit(const std::string &name, const char *operation, const std::vector<std::string> &inputs,
+            const std::vector<Proto> &attributes);
   std::string constant(const std::string &name, const HostTensor &tensor);
   /// A vector of i64 (a scalar of i32) that belongs to a node's output.
   std::string vector(const std::string &of, const Dims &values, const Dims &dims);
@@ -219,8 +243,7 @@ std::string Writer::text(const RecordedNode &node, const char *name) const {
 }
 
 void Writer::emit(const std::string &name, const char *operation,
-                  const std::vector<std::string> &inputs,
-                  const std::vector<Proto> &attributes) {
+                  const std::vector<std::string> &inputs, const std::vector<Proto> &attributes) {
   Proto node = Proto().bytes(1, name).bytes(2, operation);
   for (const std::string &input : inputs)
     node.bytes(3, input);
@@ -282,8 +305,7 @@ bool Writer::writeReduction(const RecordedNode &node) {
     return vector(out, axes);
   };
   if (op == "GlobalAveragePool" || op == "GlobalMaxPool") {
-    emit(out, op[6] == 'A' ? "Mean" : "Max", {x, axesFrom(2)},
-         {t, index, flag("keep_dims", true)});
+    emit(out, op[6] == 'A' ? "Mean" : "Max", {x, axesFrom(2)}, {t, index, flag("keep_dims", true)});
     return true;
   }
   static const std::map<std::string, const char *> kinds = {
@@ -411,9 +433,11 @@ bool Writer::writeMovement(const RecordedNode &node) {
       return false;
     emit(out, "Reshape", node.inputs, {t, type("Tshape", i64)});
   } else if (op == "Squeeze") {
-    emit(out, "Squeeze", {node.inputs[0]}, {t, list("squeeze_dims", *constantInts(node.inputs[1]))});
+    emit(out, "Squeeze", {node.inputs[0]},
+         {t, list("squeeze_dims", *constantInts(node.inputs[1]))});
   } else if (op == "Unsqueeze") {
-    emit(out, "ExpandDims", {node.inputs[0], scalar(out, constantInts(node.inputs[1])->front())}, {t});
+    emit(out, "ExpandDims", {node.inputs[0], scalar(out, constantInts(node.inputs[1])->front())},
+         {t});
   } else if (op == "Slice") {
     return writeSlice(node);
   } else if (op == "Pad") {
@@ -422,7 +446,8 @@ bool Writer::writeMovement(const RecordedNode &node) {
     std::vector<std::string> inputs = node.inputs;
     inputs.push_back(scalar(out, integer(node, "axis", 0)));
     emit(out, "ConcatV2", inputs,
-         {t, number("N", static_cast<int64_t>(node.inputs.size())), type("Tidx", dataType(WEIR_I32))});
+         {t, number("N", static_cast<int64_t>(node.inputs.size())),
+          type("Tidx", dataType(WEIR_I32))});
   } else if (op == "Split") {
     std::string parts = fresh(out);
     emit(parts, "SplitV", {node.inputs[0], node.inputs[1], scalar(out, integer(node, "axis", 0))},
@@ -515,8 +540,8 @@ bool Writer::write(const RecordedNode &node) {
       emit(out, rename.tensorFlow, node.inputs, attributes);
       return true;
     }
-  return writeReduction(node) || writeProduct(node) || writeWindow(node) ||
-         writeMovement(node) || writeIndexing(node);
+  return writeReduction(node) || writeProduct(node) || writeWindow(node) || writeMovement(node) ||
+         writeIndexing(node);
 }
 
 std::string Writer::run() {

@@ -47,8 +47,7 @@ struct GeneratedGraph {
 
 /// The graph that `choices` stand for, of at most `steps` steps. With fewer
 /// steps it is the beginning of the same graph.
-GeneratedGraph generateGraph(std::string_view choices, const GraphForm &form,
-                             unsigned steps);
+GeneratedGraph generateGraph(std::string_view choices, const GraphForm &form, unsigned steps);
 
 /// The choices of a seed.
 std::string choicesOfSeed(uint64_t seed);

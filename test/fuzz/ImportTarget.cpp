@@ -25,8 +25,7 @@ namespace {
 struct Scratch {
   std::string folder;
   Scratch() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "weir-fuzz-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "weir-fuzz-XXXXXX").string();
     if (!mkdtemp(pattern.data()))
       std::abort();
     folder = pattern;
@@ -46,8 +45,7 @@ mlir::MLIRContext &context() {
   if (!current || ++used == inputsPerContext) {
     mlir::DialectRegistry registry;
     driver::registerDialects(registry);
-    current = std::make_unique<mlir::MLIRContext>(
-        registry, mlir::MLIRContext::Threading::DISABLED);
+    current = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
     used = 0;
   }
   return *current;
@@ -62,8 +60,7 @@ std::string weir::fuzz::scratchFile(std::string_view name) {
 
 void weir::fuzz::writeScratch(const std::string &path, std::string_view bytes) {
   int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0 || write(file, bytes.data(), bytes.size()) !=
-                      static_cast<ssize_t>(bytes.size()))
+  if (file < 0 || write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
     std::abort();
   close(file);
 }
@@ -72,8 +69,7 @@ void weir::fuzz::checkRefusal(const DiagnosticSink &sink) {
   bool good = sink.hasErrors();
   for (const Diagnostic &diagnostic : sink.diagnostics())
     if (diagnostic.severity == Severity::Error &&
-        (diagnostic.code.size() != 5 || diagnostic.code[0] != 'W' ||
-         diagnostic.code == "W0199")) {
+        (diagnostic.code.size() != 5 || diagnostic.code[0] != 'W' || diagnostic.code == "W0199")) {
       std::fprintf(stderr, "%s\n", diagnostic.str().c_str());
       good = false;
     }
@@ -83,13 +79,12 @@ void weir::fuzz::checkRefusal(const DiagnosticSink &sink) {
   std::abort();
 }
 
-void weir::fuzz::importBytes(Importer importer, std::string_view suffix,
-                             const uint8_t *data, size_t size) {
+void weir::fuzz::importBytes(Importer importer, std::string_view suffix, const uint8_t *data,
+                             size_t size) {
   static const std::string path = scratchFile("m" + std::string(suffix));
   writeScratch(path, std::string_view(reinterpret_cast<const char *>(data), size));
   DiagnosticSink sink;
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      importer(context(), path, ImportOptions(), sink);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importer(context(), path, ImportOptions(), sink);
   if (!module)
     return checkRefusal(sink);
   if (sink.hasErrors() || mlir::failed(mlir::verify(*module))) {

@@ -26,13 +26,12 @@ static size_t keepMutant(const std::string &mutant, uint8_t *data, size_t maxSiz
   return mutant.size();
 }
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
-                                          size_t maxSize, unsigned seed) {
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned seed) {
   std::minstd_rand random(seed);
   if (random() % 4) {
     std::string_view bytes(reinterpret_cast<char *>(data), size);
-    std::string mutant =
-        weir::fuzz::mutateMessage(bytes, bytes, random, LLVMFuzzerMutate);
+    std::string mutant = weir::fuzz::mutateMessage(bytes, bytes, random, LLVMFuzzerMutate);
     if (size_t kept = keepMutant(mutant, data, maxSize))
       return kept;
   }
@@ -40,9 +39,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
 }
 
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *first, size_t firstSize,
-                                            const uint8_t *second, size_t secondSize,
-                                            uint8_t *out, size_t maxSize,
-                                            unsigned seed) {
+                                            const uint8_t *second, size_t secondSize, uint8_t *out,
+                                            size_t maxSize, unsigned seed) {
   std::minstd_rand random(seed);
   std::string mutant = weir::fuzz::mutateMessage(
       std::string_view(reinterpret_cast<const char *>(first), firstSize),

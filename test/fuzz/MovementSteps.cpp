@@ -14,12 +14,10 @@ using namespace weir;
 using namespace weir::fuzz;
 
 /// A value as `like`, moved: same type, magnitude and error, other dimensions.
-static Value moved(GraphBuilder &g, const char *operation,
-                   const std::vector<Value> &inputs, Dims dims,
-                   const std::vector<Proto> &attributes = {}) {
+static Value moved(GraphBuilder &g, const char *operation, const std::vector<Value> &inputs,
+                   Dims dims, const std::vector<Proto> &attributes = {}) {
   const Value &like = inputs[0];
-  return g.make(operation, inputs, like.type, std::move(dims), like.bound, like.error,
-                attributes);
+  return g.make(operation, inputs, like.type, std::move(dims), like.bound, like.error, attributes);
 }
 
 static bool transpose(GraphBuilder &g, const Value &x) {
@@ -96,8 +94,7 @@ static bool slice(GraphBuilder &g, const Value &x) {
   dims[axis] = (length + stride - 1) / stride;
   return g.add(moved(g, "Slice",
                      {x, g.integers({first}, Role::Run), g.integers({end}, Role::Run),
-                      g.integers({axis}, Role::Parameter),
-                      g.integers({step}, Role::Parameter)},
+                      g.integers({axis}, Role::Parameter), g.integers({step}, Role::Parameter)},
                      dims));
 }
 
@@ -177,8 +174,8 @@ static bool enlarge(GraphBuilder &g, const Value &x) {
     }
     if (mode[0] == 'c' && x.rank() > 1 && dims[axis] > 2)
       pads[axis] -= 1, dims[axis] -= 1; // also cuts off
-    return g.add(moved(g, "Pad", {x, g.integers(pads, Role::Run)}, dims,
-                       {g.attribute("mode", mode)}));
+    return g.add(
+        moved(g, "Pad", {x, g.integers(pads, Role::Run)}, dims, {g.attribute("mode", mode)}));
   }
   }
 }
@@ -192,9 +189,9 @@ static bool rearrange(GraphBuilder &g, const Value &x) {
     }
     if (dims[1] % 4 == 0) {
       dims = {dims[0], dims[1] / 4, dims[2] * 2, dims[3] * 2};
-      return g.add(moved(g, "DepthToSpace", {x}, dims,
-                         {g.attribute("blocksize", int64_t(2)),
-                          g.attribute("mode", g.pick({"DCR", "CRD"}))}));
+      return g.add(moved(
+          g, "DepthToSpace", {x}, dims,
+          {g.attribute("blocksize", int64_t(2)), g.attribute("mode", g.pick({"DCR", "CRD"}))}));
     }
   }
   if (x.rank() >= 2 && g.oneIn(2))
@@ -202,11 +199,12 @@ static bool rearrange(GraphBuilder &g, const Value &x) {
                        {g.attribute("upper", int64_t(g.below(2)))}));
   if (x.rank() >= 2 && x.type != WEIR_BF16) {
     Value lengths = g.constant(tools::makeTensor(WEIR_I64, {x.dims[1]}), Role::Data);
-    lengths = g.make("Add", {lengths, g.integer(1 + g.below(static_cast<uint32_t>(x.dims[0])), Role::Run)},
+    lengths = g.make("Add",
+                     {lengths, g.integer(1 + g.below(static_cast<uint32_t>(x.dims[0])), Role::Run)},
                      WEIR_I64, lengths.dims, double(x.dims[0]), 0);
-    return g.add(moved(g, "ReverseSequence", {x, lengths}, x.dims,
-                       {g.attribute("time_axis", int64_t(0)),
-                        g.attribute("batch_axis", int64_t(1))}));
+    return g.add(
+        moved(g, "ReverseSequence", {x, lengths}, x.dims,
+              {g.attribute("time_axis", int64_t(0)), g.attribute("batch_axis", int64_t(1))}));
   }
   return false;
 }
@@ -277,8 +275,8 @@ bool weir::fuzz::indexingStep(GraphBuilder &g) {
     dims.insert(dims.end(), x->dims.begin() + axis + 1, x->dims.end());
     if (tools::productOf(dims) > g.most() || dims.size() > 5)
       return false;
-    return g.add(moved(g, "Gather", {*x, indices(g, shape, size)}, dims,
-                       {g.attribute("axis", axis)}));
+    return g.add(
+        moved(g, "Gather", {*x, indices(g, shape, size)}, dims, {g.attribute("axis", axis)}));
   }
   case 2: {
     Dims dims = x->dims;
@@ -297,13 +295,15 @@ bool weir::fuzz::indexingStep(GraphBuilder &g) {
   case 4:
     return scatter(g, *x);
   default: {
-    auto hot = g.find([](const Value &v) { return v.isInteger() && v.rank() < 3 && v.count() < 200; });
+    auto hot =
+        g.find([](const Value &v) { return v.isInteger() && v.rank() < 3 && v.count() < 200; });
     if (!hot || hot->type != WEIR_I64)
       return false;
     Dims dims = hot->dims;
     dims.push_back(5);
     return g.add(g.make("OneHot",
-                        {*hot, g.integer(5, Role::Run), g.constant(tools::makeTensor(WEIR_I32, {2}), Role::Parameter)},
+                        {*hot, g.integer(5, Role::Run),
+                         g.constant(tools::makeTensor(WEIR_I32, {2}), Role::Parameter)},
                         WEIR_I32, dims, 1, 0));
   }
   }
@@ -346,8 +346,9 @@ bool weir::fuzz::shapeStep(GraphBuilder &g) {
     int64_t axis = g.below(static_cast<uint32_t>(x->rank()));
     Value size = g.make("Gather", {shapeOf(g, *x), g.integer(axis, Role::Parameter)}, WEIR_I64, {},
                         double(g.most()), 0);
-    Value range = g.make("Range", {g.integer(0, Role::Parameter), size, g.integer(1, Role::Parameter)},
-                         WEIR_I64, {x->dims[axis]}, double(x->dims[axis]), 0);
+    Value range =
+        g.make("Range", {g.integer(0, Role::Parameter), size, g.integer(1, Role::Parameter)},
+               WEIR_I64, {x->dims[axis]}, double(x->dims[axis]), 0);
     return g.add(range);
   }
   case 4:
@@ -358,8 +359,8 @@ bool weir::fuzz::shapeStep(GraphBuilder &g) {
     // Where something is not zero, and what is there: as many as there are.
     if (!x->isExact() || x->type == WEIR_BF16 || x->type == WEIR_BOOL)
       return false;
-    Value where = g.make("NonZero", {*x}, WEIR_I64, {int64_t(x->rank()), x->count()},
-                         double(g.most()), 0);
+    Value where =
+        g.make("NonZero", {*x}, WEIR_I64, {int64_t(x->rank()), x->count()}, double(g.most()), 0);
     Value sum = g.make("ReduceSum", {where, g.integers({1}, Role::Parameter)}, WEIR_I64,
                        {int64_t(x->rank())}, double(g.most()) * g.most(), 0,
                        {g.attribute("keepdims", int64_t(0))});

@@ -52,20 +52,19 @@ static Value worked(GraphBuilder &g, Value none) {
       break;
     }
     case 2:
-      none = g.make("Mul", {none, g.number(none.type, 1)}, none.type, none.dims,
-                    none.bound, none.error + none.bound * none.epsilon());
+      none = g.make("Mul", {none, g.number(none.type, 1)}, none.type, none.dims, none.bound,
+                    none.error + none.bound * none.epsilon());
       break;
     case 3:
-      none = g.make("Tanh", {none}, none.type, none.dims, 1,
-                    none.error + 8 * none.epsilon());
+      none = g.make("Tanh", {none}, none.type, none.dims, 1, none.error + 8 * none.epsilon());
       break;
     case 4:
       none = g.make("Softmax", {none}, none.type, none.dims, 1, none.error,
                     {g.attribute("axis", int64_t(g.below(uint32_t(none.rank()))))});
       break;
     default:
-      none = g.make("Exp", {g.make("Tanh", {none}, none.type, none.dims, 1, 0)},
-                    none.type, none.dims, 3, none.error);
+      none = g.make("Exp", {g.make("Tanh", {none}, none.type, none.dims, 1, 0)}, none.type,
+                    none.dims, 3, none.error);
     }
   return none;
 }
@@ -86,8 +85,8 @@ bool weir::fuzz::emptyStep(GraphBuilder &g) {
   case 1: { // a sum of no terms
     Dims dims = x->dims;
     dims.erase(dims.begin() + axis);
-    Value sum = g.make("ReduceSum", {none, g.integers({axis}, Role::Parameter)},
-                       x->type, dims, 0, 0, {g.attribute("keepdims", int64_t(0))});
+    Value sum = g.make("ReduceSum", {none, g.integers({axis}, Role::Parameter)}, x->type, dims, 0,
+                       0, {g.attribute("keepdims", int64_t(0))});
     return g.add(sum);
   }
   case 2: { // a border around nothing
@@ -99,14 +98,14 @@ bool weir::fuzz::emptyStep(GraphBuilder &g) {
     return g.add(g.make("Shape", {none}, WEIR_I64, {int64_t(x->rank())},
                         double(*std::max_element(none.dims.begin(), none.dims.end())), 0));
   case 4: { // none of its entries, picked and put back
-    Value picked = g.make("Gather", {*x, g.integers({}, Role::Run)}, x->type, none.dims,
-                          x->bound, x->error, {g.attribute("axis", axis)});
-    return g.add(g.make("Concat", {picked, *x, none}, x->type, x->dims, x->bound,
-                        x->error, {g.attribute("axis", axis)}));
+    Value picked = g.make("Gather", {*x, g.integers({}, Role::Run)}, x->type, none.dims, x->bound,
+                          x->error, {g.attribute("axis", axis)});
+    return g.add(g.make("Concat", {picked, *x, none}, x->type, x->dims, x->bound, x->error,
+                        {g.attribute("axis", axis)}));
   }
   default: { // a product over no terms
-    Value turned = g.make("Transpose", {none}, none.type, {none.dims[1], none.dims[0]},
-                          none.bound, none.error, {g.attribute("perm", Dims{1, 0})});
+    Value turned = g.make("Transpose", {none}, none.type, {none.dims[1], none.dims[0]}, none.bound,
+                          none.error, {g.attribute("perm", Dims{1, 0})});
     bool inner = axis == 1; // [n, 0] times [0, n]
     Value left = inner ? none : turned, right = inner ? turned : none;
     return g.add(g.make("MatMul", {left, right}, x->type, {left.dims[0], right.dims[1]}, 0, 0));
@@ -188,10 +187,10 @@ bool weir::fuzz::stringStep(GraphBuilder &g) {
   Dims flat{x->count()};
   switch (g.below(3)) {
   case 0: { // moved, and read again
-    Value moved = g.make("Reshape", {text, g.integers({-1}, Role::Run)}, WEIR_STRING, flat,
-                         x->bound, 0);
-    Value picked = g.make("Gather", {moved, g.integers({flat[0] - 1, 0}, Role::Run)},
-                          WEIR_STRING, {2}, x->bound, 0);
+    Value moved =
+        g.make("Reshape", {text, g.integers({-1}, Role::Run)}, WEIR_STRING, flat, x->bound, 0);
+    Value picked = g.make("Gather", {moved, g.integers({flat[0] - 1, 0}, Role::Run)}, WEIR_STRING,
+                          {2}, x->bound, 0);
     return g.add(cast(picked, WEIR_I64));
   }
   case 1: { // equal to itself, and hardly to something longer

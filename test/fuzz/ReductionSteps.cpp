@@ -23,8 +23,8 @@ static double summing(const Value &x, double n) {
 }
 
 /// Some axes of a value, and what is left of its dimensions.
-static std::vector<int64_t> someAxes(GraphBuilder &g, const Value &x, bool keep,
-                                     Dims &dims, double &n) {
+static std::vector<int64_t> someAxes(GraphBuilder &g, const Value &x, bool keep, Dims &dims,
+                                     double &n) {
   std::vector<int64_t> axes;
   n = 1;
   dims.clear();
@@ -51,9 +51,9 @@ static bool reduce(GraphBuilder &g, const Value &x) {
   double n;
   bool keep = g.oneIn(2);
   std::vector<int64_t> axes = someAxes(g, x, keep, dims, n);
-  const char *name = g.pick({"ReduceSum", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin",
-                             "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp",
-                             "ReduceProd"});
+  const char *name =
+      g.pick({"ReduceSum", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1",
+              "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd"});
   std::string op = name;
   double bound = n * x.bound, error = n * x.error + summing(x, n) * n * x.bound;
   if (op == "ReduceMax" || op == "ReduceMin") {
@@ -115,9 +115,7 @@ static bool arg(GraphBuilder &g, const Value &x) {
 
 bool weir::fuzz::reductionStep(GraphBuilder &g) {
   if (g.oneIn(4)) {
-    auto exact = g.find([](const Value &v) {
-      return v.rank() > 0 && v.isNumber() && v.isExact();
-    });
+    auto exact = g.find([](const Value &v) { return v.rank() > 0 && v.isNumber() && v.isExact(); });
     return exact && arg(g, *exact);
   }
   auto x = g.find([](const Value &v) { return v.rank() > 0 && isSummable(v); });
@@ -129,8 +127,8 @@ bool weir::fuzz::reductionStep(GraphBuilder &g) {
   double n = double(x->dims[axis]);
   if (!x->isFloat() && n * x->bound > 1e9)
     return false;
-  return g.add(g.make("CumSum", {*x, g.integer(axis, Role::Parameter)}, x->type, x->dims, n * x->bound,
-                      n * x->error + summing(*x, n) * n * x->bound,
+  return g.add(g.make("CumSum", {*x, g.integer(axis, Role::Parameter)}, x->type, x->dims,
+                      n * x->bound, n * x->error + summing(*x, n) * n * x->bound,
                       {g.attribute("reverse", int64_t(g.below(2))),
                        g.attribute("exclusive", int64_t(g.below(2)))}));
 }
@@ -188,13 +186,14 @@ static bool gemm(GraphBuilder &g, const Value &x) {
   if (rows * columns > g.most())
     return false;
   double scale = x.isFloat() ? 1 / std::sqrt(double(k)) : 5;
-  Value w = g.data(x.type, transposed ? Dims{columns, k} : Dims{k, columns}, x.isFloat() ? -scale : 0, scale);
+  Value w = g.data(x.type, transposed ? Dims{columns, k} : Dims{k, columns},
+                   x.isFloat() ? -scale : 0, scale);
   Value bias = g.data(x.type, g.oneIn(2) ? Dims{columns} : Dims{rows, 1}, x.isFloat() ? -1 : 0, 1);
   double bound = x.bound * scale * double(k) + 1;
-  return g.add(g.make("Gemm", {x, w, bias}, x.type, {rows, columns}, bound,
-                      double(k) * scale * x.error + product(x, double(k), bound),
-                      {g.attribute("transA", int64_t(left)),
-                       g.attribute("transB", int64_t(transposed))}));
+  return g.add(
+      g.make("Gemm", {x, w, bias}, x.type, {rows, columns}, bound,
+             double(k) * scale * x.error + product(x, double(k), bound),
+             {g.attribute("transA", int64_t(left)), g.attribute("transB", int64_t(transposed))}));
 }
 
 bool weir::fuzz::productStep(GraphBuilder &g) {
@@ -210,8 +209,8 @@ bool weir::fuzz::productStep(GraphBuilder &g) {
   auto y = g.find([&](const Value &v) {
     if (v.type != x->type || v.rank() < 2 || x->rank() < 2 || v.dims[v.rank() - 2] != k)
       return false;
-    auto batch = broadcast(Dims(v.dims.begin(), v.dims.end() - 2),
-                           Dims(x->dims.begin(), x->dims.end() - 2));
+    auto batch =
+        broadcast(Dims(v.dims.begin(), v.dims.end() - 2), Dims(x->dims.begin(), x->dims.end() - 2));
     return batch && v.bound < 100 &&
            tools::productOf(*batch) * v.dims.back() * x->dims[x->rank() - 2] <= g.most();
   });
@@ -224,14 +223,16 @@ bool weir::fuzz::productStep(GraphBuilder &g) {
   }
   Dims dims = x->dims;
   if (x->rank() >= 2) {
-    dims = *broadcast(Dims(y->dims.begin(), y->dims.end() - 2), Dims(x->dims.begin(), x->dims.end() - 2));
+    dims = *broadcast(Dims(y->dims.begin(), y->dims.end() - 2),
+                      Dims(x->dims.begin(), x->dims.end() - 2));
     dims.push_back(x->dims[x->rank() - 2]);
   } else {
     dims.clear();
   }
   dims.push_back(y->dims.back());
   double bound = double(k) * x->bound * y->bound;
-  double error = double(k) * (x->error * y->bound + y->error * x->bound) + product(*x, double(k), bound);
+  double error =
+      double(k) * (x->error * y->bound + y->error * x->bound) + product(*x, double(k), bound);
   return g.add(g.make("MatMul", {*x, *y}, x->type, dims, bound, error));
 }
 
@@ -248,8 +249,8 @@ static bool pool(GraphBuilder &g, const Value &x, const Dims &spatial) {
   pads.insert(pads.end(), pads.begin(), pads.end());
   bool average = g.oneIn(2);
   double n = double(tools::productOf(kernel));
-  std::vector<Proto> attributes{g.attribute("kernel_shape", kernel), g.attribute("strides", strides),
-                                g.attribute("pads", pads)};
+  std::vector<Proto> attributes{g.attribute("kernel_shape", kernel),
+                                g.attribute("strides", strides), g.attribute("pads", pads)};
   if (average && g.oneIn(2))
     attributes.push_back(g.attribute("count_include_pad", int64_t(1)));
   return g.add(g.make(average ? "AveragePool" : "MaxPool", {x}, x.type, dims, x.bound,
@@ -259,8 +260,9 @@ static bool pool(GraphBuilder &g, const Value &x, const Dims &spatial) {
 bool weir::fuzz::windowStep(GraphBuilder &g) {
   auto x = g.find([](const Value &v) { return v.isFloat() && v.rank() >= 3 && v.rank() <= 5; });
   if (!x)
-    return g.add(g.feed(WEIR_F32, {g.pick<int64_t>({1, 2}), g.pick<int64_t>({1, 3, 4, 8}),
-                                   g.pick<int64_t>({5, 8, 13}), g.pick<int64_t>({4, 7, 9})},
+    return g.add(g.feed(WEIR_F32,
+                        {g.pick<int64_t>({1, 2}), g.pick<int64_t>({1, 3, 4, 8}),
+                         g.pick<int64_t>({5, 8, 13}), g.pick<int64_t>({4, 7, 9})},
                         -2, 2));
   Dims spatial(x->dims.begin() + 2, x->dims.end());
   uint32_t kind = g.below(5);
@@ -271,8 +273,8 @@ bool weir::fuzz::windowStep(GraphBuilder &g) {
     Dims dims{x->dims[0], x->dims[1]};
     dims.resize(x->rank(), 1);
     bool average = g.oneIn(2);
-    return g.add(g.make(average ? "GlobalAveragePool" : "GlobalMaxPool", {*x}, x->type, dims, x->bound,
-                        x->error + (average ? summing(*x, n) * x->bound : 0)));
+    return g.add(g.make(average ? "GlobalAveragePool" : "GlobalMaxPool", {*x}, x->type, dims,
+                        x->bound, x->error + (average ? summing(*x, n) * x->bound : 0)));
   }
   bool transposed = kind == 2;
   int64_t channels = x->dims[1];
@@ -294,14 +296,15 @@ bool weir::fuzz::windowStep(GraphBuilder &g) {
   pads.insert(pads.end(), pads.begin(), pads.end());
   if (tools::productOf(dims) > 2 * g.most() || out > 40)
     return false;
-  double terms = double(tools::productOf(kernel)) * double(transposed ? channels : channels / groups);
+  double terms =
+      double(tools::productOf(kernel)) * double(transposed ? channels : channels / groups);
   double scale = 1 / std::sqrt(terms);
   Dims shape = transposed ? Dims{channels, out / groups} : Dims{out, channels / groups};
   shape.insert(shape.end(), kernel.begin(), kernel.end());
   Value weights = g.data(x->type, shape, -scale, scale), bias = g.data(x->type, {out}, -1, 1);
   double bound = terms * scale * x->bound + 1;
-  return g.add(g.make(transposed ? "ConvTranspose" : "Conv", {*x, weights, bias}, x->type, dims, bound,
-                      terms * scale * x->error + product(*x, terms, bound),
+  return g.add(g.make(transposed ? "ConvTranspose" : "Conv", {*x, weights, bias}, x->type, dims,
+                      bound, terms * scale * x->error + product(*x, terms, bound),
                       {g.attribute("kernel_shape", kernel), g.attribute("strides", strides),
                        g.attribute("dilations", dilations), g.attribute("pads", pads),
                        g.attribute("group", groups)}));

@@ -43,10 +43,10 @@ static std::vector<std::pair<size_t, size_t>> words(std::string_view text) {
 
 /// Half of the changes are libFuzzer's own; the others exchange, repeat and drop
 /// whole words.
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
-                                          size_t maxSize, unsigned seed) {
-  static const char *const numbers[] = {"0", "-1", "1", "2", "2147483648",
-                                        "9223372036854775807", "4294967296", "1e30"};
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned seed) {
+  static const char *const numbers[] = {
+      "0", "-1", "1", "2", "2147483648", "9223372036854775807", "4294967296", "1e30"};
   std::minstd_rand random(seed);
   std::string text(reinterpret_cast<char *>(data), size);
   auto found = words(text);

@@ -44,9 +44,8 @@ void writeVarint(std::string &out, uint64_t value) {
 }
 
 bool isText(std::string_view bytes) {
-  return bytes.size() >= 3 && std::all_of(bytes.begin(), bytes.end(), [](char c) {
-           return c >= ' ' && c <= '~';
-         });
+  return bytes.size() >= 3 &&
+         std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 /// Parses as deep as bytes are messages. Text that happens to be one is left
@@ -125,14 +124,14 @@ void collect(Fields &fields, std::vector<Place> &places) {
 
 } // namespace
 
-std::string weir::fuzz::mutateMessage(
-    std::string_view bytes, std::string_view donor, std::minstd_rand &random,
-    size_t (*mutateBytes)(uint8_t *, size_t, size_t)) {
+std::string weir::fuzz::mutateMessage(std::string_view bytes, std::string_view donor,
+                                      std::minstd_rand &random,
+                                      size_t (*mutateBytes)(uint8_t *, size_t, size_t)) {
   // Borders of types, and sizes whose products overflow.
-  static const int64_t numbers[] = {0,        1,        -1,         2,         3,       5,  7, 8,
-                                    64,       127,      128,        255,       65536,   27, -2,
-                                    INT32_MAX, INT32_MIN, UINT32_MAX, 1ll << 32, 1ll << 40,
-                                    1ll << 60, 1ll << 62, INT64_MAX,  INT64_MIN};
+  static const int64_t numbers[] = {
+      0,         1,          -1,        2,         3,         5,         7,         8,
+      64,        127,        128,       255,       65536,     27,        -2,        INT32_MAX,
+      INT32_MIN, UINT32_MAX, 1ll << 32, 1ll << 40, 1ll << 60, 1ll << 62, INT64_MAX, INT64_MIN};
   std::optional<Fields> root = parse(bytes), other = parse(donor);
   std::vector<Place> places, gifts;
   if (root)

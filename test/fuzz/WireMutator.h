@@ -27,9 +27,8 @@ namespace weir::fuzz {
 /// exchanged for one of `donor` (which may be the message itself), renumbered;
 /// a number replaced by one at the border of a type; a string changed by
 /// `mutateBytes`. Bytes that are no message come back as they are.
-std::string mutateMessage(
-    std::string_view bytes, std::string_view donor, std::minstd_rand &random,
-    size_t (*mutateBytes)(uint8_t *data, size_t size, size_t maxSize));
+std::string mutateMessage(std::string_view bytes, std::string_view donor, std::minstd_rand &random,
+                          size_t (*mutateBytes)(uint8_t *data, size_t size, size_t maxSize));
 
 } // namespace weir::fuzz
 

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/fuzz/Differential.h"
-#include "tools/common/FlagParser.h"
 #include "compiler/execute/ForkServer.h"
+#include "tools/common/FlagParser.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -48,8 +48,8 @@ bool writeGraphs(const Settings &settings) {
     if (settings.open)
       form = {true, true, true};
     form.graphDef = settings.graphDef;
-    GeneratedGraph graph = generateGraph(choicesOf(settings, i), form,
-                                         static_cast<unsigned>(settings.steps));
+    GeneratedGraph graph =
+        generateGraph(choicesOf(settings, i), form, static_cast<unsigned>(settings.steps));
     fs::path stem = fs::path(settings.write) / std::to_string(settings.first + i);
     std::ofstream file(stem.string() + (form.graphDef ? ".pb" : ".onnx"), std::ios::binary);
     file << graph.model;
@@ -91,9 +91,7 @@ bool runCases(const Settings &settings, std::vector<Case> &cases) {
         comparison.steps = static_cast<unsigned>(cases[index].steps);
         return compareForms(choicesOf(settings, cases[index].graph), comparison);
       },
-      [&](size_t index, const ForkedResult &result) {
-        cases[index].problem = describe(result);
-      });
+      [&](size_t index, const ForkedResult &result) { cases[index].problem = describe(result); });
   std::error_code ignored;
   fs::remove_all(pattern, ignored);
   return good;
@@ -144,9 +142,8 @@ int main(int argc, char **argv) {
       break;
     for (const Case &test : open)
       if (!test.problem.empty())
-        *std::find_if(wrong.begin(), wrong.end(), [&](const Case &other) {
-          return other.graph == test.graph;
-        }) = test;
+        *std::find_if(wrong.begin(), wrong.end(),
+                      [&](const Case &other) { return other.graph == test.graph; }) = test;
   }
   for (const Case &test : wrong)
     std::printf("graph %lld, --steps=%lld: %s\n",

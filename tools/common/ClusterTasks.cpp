@@ -33,8 +33,7 @@ std::optional<std::string> completeTask(llvm::StringRef text) {
   std::optional<DeviceName> name = DeviceName::parse(full);
   if (!name || !name->job || !name->task || name->type)
     return std::nullopt;
-  return "/job:" + *name->job +
-         "/replica:" + std::to_string(name->replica.value_or(0)) +
+  return "/job:" + *name->job + "/replica:" + std::to_string(name->replica.value_or(0)) +
          "/task:" + std::to_string(*name->task);
 }
 
@@ -50,10 +49,8 @@ void *openLibrary() {
   setenv("UCX_HANDLE_ERRORS", "none", /*overwrite=*/0);
   setenv("UCX_LOG_LEVEL", "fatal", /*overwrite=*/0);
   std::error_code error;
-  std::filesystem::path self =
-      std::filesystem::read_symlink("/proc/self/exe", error);
-  std::filesystem::path beside =
-      self.parent_path().parent_path() / "lib" / "libweir_cluster.so";
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::filesystem::path beside = self.parent_path().parent_path() / "lib" / "libweir_cluster.so";
   if (void *library = dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL))
     return library;
   return dlopen("libweir_cluster.so", RTLD_NOW | RTLD_LOCAL);
@@ -61,8 +58,7 @@ void *openLibrary() {
 
 } // namespace
 
-bool ClusterTask::read(const std::string &file, const std::string &task,
-                       DiagnosticSink &sink) {
+bool ClusterTask::read(const std::string &file, const std::string &task, DiagnosticSink &sink) {
   auto no = [&](const std::string &text) {
     refuse(sink, "W0604", file, text);
     return false;
@@ -86,13 +82,11 @@ bool ClusterTask::read(const std::string &file, const std::string &task,
     auto name = object ? object->getString("name") : std::nullopt;
     auto address = object ? object->getString("address") : std::nullopt;
     // A launcher knows addresses itself.
-    if (!name || (!address && !task.empty()) ||
-        object->size() != (address ? 2 : 1))
+    if (!name || (!address && !task.empty()) || object->size() != (address ? 2 : 1))
       return no("found a task that has not just \"name\" and \"address\"");
     std::optional<std::string> full = completeTask(*name);
     if (!full)
-      return no("found task \"" + name->str() +
-                "\"; possible: /job:worker/task:0, worker:0");
+      return no("found task \"" + name->str() + "\"; possible: /job:worker/task:0, worker:0");
     if (own == full)
       options.task = int32_t(names.size());
     possible += (possible.empty() ? "" : ", ") + *full;
@@ -110,11 +104,9 @@ bool ClusterTask::read(const std::string &file, const std::string &task,
                         : name == "connect" ? &options.connect_ms
                                             : nullptr;
       if (!target)
-        return no("found \"" + name.str() +
-                  "\" of timing; possible: heartbeat, timeout, connect");
+        return no("found \"" + name.str() + "\" of timing; possible: heartbeat, timeout, connect");
       if (!seconds || !(*seconds >= 0.001) || *seconds > 1e6)
-        return no("found " + name.str() +
-                  " of timing; possible: seconds from 0.001 on");
+        return no("found " + name.str() + " of timing; possible: seconds from 0.001 on");
       *target = int64_t(*seconds * 1000);
     }
   return true;
@@ -123,38 +115,31 @@ bool ClusterTask::read(const std::string &file, const std::string &task,
 bool ClusterTask::open(DiagnosticSink &sink) {
   void *library = openLibrary();
   if (!library) {
-    refuse(sink, "W0709", "libweir_cluster.so",
-           std::string("cannot be opened: ") + dlerror());
+    refuse(sink, "W0709", "libweir_cluster.so", std::string("cannot be opened: ") + dlerror());
     return false;
   }
-  functions = static_cast<const weir_cluster_functions *>(
-      dlsym(library, "weir_cluster_table"));
+  functions = static_cast<const weir_cluster_functions *>(dlsym(library, "weir_cluster_table"));
   if (functions && functions->size >= sizeof(weir_cluster_functions))
     return true;
-  refuse(sink, "W0709", "libweir_cluster.so",
-         "is of another version than this tool");
+  refuse(sink, "W0709", "libweir_cluster.so", "is of another version than this tool");
   return false;
 }
 
-std::unique_ptr<ClusterTask> ClusterTask::join(const std::string &file,
-                                               const std::string &task,
+std::unique_ptr<ClusterTask> ClusterTask::join(const std::string &file, const std::string &task,
                                                DiagnosticSink &sink) {
   std::unique_ptr<ClusterTask> made(new ClusterTask());
   if (!made->read(file, task, sink) || !made->open(sink))
     return nullptr;
   for (size_t i = 0; i < made->names.size(); ++i)
     made->tasks.push_back(
-        {made->names[i].c_str(),
-         task.empty() ? nullptr : made->addresses[i].c_str()});
+        {made->names[i].c_str(), task.empty() ? nullptr : made->addresses[i].c_str()});
   made->options.tasks = made->tasks.data();
   made->options.task_count = int32_t(made->tasks.size());
   weir_status status = WEIR_STATUS_INIT;
   if (made->functions->join(&made->options, &made->cluster, &status)) {
     refuse(sink, "W0709", file,
-           (task.empty() ? std::string("a task")
-                         : "task \"" + task + "\"") +
-               " cannot join: " + weir_code_name(status.code) +
-               ": " + status.message);
+           (task.empty() ? std::string("a task") : "task \"" + task + "\"") +
+               " cannot join: " + weir_code_name(status.code) + ": " + status.message);
     return nullptr;
   }
   return made;

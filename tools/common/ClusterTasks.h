@@ -26,23 +26,20 @@ public:
   /// Joins as `task` ("worker:1"), or, where that is empty, as the one whose
   /// number in the file is this process' rank with its launcher. The first task
   /// of the file leads. Null, with errors in `sink`.
-  static std::unique_ptr<ClusterTask>
-  join(const std::string &file, const std::string &task, DiagnosticSink &sink);
+  static std::unique_ptr<ClusterTask> join(const std::string &file, const std::string &task,
+                                           DiagnosticSink &sink);
   ~ClusterTask();
   ClusterTask(const ClusterTask &) = delete;
 
   bool leads() const { return rank() == 0; }
-  const weir_transport *transport() const {
-    return functions->transport(cluster);
-  }
+  const weir_transport *transport() const { return functions->transport(cluster); }
   /// Runs parts for the leader until it leaves.
   RunStatus serve();
 
 private:
   ClusterTask() = default;
   int32_t rank() const { return functions->task(cluster); }
-  bool read(const std::string &file, const std::string &task,
-            DiagnosticSink &sink);
+  bool read(const std::string &file, const std::string &task, DiagnosticSink &sink);
   bool open(DiagnosticSink &sink);
 
   std::vector<std::string> names, addresses;

@@ -39,8 +39,7 @@ struct Differences {
   double excess = -1;
   std::string detail;
 
-  void add(int64_t index, double by, const std::string &got,
-           const std::string &want) {
+  void add(int64_t index, double by, const std::string &got, const std::string &want) {
     ++count;
     if (by <= excess)
       return;
@@ -72,8 +71,7 @@ double smallestNormal(int32_t dtype) {
   }
 }
 
-std::optional<std::string> compareReals(const HostTensor &got,
-                                        const HostTensor &want,
+std::optional<std::string> compareReals(const HostTensor &got, const HostTensor &want,
                                         const Tolerance &tolerance) {
   int64_t count = want.count();
   double largest = 0, tiny = smallestNormal(want.dtype);
@@ -96,8 +94,7 @@ std::optional<std::string> compareReals(const HostTensor &got,
     if (std::abs(w) < tiny)
       w = 0;
     double allowed =
-        tolerance.relative * (std::abs(w) + tolerance.ofMax * largest) +
-        tolerance.absolute;
+        tolerance.relative * (std::abs(w) + tolerance.ofMax * largest) + tolerance.absolute;
     double distance = std::abs(g - w);
     if (distance > allowed)
       differences.add(i, distance, number(g), number(w));
@@ -105,8 +102,8 @@ std::optional<std::string> compareReals(const HostTensor &got,
   return differences.verdict(want);
 }
 
-std::optional<std::string>
-compareIntegers(const HostTensor &got, const HostTensor &want, int64_t steps) {
+std::optional<std::string> compareIntegers(const HostTensor &got, const HostTensor &want,
+                                           int64_t steps) {
   Differences differences;
   if (got.bytes == want.bytes)
     return std::nullopt;
@@ -116,11 +113,9 @@ compareIntegers(const HostTensor &got, const HostTensor &want, int64_t steps) {
     if (want.dtype == WEIR_BOOL && g == w)
       continue;
     // Unsigned, since the difference of two 64-bit numbers may not fit.
-    uint64_t distance =
-        g > w ? uint64_t(g) - uint64_t(w) : uint64_t(w) - uint64_t(g);
+    uint64_t distance = g > w ? uint64_t(g) - uint64_t(w) : uint64_t(w) - uint64_t(g);
     if (distance > static_cast<uint64_t>(steps))
-      differences.add(i, static_cast<double>(distance), std::to_string(g),
-                      std::to_string(w));
+      differences.add(i, static_cast<double>(distance), std::to_string(g), std::to_string(w));
   }
   return differences.verdict(want);
 }
@@ -162,15 +157,14 @@ double weir::tools::epsilonOf(int32_t dtype) {
   }
 }
 
-std::optional<std::string>
-weir::tools::compareTensors(const HostTensor &got, const HostTensor &want,
-                            const Tolerance &tolerance) {
+std::optional<std::string> weir::tools::compareTensors(const HostTensor &got,
+                                                       const HostTensor &want,
+                                                       const Tolerance &tolerance) {
   if (got.dtype != want.dtype || got.dims != want.dims)
     return "found " + got.typeName() + ", expected " + want.typeName();
   if (want.dtype == WEIR_TENSOR) {
     for (size_t i = 0; i < want.elements.size(); ++i)
-      if (auto difference =
-              compareTensors(got.elements[i], want.elements[i], tolerance))
+      if (auto difference = compareTensors(got.elements[i], want.elements[i], tolerance))
         return "element " + std::to_string(i) + ": " + *difference;
     return std::nullopt;
   }
@@ -178,16 +172,14 @@ weir::tools::compareTensors(const HostTensor &got, const HostTensor &want,
     Differences differences;
     for (int64_t i = 0, n = want.count(); i < n; ++i)
       if (got.strings[i] != want.strings[i])
-        differences.add(i, 0, "\"" + got.strings[i] + "\"",
-                        "\"" + want.strings[i] + "\"");
+        differences.add(i, 0, "\"" + got.strings[i] + "\"", "\"" + want.strings[i] + "\"");
     return differences.verdict(want);
   }
   if (isComplex(want.dtype))
     return compareReals(partsOf(got), partsOf(want), tolerance);
   if (isFloat(want.dtype))
     return compareReals(got, want, tolerance);
-  return compareIntegers(got, want,
-                         want.dtype == WEIR_BOOL ? 0 : tolerance.steps);
+  return compareIntegers(got, want, want.dtype == WEIR_BOOL ? 0 : tolerance.steps);
 }
 
 HostTensor weir::tools::sortRows(const HostTensor &tensor) {

@@ -34,8 +34,7 @@ double epsilonOf(int32_t dtype);
 
 /// What is wrong with `got`, in one line (type, shape, or how many elements
 /// differ and where the worst of them is); nothing where it is right.
-std::optional<std::string> compareTensors(const HostTensor &got,
-                                          const HostTensor &want,
+std::optional<std::string> compareTensors(const HostTensor &got, const HostTensor &want,
                                           const Tolerance &tolerance);
 
 /// Sorts the rows (slices of the first dimension) of a tensor by their bytes,

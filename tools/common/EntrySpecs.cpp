@@ -40,13 +40,11 @@ std::string_view takePart(std::string_view &text) {
 }
 
 bool isNumber(std::string_view text) {
-  return !text.empty() &&
-         text.find_first_not_of("0123456789") == std::string_view::npos;
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 /// `node[:port][=name]` off the front.
-std::string takeValue(std::string_view &text, std::string &value,
-                      std::string &name) {
+std::string takeValue(std::string_view &text, std::string &value, std::string &name) {
   if (!takeName(text, value))
     return "names no node";
   if (text.starts_with(':')) {
@@ -66,8 +64,7 @@ std::string takeValue(std::string_view &text, std::string &value,
 
 } // namespace
 
-bool weir::tools::parseShape(std::string_view text,
-                             std::vector<int64_t> &dims) {
+bool weir::tools::parseShape(std::string_view text, std::vector<int64_t> &dims) {
   dims.clear();
   if (text == "scalar")
     return true;
@@ -84,8 +81,7 @@ bool weir::tools::parseShape(std::string_view text,
   }
 }
 
-std::string weir::tools::parseEntry(std::string_view text,
-                                    driver::EntrySpec &entry) {
+std::string weir::tools::parseEntry(std::string_view text, driver::EntrySpec &entry) {
   if (!takeName(text, entry.name))
     return "names no entry; possible: NAME, NAME=signature";
   if (text.empty())
@@ -98,8 +94,7 @@ std::string weir::tools::parseEntry(std::string_view text,
   return "";
 }
 
-std::string weir::tools::parseFeed(std::string_view text,
-                                   driver::FeedSpec &feed) {
+std::string weir::tools::parseFeed(std::string_view text, driver::FeedSpec &feed) {
   std::string problem = takeValue(text, feed.tensor, feed.name);
   if (!problem.empty())
     return problem;
@@ -122,16 +117,14 @@ std::string weir::tools::parseFeed(std::string_view text,
   return "";
 }
 
-std::string weir::tools::parseFetch(std::string_view text,
-                                    driver::FetchSpec &fetch) {
+std::string weir::tools::parseFetch(std::string_view text, driver::FetchSpec &fetch) {
   std::string problem = takeValue(text, fetch.tensor, fetch.name);
   if (problem.empty() && !text.empty())
     problem = "is no fetch; possible: node:port[=name]";
   return problem;
 }
 
-std::string weir::tools::parseShapeBinding(std::string_view text,
-                                           Binding &binding) {
+std::string weir::tools::parseShapeBinding(std::string_view text, Binding &binding) {
   if (!takeName(text, binding.first))
     return "names no input; possible: name=1x3x224x224";
   if (text.starts_with(':'))
@@ -143,8 +136,7 @@ std::string weir::tools::parseShapeBinding(std::string_view text,
   return "";
 }
 
-std::string weir::tools::parseDimBinding(std::string_view text,
-                                         Binding &binding) {
+std::string weir::tools::parseDimBinding(std::string_view text, Binding &binding) {
   const char *possible = "binds no dimension; possible: N=5, N=1..64";
   if (!takeName(text, binding.first) || !text.starts_with('='))
     return possible;
@@ -155,8 +147,7 @@ std::string weir::tools::parseDimBinding(std::string_view text,
   int64_t lower, upper;
   if (!parseInteger(text.substr(0, dots), 0, most, lower))
     return possible;
-  if (dots != std::string_view::npos &&
-      !parseInteger(text.substr(dots + 2), lower, most, upper))
+  if (dots != std::string_view::npos && !parseInteger(text.substr(dots + 2), lower, most, upper))
     return possible;
   return "";
 }

@@ -15,8 +15,7 @@
 
 using namespace weir::tools;
 
-bool weir::tools::readFile(const std::string &path, std::string &bytes,
-                           std::string &error) {
+bool weir::tools::readFile(const std::string &path, std::string &bytes, std::string &error) {
   FILE *file = std::fopen(path.c_str(), "rb");
   if (!file) {
     error = std::strerror(errno);
@@ -42,8 +41,7 @@ bool weir::tools::readFile(const std::string &path, std::string &bytes,
   return good;
 }
 
-bool weir::tools::writeFile(const std::string &path, std::string_view bytes,
-                            std::string &error) {
+bool weir::tools::writeFile(const std::string &path, std::string_view bytes, std::string &error) {
   std::string temporary = path + ".tmp" + std::to_string(getpid());
   FILE *file = std::fopen(temporary.c_str(), "wb");
   if (!file) {
@@ -70,8 +68,7 @@ std::vector<std::string_view> weir::tools::splitLines(std::string_view text) {
   return lines;
 }
 
-std::vector<std::string_view> weir::tools::splitFields(std::string_view line,
-                                                       char separator) {
+std::vector<std::string_view> weir::tools::splitFields(std::string_view line, char separator) {
   std::vector<std::string_view> fields;
   size_t start = 0, end;
   while ((end = line.find(separator, start)) != std::string_view::npos) {

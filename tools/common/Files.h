@@ -18,15 +18,13 @@ namespace weir::tools {
 bool readFile(const std::string &path, std::string &bytes, std::string &error);
 
 /// Replaces a file by new contents at once: readers see the old or the new.
-bool writeFile(const std::string &path, std::string_view bytes,
-               std::string &error);
+bool writeFile(const std::string &path, std::string_view bytes, std::string &error);
 
 /// The file's lines without their ends; a last line needs none.
 std::vector<std::string_view> splitLines(std::string_view text);
 
 /// The fields between separators.
-std::vector<std::string_view> splitFields(std::string_view line,
-                                          char separator);
+std::vector<std::string_view> splitFields(std::string_view line, char separator);
 
 } // namespace weir::tools
 

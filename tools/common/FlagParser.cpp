@@ -52,17 +52,13 @@ std::string helpLine(const std::string &left, std::string_view help) {
 
 } // namespace
 
-FlagParser::FlagParser(std::string tool, std::string synopsis,
-                       std::string description)
-    : tool(std::move(tool)), synopsis(std::move(synopsis)),
-      description(std::move(description)) {}
+FlagParser::FlagParser(std::string tool, std::string synopsis, std::string description)
+    : tool(std::move(tool)), synopsis(std::move(synopsis)), description(std::move(description)) {}
 
-void FlagParser::group(std::string title) {
-  groups.push_back(std::move(title));
-}
+void FlagParser::group(std::string title) { groups.push_back(std::move(title)); }
 
-void FlagParser::add(std::string names, std::string metavar, std::string help,
-                     Kind kind, Setter set) {
+void FlagParser::add(std::string names, std::string metavar, std::string help, Kind kind,
+                     Setter set) {
   if (groups.empty())
     groups.push_back("Flags");
   Flag flag;
@@ -79,25 +75,22 @@ void FlagParser::add(std::string names, std::string metavar, std::string help,
 }
 
 void FlagParser::flag(std::string names, std::string help, bool &target) {
-  add(std::move(names), "", std::move(help), Kind::Plain,
-      [&target](std::string_view) {
-        target = true;
-        return std::string();
-      });
+  add(std::move(names), "", std::move(help), Kind::Plain, [&target](std::string_view) {
+    target = true;
+    return std::string();
+  });
 }
 
 void FlagParser::text(std::string names, std::string metavar, std::string help,
                       std::string &target) {
-  value(std::move(names), std::move(metavar), std::move(help),
-        [&target](std::string_view text) {
-          target = text;
-          return std::string();
-        });
+  value(std::move(names), std::move(metavar), std::move(help), [&target](std::string_view text) {
+    target = text;
+    return std::string();
+  });
 }
 
-void FlagParser::number(std::string names, std::string metavar,
-                        std::string help, int64_t &target, int64_t lowest,
-                        int64_t highest) {
+void FlagParser::number(std::string names, std::string metavar, std::string help, int64_t &target,
+                        int64_t lowest, int64_t highest) {
   value(std::move(names), std::move(metavar), std::move(help),
         [&target, lowest, highest](std::string_view text) -> std::string {
           if (parseInteger(text, lowest, highest, target))
@@ -107,26 +100,20 @@ void FlagParser::number(std::string names, std::string metavar,
         });
 }
 
-void FlagParser::value(std::string names, std::string metavar, std::string help,
-                       Setter set) {
-  add(std::move(names), std::move(metavar), std::move(help), Kind::Value,
-      std::move(set));
+void FlagParser::value(std::string names, std::string metavar, std::string help, Setter set) {
+  add(std::move(names), std::move(metavar), std::move(help), Kind::Value, std::move(set));
 }
 
-void FlagParser::optionalValue(std::string names, std::string metavar,
-                               std::string help, Setter set) {
-  add(std::move(names), std::move(metavar), std::move(help),
-      Kind::OptionalValue, std::move(set));
+void FlagParser::optionalValue(std::string names, std::string metavar, std::string help,
+                               Setter set) {
+  add(std::move(names), std::move(metavar), std::move(help), Kind::OptionalValue, std::move(set));
 }
 
-void FlagParser::joined(std::string name, std::string metavar, std::string help,
-                        Setter set) {
-  add(std::move(name), std::move(metavar), std::move(help), Kind::Joined,
-      std::move(set));
+void FlagParser::joined(std::string name, std::string metavar, std::string help, Setter set) {
+  add(std::move(name), std::move(metavar), std::move(help), Kind::Joined, std::move(set));
 }
 
-void FlagParser::positionals(std::string metavar, std::string help,
-                             size_t fewest, size_t highest,
+void FlagParser::positionals(std::string metavar, std::string help, size_t fewest, size_t highest,
                              std::vector<std::string> &target) {
   positionalName = std::move(metavar);
   positionalHelp = std::move(help);
@@ -162,8 +149,8 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
     if (flagsEnded || argument.size() < 2 || argument[0] != '-') {
       ++count;
       if (!positionalTarget || (most != 0 && count > most))
-        return refuse("unexpected argument '" + std::string(argument) + "'",
-                      status, {"usage: " + tool + " " + synopsis});
+        return refuse("unexpected argument '" + std::string(argument) + "'", status,
+                      {"usage: " + tool + " " + synopsis});
       positionalTarget->emplace_back(argument);
       continue;
     }
@@ -192,8 +179,7 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
       for (const Flag &candidate : flags)
         for (const std::string &known : candidate.names)
           if (known.size() == 2 && argument.starts_with(known) &&
-              (candidate.kind == Kind::Value ||
-               candidate.kind == Kind::Joined)) {
+              (candidate.kind == Kind::Value || candidate.kind == Kind::Joined)) {
             flag = &candidate;
             name = argument.substr(0, 2);
             value = argument.substr(2);
@@ -203,36 +189,31 @@ bool FlagParser::parse(int argc, const char *const *argv, int &status) {
     if (!flag) {
       std::vector<std::string> known = {"--help", "--version"};
       for (const Flag &candidate : flags)
-        known.insert(known.end(), candidate.names.begin(),
-                     candidate.names.end());
+        known.insert(known.end(), candidate.names.begin(), candidate.names.end());
       std::string nearest = nearestTo(name, known);
       if (nearest.empty())
         return refuse("unknown flag '" + std::string(name) + "'", status,
                       {tool + " --help lists all flags"});
-      return refuse("unknown flag '" + std::string(name) + "'; did you mean '" +
-                        nearest + "'?",
+      return refuse("unknown flag '" + std::string(name) + "'; did you mean '" + nearest + "'?",
                     status);
     }
     if (flag->kind == Kind::Plain && hasValue)
       return refuse("flag '" + std::string(name) + "' takes no value", status);
     if (flag->kind == Kind::Value && !hasValue) {
       if (i + 1 == argc)
-        return refuse("flag '" + std::string(name) + "' needs a value (" +
-                          flag->metavar + ")",
+        return refuse("flag '" + std::string(name) + "' needs a value (" + flag->metavar + ")",
                       status);
       value = argv[++i];
     }
     std::string problem = flag->set(value);
     if (!problem.empty())
-      return refuse(std::string(name) +
-                        (flag->kind == Kind::Joined ? "" : "=") +
+      return refuse(std::string(name) + (flag->kind == Kind::Joined ? "" : "=") +
                         std::string(value) + " " + problem,
                     status);
   }
   if (count < least)
-    return refuse(count == 0 ? "no " + positionalName + " given"
-                             : "too few arguments",
-                  status, {"usage: " + tool + " " + synopsis});
+    return refuse(count == 0 ? "no " + positionalName + " given" : "too few arguments", status,
+                  {"usage: " + tool + " " + synopsis});
   return true;
 }
 
@@ -277,8 +258,8 @@ std::string weir::tools::nearestTo(std::string_view word,
   unsigned limit = static_cast<unsigned>((word.size() + 2) / 3);
   std::string nearest;
   for (const std::string &candidate : candidates) {
-    unsigned distance = llvm::StringRef(word.data(), word.size())
-                            .edit_distance(candidate, true, limit + 1);
+    unsigned distance =
+        llvm::StringRef(word.data(), word.size()).edit_distance(candidate, true, limit + 1);
     if (distance <= limit && (nearest.empty() || distance < limit)) {
       nearest = candidate;
       limit = distance;
@@ -289,8 +270,7 @@ std::string weir::tools::nearestTo(std::string_view word,
 
 int64_t weir::tools::parseSize(std::string_view text) {
   double number = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !(number >= 0))
     return -1;
   std::string_view unit(end, text.data() + text.size() - end);
@@ -313,19 +293,18 @@ int64_t weir::tools::parseSize(std::string_view text) {
   return bytes < 0x1p62 ? static_cast<int64_t>(bytes) : -1;
 }
 
-bool weir::tools::parseInteger(std::string_view text, int64_t lowest,
-                               int64_t highest, int64_t &number) {
+bool weir::tools::parseInteger(std::string_view text, int64_t lowest, int64_t highest,
+                               int64_t &number) {
   int64_t parsed;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), parsed);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      parsed < lowest || parsed > highest)
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size() || parsed < lowest ||
+      parsed > highest)
     return false;
   number = parsed;
   return true;
 }
 
 std::string weir::tools::versionText(std::string_view tool) {
-  return std::string(tool) + " (weir) version " WEIR_VERSION
-                             "\nLLVM version " LLVM_VERSION_STRING "\n";
+  return std::string(tool) + " (weir) version " WEIR_VERSION "\nLLVM version " LLVM_VERSION_STRING
+                             "\n";
 }

@@ -38,21 +38,17 @@ public:
 
   /// `names`: "--report" or "-v, --verbose".
   void flag(std::string names, std::string help, bool &target);
-  void text(std::string names, std::string metavar, std::string help,
-            std::string &target);
-  void number(std::string names, std::string metavar, std::string help,
-              int64_t &target, int64_t lowest, int64_t highest);
-  void value(std::string names, std::string metavar, std::string help,
-             Setter set);
+  void text(std::string names, std::string metavar, std::string help, std::string &target);
+  void number(std::string names, std::string metavar, std::string help, int64_t &target,
+              int64_t lowest, int64_t highest);
+  void value(std::string names, std::string metavar, std::string help, Setter set);
   /// `--flag` or `--flag=value`; the setter gets "" for the first.
-  void optionalValue(std::string names, std::string metavar, std::string help,
-                     Setter set);
+  void optionalValue(std::string names, std::string metavar, std::string help, Setter set);
   /// `-O2`: the value is joined to the name.
-  void joined(std::string name, std::string metavar, std::string help,
-              Setter set);
+  void joined(std::string name, std::string metavar, std::string help, Setter set);
   /// Arguments that are no flags. `most` 0: any number.
-  void positionals(std::string metavar, std::string help, size_t least,
-                   size_t most, std::vector<std::string> &target);
+  void positionals(std::string metavar, std::string help, size_t least, size_t most,
+                   std::vector<std::string> &target);
   /// A line of --help's list of exit codes.
   void exitCode(int code, std::string meaning);
 
@@ -79,8 +75,7 @@ private:
   const Flag *find(std::string_view name) const;
   bool refuse(const std::string &text, int &status,
               const std::vector<std::string> &notes = {}) const;
-  void add(std::string names, std::string metavar, std::string help, Kind kind,
-           Setter set);
+  void add(std::string names, std::string metavar, std::string help, Kind kind, Setter set);
 
   std::string tool, synopsis, description;
   std::vector<std::string> groups;
@@ -93,16 +88,14 @@ private:
 
 /// The candidate nearest to `word` by edit distance, "" where none is near
 /// enough to be what was meant.
-std::string nearestTo(std::string_view word,
-                      const std::vector<std::string> &candidates);
+std::string nearestTo(std::string_view word, const std::vector<std::string> &candidates);
 
 /// "512", "64K", "2M", "1.5G" (powers of 1024, a final B or iB is ignored) in
 /// bytes; -1: no size.
 int64_t parseSize(std::string_view text);
 
 /// A whole number in [lowest, highest] in `number`, or false.
-bool parseInteger(std::string_view text, int64_t lowest, int64_t highest,
-                  int64_t &number);
+bool parseInteger(std::string_view text, int64_t lowest, int64_t highest, int64_t &number);
 
 /// Version of weir and of LLVM, as --version prints it.
 std::string versionText(std::string_view tool);

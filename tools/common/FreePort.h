@@ -27,8 +27,7 @@ inline std::vector<int> freePorts(int count) {
   if (getrandom(&at, sizeof(at), 0) < 0)
     at = uint32_t(getpid());
   std::vector<int> ports, sockets;
-  for (uint32_t tried = 0; tried < end - first && int(ports.size()) < count;
-       ++tried) {
+  for (uint32_t tried = 0; tried < end - first && int(ports.size()) < count; ++tried) {
     int port = int(first + (at + tried) % (end - first));
     int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s < 0)

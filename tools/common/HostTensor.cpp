@@ -90,8 +90,7 @@ double narrowToDouble(const llvm::fltSemantics &semantics, uint64_t bits) {
   unsigned width = llvm::APFloat::semanticsSizeInBits(semantics);
   llvm::APFloat value(semantics, llvm::APInt(width, bits, false, true));
   bool lost;
-  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
-                &lost);
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lost);
   return value.convertToDouble();
 }
 
@@ -121,8 +120,7 @@ void storeInteger(HostTensor &tensor, int64_t i, uint64_t value) {
 template <typename T> bool parseNumber(std::string_view text, T &value) {
   if (!text.empty() && text.front() == '+')
     text.remove_prefix(1);
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   // A decimal below the smallest subnormal, or above the largest number, is
   // the zero or the infinity that a strtod would give.
   if (error == std::errc::result_out_of_range && std::is_floating_point_v<T>) {
@@ -144,8 +142,7 @@ bool parseComplex(std::string_view text, double &real, double &imaginary) {
   // The sign that separates the parts is the last one outside an exponent.
   size_t split = 0;
   for (size_t i = text.size(); i-- > 1;)
-    if ((text[i] == '+' || text[i] == '-') && text[i - 1] != 'e' &&
-        text[i - 1] != 'E') {
+    if ((text[i] == '+' || text[i] == '-') && text[i - 1] != 'e' && text[i - 1] != 'E') {
       split = i;
       break;
     }
@@ -187,8 +184,7 @@ std::string weir::tools::shapeName(const std::vector<int64_t> &dims) {
     return "scalar";
   std::string text;
   for (int64_t dim : dims)
-    text += (text.empty() ? "" : "x") +
-            (dim < 0 ? std::string("?") : std::to_string(dim));
+    text += (text.empty() ? "" : "x") + (dim < 0 ? std::string("?") : std::to_string(dim));
   return text;
 }
 
@@ -218,9 +214,7 @@ bool weir::tools::isFloat(int32_t dtype) {
   return dtype == WEIR_F32 || dtype == WEIR_F64 || narrowSemantics(dtype);
 }
 
-bool weir::tools::isComplex(int32_t dtype) {
-  return dtype == WEIR_C64 || dtype == WEIR_C128;
-}
+bool weir::tools::isComplex(int32_t dtype) { return dtype == WEIR_C64 || dtype == WEIR_C128; }
 
 int64_t weir::tools::elementAsInteger(const HostTensor &tensor, int64_t i) {
   switch (tensor.dtype) {
@@ -295,8 +289,7 @@ void weir::tools::setElement(HostTensor &tensor, int64_t i, double value) {
     storeInteger(tensor, i, static_cast<uint64_t>(static_cast<int64_t>(value)));
 }
 
-bool weir::tools::setElementFromText(HostTensor &tensor, int64_t i,
-                                     std::string_view text) {
+bool weir::tools::setElementFromText(HostTensor &tensor, int64_t i, std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\r'))
     text.remove_suffix(1);
   while (!text.empty() && text.front() == ' ')
@@ -360,8 +353,7 @@ HostTensor weir::tools::makeTensor(int32_t dtype, std::vector<int64_t> dims) {
   return tensor;
 }
 
-HostTensor weir::tools::randomTensor(int32_t dtype, std::vector<int64_t> dims,
-                                     uint64_t seed) {
+HostTensor weir::tools::randomTensor(int32_t dtype, std::vector<int64_t> dims, uint64_t seed) {
   if (dtype == WEIR_TENSOR)
     dims = {0};
   HostTensor tensor = makeTensor(dtype, std::move(dims));
@@ -369,9 +361,7 @@ HostTensor weir::tools::randomTensor(int32_t dtype, std::vector<int64_t> dims,
     return tensor;
   uint64_t state = seed;
   int64_t count = tensor.count();
-  auto uniform = [&] {
-    return static_cast<double>(nextRandom(state) >> 11) * 0x1p-53;
-  };
+  auto uniform = [&] { return static_cast<double>(nextRandom(state) >> 11) * 0x1p-53; };
   // A complex tensor is twice as many reals.
   HostTensor *real = &tensor;
   HostTensor parts;
@@ -392,21 +382,17 @@ HostTensor weir::tools::randomTensor(int32_t dtype, std::vector<int64_t> dims,
   return tensor;
 }
 
-weir_tensor weir::tools::viewOf(HostTensor &tensor,
-                                ViewStorage &storage) {
+weir_tensor weir::tools::viewOf(HostTensor &tensor, ViewStorage &storage) {
   weir_tensor view = {};
   view.dtype = tensor.dtype;
-  view.rank =
-      static_cast<int32_t>(std::min<size_t>(tensor.dims.size(), WEIR_MAX_RANK));
+  view.rank = static_cast<int32_t>(std::min<size_t>(tensor.dims.size(), WEIR_MAX_RANK));
   std::copy_n(tensor.dims.begin(), view.rank, view.dims);
   if (tensor.dtype == WEIR_STRING) {
     storage.strings.clear();
     for (const std::string &text : tensor.strings)
-      storage.strings.push_back(
-          {text.data(), static_cast<int64_t>(text.size())});
+      storage.strings.push_back({text.data(), static_cast<int64_t>(text.size())});
     view.data = storage.strings.data();
-    view.bytes =
-        static_cast<int64_t>(storage.strings.size() * sizeof(weir_string));
+    view.bytes = static_cast<int64_t>(storage.strings.size() * sizeof(weir_string));
   } else if (tensor.dtype == WEIR_TENSOR) {
     storage.nested.assign(tensor.elements.size(), {});
     storage.tensors.clear();
@@ -416,8 +402,7 @@ weir_tensor weir::tools::viewOf(HostTensor &tensor,
     for (const weir_tensor &element : storage.tensors)
       storage.elements.push_back(&element);
     view.data = storage.elements.data();
-    view.bytes = static_cast<int64_t>(storage.elements.size() *
-                                      sizeof(weir_tensor_ref));
+    view.bytes = static_cast<int64_t>(storage.elements.size() * sizeof(weir_tensor_ref));
   } else {
     view.data = tensor.bytes.data();
     view.bytes = static_cast<int64_t>(tensor.bytes.size());

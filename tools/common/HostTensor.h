@@ -80,8 +80,7 @@ HostTensor makeTensor(int32_t dtype, std::vector<int64_t> dims);
 /// Reproducible values for measuring and trying out: floats uniform in [0, 1),
 /// bools from a coin, integers in [0, 1], strings and sequences empty. The same on every
 /// host.
-HostTensor randomTensor(int32_t dtype, std::vector<int64_t> dims,
-                        uint64_t seed);
+HostTensor randomTensor(int32_t dtype, std::vector<int64_t> dims, uint64_t seed);
 
 /// What views of tensors of strings and of sequences point at.
 struct ViewStorage {

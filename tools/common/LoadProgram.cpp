@@ -14,8 +14,8 @@ using namespace weir::tools;
 
 bool weir::tools::isLibrary(const std::string &input) { return input.ends_with(".so"); }
 
-std::unique_ptr<LoadedModel>
-weir::tools::loadProgram(const driver::Options &options, DiagnosticSink &sink) {
+std::unique_ptr<LoadedModel> weir::tools::loadProgram(const driver::Options &options,
+                                                      DiagnosticSink &sink) {
   std::string error;
   std::unique_ptr<LoadedModel> model;
   if (isLibrary(options.input)) {
@@ -24,15 +24,10 @@ weir::tools::loadProgram(const driver::Options &options, DiagnosticSink &sink) {
     driver::Result result;
     if (!driver::compile(options, sink, result))
       return nullptr;
-    model = LoadedModel::link({result.object.data(), result.object.size()},
-                              result.symbolPrefix, error);
+    model =
+        LoadedModel::link({result.object.data(), result.object.size()}, result.symbolPrefix, error);
   }
   if (!model)
-    sink.report({"W0705",
-                 options.input,
-                 "",
-                 "",
-                 "the program cannot be loaded: " + error,
-                 {}});
+    sink.report({"W0705", options.input, "", "", "the program cannot be loaded: " + error, {}});
   return model;
 }

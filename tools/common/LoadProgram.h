@@ -22,8 +22,7 @@ bool isLibrary(const std::string &input);
 
 /// Opens `options.input` when it is a shared library; compiles it in memory and
 /// links the object otherwise. Null, with errors in `sink`.
-std::unique_ptr<LoadedModel> loadProgram(const driver::Options &options,
-                                         DiagnosticSink &sink);
+std::unique_ptr<LoadedModel> loadProgram(const driver::Options &options, DiagnosticSink &sink);
 
 } // namespace weir::tools
 

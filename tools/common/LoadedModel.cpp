@@ -30,8 +30,8 @@ public:
     if (!linked)
       return error;
     using Program = const weir_program_desc *();
-    auto *program = reinterpret_cast<Program *>(
-        linked->find(name + std::string(programSuffix), error));
+    auto *program =
+        reinterpret_cast<Program *>(linked->find(name + std::string(programSuffix), error));
     if (!program)
       return error;
     description = program();
@@ -51,13 +51,11 @@ public:
 
   std::string open(const std::string &path, const std::string &name) {
     // A path without a slash would be looked for in the system's folders.
-    std::string local =
-        path.find('/') == std::string::npos ? "./" + path : path;
+    std::string local = path.find('/') == std::string::npos ? "./" + path : path;
     handle = dlopen(local.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle)
       return dlerror();
-    auto *plugin =
-        static_cast<const weir_plugin *>(dlsym(handle, WEIR_PLUGIN_SYMBOL));
+    auto *plugin = static_cast<const weir_plugin *>(dlsym(handle, WEIR_PLUGIN_SYMBOL));
     if (!plugin || plugin->size < sizeof(weir_plugin))
       return "is no shared object of weirc's: it has no "
              "table " WEIR_PLUGIN_SYMBOL;
@@ -83,8 +81,7 @@ private:
 
 LoadedModel::~LoadedModel() = default;
 
-std::unique_ptr<LoadedModel> LoadedModel::link(std::string_view object,
-                                               const std::string &name,
+std::unique_ptr<LoadedModel> LoadedModel::link(std::string_view object, const std::string &name,
                                                std::string &error) {
   auto model = std::make_unique<JitModel>();
   error = model->link(object, name);
@@ -93,8 +90,7 @@ std::unique_ptr<LoadedModel> LoadedModel::link(std::string_view object,
   return model;
 }
 
-std::unique_ptr<LoadedModel> LoadedModel::open(const std::string &path,
-                                               const std::string &name,
+std::unique_ptr<LoadedModel> LoadedModel::open(const std::string &path, const std::string &name,
                                                std::string &error) {
   auto model = std::make_unique<SharedLibraryModel>();
   error = model->open(path, name);

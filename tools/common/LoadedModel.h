@@ -43,13 +43,13 @@ public:
   /// Links object bytes, which are not needed afterwards; `name` is the prefix
   /// of the object's symbols (weirc's --name). Null, with the reason in
   /// `error`.
-  static std::unique_ptr<LoadedModel>
-  link(std::string_view object, const std::string &name, std::string &error);
+  static std::unique_ptr<LoadedModel> link(std::string_view object, const std::string &name,
+                                           std::string &error);
 
   /// Opens a shared library that weirc wrote. `name`, where not empty, is
   /// checked against the program in it.
-  static std::unique_ptr<LoadedModel>
-  open(const std::string &path, const std::string &name, std::string &error);
+  static std::unique_ptr<LoadedModel> open(const std::string &path, const std::string &name,
+                                           std::string &error);
 
   /// Valid as long as this object; sessions must be gone before it.
   const weir_program_desc *program() const { return description; }

@@ -26,8 +26,7 @@ driver::EntrySpec &currentEntry(Options &options) {
 }
 
 /// A setter that takes one of a few words.
-FlagParser::Setter choice(std::string &target,
-                          std::vector<std::string> possible) {
+FlagParser::Setter choice(std::string &target, std::vector<std::string> possible) {
   return [&target, possible](std::string_view value) -> std::string {
     std::string all;
     for (const std::string &word : possible) {
@@ -45,13 +44,11 @@ FlagParser::Setter choice(std::string &target,
 
 } // namespace
 
-FlagParser::Setter weir::tools::intSetter(int &target, int lowest,
-                                          int highest) {
+FlagParser::Setter weir::tools::intSetter(int &target, int lowest, int highest) {
   return [&target, lowest, highest](std::string_view value) -> std::string {
     int64_t number;
     if (!parseInteger(value, lowest, highest, number))
-      return "is no whole number from " + std::to_string(lowest) + " to " +
-             std::to_string(highest);
+      return "is no whole number from " + std::to_string(lowest) + " to " + std::to_string(highest);
     target = static_cast<int>(number);
     return "";
   };
@@ -130,28 +127,23 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
               "x86-64-v3 … . Checked when the program is loaded; of several, "
               "the best that the machine has is used",
               options.cpu);
-  parser.text("--target", "TRIPLE",
-              "x86_64-linux-gnu (default) or aarch64-linux-gnu",
+  parser.text("--target", "TRIPLE", "x86_64-linux-gnu (default) or aarch64-linux-gnu",
               options.target);
   for (const driver::DeviceFlag &kind : kinds) {
-    parser.text(kind.flag, kind.value, kind.help,
-                options.deviceTargets[kind.type]);
+    parser.text(kind.flag, kind.value, kind.help, options.deviceTargets[kind.type]);
     if (!kind.profileFlag.empty())
       parser.value(kind.profileFlag, "FILE[,FILE…]", kind.profileHelp,
                    listSetter(options.deviceProfiles[kind.type]));
   }
-  parser.joined("-O", "0..3", "optimisation (default -O3)",
-                intSetter(options.optLevel, 0, 3));
-  parser.text("--custom-ops", "FILE.json",
-              "C functions for operations of your own",
+  parser.joined("-O", "0..3", "optimisation (default -O3)", intSetter(options.optLevel, 0, 3));
+  parser.text("--custom-ops", "FILE.json", "C functions for operations of your own",
               options.customOperations);
   parser.value("--precision", "f32|tf32|bf16",
                "bf16: products and convolutions round their operands where the "
                "processor multiplies tiles of it; tf32: products of "
                "accelerators may round theirs to TF32",
                choice(options.precision, {"f32", "tf32", "bf16"}));
-  parser.value("--keep-f32", "NODE[,NODE…]",
-               "nodes that --precision leaves alone. Repeatable",
+  parser.value("--keep-f32", "NODE[,NODE…]", "nodes that --precision leaves alone. Repeatable",
                listSetter(options.keepF32));
   parser.value("--tune", "STEPS",
                "times so many other tiles for the program's products and "
@@ -180,13 +172,10 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                  options.cacheFolder = value == "off" ? "" : value;
                  return std::string();
                });
-  parser.value("--cache-size", "SIZE",
-               "what that folder is cut down to (default 256M)",
+  parser.value("--cache-size", "SIZE", "what that folder is cut down to (default 256M)",
                [&options](std::string_view value) -> std::string {
                  options.cacheBytes = parseSize(value);
-                 return options.cacheBytes > 0
-                            ? ""
-                            : "is no size; possible: 64M, 1.5G";
+                 return options.cacheBytes > 0 ? "" : "is no size; possible: 64M, 1.5G";
                });
   parser.value("--sanitize", "address|memory-plan",
                "address: checks every access of the generated code; "
@@ -203,22 +192,17 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                });
 
   parser.group("Devices and memory");
-  parser.text("--devices", "CLUSTER.json", "the devices of the run",
-              options.devicesFile);
-  parser.text("--placement", "P.json", "which node goes where",
-              options.placementFile);
-  parser.text("--placement-out", "P.json", "writes what was decided",
-              options.placementOut);
+  parser.text("--devices", "CLUSTER.json", "the devices of the run", options.devicesFile);
+  parser.text("--placement", "P.json", "which node goes where", options.placementFile);
+  parser.text("--placement-out", "P.json", "writes what was decided", options.placementOut);
   parser.value("--placer", "search|greedy|on:DEVICE|random:SEED",
                "how placement is decided (default search); on: all that may be "
                "there on one device; random is for tests",
                [&options](std::string_view value) -> std::string {
                  llvm::StringRef text(value.data(), value.size());
                  uint64_t seed;
-                 if (text != "search" && text != "greedy" &&
-                     !text.starts_with("on:/") &&
-                     (!text.consume_front("random:") ||
-                      text.getAsInteger(10, seed)))
+                 if (text != "search" && text != "greedy" && !text.starts_with("on:/") &&
+                     (!text.consume_front("random:") || text.getAsInteger(10, seed)))
                    return "is unknown; possible: search, greedy, on:/device:CPU:0, "
                           "random:SEED";
                  options.placer = value;
@@ -235,8 +219,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
   parser.value("--schedule", "latency|memory|balanced",
                "what the order of kernels is to be good for",
                choice(options.schedule, {"latency", "memory", "balanced"}));
-  parser.text("--profile", "F", "measured times, from weir-run --profile-out",
-              options.profileFile);
+  parser.text("--profile", "F", "measured times, from weir-run --profile-out", options.profileFile);
   parser.value("--memory-limit", "SIZE",
                "bytes a device may use: 512M, 2G; the plan fits or is refused",
                [&options](std::string_view value) -> std::string {
@@ -249,8 +232,7 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
 
 void weir::tools::addInspectionFlags(FlagParser &parser, Options &options) {
   parser.group("Looking inside");
-  parser.optionalValue("--report", "DIR",
-                       "writes the report (default: OUT's stem + .report)",
+  parser.optionalValue("--report", "DIR", "writes the report (default: OUT's stem + .report)",
                        [&options](std::string_view value) {
                          options.report = true;
                          options.reportDir = value;
@@ -260,16 +242,12 @@ void weir::tools::addInspectionFlags(FlagParser &parser, Options &options) {
               "writes the IR after every pass that changed it, numbered, with "
               "an index",
               options.dumpIrDir);
-  parser.text("--dump-ir-filter", "PASS",
-              "only after passes whose name holds this", options.dumpIrFilter);
+  parser.text("--dump-ir-filter", "PASS", "only after passes whose name holds this",
+              options.dumpIrFilter);
   parser.text("--stop-after", "STAGE",
-              "ends after a stage of --print-pipeline and writes the IR to OUT",
-              options.stopAfter);
-  parser.flag("--print-pipeline",
-              "prints the stages and passes, with the reason for their order",
+              "ends after a stage of --print-pipeline and writes the IR to OUT", options.stopAfter);
+  parser.flag("--print-pipeline", "prints the stages and passes, with the reason for their order",
               options.printPipeline);
-  parser.flag("--time-passes", "prints the time of every pass",
-              options.timePasses);
-  parser.flag("-v, --verbose", "says what is done, step by step",
-              options.verbose);
+  parser.flag("--time-passes", "prints the time of every pass", options.timePasses);
+  parser.flag("-v, --verbose", "says what is done, step by step", options.verbose);
 }

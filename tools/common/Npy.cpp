@@ -26,10 +26,9 @@ struct Descriptor {
 };
 
 constexpr Descriptor descriptors[] = {
-    {"f4", WEIR_F32}, {"u1", WEIR_U8},   {"i1", WEIR_I8},  {"u2", WEIR_U16},
-    {"i2", WEIR_I16}, {"i4", WEIR_I32},  {"i8", WEIR_I64}, {"b1", WEIR_BOOL},
-    {"f2", WEIR_F16}, {"f8", WEIR_F64},  {"u4", WEIR_U32}, {"u8", WEIR_U64},
-    {"c8", WEIR_C64}, {"c16", WEIR_C128}};
+    {"f4", WEIR_F32}, {"u1", WEIR_U8},  {"i1", WEIR_I8},   {"u2", WEIR_U16},  {"i2", WEIR_I16},
+    {"i4", WEIR_I32}, {"i8", WEIR_I64}, {"b1", WEIR_BOOL}, {"f2", WEIR_F16},  {"f8", WEIR_F64},
+    {"u4", WEIR_U32}, {"u8", WEIR_U64}, {"c8", WEIR_C64},  {"c16", WEIR_C128}};
 
 /// The archive's name of a type that numpy lacks; "" for the others.
 std::string_view foreignName(int32_t dtype) {
@@ -63,8 +62,7 @@ std::string_view foreignName(int32_t dtype) {
 
 /// The value of `'key':` in the header's dictionary, up to the comma or brace
 /// that ends it; parentheses and quotes are respected.
-bool findValue(std::string_view header, std::string_view key,
-               std::string_view &value) {
+bool findValue(std::string_view header, std::string_view key, std::string_view &value) {
   std::string quoted = "'" + std::string(key) + "':";
   size_t start = header.find(quoted);
   if (start == std::string_view::npos)
@@ -103,8 +101,7 @@ bool parseShape(std::string_view text, std::vector<int64_t> &dims) {
     if (item.empty())
       continue;
     int64_t dim;
-    auto [end, error] =
-        std::from_chars(item.data(), item.data() + item.size(), dim);
+    auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), dim);
     if (error != std::errc() || dim < 0)
       return false;
     dims.push_back(dim);
@@ -146,8 +143,7 @@ std::string readString(std::string_view field, bool wide) {
 }
 
 /// Turns column-major elements of `size` bytes into row-major ones.
-std::string toRowMajor(std::string_view data, const std::vector<int64_t> &dims,
-                       int64_t size) {
+std::string toRowMajor(std::string_view data, const std::vector<int64_t> &dims, int64_t size) {
   int64_t count = productOf(dims);
   std::string out(data.size(), '\0');
   std::vector<int64_t> index(dims.size(), 0);
@@ -164,16 +160,14 @@ std::string toRowMajor(std::string_view data, const std::vector<int64_t> &dims,
 
 } // namespace
 
-HostTensor *weir::tools::findTensor(NamedTensors &tensors,
-                                    std::string_view name) {
+HostTensor *weir::tools::findTensor(NamedTensors &tensors, std::string_view name) {
   for (auto &[key, tensor] : tensors)
     if (key == name)
       return &tensor;
   return nullptr;
 }
 
-bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor,
-                          std::string &error) {
+bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor, std::string &error) {
   if (bytes.size() < 12 || !bytes.starts_with(magic)) {
     error = "no .npy file: it does not begin with \\x93NUMPY";
     return false;
@@ -185,12 +179,9 @@ bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor,
     error = "broken .npy file: its header is cut off";
     return false;
   }
-  std::string_view header = bytes.substr(prefix, headerSize), descr, order,
-                   shape;
-  if (!findValue(header, "descr", descr) ||
-      !findValue(header, "fortran_order", order) ||
-      !findValue(header, "shape", shape) || descr.size() < 4 ||
-      descr.front() != '\'') {
+  std::string_view header = bytes.substr(prefix, headerSize), descr, order, shape;
+  if (!findValue(header, "descr", descr) || !findValue(header, "fortran_order", order) ||
+      !findValue(header, "shape", shape) || descr.size() < 4 || descr.front() != '\'') {
     error = "broken .npy file: its header lacks descr, fortran_order or shape";
     return false;
   }
@@ -203,8 +194,7 @@ bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor,
     if (row.text == kind)
       tensor.dtype = row.dtype;
   if (!kind.empty() && (kind.front() == 'S' || kind.front() == 'U')) {
-    auto [end, bad] =
-        std::from_chars(kind.data() + 1, kind.data() + kind.size(), stringSize);
+    auto [end, bad] = std::from_chars(kind.data() + 1, kind.data() + kind.size(), stringSize);
     if (bad == std::errc() && stringSize >= 0 && stringSize < (1 << 30))
       tensor.dtype = WEIR_STRING;
     stringSize *= kind.front() == 'U' ? 4 : 1;
@@ -220,13 +210,10 @@ bool weir::tools::readNpy(std::string_view bytes, HostTensor &tensor,
   }
   std::string_view data = bytes.substr(prefix + headerSize);
   int64_t count = tensor.count();
-  int64_t size =
-      tensor.dtype == WEIR_STRING ? stringSize : elementSize(tensor.dtype);
-  if (size != 0 && (count > INT64_MAX / size ||
-                    static_cast<int64_t>(data.size()) < count * size)) {
-    error = "broken .npy file: " + std::to_string(data.size()) +
-            " bytes of data; " + tensor.typeName() + " needs " +
-            std::to_string(size) + " an element";
+  int64_t size = tensor.dtype == WEIR_STRING ? stringSize : elementSize(tensor.dtype);
+  if (size != 0 && (count > INT64_MAX / size || static_cast<int64_t>(data.size()) < count * size)) {
+    error = "broken .npy file: " + std::to_string(data.size()) + " bytes of data; " +
+            tensor.typeName() + " needs " + std::to_string(size) + " an element";
     return false;
   }
   if (size == 0 && count > (1 << 28)) {
@@ -270,8 +257,8 @@ std::string weir::tools::writeNpy(const HostTensor &tensor) {
   for (size_t d = 0; d < tensor.dims.size(); ++d)
     shape += (d ? ", " : "") + std::to_string(tensor.dims[d]);
   shape += tensor.dims.size() == 1 ? ",)" : ")";
-  std::string header = "{'descr': '" + descr +
-                       "', 'fortran_order': False, 'shape': " + shape + ", }";
+  std::string header =
+      "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
   // Data begins at a multiple of 64 bytes; the header ends in a newline.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
@@ -289,25 +276,21 @@ std::string weir::tools::writeNpy(const HostTensor &tensor) {
   return out;
 }
 
-NamedTensors weir::tools::arraysOf(const std::string &name,
-                                   const HostTensor &tensor) {
+NamedTensors weir::tools::arraysOf(const std::string &name, const HostTensor &tensor) {
   if (tensor.dtype != WEIR_TENSOR)
     return {{name, tensor}};
   NamedTensors arrays;
   for (size_t i = 0; i < tensor.elements.size(); ++i)
-    for (auto &array :
-         arraysOf(name + "[" + std::to_string(i) + "]", tensor.elements[i]))
+    for (auto &array : arraysOf(name + "[" + std::to_string(i) + "]", tensor.elements[i]))
       arrays.push_back(std::move(array));
   return arrays;
 }
 
-bool weir::tools::sequenceOf(NamedTensors &tensors, const std::string &name,
-                             HostTensor &sequence) {
+bool weir::tools::sequenceOf(NamedTensors &tensors, const std::string &name, HostTensor &sequence) {
   sequence = HostTensor();
   sequence.dtype = WEIR_TENSOR;
-  if (std::none_of(tensors.begin(), tensors.end(), [&](const auto &entry) {
-        return entry.first.starts_with(name + "[");
-      }))
+  if (std::none_of(tensors.begin(), tensors.end(),
+                   [&](const auto &entry) { return entry.first.starts_with(name + "["); }))
     return false;
   for (size_t i = 0;; ++i) {
     std::string own = name + "[" + std::to_string(i) + "]";
@@ -322,19 +305,17 @@ bool weir::tools::sequenceOf(NamedTensors &tensors, const std::string &name,
   return !sequence.elements.empty();
 }
 
-bool weir::tools::readNpyFile(const std::string &path, HostTensor &tensor,
-                              std::string &error) {
+bool weir::tools::readNpyFile(const std::string &path, HostTensor &tensor, std::string &error) {
   std::string bytes;
   return readFile(path, bytes, error) && readNpy(bytes, tensor, error);
 }
 
-bool weir::tools::writeNpyFile(const std::string &path,
-                               const HostTensor &tensor, std::string &error) {
+bool weir::tools::writeNpyFile(const std::string &path, const HostTensor &tensor,
+                               std::string &error) {
   return writeFile(path, writeNpy(tensor), error);
 }
 
-bool weir::tools::readNpzFile(const std::string &path, NamedTensors &tensors,
-                              std::string &error) {
+bool weir::tools::readNpzFile(const std::string &path, NamedTensors &tensors, std::string &error) {
   std::string bytes;
   ZipEntries entries;
   if (!readFile(path, bytes, error) || !readZip(bytes, entries, error))
@@ -351,8 +332,7 @@ bool weir::tools::readNpzFile(const std::string &path, NamedTensors &tensors,
     size_t bar = key.rfind('|');
     if (bar != std::string::npos) {
       int32_t dtype = dtypeOfName(std::string_view(key).substr(bar + 1));
-      if (dtype != WEIR_INVALID &&
-          elementSize(dtype) == elementSize(tensor.dtype)) {
+      if (dtype != WEIR_INVALID && elementSize(dtype) == elementSize(tensor.dtype)) {
         tensor.dtype = dtype;
         key.resize(bar);
       }
@@ -362,8 +342,7 @@ bool weir::tools::readNpzFile(const std::string &path, NamedTensors &tensors,
   return true;
 }
 
-bool weir::tools::writeNpzFile(const std::string &path,
-                               const NamedTensors &tensors,
+bool weir::tools::writeNpzFile(const std::string &path, const NamedTensors &tensors,
                                std::string &error) {
   ZipEntries entries;
   for (const auto &[name, tensor] : tensors) {

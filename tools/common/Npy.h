@@ -34,8 +34,7 @@ HostTensor *findTensor(NamedTensors &tensors, std::string_view name);
 /// `name[0][0]` …; of another tensor, itself.
 NamedTensors arraysOf(const std::string &name, const HostTensor &tensor);
 /// The sequence whose arrays are among `tensors`; false: none is.
-bool sequenceOf(NamedTensors &tensors, const std::string &name,
-                HostTensor &sequence);
+bool sequenceOf(NamedTensors &tensors, const std::string &name, HostTensor &sequence);
 
 /// Reads the bytes of a .npy file. False, with the reason in `error`.
 bool readNpy(std::string_view bytes, HostTensor &tensor, std::string &error);
@@ -44,21 +43,17 @@ bool readNpy(std::string_view bytes, HostTensor &tensor, std::string &error);
 std::string writeNpy(const HostTensor &tensor);
 
 /// Reads a file. False, with the reason (without the file's name) in `error`.
-bool readNpyFile(const std::string &path, HostTensor &tensor,
-                 std::string &error);
+bool readNpyFile(const std::string &path, HostTensor &tensor, std::string &error);
 
 /// Writes one array. False, with the reason in `error`.
-bool writeNpyFile(const std::string &path, const HostTensor &tensor,
-                  std::string &error);
+bool writeNpyFile(const std::string &path, const HostTensor &tensor, std::string &error);
 
 /// Reads an archive; keys come without `.npy` and without the type after the
 /// bar, which becomes the tensor's type.
-bool readNpzFile(const std::string &path, NamedTensors &tensors,
-                 std::string &error);
+bool readNpzFile(const std::string &path, NamedTensors &tensors, std::string &error);
 
 /// Writes an archive. Equal tensors give equal bytes.
-bool writeNpzFile(const std::string &path, const NamedTensors &tensors,
-                  std::string &error);
+bool writeNpzFile(const std::string &path, const NamedTensors &tensors, std::string &error);
 
 } // namespace weir::tools
 

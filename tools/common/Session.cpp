@@ -24,18 +24,13 @@ LoadedTensor describe(const weir_tensor_info &info) {
   return out;
 }
 
-RunStatus statusOf(const weir_status &status) {
-  return {status.code, status.message};
-}
+RunStatus statusOf(const weir_status &status) { return {status.code, status.message}; }
 
 } // namespace
 
-std::string RunStatus::text() const {
-  return std::string(weir_code_name(code)) + ": " + message;
-}
+std::string RunStatus::text() const { return std::string(weir_code_name(code)) + ": " + message; }
 
-std::vector<LoadedEntry>
-weir::tools::describeEntries(const weir_program_desc *program) {
+std::vector<LoadedEntry> weir::tools::describeEntries(const weir_program_desc *program) {
   std::vector<LoadedEntry> entries;
   for (int32_t e = 0; e < weir_program_entry_count(program); ++e) {
     LoadedEntry entry;
@@ -53,12 +48,10 @@ weir::tools::describeEntries(const weir_program_desc *program) {
 }
 
 std::unique_ptr<Session> Session::create(const LoadedModel &model,
-                                         const weir_session_options &options,
-                                         RunStatus &status) {
+                                         const weir_session_options &options, RunStatus &status) {
   std::unique_ptr<Session> made(new Session(model));
   weir_status result = WEIR_STATUS_INIT;
-  model.runtime().sessionCreate(model.program(), &options, &made->session,
-                                &result);
+  model.runtime().sessionCreate(model.program(), &options, &made->session, &result);
   status = statusOf(result);
   if (!status.ok())
     return nullptr;
@@ -79,12 +72,11 @@ int Session::findEntry(std::string_view name) const {
 }
 
 RunStatus Session::runRaw(int entry, const std::vector<weir_tensor> &feeds,
-                          std::vector<weir_tensor> &fetches,
-                          const weir_run_options *options) {
+                          std::vector<weir_tensor> &fetches, const weir_run_options *options) {
   weir_status status = WEIR_STATUS_INIT;
-  model.runtime().sessionRun(
-      session, entry, feeds.data(), static_cast<int32_t>(feeds.size()),
-      fetches.data(), static_cast<int32_t>(fetches.size()), options, &status);
+  model.runtime().sessionRun(session, entry, feeds.data(), static_cast<int32_t>(feeds.size()),
+                             fetches.data(), static_cast<int32_t>(fetches.size()), options,
+                             &status);
   return statusOf(status);
 }
 
@@ -131,8 +123,8 @@ RunStatus Session::setVariable(const std::string &name, HostTensor &value) {
   return statusOf(status);
 }
 
-RunStatus Session::run(int entry, std::vector<HostTensor> &feeds,
-                       NamedTensors &fetches, const weir_run_options *options) {
+RunStatus Session::run(int entry, std::vector<HostTensor> &feeds, NamedTensors &fetches,
+                       const weir_run_options *options) {
   std::vector<ViewStorage> storage(feeds.size());
   std::vector<weir_tensor> views;
   for (size_t i = 0; i < feeds.size(); ++i)

@@ -48,8 +48,7 @@ class Session {
 public:
   /// Null, with the reason in `status`.
   static std::unique_ptr<Session> create(const LoadedModel &model,
-                                         const weir_session_options &options,
-                                         RunStatus &status);
+                                         const weir_session_options &options, RunStatus &status);
   ~Session();
 
   const std::vector<LoadedEntry> &entries() const { return descriptions; }
@@ -59,16 +58,14 @@ public:
 
   /// Runs an entry. `feeds` are in the entry's order; `fetches` becomes the
   /// entry's fetches with their names.
-  RunStatus run(int entry, std::vector<HostTensor> &feeds,
-                NamedTensors &fetches,
+  RunStatus run(int entry, std::vector<HostTensor> &feeds, NamedTensors &fetches,
                 const weir_run_options *options = nullptr);
 
   /// A run whose results stay where the runtime put them: what a measurement
   /// repeats. `fetches` must be as many as the entry's, zeroed before the first
   /// run, and given to release at the end.
   RunStatus runRaw(int entry, const std::vector<weir_tensor> &feeds,
-                   std::vector<weir_tensor> &fetches,
-                   const weir_run_options *options = nullptr);
+                   std::vector<weir_tensor> &fetches, const weir_run_options *options = nullptr);
   void release(std::vector<weir_tensor> &fetches);
 
   /// The most bytes that the device's allocator had handed out at once.

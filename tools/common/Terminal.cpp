@@ -19,9 +19,8 @@ using namespace weir::tools;
 
 namespace {
 
-constexpr const char *bold = "\x1b[1m", *red = "\x1b[1;31m",
-                     *magenta = "\x1b[1;35m", *cyan = "\x1b[1;36m",
-                     *reset = "\x1b[0m";
+constexpr const char *bold = "\x1b[1m", *red = "\x1b[1;31m", *magenta = "\x1b[1;35m",
+                     *cyan = "\x1b[1;36m", *reset = "\x1b[0m";
 
 /// `text` in a colour, where there are colours.
 std::string paint(const char *colour, std::string_view text) {
@@ -30,9 +29,7 @@ std::string paint(const char *colour, std::string_view text) {
   return colour + std::string(text) + reset;
 }
 
-void printLine(const std::string &line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
-}
+void printLine(const std::string &line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
 /// Whatever a model calls its nodes, a terminal only shows it: control characters
 /// are spelt out.
@@ -70,8 +67,7 @@ bool weir::tools::stderrHasColours() {
 
 void weir::tools::printError(std::string_view tool, std::string_view text,
                              const std::vector<std::string> &notes) {
-  printLine(paint(bold, std::string(tool) + ":") + " " + paint(red, "error:") +
-            " " + plain(text));
+  printLine(paint(bold, std::string(tool) + ":") + " " + paint(red, "error:") + " " + plain(text));
   printNotes(notes);
 }
 
@@ -84,11 +80,9 @@ void weir::tools::printDiagnostic(const Diagnostic &diagnostic) {
     return printNotes(diagnostic.notes);
   }
   bool isError = diagnostic.severity == Severity::Error;
-  std::string word =
-      std::string(isError ? "error " : "warning ") + diagnostic.code + ":";
+  std::string word = std::string(isError ? "error " : "warning ") + diagnostic.code + ":";
   size_t at = diagnostic.file.empty() ? 0 : plain(diagnostic.file).size() + 2;
-  printLine(paint(bold, first.substr(0, at)) +
-            paint(isError ? red : magenta, word) +
+  printLine(paint(bold, first.substr(0, at)) + paint(isError ? red : magenta, word) +
             first.substr(std::min(at + word.size(), first.size())));
   printNotes(diagnostic.notes);
 }
@@ -97,8 +91,8 @@ void weir::tools::printDiagnostics(const DiagnosticSink &sink) {
   for (const Diagnostic &diagnostic : sink.diagnostics())
     printDiagnostic(diagnostic);
   if (sink.dropped() != 0)
-    printLine("  " + paint(cyan, "note:") + " " +
-              std::to_string(sink.dropped()) + " more were left out");
+    printLine("  " + paint(cyan, "note:") + " " + std::to_string(sink.dropped()) +
+              " more were left out");
 }
 
 int weir::tools::finishOutput(std::string_view tool, int status) {
@@ -123,8 +117,7 @@ void ProgressLine::update(std::string_view text) {
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
     width = size.ws_col;
   text = text.substr(0, width - 1);
-  std::fprintf(stderr, "\r%.*s\x1b[K", static_cast<int>(text.size()),
-               text.data());
+  std::fprintf(stderr, "\r%.*s\x1b[K", static_cast<int>(text.size()), text.data());
   std::fflush(stderr);
   shown = true;
 }

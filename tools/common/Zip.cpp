@@ -16,9 +16,8 @@ using namespace weir::tools;
 
 namespace {
 
-constexpr uint32_t localMagic = 0x04034b50, centralMagic = 0x02014b50,
-                   endMagic = 0x06054b50, end64Magic = 0x06064b50,
-                   locator64Magic = 0x07064b50;
+constexpr uint32_t localMagic = 0x04034b50, centralMagic = 0x02014b50, endMagic = 0x06054b50,
+                   end64Magic = 0x06064b50, locator64Magic = 0x07064b50;
 constexpr uint16_t stored = 0, deflated = 8;
 constexpr uint32_t inZip64 = 0xffffffff;
 /// 1 January 1980, the earliest date that the format can say.
@@ -92,8 +91,8 @@ bool inflateRaw(std::string_view packed, uint64_t size, std::string &out) {
 
 std::string deflateRaw(std::string_view data) {
   z_stream stream = {};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8,
-                   Z_DEFAULT_STRATEGY) != Z_OK)
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
     return {};
   std::string out(deflateBound(&stream, data.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(data.data()));
@@ -131,8 +130,7 @@ void putCommon(std::string &out, const CentralEntry &entry, bool large) {
 
 } // namespace
 
-bool weir::tools::readZip(std::string_view archive, ZipEntries &entries,
-                          std::string &error) {
+bool weir::tools::readZip(std::string_view archive, ZipEntries &entries, std::string &error) {
   Bytes bytes{archive};
   // The end record is 22 bytes and a comment of at most 65,535.
   constexpr uint64_t endSize = 22;
@@ -167,8 +165,7 @@ bool weir::tools::readZip(std::string_view archive, ZipEntries &entries,
     entry.checksum = bytes.at<uint32_t>(pos + 16);
     entry.packed = bytes.at<uint32_t>(pos + 20);
     entry.size = bytes.at<uint32_t>(pos + 24);
-    uint64_t nameLength = bytes.at<uint16_t>(pos + 28),
-             extraLength = bytes.at<uint16_t>(pos + 30),
+    uint64_t nameLength = bytes.at<uint16_t>(pos + 28), extraLength = bytes.at<uint16_t>(pos + 30),
              commentLength = bytes.at<uint16_t>(pos + 32);
     entry.offset = bytes.at<uint32_t>(pos + 42);
     if (!bytes.holds(pos + 46, nameLength + extraLength)) {
@@ -186,8 +183,7 @@ bool weir::tools::readZip(std::string_view archive, ZipEntries &entries,
               "directory says";
       return false;
     }
-    uint64_t data = local + 30 + bytes.at<uint16_t>(local + 26) +
-                    bytes.at<uint16_t>(local + 28);
+    uint64_t data = local + 30 + bytes.at<uint16_t>(local + 26) + bytes.at<uint16_t>(local + 28);
     if (!bytes.holds(data, entry.packed)) {
       error = "broken ZIP archive: \"" + entry.name + "\" is cut off";
       return false;
@@ -201,8 +197,7 @@ bool weir::tools::readZip(std::string_view archive, ZipEntries &entries,
     } else if (entry.method == deflated) {
       good = inflateRaw(packed, entry.size, contents);
     } else {
-      error = "\"" + entry.name + "\" is compressed by method " +
-              std::to_string(entry.method) +
+      error = "\"" + entry.name + "\" is compressed by method " + std::to_string(entry.method) +
               "; possible are 0 (stored) and 8 (deflate)";
       return false;
     }
@@ -254,8 +249,7 @@ std::string weir::tools::writeZip(const ZipEntries &entries) {
     put<uint16_t>(directory, 0); // disk
     put<uint16_t>(directory, 0); // internal attributes
     put<uint32_t>(directory, 0); // external attributes
-    put<uint32_t>(directory,
-                  large ? inZip64 : static_cast<uint32_t>(entry.offset));
+    put<uint32_t>(directory, large ? inZip64 : static_cast<uint32_t>(entry.offset));
     directory += name;
     if (large) {
       put<uint16_t>(directory, 1);

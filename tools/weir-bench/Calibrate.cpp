@@ -44,19 +44,16 @@ int fail(const std::string &message) {
 }
 
 std::string tensor(int64_t rows, int64_t columns) {
-  return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) +
-         "xf32>";
+  return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "xf32>";
 }
 
 /// A function from one tensor to one tensor; `body` makes %y from %x.
-std::string module(const std::string &from, const std::string &to,
-                   const std::string &body, const std::string &requests = "") {
-  return "module {\n  func.func @main(%x: " + from +
-         " {weir.name = \"x\"}) -> (" + to +
+std::string module(const std::string &from, const std::string &to, const std::string &body,
+                   const std::string &requests = "") {
+  return "module {\n  func.func @main(%x: " + from + " {weir.name = \"x\"}) -> (" + to +
          " {weir.name = \"y\"}) attributes {weir.entry = \"main\"" +
-         (requests.empty() ? ""
-                           : ", weir.device_requests = {" + requests + "}") +
-         "} {\n" + body + "    return %y : " + to + "\n  }\n}\n";
+         (requests.empty() ? "" : ", weir.device_requests = {" + requests + "}") + "} {\n" + body +
+         "    return %y : " + to + "\n  }\n}\n";
 }
 
 std::string productOf(const std::string &value, const std::string &type) {
@@ -74,18 +71,15 @@ using Operation = std::string (*)(const std::string &, const std::string &);
 
 /// One operation after the other. With `hops`, every second one is on the other
 /// device, so that none fuse; products never do.
-std::string chain(Operation operation, int64_t rows, int64_t columns, int count,
-                  bool hops) {
+std::string chain(Operation operation, int64_t rows, int64_t columns, int count, bool hops) {
   std::string type = tensor(rows, columns), body, requests;
   for (int i = 0; i < count; ++i) {
     std::string from = i ? "%v" + std::to_string(i - 1) : "%x",
                 to = i == count - 1 ? "%y" : "%v" + std::to_string(i),
                 node = "n" + std::to_string(i);
-    body += "    " + to + " = " + operation(from, type) + " loc(\"" + node +
-            "\")\n";
+    body += "    " + to + " = " + operation(from, type) + " loc(\"" + node + "\")\n";
     if (hops)
-      requests +=
-          (i ? ", " : "") + node + " = \"/cpu:" + std::to_string(i % 2) + "\"";
+      requests += (i ? ", " : "") + node + " = \"/cpu:" + std::to_string(i % 2) + "\"";
   }
   return module(type, type, body, requests);
 }
@@ -94,8 +88,7 @@ std::string chain(Operation operation, int64_t rows, int64_t columns, int count,
 std::optional<double> timeOf(const std::string &text, DiagnosticSink &sink) {
   llvm::SmallString<128> path;
   int descriptor = -1;
-  if (llvm::sys::fs::createTemporaryFile("weir-calibrate", "mlir", descriptor,
-                                         path)) {
+  if (llvm::sys::fs::createTemporaryFile("weir-calibrate", "mlir", descriptor, path)) {
     sink.report({"W0853", "", "", "", "no temporary file can be made", {}});
     return std::nullopt;
   }
@@ -113,8 +106,7 @@ std::optional<double> timeOf(const std::string &text, DiagnosticSink &sink) {
   weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
   sessionOptions.threads = 1;
   RunStatus status;
-  std::unique_ptr<Session> session =
-      Session::create(*model, sessionOptions, status);
+  std::unique_ptr<Session> session = Session::create(*model, sessionOptions, status);
   if (!session) {
     sink.report({"W0853", "", "", "", "no session: " + status.text(), {}});
     return std::nullopt;
@@ -130,8 +122,7 @@ std::optional<double> timeOf(const std::string &text, DiagnosticSink &sink) {
   for (int runs = 0; runs < leastRuns || total < leastMs; ++runs) {
     auto begin = std::chrono::steady_clock::now();
     status = session->runRaw(0, feeds, fetches);
-    std::chrono::duration<double> took =
-        std::chrono::steady_clock::now() - begin;
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     if (!status.ok()) {
       sink.report({"W0853", "", "", "", "a run failed: " + status.text(), {}});
       return std::nullopt;
@@ -144,8 +135,8 @@ std::optional<double> timeOf(const std::string &text, DiagnosticSink &sink) {
 }
 
 /// (work of large - work of small) / (time of large - time of small).
-std::optional<double> rateOf(const std::string &small, const std::string &large,
-                             double work, DiagnosticSink &sink) {
+std::optional<double> rateOf(const std::string &small, const std::string &large, double work,
+                             DiagnosticSink &sink) {
   std::optional<double> a = timeOf(small, sink), b = timeOf(large, sink);
   if (!a || !b)
     return std::nullopt;
@@ -174,28 +165,22 @@ int runCalibrate(int argc, char **argv) {
   std::optional<double> flops =
       rateOf(chain(productOf, smallSide, smallSide, 1, false),
              chain(productOf, largeSide, largeSide, 1, false),
-             2.0 * (largeSide * largeSide * largeSide -
-                    smallSide * smallSide * smallSide),
-             sink);
+             2.0 * (largeSide * largeSide * largeSide - smallSide * smallSide * smallSide), sink);
   // Read once, written once.
   constexpr int64_t rows = 8192, columns = 1024;
   std::optional<double> bandwidth =
       rateOf(chain(negationOf, rows, columns, 1, false),
-             chain(negationOf, 2 * rows, columns, 1, false),
-             2.0 * rows * columns * 4, sink);
+             chain(negationOf, 2 * rows, columns, 1, false), 2.0 * rows * columns * 4, sink);
   // Products so small that they cost nothing but their launch.
   constexpr int shortChain = 2, longChain = 34;
   constexpr double more = longChain - shortChain;
-  std::optional<double> launches =
-      rateOf(chain(productOf, 2, 2, shortChain, false),
-             chain(productOf, 2, 2, longChain, false), more, sink);
-  std::optional<double> messages =
-      rateOf(chain(productOf, 2, 2, shortChain, true),
-             chain(productOf, 2, 2, longChain, true), more, sink);
+  std::optional<double> launches = rateOf(chain(productOf, 2, 2, shortChain, false),
+                                          chain(productOf, 2, 2, longChain, false), more, sink);
+  std::optional<double> messages = rateOf(chain(productOf, 2, 2, shortChain, true),
+                                          chain(productOf, 2, 2, longChain, true), more, sink);
   constexpr double hopBytes = 1024.0 * columns * 4;
-  std::optional<double> works =
-      rateOf(chain(negationOf, 1, columns, 1, false),
-             chain(negationOf, 1024, columns, 1, false), 1, sink);
+  std::optional<double> works = rateOf(chain(negationOf, 1, columns, 1, false),
+                                       chain(negationOf, 1024, columns, 1, false), 1, sink);
   std::optional<double> crossings =
       rateOf(chain(negationOf, 1024, columns, shortChain, true),
              chain(negationOf, 1024, columns, shortChain + 8, true), 8, sink);
@@ -218,8 +203,7 @@ int runCalibrate(int argc, char **argv) {
     json.attributeArray("devices", [&] {
       for (int64_t i = 0; i < count; ++i)
         json.object([&] {
-          json.attribute("name", "/job:localhost/replica:0/task:0/device:CPU:" +
-                                     std::to_string(i));
+          json.attribute("name", "/job:localhost/replica:0/task:0/device:CPU:" + std::to_string(i));
           json.attribute("flops", round(*flops));
           json.attribute("bandwidth", round(*bandwidth));
           json.attribute("overhead", round(overhead));

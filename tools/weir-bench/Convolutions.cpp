@@ -111,7 +111,8 @@ bool measure(const Settings &settings, const std::string &folder, Row &row, Diag
   int threads = static_cast<int>(settings.threads);
   if (!ours.load(options, threads, sink))
     return false;
-  auto theirs = OneDnnConvolution::create(shape, threads, ours.given[0].second, filter, bias, error);
+  auto theirs =
+      OneDnnConvolution::create(shape, threads, ours.given[0].second, filter, bias, error);
   if (!theirs) {
     sink.report({"W0806", "", "", "", "no oneDNN: " + error, {}});
     return false;
@@ -155,8 +156,8 @@ void printText(const Row &row) {
   std::printf("%-24s x%d %8.3f / %8.3f ms %6.1f / %6.1f GFLOP/s  %.3f (best runs %.3f)%s%s\n",
               row.name().c_str(), row.count, row.ours.median, row.theirs.median,
               gflop / row.ours.median, gflop / row.theirs.median, row.ratio(),
-              row.ours.least / row.theirs.least, row.difference.empty() ? "" : "  results differ: ",
-              row.difference.c_str());
+              row.ours.least / row.theirs.least,
+              row.difference.empty() ? "" : "  results differ: ", row.difference.c_str());
   std::fflush(stdout);
 }
 
@@ -192,9 +193,8 @@ int runConvolutionsBenchmark(int argc, char **argv) {
     return status;
   Scratch scratch;
   std::vector<Row> rows = resnet50();
-  std::erase_if(rows, [&](const Row &row) {
-    return row.name().find(settings.filter) == std::string::npos;
-  });
+  std::erase_if(
+      rows, [&](const Row &row) { return row.name().find(settings.filter) == std::string::npos; });
   llvm::json::Array all;
   for (Row &row : rows) {
     DiagnosticSink sink;

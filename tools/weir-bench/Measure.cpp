@@ -79,12 +79,7 @@ bool Ours::load(const driver::Options &options, int threads, DiagnosticSink &sin
   RunStatus status;
   session = Session::create(*model, sessionOptions, status);
   if (!session) {
-    sink.report({"W0706",
-                 options.input,
-                 "",
-                 "",
-                 "no session can be made: " + status.text(),
-                 {}});
+    sink.report({"W0706", options.input, "", "", "no session can be made: " + status.text(), {}});
     return false;
   }
   loadMs = clockMs() - start;
@@ -148,9 +143,9 @@ std::string weir::tools::differenceOf(NamedTensors &ours, const std::string &fil
   return "";
 }
 
-std::vector<Times>
-weir::tools::measureInTurn(std::vector<Runner> &runners, int64_t rounds, double roundMs,
-                           const std::function<void(int64_t)> &onRound) {
+std::vector<Times> weir::tools::measureInTurn(std::vector<Runner> &runners, int64_t rounds,
+                                              double roundMs,
+                                              const std::function<void(int64_t)> &onRound) {
   std::vector<std::vector<double>> medians(runners.size());
   std::vector<double> estimate(runners.size(), 0);
   std::vector<Times> figures(runners.size());
@@ -162,8 +157,8 @@ weir::tools::measureInTurn(std::vector<Runner> &runners, int64_t rounds, double 
         continue;
       int count = leastRuns;
       if (round > 0)
-        count = std::clamp(static_cast<int>(roundMs / std::max(estimate[i], 1e-3)),
-                           leastRuns, mostRuns);
+        count = std::clamp(static_cast<int>(roundMs / std::max(estimate[i], 1e-3)), leastRuns,
+                           mostRuns);
       std::vector<double> times = runners[i](count);
       if (times.empty()) {
         runners[i] = nullptr;

@@ -54,8 +54,7 @@ int fail(const std::string &message) {
 }
 
 bool parseNumber(std::string_view text, int64_t &value) {
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
 
@@ -63,16 +62,14 @@ std::vector<std::string_view> split(std::string_view line) {
   if (line.ends_with('\r'))
     line.remove_suffix(1);
   std::vector<std::string_view> cells;
-  for (size_t comma; (comma = line.find(',')) != line.npos;
-       line.remove_prefix(comma + 1))
+  for (size_t comma; (comma = line.find(',')) != line.npos; line.remove_prefix(comma + 1))
     cells.push_back(line.substr(0, comma));
   cells.push_back(line);
   return cells;
 }
 
 /// Returns what is wrong with the file, or nothing.
-std::optional<std::string> readInstance(const std::string &path,
-                                        Instance &instance) {
+std::optional<std::string> readInstance(const std::string &path, Instance &instance) {
   std::ifstream file(path);
   std::string line;
   if (!file || !std::getline(file, line))
@@ -90,8 +87,8 @@ std::optional<std::string> readInstance(const std::string &path,
     if (cells.size() == 1 && cells[0].empty())
       continue;
     if (cells.size() != names.size())
-      return place + ": found " + std::to_string(cells.size()) +
-             " cells; the first line has " + std::to_string(names.size());
+      return place + ": found " + std::to_string(cells.size()) + " cells; the first line has " +
+             std::to_string(names.size());
     Buffer buffer;
     for (size_t i = 0; i < cells.size(); ++i) {
       int64_t *value = names[i] == "lower"       ? &buffer.lower
@@ -102,12 +99,11 @@ std::optional<std::string> readInstance(const std::string &path,
       if (names[i] == "id")
         instance.ids.emplace_back(cells[i]);
       else if (value && !parseNumber(cells[i], *value))
-        return place + ": found '" + std::string(cells[i]) + "' as " +
-               names[i] + "; possible: a whole number";
+        return place + ": found '" + std::string(cells[i]) + "' as " + names[i] +
+               "; possible: a whole number";
     }
-    if (buffer.size < 0 || buffer.size > INT64_MAX >> 22 ||
-        buffer.upper < buffer.lower || buffer.alignment < 1 ||
-        buffer.alignment > int64_t(1) << 30)
+    if (buffer.size < 0 || buffer.size > INT64_MAX >> 22 || buffer.upper < buffer.lower ||
+        buffer.alignment < 1 || buffer.alignment > int64_t(1) << 30)
       return place + ": not a buffer: a size below 0 or past 2^41, an upper "
                      "below its lower, or an alignment below 1 or past 2^30";
     instance.buffers.push_back(buffer);
@@ -115,15 +111,14 @@ std::optional<std::string> readInstance(const std::string &path,
   return std::nullopt;
 }
 
-std::optional<std::string> writeOffsets(const std::string &path,
-                                        const Instance &instance,
+std::optional<std::string> writeOffsets(const std::string &path, const Instance &instance,
                                         const Plan &plan) {
   std::ofstream file(path);
   file << "id,lower,upper,size,offset\n";
   for (size_t i = 0; i < plan.offsets.size(); ++i) {
     const Buffer &b = instance.buffers[i];
-    file << instance.ids[i] << ',' << b.lower << ',' << b.upper << ',' << b.size
-         << ',' << plan.offsets[i] << '\n';
+    file << instance.ids[i] << ',' << b.lower << ',' << b.upper << ',' << b.size << ','
+         << plan.offsets[i] << '\n';
   }
   file.close();
   if (!file)
@@ -131,16 +126,14 @@ std::optional<std::string> writeOffsets(const std::string &path,
   return std::nullopt;
 }
 
-std::optional<std::string> parseArguments(int argc, char **argv,
-                                          Arguments &arguments) {
+std::optional<std::string> parseArguments(int argc, char **argv, Arguments &arguments) {
   arguments.options.steps = defaultSteps;
   for (int i = 1; i < argc; ++i) {
     std::string_view arg = argv[i];
-    auto number = [&](std::string_view flag,
-                      int64_t &value) -> std::optional<std::string> {
+    auto number = [&](std::string_view flag, int64_t &value) -> std::optional<std::string> {
       if (!parseNumber(arg.substr(flag.size()), value) || value < 0)
-        return "found '" + std::string(arg) +
-               "'; possible: " + std::string(flag) + "N, a whole number";
+        return "found '" + std::string(arg) + "'; possible: " + std::string(flag) +
+               "N, a whole number";
       return std::nullopt;
     };
     std::optional<std::string> error;
@@ -181,8 +174,7 @@ int planFile(const std::string &path, const Arguments &arguments) {
     return fail(*error);
   auto start = std::chrono::steady_clock::now();
   Plan plan = planOffsets(instance.buffers, arguments.options);
-  std::chrono::duration<double, std::milli> took =
-      std::chrono::steady_clock::now() - start;
+  std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
 
   std::vector<PlacedBuffer> placed;
   for (size_t i = 0; i < plan.offsets.size(); ++i) {
@@ -190,20 +182,18 @@ int planFile(const std::string &path, const Arguments &arguments) {
     placed.push_back({b.lower, b.upper, b.size, b.alignment, plan.offsets[i]});
   }
   if (auto error = checkPlan(placed, plan.peak))
-    return fail(path + ": the plan is wrong: buffer " +
-                instance.ids[error->first] + ": " + error->message);
+    return fail(path + ": the plan is wrong: buffer " + instance.ids[error->first] + ": " +
+                error->message);
   if (!arguments.output.empty())
     if (auto error = writeOffsets(arguments.output, instance, plan))
       return fail(*error);
-  std::printf("%s: %zu buffers, %lld steps%s\n", path.c_str(),
-              plan.offsets.size(), (long long)plan.steps,
-              plan.provedOptimal ? ", no smaller plan exists" : "");
-  std::printf("peak=%lld bound=%lld ms=%.1f\n", (long long)plan.peak,
-              (long long)plan.lowerBound, took.count());
+  std::printf("%s: %zu buffers, %lld steps%s\n", path.c_str(), plan.offsets.size(),
+              (long long)plan.steps, plan.provedOptimal ? ", no smaller plan exists" : "");
+  std::printf("peak=%lld bound=%lld ms=%.1f\n", (long long)plan.peak, (long long)plan.lowerBound,
+              took.count());
   if (arguments.options.capacity && plan.peak > *arguments.options.capacity)
     return fail(path + ": the plan needs " + std::to_string(plan.peak) +
-                " bytes, the capacity is " +
-                std::to_string(*arguments.options.capacity) +
+                " bytes, the capacity is " + std::to_string(*arguments.options.capacity) +
                 (plan.provedTooLarge ? "; no plan fits" : ""));
   return 0;
 }
@@ -215,8 +205,7 @@ int runMemoryPlan(int argc, char **argv) {
   if (auto error = parseArguments(argc, argv, arguments))
     return fail(*error);
   if (arguments.random)
-    return runRandomPlans(arguments.random, arguments.seed,
-                          arguments.options.steps);
+    return runRandomPlans(arguments.random, arguments.seed, arguments.options.steps);
   int status = 0;
   for (const std::string &path : arguments.files)
     status = std::max(status, planFile(path, arguments));

@@ -44,8 +44,8 @@ struct Figure {
 };
 
 /// Measures one model. False with errors in `sink`.
-bool measure(const Settings &settings, const std::string &path,
-             std::vector<Figure> &figures, DiagnosticSink &sink) {
+bool measure(const Settings &settings, const std::string &path, std::vector<Figure> &figures,
+             DiagnosticSink &sink) {
   driver::Options options = settings.options;
   options.input = path;
   options.name = path.ends_with(".so") ? "" : "model";
@@ -81,13 +81,11 @@ bool measure(const Settings &settings, const std::string &path,
   ProgressLine progress;
   std::vector<Runner> runners{[&](int count) { return ours.run(count); }};
   for (auto &peer : peers)
-    runners.push_back(peer ? [&peer](int count) { return peer->run(count); }
-                           : Runner());
-  std::vector<Times> times =
-      measureInTurn(runners, settings.rounds, roundMs, [&](int64_t round) {
-        progress.update(path + ": round " + std::to_string(round) + " of " +
-                        std::to_string(settings.rounds));
-      });
+    runners.push_back(peer ? [&peer](int count) { return peer->run(count); } : Runner());
+  std::vector<Times> times = measureInTurn(runners, settings.rounds, roundMs, [&](int64_t round) {
+    progress.update(path + ": round " + std::to_string(round) + " of " +
+                    std::to_string(settings.rounds));
+  });
   for (size_t i = 0; i < figures.size(); ++i) {
     figures[i].medianMs = times[i].median;
     figures[i].leastMs = times[i].least;
@@ -97,28 +95,24 @@ bool measure(const Settings &settings, const std::string &path,
   return true;
 }
 
-void printText(const std::string &path, const std::vector<Figure> &figures,
-               int64_t threads) {
+void printText(const std::string &path, const std::vector<Figure> &figures, int64_t threads) {
   const Figure &ours = figures[0];
   std::printf("%s: weir %.3f ms, threads=%lld\n", path.c_str(), ours.medianMs,
               static_cast<long long>(threads));
   for (size_t i = 1; i < figures.size(); ++i) {
     const Figure &peer = figures[i];
     if (!peer.error.empty()) {
-      std::printf("  %s: left out: %s\n", peer.engine.c_str(),
-                  peer.error.c_str());
+      std::printf("  %s: left out: %s\n", peer.engine.c_str(), peer.error.c_str());
       continue;
     }
-    std::printf("  %s %s: %.3f ms, weir/%s=%.3f%s%s\n", peer.engine.c_str(),
-                peer.version.c_str(), peer.medianMs, peer.engine.c_str(),
-                ours.medianMs / peer.medianMs,
-                peer.difference.empty() ? "" : ", results differ: ",
-                peer.difference.c_str());
+    std::printf("  %s %s: %.3f ms, weir/%s=%.3f%s%s\n", peer.engine.c_str(), peer.version.c_str(),
+                peer.medianMs, peer.engine.c_str(), ours.medianMs / peer.medianMs,
+                peer.difference.empty() ? "" : ", results differ: ", peer.difference.c_str());
   }
 }
 
-llvm::json::Value toJson(const std::string &path,
-                         const std::vector<Figure> &figures, int64_t threads) {
+llvm::json::Value toJson(const std::string &path, const std::vector<Figure> &figures,
+                         int64_t threads) {
   llvm::json::Array list;
   for (const Figure &figure : figures) {
     llvm::json::Object row{{"engine", figure.engine}};
@@ -136,8 +130,7 @@ llvm::json::Value toJson(const std::string &path,
     }
     list.push_back(std::move(row));
   }
-  return llvm::json::Object{
-      {"model", path}, {"threads", threads}, {"engines", std::move(list)}};
+  return llvm::json::Object{{"model", path}, {"threads", threads}, {"engines", std::move(list)}};
 }
 
 } // namespace
@@ -147,26 +140,23 @@ int runModelBenchmark(int argc, char **argv) {
   FlagParser parser(toolName, "MODEL... [flags]",
                     "Times whole models: ours, and other engines that are "
                     "installed, in turn on the same inputs and threads.");
-  parser.positionals("MODEL", "as weirc takes it, or a .so", 1, 0,
-                     settings.models);
+  parser.positionals("MODEL", "as weirc takes it, or a .so", 1, 0, settings.models);
   parser.group("Measurement");
   parser.value("--against", "ort,openvino,iree,tf",
                "engines to compare with, run by a Python side process "
                "(WEIR_PYTHON, else python3)",
                [&settings](std::string_view value) -> std::string {
                  for (std::string_view engine : splitFields(value, ',')) {
-                   if (engine != "ort" && engine != "openvino" &&
-                       engine != "iree" && engine != "tf")
+                   if (engine != "ort" && engine != "openvino" && engine != "iree" &&
+                       engine != "tf")
                      return "names an engine that is unknown; possible: ort, "
                             "openvino, iree, tf";
                    settings.against.emplace_back(engine);
                  }
                  return "";
                });
-  parser.number("--threads", "N", "threads of every engine (default 1)",
-                settings.threads, 1, 4096);
-  parser.number("--rounds", "N", "rounds that count (default 7)",
-                settings.rounds, 1, 1000);
+  parser.number("--threads", "N", "threads of every engine (default 1)", settings.threads, 1, 4096);
+  parser.number("--rounds", "N", "rounds that count (default 7)", settings.rounds, 1, 1000);
   parser.value("--precision", "f32|bf16",
                "ours, and that of engines that have a setting for it (openvino)",
                [&settings](std::string_view value) -> std::string {
@@ -201,7 +191,6 @@ int runModelBenchmark(int argc, char **argv) {
       printText(path, figures, settings.threads);
   }
   if (settings.json)
-    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(all)))
-                 << "\n";
+    llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << "\n";
   return status;
 }

@@ -91,10 +91,11 @@ private:
 
 } // namespace
 
-std::unique_ptr<OneDnnConvolution>
-OneDnnConvolution::create(const ConvolutionShape &shape, int threads, const HostTensor &image,
-                          const std::vector<float> &filter, const std::vector<float> &bias,
-                          std::string &error) {
+std::unique_ptr<OneDnnConvolution> OneDnnConvolution::create(const ConvolutionShape &shape,
+                                                             int threads, const HostTensor &image,
+                                                             const std::vector<float> &filter,
+                                                             const std::vector<float> &bias,
+                                                             std::string &error) {
   // Debian's build runs on OpenMP, which has read its environment by now.
   using SetThreads = void (*)(int);
   if (auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
@@ -112,10 +113,11 @@ std::string OneDnnConvolution::version() {
 
 using namespace weir::tools;
 
-std::unique_ptr<OneDnnConvolution>
-OneDnnConvolution::create(const ConvolutionShape &, int, const HostTensor &,
-                          const std::vector<float> &, const std::vector<float> &,
-                          std::string &error) {
+std::unique_ptr<OneDnnConvolution> OneDnnConvolution::create(const ConvolutionShape &, int,
+                                                             const HostTensor &,
+                                                             const std::vector<float> &,
+                                                             const std::vector<float> &,
+                                                             std::string &error) {
   error = "this weir-bench was built without libdnnl-dev";
   return nullptr;
 }

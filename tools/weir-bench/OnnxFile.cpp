@@ -16,7 +16,8 @@ using namespace weir::tools;
 namespace {
 
 // Of onnx.proto.
-constexpr int floatType = 1, brainType = 16, intAttribute = 2, intsAttribute = 7, irVersion = 8, opset = 17;
+constexpr int floatType = 1, brainType = 16, intAttribute = 2, intsAttribute = 7, irVersion = 8,
+              opset = 17;
 
 std::string varint(uint64_t value) {
   std::string text;
@@ -56,8 +57,8 @@ void OnnxFile::constant(const std::string &name, const Dims &dims,
       raw.replace(2 * i, 2, raw, 4 * i + 2, 2);
     raw.resize(2 * values.size());
   }
-  graph += bytes(5, packed(1, dims) + integer(2, isBrain ? brainType : floatType) +
-                        bytes(8, name) + bytes(9, raw));
+  graph += bytes(5, packed(1, dims) + integer(2, isBrain ? brainType : floatType) + bytes(8, name) +
+                        bytes(9, raw));
 }
 
 void OnnxFile::node(const std::string &operation, const std::string &name,
@@ -67,9 +68,9 @@ void OnnxFile::node(const std::string &operation, const std::string &name,
     text += bytes(1, operand);
   text += bytes(2, name) + bytes(3, name) + bytes(4, operation);
   for (const auto &[key, values] : attributes)
-    text += bytes(5, bytes(1, key) + (key == "group"
-                                          ? integer(3, values[0]) + integer(20, intAttribute)
-                                          : packed(8, values) + integer(20, intsAttribute)));
+    text +=
+        bytes(5, bytes(1, key) + (key == "group" ? integer(3, values[0]) + integer(20, intAttribute)
+                                                 : packed(8, values) + integer(20, intsAttribute)));
   graph += bytes(1, text);
 }
 

@@ -70,30 +70,29 @@ struct Row {
 };
 
 /// Writes the models into `folder` and lists them. False with `error`.
-bool writeModels(const std::string &folder, const std::string &filter,
-                 std::vector<Row> &rows, std::string &error) {
+bool writeModels(const std::string &folder, const std::string &filter, std::vector<Row> &rows,
+                 std::string &error) {
   std::string path = folder + "/operations.py", list = folder + "/list.tsv";
   if (!writeFile(path, script, error))
     return false;
   pid_t pid = fork();
   if (pid == 0) {
     if (std::freopen(list.c_str(), "w", stdout))
-      execlp(peerPython(), peerPython(), path.c_str(), folder.c_str(),
-             filter.c_str(), static_cast<char *>(nullptr));
+      execlp(peerPython(), peerPython(), path.c_str(), folder.c_str(), filter.c_str(),
+             static_cast<char *>(nullptr));
     _exit(127);
   }
   int status = 0;
   std::string text;
-  if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0 ||
-      !readFile(list, text, error)) {
+  if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0 || !readFile(list, text, error)) {
     error = std::string(peerPython()) + " does not write the models (it needs onnx)";
     return false;
   }
   for (std::string_view line : splitLines(text)) {
     std::vector<std::string_view> fields = splitFields(line, '\t');
     if (fields.size() == 3)
-      rows.push_back({std::string(fields[0]), std::string(fields[1]),
-                      std::string(fields[2]), "", ""});
+      rows.push_back(
+          {std::string(fields[0]), std::string(fields[1]), std::string(fields[2]), "", ""});
   }
   return true;
 }
@@ -122,9 +121,7 @@ void measure(const Settings &settings, const std::string &folder, Peer &peer, Ro
 }
 
 /// "12.3", in microseconds.
-std::string micros(double ms) {
-  return llvm::formatv(ms < 0.1 ? "{0:f1}" : "{0:f0}", ms * 1e3);
-}
+std::string micros(double ms) { return llvm::formatv(ms < 0.1 ? "{0:f1}" : "{0:f0}", ms * 1e3); }
 
 std::string today() {
   std::time_t now = std::time(nullptr);
@@ -143,13 +140,15 @@ std::string page(const Settings &settings, const std::vector<Row> &rows,
     if (row.theirs > 0)
       ratios.push_back(row.ratio());
   os << "# Single operations\n\n"
-     << "Made by `weir-bench ops --write=docs/performance-ops.md`: the most used operations at three\n"
+     << "Made by `weir-bench ops --write=docs/performance-ops.md`: the most used operations at "
+        "three\n"
      << "sizes, ours against ONNX Runtime " << version << " in turn, "
      << (settings.threads == 1 ? "one thread" : std::to_string(settings.threads) + " threads")
      << " each, medians of " << settings.rounds << "\nrounds, microseconds"
-     << (takesProcessorTime() ? " of processor time" : "") << ", on " << today()
-     << " (" << llvm::sys::getHostCPUName() << "). A cell is the size, ours / theirs, and the\n"
-     << "ratio: below 1 is faster than ONNX Runtime. Theirs includes some five microseconds of its Python\n"
+     << (takesProcessorTime() ? " of processor time" : "") << ", on " << today() << " ("
+     << llvm::sys::getHostCPUName() << "). A cell is the size, ours / theirs, and the\n"
+     << "ratio: below 1 is faster than ONNX Runtime. Theirs includes some five microseconds of its "
+        "Python\n"
      << "interface. The median of all ratios is " << llvm::formatv("{0:f2}", medianOf(ratios))
      << ".\n\n| operation | small | medium | large |\n|---|---|---|---|\n";
   for (size_t i = 0; i < rows.size();) {

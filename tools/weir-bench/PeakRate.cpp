@@ -43,9 +43,9 @@ template <int Bytes> [[gnu::always_inline]] inline void loop() {
 [[gnu::target("avx512f")]] void loop512() { loop<64>(); }
 [[gnu::target("avx2,fma")]] void loop256() { loop<32>(); }
 int vectorBytes() {
-  return __builtin_cpu_supports("avx512f")                                   ? 64
+  return __builtin_cpu_supports("avx512f")                                 ? 64
          : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 32
-                                                                             : 16;
+                                                                           : 16;
 }
 #else
 int vectorBytes() { return 16; }

@@ -102,11 +102,11 @@ bool Peer::start(int threads, std::string &error) {
   return true;
 }
 
-bool Peer::load(const std::string &model, const std::string &inputs,
-                const std::string &outputs, std::string &error) {
+bool Peer::load(const std::string &model, const std::string &inputs, const std::string &outputs,
+                std::string &error) {
   std::string line;
-  llvm::raw_string_ostream(line) << llvm::json::Value(llvm::json::Object{
-      {"model", model}, {"inputs", inputs}, {"outputs", outputs}});
+  llvm::raw_string_ostream(line) << llvm::json::Value(
+      llvm::json::Object{{"model", model}, {"inputs", inputs}, {"outputs", outputs}});
   if (!writeLine(line) || !readLine(line)) {
     error = "the side process ended";
     return false;

@@ -35,8 +35,8 @@ public:
   /// Loads a model in place of the one before. `inputs` and `outputs` are .npz
   /// files, the second written by the engine's first run. False, with the reason
   /// in `error`: not installed, or it refuses the model.
-  bool load(const std::string &model, const std::string &inputs,
-            const std::string &outputs, std::string &error);
+  bool load(const std::string &model, const std::string &inputs, const std::string &outputs,
+            std::string &error);
 
   /// Milliseconds of `count` runs; empty when the process is gone.
   std::vector<double> run(int count);

@@ -76,35 +76,29 @@ std::optional<std::string> readGraph(const std::string &path, Graph &graph) {
   if (!nodes || !edges || !accelerators || !cpus)
     return path + ": found no \"nodes\", \"edges\", \"maxFPGAs\" or "
                   "\"maxCPUs\"; possible: a graph of measured nodes";
-  if (*accelerators < 0 || *cpus < 0 || *accelerators > mostDevices ||
-      *cpus > mostDevices || *accelerators + *cpus < 1)
-    return path + ": found " + std::to_string(*accelerators) +
-           " accelerators and " + std::to_string(*cpus) +
-           " CPUs; possible: 1 to 4096";
+  if (*accelerators < 0 || *cpus < 0 || *accelerators > mostDevices || *cpus > mostDevices ||
+      *accelerators + *cpus < 1)
+    return path + ": found " + std::to_string(*accelerators) + " accelerators and " +
+           std::to_string(*cpus) + " CPUs; possible: 1 to 4096";
   Problem &problem = graph.problem;
   auto isAccelerator = [&](int64_t d) { return d < *accelerators; };
   int64_t devices = *accelerators + *cpus;
   for (int64_t d = 0; d < devices; ++d) {
-    graph.devices.push_back(isAccelerator(d)
-                                ? "acc:" + std::to_string(d)
-                                : "cpu:" + std::to_string(d - *accelerators));
+    graph.devices.push_back(isAccelerator(d) ? "acc:" + std::to_string(d)
+                                             : "cpu:" + std::to_string(d - *accelerators));
     problem.memoryLimits.push_back(
-        isAccelerator(d) ? root->getNumber("maxSizePerFPGA").value_or(never)
-                         : never);
+        isAccelerator(d) ? root->getNumber("maxSizePerFPGA").value_or(never) : never);
   }
   for (int64_t from = 0; from < devices; ++from)
     for (int64_t to = 0; to < devices; ++to)
       problem.links.push_back(
-          {0,
-           from == to ? 0.0 : double(isAccelerator(from)) + isAccelerator(to)});
+          {0, from == to ? 0.0 : double(isAccelerator(from)) + isAccelerator(to)});
   std::map<int64_t, int32_t> numbers;
   for (const llvm::json::Value &value : *nodes) {
     const llvm::json::Object *node = value.getAsObject();
     std::optional<int64_t> id = node ? node->getInteger("id") : std::nullopt;
-    std::optional<double> cpu =
-        id ? node->getNumber("cpuLatency") : std::nullopt;
-    std::optional<double> accelerator =
-        id ? node->getNumber("fpgaLatency") : std::nullopt;
+    std::optional<double> cpu = id ? node->getNumber("cpuLatency") : std::nullopt;
+    std::optional<double> accelerator = id ? node->getNumber("fpgaLatency") : std::nullopt;
     std::string place = path + ": node " + std::to_string(graph.ids.size());
     if (!cpu || !accelerator)
       return place + ": found no \"id\", \"cpuLatency\" or \"fpgaLatency\"";
@@ -113,13 +107,11 @@ std::optional<std::string> readGraph(const std::string &path, Graph &graph) {
     graph.ids.push_back(*id);
     // A number in some files, a truth value in others.
     const llvm::json::Value *supported = node->get("supportedOnFpga");
-    bool runs = !supported || supported->getAsBoolean().value_or(
-                                  supported->getAsInteger().value_or(0) != 0);
+    bool runs = !supported ||
+                supported->getAsBoolean().value_or(supported->getAsInteger().value_or(0) != 0);
     Node entry;
     for (int64_t d = 0; d < devices; ++d)
-      entry.times.push_back(!isAccelerator(d) ? *cpu
-                            : runs            ? *accelerator
-                                              : never);
+      entry.times.push_back(!isAccelerator(d) ? *cpu : runs ? *accelerator : never);
     entry.memory = node->getNumber("size").value_or(0);
     entry.group = -1;
     if (std::optional<int64_t> color = node->getInteger("colorClass")) {
@@ -151,8 +143,8 @@ std::optional<std::string> readGraph(const std::string &path, Graph &graph) {
   return std::nullopt;
 }
 
-std::optional<std::string> writePlan(const std::string &path,
-                                     const Graph &graph, const Plan &plan) {
+std::optional<std::string> writePlan(const std::string &path, const Graph &graph,
+                                     const Plan &plan) {
   std::error_code error;
   llvm::raw_fd_ostream out(path, error);
   if (error)
@@ -161,8 +153,7 @@ std::optional<std::string> writePlan(const std::string &path,
   json.object([&] {
     json.attributeObject("device", [&] {
       for (size_t i = 0; i < graph.ids.size(); ++i)
-        json.attribute(std::to_string(graph.ids[i]),
-                       graph.devices[plan.device[i]]);
+        json.attribute(std::to_string(graph.ids[i]), graph.devices[plan.device[i]]);
     });
     json.attributeObject("order", [&] {
       for (size_t d = 0; d < graph.devices.size(); ++d)
@@ -183,8 +174,7 @@ std::optional<std::string> writePlan(const std::string &path,
   return std::nullopt;
 }
 
-std::optional<std::string> parseArguments(int argc, char **argv,
-                                          Arguments &arguments) {
+std::optional<std::string> parseArguments(int argc, char **argv, Arguments &arguments) {
   arguments.options.steps = defaultSteps;
   for (int i = 1; i < argc; ++i) {
     std::string_view arg = argv[i];
@@ -192,12 +182,10 @@ std::optional<std::string> parseArguments(int argc, char **argv,
     auto number = [&](std::string_view flag) -> int64_t {
       std::string_view text = arg.substr(flag.size());
       int64_t value = 0;
-      auto [end, status] =
-          std::from_chars(text.data(), text.data() + text.size(), value);
-      if (status != std::errc() || end != text.data() + text.size() ||
-          value < 0)
-        error = "found '" + std::string(arg) +
-                "'; possible: " + std::string(flag) + "N, a whole number";
+      auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (status != std::errc() || end != text.data() + text.size() || value < 0)
+        error = "found '" + std::string(arg) + "'; possible: " + std::string(flag) +
+                "N, a whole number";
       return value;
     };
     if (arg.starts_with("--steps="))
@@ -236,11 +224,9 @@ int placeFile(const std::string &path, const Arguments &arguments) {
   if (auto error = readGraph(path, graph))
     return fail(*error);
   auto begin = std::chrono::steady_clock::now();
-  std::optional<Plan> plan = arguments.greedy
-                                 ? placeGreedily(graph.problem)
-                                 : search(graph.problem, arguments.options);
-  std::chrono::duration<double, std::milli> took =
-      std::chrono::steady_clock::now() - begin;
+  std::optional<Plan> plan =
+      arguments.greedy ? placeGreedily(graph.problem) : search(graph.problem, arguments.options);
+  std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   if (!plan)
     return fail(path + ": found no placement within the memory of the devices");
   double makespan;
@@ -250,13 +236,12 @@ int placeFile(const std::string &path, const Arguments &arguments) {
     if (auto error = writePlan(arguments.output, graph, *plan))
       return fail(*error);
   std::optional<Plan> single = placeOnOneDevice(graph.problem);
-  std::printf("%s: %zu nodes, %zu edges, %zu devices", path.c_str(),
-              graph.ids.size(), graph.problem.edges.size(),
-              graph.devices.size());
+  std::printf("%s: %zu nodes, %zu edges, %zu devices", path.c_str(), graph.ids.size(),
+              graph.problem.edges.size(), graph.devices.size());
   if (single)
     std::printf(", %.4f on one of them", single->makespan);
-  std::printf("\nmakespan=%.4f bound=%.4f ms=%.1f\n", makespan,
-              lowerBound(graph.problem), took.count());
+  std::printf("\nmakespan=%.4f bound=%.4f ms=%.1f\n", makespan, lowerBound(graph.problem),
+              took.count());
   return 0;
 }
 
@@ -267,8 +252,7 @@ int runPlacement(int argc, char **argv) {
   if (auto error = parseArguments(argc, argv, arguments))
     return fail(*error);
   if (arguments.random)
-    return runRandomPlacements(arguments.random, arguments.options.seed,
-                               arguments.options.steps);
+    return runRandomPlacements(arguments.random, arguments.options.seed, arguments.options.steps);
   if (arguments.networks)
     return runNetworkPlacements(arguments.networks, arguments.options.seed,
                                 arguments.options.steps);

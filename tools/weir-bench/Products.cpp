@@ -53,7 +53,8 @@ struct Row {
 
 struct Settings {
   driver::Options options;
-  std::vector<Size> sizes{{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {128, 3072, 768}};
+  std::vector<Size> sizes{
+      {512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 2048}, {128, 3072, 768}};
   int64_t rounds = 7;
   bool json = false;
 };
@@ -94,7 +95,8 @@ bool measure(const Settings &settings, const std::string &folder, Row &row, Diag
   Ours ours;
   if (!ours.load(options, /*threads=*/1, sink))
     return false;
-  std::vector<Runner> runners{[&](int count) { return ours.run(count); }, [&](int) {
+  std::vector<Runner> runners{[&](int count) { return ours.run(count); },
+                              [&](int) {
                                 std::vector<double> times;
                                 for (int i = 0; i < 7; ++i) {
                                   double begin = clockMs();

@@ -21,9 +21,7 @@ namespace {
 
 using Generator = std::mt19937_64;
 
-int32_t below(Generator &random, int32_t end) {
-  return int32_t(random() % uint64_t(end));
-}
+int32_t below(Generator &random, int32_t end) { return int32_t(random() % uint64_t(end)); }
 
 double unit(Generator &random) { return double(random() >> 11) * 0x1p-53; }
 
@@ -65,8 +63,8 @@ Problem smallGraph(Generator &random) {
 class Exhaustive {
 public:
   explicit Exhaustive(const Problem &problem)
-      : problem(problem), count(int32_t(problem.nodes.size())), inputs(count),
-        users(count), device(count), end(count), rank(count) {
+      : problem(problem), count(int32_t(problem.nodes.size())), inputs(count), users(count),
+        device(count), end(count), rank(count) {
     for (const Edge &edge : problem.edges) {
       inputs[edge.dest].push_back(edge);
       users[edge.source].push_back(edge);
@@ -86,8 +84,7 @@ public:
         held[device[i]] += node.memory;
         possible &= node.times[device[i]] != never;
       }
-      if (!possible || held[0] > problem.memoryLimits[0] ||
-          held[1] > problem.memoryLimits[1])
+      if (!possible || held[0] > problem.memoryLimits[0] || held[1] > problem.memoryLimits[1])
         continue;
       // Edges lead to higher numbers.
       for (int32_t i = count; i-- > 0;) {
@@ -181,8 +178,7 @@ private:
     node.group = index;
     problem.nodes.push_back(std::move(node));
     for (int32_t input : inputs)
-      problem.edges.push_back(
-          {input, index, problem.nodes[input].memory * transfers});
+      problem.edges.push_back({input, index, problem.nodes[input].memory * transfers});
     return index;
   }
 
@@ -227,8 +223,7 @@ private:
       problem.nodes.push_back(std::move(node));
     }
     for (const Edge &edge : forward)
-      problem.edges.push_back(
-          {edge.dest + half, edge.source + half, edge.size});
+      problem.edges.push_back({edge.dest + half, edge.source + half, edge.size});
     for (int32_t i = 0; i < half; ++i)
       problem.edges.push_back({i, i + half, 0});
   }
@@ -242,15 +237,13 @@ private:
       node.times.assign(devices, time * slower);
       std::fill_n(node.times.begin(), accelerators, time);
     }
-    double limit =
-        below(random, 4) ? memory / accelerators * (0.8 + unit(random)) : never;
+    double limit = below(random, 4) ? memory / accelerators * (0.8 + unit(random)) : never;
     for (int32_t d = 0; d < devices; ++d)
       problem.memoryLimits.push_back(d < accelerators ? limit : never);
     for (int32_t from = 0; from < devices; ++from)
       for (int32_t to = 0; to < devices; ++to)
-        problem.links.push_back({0, from == to ? 0.0
-                                               : double(from < accelerators) +
-                                                     (to < accelerators)});
+        problem.links.push_back(
+            {0, from == to ? 0.0 : double(from < accelerators) + (to < accelerators)});
   }
 
   Generator &random;
@@ -275,16 +268,15 @@ struct Distances {
     for (double v : values)
       sum += v;
     auto above = std::upper_bound(values.begin(), values.end(), 1e-6);
-    std::printf("| %s | %.1f %% | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
-                name.c_str(), 100.0 * (above - values.begin()) / values.size(),
-                sum / values.size(), quantile(.5), quantile(.9), quantile(.99),
-                values.back());
+    std::printf("| %s | %.1f %% | %.2f | %.2f | %.2f | %.2f | %.2f |\n", name.c_str(),
+                100.0 * (above - values.begin()) / values.size(), sum / values.size(), quantile(.5),
+                quantile(.9), quantile(.99), values.back());
   }
 };
 
 /// The distance of a plan's makespan from `from`; false when it is wrong.
-bool record(const Problem &problem, const std::optional<Plan> &plan,
-            double from, Distances &distances, int64_t instance) {
+bool record(const Problem &problem, const std::optional<Plan> &plan, double from,
+            Distances &distances, int64_t instance) {
   if (!plan)
     return true;
   double makespan;
@@ -314,10 +306,8 @@ int runRandomPlacements(int64_t count, uint64_t seed, int64_t steps) {
     options.seed = seed;
     std::optional<Plan> plan = search(problem, options);
     if (plan.has_value() != (best < never)) {
-      std::fprintf(stderr, "weir-bench: error W0852: random graph %lld: %s\n",
-                   (long long)i,
-                   plan ? "a plan where there is none"
-                        : "no plan where there is one");
+      std::fprintf(stderr, "weir-bench: error W0852: random graph %lld: %s\n", (long long)i,
+                   plan ? "a plan where there is none" : "no plan where there is one");
       return 1;
     }
     impossible += !plan;
@@ -333,8 +323,7 @@ int runRandomPlacements(int64_t count, uint64_t seed, int64_t steps) {
   single.print();
   std::printf("\n%lld graphs of up to 9 groups on 2 devices, seed %llu, %lld "
               "steps each; %lld cannot be placed\n",
-              (long long)count, (unsigned long long)seed, (long long)steps,
-              (long long)impossible);
+              (long long)count, (unsigned long long)seed, (long long)steps, (long long)impossible);
   return 0;
 }
 
@@ -368,15 +357,14 @@ int runNetworkPlacements(int64_t count, uint64_t seed, int64_t steps) {
         !record(problem, placeOnOneDevice(problem), makespan, single, i))
       return 1;
   }
-  std::printf(
-      "| placer | no worse than search | mean %% above | median | 90 of "
-      "100 | 99 of 100 | worst |\n|---|---|---|---|---|---|---|\n");
+  std::printf("| placer | no worse than search | mean %% above | median | 90 of "
+              "100 | 99 of 100 | worst |\n|---|---|---|---|---|---|---|\n");
   brief.print();
   greedy.print();
   single.print();
   std::printf("\n%lld networks, %lld nodes, seed %llu, %lld steps each; %lld "
               "cannot be placed\n",
-              (long long)count, (long long)nodes, (unsigned long long)seed,
-              (long long)steps, (long long)impossible);
+              (long long)count, (long long)nodes, (unsigned long long)seed, (long long)steps,
+              (long long)impossible);
   return 0;
 }

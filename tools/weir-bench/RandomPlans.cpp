@@ -26,9 +26,7 @@ using Random = std::mt19937_64;
 int64_t below(Random &random, int64_t end) { return random() % end; }
 
 /// Sizes as tensors have them: few different ones, over three magnitudes.
-int64_t tensorSize(Random &random) {
-  return 64 * (1 + below(random, 15)) << below(random, 8);
-}
+int64_t tensorSize(Random &random) { return 64 * (1 + below(random, 15)) << below(random, 8); }
 
 /// Inference: every step makes one or two buffers; most die at the next, some
 /// are held for a branch or a skip connection.
@@ -53,8 +51,7 @@ std::vector<Buffer> training(Random &random) {
       buffers.push_back({t, 2 * half - t, tensorSize(random), 64});
     buffers.push_back({t, t + 2, tensorSize(random), 64});
     int64_t back = 2 * half - t;
-    buffers.push_back(
-        {back, back + 1 + below(random, 4), tensorSize(random), 64});
+    buffers.push_back({back, back + 1 + below(random, 4), tensorSize(random), 64});
   }
   return buffers;
 }
@@ -76,9 +73,7 @@ struct Distances {
   std::string name;
   std::vector<double> values;
 
-  void add(int64_t peak, int64_t bound) {
-    values.push_back(100.0 * (peak - bound) / bound);
-  }
+  void add(int64_t peak, int64_t bound) { values.push_back(100.0 * (peak - bound) / bound); }
   double quantile(double q) const {
     return values[std::min(values.size() - 1, size_t(q * values.size()))];
   }
@@ -88,10 +83,9 @@ struct Distances {
     for (double v : values)
       sum += v;
     auto above = std::upper_bound(values.begin(), values.end(), 0.0);
-    std::printf("| %s | %.1f %% | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
-                name.c_str(), 100.0 * (above - values.begin()) / values.size(),
-                sum / values.size(), quantile(.5), quantile(.9), quantile(.99),
-                values.back());
+    std::printf("| %s | %.1f %% | %.2f | %.2f | %.2f | %.2f | %.2f |\n", name.c_str(),
+                100.0 * (above - values.begin()) / values.size(), sum / values.size(), quantile(.5),
+                quantile(.9), quantile(.99), values.back());
   }
 };
 
@@ -103,8 +97,7 @@ int64_t greedyPeak(const Problem &problem, size_t order) {
       placed = placeOnline(component);
     else
       placed = placeInOrder(component, findMeetings(component),
-                            greedyOrder(component, greedyOrders[order]),
-                            GreedyFit::First);
+                            greedyOrder(component, greedyOrders[order]), GreedyFit::First);
     peak = std::max(peak, placed.peak * problem.granule);
   }
   return peak;
@@ -115,9 +108,8 @@ int64_t greedyPeak(const Problem &problem, size_t order) {
 int runRandomPlans(int64_t count, int64_t seed, int64_t steps) {
   Random random(seed);
   std::vector<Distances> greedy(std::size(greedyOrders));
-  const char *names[] = {
-      "by size, first fit", "by area, first fit", "by lifetime, first fit",
-      "by fullest moment, first fit", "as an allocator at run time, best fit"};
+  const char *names[] = {"by size, first fit", "by area, first fit", "by lifetime, first fit",
+                         "by fullest moment, first fit", "as an allocator at run time, best fit"};
   for (size_t g = 0; g < greedy.size(); ++g)
     greedy[g].name = names[g];
   Distances planner{"the planner", {}};
@@ -131,8 +123,8 @@ int runRandomPlans(int64_t count, int64_t seed, int64_t steps) {
     Plan plan = planOffsets(buffers, options);
     std::vector<PlacedBuffer> placed;
     for (size_t k = 0; k < buffers.size(); ++k)
-      placed.push_back({buffers[k].lower, buffers[k].upper, buffers[k].size,
-                        buffers[k].alignment, plan.offsets[k]});
+      placed.push_back({buffers[k].lower, buffers[k].upper, buffers[k].size, buffers[k].alignment,
+                        plan.offsets[k]});
     if (auto error = checkPlan(placed, plan.peak)) {
       std::fprintf(stderr,
                    "weir-bench: error W0851: random instance %lld: the plan is "
@@ -153,7 +145,6 @@ int runRandomPlans(int64_t count, int64_t seed, int64_t steps) {
     distances.print();
   std::printf("\n%lld instances, seed %lld, %lld steps each; %lld plans are "
               "proved to be the smallest\n",
-              (long long)count, (long long)seed, (long long)steps,
-              (long long)optimal);
+              (long long)count, (long long)seed, (long long)steps, (long long)optimal);
   return 0;
 }

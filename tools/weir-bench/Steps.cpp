@@ -41,8 +41,7 @@ int fail(const std::string &message) {
 
 /// `count` products on each device.
 std::string chain(int64_t size, int count) {
-  std::string type = "tensor<" + std::to_string(size) + "x" +
-                     std::to_string(size) + "xf32>";
+  std::string type = "tensor<" + std::to_string(size) + "x" + std::to_string(size) + "xf32>";
   std::string body, requests;
   for (int i = 0; i < 2 * count; ++i) {
     std::string from = i ? "%v" + std::to_string(i - 1) : "%x";
@@ -52,23 +51,19 @@ std::string chain(int64_t size, int count) {
             "lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>, "
             "accumulator = f32} : (" +
             type + ", " + type + ") -> " + type + " loc(\"" + node + "\")\n";
-    requests += (i ? ", " : "") + node + " = \"/cpu:" +
-                std::to_string(i < count ? 0 : 1) + "\"";
+    requests += (i ? ", " : "") + node + " = \"/cpu:" + std::to_string(i < count ? 0 : 1) + "\"";
   }
-  return "module {\n  func.func @main(%x: " + type +
-         " {weir.name = \"x\"}) -> (" + type +
+  return "module {\n  func.func @main(%x: " + type + " {weir.name = \"x\"}) -> (" + type +
          " {weir.name = \"y\"}) attributes {weir.entry = \"main\", "
          "weir.device_requests = {" +
-         requests + "}} {\n" + body + "    return %v" +
-         std::to_string(2 * count - 1) + " : " + type + "\n  }\n}\n";
+         requests + "}} {\n" + body + "    return %v" + std::to_string(2 * count - 1) + " : " +
+         type + "\n  }\n}\n";
 }
 
-std::unique_ptr<LoadedModel> compile(const std::string &text,
-                                     DiagnosticSink &sink) {
+std::unique_ptr<LoadedModel> compile(const std::string &text, DiagnosticSink &sink) {
   llvm::SmallString<128> path;
   int descriptor = -1;
-  if (llvm::sys::fs::createTemporaryFile("weir-steps", "mlir", descriptor,
-                                         path)) {
+  if (llvm::sys::fs::createTemporaryFile("weir-steps", "mlir", descriptor, path)) {
     sink.report({"W0853", "", "", "", "no temporary file can be made", {}});
     return nullptr;
   }
@@ -122,10 +117,8 @@ int runSteps(int argc, char **argv) {
   parser.group("Measuring");
   parser.number("--in-flight", "N", "steps at once", inFlight, 1, 256);
   parser.number("--steps", "N", "steps a round", steps, 1, 1000000);
-  parser.number("--rounds", "N", "rounds, of which medians are taken", rounds,
-                1, 1000);
-  parser.number("--size", "N", "rows and columns of the products", size, 1,
-                16384);
+  parser.number("--rounds", "N", "rounds, of which medians are taken", rounds, 1, 1000);
+  parser.number("--size", "N", "rows and columns of the products", size, 1, 16384);
   parser.exitCode(0, "measured");
   parser.exitCode(1, "an error was printed");
   int code = 0;
@@ -148,8 +141,7 @@ int runSteps(int argc, char **argv) {
   input.bytes.assign(size_t(size * size) * 4, 0);
   std::vector<double> one, many;
   for (int64_t round = 0; round <= rounds; ++round) {
-    double a = rate(*session, input, 1, steps),
-           b = rate(*session, input, int(inFlight), steps);
+    double a = rate(*session, input, 1, steps), b = rate(*session, input, int(inFlight), steps);
     if (a == 0 || b == 0)
       return fail("a run failed");
     if (round == 0)
@@ -157,8 +149,7 @@ int runSteps(int argc, char **argv) {
     one.push_back(a);
     many.push_back(b);
   }
-  std::printf("one_at_a_time=%.1f in_flight_%lld=%.1f steps/s ratio=%.2f\n",
-              median(one), static_cast<long long>(inFlight), median(many),
-              median(many) / median(one));
+  std::printf("one_at_a_time=%.1f in_flight_%lld=%.1f steps/s ratio=%.2f\n", median(one),
+              static_cast<long long>(inFlight), median(many), median(many) / median(one));
   return 0;
 }

@@ -51,9 +51,7 @@ int fail(const std::string &message) {
 //===----------------------------------------------------------------------===//
 
 double nowSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// A clock that takes no part of a round trip, as ucx_perftest's: the processor's
@@ -83,9 +81,7 @@ struct Exchange {
   weir_tensor sent;
   bool sendsFirst, answersOnce;
 
-  int32_t send() {
-    return weir_rt_send(ctx, out, WEIR_NEXT_ITERATION, &sent);
-  }
+  int32_t send() { return weir_rt_send(ctx, out, WEIR_NEXT_ITERATION, &sent); }
   /// After the receive is ready.
   int32_t take() {
     weir_tensor value;
@@ -131,21 +127,17 @@ struct Exchange {
 };
 
 /// Feeds: what is sent, and how often.
-int64_t countOf(weir_context *ctx) {
-  return *static_cast<const int64_t *>(ctx->feeds[1].data);
-}
+int64_t countOf(weir_context *ctx) { return *static_cast<const int64_t *>(ctx->feeds[1].data); }
 weir_tensor little(weir_context *ctx) {
   weir_tensor tensor = ctx->feeds[1];
   return tensor;
 }
 
 int32_t pingFirst(weir_context *ctx) {
-  return Exchange::start({nullptr, ctx, 1, 0, countOf(ctx), 0, ctx->feeds[0],
-                          true, false});
+  return Exchange::start({nullptr, ctx, 1, 0, countOf(ctx), 0, ctx->feeds[0], true, false});
 }
 int32_t pingSecond(weir_context *ctx) {
-  return Exchange::start({nullptr, ctx, 0, 1, countOf(ctx), 0, ctx->feeds[0],
-                          false, false});
+  return Exchange::start({nullptr, ctx, 0, 1, countOf(ctx), 0, ctx->feeds[0], false, false});
 }
 /// A row of tensors, and one small answer.
 int32_t rowFirst(weir_context *ctx) {
@@ -153,12 +145,10 @@ int32_t rowFirst(weir_context *ctx) {
   for (int64_t i = 0; i < countOf(ctx); ++i)
     if (int32_t code = weir_rt_send_kept(ctx, 0, WEIR_NEXT_ITERATION, &data))
       return code;
-  return Exchange::start(
-      {nullptr, ctx, 1, 0, 1, 0, little(ctx), false, /*answersOnce=*/false});
+  return Exchange::start({nullptr, ctx, 1, 0, 1, 0, little(ctx), false, /*answersOnce=*/false});
 }
 int32_t rowSecond(weir_context *ctx) {
-  return Exchange::start(
-      {nullptr, ctx, 0, 1, countOf(ctx), 0, little(ctx), false, true});
+  return Exchange::start({nullptr, ctx, 0, 1, countOf(ctx), 0, little(ctx), false, true});
 }
 
 const char *const deviceNames[] = {"/job:bench/replica:0/task:0/device:CPU:0",
@@ -176,11 +166,9 @@ struct Program {
     desc.edges = edges;
   }
   int64_t any = -1;
-  weir_tensor_desc feeds[2] = {
-      {"data", WEIR_U8, 1, &any, nullptr, nullptr, nullptr},
-      {"count", WEIR_I64, 0, nullptr, nullptr, nullptr, nullptr}};
-  weir_device_desc devices[2] = {{deviceNames[0], 0, 64},
-                                 {deviceNames[1], 0, 64}};
+  weir_tensor_desc feeds[2] = {{"data", WEIR_U8, 1, &any, nullptr, nullptr, nullptr},
+                               {"count", WEIR_I64, 0, nullptr, nullptr, nullptr, nullptr}};
+  weir_device_desc devices[2] = {{deviceNames[0], 0, 64}, {deviceNames[1], 0, 64}};
   weir_edge_desc edges[2] = {{"there:0;0;1", 0, 1}, {"back:0;1;0", 1, 0}};
   weir_step_fn ping[2] = {pingFirst, pingSecond};
   weir_step_fn row[2] = {rowFirst, rowSecond};
@@ -217,8 +205,8 @@ struct Member {
   weir_session *session = nullptr;
   weir_status status = WEIR_STATUS_INIT;
 
-  bool join(const std::string &file, int number, const Program &program,
-            int core, DiagnosticSink &sink) {
+  bool join(const std::string &file, int number, const Program &program, int core,
+            DiagnosticSink &sink) {
     task = ClusterTask::join(file, "bench:" + std::to_string(number), sink);
     if (!task)
       return false;
@@ -229,15 +217,14 @@ struct Member {
     weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
     options.threads = 1;
     options.transport = task->transport();
-    return weir_session_create(&program.desc, &options, &session, &status) ==
-           WEIR_OK;
+    return weir_session_create(&program.desc, &options, &session, &status) == WEIR_OK;
   }
   ~Member() { weir_session_destroy(session); }
 };
 
 /// Seconds of a run; nothing after an error.
-std::optional<double> timeRun(Member &member, int entry,
-                              std::vector<uint8_t> &data, int64_t count) {
+std::optional<double> timeRun(Member &member, int entry, std::vector<uint8_t> &data,
+                              int64_t count) {
   weir_tensor feeds[2] = {};
   feeds[0].data = data.data();
   feeds[0].bytes = int64_t(data.size());
@@ -248,8 +235,8 @@ std::optional<double> timeRun(Member &member, int entry,
   feeds[1].bytes = sizeof(count);
   feeds[1].dtype = WEIR_I64;
   double begin = nowSeconds();
-  int32_t code = weir_session_run(member.session, entry, feeds, 2, nullptr, 0,
-                                  nullptr, &member.status);
+  int32_t code =
+      weir_session_run(member.session, entry, feeds, 2, nullptr, 0, nullptr, &member.status);
   if (code != WEIR_OK)
     return std::nullopt;
   return nowSeconds() - begin;
@@ -257,11 +244,10 @@ std::optional<double> timeRun(Member &member, int entry,
 
 /// Seconds for one of `count`: of two runs the difference, so that feeds and
 /// the step's begin and end cancel out.
-std::optional<double> timeEach(Member &member, int entry, int64_t bytes,
-                               int64_t few, int64_t many) {
+std::optional<double> timeEach(Member &member, int entry, int64_t bytes, int64_t few,
+                               int64_t many) {
   std::vector<uint8_t> data(size_t(bytes), 1);
-  auto a = timeRun(member, entry, data, few),
-       b = timeRun(member, entry, data, many);
+  auto a = timeRun(member, entry, data, few), b = timeRun(member, entry, data, many);
   if (!a || !b)
     return std::nullopt;
   return (*b - *a) / double(many - few);
@@ -272,9 +258,7 @@ double percentile(std::vector<double> values, int64_t rank) {
   std::sort(values.begin(), values.end());
   return values.empty() ? 0 : values[values.size() * size_t(rank) / 100];
 }
-double median(std::vector<double> values) {
-  return percentile(std::move(values), 50);
-}
+double median(std::vector<double> values) { return percentile(std::move(values), 50); }
 
 /// Seconds of a round trip of 8 bytes, of `count` the one that `rank` percent
 /// are shorter than.
@@ -297,13 +281,12 @@ std::optional<double> timeTrip(Member &member, int64_t count, int64_t rank) {
 struct Peer {
   double microseconds = 0, mebibytes = 0;
 };
-std::optional<Peer> perftest(const char *test, int64_t bytes, int64_t count,
-                             int64_t rank, const int *cores) {
+std::optional<Peer> perftest(const char *test, int64_t bytes, int64_t count, int64_t rank,
+                             const int *cores) {
   int port = freePort();
   std::string common = " -p " + std::to_string(port) + " 2>/dev/null";
   auto program = [&](int end) {
-    return (cores ? "taskset -c " + std::to_string(cores[end]) + " " : "") +
-           "ucx_perftest";
+    return (cores ? "taskset -c " + std::to_string(cores[end]) + " " : "") + "ucx_perftest";
   };
   std::string server = program(1) + common + " >/dev/null";
   std::thread serving([&] {
@@ -311,19 +294,18 @@ std::optional<Peer> perftest(const char *test, int64_t bytes, int64_t count,
       return;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  std::string client = program(0) + " 127.0.0.1 -t " + test +
-                       " -s " + std::to_string(bytes) + " -n " +
-                       std::to_string(count) + " -w " +
-                       std::to_string(std::max<int64_t>(count / 10, 1)) +
-                       " -R " + std::to_string(rank) + common;
+  std::string client = program(0) + " 127.0.0.1 -t " + test + " -s " + std::to_string(bytes) +
+                       " -n " + std::to_string(count) + " -w " +
+                       std::to_string(std::max<int64_t>(count / 10, 1)) + " -R " +
+                       std::to_string(rank) + common;
   std::optional<Peer> found;
   if (FILE *out = popen(client.c_str(), "r")) {
     char line[512];
     while (std::fgets(line, sizeof(line), out)) {
       long long iterations = 0;
       double percentile = 0, average = 0, overall = 0, rate = 0, total = 0;
-      if (std::sscanf(line, "Final: %lld %lf %lf %lf %lf %lf", &iterations,
-                      &percentile, &average, &overall, &rate, &total) == 6)
+      if (std::sscanf(line, "Final: %lld %lf %lf %lf %lf %lf", &iterations, &percentile, &average,
+                      &overall, &rate, &total) == 6)
         found = Peer{percentile, total};
     }
     pclose(out);
@@ -339,9 +321,8 @@ struct Settings {
 };
 
 int lead(const Settings &settings, Member &member) {
-  bool peer = !settings.alone &&
-              (std::system("ucx_perftest -h >/dev/null 2>&1") == 0 ||
-               std::system("command -v ucx_perftest >/dev/null") == 0);
+  bool peer = !settings.alone && (std::system("ucx_perftest -h >/dev/null 2>&1") == 0 ||
+                                  std::system("command -v ucx_perftest >/dev/null") == 0);
   std::vector<double> trips, peerTrips, rates, peerRates;
   for (int64_t round = 0; round <= settings.rounds; ++round) {
     auto trip = timeTrip(member, settings.trips, settings.rank);
@@ -351,10 +332,8 @@ int lead(const Settings &settings, Member &member) {
     std::optional<Peer> peerTrip, peerRow;
     if (peer) {
       const int *cores = settings.pin ? settings.cores : nullptr;
-      peerTrip =
-          perftest("ucp_am_lat", 8, settings.trips, settings.rank, cores);
-      peerRow =
-          perftest("ucp_am_bw", settings.bytes, 10, settings.rank, cores);
+      peerTrip = perftest("ucp_am_lat", 8, settings.trips, settings.rank, cores);
+      peerRow = perftest("ucp_am_bw", settings.bytes, 10, settings.rank, cores);
     }
     if (round == 0)
       continue; // warms up
@@ -365,14 +344,12 @@ int lead(const Settings &settings, Member &member) {
       peerRates.push_back(peerRow->mebibytes);
     }
   }
-  std::printf("round_trip_us=%.2f bandwidth_mib_s=%.0f bytes=%lld\n",
-              median(trips), median(rates),
+  std::printf("round_trip_us=%.2f bandwidth_mib_s=%.0f bytes=%lld\n", median(trips), median(rates),
               static_cast<long long>(settings.bytes));
   if (!peerTrips.empty())
     std::printf("ucx_perftest: round_trip_us=%.2f bandwidth_mib_s=%.0f; ours "
                 "take %.2f times as long, and carry %.0f %%\n",
-                median(peerTrips), median(peerRates),
-                median(trips) / median(peerTrips),
+                median(peerTrips), median(peerRates), median(trips) / median(peerTrips),
                 100 * median(rates) / median(peerRates));
   else if (!settings.alone)
     std::printf("ucx_perftest is not there (Debian's ucx-utils)\n");
@@ -387,16 +364,13 @@ int runTransport(int argc, char **argv) {
                     "Measures tensors between two processes of this host: a "
                     "round trip of 8 bytes, and bytes a second of large ones.");
   parser.group("Measuring");
-  parser.number("--rounds", "N", "rounds, of which medians are taken",
-                settings.rounds, 1, 1000);
-  parser.number("--trips", "N", "round trips a round", settings.trips, 2,
-                int64_t(1) << 24);
+  parser.number("--rounds", "N", "rounds, of which medians are taken", settings.rounds, 1, 1000);
+  parser.number("--trips", "N", "round trips a round", settings.trips, 2, int64_t(1) << 24);
   parser.number("--rank", "P",
                 "the round trip to report, in percent of a round's shorter "
                 "ones: 50 is the median, 10 leaves other load out",
                 settings.rank, 1, 99);
-  parser.number("--bytes", "N", "size of large tensors", settings.bytes, 1,
-                int64_t(1) << 32);
+  parser.number("--bytes", "N", "size of large tensors", settings.bytes, 1, int64_t(1) << 32);
   parser.flag("--pin",
               "keeps each process on a processor of its own, ucx_perftest's, "
               "too",

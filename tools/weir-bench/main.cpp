@@ -32,21 +32,17 @@ struct Command {
 };
 
 constexpr Command commands[] = {
-    {"model", "time of whole models, ours and other engines'",
-     runModelBenchmark},
+    {"model", "time of whole models, ours and other engines'", runModelBenchmark},
     {"ops", "time of single operations, ours and ONNX Runtime's", runOperationsBenchmark},
     {"gemm", "matrix products as a share of what one core can multiply and add",
      runProductsBenchmark},
     {"conv", "ResNet-50's convolutions, ours and oneDNN's", runConvolutionsBenchmark},
     {"alloc", "the allocator of devices, and malloc", runAllocatorBenchmark},
-    {"memory-plan", "offsets for the buffers of a CSV file, within a capacity",
-     runMemoryPlan},
+    {"memory-plan", "offsets for the buffers of a CSV file, within a capacity", runMemoryPlan},
     {"placement", "devices for the nodes of a measured graph", runPlacement},
-    {"calibrate", "this machine's devices and links, as a cluster file",
-     runCalibrate},
+    {"calibrate", "this machine's devices and links, as a cluster file", runCalibrate},
     {"steps", "several steps in flight over two devices", runSteps},
-    {"transport", "tensors between two processes, and UCX's own figures",
-     runTransport},
+    {"transport", "tensors between two processes, and UCX's own figures", runTransport},
 };
 
 void printHelp() {
@@ -77,16 +73,12 @@ static int runTool(int argc, char **argv) {
     all += (all.empty() ? "" : ", ") + std::string(command.name);
   }
   std::string nearest = nearestTo(name, names);
-  printError(
-      "weir-bench",
-      name.empty()
-          ? "no command given"
-          : "unknown command '" + std::string(name) + "'" +
-                (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"),
-      {"possible: " + all});
+  printError("weir-bench",
+             name.empty() ? "no command given"
+                          : "unknown command '" + std::string(name) + "'" +
+                                (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"),
+             {"possible: " + all});
   return 1;
 }
 
-int main(int argc, char **argv) {
-  return finishOutput("weir-bench", runTool(argc, argv));
-}
+int main(int argc, char **argv) { return finishOutput("weir-bench", runTool(argc, argv)); }

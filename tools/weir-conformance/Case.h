@@ -46,9 +46,7 @@ struct Verdict {
   /// model could not be read.
   std::vector<std::string> operators;
 
-  static Verdict failed(std::string reason) {
-    return {Outcome::Failed, std::move(reason), {}};
-  }
+  static Verdict failed(std::string reason) { return {Outcome::Failed, std::move(reason), {}}; }
   static Verdict unsupported(std::string reason) {
     return {Outcome::Unsupported, std::move(reason), {}};
   }

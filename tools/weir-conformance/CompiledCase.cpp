@@ -43,8 +43,7 @@ Verdict weir::conformance::verdictOfRefusal(const DiagnosticSink &sink) {
 
 Verdict weir::conformance::verdictOfRun(const RunStatus &status) {
   std::string reason = "run: " + status.text();
-  return status.code == WEIR_UNIMPLEMENTED ? Verdict::unsupported(reason)
-                                           : Verdict::failed(reason);
+  return status.code == WEIR_UNIMPLEMENTED ? Verdict::unsupported(reason) : Verdict::failed(reason);
 }
 
 std::optional<Verdict> weir::conformance::openSession(CompiledCase &compiled) {
@@ -57,8 +56,7 @@ std::optional<Verdict> weir::conformance::openSession(CompiledCase &compiled) {
   compiled.placedSession.reset();
   if (!compiled.placedModel || randomPlacement().inProcesses)
     return std::nullopt;
-  compiled.placedSession =
-      Session::create(*compiled.placedModel, options, status);
+  compiled.placedSession = Session::create(*compiled.placedModel, options, status);
   if (!compiled.placedSession)
     return Verdict::failed("session of the placed program: " + status.text());
   return std::nullopt;
@@ -78,17 +76,15 @@ static std::optional<Verdict> compileOne(const driver::Options &options,
   if (!driver::compile(options, sink, result))
     return verdictOfRefusal(sink);
   std::string error;
-  model = LoadedModel::link(
-      std::string_view(result.object.data(), result.object.size()),
-      result.symbolPrefix, error);
+  model = LoadedModel::link(std::string_view(result.object.data(), result.object.size()),
+                            result.symbolPrefix, error);
   if (!model)
     return Verdict::failed("link: " + error);
   return std::nullopt;
 }
 
-std::optional<Verdict>
-weir::conformance::compileCase(const driver::Options &options,
-                               CompiledCase &compiled) {
+std::optional<Verdict> weir::conformance::compileCase(const driver::Options &options,
+                                                      CompiledCase &compiled) {
   compiled.placedModel.reset();
   if (!deviceTargets.empty() && options.deviceNames.empty()) {
     driver::Options placed = options;
@@ -106,9 +102,9 @@ weir::conformance::compileCase(const driver::Options &options,
   return std::nullopt;
 }
 
-std::optional<Verdict>
-weir::conformance::collectFeeds(const LoadedEntry &entry, NamedTensors &given,
-                                std::vector<HostTensor> &feeds) {
+std::optional<Verdict> weir::conformance::collectFeeds(const LoadedEntry &entry,
+                                                       NamedTensors &given,
+                                                       std::vector<HostTensor> &feeds) {
   feeds.clear();
   for (const LoadedTensor &feed : entry.feeds) {
     HostTensor *tensor = findTensor(given, feed.name);
@@ -116,8 +112,7 @@ weir::conformance::collectFeeds(const LoadedEntry &entry, NamedTensors &given,
       std::string have;
       for (auto &[name, value] : given)
         have += (have.empty() ? "" : ", ") + name;
-      return Verdict::failed("the program wants feed \"" + feed.name +
-                             "\"; the case has " +
+      return Verdict::failed("the program wants feed \"" + feed.name + "\"; the case has " +
                              (have.empty() ? "none" : have));
     }
     feeds.push_back(*tensor);
@@ -125,9 +120,8 @@ weir::conformance::collectFeeds(const LoadedEntry &entry, NamedTensors &given,
   return std::nullopt;
 }
 
-std::optional<Verdict>
-weir::conformance::compareAll(NamedTensors &got, const NamedTensors &wanted,
-                              const Tolerance &tolerance) {
+std::optional<Verdict> weir::conformance::compareAll(NamedTensors &got, const NamedTensors &wanted,
+                                                     const Tolerance &tolerance) {
   for (const auto &[name, want] : wanted) {
     HostTensor *tensor = findTensor(got, name);
     if (!tensor)
@@ -140,26 +134,24 @@ weir::conformance::compareAll(NamedTensors &got, const NamedTensors &wanted,
 
 Verdict weir::conformance::runFailed(const RunStatus &status) {
   std::string reason = "run: " + status.text();
-  return status.code == WEIR_UNIMPLEMENTED ? Verdict::unsupported(reason)
-                                           : Verdict::failed(reason);
+  return status.code == WEIR_UNIMPLEMENTED ? Verdict::unsupported(reason) : Verdict::failed(reason);
 }
 
-std::optional<Verdict>
-weir::conformance::runEntry(CompiledCase &compiled, int entry,
-                            std::vector<HostTensor> &feeds, NamedTensors &got) {
+std::optional<Verdict> weir::conformance::runEntry(CompiledCase &compiled, int entry,
+                                                   std::vector<HostTensor> &feeds,
+                                                   NamedTensors &got) {
   RunStatus status = compiled.session->run(entry, feeds, got);
   if (!status.ok())
     return runFailed(status);
-  return compiled.placedModel ? runPlaced(compiled, entry, feeds, got)
-                              : std::nullopt;
+  return compiled.placedModel ? runPlaced(compiled, entry, feeds, got) : std::nullopt;
 }
 
-std::optional<Verdict> weir::conformance::runAndCompare(
-    CompiledCase &compiled, int entry, NamedTensors &given,
-    const NamedTensors &wanted, const Tolerance &tolerance) {
+std::optional<Verdict> weir::conformance::runAndCompare(CompiledCase &compiled, int entry,
+                                                        NamedTensors &given,
+                                                        const NamedTensors &wanted,
+                                                        const Tolerance &tolerance) {
   std::vector<HostTensor> feeds;
-  if (auto verdict =
-          collectFeeds(compiled.session->entries()[entry], given, feeds))
+  if (auto verdict = collectFeeds(compiled.session->entries()[entry], given, feeds))
     return verdict;
   NamedTensors got;
   if (auto verdict = runEntry(compiled, entry, feeds, got))
@@ -167,8 +159,7 @@ std::optional<Verdict> weir::conformance::runAndCompare(
   return compareAll(got, wanted, tolerance);
 }
 
-Verdict weir::conformance::runCase(const Case &test,
-                                   const std::string &temporary) {
+Verdict weir::conformance::runCase(const Case &test, const std::string &temporary) {
   switch (test.layout) {
   case Layout::OnnxTest:
     return runOnnxTest(test);

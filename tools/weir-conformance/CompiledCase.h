@@ -46,8 +46,7 @@ struct CompiledCase {
 void runOn(const std::string &type, std::string targets);
 
 /// Compiles `options.input` and links it. A verdict where that failed.
-std::optional<Verdict> compileCase(const driver::Options &options,
-                                   CompiledCase &compiled);
+std::optional<Verdict> compileCase(const driver::Options &options, CompiledCase &compiled);
 
 /// Opens a (new) session on the program.
 std::optional<Verdict> openSession(CompiledCase &compiled);
@@ -55,8 +54,7 @@ std::optional<Verdict> openSession(CompiledCase &compiled);
 /// Finds the feeds of an entry by name. A verdict that names what is missing.
 /// Tensors in `given` that are no feeds are ignored: the graph does not need
 /// them.
-std::optional<Verdict> collectFeeds(const tools::LoadedEntry &entry,
-                                    tools::NamedTensors &given,
+std::optional<Verdict> collectFeeds(const tools::LoadedEntry &entry, tools::NamedTensors &given,
                                     std::vector<tools::HostTensor> &feeds);
 
 /// The verdict on a run that ended with an error: unsupported where the program
@@ -66,18 +64,15 @@ Verdict runFailed(const tools::RunStatus &status);
 /// Runs an entry, and the placed program, too, where there is one, which must
 /// come to the same bits. A verdict where that failed.
 std::optional<Verdict> runEntry(CompiledCase &compiled, int entry,
-                                std::vector<tools::HostTensor> &feeds,
-                                tools::NamedTensors &got);
+                                std::vector<tools::HostTensor> &feeds, tools::NamedTensors &got);
 
 /// Runs an entry and compares each wanted tensor with the fetch of its name.
-std::optional<Verdict> runAndCompare(CompiledCase &compiled, int entry,
-                                     tools::NamedTensors &given,
+std::optional<Verdict> runAndCompare(CompiledCase &compiled, int entry, tools::NamedTensors &given,
                                      const tools::NamedTensors &wanted,
                                      const tools::Tolerance &tolerance);
 
 /// `name: found …` for the first wanted tensor that differs.
-std::optional<Verdict> compareAll(tools::NamedTensors &got,
-                                  const tools::NamedTensors &wanted,
+std::optional<Verdict> compareAll(tools::NamedTensors &got, const tools::NamedTensors &wanted,
                                   const tools::Tolerance &tolerance);
 
 // One function a layout.

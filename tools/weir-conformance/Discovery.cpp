@@ -45,8 +45,7 @@ Root findRoot(const fs::path &start) {
 
 class Finder {
 public:
-  Finder(Root root, std::vector<Case> &cases)
-      : root(std::move(root)), cases(cases) {}
+  Finder(Root root, std::vector<Case> &cases) : root(std::move(root)), cases(cases) {}
 
   void visit(const fs::path &folder) {
     if (visitAsCase(folder))
@@ -80,8 +79,7 @@ public:
       add(Layout::OnnxLight, file, stem);
     else if (suffix == ".pb" && fs::exists(stem.string() + ".npz"))
       add(Layout::Operation, file, stem);
-    else if (suffix == ".pbtxt" &&
-             fs::exists(file.parent_path() / "expect.tsv"))
+    else if (suffix == ".pbtxt" && fs::exists(file.parent_path() / "expect.tsv"))
       add(Layout::GraphImport, file, stem);
     else
       return false;
@@ -91,8 +89,7 @@ public:
   bool visitAsCase(const fs::path &folder) {
     if (fs::exists(folder / "case.json")) {
       add(Layout::System, folder, folder);
-    } else if (fs::exists(folder / "model.onnx") &&
-               fs::exists(folder / "test_data_set_0")) {
+    } else if (fs::exists(folder / "model.onnx") && fs::exists(folder / "test_data_set_0")) {
       add(Layout::OnnxTest, folder, folder);
     } else if (fs::exists(folder / "frozen_model.pb")) {
       add(Layout::Frozen, folder, folder);
@@ -108,13 +105,10 @@ public:
   }
 
 private:
-  static fs::path withoutSuffix(fs::path file) {
-    return file.replace_extension();
-  }
+  static fs::path withoutSuffix(fs::path file) { return file.replace_extension(); }
 
   static bool isSavedModel(const fs::path &folder) {
-    return fs::exists(folder / "saved_model.pb") ||
-           fs::exists(folder / "saved_model.pbtxt");
+    return fs::exists(folder / "saved_model.pb") || fs::exists(folder / "saved_model.pbtxt");
   }
 
   /// The SavedModel in `folder`, or in the highest of its numbered folders.
@@ -125,8 +119,8 @@ private:
     unsigned long long highest = 0;
     for (const fs::directory_entry &entry : fs::directory_iterator(folder)) {
       std::string name = entry.path().filename().string();
-      if (name.find_first_not_of("0123456789") != std::string::npos ||
-          name.size() > 18 || !isSavedModel(entry.path()))
+      if (name.find_first_not_of("0123456789") != std::string::npos || name.size() > 18 ||
+          !isSavedModel(entry.path()))
         continue;
       unsigned long long version = std::stoull(name);
       if (newest.empty() || version > highest) {
@@ -180,8 +174,7 @@ std::string weir::conformance::suiteOf(std::string_view id) {
   return suite;
 }
 
-bool weir::conformance::findCases(const std::string &path,
-                                  std::vector<Case> &cases,
+bool weir::conformance::findCases(const std::string &path, std::vector<Case> &cases,
                                   std::string &error) {
   std::error_code code;
   fs::path start = fs::canonical(path, code);
@@ -197,12 +190,9 @@ bool weir::conformance::findCases(const std::string &path,
                    "them";
     return false;
   }
-  std::sort(cases.begin(), cases.end(),
-            [](const Case &a, const Case &b) { return a.id < b.id; });
+  std::sort(cases.begin(), cases.end(), [](const Case &a, const Case &b) { return a.id < b.id; });
   cases.erase(std::unique(cases.begin(), cases.end(),
-                          [](const Case &a, const Case &b) {
-                            return a.path == b.path;
-                          }),
+                          [](const Case &a, const Case &b) { return a.path == b.path; }),
               cases.end());
   return true;
 }

@@ -15,8 +15,7 @@ namespace weir::conformance {
 /// Appends all cases at and below `path` (a folder, or one case's file), sorted
 /// by id, each once. False, with a line in `error`, where there is no such
 /// path.
-bool findCases(const std::string &path, std::vector<Case> &cases,
-               std::string &error);
+bool findCases(const std::string &path, std::vector<Case> &cases, std::string &error);
 
 /// The part of an id that scores are kept by: "onnx/node", "tf/system/queues".
 std::string suiteOf(std::string_view id);

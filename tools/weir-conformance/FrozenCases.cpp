@@ -37,11 +37,9 @@ struct TextTensor {
   fs::path values, shape;
 };
 
-std::vector<TextTensor> findTexts(const fs::path &folder,
-                                  std::string_view suffix) {
+std::vector<TextTensor> findTexts(const fs::path &folder, std::string_view suffix) {
   std::vector<TextTensor> texts;
-  for (const fs::directory_entry &entry :
-       fs::recursive_directory_iterator(folder)) {
+  for (const fs::directory_entry &entry : fs::recursive_directory_iterator(folder)) {
     std::string name = entry.path().lexically_relative(folder).string();
     std::string ending = std::string(suffix) + ".csv";
     if (!name.ends_with(ending))
@@ -50,9 +48,8 @@ std::vector<TextTensor> findTexts(const fs::path &folder,
     texts.push_back({name.substr(0, name.size() - ending.size()), entry.path(),
                      shape.replace_extension(".shape")});
   }
-  std::sort(
-      texts.begin(), texts.end(),
-      [](const TextTensor &a, const TextTensor &b) { return a.name < b.name; });
+  std::sort(texts.begin(), texts.end(),
+            [](const TextTensor &a, const TextTensor &b) { return a.name < b.name; });
   return texts;
 }
 
@@ -78,8 +75,7 @@ std::string readText(const TextTensor &text, int32_t dtype, HostTensor &out) {
   if (dims == std::vector<int64_t>{0} && count == 1)
     dims.clear();
   if (productOf(dims) != count)
-    return text.name + ": " + std::to_string(count) + " values for shape " +
-           shapeName(dims);
+    return text.name + ": " + std::to_string(count) + " values for shape " + shapeName(dims);
   out = makeTensor(dtype, dims);
   for (int64_t i = 0; i < count; ++i)
     if (!setElementFromText(out, i, lines[i]))
@@ -90,8 +86,7 @@ std::string readText(const TextTensor &text, int32_t dtype, HostTensor &out) {
 
 /// The type that `dtypes` gives for output `port` of a node, WEIR_INVALID where
 /// it gives none.
-int32_t recordedType(const std::string &dtypes, const std::string &node,
-                     int port) {
+int32_t recordedType(const std::string &dtypes, const std::string &node, int port) {
   std::string key;
   for (char c : node)
     key += c == '/' ? std::string("____") : std::string(1, c);
@@ -112,8 +107,7 @@ bool isInput(const tf::NodeDef &node) {
 }
 
 int32_t placeholderType(const tf::NodeDef *node) {
-  const tf::AttrValue *type =
-      node ? tf::findAttr(node->attrs, "dtype") : nullptr;
+  const tf::AttrValue *type = node ? tf::findAttr(node->attrs, "dtype") : nullptr;
   return type ? dtypeOfName(tf::typeName(type->type())) : WEIR_INVALID;
 }
 
@@ -123,8 +117,7 @@ void takeDoubles(const HostTensor &got, HostTensor &want) {
   if (want.dtype != WEIR_I64 || got.dtype != WEIR_I64 || got.dims != want.dims)
     return;
   for (int64_t i = 0, n = want.count(); i < n; ++i) {
-    int64_t recorded = elementAsInteger(want, i),
-            ours = elementAsInteger(got, i);
+    int64_t recorded = elementAsInteger(want, i), ours = elementAsInteger(got, i);
     constexpr int64_t exact = int64_t(1) << 53;
     if ((recorded > exact || recorded < -exact) &&
         static_cast<double>(recorded) == static_cast<double>(ours))
@@ -136,8 +129,7 @@ void takeDoubles(const HostTensor &got, HostTensor &want) {
 /// whatever type its results have.
 Tolerance toleranceFor(int32_t dtype, const std::string &dtypes) {
   bool single = dtypes.find(" float32") != std::string::npos;
-  return frozenTolerance(dtype == WEIR_F64 && single ? int32_t(WEIR_F32)
-                                                     : dtype);
+  return frozenTolerance(dtype == WEIR_F64 && single ? int32_t(WEIR_F32) : dtype);
 }
 
 struct Wanted {
@@ -147,8 +139,7 @@ struct Wanted {
 };
 
 /// NAME, or NAME.k where NAME alone is a node.
-Wanted resolve(const TextTensor &text, const TensorFlowGraph &graph,
-               const std::string &dtypes) {
+Wanted resolve(const TextTensor &text, const TensorFlowGraph &graph, const std::string &dtypes) {
   std::string node = text.name;
   int64_t port = 0;
   size_t dot = node.rfind('.');
@@ -176,8 +167,7 @@ Verdict runGraph(const Case &test, const TensorFlowGraph &graph) {
     if (dtype == WEIR_INVALID)
       dtype = recordedType(dtypes, text.name, 0);
     if (dtype == WEIR_INVALID)
-      return Verdict::failed("the case gives no type for feed \"" + text.name +
-                             "\"");
+      return Verdict::failed("the case gives no type for feed \"" + text.name + "\"");
     if (std::string problem = readText(text, dtype, tensor); !problem.empty())
       return Verdict::failed(problem);
     given.emplace_back(text.name, std::move(tensor));
@@ -214,8 +204,7 @@ Verdict runGraph(const Case &test, const TensorFlowGraph &graph) {
   for (const Wanted &want : wanted) {
     HostTensor *result = findTensor(got, want.text.name);
     if (!result)
-      return Verdict::failed("the program has no fetch \"" + want.text.name +
-                             "\"");
+      return Verdict::failed("the program has no fetch \"" + want.text.name + "\"");
     HostTensor expected;
     // Where the case does not say the type, the program does.
     int32_t dtype = want.dtype != WEIR_INVALID ? want.dtype : result->dtype;
@@ -223,8 +212,7 @@ Verdict runGraph(const Case &test, const TensorFlowGraph &graph) {
     if (!problem.empty())
       return Verdict::failed(problem);
     takeDoubles(*result, expected);
-    if (auto verdict = compareAll(got, {{want.text.name, expected}},
-                                  toleranceFor(dtype, dtypes)))
+    if (auto verdict = compareAll(got, {{want.text.name, expected}}, toleranceFor(dtype, dtypes)))
       return *verdict;
   }
   return {};

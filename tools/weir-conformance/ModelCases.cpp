@@ -71,8 +71,7 @@ fs::path dataFolder(const Case &test) {
 
 /// Compiles; where only the rank of feeds is open, with the flags that settle
 /// it.
-std::optional<Verdict> compileWithShapes(driver::Options options,
-                                         const NamedTensors &given,
+std::optional<Verdict> compileWithShapes(driver::Options options, const NamedTensors &given,
                                          CompiledCase &compiled) {
   auto verdict = compileCase(options, compiled);
   if (!verdict || verdict->reason.find("W0253") == std::string::npos)
@@ -129,8 +128,8 @@ Verdict runRecorded(const Case &test, std::vector<std::string> &operators) {
   if (auto verdict = openSession(compiled))
     return *verdict;
   for (size_t i = 0; i < wanted.size(); ++i)
-    if (auto verdict = runAndCompare(compiled, 0, given, {wanted[i]},
-                                     modelTolerance(wanted[i].second.dtype)))
+    if (auto verdict =
+            runAndCompare(compiled, 0, given, {wanted[i]}, modelTolerance(wanted[i].second.dtype)))
       return *verdict;
   return {};
 }

@@ -31,13 +31,11 @@ using namespace weir::tools;
 namespace {
 
 /// Sub-byte elements are packed in ONNX's files, one a byte in ours.
-std::string unpack(const std::string &packed, unsigned bits, int64_t count,
-                   bool isSigned) {
+std::string unpack(const std::string &packed, unsigned bits, int64_t count, bool isSigned) {
   std::string out(count, '\0');
   for (int64_t i = 0; i < count; ++i) {
     size_t bit = static_cast<size_t>(i) * bits;
-    unsigned value = (static_cast<uint8_t>(packed[bit / 8]) >> (bit % 8)) &
-                     ((1u << bits) - 1);
+    unsigned value = (static_cast<uint8_t>(packed[bit / 8]) >> (bit % 8)) & ((1u << bits) - 1);
     if (isSigned && (value >> (bits - 1)))
       value |= ~0u << bits;
     out[i] = static_cast<char>(value);
@@ -63,8 +61,7 @@ std::string toHost(const onnx::Tensor &tensor, HostTensor &out) {
     return "element type " + std::string(onnx::dataTypeName(tensor.type));
   if (info->bits < 8)
     out.bytes = unpack(out.bytes, info->bits, tensor.count,
-                       tensor.type == onnx::DataType::Int4 ||
-                           tensor.type == onnx::DataType::Int2);
+                       tensor.type == onnx::DataType::Int4 || tensor.type == onnx::DataType::Int2);
   return "";
 }
 
@@ -74,16 +71,14 @@ std::string toHost(const onnx::DataValue &value, HostTensor &out) {
     return toHost(value.tensor, out);
   out = makeTensor(WEIR_TENSOR, {static_cast<int64_t>(value.elements.size())});
   for (const onnx::DataValue &element : value.elements)
-    if (std::string problem = toHost(element, out.elements.emplace_back());
-        !problem.empty())
+    if (std::string problem = toHost(element, out.elements.emplace_back()); !problem.empty())
       return problem;
   return "";
 }
 
 /// Reads a value file. A reason where it holds nothing that a program could
 /// take or give.
-std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type,
-                          HostTensor &out) {
+std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type, HostTensor &out) {
   std::string bytes, error;
   if (!readFile(path.string(), bytes, error))
     return path.filename().string() + ": " + error;
@@ -104,8 +99,8 @@ std::string readValueFile(const fs::path &path, const onnx::TypeInfo &type,
 void takeTypeOf(const onnx::ValueInfo &value, HostTensor &tensor) {
   int32_t dtype = static_cast<int32_t>(value.type.elementType);
   bool unsignedBits = tensor.dtype == WEIR_U16 || tensor.dtype == WEIR_U8;
-  if (value.type.kind == onnx::TypeInfo::Kind::Tensor && unsignedBits &&
-      isFloat(dtype) && elementSize(dtype) == elementSize(tensor.dtype))
+  if (value.type.kind == onnx::TypeInfo::Kind::Tensor && unsignedBits && isFloat(dtype) &&
+      elementSize(dtype) == elementSize(tensor.dtype))
     tensor.dtype = dtype;
 }
 
@@ -117,8 +112,7 @@ size_t countFiles(const fs::path &folder, const std::string &prefix) {
 }
 
 /// The graph's inputs that the files belong to.
-std::vector<const onnx::ValueInfo *> fedInputs(const onnx::Graph &graph,
-                                               size_t files) {
+std::vector<const onnx::ValueInfo *> fedInputs(const onnx::Graph &graph, size_t files) {
   std::set<std::string_view> initializers;
   for (const onnx::Tensor &tensor : graph.initializers)
     initializers.insert(tensor.name);
@@ -176,8 +170,7 @@ Verdict runTest(const Case &test, const OpenModel &open) {
   fs::path folder = test.path;
   const onnx::Graph &graph = open.model->graph;
   fs::path first = folder / "test_data_set_0";
-  std::vector<const onnx::ValueInfo *> inputs =
-      fedInputs(graph, countFiles(first, "input_"));
+  std::vector<const onnx::ValueInfo *> inputs = fedInputs(graph, countFiles(first, "input_"));
 
   driver::Options options;
   options.input = (folder / "model.onnx").string();
@@ -187,17 +180,14 @@ Verdict runTest(const Case &test, const OpenModel &open) {
     driver::EntrySpec entry;
     entry.name = "main";
     for (const onnx::ValueInfo *input : inputs)
-      entry.feeds.push_back(
-          {std::string(input->name), std::string(input->name), "", ""});
+      entry.feeds.push_back({std::string(input->name), std::string(input->name), "", ""});
     for (const onnx::ValueInfo &output : graph.outputs)
-      entry.fetches.push_back(
-          {std::string(output.name), std::string(output.name)});
+      entry.fetches.push_back({std::string(output.name), std::string(output.name)});
     options.entries.push_back(std::move(entry));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     HostTensor tensor;
-    if (readValueFile(first / ("input_" + std::to_string(i) + ".pb"),
-                      inputs[i]->type, tensor)
+    if (readValueFile(first / ("input_" + std::to_string(i) + ".pb"), inputs[i]->type, tensor)
             .empty() &&
         contradicts(*inputs[i], tensor))
       options.shapes.emplace_back(inputs[i]->name, shapeName(tensor.dims));
@@ -220,8 +210,7 @@ Verdict runTest(const Case &test, const OpenModel &open) {
         return Verdict::unsupported(refused);
       HostTensor tensor;
       std::string problem =
-          readValueFile(data / ("input_" + std::to_string(i) + ".pb"),
-                        inputs[i]->type, tensor);
+          readValueFile(data / ("input_" + std::to_string(i) + ".pb"), inputs[i]->type, tensor);
       if (!problem.empty())
         return Verdict::failed(problem);
       takeTypeOf(*inputs[i], tensor);
@@ -233,18 +222,16 @@ Verdict runTest(const Case &test, const OpenModel &open) {
       if (std::string refused = refusedType(graph.outputs[i]); !refused.empty())
         return Verdict::unsupported(refused);
       HostTensor tensor;
-      std::string problem =
-          readValueFile(data / ("output_" + std::to_string(i) + ".pb"),
-                        graph.outputs[i].type, tensor);
+      std::string problem = readValueFile(data / ("output_" + std::to_string(i) + ".pb"),
+                                          graph.outputs[i].type, tensor);
       if (!problem.empty())
         return Verdict::failed(problem);
       takeTypeOf(graph.outputs[i], tensor);
       wanted.emplace_back(graph.outputs[i].name, std::move(tensor));
     }
     for (size_t i = 0; i < wanted.size(); ++i)
-      if (auto verdict =
-              runAndCompare(compiled, 0, given, {wanted[i]},
-                            onnxTolerance(test.suite, wanted[i].second.dtype)))
+      if (auto verdict = runAndCompare(compiled, 0, given, {wanted[i]},
+                                       onnxTolerance(test.suite, wanted[i].second.dtype)))
         return *verdict;
   }
   return {};
@@ -297,8 +284,7 @@ Verdict weir::conformance::runOnnxLight(const Case &test) {
     wanted.emplace_back(graph.outputs[i].name, std::move(tensor));
   }
   Verdict result;
-  if (auto verdict = runAndCompare(compiled, 0, given, wanted,
-                                   onnxTolerance(test.suite, WEIR_F32)))
+  if (auto verdict = runAndCompare(compiled, 0, given, wanted, onnxTolerance(test.suite, WEIR_F32)))
     result = *verdict;
   result.operators = operatorsOf(*open.model);
   return result;

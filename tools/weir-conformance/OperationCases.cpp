@@ -67,8 +67,8 @@ Verdict runOperationGraph(const Case &test, const std::string &operation) {
   if (auto verdict = runEntry(compiled, 0, feeds, got))
     return *verdict;
   for (auto &[name, tensor] : wanted)
-    if (auto verdict = compareAll(got, {{name, tensor}},
-                                  operationTolerance(operation, given, tensor)))
+    if (auto verdict =
+            compareAll(got, {{name, tensor}}, operationTolerance(operation, given, tensor)))
       return *verdict;
   return {};
 }
@@ -91,8 +91,7 @@ bool importsWithShapes(const driver::Options &options, DiagnosticSink &sink) {
   for (size_t rank : {0, 1, 2, 4}) {
     driver::Options bound = options;
     for (const std::string &feed : feeds)
-      bound.shapes.emplace_back(feed,
-                                shapeName(std::vector<int64_t>(rank, -1)));
+      bound.shapes.emplace_back(feed, shapeName(std::vector<int64_t>(rank, -1)));
     DiagnosticSink ignored;
     if (driver::compile(bound, ignored, result))
       return true;

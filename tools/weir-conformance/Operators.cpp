@@ -19,9 +19,8 @@ using Names = std::set<std::string>;
 void collect(const std::vector<onnx::Node> &nodes, Names &names) {
   for (const onnx::Node &node : nodes) {
     bool standard = node.domain.empty() || node.domain == "ai.onnx";
-    names.insert(standard
-                     ? std::string(node.op)
-                     : std::string(node.domain) + "." + std::string(node.op));
+    names.insert(standard ? std::string(node.op)
+                          : std::string(node.domain) + "." + std::string(node.op));
     for (const onnx::NodeAttribute &attribute : node.attributes)
       for (const std::unique_ptr<onnx::Graph> &graph : attribute.graphs)
         collect(graph->nodes, names);
@@ -35,8 +34,7 @@ void collect(const std::vector<tf::NodeDef> &nodes, Names &names) {
 
 } // namespace
 
-std::vector<std::string>
-weir::conformance::operatorsOf(const onnx::Model &model) {
+std::vector<std::string> weir::conformance::operatorsOf(const onnx::Model &model) {
   Names names;
   collect(model.graph.nodes, names);
   for (const onnx::Function &function : model.functions)
@@ -46,8 +44,7 @@ weir::conformance::operatorsOf(const onnx::Model &model) {
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string>
-weir::conformance::operatorsOf(const tf::GraphDef &graph) {
+std::vector<std::string> weir::conformance::operatorsOf(const tf::GraphDef &graph) {
   Names names;
   collect(graph.nodes, names);
   for (const tf::FunctionDef &function : graph.functions)

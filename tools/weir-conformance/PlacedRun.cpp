@@ -25,13 +25,9 @@ using namespace weir::tools;
 
 static RandomPlacement placement;
 
-void weir::conformance::setRandomPlacement(RandomPlacement chosen) {
-  placement = chosen;
-}
+void weir::conformance::setRandomPlacement(RandomPlacement chosen) { placement = chosen; }
 
-const RandomPlacement &weir::conformance::randomPlacement() {
-  return placement;
-}
+const RandomPlacement &weir::conformance::randomPlacement() { return placement; }
 
 static std::string deviceName(int32_t number) {
   std::string text = std::to_string(number);
@@ -66,8 +62,7 @@ namespace {
 /// what UCX leaves in a process does not outlive it.
 class TaskRun {
 public:
-  TaskRun(CompiledCase &compiled, int entry, std::vector<HostTensor> &feeds,
-          NamedTensors &want)
+  TaskRun(CompiledCase &compiled, int entry, std::vector<HostTensor> &feeds, NamedTensors &want)
       : compiled(compiled), entry(entry), feeds(feeds), want(want) {}
 
   /// What went wrong; empty: nothing.
@@ -92,10 +87,7 @@ public:
           text = "task " + std::to_string(task) + ": " + text + "\n";
         // Shorter than what a pipe takes at once.
         text.resize(std::min<size_t>(text.size(), 2048));
-        _exit(write(ends[1], text.data(), text.size()) ==
-                      ssize_t(text.size())
-                  ? 0
-                  : 1);
+        _exit(write(ends[1], text.data(), text.size()) == ssize_t(text.size()) ? 0 : 1);
       }
       if (pid > 0)
         tasks.push_back(pid);
@@ -113,10 +105,8 @@ public:
       else
         reapSoon(tasks[task], status);
       if (status != 0 && problem.empty())
-        problem = WIFSIGNALED(status)
-                      ? "a task ended by signal " +
-                            std::to_string(WTERMSIG(status))
-                      : "a task ended with an error";
+        problem = WIFSIGNALED(status) ? "a task ended by signal " + std::to_string(WTERMSIG(status))
+                                      : "a task ended with an error";
     }
     std::string said;
     char buffer[4096];
@@ -150,17 +140,14 @@ private:
       return "no port is free";
     std::string list;
     for (size_t task = 0; task < ports.size(); ++task)
-      list += (task ? ", " : "") +
-              ("{\"name\": \"worker:" + std::to_string(task)) +
-              "\", \"address\": \"127.0.0.1:" + std::to_string(ports[task]) +
-              "\"}";
+      list += (task ? ", " : "") + ("{\"name\": \"worker:" + std::to_string(task)) +
+              "\", \"address\": \"127.0.0.1:" + std::to_string(ports[task]) + "\"}";
     file = (std::filesystem::temp_directory_path() /
             ("weir-tasks-" + std::to_string(getpid()) + ".json"))
                .string();
     std::string error;
     return writeFile(file,
-                     "{\"tasks\": [" + list +
-                         "], \"timing\": {\"timeout\": 30, \"connect\": 60}}",
+                     "{\"tasks\": [" + list + "], \"timing\": {\"timeout\": 30, \"connect\": 60}}",
                      error)
                ? ""
                : error;
@@ -168,15 +155,13 @@ private:
 
   std::string work(int32_t number) {
     DiagnosticSink sink;
-    auto task =
-        ClusterTask::join(file, "worker:" + std::to_string(number), sink);
+    auto task = ClusterTask::join(file, "worker:" + std::to_string(number), sink);
     if (!task)
       return sink.diagnostics().front().str();
     weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
     options.transport = task->transport();
     RunStatus status;
-    std::unique_ptr<Session> session =
-        Session::create(*compiled.placedModel, options, status);
+    std::unique_ptr<Session> session = Session::create(*compiled.placedModel, options, status);
     std::string problem;
     NamedTensors got;
     if (status.ok())
@@ -203,10 +188,9 @@ private:
 
 } // namespace
 
-std::optional<Verdict>
-weir::conformance::runPlaced(CompiledCase &compiled, int entry,
-                             std::vector<HostTensor> &feeds,
-                             NamedTensors &want) {
+std::optional<Verdict> weir::conformance::runPlaced(CompiledCase &compiled, int entry,
+                                                    std::vector<HostTensor> &feeds,
+                                                    NamedTensors &want) {
   std::string problem;
   if (placement.inProcesses) {
     problem = TaskRun(compiled, entry, feeds, want).run();

@@ -31,8 +31,7 @@ driver::Options placedAtRandom(driver::Options options);
 /// Runs an entry of the placed program, which must come to the bits of `want`.
 /// A verdict where it does not.
 std::optional<Verdict> runPlaced(CompiledCase &compiled, int entry,
-                                 std::vector<tools::HostTensor> &feeds,
-                                 tools::NamedTensors &want);
+                                 std::vector<tools::HostTensor> &feeds, tools::NamedTensors &want);
 
 } // namespace weir::conformance
 

@@ -34,9 +34,7 @@ struct Counts {
     else
       ++outcomes[static_cast<size_t>(scored.verdict.outcome)];
   }
-  int64_t judged() const {
-    return outcomes[0] + outcomes[1] + outcomes[2] + outcomes[3];
-  }
+  int64_t judged() const { return outcomes[0] + outcomes[1] + outcomes[2] + outcomes[3]; }
 };
 
 std::string percent(int64_t part, int64_t whole) {
@@ -48,8 +46,7 @@ std::string percent(int64_t part, int64_t whole) {
 }
 
 std::string rowOf(const std::string &suite, const Counts &counts) {
-  std::string row =
-      "| " + suite + " | " + std::to_string(counts.judged() + counts.doubtful);
+  std::string row = "| " + suite + " | " + std::to_string(counts.judged() + counts.doubtful);
   for (int64_t count : counts.outcomes)
     row += " | " + std::to_string(count);
   return row + " | " + std::to_string(counts.doubtful) + " | " +
@@ -115,14 +112,12 @@ std::string sectionOf(const std::vector<const Scored *> &results) {
       ++wholeCount;
     } else {
       table += "| " + name + " | " + std::to_string(tally.all) + " | " +
-               std::to_string(tally.passed) + " | " +
-               percent(tally.passed, tally.all) + " |\n";
+               std::to_string(tally.passed) + " | " + percent(tally.passed, tally.all) + " |\n";
     }
   }
   if (operators.empty())
     return reasonsOf(results);
-  std::string text = std::to_string(wholeCount) + " of " +
-                     std::to_string(operators.size()) +
+  std::string text = std::to_string(wholeCount) + " of " + std::to_string(operators.size()) +
                      " operators pass all cases that hold them" +
                      (whole.empty() ? ".\n" : ": " + whole + ".\n");
   if (!table.empty())
@@ -143,8 +138,7 @@ std::string oneLine(std::string text) {
 
 bool KnownScores::lists(const std::string &id, Outcome outcome) const {
   auto found = rest.find(id);
-  return found != rest.end() &&
-         found->second.starts_with(std::string(outcomeName(outcome)) + "\t");
+  return found != rest.end() && found->second.starts_with(std::string(outcomeName(outcome)) + "\t");
 }
 
 std::string weir::conformance::restFileOf(const std::string &table) {
@@ -191,8 +185,7 @@ bool weir::conformance::readScores(const std::string &table, KnownScores &known,
   return true;
 }
 
-bool weir::conformance::writeScores(const std::string &table,
-                                    const std::vector<Scored> &results,
+bool weir::conformance::writeScores(const std::string &table, const std::vector<Scored> &results,
                                     std::string &error) {
   KnownScores known;
   std::string ignored;
@@ -214,21 +207,20 @@ bool weir::conformance::writeScores(const std::string &table,
   }
   for (const Scored &scored : results)
     if (!scored.test->doubtful && scored.verdict.outcome != Outcome::Passed)
-      rest[scored.test->id] = std::string(outcomeName(scored.verdict.outcome)) +
-                              "\t" + oneLine(scored.verdict.reason);
+      rest[scored.test->id] =
+          std::string(outcomeName(scored.verdict.outcome)) + "\t" + oneLine(scored.verdict.reason);
   for (const auto &[suite, all] : counts)
     known.rows[suite] = rowOf(suite, all);
   for (const auto &[suite, all] : bySuite)
     known.sections[suite] = sectionOf(all);
 
   std::string restName = restFileOf(table);
-  std::string text =
-      "# Conformance\n\nMade by `weir-conformance --scores`; the score of a "
-      "suite is passed over all but doubtful cases. Every case that\ndoes not "
-      "pass is listed with its reason in [" +
-      restName.substr(restName.rfind('/') + 1) + "](" +
-      restName.substr(restName.rfind('/') + 1) +
-      "). `tools.md` says how results are compared.\n\n";
+  std::string text = "# Conformance\n\nMade by `weir-conformance --scores`; the score of a "
+                     "suite is passed over all but doubtful cases. Every case that\ndoes not "
+                     "pass is listed with its reason in [" +
+                     restName.substr(restName.rfind('/') + 1) + "](" +
+                     restName.substr(restName.rfind('/') + 1) +
+                     "). `tools.md` says how results are compared.\n\n";
   text += tableHead;
   for (const auto &[suite, row] : known.rows)
     text += row;
@@ -253,9 +245,8 @@ bool weir::conformance::writeScores(const std::string &table,
   return true;
 }
 
-std::vector<std::string>
-weir::conformance::findRegressions(const KnownScores &known,
-                                   const std::vector<Scored> &results) {
+std::vector<std::string> weir::conformance::findRegressions(const KnownScores &known,
+                                                            const std::vector<Scored> &results) {
   std::vector<std::string> lines;
   for (const Scored &scored : results) {
     const Case &test = *scored.test;
@@ -266,9 +257,8 @@ weir::conformance::findRegressions(const KnownScores &known,
     bool refused = known.lists(test.id, Outcome::Unsupported);
     if (listed && (!refused || now == Outcome::Unsupported))
       continue;
-    lines.push_back(test.id + ": " + (listed ? "was refused" : "passed") +
-                    ", now " + std::string(outcomeName(now)) + ": " +
-                    oneLine(scored.verdict.reason));
+    lines.push_back(test.id + ": " + (listed ? "was refused" : "passed") + ", now " +
+                    std::string(outcomeName(now)) + ": " + oneLine(scored.verdict.reason));
   }
   return lines;
 }

@@ -45,12 +45,10 @@ struct KnownScores {
 std::string restFileOf(const std::string &table);
 
 /// Reads both files. False, with the reason in `error`.
-bool readScores(const std::string &table, KnownScores &known,
-                std::string &error);
+bool readScores(const std::string &table, KnownScores &known, std::string &error);
 
 /// Writes both files: suites of this run anew, others as they were.
-bool writeScores(const std::string &table, const std::vector<Scored> &results,
-                 std::string &error);
+bool writeScores(const std::string &table, const std::vector<Scored> &results, std::string &error);
 
 /// Lines that name what got worse: cases that passed and do not any more, and
 /// cases that were refused and now fail or crash.

@@ -26,8 +26,7 @@ std::string textOf(const json::Object &object, llvm::StringRef key) {
   return object.getString(key).value_or("").str();
 }
 
-std::vector<std::string> textsOf(const json::Object &object,
-                                 llvm::StringRef key) {
+std::vector<std::string> textsOf(const json::Object &object, llvm::StringRef key) {
   std::vector<std::string> texts;
   if (const json::Array *array = object.getArray(key))
     for (const json::Value &value : *array)
@@ -37,8 +36,7 @@ std::vector<std::string> textsOf(const json::Object &object,
 
 /// The types that are stored as integers of the same bits come with their name;
 /// strings as base64 in the script itself.
-std::string readArrays(const json::Object &arrays, const fs::path &folder,
-                       NamedTensors &out) {
+std::string readArrays(const json::Object &arrays, const fs::path &folder, NamedTensors &out) {
   NamedTensors stored;
   std::string error;
   fs::path data = folder / "data.npz";
@@ -53,8 +51,7 @@ std::string readArrays(const json::Object &arrays, const fs::path &folder,
       HostTensor *tensor = findTensor(stored, key.str());
       if (!tensor)
         return "data.npz has no array \"" + key.str() + "\"";
-      if (dtype != WEIR_INVALID &&
-          elementSize(dtype) == elementSize(tensor->dtype))
+      if (dtype != WEIR_INVALID && elementSize(dtype) == elementSize(tensor->dtype))
         tensor->dtype = dtype;
       out.emplace_back(key.str(), std::move(*tensor));
       continue;
@@ -67,8 +64,7 @@ std::string readArrays(const json::Object &arrays, const fs::path &folder,
     for (const std::string &text : textsOf(*facts, "base64")) {
       std::vector<char> bytes;
       if (llvm::Error bad = llvm::decodeBase64(text, bytes))
-        return "case.json: array \"" + key.str() +
-               "\": " + llvm::toString(std::move(bad));
+        return "case.json: array \"" + key.str() + "\": " + llvm::toString(std::move(bad));
       tensor.strings.emplace_back(bytes.begin(), bytes.end());
     }
     if (tensor.count() != static_cast<int64_t>(tensor.strings.size()))
@@ -87,8 +83,7 @@ SystemRun readRun(const json::Object &step) {
   run.signature = textOf(step, "signature");
   if (const json::Object *feeds = facts.getObject("feeds"))
     for (const auto &[edge, array] : *feeds)
-      run.feeds.emplace_back(edge.str(),
-                             array.getAsString().value_or("").str());
+      run.feeds.emplace_back(edge.str(), array.getAsString().value_or("").str());
   // JSON objects have no order here: the same feeds are to be one entry.
   std::sort(run.feeds.begin(), run.feeds.end());
   run.fetches = textsOf(facts, "fetches");
@@ -119,10 +114,8 @@ void readGradients(const json::Array &gradients, SystemScript &script) {
     SystemRun &run = step.runs.emplace_back();
     if (const json::Object *feeds = facts->getObject("feeds"))
       for (const auto &[edge, array] : *feeds)
-        run.feeds.emplace_back(edge.str(),
-                               array.getAsString().value_or("").str());
-    std::vector<std::string> ys = textsOf(*facts, "ys"),
-                             seeds = textsOf(*facts, "grad_ys");
+        run.feeds.emplace_back(edge.str(), array.getAsString().value_or("").str());
+    std::vector<std::string> ys = textsOf(*facts, "ys"), seeds = textsOf(*facts, "grad_ys");
     std::string all;
     for (size_t i = 0; i < ys.size(); ++i) {
       all += (i ? "," : "") + ys[i];
@@ -153,13 +146,11 @@ void readSignatures(const json::Object &signatures, SystemScript &script) {
 
 /// A server's devices and those of a process are this process' alike.
 void readDevices(const json::Object &config, SystemScript &script) {
-  script.softPlacement =
-      config.getBoolean("allow_soft_placement").value_or(false);
+  script.softPlacement = config.getBoolean("allow_soft_placement").value_or(false);
   int64_t cpus = config.getInteger("cpu_devices").value_or(1);
   auto add = [&](const std::string &job, int64_t task) {
     for (int64_t i = 0; i < cpus; ++i)
-      script.devices.push_back("/job:" + job + "/replica:0/task:" +
-                               std::to_string(task) +
+      script.devices.push_back("/job:" + job + "/replica:0/task:" + std::to_string(task) +
                                "/device:CPU:" + std::to_string(i));
   };
   if (const json::Object *cluster = config.getObject("cluster")) {
@@ -175,8 +166,7 @@ void readDevices(const json::Object &config, SystemScript &script) {
 
 } // namespace
 
-std::string weir::conformance::readScript(const std::string &folder,
-                                          SystemScript &script) {
+std::string weir::conformance::readScript(const std::string &folder, SystemScript &script) {
   std::string text, error;
   if (!readFile(folder + "/case.json", text, error))
     return "case.json: " + error;
@@ -189,8 +179,7 @@ std::string weir::conformance::readScript(const std::string &folder,
   script.graph = textOf(*root, "graph");
   if (const json::Array *tags = root->getArray("tags_saved_model"))
     for (const json::Value &tag : *tags)
-      script.tags += (script.tags.empty() ? "" : ",") +
-                     tag.getAsString().value_or("").str();
+      script.tags += (script.tags.empty() ? "" : ",") + tag.getAsString().value_or("").str();
   if (const json::Object *tolerance = root->getObject("tolerance")) {
     script.rtol = tolerance->getNumber("rtol").value_or(0);
     script.atol = tolerance->getNumber("atol").value_or(0);
@@ -200,9 +189,8 @@ std::string weir::conformance::readScript(const std::string &folder,
   if (const json::Object *sessions = root->getObject("sessions"))
     for (const auto &[name, facts] : *sessions)
       if (const json::Object *session = facts.getAsObject()) {
-        script.sessions[name.str()] = {
-            session->getString("graph").value_or(script.graph).str(),
-            textOf(*session, "target")};
+        script.sessions[name.str()] = {session->getString("graph").value_or(script.graph).str(),
+                                       textOf(*session, "target")};
         script.viaCore |= textOf(*session, "via") == "core";
       }
   if (const json::Object *signatures = root->getObject("signatures"))
@@ -239,8 +227,7 @@ std::string weir::conformance::readScript(const std::string &folder,
       step.target = textOf(*object->getObject("reset"), "target");
       step.containers = textsOf(*object->getObject("reset"), "containers");
     } else {
-      step.other = object && !object->empty() ? object->begin()->first.str()
-                                              : std::string("empty");
+      step.other = object && !object->empty() ? object->begin()->first.str() : std::string("empty");
     }
     script.steps.push_back(std::move(step));
   }

@@ -34,7 +34,7 @@ struct SystemRun {
 
   bool expectsError = false;
   bool atLoad = false; ///< the graph itself is refused
-  std::string code;                  ///< TensorFlow's, or CLIENT
+  std::string code;    ///< TensorFlow's, or CLIENT
   /// Arrays, in the order of the fetches; empty: zeros of any shape.
   std::vector<std::string> expected;
   std::map<size_t, std::string> compare; ///< fetch → sorted, any, exact
@@ -43,12 +43,12 @@ struct SystemRun {
 struct SystemStep {
   enum class Kind { Run, Concurrent, Extend, Reset };
   Kind kind = Kind::Run;
-  std::vector<SystemRun> runs; ///< one, or those that run at the same time
-  bool anyOrder = false;       ///< their outcomes may be permuted
+  std::vector<SystemRun> runs;         ///< one, or those that run at the same time
+  bool anyOrder = false;               ///< their outcomes may be permuted
   std::string session = "s0", file;    ///< of Extend
   std::string target;                  ///< of Reset
   std::vector<std::string> containers; ///< of Reset; none: the default one
-  std::string other; ///< a kind of step that is not played
+  std::string other;                   ///< a kind of step that is not played
 };
 
 /// A session that is not one of `SystemScript::graph` in a runtime of its own.

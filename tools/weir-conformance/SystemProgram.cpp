@@ -16,9 +16,7 @@ using namespace weir;
 using namespace weir::conformance;
 using namespace weir::tools;
 
-bool SystemProgram::open(std::string &error) {
-  return !isGraph || graph.open(path, error);
-}
+bool SystemProgram::open(std::string &error) { return !isGraph || graph.open(path, error); }
 
 bool SystemProgram::onlyErrors() const {
   for (const ScriptEntry &entry : entries)
@@ -35,8 +33,7 @@ std::string SystemProgram::keyOf(const SystemRun &run) {
     const HostTensor *value = array(name);
     key += edge + " ";
     if (value)
-      key += script.viaCore ? shapeName(value->dims)
-                            : std::to_string(value->dims.size());
+      key += script.viaCore ? shapeName(value->dims) : std::to_string(value->dims.size());
     key += "\n";
   }
   key += ">\n";
@@ -71,8 +68,7 @@ void SystemProgram::addEntry(const SystemRun &run) {
       if (savedModel || !value)
         entry.spec.feeds.push_back({edge, edge, "", ""});
       else
-        entry.spec.feeds.push_back(
-            feedOf(graph, edge, edge, *value, script.viaCore));
+        entry.spec.feeds.push_back(feedOf(graph, edge, edge, *value, script.viaCore));
     }
     std::set<std::string> seen;
     for (const std::string &fetch : run.fetches)
@@ -93,8 +89,7 @@ void SystemProgram::mergeShapes(ScriptEntry &entry, const SystemRun &run) {
     if (!value || !isGraph)
       continue;
     if (feed.shape.empty()) {
-      if (graph.describesItself(nodeOf(feed.tensor),
-                                script.viaCore ? &value->dims : nullptr))
+      if (graph.describesItself(nodeOf(feed.tensor), script.viaCore ? &value->dims : nullptr))
         continue;
       feed.dtype = tools::dtypeName(value->dtype);
     }
@@ -117,8 +112,7 @@ bool SystemProgram::isWholeSignature(const SystemRun &run) {
   return run.targets.empty();
 }
 
-driver::Options
-SystemProgram::optionsFor(const std::vector<driver::EntrySpec> &specs) {
+driver::Options SystemProgram::optionsFor(const std::vector<driver::EntrySpec> &specs) {
   driver::Options options;
   options.input = path;
   options.name = "model";
@@ -176,12 +170,10 @@ ScriptEntry *SystemProgram::entryOf(const SystemRun &run) {
   return nullptr;
 }
 
-std::string SystemProgram::nameOf(const SystemRun &run,
-                                  const std::string &edge) {
+std::string SystemProgram::nameOf(const SystemRun &run, const std::string &edge) {
   ScriptEntry *entry = entryOf(run);
   auto names = script.signatures.find(run.signature);
-  if (!entry || entry->spec.signature.empty() ||
-      names == script.signatures.end())
+  if (!entry || entry->spec.signature.empty() || names == script.signatures.end())
     return edge;
   auto found = names->second.find(edge);
   return found == names->second.end() ? edge : found->second;
@@ -193,8 +185,7 @@ std::string SystemProgram::containerOf(std::string_view variable) const {
       const tf::AttrValue *value = tf::findAttr(node.attrs, name);
       return value ? value->s : std::string_view();
     };
-    bool isVariable = node.op == "VarHandleOp" || node.op == "VariableV2" ||
-                      node.op == "Variable";
+    bool isVariable = node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
     std::string_view shared = text("shared_name");
     if (isVariable && (shared.empty() ? node.name : shared) == variable)
       return std::string(text("container"));
@@ -231,8 +222,7 @@ void appendField(std::string &out, uint32_t number, std::string_view bytes) {
 /// Names of nodes, and behind a slash those of functions (a node's has none at
 /// its end).
 void eachPart(std::string_view graph,
-              llvm::function_ref<void(std::string, uint32_t, std::string_view)>
-                  each) {
+              llvm::function_ref<void(std::string, uint32_t, std::string_view)> each) {
   frontend::WireReader reader(graph);
   while (reader.next()) {
     if (reader.field() == 1) {
@@ -252,8 +242,7 @@ void eachPart(std::string_view graph,
 
 } // namespace
 
-std::string weir::conformance::extendGraph(const std::string &base,
-                                           const std::string &more,
+std::string weir::conformance::extendGraph(const std::string &base, const std::string &more,
                                            const std::string &to) {
   std::string old, fresh, error;
   if (!readFile(base, old, error))
@@ -261,9 +250,8 @@ std::string weir::conformance::extendGraph(const std::string &base,
   if (!readFile(more, fresh, error))
     return more + ": " + error;
   std::set<std::string> known;
-  eachPart(old, [&](std::string name, uint32_t, std::string_view) {
-    known.insert(std::move(name));
-  });
+  eachPart(old,
+           [&](std::string name, uint32_t, std::string_view) { known.insert(std::move(name)); });
   // Two messages one after the other are one that has the fields of both.
   std::string merged = old;
   eachPart(fresh, [&](std::string name, uint32_t field, std::string_view part) {

@@ -36,8 +36,7 @@ class SystemProgram {
 public:
   /// `path`: a GraphDef or a SavedModel's folder.
   SystemProgram(SystemScript &script, std::string path)
-      : script(script), path(std::move(path)),
-        isGraph(this->path.ends_with(".pb")) {}
+      : script(script), path(std::move(path)), isGraph(this->path.ends_with(".pb")) {}
 
   /// False, with a reason, where the graph cannot be read.
   bool open(std::string &error);
@@ -72,8 +71,7 @@ private:
 
 /// Writes a GraphDef to `to` that has all of `base`, and the nodes and functions
 /// of `more` that `base` does not have. A reason where one cannot be read.
-std::string extendGraph(const std::string &base, const std::string &more,
-                        const std::string &to);
+std::string extendGraph(const std::string &base, const std::string &more, const std::string &to);
 
 } // namespace weir::conformance
 

@@ -36,7 +36,7 @@ struct LiveSession {
   std::unique_ptr<Session> session;
   SystemProgram *program = nullptr; ///< of `session`
   std::string path;                 ///< the graph that it has now
-  bool isStale = false; ///< its server was reset
+  bool isStale = false;             ///< its server was reset
 };
 
 /// What came of a run.
@@ -84,20 +84,16 @@ private:
       if (!step.other.empty())
         return Verdict::unsupported("has a step \"" + step.other + "\"");
       for (const SystemRun &run : step.runs)
-        if (step.kind == SystemStep::Kind::Concurrent &&
-            run.session != step.runs[0].session &&
+        if (step.kind == SystemStep::Kind::Concurrent && run.session != step.runs[0].session &&
             !sessionOf(run.session).target.empty())
-          return Verdict::unsupported(
-              "has several sessions of a server at the same time");
+          return Verdict::unsupported("has several sessions of a server at the same time");
     }
     return std::nullopt;
   }
 
   SystemSession sessionOf(const std::string &name) const {
     auto found = script.sessions.find(name);
-    return found == script.sessions.end()
-               ? SystemSession{script.graph, ""}
-               : found->second;
+    return found == script.sessions.end() ? SystemSession{script.graph, ""} : found->second;
   }
 
   /// The graph of a session as the script begins.
@@ -121,8 +117,7 @@ private:
       session.path = to;
       return "";
     }
-    std::string problem =
-        extendGraph(session.path, folder + "/" + step.file, to);
+    std::string problem = extendGraph(session.path, folder + "/" + step.file, to);
     session.path = to;
     return problem;
   }
@@ -160,8 +155,7 @@ private:
     switch (step.kind) {
     case SystemStep::Kind::Extend: {
       std::string problem = extend(step);
-      return problem.empty() ? std::nullopt
-                             : std::optional(Verdict::failed(problem));
+      return problem.empty() ? std::nullopt : std::optional(Verdict::failed(problem));
     }
     case SystemStep::Kind::Reset:
       reset(step);
@@ -207,8 +201,7 @@ private:
       return std::nullopt; // nothing of it was compiled
     weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
     RunStatus status;
-    session.session =
-        Session::create(*program->compiled.model, options, status);
+    session.session = Session::create(*program->compiled.model, options, status);
     if (!session.session)
       return Verdict::failed("session: " + status.text());
     Variables &from = isServed ? servers[sessionOf(run.session).target] : kept;
@@ -248,10 +241,9 @@ private:
       for (auto &[path, program] : programs)
         if (std::string found = program->containerOf(name); !found.empty())
           container = found;
-      return step.containers.empty()
-                 ? container.empty()
-                 : std::find(step.containers.begin(), step.containers.end(),
-                             container) != step.containers.end();
+      return step.containers.empty() ? container.empty()
+                                     : std::find(step.containers.begin(), step.containers.end(),
+                                                 container) != step.containers.end();
     };
     for (auto &[name, session] : live)
       session.isStale |= sessionOf(name).target == step.target;
@@ -270,11 +262,9 @@ private:
       outcome.refused = true;
       return outcome;
     }
-    int index =
-        session.session ? session.session->findEntry(entry->spec.name) : -1;
+    int index = session.session ? session.session->findEntry(entry->spec.name) : -1;
     if (index < 0) {
-      outcome.problem = Verdict::failed("the program has no entry \"" +
-                                        entry->spec.name + "\"");
+      outcome.problem = Verdict::failed("the program has no entry \"" + entry->spec.name + "\"");
       return outcome;
     }
     NamedTensors given;
@@ -282,8 +272,7 @@ private:
       if (const HostTensor *value = findTensor(script.arrays, name))
         given.emplace_back(session.program->nameOf(run, edge), *value);
     std::vector<HostTensor> feeds;
-    outcome.problem =
-        collectFeeds(session.session->entries()[index], given, feeds);
+    outcome.problem = collectFeeds(session.session->entries()[index], given, feeds);
     if (outcome.problem)
       return outcome;
     weir_run_options options = WEIR_RUN_OPTIONS_INIT;
@@ -302,16 +291,14 @@ private:
       if (status.ok())
         return Verdict::failed("succeeds; expected " + run.code);
       if (run.code != "CLIENT" && weir_code_name(status.code) != run.code)
-        return Verdict::failed("found " + status.text() + "; expected " +
-                               run.code);
+        return Verdict::failed("found " + status.text() + "; expected " + run.code);
       return std::nullopt;
     }
     if (!status.ok())
       return runFailed(status);
     SystemProgram &program = *at(run.session).program;
     for (size_t i = 0; i < run.expected.size() && i < run.fetches.size(); ++i)
-      if (auto verdict = compareFetch(run, i, program.nameOf(run, run.fetches[i]),
-                                      outcome.got))
+      if (auto verdict = compareFetch(run, i, program.nameOf(run, run.fetches[i]), outcome.got))
         return verdict;
     return std::nullopt;
   }
@@ -361,14 +348,14 @@ private:
     return std::nullopt;
   }
 
-  std::optional<Verdict> compareFetch(const SystemRun &run, size_t i,
-                                      const std::string &name,
+  std::optional<Verdict> compareFetch(const SystemRun &run, size_t i, const std::string &name,
                                       NamedTensors &got) {
     HostTensor *result = findTensor(got, name);
     if (result && run.expected[i].empty()) {
       for (int64_t k = 0; k < result->count(); ++k)
         if (elementAsDouble(*result, k) != 0)
-          return Verdict::failed("\"" + name + "\": found a gradient, expected "
+          return Verdict::failed("\"" + name +
+                                 "\": found a gradient, expected "
                                  "none");
       return std::nullopt;
     }
@@ -380,8 +367,8 @@ private:
     if (how == "any") {
       if (result->dtype == want->dtype && result->dims == want->dims)
         return std::nullopt;
-      return Verdict::failed("\"" + name + "\": found " + result->typeName() +
-                             ", expected " + want->typeName());
+      return Verdict::failed("\"" + name + "\": found " + result->typeName() + ", expected " +
+                             want->typeName());
     }
     Tolerance tolerance;
     tolerance.ofMax = 0;
@@ -389,10 +376,9 @@ private:
       tolerance.relative = script.rtol;
       tolerance.absolute = script.atol;
     }
-    auto difference =
-        how == "sorted"
-            ? compareTensors(sortRows(*result), sortRows(*want), tolerance)
-            : compareTensors(*result, *want, tolerance);
+    auto difference = how == "sorted"
+                          ? compareTensors(sortRows(*result), sortRows(*want), tolerance)
+                          : compareTensors(*result, *want, tolerance);
     if (difference)
       return Verdict::failed("\"" + name + "\": " + *difference);
     return std::nullopt;
@@ -407,8 +393,7 @@ private:
 
 } // namespace
 
-Verdict weir::conformance::runSystem(const Case &test,
-                                     const std::string &temporary) {
+Verdict weir::conformance::runSystem(const Case &test, const std::string &temporary) {
   SystemScript script;
   std::string problem = readScript(test.path, script);
   if (!problem.empty())
@@ -420,10 +405,8 @@ Verdict weir::conformance::runSystem(const Case &test,
     fs::current_path(temporary, code);
   if (code)
     return Verdict::failed(temporary + ": " + code.message());
-  for (const fs::directory_entry &entry :
-       fs::recursive_directory_iterator(temporary, code))
-    fs::permissions(entry.path(), fs::perms::owner_write, fs::perm_options::add,
-                    code);
+  for (const fs::directory_entry &entry : fs::recursive_directory_iterator(temporary, code))
+    fs::permissions(entry.path(), fs::perms::owner_write, fs::perm_options::add, code);
   Player player(std::move(script), ".");
   Verdict verdict = player.play();
   if (verdict.operators.empty())

@@ -44,14 +44,12 @@ bool TensorFlowGraph::describesItself(std::string_view name,
 std::string_view weir::conformance::nodeOf(std::string_view tensor) {
   size_t colon = tensor.rfind(':');
   if (colon == std::string_view::npos || colon + 1 == tensor.size() ||
-      tensor.find_first_not_of("0123456789", colon + 1) !=
-          std::string_view::npos)
+      tensor.find_first_not_of("0123456789", colon + 1) != std::string_view::npos)
     return tensor;
   return tensor.substr(0, colon);
 }
 
-bool weir::conformance::constantValue(const tf::NodeDef &node,
-                                      HostTensor &tensor) {
+bool weir::conformance::constantValue(const tf::NodeDef &node, HostTensor &tensor) {
   const tf::AttrValue *value = tf::findAttr(node.attrs, "value");
   if (node.op != "Const" || !value || !value->tensor)
     return false;
@@ -67,10 +65,9 @@ bool weir::conformance::constantValue(const tf::NodeDef &node,
   tensor.dims = constant.shape.dims;
   if (values.kind == tf::TensorValues::Kind::Strings) {
     for (int64_t i = 0; i < values.count; ++i)
-      tensor.strings.emplace_back(
-          values.strings.empty()
-              ? std::string_view()
-              : values.strings[values.strings.size() == 1 ? 0 : i]);
+      tensor.strings.emplace_back(values.strings.empty()
+                                      ? std::string_view()
+                                      : values.strings[values.strings.size() == 1 ? 0 : i]);
   } else if (values.kind == tf::TensorValues::Kind::Splat) {
     for (int64_t i = 0; i < values.count; ++i)
       tensor.bytes += values.bytes();
@@ -80,13 +77,11 @@ bool weir::conformance::constantValue(const tf::NodeDef &node,
   return true;
 }
 
-driver::FeedSpec weir::conformance::feedOf(const TensorFlowGraph &graph,
-                                           std::string tensor, std::string name,
-                                           const HostTensor &value,
+driver::FeedSpec weir::conformance::feedOf(const TensorFlowGraph &graph, std::string tensor,
+                                           std::string name, const HostTensor &value,
                                            bool contradict) {
   driver::FeedSpec feed{std::move(tensor), std::move(name), "", ""};
-  if (!graph.describesItself(nodeOf(feed.tensor),
-                             contradict ? &value.dims : nullptr)) {
+  if (!graph.describesItself(nodeOf(feed.tensor), contradict ? &value.dims : nullptr)) {
     feed.shape = shapeName(value.dims);
     feed.dtype = tools::dtypeName(value.dtype);
   }

@@ -35,8 +35,7 @@ struct TensorFlowGraph {
 
   /// Whether a placeholder says its own type and shape, so that a feed of it
   /// needs nothing else. With `dims`: and they go with it.
-  bool describesItself(std::string_view node,
-                       const std::vector<int64_t> *dims = nullptr) const;
+  bool describesItself(std::string_view node, const std::vector<int64_t> *dims = nullptr) const;
 };
 
 /// "node" of "node:0" and "node".
@@ -48,9 +47,8 @@ bool constantValue(const tf::NodeDef &node, tools::HostTensor &tensor);
 
 /// A feed of `tensor` under `name`; with the shape and type of `value` where
 /// the graph does not give them, or (`contradict`) gives others.
-driver::FeedSpec feedOf(const TensorFlowGraph &graph, std::string tensor,
-                        std::string name, const tools::HostTensor &value,
-                        bool contradict = false);
+driver::FeedSpec feedOf(const TensorFlowGraph &graph, std::string tensor, std::string name,
+                        const tools::HostTensor &value, bool contradict = false);
 
 } // namespace weir::conformance
 

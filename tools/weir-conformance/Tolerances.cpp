@@ -31,34 +31,30 @@ Tolerance byType(int32_t dtype, double single, double twice, double narrow) {
   return tolerance;
 }
 
-bool holdsOneOf(std::string_view name,
-                std::initializer_list<std::string_view> parts) {
+bool holdsOneOf(std::string_view name, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
     return name.find(part) != std::string_view::npos;
   });
 }
 
 bool isFactorization(std::string_view operation) {
-  return holdsOneOf(operation, {"Cholesky", "Determinant", "Inverse", "Solve",
-                                "Svd", "Eig", "Qr", "Lu", "MatrixExponential",
-                                "MatrixSquareRoot", "MatrixLogarithm"});
+  return holdsOneOf(operation, {"Cholesky", "Determinant", "Inverse", "Solve", "Svd", "Eig", "Qr",
+                                "Lu", "MatrixExponential", "MatrixSquareRoot", "MatrixLogarithm"});
 }
 
 bool isSpecial(std::string_view operation) {
-  return holdsOneOf(operation, {"gamma", "GammaGrad", "Bessel", "Betainc", "Zeta", "Erf",
-                                "Ndtri", "Dawsn", "Expint", "Fresnel", "Spence",
-                                "FFT", "Resize", "Scale", "CropAndResize"});
+  return holdsOneOf(operation,
+                    {"gamma", "GammaGrad", "Bessel", "Betainc", "Zeta", "Erf", "Ndtri", "Dawsn",
+                     "Expint", "Fresnel", "Spence", "FFT", "Resize", "Scale", "CropAndResize"});
 }
 
 bool reduces(std::string_view operation) {
   return holdsOneOf(operation,
-                    {"MatMul",    "Conv",     "Einsum",      "Sum",
-                     "Mean",      "Prod",     "Norm",        "Softmax",
-                     "Entropy",   "LSTM",     "GRU",         "RNN",
-                     "Pool",      "Cum",      "LRN",         "L2Loss",
-                     "Segment",   "Dilation", "Moments",     "Euclidean",
-                     "LogSumExp", "Var",      "BiasAddGrad", "Sparse",
-                     "Attention", "Mfcc",     "Spectrogram", "CTCLoss"});
+                    {"MatMul",    "Conv",      "Einsum",      "Sum",    "Mean",        "Prod",
+                     "Norm",      "Softmax",   "Entropy",     "LSTM",   "GRU",         "RNN",
+                     "Pool",      "Cum",       "LRN",         "L2Loss", "Segment",     "Dilation",
+                     "Moments",   "Euclidean", "LogSumExp",   "Var",    "BiasAddGrad", "Sparse",
+                     "Attention", "Mfcc",      "Spectrogram", "CTCLoss"});
 }
 
 /// How many products or terms one output element sums, at most: all elements
@@ -74,16 +70,14 @@ double reductionLength(std::string_view operation, const NamedTensors &inputs,
     double product = 1;
     for (size_t i = 0; i < 2; ++i)
       product *= std::max<double>(1, inputs[i].second.count());
-    return std::max(1.0,
-                    std::sqrt(product / std::max<double>(1, output.count())));
+    return std::max(1.0, std::sqrt(product / std::max<double>(1, output.count())));
   }
   return largest;
 }
 
 } // namespace
 
-Tolerance weir::conformance::onnxTolerance(std::string_view suite,
-                                           int32_t dtype) {
+Tolerance weir::conformance::onnxTolerance(std::string_view suite, int32_t dtype) {
   if (suite == "onnx/light" || suite == "models")
     return modelTolerance(dtype);
   Tolerance tolerance = byType(dtype, 1e-3, 1e-6, 2);

@@ -34,8 +34,7 @@ tools::Tolerance frozenTolerance(int32_t dtype);
 
 /// Single TensorFlow operations: epsilons by the operation's kind, and by the
 /// length of its reductions, estimated from the shapes of inputs and outputs.
-tools::Tolerance operationTolerance(std::string_view operation,
-                                    const tools::NamedTensors &inputs,
+tools::Tolerance operationTolerance(std::string_view operation, const tools::NamedTensors &inputs,
                                     const tools::HostTensor &output);
 
 } // namespace weir::conformance

@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/DeviceFlags.h"
+#include "compiler/execute/ForkServer.h"
 #include "tools/common/Files.h"
 #include "tools/common/FlagParser.h"
-#include "compiler/execute/ForkServer.h"
 #include "tools/common/Terminal.h"
 #include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Discovery.h"
@@ -48,8 +48,7 @@ struct Settings {
   bool list = false, verbose = false, inProcess = false;
 };
 
-void complain(const char *code, std::string text,
-              std::vector<std::string> notes = {}) {
+void complain(const char *code, std::string text, std::vector<std::string> notes = {}) {
   printDiagnostic({code, toolName, "", "", std::move(text), std::move(notes)});
 }
 
@@ -66,8 +65,7 @@ std::string readPlacement(std::string_view value, bool inProcesses) {
   auto [count, seed] = llvm::StringRef(value.data(), value.size()).split(':');
   RandomPlacement random;
   random.inProcesses = inProcesses;
-  if (count.getAsInteger(10, random.devices) || random.devices < 2 ||
-      random.devices > 64 ||
+  if (count.getAsInteger(10, random.devices) || random.devices < 2 || random.devices > 64 ||
       (!seed.empty() && seed.getAsInteger(10, random.seed)))
     return "is not possible; possible: 2 to 64, and a seed";
   setRandomPlacement(random);
@@ -80,51 +78,41 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                     "through the bytes of the emitted object.");
   parser.usageStatus = 2;
   settings.jobs = processors();
-  parser.positionals("DIR", "folders that hold cases, or single cases", 1, 0,
-                     settings.paths);
+  parser.positionals("DIR", "folders that hold cases, or single cases", 1, 0, settings.paths);
   parser.group("Which cases");
-  parser.text("--filter", "REGEX", "only cases whose name matches",
-              settings.filter);
+  parser.text("--filter", "REGEX", "only cases whose name matches", settings.filter);
   parser.number("--sample", "N",
                 "only one case in N, always the same ones, and with --against "
                 "all that failed before",
                 settings.sample, 1, 1 << 20);
-  parser.flag("--list", "prints the names of the cases and ends",
-              settings.list);
+  parser.flag("--list", "prints the names of the cases and ends", settings.list);
   parser.group("How they run");
-  parser.number("--jobs, -j", "N", "cases at once (default: all processors)",
-                settings.jobs, 1, 1024);
+  parser.number("--jobs, -j", "N", "cases at once (default: all processors)", settings.jobs, 1,
+                1024);
   parser.value("--max-seconds-per-case", "SECONDS",
                "a case that takes longer counts as crashed (default 120)",
                [&settings](std::string_view value) -> std::string {
-                 settings.secondsPerCase =
-                     std::strtod(std::string(value).c_str(), nullptr);
+                 settings.secondsPerCase = std::strtod(std::string(value).c_str(), nullptr);
                  return settings.secondsPerCase > 0 ? "" : "is no time";
                });
-  parser.value("--memory-limit", "SIZE",
-               "private memory of a case (default 4G, 0: none)",
+  parser.value("--memory-limit", "SIZE", "private memory of a case (default 4G, 0: none)",
                [&settings](std::string_view value) -> std::string {
                  settings.memoryLimit = parseSize(value);
-                 return settings.memoryLimit >= 0
-                            ? ""
-                            : "is no size; possible: 512M, 2G, 0";
+                 return settings.memoryLimit >= 0 ? "" : "is no size; possible: 512M, 2G, 0";
                });
   parser.value("--device", "NAME",
                "where to run: of " + driver::firstDevices() +
                    " the one that gets all that may be there; behind = what to "
                    "make code for",
                [](std::string_view value) -> std::string {
-                 auto [device, targets] =
-                     llvm::StringRef(value.data(), value.size()).split('=');
+                 auto [device, targets] = llvm::StringRef(value.data(), value.size()).split('=');
                  if (auto kind = driver::deviceFlagOf(device)) {
                    // The host would do the same without a word.
                    setenv(kind->variable.c_str(), "require", /*overwrite=*/0);
-                   runOn(kind->type, targets.empty() ? kind->usualTargets
-                                                     : targets.str());
+                   runOn(kind->type, targets.empty() ? kind->usualTargets : targets.str());
                    return "";
                  }
-                 return device.ends_with("CPU:0") || device == "cpu" ||
-                                device == "CPU"
+                 return device.ends_with("CPU:0") || device == "cpu" || device == "CPU"
                             ? ""
                             : "is not there; possible: " + driver::firstDevices();
                });
@@ -140,8 +128,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                [](std::string_view value) -> std::string {
                  return readPlacement(value, /*inProcesses=*/true);
                });
-  parser.flag("--in-process",
-              "no processes of their own: for a debugger, a crash ends it all",
+  parser.flag("--in-process", "no processes of their own: for a debugger, a crash ends it all",
               settings.inProcess);
   parser.group("Results");
   parser.text("--tsv", "FILE",
@@ -156,8 +143,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "compares with such a table: what passed must pass. The exit "
               "code then says only whether something got worse",
               settings.against);
-  parser.flag("-v, --verbose", "prints every case as it ends",
-              settings.verbose);
+  parser.flag("-v, --verbose", "prints every case as it ends", settings.verbose);
   parser.exitCode(0, "no case failed or crashed (--against: none got worse)");
   parser.exitCode(1, "some did");
   parser.exitCode(2, "the command line is wrong, or there are no cases");
@@ -211,8 +197,7 @@ struct Totals {
 class TemporaryFolder {
 public:
   TemporaryFolder() {
-    std::string name =
-        (fs::temp_directory_path() / "weir-conformance-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "weir-conformance-XXXXXX").string();
     if (mkdtemp(name.data()))
       path = name;
   }
@@ -221,9 +206,7 @@ public:
     if (!path.empty())
       fs::remove_all(path, code);
   }
-  std::string of(size_t index) const {
-    return path + "/" + std::to_string(index);
-  }
+  std::string of(size_t index) const { return path + "/" + std::to_string(index); }
   void remove(size_t index) const {
     std::error_code code;
     fs::remove_all(of(index), code);
@@ -237,15 +220,13 @@ bool writeTsv(const std::string &path, const std::vector<Scored> &results) {
     const Verdict &verdict = scored.verdict;
     std::string reason = verdict.reason;
     if (scored.test->doubtful)
-      reason = std::string(outcomeName(verdict.outcome)) +
-               (reason.empty() ? "" : ": " + reason);
+      reason = std::string(outcomeName(verdict.outcome)) + (reason.empty() ? "" : ": " + reason);
     for (char &c : reason)
       if (c == '\t')
         c = ' ';
     text += scored.test->id + "\t" +
-            std::string(scored.test->doubtful ? "doubtful"
-                                              : outcomeName(verdict.outcome)) +
-            "\t" + reason + "\n";
+            std::string(scored.test->doubtful ? "doubtful" : outcomeName(verdict.outcome)) + "\t" +
+            reason + "\n";
   }
   if (writeFile(path, text, error))
     return true;
@@ -254,8 +235,7 @@ bool writeTsv(const std::string &path, const std::vector<Scored> &results) {
 }
 
 /// Finds the cases that are to run.
-bool selectCases(const Settings &settings, const KnownScores &known,
-                 std::vector<Case> &cases) {
+bool selectCases(const Settings &settings, const KnownScores &known, std::vector<Case> &cases) {
   std::string error;
   for (const std::string &path : settings.paths)
     if (!findCases(path, cases, error)) {
@@ -268,19 +248,16 @@ bool selectCases(const Settings &settings, const KnownScores &known,
       complain("W0803", "--filter=" + settings.filter + ": " + error);
       return false;
     }
-    std::erase_if(cases,
-                  [&](const Case &test) { return !filter.match(test.id); });
+    std::erase_if(cases, [&](const Case &test) { return !filter.match(test.id); });
   }
   if (settings.sample > 1)
     std::erase_if(cases, [&](const Case &test) {
-      bool failedBefore = known.lists(test.id, Outcome::Failed) ||
-                          known.lists(test.id, Outcome::Crashed);
-      return !failedBefore &&
-             !inSample(test.id, static_cast<unsigned>(settings.sample));
+      bool failedBefore =
+          known.lists(test.id, Outcome::Failed) || known.lists(test.id, Outcome::Crashed);
+      return !failedBefore && !inSample(test.id, static_cast<unsigned>(settings.sample));
     });
   if (cases.empty()) {
-    complain("W0801", "found no cases",
-             {"docs/tools.md lists the layouts that are recognised"});
+    complain("W0801", "found no cases", {"docs/tools.md lists the layouts that are recognised"});
     return false;
   }
   return true;
@@ -301,8 +278,8 @@ bool runAll(const Settings &settings, const std::vector<Case> &cases,
     temporary.remove(index);
     totals.add(test, verdict);
     ++finished;
-    bool bad = !test.doubtful && (verdict.outcome == Outcome::Failed ||
-                                  verdict.outcome == Outcome::Crashed);
+    bool bad = !test.doubtful &&
+               (verdict.outcome == Outcome::Failed || verdict.outcome == Outcome::Crashed);
     if (settings.verbose || (bad && shown++ < shownFailures)) {
       progress.clear();
       std::fprintf(stderr, "%s %s%s%s", test.id.c_str(),
@@ -315,9 +292,8 @@ bool runAll(const Settings &settings, const std::vector<Case> &cases,
         std::fprintf(stderr, "(more are not shown; --tsv=FILE lists all)\n");
     }
     results[index].verdict = std::move(verdict);
-    progress.update("[" + std::to_string(finished) + "/" +
-                    std::to_string(cases.size()) + "] " + totals.text() + "  " +
-                    test.id);
+    progress.update("[" + std::to_string(finished) + "/" + std::to_string(cases.size()) + "] " +
+                    totals.text() + "  " + test.id);
   };
 
   auto work = [&](size_t index) {
@@ -337,13 +313,12 @@ bool runAll(const Settings &settings, const std::vector<Case> &cases,
   options.jobs = static_cast<unsigned>(settings.jobs);
   options.secondsPerCase = settings.secondsPerCase;
   options.memoryLimit = settings.memoryLimit;
-  return runForked(cases.size(), options, work,
-                   [&](size_t index, const ForkedResult &result) {
-                     Verdict verdict{Outcome::Crashed, result.text, {}};
-                     if (result.kind == ForkedResult::Kind::Done)
-                       verdict = decode(result.text);
-                     take(index, std::move(verdict), result.seconds);
-                   });
+  return runForked(cases.size(), options, work, [&](size_t index, const ForkedResult &result) {
+    Verdict verdict{Outcome::Crashed, result.text, {}};
+    if (result.kind == ForkedResult::Kind::Done)
+      verdict = decode(result.text);
+    take(index, std::move(verdict), result.seconds);
+  });
 }
 
 } // namespace
@@ -355,8 +330,7 @@ static int runTool(int argc, char **argv) {
     return status;
   KnownScores known;
   std::string error;
-  if (!settings.against.empty() &&
-      !readScores(settings.against, known, error)) {
+  if (!settings.against.empty() && !readScores(settings.against, known, error)) {
     complain("W0802", error);
     return 2;
   }
@@ -365,8 +339,7 @@ static int runTool(int argc, char **argv) {
     return 2;
   if (settings.list) {
     for (const Case &test : cases)
-      std::printf("%s%s\n", test.id.c_str(),
-                  test.doubtful ? " (doubtful)" : "");
+      std::printf("%s%s\n", test.id.c_str(), test.doubtful ? " (doubtful)" : "");
     return 0;
   }
   std::vector<Scored> results;
@@ -376,8 +349,7 @@ static int runTool(int argc, char **argv) {
   }
   if (!settings.tsv.empty() && !writeTsv(settings.tsv, results))
     return 2;
-  if (!settings.scores.empty() &&
-      !writeScores(settings.scores, results, error)) {
+  if (!settings.scores.empty() && !writeScores(settings.scores, results, error)) {
     complain("W0802", error);
     return 2;
   }
@@ -395,6 +367,4 @@ static int runTool(int argc, char **argv) {
   return bad ? 1 : 0;
 }
 
-int main(int argc, char **argv) {
-  return finishOutput(toolName, runTool(argc, argv));
-}
+int main(int argc, char **argv) { return finishOutput(toolName, runTool(argc, argv)); }

@@ -30,6 +30,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   weir::driver::registerDialects(registry);
   weir::driver::registerPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "weir's passes and stages, one at a time\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "weir's passes and stages, one at a time\n", registry));
 }

@@ -22,8 +22,8 @@ namespace {
 constexpr std::string_view randomPrefix = "random:";
 constexpr std::string_view emptySequence = "[]";
 
-void report(DiagnosticSink &sink, const char *code, const std::string &file,
-            std::string message, std::vector<std::string> notes = {}) {
+void report(DiagnosticSink &sink, const char *code, const std::string &file, std::string message,
+            std::vector<std::string> notes = {}) {
   sink.report({code, file, "", "", std::move(message), std::move(notes)});
 }
 
@@ -53,8 +53,7 @@ std::string elementText(const HostTensor &tensor, int64_t i) {
     HostTensor parts = tensor;
     parts.dtype = tensor.dtype == WEIR_C64 ? WEIR_F32 : WEIR_F64;
     char text[64];
-    std::snprintf(text, sizeof(text), "(%.6g%+.6gj)",
-                  elementAsDouble(parts, 2 * i),
+    std::snprintf(text, sizeof(text), "(%.6g%+.6gj)", elementAsDouble(parts, 2 * i),
                   elementAsDouble(parts, 2 * i + 1));
     return text;
   }
@@ -71,10 +70,8 @@ bool InputSet::add(const std::string &flag, DiagnosticSink &sink) {
   std::string error;
   if (flag.starts_with(randomPrefix)) {
     int64_t number;
-    if (!parseInteger(std::string_view(flag).substr(randomPrefix.size()), 0,
-                      INT64_MAX, number)) {
-      report(sink, "W0702", "",
-             "--input=" + flag + ": found no seed; possible: random:1");
+    if (!parseInteger(std::string_view(flag).substr(randomPrefix.size()), 0, INT64_MAX, number)) {
+      report(sink, "W0702", "", "--input=" + flag + ": found no seed; possible: random:1");
       return false;
     }
     random = true;
@@ -136,18 +133,17 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
   for (auto &[name, tensor] : tensors) {
     bool known = false;
     for (const LoadedTensor &feed : entry.feeds)
-      known |= feed.name == name || (feed.dtype == WEIR_TENSOR &&
-                                     name.starts_with(feed.name + "["));
+      known |=
+          feed.name == name || (feed.dtype == WEIR_TENSOR && name.starts_with(feed.name + "["));
     if (known)
       continue;
-    reportUnknown(sink, model,
-                  "found input \"" + name + "\", which entry \"" + entry.name + "\"", name, names);
+    reportUnknown(sink, model, "found input \"" + name + "\", which entry \"" + entry.name + "\"",
+                  name, names);
   }
   for (const LoadedTensor &feed : entry.feeds) {
     HostTensor *tensor = findTensor(tensors, feed.name);
     HostTensor sequence;
-    if (!tensor && feed.dtype == WEIR_TENSOR &&
-        sequenceOf(tensors, feed.name, sequence))
+    if (!tensor && feed.dtype == WEIR_TENSOR && sequenceOf(tensors, feed.name, sequence))
       tensor = &sequence;
     if (tensor) {
       // numpy has no bfloat16 and the like: integers of the same width are
@@ -164,9 +160,8 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
           seed + feeds.size()));
     } else {
       report(sink, "W0701", model,
-             "entry \"" + entry.name + "\" needs input \"" + feed.name +
-                 "\" (" + std::string(tools::dtypeName(feed.dtype)) + " " +
-                 shapeName(feed.dims) +
+             "entry \"" + entry.name + "\" needs input \"" + feed.name + "\" (" +
+                 std::string(tools::dtypeName(feed.dtype)) + " " + shapeName(feed.dims) +
                  "), which was not given; possible: --input=" + feed.name +
                  "=x.npy, --input=all.npz, --input=random:1");
     }
@@ -174,8 +169,8 @@ bool InputSet::collect(const std::string &model, const LoadedEntry &entry,
   return sink.errorCount() == before;
 }
 
-bool weir::tools::writeOutputs(const std::string &output,
-                               const NamedTensors &all, DiagnosticSink &sink) {
+bool weir::tools::writeOutputs(const std::string &output, const NamedTensors &all,
+                               DiagnosticSink &sink) {
   std::string error;
   NamedTensors fetches;
   for (const auto &[name, tensor] : all)
@@ -207,13 +202,11 @@ bool weir::tools::writeOutputs(const std::string &output,
   return true;
 }
 
-std::string weir::tools::summaryOf(const std::string &name,
-                                   const HostTensor &tensor) {
+std::string weir::tools::summaryOf(const std::string &name, const HostTensor &tensor) {
   std::string text = name + ": " + tensor.typeName();
   if (tensor.dtype == WEIR_TENSOR) {
     for (size_t i = 0; i < tensor.elements.size(); ++i)
-      text += "\n" + summaryOf(name + "[" + std::to_string(i) + "]",
-                               tensor.elements[i]);
+      text += "\n" + summaryOf(name + "[" + std::to_string(i) + "]", tensor.elements[i]);
     return text;
   }
   int64_t count = tensor.count();

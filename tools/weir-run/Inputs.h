@@ -28,13 +28,12 @@ public:
   /// Shapes for random feeds, by name, -1 for sizes that are left open. A name that no
   /// entry has a feed of is an error.
   bool setShapes(const std::string &model, const std::vector<LoadedEntry> &entries,
-                 const std::map<std::string, std::vector<int64_t>> &given,
-                 DiagnosticSink &sink);
+                 const std::map<std::string, std::vector<int64_t>> &given, DiagnosticSink &sink);
 
   /// Tensors for an entry's feeds, in its order. `model` names the program in
   /// diagnostics. Feeds without a value, and values without a feed, are errors.
-  bool collect(const std::string &model, const LoadedEntry &entry,
-               std::vector<HostTensor> &feeds, DiagnosticSink &sink);
+  bool collect(const std::string &model, const LoadedEntry &entry, std::vector<HostTensor> &feeds,
+               DiagnosticSink &sink);
 
 private:
   NamedTensors tensors;
@@ -44,8 +43,7 @@ private:
 };
 
 /// Writes fetches to a folder (a .npy file each) or to one .npz file.
-bool writeOutputs(const std::string &output, const NamedTensors &fetches,
-                  DiagnosticSink &sink);
+bool writeOutputs(const std::string &output, const NamedTensors &fetches, DiagnosticSink &sink);
 
 /// `y: f32 2x3 [0.1, 0.2, …]`
 std::string summaryOf(const std::string &name, const HostTensor &tensor);

@@ -35,8 +35,7 @@ const char *kindName(int32_t kind) {
 }
 
 std::string receiveKey(const weir_trace_event &event) {
-  return std::string(event.name) + "\n" + event.device + "\n" +
-         std::to_string(event.step);
+  return std::string(event.name) + "\n" + event.device + "\n" + std::to_string(event.step);
 }
 
 /// Numbers recorders: one may be made where another was.
@@ -44,8 +43,7 @@ std::atomic<uint64_t> recorderCount{0};
 
 } // namespace
 
-TraceRecorder::TraceRecorder()
-    : number(++recorderCount), origin(std::chrono::steady_clock::now()) {
+TraceRecorder::TraceRecorder() : number(++recorderCount), origin(std::chrono::steady_clock::now()) {
   table.size = sizeof(table);
   table.reserved = 0;
   table.self = this;
@@ -63,8 +61,8 @@ TraceRecorder::TraceRecorder()
 TraceRecorder::~TraceRecorder() = default;
 
 int64_t TraceRecorder::now() const {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now() - origin)
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              origin)
       .count();
 }
 
@@ -109,19 +107,17 @@ void TraceRecorder::end(const weir_trace_event &event) {
 
 void TraceRecorder::span(const weir_trace_event &event, int64_t begin, int64_t end) {
   // steady_clock is the monotonic clock that the runtime counts on.
-  int64_t first = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                      origin.time_since_epoch())
-                      .count();
+  int64_t first =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(origin.time_since_epoch()).count();
   add(laneOfThread(), event, begin - first, end - begin);
 }
 
 void TraceRecorder::add(Lane &lane, const weir_trace_event &event, int64_t start,
                         int64_t duration) {
-  lane.events.push_back(
-      {event.kind, event.thread, event.step, event.flops, event.bytes,
-       event.part_begin, event.part_end, event.name ? event.name : "",
-       event.nodes ? event.nodes : "", event.device ? event.device : "", start,
-       duration});
+  lane.events.push_back({event.kind, event.thread, event.step, event.flops, event.bytes,
+                         event.part_begin, event.part_end, event.name ? event.name : "",
+                         event.nodes ? event.nodes : "", event.device ? event.device : "", start,
+                         duration});
 }
 
 std::string TraceRecorder::traceJson() const {
@@ -131,8 +127,7 @@ std::string TraceRecorder::traceJson() const {
       events.push_back(&event);
   // What encloses comes before what it encloses.
   std::sort(events.begin(), events.end(), [](const Event *a, const Event *b) {
-    return a->start != b->start ? a->start < b->start
-                                : a->duration > b->duration;
+    return a->start != b->start ? a->start < b->start : a->duration > b->duration;
   });
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -143,16 +138,15 @@ std::string TraceRecorder::traceJson() const {
     json.attribute("displayTimeUnit", "ms");
     json.attributeArray("traceEvents", [&] {
       for (const Event *event : events) {
-        auto [device, isNew] = devices.try_emplace(
-            event->device, static_cast<int64_t>(devices.size()));
+        auto [device, isNew] =
+            devices.try_emplace(event->device, static_cast<int64_t>(devices.size()));
         if (isNew)
           json.object([&] {
             json.attribute("name", "process_name");
             json.attribute("ph", "M");
             json.attribute("pid", device->second);
-            json.attributeObject("args", [&] {
-              json.attribute("name", llvm::json::fixUTF8(event->device));
-            });
+            json.attributeObject(
+                "args", [&] { json.attribute("name", llvm::json::fixUTF8(event->device)); });
           });
         json.object([&] {
           json.attribute("name", llvm::json::fixUTF8(event->name));
@@ -170,8 +164,7 @@ std::string TraceRecorder::traceJson() const {
               json.attribute("flops", event->flops);
             if (event->bytes >= 0)
               json.attribute("bytes", event->bytes);
-            if (event->kind == WEIR_TRACE_COPY && event->bytes > 0 &&
-                event->duration > 0)
+            if (event->kind == WEIR_TRACE_COPY && event->bytes > 0 && event->duration > 0)
               json.attribute("gigabytes_per_second",
                              double(event->bytes) / double(event->duration));
             if (event->partEnd > event->partBegin) {

@@ -54,8 +54,7 @@ private:
 
   int64_t now() const;
   Lane &laneOfThread();
-  static void add(Lane &lane, const weir_trace_event &event, int64_t start,
-                  int64_t duration);
+  static void add(Lane &lane, const weir_trace_event &event, int64_t start, int64_t duration);
   void begin(const weir_trace_event &event);
   void end(const weir_trace_event &event);
   void span(const weir_trace_event &event, int64_t begin, int64_t end);

@@ -49,8 +49,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                     "Runs a model (compiled and linked in memory), or a shared "
                     "library that weirc made.");
   std::vector<std::string> models;
-  parser.positionals("MODEL|FILE.so", "a model as weirc takes it, or a .so", 1,
-                     1, models);
+  parser.positionals("MODEL|FILE.so", "a model as weirc takes it, or a .so", 1, 1, models);
   parser.group("Run");
   parser.value("--input", "name=x.npy|all.npz|random:SEED",
                "values of feeds; random: of all feeds that no other names. "
@@ -59,8 +58,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                  settings.inputs.emplace_back(value);
                  return std::string();
                });
-  parser.text("--output", "DIR|out.npz",
-              "where results go (default: a line each on the terminal)",
+  parser.text("--output", "DIR|out.npz", "where results go (default: a line each on the terminal)",
               settings.output);
   parser.value("--run", "ENTRY",
                "which entry (default: the first). Repeatable: run one after "
@@ -69,17 +67,13 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                  settings.entries.emplace_back(value);
                  return std::string();
                });
-  parser.number("--repeat", "N",
-                "runs N times, and prints times in one line at the end",
+  parser.number("--repeat", "N", "runs N times, and prints times in one line at the end",
                 settings.repeat, 1, 1000000000);
-  parser.flag("--memory",
-              "prints the most bytes that each device's allocator handed out",
+  parser.flag("--memory", "prints the most bytes that each device's allocator handed out",
               settings.memory);
-  parser.text("--trace", "t.json",
-              "writes what ran when, for ui.perfetto.dev or chrome://tracing",
+  parser.text("--trace", "t.json", "writes what ran when, for ui.perfetto.dev or chrome://tracing",
               settings.trace);
-  parser.text("--profile-out", "F",
-              "writes the time of every kernel, for weirc --profile",
+  parser.text("--profile-out", "F", "writes the time of every kernel, for weirc --profile",
               settings.profile);
   for (const driver::DeviceFlag &kind : driver::deviceFlags())
     if (!kind.profileFlag.empty())
@@ -105,15 +99,13 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
                  if (!kind)
                    return "is not there; possible: " + driver::firstDevices();
                  setenv(kind->variable.c_str(), "require", /*overwrite=*/1);
-                 std::string &targets =
-                     settings.options.deviceTargets[kind->type];
+                 std::string &targets = settings.options.deviceTargets[kind->type];
                  if (targets.empty())
                    targets = kind->usualTargets;
                  settings.options.placer = "on:/device:" + kind->first();
                  return "";
                });
-  parser.text("--cluster", "C.json",
-              "runs over the file's tasks; its devices are --devices, too",
+  parser.text("--cluster", "C.json", "runs over the file's tasks; its devices are --devices, too",
               settings.cluster);
   parser.text("--task", "worker:0",
               "which of them this process is (default: the rank that mpirun or "
@@ -146,14 +138,12 @@ double milliseconds(Clock::duration duration) {
 double processMilliseconds() {
   timespec time = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) * 1e3 +
-         static_cast<double>(time.tv_nsec) / 1e6;
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
 /// Repeats an entry; `line` becomes the line of times.
-void measure(Session &session, int entry, std::vector<HostTensor> &feeds,
-             int64_t repeat, double loadMs, NamedTensors &fetches,
-             RunStatus &status, std::string &line) {
+void measure(Session &session, int entry, std::vector<HostTensor> &feeds, int64_t repeat,
+             double loadMs, NamedTensors &fetches, RunStatus &status, std::string &line) {
   std::vector<ViewStorage> storage(feeds.size());
   std::vector<weir_tensor> views;
   for (size_t i = 0; i < feeds.size(); ++i)
@@ -178,13 +168,11 @@ void measure(Session &session, int entry, std::vector<HostTensor> &feeds,
   std::snprintf(text, sizeof(text),
                 "load_ms=%.3f first_ms=%.3f median_ms=%.3f min_ms=%.3f "
                 "runs=%lld\n",
-                loadMs, first, times[times.size() / 2], times[0],
-                static_cast<long long>(repeat));
+                loadMs, first, times[times.size() / 2], times[0], static_cast<long long>(repeat));
   line = text;
 }
 
-bool writeText(const std::string &path, const std::string &text,
-               DiagnosticSink &sink) {
+bool writeText(const std::string &path, const std::string &text, DiagnosticSink &sink) {
   std::string error;
   if (path.empty() || writeFile(path, text, error))
     return true;
@@ -192,8 +180,7 @@ bool writeText(const std::string &path, const std::string &text,
   return false;
 }
 
-bool writeDeviceProfiles(const std::map<std::string, std::string> &files,
-                         DiagnosticSink &sink) {
+bool writeDeviceProfiles(const std::map<std::string, std::string> &files, DiagnosticSink &sink) {
   for (const auto &[type, path] : files) {
     if (path.empty())
       continue;
@@ -209,8 +196,7 @@ bool writeDeviceProfiles(const std::map<std::string, std::string> &files,
 
 /// What rounding did to a result: the largest distance, and the root of the mean
 /// square of distances over that of the values.
-void printDistance(const std::string &name, const HostTensor &wide,
-                   const HostTensor &narrow) {
+void printDistance(const std::string &name, const HostTensor &wide, const HostTensor &narrow) {
   if (!isFloat(wide.dtype) || wide.dims != narrow.dims)
     return;
   double largest = 0, most = 0, error = 0, energy = 0;
@@ -222,13 +208,13 @@ void printDistance(const std::string &name, const HostTensor &wide,
     error += distance * distance;
     energy += value * value;
   }
-  std::printf("%s: largest error %.3g of %.3g, relative %.5f\n", name.c_str(),
-              largest, most, energy > 0 ? std::sqrt(error / energy) : 0.0);
+  std::printf("%s: largest error %.3g of %.3g, relative %.5f\n", name.c_str(), largest, most,
+              energy > 0 ? std::sqrt(error / energy) : 0.0);
 }
 
 /// Runs the same entries with the same feeds in f32.
-bool compareWithF32(const Settings &settings, InputSet &inputs,
-                    const NamedTensors &results, DiagnosticSink &sink) {
+bool compareWithF32(const Settings &settings, InputSet &inputs, const NamedTensors &results,
+                    DiagnosticSink &sink) {
   driver::Options options = settings.options;
   options.precision = "f32";
   std::unique_ptr<LoadedModel> model = loadProgram(options, sink);
@@ -237,8 +223,7 @@ bool compareWithF32(const Settings &settings, InputSet &inputs,
   RunStatus status;
   weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
   sessionOptions.threads = options.threads;
-  std::unique_ptr<Session> session =
-      Session::create(*model, sessionOptions, status);
+  std::unique_ptr<Session> session = Session::create(*model, sessionOptions, status);
   NamedTensors wide;
   for (const std::string &name : settings.entries) {
     if (!session || !status.ok())
@@ -252,8 +237,7 @@ bool compareWithF32(const Settings &settings, InputSet &inputs,
     wide.insert(wide.end(), fetches.begin(), fetches.end());
   }
   if (!status.ok()) {
-    sink.report({"W0704", options.input, "", "",
-                 "in f32 the model failed: " + status.text(), {}});
+    sink.report({"W0704", options.input, "", "", "in f32 the model failed: " + status.text(), {}});
     return false;
   }
   for (size_t i = 0; i < std::min(wide.size(), results.size()); ++i)
@@ -262,8 +246,7 @@ bool compareWithF32(const Settings &settings, InputSet &inputs,
 }
 
 /// Everything after the command line. False with errors in `sink`.
-bool run(Settings &settings, Clock::time_point start, double beforeMain,
-         DiagnosticSink &sink) {
+bool run(Settings &settings, Clock::time_point start, double beforeMain, DiagnosticSink &sink) {
   const std::string &input = settings.options.input;
   InputSet inputs;
   for (const std::string &flag : settings.inputs)
@@ -286,39 +269,29 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
   if (!settings.trace.empty() || !settings.profile.empty())
     sessionOptions.trace = recorder.hooks();
   RunStatus status;
-  std::unique_ptr<Session> session =
-      Session::create(*model, sessionOptions, status);
+  std::unique_ptr<Session> session = Session::create(*model, sessionOptions, status);
   if (!session) {
-    sink.report({"W0706",
-                 input,
-                 "",
-                 "",
-                 "no session can be made: " + status.text(),
-                 {}});
+    sink.report({"W0706", input, "", "", "no session can be made: " + status.text(), {}});
     return false;
   }
   // What importers fix in a model, a library may leave open.
   ImportOptions given;
-  if (isLibrary(input) &&
-      (!driver::importOptions(settings.options, sink, given) ||
-       !inputs.setShapes(input, session->entries(), given.shapes, sink)))
+  if (isLibrary(input) && (!driver::importOptions(settings.options, sink, given) ||
+                           !inputs.setShapes(input, session->entries(), given.shapes, sink)))
     return false;
   double loadMs = beforeMain + milliseconds(Clock::now() - start);
   if (task && !task->leads()) {
     status = task->serve();
     session.reset();
     if (!status.ok())
-      sink.report(
-          {"W0709", input, "", "", "serving ended: " + status.text(), {}});
+      sink.report({"W0709", input, "", "", "serving ended: " + status.text(), {}});
     return status.ok() &&
-           writeText(settings.trace,
-                     settings.trace.empty() ? "" : recorder.traceJson(), sink);
+           writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink);
   }
 
   if (settings.entries.empty())
-    settings.entries.push_back(session->entries().empty()
-                                   ? std::string()
-                                   : session->entries()[0].name);
+    settings.entries.push_back(session->entries().empty() ? std::string()
+                                                          : session->entries()[0].name);
   NamedTensors all;
   std::string times;
   for (const std::string &name : settings.entries) {
@@ -327,12 +300,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
       std::string names;
       for (const LoadedEntry &candidate : session->entries())
         names += (names.empty() ? "" : ", ") + candidate.name;
-      sink.report({"W0708",
-                   input,
-                   "",
-                   "",
-                   "found no entry \"" + name + "\"; possible: " + names,
-                   {}});
+      sink.report(
+          {"W0708", input, "", "", "found no entry \"" + name + "\"; possible: " + names, {}});
       return false;
     }
     std::vector<HostTensor> feeds;
@@ -341,17 +310,11 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
     NamedTensors fetches;
     bool timed = settings.repeat > 0 && &name == &settings.entries.back();
     if (timed)
-      measure(*session, entry, feeds, settings.repeat, loadMs, fetches, status,
-              times);
+      measure(*session, entry, feeds, settings.repeat, loadMs, fetches, status, times);
     else
       status = session->run(entry, feeds, fetches);
     if (!status.ok()) {
-      sink.report({"W0704",
-                   input,
-                   "",
-                   "",
-                   "entry \"" + name + "\" failed: " + status.text(),
-                   {}});
+      sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + status.text(), {}});
       return false;
     }
     if (settings.output.empty() && !timed)
@@ -360,22 +323,19 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain,
     all.insert(all.end(), fetches.begin(), fetches.end());
   }
   if (settings.memory)
-    for (int32_t d = 0; d < weir_program_device_count(model->program());
-         ++d)
+    for (int32_t d = 0; d < weir_program_device_count(model->program()); ++d)
       std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,
                   static_cast<long long>(session->peakMemory(d)),
-                  static_cast<long long>(
-                      weir_program_arena_bytes(model->program(), d)));
+                  static_cast<long long>(weir_program_arena_bytes(model->program(), d)));
   std::fputs(times.c_str(), stdout);
   if (!settings.output.empty() && !writeOutputs(settings.output, all, sink))
     return false;
   session.reset();
   if (settings.compareF32 && !compareWithF32(settings, inputs, all, sink))
     return false;
-  return writeText(settings.trace,
-                   settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
-         writeText(settings.profile,
-                   settings.profile.empty() ? "" : recorder.profileJson(), sink) &&
+  return writeText(settings.trace, settings.trace.empty() ? "" : recorder.traceJson(), sink) &&
+         writeText(settings.profile, settings.profile.empty() ? "" : recorder.profileJson(),
+                   sink) &&
          writeDeviceProfiles(settings.deviceProfiles, sink);
 }
 
@@ -394,6 +354,4 @@ static int runTool(int argc, char **argv) {
   return good ? 0 : 1;
 }
 
-int main(int argc, char **argv) {
-  return finishOutput(toolName, runTool(argc, argv));
-}
+int main(int argc, char **argv) { return finishOutput(toolName, runTool(argc, argv)); }

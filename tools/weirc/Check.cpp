@@ -43,8 +43,8 @@ std::vector<Finding> groupFindings(const DiagnosticSink &sink) {
   std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
   std::vector<Finding> findings;
   for (const Diagnostic &diagnostic : sink.diagnostics()) {
-    auto [at, isNew] = known.try_emplace(
-        {diagnostic.code, diagnostic.op, diagnostic.message}, findings.size());
+    auto [at, isNew] =
+        known.try_emplace({diagnostic.code, diagnostic.op, diagnostic.message}, findings.size());
     if (isNew)
       findings.push_back({&diagnostic, {}});
     if (!diagnostic.node.empty())
@@ -55,8 +55,7 @@ std::vector<Finding> groupFindings(const DiagnosticSink &sink) {
 
 std::string megabytes(int64_t bytes) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%.1f MB",
-                static_cast<double>(bytes) / 1e6);
+  std::snprintf(text, sizeof(text), "%.1f MB", static_cast<double>(bytes) / 1e6);
   return text;
 }
 
@@ -107,18 +106,17 @@ std::vector<OpenSize> openSizes(const Report &report) {
           continue;
         std::string symbol = d < feed.symbols.size() ? feed.symbols[d] : "";
         if (symbol.empty())
-          open.push_back(
-              {feed.name, "", d, {"--shape=" + feed.name + "=" + shapeName(fixed)}});
+          open.push_back({feed.name, "", d, {"--shape=" + feed.name + "=" + shapeName(fixed)}});
         else if (named.insert(symbol).second)
-          open.push_back({feed.name, symbol, d,
-                          {"--dim=" + symbol + "=8", "--dim=" + symbol + "=1..8"}});
+          open.push_back(
+              {feed.name, symbol, d, {"--dim=" + symbol + "=8", "--dim=" + symbol + "=1..8"}});
       }
     }
   return open;
 }
 
-void printText(const std::string &model, const std::vector<Finding> &findings,
-               bool compiles, const Report &report) {
+void printText(const std::string &model, const std::vector<Finding> &findings, bool compiles,
+               const Report &report) {
   for (const Finding &finding : findings) {
     Diagnostic shown = *finding.first;
     if (finding.nodes.size() > 1) {
@@ -127,11 +125,9 @@ void printText(const std::string &model, const std::vector<Finding> &findings,
       for (size_t i = 0; i < finding.nodes.size() && i < shownNodes; ++i)
         all += (i ? ", " : "") + ("\"" + finding.nodes[i] + "\"");
       if (finding.nodes.size() > shownNodes)
-        all += " and " + std::to_string(finding.nodes.size() - shownNodes) +
-               " more";
+        all += " and " + std::to_string(finding.nodes.size() - shownNodes) + " more";
       shown.notes.insert(shown.notes.begin(),
-                         std::to_string(finding.nodes.size()) +
-                             " nodes: " + all);
+                         std::to_string(finding.nodes.size()) + " nodes: " + all);
     }
     printDiagnostic(shown);
   }
@@ -139,9 +135,8 @@ void printText(const std::string &model, const std::vector<Finding> &findings,
     return;
   std::printf("%s: compiles; %zu entr%s, %zu kernels, weights %s, planned "
               "memory %s",
-              model.c_str(), report.entries.size(),
-              report.entries.size() == 1 ? "y" : "ies", report.kernels.size(),
-              megabytes(report.weightBytes).c_str(),
+              model.c_str(), report.entries.size(), report.entries.size() == 1 ? "y" : "ies",
+              report.kernels.size(), megabytes(report.weightBytes).c_str(),
               megabytes(totalArena(report)).c_str());
   if (int64_t flops = totalFlops(report); flops >= 0)
     std::printf(", %.3g GFLOP a run", static_cast<double>(flops) / 1e9);
@@ -161,22 +156,20 @@ void printText(const std::string &model, const std::vector<Finding> &findings,
                 static_cast<long long>(count));
 }
 
-void printJson(const std::string &model, const std::vector<Finding> &findings,
-               bool compiles, const Report &report) {
+void printJson(const std::string &model, const std::vector<Finding> &findings, bool compiles,
+               const Report &report) {
   llvm::json::Array list;
   for (const Finding &finding : findings) {
     const Diagnostic &diagnostic = *finding.first;
     list.push_back(llvm::json::Object{
         {"code", diagnostic.code},
-        {"severity",
-         diagnostic.severity == Severity::Error ? "error" : "warning"},
+        {"severity", diagnostic.severity == Severity::Error ? "error" : "warning"},
         {"operation", diagnostic.op},
         {"message", diagnostic.message},
         {"nodes", llvm::json::Array(finding.nodes)},
         {"notes", llvm::json::Array(diagnostic.notes)}});
   }
-  llvm::json::Object root{
-      {"model", model}, {"compiles", compiles}, {"findings", std::move(list)}};
+  llvm::json::Object root{{"model", model}, {"compiles", compiles}, {"findings", std::move(list)}};
   if (compiles) {
     llvm::json::Object operations;
     for (const auto &[name, count] : report.operations)
@@ -188,15 +181,13 @@ void printJson(const std::string &model, const std::vector<Finding> &findings,
     root["open_kernels"] = openKernels(report);
     llvm::json::Array open;
     for (const OpenSize &size : openSizes(report))
-      open.push_back(llvm::json::Object{
-          {"feed", size.feed},
-          {"dimension", static_cast<int64_t>(size.dimension)},
-          {"symbol", size.symbol},
-          {"flags", llvm::json::Array(size.flags)}});
+      open.push_back(llvm::json::Object{{"feed", size.feed},
+                                        {"dimension", static_cast<int64_t>(size.dimension)},
+                                        {"symbol", size.symbol},
+                                        {"flags", llvm::json::Array(size.flags)}});
     root["open"] = std::move(open);
   }
-  llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(root)))
-               << "\n";
+  llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(root))) << "\n";
 }
 
 } // namespace

@@ -23,10 +23,8 @@ namespace {
 constexpr const char *toolName = "weirc explain";
 
 std::string deviceName(const Report &report, int device) {
-  bool known =
-      device >= 0 && static_cast<size_t>(device) < report.devices.size();
-  return known ? report.devices[device].name
-               : "device " + std::to_string(device);
+  bool known = device >= 0 && static_cast<size_t>(device) < report.devices.size();
+  return known ? report.devices[device].name : "device " + std::to_string(device);
 }
 
 /// What placement decided for a node, and why; false where it has nothing.
@@ -36,14 +34,13 @@ bool explainPlacement(const PlacementInfo &placement, const std::string &name) {
       continue;
     std::printf("runs on %s\n", node.device.c_str());
     std::printf("  %s %.3f us, from %.3f to %.3f us of a step of %.3f us\n",
-                node.measured ? "measured" : "estimated", node.seconds * 1e6,
-                node.start * 1e6, node.end * 1e6, placement.makespan * 1e6);
+                node.measured ? "measured" : "estimated", node.seconds * 1e6, node.start * 1e6,
+                node.end * 1e6, placement.makespan * 1e6);
     if (placement.oneDeviceMakespan >= 0)
-      std::printf("  the step on one device: %.3f us\n",
-                  placement.oneDeviceMakespan * 1e6);
+      std::printf("  the step on one device: %.3f us\n", placement.oneDeviceMakespan * 1e6);
     if (!node.waitsFor.empty())
-      std::printf("  its last input comes from node \"%s\" on %s\n",
-                  node.waitsFor.c_str(), node.waitsForDevice.c_str());
+      std::printf("  its last input comes from node \"%s\" on %s\n", node.waitsFor.c_str(),
+                  node.waitsForDevice.c_str());
     for (const auto &[device, seconds] : node.others)
       std::printf("  possible: %s, %.3f us\n", device.c_str(), seconds * 1e6);
     if (node.others.empty())
@@ -76,11 +73,9 @@ bool explainNode(const Report &report, const std::string &node) {
       std::printf("\n");
     }
     if (kernel.flops >= 0)
-      std::printf("  %lld floating-point operations",
-                  static_cast<long long>(kernel.flops));
+      std::printf("  %lld floating-point operations", static_cast<long long>(kernel.flops));
     if (kernel.bytes >= 0)
-      std::printf("%s%lld bytes read and written",
-                  kernel.flops >= 0 ? ", " : "  ",
+      std::printf("%s%lld bytes read and written", kernel.flops >= 0 ? ", " : "  ",
                   static_cast<long long>(kernel.bytes));
     if (kernel.flops >= 0 || kernel.bytes >= 0)
       std::printf("\n");
@@ -91,15 +86,12 @@ bool explainNode(const Report &report, const std::string &node) {
     known = true;
     std::printf("buffer of %lld bytes at %lld of the arena of %s, live from "
                 "step %lld to %lld\n",
-                static_cast<long long>(buffer.bytes),
-                static_cast<long long>(buffer.offset),
-                deviceName(report, buffer.device).c_str(),
-                static_cast<long long>(buffer.firstUse),
+                static_cast<long long>(buffer.bytes), static_cast<long long>(buffer.offset),
+                deviceName(report, buffer.device).c_str(), static_cast<long long>(buffer.firstUse),
                 static_cast<long long>(buffer.lastUse));
   }
   if (known && !severalDevices)
-    std::printf("runs on %s, the only device of the program\n",
-                report.devices[0].name.c_str());
+    std::printf("runs on %s, the only device of the program\n", report.devices[0].name.c_str());
   return known;
 }
 
@@ -123,8 +115,7 @@ int weir::tools::runExplain(int argc, char **argv) {
                     "Says where a node of a model runs, with what it was "
                     "fused, and what it costs.");
   std::vector<std::string> arguments;
-  parser.positionals("MODEL NODE", "a model as weirc takes it; a node's name",
-                     2, 2, arguments);
+  parser.positionals("MODEL NODE", "a model as weirc takes it; a node's name", 2, 2, arguments);
   addEntryFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   parser.exitCode(0, "the node was found");
@@ -145,8 +136,7 @@ int weir::tools::runExplain(int argc, char **argv) {
     return 0;
   std::string nearest = nearestTo(arguments[1], nodeNames(result.report));
   printError(toolName,
-             "the compiled program has no part of node \"" + arguments[1] +
-                 "\"" +
+             "the compiled program has no part of node \"" + arguments[1] + "\"" +
                  (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"),
              {"a node that was folded, or that nothing needs, leaves nothing"});
   return 1;

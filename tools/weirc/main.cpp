@@ -33,8 +33,8 @@ constexpr const char *toolName = "weirc";
 /// One line an operator and range of versions, for people and for scripts.
 void printSupportedOperators() {
   for (const SupportedOperator &op : supportedOnnxOperators()) {
-    llvm::outs() << "onnx " << (op.domain.empty() ? "ai.onnx" : op.domain)
-                 << ' ' << op.name << ' ' << op.first << '-';
+    llvm::outs() << "onnx " << (op.domain.empty() ? "ai.onnx" : op.domain) << ' ' << op.name << ' '
+                 << op.first << '-';
     if (op.last)
       llvm::outs() << op.last;
     llvm::outs() << '\n';
@@ -43,15 +43,14 @@ void printSupportedOperators() {
     llvm::outs() << "tensorflow " << op.name << '\n';
 }
 
-bool parseCommandLine(int argc, char **argv, driver::Options &options,
-                      bool &listOperators, int &status) {
-  FlagParser parser(
-      toolName, "MODEL [-o OUT] [flags]",
-      "Compiles a model file to a native object with a typed C/C++ header.\n"
-      "\n"
-      "  weirc MODEL [-o OUT]      compile\n"
-      "  weirc check MODEL         list all that is unsupported or unknown\n"
-      "  weirc explain MODEL NODE  where a node runs, and what it costs");
+bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &listOperators,
+                      int &status) {
+  FlagParser parser(toolName, "MODEL [-o OUT] [flags]",
+                    "Compiles a model file to a native object with a typed C/C++ header.\n"
+                    "\n"
+                    "  weirc MODEL [-o OUT]      compile\n"
+                    "  weirc check MODEL         list all that is unsupported or unknown\n"
+                    "  weirc explain MODEL NODE  where a node runs, and what it costs");
   std::vector<std::string> models;
   parser.positionals("MODEL",
                      ".onnx, .pb or .pbtxt (GraphDef), a SavedModel's folder, "
@@ -66,28 +65,23 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options,
               "prefix of the symbols and name of the class (default: OUT's "
               "stem)",
               options.name);
-  parser.text("--weights", "FILE",
-              "puts the constants beside the object instead of into it",
+  parser.text("--weights", "FILE", "puts the constants beside the object instead of into it",
               options.weightsFile);
-  parser.flag("--shared-runtime", "leaves the runtime out of a .so",
-              options.sharedRuntime);
+  parser.flag("--shared-runtime", "leaves the runtime out of a .so", options.sharedRuntime);
   parser.text("--runtime-library", "FILE",
-              "libweir_runtime.a for a .so (default: the one installed)",
-              options.runtimeLibrary);
+              "libweir_runtime.a for a .so (default: the one installed)", options.runtimeLibrary);
   addEntryFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
   addInspectionFlags(parser, options);
   parser.flag("--print-supported-operators",
-              "lists the operators and versions that are imported, and exits",
-              listOperators);
+              "lists the operators and versions that are imported, and exits", listOperators);
   parser.exitCode(0, "OUT is written");
   parser.exitCode(1, "an error was printed, and nothing is written");
   parser.exitCode(2, "weirc check: something is unsupported or unknown");
   if (!parser.parse(argc, argv, status))
     return false;
   if (models.empty() && !options.printPipeline && !listOperators) {
-    printError(toolName, "no MODEL given",
-               {"usage: weirc MODEL [-o OUT] [flags]"});
+    printError(toolName, "no MODEL given", {"usage: weirc MODEL [-o OUT] [flags]"});
     status = 1;
     return false;
   }
@@ -106,8 +100,8 @@ static int runTool(int argc, char **argv) {
   if (argc > 2 && argv[1][0] != '-' && !std::strchr(argv[1], '.'))
     if (std::string near = nearestTo(argv[1], {"check", "explain"});
         !near.empty() && !std::filesystem::exists(argv[1])) {
-      printError(toolName, "unknown command '" + std::string(argv[1]) +
-                               "'; did you mean '" + near + "'?");
+      printError(toolName,
+                 "unknown command '" + std::string(argv[1]) + "'; did you mean '" + near + "'?");
       return 1;
     }
   driver::Options options;
@@ -133,6 +127,4 @@ static int runTool(int argc, char **argv) {
   return good ? 0 : 1;
 }
 
-int main(int argc, char **argv) {
-  return finishOutput(toolName, runTool(argc, argv));
-}
+int main(int argc, char **argv) { return finishOutput(toolName, runTool(argc, argv)); }

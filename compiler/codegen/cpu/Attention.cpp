@@ -79,8 +79,8 @@ public:
         at[attention.order ? attention.order.getPermutation()[i] : i] = indices[i];
       firstRow = r.mul(at[rank - 2], r.constant(rowBlock));
       bool isExact = !ShapedType::isDynamic(staticRows) && staticRows % rowBlock == 0;
-      rowCount = isExact ? r.constant(rowBlock)
-                         : r.minimum(r.constant(rowBlock), r.sub(rows, firstRow));
+      rowCount =
+          isExact ? r.constant(rowBlock) : r.minimum(r.constant(rowBlock), r.sub(rows, firstRow));
       emitPart();
     });
   }
@@ -91,7 +91,9 @@ private:
         b, r.loc, SplatElementsAttr::get(vectorType, Attribute(b.getF32FloatAttr(value))));
   }
   Value lowest() { return splat(-std::numeric_limits<double>::infinity()); }
-  Value loadVector(Value pointer, Value linear) { return VectorReader(r, lanes).load(pointer, f32, linear); }
+  Value loadVector(Value pointer, Value linear) {
+    return VectorReader(r, lanes).load(pointer, f32, linear);
+  }
   void storeVector(Value vector, Value pointer, Value linear) {
     VectorReader(r, lanes).store(vector, pointer, f32, linear);
   }
@@ -156,13 +158,15 @@ private:
     Value zero = r.constant(0);
     emitStepLoop(r, zero, rowCount, 1, [&](Value row) {
       forVectors(size, [&](Value first, Value mask) {
-        Value query = operandVector(attention.scores.getLhs(), r.add(firstRow, row), first, first, mask);
+        Value query =
+            operandVector(attention.scores.getLhs(), r.add(firstRow, row), first, first, mask);
         storeVector(query, queries, r.add(r.mul(row, r.constant(queryPitch)), first));
       });
       if (isOneBlock)
         return;
-      store(maxima, row, arith::ConstantOp::create(
-                             b, r.loc, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
+      store(maxima, row,
+            arith::ConstantOp::create(b, r.loc,
+                                      b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
       store(sums, row, arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(0)));
       for (int64_t column = 0; column < valuePitch; column += lanes)
         storeVector(splat(0), results, resultIndex(row, r.constant(column)));
@@ -229,8 +233,7 @@ private:
           storeVector(block[row], panel, place(r.add(i, r.constant(row)), v * lanes));
       };
       emitTiled(
-          r, size, lanes,
-          [&](Value i) { turnBlock(i, Value(), lanes); },
+          r, size, lanes, [&](Value i) { turnBlock(i, Value(), lanes); },
           [&](Value i, int64_t left) { turnBlock(i, maskOf(r.constant(left)), left); });
     }
   }
@@ -255,8 +258,9 @@ private:
   }
 
   void tile(DotGeneralOp dot, TileShape shape, Value depth, const TileOperands &operands) {
-    emitTile(r, kernel, dot, shape, {depth}, operands,
-             [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
+    emitTile(
+        r, kernel, dot, shape, {depth}, operands, [](int64_t) { return SmallVector<Value>(); },
+        Value(), Value());
   }
 
   /// A row's scores become logits, and those weights.
@@ -274,8 +278,8 @@ private:
       SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
       indices.push_back(r.add(firstRow, row));
       for (int64_t i = 0; i < rank - 1 && attention.blind; ++i)
-        indices[i] = r.select(r.equal(r.dim(attention.logits, i), r.constant(1)), r.constant(0),
-                              indices[i]);
+        indices[i] =
+            r.select(r.equal(r.dim(attention.logits, i), r.constant(1)), r.constant(0), indices[i]);
       indices.push_back(key);
       Value logit = reader.element(attention.logits, indices);
       if (mask)
@@ -308,15 +312,16 @@ private:
         b, r.loc, vectorType, arith::SelectOp::create(b, r.loc, isNone, zero, top).getResult());
     Value blind = attention.blind ? isBlind(row) : Value();
     Value vectors = r.divide(r.add(count, r.constant(lanes - 1)), r.constant(lanes));
-    Value total = emitReductionLoops(r, {vectors}, splat(0), [&](ValueRange at, Value carried) -> Value {
-      Value place = r.add(base, r.mul(at[0], r.constant(lanes)));
-      Value weight = exponential(
-          arith::SubFOp::create(b, r.loc, loadVector(scores, place), shift));
-      if (blind)
-        weight = arith::SelectOp::create(b, r.loc, blind, splat(0), weight);
-      storeVector(weight, scores, place);
-      return arith::AddFOp::create(b, r.loc, carried, weight);
-    });
+    Value total =
+        emitReductionLoops(r, {vectors}, splat(0), [&](ValueRange at, Value carried) -> Value {
+          Value place = r.add(base, r.mul(at[0], r.constant(lanes)));
+          Value weight =
+              exponential(arith::SubFOp::create(b, r.loc, loadVector(scores, place), shift));
+          if (blind)
+            weight = arith::SelectOp::create(b, r.loc, blind, splat(0), weight);
+          storeVector(weight, scores, place);
+          return arith::AddFOp::create(b, r.loc, carried, weight);
+        });
     Value sum = vector::ReductionOp::create(b, r.loc, vector::CombiningKind::ADD, total,
                                             arith::FastMathFlags::reassoc);
     if (!isOneBlock) {
@@ -326,11 +331,12 @@ private:
         scale = arith::SelectOp::create(b, r.loc, blind, splat(1), scale);
       for (int64_t column = 0; column < valuePitch; column += lanes) {
         Value index = resultIndex(row, r.constant(column));
-        storeVector(arith::MulFOp::create(b, r.loc, loadVector(results, index), scale), results, index);
+        storeVector(arith::MulFOp::create(b, r.loc, loadVector(results, index), scale), results,
+                    index);
       }
       Value one = vector::ExtractOp::create(b, r.loc, scale, ArrayRef<int64_t>{0});
-      sum = arith::AddFOp::create(
-          b, r.loc, arith::MulFOp::create(b, r.loc, load(sums, row), one), sum);
+      sum = arith::AddFOp::create(b, r.loc, arith::MulFOp::create(b, r.loc, load(sums, row), one),
+                                  sum);
     }
     store(sums, row, sum);
   }
@@ -341,9 +347,11 @@ private:
       for (int64_t column = 0; column < columns; column += lanes) {
         Value index = r.constant(column);
         Value mask = column + lanes > columns ? maskOf(r.constant(columns - column)) : Value();
-        Value value = operandVector(attention.product.getRhs(), r.add(first, key), index, index, mask);
-        storeVector(value, values, valueIndex(key, r.constant(column / valueTile.width()),
-                                              column % valueTile.width()));
+        Value value =
+            operandVector(attention.product.getRhs(), r.add(first, key), index, index, mask);
+        storeVector(
+            value, values,
+            valueIndex(key, r.constant(column / valueTile.width()), column % valueTile.width()));
       }
     });
   }
@@ -384,7 +392,8 @@ private:
       if (attention.blind)
         divisor = arith::SelectOp::create(b, r.loc, isBlind(row), splat(1), divisor);
       forVectors(columns, [&](Value column, Value mask) {
-        Value result = arith::DivFOp::create(b, r.loc, loadVector(results, resultIndex(row, column)), divisor);
+        Value result =
+            arith::DivFOp::create(b, r.loc, loadVector(results, resultIndex(row, column)), divisor);
         VectorReader reader(r, lanes);
         reader.setLanes(column, mask);
         reader.setHero(attention.product, result);
@@ -407,14 +416,14 @@ private:
   Type f32;
   VectorType vectorType;
   int64_t lanes = 1, rank = 0;
-  int64_t rowBlock = 1, keyBlock = 1;   ///< queries of a part, keys of a block
+  int64_t rowBlock = 1, keyBlock = 1; ///< queries of a part, keys of a block
   int64_t staticRows = 0, staticKeys = 0;
-  int64_t size = 1, columns = 1;        ///< of a query, of a value
+  int64_t size = 1, columns = 1; ///< of a query, of a value
   int64_t pitch = 1, queryPitch = 1, valuePitch = 1;
-  bool isOneBlock = false;              ///< all keys: nothing runs on
+  bool isOneBlock = false; ///< all keys: nothing runs on
   Value rows, keys;
   Value queries, panel, scores, values, results, maxima, sums; ///< on the stack
-  SmallVector<Value> at;                ///< the part's indices
+  SmallVector<Value> at;                                       ///< the part's indices
   Value firstRow, rowCount;
 };
 

@@ -66,13 +66,14 @@ private:
   Value logitAt(Value row, Value key) {
     SmallVector<Value> indices = place(row, key);
     for (int64_t i = 0; i < rank - 1 && attention.blind; ++i)
-      indices[i] = r.select(r.equal(r.dim(attention.logits, i), r.constant(1)), r.constant(0),
-                            indices[i]);
+      indices[i] =
+          r.select(r.equal(r.dim(attention.logits, i), r.constant(1)), r.constant(0), indices[i]);
     return r.element(attention.logits, indices);
   }
 
   void emitRow(Value row) {
-    Value zero = number(0), one = number(1), lowest = number(-std::numeric_limits<double>::infinity());
+    Value zero = number(0), one = number(1),
+          lowest = number(-std::numeric_limits<double>::infinity());
     DotGeneralOp product = attention.product;
     ScalarBuilder scalars(r, product, f32);
     Type valueType = getElementTypeOrSelf(product.getRhs().getType());
@@ -97,7 +98,8 @@ private:
           Value weight = unlessBlind(weightOf(logit), zero);
           Value factor = unlessBlind(weightOf(carried[0]), one);
           auto grow = [&](Value sum, Value term) -> Value {
-            return arith::AddFOp::create(b, r.loc, arith::MulFOp::create(b, r.loc, sum, factor), term);
+            return arith::AddFOp::create(b, r.loc, arith::MulFOp::create(b, r.loc, sum, factor),
+                                         term);
           };
           forColumns([&](Value column) {
             SmallVector<Value> indices(at.begin(), at.begin() + rank - 2);
@@ -116,7 +118,8 @@ private:
     Value divisor = unlessBlind(r.select(r.less(r.constant(0), keys), state[1], one), one);
     Value root = attention.root->getResult(0);
     forColumns([&](Value column) {
-      Value value = arith::DivFOp::create(b, r.loc, BufferAccess::load(r, results, f32, column), divisor);
+      Value value =
+          arith::DivFOp::create(b, r.loc, BufferAccess::load(r, results, f32, column), divisor);
       r.setHero(product, scalars.cast(value, f32, product.getAccumulator(), false));
       SmallVector<Value> own = place(row, column), indices(rank);
       for (int64_t i = 0; i < rank; ++i)

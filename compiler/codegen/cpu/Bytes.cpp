@@ -50,7 +50,8 @@ public:
 private:
   VectorType words() { return VectorType::get({lanes}, b.getI32Type()); }
   Value splat(int32_t value) {
-    return arith::ConstantOp::create(b, r.loc, SplatElementsAttr::get(words(), b.getI32IntegerAttr(value)));
+    return arith::ConstantOp::create(b, r.loc,
+                                     SplatElementsAttr::get(words(), b.getI32IntegerAttr(value)));
   }
   Value loadWords(Value pointer, Value byte) {
     return LLVM::LoadOp::create(b, r.loc, words(), byteAddress(pointer, byte), /*alignment=*/4);
@@ -111,7 +112,9 @@ void ByteEmitter::sumByTiles(const Strip &strip, Value base) {
 
 Value ByteEmitter::addProducts(Value sum, Value unsignedBytes, Value signedBytes) {
   auto bytes = VectorType::get({lanes * quad}, b.getI8Type());
-  auto asBytes = [&](Value value) -> Value { return LLVM::BitcastOp::create(b, r.loc, bytes, value); };
+  auto asBytes = [&](Value value) -> Value {
+    return LLVM::BitcastOp::create(b, r.loc, bytes, value);
+  };
   StringAttr name = b.getStringAttr("llvm.x86.avx512.vpdpbusd." + std::to_string(lanes * 32));
   return LLVM::CallIntrinsicOp::create(
              b, r.loc, words(), name, ValueRange{sum, asBytes(unsignedBytes), asBytes(signedBytes)})
@@ -127,8 +130,9 @@ void ByteEmitter::sumColumns() {
         SmallVector<Value> next;
         Value from = r.add(panelBase, r.mul(at[0], r.constant(quad * width)));
         for (int64_t v = 0; v < vectors; ++v)
-          next.push_back(addProducts(carried[v], offset,
-                                     loadWords(weights.pointer, r.add(from, r.constant(v * lanes * 4)))));
+          next.push_back(
+              addProducts(carried[v], offset,
+                          loadWords(weights.pointer, r.add(from, r.constant(v * lanes * 4)))));
         return next;
       });
   for (int64_t v = 0; v < vectors; ++v) {
@@ -145,8 +149,8 @@ void ByteEmitter::sumByVectors(const Strip &strip, Value base) {
       inits.push_back(isSigned ? loadWords(columnSums, r.constant(v * lanes * 4)) : splat(0));
   for (const SumLoop &loop : loops)
     sizes.push_back(r.constant(loop.count));
-  SmallVector<Value> sums = emitReductionLoops(
-      r, sizes, inits, [&](ValueRange at, ValueRange carried) {
+  SmallVector<Value> sums =
+      emitReductionLoops(r, sizes, inits, [&](ValueRange at, ValueRange carried) {
         Value from = base, place = r.constant(0);
         for (auto [loop, i] : llvm::zip(loops, at)) {
           from = r.add(from, r.mul(i, r.constant(loop.left)));
@@ -157,9 +161,10 @@ void ByteEmitter::sumByVectors(const Strip &strip, Value base) {
         for (int64_t v = 0; v < vectors; ++v)
           loaded.push_back(loadWords(weights.pointer, r.add(right, r.constant(v * lanes * 4))));
         for (int64_t row = 0; row < rows; ++row) {
-          Value four = LLVM::LoadOp::create(b, r.loc, b.getI32Type(),
-                                            byteAddress(left.pointer, r.add(from, r.constant(row * strip.pitch))),
-                                            /*alignment=*/1);
+          Value four = LLVM::LoadOp::create(
+              b, r.loc, b.getI32Type(),
+              byteAddress(left.pointer, r.add(from, r.constant(row * strip.pitch))),
+              /*alignment=*/1);
           Value all = vector::BroadcastOp::create(b, r.loc, words(), four);
           if (isSigned)
             all = arith::XOrIOp::create(b, r.loc, all, splat(static_cast<int32_t>(0x80808080)));
@@ -169,7 +174,8 @@ void ByteEmitter::sumByVectors(const Strip &strip, Value base) {
         return next;
       });
   for (auto [i, sum] : llvm::enumerate(sums))
-    LLVM::StoreOp::create(b, r.loc, sum, byteAddress(scratch, r.constant(i * lanes * 4)), /*alignment=*/4);
+    LLVM::StoreOp::create(b, r.loc, sum, byteAddress(scratch, r.constant(i * lanes * 4)),
+                          /*alignment=*/4);
 }
 
 void ByteEmitter::blocks(const Strip &strip, Value firstBlock, Value lastBlock, Value panel) {
@@ -203,8 +209,8 @@ void ByteEmitter::finish(const Strip &strip, Value start, Value skip, Value colu
   b.setInsertionPointToStart(&branch.getThenRegion().front());
   finishRows(strip, start, skip, r.constant(rows), column, width, lanes, sums);
   b.setInsertionPointToStart(&branch.getElseRegion().front());
-  finishRows(strip, start, skip, r.constant(rows), r.constant(columns / width * width), columns % width, lanes,
-             sums);
+  finishRows(strip, start, skip, r.constant(rows), r.constant(columns / width * width),
+             columns % width, lanes, sums);
 }
 
 void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
@@ -212,10 +218,9 @@ void ByteEmitter::product(DotGeneralOp dot, Value begin, Value end) {
   loops.push_back({depth / step, step, step});
   Strip whole = stripOf(dot);
   configure(whole);
-  eachPart(dot, whole, begin, end,
-           [&](const Strip &strip, Value first, Value last, Value panel) {
-             blocks(strip, first, last, panel);
-           });
+  eachPart(dot, whole, begin, end, [&](const Strip &strip, Value first, Value last, Value panel) {
+    blocks(strip, first, last, panel);
+  });
   release();
 }
 

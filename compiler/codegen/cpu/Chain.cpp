@@ -15,9 +15,9 @@
 
 #include "compiler/codegen/cpu/Chain.h"
 #include "dialects/weir/Pch.h"
-#include "passes/kernelize/Chain.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/kernelize/Chain.h"
 
 using namespace mlir;
 using namespace weir;
@@ -55,7 +55,9 @@ private:
   void runStage(size_t i, Value context, ValueRange inputs, Value image, Lines from,
                 Value beginLine);
 
-  Value constant(int64_t value) { return arith::ConstantIntOp::create(b, loc, b.getI64Type(), value); }
+  Value constant(int64_t value) {
+    return arith::ConstantIntOp::create(b, loc, b.getI64Type(), value);
+  }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value mul(Value x, int64_t y) { return arith::MulIOp::create(b, loc, x, constant(y)); }
@@ -103,8 +105,8 @@ void ChainEmitter::runStage(size_t i, Value context, ValueRange inputs, Value im
   plan::KernelOp own = stages[i].kernel;
   plan::LaunchOp launch = stages[i].launch;
   auto put = [&](size_t at, Value where) {
-    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, places,
-                                     ArrayRef<LLVM::GEPArg>{int32_t(at)});
+    Value slot =
+        LLVM::GEPOp::create(b, loc, pointer, pointer, places, ArrayRef<LLVM::GEPArg>{int32_t(at)});
     LLVM::StoreOp::create(b, loc, where, slot);
   };
   for (auto [at, input] : llvm::enumerate(launch.getInputs())) {
@@ -132,8 +134,8 @@ void ChainEmitter::runStage(size_t i, Value context, ValueRange inputs, Value im
   Value before = LLVM::LoadOp::create(b, loc, b.getI32Type(), code);
   Value zero = arith::ConstantIntOp::create(b, loc, b.getI32Type(), 0);
   Value isGood = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, before, zero);
-  LLVM::StoreOp::create(
-      b, loc, arith::SelectOp::create(b, loc, isGood, called.getResult(), before), code);
+  LLVM::StoreOp::create(b, loc, arith::SelectOp::create(b, loc, isGood, called.getResult(), before),
+                        code);
 }
 
 Value ChainEmitter::emit(Value context, ValueRange inputs, Value begin, Value end) {
@@ -186,8 +188,8 @@ void weir::emitChain(plan::KernelOp kernel, StringRef symbol, ArrayRef<ChainStag
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   size_t count = kernel.getBody().front().getNumArguments() + 1;
   std::string bodyName = symbol.str() + ".body";
-  auto function = func::FuncOp::create(
-      b, loc, bodyName, b.getFunctionType({pointer, pointer, i64, i64}, {i32}));
+  auto function = func::FuncOp::create(b, loc, bodyName,
+                                       b.getFunctionType({pointer, pointer, i64, i64}, {i32}));
   function.setPrivate();
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
@@ -197,9 +199,9 @@ void weir::emitChain(plan::KernelOp kernel, StringRef symbol, ArrayRef<ChainStag
                                      ArrayRef<LLVM::GEPArg>{int32_t(i)});
     inputs.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
   }
-  Value code = ChainEmitter(b, loc, kernel, stages)
-                   .emit(entry->getArgument(0), inputs, entry->getArgument(2),
-                         entry->getArgument(3));
+  Value code =
+      ChainEmitter(b, loc, kernel, stages)
+          .emit(entry->getArgument(0), inputs, entry->getArgument(2), entry->getArgument(3));
   b.setInsertionPointToEnd(entry);
   func::ReturnOp::create(b, loc, Value(LLVM::LoadOp::create(b, loc, i32, code)));
 

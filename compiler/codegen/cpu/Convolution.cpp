@@ -18,8 +18,8 @@
 using namespace mlir;
 using namespace weir;
 
-LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
-                                    Value begin, Value end) {
+LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel, Value begin,
+                                    Value end) {
   Block &body = kernel.getBody().front();
   auto convs = body.getOps<ConvOp>();
   ConvOp conv = *convs.begin();
@@ -68,8 +68,8 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
     if (int64_t groups = conv.getGroups(); groups > 1)
       firstChannel = r.mul(r.divide(column, r.divide(columns, r.constant(groups))), channels);
     Value firstLine = r.mul(at[outer], r.constant(linesInBlock));
-    bool exact = !target.type.isDynamicDim(outer) &&
-                 target.type.getDimSize(outer) % linesInBlock == 0;
+    bool exact =
+        !target.type.isDynamicDim(outer) && target.type.getDimSize(outer) % linesInBlock == 0;
     Value lineCount = exact ? r.constant(linesInBlock)
                             : r.minimum(r.constant(linesInBlock), r.sub(lines, firstLine));
     Value plane = r.mul(at[0], r.mul(input.extent(r, 1), steps[0]));
@@ -79,8 +79,8 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
 
     // A tile of results from position (line, x) on, in lines of `across`.
     // `number` counts the tiles of the part.
-    auto emit = [&](int64_t rows, int64_t across, int64_t vectors, Value limit,
-                    Value line, Value x, Value number) {
+    auto emit = [&](int64_t rows, int64_t across, int64_t vectors, Value limit, Value line, Value x,
+                    Value number) {
       TileShape own{rows, vectors, shape.lanes};
       Value base = r.add(r.add(plane, r.mul(r.mul(line, r.constant(inLine[0])), lineLength)),
                          r.mul(r.mul(x, r.constant(inLine[1])), channelsOfAll));
@@ -102,9 +102,8 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
         return r.add(r.mul(row, channels), k[spatial]);
       };
       auto readRight = [&](int64_t v, ValueRange k) {
-        return std::make_pair(
-            filter.buffer.pointer,
-            filter.linear(r, filterRows, filterRow(k), panel, column, v * shape.lanes));
+        return std::make_pair(filter.buffer.pointer, filter.linear(r, filterRows, filterRow(k),
+                                                                   panel, column, v * shape.lanes));
       };
       auto indexOfRow = [&](int64_t i) {
         SmallVector<Value> indices(at.begin(), at.begin() + outer);
@@ -133,25 +132,26 @@ LogicalResult weir::emitConvolution(KernelReader &r, plan::KernelOp kernel,
         emit(rows, rows, vectors, limit, line, r.add(first, offset), number);
       });
     };
-    emitPanel(r, target.type.getShape().back(), columns, column, shape,
-              [&](int64_t vectors, Value limit) {
-      Value zero = r.constant(0);
-      if (kernel->hasAttr("pointwise")) {
-        // Lines follow each other in both tensors: positions beyond the end of
-        // one are those of the next.
-        emitLine(vectors, limit, zero, r.mul(firstLine, width), r.mul(lineCount, width), zero);
-      } else if (auto together = kernel->getAttrOfType<IntegerAttr>("lines")) {
-        int64_t across = target.type.getDimSize(outer + 1);
-        emitRowTiles(r, lineCount, together.getInt(), [&](Value offset, int64_t count) {
-          emit(count * across, across, vectors, limit, r.add(firstLine, offset), zero,
-               r.divide(offset, r.constant(together.getInt())));
+    emitPanel(
+        r, target.type.getShape().back(), columns, column, shape,
+        [&](int64_t vectors, Value limit) {
+          Value zero = r.constant(0);
+          if (kernel->hasAttr("pointwise")) {
+            // Lines follow each other in both tensors: positions beyond the end of
+            // one are those of the next.
+            emitLine(vectors, limit, zero, r.mul(firstLine, width), r.mul(lineCount, width), zero);
+          } else if (auto together = kernel->getAttrOfType<IntegerAttr>("lines")) {
+            int64_t across = target.type.getDimSize(outer + 1);
+            emitRowTiles(r, lineCount, together.getInt(), [&](Value offset, int64_t count) {
+              emit(count * across, across, vectors, limit, r.add(firstLine, offset), zero,
+                   r.divide(offset, r.constant(together.getInt())));
+            });
+          } else {
+            emitStepLoop(r, zero, lineCount, 1, [&](Value offset) {
+              emitLine(vectors, limit, r.add(firstLine, offset), zero, width, r.mul(offset, width));
+            });
+          }
         });
-      } else {
-        emitStepLoop(r, zero, lineCount, 1, [&](Value offset) {
-          emitLine(vectors, limit, r.add(firstLine, offset), zero, width, r.mul(offset, width));
-        });
-      }
-    });
   });
   return success();
 }

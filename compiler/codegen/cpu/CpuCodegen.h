@@ -21,11 +21,11 @@ class TargetMachine;
 namespace weir {
 
 struct CpuOptions {
-  std::string prefix;         ///< of all symbols, a C identifier
+  std::string prefix; ///< of all symbols, a C identifier
   llvm::TargetMachine *machine = nullptr;
   int optLevel = 3;
   bool sanitizeAddress = false;
-  StepRewriterFactory otherSteps;   ///< for steps of accelerators
+  StepRewriterFactory otherSteps;  ///< for steps of accelerators
   FunctionDeclarer otherFunctions; ///< that such steps call
 };
 
@@ -34,10 +34,8 @@ struct CpuOptions {
 /// Blobs that it has already keep their offsets.
 /// The module is consumed. Null, with diagnostics on the module's context,
 /// where something cannot be emitted.
-std::unique_ptr<llvm::Module> generateCpu(mlir::ModuleOp module,
-                                          const CpuOptions &options,
-                                          llvm::LLVMContext &llvmContext,
-                                          Program &program);
+std::unique_ptr<llvm::Module> generateCpu(mlir::ModuleOp module, const CpuOptions &options,
+                                          llvm::LLVMContext &llvmContext, Program &program);
 
 /// Registers what generateCpu translates from with a context's registry.
 void registerCpuDialects(mlir::DialectRegistry &registry);

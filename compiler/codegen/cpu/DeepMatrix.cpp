@@ -88,8 +88,8 @@ void DeepMatrixEmitter::packBlock(const Strip &strip, Value number, Value local)
     emitStepLoop(r, r.constant(0), r.constant(block), 1, [&](Value row) {
       Value source = BufferAccess::address(r, this->left.pointer, element,
                                            r.add(left, r.mul(row, r.constant(strip.pitch))));
-      Value target = BufferAccess::address(r, packed, element,
-                                           r.add(right, r.mul(row, r.constant(step))));
+      Value target =
+          BufferAccess::address(r, packed, element, r.add(right, r.mul(row, r.constant(step))));
       Value value = LLVM::LoadOp::create(b, r.loc, type, source, /*alignment=*/elementBytes);
       LLVM::StoreOp::create(b, r.loc, value, target, /*alignment=*/tileBytes);
     });
@@ -101,11 +101,13 @@ void DeepMatrixEmitter::packRows(const Strip &strip, Value first, Value last) {
   Value there = LLVM::LoadOp::create(b, r.loc, i64Type, packedFirst);
   Value wanted = arith::IndexCastOp::create(b, r.loc, i64Type, first);
   Value isThere = arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::eq, there, wanted);
-  emitEither(r, isThere, [] {}, [&] {
-    emitStepLoop(r, first, last, 1,
-                 [&](Value number) { packBlock(strip, number, r.sub(number, first)); });
-    LLVM::StoreOp::create(b, r.loc, wanted, packedFirst);
-  });
+  emitEither(
+      r, isThere, [] {},
+      [&] {
+        emitStepLoop(r, first, last, 1,
+                     [&](Value number) { packBlock(strip, number, r.sub(number, first)); });
+        LLVM::StoreOp::create(b, r.loc, wanted, packedFirst);
+      });
 }
 
 Value DeepMatrixEmitter::streamCondition() {
@@ -123,8 +125,8 @@ Value DeepMatrixEmitter::streamCondition() {
 void DeepMatrixEmitter::moveSums(StringRef operation, Value local) {
   Value from = r.mul(local, r.constant(blockBytes));
   for (int64_t i = 0; i < 4; ++i)
-    call(operation, {tile(i), byteAddress(sums, r.add(from, r.constant(i * tileSums * 4))),
-                     i64(tileBytes)});
+    call(operation,
+         {tile(i), byteAddress(sums, r.add(from, r.constant(i * tileSums * 4))), i64(tileBytes)});
 }
 
 void DeepMatrixEmitter::sum(Value local, Value depthFrom, int64_t count,

@@ -29,8 +29,7 @@ using namespace mlir;
 using namespace weir;
 
 void weir::registerCpuDialects(DialectRegistry &registry) {
-  registry.insert<cf::ControlFlowDialect, LLVM::LLVMDialect,
-                  vector::VectorDialect>();
+  registry.insert<cf::ControlFlowDialect, LLVM::LLVMDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -45,18 +44,14 @@ void declareLibm(ModuleOp module) {
     if (!call->hasAttr("weir.libm"))
       return;
     if (!module.lookupSymbol(call.getCallee()))
-      func::FuncOp::create(b, call.getLoc(), call.getCallee(),
-                           call.getCalleeType())
-          .setPrivate();
+      func::FuncOp::create(b, call.getLoc(), call.getCallee(), call.getCalleeType()).setPrivate();
     call->removeAttr("weir.libm");
   });
 }
 
-TensorInfo describeTensor(DictionaryAttr attributes, size_t index,
-                          StringRef fallback) {
+TensorInfo describeTensor(DictionaryAttr attributes, size_t index, StringRef fallback) {
   TensorInfo info;
-  auto type = cast<RankedTensorType>(
-      cast<TypeAttr>(attributes.get("type")).getValue());
+  auto type = cast<RankedTensorType>(cast<TypeAttr>(attributes.get("type")).getValue());
   auto name = attributes.getAs<StringAttr>("weir.name");
   info.name = name ? name.str() : (fallback + std::to_string(index)).str();
   info.dtype = dtypeOf(type.getElementType());
@@ -64,8 +59,8 @@ TensorInfo describeTensor(DictionaryAttr attributes, size_t index,
     info.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
   if (auto names = attributes.getAs<ArrayAttr>("weir.dims"))
     for (auto [i, symbol] : llvm::enumerate(names))
-      info.symbols.push_back(i < info.dims.size() && info.dims[i] < 0
-                                 ? cast<StringAttr>(symbol).str() : "");
+      info.symbols.push_back(
+          i < info.dims.size() && info.dims[i] < 0 ? cast<StringAttr>(symbol).str() : "");
   auto bounds = [&](StringRef key, std::vector<int64_t> &into) {
     if (auto values = attributes.getAs<ArrayAttr>(key))
       for (Attribute value : values)
@@ -196,8 +191,7 @@ void measureKernel(plan::KernelOp kernel, ArrayRef<ChainStage> stages, KernelInf
     auto tensor = dyn_cast<RankedTensorType>(type);
     info.bytes = info.bytes < 0 || !tensor || !tensor.hasStaticShape()
                      ? -1
-                     : info.bytes + tensor.getNumElements() *
-                                        elementBytes(tensor.getElementType());
+                     : info.bytes + tensor.getNumElements() * elementBytes(tensor.getElementType());
   };
   for (BlockArgument input : kernel.getBody().getArguments())
     count(input.getType());
@@ -238,10 +232,8 @@ std::string symbolOf(StringRef prefix, StringRef kernel) {
 
 } // namespace
 
-std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module,
-                                                const CpuOptions &options,
-                                                llvm::LLVMContext &llvmContext,
-                                                Program &program) {
+std::unique_ptr<llvm::Module> weir::generateCpu(ModuleOp module, const CpuOptions &options,
+                                                llvm::LLVMContext &llvmContext, Program &program) {
   MLIRContext *context = module.getContext();
   SiteTable sites(program.sites);
   program.name = options.prefix;

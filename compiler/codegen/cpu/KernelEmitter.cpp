@@ -37,8 +37,7 @@ ElementalOpInterface leadOf(Block &body) {
 
 /// Emits the results' elements at `indices`. What follows `lead` reads it at the
 /// result's own index; without one it is computed wherever it is read.
-void emitElements(KernelReader &r, Block &body, ElementalOpInterface lead,
-                  ValueRange indices) {
+void emitElements(KernelReader &r, Block &body, ElementalOpInterface lead, ValueRange indices) {
   auto results = body.getTerminator()->getOperands();
   if (lead) {
     r.setHero({}, {});
@@ -167,16 +166,16 @@ void emitLine(KernelReader &r, Value tensor, const SmallVector<Value> &outer,
 /// Says of a loop that LLVM is not to unroll it.
 void forbidUnrolling(scf::ForOp loop) {
   MLIRContext *context = loop.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true),
-                                          {}, {}, {}, {}, {}, {});
+  auto unroll = LLVM::LoopUnrollAttr::get(context, /*disable=*/BoolAttr::get(context, true), {}, {},
+                                          {}, {}, {}, {});
   loop->setAttr("llvm.loop_annotation",
                 LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
                                               {}, {}, {}, {}, {}));
 }
 
 /// The parts of [0, range) that a kernel without its own tiling is called for.
-void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead,
-               Value begin, Value end) {
+void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead, Value begin,
+               Value end) {
   OpBuilder::InsertionGuard guard(r.b);
   Block &body = kernel.getBody().front();
   const KernelReader::Buffer &first = r.bufferOf(body.getTerminator()->getOperand(0));
@@ -196,16 +195,16 @@ void emitLoops(KernelReader &r, plan::KernelOp kernel, ElementalOpInterface lead
   }
   // The range runs over the leading dimensions, row-major.
   int64_t parallel = tiles.size();
-  SmallVector<Value> indices =
-      r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
+  SmallVector<Value> indices = r.blockIndices(iv, ArrayRef(first.dims).take_front(parallel));
   auto results = body.getTerminator()->getOperands();
   if (!lead && results.size() == 1 && parallel < rank && isPiecewise(results[0])) {
     const KernelReader::Buffer target = r.bufferOf(results[0]);
     r.loc = results[0].getLoc();
-    emitNest(r, ArrayRef(target.dims).drop_front(parallel).drop_back(), indices, [&](ValueRange at) {
-      SmallVector<Value> outer(at);
-      emitLine(r, results[0], outer, {target, outer, r.constant(0)});
-    });
+    emitNest(r, ArrayRef(target.dims).drop_front(parallel).drop_back(), indices,
+             [&](ValueRange at) {
+               SmallVector<Value> outer(at);
+               emitLine(r, results[0], outer, {target, outer, r.constant(0)});
+             });
     return;
   }
   emitNest(r, ArrayRef(first.dims).drop_front(parallel), indices,
@@ -297,8 +296,7 @@ LogicalResult emitParts(KernelReader &r, plan::KernelOp kernel, Value begin, Val
   r.b.setInsertionPointToStart(&branch.getElseRegion().front());
   auto first = scf::IfOp::create(r.b, r.loc, r.equal(begin, r.constant(0)), false);
   r.b.setInsertionPointToStart(&first.getThenRegion().front());
-  emitNest(r, r.bufferOf(result).dims, {},
-           [&](ValueRange at) { emitElements(r, body, {}, at); });
+  emitNest(r, r.bufferOf(result).dims, {}, [&](ValueRange at) { emitElements(r, body, {}, at); });
   return success();
 }
 
@@ -331,8 +329,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   Block &source = kernel.getBody().front();
   auto results = source.getTerminator()->getOperands();
 
-  SmallVector<Value> tensors(source.getArguments().begin(),
-                             source.getArguments().end());
+  SmallVector<Value> tensors(source.getArguments().begin(), source.getArguments().end());
   tensors.append(results.begin(), results.end());
   int64_t dynamicCount = 0;
   for (Value tensor : tensors)
@@ -343,8 +340,7 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   types.append(tensors.size(), pointer);
   types.append(dynamicCount + 2, index);
   std::string bodyName = symbol.str() + ".body";
-  auto function = func::FuncOp::create(b, loc, bodyName,
-                                       b.getFunctionType(types, {i32}));
+  auto function = func::FuncOp::create(b, loc, bodyName, b.getFunctionType(types, {i32}));
   function.setPrivate();
   for (size_t i = 0; i < tensors.size(); ++i) {
     function.setArgAttr(i + 1, "llvm.noalias", b.getUnitAttr());
@@ -372,9 +368,8 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
     if (extents)
       buffer.extents = cast<DenseI64ArrayAttr>(extents[i]).asArrayRef();
     for (int64_t size : buffer.type.getShape())
-      buffer.dims.push_back(ShapedType::isDynamic(size)
-                                ? Value(entry->getArgument(next++))
-                                : reader.constant(size));
+      buffer.dims.push_back(ShapedType::isDynamic(size) ? Value(entry->getArgument(next++))
+                                                        : reader.constant(size));
     reader.bind(tensor, buffer);
   }
   Value begin = range ? reader.constant(0) : Value(entry->getArgument(next));
@@ -392,10 +387,8 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
 
   // The entry point that the runtime calls.
   b.setInsertionPoint(kernel);
-  auto type = LLVM::LLVMFunctionType::get(
-      i32, {pointer, pointer, pointer, i64, i64});
-  auto wrapper = LLVM::LLVMFuncOp::create(b, loc, symbol, type,
-                                          LLVM::Linkage::Internal);
+  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, pointer, pointer, i64, i64});
+  auto wrapper = LLVM::LLVMFuncOp::create(b, loc, symbol, type, LLVM::Linkage::Internal);
   Block *block = wrapper.addEntryBlock(b);
   b.setInsertionPointToStart(block);
   SmallVector<Value> arguments{block->getArgument(0)};
@@ -418,8 +411,8 @@ LogicalResult weir::emitKernel(plan::KernelOp kernel, StringRef symbol,
   return success();
 }
 
-LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel,
-                                   Value begin, Value end) {
+LogicalResult weir::emitByStrategy(KernelReader &reader, plan::KernelOp kernel, Value begin,
+                                   Value end) {
   StringRef strategy = kernel.getStrategy();
   if (strategy == "scatter")
     return emitScatter(reader, kernel);

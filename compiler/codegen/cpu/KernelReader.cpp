@@ -7,20 +7,19 @@
 
 #include "compiler/codegen/cpu/KernelReader.h"
 #include "dialects/weir/ComparisonKey.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/xxhash.h"
 #include "dialects/weir/NodeName.h"
 #include "dialects/weir/Pch.h"
 #include "passes/plan/PlaceParts.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace weir;
 
-int SiteTable::add(StringRef node, StringRef operation, StringRef message,
-                   int code) {
+int SiteTable::add(StringRef node, StringRef operation, StringRef message, int code) {
   for (auto [i, site] : llvm::enumerate(sites))
-    if (site.node == node && site.operation == operation &&
-        site.message == message && site.code == code)
+    if (site.node == node && site.operation == operation && site.message == message &&
+        site.code == code)
       return i;
   sites.push_back({node.str(), operation.str(), message.str(), code});
   return sites.size() - 1;
@@ -52,26 +51,23 @@ static Value toI64(ElementReader &r, Value index) {
   return r.b.createOrFold<arith::IndexCastOp>(r.loc, r.b.getI64Type(), index);
 }
 
-Value BufferAccess::address(ElementReader &r, Value pointer, Type element,
-                            Value linear) {
-  return LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), storageType(element),
-                             pointer, ArrayRef<LLVM::GEPArg>{toI64(r, linear)},
+Value BufferAccess::address(ElementReader &r, Value pointer, Type element, Value linear) {
+  return LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), storageType(element), pointer,
+                             ArrayRef<LLVM::GEPArg>{toI64(r, linear)},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-Value BufferAccess::load(ElementReader &r, Value pointer, Type element,
-                         Value linear) {
+Value BufferAccess::load(ElementReader &r, Value pointer, Type element, Value linear) {
   Value where = address(r, pointer, element, linear);
   if (auto complexType = dyn_cast<ComplexType>(element)) {
     Type part = complexType.getElementType();
-    Value next = LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), part, where,
-                                     ArrayRef<LLVM::GEPArg>{1});
+    Value next =
+        LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), part, where, ArrayRef<LLVM::GEPArg>{1});
     Value re = LLVM::LoadOp::create(r.b, r.loc, part, where);
     Value im = LLVM::LoadOp::create(r.b, r.loc, part, next);
     return complex::CreateOp::create(r.b, r.loc, complexType, re, im);
   }
-  return fromStorage(
-      r, LLVM::LoadOp::create(r.b, r.loc, storageType(element), where), element);
+  return fromStorage(r, LLVM::LoadOp::create(r.b, r.loc, storageType(element), where), element);
 }
 
 Value BufferAccess::fromStorage(ElementReader &r, Value value, Type element) {
@@ -91,13 +87,12 @@ Value BufferAccess::fromStorage(ElementReader &r, Value value, Type element) {
   return arith::BitcastOp::create(r.b, r.loc, compute, narrow);
 }
 
-void BufferAccess::store(ElementReader &r, Value value, Value pointer,
-                         Type element, Value linear) {
+void BufferAccess::store(ElementReader &r, Value value, Value pointer, Type element, Value linear) {
   Value where = address(r, pointer, element, linear);
   if (auto complexType = dyn_cast<ComplexType>(element)) {
     Type part = complexType.getElementType();
-    Value next = LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), part, where,
-                                     ArrayRef<LLVM::GEPArg>{1});
+    Value next =
+        LLVM::GEPOp::create(r.b, r.loc, pointer.getType(), part, where, ArrayRef<LLVM::GEPArg>{1});
     LLVM::StoreOp::create(r.b, r.loc, complex::ReOp::create(r.b, r.loc, value), where);
     LLVM::StoreOp::create(r.b, r.loc, complex::ImOp::create(r.b, r.loc, value), next);
     return;
@@ -110,15 +105,13 @@ Value BufferAccess::toStorage(ElementReader &r, Value value, Type element) {
   if (value.getType() != storage) {
     if (isa<FloatType>(value.getType()))
       value = arith::BitcastOp::create(
-          r.b, r.loc,
-          r.b.getIntegerType(value.getType().getIntOrFloatBitWidth()), value);
+          r.b, r.loc, r.b.getIntegerType(value.getType().getIntOrFloatBitWidth()), value);
     if (value.getType() != storage) {
       // Signed narrow integers keep their sign in the byte that holds them.
       auto integer = dyn_cast<IntegerType>(element);
       bool isSigned = integer && integer.getWidth() > 1 && !integer.isUnsigned();
-      value = isSigned
-                  ? arith::ExtSIOp::create(r.b, r.loc, storage, value).getResult()
-                  : arith::ExtUIOp::create(r.b, r.loc, storage, value).getResult();
+      value = isSigned ? arith::ExtSIOp::create(r.b, r.loc, storage, value).getResult()
+                       : arith::ExtUIOp::create(r.b, r.loc, storage, value).getResult();
     }
   }
   return value;
@@ -128,9 +121,7 @@ Value BufferAccess::toStorage(ElementReader &r, Value value, Type element) {
 // KernelReader
 //===----------------------------------------------------------------------===//
 
-bool KernelReader::Buffer::hasGaps() const {
-  return plan::hasInnerGaps(extents, type.getShape());
-}
+bool KernelReader::Buffer::hasGaps() const { return plan::hasInnerGaps(extents, type.getShape()); }
 
 Value KernelReader::linearIndex(const Buffer &buffer, ValueRange indices) {
   if (indices.empty())
@@ -142,20 +133,16 @@ Value KernelReader::linearIndex(const Buffer &buffer, ValueRange indices) {
   return linear;
 }
 
-bool KernelReader::isLeaf(Value tensor) {
-  return isa<BlockArgument>(tensor);
-}
+bool KernelReader::isLeaf(Value tensor) { return isa<BlockArgument>(tensor); }
 
 Value KernelReader::leafElement(Value tensor, ValueRange indices) {
   const Buffer &buffer = buffers[tensor];
   Type element = getElementTypeOrSelf(tensor.getType());
   if (flat) {
     bool single = buffer.type.hasStaticShape() && buffer.type.getNumElements() == 1;
-    return BufferAccess::load(*this, buffer.pointer, element,
-                              single ? constant(0) : flat);
+    return BufferAccess::load(*this, buffer.pointer, element, single ? constant(0) : flat);
   }
-  return BufferAccess::load(*this, buffer.pointer, element,
-                            linearIndex(buffer, indices));
+  return BufferAccess::load(*this, buffer.pointer, element, linearIndex(buffer, indices));
 }
 
 Value KernelReader::dim(Value tensor, unsigned i) {
@@ -165,12 +152,9 @@ Value KernelReader::dim(Value tensor, unsigned i) {
   return RecursiveReader::dim(tensor, i);
 }
 
-Value KernelReader::leafDim(Value tensor, unsigned i) {
-  return buffers[tensor].dims[i];
-}
+Value KernelReader::leafDim(Value tensor, unsigned i) { return buffers[tensor].dims[i]; }
 
-Value KernelReader::constantElement(Value tensor, ElementsAttr value,
-                                    ValueRange indices) {
+Value KernelReader::constantElement(Value tensor, ElementsAttr value, ValueRange indices) {
   // A small table in the kernel's constants.
   auto type = cast<RankedTensorType>(tensor.getType());
   Type element = type.getElementType(), storage = BufferAccess::storageType(element);
@@ -179,8 +163,7 @@ Value KernelReader::constantElement(Value tensor, ElementsAttr value,
   // from one compilation to the next.
   std::string text;
   llvm::raw_string_ostream(text) << value;
-  std::string name =
-      "weir.table." + llvm::utohexstr(llvm::xxh3_64bits(llvm::StringRef(text)));
+  std::string name = "weir.table." + llvm::utohexstr(llvm::xxh3_64bits(llvm::StringRef(text)));
   Type arrayType = LLVM::LLVMArrayType::get(storage, type.getNumElements());
   if (!SymbolTable::lookupSymbolIn(module, name)) {
     OpBuilder::InsertionGuard guard(b);
@@ -197,8 +180,9 @@ Value KernelReader::constantElement(Value tensor, ElementsAttr value,
         APInt bits = integer.getValue();
         unsigned width = storage.getIntOrFloatBitWidth();
         bool isSigned = cast<IntegerType>(element).getWidth() > 1 && !element.isUnsignedInteger();
-        item = LLVM::ConstantOp::create(b, loc, storage,
-                                        IntegerAttr::get(storage, isSigned ? bits.sext(width) : bits.zext(width)));
+        item = LLVM::ConstantOp::create(
+            b, loc, storage,
+            IntegerAttr::get(storage, isSigned ? bits.sext(width) : bits.zext(width)));
       } else if (isa<FloatType>(storage)) {
         item = LLVM::ConstantOp::create(b, loc, storage, attribute);
       } else {
@@ -214,8 +198,8 @@ Value KernelReader::constantElement(Value tensor, ElementsAttr value,
   buffer.type = type;
   for (int64_t size : type.getShape())
     buffer.dims.push_back(constant(size));
-  Value pointer = LLVM::AddressOfOp::create(
-      b, loc, LLVM::LLVMPointerType::get(b.getContext()), name);
+  Value pointer =
+      LLVM::AddressOfOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()), name);
   return BufferAccess::load(*this, pointer, element, linearIndex(buffer, indices));
 }
 
@@ -249,12 +233,11 @@ SmallVector<Value> KernelReader::blockIndices(Value part, ValueRange dims,
   return indices;
 }
 
-void KernelReader::require(Operation *op, Value ok, StringRef message, int code,
-                           Value value0, Value value1) {
+void KernelReader::require(Operation *op, Value ok, StringRef message, int code, Value value0,
+                           Value value1) {
   if (quiet || matchPattern(ok, m_One()))
     return;
-  int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(),
-                       message, code);
+  int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(), message, code);
   Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
   Value bad = b.createOrFold<arith::XOrIOp>(loc, ok, yes);
   OpBuilder::InsertionGuard guard(b);
@@ -272,10 +255,9 @@ void KernelReader::require(Operation *op, Value ok, StringRef message, int code,
     return value;
   };
   Value number = arith::ConstantIntOp::create(b, loc, b.getI32Type(), site);
-  Value code32 =
-      LLVM::CallOp::create(b, loc, TypeRange{b.getI32Type()},
-                           SymbolRefAttr::get(b.getContext(), "weir_rt_error"),
-                           ValueRange{context, number, widen(value0), widen(value1)})
-          .getResult();
+  Value code32 = LLVM::CallOp::create(b, loc, TypeRange{b.getI32Type()},
+                                      SymbolRefAttr::get(b.getContext(), "weir_rt_error"),
+                                      ValueRange{context, number, widen(value0), widen(value1)})
+                     .getResult();
   LLVM::StoreOp::create(b, loc, code32, errorSlot);
 }

@@ -19,8 +19,7 @@ namespace weir {
 class SiteTable {
 public:
   explicit SiteTable(std::vector<SiteInfo> &sites) : sites(sites) {}
-  int add(llvm::StringRef node, llvm::StringRef operation,
-          llvm::StringRef message, int code);
+  int add(llvm::StringRef node, llvm::StringRef operation, llvm::StringRef message, int code);
 
 private:
   std::vector<SiteInfo> &sites;
@@ -31,19 +30,17 @@ class BufferAccess {
 public:
   /// The type that an element has in memory.
   static mlir::Type storageType(mlir::Type element);
-  static mlir::Value address(ElementReader &r, mlir::Value pointer,
-                             mlir::Type element, mlir::Value linear);
+  static mlir::Value address(ElementReader &r, mlir::Value pointer, mlir::Type element,
+                             mlir::Value linear);
   /// In compute form.
-  static mlir::Value load(ElementReader &r, mlir::Value pointer,
-                          mlir::Type element, mlir::Value linear);
-  static void store(ElementReader &r, mlir::Value value, mlir::Value pointer,
-                    mlir::Type element, mlir::Value linear);
+  static mlir::Value load(ElementReader &r, mlir::Value pointer, mlir::Type element,
+                          mlir::Value linear);
+  static void store(ElementReader &r, mlir::Value value, mlir::Value pointer, mlir::Type element,
+                    mlir::Value linear);
   /// Between what lies in memory and compute form; complex numbers have no one
   /// value in memory.
-  static mlir::Value fromStorage(ElementReader &r, mlir::Value value,
-                                 mlir::Type element);
-  static mlir::Value toStorage(ElementReader &r, mlir::Value value,
-                               mlir::Type element);
+  static mlir::Value fromStorage(ElementReader &r, mlir::Value value, mlir::Type element);
+  static mlir::Value toStorage(ElementReader &r, mlir::Value value, mlir::Type element);
 };
 
 /// What a kernel's emitter works with: its operands as pointers and sizes.
@@ -73,8 +70,7 @@ public:
   }
   const Buffer &bufferOf(mlir::Value tensor) { return buffers[tensor]; }
   mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
-  virtual void store(mlir::Value value, const Buffer &buffer,
-                     mlir::ValueRange indices);
+  virtual void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices);
   /// Reads all leaves at one linear index, for kernels over equal shapes.
   void setFlatIndex(mlir::Value index) {
     flat = index;
@@ -99,12 +95,11 @@ public:
   /// Cuts the number of a part of the kernel's range into indices along `dims`:
   /// parts count blocks of `blocks` elements (none given: single elements),
   /// row-major.
-  llvm::SmallVector<mlir::Value> blockIndices(mlir::Value part,
-                                              mlir::ValueRange dims,
+  llvm::SmallVector<mlir::Value> blockIndices(mlir::Value part, mlir::ValueRange dims,
                                               llvm::ArrayRef<int64_t> blocks = {});
 
-  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
-               int code, mlir::Value value0, mlir::Value value1) override;
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message, int code,
+               mlir::Value value0, mlir::Value value1) override;
   mlir::Value dim(mlir::Value tensor, unsigned i) override;
 
   mlir::Value context;   ///< weir_context *
@@ -114,8 +109,7 @@ public:
 
 protected:
   bool isLeaf(mlir::Value tensor) override;
-  mlir::Value leafElement(mlir::Value tensor,
-                          mlir::ValueRange indices) override;
+  mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) override;
   mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
   mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr value,
                               mlir::ValueRange indices) override;

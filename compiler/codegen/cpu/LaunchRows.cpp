@@ -19,16 +19,15 @@ using namespace weir;
 static constexpr unsigned baseBits = 16;
 
 bool LaunchRows::fits(size_t base, int64_t offset) {
-  return base < (size_t(1) << baseBits) && offset >= 0 &&
-         offset < (int64_t(1) << (63 - baseBits));
+  return base < (size_t(1) << baseBits) && offset >= 0 && offset < (int64_t(1) << (63 - baseBits));
 }
 
 uint64_t LaunchRows::word(size_t base, int64_t offset) {
   return uint64_t(offset) << baseBits | base;
 }
 
-size_t LaunchRows::add(size_t kernel, const std::string &symbol, int64_t range,
-                        int64_t grain, llvm::ArrayRef<uint64_t> words) {
+size_t LaunchRows::add(size_t kernel, const std::string &symbol, int64_t range, int64_t grain,
+                       llvm::ArrayRef<uint64_t> words) {
   kernels.resize(std::max(kernels.size(), kernel + 1));
   kernels[kernel] = symbol;
   rows.push_back({range, grain, int32_t(kernel), int32_t(words.size())});
@@ -43,8 +42,7 @@ static void keepLoop(llvm::BranchInst *branch) {
   auto word = [&](const char *text) {
     return llvm::MDNode::get(context, llvm::MDString::get(context, text));
   };
-  auto *said = llvm::MDNode::getDistinct(
-      context, {nullptr, word("llvm.loop.unroll.disable")});
+  auto *said = llvm::MDNode::getDistinct(context, {nullptr, word("llvm.loop.unroll.disable")});
   said->replaceOperandWith(0, said);
   branch->setMetadata(llvm::LLVMContext::MD_loop, said);
 }
@@ -58,17 +56,17 @@ void LaunchRows::fill(llvm::Module &module) const {
   auto *rowType = llvm::StructType::get(
       context, {b.getInt64Ty(), b.getInt64Ty(), b.getInt32Ty(), b.getInt32Ty()});
   auto global = [&](llvm::Constant *contents, llvm::StringRef suffix) {
-    auto *made = new llvm::GlobalVariable(module, contents->getType(), /*isConstant=*/true,
-                                          llvm::GlobalValue::InternalLinkage, contents,
-                                          function() + suffix);
+    auto *made =
+        new llvm::GlobalVariable(module, contents->getType(), /*isConstant=*/true,
+                                 llvm::GlobalValue::InternalLinkage, contents, function() + suffix);
     made->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     return made;
   };
   std::vector<llvm::Constant *> elements;
   for (const Row &row : rows)
-    elements.push_back(llvm::ConstantStruct::get(
-        rowType, {b.getInt64(row.range), b.getInt64(row.grain), b.getInt32(row.kernel),
-                  b.getInt32(row.count)}));
+    elements.push_back(
+        llvm::ConstantStruct::get(rowType, {b.getInt64(row.range), b.getInt64(row.grain),
+                                            b.getInt32(row.kernel), b.getInt32(row.count)}));
   auto *rowTable = global(
       llvm::ConstantArray::get(llvm::ArrayType::get(rowType, rows.size()), elements), ".rows");
   auto *wordTable = global(llvm::ConstantDataArray::get(context, buffers), ".buffers");
@@ -78,9 +76,9 @@ void LaunchRows::fill(llvm::Module &module) const {
     elements.push_back(callee ? static_cast<llvm::Constant *>(callee)
                               : llvm::ConstantPointerNull::get(pointer));
   }
-  auto *kernelTable = global(
-      llvm::ConstantArray::get(llvm::ArrayType::get(pointer, kernels.size()), elements),
-      ".kernels");
+  auto *kernelTable =
+      global(llvm::ConstantArray::get(llvm::ArrayType::get(pointer, kernels.size()), elements),
+             ".kernels");
 
   llvm::Function *made = module.getFunction(function());
   llvm::Value *run = made->getArg(0), *addresses = made->getArg(1), *end = made->getArg(3);
@@ -98,8 +96,7 @@ void LaunchRows::fill(llvm::Module &module) const {
   first->addIncoming(made->getArg(4), entry);
   llvm::Value *place = b.CreateInBoundsGEP(rowType, rowTable, row);
   auto field = [&](unsigned number) {
-    return b.CreateLoad(rowType->getElementType(number),
-                        b.CreateStructGEP(rowType, place, number));
+    return b.CreateLoad(rowType->getElementType(number), b.CreateStructGEP(rowType, place, number));
   };
   llvm::Value *range = field(0), *grain = field(1), *kernel = field(2);
   llvm::Value *count = b.CreateZExt(field(3), b.getInt64Ty());
@@ -111,8 +108,8 @@ void LaunchRows::fill(llvm::Module &module) const {
   llvm::Value *wanted = b.CreateLoad(
       b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), wordTable, b.CreateAdd(first, index)));
   llvm::Value *base = b.CreateLoad(
-      pointer, b.CreateInBoundsGEP(pointer, addresses,
-                                   b.CreateAnd(wanted, (uint64_t(1) << baseBits) - 1)));
+      pointer,
+      b.CreateInBoundsGEP(pointer, addresses, b.CreateAnd(wanted, (uint64_t(1) << baseBits) - 1)));
   b.CreateStore(b.CreateGEP(b.getInt8Ty(), base, b.CreateLShr(wanted, baseBits)),
                 b.CreateInBoundsGEP(pointer, pointers, index));
   llvm::Value *following = b.CreateAdd(index, b.getInt64(1));

@@ -13,12 +13,11 @@
 namespace weir {
 
 /// Declares the weir_library_fn `name` in `module`, which may know it already.
-void declareLibraryFunction(mlir::ModuleOp module, mlir::Location loc,
-                            llvm::StringRef name);
+void declareLibraryFunction(mlir::ModuleOp module, mlir::Location loc, llvm::StringRef name);
 
 /// Writes a weir_tensor of the given sizes (i64) to where `tensor` points.
-void storeTensor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor,
-                 mlir::Value data, mlir::Type element, mlir::ValueRange dims);
+void storeTensor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tensor, mlir::Value data,
+                 mlir::Type element, mlir::ValueRange dims);
 
 /// Emits the host's form of a kernel that sorts, at the reader's insertion point: a
 /// call, whose outcome is the kernel's.

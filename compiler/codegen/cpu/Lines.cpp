@@ -16,10 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/kernelize/Lines.h"
 #include "compiler/codegen/cpu/Tiles.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/kernelize/Lines.h"
 
 using namespace mlir;
 using namespace weir;
@@ -87,7 +87,8 @@ public:
       : r(r), passes(linePasses(kernel)),
         lanes(kernel->getAttrOfType<IntegerAttr>("lanes").getInt()),
         results(kernel.getBody().front().getTerminator()->getOperands()),
-        target(r.bufferOf(results.front())), axis(lineAxis(kernel)), length(lineType(kernel).getDimSize(axis)),
+        target(r.bufferOf(results.front())), axis(lineAxis(kernel)),
+        length(lineType(kernel).getDimSize(axis)),
         tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef()) {}
 
   void emit(Value begin, Value end) {
@@ -206,8 +207,8 @@ private:
   static bool isExtreme(StringRef kind) { return kind == "max" || kind == "min"; }
 
   Value noNan(int64_t lanes) {
-    return arith::ConstantOp::create(
-        r.b, r.loc, r.b.getZeroAttr(VectorType::get({lanes}, r.b.getI1Type())));
+    return arith::ConstantOp::create(r.b, r.loc,
+                                     r.b.getZeroAttr(VectorType::get({lanes}, r.b.getI1Type())));
   }
 
   /// A sum, or the greater or smaller of two: an instruction on x86. Whether there was a
@@ -228,8 +229,7 @@ private:
       if (!isExtreme(kind) || i % 2)
         continue;
       Value other = values[std::min(i + 1, values.size() - 1)];
-      Value either =
-          arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::UNO, values[i], other);
+      Value either = arith::CmpFOp::create(r.b, r.loc, arith::CmpFPredicate::UNO, values[i], other);
       carried.back() = arith::OrIOp::create(r.b, r.loc, carried.back(), either);
     }
   }

@@ -21,23 +21,21 @@ namespace {
 /// Numerical Algorithms", 1.14.1).
 struct PreciseLog1p : OpRewritePattern<math::Log1pOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::Log1pOp op,
-                                PatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(math::Log1pOp op, PatternRewriter &b) const override {
     Location loc = op.getLoc();
     Value x = op.getOperand();
     Value one = arith::ConstantOp::create(b, loc, b.getOneAttr(x.getType()));
     Value u = arith::AddFOp::create(b, loc, x, one);
     Value moved = arith::SubFOp::create(b, loc, u, one);
     Value ratio = arith::DivFOp::create(b, loc, x, moved);
-    Value value = arith::MulFOp::create(
-        b, loc, math::LogOp::create(b, loc, u), ratio);
+    Value value = arith::MulFOp::create(b, loc, math::LogOp::create(b, loc, u), ratio);
     // Too small to move the 1, or infinite.
     auto same = [&](Value v, Value w) {
       return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v, w);
     };
-    Value infinite = arith::AndIOp::create(
-        b, loc, same(u, arith::AddFOp::create(b, loc, u, u)),
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, u, one));
+    Value infinite =
+        arith::AndIOp::create(b, loc, same(u, arith::AddFOp::create(b, loc, u, u)),
+                              arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, u, one));
     Value is = arith::OrIOp::create(b, loc, same(u, one), infinite);
     b.replaceOpWithNewOp<arith::SelectOp>(op, is, x, value);
     return success();
@@ -99,8 +97,8 @@ struct Numbers {
     Value k = arith::SubFOp::create(b, loc, shifted, real(magic));
     Value bits = arith::BitcastOp::create(b, loc, integer, shifted);
     Value exponent = arith::SubIOp::create(
-        b, loc, bits, number(isDouble ? llvm::bit_cast<int64_t>(magic)
-                                      : llvm::bit_cast<int32_t>(float(magic))));
+        b, loc, bits,
+        number(isDouble ? llvm::bit_cast<int64_t>(magic) : llvm::bit_cast<int32_t>(float(magic))));
     Value minusK = arith::NegFOp::create(b, loc, k);
     return {fma(minusK, real(lowLn2()), fma(minusK, real(highLn2()), x)), exponent};
   }
@@ -119,7 +117,8 @@ struct Numbers {
     auto powerOf = [&](Value shifted) -> Value {
       return arith::BitcastOp::create(b, loc, full, arith::AddIOp::create(b, loc, shifted, one));
     };
-    Value half = arith::AndIOp::create(b, loc, left(position - 1), number(-(int64_t(1) << position)));
+    Value half =
+        arith::AndIOp::create(b, loc, left(position - 1), number(-(int64_t(1) << position)));
     Value other = arith::SubIOp::create(b, loc, left(position), half);
     return arith::MulFOp::create(b, loc, arith::MulFOp::create(b, loc, x, powerOf(half)),
                                  powerOf(other));
@@ -169,8 +168,7 @@ struct PreciseExp : OpRewritePattern<math::ExpOp> {
                                             n.real(n.isDouble ? -746 : -104));
     Value some = arith::SelectOp::create(b, op.getLoc(), isNothing, n.real(0), x);
     auto by = n.reduce(n.atMost(some, n.isDouble ? 710 : 89));
-    Value value =
-        n.scale(n.isDouble ? n.factorials(by.r, 0, 13) : n.smallExp(by.r), by.exponent);
+    Value value = n.scale(n.isDouble ? n.factorials(by.r, 0, 13) : n.smallExp(by.r), by.exponent);
     b.replaceOpWithNewOp<arith::SelectOp>(op, isNothing, n.real(0), value);
     return success();
   }
@@ -219,8 +217,8 @@ struct PreciseLog : OpRewritePattern<math::LogOp> {
     Value rest = n.fma(s, n.fma(z, series, half), mul(k, n.real(n.lowLn2())));
     Value value = sub(mul(k, n.real(n.highLn2())), sub(sub(half, rest), f));
     double infinity = std::numeric_limits<double>::infinity();
-    Value none = select(Is::OEQ, 0, n.real(-infinity),
-                        n.real(std::numeric_limits<double>::quiet_NaN()));
+    Value none =
+        select(Is::OEQ, 0, n.real(-infinity), n.real(std::numeric_limits<double>::quiet_NaN()));
     value = select(Is::OGT, 0, value, none);
     b.replaceOp(op, select(Is::OEQ, infinity, x, value));
     return success();
@@ -233,8 +231,7 @@ struct PreciseLog : OpRewritePattern<math::LogOp> {
 /// f32 and f64.
 struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::ExpM1Op op,
-                                PatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(math::ExpM1Op op, PatternRewriter &b) const override {
     if (!Numbers::serve(op))
       return failure();
     Numbers n(b, op);
@@ -257,8 +254,7 @@ struct PreciseExpm1 : OpRewritePattern<math::ExpM1Op> {
   }
 };
 
-struct ApproximateMath
-    : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
+struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMath)
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<vector::VectorDialect>();
@@ -276,6 +272,4 @@ struct ApproximateMath
 
 } // namespace
 
-std::unique_ptr<Pass> weir::createApproximateMath() {
-  return std::make_unique<ApproximateMath>();
-}
+std::unique_ptr<Pass> weir::createApproximateMath() { return std::make_unique<ApproximateMath>(); }

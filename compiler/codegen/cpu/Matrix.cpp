@@ -84,13 +84,12 @@ void MatrixEmitter::product(DotGeneralOp dot, Value begin, Value end) {
   Strip whole = stripOf(dot);
   configure(whole);
   sharers = std::min(parts[0] / block, (int64_t)llvm::divideCeil(whole.positions, rows));
-  eachPart(dot, whole, begin, end,
-           [&](const Strip &strip, Value first, Value last, Value panel) {
-             blocks(strip, first, last, r.constant(0), panel, [&](Value base) {
-               emitStepLoop(r, r.constant(0), r.constant(depth), step,
-                            [&](Value k) { multiply(strip, r.add(base, k), k); });
-             });
-           });
+  eachPart(dot, whole, begin, end, [&](const Strip &strip, Value first, Value last, Value panel) {
+    blocks(strip, first, last, r.constant(0), panel, [&](Value base) {
+      emitStepLoop(r, r.constant(0), r.constant(depth), step,
+                   [&](Value k) { multiply(strip, r.add(base, k), k); });
+    });
+  });
   call("tilerelease", {});
 }
 
@@ -105,14 +104,13 @@ void MatrixEmitter::convolution(ConvOp conv, Value begin, Value end) {
   auto sum = [&](Value base) {
     emitStepLoop(r, r.constant(0), r.constant(filter.getDimSize(0)), 1, [&](Value y) {
       emitStepLoop(r, r.constant(0), r.constant(filter.getDimSize(1)), 1, [&](Value x) {
-        Value window = r.add(r.mul(y, r.constant(dilations[0] * line)),
-                             r.mul(x, r.constant(dilations[1])));
+        Value window =
+            r.add(r.mul(y, r.constant(dilations[0] * line)), r.mul(x, r.constant(dilations[1])));
         Value at = r.add(base, r.mul(window, r.constant(channels)));
-        Value row = r.mul(r.add(r.mul(y, r.constant(filter.getDimSize(1))), x),
-                          r.constant(channels));
-        emitStepLoop(r, r.constant(0), r.constant(channels), step, [&](Value c) {
-          multiply(whole, r.add(at, c), r.add(row, c));
-        });
+        Value row =
+            r.mul(r.add(r.mul(y, r.constant(filter.getDimSize(1))), x), r.constant(channels));
+        emitStepLoop(r, r.constant(0), r.constant(channels), step,
+                     [&](Value c) { multiply(whole, r.add(at, c), r.add(row, c)); });
       });
     });
   };

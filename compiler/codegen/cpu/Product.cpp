@@ -81,8 +81,7 @@ static void copyPanel(KernelReader &r, const ColumnsOperand &operand, const Pane
   });
 }
 
-LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
-                                Value begin, Value end) {
+LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel, Value begin, Value end) {
   Block &body = kernel.getBody().front();
   auto dots = body.getOps<DotGeneralOp>();
   DotGeneralOp dot = *dots.begin();
@@ -130,7 +129,8 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
     int64_t staticRows = 1;
     for (int64_t i = batch; i + 1 < rank; ++i)
       staticRows = target.type.isDynamicDim(i) || staticRows < 0
-                       ? -1 : staticRows * target.type.getDimSize(i);
+                       ? -1
+                       : staticRows * target.type.getDimSize(i);
     bool exact = staticRows > 0 && staticRows % blocks[batch] == 0;
     Value rowCount = exact ? r.constant(blocks[batch])
                            : r.minimum(r.constant(blocks[batch]), r.sub(rows, firstRow));
@@ -153,8 +153,8 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
       };
       auto readRight = [&](int64_t v, ValueRange k) {
         if (copied)
-          return std::make_pair(copied, r.add(r.mul(k[0], r.constant(shape.width())),
-                                              r.constant(v * shape.lanes)));
+          return std::make_pair(
+              copied, r.add(r.mul(k[0], r.constant(shape.width())), r.constant(v * shape.lanes)));
         return std::make_pair(rhs.buffer.pointer,
                               rhs.linear(r, matrixRows, r.add(firstOfRight, k[0]), at[batch + 1],
                                          column, v * shape.lanes));
@@ -214,14 +214,13 @@ LogicalResult weir::emitProduct(KernelReader &r, plan::KernelOp kernel,
   return success();
 }
 
-void weir::emitPanel(KernelReader &r, int64_t staticColumns, Value columns,
-                     Value column, const TileShape &shape,
-                     function_ref<void(int64_t, Value)> emit) {
+void weir::emitPanel(KernelReader &r, int64_t staticColumns, Value columns, Value column,
+                     const TileShape &shape, function_ref<void(int64_t, Value)> emit) {
   bool dynamic = ShapedType::isDynamic(staticColumns);
   if (!dynamic && staticColumns % shape.width() == 0)
     return emit(shape.vectors, Value());
-  Value fits = r.b.createOrFold<arith::CmpIOp>(
-      r.loc, arith::CmpIPredicate::sle, r.add(column, r.constant(shape.width())), columns);
+  Value fits = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::sle,
+                                               r.add(column, r.constant(shape.width())), columns);
   int64_t left = dynamic ? 0 : staticColumns % shape.width();
   auto emitRest = [&] {
     if (!dynamic) {

@@ -25,16 +25,16 @@ namespace {
 class Running {
 public:
   Running(KernelReader &r, plan::KernelOp kernel, CumulativeOp op)
-      : r(r), op(op), element(getElementTypeOrSelf(op.getType())),
-        wide(accumulatorType(element)), s(r, op, wide), axis(op.getAxis()),
-        result(kernel.getBody().front().getTerminator()->getOperand(0)),
-        target(r.bufferOf(result)), size(r.dim(op.getOperand(), axis)) {}
+      : r(r), op(op), element(getElementTypeOrSelf(op.getType())), wide(accumulatorType(element)),
+        s(r, op, wide), axis(op.getAxis()),
+        result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
+        size(r.dim(op.getOperand(), axis)) {}
 
   /// One line, at the indices `at` (that of the axis counts nothing).
   void line(ArrayRef<Value> at) {
     OpBuilder::InsertionGuard guard(r.b);
-    auto loop = scf::ForOp::create(r.b, r.loc, r.constant(0), size, r.constant(1),
-                                   ValueRange{start()});
+    auto loop =
+        scf::ForOp::create(r.b, r.loc, r.constant(0), size, r.constant(1), ValueRange{start()});
     r.b.setInsertionPointToStart(loop.getBody());
     Value carried = loop.getRegionIterArg(0);
     SmallVector<Value> here = place(at, loop.getInductionVar());
@@ -70,9 +70,7 @@ private:
     return reductionStep(r, s, op.getKind(), carried, next, /*reassociate=*/false);
   }
   /// The index that the line visits as number `i`.
-  Value visited(Value i) {
-    return op.getReverse() ? r.sub(r.sub(size, r.constant(1)), i) : i;
-  }
+  Value visited(Value i) { return op.getReverse() ? r.sub(r.sub(size, r.constant(1)), i) : i; }
   SmallVector<Value> place(ArrayRef<Value> at, Value i) {
     SmallVector<Value> here(at);
     here[axis] = visited(i);

@@ -14,8 +14,7 @@ using namespace mlir;
 using namespace weir;
 
 /// Runs `body` for all indices below `sizes`, in row-major order.
-static void forAll(KernelReader &r, ArrayRef<Value> sizes,
-                   function_ref<void(ValueRange)> body) {
+static void forAll(KernelReader &r, ArrayRef<Value> sizes, function_ref<void(ValueRange)> body) {
   OpBuilder::InsertionGuard guard(r.b);
   SmallVector<Value> indices;
   for (Value size : sizes) {
@@ -26,8 +25,8 @@ static void forAll(KernelReader &r, ArrayRef<Value> sizes,
   body(indices);
 }
 
-Value weir::scatterCombined(KernelReader &r, Operation *op, StringRef reduction,
-                            Type element, Value old, Value update) {
+Value weir::scatterCombined(KernelReader &r, Operation *op, StringRef reduction, Type element,
+                            Value old, Value update) {
   if (reduction == "none")
     return update;
   ScalarBuilder s(r, op, element);
@@ -46,16 +45,14 @@ Value weir::scatterCombined(KernelReader &r, Operation *op, StringRef reduction,
   return narrow ? s.cast(result, r.b.getF32Type(), element, false) : result;
 }
 
-Value weir::scatterIndex(KernelReader &r, Operation *op, Value indexTensor,
-                         ValueRange at, Value size, bool wrap, bool drop,
-                         Value &inside) {
+Value weir::scatterIndex(KernelReader &r, Operation *op, Value indexTensor, ValueRange at,
+                         Value size, bool wrap, bool drop, Value &inside) {
   Value index = r.elementAsIndex(indexTensor, at);
   if (wrap)
     index = r.select(r.less(index, r.constant(0)), r.add(index, size), index);
   if (!drop)
     return r.safeIndex(op, index, size);
-  Value ok = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult,
-                                             index, size);
+  Value ok = r.b.createOrFold<arith::CmpIOp>(r.loc, arith::CmpIPredicate::ult, index, size);
   inside = inside ? r.logicalAnd(inside, ok) : ok;
   return r.select(ok, index, r.constant(0));
 }
@@ -67,14 +64,11 @@ LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
   r.loc = op->getLoc();
   const KernelReader::Buffer target = r.bufferOf(result);
   Type element = target.type.getElementType();
-  Value operand = op->getOperand(0), indices = op->getOperand(1),
-        updates = op->getOperand(2);
+  Value operand = op->getOperand(0), indices = op->getOperand(1), updates = op->getOperand(2);
   // Updates run one after the other, on one thread: equal indices have an order.
   // In place everything else is there already.
   if (!kernel->hasAttr("in_place"))
-    forAll(r, target.dims, [&](ValueRange at) {
-      r.store(r.element(operand, at), target, at);
-    });
+    forAll(r, target.dims, [&](ValueRange at) { r.store(r.element(operand, at), target, at); });
   StringRef reduction;
   auto apply = [&](ValueRange updateIndices, ValueRange at, Value inside) {
     auto write = [&] {
@@ -82,8 +76,7 @@ LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
       Value old;
       if (reduction != "none")
         old = BufferAccess::load(r, target.pointer, element, r.linearIndex(target, at));
-      r.store(scatterCombined(r, op, reduction, element, old, update), target,
-              at);
+      r.store(scatterCombined(r, op, reduction, element, old, update), target, at);
     };
     if (!inside) {
       write();
@@ -100,8 +93,8 @@ LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
     forAll(r, r.dims(indices), [&](ValueRange at) {
       SmallVector<Value> where(at);
       Value inside;
-      where[axis] = scatterIndex(r, op, indices, at, target.dims[axis],
-                                 scatter.getWrapNegative(), false, inside);
+      where[axis] = scatterIndex(r, op, indices, at, target.dims[axis], scatter.getWrapNegative(),
+                                 false, inside);
       apply(at, where, inside);
     });
     return success();
@@ -121,8 +114,7 @@ LogicalResult weir::emitScatter(KernelReader &r, plan::KernelOp kernel) {
     for (int64_t i = 0; i < depth; ++i) {
       SmallVector<Value> at(tuple);
       at.push_back(r.constant(i));
-      where.push_back(scatterIndex(r, op, indices, at, target.dims[i],
-                                   scatter.getWrapNegative(),
+      where.push_back(scatterIndex(r, op, indices, at, target.dims[i], scatter.getWrapNegative(),
                                    scatter.getDropOutOfBounds(), inside));
     }
     forAll(r, slice, [&](ValueRange rest) {

@@ -15,16 +15,14 @@ namespace weir {
 
 /// What a place that holds `old` has after `update`, both in compute form;
 /// `reduction` is the operation's ("none": the update).
-mlir::Value scatterCombined(KernelReader &r, mlir::Operation *op,
-                            llvm::StringRef reduction, mlir::Type element,
-                            mlir::Value old, mlir::Value update);
+mlir::Value scatterCombined(KernelReader &r, mlir::Operation *op, llvm::StringRef reduction,
+                            mlir::Type element, mlir::Value old, mlir::Value update);
 
 /// An element of `indexTensor`, wrapped and checked against `size`. `inside`
 /// gets the check's outcome where updates outside are dropped rather than
 /// refused.
-mlir::Value scatterIndex(KernelReader &r, mlir::Operation *op,
-                         mlir::Value indexTensor, mlir::ValueRange at,
-                         mlir::Value size, bool wrap, bool drop,
+mlir::Value scatterIndex(KernelReader &r, mlir::Operation *op, mlir::Value indexTensor,
+                         mlir::ValueRange at, mlir::Value size, bool wrap, bool drop,
                          mlir::Value &inside);
 
 } // namespace weir

@@ -34,8 +34,8 @@ struct Frame {
   }
   void store(int64_t number, Value place) {
     LLVM::StoreOp::create(
-        b, loc,
-        LLVM::ConstantOp::create(b, loc, b.getI64Type(), b.getI64IntegerAttr(number)), place);
+        b, loc, LLVM::ConstantOp::create(b, loc, b.getI64Type(), b.getI64IntegerAttr(number)),
+        place);
   }
   void store(const KernelReader::Buffer &buffer, Value place) {
     SmallVector<Value> dims;
@@ -61,16 +61,16 @@ void weir::emitSortCall(KernelReader &r, plan::KernelOp kernel, SiteTable &sites
 
   constexpr int64_t each = sizeof(weir_tensor);
   const KernelReader::Buffer values = r.bufferOf(sort.getValues());
-  Value operands = frame.space(2 * each), results = frame.space(2 * each),
-        count = frame.space(8), parameters = frame.space(3 * 8);
+  Value operands = frame.space(2 * each), results = frame.space(2 * each), count = frame.space(8),
+        parameters = frame.space(3 * 8);
   frame.store(values.type.getDimSize(int64_t(sort.getAxis())), count);
   frame.store(r.bufferOf(sort.getOperand()), operands);
   storeTensor(b, loc, frame.at(operands, each), count, b.getI64Type(), {});
   frame.store(values, results);
   frame.store(r.bufferOf(sort.getIndices()), frame.at(results, each));
   int64_t place = 0;
-  for (int64_t parameter : {int64_t(sort.getAxis()), int64_t(sort.getLargest()),
-                            int64_t(sort.getSorted())})
+  for (int64_t parameter :
+       {int64_t(sort.getAxis()), int64_t(sort.getLargest()), int64_t(sort.getSorted())})
     frame.store(parameter, frame.at(parameters, 8 * place++));
 
   auto word = [&](int64_t value) {
@@ -78,11 +78,10 @@ void weir::emitSortCall(KernelReader &r, plan::KernelOp kernel, SiteTable &sites
   };
   int site = sites.add(nodeName(loc), sort->getName().stripDialect(), "failed", WEIR_INTERNAL);
   Value function = LLVM::AddressOfOp::create(b, loc, frame.pointer, callee);
-  Value code = LLVM::CallOp::create(
-                   b, loc, TypeRange{b.getI32Type()},
-                   SymbolRefAttr::get(b.getContext(), "weir_rt_library"),
-                   ValueRange{r.context, function, word(site), operands, word(2), results,
-                              word(2), parameters})
+  Value code = LLVM::CallOp::create(b, loc, TypeRange{b.getI32Type()},
+                                    SymbolRefAttr::get(b.getContext(), "weir_rt_library"),
+                                    ValueRange{r.context, function, word(site), operands, word(2),
+                                               results, word(2), parameters})
                    .getResult();
   LLVM::StoreOp::create(b, loc, code, r.errorSlot);
 }

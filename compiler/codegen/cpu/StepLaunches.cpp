@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/codegen/cpu/StepRewriter.h"
-#include "passes/plan/PlaceParts.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/plan/PlaceParts.h"
 #include "weir/abi.h"
 #include "llvm/ADT/MapVector.h"
 #include <cstddef>
@@ -35,8 +35,8 @@ void StepRewriter::rewriteRun(plan::RunOp op) {
   StringRef kernel = op.getKernel();
   Value function = LLVM::AddressOfOp::create(b, loc, pointer, tables.kernelSymbol[kernel]);
   returnIfError(call("weir_rt_parallel", b.getI32Type(),
-                     {context, function, places, lengths, toI64(op.getRange()),
-                      i64(op.getGrain()), i32(tables.kernelIndex[kernel])}));
+                     {context, function, places, lengths, toI64(op.getRange()), i64(op.getGrain()),
+                      i32(tables.kernelIndex[kernel])}));
   op.erase();
 }
 
@@ -95,9 +95,10 @@ void StepRewriter::tabulate(ArrayRef<RunOp> launches) {
     for (Value memref : llvm::concat<Value>(SmallVector<Value>(op.getInputs()),
                                             SmallVector<Value>(op.getOutputs()))) {
       Begin begin = beginOf(memref, tables);
-      size_t base = begin.base ? *begin.base
-                               : others.try_emplace(begin.value, knownAddresses + others.size())
-                                     .first->second;
+      size_t base =
+          begin.base
+              ? *begin.base
+              : others.try_emplace(begin.value, knownAddresses + others.size()).first->second;
       words.push_back(LaunchRows::word(base, begin.bytes));
     }
     StringRef kernel = op.getKernel();
@@ -126,9 +127,9 @@ void StepRewriter::tabulate(ArrayRef<RunOp> launches) {
         outer, module.getLoc(), callee,
         LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, pointer, word, word, word}));
   }
-  returnIfError(call(callee, b.getI32Type(),
-                     {context, addresses, i64(firstRow), i64(tables.launches.nextRow()),
-                      i64(firstBuffer)}));
+  returnIfError(
+      call(callee, b.getI32Type(),
+           {context, addresses, i64(firstRow), i64(tables.launches.nextRow()), i64(firstBuffer)}));
   for (RunOp op : launches)
     op.erase();
 }

@@ -59,11 +59,10 @@ void StepTables::fillStringTables(llvm::Module &module) const {
     std::string contents;
     for (StringRef element : strings.getValues<StringRef>())
       contents += element;
-    llvm::Constant *bytes =
-        llvm::ConstantDataArray::getString(context, contents, /*AddNull=*/true);
-    auto *text = new llvm::GlobalVariable(
-        module, bytes->getType(), /*isConstant=*/true,
-        llvm::GlobalValue::InternalLinkage, bytes, table->getName() + ".text");
+    llvm::Constant *bytes = llvm::ConstantDataArray::getString(context, contents, /*AddNull=*/true);
+    auto *text = new llvm::GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::InternalLinkage, bytes,
+                                          table->getName() + ".text");
     auto *array = llvm::cast<llvm::ArrayType>(table->getValueType());
     auto *element = llvm::cast<llvm::StructType>(array->getElementType());
     std::vector<llvm::Constant *> elements;
@@ -71,8 +70,8 @@ void StepTables::fillStringTables(llvm::Module &module) const {
     for (StringRef part : strings.getValues<StringRef>()) {
       llvm::Constant *where = llvm::ConstantExpr::getInBoundsGetElementPtr(
           byte, text, llvm::ConstantInt::get(word, at));
-      elements.push_back(llvm::ConstantStruct::get(
-          element, {where, llvm::ConstantInt::get(word, part.size())}));
+      elements.push_back(
+          llvm::ConstantStruct::get(element, {where, llvm::ConstantInt::get(word, part.size())}));
       at += part.size();
     }
     table->setInitializer(llvm::ConstantArray::get(array, elements));
@@ -101,8 +100,7 @@ int64_t StepTables::blobOffset(Attribute value) {
   return info.offset;
 }
 
-int StepTables::customIndex(Operation *op, StringRef operation,
-                            StringRef callee) {
+int StepTables::customIndex(Operation *op, StringRef operation, StringRef callee) {
   llvm::SetVector<StringRef> names;
   collectNodeNames(op->getLoc(), names);
   std::string nodes = llvm::join(names, ";");
@@ -116,9 +114,7 @@ int StepTables::customIndex(Operation *op, StringRef operation,
   return program.customs.size() - 1;
 }
 
-std::string StepTables::nodeOf(Operation *op) {
-  return nodeName(op->getLoc()).str();
-}
+std::string StepTables::nodeOf(Operation *op) { return nodeName(op->getLoc()).str(); }
 
 void weir::declareFunction(OpBuilder &b, ModuleOp module, StringRef name, Type result,
                            ArrayRef<Type> arguments) {

@@ -25,8 +25,8 @@ struct StepTables;
 
 /// Makes the rewriter of a step, which says how its device does things; null:
 /// the host's.
-using StepRewriterFactory = std::function<std::unique_ptr<StepRewriter>(
-    mlir::func::FuncOp, StepTables &)>;
+using StepRewriterFactory =
+    std::function<std::unique_ptr<StepRewriter>(mlir::func::FuncOp, StepTables &)>;
 
 /// What step functions refer to by number.
 struct StepTables {
@@ -37,7 +37,7 @@ struct StepTables {
   Program &program;
   llvm::DenseMap<mlir::Attribute, int64_t> blobOffsets;
   std::vector<mlir::DenseStringElementsAttr> stringTables; ///< by number
-  llvm::StringMap<int> kernelIndex; ///< by the kernel's symbol in the plan
+  llvm::StringMap<int> kernelIndex;                        ///< by the kernel's symbol in the plan
   llvm::StringMap<std::string> kernelSymbol;
   LaunchRows launches;
 
@@ -45,8 +45,7 @@ struct StepTables {
   int64_t blobOffset(mlir::Attribute value);
   int blobIndex(mlir::Attribute value);
   /// Number of a custom operation that `op` calls, added when it is new.
-  int customIndex(mlir::Operation *op, llvm::StringRef operation,
-                  llvm::StringRef callee);
+  int customIndex(mlir::Operation *op, llvm::StringRef operation, llvm::StringRef callee);
   /// The symbol of a constant of strings' elements, which `fillStringTables`
   /// gives its contents when the module is LLVM's.
   std::string stringTable(mlir::DenseStringElementsAttr strings);
@@ -60,15 +59,13 @@ mlir::LogicalResult lowerSteps(mlir::ModuleOp module, StepTables &tables,
                                const StepRewriterFactory &others = {});
 
 /// Declares functions that steps of other devices call, where the builder stands.
-using FunctionDeclarer =
-    std::function<void(mlir::OpBuilder &, mlir::ModuleOp)>;
+using FunctionDeclarer = std::function<void(mlir::OpBuilder &, mlir::ModuleOp)>;
 
 /// Declares the runtime's functions that generated code calls.
 void declareRuntime(mlir::ModuleOp module, const FunctionDeclarer &others);
 /// Declares one, unless the module has it, where `b` stands.
-void declareFunction(mlir::OpBuilder &b, mlir::ModuleOp module,
-                     llvm::StringRef name, mlir::Type result,
-                     llvm::ArrayRef<mlir::Type> arguments);
+void declareFunction(mlir::OpBuilder &b, mlir::ModuleOp module, llvm::StringRef name,
+                     mlir::Type result, llvm::ArrayRef<mlir::Type> arguments);
 
 } // namespace weir
 

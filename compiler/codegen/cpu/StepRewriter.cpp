@@ -8,9 +8,9 @@
 #include "compiler/codegen/cpu/StepRewriter.h"
 #include "compiler/codegen/cpu/LibraryCall.h"
 #include "dialects/weir/NodeName.h"
-#include "passes/plan/PlaceParts.h"
 #include "dialects/weir/Pch.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "passes/plan/PlaceParts.h"
 #include "weir/abi.h"
 #include <cstddef>
 #include <limits>
@@ -20,8 +20,7 @@ using namespace weir;
 using namespace weir::plan;
 
 StepRewriter::StepRewriter(func::FuncOp function, StepTables &tables)
-    : function(function), tables(tables), b(function.getContext()),
-      loc(function.getLoc()),
+    : function(function), tables(tables), b(function.getContext()), loc(function.getLoc()),
       pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
 
 //===----------------------------------------------------------------------===//
@@ -51,23 +50,23 @@ Value StepRewriter::call(StringRef name, Type result, ValueRange arguments) {
   SmallVector<Type> types;
   if (result)
     types.push_back(result);
-  auto op = LLVM::CallOp::create(
-      b, loc, types, SymbolRefAttr::get(b.getContext(), name), arguments);
+  auto op =
+      LLVM::CallOp::create(b, loc, types, SymbolRefAttr::get(b.getContext(), name), arguments);
   return result ? op.getResult() : Value();
 }
 
 Value StepRewriter::stack(int64_t bytes) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(head);
-  return LLVM::AllocaOp::create(b, loc, pointer, b.getI8Type(),
-                                i64(std::max<int64_t>(bytes, 8)), 16);
+  return LLVM::AllocaOp::create(b, loc, pointer, b.getI8Type(), i64(std::max<int64_t>(bytes, 8)),
+                                16);
 }
 
 Value StepRewriter::Scratch::of(StepRewriter &rewriter, int64_t bytes) {
   if (!space)
     space = rewriter.stack(bytes);
-  auto length = space.getDefiningOp<LLVM::AllocaOp>().getArraySize()
-                    .getDefiningOp<LLVM::ConstantOp>();
+  auto length =
+      space.getDefiningOp<LLVM::AllocaOp>().getArraySize().getDefiningOp<LLVM::ConstantOp>();
   if (cast<IntegerAttr>(length.getValue()).getInt() < bytes)
     length.setValueAttr(rewriter.b.getI64IntegerAttr(bytes));
   return space;
@@ -78,9 +77,8 @@ Value StepRewriter::Scratch::of(StepRewriter &rewriter, int64_t bytes) {
 static MemRefType plainType(MemRefType type) {
   if (!isa<StringType>(type.getElementType()))
     return type;
-  return MemRefType::get(
-      type.getShape(),
-      ComplexType::get(IntegerType::get(type.getContext(), 64)));
+  return MemRefType::get(type.getShape(),
+                         ComplexType::get(IntegerType::get(type.getContext(), 64)));
 }
 
 static Type descriptorType(MemRefType type) {
@@ -94,10 +92,9 @@ StepRewriter::Buffer StepRewriter::unpack(Value memref) {
   auto base = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref);
   buffer.pointer = LLVM::IntToPtrOp::create(b, loc, pointer, toI64(base));
   for (int64_t i = 0; i < buffer.type.getRank(); ++i)
-    buffer.dims.push_back(
-        buffer.type.isDynamicDim(i)
-            ? toI64(memref::DimOp::create(b, loc, memref, i))
-            : i64(buffer.type.getDimSize(i)));
+    buffer.dims.push_back(buffer.type.isDynamicDim(i)
+                              ? toI64(memref::DimOp::create(b, loc, memref, i))
+                              : i64(buffer.type.getDimSize(i)));
   return buffer;
 }
 
@@ -132,8 +129,7 @@ Value StepRewriter::boundedBytesOf(MemRefType type, ValueRange dims) {
     return bytesOf(type, dims);
   Value bytes = i64(elementBytes(type.getElementType()));
   Value most = i64(std::numeric_limits<int64_t>::max());
-  auto pair = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), {b.getI64Type(), b.getI1Type()});
+  auto pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {b.getI64Type(), b.getI1Type()});
   for (Value dim : dims) {
     Value both = LLVM::SMulWithOverflowOp::create(b, loc, pair, bytes, dim);
     Value product = LLVM::ExtractValueOp::create(b, loc, both, 0),
@@ -161,8 +157,7 @@ Value StepRewriter::packFromTensor(MemRefType type, Value tensor) {
 Value StepRewriter::linearIndex(const Buffer &buffer, ValueRange indices) {
   Value linear = i64(0);
   for (auto [index, dim] : llvm::zip(indices, buffer.dims))
-    linear = LLVM::AddOp::create(b, loc, LLVM::MulOp::create(b, loc, linear, dim),
-                                 toI64(index));
+    linear = LLVM::AddOp::create(b, loc, LLVM::MulOp::create(b, loc, linear, dim), toI64(index));
   return linear;
 }
 
@@ -175,9 +170,8 @@ Value StepRewriter::stringTable(DenseStringElementsAttr strings) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
     Type element = BufferAccess::storageType(StringType::get(b.getContext()));
-    LLVM::GlobalOp::create(
-        b, loc, LLVM::LLVMArrayType::get(element, strings.getNumElements()),
-        /*isConstant=*/true, LLVM::Linkage::External, name, Attribute(), 64);
+    LLVM::GlobalOp::create(b, loc, LLVM::LLVMArrayType::get(element, strings.getNumElements()),
+                           /*isConstant=*/true, LLVM::Linkage::External, name, Attribute(), 64);
   }
   return LLVM::AddressOfOp::create(b, loc, pointer, name);
 }
@@ -195,8 +189,7 @@ void StepRewriter::makeStringsPlain() {
 }
 
 int StepRewriter::site(Operation *op, StringRef message, int code) {
-  return tables.sites.add(nodeName(op->getLoc()), op->getName().stripDialect(),
-                          message, code);
+  return tables.sites.add(nodeName(op->getLoc()), op->getName().stripDialect(), message, code);
 }
 
 void StepRewriter::returnIfError(Value code) {
@@ -219,8 +212,9 @@ void StepRewriter::beginCoroutine() {
   Value size = LLVM::CoroSizeOp::create(b, loc, b.getI64Type());
   // The frame belongs to the run and is freed with it: a resumed step may end
   // the run before its last instruction returns.
-  Value frame = call("weir_rt_alloc", pointer,
-                     {context, size, i32(site(function, "the step's frame", WEIR_RESOURCE_EXHAUSTED))});
+  Value frame =
+      call("weir_rt_alloc", pointer,
+           {context, size, i32(site(function, "the step's frame", WEIR_RESOURCE_EXHAUSTED))});
   handle = LLVM::CoroBeginOp::create(b, loc, pointer, coroutineId, frame);
 }
 
@@ -265,8 +259,7 @@ void StepRewriter::suspendUnless(Value ready, Value save) {
 void StepRewriter::rewriteReceive(plan::ReceiveOp op, StringRef take) {
   Value edge = i32(op.getEdge()), iteration = toI64(op.getIteration());
   Value save = beginSuspension();
-  suspendUnless(call("weir_rt_receive_ready", b.getI32Type(),
-                     {context, edge, iteration, handle}),
+  suspendUnless(call("weir_rt_receive_ready", b.getI32Type(), {context, edge, iteration, handle}),
                 save);
   Value tensor = stack(sizeof(weir_tensor));
   returnIfError(call(take, b.getI32Type(), {context, edge, iteration, tensor}));
@@ -277,16 +270,13 @@ void StepRewriter::rewriteReceive(plan::ReceiveOp op, StringRef take) {
 }
 
 /// Whether an edge is used more than once in a step: such ones count.
-static bool isRepeated(plan::SendOp send) {
-  return !matchPattern(send.getIteration(), m_Zero());
-}
+static bool isRepeated(plan::SendOp send) { return !matchPattern(send.getIteration(), m_Zero()); }
 
 void StepRewriter::awaitRoom(plan::SendOp send) {
   if (!isRepeated(send))
     return;
   Value save = beginSuspension();
-  suspendUnless(call("weir_rt_send_ready", b.getI32Type(),
-                     {context, i32(send.getEdge()), handle}),
+  suspendUnless(call("weir_rt_send_ready", b.getI32Type(), {context, i32(send.getEdge()), handle}),
                 save);
 }
 
@@ -302,12 +292,9 @@ void StepRewriter::rewriteAwaitSent(plan::AwaitSentOp op) {
 
 /// A wait for what other runs bring about; a kernel gave the ticket.
 void StepRewriter::rewriteWait(plan::LibraryOp op) {
-  Value ticket = LLVM::LoadOp::create(b, loc, b.getI64Type(),
-                                      unpack(op.getInputs()[0]).pointer);
+  Value ticket = LLVM::LoadOp::create(b, loc, b.getI64Type(), unpack(op.getInputs()[0]).pointer);
   Value save = beginSuspension();
-  suspendUnless(
-      call("weir_rt_wait_ready", b.getI32Type(), {context, ticket, handle}),
-      save);
+  suspendUnless(call("weir_rt_wait_ready", b.getI32Type(), {context, ticket, handle}), save);
   op.erase();
 }
 
@@ -321,7 +308,8 @@ void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
     declareLibraryFunction(function->getParentOfType<ModuleOp>(), loc, op.getCallee());
   auto copyInto = [&](Value array, int64_t i, const Buffer &buffer) {
     Value tensor = tensorOnStack(buffer);
-    call("memcpy", pointer, {offset(array, i * sizeof(weir_tensor)), tensor, i64(sizeof(weir_tensor))});
+    call("memcpy", pointer,
+         {offset(array, i * sizeof(weir_tensor)), tensor, i64(sizeof(weir_tensor))});
   };
   Value operands = stack(sizeof(weir_tensor) * op.getInputs().size());
   for (auto [i, input] : llvm::enumerate(op.getInputs()))
@@ -340,14 +328,11 @@ void StepRewriter::rewriteLibrary(plan::LibraryOp op) {
   Value parameters = stack(8 * op.getParameters().size());
   for (auto [i, parameter] : llvm::enumerate(op.getParameters()))
     storeField(i64(parameter), parameters, 8 * i);
-  Value callee =
-      custom ? i32(tables.customIndex(op, custom.getValue(), op.getCallee()))
-             : LLVM::AddressOfOp::create(b, loc, pointer, op.getCallee())
-                   .getResult();
+  Value callee = custom ? i32(tables.customIndex(op, custom.getValue(), op.getCallee()))
+                        : LLVM::AddressOfOp::create(b, loc, pointer, op.getCallee()).getResult();
   Value code = call(custom ? "weir_rt_custom" : "weir_rt_library", b.getI32Type(),
-                    {context, callee, i32(site(op, "failed", WEIR_INTERNAL)),
-                     operands, i32(op.getInputs().size()), results,
-                     i32(op.getNumResults()), parameters});
+                    {context, callee, i32(site(op, "failed", WEIR_INTERNAL)), operands,
+                     i32(op.getInputs().size()), results, i32(op.getNumResults()), parameters});
   returnIfError(code);
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     result.replaceAllUsesWith(packFromTensor(cast<MemRefType>(result.getType()),
@@ -467,8 +452,8 @@ void StepRewriter::rewrite(Operation *op) {
   if (auto await = dyn_cast<plan::AwaitSentOp>(op))
     return rewriteAwaitSent(await);
   if (auto require = dyn_cast<RequireOp>(op)) {
-    int number = tables.sites.add(require.getNode(), require.getKind(),
-                                  require.getMessage(), require.getCode());
+    int number = tables.sites.add(require.getNode(), require.getKind(), require.getMessage(),
+                                  require.getCode());
     SmallVector<Value> arguments{context, i32(number)};
     for (Value value : require.getValues()) {
       if (value.getType().isIndex())
@@ -491,14 +476,17 @@ void StepRewriter::rewrite(Operation *op) {
   }
   if (auto read = dyn_cast<plan::VariableReadOp>(op)) {
     Value tensor = stack(sizeof(weir_tensor));
-    int number = tables.sites.add(read.getNode(), "Variable", "read before it was assigned a value", WEIR_FAILED_PRECONDITION);
+    int number = tables.sites.add(read.getNode(), "Variable", "read before it was assigned a value",
+                                  WEIR_FAILED_PRECONDITION);
     returnIfError(call(readFunction(), t32, {context, i32(read.getSlot()), i32(number), tensor}));
     return replace(packFromTensor(cast<MemRefType>(read.getType()), tensor));
   }
   if (auto assign = dyn_cast<plan::VariableAssignOp>(op)) {
     Value tensor = tensorOnStack(unpack(assign.getValue()));
-    int number = tables.sites.add(assign.getNode(), "Assign", "out of memory", WEIR_RESOURCE_EXHAUSTED);
-    returnIfError(call(assignFunction(), t32, {context, i32(assign.getSlot()), i32(number), tensor}));
+    int number =
+        tables.sites.add(assign.getNode(), "Assign", "out of memory", WEIR_RESOURCE_EXHAUSTED);
+    returnIfError(
+        call(assignFunction(), t32, {context, i32(assign.getSlot()), i32(number), tensor}));
     return op->erase();
   }
   if (auto send = dyn_cast<plan::SendOp>(op)) {
@@ -524,15 +512,16 @@ LogicalResult StepRewriter::run() {
   // Frame space lies in a block of its own before everything.
   Block *first = entry.splitBlock(entry.begin());
   head = &entry;
-  failBlock = b.createBlock(&function.getBody(), function.getBody().end(),
-                            {b.getI32Type()}, {loc});
+  failBlock = b.createBlock(&function.getBody(), function.getBody().end(), {b.getI32Type()}, {loc});
   b.setInsertionPointToEnd(head);
   if (isCoroutine) {
     suspendBlock = b.createBlock(&function.getBody(), function.getBody().end());
     b.setInsertionPointToEnd(head);
     beginCoroutine();
     everSuspended = LLVM::AllocaOp::create(b, loc, pointer, b.getI1Type(), i64(1));
-    LLVM::StoreOp::create(b, loc, LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(false)), everSuspended);
+    LLVM::StoreOp::create(b, loc,
+                          LLVM::ConstantOp::create(b, loc, b.getI1Type(), b.getBoolAttr(false)),
+                          everSuspended);
   }
   cf::BranchOp::create(b, loc, first);
 
@@ -561,7 +550,9 @@ LogicalResult StepRewriter::run() {
   }
   // Finished: report it where an earlier return said "pending".
   Block *last = b.getInsertionBlock();
-  Block *report = b.createBlock(suspendBlock), *end = b.createBlock(&function.getBody(), function.getBody().end(), {b.getI32Type()}, {loc});
+  Block *report = b.createBlock(suspendBlock),
+        *end =
+            b.createBlock(&function.getBody(), function.getBody().end(), {b.getI32Type()}, {loc});
   b.setInsertionPointToEnd(last);
   Value was = LLVM::LoadOp::create(b, loc, b.getI1Type(), everSuspended);
   cf::CondBranchOp::create(b, loc, was, report, ValueRange{}, end, ValueRange{code});

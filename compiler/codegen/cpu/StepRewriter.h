@@ -62,8 +62,7 @@ protected:
   mlir::Value i64(int64_t value);
   mlir::Value toI64(mlir::Value index);
   Buffer unpack(mlir::Value memref);
-  mlir::Value pack(mlir::MemRefType type, mlir::Value pointer,
-                   mlir::ValueRange dims);
+  mlir::Value pack(mlir::MemRefType type, mlir::Value pointer, mlir::ValueRange dims);
   mlir::Value bytesOf(mlir::MemRefType type, mlir::ValueRange dims);
   /// The same for sizes that data says: the largest number where it would be
   /// more, which no allocation has.
@@ -87,8 +86,7 @@ protected:
   mlir::Value offset(mlir::Value pointer, int64_t bytes);
   mlir::Value loadField(mlir::Value pointer, int64_t bytes, mlir::Type type);
   void storeField(mlir::Value value, mlir::Value pointer, int64_t bytes);
-  mlir::Value call(llvm::StringRef name, mlir::Type result,
-                   mlir::ValueRange arguments);
+  mlir::Value call(llvm::StringRef name, mlir::Type result, mlir::ValueRange arguments);
   mlir::Value linearIndex(const Buffer &buffer, mlir::ValueRange indices);
 
   /// Ends the step with `code` where it is not zero; emission goes on behind.
@@ -109,9 +107,9 @@ protected:
   mlir::Location loc;
   mlir::Type pointer;
   mlir::Value context;
-  mlir::Block *head = nullptr;    ///< where frame space is made
+  mlir::Block *head = nullptr;      ///< where frame space is made
   mlir::Block *failBlock = nullptr; ///< takes the code to return
-  Scratch pointers, sizes; ///< of the launch that is about to be made
+  Scratch pointers, sizes;          ///< of the launch that is about to be made
   bool isCoroutine = false;
   mlir::Value handle, coroutineId, everSuspended;
   mlir::Block *suspendBlock = nullptr;

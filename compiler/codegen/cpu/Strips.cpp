@@ -51,8 +51,8 @@ Value StripEmitter::i64(int64_t value) {
 }
 
 Value StripEmitter::stackBytes(int64_t count) {
-  return LLVM::AllocaOp::create(b, r.loc, LLVM::LLVMPointerType::get(b.getContext()),
-                                b.getI8Type(), i64(count), /*alignment=*/64);
+  return LLVM::AllocaOp::create(b, r.loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(),
+                                i64(count), /*alignment=*/64);
 }
 
 Value StripEmitter::byteAddress(Value pointer, Value byte) {
@@ -121,8 +121,7 @@ void StripEmitter::storeTiles(Value block) {
   constexpr int64_t rowBytes = 2 * tileBytes; // of a block's sums
   for (int64_t i = 0; i < 4; ++i) {
     int64_t offset = i / 2 * second * rowBytes + i % 2 * tileBytes;
-    call("tilestored64",
-         {tile(i), byteAddress(block, r.constant(offset)), i64(rowBytes)});
+    call("tilestored64", {tile(i), byteAddress(block, r.constant(offset)), i64(rowBytes)});
   }
 }
 
@@ -186,8 +185,8 @@ void StripEmitter::eachPart(
     SmallVector<Value> at = r.blockIndices(part, sizes, parts);
     Value firstLine = r.mul(at[1], r.constant(lines));
     auto lineIndex = [&](Value number) {
-      Value from = r.add(r.mul(at[0], left.dims[1]),
-                         r.mul(number, r.constant(conv.getStrides()[0])));
+      Value from =
+          r.add(r.mul(at[0], left.dims[1]), r.mul(number, r.constant(conv.getStrides()[0])));
       return r.mul(from, r.constant(line * channels));
     };
     if (isFlat(conv)) {
@@ -245,8 +244,8 @@ void StripEmitter::finishRows(const Strip &strip, Value start, Value from, Value
       if (!isStreamed || mask)
         store();
       else
-        emitEither(r, isStreamed, [&] { reader.stream(value, target.pointer, element, linear); },
-                   store);
+        emitEither(
+            r, isStreamed, [&] { reader.stream(value, target.pointer, element, linear); }, store);
     }
   });
 }

@@ -34,8 +34,8 @@ ColumnsOperand::ColumnsOperand(KernelReader &r, Value operand) {
   buffer = r.bufferOf(operand);
 }
 
-Value ColumnsOperand::linear(KernelReader &r, Value rows, Value row, Value panel,
-                             Value column, int64_t lane) const {
+Value ColumnsOperand::linear(KernelReader &r, Value rows, Value row, Value panel, Value column,
+                             int64_t lane) const {
   if (!isPacked)
     return r.add(r.mul(row, buffer.dims.back()), r.add(column, r.constant(lane)));
   return r.add(r.mul(r.add(r.mul(panel, rows), row), buffer.dims.back()), r.constant(lane));
@@ -50,8 +50,8 @@ bool ColumnsOperand::wantsPrefetch(plan::KernelOp kernel, int64_t tilesInPanel) 
   return buffer.type.getNumElements() * 4 > muchOfTheCache;
 }
 
-void ColumnsOperand::prefetch(KernelReader &r, Value rows, Value row, Value panel,
-                              Value tile, int64_t tilesInPanel) const {
+void ColumnsOperand::prefetch(KernelReader &r, Value rows, Value row, Value panel, Value tile,
+                              int64_t tilesInPanel) const {
   // A power of two makes offsets of shifts. What a tile beyond it fetches belongs
   // to the panel after the next.
   int64_t parts = llvm::bit_floor((uint64_t)tilesInPanel), width = buffer.type.getShape().back();
@@ -77,17 +77,16 @@ SmallVector<Value> weir::laneMasks(KernelReader &r, const TileShape &shape, Valu
       continue;
     // The mask's operand may be negative: then no lane exists.
     Value left = r.sub(columns, r.add(column, r.constant(v * shape.lanes)));
-    masks[v] = vector::CreateMaskOp::create(
-        r.b, r.loc, VectorType::get({shape.lanes}, r.b.getI1Type()), left);
+    masks[v] = vector::CreateMaskOp::create(r.b, r.loc,
+                                            VectorType::get({shape.lanes}, r.b.getI1Type()), left);
   }
   return masks;
 }
 
-void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
-                    const TileShape &shape, ArrayRef<Value> loops,
-                    const TileOperands &operands,
-                    function_ref<SmallVector<Value>(int64_t)> indexOfRow,
-                    Value column, Value columns) {
+void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero, const TileShape &shape,
+                    ArrayRef<Value> loops, const TileOperands &operands,
+                    function_ref<SmallVector<Value>(int64_t)> indexOfRow, Value column,
+                    Value columns) {
   OpBuilder &b = r.b;
   Location loc = r.loc;
   auto vectorType = VectorType::get({shape.lanes}, b.getF32Type());
@@ -110,8 +109,8 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
     readers.back()->setLanes({}, mask);
   }
 
-  SmallVector<Value> sums = emitReductionLoops(
-      r, loops, inits, [&](ValueRange at, ValueRange carried) {
+  SmallVector<Value> sums =
+      emitReductionLoops(r, loops, inits, [&](ValueRange at, ValueRange carried) {
         SmallVector<Value> right, next;
         if (operands.prefetch)
           operands.prefetch(at);
@@ -121,11 +120,10 @@ void weir::emitTile(KernelReader &r, plan::KernelOp kernel, Operation *hero,
           right.push_back(reader.load(pointer, b.getF32Type(), linear));
         }
         for (int64_t row = 0; row < shape.rows; ++row) {
-          Value left = vector::BroadcastOp::create(b, loc, vectorType,
-                                                   operands.left(row, at));
+          Value left = vector::BroadcastOp::create(b, loc, vectorType, operands.left(row, at));
           for (int64_t v = 0; v < shape.vectors; ++v)
-            next.push_back(vector::FMAOp::create(
-                b, loc, left, right[v], carried[row * shape.vectors + v]));
+            next.push_back(
+                vector::FMAOp::create(b, loc, left, right[v], carried[row * shape.vectors + v]));
         }
         return next;
       });
@@ -170,8 +168,7 @@ void weir::emitEither(KernelReader &r, Value condition, function_ref<void()> yes
   no();
 }
 
-void weir::emitTiled(KernelReader &r, int64_t count, int64_t size,
-                     function_ref<void(Value)> full,
+void weir::emitTiled(KernelReader &r, int64_t count, int64_t size, function_ref<void(Value)> full,
                      function_ref<void(Value, int64_t)> rest) {
   int64_t whole = llvm::alignDown(count, size);
   if (whole > 0)
@@ -193,7 +190,8 @@ void weir::emitRowTiles(KernelReader &r, Value count, int64_t size,
   // The last tile and few rows beside it are two tiles that are neither small.
   if (int64_t few = 2 * half - size; few > 0) {
     Value left = r.remainder(count, r.constant(size));
-    Value isFew = arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::eq, left, r.constant(few));
+    Value isFew =
+        arith::CmpIOp::create(r.b, r.loc, arith::CmpIPredicate::eq, left, r.constant(few));
     Value fewer = r.maximum(r.sub(tiles, r.constant(1)), r.constant(0));
     tiles = arith::SelectOp::create(r.b, r.loc, isFew, fewer, tiles);
   }
@@ -246,8 +244,8 @@ Value weir::startOfLanes(KernelReader &r, StringRef kind, int64_t lanes) {
   double infinity = std::numeric_limits<double>::infinity();
   double start = kind == "max" ? -infinity : kind == "min" ? infinity : 0.0;
   auto type = VectorType::get({lanes}, r.b.getF32Type());
-  return arith::ConstantOp::create(
-      r.b, r.loc, SplatElementsAttr::get(type, r.b.getF32FloatAttr(start)));
+  return arith::ConstantOp::create(r.b, r.loc,
+                                   SplatElementsAttr::get(type, r.b.getF32FloatAttr(start)));
 }
 
 Value weir::reduceLanes(KernelReader &r, StringRef kind, Value x, Value y) {

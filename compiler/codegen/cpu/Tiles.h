@@ -35,8 +35,7 @@ struct TileOperands {
   /// Scalar of the left operand for a row.
   llvm::function_ref<mlir::Value(int64_t row, mlir::ValueRange loops)> left;
   /// Pointer and linear index of the right operand for a vector.
-  llvm::function_ref<std::pair<mlir::Value, mlir::Value>(int64_t vector,
-                                                         mlir::ValueRange loops)>
+  llvm::function_ref<std::pair<mlir::Value, mlir::Value>(int64_t vector, mlir::ValueRange loops)>
       right;
   /// Whether vectors of the right operand may be read beyond the last column:
   /// panels are filled up with zeros.
@@ -59,8 +58,8 @@ struct ColumnsOperand {
   mlir::Value dim(int64_t i) const { return buffer.dims[i + isPacked]; }
   /// Linear index of column `column` + `lane` at `row`, which counts A… row-major
   /// out of `rows`; `panel` is column / width.
-  mlir::Value linear(KernelReader &r, mlir::Value rows, mlir::Value row,
-                     mlir::Value panel, mlir::Value column, int64_t lane) const;
+  mlir::Value linear(KernelReader &r, mlir::Value rows, mlir::Value row, mlir::Value panel,
+                     mlir::Value column, int64_t lane) const;
 
   /// Whether it pays to fetch the panel after the one that tiles read: it is a
   /// constant that the second-level cache does not hold, and several tiles pass
@@ -81,16 +80,14 @@ llvm::SmallVector<mlir::Value> laneMasks(KernelReader &r, const TileShape &shape
 /// then stores. `indexOfRow` gives the result's indices of a row, the last of
 /// them excluded; `column` is the first column; columns from `columns` on do
 /// not exist (null: all do).
-void emitTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero,
-              const TileShape &shape, llvm::ArrayRef<mlir::Value> loops,
-              const TileOperands &operands,
-              llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)>
-                  indexOfRow,
+void emitTile(KernelReader &r, plan::KernelOp kernel, mlir::Operation *hero, const TileShape &shape,
+              llvm::ArrayRef<mlir::Value> loops, const TileOperands &operands,
+              llvm::function_ref<llvm::SmallVector<mlir::Value>(int64_t row)> indexOfRow,
               mlir::Value column, mlir::Value columns);
 
 /// Runs `body(first)` for first = begin, begin + step, …, before `end`.
-void emitStepLoop(KernelReader &r, mlir::Value begin, mlir::Value end,
-                  int64_t step, llvm::function_ref<void(mlir::Value)> body);
+void emitStepLoop(KernelReader &r, mlir::Value begin, mlir::Value end, int64_t step,
+                  llvm::function_ref<void(mlir::Value)> body);
 
 /// `count` floats on the stack, 64-byte aligned.
 mlir::Value stackFloats(KernelReader &r, int64_t count);
@@ -138,8 +135,8 @@ void emitRowTiles(KernelReader &r, mlir::Value count, int64_t size,
 /// Emits `emit(vectors, limit)` for the panel of columns that starts at
 /// `column`: a whole panel of the tile's width, or what is left of the last one
 /// (with a limit where lanes go beyond it).
-void emitPanel(KernelReader &r, int64_t staticColumns, mlir::Value columns,
-               mlir::Value column, const TileShape &shape,
+void emitPanel(KernelReader &r, int64_t staticColumns, mlir::Value columns, mlir::Value column,
+               const TileShape &shape,
                llvm::function_ref<void(int64_t vectors, mlir::Value limit)> emit);
 
 } // namespace weir

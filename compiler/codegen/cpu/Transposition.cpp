@@ -40,11 +40,12 @@ void weir::turn(OpBuilder &b, Location loc, SmallVectorImpl<Value> &rows) {
   }
 }
 
-LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel,
-                                      Value begin, Value end) {
+LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel, Value begin,
+                                      Value end) {
   auto op = *kernel.getBody().front().getOps<TransposeOp>().begin();
   r.loc = op.getLoc();
-  const KernelReader::Buffer target = r.bufferOf(op.getResult()), source = r.bufferOf(op.getOperand());
+  const KernelReader::Buffer target = r.bufferOf(op.getResult()),
+                             source = r.bufferOf(op.getOperand());
   ArrayRef<int64_t> permutation = op.getPermutation();
   int64_t rank = permutation.size();
   int64_t lanes = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2];
@@ -103,15 +104,17 @@ LogicalResult weir::emitTransposition(KernelReader &r, plan::KernelOp kernel,
       SmallVector<Value> values;
       for (int64_t lane = 0; lane < lanes; ++lane)
         values.push_back(LLVM::LoadOp::create(
-            r.b, r.loc, vectorType,
-            address(source, from, inSource, i, r.add(j, r.constant(lane))), alignment));
+            r.b, r.loc, vectorType, address(source, from, inSource, i, r.add(j, r.constant(lane))),
+            alignment));
       turn(r.b, r.loc, values);
       for (int64_t lane = 0; lane < lanes; ++lane)
         LLVM::StoreOp::create(r.b, r.loc, values[lane],
-                              address(target, to, inTarget, r.add(i, r.constant(lane)), j), alignment);
+                              address(target, to, inTarget, r.add(i, r.constant(lane)), j),
+                              alignment);
     };
     auto single = [&](Value i, Value j) {
-      Value value = LLVM::LoadOp::create(r.b, r.loc, element, address(source, from, inSource, i, j));
+      Value value =
+          LLVM::LoadOp::create(r.b, r.loc, element, address(source, from, inSource, i, j));
       LLVM::StoreOp::create(r.b, r.loc, value, address(target, to, inTarget, i, j));
     };
     auto singles = [&](Value firstRow, Value lastRow, Value firstColumn, Value lastColumn) {

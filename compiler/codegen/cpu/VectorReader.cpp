@@ -16,8 +16,7 @@ using namespace weir;
 Value VectorReader::broadcast(Value scalar) {
   if (isa<VectorType>(scalar.getType()))
     return scalar;
-  return vector::BroadcastOp::create(
-      b, loc, VectorType::get({lanes}, scalar.getType()), scalar);
+  return vector::BroadcastOp::create(b, loc, VectorType::get({lanes}, scalar.getType()), scalar);
 }
 
 Value VectorReader::load(Value pointer, Type element, Value linear) {
@@ -27,9 +26,8 @@ Value VectorReader::load(Value pointer, Type element, Value linear) {
   if (!laneMask)
     return LLVM::LoadOp::create(b, loc, type, where, alignment);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  return LLVM::MaskedLoadOp::create(b, loc, type, where, laneMask,
-                                    zero, b.getI32IntegerAttr(alignment),
-                                    UnitAttr());
+  return LLVM::MaskedLoadOp::create(b, loc, type, where, laneMask, zero,
+                                    b.getI32IntegerAttr(alignment), UnitAttr());
 }
 
 Value VectorReader::loadElements(Value pointer, Type element, Value linear) {
@@ -44,8 +42,7 @@ void VectorReader::store(Value value, Value pointer, Type element, Value linear)
   Value where = BufferAccess::address(scalars, pointer, element, linear);
   unsigned alignment = element.getIntOrFloatBitWidth() / 8;
   if (laneMask)
-    LLVM::MaskedStoreOp::create(b, loc, value, where, laneMask,
-                                b.getI32IntegerAttr(alignment));
+    LLVM::MaskedStoreOp::create(b, loc, value, where, laneMask, b.getI32IntegerAttr(alignment));
   else
     LLVM::StoreOp::create(b, loc, value, where, alignment);
 }
@@ -63,8 +60,8 @@ Value VectorReader::byteOf(Value value, bool isUnsigned) {
   double lowest = isUnsigned ? 0 : -128;
   auto bounded = [&](arith::CmpFPredicate inside, double bound) {
     auto type = cast<VectorType>(value.getType());
-    Value limit = arith::ConstantOp::create(
-        b, loc, SplatElementsAttr::get(type, b.getF32FloatAttr(bound)));
+    Value limit =
+        arith::ConstantOp::create(b, loc, SplatElementsAttr::get(type, b.getF32FloatAttr(bound)));
     Value keeps = arith::CmpFOp::create(b, loc, inside, value, limit);
     value = arith::SelectOp::create(b, loc, keeps, value, limit);
   };
@@ -127,7 +124,6 @@ Value VectorReader::leafElement(Value tensor, ValueRange indices) {
       [&] { return read(own); });
 }
 
-Value VectorReader::constantElement(Value tensor, ElementsAttr value,
-                                    ValueRange indices) {
+Value VectorReader::constantElement(Value tensor, ElementsAttr value, ValueRange indices) {
   llvm_unreachable("epilogues have no constants but splats: isVectorEpilogue");
 }

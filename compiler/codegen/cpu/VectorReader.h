@@ -21,8 +21,7 @@ namespace weir {
 class VectorReader : public RecursiveReader {
 public:
   VectorReader(KernelReader &scalars, int64_t lanes)
-      : RecursiveReader(scalars.b, scalars.loc), scalars(scalars),
-        lanes(lanes) {}
+      : RecursiveReader(scalars.b, scalars.loc), scalars(scalars), lanes(lanes) {}
 
   /// Elements are those whose last index runs from `first` on; only the first
   /// `valid` exist where `mask` (a vector of i1) is given.
@@ -38,31 +37,24 @@ public:
   }
 
   mlir::Value element(mlir::Value tensor, mlir::ValueRange indices) override;
-  mlir::Value dim(mlir::Value tensor, unsigned i) override {
-    return scalars.dim(tensor, i);
-  }
-  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
-               int code, mlir::Value a, mlir::Value b) override {
+  mlir::Value dim(mlir::Value tensor, unsigned i) override { return scalars.dim(tensor, i); }
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message, int code,
+               mlir::Value a, mlir::Value b) override {
     scalars.require(op, ok, message, code, a, b);
   }
 
   /// A vector of consecutive elements at `linear`, masked where lanes are.
   mlir::Value load(mlir::Value pointer, mlir::Type element, mlir::Value linear);
-  void store(mlir::Value vector, mlir::Value pointer, mlir::Type element,
-             mlir::Value linear);
+  void store(mlir::Value vector, mlir::Value pointer, mlir::Type element, mlir::Value linear);
   /// The same for a whole vector at a multiple of its size, past the caches: what is
   /// read by other threads needs a fence behind it.
   void stream(mlir::Value vector, mlir::Value pointer, mlir::Type element, mlir::Value linear);
   mlir::Value broadcast(mlir::Value scalar);
 
 protected:
-  bool isLeaf(mlir::Value tensor) override {
-    return llvm::isa<mlir::BlockArgument>(tensor);
-  }
+  bool isLeaf(mlir::Value tensor) override { return llvm::isa<mlir::BlockArgument>(tensor); }
   mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) override;
-  mlir::Value leafDim(mlir::Value tensor, unsigned i) override {
-    return scalars.dim(tensor, i);
-  }
+  mlir::Value leafDim(mlir::Value tensor, unsigned i) override { return scalars.dim(tensor, i); }
   mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr,
                               mlir::ValueRange indices) override;
 

@@ -31,7 +31,7 @@ struct Span {
 
 /// Results that are computed together.
 struct Positions {
-  Value first;       ///< the first one's index in its line
+  Value first; ///< the first one's index in its line
   int64_t count = 1;
   /// Blocks whose place in the line is known; none: all windows are whole.
   std::optional<int64_t> place;
@@ -41,8 +41,8 @@ class WindowEmitter {
 public:
   WindowEmitter(KernelReader &r, plan::KernelOp kernel, Operation *hero)
       : r(r), hero(hero), conv(dyn_cast<ConvOp>(hero)), pool(dyn_cast<PoolOp>(hero)),
-        result(kernel.getBody().front().getTerminator()->getOperand(0)),
-        target(r.bufferOf(result)), tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")),
+        result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
+        tiles(kernel->getAttrOfType<DenseI64ArrayAttr>("tiles")),
         lanes(kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef()[2]),
         axes(windowLinesOf(hero)) {
     if (auto attribute = kernel->getAttrOfType<IntegerAttr>("positions")) {
@@ -81,7 +81,8 @@ private:
         return emitWhole();
       if (!hasWhole)
         return emitEnd(blocks - 1);
-      emitEither(r, r.equal(block, r.constant(blocks - 1)), [&] { emitEnd(blocks - 1); }, emitWhole);
+      emitEither(
+          r, r.equal(block, r.constant(blocks - 1)), [&] { emitEnd(blocks - 1); }, emitWhole);
     };
     if (!ends.first)
       return emitBehindFirst();
@@ -93,8 +94,7 @@ private:
   void emitChannels(ValueRange at, const Positions &own) {
     int64_t columns = target.type.getShape().back();
     emitTiled(
-        r, columns, lanes,
-        [&](Value channel) { emitResults(at, own, channel, Value()); },
+        r, columns, lanes, [&](Value channel) { emitResults(at, own, channel, Value()); },
         [&](Value channel, int64_t left) {
           Value mask = vector::CreateMaskOp::create(
               r.b, r.loc, VectorType::get({lanes}, r.b.getI1Type()), r.constant(left));
@@ -143,9 +143,8 @@ private:
         addLine(v, own, channel, from, weight, next);
       } else {
         from.push_back(channel);
-        next[0] = step(next[0], v.element(hero->getOperand(0), from), [&] {
-          return filterAt(v, weight, channel);
-        });
+        next[0] = step(next[0], v.element(hero->getOperand(0), from),
+                       [&] { return filterAt(v, weight, channel); });
       }
       return next;
     });
@@ -249,7 +248,7 @@ private:
   const KernelReader::Buffer target;
   DenseI64ArrayAttr tiles;
   int64_t lanes, positions = 1;
-  SmallVector<WindowLine> axes; ///< by spatial dimension
+  SmallVector<WindowLine> axes;   ///< by spatial dimension
   std::optional<WindowLine> line; ///< of the last spatial dimension, where it is written out
 };
 

@@ -31,9 +31,8 @@ class WinogradEmitter {
 public:
   WinogradEmitter(KernelReader &r, plan::KernelOp kernel, ConvOp conv, BlockArgument filter)
       : r(r), b(r.b), kernel(kernel), conv(conv),
-        result(kernel.getBody().front().getTerminator()->getOperand(0)),
-        target(r.bufferOf(result)), input(r.bufferOf(conv.getInput())),
-        weights(r.bufferOf(filter)) {
+        result(kernel.getBody().front().getTerminator()->getOperand(0)), target(r.bufferOf(result)),
+        input(r.bufferOf(conv.getInput())), weights(r.bufferOf(filter)) {
     auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>("tile").asArrayRef();
     shape = TileShape{tile[0], tile[1], tile[2]};
     auto parts = kernel->getAttrOfType<DenseI64ArrayAttr>("tiles").asArrayRef();
@@ -60,18 +59,13 @@ public:
     auto body = [&](OpBuilder &, Location, ValueRange state) {
       Piece piece = pieceAt(state[0], end);
       Value isShort = r.less(piece.count, r.add(state[2], r.constant(1)));
-      Value isThere = arith::AndIOp::create(
-          b, r.loc, r.equal(piece.place, state[1]), isShort);
-      Value there =
-          arith::SelectOp::create(b, r.loc, isThere, state[2], piece.count);
+      Value isThere = arith::AndIOp::create(b, r.loc, r.equal(piece.place, state[1]), isShort);
+      Value there = arith::SelectOp::create(b, r.loc, isThere, state[2], piece.count);
+      emitEither(r, isThere, [] {}, [&] { transformInput(piece); });
       emitEither(
-          r, isThere, [] {}, [&] { transformInput(piece); });
-      emitEither(
-          r, r.equal(piece.count, r.constant(lines)),
-          [&] { emitPanel(piece, r.constant(lines)); },
+          r, r.equal(piece.count, r.constant(lines)), [&] { emitPanel(piece, r.constant(lines)); },
           [&] { emitPanel(piece, piece.count); });
-      scf::YieldOp::create(b, r.loc,
-                           {r.add(state[0], piece.count), piece.place, there});
+      scf::YieldOp::create(b, r.loc, {r.add(state[0], piece.count), piece.place, there});
     };
     OpBuilder::InsertionGuard guard(b);
     scf::WhileOp::create(b, r.loc, types, {begin, none, none}, isLeft, body);
@@ -92,8 +86,7 @@ private:
       number = r.divide(number, by);
       return rest;
     };
-    int64_t down = target.type.getDimSize(1) / 2,
-            blocksAcross = target.type.getDimSize(2) / width;
+    int64_t down = target.type.getDimSize(1) / 2, blocksAcross = target.type.getDimSize(2) / width;
     int64_t panels = weights.type.getDimSize(0);
     Value image = position;
     Value rest = split(image, r.constant(down * blocksAcross * panels));
@@ -106,9 +99,8 @@ private:
     Value panel = split(rest, r.constant(panels));
     Value top = r.add(first, line), left = r.mul(rest, r.constant(across));
     Value count = r.minimum(r.sub(height, line), r.sub(end, position));
-    Value place = r.add(r.mul(r.add(r.mul(image, r.constant(down)), top),
-                              r.constant(blocksAcross)),
-                        rest);
+    Value place =
+        r.add(r.mul(r.add(r.mul(image, r.constant(down)), top), r.constant(blocksAcross)), rest);
     return {image, top, left, panel, count, place};
   }
 
@@ -126,8 +118,7 @@ private:
 
   /// Index of element `channel` of a tile in matrix `number` of 16 that have so
   /// many lines.
-  Value place(int64_t number, int64_t linesOfMatrix, Value tile, int64_t pitch,
-              Value channel) {
+  Value place(int64_t number, int64_t linesOfMatrix, Value tile, int64_t pitch, Value channel) {
     Value row = r.add(tile, r.constant(number * linesOfMatrix * across));
     return r.add(r.mul(row, r.constant(pitch)), channel);
   }
@@ -144,8 +135,7 @@ private:
                  [&](Value first) { emitLines(first, step); });
     Value rest = r.sub(count, whole);
     if (!isConstantIntValue(rest, 0))
-      emitEither(
-          r, r.less(whole, count), [&] { emitLines(whole, rest); }, [] {});
+      emitEither(r, r.less(whole, count), [&] { emitLines(whole, rest); }, [] {});
   }
 
   /// B^T d B of each square d, for a vector of channels at a time.
@@ -163,8 +153,7 @@ private:
         for (int64_t i = 0; i < 4; ++i)
           for (int64_t j = 0; j < 4; ++j) {
             Value offset =
-                r.mul(r.add(r.mul(r.constant(i), pitch), r.constant(j)),
-                      r.constant(channels));
+                r.mul(r.add(r.mul(r.constant(i), pitch), r.constant(j)), r.constant(channels));
             from[i][j] = vectors.load(input.pointer, f32, r.add(r.add(corner, offset), channel));
           }
         for (int64_t j = 0; j < 4; ++j) {
@@ -186,11 +175,9 @@ private:
 
   /// 16 products of a panel: [tiles, C] by [C, width], for the tiles of lines.
   void multiply(Value firstLine, Value count, Value panel) {
-    Value depth = r.constant(channels),
-          firstTile = r.mul(firstLine, r.constant(across));
+    Value depth = r.constant(channels), firstTile = r.mul(firstLine, r.constant(across));
     emitStepLoop(r, r.constant(0), r.constant(16), 1, [&](Value number) {
-      Value matrix =
-          r.add(r.mul(number, r.constant(lines * across)), firstTile);
+      Value matrix = r.add(r.mul(number, r.constant(lines * across)), firstTile);
       Value sum = r.mul(number, r.constant(linesOfSums * across));
       Value columns = r.mul(r.add(r.mul(panel, r.constant(16)), number), depth);
       auto emitRows = [&](Value first, int64_t rows) {
@@ -204,11 +191,11 @@ private:
           return std::make_pair(weights.pointer, r.add(linear, r.constant(vector * shape.lanes)));
         };
         TileOperands operands{left, right, /*isPadded=*/true};
-        operands.partial = PartialSums{
-            sums, r.mul(to, r.constant(shape.width())), shape.width(),
-            /*isFirst=*/true, /*isLast=*/false};
-        emitTile(r, kernel, conv, TileShape{rows, shape.vectors, shape.lanes}, {depth}, operands,
-                 [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
+        operands.partial = PartialSums{sums, r.mul(to, r.constant(shape.width())), shape.width(),
+                                       /*isFirst=*/true, /*isLast=*/false};
+        emitTile(
+            r, kernel, conv, TileShape{rows, shape.vectors, shape.lanes}, {depth}, operands,
+            [](int64_t) { return SmallVector<Value>(); }, Value(), Value());
       };
       emitRowTiles(r, r.mul(count, r.constant(across)), shape.rows, emitRows);
     });
@@ -232,16 +219,16 @@ private:
     });
   }
 
-  void emitResults(const Piece &piece, Value line, Value column, Value tile,
-                   int64_t v, Value channel) {
+  void emitResults(const Piece &piece, Value line, Value column, Value tile, int64_t v,
+                   Value channel) {
     VectorReader reader(r, shape.lanes);
     Value half[2][4];
     for (int64_t j = 0; j < 4; ++j) {
       Value from[4];
       for (int64_t i = 0; i < 4; ++i)
-        from[i] = reader.load(sums, b.getF32Type(),
-                              place(i * 4 + j, linesOfSums, tile, shape.width(),
-                                    r.constant(v * shape.lanes)));
+        from[i] = reader.load(
+            sums, b.getF32Type(),
+            place(i * 4 + j, linesOfSums, tile, shape.width(), r.constant(v * shape.lanes)));
       half[0][j] = plus(plus(from[0], from[1]), from[2]);
       half[1][j] = minus(minus(from[1], from[2]), from[3]);
     }
@@ -250,8 +237,7 @@ private:
                        minus(minus(half[i][1], half[i][2]), half[i][3])};
       for (int64_t j = 0; j < 2; ++j) {
         auto positionOf = [&](Value from, Value own, int64_t offset) {
-          return r.add(r.mul(r.add(from, own), r.constant(2)),
-                       r.constant(offset));
+          return r.add(r.mul(r.add(from, own), r.constant(2)), r.constant(offset));
         };
         SmallVector<Value> indices{piece.image, positionOf(piece.top, line, i),
                                    positionOf(piece.left, column, j), channel};

@@ -46,7 +46,7 @@ struct Known {
 // From the first with bf16 arithmetic on. LLVM's default version of PTX is too
 // old for most of them.
 static constexpr Known known[] = {
-    {80, "+ptx80"}, {86, "+ptx80"}, {87, "+ptx80"}, {89, "+ptx80"},
+    {80, "+ptx80"}, {86, "+ptx80"},  {87, "+ptx80"},  {89, "+ptx80"},
     {90, "+ptx80"}, {100, "+ptx86"}, {103, "+ptx88"}, {120, "+ptx87"},
 };
 
@@ -64,27 +64,21 @@ std::string weir::knownArchitectures() {
   return text;
 }
 
-std::optional<std::vector<CudaArchitecture>>
-weir::parseArchitectures(llvm::StringRef text) {
+std::optional<std::vector<CudaArchitecture>> weir::parseArchitectures(llvm::StringRef text) {
   std::vector<CudaArchitecture> result;
   llvm::SmallVector<llvm::StringRef> parts;
   text.split(parts, ',');
   for (llvm::StringRef part : parts) {
     CudaArchitecture each;
     if (!part.trim().consume_front("sm_") ||
-        part.trim().drop_front(3).getAsInteger(10, each.number) ||
-        !find(each.number))
+        part.trim().drop_front(3).getAsInteger(10, each.number) || !find(each.number))
       return std::nullopt;
     result.push_back(each);
   }
   auto number = [](const CudaArchitecture &each) { return each.number; };
-  llvm::sort(result, [&](const auto &a, const auto &b) {
-    return number(a) < number(b);
-  });
+  llvm::sort(result, [&](const auto &a, const auto &b) { return number(a) < number(b); });
   auto last = std::unique(result.begin(), result.end(),
-                          [&](const auto &a, const auto &b) {
-                            return number(a) == number(b);
-                          });
+                          [&](const auto &a, const auto &b) { return number(a) == number(b); });
   result.erase(last, result.end());
   return result;
 }
@@ -151,10 +145,9 @@ machineFor(const CudaArchitecture &architecture, int optLevel) {
   // Only what one operation of the model asked for is contracted.
   settings.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(kind->createTargetMachine(
-      triple, architecture.name(), find(architecture.number)->ptx, settings,
-      std::nullopt, std::nullopt,
-      optLevel > 0 ? llvm::CodeGenOptLevel::Aggressive
-                   : llvm::CodeGenOptLevel::None));
+      triple, architecture.name(), find(architecture.number)->ptx, settings, std::nullopt,
+      std::nullopt,
+      optLevel > 0 ? llvm::CodeGenOptLevel::Aggressive : llvm::CodeGenOptLevel::None));
 }
 
 /// libdevice asks whether square roots are to be rounded correctly, and LLVM, which knows
@@ -208,8 +201,8 @@ llvm::Error weir::linkLibdevice(llvm::Module &module) {
         "/usr/local/cuda");
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return llvm::createStringError("W0621: " + path + " cannot be read: " +
-                                   buffer.getError().message());
+    return llvm::createStringError("W0621: " + path +
+                                   " cannot be read: " + buffer.getError().message());
   auto library = llvm::parseBitcodeFile(**buffer, module.getContext());
   if (!library)
     return library.takeError();
@@ -234,14 +227,12 @@ llvm::Error weir::linkLibdevice(llvm::Module &module) {
   rootsAreExact(module);
   // Denormals are kept: what libdevice asks for this flag.
   if (!module.getModuleFlag("nvvm-reflect-ftz"))
-    module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz",
-                         uint32_t(0));
+    module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", uint32_t(0));
   return llvm::Error::success();
 }
 
 llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
-                                        const CudaArchitecture &architecture,
-                                        int optLevel) {
+                                        const CudaArchitecture &architecture, int optLevel) {
   auto machine = machineFor(architecture, optLevel);
   if (!machine)
     return machine.takeError();
@@ -249,13 +240,11 @@ llvm::Expected<std::string> weir::toPtx(const llvm::Module &module,
   copy->setDataLayout((*machine)->createDataLayout());
   optimize(*copy, **machine, optLevel <= 0 ? 0 : 3, /*sanitizeAddress=*/false);
   for (const llvm::Function &function : *copy)
-    if (function.isDeclaration() && !function.isIntrinsic() &&
-        !function.use_empty())
-      return llvm::createStringError("no GPU function is called " +
-                                     function.getName());
+    if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
+      return llvm::createStringError("no GPU function is called " + function.getName());
   llvm::SmallString<0> text;
-  if (llvm::Error error = generateMachineCode(
-          *copy, **machine, llvm::CodeGenFileType::AssemblyFile, text))
+  if (llvm::Error error =
+          generateMachineCode(*copy, **machine, llvm::CodeGenFileType::AssemblyFile, text))
     return std::move(error);
   return text.str().str();
 }
@@ -272,9 +261,7 @@ struct Scratch {
     if (!path.empty())
       fs::remove_directories(path);
   }
-  std::string operator/(const llvm::Twine &name) const {
-    return (path + "/" + name).str();
-  }
+  std::string operator/(const llvm::Twine &name) const { return (path + "/" + name).str(); }
 };
 } // namespace
 
@@ -322,9 +309,9 @@ static llvm::Expected<std::string> needProgram(llvm::StringRef name) {
       "the toolkit in /usr/local/cuda");
 }
 
-llvm::Expected<std::string>
-weir::assemble(const std::vector<CudaArchitecture> &architectures,
-               const std::vector<std::string> &ptx, std::string &report) {
+llvm::Expected<std::string> weir::assemble(const std::vector<CudaArchitecture> &architectures,
+                                           const std::vector<std::string> &ptx,
+                                           std::string &report) {
   auto assembler = needProgram("ptxas"), binder = needProgram("fatbinary");
   if (!assembler) {
     llvm::consumeError(binder.takeError());
@@ -333,24 +320,20 @@ weir::assemble(const std::vector<CudaArchitecture> &architectures,
   if (!binder)
     return binder.takeError();
   Scratch scratch;
-  if (std::error_code code =
-          fs::createUniqueDirectory("weir-cuda", scratch.path))
-    return llvm::createStringError("no folder for temporary files: " +
-                                   code.message());
+  if (std::error_code code = fs::createUniqueDirectory("weir-cuda", scratch.path))
+    return llvm::createStringError("no folder for temporary files: " + code.message());
   // All at once: each is a process of its own.
   std::vector<llvm::sys::ProcessInfo> running;
   for (auto [i, architecture] : llvm::enumerate(architectures)) {
     std::string base = scratch / architecture.name();
     if (llvm::Error error = write(base + ".ptx", ptx[i]))
       return error;
-    std::string log = base + ".log", name = "-arch=" + architecture.name(),
-                in = base + ".ptx", out = base + ".cubin";
-    std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""),
-                                                  llvm::StringRef(log),
+    std::string log = base + ".log", name = "-arch=" + architecture.name(), in = base + ".ptx",
+                out = base + ".cubin";
+    std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log),
                                                   llvm::StringRef(log)};
     running.push_back(llvm::sys::ExecuteNoWait(
-        *assembler, {*assembler, name, "-O3", "-v", in, "-o", out},
-        std::nullopt, redirects));
+        *assembler, {*assembler, name, "-O3", "-v", in, "-o", out}, std::nullopt, redirects));
   }
   std::string failure;
   for (auto [i, architecture] : llvm::enumerate(architectures)) {
@@ -358,15 +341,14 @@ weir::assemble(const std::vector<CudaArchitecture> &architectures,
     std::string log = contents(scratch / architecture.name() + ".log");
     report += "# " + architecture.name() + "\n" + log;
     if (done.ReturnCode != 0 && failure.empty())
-      failure = "W0622: ptxas refuses the code for " + architecture.name() +
-                ": " + llvm::StringRef(log).trim().split('\n').first.str();
+      failure = "W0622: ptxas refuses the code for " + architecture.name() + ": " +
+                llvm::StringRef(log).trim().split('\n').first.str();
   }
   if (!failure.empty())
     return llvm::createStringError(failure);
   // Relative names: they are part of the image's bytes.
   std::string image = scratch / "image";
-  std::vector<std::string> arguments = {*binder, "-64", "--create=" + image,
-                                        "--compress=false"};
+  std::vector<std::string> arguments = {*binder, "-64", "--create=" + image, "--compress=false"};
   for (const CudaArchitecture &each : architectures)
     arguments.push_back("--image3=kind=elf,sm=" + std::to_string(each.number) +
                         ",file=" + scratch / each.name() + ".cubin");

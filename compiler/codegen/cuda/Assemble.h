@@ -27,8 +27,7 @@ struct CudaArchitecture {
 };
 
 /// Reads "sm_80,sm_90": ascending, none twice. Nothing where one is unknown.
-std::optional<std::vector<CudaArchitecture>>
-parseArchitectures(llvm::StringRef text);
+std::optional<std::vector<CudaArchitecture>> parseArchitectures(llvm::StringRef text);
 /// What parseArchitectures knows, for messages.
 std::string knownArchitectures();
 
@@ -45,14 +44,12 @@ llvm::Error targetCuda(llvm::Module &module);
 /// library is needed and missing.
 llvm::Error linkLibdevice(llvm::Module &module);
 /// Optimises a copy of the module for one architecture and writes it as PTX.
-llvm::Expected<std::string> toPtx(const llvm::Module &module,
-                                  const CudaArchitecture &architecture,
+llvm::Expected<std::string> toPtx(const llvm::Module &module, const CudaArchitecture &architecture,
                                   int optLevel);
 /// One image with machine code for every architecture, and the PTX of the last.
 /// `report` gets what the assembler says of registers and local memory.
-llvm::Expected<std::string>
-assemble(const std::vector<CudaArchitecture> &architectures,
-         const std::vector<std::string> &ptx, std::string &report);
+llvm::Expected<std::string> assemble(const std::vector<CudaArchitecture> &architectures,
+                                     const std::vector<std::string> &ptx, std::string &report);
 
 /// The machine code of an image as text, by cuobjdump; "" where that is missing.
 std::string disassemble(llvm::StringRef image);

@@ -7,9 +7,9 @@
 
 #include "compiler/codegen/cuda/CudaStep.h"
 #include "dialects/weir/Pch.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/plan/PlaceValues.h"
 #include "weir/cuda.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -17,9 +17,8 @@ using namespace weir;
 
 /// Whether a kernel of the image may leave a record of an error.
 static bool mayFail(gpu::GPUModuleOp module) {
-  return llvm::any_of(module.getOps<gpu::GPUFuncOp>(), [](gpu::GPUFuncOp kernel) {
-    return !kernel.getArgument(0).use_empty();
-  });
+  return llvm::any_of(module.getOps<gpu::GPUFuncOp>(),
+                      [](gpu::GPUFuncOp kernel) { return !kernel.getArgument(0).use_empty(); });
 }
 
 static bool assigns(func::FuncOp step) {
@@ -61,19 +60,17 @@ std::string weir::emitAssignKernel(gpu::GPUModuleOp module, ArrayRef<func::FuncO
                             arith::ConstantIndexOp::create(b, loc, threads)),
       gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
   Value count = arith::IndexCastOp::create(b, loc, b.getIndexType(), entry->getArgument(4));
-  Value inside =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, count);
+  Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, count);
   auto guarded = scf::IfOp::create(b, loc, inside, /*withElseRegion=*/false);
   b.setInsertionPointToStart(&guarded.getThenRegion().front());
   static_assert(offsetof(weir_cuda_error, taken) == 0);
   Value taken = LLVM::LoadOp::create(b, loc, i32, entry->getArgument(0));
   Value failed = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, taken,
                                        arith::ConstantIntOp::create(b, loc, i32, 0));
-  Value from = arith::SelectOp::create(b, loc, failed, entry->getArgument(2),
-                                       entry->getArgument(1));
+  Value from =
+      arith::SelectOp::create(b, loc, failed, entry->getArgument(2), entry->getArgument(1));
   // What was computed where it stays is there.
-  Value moves = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, from,
-                                     entry->getArgument(3));
+  Value moves = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ne, from, entry->getArgument(3));
   auto moved = scf::IfOp::create(b, loc, moves, /*withElseRegion=*/false);
   b.setInsertionPointToStart(&moved.getThenRegion().front());
   Value at = arith::IndexCastOp::create(b, loc, b.getI64Type(), index);

@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace weir;
 
-void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys,
-                             int64_t resident, int64_t widest, Value parts) {
+void AttentionEmitter::place(int64_t threads, int64_t rows, int64_t keys, int64_t resident,
+                             int64_t widest, Value parts) {
   tileRows = rows;
   tileKeys = keys;
   LaunchShape::Axis batches, tiles;
@@ -60,25 +60,20 @@ AttentionEmitter::Row AttentionEmitter::rowAt(Value inTile) {
   if (!wholeRows)
     row.index = r.minimum(row.index, r.sub(rowCount, index(1)));
   if (attention.blind)
-    row.blind = weir::detail::broadcastElement(r, attention.blind,
-                                               at(row.index, index(0)));
+    row.blind = weir::detail::broadcastElement(r, attention.blind, at(row.index, index(0)));
   row.most = lowest;
   row.sum = zero;
   return row;
 }
 
-Value AttentionEmitter::read(const AttentionOperand &operand,
-                             ArrayRef<Value> indices, int64_t tiled,
-                             bool isWhole) {
+Value AttentionEmitter::read(const AttentionOperand &operand, ArrayRef<Value> indices,
+                             int64_t tiled, bool isWhole) {
   auto type = cast<RankedTensorType>(operand.source.getType());
   SmallVector<Value> own;
   for (auto [i, dim] : llvm::enumerate(operand.order)) {
-    bool isInside = !type.isDynamicDim(i) && type.getDimSize(i) != 1 &&
-                    (dim != tiled || isWhole);
+    bool isInside = !type.isDynamicDim(i) && type.getDimSize(i) != 1 && (dim != tiled || isWhole);
     Value place = sourceIndex(operand, dim, indices[dim]);
-    own.push_back(
-        isInside ? place
-                 : r.minimum(place, r.sub(r.dim(operand.source, i), index(1))));
+    own.push_back(isInside ? place : r.minimum(place, r.sub(r.dim(operand.source, i), index(1))));
   }
   return r.element(operand.source, own);
 }
@@ -86,25 +81,22 @@ Value AttentionEmitter::read(const AttentionOperand &operand,
 Value AttentionEmitter::logitOf(Value score, const Row &row, Value key) {
   Type element = getElementTypeOrSelf(attention.scores.getType());
   r.setHero(attention.scores, scoreScalars.cast(score, f32, element, false));
-  SmallVector<Value> indices = at(
-      row.index, wholeKeys ? key : r.minimum(key, r.sub(keyCount, index(1))));
+  SmallVector<Value> indices =
+      at(row.index, wholeKeys ? key : r.minimum(key, r.sub(keyCount, index(1))));
   // What makes rows blind may have stretched the weights.
   for (int64_t i = 0; i < rank - 1 && attention.blind; ++i)
-    indices[i] = r.select(r.equal(r.dim(attention.logits, i), index(1)),
-                          index(0), indices[i]);
+    indices[i] = r.select(r.equal(r.dim(attention.logits, i), index(1)), index(0), indices[i]);
   Value logit = r.element(attention.logits, indices);
   r.setHero({}, {});
   return choose(wholeKeys ? yes : r.less(key, keyCount), logit, lowest);
 }
 
 Value AttentionEmitter::shiftOf(Value top) {
-  Value isNone =
-      arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, top, lowest);
+  Value isNone = arith::CmpFOp::create(b, r.loc, arith::CmpFPredicate::OEQ, top, lowest);
   return choose(isNone, zero, top);
 }
 
-Value AttentionEmitter::weigh(MutableArrayRef<Value> logits, Row &row,
-                              int64_t lanes) {
+Value AttentionEmitter::weigh(MutableArrayRef<Value> logits, Row &row, int64_t lanes) {
   Value top = row.most;
   for (Value logit : logits)
     top = arith::MaxNumFOp::create(b, r.loc, top, logit);
@@ -133,27 +125,22 @@ Value AttentionEmitter::divisorOf(const Row &row, int64_t lanes) {
   return row.blind ? choose(row.blind, number(1), sum) : sum;
 }
 
-void AttentionEmitter::store(const Row &row, Value column, bool isInside,
-                             Value value) {
+void AttentionEmitter::store(const Row &row, Value column, bool isInside, Value value) {
   r.onlyIf(isInside ? yes : r.less(column, index(columns)), [&] {
     DotGeneralOp product = attention.product;
     SmallVector<Value> own = at(row.index, column), indices(rank);
     for (int64_t i = 0; i < rank; ++i)
-      indices[i] =
-          own[attention.order ? attention.order.getPermutation()[i] : i];
-    k.emitResults(
-        indices, product,
-        productScalars.cast(value, f32, product.getAccumulator(), false));
+      indices[i] = own[attention.order ? attention.order.getPermutation()[i] : i];
+    k.emitResults(indices, product,
+                  productScalars.cast(value, f32, product.getAccumulator(), false));
   });
 }
 
-void AttentionEmitter::forItems(int64_t count,
-                                function_ref<void(Value item)> body) {
+void AttentionEmitter::forItems(int64_t count, function_ref<void(Value item)> body) {
   int64_t each = count / k.shape.threads, atOnce = std::min(each, itemsAtOnce);
   while (each % atOnce)
     --atOnce;
-  auto loop = scf::ForOp::create(b, r.loc, index(0), index(count),
-                                 index(k.shape.threads * atOnce));
+  auto loop = scf::ForOp::create(b, r.loc, index(0), index(count), index(k.shape.threads * atOnce));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value first = r.add(loop.getInductionVar(), thread);
@@ -161,10 +148,10 @@ void AttentionEmitter::forItems(int64_t count,
     body(r.add(first, index(i * k.shape.threads)));
 }
 
-SmallVector<Value> AttentionEmitter::alongKeys(
-    Value from, Value to, int64_t step, SmallVector<Row> &rows,
-    SmallVector<Value> sums,
-    function_ref<void(Value, SmallVector<Value> &)> body) {
+SmallVector<Value>
+AttentionEmitter::alongKeys(Value from, Value to, int64_t step, SmallVector<Row> &rows,
+                            SmallVector<Value> sums,
+                            function_ref<void(Value, SmallVector<Value> &)> body) {
   for (const Row &row : rows)
     sums.append({row.most, row.sum});
   auto split = [&](SmallVector<Value> values) {
@@ -178,8 +165,7 @@ SmallVector<Value> AttentionEmitter::alongKeys(
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> own =
-        split(SmallVector<Value>(loop.getRegionIterArgs()));
+    SmallVector<Value> own = split(SmallVector<Value>(loop.getRegionIterArgs()));
     body(loop.getInductionVar(), own);
     for (const Row &row : rows)
       own.append({row.most, row.sum});

@@ -29,18 +29,14 @@ namespace weir {
 class AttentionEmitter {
 public:
   AttentionEmitter(const CudaKernel &k, Attention found)
-      : k(k), r(k.reader), b(r.b), attention(std::move(found)),
-        target(k.first()), f32(b.getF32Type()), rank(target.type.getRank()),
-        scoreScalars(r, attention.scores, f32),
+      : k(k), r(k.reader), b(r.b), attention(std::move(found)), target(k.first()),
+        f32(b.getF32Type()), rank(target.type.getRank()), scoreScalars(r, attention.scores, f32),
         productScalars(r, attention.product, f32) {
-    auto logits = mlir::cast<mlir::RankedTensorType>(
-        attention.product.getLhs().getType());
+    auto logits = mlir::cast<mlir::RankedTensorType>(attention.product.getLhs().getType());
     knownRows = logits.getDimSize(rank - 2);
     knownKeys = logits.getDimSize(rank - 1);
     size =
-        mlir::cast<mlir::RankedTensorType>(attention.scores.getLhs().getType())
-            .getShape()
-            .back();
+        mlir::cast<mlir::RankedTensorType>(attention.scores.getLhs().getType()).getShape().back();
     columns = target.type.getShape().back();
   }
 
@@ -58,15 +54,14 @@ protected:
   /// `widest`, which fit otherwise, get the registers that `resident` threads
   /// on a multiprocessor leave.
   /// With `parts`, so many blocks share a tile.
-  void place(int64_t threads, int64_t rows, int64_t keys, int64_t resident,
-             int64_t widest, mlir::Value parts = {});
+  void place(int64_t threads, int64_t rows, int64_t keys, int64_t resident, int64_t widest,
+             mlir::Value parts = {});
 
   Row rowAt(mlir::Value inTile);
 
   mlir::Value index(int64_t value) { return r.constant(value); }
   mlir::Value number(double value) {
-    return mlir::arith::ConstantOp::create(b, r.loc,
-                                           b.getF32FloatAttr(float(value)));
+    return mlir::arith::ConstantOp::create(b, r.loc, b.getF32FloatAttr(float(value)));
   }
   mlir::Value multiply(mlir::Value x, mlir::Value y) {
     return mlir::arith::MulFOp::create(b, r.loc, x, y);
@@ -80,8 +75,7 @@ protected:
     return mlir::arith::SelectOp::create(b, r.loc, condition, x, y);
   }
 
-  llvm::SmallVector<mlir::Value> at(mlir::Value before,
-                                    mlir::Value last) const {
+  llvm::SmallVector<mlir::Value> at(mlir::Value before, mlir::Value last) const {
     llvm::SmallVector<mlir::Value> indices(batch);
     indices.append({before, last});
     return indices;
@@ -90,42 +84,35 @@ protected:
   /// The element of an operand at `indices`. Those along dimension `tiled` may
   /// be beyond its end, unless tiles are `isWhole`, and those along others
   /// where they are stretched: that is the last element.
-  mlir::Value read(const AttentionOperand &operand,
-                   llvm::ArrayRef<mlir::Value> indices, int64_t tiled,
-                   bool isWhole);
-  mlir::Value queryAt(const AttentionOperand &operand, mlir::Value row,
-                      mlir::Value place, bool isWhole) {
+  mlir::Value read(const AttentionOperand &operand, llvm::ArrayRef<mlir::Value> indices,
+                   int64_t tiled, bool isWhole);
+  mlir::Value queryAt(const AttentionOperand &operand, mlir::Value row, mlir::Value place,
+                      bool isWhole) {
     return read(operand, at(row, place), rank - 2, isWhole);
   }
-  mlir::Value keyAt(const AttentionOperand &operand, mlir::Value key,
-                    mlir::Value place) {
+  mlir::Value keyAt(const AttentionOperand &operand, mlir::Value key, mlir::Value place) {
     bool isLast = attention.scores.getRhsContract()[0] == rank - 1;
-    return read(operand, isLast ? at(key, place) : at(place, key),
-                isLast ? rank - 2 : rank - 1, wholeKeys);
+    return read(operand, isLast ? at(key, place) : at(place, key), isLast ? rank - 2 : rank - 1,
+                wholeKeys);
   }
-  mlir::Value valueAt(const AttentionOperand &operand, mlir::Value key,
-                      mlir::Value column) {
+  mlir::Value valueAt(const AttentionOperand &operand, mlir::Value key, mlir::Value column) {
     bool isLast = attention.product.getRhsContract()[0] == rank - 1;
-    return read(operand, isLast ? at(column, key) : at(key, column),
-                isLast ? rank - 1 : rank - 2, wholeKeys);
+    return read(operand, isLast ? at(column, key) : at(key, column), isLast ? rank - 1 : rank - 2,
+                wholeKeys);
   }
   /// Where along dimension `dim` the operand's source has what the operand has
   /// at `place`.
-  mlir::Value sourceIndex(const AttentionOperand &operand, int64_t dim,
-                          mlir::Value place) {
-    return operand.times > 1 && dim == operand.repeated
-               ? r.divide(place, index(operand.times))
-               : place;
+  mlir::Value sourceIndex(const AttentionOperand &operand, int64_t dim, mlir::Value place) {
+    return operand.times > 1 && dim == operand.repeated ? r.divide(place, index(operand.times))
+                                                        : place;
   }
   /// `body` of a place along a dimension of `size`, `otherwise` beyond it. With
   /// `isWhole` none is.
-  mlir::Value within(int64_t size, bool isWhole, mlir::Value place,
-                     mlir::Value otherwise,
+  mlir::Value within(int64_t size, bool isWhole, mlir::Value place, mlir::Value otherwise,
                      llvm::function_ref<mlir::Value(mlir::Value)> body) {
     if (isWhole)
       return body(place);
-    return choose(r.less(place, index(size)),
-                  body(r.minimum(place, index(size - 1))), otherwise);
+    return choose(r.less(place, index(size)), body(r.minimum(place, index(size - 1))), otherwise);
   }
 
   /// What the softmax sees of a score of `row` and `key`, -inf beyond the last
@@ -134,22 +121,19 @@ protected:
 
   /// Takes in logits of the row, of which `lanes` neighbours have as many each:
   /// they become weights. Returns what earlier sums are scaled by.
-  mlir::Value weigh(llvm::MutableArrayRef<mlir::Value> logits, Row &row,
-                    int64_t lanes);
+  mlir::Value weigh(llvm::MutableArrayRef<mlir::Value> logits, Row &row, int64_t lanes);
 
   /// What is subtracted from logits of at most `top`: -inf minus itself is no
   /// number, yet all of the row may be masked so far.
   mlir::Value shiftOf(mlir::Value top);
   mlir::Value exponential(mlir::Value value, mlir::Value shift) {
-    return mlir::math::ExpOp::create(
-        b, r.loc, mlir::arith::SubFOp::create(b, r.loc, value, shift));
+    return mlir::math::ExpOp::create(b, r.loc, mlir::arith::SubFOp::create(b, r.loc, value, shift));
   }
 
   /// What sums of weighted values are divided by. A sum over no keys is 0.
   mlir::Value divisorOf(const Row &row, int64_t lanes);
 
-  void store(const Row &row, mlir::Value column, bool isInside,
-             mlir::Value value);
+  void store(const Row &row, mlir::Value column, bool isInside, mlir::Value value);
 
   /// Runs `body` for `count` items, a multiple of the block's threads, a few of
   /// each thread's at a time.
@@ -157,11 +141,10 @@ protected:
 
   /// A loop over blocks of `step` of the keys [from, to) that carries each
   /// row's state and `sums`. `body` gets the first key, and changes both.
-  llvm::SmallVector<mlir::Value> alongKeys(
-      mlir::Value from, mlir::Value to, int64_t step,
-      llvm::SmallVector<Row> &rows, llvm::SmallVector<mlir::Value> sums,
-      llvm::function_ref<void(mlir::Value, llvm::SmallVector<mlir::Value> &)>
-          body);
+  llvm::SmallVector<mlir::Value>
+  alongKeys(mlir::Value from, mlir::Value to, int64_t step, llvm::SmallVector<Row> &rows,
+            llvm::SmallVector<mlir::Value> sums,
+            llvm::function_ref<void(mlir::Value, llvm::SmallVector<mlir::Value> &)> body);
 
   const CudaKernel &k;
   CudaReader &r;

@@ -24,8 +24,7 @@ namespace {
 class CoreForm : public AttentionEmitter {
 public:
   CoreForm(const CudaKernel &k, Attention found)
-      : AttentionEmitter(k, std::move(found)),
-        queries(attentionOperand(attention.scores.getLhs())),
+      : AttentionEmitter(k, std::move(found)), queries(attentionOperand(attention.scores.getLhs())),
         keys(attentionOperand(attention.scores.getRhs())),
         values(attentionOperand(attention.product.getRhs())),
         operand(getElementTypeOrSelf(queries.source.getType())) {}
@@ -33,13 +32,10 @@ public:
   /// Whether all operands are f16 or all bf16, and weights may be rounded to
   /// that, as the result is, or as they are in any case.
   bool fits() {
-    auto isOf = [&](Value value) {
-      return getElementTypeOrSelf(value.getType()) == operand;
-    };
-    return isa<Float16Type, BFloat16Type>(operand) && isOf(keys.source) &&
-           isOf(values.source) && values.scale == 1 &&
-           (isOf(attention.product.getLhs()) ||
-            isOf(attention.root->getResult(0)));
+    auto isOf = [&](Value value) { return getElementTypeOrSelf(value.getType()) == operand; };
+    return isa<Float16Type, BFloat16Type>(operand) && isOf(keys.source) && isOf(values.source) &&
+           values.scale == 1 &&
+           (isOf(attention.product.getLhs()) || isOf(attention.root->getResult(0)));
   }
 
   void emit() {
@@ -52,8 +48,7 @@ public:
     bool isFew = !ShapedType::isDynamic(knownKeys) && knownKeys <= 32;
     // Of 12 warps each has 168 registers, of 8 all that there are: wider heads
     // would spill with fewer, and so would a mask of open size.
-    bool isOpen =
-        ShapedType::isDynamic(knownRows) || ShapedType::isDynamic(knownKeys);
+    bool isOpen = ShapedType::isDynamic(knownRows) || ShapedType::isDynamic(knownKeys);
     bool readsMore = k.kernel.getBody().front().getNumArguments() > 3;
     bool isNarrow = std::max(size, columns) <= (isOpen && readsMore ? 48 : 64);
     place(warps * warpThreads, warps * coreRows, isWide || isFew ? 32 : 64,
@@ -72,35 +67,30 @@ public:
     none = arith::ConstantOp::create(b, r.loc, b.getFloatAttr(operand, 0));
     SmallVector<Row> rows;
     for (int64_t i : {0, 8})
-      rows.push_back(
-          rowAt(r.add(r.mul(warp, index(coreRows)), r.add(g, index(i)))));
+      rows.push_back(rowAt(r.add(r.mul(warp, index(coreRows)), r.add(g, index(i)))));
     SmallVector<Value> left;
     for (int64_t slice = 0; slice < pairs; slice += 8)
       for (int64_t pair : {0, 4})
         for (const Row &row : rows)
           left.push_back(queryPair(row, r.add(t, index(slice + pair))));
     SmallVector<Value> zeros(groups * 4, zero);
-    SmallVector<Value> sums =
-        alongKeys(index(0), keyCount, tileKeys, rows, zeros,
-                  [&](Value first, SmallVector<Value> &sums) {
-                    bringKeys(first);
-                    bringValues(first);
-                    r.barrier();
-                    SmallVector<Value> weights =
-                        weightsOf(multiplyKeys(left), first, rows, sums);
-                    multiplyValues(weights, sums);
-                    r.barrier();
-                  });
+    SmallVector<Value> sums = alongKeys(
+        index(0), keyCount, tileKeys, rows, zeros, [&](Value first, SmallVector<Value> &sums) {
+          bringKeys(first);
+          bringValues(first);
+          r.barrier();
+          SmallVector<Value> weights = weightsOf(multiplyKeys(left), first, rows, sums);
+          multiplyValues(weights, sums);
+          r.barrier();
+        });
     for (int64_t i : {0, 1}) {
       // One quotient a row: results are rounded to halves.
       Value inverse = arith::DivFOp::create(b, r.loc, number(1), divisorOf(rows[i], 4));
       r.onlyIf(rows[i].exists, [&] {
         for (int64_t j = 0; j < groups; ++j)
           for (int64_t c : {0, 1})
-            store(rows[i],
-                  r.add(r.mul(t, index(2)), index(j * coreColumns + c)),
-                  (j + 1) * coreColumns <= columns,
-                  multiply(sums[j * 4 + i * 2 + c], inverse));
+            store(rows[i], r.add(r.mul(t, index(2)), index(j * coreColumns + c)),
+                  (j + 1) * coreColumns <= columns, multiply(sums[j * 4 + i * 2 + c], inverse));
       });
     }
   }
@@ -109,16 +99,13 @@ private:
   /// Two neighbours along the heads' size, zero beyond it.
   Value pairOf(Value pair, function_ref<Value(Value place)> element) {
     auto one = [&](int64_t i) {
-      return within(size, size % 16 == 0,
-                    r.add(r.mul(pair, index(2)), index(i)), none, element);
+      return within(size, size % 16 == 0, r.add(r.mul(pair, index(2)), index(i)), none, element);
     };
     Value low = one(0), high = one(1);
     return packHalves(r, low, high);
   }
   Value queryPair(const Row &row, Value pair) {
-    return pairOf(pair, [&](Value place) {
-      return queryAt(queries, row.index, place, true);
-    });
+    return pairOf(pair, [&](Value place) { return queryAt(queries, row.index, place, true); });
   }
 
   /// Keys lie in shared memory as lines of pairs along the heads' size.
@@ -126,12 +113,9 @@ private:
     bool byRows = attention.keysAreRows();
     int64_t inner = byRows ? pairs : tileKeys;
     forItems(tileKeys * pairs, [&](Value item) {
-      Value outside = r.divide(item, index(inner)),
-            inside = r.remainder(item, index(inner));
+      Value outside = r.divide(item, index(inner)), inside = r.remainder(item, index(inner));
       Value key = byRows ? outside : inside, pair = byRows ? inside : outside;
-      Value both = pairOf(pair, [&](Value place) {
-        return keyAt(keys, r.add(first, key), place);
-      });
+      Value both = pairOf(pair, [&](Value place) { return keyAt(keys, r.add(first, key), place); });
       memref::StoreOp::create(b, r.loc, both, keyTile, ValueRange{key, pair});
     });
   }
@@ -140,13 +124,11 @@ private:
   void bringValues(Value first) {
     int64_t width = groups * coreColumns;
     forItems(tileKeys / 2 * width, [&](Value item) {
-      Value pair = r.divide(item, index(width)),
-            column = r.remainder(item, index(width));
+      Value pair = r.divide(item, index(width)), column = r.remainder(item, index(width));
       auto one = [&](int64_t i) {
         Value key = r.add(first, r.add(r.mul(pair, index(2)), index(i)));
-        Value value =
-            within(columns, width == columns, column, none,
-                   [&](Value column) { return valueAt(values, key, column); });
+        Value value = within(columns, width == columns, column, none,
+                             [&](Value column) { return valueAt(values, key, column); });
         return wholeKeys ? value : choose(r.less(key, keyCount), value, none);
       };
       Value low = one(0), high = one(1);
@@ -175,8 +157,7 @@ private:
 
   /// The words of the weights that come of `scores`: for each 16 keys four, as
   /// the left operand of the next product. Scales earlier sums.
-  SmallVector<Value> weightsOf(SmallVector<Value> scores, Value first,
-                               SmallVector<Row> &rows,
+  SmallVector<Value> weightsOf(SmallVector<Value> scores, Value first, SmallVector<Row> &rows,
                                SmallVector<Value> &sums) {
     double scale = queries.scale * keys.scale;
     int64_t count = tileKeys / coreColumns;
@@ -187,8 +168,7 @@ private:
           Value score = scores[j * 4 + i * 2 + c];
           if (scale != 1)
             score = multiply(score, number(scale));
-          Value key = r.add(
-              first, r.add(r.mul(t, index(2)), index(j * coreColumns + c)));
+          Value key = r.add(first, r.add(r.mul(t, index(2)), index(j * coreColumns + c)));
           own.push_back(logitOf(score, rows[i], key));
         }
       Value factor = weigh(own, rows[i], 4);
@@ -199,8 +179,7 @@ private:
         }
       for (int64_t j = 0; j < count; ++j)
         for (int64_t c : {0, 1})
-          scores[j * 4 + i * 2 + c] =
-              productScalars.cast(own[j * 2 + c], f32, operand, false);
+          scores[j * 4 + i * 2 + c] = productScalars.cast(own[j * 2 + c], f32, operand, false);
     }
     SmallVector<Value> words;
     for (int64_t i = 0; i < count * 4; i += 2)
@@ -227,8 +206,7 @@ private:
 
 } // namespace
 
-bool weir::emitAttentionOnCores(const CudaKernel &k,
-                                const Attention &attention) {
+bool weir::emitAttentionOnCores(const CudaKernel &k, const Attention &attention) {
   CoreForm form(k, attention);
   if (!form.fits())
     return false;

@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t mostRows = 8;        ///< of a tile
 constexpr int64_t mostQueries = 16;    ///< more are worth tensor cores
 constexpr int64_t mostOpenQueries = 4; ///< that each have a block
-constexpr int64_t fewKeys = 256; ///< known to be as few: one block is enough
+constexpr int64_t fewKeys = 256;       ///< known to be as few: one block is enough
 constexpr int64_t partThreads = 128;
 
 /// An operand in lines of a head each, read in vectors.
@@ -66,19 +66,17 @@ std::optional<Lines> linesOf(Value value, int64_t along) {
   bool cutsLines = lines.slice && lines.slice->axis == last;
   int64_t start = cutsLines ? lines.slice->start : 0;
   lines.lanes = 16 / elementBytes(type.getElementType());
-  while (lines.length % lines.lanes || memory.getDimSize(last) % lines.lanes ||
-         start % lines.lanes)
+  while (lines.length % lines.lanes || memory.getDimSize(last) % lines.lanes || start % lines.lanes)
     lines.lanes /= 2;
   return lines;
 }
 
 class PartForm : public AttentionEmitter {
 public:
-  PartForm(const CudaKernel &k, Attention found, const Lines &keys,
-           const Lines &values, ValueRange parameters)
-      : AttentionEmitter(k, std::move(found)),
-        queries(attentionOperand(attention.scores.getLhs())), keys(keys),
-        values(values), states(parameters[0]) {
+  PartForm(const CudaKernel &k, Attention found, const Lines &keys, const Lines &values,
+           ValueRange parameters)
+      : AttentionEmitter(k, std::move(found)), queries(attentionOperand(attention.scores.getLhs())),
+        keys(keys), values(values), states(parameters[0]) {
     auto number = [&](Value value) -> Value {
       return arith::IndexCastOp::create(b, r.loc, b.getIndexType(), value);
     };
@@ -89,14 +87,11 @@ public:
   void emitPart(int64_t rowsOfTile) {
     // Left alone, ptxas has few registers and puts loads behind each other.
     int64_t widest = std::max(size, columns);
-    int64_t resident = rowsOfTile > 4                     ? 256
-                       : rowsOfTile == 1 && widest <= 128 ? 768
-                                                          : 512;
+    int64_t resident = rowsOfTile > 4 ? 256 : rowsOfTile == 1 && widest <= 128 ? 768 : 512;
     place(partThreads, rowsOfTile, 1, resident, widest, parts);
     wholeKeys = true; // what is beyond the part is masked here
-    group = std::min<int64_t>(
-        warpThreads,
-        llvm::PowerOf2Ceil(std::max(keys.vectors(), values.vectors())));
+    group = std::min<int64_t>(warpThreads,
+                              llvm::PowerOf2Ceil(std::max(keys.vectors(), values.vectors())));
     keyVectors = llvm::divideCeil(keys.vectors(), group);
     valueVectors = llvm::divideCeil(values.vectors(), group);
     atOnce = std::max<int64_t>(1, 4 / std::max(keyVectors, valueVectors));
@@ -114,8 +109,8 @@ public:
     Value to = r.minimum(r.add(from, each), keyCount);
     SmallVector<Value> none(tileRows * valueVectors * values.lanes, zero);
     int64_t step = partThreads / group * atOnce;
-    SmallVector<Value> sums = alongKeys(
-        from, to, step, rows, none, [&](Value first, SmallVector<Value> &sums) {
+    SmallVector<Value> sums =
+        alongKeys(from, to, step, rows, none, [&](Value first, SmallVector<Value> &sums) {
           takeKeys(first, to, wanted, rows, sums);
         });
     int64_t width = sums.size() / tileRows;
@@ -132,26 +127,19 @@ public:
     auto state = [&](Value part, Value place) {
       return BufferAccess::load(r, states, f32, stateAt(row, part, place));
     };
-    SmallVector<Value> top =
-        byParts({lowest}, [&](Value part, SmallVector<Value> &values) {
-          values[0] = arith::MaxNumFOp::create(b, r.loc, values[0],
-                                               state(part, index(columns)));
-        });
+    SmallVector<Value> top = byParts({lowest}, [&](Value part, SmallVector<Value> &values) {
+      values[0] = arith::MaxNumFOp::create(b, r.loc, values[0], state(part, index(columns)));
+    });
     Value shift = shiftOf(top[0]);
-    SmallVector<Value> all =
-        byParts({zero, zero}, [&](Value part, SmallVector<Value> &values) {
-          Value factor = exponential(state(part, index(columns)), shift);
-          values[0] = math::FmaOp::create(b, r.loc, factor, state(part, own),
-                                          values[0]);
-          values[1] = math::FmaOp::create(
-              b, r.loc, factor, state(part, index(columns + 1)), values[1]);
-        });
+    SmallVector<Value> all = byParts({zero, zero}, [&](Value part, SmallVector<Value> &values) {
+      Value factor = exponential(state(part, index(columns)), shift);
+      values[0] = math::FmaOp::create(b, r.loc, factor, state(part, own), values[0]);
+      values[1] = math::FmaOp::create(b, r.loc, factor, state(part, index(columns + 1)), values[1]);
+    });
     row.sum = all[1];
     Value divisor = divisorOf(row, 1);
-    r.onlyIf(isColumn, [&] {
-      store(row, column, true,
-            arith::DivFOp::create(b, r.loc, all[0], divisor));
-    });
+    r.onlyIf(isColumn,
+             [&] { store(row, column, true, arith::DivFOp::create(b, r.loc, all[0], divisor)); });
   }
 
   int64_t joinThreads() const { return llvm::alignTo(columns, warpThreads); }
@@ -164,9 +152,8 @@ private:
     return r.add(r.mul(line, index(columns + 2)), place);
   }
 
-  SmallVector<Value>
-  byParts(SmallVector<Value> values,
-          function_ref<void(Value, SmallVector<Value> &)> body) {
+  SmallVector<Value> byParts(SmallVector<Value> values,
+                             function_ref<void(Value, SmallVector<Value> &)> body) {
     auto loop = scf::ForOp::create(b, r.loc, index(0), parts, index(1), values);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -179,9 +166,7 @@ private:
   /// Number of vector `number` of the lane in its line.
   Value vectorAt(int64_t number) { return r.add(lane, index(number * group)); }
 
-  Value widened(Value value) {
-    return scoreScalars.cast(value, value.getType(), f32, false);
-  }
+  Value widened(Value value) { return scoreScalars.cast(value, value.getType(), f32, false); }
 
   /// What of the query the lane multiplies keys by.
   void readQuery(const Row &row, SmallVector<Value> &wanted) {
@@ -197,21 +182,18 @@ private:
 
   /// A lane's vector of a line, as it lies in memory; of the last one for those
   /// beyond.
-  SmallVector<Value> load(const Lines &lines, Value key, int64_t keyDim,
-                          int64_t number) {
+  SmallVector<Value> load(const Lines &lines, Value key, int64_t keyDim, int64_t number) {
     auto type = cast<RankedTensorType>(lines.operand.source.getType());
     SmallVector<Value> at(batch), own;
     at.append(2, key);
     for (auto [i, dim] : llvm::enumerate(lines.operand.order)) {
       Value place = sourceIndex(lines.operand, dim, at[dim]);
       if (int64_t(i) + 1 == type.getRank())
-        place = r.mul(r.minimum(vectorAt(number), index(lines.vectors() - 1)),
-                      index(lines.lanes));
+        place = r.mul(r.minimum(vectorAt(number), index(lines.vectors() - 1)), index(lines.lanes));
       else if (type.getDimSize(i) == 1)
         place = index(0);
       else if (dim != keyDim && type.isDynamicDim(i))
-        place =
-            r.minimum(place, r.sub(r.dim(lines.operand.source, i), index(1)));
+        place = r.minimum(place, r.sub(r.dim(lines.operand.source, i), index(1)));
       if (lines.slice && lines.slice->axis == int64_t(i))
         place = r.add(place, index(lines.slice->start));
       own.push_back(place);
@@ -219,16 +201,15 @@ private:
     const KernelReader::Buffer &buffer = r.bufferOf(lines.buffer);
     return r.neighbours(buffer, r.linearIndex(buffer, own), lines.lanes);
   }
-  SmallVector<Value> loadLine(const Lines &lines, Value key, int64_t keyDim,
-                              int64_t vectors) {
+  SmallVector<Value> loadLine(const Lines &lines, Value key, int64_t keyDim, int64_t vectors) {
     SmallVector<Value> line;
     for (int64_t c = 0; c < vectors; ++c)
       line.append(load(lines, key, keyDim, c));
     return line;
   }
   Value numberOf(const Lines &lines, Value stored) {
-    return widened(BufferAccess::fromStorage(
-        r, stored, getElementTypeOrSelf(lines.operand.source.getType())));
+    return widened(
+        BufferAccess::fromStorage(r, stored, getElementTypeOrSelf(lines.operand.source.getType())));
   }
 
   /// The score that a group's lanes find of a query and a key, in each of them.
@@ -237,12 +218,9 @@ private:
     for (int64_t c = 0; c < keyVectors; ++c) {
       Value sum = score;
       for (int64_t i = c * keys.lanes; i < (c + 1) * keys.lanes; ++i)
-        sum = math::FmaOp::create(b, r.loc, query[i], numberOf(keys, key[i]),
-                                  sum);
+        sum = math::FmaOp::create(b, r.loc, query[i], numberOf(keys, key[i]), sum);
       bool isWhole = (c + 1) * group <= keys.vectors();
-      score = isWhole ? sum
-                      : choose(r.less(vectorAt(c), index(keys.vectors())), sum,
-                               score);
+      score = isWhole ? sum : choose(r.less(vectorAt(c), index(keys.vectors())), sum, score);
     }
     for (int64_t distance = group / 2; distance > 0; distance /= 2)
       score = plus(score, shuffle(r, score, distance));
@@ -251,16 +229,16 @@ private:
   }
 
   /// Takes in the block's keys from `first` on, those below `to`.
-  void takeKeys(Value first, Value to, ArrayRef<Value> wanted,
-                SmallVector<Row> &rows, SmallVector<Value> &sums) {
+  void takeKeys(Value first, Value to, ArrayRef<Value> wanted, SmallVector<Row> &rows,
+                SmallVector<Value> &sums) {
     int64_t groups = warpThreads / group;
     int64_t keyDim = 2 * rank - 3 - attention.scores.getRhsContract()[0],
             valueDim = attention.product.getRhsContract()[0];
     SmallVector<Value> own, inside;
     SmallVector<SmallVector<Value>> ofKeys, ofValues;
     for (int64_t i = 0; i < atOnce; ++i) {
-      Value key = r.add(first, r.add(r.mul(warp, index(groups * atOnce)),
-                                     r.add(ownGroup, index(i * groups))));
+      Value key = r.add(
+          first, r.add(r.mul(warp, index(groups * atOnce)), r.add(ownGroup, index(i * groups))));
       inside.push_back(r.less(key, to));
       own.push_back(r.minimum(key, r.sub(to, index(1))));
     }
@@ -269,23 +247,19 @@ private:
       ofKeys.push_back(loadLine(keys, key, keyDim, keyVectors));
     for (Value key : own)
       ofValues.push_back(loadLine(values, key, valueDim, valueVectors));
-    int64_t width = keyVectors * keys.lanes,
-            columnsEach = valueVectors * values.lanes;
+    int64_t width = keyVectors * keys.lanes, columnsEach = valueVectors * values.lanes;
     for (auto [n, row] : llvm::enumerate(rows)) {
       SmallVector<Value> weights;
       for (int64_t i = 0; i < atOnce; ++i)
-        weights.push_back(
-            choose(inside[i],
-                   logitOf(scoreOf(wanted.slice(n * width, width), ofKeys[i]),
-                           row, own[i]),
-                   lowest));
+        weights.push_back(choose(
+            inside[i], logitOf(scoreOf(wanted.slice(n * width, width), ofKeys[i]), row, own[i]),
+            lowest));
       Value factor = weigh(weights, row, 1);
       for (int64_t c = 0; c < columnsEach; ++c) {
         Value &sum = sums[n * columnsEach + c];
         sum = multiply(sum, factor);
         for (int64_t i = 0; i < atOnce; ++i)
-          sum = math::FmaOp::create(b, r.loc, weights[i],
-                                    numberOf(values, ofValues[i][c]), sum);
+          sum = math::FmaOp::create(b, r.loc, weights[i], numberOf(values, ofValues[i][c]), sum);
       }
     }
   }
@@ -315,15 +289,13 @@ private:
     int64_t columnsEach = valueVectors * values.lanes, state = columns + 2;
     Value all = r.shared(f32, {tileRows, warps, state});
     auto put = [&](int64_t row, Value place, Value value) {
-      memref::StoreOp::create(b, r.loc, value, all,
-                              ValueRange{index(row), warp, place});
+      memref::StoreOp::create(b, r.loc, value, all, ValueRange{index(row), warp, place});
     };
     Value leads = r.equal(r.remainder(thread, index(warpThreads)), index(0));
     for (int64_t n = 0; n < tileRows; ++n) {
       for (int64_t c = 0; c < valueVectors; ++c) {
         Value isOwn =
-            r.logicalAnd(r.equal(ownGroup, index(0)),
-                         r.less(vectorAt(c), index(values.vectors())));
+            r.logicalAnd(r.equal(ownGroup, index(0)), r.less(vectorAt(c), index(values.vectors())));
         r.onlyIf(isOwn, [&] {
           for (int64_t i = 0; i < values.lanes; ++i)
             put(n, r.add(r.mul(vectorAt(c), index(values.lanes)), index(i)),
@@ -338,8 +310,7 @@ private:
     r.barrier();
     for (int64_t n = 0; n < tileRows; ++n) {
       auto get = [&](int64_t warp, Value place) -> Value {
-        return memref::LoadOp::create(b, r.loc, all,
-                                      ValueRange{index(n), index(warp), place});
+        return memref::LoadOp::create(b, r.loc, all, ValueRange{index(n), index(warp), place});
       };
       Value top = lowest;
       for (int64_t w = 0; w < warps; ++w)
@@ -349,15 +320,13 @@ private:
         factors.push_back(exponential(get(w, index(columns)), shiftOf(top)));
       for (int64_t begin = 0; begin < state; begin += partThreads) {
         Value place = r.add(thread, index(begin));
-        Value isInside =
-            begin + partThreads <= state ? yes : r.less(place, index(state));
+        Value isInside = begin + partThreads <= state ? yes : r.less(place, index(state));
         r.onlyIf(r.logicalAnd(rows[n].exists, isInside), [&] {
           Value sum = zero;
           for (int64_t w = 0; w < warps; ++w)
             sum = math::FmaOp::create(b, r.loc, factors[w], get(w, place), sum);
           sum = choose(r.equal(place, index(columns)), top, sum);
-          BufferAccess::store(r, sum, states, f32,
-                              stateAt(rows[n], part, place));
+          BufferAccess::store(r, sum, states, f32, stateAt(rows[n], part, place));
         });
       }
     }
@@ -373,15 +342,13 @@ private:
 };
 
 /// Which sizes a launch has to look at.
-LaunchParts describe(const Attention &attention, const Lines &keys,
-                     int64_t queries, int64_t keyCount, int64_t keyDim) {
+LaunchParts describe(const Attention &attention, const Lines &keys, int64_t queries,
+                     int64_t keyCount, int64_t keyDim) {
   LaunchParts parts;
   bool isOpen = ShapedType::isDynamic(queries);
   // Of an open number each has a block: those of a part meet in the
   // second-level cache.
-  parts.rows =
-      isOpen ? 1
-             : llvm::divideCeil(queries, llvm::divideCeil(queries, mostRows));
+  parts.rows = isOpen ? 1 : llvm::divideCeil(queries, llvm::divideCeil(queries, mostRows));
   parts.mostQueries = isOpen ? mostOpenQueries : queries;
   parts.threads = partThreads;
   if (!ShapedType::isDynamic(keyCount))
@@ -395,9 +362,8 @@ LaunchParts describe(const Attention &attention, const Lines &keys,
 
 } // namespace
 
-void weir::emitAttentionParts(plan::KernelOp kernel, StringRef symbol,
-                              gpu::GPUModuleOp module, SiteTable &sites,
-                              LaunchShape &shape) {
+void weir::emitAttentionParts(plan::KernelOp kernel, StringRef symbol, gpu::GPUModuleOp module,
+                              SiteTable &sites, LaunchShape &shape) {
   std::optional<Attention> attention = attentionOf(kernel);
   if (!attention)
     return;
@@ -412,13 +378,11 @@ void weir::emitAttentionParts(plan::KernelOp kernel, StringRef symbol,
   bool hasMany = ShapedType::isDynamic(keyCount) || keyCount > fewKeys;
   if (!hasFew || !hasMany || !keys || !values || values->operand.scale != 1)
     return;
-  LaunchParts parts =
-      describe(*attention, *keys, queryCount, keyCount, 2 * rank - 3 - sizeDim);
+  LaunchParts parts = describe(*attention, *keys, queryCount, keyCount, 2 * rank - 3 - sizeDim);
   Type i64 = IntegerType::get(kernel.getContext(), 64);
   auto emit = [&](StringRef name, function_ref<void(PartForm &)> body) {
     KernelForm form;
-    form.parameters = {LLVM::LLVMPointerType::get(kernel.getContext()), i64,
-                       i64};
+    form.parameters = {LLVM::LLVMPointerType::get(kernel.getContext()), i64, i64};
     auto emitBody = [&](const CudaKernel &k, ValueRange parameters) {
       // The step has checked that sizes go together.
       k.reader.quiet = true;
@@ -436,8 +400,7 @@ void weir::emitAttentionParts(plan::KernelOp kernel, StringRef symbol,
     parts.joinThreads = form.joinThreads();
   });
   emit(parts.join, [](PartForm &form) { form.emitJoin(); });
-  auto columns =
-      cast<RankedTensorType>(attention->product.getType()).getShape().back();
+  auto columns = cast<RankedTensorType>(attention->product.getType()).getShape().back();
   parts.state = columns + 2;
   shape.parts = std::move(parts);
 }

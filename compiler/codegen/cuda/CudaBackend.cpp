@@ -30,8 +30,7 @@ public:
       return whyNotSort(sort);
     auto scatter = dyn_cast<ScatterNdOp>(op);
     auto indices =
-        scatter ? dyn_cast<RankedTensorType>(scatter.getIndices().getType())
-                : RankedTensorType();
+        scatter ? dyn_cast<RankedTensorType>(scatter.getIndices().getType()) : RankedTensorType();
     if (scatter && (!indices || indices.isDynamicDim(indices.getRank() - 1)))
       return "has index tuples of a length that the model leaves open";
     return "";
@@ -39,12 +38,9 @@ public:
 
   StringRef flag() const override { return "--cuda"; }
   StringRef flagValue() const override { return "sm_90[,sm_80]"; }
-  StringRef flagHelp() const override {
-    return "GPU architectures to make code for";
-  }
+  StringRef flagHelp() const override { return "GPU architectures to make code for"; }
   std::string possibleInsteadOf(StringRef targets) const override {
-    return parseArchitectures(targets) ? ""
-                                       : "one or more of " + knownArchitectures();
+    return parseArchitectures(targets) ? "" : "one or more of " + knownArchitectures();
   }
   StringRef usualTargets() const override { return "sm_80,sm_90"; }
   StringRef variable() const override { return "WEIR_CUDA"; }
@@ -62,8 +58,7 @@ public:
     if (!parsed)
       return llvm::toString(parsed.takeError());
     const llvm::json::Object *object = parsed->getAsObject();
-    return object && object->getInteger("deviceVer") ? ""
-                                                     : "no number \"deviceVer\"";
+    return object && object->getInteger("deviceVer") ? "" : "no number \"deviceVer\"";
   }
   std::optional<std::string> profileHere(std::string &why) const override {
     const char *missing = nullptr;
@@ -101,8 +96,7 @@ public:
     declareCudaFunctions(b, module);
   }
 
-  FailureOr<StepRewriterFactory> generate(ModuleOp module,
-                                          const DeviceCodeOptions &options,
+  FailureOr<StepRewriterFactory> generate(ModuleOp module, const DeviceCodeOptions &options,
                                           Program &program) const override {
     CudaOptions cuda;
     cuda.prefix = options.prefix;

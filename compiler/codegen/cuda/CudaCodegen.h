@@ -22,11 +22,11 @@
 namespace weir {
 
 struct CudaOptions {
-  std::string prefix; ///< of all symbols, a C identifier
+  std::string prefix;                          ///< of all symbols, a C identifier
   std::vector<CudaArchitecture> architectures; ///< ascending
   int optLevel = 3;
   std::vector<DeviceProfile> profiles; ///< GPUs that plans of libraries are made for
-  bool tf32 = false; ///< products of f32 may round their operands to TF32
+  bool tf32 = false;                   ///< products of f32 may round their operands to TF32
   /// Told what each step on the way left: name, suffix of a file, text.
   std::function<void(llvm::StringRef, llvm::StringRef, llvm::StringRef)> log;
 };
@@ -34,10 +34,8 @@ struct CudaOptions {
 /// Adds to `program` the image of the kernels that GPU steps of the planned
 /// `module` launch, and to the module the host's form of these steps; nothing
 /// where there are none. `kind` is that of GPUs. See DeviceBackend::generate.
-mlir::FailureOr<StepRewriterFactory> generateCuda(mlir::ModuleOp module,
-                                                  const DeviceKind &kind,
-                                                  const CudaOptions &options,
-                                                  Program &program);
+mlir::FailureOr<StepRewriterFactory> generateCuda(mlir::ModuleOp module, const DeviceKind &kind,
+                                                  const CudaOptions &options, Program &program);
 
 /// Registers what generateCuda translates from with a context's registry.
 void registerCudaDialects(mlir::DialectRegistry &registry);

@@ -17,10 +17,8 @@ namespace {
 class Matcher {
 public:
   Matcher(plan::KernelOp kernel, ConvOp conv, bool tf32)
-      : kernel(kernel), conv(conv), tf32(tf32), sizes(kernel),
-        last(conv.getChannelsLast()),
-        result(cast<RankedTensorType>(conv.getType())),
-        channel(last ? result.getRank() - 1 : 1) {}
+      : kernel(kernel), conv(conv), tf32(tf32), sizes(kernel), last(conv.getChannelsLast()),
+        result(cast<RankedTensorType>(conv.getType())), channel(last ? result.getRank() - 1 : 1) {}
 
   std::optional<LibraryConvolution> match() {
     LibraryConvolution out;
@@ -153,8 +151,8 @@ OwningOpRef<plan::KernelOp> weir::arrangeKernel(RankedTensorType filter, Locatio
   Block &body = kernel->getBody().emplaceBlock();
   Value operand = body.addArgument(filter, loc);
   b.setInsertionPointToStart(&body);
-  Value arranged = TransposeOp::create(b, loc, RankedTensorType::get(shape, filter.getElementType()),
-                                       operand, permutation);
+  Value arranged = TransposeOp::create(
+      b, loc, RankedTensorType::get(shape, filter.getElementType()), operand, permutation);
   plan::ReturnOp::create(b, loc, arranged);
   return kernel;
 }

@@ -38,8 +38,7 @@ std::optional<LibraryConvolution> matchConvolution(plan::KernelOp kernel, bool t
 
 /// A kernel that brings a filter of this type, S… I O, to O S… I. Not in any
 /// module.
-mlir::OwningOpRef<plan::KernelOp> arrangeKernel(mlir::RankedTensorType filter,
-                                                mlir::Location loc);
+mlir::OwningOpRef<plan::KernelOp> arrangeKernel(mlir::RankedTensorType filter, mlir::Location loc);
 
 } // namespace weir
 

@@ -88,9 +88,8 @@ private:
   /// Distances of a tensor of `rank` dimensions, of which number i of memory is
   /// `order[i]`, inside of one of `memory`. False: rows are not dense, or it
   /// has other sizes.
-  bool place(RankedTensorType type, RankedTensorType memory,
-             ArrayRef<int64_t> order, int64_t heads, int64_t rows,
-             int64_t columns, int64_t rowDim, int64_t (&distances)[3]) const {
+  bool place(RankedTensorType type, RankedTensorType memory, ArrayRef<int64_t> order, int64_t heads,
+             int64_t rows, int64_t columns, int64_t rowDim, int64_t (&distances)[3]) const {
     if (!type.hasStaticShape() || type.getRank() != rank)
       return false;
     SmallVector<int64_t> sizes(rank), strides(rank);
@@ -100,10 +99,8 @@ private:
       strides[order[i]] = next;
     }
     int64_t columnDim = 2 * rank - 3 - rowDim;
-    if (strides[columnDim] != 1 || sizes[rowDim] != rows ||
-        sizes[columnDim] != columns ||
-        (rank >= 3 && sizes[rank - 3] != heads) ||
-        (rank == 4 && sizes[0] != desc.batch))
+    if (strides[columnDim] != 1 || sizes[rowDim] != rows || sizes[columnDim] != columns ||
+        (rank >= 3 && sizes[rank - 3] != heads) || (rank == 4 && sizes[0] != desc.batch))
       return false;
     distances[1] = rank >= 3 ? strides[rank - 3] : next;
     distances[0] = rank == 4 ? strides[0] : next;
@@ -113,11 +110,9 @@ private:
 
   /// Takes an operand that lies in one of the kernel's buffers, or is a part of
   /// one. `rowDim`: of the operand, the dimension of queries or keys.
-  bool take(Value value, int64_t heads, int64_t rows, int64_t columns,
-            int64_t rowDim, int32_t &buffer, int64_t &offset,
-            int64_t (&distances)[3], double &scale) {
-    constexpr int64_t alignment =
-        16; ///< bytes, that the library's kernels want
+  bool take(Value value, int64_t heads, int64_t rows, int64_t columns, int64_t rowDim,
+            int32_t &buffer, int64_t &offset, int64_t (&distances)[3], double &scale) {
+    constexpr int64_t alignment = 16; ///< bytes, that the library's kernels want
     AttentionOperand operand = attentionOperand(value);
     auto type = typeOf(operand.source), memory = type;
     Value tensor = operand.source;
@@ -132,14 +127,13 @@ private:
         offset *= dim;
     }
     bool sharesHeads = operand.times > 1 && operand.repeated == rank - 3;
-    if ((operand.times > 1 && !sharesHeads) ||
-        heads * operand.times != desc.heads || !isa<BlockArgument>(tensor) ||
-        dtypeOf(type.getElementType()) != desc.dtype || offset % alignment)
+    if ((operand.times > 1 && !sharesHeads) || heads * operand.times != desc.heads ||
+        !isa<BlockArgument>(tensor) || dtypeOf(type.getElementType()) != desc.dtype ||
+        offset % alignment)
       return false;
     buffer = sizes.bufferOf(tensor);
     scale *= operand.scale;
-    return place(type, memory, operand.order, heads, rows, columns, rowDim,
-                 distances);
+    return place(type, memory, operand.order, heads, rows, columns, rowDim, distances);
   }
 
   bool matchOperands() {
@@ -159,14 +153,12 @@ private:
             valueDim = product.getRhsContract()[0];
     // Keys and values of one head may serve several of queries.
     desc.key_heads = desc.heads / attentionOperand(scores.getRhs()).times;
-    if (!take(scores.getLhs(), desc.heads, desc.query_count, desc.head_size,
-              rank - 2, desc.queries, desc.query_offset, desc.query_distances,
-              scale) ||
-        !take(scores.getRhs(), desc.key_heads, desc.key_count, desc.head_size,
-              keyDim, desc.keys, desc.key_offset, desc.key_distances, scale) ||
-        !take(product.getRhs(), desc.key_heads, desc.key_count, desc.columns,
-              valueDim, desc.values, desc.value_offset, desc.value_distances,
-              none))
+    if (!take(scores.getLhs(), desc.heads, desc.query_count, desc.head_size, rank - 2, desc.queries,
+              desc.query_offset, desc.query_distances, scale) ||
+        !take(scores.getRhs(), desc.key_heads, desc.key_count, desc.head_size, keyDim, desc.keys,
+              desc.key_offset, desc.key_distances, scale) ||
+        !take(product.getRhs(), desc.key_heads, desc.key_count, desc.columns, valueDim, desc.values,
+              desc.value_offset, desc.value_distances, none))
       return false;
     desc.scale = float(scale);
     return none == 1;
@@ -184,8 +176,8 @@ private:
     SmallVector<int64_t> order(rank);
     for (int64_t i = 0; i < rank; ++i)
       order[i] = attention.order ? attention.order.getPermutation()[i] : i;
-    return place(result, result, order, desc.heads, desc.query_count,
-                 desc.columns, rank - 2, desc.result_distances);
+    return place(result, result, order, desc.heads, desc.query_count, desc.columns, rank - 2,
+                 desc.result_distances);
   }
 
   /// What `value` is before it is rounded or made wide.

@@ -54,8 +54,8 @@ public:
     byBlock = !isOpen && found.lines < fewLines && vectors >= 2 * blockThreads;
     // A lane of the group has one sum at most to store.
     group = byBlock ? blockThreads
-                    : std::min<int64_t>(
-                          warpThreads, int64_t(llvm::PowerOf2Ceil(std::max(vectors, rows))));
+                    : std::min<int64_t>(warpThreads,
+                                        int64_t(llvm::PowerOf2Ceil(std::max(vectors, rows))));
     if (!byBlock && !isOpen)
       linesEach = found.lines >= manyLines ? 4 : found.lines >= severalLines ? 2 : 1;
     while (rows * linesEach > group)
@@ -100,8 +100,7 @@ private:
     batch = r.delinearize(block[0], sizesAlong(target, matrix.batchOfResult));
     thread = r.threadId();
     lane = byBlock ? thread : r.remainder(thread, index(group));
-    Value inBlock = byBlock ? index(0)
-                            : r.mul(r.divide(thread, index(group)), index(linesEach));
+    Value inBlock = byBlock ? index(0) : r.mul(r.divide(thread, index(group)), index(linesEach));
     firstLine = r.add(r.mul(block[1], index(linesOfBlock)), inBlock);
     Value last = r.sub(lineCount, index(1));
     for (int64_t i = 0; i < linesEach; ++i) {
@@ -250,9 +249,9 @@ private:
   Type wide, element;
   ScalarBuilder scalars;
   int64_t depth = 1, lanes = 1, vectors = 1; ///< the last: of a line
-  int64_t rows = 1;      ///< of the few
-  int64_t linesEach = 1; ///< of the matrix, a thread's
-  int64_t group = 1;     ///< threads of a line
+  int64_t rows = 1;                          ///< of the few
+  int64_t linesEach = 1;                     ///< of the matrix, a thread's
+  int64_t group = 1;                         ///< threads of a line
   bool byBlock = false;
   SmallVector<Value> batch, lineSizes, rowSizes, lineBegins, rowBegins;
   SmallVector<SmallVector<Value>> rowIndices;

@@ -18,12 +18,11 @@ using namespace weir;
 // CudaReader
 //===----------------------------------------------------------------------===//
 
-void CudaReader::require(Operation *op, Value ok, StringRef message, int code,
-                         Value value0, Value value1) {
+void CudaReader::require(Operation *op, Value ok, StringRef message, int code, Value value0,
+                         Value value1) {
   if (quiet || matchPattern(ok, m_One()))
     return;
-  int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(),
-                       message, code);
+  int site = sites.add(nodeName(op->getLoc()), op->getName().stripDialect(), message, code);
   OpBuilder::InsertionGuard guard(b);
   Value yes = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
   Value bad = b.createOrFold<arith::XOrIOp>(loc, ok, yes);
@@ -41,8 +40,8 @@ void CudaReader::require(Operation *op, Value ok, StringRef message, int code,
     return arith::ConstantIntOp::create(b, loc, i32, value);
   };
   auto field = [&](int64_t bytes) -> Value {
-    return LLVM::GEPOp::create(b, loc, errorSlot.getType(), b.getI8Type(),
-                               errorSlot, ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+    return LLVM::GEPOp::create(b, loc, errorSlot.getType(), b.getI8Type(), errorSlot,
+                               ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
   };
   auto branch = scf::IfOp::create(b, loc, bad, /*withElseRegion=*/false);
   b.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -85,16 +84,14 @@ SmallVector<Value> CudaReader::delinearize(Value linear, ValueRange dims) {
   return indices;
 }
 
-SmallVector<Value> CudaReader::axisBlocks(const LaunchShape &shape,
-                                          ValueRange dims) {
+SmallVector<Value> CudaReader::axisBlocks(const LaunchShape &shape, ValueRange dims) {
   SmallVector<Value> counts;
   for (const LaunchShape::Axis &axis : shape.axes) {
     Value count = constant(1);
     for (int64_t dim : axis.dims)
       count = mul(count, dims[dim]);
     if (axis.divisor != 1)
-      count = divide(add(count, constant(axis.divisor - 1)),
-                     constant(axis.divisor));
+      count = divide(add(count, constant(axis.divisor - 1)), constant(axis.divisor));
     counts.push_back(count);
   }
   return counts;
@@ -122,25 +119,23 @@ void CudaReader::onlyIf(Value condition, function_ref<void()> then) {
 }
 
 Value CudaReader::shared(Type element, ArrayRef<int64_t> shape) {
-  auto space = gpu::AddressSpaceAttr::get(
-      b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
   auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface{}, space);
   Value memory = function.addWorkgroupAttribution(type, loc);
   // Neighbours may be read as vectors.
-  function.setWorkgroupAttributionAttr(
-      function.getNumWorkgroupAttributions() - 1,
-      LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(16));
+  function.setWorkgroupAttributionAttr(function.getNumWorkgroupAttributions() - 1,
+                                       LLVM::LLVMDialect::getAlignAttrName(),
+                                       b.getI64IntegerAttr(16));
   return memory;
 }
 
-SmallVector<Value> CudaReader::neighbours(const Buffer &buffer, Value linear,
-                                          int64_t lanes) {
-  Type element = buffer.type.getElementType(),
-       storage = BufferAccess::storageType(element);
+SmallVector<Value> CudaReader::neighbours(const Buffer &buffer, Value linear, int64_t lanes) {
+  Type element = buffer.type.getElementType(), storage = BufferAccess::storageType(element);
   auto vector = VectorType::get({lanes}, storage);
-  Value all = LLVM::LoadOp::create(
-      b, loc, vector, BufferAccess::address(*this, buffer.pointer, element, linear),
-      unsigned(lanes * elementBytes(element)));
+  Value all = LLVM::LoadOp::create(b, loc, vector,
+                                   BufferAccess::address(*this, buffer.pointer, element, linear),
+                                   unsigned(lanes * elementBytes(element)));
   SmallVector<Value> elements;
   for (int64_t i = 0; i < lanes; ++i)
     elements.push_back(LLVM::ExtractElementOp::create(
@@ -176,8 +171,7 @@ void CudaReader::store(Value value, const Buffer &buffer, ValueRange indices) {
     return KernelReader::store(value, buffer, indices);
   auto &[where, values] = stored[buffer.pointer];
   where = buffer;
-  values.push_back(
-      BufferAccess::toStorage(*this, value, buffer.type.getElementType()));
+  values.push_back(BufferAccess::toStorage(*this, value, buffer.type.getElementType()));
 }
 
 void CudaReader::writeTogether(Value linear) {
@@ -190,8 +184,7 @@ void CudaReader::writeTogether(Value linear) {
       all = LLVM::InsertElementOp::create(
           b, loc, all, value,
           LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(i)));
-    LLVM::StoreOp::create(b, loc, all,
-                          BufferAccess::address(*this, pointer, element, linear),
+    LLVM::StoreOp::create(b, loc, all, BufferAccess::address(*this, pointer, element, linear),
                           unsigned(values.size() * elementBytes(element)));
   }
   stored.clear();
@@ -202,8 +195,7 @@ void CudaReader::writeTogether(Value linear) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-void CudaKernel::emitResults(ValueRange indices, Operation *hero,
-                             Value value) const {
+void CudaKernel::emitResults(ValueRange indices, Operation *hero, Value value) const {
   CudaReader &r = reader;
   if (hero)
     r.setHero(hero->getResult(0), value);
@@ -226,14 +218,12 @@ static ElementalOpInterface heroOf(const CudaKernel &k) {
   ElementalOpInterface hero;
   for (Operation *op : k.operations)
     if (auto elemental = dyn_cast<ElementalOpInterface>(op))
-      if (elemental.isElementExpensive() &&
-          elemental != k.results().front().getDefiningOp())
+      if (elemental.isElementExpensive() && elemental != k.results().front().getDefiningOp())
         hero = elemental;
   return hero;
 }
 
-static void emitOne(const CudaKernel &k, ElementalOpInterface hero,
-                    ValueRange indices) {
+static void emitOne(const CudaKernel &k, ElementalOpInterface hero, ValueRange indices) {
   if (!hero)
     return k.emitResults(indices);
   k.reader.loc = hero.getLoc();
@@ -299,8 +289,8 @@ static bool isFlat(const CudaKernel &k) {
 /// Where the elements of an operand begin that a thread's neighbours read, one
 /// each; null: they do not lie next to each other. `at`: the first one's place
 /// in the result.
-static Value neighboursOf(const CudaKernel &k, Value leaf, bool flat,
-                          Value begin, ArrayRef<Value> at) {
+static Value neighboursOf(const CudaKernel &k, Value leaf, bool flat, Value begin,
+                          ArrayRef<Value> at) {
   CudaReader &r = k.reader;
   auto type = cast<RankedTensorType>(leaf.getType());
   if (isa<ComplexType>(type.getElementType()))
@@ -329,8 +319,8 @@ Value weir::neighboursIn(CudaReader &r, Value leaf, RankedTensorType over, Array
   return r.linearIndex(r.bufferOf(leaf), own);
 }
 
-void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes,
-                          Operation *hero, function_ref<Value(int64_t)> value) {
+void weir::emitNeighbours(const CudaKernel &k, ArrayRef<Value> at, int64_t lanes, Operation *hero,
+                          function_ref<Value(int64_t)> value) {
   CudaReader &r = k.reader;
   if (lanes == 1)
     return k.emitResults(at, hero, value(0));
@@ -374,8 +364,7 @@ void weir::emitElements(const CudaKernel &k) {
   Value count = r.constant(1);
   for (Value dim : first.dims)
     count = r.mul(count, dim);
-  Value thread =
-      r.add(r.mul(r.blockId(), r.constant(k.shape.threads)), r.threadId());
+  Value thread = r.add(r.mul(r.blockId(), r.constant(k.shape.threads)), r.threadId());
   Value begin = r.mul(thread, r.constant(lanes));
   auto emitAt = [&](Value linear) {
     if (flat) {
@@ -389,8 +378,7 @@ void weir::emitElements(const CudaKernel &k) {
   auto emitBulk = [&] {
     if (lanes == 1)
       return emitAt(begin);
-    SmallVector<Value> at =
-        flat ? SmallVector<Value>() : r.delinearize(begin, first.dims);
+    SmallVector<Value> at = flat ? SmallVector<Value>() : r.delinearize(begin, first.dims);
     for (Value leaf : k.leaves)
       if (Value linear = neighboursOf(k, leaf, flat, begin, at))
         r.readTogether(leaf, linear, lanes);
@@ -446,9 +434,8 @@ static void collect(CudaKernel &k) {
       k.operations.push_back(&op);
 }
 
-LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
-                                 gpu::GPUModuleOp module, SiteTable &sites,
-                                 Value known, const KernelForm *form) {
+LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol, gpu::GPUModuleOp module,
+                                 SiteTable &sites, Value known, const KernelForm *form) {
   MLIRContext *context = kernel.getContext();
   Location loc = kernel.getLoc();
   OpBuilder b(context);
@@ -456,20 +443,17 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
   Type pointer = LLVM::LLVMPointerType::get(context);
   Block &source = kernel.getBody().front();
   auto results = source.getTerminator()->getOperands();
-  SmallVector<Value> tensors(source.getArguments().begin(),
-                             source.getArguments().end());
+  SmallVector<Value> tensors(source.getArguments().begin(), source.getArguments().end());
   tensors.append(results.begin(), results.end());
   SmallVector<Type> types(1 + tensors.size(), pointer);
   for (Value tensor : tensors)
-    types.append(cast<RankedTensorType>(tensor.getType()).getNumDynamicDims(),
-                 b.getI64Type());
+    types.append(cast<RankedTensorType>(tensor.getType()).getNumDynamicDims(), b.getI64Type());
   if (known)
     types.push_back(pointer);
   if (form)
     llvm::append_range(types, form->parameters);
 
-  auto function = gpu::GPUFuncOp::create(b, loc, symbol,
-                                         b.getFunctionType(types, {}));
+  auto function = gpu::GPUFuncOp::create(b, loc, symbol, b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -489,14 +473,13 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
   for (auto [i, tensor] : llvm::enumerate(tensors)) {
     KernelReader::Buffer buffer;
     bool overwritten = inPlace && inPlace.getInt() == int64_t(i);
-    buffer.pointer = entry->getArgument(
-        (overwritten ? source.getNumArguments() : i) + 1);
+    buffer.pointer = entry->getArgument((overwritten ? source.getNumArguments() : i) + 1);
     buffer.type = cast<RankedTensorType>(tensor.getType());
     for (int64_t size : buffer.type.getShape())
       buffer.dims.push_back(
           ShapedType::isDynamic(size)
-              ? arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                           entry->getArgument(next++)).getResult()
+              ? arith::IndexCastOp::create(b, loc, b.getIndexType(), entry->getArgument(next++))
+                    .getResult()
               : reader.constant(size));
     reader.bind(tensor, buffer);
   }
@@ -520,7 +503,6 @@ LaunchShape weir::emitCudaKernel(plan::KernelOp kernel, StringRef symbol,
     emitElements(k);
   b.setInsertionPointToEnd(entry);
   gpu::ReturnOp::create(b, loc);
-  function.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({int32_t(shape.threads), 1, 1}));
+  function.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(shape.threads), 1, 1}));
   return shape;
 }

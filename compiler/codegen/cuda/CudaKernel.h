@@ -27,13 +27,13 @@ namespace weir {
 /// How few queries of an attention look at many keys: a block takes a part of the
 /// keys, and a second kernel joins the parts. See weir_cuda_parts.
 struct LaunchParts {
-  std::string part, join;         ///< names in the image
+  std::string part, join;                   ///< names in the image
   int32_t partNumber = -1, joinNumber = -1; ///< among weir_accelerator_desc::kernels
   int64_t threads = 1, joinThreads = 1;
-  int64_t rows = 1;               ///< queries of a block
-  int64_t mostQueries = 1;        ///< more are not for it
-  int64_t state = 1;              ///< numbers that a part leaves of a query
-  std::optional<int64_t> keys;    ///< else they are size `keysDim` of an operand
+  int64_t rows = 1;            ///< queries of a block
+  int64_t mostQueries = 1;     ///< more are not for it
+  int64_t state = 1;           ///< numbers that a part leaves of a query
+  std::optional<int64_t> keys; ///< else they are size `keysDim` of an operand
   int64_t keysOperand = 0, keysDim = 0;
 };
 
@@ -61,34 +61,31 @@ public:
       : KernelReader(b, loc, sites) {}
 
   /// The first error of a step stays in the record that `errorSlot` points to.
-  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message,
-               int code, mlir::Value value0, mlir::Value value1) override;
+  void require(mlir::Operation *op, mlir::Value ok, llvm::StringRef message, int code,
+               mlir::Value value0, mlir::Value value1) override;
 
   mlir::Value threadId(); ///< of type index, below 1024
   mlir::Value blockId();  ///< of type index, below 2^31
   void barrier();
   /// A row-major number along `dims` as indices.
-  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear,
-                                             mlir::ValueRange dims);
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, mlir::ValueRange dims);
   /// The blocks along each axis, from the first result's sizes.
-  llvm::SmallVector<mlir::Value> axisBlocks(const LaunchShape &shape,
-                                            mlir::ValueRange dims);
+  llvm::SmallVector<mlir::Value> axisBlocks(const LaunchShape &shape, mlir::ValueRange dims);
   /// Runs `then` where `condition` holds.
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> then);
 
   // Neighbours that one thread computes are read and written together, before
   // and after all of them: what is between may branch.
   /// What `lanes` elements of a buffer are in memory, from `linear` on.
-  llvm::SmallVector<mlir::Value> neighbours(const Buffer &buffer,
-                                            mlir::Value linear, int64_t lanes);
+  llvm::SmallVector<mlir::Value> neighbours(const Buffer &buffer, mlir::Value linear,
+                                            int64_t lanes);
   /// From now on `tensor` has the `lanes` elements from `linear` on.
   void readTogether(mlir::Value tensor, mlir::Value linear, int64_t lanes);
   /// Which of the neighbours is computed from now on; -1: none of them.
   void setLane(int64_t number) { lane = number; }
   /// Writes what was stored for all neighbours, from element `linear` on.
   void writeTogether(mlir::Value linear);
-  void store(mlir::Value value, const Buffer &buffer,
-             mlir::ValueRange indices) override;
+  void store(mlir::Value value, const Buffer &buffer, mlir::ValueRange indices) override;
 
   mlir::gpu::GPUFuncOp function;
   mlir::Value firstResult; ///< of the kernel
@@ -109,11 +106,9 @@ public:
 
 protected:
   bool isLeaf(mlir::Value tensor) override {
-    return (known && tensor == known) || isOfLine(tensor) ||
-           KernelReader::isLeaf(tensor);
+    return (known && tensor == known) || isOfLine(tensor) || KernelReader::isLeaf(tensor);
   }
-  mlir::Value leafElement(mlir::Value tensor,
-                          mlir::ValueRange indices) override;
+  mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) override;
   mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
 
 private:
@@ -122,9 +117,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> ahead;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> together;
   /// By pointer: the buffer, and its elements as they lie in memory.
-  llvm::MapVector<mlir::Value,
-                  std::pair<Buffer, llvm::SmallVector<mlir::Value>>>
-      stored;
+  llvm::MapVector<mlir::Value, std::pair<Buffer, llvm::SmallVector<mlir::Value>>> stored;
 };
 
 /// What the emitters of strategies share.
@@ -137,12 +130,8 @@ struct CudaKernel {
   llvm::SmallVector<mlir::Operation *> operations;
 
   mlir::Block &body() const { return kernel.getBody().front(); }
-  mlir::ValueRange results() const {
-    return body().getTerminator()->getOperands();
-  }
-  const KernelReader::Buffer &first() const {
-    return reader.bufferOf(results().front());
-  }
+  mlir::ValueRange results() const { return body().getTerminator()->getOperands(); }
+  const KernelReader::Buffer &first() const { return reader.bufferOf(results().front()); }
   /// Computes and stores all results at `indices`. `hero`, when given, is
   /// known to have `value` there.
   void emitResults(mlir::ValueRange indices, mlir::Operation *hero = nullptr,
@@ -163,13 +152,14 @@ bool emitLines(const CudaKernel &k);     ///< several, and what is between
 bool emitMatrix(const CudaKernel &k);    ///< products and convolutions
 bool emitAttention(const CudaKernel &k); ///< two products around a softmax
 bool emitTranspose(const CudaKernel &k); ///< by way of shared memory
-bool emitScatter(const CudaKernel &k); ///< scatters, each element by one thread
+bool emitScatter(const CudaKernel &k);   ///< scatters, each element by one thread
 void emitElements(const CudaKernel &k);  ///< everything
 
 /// As many neighbours as 16 bytes hold of the widest type that lies in memory.
 int64_t vectorLanes(const CudaKernel &k);
-/// Elements that a thread computes next to each other: vectorLanes, where all that is read lies as the result does, or the same for all of a
-/// line. `flat`: a number is place enough. `hero` is known by other means.
+/// Elements that a thread computes next to each other: vectorLanes, where all that is read lies as
+/// the result does, or the same for all of a line. `flat`: a number is place enough. `hero` is
+/// known by other means.
 int64_t lanesOf(const CudaKernel &k, bool flat, mlir::Operation *hero = nullptr);
 /// Where the elements of `leaf` begin in its buffer that elementwise operations over `over`
 /// read for neighbours along its last dimension, the first of which is at `at`; null: they
@@ -198,8 +188,8 @@ void multiplyOnCores(CudaReader &r, mlir::Type operand, llvm::ArrayRef<mlir::Val
 
 /// The line that a thread works on with others.
 struct ThreadLine {
-  mlir::Value lane;                      ///< of the thread among them
-  mlir::Value exists;                    ///< false beyond the end, see placeLines
+  mlir::Value lane;   ///< of the thread among them
+  mlir::Value exists; ///< false beyond the end, see placeLines
   llvm::SmallVector<mlir::Value> indices;
 };
 
@@ -226,8 +216,8 @@ struct KernelForm {
 /// computes what follows; it may lie where the first result does. With `form` that emits
 /// the body.
 LaunchShape emitCudaKernel(plan::KernelOp kernel, llvm::StringRef symbol,
-                           mlir::gpu::GPUModuleOp module, SiteTable &sites,
-                           mlir::Value known = {}, const KernelForm *form = nullptr);
+                           mlir::gpu::GPUModuleOp module, SiteTable &sites, mlir::Value known = {},
+                           const KernelForm *form = nullptr);
 
 /// The same kernel over words of eight bytes, where all it does is to move elements, as
 /// many of which as a word has stay together; null: it does something else. `elements`:

@@ -16,8 +16,7 @@ weir_extent weir::fixedExtent(int64_t value) { return {value, {-1, -1, -1, -1}};
 
 std::optional<double> weir::splatOf(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
   if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
     return std::nullopt;
   return elements.getSplatValue<APFloat>().convertToDouble();

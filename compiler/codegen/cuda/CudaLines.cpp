@@ -100,15 +100,13 @@ private:
         auto type = cast<RankedTensorType>(leaf.getType());
         if ((type.getShape() != lineType(k.kernel).getShape()) != ofAll)
           continue;
-        int64_t words =
-            int64_t(elements.size()) * elementBytes(type.getElementType()) / 4;
+        int64_t words = int64_t(elements.size()) * elementBytes(type.getElementType()) / 4;
         if (words > left || !neighboursIn(r, leaf, lineType(k.kernel), elements[0].indices))
           continue;
         left -= words;
         for (size_t i = 0; i < elements.size(); i += size_t(lanes)) {
           Value begin = neighboursIn(r, leaf, lineType(k.kernel), elements[i].indices);
-          for (auto [lane, stored] :
-               llvm::enumerate(r.neighbours(r.bufferOf(leaf), begin, lanes)))
+          for (auto [lane, stored] : llvm::enumerate(r.neighbours(r.bufferOf(leaf), begin, lanes)))
             r.setAhead(leaf, elements[i + lane].indices.back(), stored);
         }
       }
@@ -134,8 +132,7 @@ private:
         return !def || isa<ConstantOp>(def) || r.isOfLine(operand);
       });
       if (isReady)
-        r.setOfLine(op->getResult(0),
-                    r.element(op->getResult(0), indicesOf(r.constant(0))));
+        r.setOfLine(op->getResult(0), r.element(op->getResult(0), indicesOf(r.constant(0))));
     }
   }
 

@@ -23,8 +23,8 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::shape;
 
-static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16,
-                         columnsEach = 4, padding = 4;
+static constexpr int64_t threads = 256, tileColumns = 64, tileDepth = 16, columnsEach = 4,
+                         padding = 4;
 // Tensor cores: depths go through shared memory in pairs, two in a word. Lines of
 // 20 words let the eight rows that are read at once fall into different banks.
 static constexpr int64_t coreDepth = 32, corePairs = coreDepth / 2, coreLine = corePairs + 4;
@@ -153,8 +153,7 @@ void Tile::emitInThreads() {
   int64_t rowsEach = tileRows / (threads / columnThreads);
   Value leftTile = r.shared(p.wide, {tileDepth, tileRows + padding}),
         rightTile = r.shared(p.wide, {tileDepth, tileColumns});
-  Value x = r.remainder(thread, index(columnThreads)),
-        y = r.divide(thread, index(columnThreads));
+  Value x = r.remainder(thread, index(columnThreads)), y = r.divide(thread, index(columnThreads));
   SmallVector<Value> zeros(rowsEach * columnsEach, zero);
   auto loop = alongDepth(zeros, [&](Value first, SmallVector<Value> sums) {
     for (int64_t i = 0; i < tileRows * tileDepth; i += threads) {
@@ -190,8 +189,8 @@ void Tile::emitInThreads() {
   for (int64_t i = 0; i < rowsEach; ++i) {
     SmallVector<std::pair<Value, Value>> sums;
     for (int64_t j = 0; j < columnsEach; ++j)
-      sums.push_back({r.add(r.mul(x, index(columnsEach)), index(j)),
-                      loop.getResult(i * columnsEach + j)});
+      sums.push_back(
+          {r.add(r.mul(x, index(columnsEach)), index(j)), loop.getResult(i * columnsEach + j)});
     finishRow(r.add(r.mul(y, index(rowsEach)), index(i)), sums);
   }
 }
@@ -340,8 +339,7 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
   for (auto [i, j] : llvm::zip(dot.getLhsContract(), dot.getRhsContract()))
     p.depthSizes.push_back(r.minimum(r.dim(dot.getLhs(), i), r.dim(dot.getRhs(), j)));
   ScalarBuilder s(r, dot, p.wide);
-  auto read = [&](const DotOperand &operand, ValueRange batch, ValueRange free,
-                  ValueRange place) {
+  auto read = [&](const DotOperand &operand, ValueRange batch, ValueRange free, ValueRange place) {
     return s.cast(r.element(operand.tensor, operand.indices(batch, free, place)),
                   getElementTypeOrSelf(operand.tensor.getType()), p.operand, false);
   };
@@ -357,13 +355,14 @@ bool emitDot(const CudaKernel &k, DotGeneralOp dot) {
     std::optional<bool> along = chunksAlongDepth(operand);
     if (p.operand == p.wide || !along)
       return std::nullopt;
-    return ChunkedOperand{*along, [&](ValueRange batch, Value free, Value place) {
-      const KernelReader::Buffer &buffer = r.bufferOf(operand.tensor);
-      SmallVector<Value> ofFree = r.delinearize(free, sizesAlong(buffer, operand.free)),
-                         ofDepth = r.delinearize(place, sizesAlong(buffer, operand.contract));
-      return MatrixChunk{pointerTo(r, operand.tensor, operand.indices(batch, ofFree, ofDepth)),
-                         Value()};
-    }};
+    return ChunkedOperand{
+        *along, [&](ValueRange batch, Value free, Value place) {
+          const KernelReader::Buffer &buffer = r.bufferOf(operand.tensor);
+          SmallVector<Value> ofFree = r.delinearize(free, sizesAlong(buffer, operand.free)),
+                             ofDepth = r.delinearize(place, sizesAlong(buffer, operand.contract));
+          return MatrixChunk{pointerTo(r, operand.tensor, operand.indices(batch, ofFree, ofDepth)),
+                             Value()};
+        }};
   };
   p.leftChunks = chunks(leftOperand);
   p.rightChunks = chunks(rightOperand);
@@ -388,8 +387,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   if (conv.getGroups() != 1 || !isTileable(p.wide) || !filter.hasStaticShape())
     return false;
   int64_t channel = last ? rank - 1 : 1, firstSpatial = last ? 1 : 2;
-  int64_t firstWindow = last ? 0 : 2, inner = last ? rank - 2 : 1,
-          outer = last ? rank - 1 : 0;
+  int64_t firstWindow = last ? 0 : 2, inner = last ? rank - 2 : 1, outer = last ? rank - 1 : 0;
   p.columnDims = {channel};
   for (int64_t i = 0; i < rank; ++i)
     if (i != channel)
@@ -425,9 +423,8 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
                           r.mul(placeOf(firstWindow + i), r.constant(conv.getDilations()[i])));
       if (padded) {
         index = r.sub(index, r.constant(conv.getPads()[2 * i]));
-        Value inside = r.logicalAnd(
-            r.less(r.constant(-1), index),
-            r.less(index, r.dim(conv.getInput(), firstSpatial + i)));
+        Value inside = r.logicalAnd(r.less(r.constant(-1), index),
+                                    r.less(index, r.dim(conv.getInput(), firstSpatial + i)));
         ok = r.logicalAnd(ok, inside);
       }
       at[firstSpatial + i] = index;
@@ -437,9 +434,7 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
   auto left = [&](ValueRange, ValueRange row, ValueRange place) -> Value {
     SmallVector<Value> at;
     Value ok = inputAt(row, place, at);
-    auto load = [&] {
-      return s.cast(r.element(conv.getInput(), at), element, p.operand, false);
-    };
+    auto load = [&] { return s.cast(r.element(conv.getInput(), at), element, p.operand, false); };
     return padded ? emitIf(r, ok, load, [&] { return zero; }) : load();
   };
   auto filterAt = [&](ValueRange place, Value column) {
@@ -449,33 +444,35 @@ bool emitConvolution(const CudaKernel &k, ConvOp conv) {
     return at;
   };
   auto right = [&](ValueRange, ValueRange place, ValueRange column) {
-    return s.cast(r.element(conv.getFilter(), filterAt(place, column[0])),
-                  filter.getElementType(), p.operand, false);
+    return s.cast(r.element(conv.getFilter(), filterAt(place, column[0])), filter.getElementType(),
+                  p.operand, false);
   };
   p.left = left;
   p.right = right;
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   // Chunks are of neighbouring channels.
   if (last && p.operand != p.wide && isa<BlockArgument>(conv.getInput()) &&
-      isa<BlockArgument>(conv.getFilter()) && !input.isDynamicDim(channel) && input.getDimSize(channel) % 8 == 0 &&
-      filter.getDimSize(outer) % 8 == 0) {
-    p.leftChunks = ChunkedOperand{true, [&](ValueRange, Value free, Value place) {
-      SmallVector<Value> row = r.delinearize(free, sizesAlong(k.first(), p.rowDims)),
-                         inWindow = r.delinearize(place, p.depthSizes), at;
-      Value ok = inputAt(row, inWindow, at);
-      Value pointer = pointerTo(r, conv.getInput(), at);
-      if (!padded)
-        return MatrixChunk{pointer, Value()};
-      // What is not read is an address that could be.
-      pointer = arith::SelectOp::create(b, r.loc, ok, pointer,
-                                        r.bufferOf(conv.getInput()).pointer);
-      return MatrixChunk{pointer, ok};
-    }};
-    p.rightChunks = ChunkedOperand{false, [&](ValueRange, Value free, Value place) {
-      return MatrixChunk{
-          pointerTo(r, conv.getFilter(), filterAt(r.delinearize(place, p.depthSizes), free)),
-          Value()};
-    }};
+      isa<BlockArgument>(conv.getFilter()) && !input.isDynamicDim(channel) &&
+      input.getDimSize(channel) % 8 == 0 && filter.getDimSize(outer) % 8 == 0) {
+    p.leftChunks = ChunkedOperand{
+        true, [&](ValueRange, Value free, Value place) {
+          SmallVector<Value> row = r.delinearize(free, sizesAlong(k.first(), p.rowDims)),
+                             inWindow = r.delinearize(place, p.depthSizes), at;
+          Value ok = inputAt(row, inWindow, at);
+          Value pointer = pointerTo(r, conv.getInput(), at);
+          if (!padded)
+            return MatrixChunk{pointer, Value()};
+          // What is not read is an address that could be.
+          pointer =
+              arith::SelectOp::create(b, r.loc, ok, pointer, r.bufferOf(conv.getInput()).pointer);
+          return MatrixChunk{pointer, ok};
+        }};
+    p.rightChunks = ChunkedOperand{
+        false, [&](ValueRange, Value free, Value place) {
+          return MatrixChunk{
+              pointerTo(r, conv.getFilter(), filterAt(r.delinearize(place, p.depthSizes), free)),
+              Value()};
+        }};
   }
   if (!emitPipelined(k, p))
     Tile(k, p).emit();

@@ -38,8 +38,7 @@ struct MatrixProblem {
   llvm::SmallVector<mlir::Value> depthSizes;
   int64_t knownDepth = 1; ///< -1: open
   /// Of batch, row and place; of batch, place and column.
-  llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::ValueRange, mlir::ValueRange)> left,
-      right;
+  llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::ValueRange, mlir::ValueRange)> left, right;
   /// Where tensor cores multiply, and both operands lie so.
   std::optional<ChunkedOperand> leftChunks, rightChunks;
 };

@@ -64,10 +64,10 @@ Tiling tilingFor(int64_t batches, int64_t rows, int64_t columns) {
 /// One operand's slices in shared memory.
 struct Slice {
   const ChunkedOperand &operand;
-  int64_t begin;  ///< bytes from the stage's
-  int64_t lines;  ///< rows or columns of the tile, or places of the depth
-  int64_t chunks; ///< of a line
-  int64_t free;   ///< rows or columns of the tile
+  int64_t begin;     ///< bytes from the stage's
+  int64_t lines;     ///< rows or columns of the tile, or places of the depth
+  int64_t chunks;    ///< of a line
+  int64_t free;      ///< rows or columns of the tile
   Value base, count; ///< the tile's first row or column; of all of them
   bool isWhole;      ///< tiles have no rows or columns beyond the end
 
@@ -113,9 +113,7 @@ private:
   }
 
   Value index(int64_t value) { return r.constant(value); }
-  Value number(Value value) {
-    return arith::IndexCastOp::create(b, r.loc, b.getI64Type(), value);
-  }
+  Value number(Value value) { return arith::IndexCastOp::create(b, r.loc, b.getI64Type(), value); }
   /// Shared memory, `bytes` from where the block's begins.
   Value shared(Value bytes) {
     return LLVM::GEPOp::create(b, r.loc, memory.getType(), b.getI8Type(), memory,
@@ -153,8 +151,8 @@ private:
   /// banks, eight chunks, are turned alike.
   Value chunkAt(const Slice &slice, Value line, Value chunk) {
     int64_t sharing = std::max<int64_t>(1, 8 / slice.chunks);
-    Value turned = r.remainder(r.divide(line, index(sharing)),
-                               index(std::min<int64_t>(slice.chunks, 8)));
+    Value turned =
+        r.remainder(r.divide(line, index(sharing)), index(std::min<int64_t>(slice.chunks, 8)));
     Value own = arith::XOrIOp::create(b, r.loc, chunk, turned);
     return r.mul(r.add(r.mul(line, index(slice.chunks)), own), index(chunkBytes));
   }
@@ -191,10 +189,10 @@ private:
     Value from = LLVM::AddrSpaceCastOp::create(
         b, r.loc, LLVM::LLVMPointerType::get(b.getContext(), 1), found.pointer);
     Value to = shared(r.add(r.add(stage, index(slice.begin)), chunkAt(slice, line, chunk)));
-    NVVM::CpAsyncOp::create(b, r.loc, to, from, b.getI32IntegerAttr(chunkBytes),
-                            NVVM::LoadCacheModifierKindAttr::get(
-                                b.getContext(), NVVM::LoadCacheModifierKind::CG),
-                            bytes);
+    NVVM::CpAsyncOp::create(
+        b, r.loc, to, from, b.getI32IntegerAttr(chunkBytes),
+        NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG),
+        bytes);
   }
   void copy(const Slice &slice, Value first, Value stage) {
     int64_t items = slice.lines * slice.chunks, threads = tiling.threads();
@@ -342,8 +340,8 @@ private:
       for (int64_t half : {0, 1}) {
         Value both = LLVM::PoisonOp::create(b, r.loc, pair);
         for (int64_t i : {0, 1})
-          both = LLVM::InsertElementOp::create(b, r.loc, both, sums[j * 4 + half * 2 + i],
-                                               element(i));
+          both =
+              LLVM::InsertElementOp::create(b, r.loc, both, sums[j * 4 + half * 2 + i], element(i));
         Value to = stagedAt(r.add(row, index(half * 8)), r.add(column, index(j * 8)));
         LLVM::StoreOp::create(b, r.loc, both, to, 8);
       }
@@ -354,8 +352,7 @@ private:
     int64_t width = std::min<int64_t>(lanes, 4);
     for (int64_t i = 0; i < lanes; i += width) {
       Value all = LLVM::LoadOp::create(b, r.loc, VectorType::get({width}, p.wide),
-                                       stagedAt(row, r.add(column, index(i))),
-                                       unsigned(width * 4));
+                                       stagedAt(row, r.add(column, index(i))), unsigned(width * 4));
       for (int64_t e = 0; e < width; ++e)
         values.push_back(LLVM::ExtractElementOp::create(
             b, r.loc, all,

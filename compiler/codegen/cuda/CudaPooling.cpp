@@ -27,8 +27,7 @@ static PoolOp poolingOf(plan::KernelOp kernel) {
 /// What lies behind the end for `results` windows of spatial dimension `i`, where the
 /// library finds as many, and each of them has elements that are inside. With `ceil_mode`
 /// that may be more than the operation's own padding.
-static std::optional<int64_t> paddingAfter(PoolOp pool, int64_t i, int64_t size,
-                                           int64_t results) {
+static std::optional<int64_t> paddingAfter(PoolOp pool, int64_t i, int64_t size, int64_t results) {
   int64_t window = pool.getWindow()[i], stride = pool.getStrides()[i],
           before = pool.getPads()[2 * i], after = pool.getPads()[2 * i + 1];
   int64_t last = (results - 1) * stride - before; // where the last window begins
@@ -59,9 +58,9 @@ std::optional<weir_cuda_pooling> weir::matchPooling(plan::KernelOp kernel) {
   weir_cuda_pooling desc = {};
   desc.size = sizeof(desc);
   desc.dtype = dtypeOf(input.getElementType());
-  desc.kind = pool.getKind() == "max"        ? WEIR_CUDA_MAX_POOLING
+  desc.kind = pool.getKind() == "max"     ? WEIR_CUDA_MAX_POOLING
               : pool.getCountIncludePad() ? WEIR_CUDA_AVERAGE_PADDED
-                                             : WEIR_CUDA_AVERAGE_INSIDE;
+                                          : WEIR_CUDA_AVERAGE_INSIDE;
   desc.input = sizes.bufferOf(pool.getOperand());
   desc.result = sizes.bufferOf(pool.getResult());
   desc.channels_last = pool.getChannelsLast();

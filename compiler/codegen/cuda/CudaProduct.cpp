@@ -51,14 +51,11 @@ bool isInnermost(RankedTensorType type, ArrayRef<int64_t> group) {
 
 /// Describes an operand, `lines` by `across` for each of `batch`.
 bool describe(const LaunchSizes &sizes, Value tensor, ArrayRef<int64_t> batchDims,
-              ArrayRef<int64_t> lineDims, ArrayRef<int64_t> acrossDims,
-              weir_cuda_matrix &out) {
+              ArrayRef<int64_t> lineDims, ArrayRef<int64_t> acrossDims, weir_cuda_matrix &out) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  SmallVector<int64_t> batch = withoutOnes(type, batchDims),
-                       lines = withoutOnes(type, lineDims),
+  SmallVector<int64_t> batch = withoutOnes(type, batchDims), lines = withoutOnes(type, lineDims),
                        across = withoutOnes(type, acrossDims);
-  if (!isOneDimension(type, batch) || !isOneDimension(type, lines) ||
-      !isOneDimension(type, across))
+  if (!isOneDimension(type, batch) || !isOneDimension(type, lines) || !isOneDimension(type, across))
     return false;
   out.buffer = sizes.bufferOf(tensor);
   out.batch = fixedExtent(0);
@@ -84,11 +81,18 @@ struct Contraction {
 };
 
 Contraction contractionOf(DotGeneralOp dot) {
-  Contraction c = {dot.getLhs(), dot.getRhs(), dot.getResult(), llvm::to_vector(dot.getLhsBatch()),
-                   llvm::to_vector(dot.getRhsBatch()), llvm::to_vector(dot.getLhsContract()),
-                   llvm::to_vector(dot.getRhsContract()), {}, {}};
+  Contraction c = {dot.getLhs(),
+                   dot.getRhs(),
+                   dot.getResult(),
+                   llvm::to_vector(dot.getLhsBatch()),
+                   llvm::to_vector(dot.getRhsBatch()),
+                   llvm::to_vector(dot.getLhsContract()),
+                   llvm::to_vector(dot.getRhsContract()),
+                   {},
+                   {}};
   c.rows = freeDims(cast<RankedTensorType>(c.lhs.getType()).getRank(), c.lhsBatch, c.lhsContract);
-  c.columns = freeDims(cast<RankedTensorType>(c.rhs.getType()).getRank(), c.rhsBatch, c.rhsContract);
+  c.columns =
+      freeDims(cast<RankedTensorType>(c.rhs.getType()).getRank(), c.rhsBatch, c.rhsContract);
   return c;
 }
 
@@ -103,14 +107,20 @@ std::optional<Contraction> contractionOf(ConvOp conv) {
       !llvm::all_of(conv.getStrides(), isOne) ||
       !llvm::all_of(conv.getPads(), [](int64_t pad) { return pad == 0; }))
     return std::nullopt;
-  return Contraction{conv.getInput(), conv.getFilter(), conv.getResult(), {}, {}, {rank - 1},
-                     {rank - 2}, llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), {rank - 1}};
+  return Contraction{conv.getInput(),
+                     conv.getFilter(),
+                     conv.getResult(),
+                     {},
+                     {},
+                     {rank - 1},
+                     {rank - 2},
+                     llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)),
+                     {rank - 1}};
 }
 
 class Matcher {
 public:
-  Matcher(plan::KernelOp kernel, bool tf32)
-      : kernel(kernel), tf32(tf32), sizes(kernel) {}
+  Matcher(plan::KernelOp kernel, bool tf32) : kernel(kernel), tf32(tf32), sizes(kernel) {}
 
   std::optional<LibraryProduct> match() {
     Operation *hero = nullptr;
@@ -155,10 +165,8 @@ private:
     auto left = cast<RankedTensorType>(lhs.getType()),
          right = cast<RankedTensorType>(rhs.getType());
     Type element = left.getElementType();
-    if (!isa<BlockArgument>(lhs) || !isa<BlockArgument>(rhs) ||
-        element != right.getElementType() ||
-        !isa<Float32Type, Float64Type, Float16Type, BFloat16Type>(element) ||
-        c.lhsContract.empty())
+    if (!isa<BlockArgument>(lhs) || !isa<BlockArgument>(rhs) || element != right.getElementType() ||
+        !isa<Float32Type, Float64Type, Float16Type, BFloat16Type>(element) || c.lhsContract.empty())
       return false;
     Type result = getElementTypeOrSelf(c.result.getType());
     // Narrow operands may have a wide result.
@@ -175,8 +183,8 @@ private:
     columnCount = 1;
     columnRank = int64_t(c.columns.size());
     for (int64_t dim : c.columns)
-      columnCount = columnCount < 0 || right.isDynamicDim(dim)
-                        ? -1 : columnCount * right.getDimSize(dim);
+      columnCount =
+          columnCount < 0 || right.isDynamicDim(dim) ? -1 : columnCount * right.getDimSize(dim);
     return sizes.extent(lhs, c.rows, desc.rows) && sizes.extent(rhs, c.columns, desc.columns) &&
            sizes.extent(lhs, c.lhsContract, desc.depth) &&
            sizes.extent(lhs, c.lhsBatch, desc.batches) && sameOrder(c) &&

@@ -54,16 +54,12 @@ Value weir::shuffle(CudaReader &r, Value value, int64_t distance) {
   } else {
     Value half = arith::ConstantIntOp::create(b, loc, i64, 32);
     Value low = move(arith::TruncIOp::create(b, loc, i32, bits));
-    Value high = move(arith::TruncIOp::create(
-        b, loc, i32, arith::ShRUIOp::create(b, loc, bits, half)));
-    Value upper = arith::ShLIOp::create(
-        b, loc, arith::ExtUIOp::create(b, loc, i64, high), half);
-    moved = arith::OrIOp::create(b, loc, upper,
-                                 arith::ExtUIOp::create(b, loc, i64, low));
+    Value high =
+        move(arith::TruncIOp::create(b, loc, i32, arith::ShRUIOp::create(b, loc, bits, half)));
+    Value upper = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, i64, high), half);
+    moved = arith::OrIOp::create(b, loc, upper, arith::ExtUIOp::create(b, loc, i64, low));
   }
-  return isa<FloatType>(type)
-             ? arith::BitcastOp::create(b, loc, type, moved).getResult()
-             : moved;
+  return isa<FloatType>(type) ? arith::BitcastOp::create(b, loc, type, moved).getResult() : moved;
 }
 
 ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) {
@@ -88,9 +84,9 @@ ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) 
   Value thread = r.threadId(), block = r.blockId();
   ThreadLine own;
   own.lane = byBlock ? thread : r.remainder(thread, r.constant(threads));
-  Value line = byBlock ? block
-                       : r.add(r.mul(block, r.constant(lines)),
-                               r.divide(thread, r.constant(threads)));
+  Value line = byBlock
+                   ? block
+                   : r.add(r.mul(block, r.constant(lines)), r.divide(thread, r.constant(threads)));
   Value count = r.constant(1);
   for (Value dim : dims)
     count = r.mul(count, dim);
@@ -100,8 +96,8 @@ ThreadLine weir::placeLines(const CudaKernel &k, int64_t threads, int64_t rank) 
   return own;
 }
 
-Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind,
-                        Value value, bool byBlock) {
+Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind, Value value,
+                        bool byBlock) {
   CudaReader &r = k.reader;
   auto amongLanes = [&](int64_t lanes) {
     for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
@@ -119,8 +115,8 @@ Value weir::combineLine(const CudaKernel &k, ScalarBuilder &s, StringRef kind,
   Value inWarp = r.remainder(thread, r.constant(warpThreads));
   Value warpId = r.divide(thread, r.constant(warpThreads));
   r.onlyIf(r.equal(inWarp, r.constant(0)), [&] {
-    Value one = stored == wide ? value
-                               : arith::ExtUIOp::create(r.b, r.loc, stored, value).getResult();
+    Value one =
+        stored == wide ? value : arith::ExtUIOp::create(r.b, r.loc, stored, value).getResult();
     memref::StoreOp::create(r.b, r.loc, one, partial, ValueRange{warpId});
   });
   r.barrier();
@@ -145,12 +141,12 @@ bool weir::emitRows(const CudaKernel &k) {
   for (Value result : k.results())
     if (cast<RankedTensorType>(result.getType()).getShape() != own.getShape())
       return false;
-  if (!reducesLines(reduce) || isa<ComplexType>(wide) ||
-      !isa<IntegerType, FloatType>(wide) || wide.getIntOrFloatBitWidth() > 64)
+  if (!reducesLines(reduce) || isa<ComplexType>(wide) || !isa<IntegerType, FloatType>(wide) ||
+      wide.getIntOrFloatBitWidth() > 64)
     return false;
   int64_t axes = 0, length = 1;
-  for (int64_t i = operand.getRank() - 1;
-       i >= 0 && llvm::is_contained(reduce.getAxes(), i); --i, ++axes)
+  for (int64_t i = operand.getRank() - 1; i >= 0 && llvm::is_contained(reduce.getAxes(), i);
+       --i, ++axes)
     length = length < 0 || operand.isDynamicDim(i) ? -1 : length * operand.getDimSize(i);
   if (length >= 0 && length < warpThreads)
     return false; // a thread a line
@@ -180,8 +176,8 @@ bool weir::emitRows(const CudaKernel &k) {
   StringRef kind = reduce.getKind();
   Value start = reductionStart(r, wide, kind);
   Value from = r.mul(lane, r.constant(lanes));
-  auto loop = scf::ForOp::create(r.b, r.loc, from, total,
-                                 r.constant(lineThreads * lanes), ValueRange{start});
+  auto loop = scf::ForOp::create(r.b, r.loc, from, total, r.constant(lineThreads * lanes),
+                                 ValueRange{start});
   {
     OpBuilder::InsertionGuard guard(r.b);
     r.b.setInsertionPointToStart(loop.getBody());

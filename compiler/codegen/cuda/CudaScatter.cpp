@@ -34,10 +34,9 @@ using namespace weir;
 
 namespace {
 
-constexpr int64_t fewColumns =
-    32; ///< of a slice: fewer are updates of their own
-constexpr int64_t wantedBlocks = 1024, mostLines = 64, mostElements = 16,
-                  openLines = 16, openElements = 4;
+constexpr int64_t fewColumns = 32; ///< of a slice: fewer are updates of their own
+constexpr int64_t wantedBlocks = 1024, mostLines = 64, mostElements = 16, openLines = 16,
+                  openElements = 4;
 
 /// The product of sizes that are known; negative: one is not.
 int64_t knownProduct(ArrayRef<int64_t> sizes) {
@@ -50,15 +49,13 @@ int64_t knownProduct(ArrayRef<int64_t> sizes) {
 class ScatterEmitter {
 public:
   ScatterEmitter(const CudaKernel &k, Operation *op)
-      : k(k), r(k.reader), b(r.b), op(op), nd(dyn_cast<ScatterNdOp>(op)),
-        target(k.first()), element(target.type.getElementType()),
-        operand(op->getOperand(0)), indices(op->getOperand(1)),
-        updates(op->getOperand(2)) {
+      : k(k), r(k.reader), b(r.b), op(op), nd(dyn_cast<ScatterNdOp>(op)), target(k.first()),
+        element(target.type.getElementType()), operand(op->getOperand(0)),
+        indices(op->getOperand(1)), updates(op->getOperand(2)) {
     r.loc = op->getLoc();
-    reduction =
-        nd ? nd.getReduction() : cast<ScatterElementsOp>(op).getReduction();
-    depth = nd ? cast<RankedTensorType>(indices.getType()).getShape().back()
-               : target.type.getRank();
+    reduction = nd ? nd.getReduction() : cast<ScatterElementsOp>(op).getReduction();
+    depth =
+        nd ? cast<RankedTensorType>(indices.getType()).getShape().back() : target.type.getRank();
   }
 
   void emit() {
@@ -78,24 +75,18 @@ private:
       all = r.mul(all, size);
     return all;
   }
-  Value word(Value of) {
-    return arith::IndexCastOp::create(b, r.loc, b.getI32Type(), of);
-  }
-  Value fromWord(Value of) {
-    return arith::IndexCastUIOp::create(b, r.loc, b.getIndexType(), of);
-  }
+  Value word(Value of) { return arith::IndexCastOp::create(b, r.loc, b.getI32Type(), of); }
+  Value fromWord(Value of) { return arith::IndexCastUIOp::create(b, r.loc, b.getIndexType(), of); }
 
   /// A loop over [begin, end) by `step`.
-  void forRange(Value begin, Value end, int64_t step,
-                function_ref<void(Value)> body) {
+  void forRange(Value begin, Value end, int64_t step, function_ref<void(Value)> body) {
     auto loop = scf::ForOp::create(b, r.loc, begin, end, index(step));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
   }
 
-  void place(int64_t count, LaunchShape::Axis first,
-             std::optional<LaunchShape::Axis> second) {
+  void place(int64_t count, LaunchShape::Axis first, std::optional<LaunchShape::Axis> second) {
     threads = count;
     k.shape.threads = threads;
     k.shape.axes = {std::move(first)};
@@ -113,18 +104,15 @@ private:
   /// where it goes within the tile and whether it does; `apply` gets those of
   /// the tile, in their order: the entry of the list, the update's number, and
   /// where it goes.
-  void alongUpdates(
-      Value count, function_ref<std::pair<Value, Value>(Value number)> find,
-      function_ref<void(Value entry, Value number, Value place)> apply) {
+  void alongUpdates(Value count, function_ref<std::pair<Value, Value>(Value number)> find,
+                    function_ref<void(Value entry, Value number, Value place)> apply) {
     forRange(index(0), count, threads, [&](Value first) {
       Value number = r.add(first, thread), exists = r.less(number, count);
       auto [place, inside] = find(r.minimum(number, r.sub(count, index(1))));
       Value total = list(r.logicalAnd(exists, inside), place);
       forRange(index(0), total, 1, [&](Value i) {
-        Value inChunk =
-            fromWord(memref::LoadOp::create(b, r.loc, numbers, ValueRange{i}));
-        Value at =
-            fromWord(memref::LoadOp::create(b, r.loc, places, ValueRange{i}));
+        Value inChunk = fromWord(memref::LoadOp::create(b, r.loc, numbers, ValueRange{i}));
+        Value at = fromWord(memref::LoadOp::create(b, r.loc, places, ValueRange{i}));
         apply(i, r.add(first, inChunk), at);
       });
       r.barrier();
@@ -138,26 +126,21 @@ private:
     auto number = [&](int64_t value) -> Value {
       return arith::ConstantIntOp::create(b, r.loc, i32, value);
     };
-    Value all = NVVM::VoteSyncOp::create(b, r.loc, i32, number(-1), wanted,
-                                         NVVM::VoteSyncKind::ballot);
+    Value all =
+        NVVM::VoteSyncOp::create(b, r.loc, i32, number(-1), wanted, NVVM::VoteSyncKind::ballot);
     Value lane = r.remainder(thread, index(warpThreads)),
           warp = r.divide(thread, index(warpThreads));
     Value below = arith::SubIOp::create(
-        b, r.loc, arith::ShLIOp::create(b, r.loc, number(1), word(lane)),
-        number(1));
-    Value before = math::CtPopOp::create(
-        b, r.loc, arith::AndIOp::create(b, r.loc, all, below));
+        b, r.loc, arith::ShLIOp::create(b, r.loc, number(1), word(lane)), number(1));
+    Value before = math::CtPopOp::create(b, r.loc, arith::AndIOp::create(b, r.loc, all, below));
     Value own = math::CtPopOp::create(b, r.loc, all);
-    r.onlyIf(r.equal(lane, index(0)), [&] {
-      memref::StoreOp::create(b, r.loc, own, counts, ValueRange{warp});
-    });
+    r.onlyIf(r.equal(lane, index(0)),
+             [&] { memref::StoreOp::create(b, r.loc, own, counts, ValueRange{warp}); });
     r.barrier();
     Value total = number(0), slot = before;
     for (int64_t i = 0; i < threads / warpThreads; ++i) {
-      Value count =
-          memref::LoadOp::create(b, r.loc, counts, ValueRange{index(i)});
-      Value ahead = arith::SelectOp::create(b, r.loc, r.less(index(i), warp),
-                                            count, number(0));
+      Value count = memref::LoadOp::create(b, r.loc, counts, ValueRange{index(i)});
+      Value ahead = arith::SelectOp::create(b, r.loc, r.less(index(i), warp), count, number(0));
       slot = arith::AddIOp::create(b, r.loc, slot, ahead);
       total = arith::AddIOp::create(b, r.loc, total, count);
     }
@@ -166,9 +149,8 @@ private:
       memref::StoreOp::create(b, r.loc, word(thread), numbers, ValueRange{at});
       memref::StoreOp::create(b, r.loc, word(place), places, ValueRange{at});
       if (values)
-        memref::StoreOp::create(b, r.loc,
-                                BufferAccess::toStorage(r, found(), element),
-                                values, ValueRange{at});
+        memref::StoreOp::create(b, r.loc, BufferAccess::toStorage(r, found(), element), values,
+                                ValueRange{at});
     });
     r.barrier();
     return fromWord(total);
@@ -180,9 +162,8 @@ private:
     for (int64_t i = 0; i < depth; ++i) {
       SmallVector<Value> at(tuple);
       at.push_back(index(i));
-      Value one =
-          scatterIndex(r, op, indices, at, target.dims[i], nd.getWrapNegative(),
-                       nd.getDropOutOfBounds(), inside);
+      Value one = scatterIndex(r, op, indices, at, target.dims[i], nd.getWrapNegative(),
+                               nd.getDropOutOfBounds(), inside);
       line = r.add(r.mul(line, target.dims[i]), one);
     }
     if (!inside)
@@ -194,14 +175,11 @@ private:
     sizes.pop_back();
     return sizes;
   }
-  ArrayRef<Value> sliceSizes() {
-    return ArrayRef(target.dims).drop_front(depth);
-  }
+  ArrayRef<Value> sliceSizes() { return ArrayRef(target.dims).drop_front(depth); }
 
   /// Whether `place` lies in [first, first + size).
   Value isWithin(Value place, Value first, Value size) {
-    return arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::ult,
-                                 r.sub(place, first), size);
+    return arith::CmpIOp::create(b, r.loc, arith::CmpIPredicate::ult, r.sub(place, first), size);
   }
 
   //===--------------------------------------------------------------------===//
@@ -211,46 +189,35 @@ private:
   void emitLines() {
     int64_t bytes = elementBytes(element), rank = target.type.getRank();
     bool isPlain = !isa<ComplexType>(element) && isLeafOrSplat(operand);
-    lanes =
-        isPlain && sliceSize > 0 ? std::clamp<int64_t>(16 / bytes, 1, 8) : 1;
+    lanes = isPlain && sliceSize > 0 ? std::clamp<int64_t>(16 / bytes, 1, 8) : 1;
     while (lanes > 1 && sliceSize % lanes)
       lanes /= 2;
-    int64_t each = sliceSize < 0
-                       ? 256
-                       : std::clamp<int64_t>(
-                             llvm::alignTo(llvm::divideCeil(sliceSize, lanes),
-                                           warpThreads),
-                             64, 256);
+    int64_t each =
+        sliceSize < 0
+            ? 256
+            : std::clamp<int64_t>(llvm::alignTo(llvm::divideCeil(sliceSize, lanes), warpThreads),
+                                  64, 256);
     int64_t lines = knownProduct(target.type.getShape().take_front(depth));
-    int64_t across =
-        sliceSize < 0 ? 1 : llvm::divideCeil(sliceSize, each * lanes);
-    int64_t atOnce =
-        lines < 0
-            ? openLines
-            : std::clamp<int64_t>(
-                  llvm::divideCeil(lines * across, wantedBlocks), 1, mostLines);
+    int64_t across = sliceSize < 0 ? 1 : llvm::divideCeil(sliceSize, each * lanes);
+    int64_t atOnce = lines < 0 ? openLines
+                               : std::clamp<int64_t>(llvm::divideCeil(lines * across, wantedBlocks),
+                                                     1, mostLines);
     place(each, {llvm::to_vector(llvm::seq<int64_t>(0, depth)), atOnce},
-          LaunchShape::Axis{llvm::to_vector(llvm::seq<int64_t>(depth, rank)),
-                            each * lanes});
+          LaunchShape::Axis{llvm::to_vector(llvm::seq<int64_t>(depth, rank)), each * lanes});
     Value width = product(sliceSizes());
-    Value column = r.add(r.mul(block[1], index(each * lanes)),
-                         r.mul(thread, index(lanes)));
+    Value column = r.add(r.mul(block[1], index(each * lanes)), r.mul(thread, index(lanes)));
     Value hasColumn = r.less(column, width);
     Value safeColumn = r.minimum(column, r.sub(width, index(lanes)));
     for (int64_t i = 0; i < lanes; ++i)
-      columns.push_back(
-          r.delinearize(r.add(safeColumn, index(i)), sliceSizes()));
+      columns.push_back(r.delinearize(r.add(safeColumn, index(i)), sliceSizes()));
     Value first = r.mul(block[0], index(atOnce));
-    Value end = r.minimum(r.add(first, index(atOnce)),
-                          product(ArrayRef(target.dims).take_front(depth)));
-    auto linearOf = [&](Value line) {
-      return r.add(r.mul(line, width), safeColumn);
-    };
+    Value end =
+        r.minimum(r.add(first, index(atOnce)), product(ArrayRef(target.dims).take_front(depth)));
+    auto linearOf = [&](Value line) { return r.add(r.mul(line, width), safeColumn); };
     if (!isInPlace)
       r.onlyIf(hasColumn, [&] {
         forRange(first, end, 1, [&](Value line) {
-          SmallVector<Value> at =
-              r.delinearize(line, ArrayRef(target.dims).take_front(depth));
+          SmallVector<Value> at = r.delinearize(line, ArrayRef(target.dims).take_front(depth));
           copyNeighbours(at, linearOf(line));
         });
       });
@@ -259,14 +226,12 @@ private:
         product(tuples),
         [&](Value number) -> std::pair<Value, Value> {
           auto [line, inside] = lineOf(r.delinearize(number, tuples));
-          return {
-              r.sub(line, first),
-              r.logicalAnd(inside, isWithin(line, first, r.sub(end, first)))};
+          return {r.sub(line, first),
+                  r.logicalAnd(inside, isWithin(line, first, r.sub(end, first)))};
         },
         [&](Value, Value number, Value line) {
           r.onlyIf(hasColumn, [&] {
-            update(r.delinearize(number, tuples), linearOf(number),
-                   linearOf(r.add(first, line)));
+            update(r.delinearize(number, tuples), linearOf(number), linearOf(r.add(first, line)));
           });
         });
   }
@@ -286,14 +251,12 @@ private:
   void copyNeighbours(ArrayRef<Value> line, Value linear) {
     if (lanes > 1 && isa<BlockArgument>(operand))
       r.readTogether(operand, linear, lanes);
-    store(linear, withColumn(line, 0), [&](int64_t lane) {
-      return r.element(operand, withColumn(line, lane));
-    });
+    store(linear, withColumn(line, 0),
+          [&](int64_t lane) { return r.element(operand, withColumn(line, lane)); });
   }
 
   /// Writes `valueOf` each neighbour from `linear` on.
-  void store(Value linear, ValueRange at,
-             function_ref<Value(int64_t)> valueOf) {
+  void store(Value linear, ValueRange at, function_ref<Value(int64_t)> valueOf) {
     if (lanes == 1)
       return r.store(valueOf(0), target, at);
     for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -313,9 +276,8 @@ private:
       if (reduction != "none")
         old[0] = BufferAccess::load(r, target.pointer, element, to);
       Value value = r.element(updates, withColumn(tuple, 0));
-      BufferAccess::store(
-          r, scatterCombined(r, op, reduction, element, old[0], value),
-          target.pointer, element, to);
+      BufferAccess::store(r, scatterCombined(r, op, reduction, element, old[0], value),
+                          target.pointer, element, to);
       return;
     }
     auto type = cast<RankedTensorType>(updates.getType());
@@ -342,15 +304,11 @@ private:
 
   void emitElements() {
     constexpr int64_t each = 256;
-    int64_t rank = target.type.getRank(),
-            known = knownProduct(target.type.getShape());
-    int64_t atOnce =
-        known < 0
-            ? openElements
-            : std::clamp<int64_t>(llvm::divideCeil(known, wantedBlocks * each),
-                                  1, mostElements);
-    place(each, {llvm::to_vector(llvm::seq<int64_t>(0, rank)), each * atOnce},
-          std::nullopt);
+    int64_t rank = target.type.getRank(), known = knownProduct(target.type.getShape());
+    int64_t atOnce = known < 0 ? openElements
+                               : std::clamp<int64_t>(llvm::divideCeil(known, wantedBlocks * each),
+                                                     1, mostElements);
+    place(each, {llvm::to_vector(llvm::seq<int64_t>(0, rank)), each * atOnce}, std::nullopt);
     Value count = product(target.dims), tile = index(each * atOnce);
     Value first = r.mul(block[0], tile);
     if (!isInPlace)
@@ -373,8 +331,7 @@ private:
           SmallVector<Value> at = r.delinearize(number, sizes);
           found = [this, at] { return r.element(updates, at); };
           auto [place, inside] = elementOf(at);
-          return {r.sub(place, first),
-                  r.logicalAnd(inside, isWithin(place, first, tile))};
+          return {r.sub(place, first), r.logicalAnd(inside, isWithin(place, first, tile))};
         },
         [&](Value entry, Value number, Value place) {
           r.onlyIf(r.equal(r.remainder(place, index(each)), thread), [&] {
@@ -383,14 +340,11 @@ private:
               old = BufferAccess::load(r, target.pointer, element, to);
             if (values)
               value = BufferAccess::fromStorage(
-                  r,
-                  memref::LoadOp::create(b, r.loc, values, ValueRange{entry}),
-                  element);
+                  r, memref::LoadOp::create(b, r.loc, values, ValueRange{entry}), element);
             else
               value = r.element(updates, r.delinearize(number, sizes));
-            BufferAccess::store(
-                r, scatterCombined(r, op, reduction, element, old, value),
-                target.pointer, element, to);
+            BufferAccess::store(r, scatterCombined(r, op, reduction, element, old, value),
+                                target.pointer, element, to);
           });
         });
   }
@@ -409,10 +363,9 @@ private:
     auto scatter = cast<ScatterElementsOp>(op);
     SmallVector<Value> where(at);
     int64_t axis = scatter.getAxis();
-    where[axis] = scatterIndex(r, op, indices, at, target.dims[axis],
-                               scatter.getWrapNegative(), false, inside);
-    return {r.linearIndex(target, where),
-            arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true))};
+    where[axis] = scatterIndex(r, op, indices, at, target.dims[axis], scatter.getWrapNegative(),
+                               false, inside);
+    return {r.linearIndex(target, where), arith::ConstantOp::create(b, r.loc, b.getBoolAttr(true))};
   }
 
   const CudaKernel &k;
@@ -427,12 +380,11 @@ private:
   int64_t depth = 0, sliceSize = 0, threads = 0, lanes = 1;
   bool isInPlace = false;
   Value thread;
-  SmallVector<Value> block; ///< the block's number along each axis
-  SmallVector<SmallVector<Value>>
-      columns;                   ///< of lines: indices of the thread's columns
-  Value numbers, places, counts; ///< the list, and how many each warp adds
-  Value values;                  ///< of the list's updates; null: not kept
-  std::function<Value()> found;  ///< reads the update that a thread has found
+  SmallVector<Value> block;                ///< the block's number along each axis
+  SmallVector<SmallVector<Value>> columns; ///< of lines: indices of the thread's columns
+  Value numbers, places, counts;           ///< the list, and how many each warp adds
+  Value values;                            ///< of the list's updates; null: not kept
+  std::function<Value()> found;            ///< reads the update that a thread has found
 };
 
 } // namespace

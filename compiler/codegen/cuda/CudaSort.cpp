@@ -56,9 +56,8 @@ std::optional<ItemLayout> layoutOf(Type element) {
 class SortEmitter {
 public:
   SortEmitter(const CudaKernel &k, TopKOp op)
-      : k(k), r(k.reader), b(r.b), op(op),
-        element(getElementTypeOrSelf(op.getOperand().getType())), layout(*layoutOf(element)),
-        axis(int64_t(op.getAxis())) {
+      : k(k), r(k.reader), b(r.b), op(op), element(getElementTypeOrSelf(op.getOperand().getType())),
+        layout(*layoutOf(element)), axis(int64_t(op.getAxis())) {
     r.loc = op.getLoc();
     size = cast<RankedTensorType>(op.getOperand().getType()).getDimSize(axis);
     keyType = b.getIntegerType(layout.keyBits);
@@ -75,9 +74,9 @@ public:
     alongLine(values.type.getDimSize(axis), [&](Value i) {
       Value index = fromWord(loadItem(shared(i)).second);
       r.store(r.element(op.getOperand(), elementAt(index)), values, elementAt(i));
-      r.store(arith::IndexCastOp::create(b, r.loc, computeType(indices.type.getElementType()),
-                                         index),
-              indices, elementAt(i));
+      r.store(
+          arith::IndexCastOp::create(b, r.loc, computeType(indices.type.getElementType()), index),
+          indices, elementAt(i));
     });
   }
 
@@ -88,9 +87,7 @@ private:
     APInt bits(type.getIntOrFloatBitWidth(), value, /*isSigned=*/false, /*implicitTrunc=*/true);
     return arith::ConstantOp::create(b, r.loc, b.getIntegerAttr(type, bits));
   }
-  Value word(Value index) {
-    return arith::IndexCastOp::create(b, r.loc, b.getI32Type(), index);
-  }
+  Value word(Value index) { return arith::IndexCastOp::create(b, r.loc, b.getI32Type(), index); }
   Value fromWord(Value word) {
     return arith::IndexCastUIOp::create(b, r.loc, b.getIndexType(), word);
   }
@@ -174,12 +171,11 @@ private:
       APInt largest = APFloat::getInf(real.getFloatSemantics()).bitcastToAPInt();
       Value magnitude = with<arith::AndIOp>(bits, number(keyType, middle - 1)),
             zero = number(keyType, middle);
-      Value isNegative =
-          compare(arith::CmpIPredicate::slt, bits, number(keyType, 0));
+      Value isNegative = compare(arith::CmpIPredicate::slt, bits, number(keyType, 0));
       made = arith::SelectOp::create(b, r.loc, isNegative, with<arith::SubIOp>(zero, magnitude),
                                      with<arith::AddIOp>(zero, magnitude));
-      Value isNan = compare(arith::CmpIPredicate::ugt, magnitude,
-                            number(keyType, largest.getZExtValue()));
+      Value isNan =
+          compare(arith::CmpIPredicate::ugt, magnitude, number(keyType, largest.getZExtValue()));
       made = arith::SelectOp::create(b, r.loc, isNan, all, made);
     }
     return op.getLargest() ? with<arith::XOrIOp>(made, all) : made;
@@ -250,12 +246,11 @@ private:
   /// Brings the `pair`-th two items into order: the first has no bit of `distance`,
   /// and the second one's number differs in the bits of `across`.
   void orderPair(Value pair, Value distance, Value across) {
-    Value below = with<arith::AndIOp>(
-        pair, with<arith::SubIOp>(distance, number(b.getI32Type(), 1)));
+    Value below =
+        with<arith::AndIOp>(pair, with<arith::SubIOp>(distance, number(b.getI32Type(), 1)));
     Value low = with<arith::SubIOp>(with<arith::AddIOp>(pair, pair), below);
     Value high = with<arith::XOrIOp>(low, across);
-    Value inside = compare(arith::CmpIPredicate::ult, high,
-                           number(b.getI32Type(), uint64_t(size)));
+    Value inside = compare(arith::CmpIPredicate::ult, high, number(b.getI32Type(), uint64_t(size)));
     r.onlyIf(r.logicalAnd(exists, inside), [&] {
       Value front = shared(fromWord(low)), back = shared(fromWord(high));
       Item a = loadItem(front), c = loadItem(back);

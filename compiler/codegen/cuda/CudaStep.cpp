@@ -54,8 +54,8 @@ static bool isOfHost(Operation *op) { return op->hasAttr("weir.host"); }
 
 AcceleratorInfo &CudaStepRewriter::accelerator() {
   int64_t device = function->getAttrOfType<IntegerAttr>("weir.device_index").getInt();
-  auto it = llvm::find_if(tables.program.accelerators,
-                          [&](auto &each) { return each.device == device; });
+  auto it =
+      llvm::find_if(tables.program.accelerators, [&](auto &each) { return each.device == device; });
   assert(it != tables.program.accelerators.end() && "generateCuda listed the step's device");
   return *it;
 }
@@ -106,23 +106,22 @@ void CudaStepRewriter::launch(RunOp op) {
       count = LLVM::MulOp::create(b, loc, count, firstSizes[dim]);
     if (axis.divisor != 1)
       count = LLVM::UDivOp::create(
-          b, loc, LLVM::AddOp::create(b, loc, count, i64(axis.divisor - 1)),
-          i64(axis.divisor));
+          b, loc, LLVM::AddOp::create(b, loc, count, i64(axis.divisor - 1)), i64(axis.divisor));
     blocks = LLVM::MulOp::create(b, loc, blocks, count);
   }
-  SmallVector<Value> arguments = {context, i32(tables.kernelIndex[op.getKernel()]),
-                                  pointers, i32(buffers.size()), sizes,
-                                  i32(open.size()), blocks, i32(shape.threads)};
+  SmallVector<Value> arguments = {context,  i32(tables.kernelIndex[op.getKernel()]),
+                                  pointers, i32(buffers.size()),
+                                  sizes,    i32(open.size()),
+                                  blocks,   i32(shape.threads)};
   if (shape.parts)
     arguments.push_back(describeParts(op, shape, firstSizes));
-  returnIfError(call(shape.parts ? "weir_cuda_launch_parts" : "weir_cuda_launch",
-                     b.getI32Type(), arguments));
+  returnIfError(
+      call(shape.parts ? "weir_cuda_launch_parts" : "weir_cuda_launch", b.getI32Type(), arguments));
   op.erase();
 }
 
 /// A weir_cuda_parts on the stack.
-Value CudaStepRewriter::describeParts(RunOp op, const LaunchShape &shape,
-                                      ArrayRef<Value> sizes) {
+Value CudaStepRewriter::describeParts(RunOp op, const LaunchShape &shape, ArrayRef<Value> sizes) {
   const LaunchParts &parts = *shape.parts;
   Value desc = stack(sizeof(weir_cuda_parts));
   auto store = [&](Value value, size_t offset) { storeField(value, desc, int64_t(offset)); };
@@ -132,8 +131,8 @@ Value CudaStepRewriter::describeParts(RunOp op, const LaunchShape &shape,
       count = LLVM::MulOp::create(b, loc, count, sizes[dim]);
     return count;
   };
-  Value keys = parts.keys ? i64(*parts.keys)
-                          : unpack(op.getInputs()[parts.keysOperand]).dims[parts.keysDim];
+  Value keys =
+      parts.keys ? i64(*parts.keys) : unpack(op.getInputs()[parts.keysOperand]).dims[parts.keysDim];
   store(i32(parts.partNumber), offsetof(weir_cuda_parts, part));
   store(i32(parts.joinNumber), offsetof(weir_cuda_parts, join));
   store(i32(parts.threads), offsetof(weir_cuda_parts, threads));
@@ -162,16 +161,15 @@ bool CudaStepRewriter::rewriteSwap(Operation *op) {
   Type t32 = b.getI32Type();
   auto copy = [&](StringRef function, Value slot, Value memref) {
     Buffer buffer = unpack(memref);
-    returnIfError(call(function, t32,
-                       {context, slot, buffer.pointer, bytesOf(buffer.type, buffer.dims)}));
+    returnIfError(
+        call(function, t32, {context, slot, buffer.pointer, bytesOf(buffer.type, buffer.dims)}));
   };
   if (auto out = dyn_cast<SwapOutOp>(op)) {
     copy("weir_cuda_swap_out", i32(*out.getSlot()), out.getValue());
     out.getSaved().replaceAllUsesWith(i32(2 * *out.getSlot()));
   } else if (auto in = dyn_cast<SwapInOp>(op)) {
     Value number = in->getOperand(0);
-    copy("weir_cuda_swap_in",
-         LLVM::LShrOp::create(b, loc, number, i32(1)), in.getTarget());
+    copy("weir_cuda_swap_in", LLVM::LShrOp::create(b, loc, number, i32(1)), in.getTarget());
     in.getCopied().replaceAllUsesWith(LLVM::AddOp::create(b, loc, number, i32(1)).getResult());
   } else if (isa<AwaitSwapOp>(op)) {
     returnIfError(call("weir_cuda_await_swap", t32, {context, op->getOperand(0)}));
@@ -193,10 +191,9 @@ void CudaStepRewriter::reduceTogether(plan::AllReduceOp op) {
   for (Value size : value.dims)
     count = LLVM::MulOp::create(b, loc, count, size);
   Value save = beginSuspension();
-  suspendUnless(
-      call("weir_cuda_all_reduce_ready", b.getI32Type(),
-           {context, collective, value.pointer, target, count, handle}),
-      save);
+  suspendUnless(call("weir_cuda_all_reduce_ready", b.getI32Type(),
+                     {context, collective, value.pointer, target, count, handle}),
+                save);
   returnIfError(call("weir_cuda_all_reduce", b.getI32Type(), {context, collective}));
   op.erase();
 }
@@ -240,20 +237,18 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     op->erase();
     return true;
   }
-  if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute);
-      edge && isa<BufferOp>(op)) {
+  if (auto edge = op->getAttrOfType<IntegerAttr>(fetchEdgeAttribute); edge && isa<BufferOp>(op)) {
     auto buffer = cast<BufferOp>(op);
     auto type = cast<MemRefType>(buffer.getType());
     Value base = loadField(context, offsetof(weir_context, arena), pointer);
-    Value planned = LLVM::GEPOp::create(
-        b, loc, pointer, b.getI8Type(), base,
-        ArrayRef<LLVM::GEPArg>{i64(buffer.getOffset().value_or(0))});
+    Value planned =
+        LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                            ArrayRef<LLVM::GEPArg>{i64(buffer.getOffset().value_or(0))});
     SmallVector<Value> dims;
     for (int64_t size : type.getShape())
       dims.push_back(i64(size));
-    Value data =
-        call("weir_cuda_fetch_place", pointer,
-             {context, i32(edge.getInt()), bytesOf(type, dims), planned});
+    Value data = call("weir_cuda_fetch_place", pointer,
+                      {context, i32(edge.getInt()), bytesOf(type, dims), planned});
     buffer.getResult().replaceAllUsesWith(pack(type, data, dims));
     op->erase();
     return true;
@@ -288,9 +283,9 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
   }
   if (auto copy = dyn_cast<CopyOp>(op)) {
     Buffer source = unpack(copy.getSource()), target = unpack(copy.getTarget());
-    returnIfError(call("weir_cuda_copy", t32,
-                       {context, target.pointer, source.pointer,
-                        bytesOf(source.type, source.dims)}));
+    returnIfError(
+        call("weir_cuda_copy", t32,
+             {context, target.pointer, source.pointer, bytesOf(source.type, source.dims)}));
     op->erase();
     return true;
   }
@@ -300,8 +295,7 @@ bool CudaStepRewriter::rewriteOtherwise(Operation *op) {
     Value linear = linearIndex(buffer, store.getIndices());
     Value where = LLVM::GEPOp::create(
         b, loc, pointer, b.getI8Type(), buffer.pointer,
-        ArrayRef<LLVM::GEPArg>{
-            LLVM::MulOp::create(b, loc, linear, i64(bytes)).getResult()});
+        ArrayRef<LLVM::GEPArg>{LLVM::MulOp::create(b, loc, linear, i64(bytes)).getResult()});
     Value value = store.getValue();
     if (isa<IntegerType>(value.getType()) && value.getType().getIntOrFloatBitWidth() < 64) {
       auto integer = cast<IntegerType>(buffer.type.getElementType());

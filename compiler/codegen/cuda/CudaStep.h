@@ -30,8 +30,7 @@ using LaunchTable = llvm::StringMap<LaunchShape>;
 /// for the GPU but its end, and the receives of other devices.
 class CudaStepRewriter : public StepRewriter {
 public:
-  CudaStepRewriter(mlir::func::FuncOp function, StepTables &tables,
-                   const LaunchTable &launches)
+  CudaStepRewriter(mlir::func::FuncOp function, StepTables &tables, const LaunchTable &launches)
       : StepRewriter(function, tables), launches(launches) {
     function.walk([&](plan::VariableAssignOp) { assigns = true; });
   }

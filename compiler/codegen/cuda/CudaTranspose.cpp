@@ -22,13 +22,11 @@ static constexpr int64_t tile = 32, lines = 8;
 
 bool weir::emitTranspose(const CudaKernel &k) {
   CudaReader &r = k.reader;
-  auto transpose =
-      dyn_cast_or_null<TransposeOp>(k.results().front().getDefiningOp());
-  if (!transpose || !isa<BlockArgument>(transpose.getOperand()) ||
-      k.results().size() != 1 || k.kernel->hasAttr("in_place"))
+  auto transpose = dyn_cast_or_null<TransposeOp>(k.results().front().getDefiningOp());
+  if (!transpose || !isa<BlockArgument>(transpose.getOperand()) || k.results().size() != 1 ||
+      k.kernel->hasAttr("in_place"))
     return false;
-  const KernelReader::Buffer target = k.first(),
-                             source = r.bufferOf(transpose.getOperand());
+  const KernelReader::Buffer target = k.first(), source = r.bufferOf(transpose.getOperand());
   int64_t rank = target.type.getRank();
   ArrayRef<int64_t> permutation = transpose.getPermutation();
   Type element = target.type.getElementType();
@@ -56,8 +54,7 @@ bool weir::emitTranspose(const CudaKernel &k) {
     storage = r.b.getIntegerType(storage.getIntOrFloatBitWidth());
   Value memory = r.shared(storage, {tile, tile + 1});
   Value thread = r.threadId();
-  Value x = r.remainder(thread, r.constant(tile)),
-        y = r.divide(thread, r.constant(tile));
+  Value x = r.remainder(thread, r.constant(tile)), y = r.divide(thread, r.constant(tile));
   SmallVector<Value> counts = r.axisBlocks(k.shape, target.dims);
   SmallVector<Value> block = r.delinearize(r.blockId(), counts);
   SmallVector<Value> outer = r.delinearize(block[0], sizesAlong(target, batch.dims));
@@ -75,8 +72,7 @@ bool weir::emitTranspose(const CudaKernel &k) {
                         r.less(lastIndex, target.dims[rank - 1]));
   };
   auto addressOf = [&](const KernelReader::Buffer &buffer, ValueRange indices) {
-    return BufferAccess::address(r, buffer.pointer, element,
-                                 r.linearIndex(buffer, indices));
+    return BufferAccess::address(r, buffer.pointer, element, r.linearIndex(buffer, indices));
   };
   for (int64_t i = 0; i < tile; i += lines) {
     Value row = r.add(y, r.constant(i));
@@ -85,8 +81,7 @@ bool weir::emitTranspose(const CudaKernel &k) {
       SmallVector<Value> indices = indicesAt(a, l), from(rank);
       for (int64_t d = 0; d < rank; ++d)
         from[permutation[d]] = indices[d];
-      Value value = LLVM::LoadOp::create(r.b, r.loc, storage,
-                                         addressOf(source, from));
+      Value value = LLVM::LoadOp::create(r.b, r.loc, storage, addressOf(source, from));
       memref::StoreOp::create(r.b, r.loc, value, memory, ValueRange{row, x});
     });
   }

@@ -82,9 +82,8 @@ OwningOpRef<plan::KernelOp> weir::asWords(plan::KernelOp kernel, int64_t &elemen
         continue;
       llvm::SetVector<Value> own;
       collectMoved(user, own);
-      if (llvm::any_of(user->getOperands(), [&](Value operand) {
-            return operand == value && !own.contains(operand);
-          }))
+      if (llvm::any_of(user->getOperands(),
+                       [&](Value operand) { return operand == value && !own.contains(operand); }))
         return {};
     }
   }
@@ -93,7 +92,8 @@ OwningOpRef<plan::KernelOp> weir::asWords(plan::KernelOp kernel, int64_t &elemen
   for (Value value : moved) {
     SmallVector<int64_t> shape(typeOf(value).getShape());
     shape.back() /= elements;
-    copies.lookup(value).setType(RankedTensorType::get(shape, IntegerType::get(kernel.getContext(), 64)));
+    copies.lookup(value).setType(
+        RankedTensorType::get(shape, IntegerType::get(kernel.getContext(), 64)));
   }
   return words;
 }

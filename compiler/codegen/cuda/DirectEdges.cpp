@@ -26,9 +26,8 @@ static bool isKeptBehind(plan::SendOp send, Value buffer) {
       return isKeptBehind(send, user->getResult(0));
     if (isa<plan::FreeOp, plan::AwaitSentOp>(user))
       return true;
-    if (!isa<plan::RunOp, plan::CopyOp, plan::LoadOp, plan::StoreOp,
-             plan::SendOp, plan::SwapOutOp, plan::SwapInOp, plan::AllReduceOp,
-             memref::DimOp>(user))
+    if (!isa<plan::RunOp, plan::CopyOp, plan::LoadOp, plan::StoreOp, plan::SendOp, plan::SwapOutOp,
+             plan::SwapInOp, plan::AllReduceOp, memref::DimOp>(user))
       return false;
     Operation *here = send->getBlock()->findAncestorOpInBlock(*user);
     return here == send || here->isBeforeInBlock(send) || !plan::isWritten(use);
@@ -40,21 +39,17 @@ static bool isKeptBehind(plan::SendOp send, Value buffer) {
 static Operation *ownBuffer(plan::SendOp send) {
   Value value = send.getValue()[0], root = plan::rootOf(value);
   Operation *buffer = root.getDefiningOp();
-  if (!isa_and_nonnull<plan::BufferOp, plan::AllocOp>(buffer) ||
-      buffer->hasAttr("weir.host") || buffer->getBlock() != send->getBlock() ||
-      buffer->hasAttr(fetchEdgeAttribute))
+  if (!isa_and_nonnull<plan::BufferOp, plan::AllocOp>(buffer) || buffer->hasAttr("weir.host") ||
+      buffer->getBlock() != send->getBlock() || buffer->hasAttr(fetchEdgeAttribute))
     return nullptr;
-  auto type = cast<MemRefType>(root.getType()),
-       sent = cast<MemRefType>(value.getType());
-  bool isWhole =
-      value == root || (type.hasStaticShape() && sent.hasStaticShape() &&
-                        type.getElementType() == sent.getElementType() &&
-                        type.getNumElements() == sent.getNumElements());
+  auto type = cast<MemRefType>(root.getType()), sent = cast<MemRefType>(value.getType());
+  bool isWhole = value == root || (type.hasStaticShape() && sent.hasStaticShape() &&
+                                   type.getElementType() == sent.getElementType() &&
+                                   type.getNumElements() == sent.getNumElements());
   return isWhole && isKeptBehind(send, root) ? buffer : nullptr;
 }
 
-void weir::placeDirectFetches(ModuleOp module,
-                              ArrayRef<AcceleratorInfo> accelerators) {
+void weir::placeDirectFetches(ModuleOp module, ArrayRef<AcceleratorInfo> accelerators) {
   llvm::DenseSet<int64_t> fetched;
   for (const AcceleratorInfo &accelerator : accelerators)
     for (const auto &direct : accelerator.direct)
@@ -68,22 +63,19 @@ void weir::placeDirectFetches(ModuleOp module,
             buffer->setAttr(fetchEdgeAttribute, send.getEdgeAttr());
 }
 
-void weir::listDirectEdges(ModuleOp module,
-                           MutableArrayRef<AcceleratorInfo> accelerators) {
+void weir::listDirectEdges(ModuleOp module, MutableArrayRef<AcceleratorInfo> accelerators) {
   SmallVector<std::pair<int, int>> edges;
   if (auto list = module->getAttrOfType<ArrayAttr>("weir_plan.edges"))
     for (auto edge : list.getAsRange<DictionaryAttr>())
       edges.push_back({int(edge.getAs<IntegerAttr>("source").getInt()),
                        int(edge.getAs<IntegerAttr>("destination").getInt())});
   auto accelerator = [&](int device) -> AcceleratorInfo * {
-    auto it = llvm::find_if(accelerators,
-                            [&](auto &each) { return each.device == device; });
+    auto it = llvm::find_if(accelerators, [&](auto &each) { return each.device == device; });
     return it == accelerators.end() ? nullptr : &*it;
   };
   auto isSmall = [](Type type) {
     auto memref = cast<MemRefType>(type);
-    return plan::isScalarForm(
-        RankedTensorType::get(memref.getShape(), memref.getElementType()));
+    return plan::isScalarForm(RankedTensorType::get(memref.getShape(), memref.getElementType()));
   };
   for (auto step : module.getOps<func::FuncOp>()) {
     auto name = step->getAttrOfType<StringAttr>("weir.entry");
@@ -93,13 +85,10 @@ void weir::listDirectEdges(ModuleOp module,
     Block &body = step.getBody().front();
     for (auto feed : body.getOps<plan::FeedOp>()) {
       // Sizes come from the caller's description.
-      auto readers =
-          llvm::make_filter_range(feed->getUsers(), [](Operation *user) {
-            return !isa<memref::DimOp>(user);
-          });
-      auto send = llvm::hasSingleElement(readers)
-                      ? dyn_cast<plan::SendOp>(*readers.begin())
-                      : plan::SendOp();
+      auto readers = llvm::make_filter_range(
+          feed->getUsers(), [](Operation *user) { return !isa<memref::DimOp>(user); });
+      auto send = llvm::hasSingleElement(readers) ? dyn_cast<plan::SendOp>(*readers.begin())
+                                                  : plan::SendOp();
       if (!send || send->getBlock() != &body || isSmall(feed.getType()))
         continue;
       auto edge = int32_t(send.getEdge());
@@ -107,13 +96,10 @@ void weir::listDirectEdges(ModuleOp module,
         info->direct.push_back({entry, int(feed.getIndex()), edge, false});
     }
     for (auto fetch : body.getOps<plan::FetchOp>()) {
-      auto copy = fetch->hasOneUse()
-                      ? dyn_cast<plan::CopyOp>(*fetch->user_begin())
-                      : plan::CopyOp();
-      auto receive = copy ? copy.getSource().getDefiningOp<plan::ReceiveOp>()
-                          : plan::ReceiveOp();
-      if (!receive || copy.getTarget() != fetch.getResult() ||
-          receive->getBlock() != &body ||
+      auto copy =
+          fetch->hasOneUse() ? dyn_cast<plan::CopyOp>(*fetch->user_begin()) : plan::CopyOp();
+      auto receive = copy ? copy.getSource().getDefiningOp<plan::ReceiveOp>() : plan::ReceiveOp();
+      if (!receive || copy.getTarget() != fetch.getResult() || receive->getBlock() != &body ||
           !llvm::all_of(receive->getUsers(), [&](Operation *user) {
             return user == copy || isa<plan::FreeOp, memref::DimOp>(user);
           }))
@@ -123,8 +109,7 @@ void weir::listDirectEdges(ModuleOp module,
         info->direct.push_back({entry, int(fetch.getIndex()), edge, true});
         copy->setAttr(
             "weir.received_fetch",
-            IntegerAttr::get(IntegerType::get(module.getContext(), 64),
-                             fetch.getIndex()));
+            IntegerAttr::get(IntegerType::get(module.getContext(), 64), fetch.getIndex()));
       }
     }
   }

@@ -21,13 +21,11 @@ inline constexpr char fetchEdgeAttribute[] = "weir.fetch_edge";
 /// Lists, for each of `accelerators`, the feeds and fetches that it alone takes
 /// or makes, by edges of their own; the host's steps let them pass without
 /// looking at them.
-void listDirectEdges(mlir::ModuleOp module,
-                     llvm::MutableArrayRef<AcceleratorInfo> accelerators);
+void listDirectEdges(mlir::ModuleOp module, llvm::MutableArrayRef<AcceleratorInfo> accelerators);
 
 /// Marks buffers that hold such a fetch from its last write to the end of the
 /// step.
-void placeDirectFetches(mlir::ModuleOp module,
-                        llvm::ArrayRef<AcceleratorInfo> accelerators);
+void placeDirectFetches(mlir::ModuleOp module, llvm::ArrayRef<AcceleratorInfo> accelerators);
 
 } // namespace weir
 

@@ -97,9 +97,9 @@ static LogicalResult markHostReads(func::FuncOp step) {
       if (library.getCallee() == "weir_kernel_guard_buffer")
         guards.push_back(op);
       else
-        result = library.emitError() << "its step on the GPU would have to call "
-                                     << library.getCallee()
-                                     << "; possible: the node on a CPU, by --placement";
+        result = library.emitError()
+                 << "its step on the GPU would have to call " << library.getCallee()
+                 << "; possible: the node on a CPU, by --placement";
       return;
     }
     auto load = dyn_cast<plan::LoadOp>(op);
@@ -108,7 +108,8 @@ static LogicalResult markHostReads(func::FuncOp step) {
     Operation *root = rootOf(load.getBuffer());
     if (auto blob = dyn_cast_or_null<plan::BlobOp>(root)) {
       OpBuilder b(load);
-      auto copy = plan::BlobOp::create(b, blob.getLoc(), load.getBuffer().getType(), blob.getValue());
+      auto copy =
+          plan::BlobOp::create(b, blob.getLoc(), load.getBuffer().getType(), blob.getValue());
       copy->setAttr("weir.host", unit);
       load.getBufferMutable().assign(copy);
       return;
@@ -164,8 +165,7 @@ static LogicalResult lowerKernels(gpu::GPUModuleOp module, const CudaOptions &op
 
 /// Which nodes each kernel of the image serves, and what libraries may do.
 static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
-                               const LaunchTable &launches,
-                               const LibraryKernels &libraries) {
+                               const LaunchTable &launches, const LibraryKernels &libraries) {
   std::string text;
   llvm::raw_string_ostream os(text);
   int32_t number = 0;
@@ -173,8 +173,7 @@ static std::string listKernels(ModuleOp module, const AcceleratorInfo &info,
     const std::string &symbol = info.kernels[size_t(number)];
     if (!symbol.empty())
       os << symbol << ": " << kernel.getNodes() << '\n';
-    if (auto it = launches.find(kernel.getSymName());
-        it != launches.end() && it->second.parts)
+    if (auto it = launches.find(kernel.getSymName()); it != launches.end() && it->second.parts)
       os << "  or by parts of the keys: " << it->second.parts->part << ", "
          << it->second.parts->join << '\n';
     libraries.list(os, number++);
@@ -254,8 +253,7 @@ static std::vector<AcceleratorInfo::Record> listCollectives(ModuleOp module) {
                            .Case("prod", WEIR_CUDA_PROD)
                            .Case("max", WEIR_CUDA_MAX)
                            .Default(WEIR_CUDA_MIN);
-      desc.receiver =
-          int32_t(entry.getAs<IntegerAttr>("receiver").getInt()) + 1;
+      desc.receiver = int32_t(entry.getAs<IntegerAttr>("receiver").getInt()) + 1;
       for (int64_t device : entry.getAs<DenseI64ArrayAttr>("devices").asArrayRef())
         desc.devices |= uint64_t(1) << device;
       records.push_back(numbersOf(desc, offsetof(weir_cuda_collective, node)));
@@ -270,9 +268,8 @@ static LogicalResult fail(ModuleOp module, llvm::Error error) {
   return failure();
 }
 
-FailureOr<StepRewriterFactory>
-weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &options,
-                   Program &program) {
+FailureOr<StepRewriterFactory> weir::generateCuda(ModuleOp module, const DeviceKind &kind,
+                                                  const CudaOptions &options, Program &program) {
   MLIRContext *context = module.getContext();
   SmallVector<func::FuncOp> steps;
   llvm::SmallSetVector<int64_t, 4> devices;
@@ -313,7 +310,8 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     info.kernels.emplace_back();
     if (!launched.contains(kernel.getSymName()))
       continue;
-    std::string symbol = "k" + std::to_string(info.kernels.size()) + "_" + kernel.getSymName().str();
+    std::string symbol =
+        "k" + std::to_string(info.kernels.size()) + "_" + kernel.getSymName().str();
     for (char &c : symbol)
       if (!llvm::isAlnum(c))
         c = '_';
@@ -321,8 +319,10 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
     OwningOpRef<plan::KernelOp> own = withoutPadding(kernel);
     int64_t elements = 1;
     OwningOpRef<plan::KernelOp> words = asWords(kernel, elements);
-    LaunchShape &shape = (*launches)[kernel.getSymName()] =
-        emitCudaKernel(words ? *words : own ? *own : kernel, symbol, kernels, sites);
+    LaunchShape &shape = (*launches)[kernel.getSymName()] = emitCudaKernel(words ? *words
+                                                                           : own ? *own
+                                                                                 : kernel,
+                                                                           symbol, kernels, sites);
     // A step counts elements.
     if (words)
       shape.axes.back().divisor *= elements;
@@ -366,8 +366,7 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
   info.image = std::move(*image);
   if (options.log) {
     std::string code = disassemble(info.image);
-    options.log("sass", ".txt",
-                code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
+    options.log("sass", ".txt", code.empty() ? "found no cuobjdump of the CUDA toolkit\n" : code);
     options.log("kernels", ".txt", listKernels(module, info, *launches, libraries));
   }
   libraries.addRecords(info);
@@ -380,7 +379,8 @@ weir::generateCuda(ModuleOp module, const DeviceKind &kind, const CudaOptions &o
   listDirectEdges(module, made);
   placeDirectFetches(module, made);
   return StepRewriterFactory(
-      [launches, &kind](func::FuncOp function, StepTables &tables) -> std::unique_ptr<StepRewriter> {
+      [launches, &kind](func::FuncOp function,
+                        StepTables &tables) -> std::unique_ptr<StepRewriter> {
         if (!function->hasAttr("weir_plan.accelerated") || kindAround(function) != &kind)
           return nullptr;
         return std::make_unique<CudaStepRewriter>(function, tables, *launches);

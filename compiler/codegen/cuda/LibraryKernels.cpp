@@ -114,8 +114,8 @@ void LibraryKernels::addArrangement(plan::KernelOp kernel, RankedTensorType filt
     arrangement.name = "arrange_" + std::to_string(arrangements.size());
     OwningOpRef<plan::KernelOp> made = arrangeKernel(filter, kernel.getLoc());
     LaunchShape shape = emitCudaKernel(*made, arrangement.name, module, sites);
-    auto arranged = cast<RankedTensorType>(
-        made->getBody().front().getTerminator()->getOperand(0).getType());
+    auto arranged =
+        cast<RankedTensorType>(made->getBody().front().getTerminator()->getOperand(0).getType());
     arrangement.threads = int32_t(shape.threads);
     for (const LaunchShape::Axis &axis : shape.axes) {
       int64_t count = 1;

@@ -22,8 +22,7 @@
 namespace weir {
 
 /// What of `desc` is numbers: all before the pointers, which begin behind `bytes`.
-template <typename Desc>
-AcceleratorInfo::Record numbersOf(const Desc &desc, size_t bytes) {
+template <typename Desc> AcceleratorInfo::Record numbersOf(const Desc &desc, size_t bytes) {
   assert(bytes % 8 == 0 && "pointers are aligned");
   AcceleratorInfo::Record record = {std::vector<uint64_t>(bytes / 8), {}};
   std::memcpy(record.words.data(), &desc, bytes);
@@ -67,8 +66,7 @@ private:
 
   template <typename Match, typename Entry>
   void addRest(plan::KernelOp kernel, const Match &match, const std::string &name, Entry &entry);
-  void addArrangement(plan::KernelOp kernel, mlir::RankedTensorType filter,
-                      ConvolutionForm &entry);
+  void addArrangement(plan::KernelOp kernel, mlir::RankedTensorType filter, ConvolutionForm &entry);
   /// Plans that the library of this machine makes for GPUs that it is told of.
   template <typename Entry, typename Make> void addPlans(Entry &entry, Make make) const;
 

@@ -20,8 +20,7 @@ namespace {
 constexpr size_t places = 48;
 using Curve = std::array<double, places>;
 
-Curve apply(function_ref<double(double, double)> function, const Curve &a,
-            const Curve &b) {
+Curve apply(function_ref<double(double, double)> function, const Curve &a, const Curve &b) {
   Curve result;
   for (size_t i = 0; i < places; ++i)
     result[i] = function(a[i], b[i]);
@@ -55,9 +54,8 @@ Curve placesOfX() {
 
 bool isTanhGelu(const Curve &x, const Curve &y, double epsilon) {
   for (size_t i = 0; i < places; ++i) {
-    double gelu = x[i] / 2 *
-                  (1 + std::tanh(std::sqrt(2 / M_PI) *
-                                 (x[i] + 0.044715 * x[i] * x[i] * x[i])));
+    double gelu =
+        x[i] / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x[i] + 0.044715 * x[i] * x[i] * x[i])));
     // 1 + tanh is rounded where it is at most 2, so that errors are x's size.
     if (!(std::fabs(y[i] - gelu) <= epsilon * std::fabs(x[i])))
       return false;
@@ -69,8 +67,7 @@ bool isTanhGelu(const Curve &x, const Curve &y, double epsilon) {
 
 Operation *weir::tanhGeluOf(Value x) {
   auto type = dyn_cast<RankedTensorType>(x.getType());
-  auto element =
-      type ? dyn_cast<FloatType>(type.getElementType()) : FloatType();
+  auto element = type ? dyn_cast<FloatType>(type.getElementType()) : FloatType();
   if (!element || x.use_empty())
     return nullptr;
   double epsilon = 2 * std::ldexp(1, -int(element.getFPMantissaWidth()));
@@ -88,24 +85,20 @@ Operation *weir::tanhGeluOf(Value x) {
     return flat;
   };
   for (Operation &op : *x.getParentBlock()) {
-    bool follows = llvm::any_of(op.getOperands(),
-                                [&](Value v) { return curves.count(v); });
+    bool follows = llvm::any_of(op.getOperands(), [&](Value v) { return curves.count(v); });
     if (!follows)
       continue;
     if (op.getNumResults() != 1 || op.getResult(0).getType() != type)
       return nullptr;
-    auto a = curveOf(op.getOperand(0)),
-         b = curveOf(op.getOperand(op.getNumOperands() - 1));
-    auto result = a && b && op.getNumOperands() <= 2 ? computed(&op, *a, *b)
-                                                     : std::nullopt;
+    auto a = curveOf(op.getOperand(0)), b = curveOf(op.getOperand(op.getNumOperands() - 1));
+    auto result = a && b && op.getNumOperands() <= 2 ? computed(&op, *a, *b) : std::nullopt;
     if (!result)
       return nullptr;
     if (isTanhGelu(start, *result, epsilon)) {
       // All that was seen leads here, and nowhere else.
       for (auto &[value, curve] : curves)
         for (Operation *user : value.getUsers())
-          if (user != &op &&
-              (!user->getNumResults() || !curves.count(user->getResult(0))))
+          if (user != &op && (!user->getNumResults() || !curves.count(user->getResult(0))))
             return nullptr;
       return &op;
     }

@@ -18,9 +18,9 @@
 
 #include "compiler/codegen/cpu/StepLowering.h"
 #include "compiler/emit/Program.h"
-#include "passes/partition/DeviceKind.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "passes/partition/DeviceKind.h"
 #include <functional>
 #include <optional>
 
@@ -34,9 +34,9 @@ struct DeviceProfile {
 
 /// How code for a kind's devices is to be.
 struct DeviceCodeOptions {
-  std::string prefix;    ///< of all symbols, a C identifier
-  std::string targets;   ///< the flag's value; possibleInsteadOf has nothing to say
-  std::string precision; ///< --precision's value; empty: f32
+  std::string prefix;                  ///< of all symbols, a C identifier
+  std::string targets;                 ///< the flag's value; possibleInsteadOf has nothing to say
+  std::string precision;               ///< --precision's value; empty: f32
   std::vector<DeviceProfile> profiles; ///< whyNotProfile has nothing to say
   int optLevel = 3;
   /// Told what each step on the way left: name, suffix of a file, text. May be
@@ -62,7 +62,7 @@ public:
 
   /// How users name files that describe devices which code is tuned for.
   struct Profiles {
-    llvm::StringRef flag;    ///< empty: the kind has no such files
+    llvm::StringRef flag; ///< empty: the kind has no such files
     llvm::StringRef help;
     llvm::StringRef outHelp; ///< of a run's FLAG-out, which writes what profileHere says
     llvm::StringRef form;    ///< what such a file is, for messages
@@ -97,8 +97,7 @@ public:
   /// generateCpu, which asks the returned factory (maybe null) for the rewriters of
   /// such steps. Failure: said on the module's context.
   virtual mlir::FailureOr<StepRewriterFactory>
-  generate(mlir::ModuleOp module, const DeviceCodeOptions &options,
-           Program &program) const = 0;
+  generate(mlir::ModuleOp module, const DeviceCodeOptions &options, Program &program) const = 0;
 };
 
 /// As registerDeviceKind, for both tables.

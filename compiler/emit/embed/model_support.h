@@ -107,13 +107,10 @@ struct TensorFacts {
 /// there is none of that name; then nothing else has an effect.
 class Tensor {
 public:
-  Tensor() noexcept
-      : facts_(nullptr), tensor_(nullptr), memory_(nullptr), offer_(nullptr) {}
-  Tensor(const TensorFacts *facts, weir_tensor *tensor,
-         FeedMemory *memory) noexcept
+  Tensor() noexcept : facts_(nullptr), tensor_(nullptr), memory_(nullptr), offer_(nullptr) {}
+  Tensor(const TensorFacts *facts, weir_tensor *tensor, FeedMemory *memory) noexcept
       : facts_(facts), tensor_(tensor), memory_(memory), offer_(nullptr) {}
-  Tensor(const TensorFacts *facts, weir_tensor *tensor,
-         FetchMemory *offer) noexcept
+  Tensor(const TensorFacts *facts, weir_tensor *tensor, FetchMemory *offer) noexcept
       : facts_(facts), tensor_(tensor), memory_(nullptr), offer_(offer) {}
 
   explicit operator bool() const noexcept { return facts_ != nullptr; }
@@ -122,15 +119,11 @@ public:
   int32_t rank() const noexcept { return tensor_ ? tensor_->rank : 0; }
   Span<const int64_t> dims() const noexcept {
     return tensor_
-               ? Span<const int64_t>(tensor_->dims, tensor_->rank > 0
-                                                        ? size_t(tensor_->rank)
-                                                        : 0)
+               ? Span<const int64_t>(tensor_->dims, tensor_->rank > 0 ? size_t(tensor_->rank) : 0)
                : Span<const int64_t>();
   }
   size_t bytes() const noexcept { return tensor_ ? size_t(tensor_->bytes) : 0; }
-  size_t size() const noexcept {
-    return facts_ ? bytes() / size_t(facts_->element_bytes) : 0;
-  }
+  size_t size() const noexcept { return facts_ ? bytes() / size_t(facts_->element_bytes) : 0; }
   /// A feed's memory, made when it is first asked for; what a fetch holds after
   /// a run.
   void *data() const noexcept {
@@ -154,8 +147,7 @@ public:
       return false;
     uint64_t bytes = uint64_t(facts_->element_bytes);
     for (size_t i = 0; i < rank; ++i) {
-      if (dims[i] < 0 ||
-          (dims[i] > 0 && bytes > uint64_t(INT64_MAX) / uint64_t(dims[i])))
+      if (dims[i] < 0 || (dims[i] > 0 && bytes > uint64_t(INT64_MAX) / uint64_t(dims[i])))
         return false;
       bytes *= uint64_t(dims[i]);
     }
@@ -194,7 +186,7 @@ public:
 private:
   const TensorFacts *facts_;
   weir_tensor *tensor_;
-  FeedMemory *memory_;  ///< null: a fetch
+  FeedMemory *memory_; ///< null: a fetch
   FetchMemory *offer_; ///< null: a feed
 };
 

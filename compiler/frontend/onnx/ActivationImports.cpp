@@ -26,8 +26,7 @@ Value weir::onnx::softplus(TensorBuilder &t, Value x) {
   return t.add(t.maximum(x, 0.0), tail);
 }
 
-Value weir::onnx::hardSigmoid(TensorBuilder &t, Value x, double alpha,
-                              double beta) {
+Value weir::onnx::hardSigmoid(TensorBuilder &t, Value x, double alpha, double beta) {
   return t.minimum(t.maximum(t.add(t.mul(x, alpha), beta), 0.0), 1.0);
 }
 
@@ -35,8 +34,7 @@ Value weir::onnx::softsign(TensorBuilder &t, Value x) {
   return t.div(x, t.add(t.op<AbsOp>(x), 1.0));
 }
 
-Value weir::onnx::applyActivation(TensorBuilder &t, const Activation &f,
-                                 Value x) {
+Value weir::onnx::applyActivation(TensorBuilder &t, const Activation &f, Value x) {
   StringRef name = f.name;
   if (name == "sigmoid")
     return t.op<LogisticOp>(x);
@@ -70,32 +68,21 @@ Activation weir::onnx::activationOf(std::string name) {
 }
 
 bool weir::onnx::isActivation(StringRef name) {
-  return llvm::is_contained(
-      ArrayRef<StringRef>{"sigmoid", "tanh", "relu", "affine", "leakyrelu",
-                          "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu",
-                          "softsign", "softplus"},
-      name);
+  return llvm::is_contained(ArrayRef<StringRef>{"sigmoid", "tanh", "relu", "affine", "leakyrelu",
+                                                "thresholdedrelu", "scaledtanh", "hardsigmoid",
+                                                "elu", "softsign", "softplus"},
+                            name);
 }
 
 namespace {
 
 LogicalResult relu(NodeImport &n) { return n.result(n.op<ReluOp>(n.in(0))); }
-LogicalResult sigmoid(NodeImport &n) {
-  return n.result(n.op<LogisticOp>(n.in(0)));
-}
+LogicalResult sigmoid(NodeImport &n) { return n.result(n.op<LogisticOp>(n.in(0))); }
 LogicalResult tanh(NodeImport &n) { return n.result(n.op<TanhOp>(n.in(0))); }
-LogicalResult leaky(NodeImport &n) {
-  return n.result(leakyRelu(n, n.in(0), n.f("alpha")));
-}
-LogicalResult eluNode(NodeImport &n) {
-  return n.result(elu(n, n.in(0), n.f("alpha")));
-}
-LogicalResult softplusNode(NodeImport &n) {
-  return n.result(softplus(n, n.in(0)));
-}
-LogicalResult softsignNode(NodeImport &n) {
-  return n.result(softsign(n, n.in(0)));
-}
+LogicalResult leaky(NodeImport &n) { return n.result(leakyRelu(n, n.in(0), n.f("alpha"))); }
+LogicalResult eluNode(NodeImport &n) { return n.result(elu(n, n.in(0), n.f("alpha"))); }
+LogicalResult softplusNode(NodeImport &n) { return n.result(softplus(n, n.in(0))); }
+LogicalResult softsignNode(NodeImport &n) { return n.result(softsign(n, n.in(0))); }
 LogicalResult hardSigmoidNode(NodeImport &n) {
   return n.result(hardSigmoid(n, n.in(0), n.f("alpha"), n.f("beta")));
 }
@@ -188,25 +175,21 @@ Value overRows(NodeImport &n, function_ref<Value(Value, int64_t)> compute) {
   if (axis == rank - 1)
     return compute(x, axis);
   Value shape = n.shapeOf(x);
-  Value rows =
-      n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0);
+  Value rows = n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0);
   Value result = n.reshapeTo(x, rows);
   result = result ? compute(result, 1) : Value();
   return result ? n.reshapeTo(result, shape) : Value();
 }
 
 template <bool log> LogicalResult softmax(NodeImport &n) {
-  return n.result(overRows(
-      n, [&](Value x, int64_t axis) { return n.softmax(x, axis, log); }));
+  return n.result(overRows(n, [&](Value x, int64_t axis) { return n.softmax(x, axis, log); }));
 }
 
 LogicalResult hardmax(NodeImport &n) {
   return n.result(overRows(n, [&](Value x, int64_t axis) -> Value {
-    Value best =
-        n.op<ArgReduceOp>(x, n.flag(true), n.number(axis), n.flag(true),
-                          n.flag(false), n.typeAttr(n.b.getI64Type()));
-    Value index = n.op<IotaOp>(n.shapeOf(x), n.number(axis),
-                               n.typeAttr(n.b.getI64Type()));
+    Value best = n.op<ArgReduceOp>(x, n.flag(true), n.number(axis), n.flag(true), n.flag(false),
+                                   n.typeAttr(n.b.getI64Type()));
+    Value index = n.op<IotaOp>(n.shapeOf(x), n.number(axis), n.typeAttr(n.b.getI64Type()));
     return n.cast(n.compare("eq", index, best), n.element(x));
   }));
 }

@@ -20,13 +20,12 @@ LogicalResult constantNode(NodeImport &n) {
   if (const NodeAttribute *attr = n.attr("value"))
     return n.result(n.tensorConstant(attr->tensors[0]));
   if (const NodeAttribute *attr = n.attr("sparse_value"))
-    return n.result(
-        n.graph.sparseConstant(attr->sparseTensors[0], n.b, n.loc, &n.node));
+    return n.result(n.graph.sparseConstant(attr->sparseTensors[0], n.b, n.loc, &n.node));
   if (const NodeAttribute *attr = n.attr("value_float"))
     return n.result(n.scalar(n.b.getF32Type(), attr->f));
   if (const NodeAttribute *attr = n.attr("value_int"))
-    return n.result(n.constant(DenseElementsAttr::get(
-        RankedTensorType::get({}, n.b.getI64Type()), attr->i)));
+    return n.result(
+        n.constant(DenseElementsAttr::get(RankedTensorType::get({}, n.b.getI64Type()), attr->i)));
   if (std::optional<SmallVector<double>> values = n.fs("value_floats"))
     return n.result(n.floats(*values, n.b.getF32Type()));
   if (std::optional<SmallVector<int64_t>> values = n.is("value_ints"))
@@ -43,8 +42,8 @@ LogicalResult constantNode(NodeImport &n) {
   } else {
     return n.invalid("found no value");
   }
-  return n.result(n.constant(DenseElementsAttr::get(
-      RankedTensorType::get(shape, StringType::get(context)), strings)));
+  return n.result(n.constant(
+      DenseElementsAttr::get(RankedTensorType::get(shape, StringType::get(context)), strings)));
 }
 
 LogicalResult constantOfShape(NodeImport &n) {
@@ -61,9 +60,7 @@ LogicalResult shapeNode(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x), start = 0, end = rank;
   if (n.version >= 15) {
-    auto clamp = [&](int64_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
-    };
+    auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
     start = clamp(n.i("start"));
     end = n.hasAttr("end") ? clamp(n.i("end")) : rank;
   }
@@ -82,8 +79,7 @@ std::optional<int64_t> lengthOf(NodeImport &n, Value shape) {
   if (!shape)
     return std::nullopt;
   if (n.rank(shape) != 1) {
-    (void)n.invalid("found a shape of rank " + Twine(n.rank(shape)) +
-                    "; possible is 1");
+    (void)n.invalid("found a shape of rank " + Twine(n.rank(shape)) + "; possible is 1");
     return std::nullopt;
   }
   int64_t length = n.dim(shape, 0);
@@ -124,8 +120,7 @@ Value keepZeros(NodeImport &n, Value x, Value shape) {
     if (!open)
       return n.ints(sizes);
     for (auto [i, size] : llvm::enumerate(sizes))
-      parts.push_back(ShapedType::isDynamic(size) ? n.sizeOf(x, i)
-                                                  : n.ints({size}));
+      parts.push_back(ShapedType::isDynamic(size) ? n.sizeOf(x, i) : n.ints({size}));
     return n.concat(parts, 0);
   }
   // Sizes of other tensors stay what they are; any other entry may be zero.
@@ -169,15 +164,14 @@ LogicalResult flatten(NodeImport &n) {
   axis = axis < 0 ? axis + rank : axis;
   if (axis < 0 || axis > rank)
     return n.axis(n.i("axis"), rank), failure();
-  return n.result(n.reshapeTo(
-      x,
-      n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0)));
+  return n.result(
+      n.reshapeTo(x, n.concat({n.sizeProduct(x, 0, axis), n.sizeProduct(x, axis, rank)}, 0)));
 }
 
 /// Axes that are an attribute before `sinceInput`, an input from then on.
 /// Nothing where neither is given; `failed` where they cannot be read.
-std::optional<SmallVector<int64_t>>
-givenAxes(NodeImport &n, size_t input, int64_t sinceInput, bool &failed) {
+std::optional<SmallVector<int64_t>> givenAxes(NodeImport &n, size_t input, int64_t sinceInput,
+                                              bool &failed) {
   failed = false;
   if (n.version < sinceInput)
     return n.is("axes");
@@ -222,10 +216,8 @@ LogicalResult squeeze(NodeImport &n) {
   if (!axes)
     return failure();
   for (int64_t axis : *axes)
-    if (int64_t size = n.dim(x, axis);
-        size != 1 && !ShapedType::isDynamic(size))
-      return n.invalid("found size " + Twine(size) + " at axis " + Twine(axis) +
-                       "; possible is 1");
+    if (int64_t size = n.dim(x, axis); size != 1 && !ShapedType::isDynamic(size))
+      return n.invalid("found size " + Twine(size) + " at axis " + Twine(axis) + "; possible is 1");
   return n.result(n.squeeze(x, *axes));
 }
 
@@ -253,8 +245,8 @@ LogicalResult transpose(NodeImport &n) {
     if (!all)
       return failure();
     if (static_cast<int64_t>(all->size()) != rank)
-      return n.invalid("found a permutation of " + Twine(all->size()) +
-                       " axes for rank " + Twine(rank));
+      return n.invalid("found a permutation of " + Twine(all->size()) + " axes for rank " +
+                       Twine(rank));
     for (auto [axis, one] : llvm::zip(permutation, *given))
       axis = one < 0 ? one + rank : one;
   } else {
@@ -290,23 +282,19 @@ LogicalResult expand(NodeImport &n) {
   for (int64_t i = 0; i < rank; ++i) {
     int64_t own = i - (rank - n.rank(x)), asked = i - (rank - length);
     int64_t ownSize = own < 0 ? 1 : n.dim(x, own);
-    Value askedSize =
-        asked < 0 ? n.ints({1}) : n.slice(shape, 0, asked, asked + 1);
+    Value askedSize = asked < 0 ? n.ints({1}) : n.slice(shape, 0, asked, asked + 1);
     std::optional<int64_t> askedKnown =
-        asked < 0 ? std::optional<int64_t>(1)
-                  : (known ? (*known)[asked] : std::nullopt);
+        asked < 0 ? std::optional<int64_t>(1) : (known ? (*known)[asked] : std::nullopt);
     if (askedKnown && *askedKnown == 1)
       sizes.push_back(own < 0 ? n.ints({1}) : n.sizeOf(x, own));
     else if (ownSize == 1)
-      sizes.push_back(askedKnown ? n.ints({*askedKnown})
-                                 : n.cast(askedSize, n.b.getI64Type()));
+      sizes.push_back(askedKnown ? n.ints({*askedKnown}) : n.cast(askedSize, n.b.getI64Type()));
     else if (!ShapedType::isDynamic(ownSize))
       sizes.push_back(n.ints({ownSize}));
     else if (askedKnown)
       sizes.push_back(n.ints({*askedKnown}));
     else
-      sizes.push_back(
-          n.maximum(n.sizeOf(x, own), n.cast(askedSize, n.b.getI64Type())));
+      sizes.push_back(n.maximum(n.sizeOf(x, own), n.cast(askedSize, n.b.getI64Type())));
   }
   return n.result(n.expandTo(x, n.concat(sizes, 0)));
 }
@@ -318,8 +306,7 @@ LogicalResult tile(NodeImport &n) {
   if (n.version >= 6)
     return n.result(n.op<TileOp>(x, repeats));
   // Version 1: `tiles` times along `axis`, both scalars.
-  std::optional<SmallVector<int64_t>> tiles = n.constantInts(1),
-                                      at = n.constantInts(2);
+  std::optional<SmallVector<int64_t>> tiles = n.constantInts(1), at = n.constantInts(2);
   if (!tiles || !at)
     return failure();
   if (tiles->size() != 1 || at->size() != 1)
@@ -352,8 +339,7 @@ LogicalResult eyeLike(NodeImport &n) {
 LogicalResult range(NodeImport &n) {
   Value start = n.in(0), limit = n.in(1);
   Value delta = n.has(2) ? n.in(2) : n.like(start, 1);
-  return n.result(
-      n.op<RangeOp>(n.toScalar(start), n.toScalar(limit), n.toScalar(delta)));
+  return n.result(n.op<RangeOp>(n.toScalar(start), n.toScalar(limit), n.toScalar(delta)));
 }
 
 LogicalResult trilu(NodeImport &n) {
@@ -401,14 +387,12 @@ LogicalResult reverseSequence(NodeImport &n) {
   Type i64 = n.b.getI64Type();
   Value place = n.op<IotaOp>(shape, n.number(time), n.typeAttr(i64));
   // Longer ones end in an index that does not exist.
-  n.require(n.reduce(n.compare("ge", lengths, 0.0), "all", {0}, false),
-            "a length is negative");
+  n.require(n.reduce(n.compare("ge", lengths, 0.0), "all", {0}, false), "a length is negative");
   // One length a batch entry, broadcast over what lies behind it.
   Value length = n.unsqueeze(lengths, axesFrom(1, n.rank(x) - batch));
   Value mirrored = n.sub(n.sub(n.cast(length, i64), 1.0), place);
   Value index = n.select(n.compare("ge", mirrored, 0.0), mirrored, place);
-  return n.result(
-      n.op<GatherElementsOp>(x, index, n.number(time), n.flag(false)));
+  return n.result(n.op<GatherElementsOp>(x, index, n.number(time), n.flag(false)));
 }
 
 /// Splits dimensions into factors, permutes, and joins: depth to space and
@@ -422,19 +406,15 @@ LogicalResult depthToSpace(NodeImport &n) {
   bool columns = n.version >= 11 && n.s("mode") == "CRD";
   Value channels = n.div(n.sizeOf(x, 1), double(block * block));
   Value side = n.ints({block});
-  Value split = columns ? n.concat({n.sizeOf(x, 0), channels, side, side,
-                                    n.shapeSlice(x, 2, 4)},
-                                   0)
-                        : n.concat({n.sizeOf(x, 0), side, side, channels,
-                                    n.shapeSlice(x, 2, 4)},
-                                   0);
+  Value split = columns
+                    ? n.concat({n.sizeOf(x, 0), channels, side, side, n.shapeSlice(x, 2, 4)}, 0)
+                    : n.concat({n.sizeOf(x, 0), side, side, channels, n.shapeSlice(x, 2, 4)}, 0);
   Value parts = n.reshapeTo(x, split);
-  SmallVector<int64_t> order = columns ? SmallVector<int64_t>{0, 1, 4, 2, 5, 3}
-                                       : SmallVector<int64_t>{0, 3, 4, 1, 5, 2};
+  SmallVector<int64_t> order =
+      columns ? SmallVector<int64_t>{0, 1, 4, 2, 5, 3} : SmallVector<int64_t>{0, 3, 4, 1, 5, 2};
   Value moved = n.transpose(parts, order);
-  Value result = n.concat({n.sizeOf(x, 0), channels,
-                           n.mul(n.shapeSlice(x, 2, 4), double(block))},
-                          0);
+  Value result =
+      n.concat({n.sizeOf(x, 0), channels, n.mul(n.shapeSlice(x, 2, 4), double(block))}, 0);
   return n.result(n.reshapeTo(moved, result));
 }
 
@@ -447,14 +427,11 @@ LogicalResult spaceToDepth(NodeImport &n) {
   Value side = n.ints({block});
   Value height = n.div(n.sizeOf(x, 2), double(block));
   Value width = n.div(n.sizeOf(x, 3), double(block));
-  Value parts = n.reshapeTo(
-      x, n.concat({n.shapeSlice(x, 0, 2), height, side, width, side}, 0));
+  Value parts = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), height, side, width, side}, 0));
   Value moved = n.transpose(parts, {0, 3, 5, 1, 2, 4});
   return n.result(n.reshapeTo(
       moved,
-      n.concat({n.sizeOf(x, 0), n.mul(n.sizeOf(x, 1), double(block * block)),
-                height, width},
-               0)));
+      n.concat({n.sizeOf(x, 0), n.mul(n.sizeOf(x, 1), double(block * block)), height, width}, 0)));
 }
 
 constexpr OperatorImport table[] = {

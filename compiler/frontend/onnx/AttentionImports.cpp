@@ -62,8 +62,7 @@ bool Attention::operands() {
 
 /// The place along the queries (0) or keys (1), [queries, keys].
 Value Attention::position(int64_t axis) {
-  return n.op<IotaOp>(n.concat({length, keys}, 0), n.number(axis),
-                      n.typeAttr(n.b.getI64Type()));
+  return n.op<IotaOp>(n.concat({length, keys}, 0), n.number(axis), n.typeAttr(n.b.getI64Type()));
 }
 
 /// How many keys came before the first query: a scalar, or [batch, 1, 1, 1].
@@ -78,14 +77,12 @@ Value Attention::offset() {
 }
 
 /// Whether a key is at the query's own place, or before it.
-Value Attention::isNoLater() {
-  return n.compare("le", position(1), n.add(position(0), offset()));
-}
+Value Attention::isNoLater() { return n.compare("le", position(1), n.add(position(0), offset())); }
 
 /// Whether that is all that hides keys: then each query has some.
 bool Attention::isOnlyCausal() {
-  bool hasWindow = n.version >= 25 && (n.i("left_window_size") >= 0 ||
-                                       n.i("right_window_size") >= 0);
+  bool hasWindow =
+      n.version >= 25 && (n.i("left_window_size") >= 0 || n.i("right_window_size") >= 0);
   return n.i("is_causal") && !n.has(3) && !n.has(6) && !hasWindow;
 }
 
@@ -141,21 +138,20 @@ LogicalResult Attention::run() {
   Type type = n.element(q);
   int64_t heads = n.dim(q, 1), keyHeads = n.dim(k, 1);
   int64_t size = n.dim(q, 3);
-  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) ||
-      keyHeads == 0 || heads % keyHeads || ShapedType::isDynamic(size))
-    return n.unsupported("found " + Twine(heads) + " query heads of size " +
-                         Twine(size) + " over " + Twine(keyHeads) +
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) || keyHeads == 0 ||
+      heads % keyHeads || ShapedType::isDynamic(size))
+    return n.unsupported("found " + Twine(heads) + " query heads of size " + Twine(size) +
+                         " over " + Twine(keyHeads) +
                          " key heads; possible are fixed sizes that divide");
   k = repeatHeads(n, k, heads / keyHeads);
   v = repeatHeads(n, v, heads / keyHeads);
-  double scale =
-      n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
+  double scale = n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
   bool onlyCausal = isOnlyCausal();
   Value bias = onlyCausal ? Value() : this->bias();
   bool hasBias =
-      !onlyCausal && (n.has(3) || n.has(6) || n.i("is_causal") ||
-                      (n.version >= 25 && (n.i("left_window_size") >= 0 ||
-                                           n.i("right_window_size") >= 0)));
+      !onlyCausal &&
+      (n.has(3) || n.has(6) || n.i("is_causal") ||
+       (n.version >= 25 && (n.i("left_window_size") >= 0 || n.i("right_window_size") >= 0)));
   if (hasBias && !bias)
     return failure();
   // The definition scales both by its root, so that narrow types hold the
@@ -178,8 +174,7 @@ LogicalResult Attention::run() {
     return failure();
   Type precise = type;
   if (n.i("softmax_precision"))
-    precise = elementType(n.b.getContext(),
-                          static_cast<DataType>(n.i("softmax_precision")));
+    precise = elementType(n.b.getContext(), static_cast<DataType>(n.i("softmax_precision")));
   Value weights = n.softmax(n.cast(scores, precise), 3);
   if (bias) {
     // A query that may look nowhere gets nothing, instead of 0/0.
@@ -204,18 +199,15 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     return failure();
   // Work on [batch, length, heads, size].
   bool flat = n.rank(x) == 3;
-  Value y = flat ? separateHeads(n, x, n.i("num_heads"))
-                 : n.transpose(x, {0, 2, 1, 3});
+  Value y = flat ? separateHeads(n, x, n.i("num_heads")) : n.transpose(x, {0, 2, 1, 3});
   if (n.has(3)) {
     cosines = n.gather(cosines, n.in(3), 0);
     sines = n.gather(sines, n.in(3), 0);
   }
-  y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"),
-                  n.i("interleaved") != 0);
+  y = rotateHeads(n, y, cosines, sines, n.i("rotary_embedding_dim"), n.i("interleaved") != 0);
   if (!y)
     return failure();
-  return n.result(flat ? n.reshapeTo(y, n.shapeOf(x))
-                       : n.transpose(y, {0, 2, 1, 3}));
+  return n.result(flat ? n.reshapeTo(y, n.shapeOf(x)) : n.transpose(y, {0, 2, 1, 3}));
 }
 
 constexpr OperatorImport table[] = {

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/TensorBuilder.h"
+#include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -102,8 +102,7 @@ std::string unpack(std::string_view packed, unsigned bits, int64_t count) {
   unsigned perByte = 8 / bits;
   for (int64_t i = 0; i < count; ++i)
     bytes[i] = static_cast<char>(
-        (static_cast<uint8_t>(packed[i / perByte]) >> (i % perByte * bits)) &
-        ((1u << bits) - 1));
+        (static_cast<uint8_t>(packed[i / perByte]) >> (i % perByte * bits)) & ((1u << bits) - 1));
   return bytes;
 }
 
@@ -114,20 +113,18 @@ DenseElementsAttr dense(RankedTensorType type, std::string_view data) {
       values[i] = data[i] != 0;
     return DenseElementsAttr::get(type, values);
   }
-  unsigned bits =
-      type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64;
+  unsigned bits = type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64;
   std::string unpacked;
   if (bits == 2 || bits == 4) {
     unpacked = unpack(data, bits, type.getNumElements());
     data = unpacked;
   }
-  return DenseElementsAttr::getFromRawBuffer(
-      type, ArrayRef<char>(data.data(), data.size()));
+  return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(data.data(), data.size()));
 }
 
 std::string hashOf(std::string_view bytes) {
-  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(ArrayRef<uint8_t>(
-      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format_hex_no_prefix(hash.high64, 16)
                                  << llvm::format_hex_no_prefix(hash.low64, 16);
@@ -136,17 +133,14 @@ std::string hashOf(std::string_view bytes) {
 
 } // namespace
 
-Value GraphImporter::constant(const Tensor &tensor, OpBuilder &b, Location loc,
-                              const Node *node) {
+Value GraphImporter::constant(const Tensor &tensor, OpBuilder &b, Location loc, const Node *node) {
   auto fail = [&](Problem problem) {
     sink.report(diagnose(file, node, std::move(problem)));
     return Value();
   };
   Type element = elementType(context(), tensor.type);
-  if (!element || tensor.type == DataType::Float6E2M3 ||
-      tensor.type == DataType::Float6E3M2)
-    return fail({352, "found a constant of type " +
-                          std::string(dataTypeName(tensor.type)) +
+  if (!element || tensor.type == DataType::Float6E2M3 || tensor.type == DataType::Float6E3M2)
+    return fail({352, "found a constant of type " + std::string(dataTypeName(tensor.type)) +
                           ", which weir does not have"});
   if (!frontend::canBe(tensor.dims))
     return fail({352, "found a constant of more than 2^48 elements"});
@@ -173,18 +167,17 @@ Value GraphImporter::constant(const Tensor &tensor, OpBuilder &b, Location loc,
       return fail(*problem);
     data = decoded;
   }
-  bool packed = element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 8 &&
-                !element.isInteger(1);
+  bool packed =
+      element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1);
   if (tensor.decode || packed || data.size() < blobBytes)
     return ConstantOp::create(b, loc, dense(type, data));
-  auto blob = BlobAttr::get(type, StringRef(path.data(), path.size()),
-                            data.data() - source.data(),
+  auto blob = BlobAttr::get(type, StringRef(path.data(), path.size()), data.data() - source.data(),
                             static_cast<int64_t>(data.size()), hashOf(data));
   return ConstantOp::create(b, loc, cast<TypedAttr>(blob));
 }
 
-Value GraphImporter::sparseConstant(const SparseTensor &tensor, OpBuilder &b,
-                                    Location loc, const Node *node) {
+Value GraphImporter::sparseConstant(const SparseTensor &tensor, OpBuilder &b, Location loc,
+                                    const Node *node) {
   // Zeros with the values written at their places.
   TensorBuilder t(b, loc);
   Value values = constant(tensor.values, b, loc, node);
@@ -193,12 +186,11 @@ Value GraphImporter::sparseConstant(const SparseTensor &tensor, OpBuilder &b,
     return {};
   bool linear = tensor.indices.dims.size() == 1;
   SmallVector<int64_t> flat = {tensor.count};
-  Value zeros = t.expandTo(t.scalar(t.element(values), 0),
-                           t.ints(linear ? Ints(flat) : Ints(tensor.dims)));
+  Value zeros =
+      t.expandTo(t.scalar(t.element(values), 0), t.ints(linear ? Ints(flat) : Ints(tensor.dims)));
   if (linear)
     indices = t.unsqueeze(indices, {1});
-  Value written =
-      t.op<ScatterNdOp>(zeros, indices, values, b.getStringAttr("none"),
-                        b.getBoolAttr(false), b.getBoolAttr(false));
+  Value written = t.op<ScatterNdOp>(zeros, indices, values, b.getStringAttr("none"),
+                                    b.getBoolAttr(false), b.getBoolAttr(false));
   return linear ? t.reshape(written, tensor.dims) : written;
 }

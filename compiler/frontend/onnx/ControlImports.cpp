@@ -14,22 +14,18 @@ using namespace weir::onnx;
 
 namespace {
 
-const Graph &graphOf(NodeImport &n, std::string_view name) {
-  return *n.attr(name)->graphs[0];
-}
+const Graph &graphOf(NodeImport &n, std::string_view name) { return *n.attr(name)->graphs[0]; }
 
 /// Whether a branch only drops dimensions of size 1.
 bool isSqueeze(const Graph &graph) {
-  return llvm::all_of(graph.nodes, [](const Node &node) {
-    return node.op == "Squeeze" || node.op == "Constant";
-  });
+  return llvm::all_of(
+      graph.nodes, [](const Node &node) { return node.op == "Squeeze" || node.op == "Constant"; });
 }
 
 /// Whether a branch only gives constants, or what it was given.
 bool isTrivial(const Graph &graph) {
-  return llvm::all_of(graph.nodes, [](const Node &node) {
-    return node.op == "Identity" || node.op == "Constant";
-  });
+  return llvm::all_of(
+      graph.nodes, [](const Node &node) { return node.op == "Identity" || node.op == "Constant"; });
 }
 
 /// No value has two ranks. Where branches differ in it, one is taken, and a run
@@ -39,8 +35,7 @@ bool isTrivial(const Graph &graph) {
 LogicalResult takeOneRank(NodeImport &n, Value condition, bool ranksDiffer) {
   if (!ranksDiffer)
     return failure();
-  const Graph &onTrue = graphOf(n, "then_branch"),
-              &onFalse = graphOf(n, "else_branch");
+  const Graph &onTrue = graphOf(n, "then_branch"), &onFalse = graphOf(n, "else_branch");
   bool first;
   if (isSqueeze(onTrue) || isSqueeze(onFalse))
     first = isSqueeze(onTrue);
@@ -50,13 +45,11 @@ LogicalResult takeOneRank(NodeImport &n, Value condition, bool ranksDiffer) {
     return n.unsupported("found branches that give values of different ranks; "
                          "possible are equal ranks, or a condition that shapes "
                          "decide, which --shape fixes");
-  FailureOr<std::vector<Imported>> taken =
-      n.graph.subgraph(first ? onTrue : onFalse, {}, n.b);
+  FailureOr<std::vector<Imported>> taken = n.graph.subgraph(first ? onTrue : onFalse, {}, n.b);
   if (failed(taken))
     return failure();
   n.require(first ? condition : n.logicalNot(condition),
-            std::string("the program was compiled for the ") +
-                (first ? "then" : "else") +
+            std::string("the program was compiled for the ") + (first ? "then" : "else") +
                 " branch, whose rank is another; give the sizes that decide "
                 "with --shape");
   n.set(0, (*taken)[0]);
@@ -69,8 +62,8 @@ LogicalResult ifNode(NodeImport &n) {
     return failure();
   std::optional<SmallVector<int64_t>> known = constantIntegers(condition);
   if (known) {
-    FailureOr<std::vector<Imported>> taken = n.graph.subgraph(
-        graphOf(n, (*known)[0] ? "then_branch" : "else_branch"), {}, n.b);
+    FailureOr<std::vector<Imported>> taken =
+        n.graph.subgraph(graphOf(n, (*known)[0] ? "then_branch" : "else_branch"), {}, n.b);
     if (failed(taken))
       return failure();
     for (auto [i, value] : llvm::enumerate(*taken))
@@ -83,8 +76,8 @@ LogicalResult ifNode(NodeImport &n) {
   // the program; where they are alike, their parts do.
   bool boxes = false, differ = false;
   auto branch = [&](int which) -> FailureOr<Values> {
-    FailureOr<std::vector<Imported>> made = n.graph.subgraph(
-        graphOf(n, which ? "else_branch" : "then_branch"), {}, n.b);
+    FailureOr<std::vector<Imported>> made =
+        n.graph.subgraph(graphOf(n, which ? "else_branch" : "then_branch"), {}, n.b);
     if (failed(made))
       return failure();
     if (boxes)
@@ -102,8 +95,7 @@ LogicalResult ifNode(NodeImport &n) {
     return differ ? FailureOr<Values>(failure()) : tensors;
   };
   auto build = [&] {
-    return buildIf(
-        n, condition, [&] { return branch(0); }, [&] { return branch(1); });
+    return buildIf(n, condition, [&] { return branch(0); }, [&] { return branch(1); });
   };
   FailureOr<Values> made = build();
   if (failed(made) && differ) {
@@ -115,8 +107,7 @@ LogicalResult ifNode(NodeImport &n) {
                        "tensors, sequences or optionals");
   }
   if (failed(made))
-    return takeOneRank(n, condition,
-                       ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1]);
+    return takeOneRank(n, condition, ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1]);
   ArrayRef<Value> tensors = *made;
   for (auto [i, shape] : llvm::enumerate(shapes[0])) {
     (void)widenTo(shape, shapes[1][i]);
@@ -164,7 +155,7 @@ private:
   bool fixedCount = false;       ///< entries are written in place
   bool conditional = false;      ///< the body may end the loop
   SmallVector<LoopOutput> outputs;
-  bool again = false; ///< an iteration gave more than the last try expected
+  bool again = false;  ///< an iteration gave more than the last try expected
   bool differ = false; ///< … or a sequence of another structure
 };
 
@@ -173,19 +164,16 @@ LogicalResult LoopImport::probe(Value condition) {
   Block scratch;
   OpBuilder::InsertionGuard guard(n.b);
   n.b.setInsertionPointToEnd(&scratch);
-  std::vector<Imported> inputs = {Imported(n.intScalar(0)),
-                                  Imported(condition)};
+  std::vector<Imported> inputs = {Imported(n.intScalar(0)), Imported(condition)};
   // A block argument stands for the iteration: its number is not known.
-  inputs[0] = Imported(
-      scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc));
+  inputs[0] = Imported(scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc));
   llvm::append_range(inputs, carried);
   FailureOr<std::vector<Imported>> made = n.graph.subgraph(body, inputs, n.b);
   LogicalResult result = success();
   if (failed(made)) {
     result = failure();
   } else {
-    std::optional<SmallVector<int64_t>> more =
-        constantIntegers((*made)[0].tensor);
+    std::optional<SmallVector<int64_t>> more = constantIntegers((*made)[0].tensor);
     bool passed = (*made)[0].tensor == condition;
     conditional = !passed && !(more && (*more)[0]);
     outputs.clear();
@@ -196,8 +184,7 @@ LogicalResult LoopImport::probe(Value condition) {
         break;
       }
       auto type = n.type(refined(n, (*made)[i].tensor, body.outputs[i].type));
-      outputs.push_back({type.hasStaticShape() ? type : RankedTensorType(),
-                         infoOf((*made)[i])});
+      outputs.push_back({type.hasStaticShape() ? type : RankedTensorType(), infoOf((*made)[i])});
     }
   }
   scratch.dropAllDefinedValueUses();
@@ -207,8 +194,7 @@ LogicalResult LoopImport::probe(Value condition) {
 }
 
 FailureOr<Values> LoopImport::iterate(Value index, Values args) {
-  std::vector<Imported> inputs = {Imported(index),
-                                  Imported(n.scalar(n.b.getI1Type(), 1))};
+  std::vector<Imported> inputs = {Imported(index), Imported(n.scalar(n.b.getI1Type(), 1))};
   ArrayRef<Value> tensors = args;
   for (const Imported &shape : carried)
     inputs.push_back(rebuild(shape, tensors));
@@ -268,8 +254,7 @@ LogicalResult LoopImport::unroll(int64_t count) {
     for (size_t k = 0; k < carried.size(); ++k)
       state[k] = (*made)[k + 1];
     for (size_t k = 0; k < scans; ++k)
-      collected[k].push_back(
-          n.unsqueeze((*made)[k + 1 + carried.size()].tensor, {0}));
+      collected[k].push_back(n.unsqueeze((*made)[k + 1 + carried.size()].tensor, {0}));
   }
   for (size_t k = 0; k < carried.size(); ++k)
     n.set(k, state[k]);
@@ -289,12 +274,10 @@ LogicalResult LoopImport::build(Value count, Value begins) {
     for (const Imported &value : carried)
       flatten(value, inits);
     for (const LoopOutput &output : outputs)
-      inits.push_back(output.fixed
-                          ? makeEntries(n, rows ? rows : n.ints({0}), output.fixed)
-                          : toBoxes(n, Imported::sequence({})));
+      inits.push_back(output.fixed ? makeEntries(n, rows ? rows : n.ints({0}), output.fixed)
+                                   : toBoxes(n, Imported::sequence({})));
     FailureOr<Values> made = buildLoop(
-        n, count, begins, inits,
-        [&](Value index, Values args) { return iterate(index, args); });
+        n, count, begins, inits, [&](Value index, Values args) { return iterate(index, args); });
     if (failed(made) && differ) {
       for (Imported &value : carried)
         value = boxed(n, value);
@@ -311,10 +294,9 @@ LogicalResult LoopImport::build(Value count, Value begins) {
     for (auto [i, shape] : llvm::enumerate(carried))
       n.set(i, rebuild(shape, tensors));
     for (auto [i, output] : llvm::enumerate(outputs)) {
-      Value value = output.fixed
-                        ? tensors[i]
-                        : concatBoxes(n, tensors[i], output.info, /*axis=*/0,
-                                      /*fresh=*/true, /*mayBeEmpty=*/true);
+      Value value = output.fixed ? tensors[i]
+                                 : concatBoxes(n, tensors[i], output.info, /*axis=*/0,
+                                               /*fresh=*/true, /*mayBeEmpty=*/true);
       if (!value)
         return failure();
       n.set(carried.size() + i, Imported(value));
@@ -326,13 +308,11 @@ LogicalResult LoopImport::build(Value count, Value begins) {
 }
 
 LogicalResult LoopImport::run() {
-  Value count =
-      n.has(0) ? n.cast(n.toScalar(n.in(0)), n.b.getI64Type()) : Value();
+  Value count = n.has(0) ? n.cast(n.toScalar(n.in(0)), n.b.getI64Type()) : Value();
   Value condition = n.has(1) ? n.toScalar(n.in(1)) : Value();
   if ((n.has(0) && !count) || (n.has(1) && !condition))
     return failure();
-  if (body.inputs.size() != n.inputCount() ||
-      body.outputs.size() + 1 < body.inputs.size())
+  if (body.inputs.size() != n.inputCount() || body.outputs.size() + 1 < body.inputs.size())
     return n.invalid("found a body whose inputs and outputs do not go with "
                      "those of the loop");
   bool structured = false;
@@ -342,20 +322,16 @@ LogicalResult LoopImport::run() {
     // Of what is empty at first, the body's declaration may know more.
     Imported &value = carried.back();
     if (value.kind == Imported::Kind::Tensor || !value.elements.empty() ||
-        (value.info && (value.info->kind != Imported::Kind::Tensor ||
-                        value.info->ranked)))
+        (value.info && (value.info->kind != Imported::Kind::Tensor || value.info->ranked)))
       continue;
     Info declared = infoOf(n.b.getContext(), body.inputs[i].type);
     if (declared && declared->inner) {
       auto open = std::make_shared<ElementInfo>(*declared->inner);
       open->shape.assign(open->shape.size(), ShapedType::kDynamic);
-      value.info = open->kind != Imported::Kind::Tensor || open->ranked
-                       ? open
-                       : nullptr;
+      value.info = open->kind != Imported::Kind::Tensor || open->ranked ? open : nullptr;
     }
   }
-  std::optional<SmallVector<int64_t>> knownCount =
-      count ? constantIntegers(count) : std::nullopt;
+  std::optional<SmallVector<int64_t>> knownCount = count ? constantIntegers(count) : std::nullopt;
   std::optional<SmallVector<int64_t>> knownCondition =
       condition ? constantIntegers(condition) : SmallVector<int64_t>{1};
   bool alwaysBegins = knownCondition && (*knownCondition)[0];
@@ -363,24 +339,22 @@ LogicalResult LoopImport::run() {
   if (failed(probe(condition ? condition : scalarTrue)))
     return failure();
   constexpr int64_t mostUnrolled = 256;
-  if (structured && knownCount && alwaysBegins && !conditional &&
-      (*knownCount)[0] > 0 && (*knownCount)[0] <= mostUnrolled)
+  if (structured && knownCount && alwaysBegins && !conditional && (*knownCount)[0] > 0 &&
+      (*knownCount)[0] <= mostUnrolled)
     return unroll((*knownCount)[0]);
   fixedCount = count && alwaysBegins && !conditional;
   // Without a condition of its own, the loop begins.
   Value begins = condition ? condition : scalarTrue;
-  return build(count,
-               conditional || !alwaysBegins || !count ? begins : Value());
+  return build(count, conditional || !alwaysBegins || !count ? begins : Value());
 }
 
 LogicalResult loopNode(NodeImport &n) { return LoopImport(n).run(); }
 
 /// Scan from version 9 on, on values without a batch dimension.
-LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
-                   ArrayRef<Value> sequences, ArrayRef<int64_t> inputAxes,
-                   ArrayRef<int64_t> inputDirections,
-                   ArrayRef<int64_t> outputAxes,
-                   ArrayRef<int64_t> outputDirections, Values &results) {
+LogicalResult scan(NodeImport &n, ArrayRef<Value> states, ArrayRef<Value> sequences,
+                   ArrayRef<int64_t> inputAxes, ArrayRef<int64_t> inputDirections,
+                   ArrayRef<int64_t> outputAxes, ArrayRef<int64_t> outputDirections,
+                   Values &results) {
   const Graph &body = graphOf(n, "body");
   if (body.inputs.size() != states.size() + sequences.size() ||
       body.outputs.size() < states.size() || sequences.empty())
@@ -391,8 +365,7 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
   auto entryOf = [](ArrayRef<int64_t> list, size_t i) { return i < list.size() ? list[i] : 0; };
   Value count1 = n.sizeOf(sequences[0], inputAxes[0]);
   Value count = n.toScalar(count1);
-  auto once = [&](Value index,
-                  ArrayRef<Value> state) -> FailureOr<std::vector<Imported>> {
+  auto once = [&](Value index, ArrayRef<Value> state) -> FailureOr<std::vector<Imported>> {
     std::vector<Imported> inputs(state.begin(), state.end());
     for (auto [i, sequence] : llvm::enumerate(sequences)) {
       Value at = index;
@@ -408,13 +381,11 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     Block scratch;
     OpBuilder::InsertionGuard guard(n.b);
     n.b.setInsertionPointToEnd(&scratch);
-    Value index =
-        scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc);
+    Value index = scratch.addArgument(RankedTensorType::get({}, n.b.getI64Type()), n.loc);
     FailureOr<std::vector<Imported>> made = once(index, states);
     if (succeeded(made))
       for (size_t i = 0; i < outputs; ++i)
-        types.push_back(cast<RankedTensorType>(
-            (*made)[states.size() + i].tensor.getType()));
+        types.push_back(cast<RankedTensorType>((*made)[states.size() + i].tensor.getType()));
     scratch.dropAllDefinedValueUses();
     while (!scratch.empty())
       scratch.back().erase();
@@ -429,12 +400,10 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
     again = false;
     Values inits(states.begin(), states.end());
     for (RankedTensorType type : types)
-      inits.push_back(type.hasStaticShape()
-                          ? makeEntries(n, count1, type)
-                          : toBoxes(n, Imported::sequence({})));
-    FailureOr<Values> built = buildLoop(
-        n, count, {}, inits,
-        [&](Value index, Values args) -> FailureOr<Values> {
+      inits.push_back(type.hasStaticShape() ? makeEntries(n, count1, type)
+                                            : toBoxes(n, Imported::sequence({})));
+    FailureOr<Values> built =
+        buildLoop(n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
           FailureOr<std::vector<Imported>> step =
               once(index, ArrayRef(args).take_front(states.size()));
           if (failed(step))
@@ -447,9 +416,8 @@ LogicalResult scan(NodeImport &n, ArrayRef<Value> states,
             Value so_far = args[states.size() + i];
             infos[i] = infoOf(entry);
             if (!types[i].hasStaticShape()) {
-              next.push_back(
-                  insertBox(n, so_far, entry,
-                            entryOf(outputDirections, i) ? n.intScalar(0) : Value()));
+              next.push_back(insertBox(n, so_far, entry,
+                                       entryOf(outputDirections, i) ? n.intScalar(0) : Value()));
               continue;
             }
             if (entry.tensor.getType() != types[i]) {
@@ -499,8 +467,7 @@ LogicalResult scanNode(NodeImport &n) {
   size_t states = inputs.size() - count;
   ArrayRef<Value> sequences = ArrayRef(inputs).drop_front(states);
   auto list = [&](std::string_view name, size_t size) {
-    SmallVector<int64_t> values =
-        n.is(name).value_or(SmallVector<int64_t>(size, 0));
+    SmallVector<int64_t> values = n.is(name).value_or(SmallVector<int64_t>(size, 0));
     values.resize(size, 0);
     return values;
   };
@@ -514,8 +481,7 @@ LogicalResult scanNode(NodeImport &n) {
   }
   Values results;
   if (failed(scan(n, ArrayRef(inputs).take_front(states), sequences, axes,
-                  list("scan_input_directions", count),
-                  list("scan_output_axes", outputs),
+                  list("scan_input_directions", count), list("scan_output_axes", outputs),
                   list("scan_output_directions", outputs), results)))
     return failure();
   return n.results(results);
@@ -539,8 +505,7 @@ LogicalResult batchedScan(NodeImport &n) {
   int64_t batch = n.dim(inputs[0], 0);
   if (ShapedType::isDynamic(batch) || batch < 1 || batch > 64)
     return n.unsupported("found a batch of open size, or of more than 64");
-  SmallVector<int64_t> directions =
-      n.is("directions").value_or(SmallVector<int64_t>(count, 0));
+  SmallVector<int64_t> directions = n.is("directions").value_or(SmallVector<int64_t>(count, 0));
   directions.resize(count, 0);
   SmallVector<int64_t> zeros(n.outputCount() + inputs.size(), 0);
   SmallVector<Values> byOutput(n.outputCount());
@@ -548,9 +513,8 @@ LogicalResult batchedScan(NodeImport &n) {
     Values one, results;
     for (Value input : inputs)
       one.push_back(n.pick(input, 0, i));
-    if (failed(scan(n, ArrayRef(one).take_front(states),
-                    ArrayRef(one).drop_front(states), zeros, directions, zeros,
-                    zeros, results)))
+    if (failed(scan(n, ArrayRef(one).take_front(states), ArrayRef(one).drop_front(states), zeros,
+                    directions, zeros, zeros, results)))
       return failure();
     for (auto [k, value] : llvm::enumerate(results))
       if (k < byOutput.size())

@@ -13,18 +13,14 @@ using namespace weir::onnx;
 
 /// Whether arithmetic on sizes bears a number of a window, or of its border.
 static bool isStep(int64_t value) { return NodeImport::isStep(value); }
-static bool isPad(int64_t value) {
-  return value > -(int64_t(1) << 31) && value < int64_t(1) << 31;
-}
+static bool isPad(int64_t value) { return value > -(int64_t(1) << 31) && value < int64_t(1) << 31; }
 
-std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
-                                         SmallVector<int64_t> size) {
+std::optional<Window> weir::onnx::window(NodeImport &n, Value x, SmallVector<int64_t> size) {
   Window w;
   w.size = std::move(size);
   int64_t spatial = w.size.size();
   auto list = [&](std::string_view name, int64_t count, int64_t fill) {
-    SmallVector<int64_t> values =
-        n.is(name).value_or(SmallVector<int64_t>(count, fill));
+    SmallVector<int64_t> values = n.is(name).value_or(SmallVector<int64_t>(count, fill));
     if (values.empty())
       values.assign(count, fill);
     return values;
@@ -34,8 +30,7 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
   SmallVector<int64_t> pads = list("pads", 2 * spatial, 0);
   bool fits = static_cast<int64_t>(w.strides.size()) == spatial &&
               static_cast<int64_t>(w.dilations.size()) == spatial &&
-              static_cast<int64_t>(pads.size()) == 2 * spatial &&
-              n.rank(x) == spatial + 2;
+              static_cast<int64_t>(pads.size()) == 2 * spatial && n.rank(x) == spatial + 2;
   if (!fits || !llvm::all_of(w.size, isStep) || !llvm::all_of(w.strides, isStep) ||
       !llvm::all_of(w.dilations, isStep) || !llvm::all_of(pads, isPad)) {
     (void)n.invalid("found a window, strides, dilations or pads that do not go "
@@ -66,8 +61,7 @@ std::optional<Window> weir::onnx::window(NodeImport &n, Value x,
         in = extent;
       }
       int64_t out = (in + w.strides[i] - 1) / w.strides[i];
-      int64_t total =
-          std::max<int64_t>((out - 1) * w.strides[i] + extent - in, 0);
+      int64_t total = std::max<int64_t>((out - 1) * w.strides[i] + extent - in, 0);
       before = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       after = total - before;
     }
@@ -82,8 +76,7 @@ Value weir::onnx::perChannel(TensorBuilder &t, Value vector, int64_t rank) {
 }
 
 static SmallVector<int64_t> kernelSize(NodeImport &n, Value filter) {
-  if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape");
-      size && !size->empty())
+  if (std::optional<SmallVector<int64_t>> size = n.is("kernel_shape"); size && !size->empty())
     return *size;
   ArrayRef<int64_t> shape = n.sizes(filter);
   return SmallVector<int64_t>(shape.drop_front(2));
@@ -94,8 +87,7 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
   if (!x || !filter)
     return {};
   if (n.rank(x) < 3 || n.rank(filter) != n.rank(x)) {
-    (void)n.invalid("found operands of rank " + Twine(n.rank(x)) + " and " +
-                    Twine(n.rank(filter)) +
+    (void)n.invalid("found operands of rank " + Twine(n.rank(x)) + " and " + Twine(n.rank(filter)) +
                     "; possible are equal ranks from 3 on");
     return {};
   }
@@ -107,24 +99,20 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
   std::optional<Window> w = window(n, x, size);
   if (!w)
     return {};
-  Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads),
-                         n.list(w->dilations), n.number(n.i("group")),
-                         n.flag(false), n.typeAttr(n.element(x)));
+  Value y = n.op<ConvOp>(x, filter, n.list(w->strides), n.list(w->pads), n.list(w->dilations),
+                         n.number(n.i("group")), n.flag(false), n.typeAttr(n.element(x)));
   return n.has(2) ? n.add(y, perChannel(n, n.in(2), n.rank(x))) : y;
 }
 
-static Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind,
-                    int64_t p) {
-  return n.op<PoolOp>(
-      x, n.text(kind), n.list(w.size), n.list(w.strides), n.list(w.pads),
-      n.list(w.dilations), n.flag(n.i("ceil_mode") != 0),
-      n.flag(n.i("count_include_pad") != 0), n.number(p), n.flag(false));
+static Value poolOf(NodeImport &n, Value x, const Window &w, StringRef kind, int64_t p) {
+  return n.op<PoolOp>(x, n.text(kind), n.list(w.size), n.list(w.strides), n.list(w.pads),
+                      n.list(w.dilations), n.flag(n.i("ceil_mode") != 0),
+                      n.flag(n.i("count_include_pad") != 0), n.number(p), n.flag(false));
 }
 
 Value weir::onnx::pooled(NodeImport &n, Value x, StringRef kind) {
   std::optional<Window> w =
-      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
-        : std::nullopt;
+      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>())) : std::nullopt;
   return w ? poolOf(n, x, *w, kind, 1) : Value();
 }
 
@@ -144,22 +132,18 @@ LogicalResult convTranspose(NodeImport &n) {
   auto spatial = static_cast<int64_t>(size.size());
   std::string_view autoPad = n.s("auto_pad");
   // Explicit pads first; auto_pad and output_shape decide anew below.
-  SmallVector<int64_t> strides =
-      n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
-  SmallVector<int64_t> dilations =
-      n.is("dilations").value_or(SmallVector<int64_t>(spatial, 1));
-  SmallVector<int64_t> extra =
-      n.is("output_padding").value_or(SmallVector<int64_t>(spatial, 0));
-  SmallVector<int64_t> given =
-      n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+  SmallVector<int64_t> strides = n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
+  SmallVector<int64_t> dilations = n.is("dilations").value_or(SmallVector<int64_t>(spatial, 1));
+  SmallVector<int64_t> extra = n.is("output_padding").value_or(SmallVector<int64_t>(spatial, 0));
+  SmallVector<int64_t> given = n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
   std::optional<SmallVector<int64_t>> asked = n.is("output_shape");
   if (asked && static_cast<int64_t>(asked->size()) == spatial + 2)
     asked->erase(asked->begin(), asked->begin() + 2);
   auto wrong = [&](const SmallVector<int64_t> &v, int64_t count) {
     return static_cast<int64_t>(v.size()) != count;
   };
-  if (wrong(strides, spatial) || wrong(dilations, spatial) ||
-      wrong(extra, spatial) || wrong(given, 2 * spatial) ||
+  if (wrong(strides, spatial) || wrong(dilations, spatial) || wrong(extra, spatial) ||
+      wrong(given, 2 * spatial) ||
       (asked && (wrong(*asked, spatial) || !llvm::all_of(*asked, isPad))) ||
       !llvm::all_of(size, isStep) || !llvm::all_of(strides, isStep) ||
       !llvm::all_of(dilations, isStep) || !llvm::all_of(extra, isPad) ||
@@ -194,54 +178,46 @@ LogicalResult convTranspose(NodeImport &n) {
                         double(extra[i] + extent - before - after));
       sizes.push_back(ShapedType::isDynamic(in)
                           ? out
-                          : n.ints({(in - 1) * strides[i] + extra[i] + extent -
-                                    before - after}));
+                          : n.ints({(in - 1) * strides[i] + extra[i] + extent - before - after}));
     }
     pads.push_back(before);
     pads.push_back(after);
   }
-  Value y = n.op<ConvTransposeOp>(
-      x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
-      n.list(dilations), n.number(n.i("group")), n.flag(false));
+  Value y = n.op<ConvTransposeOp>(x, filter, n.concat(sizes, 0), n.list(strides), n.list(pads),
+                                  n.list(dilations), n.number(n.i("group")), n.flag(false));
   if (n.has(2))
     y = n.add(y, perChannel(n, n.in(2), n.rank(x)));
   return n.result(y);
 }
 
-LogicalResult averagePool(NodeImport &n) {
-  return n.result(pooled(n, n.in(0), "average"));
-}
+LogicalResult averagePool(NodeImport &n) { return n.result(pooled(n, n.in(0), "average")); }
 
 LogicalResult lpPool(NodeImport &n) {
   Value x = n.in(0);
   std::optional<Window> w =
-      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
-        : std::nullopt;
+      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>())) : std::nullopt;
   if (!w)
     return failure();
   // Version 1 wrote p as a float.
   const NodeAttribute *p = n.attr("p");
-  int64_t power = p && p->kind == AttributeKind::Float
-                      ? static_cast<int64_t>(p->f)
-                      : (n.version < 2 && !p ? 2 : n.i("p"));
+  int64_t power = p && p->kind == AttributeKind::Float ? static_cast<int64_t>(p->f)
+                                                       : (n.version < 2 && !p ? 2 : n.i("p"));
   return n.result(poolOf(n, x, *w, "lp", power));
 }
 
 LogicalResult maxPool(NodeImport &n) {
   Value x = n.in(0);
   std::optional<Window> w =
-      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>()))
-        : std::nullopt;
+      x ? window(n, x, n.is("kernel_shape").value_or(SmallVector<int64_t>())) : std::nullopt;
   if (!w)
     return failure();
   Value y = poolOf(n, x, *w, "max", 1);
   Value indices;
   if (n.wants(1))
-    indices = n.op<MaxPoolIndexOp>(
-        x, n.list(w->size), n.list(w->strides), n.list(w->pads),
-        n.list(w->dilations), n.flag(n.i("ceil_mode") != 0), n.flag(false),
-        n.flag(false), n.flag(n.i("storage_order") != 0),
-        n.typeAttr(n.b.getI64Type()));
+    indices = n.op<MaxPoolIndexOp>(x, n.list(w->size), n.list(w->strides), n.list(w->pads),
+                                   n.list(w->dilations), n.flag(n.i("ceil_mode") != 0),
+                                   n.flag(false), n.flag(false), n.flag(n.i("storage_order") != 0),
+                                   n.typeAttr(n.b.getI64Type()));
   return n.results({y, indices});
 }
 
@@ -249,8 +225,7 @@ template <bool max> LogicalResult globalPool(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  return n.result(
-      n.reduce(x, max ? "max" : "mean", axesFrom(2, n.rank(x)), true));
+  return n.result(n.reduce(x, max ? "max" : "mean", axesFrom(2, n.rank(x)), true));
 }
 
 LogicalResult globalLpPool(NodeImport &n) {
@@ -258,9 +233,7 @@ LogicalResult globalLpPool(NodeImport &n) {
   if (!x)
     return failure();
   const NodeAttribute *given = n.attr("p");
-  double p = given && given->kind == AttributeKind::Float ? given->f
-             : given                                      ? double(given->i)
-                                                          : 2;
+  double p = given && given->kind == AttributeKind::Float ? given->f : given ? double(given->i) : 2;
   Value power = n.op<PowOp>(n.op<AbsOp>(x), n.like(x, p));
   Value sum = n.reduce(power, "sum", axesFrom(2, n.rank(x)), true);
   return n.result(n.op<PowOp>(sum, n.like(x, 1 / p)));
@@ -274,31 +247,25 @@ LogicalResult maxUnpool(NodeImport &n) {
   int64_t spatial = n.rank(x) - 2;
   if (spatial < 1)
     return n.invalid("found " + Twine(n.rank(x)) + " dimensions, possible are three and more");
-  SmallVector<int64_t> size =
-      n.is("kernel_shape").value_or(SmallVector<int64_t>());
-  SmallVector<int64_t> strides =
-      n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
-  SmallVector<int64_t> pads =
-      n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+  SmallVector<int64_t> size = n.is("kernel_shape").value_or(SmallVector<int64_t>());
+  SmallVector<int64_t> strides = n.is("strides").value_or(SmallVector<int64_t>(spatial, 1));
+  SmallVector<int64_t> pads = n.is("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
   if (static_cast<int64_t>(size.size()) != spatial ||
       static_cast<int64_t>(strides.size()) != spatial ||
-      static_cast<int64_t>(pads.size()) != 2 * spatial ||
-      !llvm::all_of(size, isStep) || !llvm::all_of(strides, isStep) ||
-      !llvm::all_of(pads, isPad))
+      static_cast<int64_t>(pads.size()) != 2 * spatial || !llvm::all_of(size, isStep) ||
+      !llvm::all_of(strides, isStep) || !llvm::all_of(pads, isPad))
     return n.invalid("found a window that does not go with " + Twine(spatial) +
                      " spatial dimensions");
   // The indices count in a tensor of the size that window and strides give.
   SmallVector<Value> sizes = {n.shapeSlice(x, 0, 2)};
   for (int64_t i = 0; i < spatial; ++i)
-    sizes.push_back(
-        n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0), double(strides[i])),
-              double(size[i] - pads[i] - pads[spatial + i])));
+    sizes.push_back(n.add(n.mul(n.sub(n.sizeOf(x, i + 2), 1.0), double(strides[i])),
+                          double(size[i] - pads[i] - pads[spatial + i])));
   Value shape = n.concat(sizes, 0);
   Value count = n.reduce(shape, "prod", {0}, true);
   Value flat = n.expandTo(n.like(x, 0), count);
-  Value written = n.op<ScatterElementsOp>(flat, n.reshape(indices, {-1}),
-                                          n.reshape(x, {-1}), n.number(0),
-                                          n.text("none"), n.flag(false));
+  Value written = n.op<ScatterElementsOp>(flat, n.reshape(indices, {-1}), n.reshape(x, {-1}),
+                                          n.number(0), n.text("none"), n.flag(false));
   Value y = n.reshapeTo(written, shape);
   if (!n.has(2))
     return n.result(y);

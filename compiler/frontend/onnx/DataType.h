@@ -48,15 +48,7 @@ enum class DataType : int32_t {
 
 /// The field of TensorProto that holds an element type's values when raw_data
 /// does not.
-enum class ValueField : uint8_t {
-  None,
-  Float,
-  Int32,
-  Int64,
-  Double,
-  UInt64,
-  String
-};
+enum class ValueField : uint8_t { None, Float, Int32, Int64, Double, UInt64, String };
 
 struct DataTypeInfo {
   std::string_view name; ///< as users write it: f32, i64, ui8, string

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Entry.h"
-#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/NearestName.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/onnx/GraphOrder.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/Sequences.h"
@@ -21,17 +21,13 @@ using namespace weir::onnx;
 
 namespace {
 
-std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class Planner {
 public:
-  Planner(const Model &model, const EntrySpec &spec,
-          const ImportOptions &options, MLIRContext &context,
-          const std::string &file, DiagnosticSink &sink)
-      : graph(model.graph), spec(spec), options(options), b(&context),
-        file(file), sink(sink) {}
+  Planner(const Model &model, const EntrySpec &spec, const ImportOptions &options,
+          MLIRContext &context, const std::string &file, DiagnosticSink &sink)
+      : graph(model.graph), spec(spec), options(options), b(&context), file(file), sink(sink) {}
 
   std::optional<EntryPlan> run();
 
@@ -41,8 +37,7 @@ private:
   void fetch(const FetchSpec &fetch);
   void select();
   void unknown(const std::string &name, const char *what);
-  RankedTensorType tensorType(const FeedSpec &feed, const TypeInfo &declared,
-                              PlannedFeed &planned);
+  RankedTensorType tensorType(const FeedSpec &feed, const TypeInfo &declared, PlannedFeed &planned);
   void report(int code, std::string text) {
     failed = true;
     sink.report(diagnose(file, nullptr, {code, std::move(text)}));
@@ -82,8 +77,7 @@ Type parseElementType(MLIRContext *context, const std::string &name) {
   return {};
 }
 
-RankedTensorType Planner::tensorType(const FeedSpec &feed,
-                                     const TypeInfo &declared,
+RankedTensorType Planner::tensorType(const FeedSpec &feed, const TypeInfo &declared,
                                      PlannedFeed &planned) {
   const TypeInfo *type = &declared;
   std::string name = quoted(feed.value);
@@ -92,12 +86,10 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
   if ((sequence || optional) && infoOf(b.getContext(), *type)) {
     planned.nested = type;
     // An optional has at most one element.
+    planned.attributes.push_back(b.getNamedAttr("weir.dims", b.getStrArrayAttr({""})));
+    planned.attributes.push_back(b.getNamedAttr("weir.lower", b.getI64ArrayAttr({0})));
     planned.attributes.push_back(
-        b.getNamedAttr("weir.dims", b.getStrArrayAttr({""})));
-    planned.attributes.push_back(
-        b.getNamedAttr("weir.lower", b.getI64ArrayAttr({0})));
-    planned.attributes.push_back(b.getNamedAttr(
-        "weir.upper", b.getI64ArrayAttr({optional ? 1 : -1})));
+        b.getNamedAttr("weir.upper", b.getI64ArrayAttr({optional ? 1 : -1})));
     return boxesType(b.getContext());
   }
   if (type->kind != TypeInfo::Kind::Tensor &&
@@ -107,15 +99,13 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
                     "optionals of them");
     return {};
   }
-  Type element = feed.dtype.empty()
-                     ? elementType(b.getContext(), type->elementType)
-                     : parseElementType(b.getContext(), feed.dtype);
+  Type element = feed.dtype.empty() ? elementType(b.getContext(), type->elementType)
+                                    : parseElementType(b.getContext(), feed.dtype);
   if (!element) {
-    report(352, "found input " + name + " of type " +
-                    (feed.dtype.empty()
-                         ? std::string(dataTypeName(type->elementType))
-                         : feed.dtype) +
-                    ", which weir does not have");
+    report(352,
+           "found input " + name + " of type " +
+               (feed.dtype.empty() ? std::string(dataTypeName(type->elementType)) : feed.dtype) +
+               ", which weir does not have");
     return {};
   }
   const std::vector<int64_t> *given = feed.shape ? &*feed.shape : nullptr;
@@ -128,8 +118,7 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
       given = &bound->second;
   if (!given && !type->hasShape) {
     report(321, "found input " + name +
-                    " without a shape; possible is one given by --shape=" +
-                    feed.name + "=…");
+                    " without a shape; possible is one given by --shape=" + feed.name + "=…");
     return {};
   }
   SmallVector<int64_t> shape, lower, upper;
@@ -156,18 +145,14 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed,
     bool fixed = dim.size >= 0;
     open |= !fixed;
     shape.push_back(fixed ? dim.size : ShapedType::kDynamic);
-    symbols.push_back(fixed ? StringRef()
-                            : StringRef(dim.symbol.data(), dim.symbol.size()));
+    symbols.push_back(fixed ? StringRef() : StringRef(dim.symbol.data(), dim.symbol.size()));
     lower.push_back(fixed ? dim.size : low);
     upper.push_back(fixed ? dim.size : high);
   }
   if (open) {
-    planned.attributes.push_back(
-        b.getNamedAttr("weir.dims", b.getStrArrayAttr(symbols)));
-    planned.attributes.push_back(
-        b.getNamedAttr("weir.lower", b.getI64ArrayAttr(lower)));
-    planned.attributes.push_back(
-        b.getNamedAttr("weir.upper", b.getI64ArrayAttr(upper)));
+    planned.attributes.push_back(b.getNamedAttr("weir.dims", b.getStrArrayAttr(symbols)));
+    planned.attributes.push_back(b.getNamedAttr("weir.lower", b.getI64ArrayAttr(lower)));
+    planned.attributes.push_back(b.getNamedAttr("weir.upper", b.getI64ArrayAttr(upper)));
   }
   if (!frontend::canBe(shape)) {
     report(352, "found input " + name + " of more than 2^48 elements");
@@ -199,8 +184,7 @@ void Planner::feed(const FeedSpec &feed) {
     value = type->first; // the view into the file outlives the options
   } else if (auto made = producers.find(feed.value); made != producers.end()) {
     value = made->first;
-  } else if (auto constant = constants.find(feed.value);
-             constant != constants.end()) {
+  } else if (auto constant = constants.find(feed.value); constant != constants.end()) {
     value = *constant;
   } else {
     return unknown(feed.value, "feed");
@@ -221,13 +205,11 @@ void Planner::fetch(const FetchSpec &fetch) {
     value = made->first;
   else if (auto type = types.find(fetch.value); type != types.end())
     value = type->first;
-  else if (auto constant = constants.find(fetch.value);
-           constant != constants.end())
+  else if (auto constant = constants.find(fetch.value); constant != constants.end())
     value = *constant;
   else
     return unknown(fetch.value, "fetch");
-  plan.fetches.push_back(
-      {value, fetch.name.empty() ? fetch.value : fetch.name});
+  plan.fetches.push_back({value, fetch.name.empty() ? fetch.value : fetch.name});
 }
 
 void Planner::select() {
@@ -251,8 +233,7 @@ void Planner::select() {
     if (made == producers.end()) {
       // An input that could not become a feed has been reported.
       if (inputs.count(name) && !constants.count(name) && !failed)
-        report(321, "found input " + quoted(name) +
-                        " needed for a fetch, but not fed");
+        report(321, "found input " + quoted(name) + " needed for a fetch, but not fed");
       continue;
     }
     if (needed[made->second])
@@ -290,15 +271,13 @@ std::optional<EntryPlan> Planner::run() {
   if (plan.fetches.empty())
     report(321, "found no output; possible is a --fetch of any value");
   select();
-  return sink.errorCount() == errors ? std::optional(std::move(plan))
-                                     : std::nullopt;
+  return sink.errorCount() == errors ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 } // namespace
 
-std::optional<EntryPlan>
-weir::onnx::planEntry(const Model &model, const EntrySpec &spec,
-                      const ImportOptions &options, MLIRContext &context,
-                      const std::string &file, DiagnosticSink &sink) {
+std::optional<EntryPlan> weir::onnx::planEntry(const Model &model, const EntrySpec &spec,
+                                               const ImportOptions &options, MLIRContext &context,
+                                               const std::string &file, DiagnosticSink &sink) {
   return Planner(model, spec, options, context, file, sink).run();
 }

@@ -41,10 +41,8 @@ struct EntryPlan {
 /// initializer gives a value are fed; without fetches, its outputs are fetched.
 /// Nothing, with errors in `sink`, where a name or a type does not exist.
 std::optional<EntryPlan> planEntry(const Model &model, const EntrySpec &spec,
-                                   const ImportOptions &options,
-                                   mlir::MLIRContext &context,
-                                   const std::string &file,
-                                   DiagnosticSink &sink);
+                                   const ImportOptions &options, mlir::MLIRContext &context,
+                                   const std::string &file, DiagnosticSink &sink);
 
 } // namespace weir::onnx
 

@@ -21,8 +21,7 @@ ExternalFiles::ExternalFiles(std::string_view modelPath) {
 namespace {
 
 Problem refuse(const Tensor &tensor, const std::string &reason) {
-  return {307, "in tensor \"" + std::string(tensor.name) +
-                   "\" found external data at \"" +
+  return {307, "in tensor \"" + std::string(tensor.name) + "\" found external data at \"" +
                    std::string(tensor.external.location) + "\", " + reason};
 }
 
@@ -35,8 +34,7 @@ bool isInside(const fs::path &path, const fs::path &folder) {
   fs::path base = fs::canonical(folder, error);
   if (error)
     return false;
-  auto mismatch =
-      std::mismatch(base.begin(), base.end(), real.begin(), real.end());
+  auto mismatch = std::mismatch(base.begin(), base.end(), real.begin(), real.end());
   return mismatch.first == base.end();
 }
 
@@ -48,8 +46,7 @@ MaybeProblem ExternalFiles::find(const Tensor &tensor, Place &place) {
   if (location.empty() || location.find('\0') != std::string_view::npos)
     return refuse(tensor, "which names no file");
   if (relative.is_absolute())
-    return refuse(tensor,
-                  "an absolute path; possible are files beside the model");
+    return refuse(tensor, "an absolute path; possible are files beside the model");
   for (const fs::path &part : relative)
     if (part == "..")
       return refuse(tensor, "which leaves the model's folder; possible are "
@@ -70,19 +67,16 @@ MaybeProblem ExternalFiles::find(const Tensor &tensor, Place &place) {
   place.offset = tensor.external.offset;
   std::string_view bytes = place.file->bytes();
   int64_t size;
-  if (tensor.type == DataType::String ||
-      !rawByteSize(tensor.type, tensor.count, size))
+  if (tensor.type == DataType::String || !rawByteSize(tensor.type, tensor.count, size))
     return refuse(tensor, "of a type that cannot lie there");
   if (tensor.external.length >= 0 && tensor.external.length != size)
     return refuse(tensor, "of " + std::to_string(tensor.external.length) +
-                              " bytes; the shape needs " +
-                              std::to_string(size));
+                              " bytes; the shape needs " + std::to_string(size));
   auto end = static_cast<int64_t>(bytes.size());
   if (place.offset > end || size > end - place.offset)
     return refuse(tensor, "bytes " + std::to_string(place.offset) + " to " +
-                              std::to_string(place.offset) + " + " +
-                              std::to_string(size) + "; the file ends at " +
-                              std::to_string(end));
+                              std::to_string(place.offset) + " + " + std::to_string(size) +
+                              "; the file ends at " + std::to_string(end));
   place.bytes = bytes.substr(place.offset, size);
   return std::nullopt;
 }

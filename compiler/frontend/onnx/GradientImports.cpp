@@ -28,8 +28,8 @@ LogicalResult gradient(NodeImport &n) {
   for (std::string_view other : n.ss("zs"))
     names.push_back(other);
   if (count == 0 || names.size() != n.inputCount())
-    return n.invalid("found " + Twine(n.inputCount()) + " inputs for " +
-                     Twine(names.size()) + " names in xs and zs");
+    return n.invalid("found " + Twine(n.inputCount()) + " inputs for " + Twine(names.size()) +
+                     " names in xs and zs");
   SmallVector<Value> xs;
   for (size_t i = 0; i < count; ++i) {
     Value x = n.in(i);
@@ -39,8 +39,7 @@ LogicalResult gradient(NodeImport &n) {
   }
   for (auto [given, name] : llvm::zip(n.node.inputs, names))
     if (given != name)
-      return n.unsupported("found input \"" + Twine(given) + "\" for \"" +
-                           Twine(name) +
+      return n.unsupported("found input \"" + Twine(given) + "\" for \"" + Twine(name) +
                            "\"; possible are the tensors that xs and zs name");
   Value y = n.graph.visible(n.s("y")).tensor;
   if (!y || !n.isFloat(y))
@@ -50,8 +49,8 @@ LogicalResult gradient(NodeImport &n) {
     return failure();
   FailureOr<SmallVector<Value>> made = differentiate({y}, {seed}, xs, n.b);
   if (failed(made))
-    return n.unsupported("found no gradient of an operation between \"" +
-                         Twine(n.s("y")) + "\" and xs");
+    return n.unsupported("found no gradient of an operation between \"" + Twine(n.s("y")) +
+                         "\" and xs");
   for (auto [x, value] : llvm::zip(xs, *made))
     if (!value)
       value = n.expandTo(n.like(x, 0), n.shapeOf(x));

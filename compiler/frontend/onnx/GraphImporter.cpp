@@ -19,15 +19,13 @@ using namespace weir::onnx;
 /// more than any memory holds.
 static constexpr int64_t maxNodes = 4'000'000;
 
-GraphImporter::GraphImporter(const Model &model, std::string_view bytes,
-                             const std::string &file, ExternalFiles &externals,
-                             DiagnosticSink &sink, Block &entry)
-    : model(model), bytes(bytes), file(file), externals(externals), sink(sink),
-      entry(entry), budget(maxNodes) {}
+GraphImporter::GraphImporter(const Model &model, std::string_view bytes, const std::string &file,
+                             ExternalFiles &externals, DiagnosticSink &sink, Block &entry)
+    : model(model), bytes(bytes), file(file), externals(externals), sink(sink), entry(entry),
+      budget(maxNodes) {}
 
 int64_t GraphImporter::opset(std::string_view domain) const {
-  const std::vector<OpsetImport> &opsets =
-      calls ? calls->function->opsets : model.opsets;
+  const std::vector<OpsetImport> &opsets = calls ? calls->function->opsets : model.opsets;
   for (const OpsetImport &opset : opsets)
     if (opset.domain == domain)
       return opset.version;
@@ -43,13 +41,11 @@ std::string GraphImporter::nameOf(const Node &node) const {
 }
 
 Location GraphImporter::location(const Node &node) {
-  auto op = NameLoc::get(
-      StringAttr::get(context(), StringRef(node.op.data(), node.op.size())));
+  auto op = NameLoc::get(StringAttr::get(context(), StringRef(node.op.data(), node.op.size())));
   return NameLoc::get(StringAttr::get(context(), nameOf(node)), op);
 }
 
-LogicalResult GraphImporter::report(const Node &node, int code,
-                                    std::string text) {
+LogicalResult GraphImporter::report(const Node &node, int code, std::string text) {
   Diagnostic diagnostic = diagnose(file, &node, {code, std::move(text)});
   diagnostic.node = nameOf(node);
   sink.report(std::move(diagnostic));
@@ -58,8 +54,7 @@ LogicalResult GraphImporter::report(const Node &node, int code,
 
 const NodeAttribute *GraphImporter::resolve(const NodeAttribute &attr) const {
   const NodeAttribute *found = &attr;
-  for (const Call *call = calls; call && !found->reference.empty();
-       call = call->outer) {
+  for (const Call *call = calls; call && !found->reference.empty(); call = call->outer) {
     std::string_view wanted = found->reference;
     found = call->node->attribute(wanted);
     if (!found)
@@ -83,8 +78,7 @@ Imported GraphImporter::initializer(const Graph &graph, std::string_view name) {
     b.setInsertionPointAfter(lastConstant);
   else
     b.setInsertionPointToStart(&entry);
-  Location loc = NameLoc::get(
-      StringAttr::get(context(), StringRef(name.data(), name.size())));
+  Location loc = NameLoc::get(StringAttr::get(context(), StringRef(name.data(), name.size())));
   Value value;
   auto found = known.find(name);
   if (found != known.end()) {
@@ -116,13 +110,11 @@ Imported GraphImporter::lookup(std::string_view name, Scope &scope) {
   return {};
 }
 
-void GraphImporter::call(const Function &function, const Node &node,
-                         ArrayRef<Imported> inputs, Scope &scope,
-                         OpBuilder &b) {
+void GraphImporter::call(const Function &function, const Node &node, ArrayRef<Imported> inputs,
+                         Scope &scope, OpBuilder &b) {
   Scope inner;
   for (size_t i = 0; i < function.inputs.size(); ++i)
-    inner.names[function.inputs[i]] =
-        i < inputs.size() ? inputs[i] : Imported();
+    inner.names[function.inputs[i]] = i < inputs.size() ? inputs[i] : Imported();
   Call frame{&function, &node, calls};
   calls = &frame;
   for (const Node &one : function.nodes)
@@ -136,25 +128,21 @@ void GraphImporter::call(const Function &function, const Node &node,
   calls = frame.outer;
 }
 
-int64_t GraphImporter::versionOf(const Node &node,
-                                 std::optional<OperatorSpec> &spec) const {
+int64_t GraphImporter::versionOf(const Node &node, std::optional<OperatorSpec> &spec) const {
   int64_t version = opset(node.domain);
   // A domain that is not ONNX's own has one version, imported or not.
   if (version < 0 && !isKnownDomain(node.domain))
     version = 1;
-  spec = node.domain == "com.microsoft"
-             ? microsoftModel(node.op)
-             : findOperator(node.domain, node.op, version);
+  spec = node.domain == "com.microsoft" ? microsoftModel(node.op)
+                                        : findOperator(node.domain, node.op, version);
   return spec ? spec->since : version;
 }
 
 void GraphImporter::reportMissing(const Node &node, int64_t version) {
-  std::string domain =
-      node.domain.empty() ? ""
-                          : " of domain \"" + std::string(node.domain) + "\"";
+  std::string domain = node.domain.empty() ? "" : " of domain \"" + std::string(node.domain) + "\"";
   (void)report(node, 351,
-               "found operator " + std::string(node.op) + domain +
-                   " of version " + std::to_string(version) +
+               "found operator " + std::string(node.op) + domain + " of version " +
+                   std::to_string(version) +
                    ", which weir does not import; possible are the operators "
                    "in docs/import-onnx.md, and functions of your own by "
                    "--custom-ops (docs/custom-operations.md)");
@@ -173,8 +161,8 @@ void GraphImporter::scan(const Node &node) {
   }
   std::optional<OperatorSpec> spec;
   int64_t version = versionOf(node, spec);
-  bool custom = customOperations &&
-                findCustomOperation(*customOperations, llvm::StringRef(node.op));
+  bool custom =
+      customOperations && findCustomOperation(*customOperations, llvm::StringRef(node.op));
   if (!custom && !findImport(node.domain, node.op, version))
     reportMissing(node, version);
   for (const NodeAttribute &attr : node.attributes)
@@ -220,13 +208,11 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
       if (input.kind == Imported::Kind::Tensor)
         operands.push_back(input.tensor);
     std::string error;
-    auto values = buildCustomCall(b, location(node), *custom, operands,
-                                  attributes, error);
+    auto values = buildCustomCall(b, location(node), *custom, operands, attributes, error);
     if (failed(values) || values->size() < node.outputs.size())
-      return (void)report(
-          node, 322,
-          "found a custom operation that does not fit: " +
-              (error.empty() ? "its description has fewer outputs" : error));
+      return (void)report(node, 322,
+                          "found a custom operation that does not fit: " +
+                              (error.empty() ? "its description has fewer outputs" : error));
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (!node.outputs[i].empty())
         scope.names[node.outputs[i]] = (*values)[i];
@@ -239,13 +225,10 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
     if (attr.reference.empty())
       continue;
     const NodeAttribute *value = resolve(attr);
-    std::optional<AttributeSpec> known =
-        spec ? spec->attribute(attr.name) : std::nullopt;
-    if (value ? !value->reference.empty() || value->kind != attr.kind
-              : known && known->required)
+    std::optional<AttributeSpec> known = spec ? spec->attribute(attr.name) : std::nullopt;
+    if (value ? !value->reference.empty() || value->kind != attr.kind : known && known->required)
       return (void)report(node, 311,
-                          "found attribute \"" + std::string(attr.name) +
-                              "\" that refers to \"" +
+                          "found attribute \"" + std::string(attr.name) + "\" that refers to \"" +
                               std::string(attr.reference) +
                               "\", which has no value of its type here");
   }
@@ -270,9 +253,8 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
       scope.names[node.outputs[i]] = std::move(import.made[i]);
 }
 
-FailureOr<std::vector<Imported>>
-GraphImporter::subgraph(const Graph &graph, ArrayRef<Imported> inputs,
-                        OpBuilder &b) {
+FailureOr<std::vector<Imported>> GraphImporter::subgraph(const Graph &graph,
+                                                         ArrayRef<Imported> inputs, OpBuilder &b) {
   Scope inner;
   inner.outer = current;
   inner.graph = &graph;

@@ -24,9 +24,8 @@ namespace weir::onnx {
 /// every report is a finding of its own.
 class GraphImporter {
 public:
-  GraphImporter(const Model &model, std::string_view bytes,
-                const std::string &file, ExternalFiles &externals,
-                DiagnosticSink &sink, mlir::Block &entry);
+  GraphImporter(const Model &model, std::string_view bytes, const std::string &file,
+                ExternalFiles &externals, DiagnosticSink &sink, mlir::Block &entry);
 
   /// Operations of the user's, called where ONNX has none of that name.
   const std::vector<CustomOperation> *customOperations = nullptr;
@@ -53,8 +52,7 @@ public:
   /// Imports a subgraph of the node that is being imported, with `inputs` for
   /// its inputs, at `b`; its outputs. Failure: a part could not be imported.
   mlir::FailureOr<std::vector<Imported>>
-  subgraph(const Graph &graph, llvm::ArrayRef<Imported> inputs,
-           mlir::OpBuilder &b);
+  subgraph(const Graph &graph, llvm::ArrayRef<Imported> inputs, mlir::OpBuilder &b);
 
   /// An attribute of a function's body that stands for one of the caller's is
   /// replaced by that; null where the caller gives none.
@@ -62,12 +60,11 @@ public:
 
   /// A tensor of the file as a constant of the function; null on failure,
   /// reported at `node`.
-  Value constant(const Tensor &tensor, mlir::OpBuilder &b, mlir::Location loc,
-                 const Node *node);
+  Value constant(const Tensor &tensor, mlir::OpBuilder &b, mlir::Location loc, const Node *node);
 
   /// A sparse tensor, made dense when the program runs; likewise.
-  Value sparseConstant(const SparseTensor &tensor, mlir::OpBuilder &b,
-                       mlir::Location loc, const Node *node);
+  Value sparseConstant(const SparseTensor &tensor, mlir::OpBuilder &b, mlir::Location loc,
+                       const Node *node);
 
   /// Reports an error of a node; failure.
   mlir::LogicalResult report(const Node &node, int code, std::string text);
@@ -97,8 +94,8 @@ private:
   int64_t versionOf(const Node &node, std::optional<OperatorSpec> &spec) const;
   void reportMissing(const Node &node, int64_t version);
 
-  void call(const Function &function, const Node &node,
-            llvm::ArrayRef<Imported> inputs, Scope &scope, mlir::OpBuilder &b);
+  void call(const Function &function, const Node &node, llvm::ArrayRef<Imported> inputs,
+            Scope &scope, mlir::OpBuilder &b);
   Imported initializer(const Graph &graph, std::string_view name);
   int64_t opset(std::string_view domain) const;
 
@@ -117,8 +114,7 @@ private:
   std::string reason;
   /// A subgraph lacked a value whose node has been reported.
   bool skipped = false;
-  std::unordered_map<const Graph *,
-                     std::unordered_map<std::string_view, const Tensor *>>
+  std::unordered_map<const Graph *, std::unordered_map<std::string_view, const Tensor *>>
       initializers;
 };
 

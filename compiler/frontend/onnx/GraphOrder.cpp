@@ -36,8 +36,7 @@ struct NameList {
 
 class Orderer {
 public:
-  Orderer(const std::string &file, DiagnosticSink &sink)
-      : file(file), sink(sink) {}
+  Orderer(const std::string &file, DiagnosticSink &sink) : file(file), sink(sink) {}
 
   void model(Graph &graph);
   void function(Function &function);
@@ -48,8 +47,7 @@ private:
   void nodes(std::vector<Node> &nodes, Definitions &defined, NameList &outer);
   /// Reports uses of names that nothing defines, by the nodes that use them.
   void missingNames(const std::vector<Node> &nodes, const NameList &missing);
-  void sort(std::vector<Node> &nodes, const Definitions &defined,
-            const std::vector<Names> &uses);
+  void sort(std::vector<Node> &nodes, const Definitions &defined, const std::vector<Names> &uses);
   void report(const Node *node, int code, std::string text) {
     sink.report(diagnose(file, node, {code, std::move(text)}));
   }
@@ -63,8 +61,7 @@ bool define(Definitions &defined, Name name, int64_t by) {
   return defined.emplace(name, by).second;
 }
 
-void Orderer::nodes(std::vector<Node> &nodes, Definitions &defined,
-                    NameList &outer) {
+void Orderer::nodes(std::vector<Node> &nodes, Definitions &defined, NameList &outer) {
   for (size_t i = 0; i < nodes.size(); ++i)
     for (Name output : nodes[i].outputs)
       if (!output.empty() && !define(defined, output, i))
@@ -136,8 +133,7 @@ void Orderer::sort(std::vector<Node> &nodes, const Definitions &defined,
   while (walked.insert(at).second)
     for (Name name : uses[at]) {
       auto definition = defined.find(name);
-      if (definition == defined.end() || definition->second < 0 ||
-          placed[definition->second])
+      if (definition == defined.end() || definition->second < 0 || placed[definition->second])
         continue;
       at = definition->second;
       through = name;
@@ -181,8 +177,7 @@ void Orderer::function(Function &function) {
   for (Name input : function.inputs)
     if (!define(defined, input, -1))
       report(nullptr, 308,
-             "in function " + quoted(function.name) + " found input " +
-                 quoted(input) + " twice");
+             "in function " + quoted(function.name) + " found input " + quoted(input) + " twice");
   NameList outer;
   nodes(function.nodes, defined, outer);
   for (Name output : function.outputs)
@@ -193,25 +188,22 @@ void Orderer::function(Function &function) {
   for (Name output : function.outputs)
     if (outer.known.count(output) || output.empty())
       report(nullptr, 309,
-             "in function " + quoted(function.name) + " found output " +
-                 quoted(output) + ", which nothing defines");
+             "in function " + quoted(function.name) + " found output " + quoted(output) +
+                 ", which nothing defines");
 }
 
-void Orderer::missingNames(const std::vector<Node> &nodes,
-                           const NameList &missing) {
+void Orderer::missingNames(const std::vector<Node> &nodes, const NameList &missing) {
   for (const Node &node : nodes) {
     for (Name input : node.inputs)
       if (missing.known.count(input))
-        report(&node, 309,
-               "found input " + quoted(input) + ", which nothing defines");
+        report(&node, 309, "found input " + quoted(input) + ", which nothing defines");
     for (const NodeAttribute &attr : node.attributes)
       for (const std::unique_ptr<Graph> &inner : attr.graphs) {
         missingNames(inner->nodes, missing);
         for (const ValueInfo &output : inner->outputs)
           if (missing.known.count(output.name))
             report(&node, 309,
-                   "found graph output " + quoted(output.name) +
-                       ", which nothing defines");
+                   "found graph output " + quoted(output.name) + ", which nothing defines");
       }
   }
 }
@@ -224,9 +216,7 @@ void Orderer::model(Graph &graph) {
   missingNames(graph.nodes, missing);
   for (const ValueInfo &output : graph.outputs)
     if (missing.known.count(output.name))
-      report(nullptr, 309,
-             "found graph output " + quoted(output.name) +
-                 ", which nothing defines");
+      report(nullptr, 309, "found graph output " + quoted(output.name) + ", which nothing defines");
 }
 
 void collectFree(const Graph &graph, NameList &outer) {
@@ -255,13 +245,11 @@ void collectFree(const Graph &graph, NameList &outer) {
 
 } // namespace
 
-void weir::onnx::orderGraph(Graph &graph, const std::string &file,
-                            DiagnosticSink &sink) {
+void weir::onnx::orderGraph(Graph &graph, const std::string &file, DiagnosticSink &sink) {
   Orderer(file, sink).model(graph);
 }
 
-void weir::onnx::orderFunction(Function &function, const std::string &file,
-                               DiagnosticSink &sink) {
+void weir::onnx::orderFunction(Function &function, const std::string &file, DiagnosticSink &sink) {
   Orderer(file, sink).function(function);
 }
 

@@ -22,8 +22,7 @@ namespace weir::onnx {
 void orderGraph(Graph &graph, const std::string &file, DiagnosticSink &sink);
 
 /// The same for a function's body.
-void orderFunction(Function &function, const std::string &file,
-                   DiagnosticSink &sink);
+void orderFunction(Function &function, const std::string &file, DiagnosticSink &sink);
 
 /// The names that a graph takes from the graphs around it, each once, in order
 /// of first use. For graphs that orderGraph has accepted.

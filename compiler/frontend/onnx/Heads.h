@@ -35,8 +35,8 @@ Value repeatHeads(TensorBuilder &t, Value x, int64_t times);
 /// [batch, length, heads, size]: entries i and i + rotated / 2, or 2i and 2i + 1
 /// where they are interleaved, by the angle whose cosine and sine are entry i of
 /// `cosines` and `sines`, [batch or 1, length, rotated / 2 or more].
-Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines,
-                  int64_t rotated, bool interleaved);
+Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
+                  bool interleaved);
 
 } // namespace weir::onnx
 

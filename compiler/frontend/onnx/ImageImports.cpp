@@ -28,10 +28,10 @@ struct ResizeParameters {
 };
 
 LogicalResult build(NodeImport &n, Value x, const ResizeParameters &p) {
-  return n.result(n.op<ResizeOp>(
-      x, p.sizes, p.scales, p.roi, n.list(p.axes), n.text(p.mode),
-      n.text(p.coordinates), n.text(p.nearest), n.real(p.cubic),
-      n.flag(p.excludeOutside), n.real(p.extrapolation), n.flag(p.antialias)));
+  return n.result(n.op<ResizeOp>(x, p.sizes, p.scales, p.roi, n.list(p.axes), n.text(p.mode),
+                                 n.text(p.coordinates), n.text(p.nearest), n.real(p.cubic),
+                                 n.flag(p.excludeOutside), n.real(p.extrapolation),
+                                 n.flag(p.antialias)));
 }
 
 Value noRoi(NodeImport &n, size_t axes) {
@@ -41,15 +41,14 @@ Value noRoi(NodeImport &n, size_t axes) {
 }
 
 /// Sizes from scales; keeps only axes that change, where all is known.
-bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
-                bool keepAll) {
+bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool keepAll) {
   Value scales = n.in(input);
   if (!scales)
     return false;
   if (std::optional<SmallVector<double>> known = n.constantFloats(input)) {
     if (known->size() != p.axes.size()) {
-      (void)n.invalid("found " + Twine(known->size()) + " scales for " +
-                      Twine(p.axes.size()) + " axes");
+      (void)n.invalid("found " + Twine(known->size()) + " scales for " + Twine(p.axes.size()) +
+                      " axes");
       return false;
     }
     SmallVector<int64_t> axes;
@@ -62,8 +61,7 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
       axes.push_back(axis);
       kept.push_back(scale);
       if (!ShapedType::isDynamic(size)) {
-        sizes.push_back(
-            n.ints({static_cast<int64_t>(std::floor(size * scale))}));
+        sizes.push_back(n.ints({static_cast<int64_t>(std::floor(size * scale))}));
         continue;
       }
       Value wide = n.mul(n.cast(n.sizeOf(x, axis), n.b.getF64Type()), scale);
@@ -84,8 +82,8 @@ bool scaleSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
 }
 
 /// Scales from sizes, and sizes again where the aspect ratio is kept.
-bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
-               bool keepAll, std::string_view policy) {
+bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p, bool keepAll,
+               std::string_view policy) {
   Type f32 = n.b.getF32Type();
   std::optional<SmallVector<int64_t>> known = n.knownInts(input);
   SmallVector<int64_t> own;
@@ -100,9 +98,8 @@ bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
     for (auto [size, from] : llvm::zip(*known, own))
       scales.push_back(static_cast<double>(size) / from);
     if (!stretch) {
-      double one = policy == "not_larger"
-                       ? *std::min_element(scales.begin(), scales.end())
-                       : *std::max_element(scales.begin(), scales.end());
+      double one = policy == "not_larger" ? *std::min_element(scales.begin(), scales.end())
+                                          : *std::max_element(scales.begin(), scales.end());
       for (auto [scale, size, from] : llvm::zip(scales, *known, own)) {
         scale = one;
         size = static_cast<int64_t>(std::floor(one * from + 0.5));
@@ -128,11 +125,9 @@ bool giveSizes(NodeImport &n, Value x, size_t input, ResizeParameters &p,
   p.sizes = n.cast(n.in(input), n.b.getI64Type());
   p.scales = n.div(n.cast(p.sizes, f32), from);
   if (!stretch) {
-    Value one =
-        n.reduce(p.scales, policy == "not_larger" ? "min" : "max", {0}, true);
+    Value one = n.reduce(p.scales, policy == "not_larger" ? "min" : "max", {0}, true);
     p.scales = n.add(n.mul(p.scales, 0.0), one);
-    p.sizes = n.cast(n.op<FloorOp>(n.add(n.mul(from, p.scales), 0.5)),
-                     n.b.getI64Type());
+    p.sizes = n.cast(n.op<FloorOp>(n.add(n.mul(from, p.scales), 0.5)), n.b.getI64Type());
   }
   return p.sizes && p.scales;
 }
@@ -152,8 +147,7 @@ LogicalResult resize(NodeImport &n) {
     p.roi = noRoi(n, p.axes.size());
     return build(n, x, p);
   }
-  if (std::optional<SmallVector<int64_t>> given =
-          n.version >= 18 ? n.is("axes") : std::nullopt) {
+  if (std::optional<SmallVector<int64_t>> given = n.version >= 18 ? n.is("axes") : std::nullopt) {
     SmallVector<int64_t> axes;
     for (int64_t one : *given) {
       std::optional<int64_t> axis = n.axis(one, n.rank(x));
@@ -178,8 +172,7 @@ LogicalResult resize(NodeImport &n) {
     return v && n.sizes(v) != ArrayRef<int64_t>{0};
   };
   if (given(3)) {
-    if (!giveSizes(n, x, 3, p, crop,
-                   n.version >= 18 ? n.s("keep_aspect_ratio_policy") : ""))
+    if (!giveSizes(n, x, 3, p, crop, n.version >= 18 ? n.s("keep_aspect_ratio_policy") : ""))
       return failure();
   } else if (given(2)) {
     if (!scaleSizes(n, x, 2, p, crop))
@@ -187,8 +180,7 @@ LogicalResult resize(NodeImport &n) {
   } else {
     return n.invalid("found neither scales nor sizes");
   }
-  p.roi = crop && given(1) ? n.cast(n.in(1), n.b.getF32Type())
-                           : noRoi(n, p.axes.size());
+  p.roi = crop && given(1) ? n.cast(n.in(1), n.b.getF32Type()) : noRoi(n, p.axes.size());
   if (p.axes.empty())
     return n.result(x);
   return build(n, x, p);
@@ -212,8 +204,7 @@ LogicalResult upsample(NodeImport &n) {
       scales = {1, 1, n.f("height_scale"), n.f("width_scale")};
     else
       scales = n.fs("scales").value_or(SmallVector<double>());
-    if (static_cast<int64_t>(scales.size()) != n.rank(x) ||
-        !n.isStatic(x))
+    if (static_cast<int64_t>(scales.size()) != n.rank(x) || !n.isStatic(x))
       return n.unsupported("found scales that do not go with the operand's "
                            "rank, or an open shape");
     SmallVector<int64_t> axes, sizes;
@@ -222,8 +213,7 @@ LogicalResult upsample(NodeImport &n) {
       if (scale != 1) {
         axes.push_back(i);
         kept.push_back(scale);
-        sizes.push_back(
-            static_cast<int64_t>(std::floor(n.dim(x, i) * scale)));
+        sizes.push_back(static_cast<int64_t>(std::floor(n.dim(x, i) * scale)));
       }
     p.axes = axes;
     p.sizes = n.ints(sizes);
@@ -240,10 +230,9 @@ Value unitPlaces(NodeImport &n, Value size, bool alignCorners, Type type) {
   Value place = n.op<IotaOp>(size, n.number(0), n.typeAttr(type));
   Value count = n.toScalar(n.cast(size, type));
   if (alignCorners) // size 1: its centre
-    return n.select(
-        n.compare("gt", count, 1.0),
-        n.sub(n.div(n.mul(place, 2.0), n.maximum(n.sub(count, 1.0), 1.0)), 1.0),
-        n.mul(place, 0.0));
+    return n.select(n.compare("gt", count, 1.0),
+                    n.sub(n.div(n.mul(place, 2.0), n.maximum(n.sub(count, 1.0), 1.0)), 1.0),
+                    n.mul(place, 0.0));
   return n.sub(n.div(n.add(n.mul(place, 2.0), 1.0), count), 1.0);
 }
 
@@ -259,20 +248,18 @@ LogicalResult affineGrid(NodeImport &n) {
   // Homogeneous coordinates of every place: x varies fastest, then y, z.
   SmallVector<Value> columns;
   for (int64_t axis = dims - 1; axis >= 0; --axis) {
-    Value places = unitPlaces(n, n.slice(shape, 0, axis, axis + 1),
-                              n.i("align_corners") != 0, type);
+    Value places =
+        unitPlaces(n, n.slice(shape, 0, axis, axis + 1), n.i("align_corners") != 0, type);
     places = n.unsqueeze(places, axesFrom(1, dims - axis));
     columns.push_back(n.reshape(n.expandTo(places, shape), {-1, 1}));
   }
   columns.push_back(n.expandTo(n.scalar(type, 1), n.shapeOf(columns[0])));
   Value base = n.concat(columns, 1);
   // [N, dims, dims + 1] · [places, dims + 1]ᵀ, as [N, places, dims].
-  Value grid = n.transpose(n.op<DotGeneralOp>(theta, base, n.list({}),
-                                              n.list({}), n.list({2}),
+  Value grid = n.transpose(n.op<DotGeneralOp>(theta, base, n.list({}), n.list({}), n.list({2}),
                                               n.list({1}), n.typeAttr(type)),
                            {0, 2, 1});
-  return n.result(n.reshapeTo(
-      grid, n.concat({n.sizeOf(theta, 0), shape, n.ints({dims})}, 0)));
+  return n.result(n.reshapeTo(grid, n.concat({n.sizeOf(theta, 0), shape, n.ints({dims})}, 0)));
 }
 
 /// A coordinate in [-1, 1] as a place among `size`.
@@ -289,13 +276,11 @@ LogicalResult gridSample(NodeImport &n) {
     return failure();
   int64_t dims = n.rank(x) - 2;
   std::string_view mode = n.s("mode");
-  Interpolation kind = mode == "nearest" ? Interpolation::Nearest
-                       : mode == "cubic" || mode == "bicubic"
-                           ? Interpolation::Cubic
-                           : Interpolation::Linear;
+  Interpolation kind = mode == "nearest"                      ? Interpolation::Nearest
+                       : mode == "cubic" || mode == "bicubic" ? Interpolation::Cubic
+                                                              : Interpolation::Linear;
   if (dims < 1 || dims > 3 || (kind == Interpolation::Cubic && dims != 2))
-    return n.unsupported("found " + Twine(dims) +
-                         " spatial dimensions in mode " + Twine(mode));
+    return n.unsupported("found " + Twine(dims) + " spatial dimensions in mode " + Twine(mode));
   std::string_view padding = n.s("padding_mode");
   Border border = padding == "border"       ? Border::Clamp
                   : padding == "reflection" ? Border::Reflect
@@ -305,8 +290,7 @@ LogicalResult gridSample(NodeImport &n) {
   SmallVector<Value> places;
   for (int64_t d = 0; d < dims; ++d) {
     Value v = n.pick(grid, n.rank(grid) - 1, dims - 1 - d);
-    places.push_back(
-        unnormalize(n, v, n.toScalar(n.sizeOf(x, d + 2)), corners));
+    places.push_back(unnormalize(n, v, n.toScalar(n.sizeOf(x, d + 2)), corners));
     if (!places.back())
       return failure();
   }
@@ -323,16 +307,14 @@ LogicalResult roiAlign(NodeImport &n) {
   int64_t height = n.i("output_height"), width = n.i("output_width");
   int64_t samples = n.i("sampling_ratio");
   bool average = n.s("mode") != "max";
-  std::optional<int64_t> places =
-      frontend::productOf({std::max(height, width), samples});
+  std::optional<int64_t> places = frontend::productOf({std::max(height, width), samples});
   if (height < 1 || width < 1 || !places || *places > mostBins)
     return n.unsupported("found more than 2^24 samples along a region, or no "
                          "output size");
   if (samples < 1)
     return n.unsupported("found sampling_ratio 0, whose number of samples "
                          "depends on the data; possible are fixed numbers");
-  bool half = n.version >= 16 &&
-              n.s("coordinate_transformation_mode") != "output_half_pixel";
+  bool half = n.version >= 16 && n.s("coordinate_transformation_mode") != "output_half_pixel";
   double scale = n.f("spatial_scale");
   // Edges of the regions: x1 y1 x2 y2.
   auto edge = [&](int64_t i) {
@@ -349,27 +331,22 @@ LogicalResult roiAlign(NodeImport &n) {
     if (!extent)
       return {};
     Value steps = n.floats(offsets, n.element(extent));
-    return n.add(n.unsqueeze(from, {1}),
-                 n.mul(n.unsqueeze(extent, {1}), steps));
+    return n.add(n.unsqueeze(from, {1}), n.mul(n.unsqueeze(extent, {1}), steps));
   };
-  Value ys = along(edge(1), edge(3), height),
-        xs = along(edge(0), edge(2), width);
+  Value ys = along(edge(1), edge(3), height), xs = along(edge(0), edge(2), width);
   if (!ys || !xs)
     return failure();
   // [regions, bins·samples, bins·samples]
-  Value whole = n.concat(
-      {n.sizeOf(rois, 0), n.ints({height * samples, width * samples})}, 0);
+  Value whole = n.concat({n.sizeOf(rois, 0), n.ints({height * samples, width * samples})}, 0);
   Value y = n.expandTo(n.unsqueeze(ys, {2}), whole);
   Value xx = n.expandTo(n.unsqueeze(xs, {1}), whole);
   Value regions = n.gather(x, batches, 0);
-  Value values = average
-                     ? samplePlaces(n, regions, {y, xx}, Interpolation::Linear,
-                                    Border::Region, false)
-                     : sampleLargest(n, regions, {y, xx});
-  Value split =
-      n.reshapeTo(values, n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1),
-                                    n.ints({height, samples, width, samples})},
-                                   0));
+  Value values =
+      average ? samplePlaces(n, regions, {y, xx}, Interpolation::Linear, Border::Region, false)
+              : sampleLargest(n, regions, {y, xx});
+  Value split = n.reshapeTo(
+      values,
+      n.concat({n.sizeOf(rois, 0), n.sizeOf(x, 1), n.ints({height, samples, width, samples})}, 0));
   return n.result(n.reduce(split, average ? "mean" : "max", {3, 5}, false));
 }
 
@@ -381,9 +358,8 @@ LogicalResult maxRoiPool(NodeImport &n) {
   std::optional<SmallVector<int64_t>> bins = n.is("pooled_shape");
   if (!x || !rois)
     return failure();
-  if (n.rank(x) != 4 || n.rank(rois) != 2 || !bins || bins->size() != 2 ||
-      (*bins)[0] < 1 || (*bins)[1] < 1 || (*bins)[0] > mostBins ||
-      (*bins)[1] > mostBins)
+  if (n.rank(x) != 4 || n.rank(rois) != 2 || !bins || bins->size() != 2 || (*bins)[0] < 1 ||
+      (*bins)[1] < 1 || (*bins)[0] > mostBins || (*bins)[1] > mostBins)
     return n.invalid("found images that are not of rank 4, regions that are not "
                      "of rank 2, or no pooled_shape of two, up to 2^24");
   double scale = n.f("spatial_scale");
@@ -398,30 +374,22 @@ LogicalResult maxRoiPool(NodeImport &n) {
     for (int64_t i = 0; i <= count; ++i)
       numbers.push_back(double(i));
     Value all = n.floats(numbers, n.element(rois));
-    auto bound = [&](Value v) {
-      return n.unsqueeze(n.add(v, n.unsqueeze(from, {1})), {2});
-    };
+    auto bound = [&](Value v) { return n.unsqueeze(n.add(v, n.unsqueeze(from, {1})), {2}); };
     Value begin = bound(n.op<FloorOp>(n.mul(step, n.slice(all, 0, 0, count))));
-    Value end =
-        bound(n.op<CeilOp>(n.mul(step, n.slice(all, 0, 1, count + 1))));
-    Value place = n.op<IotaOp>(n.sizeOf(x, axis), n.number(0),
-                               n.typeAttr(n.element(rois)));
-    return n.op<AndOp>(n.compare("ge", place, begin),
-                       n.compare("lt", place, end));
+    Value end = bound(n.op<CeilOp>(n.mul(step, n.slice(all, 0, 1, count + 1))));
+    Value place = n.op<IotaOp>(n.sizeOf(x, axis), n.number(0), n.typeAttr(n.element(rois)));
+    return n.op<AndOp>(n.compare("ge", place, begin), n.compare("lt", place, end));
   };
   Value rows = inside(edge(2), edge(4), (*bins)[0], 2);
   Value columns = inside(edge(1), edge(3), (*bins)[1], 3);
   Value images = n.gather(x, n.cast(n.pick(rois, 1, 0), n.b.getI64Type()), 0);
   Value none = n.like(x, -std::numeric_limits<double>::infinity());
   // Columns first: [regions, channels, height, bins], then rows.
-  Value best = n.reduce(n.select(n.unsqueeze(columns, {1, 2}),
-                                 n.unsqueeze(images, {3}), none),
+  Value best = n.reduce(n.select(n.unsqueeze(columns, {1, 2}), n.unsqueeze(images, {3}), none),
                         "max", {4}, false);
-  best = n.reduce(n.select(n.unsqueeze(rows, {1, 4}),
-                           n.unsqueeze(best, {2}), none),
-                  "max", {3}, false);
-  return n.result(
-      n.select(n.compare("eq", best, none), n.like(x, 0), best));
+  best = n.reduce(n.select(n.unsqueeze(rows, {1, 4}), n.unsqueeze(best, {2}), none), "max", {3},
+                  false);
+  return n.result(n.select(n.compare("eq", best, none), n.like(x, 0), best));
 }
 
 constexpr OperatorImport table[] = {

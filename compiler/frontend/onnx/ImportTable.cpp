@@ -56,8 +56,7 @@ const Index &importIndex() {
 }
 } // namespace
 
-const OperatorImport *weir::onnx::findImport(std::string_view domain,
-                                             std::string_view name,
+const OperatorImport *weir::onnx::findImport(std::string_view domain, std::string_view name,
                                              int64_t version) {
   auto [first, last] = importIndex().equal_range(Key(domain, name));
   for (auto it = first; it != last; ++it) {
@@ -71,7 +70,6 @@ const OperatorImport *weir::onnx::findImport(std::string_view domain,
 std::vector<weir::SupportedOperator> weir::supportedOnnxOperators() {
   std::vector<SupportedOperator> all;
   for (const auto &[key, row] : importIndex())
-    all.push_back({std::string(row->domain), std::string(row->name), row->first,
-                   row->last});
+    all.push_back({std::string(row->domain), std::string(row->name), row->first, row->last});
   return all;
 }

@@ -37,14 +37,12 @@ LogicalResult slice(NodeImport &n) {
       Value every = n.op<SliceOp>(
           x, scatterAxes(n, axes, starts, rank, 0),
           scatterAxes(n, axes, ends, rank, std::numeric_limits<int64_t>::max()),
-          steps ? scatterAxes(n, axes, steps, rank, 1)
-                : n.ints(SmallVector<int64_t>(rank, 1)),
+          steps ? scatterAxes(n, axes, steps, rank, 1) : n.ints(SmallVector<int64_t>(rank, 1)),
           n.list(axesFrom(0, rank)), n.flag(false));
       return n.result(every);
     }
   } else {
-    std::optional<SmallVector<int64_t>> from = n.is("starts"),
-                                        to = n.is("ends");
+    std::optional<SmallVector<int64_t>> from = n.is("starts"), to = n.is("ends");
     if (!from || !to || from->size() != to->size())
       return n.invalid("found starts and ends that do not go together");
     given = n.is("axes");
@@ -57,8 +55,8 @@ LogicalResult slice(NodeImport &n) {
   if (ShapedType::isDynamic(count))
     return n.unsupported("found starts of unknown number and no axes");
   if (count > n.rank(x))
-    return n.invalid("found " + std::to_string(count) + " starts for " +
-                     std::to_string(n.rank(x)) + " dimensions");
+    return n.invalid("found " + std::to_string(count) + " starts for " + std::to_string(n.rank(x)) +
+                     " dimensions");
   SmallVector<int64_t> axes;
   for (int64_t one : given.value_or(axesFrom(0, count))) {
     std::optional<int64_t> axis = n.axis(one, n.rank(x));
@@ -68,19 +66,16 @@ LogicalResult slice(NodeImport &n) {
   }
   if (!steps)
     steps = n.ints(SmallVector<int64_t>(count, 1));
-  return n.result(
-      n.op<SliceOp>(x, starts, ends, steps, n.list(axes), n.flag(false)));
+  return n.result(n.op<SliceOp>(x, starts, ends, steps, n.list(axes), n.flag(false)));
 }
 
-LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes,
-                      size_t parts) {
+LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes, size_t parts) {
   SmallVector<Value> results;
   std::optional<SmallVector<int64_t>> known = constantIntegers(sizes);
   auto outputs = static_cast<int64_t>(parts);
   int64_t count = known ? known->size() : n.dim(sizes, 0), whole = n.dim(x, axis);
   if (!ShapedType::isDynamic(count) && count != outputs)
-    return n.invalid("found " + Twine(count) + " sizes for " + Twine(parts) +
-                     " outputs");
+    return n.invalid("found " + Twine(count) + " sizes for " + Twine(parts) + " outputs");
   constexpr StringLiteral differ = "the sizes of the parts are not those of the "
                                    "whole";
   if (known) {
@@ -89,19 +84,15 @@ LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes,
       if (size < 0 || llvm::AddOverflow(sum, size, sum))
         return n.invalid("found a part of size " + Twine(size));
     if (ShapedType::isDynamic(whole))
-      n.require(n.compare("eq", n.toScalar(n.sizeOf(x, axis)), n.intScalar(sum)),
-                differ);
+      n.require(n.compare("eq", n.toScalar(n.sizeOf(x, axis)), n.intScalar(sum)), differ);
     else if (sum != whole)
-      return n.invalid("found parts of " + Twine(sum) + " in all for size " +
-                       Twine(whole));
+      return n.invalid("found parts of " + Twine(sum) + " in all for size " + Twine(whole));
   } else {
     sizes = n.cast(sizes, n.b.getI64Type());
     if (ShapedType::isDynamic(count))
-      n.require(n.compare("eq", n.toScalar(n.sizeOf(sizes, 0)),
-                          n.intScalar(outputs)),
+      n.require(n.compare("eq", n.toScalar(n.sizeOf(sizes, 0)), n.intScalar(outputs)),
                 "as many sizes as outputs are wanted");
-    n.require(n.compare("eq", n.reduce(sizes, "sum", {0}, false),
-                        n.toScalar(n.sizeOf(x, axis))),
+    n.require(n.compare("eq", n.reduce(sizes, "sum", {0}, false), n.toScalar(n.sizeOf(x, axis))),
               differ);
   }
   int64_t at = 0;
@@ -114,8 +105,7 @@ LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes,
     }
     Value start = end ? end : n.ints({0});
     end = n.add(start, n.slice(sizes, 0, i, i + 1));
-    results.push_back(n.op<SliceOp>(x, start, end, n.ints({1}), n.list({axis}),
-                                    n.flag(true)));
+    results.push_back(n.op<SliceOp>(x, start, end, n.ints({1}), n.list({axis}), n.flag(true)));
   }
   return n.results(results);
 }
@@ -135,10 +125,9 @@ LogicalResult split(NodeImport &n) {
     return splitAt(n, x, *axis, n.ints(*sizes), parts);
   }
   auto count = static_cast<int64_t>(parts);
-  if (n.version >= 18 && n.hasAttr("num_outputs") &&
-      n.i("num_outputs") != count)
-    return n.invalid("found num_outputs " + Twine(n.i("num_outputs")) +
-                     " and " + Twine(count) + " outputs");
+  if (n.version >= 18 && n.hasAttr("num_outputs") && n.i("num_outputs") != count)
+    return n.invalid("found num_outputs " + Twine(n.i("num_outputs")) + " and " + Twine(count) +
+                     " outputs");
   int64_t size = n.dim(x, *axis);
   if (!ShapedType::isDynamic(size)) {
     // The last part is smaller where the size does not divide.
@@ -146,18 +135,16 @@ LogicalResult split(NodeImport &n) {
     SmallVector<int64_t> sizes(parts, each);
     sizes.back() = size - each * (count - 1);
     if (sizes.back() < 0)
-      return n.invalid("found size " + Twine(size) + " for " + Twine(count) +
-                       " parts");
+      return n.invalid("found size " + Twine(size) + " for " + Twine(count) + " parts");
     return splitAt(n, x, *axis, n.ints(sizes), parts);
   }
   Value whole = n.sizeOf(x, *axis);
   Value each = n.div(n.add(whole, double(count - 1)), double(count));
   SmallVector<Value> results;
   for (int64_t i = 0; i < count; ++i)
-    results.push_back(
-        n.op<SliceOp>(x, n.mul(each, double(i)),
-                      i + 1 == count ? whole : n.mul(each, double(i + 1)),
-                      n.ints({1}), n.list({*axis}), n.flag(false)));
+    results.push_back(n.op<SliceOp>(x, n.mul(each, double(i)),
+                                    i + 1 == count ? whole : n.mul(each, double(i + 1)),
+                                    n.ints({1}), n.list({*axis}), n.flag(false)));
   return n.results(results);
 }
 
@@ -168,8 +155,7 @@ LogicalResult pad(NodeImport &n) {
   int64_t rank = n.rank(x);
   Value pads, value = n.like(x, 0);
   if (n.version < 11) {
-    std::optional<SmallVector<int64_t>> given =
-        n.is(n.version == 1 ? "paddings" : "pads");
+    std::optional<SmallVector<int64_t>> given = n.is(n.version == 1 ? "paddings" : "pads");
     pads = n.ints(given.value_or(SmallVector<int64_t>()));
     value = n.like(x, n.f("value"));
   } else {
@@ -215,8 +201,7 @@ LogicalResult pad(NodeImport &n) {
     }
   }
   std::string_view mode = n.s("mode");
-  return n.result(
-      n.op<PadOp>(x, pads, value, n.text(StringRef(mode.data(), mode.size()))));
+  return n.result(n.op<PadOp>(x, pads, value, n.text(StringRef(mode.data(), mode.size()))));
 }
 
 LogicalResult gather(NodeImport &n) {
@@ -232,14 +217,12 @@ LogicalResult gatherElements(NodeImport &n) {
   if (!x || !indices)
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
-  return axis ? n.result(n.op<GatherElementsOp>(x, indices, n.number(*axis),
-                                                n.flag(true)))
+  return axis ? n.result(n.op<GatherElementsOp>(x, indices, n.number(*axis), n.flag(true)))
               : failure();
 }
 
 LogicalResult gatherNd(NodeImport &n) {
-  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1),
-                                   n.number(n.i("batch_dims")), n.flag(true)));
+  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1), n.number(n.i("batch_dims")), n.flag(true)));
 }
 
 StringRef reduction(NodeImport &n) {
@@ -252,15 +235,13 @@ LogicalResult scatterElements(NodeImport &n) {
   if (!x || !indices || !updates)
     return failure();
   std::optional<int64_t> axis = n.axis(n.i("axis"), n.rank(x));
-  return axis ? n.result(n.op<ScatterElementsOp>(
-                    x, indices, updates, n.number(*axis), n.text(reduction(n)),
-                    n.flag(true)))
+  return axis ? n.result(n.op<ScatterElementsOp>(x, indices, updates, n.number(*axis),
+                                                 n.text(reduction(n)), n.flag(true)))
               : failure();
 }
 
 LogicalResult scatterNd(NodeImport &n) {
-  return n.result(n.op<ScatterNdOp>(n.in(0), n.in(1), n.in(2),
-                                    n.text(reduction(n)), n.flag(true),
+  return n.result(n.op<ScatterNdOp>(n.in(0), n.in(1), n.in(2), n.text(reduction(n)), n.flag(true),
                                     n.flag(false)));
 }
 
@@ -274,15 +255,13 @@ LogicalResult tensorScatter(NodeImport &n) {
   std::optional<int64_t> axis = n.axis(n.i("axis"), rank);
   if (!axis)
     return failure();
-  Value place = n.op<IotaOp>(n.shapeOf(update), n.number(*axis),
-                             n.typeAttr(n.b.getI64Type()));
+  Value place = n.op<IotaOp>(n.shapeOf(update), n.number(*axis), n.typeAttr(n.b.getI64Type()));
   if (n.has(2))
-    place = n.add(place, n.unsqueeze(n.cast(n.in(2), n.b.getI64Type()),
-                                     axesFrom(1, rank)));
+    place = n.add(place, n.unsqueeze(n.cast(n.in(2), n.b.getI64Type()), axesFrom(1, rank)));
   if (n.s("mode") == "circular")
     place = n.op<FloorModOp>(place, n.toScalar(n.sizeOf(cache, *axis)));
-  return n.result(n.op<ScatterElementsOp>(cache, place, update, n.number(*axis),
-                                          n.text("none"), n.flag(false)));
+  return n.result(n.op<ScatterElementsOp>(cache, place, update, n.number(*axis), n.text("none"),
+                                          n.flag(false)));
 }
 
 LogicalResult nonZero(NodeImport &n) {
@@ -318,13 +297,12 @@ LogicalResult unique(NodeImport &n) {
       return failure();
     axis = *given;
   }
-  Operation *made =
-      n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(n.i("sorted") != 0),
-                           n.typeAttr(n.b.getI64Type()));
+  Operation *made = n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(n.i("sorted") != 0),
+                                         n.typeAttr(n.b.getI64Type()));
   if (!made)
     return failure();
-  return n.results({made->getResult(0), made->getResult(1), made->getResult(2),
-                    made->getResult(3)});
+  return n.results(
+      {made->getResult(0), made->getResult(1), made->getResult(2), made->getResult(3)});
 }
 
 LogicalResult topK(NodeImport &n) {
@@ -337,9 +315,8 @@ LogicalResult topK(NodeImport &n) {
     return failure();
   bool largest = n.version < 11 || n.i("largest") != 0;
   bool sorted = n.version < 11 || n.i("sorted") != 0;
-  Operation *made =
-      n.multi<TopKOp, 2>(x, n.reshape(k, {1}), n.number(*axis), n.flag(largest),
-                         n.flag(sorted), n.typeAttr(n.b.getI64Type()));
+  Operation *made = n.multi<TopKOp, 2>(x, n.reshape(k, {1}), n.number(*axis), n.flag(largest),
+                                       n.flag(sorted), n.typeAttr(n.b.getI64Type()));
   if (!made)
     return failure();
   return n.results({made->getResult(0), made->getResult(1)});
@@ -363,12 +340,10 @@ LogicalResult nonMaxSuppression(NodeImport &n) {
   Type f32 = n.b.getF32Type();
   Value most = n.has(2) ? n.toScalar(n.in(2)) : n.intScalar(0);
   Value overlap = n.has(3) ? n.toScalar(n.in(3)) : n.scalar(f32, 0);
-  Value least = n.has(4)
-                    ? n.toScalar(n.in(4))
-                    : n.scalar(f32, -std::numeric_limits<double>::infinity());
-  return n.result(
-      n.op<NonMaxSuppressionOp>(boxes, scores, most, overlap, least,
-                                n.flag(n.i("center_point_box") != 0)));
+  Value least =
+      n.has(4) ? n.toScalar(n.in(4)) : n.scalar(f32, -std::numeric_limits<double>::infinity());
+  return n.result(n.op<NonMaxSuppressionOp>(boxes, scores, most, overlap, least,
+                                            n.flag(n.i("center_point_box") != 0)));
 }
 
 constexpr OperatorImport table[] = {

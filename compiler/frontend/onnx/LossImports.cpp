@@ -26,8 +26,7 @@ Value likelihoodLoss(NodeImport &n, Value x, Value target, Value weight) {
     // Any class serves where the result is not used.
     target = n.select(ignored, n.like(target, 0), target);
   }
-  Value picked = n.op<GatherElementsOp>(x, n.unsqueeze(target, {1}),
-                                        n.number(1), n.flag(false));
+  Value picked = n.op<GatherElementsOp>(x, n.unsqueeze(target, {1}), n.number(1), n.flag(false));
   Value loss = n.op<NegOp>(n.squeeze(picked, {1}));
   Value weights = weight ? n.gather(weight, target, 0) : Value();
   if (ignored) {
@@ -47,8 +46,7 @@ Value likelihoodLoss(NodeImport &n, Value x, Value target, Value weight) {
     return n.reduce(loss, "sum", all, false);
   if (!weights)
     return n.reduce(loss, "mean", all, false);
-  return n.div(n.reduce(loss, "sum", all, false),
-               n.reduce(weights, "sum", all, false));
+  return n.div(n.reduce(loss, "sum", all, false), n.reduce(weights, "sum", all, false));
 }
 
 LogicalResult negativeLogLikelihood(NodeImport &n) {
@@ -59,8 +57,7 @@ LogicalResult negativeLogLikelihood(NodeImport &n) {
 LogicalResult softmaxCrossEntropy(NodeImport &n) {
   Value logarithms = n.softmax(n.in(0), 1, /*log=*/true);
   Value weight = n.has(2) ? n.in(2) : Value();
-  return n.results(
-      {likelihoodLoss(n, logarithms, n.in(1), weight), logarithms});
+  return n.results({likelihoodLoss(n, logarithms, n.in(1), weight), logarithms});
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,8 +115,7 @@ bool Einsum::expand(std::string &labels, int64_t rank) {
   size_t dots = labels.find("...");
   if (dots == std::string::npos)
     return rank < 0 || static_cast<int64_t>(labels.size()) == rank;
-  int64_t count =
-      rank < 0 ? ellipsis : rank - static_cast<int64_t>(labels.size() - 3);
+  int64_t count = rank < 0 ? ellipsis : rank - static_cast<int64_t>(labels.size() - 3);
   if (count < 0 || count > 30)
     return false;
   ellipsis = std::max(ellipsis, count);
@@ -135,8 +131,7 @@ bool Einsum::expand(std::string &labels, int64_t rank) {
 bool Einsum::requireSquare(const Term &term, size_t i, size_t j) {
   int64_t one = n.dim(term.v, i), other = n.dim(term.v, j);
   if (ShapedType::isDynamic(one) || ShapedType::isDynamic(other)) {
-    n.require(n.compare("eq", n.toScalar(n.sizeOf(term.v, i)),
-                        n.toScalar(n.sizeOf(term.v, j))),
+    n.require(n.compare("eq", n.toScalar(n.sizeOf(term.v, i)), n.toScalar(n.sizeOf(term.v, j))),
               "a label stands for two sizes");
     return true;
   }
@@ -193,8 +188,7 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
     Term &own = *pair, &other = pair == &x ? y : x;
     for (size_t i = 0; i < own.labels.size();) {
       size_t at = other.labels.find(own.labels[i]);
-      if (at != std::string::npos && n.dim(own.v, i) == 1 &&
-          n.dim(other.v, at) != 1) {
+      if (at != std::string::npos && n.dim(own.v, i) == 1 && n.dim(other.v, at) != 1) {
         own.v = n.squeeze(own.v, {static_cast<int64_t>(i)});
         own.labels.erase(i, 1);
       } else {
@@ -220,9 +214,8 @@ Term Einsum::contract(Term x, Term y, const std::string &kept) {
   for (char label : y.labels)
     if (x.labels.find(label) == std::string::npos)
       freeY += label;
-  Value v = n.op<DotGeneralOp>(x.v, y.v, n.list(xBatch), n.list(yBatch),
-                               n.list(xContract), n.list(yContract),
-                               n.typeAttr(n.element(x.v)));
+  Value v = n.op<DotGeneralOp>(x.v, y.v, n.list(xBatch), n.list(yBatch), n.list(xContract),
+                               n.list(yContract), n.typeAttr(n.element(x.v)));
   return {v, batch + freeX + freeY};
 }
 
@@ -232,8 +225,7 @@ LogicalResult Einsum::run() {
     return n.invalid("found an equation that does not go with the inputs");
   for (auto [labels, value] : llvm::zip(inputs, values))
     if (!expand(labels, n.rank(value)))
-      return n.invalid("found \"" + Twine(labels) + "\" for rank " +
-                       Twine(n.rank(value)));
+      return n.invalid("found \"" + Twine(labels) + "\" for rank " + Twine(n.rank(value)));
   if (explicitOutput) {
     expand(output, -1);
   } else {

@@ -15,9 +15,7 @@ using namespace weir::onnx;
 
 namespace {
 
-template <typename OpT> LogicalResult unary(NodeImport &n) {
-  return n.result(n.op<OpT>(n.in(0)));
-}
+template <typename OpT> LogicalResult unary(NodeImport &n) { return n.result(n.op<OpT>(n.in(0))); }
 
 LogicalResult identity(NodeImport &n) {
   if (!n.has(0))
@@ -88,8 +86,7 @@ LogicalResult bitShift(NodeImport &n) {
     return n.result(n.op<ShlOp>(x, y));
   if (direction == "RIGHT")
     return n.result(n.op<ShrOp>(x, y));
-  return n.invalid("found direction \"" + Twine(direction) +
-                   "\"; possible are LEFT and RIGHT");
+  return n.invalid("found direction \"" + Twine(direction) + "\"; possible are LEFT and RIGHT");
 }
 
 LogicalResult reciprocal(NodeImport &n) {
@@ -107,13 +104,11 @@ LogicalResult isInf(NodeImport &n) {
     return n.result(infinite);
   if (!negative && !positive)
     return n.result(n.op<AndOp>(infinite, n.scalar(n.b.getI1Type(), 0)));
-  return n.result(
-      n.op<AndOp>(infinite, n.compare(positive ? "gt" : "lt", x, 0.0)));
+  return n.result(n.op<AndOp>(infinite, n.compare(positive ? "gt" : "lt", x, 0.0)));
 }
 
 /// Sum, Mean, Max, Min of any number of operands.
-template <typename OpT, bool mean = false>
-LogicalResult variadic(NodeImport &n) {
+template <typename OpT, bool mean = false> LogicalResult variadic(NodeImport &n) {
   Value result;
   SmallVector<Value> operands = n.tensors();
   for (Value operand : operands) {
@@ -155,21 +150,18 @@ bool isNarrowFloat(Type type) {
 Value castStrings(NodeImport &n, Value x, Type to) {
   Ints shape = n.sizes(x);
   auto call = [&](StringRef kernel, Value from, Type element) -> Value {
-    Operation *made = n.kernelCall(
-        kernel, {RankedTensorType::get(shape, element)}, {from}, {});
+    Operation *made = n.kernelCall(kernel, {RankedTensorType::get(shape, element)}, {from}, {});
     return made ? made->getResult(0) : Value();
   };
   if (isa<StringType>(to)) {
     // Floats narrower than 16 bits print as the f32 that they are.
-    if (auto floating = dyn_cast<FloatType>(n.element(x));
-        floating && floating.getWidth() < 16)
+    if (auto floating = dyn_cast<FloatType>(n.element(x)); floating && floating.getWidth() < 16)
       x = n.cast(x, n.b.getF32Type());
     return call("weir_kernel_number_to_string", x, to);
   }
-  bool isDirect = to.isF32() || to.isF64() || to.isF16() || to.isInteger(32) ||
-                  to.isInteger(64);
-  Type by = isDirect                                 ? to
-            : isa<FloatType>(to) || to.isInteger(1)  ? n.b.getF32Type()
+  bool isDirect = to.isF32() || to.isF64() || to.isF16() || to.isInteger(32) || to.isInteger(64);
+  Type by = isDirect                                ? to
+            : isa<FloatType>(to) || to.isInteger(1) ? n.b.getF32Type()
             : cast<IntegerType>(to).isUnsigned()
                 ? Type(IntegerType::get(n.b.getContext(), 32, IntegerType::Unsigned))
                 : n.b.getI32Type();
@@ -187,8 +179,7 @@ LogicalResult castTo(NodeImport &n, Value x, Type to) {
   auto integer = dyn_cast<IntegerType>(to);
   bool saturate = isNarrowFloat(to)
                       ? !n.spec || n.version < 19 || n.i("saturate") != 0
-                      : n.isFloat(x) && integer &&
-                            (integer.getWidth() >= 8 || n.version < 24);
+                      : n.isFloat(x) && integer && (integer.getWidth() >= 8 || n.version < 24);
   return n.result(n.cast(x, to, saturate));
 }
 
@@ -218,14 +209,11 @@ Type typeByName(MLIRContext *context, std::string_view name) {
 
 LogicalResult castNode(NodeImport &n) {
   Type to = n.version < 6 ? typeByName(n.b.getContext(), n.s("to"))
-                          : elementType(n.b.getContext(),
-                                        static_cast<DataType>(n.i("to")));
+                          : elementType(n.b.getContext(), static_cast<DataType>(n.i("to")));
   if (!to)
     return n.invalid("found attribute \"to\" that names no type");
-  if (n.version >= 24 && isa<Float8E8M0FNUType>(to) &&
-      n.s("round_mode") != "up")
-    return n.unsupported("found round_mode " + Twine(n.s("round_mode")) +
-                         "; possible is up");
+  if (n.version >= 24 && isa<Float8E8M0FNUType>(to) && n.s("round_mode") != "up")
+    return n.unsupported("found round_mode " + Twine(n.s("round_mode")) + "; possible is up");
   return castTo(n, n.in(0), to);
 }
 
@@ -241,16 +229,13 @@ LogicalResult bitCast(NodeImport &n) {
   Type to = elementType(n.b.getContext(), static_cast<DataType>(n.i("to")));
   if (!x || !to)
     return failure();
-  auto bits = [](Type type) {
-    return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
-  };
+  auto bits = [](Type type) { return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0; };
   // A boolean is a byte of 0 or 1, in files as in memory.
   if (n.isBool(x) && bits(to) == 8 && isa<IntegerType>(to))
     return n.result(n.cast(x, to));
   if (to.isInteger(1) && bits(n.element(x)) == 8 && !n.isFloat(x))
     return n.result(n.compare("ne", x, 0.0));
-  if (bits(to) != bits(n.element(x)) || !bits(to) || to.isInteger(1) ||
-      n.isBool(x))
+  if (bits(to) != bits(n.element(x)) || !bits(to) || to.isInteger(1) || n.isBool(x))
     return n.invalid("found types of different sizes, or of no fixed size");
   return n.result(BitcastOp::create(n.b, n.loc, n.type(x).clone(to), x));
 }
@@ -265,9 +250,7 @@ LogicalResult affine(NodeImport &n) {
   Value x = n.in(0);
   return n.result(n.add(n.mul(x, n.f("alpha")), n.f("beta")));
 }
-LogicalResult scale(NodeImport &n) {
-  return n.result(n.mul(n.in(0), n.f("scale")));
-}
+LogicalResult scale(NodeImport &n) { return n.result(n.mul(n.in(0), n.f("scale"))); }
 LogicalResult imageScaler(NodeImport &n) {
   Value x = n.mul(n.in(0), n.f("scale"));
   std::optional<SmallVector<double>> bias = n.fs("bias");

@@ -31,8 +31,7 @@ Value determinant(NodeImport &n, Value x, int64_t size, int64_t rows) {
     for (int64_t i = 0; i < size; ++i)
       if (i != column)
         rest.push_back(i);
-    Value minor = determinant(n, n.gather(below, n.ints(rest), rank - 1),
-                              size - 1, rows - 1);
+    Value minor = determinant(n, n.gather(below, n.ints(rest), rank - 1), size - 1, rows - 1);
     Value term = n.mul(n.pick(first, rank - 2, column), minor);
     sum = !sum ? term : column % 2 ? n.sub(sum, term) : n.add(sum, term);
   }
@@ -51,32 +50,25 @@ struct Eliminated {
 FailureOr<Eliminated> eliminate(NodeImport &n, Value x, bool reduce) {
   Type i64 = n.b.getI64Type();
   Value size = n.sizeOf(x, 1);
-  Value row = n.unsqueeze(n.op<IotaOp>(size, n.number(0), n.typeAttr(i64)),
-                          {0}); // [1, n]
+  Value row = n.unsqueeze(n.op<IotaOp>(size, n.number(0), n.typeAttr(i64)), {0}); // [1, n]
   Value one = n.expandTo(n.like(x, 1), n.sizeOf(x, 0));
-  FailureOr<Values> made = buildLoop(
-      n, n.toScalar(size), {}, {x, one},
-      [&](Value k, Values args) -> FailureOr<Values> {
+  FailureOr<Values> made =
+      buildLoop(n, n.toScalar(size), {}, {x, one}, [&](Value k, Values args) -> FailureOr<Values> {
         Value a = args[0], column = n.gather(a, k, 2);
-        Value candidates = n.select(n.compare("ge", row, k),
-                                    n.op<AbsOp>(column), n.like(column, -1));
-        Value pivotRow = n.op<ArgReduceOp>(candidates, n.flag(true),
-                                           n.number(1), n.flag(true),
+        Value candidates =
+            n.select(n.compare("ge", row, k), n.op<AbsOp>(column), n.like(column, -1));
+        Value pivotRow = n.op<ArgReduceOp>(candidates, n.flag(true), n.number(1), n.flag(true),
                                            n.flag(false), n.typeAttr(i64));
         // Row k and the pivot's change places.
-        Value order =
-            n.select(n.compare("eq", row, k), pivotRow,
-                     n.select(n.compare("eq", row, pivotRow), k, row));
+        Value order = n.select(n.compare("eq", row, k), pivotRow,
+                               n.select(n.compare("eq", row, pivotRow), k, row));
         a = n.op<GatherOp>(a, order, n.number(1), n.number(1), n.flag(false));
-        Value top = n.gather(a, k, 1);             // [batch, columns]
-        Value pivot = n.gather(top, k, 1);         // [batch]
+        Value top = n.gather(a, k, 1);     // [batch, columns]
+        Value pivot = n.gather(top, k, 1); // [batch]
         Value swapped = n.compare("ne", n.squeeze(pivotRow, {1}), k);
-        Value determinant = n.mul(
-            args[1],
-            n.select(swapped, n.op<NegOp>(pivot), pivot));
+        Value determinant = n.mul(args[1], n.select(swapped, n.op<NegOp>(pivot), pivot));
         Value none = n.compare("eq", pivot, 0.0);
-        Value divisor =
-            n.unsqueeze(n.select(none, n.like(pivot, 1), pivot), {1});
+        Value divisor = n.unsqueeze(n.select(none, n.like(pivot, 1), pivot), {1});
         Value factors = n.div(n.gather(a, k, 2), divisor); // [batch, n]
         Value cleared = n.compare(reduce ? "ne" : "gt", row, k);
         factors = n.select(cleared, factors, n.like(factors, 0));
@@ -97,13 +89,12 @@ FailureOr<Eliminated> eliminate(NodeImport &n, Value x, bool reduce) {
 Value matrices(NodeImport &n, Value x) {
   int64_t rank = n.rank(x);
   int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
-  if (rank < 2 || (rows != columns && !ShapedType::isDynamic(rows) &&
-                   !ShapedType::isDynamic(columns))) {
+  if (rank < 2 ||
+      (rows != columns && !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(columns))) {
     (void)n.invalid("found matrices that are not square");
     return {};
   }
-  return n.reshapeTo(
-      x, n.concat({n.ints({-1}), n.shapeSlice(x, rank - 2, rank)}, 0));
+  return n.reshapeTo(x, n.concat({n.ints({-1}), n.shapeSlice(x, rank - 2, rank)}, 0));
 }
 
 LogicalResult det(NodeImport &n) {
@@ -121,8 +112,7 @@ LogicalResult det(NodeImport &n) {
   if (failed(made))
     return failure();
   Value y = n.cast(made->determinant, n.element(x));
-  return n.result(rank == 2 ? n.toScalar(y)
-                            : n.reshapeTo(y, n.shapeSlice(x, 0, rank - 2)));
+  return n.result(rank == 2 ? n.toScalar(y) : n.reshapeTo(y, n.shapeSlice(x, 0, rank - 2)));
 }
 
 LogicalResult inverse(NodeImport &n) {
@@ -139,11 +129,9 @@ LogicalResult inverse(NodeImport &n) {
   FailureOr<Eliminated> made = eliminate(n, beside, /*reduce=*/true);
   if (failed(made))
     return failure();
-  Value right = n.op<SliceOp>(made->matrix, n.sizeOf(all, 1),
-                              n.mul(n.sizeOf(all, 1), 2.0), n.ints({1}),
-                              n.list({2}), n.flag(false));
-  return n.result(
-      n.reshapeTo(n.cast(right, n.element(x)), n.shapeOf(x)));
+  Value right = n.op<SliceOp>(made->matrix, n.sizeOf(all, 1), n.mul(n.sizeOf(all, 1), 2.0),
+                              n.ints({1}), n.list({2}), n.flag(false));
+  return n.result(n.reshapeTo(n.cast(right, n.element(x)), n.shapeOf(x)));
 }
 
 constexpr OperatorImport table[] = {

@@ -29,15 +29,13 @@ double realOr(const NodeImport &n, std::string_view name, double fallback);
 int64_t intOr(const NodeImport &n, std::string_view name, int64_t fallback);
 
 /// x · scale / sqrt(mean of squares + epsilon) over dimensions from `axis` on.
-Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon,
-                     int64_t axis);
+Value simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon, int64_t axis);
 
 /// com.microsoft's Attention, once its input is projected: `joined` is
 /// [batch, length, hidden of queries, keys, values]; the inputs of the numbers
 /// given are the mask, the past and what is added to the scores.
-mlir::LogicalResult projectedAttention(NodeImport &n, Value joined,
-                                       size_t maskInput, size_t pastInput,
-                                       std::optional<size_t> biasInput);
+mlir::LogicalResult projectedAttention(NodeImport &n, Value joined, size_t maskInput,
+                                       size_t pastInput, std::optional<size_t> biasInput);
 
 } // namespace weir::onnx
 

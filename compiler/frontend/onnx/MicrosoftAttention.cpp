@@ -59,8 +59,7 @@ Value attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
   }
   Type type = n.element(q);
   double scale = s.scale == 0 ? 1 / std::sqrt(double(size)) : s.scale;
-  Value scores = n.mul(n.matmul(n.widen(q), n.transpose(n.widen(k), {0, 1, 3, 2})),
-                       scale);
+  Value scores = n.mul(n.matmul(n.widen(q), n.transpose(n.widen(k), {0, 1, 3, 2})), scale);
   if (s.softcap > 0)
     scores = n.mul(n.op<TanhOp>(n.div(scores, s.softcap)), s.softcap);
   if (s.bias)
@@ -70,8 +69,7 @@ Value attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
     Value sink = n.cast(s.sink, n.element(scores));
     if (n.rank(sink) == 1)
       sink = n.unsqueeze(sink, {1, 2});
-    Value column = n.expandTo(
-        sink, n.concat({n.shapeSlice(scores, 0, 3), n.ints({1})}, 0));
+    Value column = n.expandTo(sink, n.concat({n.shapeSlice(scores, 0, 3), n.ints({1})}, 0));
     // The sink's column comes first, so that the rest begins at a known place.
     Value all = n.softmax(n.concat({column, scores}, 3), 3);
     s.weights = n.slice(all, 3, 1, std::numeric_limits<int64_t>::max());
@@ -93,8 +91,7 @@ Value maskBias(NodeImport &n, Value mask, Value x, Value total, Type type) {
   mask = n.cast(mask, i64);
   int64_t rank = n.rank(mask);
   if (rank == 2 || rank == 3) {
-    Value wide = n.unsqueeze(mask, rank == 2 ? ArrayRef<int64_t>{1, 2}
-                                             : ArrayRef<int64_t>{1});
+    Value wide = n.unsqueeze(mask, rank == 2 ? ArrayRef<int64_t>{1, 2} : ArrayRef<int64_t>{1});
     return n.select(n.compare("gt", wide, 0.0), zero, filter);
   }
   int64_t batch = n.dim(x, 0), count = n.dim(mask, 0);
@@ -111,8 +108,7 @@ Value maskBias(NodeImport &n, Value mask, Value x, Value total, Type type) {
   Value ends = starts ? n.slice(mask, 0, 0, batch) : mask;
   Value seen = n.compare("lt", place, column(ends));
   if (starts)
-    seen = n.op<AndOp>(
-        seen, n.compare("ge", place, column(n.slice(mask, 0, batch, count))));
+    seen = n.op<AndOp>(seen, n.compare("ge", place, column(n.slice(mask, 0, batch, count))));
   return n.select(seen, zero, filter);
 }
 
@@ -124,14 +120,11 @@ Value causalBias(NodeImport &n, Value length, Value total, Type type) {
   Value query = n.op<IotaOp>(shape, n.number(0), i64);
   Value key = n.op<IotaOp>(shape, n.number(1), i64);
   Value offset = n.toScalar(n.sub(total, length));
-  return n.select(n.compare("le", key, n.add(query, offset)),
-                  n.scalar(type, 0), lowest(n, type));
+  return n.select(n.compare("le", key, n.add(query, offset)), n.scalar(type, 0), lowest(n, type));
 }
 
 /// x + y, where either may be null: nothing to add.
-Value sumOf(NodeImport &n, Value x, Value y) {
-  return x && y ? n.add(x, y) : x ? x : y;
-}
+Value sumOf(NodeImport &n, Value x, Value y) { return x && y ? n.add(x, y) : x ? x : y; }
 
 //===----------------------------------------------------------------------===//
 // Attention, MultiHeadAttention
@@ -169,14 +162,15 @@ Value MultiHead::biased(Value x, int64_t part) {
   Value all = n.in(3);
   bool isOpen = ShapedType::isDynamic(n.dim(x, n.rank(x) - 1)) ||
                 (n.rank(x) == 4 && ShapedType::isDynamic(n.dim(x, 2)));
-  int64_t hidden = isOpen           ? ShapedType::kDynamic
-                   : n.rank(x) == 3 ? n.dim(x, 2)
-                                    : frontend::productOf({n.dim(x, 2), n.dim(x, 3)})
-                                          .value_or(ShapedType::kDynamic);
+  int64_t hidden =
+      isOpen ? ShapedType::kDynamic
+      : n.rank(x) == 3
+          ? n.dim(x, 2)
+          : frontend::productOf({n.dim(x, 2), n.dim(x, 3)}).value_or(ShapedType::kDynamic);
   // Queries and keys are as wide as each other; values have the rest.
   int64_t whole = n.dim(all, 0);
-  if (n.rank(all) != 1 || ShapedType::isDynamic(hidden) ||
-      ShapedType::isDynamic(whole) || hidden > whole / (part == 1 ? 2 : 1)) {
+  if (n.rank(all) != 1 || ShapedType::isDynamic(hidden) || ShapedType::isDynamic(whole) ||
+      hidden > whole / (part == 1 ? 2 : 1)) {
     (void)n.invalid("found a bias that does not go with the projections");
     return {};
   }
@@ -259,8 +253,7 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   int64_t rotated = n.i("rotary_embedding_dim"), heads = n.i("num_heads");
   if (flat && heads == 0) {
     int64_t half = n.dim(cosines, 1);
-    if (ShapedType::isDynamic(half) || half == 0 ||
-        ShapedType::isDynamic(n.dim(x, 2)))
+    if (ShapedType::isDynamic(half) || half == 0 || ShapedType::isDynamic(n.dim(x, 2)))
       return n.unsupported("found no num_heads, and a cache of open size");
     heads = n.dim(x, 2) / (2 * half);
   }
@@ -271,16 +264,13 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
   positions = n.cast(positions, i64);
   if (n.rank(positions) == 1) // of the first entry
     positions = n.unsqueeze(
-        n.add(n.op<IotaOp>(n.sizeOf(y, 1), n.number(0), n.typeAttr(i64)),
-              n.toScalar(positions)),
+        n.add(n.op<IotaOp>(n.sizeOf(y, 1), n.number(0), n.typeAttr(i64)), n.toScalar(positions)),
         {0});
-  y = rotateHeads(n, y, n.gather(cosines, positions, 0),
-                  n.gather(sines, positions, 0), rotated,
+  y = rotateHeads(n, y, n.gather(cosines, positions, 0), n.gather(sines, positions, 0), rotated,
                   n.i("interleaved") != 0);
   if (double scale = realOr(n, "scale", 1); scale != 1)
     y = n.mul(y, scale);
-  return n.result(flat && y ? n.reshapeTo(y, n.shapeOf(x))
-                            : n.transpose(y, {0, 2, 1, 3}));
+  return n.result(flat && y ? n.reshapeTo(y, n.shapeOf(x)) : n.transpose(y, {0, 2, 1, 3}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -349,10 +339,9 @@ void GroupQuery::places() {
   // Of a prompt nothing came before; later all but the new entries did.
   Value ends = n.add(n.cast(n.reshape(n.in(5), {-1}), i64), 1.0);
   Value before = n.sub(ends, n.toScalar(length));
-  past = n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)),
-                  n.like(before, 0), before);
-  Value row = n.unsqueeze(
-      n.op<IotaOp>(length, n.number(0), n.typeAttr(i64)), {0});
+  past =
+      n.select(n.compare("eq", n.toScalar(asked), n.toScalar(length)), n.like(before, 0), before);
+  Value row = n.unsqueeze(n.op<IotaOp>(length, n.number(0), n.typeAttr(i64)), {0});
   positions = n.add(n.unsqueeze(past, {1}), row);
 }
 
@@ -363,23 +352,19 @@ Value GroupQuery::cached(Value fresh, size_t pastInput) {
     return {};
   if (!n.has(pastInput))
     return n.transpose(fresh, {0, 2, 1, 3});
-  Value place = n.unsqueeze(
-      n.op<IotaOp>(total, n.number(0), n.typeAttr(i64)), {0});
+  Value place = n.unsqueeze(n.op<IotaOp>(total, n.number(0), n.typeAttr(i64)), {0});
   Value own = n.sub(place, n.unsqueeze(past, {1})); // [batch, total]
   Value last = n.sub(n.toScalar(length), 1.0);
   Value within = n.minimum(n.maximum(own, 0.0), last);
   // [batch, total, heads, size] of the new entries, each where it belongs.
-  Value placed = n.transpose(n.op<GatherOp>(fresh, within, n.number(1),
-                                            n.number(1), n.flag(false)),
+  Value placed = n.transpose(n.op<GatherOp>(fresh, within, n.number(1), n.number(1), n.flag(false)),
                              {0, 2, 1, 3});
   Value old = n.in(pastInput);
   if (!old || !placed)
     return {};
   Value none = n.ints({0});
   Value grown = n.op<PadOp>(
-      old,
-      n.concat({n.ints({0, 0, 0, 0, 0, 0}), n.sub(total, n.sizeOf(old, 2)), none},
-               0),
+      old, n.concat({n.ints({0, 0, 0, 0, 0, 0}), n.sub(total, n.sizeOf(old, 2)), none}, 0),
       n.like(old, 0), n.text("constant"));
   auto wide = [&](Value mask) { return n.unsqueeze(mask, {1, 3}); };
   Value isOld = n.compare("lt", own, 0.0);
@@ -410,8 +395,7 @@ Value GroupQuery::bias(Type type) {
 LogicalResult GroupQuery::run() {
   for (const char *name : {"k_quant_type", "v_quant_type"})
     if (n.hasAttr(name) && n.s(name) != "NONE")
-      return n.unsupported("found a quantised cache; possible is " +
-                           Twine(name) + " NONE");
+      return n.unsupported("found a quantised cache; possible is " + Twine(name) + " NONE");
   if (intOr(n, "sliding_window_cache", 0))
     return n.unsupported("found sliding_window_cache; possible is 0");
   if (!operands())
@@ -443,8 +427,7 @@ LogicalResult GroupQuery::run() {
   Value y = attend(n, n.transpose(q, {0, 2, 1, 3}), repeatHeads(n, keys, times),
                    repeatHeads(n, values, times), s);
   Value shown = intOr(n, "qk_output", 0) == 1 ? s.raw : s.weights;
-  return n.results(
-      {joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
+  return n.results({joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
 }
 
 LogicalResult groupQuery(NodeImport &n) { return GroupQuery(n).run(); }
@@ -460,9 +443,8 @@ constexpr OperatorImport table[] = {
 
 } // namespace
 
-LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined,
-                                             size_t maskInput, size_t pastInput,
-                                             std::optional<size_t> biasInput) {
+LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined, size_t maskInput,
+                                             size_t pastInput, std::optional<size_t> biasInput) {
   if (!joined)
     return failure();
   int64_t heads = n.i("num_heads"), hidden = n.dim(joined, 2);
@@ -472,11 +454,10 @@ LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined,
   if (n.i("do_rotary") || n.i("past_present_share_buffer"))
     return n.unsupported("found do_rotary or past_present_share_buffer; "
                          "possible is 0");
-  SmallVector<int64_t> sizes = n.is("qkv_hidden_sizes")
-                                   .value_or(SmallVector<int64_t>(3, hidden / 3));
+  SmallVector<int64_t> sizes =
+      n.is("qkv_hidden_sizes").value_or(SmallVector<int64_t>(3, hidden / 3));
   auto fits = [&](int64_t size) { return size >= 0 && size <= hidden; };
-  if (sizes.size() != 3 || !llvm::all_of(sizes, fits) ||
-      sizes[0] > hidden - sizes[1] ||
+  if (sizes.size() != 3 || !llvm::all_of(sizes, fits) || sizes[0] > hidden - sizes[1] ||
       sizes[0] + sizes[1] != hidden - sizes[2])
     return n.invalid("found weights that do not go with qkv_hidden_sizes");
   auto part = [&](int64_t begin, int64_t size) {
@@ -494,8 +475,7 @@ LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined,
   Type type = n.element(n.widen(q));
   Scores s;
   s.scale = realOr(n, "scale", 0);
-  if (n.has(maskInput) &&
-      !(s.bias = maskBias(n, n.in(maskInput), q, total, type)))
+  if (n.has(maskInput) && !(s.bias = maskBias(n, n.in(maskInput), q, total, type)))
     return failure();
   if (n.i("unidirectional"))
     s.bias = sumOf(n, s.bias, causalBias(n, length, total, type));
@@ -508,6 +488,4 @@ LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined,
   return n.results({y, present});
 }
 
-ArrayRef<OperatorImport> weir::onnx::microsoftAttentionImports() {
-  return table;
-}
+ArrayRef<OperatorImport> weir::onnx::microsoftAttentionImports() { return table; }

@@ -47,32 +47,27 @@ std::optional<OperatorSpec> weir::onnx::microsoftModel(std::string_view name) {
   return std::nullopt;
 }
 
-double weir::onnx::realOr(const NodeImport &n, std::string_view name,
-                          double fallback) {
+double weir::onnx::realOr(const NodeImport &n, std::string_view name, double fallback) {
   return n.hasAttr(name) ? n.f(name) : fallback;
 }
 
-int64_t weir::onnx::intOr(const NodeImport &n, std::string_view name,
-                          int64_t fallback) {
+int64_t weir::onnx::intOr(const NodeImport &n, std::string_view name, int64_t fallback) {
   return n.hasAttr(name) ? n.i(name) : fallback;
 }
 
-Value weir::onnx::simplifiedNorm(TensorBuilder &t, Value x, Value scale,
-                                 double epsilon, int64_t axis) {
+Value weir::onnx::simplifiedNorm(TensorBuilder &t, Value x, Value scale, double epsilon,
+                                 int64_t axis) {
   if (!x || !scale)
     return {};
   Value wide = t.widen(x);
-  Value square =
-      t.reduce(t.mul(wide, wide), "mean", axesFrom(axis, t.rank(x)), true);
+  Value square = t.reduce(t.mul(wide, wide), "mean", axesFrom(axis, t.rank(x)), true);
   Value y = t.mul(wide, t.op<RsqrtOp>(t.add(square, epsilon)));
   return t.mul(t.cast(y, t.element(scale)), scale);
 }
 
 namespace {
 
-LogicalResult gelu(NodeImport &n) {
-  return n.result(n.op<GeluOp>(n.in(0), n.flag(false)));
-}
+LogicalResult gelu(NodeImport &n) { return n.result(n.op<GeluOp>(n.in(0), n.flag(false))); }
 
 LogicalResult biasGelu(NodeImport &n) {
   return n.result(n.op<GeluOp>(n.add(n.in(0), n.in(1)), n.flag(false)));
@@ -97,8 +92,7 @@ Value scaledProduct(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
     return {};
-  auto turned = [&](Value v, std::string_view matrix,
-                    std::string_view batch) -> Value {
+  auto turned = [&](Value v, std::string_view matrix, std::string_view batch) -> Value {
     int64_t rank = n.rank(v);
     if (rank < 2)
       return v;
@@ -109,8 +103,7 @@ Value scaledProduct(NodeImport &n) {
       std::swap(order[rank - 1], order[rank - 2]);
     return n.transpose(v, order);
   };
-  Value product = n.matmul(turned(x, "transA", "transBatchA"),
-                           turned(y, "transB", "transBatchB"));
+  Value product = n.matmul(turned(x, "transA", "transBatchA"), turned(y, "transB", "transBatchB"));
   double alpha = realOr(n, "alpha", 1);
   return alpha == 1 ? product : n.mul(product, alpha);
 }
@@ -119,8 +112,7 @@ LogicalResult fusedMatMul(NodeImport &n) { return n.result(scaledProduct(n)); }
 
 /// The activation that a node names, with up to two parameters; null where it
 /// is none that is known. A null value, and no name, are taken through.
-Value activated(NodeImport &n, Value x, double alpha, double beta,
-                bool hasAlpha) {
+Value activated(NodeImport &n, Value x, double alpha, double beta, bool hasAlpha) {
   StringRef given(n.s("activation").data(), n.s("activation").size());
   if (!x || given.empty())
     return x;
@@ -130,8 +122,7 @@ Value activated(NodeImport &n, Value x, double alpha, double beta,
   if (name == "gelu")
     return n.op<GeluOp>(x, n.flag(false));
   if (name == "hardswish")
-    return n.mul(x, hardSigmoid(n, x, hasAlpha ? alpha : 1.0 / 6,
-                                hasAlpha ? beta : 0.5));
+    return n.mul(x, hardSigmoid(n, x, hasAlpha ? alpha : 1.0 / 6, hasAlpha ? beta : 0.5));
   if (!isActivation(name)) {
     (void)n.unsupported("found activation \"" + given + "\"");
     return {};
@@ -146,14 +137,11 @@ Value activated(NodeImport &n, Value x, double alpha, double beta,
 
 /// The same where the parameters are attributes of their own.
 Value activatedBy(NodeImport &n, Value x) {
-  return activated(n, x, realOr(n, "activation_alpha", 0),
-                   realOr(n, "activation_beta", 0),
+  return activated(n, x, realOr(n, "activation_alpha", 0), realOr(n, "activation_beta", 0),
                    n.hasAttr("activation_alpha"));
 }
 
-LogicalResult fusedGemm(NodeImport &n) {
-  return n.result(activatedBy(n, generalProduct(n)));
-}
+LogicalResult fusedGemm(NodeImport &n) { return n.result(activatedBy(n, generalProduct(n))); }
 
 LogicalResult fusedMatMulActivation(NodeImport &n) {
   return n.result(activatedBy(n, scaledProduct(n)));
@@ -191,26 +179,21 @@ template <bool last> LogicalResult fusedConv(NodeImport &n) {
     y = channelsLast(n, y);
   if (n.has(3))
     y = n.add(y, n.in(3));
-  SmallVector<double> parameters =
-      n.fs("activation_params").value_or(SmallVector<double>());
+  SmallVector<double> parameters = n.fs("activation_params").value_or(SmallVector<double>());
   parameters.resize(2);
-  return n.result(activated(n, y, parameters[0], parameters[1],
-                            n.hasAttr("activation_params")));
+  return n.result(activated(n, y, parameters[0], parameters[1], n.hasAttr("activation_params")));
 }
 
 LogicalResult nhwcMaxPool(NodeImport &n) {
-  return n.result(
-      channelsLast(n, pooled(n, channelsFirst(n, n.in(0)), "max")));
+  return n.result(channelsLast(n, pooled(n, channelsFirst(n, n.in(0)), "max")));
 }
 
 LogicalResult simplifiedLayerNorm(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  std::optional<int64_t> axis =
-      n.axis(n.hasAttr("axis") ? n.i("axis") : -1, n.rank(x));
-  return axis ? n.result(simplifiedNorm(n, x, n.in(1),
-                                        realOr(n, "epsilon", 1e-5), *axis))
+  std::optional<int64_t> axis = n.axis(n.hasAttr("axis") ? n.i("axis") : -1, n.rank(x));
+  return axis ? n.result(simplifiedNorm(n, x, n.in(1), realOr(n, "epsilon", 1e-5), *axis))
               : failure();
 }
 
@@ -228,8 +211,7 @@ std::pair<Value, Value> statistics(NodeImport &n, Value x, double epsilon) {
   Value wide = n.widen(x);
   Value mean = n.reduce(wide, "mean", {n.rank(x) - 1}, true);
   Value centred = n.sub(wide, mean);
-  Value variance =
-      n.reduce(n.mul(centred, centred), "mean", {n.rank(x) - 1}, true);
+  Value variance = n.reduce(n.mul(centred, centred), "mean", {n.rank(x) - 1}, true);
   return {mean, n.op<RsqrtOp>(n.add(variance, epsilon))};
 }
 
@@ -239,8 +221,7 @@ LogicalResult skipLayerNorm(NodeImport &n) {
     return failure();
   double epsilon = realOr(n, "epsilon", 1e-12);
   Value shift = n.has(3) ? n.in(3) : n.like(sum, 0);
-  Value y = n.op<LayerNormOp>(sum, scale, shift, n.number(n.rank(sum) - 1),
-                              n.real(epsilon));
+  Value y = n.op<LayerNormOp>(sum, scale, shift, n.number(n.rank(sum) - 1), n.real(epsilon));
   auto [mean, inverse] = statistics(n, sum, epsilon);
   return n.results({y, mean, inverse, sum});
 }
@@ -251,36 +232,31 @@ LogicalResult skipSimplifiedLayerNorm(NodeImport &n) {
     return failure();
   if (n.wants(1) || n.wants(2))
     return n.unsupported("found mean or inverse deviation as output");
-  Value y = simplifiedNorm(n, sum, n.in(2), realOr(n, "epsilon", 1e-12),
-                           n.rank(sum) - 1);
+  Value y = simplifiedNorm(n, sum, n.in(2), realOr(n, "epsilon", 1e-12), n.rank(sum) - 1);
   return n.results({y, {}, {}, sum});
 }
 
 /// Words, places and segments looked up, summed and normalised.
 LogicalResult embedLayerNorm(NodeImport &n) {
-  Value ids = n.in(0), words = n.in(2), places = n.in(3), scale = n.in(5),
-        shift = n.in(6);
+  Value ids = n.in(0), words = n.in(2), places = n.in(3), scale = n.in(5), shift = n.in(6);
   if (!ids || !words || !places || !scale || !shift)
     return failure();
   if (n.rank(ids) != 2)
-    return n.invalid("found words of rank " + Twine(n.rank(ids)) +
-                     "; possible is 2");
+    return n.invalid("found words of rank " + Twine(n.rank(ids)) + "; possible is 2");
   Value sum = n.gather(words, ids, 0);
-  Value place = n.has(8)
-                    ? n.in(8)
-                    : n.unsqueeze(n.op<IotaOp>(n.sizeOf(ids, 1), n.number(0),
-                                               n.typeAttr(n.b.getI64Type())),
-                                  {0});
+  Value place =
+      n.has(8)
+          ? n.in(8)
+          : n.unsqueeze(n.op<IotaOp>(n.sizeOf(ids, 1), n.number(0), n.typeAttr(n.b.getI64Type())),
+                        {0});
   sum = n.add(sum, n.gather(places, place, 0));
   if (n.has(1))
     sum = n.add(sum, n.gather(n.in(4), n.in(1), 0));
-  Value y = n.op<LayerNormOp>(sum, scale, shift, n.number(2),
-                              n.real(realOr(n, "epsilon", 1e-12)));
+  Value y = n.op<LayerNormOp>(sum, scale, shift, n.number(2), n.real(realOr(n, "epsilon", 1e-12)));
   Value lengths;
   if (n.wants(1)) // how many entries of each mask are 1
     lengths = n.has(7) ? n.reduce(n.in(7), "sum", {1}, false)
-                       : n.expandTo(n.scalar(n.b.getI32Type(), 0),
-                                    n.sizeOf(ids, 0));
+                       : n.expandTo(n.scalar(n.b.getI32Type(), 0), n.sizeOf(ids, 0));
   return n.results({y, lengths, sum});
 }
 
@@ -294,14 +270,11 @@ LogicalResult biasSoftmax(NodeImport &n) {
     return failure();
   if (*axis == n.rank(x) - 1)
     return n.result(n.softmax(x, *axis));
-  Value flat = n.reshapeTo(
-      x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
+  Value flat = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
   return n.result(n.reshapeTo(n.softmax(flat, *axis), n.shapeOf(x)));
 }
 
-LogicalResult biasAdd(NodeImport &n) {
-  return n.result(n.add(n.add(n.in(0), n.in(1)), n.in(2)));
-}
+LogicalResult biasAdd(NodeImport &n) { return n.result(n.add(n.add(n.in(0), n.in(1)), n.in(2))); }
 
 /// The first half of x + bias times Gelu of the second.
 LogicalResult biasSplitGelu(NodeImport &n) {
@@ -322,21 +295,16 @@ Value groupNormalized(NodeImport &n, Value x) {
   Value planar = last ? channelsFirst(n, x) : x;
   int64_t groups = n.i("groups"), channels = n.dim(planar, 1);
   if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups) {
-    (void)n.invalid("found " + Twine(groups) + " groups for " +
-                    Twine(channels) + " channels");
+    (void)n.invalid("found " + Twine(groups) + " groups for " + Twine(channels) + " channels");
     return {};
   }
   Value wide = n.widen(planar);
-  Value grouped = n.reshapeTo(
-      wide, n.concat({n.sizeOf(wide, 0), n.ints({groups, -1})}, 0));
+  Value grouped = n.reshapeTo(wide, n.concat({n.sizeOf(wide, 0), n.ints({groups, -1})}, 0));
   Value centred = n.sub(grouped, n.reduce(grouped, "mean", {2}, true));
   Value variance = n.reduce(n.mul(centred, centred), "mean", {2}, true);
-  Value y = n.mul(
-      centred, n.op<RsqrtOp>(n.add(variance, realOr(n, "epsilon", 1e-5))));
+  Value y = n.mul(centred, n.op<RsqrtOp>(n.add(variance, realOr(n, "epsilon", 1e-5))));
   y = n.reshapeTo(y, n.shapeOf(wide));
-  auto channel = [&](Value v) {
-    return perChannel(n, n.cast(v, n.element(wide)), n.rank(wide));
-  };
+  auto channel = [&](Value v) { return perChannel(n, n.cast(v, n.element(wide)), n.rank(wide)); };
   y = n.add(n.mul(y, channel(scale)), channel(shift));
   if (n.i("activation") == 1)
     y = n.mul(y, n.op<LogisticOp>(y));
@@ -344,23 +312,18 @@ Value groupNormalized(NodeImport &n, Value x) {
   return last ? channelsLast(n, y) : y;
 }
 
-LogicalResult groupNorm(NodeImport &n) {
-  return n.result(groupNormalized(n, n.in(0)));
-}
+LogicalResult groupNorm(NodeImport &n) { return n.result(groupNormalized(n, n.in(0))); }
 
 LogicalResult skipGroupNorm(NodeImport &n) {
   Value x = n.in(0), skip = n.in(3);
   if (!x || !skip)
     return failure();
   if (n.rank(skip) == 2) // one value a channel
-    skip = n.unsqueeze(skip, intOr(n, "channels_last", 1)
-                                 ? ArrayRef<int64_t>{1, 2}
-                                 : ArrayRef<int64_t>{2, 3});
+    skip = n.unsqueeze(skip, intOr(n, "channels_last", 1) ? ArrayRef<int64_t>{1, 2}
+                                                          : ArrayRef<int64_t>{2, 3});
   Value sum = n.add(x, skip);
   if (n.has(4))
-    sum = n.add(sum, intOr(n, "channels_last", 1)
-                         ? n.in(4)
-                         : perChannel(n, n.in(4), n.rank(x)));
+    sum = n.add(sum, intOr(n, "channels_last", 1) ? n.in(4) : perChannel(n, n.in(4), n.rank(x)));
   return n.results({groupNormalized(n, sum), sum});
 }
 
@@ -387,8 +350,7 @@ template <bool conjugate> LogicalResult complexMul(NodeImport &n) {
   Value real = n.sub(n.mul(a, c), n.mul(b, d));
   Value imaginary = n.add(n.mul(a, d), n.mul(b, c));
   int64_t rank = n.rank(real);
-  return n.result(n.concat(
-      {n.unsqueeze(real, {rank}), n.unsqueeze(imaginary, {rank})}, rank));
+  return n.result(n.concat({n.unsqueeze(real, {rank}), n.unsqueeze(imaginary, {rank})}, rank));
 }
 
 LogicalResult expandDims(NodeImport &n) {
@@ -400,9 +362,7 @@ LogicalResult expandDims(NodeImport &n) {
   return axis ? n.result(n.unsqueeze(x, {*axis})) : failure();
 }
 
-LogicalResult torchEmbedding(NodeImport &n) {
-  return n.result(n.gather(n.in(0), n.in(1), 0));
-}
+LogicalResult torchEmbedding(NodeImport &n) { return n.result(n.gather(n.in(0), n.in(1), 0)); }
 
 LogicalResult isAllFinite(NodeImport &n) {
   Value all;
@@ -427,8 +387,8 @@ LogicalResult gatedRmsNorm(NodeImport &n) {
   Value opened = n.op<LogisticOp>(gate);
   if (name == "silu")
     opened = n.mul(gate, opened);
-  Value y = simplifiedNorm(n, n.widen(x), n.widen(n.in(1)),
-                           realOr(n, "epsilon", 1e-5), n.rank(x) - 1);
+  Value y =
+      simplifiedNorm(n, n.widen(x), n.widen(n.in(1)), realOr(n, "epsilon", 1e-5), n.rank(x) - 1);
   return n.result(n.cast(n.mul(y, opened), n.element(x)));
 }
 

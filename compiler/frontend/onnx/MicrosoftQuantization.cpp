@@ -37,8 +37,7 @@ Value reals(NodeImport &n, size_t i) {
 LogicalResult rounded(NodeImport &n, Value y, size_t scale, Value like) {
   if (!y || !like)
     return failure();
-  return n.result(quantize(n, n.div(y, single(n, scale)), single(n, scale + 1),
-                           n.element(like)));
+  return n.result(quantize(n, n.div(y, single(n, scale)), single(n, scale + 1), n.element(like)));
 }
 
 template <typename OpT> LogicalResult qBinary(NodeImport &n) {
@@ -63,8 +62,7 @@ LogicalResult qSoftmax(NodeImport &n) {
   if (n.i("opset") >= 13)
     return rounded(n, n.softmax(x, *axis), 3, n.in(0));
   // Before opset 13 the dimensions from the axis on are one.
-  Value flat = n.reshapeTo(
-      x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
+  Value flat = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, *axis), n.ints({-1})}, 0));
   Value y = n.softmax(flat, *axis);
   return rounded(n, n.reshapeTo(y, n.shapeOf(x)), 3, n.in(0));
 }
@@ -82,15 +80,13 @@ Value planar(NodeImport &n, Value x, llvm::function_ref<Value(Value)> compute) {
 }
 
 LogicalResult qAveragePool(NodeImport &n) {
-  Value y = planar(n, reals(n, 0),
-                   [&](Value x) { return pooled(n, x, "average"); });
+  Value y = planar(n, reals(n, 0), [&](Value x) { return pooled(n, x, "average"); });
   return rounded(n, y, 3, n.in(0));
 }
 
 LogicalResult qGlobalAveragePool(NodeImport &n) {
-  Value y = planar(n, reals(n, 0), [&](Value x) {
-    return n.reduce(x, "mean", axesFrom(2, n.rank(x)), true);
-  });
+  Value y = planar(n, reals(n, 0),
+                   [&](Value x) { return n.reduce(x, "mean", axesFrom(2, n.rank(x)), true); });
   return rounded(n, y, 3, n.in(0));
 }
 
@@ -101,8 +97,7 @@ LogicalResult qReduceMean(NodeImport &n) {
   std::optional<SmallVector<int64_t>> axes = n.axes(n.is("axes"), n.rank(x));
   if (!axes)
     return failure();
-  return rounded(n, n.reduce(x, "mean", *axes, n.i("keepdims") != 0), 3,
-                 n.in(0));
+  return rounded(n, n.reduce(x, "mean", *axes, n.i("keepdims") != 0), 3, n.in(0));
 }
 
 LogicalResult qConcat(NodeImport &n) {
@@ -120,8 +115,7 @@ LogicalResult qWhere(NodeImport &n) {
 }
 
 LogicalResult qConv(NodeImport &n) {
-  return n.result(planar(n, n.in(0),
-                         [&](Value x) { return quantizedConv(n, x); }));
+  return n.result(planar(n, n.in(0), [&](Value x) { return quantizedConv(n, x); }));
 }
 
 /// A vector of one entry a row of the second operand, or one number.
@@ -147,10 +141,8 @@ LogicalResult qGemm(NodeImport &n) {
   if (n.has(6))
     sum = n.add(sum, n.in(6));
   Value scale = n.mul(single(n, 1), perColumn(n, 4));
-  Value y = n.mul(n.cast(sum, n.b.getF32Type()),
-                  n.mul(scale, realOr(n, "alpha", 1)));
-  return n.has(7) ? rounded(n, y, 7, n.has(8) ? n.in(8) : n.in(0))
-                  : n.result(y);
+  Value y = n.mul(n.cast(sum, n.b.getF32Type()), n.mul(scale, realOr(n, "alpha", 1)));
+  return n.has(7) ? rounded(n, y, 7, n.has(8) ? n.in(8) : n.in(0)) : n.result(y);
 }
 
 LogicalResult matMulIntegerToFloat(NodeImport &n) {
@@ -193,13 +185,10 @@ LogicalResult reduceSumInteger(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  Type wide = n.isUnsigned(x)
-                  ? IntegerType::get(n.b.getContext(), 32, IntegerType::Unsigned)
-                  : n.b.getI32Type();
+  Type wide = n.isUnsigned(x) ? IntegerType::get(n.b.getContext(), 32, IntegerType::Unsigned)
+                              : n.b.getI32Type();
   std::optional<SmallVector<int64_t>> axes = n.axes(n.is("axes"), n.rank(x));
-  return axes ? n.result(n.reduce(n.cast(x, wide), "sum", *axes,
-                                  n.i("keepdims") != 0))
-              : failure();
+  return axes ? n.result(n.reduce(n.cast(x, wide), "sum", *axes, n.i("keepdims") != 0)) : failure();
 }
 
 /// QuantizeLinear and DequantizeLinear with one scale, or one an entry of
@@ -222,10 +211,9 @@ template <bool back> LogicalResult quantizeAlong(NodeImport &n) {
   }
   Type ui8 = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   if (back)
-    return n.result(n.cast(dequantize(n, x, n.widen(scale), zero),
-                           n.element(scale)));
-  return n.result(quantize(n, n.div(n.widen(x), n.widen(scale)), zero,
-                           zero ? n.element(zero) : ui8));
+    return n.result(n.cast(dequantize(n, x, n.widen(scale), zero), n.element(scale)));
+  return n.result(
+      quantize(n, n.div(n.widen(x), n.widen(scale)), zero, zero ? n.element(zero) : ui8));
 }
 
 LogicalResult qAttention(NodeImport &n) {
@@ -239,8 +227,7 @@ LogicalResult qAttention(NodeImport &n) {
   Value product = n.matmul(x, w, i32);
   if (!product || !scale)
     return failure();
-  Value joined =
-      n.add(n.mul(n.cast(product, n.element(scale)), scale), n.in(2));
+  Value joined = n.add(n.mul(n.cast(product, n.element(scale)), scale), n.in(2));
   return projectedAttention(n, joined, 5, 8, std::nullopt);
 }
 
@@ -264,8 +251,7 @@ Value unpack(NodeImport &n, Value bytes, int64_t bits) {
   Value all = n.concat(parts, n.rank(wide));
   if (!all)
     return {};
-  return n.reshapeTo(
-      all, n.concat({n.shapeSlice(all, 0, n.rank(wide) - 1), n.ints({-1})}, 0));
+  return n.reshapeTo(all, n.concat({n.shapeSlice(all, 0, n.rank(wide) - 1), n.ints({-1})}, 0));
 }
 
 /// A · Bᵀ, where B [N, K] has a scale for every block of a row.
@@ -278,10 +264,10 @@ LogicalResult matMulNBits(NodeImport &n) {
   if (intOr(n, "weight_prepacked", 0))
     return n.unsupported("found weights packed for one kernel; possible is "
                          "weight_prepacked 0");
-  if ((bits != 2 && bits != 4 && bits != 8) || !n.isStep(block) ||
-      !n.isStep(rows) || !n.isStep(columns) || block % (8 / bits))
-    return n.unsupported("found " + Twine(bits) + " bits in blocks of " +
-                         Twine(block) + "; possible are 2, 4, 8 bits");
+  if ((bits != 2 && bits != 4 && bits != 8) || !n.isStep(block) || !n.isStep(rows) ||
+      !n.isStep(columns) || block % (8 / bits))
+    return n.unsupported("found " + Twine(bits) + " bits in blocks of " + Twine(block) +
+                         "; possible are 2, 4, 8 bits");
   int64_t blocks = (columns + block - 1) / block;
   Type type = n.element(a), f32 = n.b.getF32Type();
   Value q = unpack(n, n.reshape(b, {rows, -1}), bits); // [N, blocks·block]
@@ -327,37 +313,33 @@ LogicalResult matMulBnb4(NodeImport &n) {
   // Their product fits where both are.
   bool fits = n.isStep(rows) && n.isStep(columns);
   int64_t count = fits ? rows * columns : 0;
-  if (intOr(n, "transB", 1) != 1 || n.i("training_mode") || block < 1 ||
-      !fits || count % 2 || count % block)
+  if (intOr(n, "transB", 1) != 1 || n.i("training_mode") || block < 1 || !fits || count % 2 ||
+      count % block)
     return n.unsupported("found transB 0, training_mode, or blocks that do not "
                          "divide the weights");
   // Four-bit floats of one sign, two exponent and one mantissa bit over 12, and
   // quantiles of the normal distribution (Dettmers et al., "QLoRA", 2023).
   static const double floats[] = {
-      0,  5.208333333e-03, 0.66666667,  1,           0.33333333,  0.5,
-      0.16666667,  0.25,   -0.0,        -5.208333333e-03, -0.66666667, -1,
-      -0.33333333, -0.5,   -0.16666667, -0.25};
-  static const double quantiles[] = {
-      -1.0,
-      -0.6961928009986877,
-      -0.5250730514526367,
-      -0.39491748809814453,
-      -0.28444138169288635,
-      -0.18477343022823334,
-      -0.09105003625154495,
-      0.0,
-      0.07958029955625534,
-      0.16093020141124725,
-      0.24611230194568634,
-      0.33791524171829224,
-      0.44070982933044434,
-      0.5626170039176941,
-      0.7229568362236023,
-      1.0};
+      0,    5.208333333e-03,  0.66666667,  1,  0.33333333,  0.5,  0.16666667,  0.25,
+      -0.0, -5.208333333e-03, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25};
+  static const double quantiles[] = {-1.0,
+                                     -0.6961928009986877,
+                                     -0.5250730514526367,
+                                     -0.39491748809814453,
+                                     -0.28444138169288635,
+                                     -0.18477343022823334,
+                                     -0.09105003625154495,
+                                     0.0,
+                                     0.07958029955625534,
+                                     0.16093020141124725,
+                                     0.24611230194568634,
+                                     0.33791524171829224,
+                                     0.44070982933044434,
+                                     0.5626170039176941,
+                                     0.7229568362236023,
+                                     1.0};
   Type f32 = n.b.getF32Type(), i32 = n.b.getI32Type();
-  Value table = n.floats(n.i("quant_type") == 0 ? ArrayRef(floats)
-                                                : ArrayRef(quantiles),
-                         f32);
+  Value table = n.floats(n.i("quant_type") == 0 ? ArrayRef(floats) : ArrayRef(quantiles), f32);
   // The high half of a byte comes first.
   Value bytes = n.cast(n.reshape(b, {-1}), i32);
   Value high = n.op<ShrOp>(bytes, n.scalar(i32, 4.0));
@@ -382,9 +364,8 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   if (!gathered || !blocked)
     return failure();
   if (*gathered != 0 || *blocked != rank - 1 || rank < 2 || block < 1)
-    return n.unsupported("found gather_axis " + Twine(*gathered) +
-                         " and quantize_axis " + Twine(*blocked) +
-                         "; possible are the first and the last");
+    return n.unsupported("found gather_axis " + Twine(*gathered) + " and quantize_axis " +
+                         Twine(*blocked) + "; possible are the first and the last");
   Type f32 = n.b.getF32Type();
   bool packed = n.element(data).isUnsignedInteger(8) && bits < 8;
   auto rows = [&](Value v) { return n.gather(v, indices, 0); };
@@ -398,8 +379,7 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
   Value zero;
   if (n.has(3)) {
     zero = rows(n.in(3));
-    zero = packed ? n.slice(unpack(n, zero, bits), n.rank(zero) - 1, 0, blocks)
-                  : zero;
+    zero = packed ? n.slice(unpack(n, zero, bits), n.rank(zero) - 1, 0, blocks) : zero;
     zero = n.cast(zero, f32);
   } else if (packed || n.element(data).isUnsignedInteger(8)) {
     zero = n.scalar(f32, double(1 << (bits - 1)));
@@ -413,9 +393,7 @@ LogicalResult gatherBlockQuantized(NodeImport &n) {
     SmallVector<int64_t> repeats(last + 2, 1);
     repeats.back() = block;
     wide = n.op<TileOp>(wide, n.ints(repeats));
-    wide = n.reshapeTo(wide, n.concat({n.shapeSlice(v, 0, last),
-                                       n.ints({blocks * block})},
-                                      0));
+    wide = n.reshapeTo(wide, n.concat({n.shapeSlice(v, 0, last), n.ints({blocks * block})}, 0));
     return ShapedType::isDynamic(size) ? wide : n.slice(wide, last, 0, size);
   };
   Value centre = zero ? n.sub(q, spread(zero)) : q;
@@ -453,6 +431,4 @@ constexpr OperatorImport table[] = {
 
 } // namespace
 
-ArrayRef<OperatorImport> weir::onnx::microsoftQuantizationImports() {
-  return table;
-}
+ArrayRef<OperatorImport> weir::onnx::microsoftQuantizationImports() { return table; }

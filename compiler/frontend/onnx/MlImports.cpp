@@ -23,17 +23,14 @@ static Value stringVector(NodeImport &n, std::string_view attribute) {
 /// approximation (2008), which ONNX Runtime uses.
 static Value probit(NodeImport &n, Value x) {
   Value y = n.sub(n.mul(x, 2.0), 1.0);
-  Value logarithm = n.op<LogOp>(
-      n.mul(n.sub(n.like(y, 1), y), n.add(y, 1.0)));
+  Value logarithm = n.op<LogOp>(n.mul(n.sub(n.like(y, 1), y), n.add(y, 1.0)));
   Value v = n.add(n.mul(logarithm, 0.5), 2 / (3.14159 * 0.147));
   Value root = n.sqrt(n.sub(n.mul(v, v), n.mul(logarithm, 1 / 0.147)));
   Value size = n.sqrt(n.sub(root, v));
-  return n.mul(n.select(n.compare("lt", y, 0.0), n.op<NegOp>(size), size),
-               1.41421356);
+  return n.mul(n.select(n.compare("lt", y, 0.0), n.op<NegOp>(size), size), 1.41421356);
 }
 
-Value weir::onnx::postTransform(NodeImport &n, Value scores,
-                                std::string_view name) {
+Value weir::onnx::postTransform(NodeImport &n, Value scores, std::string_view name) {
   if (!scores || name == "NONE")
     return scores;
   if (name == "LOGISTIC")
@@ -48,8 +45,7 @@ Value weir::onnx::postTransform(NodeImport &n, Value scores,
     Value powers = n.exp(n.sub(scores, most));
     powers = n.select(zero, n.like(scores, 0), powers);
     Value sum = n.reduce(powers, "sum", {last}, true);
-    return n.div(powers,
-                 n.select(n.compare("eq", sum, 0.0), n.like(sum, 1), sum));
+    return n.div(powers, n.select(n.compare("eq", sum, 0.0), n.like(sum, 1), sum));
   }
   if (name == "PROBIT")
     return probit(n, scores);
@@ -60,8 +56,7 @@ Value weir::onnx::postTransform(NodeImport &n, Value scores,
 }
 
 Value weir::onnx::classLabels(NodeImport &n, std::string_view integers) {
-  if (std::optional<SmallVector<int64_t>> labels = n.is(integers);
-      labels && !labels->empty())
+  if (std::optional<SmallVector<int64_t>> labels = n.is(integers); labels && !labels->empty())
     return n.ints(*labels);
   std::vector<std::string_view> names = n.ss("classlabels_strings");
   if (names.empty())
@@ -69,36 +64,28 @@ Value weir::onnx::classLabels(NodeImport &n, std::string_view integers) {
   return names.empty() ? Value() : stringVector(n, "classlabels_strings");
 }
 
-LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Value names,
-                                   bool positive) {
+LogicalResult weir::onnx::classify(NodeImport &n, Value scores, Value names, bool positive) {
   if (!scores || !names)
     return failure();
   std::string_view transform = n.s("post_transform");
   if (n.dim(scores, 1) == 1 && n.dim(names, 0) == 2) {
     bool logistic = transform == "LOGISTIC";
     Value second = n.compare("gt", scores, positive && !logistic ? 0.5 : 0.0);
-    Value picked =
-        n.gather(names, n.cast(n.squeeze(second, {1}), n.b.getI64Type()), 0);
+    Value picked = n.gather(names, n.cast(n.squeeze(second, {1}), n.b.getI64Type()), 0);
     Value one = postTransform(n, scores, logistic ? transform : "NONE");
-    Value other =
-        positive || logistic ? n.sub(n.like(scores, 1), one) : n.op<NegOp>(one);
+    Value other = positive || logistic ? n.sub(n.like(scores, 1), one) : n.op<NegOp>(one);
     Value both = n.concat({other, one}, 1);
-    return n.results(
-        {picked, logistic ? both : postTransform(n, both, transform)});
+    return n.results({picked, logistic ? both : postTransform(n, both, transform)});
   }
-  Value best =
-      n.op<ArgReduceOp>(scores, n.flag(true), n.number(1), n.flag(false),
-                        n.flag(false), n.typeAttr(n.b.getI64Type()));
-  return n.results(
-      {n.gather(names, best, 0), postTransform(n, scores, transform)});
+  Value best = n.op<ArgReduceOp>(scores, n.flag(true), n.number(1), n.flag(false), n.flag(false),
+                                 n.typeAttr(n.b.getI64Type()));
+  return n.results({n.gather(names, best, 0), postTransform(n, scores, transform)});
 }
 
 namespace {
 
 /// A sample may stand alone, as a vector.
-Value rows(NodeImport &n, Value x) {
-  return x && n.rank(x) == 1 ? n.unsqueeze(x, {0}) : x;
-}
+Value rows(NodeImport &n, Value x) { return x && n.rank(x) == 1 ? n.unsqueeze(x, {0}) : x; }
 
 Value inFloat(NodeImport &n, Value x) { return n.cast(x, n.b.getF32Type()); }
 
@@ -155,8 +142,7 @@ LogicalResult imputer(NodeImport &n) {
       return n.invalid("found no imputed_value_floats");
     fill = n.floats(*values, n.element(x));
     double replaced = n.f("replaced_value_float");
-    missing =
-        replaced != replaced ? n.op<IsNanOp>(x) : n.compare("eq", x, replaced);
+    missing = replaced != replaced ? n.op<IsNanOp>(x) : n.compare("eq", x, replaced);
   } else {
     std::optional<SmallVector<int64_t>> values = n.is("imputed_value_int64s");
     if (!values)
@@ -182,9 +168,8 @@ LogicalResult oneHotEncoder(NodeImport &n) {
   if (!x)
     return failure();
   if (n.isString(x))
-    return n.result(inFloat(
-        n, n.equalStrings(n.unsqueeze(x, {n.rank(x)}),
-                          stringVector(n, "cats_strings"))));
+    return n.result(
+        inFloat(n, n.equalStrings(n.unsqueeze(x, {n.rank(x)}), stringVector(n, "cats_strings"))));
   if (!categories)
     return n.unsupported("found categories that are strings, and numbers as "
                          "input");
@@ -208,13 +193,11 @@ Value labels(NodeImport &n, const std::string &which) {
 Value mapLabels(NodeImport &n, Value x, Value keys, Value values, Value other) {
   auto type = RankedTensorType::get(n.sizes(x), n.b.getI64Type());
   Operation *found =
-      n.kernelCall("weir_kernel_label_index", {type},
-                    {x, n.cast(keys, n.element(x))}, {});
+      n.kernelCall("weir_kernel_label_index", {type}, {x, n.cast(keys, n.element(x))}, {});
   if (!found)
     return {};
   Value at = found->getResult(0);
-  return n.select(n.compare("ge", at, 0),
-                  n.gather(values, n.maximum(at, 0.0), 0), other);
+  return n.select(n.compare("ge", at, 0), n.gather(values, n.maximum(at, 0.0), 0), other);
 }
 
 /// Names and numbers of categories, one another's way round.
@@ -224,11 +207,9 @@ LogicalResult mapCategories(NodeImport &n, Value names, Value numbers) {
     return failure();
   std::string_view unknown = n.s("default_string");
   if (n.isString(x))
-    return n.result(
-        mapLabels(n, x, names, numbers, n.intScalar(n.i("default_int64"))));
+    return n.result(mapLabels(n, x, names, numbers, n.intScalar(n.i("default_int64"))));
   return n.result(
-      mapLabels(n, x, numbers, names,
-                n.stringScalar(StringRef(unknown.data(), unknown.size()))));
+      mapLabels(n, x, numbers, names, n.stringScalar(StringRef(unknown.data(), unknown.size()))));
 }
 
 LogicalResult categoryMapper(NodeImport &n) {
@@ -258,22 +239,19 @@ LogicalResult labelEncoder(NodeImport &n) {
     std::string_view unknown = n.s("default_string");
     other = n.stringScalar(StringRef(unknown.data(), unknown.size()));
   } else {
-    other = n.like(values, n.isFloat(values) ? n.f("default_float")
-                                             : double(n.i("default_int64")));
+    other = n.like(values, n.isFloat(values) ? n.f("default_float") : double(n.i("default_int64")));
   }
   if (n.isString(x))
     return n.result(mapLabels(n, x, keys, values, other));
   keys = n.cast(keys, n.element(x));
   Value hits = n.compare("eq", n.unsqueeze(x, {n.rank(x)}), keys);
   if (n.isFloat(x)) {
-    Value both = n.op<AndOp>(n.unsqueeze(n.op<IsNanOp>(x), {n.rank(x)}),
-                             n.op<IsNanOp>(keys));
+    Value both = n.op<AndOp>(n.unsqueeze(n.op<IsNanOp>(x), {n.rank(x)}), n.op<IsNanOp>(keys));
     hits = n.op<OrOp>(hits, both);
   }
   int64_t last = n.rank(x);
-  Value first = n.op<ArgReduceOp>(n.cast(hits, n.b.getI32Type()), n.flag(true),
-                                  n.number(last), n.flag(false), n.flag(false),
-                                  n.typeAttr(n.b.getI64Type()));
+  Value first = n.op<ArgReduceOp>(n.cast(hits, n.b.getI32Type()), n.flag(true), n.number(last),
+                                  n.flag(false), n.flag(false), n.typeAttr(n.b.getI64Type()));
   Value found = n.reduce(hits, "any", {last}, false);
   return n.result(n.select(found, n.gather(values, first, 0), other));
 }
@@ -286,8 +264,7 @@ Value linear(NodeImport &n, int64_t targets) {
     (void)n.invalid("found coefficients that do not go with the targets");
     return {};
   }
-  Value weights =
-      n.reshape(n.floats(*coefficients, n.b.getF32Type()), {targets, -1});
+  Value weights = n.reshape(n.floats(*coefficients, n.b.getF32Type()), {targets, -1});
   Value y = n.matmul(x, n.transpose(weights, {1, 0}));
   if (std::optional<SmallVector<double>> intercepts = n.fs("intercepts");
       intercepts && !intercepts->empty())
@@ -296,8 +273,7 @@ Value linear(NodeImport &n, int64_t targets) {
 }
 
 LogicalResult linearRegressor(NodeImport &n) {
-  return n.result(
-      postTransform(n, linear(n, n.i("targets")), n.s("post_transform")));
+  return n.result(postTransform(n, linear(n, n.i("targets")), n.s("post_transform")));
 }
 
 LogicalResult linearClassifier(NodeImport &n) {
@@ -318,8 +294,7 @@ LogicalResult zipMap(NodeImport &n) {
     return failure();
   int64_t columns = n.dim(x, n.rank(x) - 1);
   if (!ShapedType::isDynamic(columns) && columns != n.dim(keys, 0))
-    return n.invalid("found " + Twine(columns) + " columns for " +
-                     Twine(n.dim(keys, 0)) + " keys");
+    return n.invalid("found " + Twine(columns) + " columns for " + Twine(n.dim(keys, 0)) + " keys");
   return n.result(x);
 }
 

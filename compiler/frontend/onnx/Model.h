@@ -72,15 +72,7 @@ struct Dim {
 /// TypeProto. Sequence and optional types hold their element in `element`, maps
 /// their value type.
 struct TypeInfo {
-  enum class Kind : uint8_t {
-    Unknown,
-    Tensor,
-    SparseTensor,
-    Sequence,
-    Optional,
-    Map,
-    Opaque
-  };
+  enum class Kind : uint8_t { Unknown, Tensor, SparseTensor, Sequence, Optional, Map, Opaque };
   Kind kind = Kind::Unknown;
   DataType elementType = DataType::Undefined; ///< of a tensor; key of a map
   bool hasShape = false;
@@ -154,8 +146,7 @@ struct Graph {
 };
 
 struct OpsetImport {
-  std::string_view
-      domain; ///< "" for the standard domain, however it is spelled
+  std::string_view domain; ///< "" for the standard domain, however it is spelled
   int64_t version = 0;
 };
 
@@ -170,8 +161,7 @@ struct Function {
 };
 
 /// Domain, name and overload of a function.
-using FunctionKey =
-    std::tuple<std::string_view, std::string_view, std::string_view>;
+using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 struct Model {
   int64_t irVersion = 0;

@@ -29,8 +29,7 @@ Bytes normalDomain(Bytes domain) { return domain == "ai.onnx" ? "" : domain; }
 
 class Reader {
 public:
-  Reader(const std::string &file, DiagnosticSink &sink)
-      : file(file), sink(sink) {}
+  Reader(const std::string &file, DiagnosticSink &sink) : file(file), sink(sink) {}
 
   bool model(Bytes message, Model &model);
 
@@ -52,14 +51,11 @@ private:
 
   /// Reports what is wrong, at the node that is being read; false.
   bool fail(int code, std::string text);
-  bool fail(Problem problem) {
-    return fail(problem.code, std::move(problem.text));
-  }
+  bool fail(Problem problem) { return fail(problem.code, std::move(problem.text)); }
   /// Whether the reader came to the end of its message in good order.
   bool finish(const WireReader &reader, const char *what) {
-    return !reader.malformed() ||
-           fail(301, std::string("found a malformed ") + what +
-                         "; the file is damaged or was cut short");
+    return !reader.malformed() || fail(301, std::string("found a malformed ") + what +
+                                                "; the file is damaged or was cut short");
   }
 
   const std::string &file;
@@ -138,8 +134,7 @@ bool Reader::wrappedType(Bytes message, TypeInfo &type, unsigned depth) {
 
 bool Reader::type(Bytes message, TypeInfo &type, unsigned depth) {
   if (depth > maxNesting)
-    return fail(303, "found types nested deeper than " +
-                         std::to_string(maxNesting) + " levels");
+    return fail(303, "found types nested deeper than " + std::to_string(maxNesting) + " levels");
   WireReader reader(message);
   while (reader.next()) {
     bool good = true;
@@ -197,8 +192,7 @@ bool Reader::sparseTensor(Bytes message, std::vector<SparseTensor> &tensors) {
   return !problem || fail(*problem);
 }
 
-bool Reader::attributeValue(WireReader &reader, NodeAttribute &attr,
-                            unsigned depth) {
+bool Reader::attributeValue(WireReader &reader, NodeAttribute &attr, unsigned depth) {
   switch (reader.field()) {
   case 2:
     attr.f = reader.number32();
@@ -219,13 +213,11 @@ bool Reader::attributeValue(WireReader &reader, NodeAttribute &attr,
         return fail(301, "found a malformed list of floats");
       size_t old = attr.floats.size();
       attr.floats.resize(old + packed.size() / sizeof(float));
-      std::copy(packed.begin(), packed.end(),
-                reinterpret_cast<char *>(attr.floats.data() + old));
+      std::copy(packed.begin(), packed.end(), reinterpret_cast<char *>(attr.floats.data() + old));
       return true;
     }
   case 8:
-    return forEachInteger(reader,
-                          [&](int64_t value) { attr.ints.push_back(value); }) ||
+    return forEachInteger(reader, [&](int64_t value) { attr.ints.push_back(value); }) ||
            fail(301, "found a malformed list of integers");
   case 9:
     attr.strings.push_back(reader.bytes());
@@ -290,8 +282,7 @@ bool Reader::attribute(Bytes message, NodeAttribute &attr, unsigned depth) {
     } else if (!attributeValue(reader, attr, depth)) {
       return false;
     }
-    if (AttributeKind kind = guessKind(reader.field());
-        kind != AttributeKind::Undefined)
+    if (AttributeKind kind = guessKind(reader.field()); kind != AttributeKind::Undefined)
       guess = kind;
   }
   if (!finish(reader, "attribute"))
@@ -300,13 +291,11 @@ bool Reader::attribute(Bytes message, NodeAttribute &attr, unsigned depth) {
     return fail(311, "found an attribute without a name");
   if (attr.kind == AttributeKind::Undefined)
     attr.kind = guess;
-  bool missing =
-      attr.reference.empty() &&
-      ((attr.kind == AttributeKind::Tensor && attr.tensors.size() != 1) ||
-       (attr.kind == AttributeKind::Graph && attr.graphs.size() != 1) ||
-       (attr.kind == AttributeKind::SparseTensor &&
-        attr.sparseTensors.size() != 1) ||
-       (attr.kind == AttributeKind::TypeProto && attr.types.size() != 1));
+  bool missing = attr.reference.empty() &&
+                 ((attr.kind == AttributeKind::Tensor && attr.tensors.size() != 1) ||
+                  (attr.kind == AttributeKind::Graph && attr.graphs.size() != 1) ||
+                  (attr.kind == AttributeKind::SparseTensor && attr.sparseTensors.size() != 1) ||
+                  (attr.kind == AttributeKind::TypeProto && attr.types.size() != 1));
   if (missing)
     return fail(311, "found attribute \"" + std::string(attr.name) +
                          "\" without the one value that its type asks for");
@@ -348,8 +337,7 @@ bool Reader::node(Bytes message, Node &node, unsigned depth) {
     return fail(311, "found a node without an operator");
   WireReader reader(message);
   while (reader.next()) {
-    if (reader.field() == 5 &&
-        !attribute(reader.bytes(), node.attributes.emplace_back(), depth))
+    if (reader.field() == 5 && !attribute(reader.bytes(), node.attributes.emplace_back(), depth))
       return false;
   }
   current = outer;
@@ -358,8 +346,7 @@ bool Reader::node(Bytes message, Node &node, unsigned depth) {
 
 bool Reader::graph(Bytes message, Graph &graph, unsigned depth) {
   if (depth > maxNesting)
-    return fail(303, "found graphs nested deeper than " +
-                         std::to_string(maxNesting) + " levels");
+    return fail(303, "found graphs nested deeper than " + std::to_string(maxNesting) + " levels");
   WireReader reader(message);
   while (reader.next()) {
     bool good = true;
@@ -505,8 +492,7 @@ std::string weir::onnx::displayName(const Node &node) {
   return std::string(node.op) + "_" + std::to_string(node.index);
 }
 
-Diagnostic weir::onnx::diagnose(const std::string &file, const Node *node,
-                                Problem problem) {
+Diagnostic weir::onnx::diagnose(const std::string &file, const Node *node, Problem problem) {
   Diagnostic diagnostic;
   diagnostic.code = std::to_string(problem.code);
   diagnostic.code.insert(0, "W000", 5 - diagnostic.code.size());
@@ -519,8 +505,7 @@ Diagnostic weir::onnx::diagnose(const std::string &file, const Node *node,
   return diagnostic;
 }
 
-std::unique_ptr<Model> weir::onnx::readModel(std::string_view bytes,
-                                             const std::string &file,
+std::unique_ptr<Model> weir::onnx::readModel(std::string_view bytes, const std::string &file,
                                              DiagnosticSink &sink) {
   auto model = std::make_unique<Model>();
   if (!Reader(file, sink).model(bytes, *model))

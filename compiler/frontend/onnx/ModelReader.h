@@ -22,8 +22,8 @@ constexpr unsigned maxNesting = 64;
 /// Reads a serialized ModelProto. The model keeps views into `bytes`. Null,
 /// with at least one error in `sink`, where the file is malformed; `file` names
 /// it in diagnostics. Takes time and memory linear in the size of `bytes`.
-std::unique_ptr<Model> readModel(std::string_view bytes,
-                                 const std::string &file, DiagnosticSink &sink);
+std::unique_ptr<Model> readModel(std::string_view bytes, const std::string &file,
+                                 DiagnosticSink &sink);
 
 /// The name that diagnostics and locations give a node: its own, else its
 /// first output's, else Op_index.

@@ -18,9 +18,7 @@ using namespace weir::onnx;
 
 namespace {
 
-std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class Verifier {
 public:
@@ -33,8 +31,7 @@ private:
   void opsets(std::vector<OpsetImport> &imports, const std::string &where);
   void functions();
   void recursion();
-  void signatures(const std::vector<Node> &nodes,
-                  const std::vector<OpsetImport> &imports);
+  void signatures(const std::vector<Node> &nodes, const std::vector<OpsetImport> &imports);
   void signature(const Node &node, const std::vector<OpsetImport> &imports);
   void attributes(const Node &node, const OperatorSpec &spec);
 
@@ -47,8 +44,7 @@ private:
   DiagnosticSink &sink;
 };
 
-void Verifier::opsets(std::vector<OpsetImport> &imports,
-                      const std::string &where) {
+void Verifier::opsets(std::vector<OpsetImport> &imports, const std::string &where) {
   std::vector<OpsetImport> unique;
   bool standard = false;
   for (const OpsetImport &opset : imports) {
@@ -58,10 +54,9 @@ void Verifier::opsets(std::vector<OpsetImport> &imports,
         repeated = true;
         if (other.version != opset.version)
           report(nullptr, 312,
-                 where + " found two versions of domain " +
-                     quoted(opset.domain) + ", " +
-                     std::to_string(other.version) + " and " +
-                     std::to_string(opset.version) + "; possible is one");
+                 where + " found two versions of domain " + quoted(opset.domain) + ", " +
+                     std::to_string(other.version) + " and " + std::to_string(opset.version) +
+                     "; possible is one");
       }
     if (repeated)
       continue;
@@ -71,8 +66,8 @@ void Verifier::opsets(std::vector<OpsetImport> &imports,
     standard = true;
     if (opset.version < 1 || opset.version > newestOpset())
       report(nullptr, 312,
-             where + " found opset " + std::to_string(opset.version) +
-                 "; possible are 1 to " + std::to_string(newestOpset()));
+             where + " found opset " + std::to_string(opset.version) + "; possible are 1 to " +
+                 std::to_string(newestOpset()));
   }
   // Files from before opsets existed mean the first.
   if (!standard)
@@ -157,10 +152,9 @@ void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
       for (const AttributeSpec &other : spec.attributes())
         possible += (possible.empty() ? "" : ", ") + std::string(other.name);
       report(&node, 314,
-             "found attribute " + quoted(attr.name) + ", which " +
-                 std::string(spec.name) + " of version " +
-                 std::to_string(spec.since) + " does not have; possible: " +
-                 (possible.empty() ? "none" : possible));
+             "found attribute " + quoted(attr.name) + ", which " + std::string(spec.name) +
+                 " of version " + std::to_string(spec.since) +
+                 " does not have; possible: " + (possible.empty() ? "none" : possible));
       continue;
     }
     if (attr.kind != known->kind && attr.reference.empty())
@@ -169,15 +163,12 @@ void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
                  " of another type than the operator's signature gives it");
   }
   for (const AttributeSpec &known : spec.attributes())
-    if (known.required && !seen.count(known.name) &&
-        known.name != "consumed_inputs")
+    if (known.required && !seen.count(known.name) && known.name != "consumed_inputs")
       report(&node, 314,
-             "found no attribute " + quoted(known.name) +
-                 "; the operator cannot do without it");
+             "found no attribute " + quoted(known.name) + "; the operator cannot do without it");
 }
 
-void Verifier::signature(const Node &node,
-                         const std::vector<OpsetImport> &imports) {
+void Verifier::signature(const Node &node, const std::vector<OpsetImport> &imports) {
   if (findFunction(model, node) || !isKnownDomain(node.domain))
     return; // a function's, or not ONNX's own: the importer decides
   int64_t opset = -1;
@@ -185,19 +176,16 @@ void Verifier::signature(const Node &node,
     if (import.domain == node.domain)
       opset = import.version;
   if (opset < 0) {
-    report(&node, 312,
-           "found no opset_import for domain " + quoted(node.domain));
+    report(&node, 312, "found no opset_import for domain " + quoted(node.domain));
     return;
   }
   std::optional<OperatorSpec> spec = findOperator(node.domain, node.op, opset);
   if (!spec) {
     int64_t first = firstVersion(node.domain, node.op);
     report(&node, 313,
-           first ? "found an operator that exists from opset " +
-                       std::to_string(first) + " on; the model imports " +
-                       std::to_string(opset)
-                 : "found an operator that domain " + quoted(node.domain) +
-                       " does not have");
+           first ? "found an operator that exists from opset " + std::to_string(first) +
+                       " on; the model imports " + std::to_string(opset)
+                 : "found an operator that domain " + quoted(node.domain) + " does not have");
     return;
   }
   auto inputs = static_cast<int>(node.inputs.size());
@@ -209,8 +197,8 @@ void Verifier::signature(const Node &node,
     --outputs;
   if (inputs < spec->leastInputs && spec->name != "BatchNormalization")
     report(&node, 315,
-           "found " + std::to_string(inputs) + " inputs; " +
-               spec->inputName(inputs) + " is missing");
+           "found " + std::to_string(inputs) + " inputs; " + spec->inputName(inputs) +
+               " is missing");
   if (spec->mostInputs >= 0 && inputs > spec->mostInputs)
     report(&node, 315,
            "found " + std::to_string(inputs) + " inputs; possible are " +
@@ -222,8 +210,7 @@ void Verifier::signature(const Node &node,
   attributes(node, *spec);
 }
 
-void Verifier::signatures(const std::vector<Node> &nodes,
-                          const std::vector<OpsetImport> &imports) {
+void Verifier::signatures(const std::vector<Node> &nodes, const std::vector<OpsetImport> &imports) {
   for (const Node &node : nodes) {
     signature(node, imports);
     for (const NodeAttribute &attr : node.attributes)
@@ -247,8 +234,7 @@ const Function *weir::onnx::findFunction(const Model &model, const Node &node) {
   return found == model.functionIndex.end() ? nullptr : found->second;
 }
 
-bool weir::onnx::verifyModel(Model &model, const std::string &file,
-                             DiagnosticSink &sink) {
+bool weir::onnx::verifyModel(Model &model, const std::string &file, DiagnosticSink &sink) {
   size_t before = sink.errorCount();
   Verifier(model, file, sink).run();
   return sink.errorCount() == before;

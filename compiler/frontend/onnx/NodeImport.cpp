@@ -16,10 +16,9 @@ using namespace weir;
 using namespace weir::onnx;
 
 NodeImport::NodeImport(GraphImporter &graph, const Node &node, int64_t version,
-                       std::optional<OperatorSpec> spec, OpBuilder &b,
-                       Location loc)
-    : TensorBuilder(b, loc), graph(graph), node(node), version(version),
-      spec(spec), made(node.outputs.size()) {}
+                       std::optional<OperatorSpec> spec, OpBuilder &b, Location loc)
+    : TensorBuilder(b, loc), graph(graph), node(node), version(version), spec(spec),
+      made(node.outputs.size()) {}
 
 Value NodeImport::in(size_t i) {
   if (i < inputs.size() && inputs[i].kind == Imported::Kind::Tensor)
@@ -28,8 +27,7 @@ Value NodeImport::in(size_t i) {
   if (!has(i))
     (void)invalid("found no " + name + "; the operator cannot do without it");
   else
-    (void)unsupported("found a sequence or optional as " + name +
-                      "; possible is a tensor");
+    (void)unsupported("found a sequence or optional as " + name + "; possible is a tensor");
   return {};
 }
 
@@ -71,8 +69,8 @@ template <typename T> T parse(std::string_view text) {
   return value;
 }
 
-std::optional<std::string_view>
-defaultOf(const std::optional<OperatorSpec> &spec, std::string_view name) {
+std::optional<std::string_view> defaultOf(const std::optional<OperatorSpec> &spec,
+                                          std::string_view name) {
   if (!spec)
     return std::nullopt;
   std::optional<AttributeSpec> known = spec->attribute(name);
@@ -80,8 +78,8 @@ defaultOf(const std::optional<OperatorSpec> &spec, std::string_view name) {
 }
 
 template <typename T>
-std::optional<SmallVector<T>>
-defaultList(const std::optional<OperatorSpec> &spec, std::string_view name) {
+std::optional<SmallVector<T>> defaultList(const std::optional<OperatorSpec> &spec,
+                                          std::string_view name) {
   std::optional<std::string_view> text = defaultOf(spec, name);
   if (!text)
     return std::nullopt;
@@ -89,8 +87,7 @@ defaultList(const std::optional<OperatorSpec> &spec, std::string_view name) {
   while (!text->empty()) {
     size_t comma = text->find(',');
     values.push_back(parse<T>(text->substr(0, comma)));
-    *text = comma == std::string_view::npos ? std::string_view()
-                                            : text->substr(comma + 1);
+    *text = comma == std::string_view::npos ? std::string_view() : text->substr(comma + 1);
   }
   return values;
 }
@@ -115,8 +112,7 @@ std::string_view NodeImport::s(std::string_view name) const {
   return defaultOf(spec, name).value_or("");
 }
 
-std::optional<SmallVector<int64_t>>
-NodeImport::is(std::string_view name) const {
+std::optional<SmallVector<int64_t>> NodeImport::is(std::string_view name) const {
   if (const NodeAttribute *found = attr(name))
     return SmallVector<int64_t>(found->ints.begin(), found->ints.end());
   return defaultList<int64_t>(spec, name);
@@ -171,14 +167,13 @@ std::optional<int64_t> NodeImport::axis(int64_t given, int64_t rank) {
   int64_t axis = given < 0 ? given + rank : given;
   if (axis >= 0 && axis < rank)
     return axis;
-  (void)invalid("found axis " + Twine(given) + " of a tensor of rank " +
-                Twine(rank) + "; possible are -" + Twine(rank) + " to " +
-                Twine(rank - 1));
+  (void)invalid("found axis " + Twine(given) + " of a tensor of rank " + Twine(rank) +
+                "; possible are -" + Twine(rank) + " to " + Twine(rank - 1));
   return std::nullopt;
 }
 
-std::optional<SmallVector<int64_t>>
-NodeImport::axes(std::optional<SmallVector<int64_t>> given, int64_t rank) {
+std::optional<SmallVector<int64_t>> NodeImport::axes(std::optional<SmallVector<int64_t>> given,
+                                                     int64_t rank) {
   if (!given)
     return axesFrom(0, rank);
   SmallVector<int64_t> result;
@@ -199,8 +194,7 @@ NodeImport::axes(std::optional<SmallVector<int64_t>> given, int64_t rank) {
 SmallVector<double> NodeImport::tensorNumbers(const Tensor &tensor) {
   SmallVector<double> numbers;
   std::string data;
-  if (tensor.isExternal || tensor.type == DataType::String ||
-      decodeTensor(tensor, data)) {
+  if (tensor.isExternal || tensor.type == DataType::String || decodeTensor(tensor, data)) {
     (void)unsupported("found an attribute whose numbers are not in it");
     return numbers;
   }
@@ -231,8 +225,7 @@ SmallVector<double> NodeImport::tensorNumbers(const Tensor &tensor) {
     read(int64_t());
     break;
   default:
-    (void)unsupported("found an attribute of type " +
-                      Twine(dataTypeName(tensor.type)));
+    (void)unsupported("found an attribute of type " + Twine(dataTypeName(tensor.type)));
   }
   return numbers;
 }
@@ -244,14 +237,12 @@ Value NodeImport::tensorConstant(const Tensor &tensor) {
 void NodeImport::require(Value condition, StringRef text) {
   constexpr int64_t invalidArgument = 3;
   if (condition)
-    AssertOp::create(b, loc, TokenType::get(b.getContext()), condition,
-                     this->text(text), number(invalidArgument), ValueRange());
+    AssertOp::create(b, loc, TokenType::get(b.getContext()), condition, this->text(text),
+                     number(invalidArgument), ValueRange());
 }
 
 LogicalResult NodeImport::unsupported(const Twine &what) {
   return graph.report(node, 351, what.str());
 }
 
-LogicalResult NodeImport::invalid(const Twine &what) {
-  return graph.report(node, 322, what.str());
-}
+LogicalResult NodeImport::invalid(const Twine &what) { return graph.report(node, 322, what.str()); }

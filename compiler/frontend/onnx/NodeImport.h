@@ -50,8 +50,7 @@ struct Imported {
     return result;
   }
   /// `kind` is Sequence or Optional.
-  static Imported computed(Kind kind, Value boxes,
-                           std::shared_ptr<const ElementInfo> info) {
+  static Imported computed(Kind kind, Value boxes, std::shared_ptr<const ElementInfo> info) {
     Imported result;
     result.kind = boxes ? kind : Kind::None;
     result.boxes = boxes;
@@ -71,8 +70,7 @@ struct Imported {
 class NodeImport : public TensorBuilder {
 public:
   NodeImport(GraphImporter &graph, const Node &node, int64_t version,
-             std::optional<OperatorSpec> spec, mlir::OpBuilder &b,
-             mlir::Location loc);
+             std::optional<OperatorSpec> spec, mlir::OpBuilder &b, mlir::Location loc);
 
   GraphImporter &graph;
   const Node &node;
@@ -82,9 +80,7 @@ public:
 
   // Inputs.
   size_t inputCount() const { return inputs.size(); }
-  bool has(size_t i) const {
-    return i < inputs.size() && inputs[i].kind != Imported::Kind::None;
-  }
+  bool has(size_t i) const { return i < inputs.size() && inputs[i].kind != Imported::Kind::None; }
   /// Input `i` as a tensor; null, with a report, where it is none.
   Value in(size_t i);
   const Imported &imported(size_t i) const { return inputs[i]; }
@@ -93,9 +89,7 @@ public:
 
   // Results.
   size_t outputCount() const { return node.outputs.size(); }
-  bool wants(size_t i) const {
-    return i < node.outputs.size() && !node.outputs[i].empty();
-  }
+  bool wants(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
   void set(size_t i, Imported value);
   /// The importer's end: sets output 0, or fails where `value` is null.
   mlir::LogicalResult result(Value value) { return results({value}); }
@@ -123,8 +117,8 @@ public:
   /// An axis in [0, rank), from one that may count from the end; reports.
   std::optional<int64_t> axis(int64_t given, int64_t rank);
   /// Sorted axes, likewise; none given: all of [0, rank).
-  std::optional<llvm::SmallVector<int64_t>>
-  axes(std::optional<llvm::SmallVector<int64_t>> given, int64_t rank);
+  std::optional<llvm::SmallVector<int64_t>> axes(std::optional<llvm::SmallVector<int64_t>> given,
+                                                 int64_t rank);
   /// The numbers of a tensor attribute; empty, with a report, where it has
   /// none.
   llvm::SmallVector<double> tensorNumbers(const Tensor &tensor);
@@ -162,8 +156,7 @@ struct OperatorImport {
 };
 
 /// The row for an operator's version; null where weir has none.
-const OperatorImport *findImport(std::string_view domain, std::string_view name,
-                                 int64_t version);
+const OperatorImport *findImport(std::string_view domain, std::string_view name, int64_t version);
 
 // The families, each in the file of its name.
 llvm::ArrayRef<OperatorImport> mathImports();

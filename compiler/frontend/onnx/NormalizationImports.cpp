@@ -27,15 +27,13 @@ LogicalResult trainBatchNorm(NodeImport &n, Value x) {
   Value spread = n.reduce(n.mul(centred, centred), "mean", axes, true);
   auto channel = [&](Value v) { return n.squeeze(v, axes); };
   Type statistic = n.element(mean);
-  Value y = n.op<BatchNormOp>(x, n.cast(scale, n.element(x)),
-                              n.cast(bias, n.element(x)),
-                              n.cast(channel(current), n.element(x)),
-                              n.cast(channel(spread), n.element(x)),
-                              n.number(1), n.real(n.f("epsilon")));
+  Value y =
+      n.op<BatchNormOp>(x, n.cast(scale, n.element(x)), n.cast(bias, n.element(x)),
+                        n.cast(channel(current), n.element(x)),
+                        n.cast(channel(spread), n.element(x)), n.number(1), n.real(n.f("epsilon")));
   double momentum = n.f("momentum");
   auto moved = [&](Value old, Value fresh) {
-    return n.add(n.mul(old, momentum),
-                 n.mul(n.cast(channel(fresh), statistic), 1 - momentum));
+    return n.add(n.mul(old, momentum), n.mul(n.cast(channel(fresh), statistic), 1 - momentum));
   };
   return n.results({y, moved(mean, current), moved(variance, spread)});
 }
@@ -52,17 +50,15 @@ LogicalResult batchNorm(NodeImport &n) {
     extra |= n.wants(i);
   bool training = n.version >= 14 ? n.i("training_mode") != 0 : extra;
   if (training)
-    return n.version >= 14
-               ? trainBatchNorm(n, x)
-               : n.unsupported("found batch normalisation that trains; "
-                               "possible is inference, with one output");
+    return n.version >= 14 ? trainBatchNorm(n, x)
+                           : n.unsupported("found batch normalisation that trains; "
+                                           "possible is inference, with one output");
   Value scale = n.in(1), bias = n.in(2), mean = n.in(3), variance = n.in(4);
   if (!scale || !bias || !mean || !variance)
     return failure();
   Type type = n.element(x);
-  return n.result(n.op<BatchNormOp>(x, n.cast(scale, type), n.cast(bias, type),
-                                    n.cast(mean, type), n.cast(variance, type),
-                                    n.number(1), n.real(n.f("epsilon"))));
+  return n.result(n.op<BatchNormOp>(x, n.cast(scale, type), n.cast(bias, type), n.cast(mean, type),
+                                    n.cast(variance, type), n.number(1), n.real(n.f("epsilon"))));
 }
 
 /// (x - mean) / sqrt(variance + epsilon) over `axes`, in f32 or wider.
@@ -77,8 +73,7 @@ LogicalResult instanceNorm(NodeImport &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
   if (!x || !scale || !bias)
     return failure();
-  Value y = n.cast(standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon")),
-                   n.element(x));
+  Value y = n.cast(standardize(n, x, axesFrom(2, n.rank(x)), n.f("epsilon")), n.element(x));
   y = n.mul(y, perChannel(n, scale, n.rank(x)));
   return n.result(n.add(y, perChannel(n, bias, n.rank(x))));
 }
@@ -90,11 +85,9 @@ LogicalResult groupNorm(NodeImport &n) {
   int64_t groups = n.i("num_groups"), rank = n.rank(x);
   int64_t channels = n.dim(x, 1);
   if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups)
-    return n.invalid("found " + Twine(groups) + " groups for " +
-                     Twine(channels) + " channels");
+    return n.invalid("found " + Twine(groups) + " groups for " + Twine(channels) + " channels");
   Value shape = n.shapeOf(x);
-  Value grouped =
-      n.reshapeTo(x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
+  Value grouped = n.reshapeTo(x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
   Value y = standardize(n, grouped, {2}, n.f("epsilon"));
   if (n.version < 21) {
     // One scale a group, which covers that group's channels.
@@ -138,8 +131,7 @@ LogicalResult rmsNorm(NodeImport &n) {
   if (!axis)
     return failure();
   Value wide = n.widen(x);
-  Value square =
-      n.reduce(n.mul(wide, wide), "mean", axesFrom(*axis, n.rank(x)), true);
+  Value square = n.reduce(n.mul(wide, wide), "mean", axesFrom(*axis, n.rank(x)), true);
   Value y = n.mul(wide, n.op<RsqrtOp>(n.add(square, n.f("epsilon"))));
   y = n.cast(y, n.element(scale));
   return n.result(n.mul(y, scale));
@@ -170,8 +162,7 @@ LogicalResult meanVariance(NodeImport &n) {
   std::optional<SmallVector<int64_t>> given = n.is("axes");
   bool scale = true;
   if (n.version < 9) {
-    given = n.i("across_channels") ? axesFrom(1, n.rank(x))
-                                   : axesFrom(2, n.rank(x));
+    given = n.i("across_channels") ? axesFrom(1, n.rank(x)) : axesFrom(2, n.rank(x));
     given->insert(given->begin(), 0);
     scale = n.i("normalize_variance") != 0;
   }
@@ -192,11 +183,10 @@ LogicalResult meanVariance(NodeImport &n) {
 LogicalResult lrn(NodeImport &n) {
   int64_t size = n.i("size");
   if (!n.isStep(size))
-    return n.invalid("found size " + Twine(size) +
-                     "; possible are 1 to 2^31 - 1");
-  return n.result(n.op<LrnOp>(
-      n.in(0), n.number(1), n.number(size), n.number((size - 1) / 2),
-      n.real(n.f("alpha") / size), n.real(n.f("beta")), n.real(n.f("bias"))));
+    return n.invalid("found size " + Twine(size) + "; possible are 1 to 2^31 - 1");
+  return n.result(n.op<LrnOp>(n.in(0), n.number(1), n.number(size), n.number((size - 1) / 2),
+                              n.real(n.f("alpha") / size), n.real(n.f("beta")),
+                              n.real(n.f("bias"))));
 }
 
 constexpr OperatorImport table[] = {

@@ -13,9 +13,9 @@
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/onnx/Entry.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
-#include "compiler/frontend/onnx/Sequences.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
+#include "compiler/frontend/onnx/Sequences.h"
 #include "dialects/weir/NodeName.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,11 +32,10 @@ namespace {
 
 class ModuleImporter {
 public:
-  ModuleImporter(MLIRContext &context, const MappedFile &mapped,
-                 const std::string &file, const ImportOptions &options,
-                 DiagnosticSink &sink)
-      : context(context), mapped(mapped), file(file), options(options),
-        sink(sink), externals(file) {}
+  ModuleImporter(MLIRContext &context, const MappedFile &mapped, const std::string &file,
+                 const ImportOptions &options, DiagnosticSink &sink)
+      : context(context), mapped(mapped), file(file), options(options), sink(sink),
+        externals(file) {}
 
   OwningOpRef<ModuleOp> run(Model &model);
 
@@ -54,10 +53,8 @@ private:
   ExternalFiles externals;
 };
 
-void ModuleImporter::entry(Model &model, const EntrySpec &spec,
-                           ModuleOp module) {
-  std::optional<EntryPlan> plan =
-      planEntry(model, spec, options, context, file, sink);
+void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module) {
+  std::optional<EntryPlan> plan = planEntry(model, spec, options, context, file, sink);
   if (!plan)
     return;
   OpBuilder b(&context);
@@ -66,8 +63,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
   for (const PlannedFeed &feed : plan->feeds)
     types.push_back(feed.type);
   Location loc = NameLoc::get(b.getStringAttr(plan->name));
-  auto function =
-      func::FuncOp::create(b, loc, plan->name, b.getFunctionType(types, {}));
+  auto function = func::FuncOp::create(b, loc, plan->name, b.getFunctionType(types, {}));
   function->setAttr("weir.entry", b.getStringAttr(plan->name));
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
@@ -82,11 +78,10 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
   scope.graph = &model.graph;
   for (auto [i, feed] : llvm::enumerate(plan->feeds)) {
     Value argument = block->getArgument(i);
-    TensorBuilder t(b, NameLoc::get(b.getStringAttr(
-                           StringRef(feed.value.data(), feed.value.size()))));
-    scope.names[feed.value] = feed.nested
-                                  ? checkedFeed(t, argument, *feed.nested)
-                                  : Imported(argument);
+    TensorBuilder t(b,
+                    NameLoc::get(b.getStringAttr(StringRef(feed.value.data(), feed.value.size()))));
+    scope.names[feed.value] =
+        feed.nested ? checkedFeed(t, argument, *feed.nested) : Imported(argument);
     for (NamedAttribute attr : feed.attributes)
       function.setArgAttr(i, attr.getName(), attr.getValue());
   }
@@ -97,8 +92,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
   SmallVector<Attribute> names;
   for (const PlannedFetch &fetch : plan->fetches) {
     Imported value = importer.lookup(fetch.value, scope);
-    if (value.kind == Imported::Kind::Sequence ||
-        value.kind == Imported::Kind::Optional) {
+    if (value.kind == Imported::Kind::Sequence || value.kind == Imported::Kind::Optional) {
       TensorBuilder t(b, loc);
       value = Imported(toBoxes(t, value));
     }
@@ -114,8 +108,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec,
 }
 
 OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
-  OwningOpRef<ModuleOp> module =
-      ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
   if (options.entries.empty())
     entry(model, EntrySpec(), *module);
   for (const EntrySpec &spec : options.entries)
@@ -124,8 +117,7 @@ OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
     return nullptr;
   // Whatever an operation's verifier finds, its node is named.
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    weir::Diagnostic error =
-        diagnose(file, nullptr, {322, "found " + diagnostic.str()});
+    weir::Diagnostic error = diagnose(file, nullptr, {322, "found " + diagnostic.str()});
     error.node = nodeName(diagnostic.getLocation()).str();
     sink.report(std::move(error));
     return success();
@@ -140,19 +132,15 @@ OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
 
 } // namespace
 
-OwningOpRef<ModuleOp> weir::importOnnx(MLIRContext &context,
-                                       const std::string &path,
-                                       const ImportOptions &options,
-                                       DiagnosticSink &sink) {
+OwningOpRef<ModuleOp> weir::importOnnx(MLIRContext &context, const std::string &path,
+                                       const ImportOptions &options, DiagnosticSink &sink) {
   // Constants are evaluated while importing, by code in these dialects.
-  context.loadDialect<WeirDialect, func::FuncDialect, arith::ArithDialect,
-                      complex::ComplexDialect, math::MathDialect,
-                      scf::SCFDialect>();
+  context.loadDialect<WeirDialect, func::FuncDialect, arith::ArithDialect, complex::ComplexDialect,
+                      math::MathDialect, scf::SCFDialect>();
   std::string reason;
   std::unique_ptr<MappedFile> mapped = MappedFile::open(path, reason);
   if (!mapped) {
-    sink.report(
-        diagnose(path, nullptr, {300, "found no file to read: " + reason}));
+    sink.report(diagnose(path, nullptr, {300, "found no file to read: " + reason}));
     return nullptr;
   }
   std::unique_ptr<Model> model = readModel(mapped->bytes(), path, sink);

@@ -41,8 +41,7 @@ struct ByName {
 std::string_view nextWord(std::string_view &text) {
   size_t space = text.find(' ');
   std::string_view word = text.substr(0, space);
-  text = space == std::string_view::npos ? std::string_view()
-                                         : text.substr(space + 1);
+  text = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
   return word;
 }
 
@@ -100,8 +99,7 @@ std::vector<AttributeSpec> OperatorSpec::attributes() const {
   return specs;
 }
 
-std::optional<AttributeSpec>
-OperatorSpec::attribute(std::string_view attributeName) const {
+std::optional<AttributeSpec> OperatorSpec::attribute(std::string_view attributeName) const {
   for (std::string_view text = attributeText; !text.empty();) {
     AttributeSpec spec = parseAttribute(nextWord(text));
     if (spec.name == attributeName)
@@ -115,20 +113,17 @@ std::string OperatorSpec::inputName(size_t index) const {
   for (size_t i = 0; !text.empty(); ++i) {
     std::string_view word = nextWord(text);
     if (word.ends_with('*'))
-      return std::string(word.substr(0, word.size() - 1)) + "[" +
-             std::to_string(index - i) + "]";
+      return std::string(word.substr(0, word.size() - 1)) + "[" + std::to_string(index - i) + "]";
     if (i == index)
-      return std::string(word.ends_with('?') ? word.substr(0, word.size() - 1)
-                                             : word);
+      return std::string(word.ends_with('?') ? word.substr(0, word.size() - 1) : word);
   }
   return "input " + std::to_string(index);
 }
 
-std::optional<OperatorSpec> weir::onnx::findOperator(std::string_view domain,
-                                                     std::string_view name,
+std::optional<OperatorSpec> weir::onnx::findOperator(std::string_view domain, std::string_view name,
                                                      int64_t opset) {
-  auto [first, last] = std::equal_range(std::begin(rows), std::end(rows),
-                                        ByName::Key(domain, name), ByName());
+  auto [first, last] =
+      std::equal_range(std::begin(rows), std::end(rows), ByName::Key(domain, name), ByName());
   const Row *best = nullptr;
   int64_t since = 0;
   for (const Row *row = first; row != last; ++row)
@@ -141,17 +136,15 @@ std::optional<OperatorSpec> weir::onnx::findOperator(std::string_view domain,
     }
   if (!best)
     return std::nullopt;
-  return OperatorSpec{best->domain,      best->name,       since,
-                      best->leastInputs, best->mostInputs, best->leastOutputs,
-                      best->mostOutputs, best->inputs,     best->outputs,
-                      best->attributes};
+  return OperatorSpec{
+      best->domain,       best->name,        since,        best->leastInputs, best->mostInputs,
+      best->leastOutputs, best->mostOutputs, best->inputs, best->outputs,     best->attributes};
 }
 
-int64_t weir::onnx::firstVersion(std::string_view domain,
-                                 std::string_view name) {
+int64_t weir::onnx::firstVersion(std::string_view domain, std::string_view name) {
   // Rows of one operator are sorted by their first version.
-  const Row *row = std::lower_bound(std::begin(rows), std::end(rows),
-                                    ByName::Key(domain, name), ByName());
+  const Row *row =
+      std::lower_bound(std::begin(rows), std::end(rows), ByName::Key(domain, name), ByName());
   if (row == std::end(rows) || row->domain != domain || row->name != name)
     return 0;
   std::string_view text = row->versions;
@@ -159,9 +152,8 @@ int64_t weir::onnx::firstVersion(std::string_view domain,
 }
 
 bool weir::onnx::isKnownDomain(std::string_view domain) {
-  const Row *row =
-      std::lower_bound(std::begin(rows), std::end(rows),
-                       ByName::Key(domain, std::string_view()), ByName());
+  const Row *row = std::lower_bound(std::begin(rows), std::end(rows),
+                                    ByName::Key(domain, std::string_view()), ByName());
   return row != std::end(rows) && row->domain == domain;
 }
 

@@ -51,8 +51,8 @@ struct OperatorSpec {
 
 /// The operator that `name` means at an opset of its domain; nothing where the
 /// domain has no such operator, or only later.
-std::optional<OperatorSpec> findOperator(std::string_view domain,
-                                         std::string_view name, int64_t opset);
+std::optional<OperatorSpec> findOperator(std::string_view domain, std::string_view name,
+                                         int64_t opset);
 
 /// The version in which a domain's operator first appears; 0 where it has none.
 int64_t firstVersion(std::string_view domain, std::string_view name);

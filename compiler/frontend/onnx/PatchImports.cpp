@@ -27,8 +27,7 @@ LogicalResult centerCropPad(NodeImport &n) {
     axes.push_back(*axis);
   }
   if (n.dim(shape, 0) != static_cast<int64_t>(axes.size()))
-    return n.invalid("found a shape that does not go with " +
-                     Twine(axes.size()) + " axes");
+    return n.invalid("found a shape that does not go with " + Twine(axes.size()) + " axes");
   shape = n.cast(shape, n.b.getI64Type());
   // Division truncates: the odd entry is cut from, or added to, the end.
   SmallVector<Value> pads(2 * rank, n.ints({0}));
@@ -39,8 +38,7 @@ LogicalResult centerCropPad(NodeImport &n) {
     pads[axis] = before;
     pads[rank + axis] = n.sub(more, before);
   }
-  return n.result(
-      n.op<PadOp>(x, n.concat(pads, 0), n.like(x, 0), n.text("constant")));
+  return n.result(n.op<PadOp>(x, n.concat(pads, 0), n.like(x, 0), n.text("constant")));
 }
 
 /// Adds the columns of a matrix of patches back where they were taken from.
@@ -60,11 +58,10 @@ LogicalResult col2Im(NodeImport &n) {
   SmallVector<int64_t> pads = list("pads", 2 * dims, 0);
   if (static_cast<int64_t>(strides.size()) != dims ||
       static_cast<int64_t>(dilations.size()) != dims ||
-      static_cast<int64_t>(pads.size()) != 2 * dims ||
-      !llvm::all_of(strides, NodeImport::isStep) ||
+      static_cast<int64_t>(pads.size()) != 2 * dims || !llvm::all_of(strides, NodeImport::isStep) ||
       !llvm::all_of(dilations, NodeImport::isStep))
-    return n.invalid("found strides, dilations or pads that do not go with " +
-                     Twine(dims) + " dimensions");
+    return n.invalid("found strides, dilations or pads that do not go with " + Twine(dims) +
+                     " dimensions");
   Type i64 = n.b.getI64Type();
   image = n.cast(image, i64);
   block = n.cast(block, i64);
@@ -72,20 +69,16 @@ LogicalResult col2Im(NodeImport &n) {
   SmallVector<Value> padded, blocks, steps;
   Value place;
   for (int64_t i = 0; i < dims; ++i) {
-    Value size = n.slice(image, 0, i, i + 1),
-          taps = n.slice(block, 0, i, i + 1);
+    Value size = n.slice(image, 0, i, i + 1), taps = n.slice(block, 0, i, i + 1);
     padded.push_back(n.add(size, double(pads[i] + pads[dims + i])));
     Value reach = n.add(n.mul(n.sub(taps, 1.0), double(dilations[i])), 1.0);
-    steps.push_back(
-        n.add(n.div(n.sub(padded[i], reach), double(strides[i])), 1.0));
+    steps.push_back(n.add(n.div(n.sub(padded[i], reach), double(strides[i])), 1.0));
     blocks.push_back(taps);
   }
   for (int64_t i = 0; i < dims; ++i) {
     auto index = n.typeAttr(i64);
-    Value tap = n.mul(n.op<IotaOp>(blocks[i], n.number(0), index),
-                      double(dilations[i]));
-    Value step =
-        n.mul(n.op<IotaOp>(steps[i], n.number(0), index), double(strides[i]));
+    Value tap = n.mul(n.op<IotaOp>(blocks[i], n.number(0), index), double(dilations[i]));
+    Value step = n.mul(n.op<IotaOp>(steps[i], n.number(0), index), double(strides[i]));
     // b_i is dimension i of 2·dims, l_i dimension dims + i.
     tap = n.unsqueeze(tap, axesFrom(1, 2 * dims - i));
     step = n.unsqueeze(step, axesFrom(1, dims - i));
@@ -99,9 +92,8 @@ LogicalResult col2Im(NodeImport &n) {
   Value columns = n.reshapeTo(x, n.concat({maps, n.ints({-1})}, 0));
   Value pixels = n.reduce(n.concat(padded, 0), "prod", {0}, true);
   Value flat = n.expandTo(n.like(x, 0), n.concat({pixels, maps}, 0));
-  Value sum = n.op<ScatterNdOp>(flat, n.reshape(place, {-1, 1}),
-                                n.transpose(columns, {1, 0}), n.text("add"),
-                                n.flag(false), n.flag(false));
+  Value sum = n.op<ScatterNdOp>(flat, n.reshape(place, {-1, 1}), n.transpose(columns, {1, 0}),
+                                n.text("add"), n.flag(false), n.flag(false));
   SmallVector<Value> shape = {lead, channels};
   llvm::append_range(shape, padded);
   Value whole = n.reshapeTo(n.transpose(sum, {1, 0}), n.concat(shape, 0));
@@ -118,14 +110,12 @@ LogicalResult deformConv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1), offset = n.in(2);
   if (!x || !filter || !offset)
     return failure();
-  if (n.rank(x) != 4 || !n.isStatic(x) ||
-      !n.isStatic(filter) || !n.isStatic(offset))
+  if (n.rank(x) != 4 || !n.isStatic(x) || !n.isStatic(filter) || !n.isStatic(offset))
     return n.unsupported("found operands of open shape, or not of two spatial "
                          "dimensions");
   if (n.rank(filter) != 4 || n.rank(offset) != 4)
     return n.invalid("found a filter or an offset that is not of rank 4");
-  ArrayRef<int64_t> xs = n.sizes(x), fs = n.sizes(filter),
-                    os = n.sizes(offset);
+  ArrayRef<int64_t> xs = n.sizes(x), fs = n.sizes(filter), os = n.sizes(offset);
   std::optional<Window> w = window(n, x, {fs[2], fs[3]});
   if (!w)
     return failure();
@@ -133,15 +123,13 @@ LogicalResult deformConv(NodeImport &n) {
   int64_t taps = fs[2] * fs[3], height = os[2], width = os[3];
   // Their places are constants.
   constexpr int64_t mostPlaces = 1 << 24;
-  if (auto places = frontend::productOf({taps, height, width});
-      !places || *places > mostPlaces)
+  if (auto places = frontend::productOf({taps, height, width}); !places || *places > mostPlaces)
     return n.unsupported("found more than 2^24 taps of all pixels");
-  if (!n.isStep(offsetGroups) || groups < 1 || xs[1] % offsetGroups ||
-      xs[1] % groups || fs[0] % groups || os[1] != 2 * offsetGroups * taps)
+  if (!n.isStep(offsetGroups) || groups < 1 || xs[1] % offsetGroups || xs[1] % groups ||
+      fs[0] % groups || os[1] != 2 * offsetGroups * taps)
     return n.invalid("found groups that do not divide the channels, or an "
                      "offset of another size");
-  std::optional<int64_t> groupsOfAll =
-      frontend::productOf({xs[0], offsetGroups});
+  std::optional<int64_t> groupsOfAll = frontend::productOf({xs[0], offsetGroups});
   if (!groupsOfAll)
     return n.invalid("found more groups of images than 64 bits count");
   int64_t images = *groupsOfAll;
@@ -161,13 +149,11 @@ LogicalResult deformConv(NodeImport &n) {
   }
   Value moved = n.reshape(offset, {images, taps, 2, height, width});
   Value grouped = n.reshape(x, {images, xs[1] / offsetGroups, xs[2], xs[3]});
-  Value values = samplePlaces(n, grouped,
-                              {n.add(n.pick(moved, 2, 0), base[0]),
-                               n.add(n.pick(moved, 2, 1), base[1])},
-                              Interpolation::Linear, Border::Zero, false);
+  Value values = samplePlaces(
+      n, grouped, {n.add(n.pick(moved, 2, 0), base[0]), n.add(n.pick(moved, 2, 1), base[1])},
+      Interpolation::Linear, Border::Zero, false);
   if (n.has(4))
-    values =
-        n.mul(values, n.reshape(n.in(4), {images, 1, taps, height, width}));
+    values = n.mul(values, n.reshape(n.in(4), {images, 1, taps, height, width}));
   int64_t depth = xs[1] / groups * taps;
   Value columns = n.reshape(values, {xs[0], groups, depth, height * width});
   Value rows = n.reshape(filter, {1, groups, fs[0] / groups, depth});

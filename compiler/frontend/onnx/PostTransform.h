@@ -20,8 +20,7 @@ Value postTransform(NodeImport &n, Value scores, std::string_view name);
 /// classes], transformed as the node says. With one score for two classes the
 /// other one's follows from it; `positive`: scores are probabilities, divided
 /// at one half, not at zero.
-mlir::LogicalResult classify(NodeImport &n, Value scores, Value labels,
-                             bool positive);
+mlir::LogicalResult classify(NodeImport &n, Value scores, Value labels, bool positive);
 
 /// The names of a classifier's classes, a vector: the integers of attribute
 /// `integers`, or the strings of classlabels_strings. Null, with a report, where

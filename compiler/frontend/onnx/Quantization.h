@@ -27,8 +27,7 @@ Value dequantize(TensorBuilder &t, Value q, Value scale, Value zero);
 Value centred(NodeImport &n, Value q, size_t zeroInput, bool rows);
 
 /// The sum of a convolution of integers, i32; zero points may be null.
-Value integerConv(NodeImport &n, Value x, Value filter, Value xZero,
-                  Value filterZero);
+Value integerConv(NodeImport &n, Value x, Value filter, Value xZero, Value filterZero);
 
 /// QLinearConv's result, inputs as there, `x` in place of input 0.
 Value quantizedConv(NodeImport &n, Value x);

@@ -29,8 +29,7 @@ static std::pair<double, double> limits(IntegerType type) {
 Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
-    return t.cast(
-        zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type);
+    return t.cast(zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type);
   Value rounded = t.op<RoundEvenOp>(scaled);
   if (zero)
     rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
@@ -52,22 +51,18 @@ Value weir::onnx::dequantize(TensorBuilder &t, Value q, Value scale, Value zero)
   return t.mul(x, scale);
 }
 
-Value weir::onnx::centred(NodeImport &n, Value q, size_t zeroInput,
-                          bool rows) {
+Value weir::onnx::centred(NodeImport &n, Value q, size_t zeroInput, bool rows) {
   Type i32 = n.b.getI32Type();
   Value wide = n.cast(q, i32);
   if (!wide || !n.has(zeroInput))
     return wide;
   Value zero = n.cast(n.in(zeroInput), i32);
   if (zero && n.rank(zero) == 1)
-    zero = n.dim(zero, 0) == 1 ? n.toScalar(zero)
-           : rows                          ? n.unsqueeze(zero, {1})
-                                           : zero;
+    zero = n.dim(zero, 0) == 1 ? n.toScalar(zero) : rows ? n.unsqueeze(zero, {1}) : zero;
   return n.sub(wide, zero);
 }
 
-Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter,
-                              Value xZero, Value filterZero) {
+Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter, Value xZero, Value filterZero) {
   if (!x || n.rank(filter) < 2)
     return {};
   Type i32 = n.b.getI32Type();
@@ -81,14 +76,12 @@ Value weir::onnx::integerConv(NodeImport &n, Value x, Value filter,
   if (filterZero) {
     Value zero = n.cast(filterZero, i32);
     if (n.rank(zero) == 1)
-      zero = n.dim(zero, 0) == 1
-                 ? n.toScalar(zero)
-                 : n.unsqueeze(zero, axesFrom(1, n.rank(filter)));
+      zero =
+          n.dim(zero, 0) == 1 ? n.toScalar(zero) : n.unsqueeze(zero, axesFrom(1, n.rank(filter)));
     wideFilter = n.sub(wideFilter, zero);
   }
-  return n.op<ConvOp>(wideX, wideFilter, n.list(w->strides), n.list(w->pads),
-                      n.list(w->dilations), n.number(n.i("group")),
-                      n.flag(false), n.typeAttr(i32));
+  return n.op<ConvOp>(wideX, wideFilter, n.list(w->strides), n.list(w->pads), n.list(w->dilations),
+                      n.number(n.i("group")), n.flag(false), n.typeAttr(i32));
 }
 
 Value weir::onnx::quantizedConv(NodeImport &n, Value x) {
@@ -107,8 +100,7 @@ Value weir::onnx::quantizedConv(NodeImport &n, Value x) {
   Value scale = n.mul(scaleOf(1), scaleOf(4));
   Value y = n.div(n.mul(n.cast(sum, f32), scale), scaleOf(6));
   Value zero = n.in(7);
-  return y && zero ? quantize(n, y, n.toScalar(zero), n.element(zero))
-                   : Value();
+  return y && zero ? quantize(n, y, n.toScalar(zero), n.element(zero)) : Value();
 }
 
 Quantized weir::onnx::quantizeByRange(TensorBuilder &t, Value x) {
@@ -119,8 +111,7 @@ Quantized weir::onnx::quantizeByRange(TensorBuilder &t, Value x) {
   Value least = t.minimum(t.reduce(x, "min", all, false), 0.0);
   Value scale = t.div(t.sub(most, least), 255.0);
   Type ui8 = IntegerType::get(t.b.getContext(), 8, IntegerType::Unsigned);
-  Value zero =
-      quantize(t, t.div(t.sub(t.like(x, 0), least), scale), {}, ui8);
+  Value zero = quantize(t, t.div(t.sub(t.like(x, 0), least), scale), {}, ui8);
   return {quantize(t, t.div(x, scale), zero, ui8), scale, zero};
 }
 
@@ -138,8 +129,8 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   if (block == 0)
     return v;
   if (n.rank(v) != n.rank(x)) {
-    (void)n.invalid("found " + Twine(n.rank(v)) + " dimensions of blocks' scales or zero points for " +
-                    Twine(n.rank(x)));
+    (void)n.invalid("found " + Twine(n.rank(v)) +
+                    " dimensions of blocks' scales or zero points for " + Twine(n.rank(x)));
     return {};
   }
   // Each value `block` times along the axis, cut to the operand's size.
@@ -149,8 +140,7 @@ Value spread(NodeImport &n, Value v, Value x, int64_t axis, int64_t block) {
   wide = n.op<TileOp>(wide, n.ints(repeats));
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < n.rank(v); ++i)
-    sizes.push_back(i == axis ? n.mul(n.sizeOf(v, i), double(block))
-                              : n.sizeOf(v, i));
+    sizes.push_back(i == axis ? n.mul(n.sizeOf(v, i), double(block)) : n.sizeOf(v, i));
   Value whole = n.reshapeTo(wide, n.concat(sizes, 0));
   int64_t size = n.dim(x, axis);
   return ShapedType::isDynamic(size) ? whole : n.slice(whole, axis, 0, size);
@@ -162,8 +152,7 @@ LogicalResult quantizeLinear(NodeImport &n) {
     return failure();
   Type type = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   if (n.version >= 21 && n.i("output_dtype"))
-    type = elementType(n.b.getContext(),
-                       static_cast<DataType>(n.i("output_dtype")));
+    type = elementType(n.b.getContext(), static_cast<DataType>(n.i("output_dtype")));
   Value zero = n.has(2) ? n.in(2) : Value();
   if (n.has(2) && !zero)
     return failure();
@@ -173,8 +162,7 @@ LogicalResult quantizeLinear(NodeImport &n) {
   if (n.rank(scale) > 0 && n.rank(x) > 0) {
     bool single = n.rank(scale) == 1 && n.dim(scale, 0) == 1;
     std::optional<int64_t> given =
-        single ? std::optional<int64_t>(0)
-               : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(x));
+        single ? std::optional<int64_t>(0) : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(x));
     if (!given)
       return failure();
     axis = *given;
@@ -187,8 +175,7 @@ LogicalResult quantizeLinear(NodeImport &n) {
   // Operands meet in the precision asked for, else in the wider type.
   Type compute = n.element(x);
   if (n.version >= 23 && n.i("precision"))
-    compute =
-        elementType(n.b.getContext(), static_cast<DataType>(n.i("precision")));
+    compute = elementType(n.b.getContext(), static_cast<DataType>(n.i("precision")));
   else if (!n.isFloat(x))
     compute = n.element(scale);
   if (!scale || !isa_and_nonnull<FloatType>(compute))
@@ -211,16 +198,14 @@ LogicalResult dequantizeLinear(NodeImport &n) {
   if (n.rank(scale) > 0 && n.rank(q) > 0) {
     bool single = n.rank(scale) == 1 && n.dim(scale, 0) == 1;
     std::optional<int64_t> given =
-        single ? std::optional<int64_t>(0)
-               : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(q));
+        single ? std::optional<int64_t>(0) : n.axis(n.version >= 13 ? n.i("axis") : 1, n.rank(q));
     if (!given)
       return failure();
     axis = *given;
   }
   Type type = n.element(scale);
   if (n.version >= 23 && n.i("output_dtype"))
-    type = elementType(n.b.getContext(),
-                       static_cast<DataType>(n.i("output_dtype")));
+    type = elementType(n.b.getContext(), static_cast<DataType>(n.i("output_dtype")));
   Value scales = spread(n, n.widen(scale), q, axis, block), zeros = spread(n, zero, q, axis, block);
   if (!scales || (zero && !zeros))
     return failure();
@@ -248,28 +233,22 @@ LogicalResult qLinearMatMul(NodeImport &n) {
   auto one = [&](Value v, bool rows) -> Value {
     v = n.cast(v, f32);
     if (v && n.rank(v) == 1)
-      return n.dim(v, 0) == 1 ? n.toScalar(v)
-             : rows                       ? n.unsqueeze(v, {1})
-                                          : v;
+      return n.dim(v, 0) == 1 ? n.toScalar(v) : rows ? n.unsqueeze(v, {1}) : v;
     return v;
   };
   Value product = n.cast(n.matmul(a, b, n.b.getI32Type()), f32);
   Value scale = n.mul(one(aScale, true), one(bScale, false));
   Value y = n.div(n.mul(product, scale), one(yScale, true));
-  Value zero = n.rank(yZero) == 1 && n.dim(yZero, 0) == 1
-                   ? n.toScalar(yZero)
-                   : yZero;
+  Value zero = n.rank(yZero) == 1 && n.dim(yZero, 0) == 1 ? n.toScalar(yZero) : yZero;
   return n.result(quantize(n, y, zero, n.element(yZero)));
 }
 
 LogicalResult convInteger(NodeImport &n) {
-  return n.result(integerConv(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value(),
-                              n.has(3) ? n.in(3) : Value()));
+  return n.result(
+      integerConv(n, n.in(0), n.in(1), n.has(2) ? n.in(2) : Value(), n.has(3) ? n.in(3) : Value()));
 }
 
-LogicalResult qLinearConv(NodeImport &n) {
-  return n.result(quantizedConv(n, n.in(0)));
-}
+LogicalResult qLinearConv(NodeImport &n) { return n.result(quantizedConv(n, n.in(0))); }
 
 constexpr OperatorImport table[] = {
     {"", "ConvInteger", 10, 0, convInteger},

@@ -22,8 +22,7 @@ namespace {
 /// The node's seed, or a number that depends on its first output's name (FNV-1a).
 int64_t seedOf(const NodeImport &n) {
   if (const NodeAttribute *seed = n.attr("seed"))
-    return seed->kind == AttributeKind::Float ? static_cast<int64_t>(seed->f)
-                                              : seed->i;
+    return seed->kind == AttributeKind::Float ? static_cast<int64_t>(seed->f) : seed->i;
   uint32_t hash = 2166136261u;
   for (char c : n.node.outputs[0])
     hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -38,24 +37,20 @@ Value draw(NodeImport &n, Value shape, Ints sizes, Distribution kind) {
   if (!shape || !frontend::canBe(sizes))
     return {};
   auto type = RankedTensorType::get(sizes, n.b.getF64Type());
-  Operation *made =
-      n.kernelCall("weir_kernel_random_mersenne", {type}, {shape},
-                   {seedOf(n), static_cast<int64_t>(kind)});
+  Operation *made = n.kernelCall("weir_kernel_random_mersenne", {type}, {shape},
+                                 {seedOf(n), static_cast<int64_t>(kind)});
   return made ? made->getResult(0) : Value();
 }
 
 Type typeOr(NodeImport &n, Type fallback) {
-  return n.i("dtype") ? elementType(n.b.getContext(),
-                                    static_cast<DataType>(n.i("dtype")))
+  return n.i("dtype") ? elementType(n.b.getContext(), static_cast<DataType>(n.i("dtype")))
                       : fallback;
 }
 
 /// low + (high - low) · u, or mean + scale · z, computed in the result's type.
-LogicalResult scaled(NodeImport &n, Value numbers, Type type,
-                     Distribution kind) {
+LogicalResult scaled(NodeImport &n, Value numbers, Type type, Distribution kind) {
   if (!numbers || !isa_and_nonnull<FloatType>(type))
-    return numbers ? n.unsupported("found numbers of a type that is no float")
-                   : failure();
+    return numbers ? n.unsupported("found numbers of a type that is no float") : failure();
   bool uniform = kind == Distribution::Uniform;
   double offset = n.f(uniform ? "low" : "mean");
   double factor = uniform ? n.f("high") - offset : n.f("scale");
@@ -66,14 +61,12 @@ template <Distribution kind> LogicalResult random(NodeImport &n) {
   std::optional<SmallVector<int64_t>> shape = n.is("shape");
   if (!shape || llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
     return n.invalid("found no shape, or a negative size");
-  return scaled(n, draw(n, n.ints(*shape), *shape, kind),
-                typeOr(n, n.b.getF32Type()), kind);
+  return scaled(n, draw(n, n.ints(*shape), *shape, kind), typeOr(n, n.b.getF32Type()), kind);
 }
 
 template <Distribution kind> LogicalResult randomLike(NodeImport &n) {
   Value x = n.in(0);
-  return x ? scaled(n, draw(n, n.shapeOf(x), n.sizes(x), kind),
-                    typeOr(n, n.element(x)), kind)
+  return x ? scaled(n, draw(n, n.shapeOf(x), n.sizes(x), kind), typeOr(n, n.element(x)), kind)
            : failure();
 }
 
@@ -82,11 +75,9 @@ LogicalResult bernoulli(NodeImport &n) {
   if (!x)
     return failure();
   auto type = RankedTensorType::get(n.sizes(x), n.b.getF64Type());
-  Operation *made =
-      n.kernelCall("weir_kernel_random_bernoulli", {type},
-                   {n.cast(x, n.b.getF64Type())}, {seedOf(n)});
-  return made ? n.result(n.cast(made->getResult(0), typeOr(n, n.element(x))))
-              : failure();
+  Operation *made = n.kernelCall("weir_kernel_random_bernoulli", {type},
+                                 {n.cast(x, n.b.getF64Type())}, {seedOf(n)});
+  return made ? n.result(n.cast(made->getResult(0), typeOr(n, n.element(x)))) : failure();
 }
 
 /// Classes by unnormalised logarithms of their probabilities: the first whose
@@ -97,18 +88,17 @@ LogicalResult multinomial(NodeImport &n) {
   if (!x || n.rank(x) != 2 || samples < 1)
     return n.invalid("found logarithms that are not of rank 2, or no samples");
   Value chances = n.softmax(n.cast(x, n.b.getF64Type()), 1);
-  Value sums = n.op<CumulativeOp>(chances, n.text("sum"), n.number(1),
-                                  n.flag(false), n.flag(false));
-  Value numbers = draw(n, n.concat({n.sizeOf(x, 0), n.ints({samples})}, 0),
-                       {n.dim(x, 0), samples}, Distribution::Uniform);
+  Value sums =
+      n.op<CumulativeOp>(chances, n.text("sum"), n.number(1), n.flag(false), n.flag(false));
+  Value numbers = draw(n, n.concat({n.sizeOf(x, 0), n.ints({samples})}, 0), {n.dim(x, 0), samples},
+                       Distribution::Uniform);
   // Rounding may leave the last sum below one: that class takes the rest.
   int64_t classes = n.dim(x, 1);
-  Value bounds = ShapedType::isDynamic(classes)
-                     ? n.op<SliceOp>(sums, n.ints({0}), n.ints({-1}),
-                                     n.ints({1}), n.list({1}), n.flag(false))
-                     : n.slice(sums, 1, 0, classes - 1);
-  Value below = n.compare("le", n.unsqueeze(bounds, {1}),
-                          n.unsqueeze(numbers, {2}));
+  Value bounds =
+      ShapedType::isDynamic(classes)
+          ? n.op<SliceOp>(sums, n.ints({0}), n.ints({-1}), n.ints({1}), n.list({1}), n.flag(false))
+          : n.slice(sums, 1, 0, classes - 1);
+  Value below = n.compare("le", n.unsqueeze(bounds, {1}), n.unsqueeze(numbers, {2}));
   Type type = typeOr(n, n.b.getI32Type());
   return n.result(n.reduce(n.cast(below, type), "sum", {2}, false));
 }
@@ -137,12 +127,11 @@ LogicalResult dropout(NodeImport &n) {
   Value numbers = draw(n, n.shapeOf(x), n.sizes(x), Distribution::Uniform);
   Value kept = n.compare("ge", numbers, n.cast(ratio, n.b.getF64Type()));
   Value scale = n.div(n.like(ratio, 1), n.sub(n.like(ratio, 1), ratio));
-  Value dropped = n.mul(n.mul(n.cast(kept, n.element(x)), x),
-                        n.cast(scale, n.element(x)));
+  Value dropped = n.mul(n.mul(n.cast(kept, n.element(x)), x), n.cast(scale, n.element(x)));
   if (known)
     return n.results({dropped, kept});
-  return n.results({n.select(drops, dropped, x),
-                    n.wants(1) ? n.select(drops, kept, mask) : Value()});
+  return n.results(
+      {n.select(drops, dropped, x), n.wants(1) ? n.select(drops, kept, mask) : Value()});
 }
 
 constexpr OperatorImport table[] = {

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/Activations.h"
 #include "compiler/frontend/Loops.h"
+#include "compiler/frontend/onnx/Activations.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 
 using namespace mlir;
@@ -26,14 +26,12 @@ namespace {
 
 /// Number of parameters that an activation takes from activation_alpha.
 bool takesAlpha(StringRef name) {
-  return llvm::is_contained(ArrayRef<StringRef>{"affine", "leakyrelu",
-                                                "thresholdedrelu", "scaledtanh",
-                                                "hardsigmoid", "elu"},
+  return llvm::is_contained(ArrayRef<StringRef>{"affine", "leakyrelu", "thresholdedrelu",
+                                                "scaledtanh", "hardsigmoid", "elu"},
                             name);
 }
 bool takesBeta(StringRef name) {
-  return llvm::is_contained(
-      ArrayRef<StringRef>{"affine", "scaledtanh", "hardsigmoid"}, name);
+  return llvm::is_contained(ArrayRef<StringRef>{"affine", "scaledtanh", "hardsigmoid"}, name);
 }
 
 /// One direction's weights: `gates` times the hidden size in rows.
@@ -68,8 +66,8 @@ protected:
   }
   /// state · rᵀ
   Value product(Value state, Value r) {
-    return n.op<DotGeneralOp>(state, r, n.list({}), n.list({}), n.list({1}),
-                              n.list({1}), n.typeAttr(n.element(state)));
+    return n.op<DotGeneralOp>(state, r, n.list({}), n.list({}), n.list({1}), n.list({1}),
+                              n.typeAttr(n.element(state)));
   }
 
   NodeImport &n;
@@ -78,8 +76,8 @@ protected:
 
 private:
   LogicalResult activations(int64_t directions);
-  FailureOr<Values> direction(const Cell &cell, Value x, Value lengths,
-                              Values states, bool reverse);
+  FailureOr<Values> direction(const Cell &cell, Value x, Value lengths, Values states,
+                              bool reverse);
 
   ArrayRef<const char *> defaults;
   SmallVector<Activation> functions;
@@ -87,15 +85,12 @@ private:
 
 LogicalResult Recurrent::activations(int64_t directions) {
   std::vector<std::string_view> names = n.ss("activations");
-  SmallVector<double> alphas =
-      n.fs("activation_alpha").value_or(SmallVector<double>());
-  SmallVector<double> betas =
-      n.fs("activation_beta").value_or(SmallVector<double>());
+  SmallVector<double> alphas = n.fs("activation_alpha").value_or(SmallVector<double>());
+  SmallVector<double> betas = n.fs("activation_beta").value_or(SmallVector<double>());
   size_t alpha = 0, beta = 0;
   for (size_t i = 0; i < defaults.size() * directions; ++i) {
-    StringRef given = i < names.size()
-                          ? StringRef(names[i].data(), names[i].size())
-                          : StringRef(defaults[i % defaults.size()]);
+    StringRef given = i < names.size() ? StringRef(names[i].data(), names[i].size())
+                                       : StringRef(defaults[i % defaults.size()]);
     std::string name = given.lower();
     if (!isActivation(name))
       return n.unsupported("found activation \"" + given + "\"");
@@ -110,37 +105,34 @@ LogicalResult Recurrent::activations(int64_t directions) {
 }
 
 /// Runs one direction; the outputs of all steps and the last states.
-FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths,
-                                       Values states, bool reverse) {
+FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths, Values states,
+                                       bool reverse) {
   // All steps at once: [time, batch, input] · wᵀ.
-  Value shares =
-      n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}), n.list({2}),
-                         n.list({1}), n.typeAttr(n.element(x)));
+  Value shares = n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}), n.list({2}), n.list({1}),
+                                    n.typeAttr(n.element(x)));
   if (cell.wb)
     shares = n.add(shares, cell.wb);
   Value count1 = n.sizeOf(x, 0), count = n.toScalar(count1);
   if (!shares || !count || llvm::any_of(states, [](Value v) { return !v; }))
     return failure();
-  Value outputs = n.expandTo(
-      n.like(x, 0), n.concat({count1, n.sizeOf(x, 1), n.ints({hidden})}, 0));
+  Value outputs = n.expandTo(n.like(x, 0), n.concat({count1, n.sizeOf(x, 1), n.ints({hidden})}, 0));
   Values inits = states;
   inits.push_back(outputs);
-  return buildLoop(
-      n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
-        Value at = reverse ? n.sub(n.sub(count, 1.0), index) : index;
-        Value collected = args.pop_back_val();
-        Values next = step(cell, n.gather(shares, at, 0), args);
-        Value output = next[0];
-        if (lengths) {
-          // Past a sequence's end its state stays, and its output is zero.
-          Value inside = n.unsqueeze(n.compare("lt", at, lengths), {1});
-          for (auto [state, old] : llvm::zip(next, args))
-            state = n.select(inside, state, old);
-          output = n.select(inside, output, n.like(output, 0));
-        }
-        next.push_back(writeEntry(n, collected, at, output));
-        return next;
-      });
+  return buildLoop(n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
+    Value at = reverse ? n.sub(n.sub(count, 1.0), index) : index;
+    Value collected = args.pop_back_val();
+    Values next = step(cell, n.gather(shares, at, 0), args);
+    Value output = next[0];
+    if (lengths) {
+      // Past a sequence's end its state stays, and its output is zero.
+      Value inside = n.unsqueeze(n.compare("lt", at, lengths), {1});
+      for (auto [state, old] : llvm::zip(next, args))
+        state = n.select(inside, state, old);
+      output = n.select(inside, output, n.like(output, 0));
+    }
+    next.push_back(writeEntry(n, collected, at, output));
+    return next;
+  });
 }
 
 LogicalResult Recurrent::run() {
@@ -152,10 +144,8 @@ LogicalResult Recurrent::run() {
   hidden = n.dim(r, 2);
   int64_t directions = n.dim(r, 0);
   std::string_view name = n.s("direction");
-  if (ShapedType::isDynamic(hidden) ||
-      directions != (name == "bidirectional" ? 2 : 1))
-    return n.invalid("found weights whose sizes do not go with direction \"" +
-                     Twine(name) + "\"");
+  if (ShapedType::isDynamic(hidden) || directions != (name == "bidirectional" ? 2 : 1))
+    return n.invalid("found weights whose sizes do not go with direction \"" + Twine(name) + "\"");
   if (failed(activations(directions)))
     return failure();
   bool batchFirst = n.version >= 14 && n.i("layout") != 0;
@@ -183,8 +173,7 @@ LogicalResult Recurrent::run() {
     for (size_t s = 0; s < stateCount; ++s)
       states.push_back(n.has(5 + s) ? n.pick(n.in(5 + s), batchFirst ? 1 : 0, d)
                                     : n.expandTo(n.like(x, 0), stateShape));
-    FailureOr<Values> made =
-        direction(cell, x, lengths, states, name == "reverse" || d == 1);
+    FailureOr<Values> made = direction(cell, x, lengths, states, name == "reverse" || d == 1);
     if (failed(made))
       return failure();
     for (size_t s = 0; s < stateCount; ++s)
@@ -262,14 +251,11 @@ private:
     if (cell.rb)
       sum = n.add(sum, cell.rb);
     auto peep = [&](Value v, int64_t which, Value state) {
-      return cell.peepholes
-                 ? n.add(v, n.mul(gate(cell.peepholes, 0, which), state))
-                 : v;
+      return cell.peepholes ? n.add(v, n.mul(gate(cell.peepholes, 0, which), state)) : v;
     };
     Value i = activate(cell.f[0], peep(gate(sum, 1, 0), 0, c));
-    Value f = n.i("input_forget")
-                  ? n.sub(n.like(i, 1), i)
-                  : activate(cell.f[0], peep(gate(sum, 1, 2), 2, c));
+    Value f = n.i("input_forget") ? n.sub(n.like(i, 1), i)
+                                  : activate(cell.f[0], peep(gate(sum, 1, 2), 2, c));
     Value fresh = activate(cell.f[1], gate(sum, 1, 3));
     Value next = n.add(n.mul(f, c), n.mul(i, fresh));
     Value o = activate(cell.f[0], peep(gate(sum, 1, 1), 1, next));

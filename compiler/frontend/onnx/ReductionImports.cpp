@@ -16,14 +16,13 @@ Value weir::onnx::generalProduct(NodeImport &n) {
   if (!a || !b)
     return {};
   if (n.rank(a) != 2 || n.rank(b) != 2) {
-    (void)n.invalid("found operands of rank " + Twine(n.rank(a)) + " and " +
-                    Twine(n.rank(b)) + "; possible are matrices");
+    (void)n.invalid("found operands of rank " + Twine(n.rank(a)) + " and " + Twine(n.rank(b)) +
+                    "; possible are matrices");
     return {};
   }
   int64_t aContract = n.i("transA") ? 0 : 1, bContract = n.i("transB") ? 1 : 0;
-  Value product =
-      n.op<DotGeneralOp>(a, b, n.list({}), n.list({}), n.list({aContract}),
-                         n.list({bContract}), n.typeAttr(n.element(a)));
+  Value product = n.op<DotGeneralOp>(a, b, n.list({}), n.list({}), n.list({aContract}),
+                                     n.list({bContract}), n.typeAttr(n.element(a)));
   if (n.f("alpha") != 1)
     product = n.mul(product, n.f("alpha"));
   if (n.has(2)) {
@@ -74,8 +73,7 @@ std::optional<Reduction> reduction(NodeImport &n, int64_t sinceInput) {
 /// Reductions that are one of weir's, of an operand that `before` prepares,
 /// with a result that `after` finishes; both also where no axis is reduced.
 LogicalResult reduce(NodeImport &n, int64_t sinceInput, StringRef kind,
-                     function_ref<Value(Value)> before,
-                     function_ref<Value(Value)> after) {
+                     function_ref<Value(Value)> before, function_ref<Value(Value)> after) {
   std::optional<Reduction> r = reduction(n, sinceInput);
   if (!r)
     return failure();
@@ -90,15 +88,9 @@ LogicalResult reduce(NodeImport &n, int64_t sinceInput, StringRef kind,
 
 Value same(Value x) { return x; }
 
-LogicalResult reduceSum(NodeImport &n) {
-  return reduce(n, 13, "sum", same, same);
-}
-LogicalResult reduceMean(NodeImport &n) {
-  return reduce(n, 18, "mean", same, same);
-}
-LogicalResult reduceProd(NodeImport &n) {
-  return reduce(n, 18, "prod", same, same);
-}
+LogicalResult reduceSum(NodeImport &n) { return reduce(n, 13, "sum", same, same); }
+LogicalResult reduceMean(NodeImport &n) { return reduce(n, 18, "mean", same, same); }
+LogicalResult reduceProd(NodeImport &n) { return reduce(n, 18, "prod", same, same); }
 LogicalResult reduceMax(NodeImport &n) {
   Value x = n.in(0);
   return reduce(n, 18, x && n.isBool(x) ? "any" : "max", same, same);
@@ -108,12 +100,10 @@ LogicalResult reduceMin(NodeImport &n) {
   return reduce(n, 18, x && n.isBool(x) ? "all" : "min", same, same);
 }
 LogicalResult reduceL1(NodeImport &n) {
-  return reduce(
-      n, 18, "sum", [&](Value x) { return n.op<AbsOp>(x); }, same);
+  return reduce(n, 18, "sum", [&](Value x) { return n.op<AbsOp>(x); }, same);
 }
 LogicalResult reduceSumSquare(NodeImport &n) {
-  return reduce(
-      n, 18, "sum", [&](Value x) { return n.mul(x, x); }, same);
+  return reduce(n, 18, "sum", [&](Value x) { return n.mul(x, x); }, same);
 }
 /// Roots and logarithms of integers are made in floats and truncated.
 Value inFloat(NodeImport &n, Value x) {
@@ -154,8 +144,7 @@ LogicalResult reduceLogSumExp(NodeImport &n) {
     Value result = n.add(n.op<LogOp>(sum), most);
     return r->keep ? result : n.squeeze(result, axes);
   };
-  Value result =
-      r->computed ? chooseAxes(n, r->computed, n.rank(x), over) : over(r->axes);
+  Value result = r->computed ? chooseAxes(n, r->computed, n.rank(x), over) : over(r->axes);
   return n.result(n.cast(result, n.element(r->x)));
 }
 
@@ -164,16 +153,13 @@ LogicalResult cumulative(NodeImport &n, StringRef kind) {
   if (!x || !at)
     return failure();
   auto along = [&](int64_t axis) {
-    return n.op<CumulativeOp>(x, n.text(kind), n.number(axis),
-                              n.flag(n.i("exclusive") != 0),
+    return n.op<CumulativeOp>(x, n.text(kind), n.number(axis), n.flag(n.i("exclusive") != 0),
                               n.flag(n.i("reverse") != 0));
   };
   std::optional<SmallVector<int64_t>> given = n.knownInts(1);
   if (!given)
     return n.result(chooseAxes(n, at, n.rank(x),
-                               [&](Ints axes) {
-                                 return axes.empty() ? Value() : along(axes[0]);
-                               }));
+                               [&](Ints axes) { return axes.empty() ? Value() : along(axes[0]); }));
   if (given->empty())
     return n.invalid("found no axis");
   std::optional<int64_t> axis = n.axis((*given)[0], n.rank(x));
@@ -182,9 +168,7 @@ LogicalResult cumulative(NodeImport &n, StringRef kind) {
 LogicalResult cumSum(NodeImport &n) { return cumulative(n, "sum"); }
 LogicalResult cumProd(NodeImport &n) { return cumulative(n, "prod"); }
 
-LogicalResult matMul(NodeImport &n) {
-  return n.result(n.matmul(n.in(0), n.in(1)));
-}
+LogicalResult matMul(NodeImport &n) { return n.result(n.matmul(n.in(0), n.in(1))); }
 
 LogicalResult gemm(NodeImport &n) { return n.result(generalProduct(n)); }
 

@@ -48,14 +48,11 @@ Value maskOf(NodeImport &n, Value axes) {
 Value normalized(NodeImport &n, Value axes, int64_t rank) {
   axes = n.cast(axes, n.b.getI64Type());
   axes = n.select(n.compare("lt", axes, 0.0), n.add(axes, double(rank)), axes);
-  Value good = n.op<AndOp>(n.compare("ge", axes, 0.0),
-                           n.compare("lt", axes, double(rank)));
-  n.require(n.reduce(good, "all", {0}, false),
-            "an axis is outside of the tensor's dimensions");
+  Value good = n.op<AndOp>(n.compare("ge", axes, 0.0), n.compare("lt", axes, double(rank)));
+  n.require(n.reduce(good, "all", {0}, false), "an axis is outside of the tensor's dimensions");
   int64_t count = n.dim(axes, 0);
   if (count > 1)
-    n.require(n.compare("eq", n.op<PopulationCountOp>(maskOf(n, axes)),
-                        double(count)),
+    n.require(n.compare("eq", n.op<PopulationCountOp>(maskOf(n, axes)), double(count)),
               "an axis is there twice");
   return axes;
 }
@@ -98,11 +95,10 @@ Value weir::onnx::chooseAxes(NodeImport &n, Value axes, int64_t rank,
   return failed(made) ? Value() : made->front();
 }
 
-Value weir::onnx::scatterAxes(TensorBuilder &t, Value axes, Value values,
-                              int64_t size, int64_t fill) {
+Value weir::onnx::scatterAxes(TensorBuilder &t, Value axes, Value values, int64_t size,
+                              int64_t fill) {
   SmallVector<int64_t> start(size, fill);
-  return t.op<ScatterElementsOp>(t.ints(start), axes,
-                                 t.cast(values, t.b.getI64Type()), t.number(0),
+  return t.op<ScatterElementsOp>(t.ints(start), axes, t.cast(values, t.b.getI64Type()), t.number(0),
                                  t.text("none"), t.flag(true));
 }
 
@@ -113,11 +109,9 @@ Value weir::onnx::squeezeAt(NodeImport &n, Value v, Value axes) {
   if (result < 0)
     return {};
   Type i64 = n.b.getI64Type();
-  Value kept =
-      n.cast(n.logicalNot(isAxis(n, normalized(n, axes, rank), rank)), i64);
+  Value kept = n.cast(n.logicalNot(isAxis(n, normalized(n, axes, rank), rank)), i64);
   // Where each kept dimension goes, and the sizes moved there.
-  Value places = n.op<CumulativeOp>(kept, n.text("sum"), n.number(0),
-                                    n.flag(true), n.flag(false));
+  Value places = n.op<CumulativeOp>(kept, n.text("sum"), n.number(0), n.flag(true), n.flag(false));
   SmallVector<int64_t> all = axesFrom(0, result);
   Value hit = n.compare("eq", n.unsqueeze(n.ints(all), {1}), places);
   Value sizes = n.mul(n.mul(n.cast(hit, i64), kept), n.shapeOf(v));
@@ -137,8 +131,7 @@ Value weir::onnx::unsqueezeAt(NodeImport &n, Value v, Value axes) {
   if (rank == 0)
     return n.reshape(v, SmallVector<int64_t>(result, 1));
   Value old = n.cast(n.logicalNot(fresh), n.b.getI64Type());
-  Value places = n.op<CumulativeOp>(old, n.text("sum"), n.number(0),
-                                    n.flag(true), n.flag(false));
+  Value places = n.op<CumulativeOp>(old, n.text("sum"), n.number(0), n.flag(true), n.flag(false));
   places = n.minimum(places, double(rank - 1));
   Value sizes = n.gather(n.shapeOf(v), places, 0);
   return n.reshapeTo(v, n.select(fresh, n.intScalar(1), sizes));

@@ -21,13 +21,11 @@ namespace weir::onnx {
 /// One branch for each set of axes that `axes` (a vector of known length, or a
 /// scalar) may be at run time; `build` makes a branch's value. Reports where
 /// there are too many. Null on failure.
-Value chooseAxes(NodeImport &n, Value axes, int64_t rank,
-                 llvm::function_ref<Value(Ints)> build);
+Value chooseAxes(NodeImport &n, Value axes, int64_t rank, llvm::function_ref<Value(Ints)> build);
 
 /// A vector of `size` entries, all `fill`, with `values` written at the places
 /// `axes` (of which negative ones count from the end).
-Value scatterAxes(TensorBuilder &t, Value axes, Value values, int64_t size,
-                  int64_t fill);
+Value scatterAxes(TensorBuilder &t, Value axes, Value values, int64_t size, int64_t fill);
 
 /// `v` with dimensions of size 1 dropped, or put in, at `axes`, a vector of
 /// known length.

@@ -31,9 +31,7 @@ public:
   Value pixel(ArrayRef<Value> places);
   /// A mirrored or clamped coordinate.
   Value bounded(Value v, int64_t d);
-  Value size(int64_t d, Value like) {
-    return t.cast(sizes[d], t.element(like));
-  }
+  Value size(int64_t d, Value like) { return t.cast(sizes[d], t.element(like)); }
 
   int64_t dims;
 
@@ -85,8 +83,7 @@ Value Sampler::pixel(ArrayRef<Value> places) {
   Value found = t.op<GatherNdOp>(pixels, tuples, t.number(1), t.flag(false));
   if (!found || border == Border::Clamp || border == Border::Reflect)
     return found;
-  return t.select(t.unsqueeze(inside, {t.rank(inside)}), found,
-                  t.like(found, 0));
+  return t.select(t.unsqueeze(inside, {t.rank(inside)}), found, t.like(found, 0));
 }
 
 /// Weights of the four taps of cubic convolution with coefficient -0.75, at
@@ -97,8 +94,7 @@ SmallVector<Value> cubicWeights(TensorBuilder &t, Value f) {
     return t.add(t.mul(t.mul(t.sub(t.mul(d, a + 2), a + 3), d), d), 1.0);
   };
   auto far = [&](Value d) { // 1 < |d| < 2
-    return t.sub(t.mul(t.add(t.mul(t.sub(t.mul(d, a), 5 * a), d), 8 * a), d),
-                 4 * a);
+    return t.sub(t.mul(t.add(t.mul(t.sub(t.mul(d, a), 5 * a), d), 8 * a), d), 4 * a);
   };
   Value one = t.sub(t.like(f, 1), f);
   return {far(t.add(f, 1.0)), near(f), near(one), far(t.add(one, 1.0))};
@@ -115,9 +111,8 @@ Value toChannelsFirst(TensorBuilder &t, Value v) {
 
 } // namespace
 
-Value weir::onnx::samplePlaces(TensorBuilder &t, Value x,
-                               ArrayRef<Value> places, Interpolation kind,
-                               Border border, bool alignCorners) {
+Value weir::onnx::samplePlaces(TensorBuilder &t, Value x, ArrayRef<Value> places,
+                               Interpolation kind, Border border, bool alignCorners) {
   if (!x || llvm::any_of(places, [](Value v) { return !v; }))
     return {};
   Sampler sampler(t, x, border, alignCorners);
@@ -127,8 +122,8 @@ Value weir::onnx::samplePlaces(TensorBuilder &t, Value x,
   if (border == Border::Region) {
     // Beyond one pixel outside there is nothing.
     for (int64_t d = 0; d < dims; ++d) {
-      Value out = t.op<OrOp>(t.compare("lt", at[d], -1.0),
-                             t.compare("gt", at[d], sampler.size(d, at[d])));
+      Value out =
+          t.op<OrOp>(t.compare("lt", at[d], -1.0), t.compare("gt", at[d], sampler.size(d, at[d])));
       outside = outside ? t.op<OrOp>(outside, out) : out;
     }
   }
@@ -176,26 +171,23 @@ Value weir::onnx::samplePlaces(TensorBuilder &t, Value x,
     Value value = sampler.pixel(place);
     if (!value || !weight)
       return {};
-    Value term = t.mul(
-        value, t.cast(t.unsqueeze(weight, {t.rank(weight)}), t.element(value)));
+    Value term = t.mul(value, t.cast(t.unsqueeze(weight, {t.rank(weight)}), t.element(value)));
     sum = sum ? t.add(sum, term) : term;
   }
   if (outside)
-    sum =
-        t.select(t.unsqueeze(outside, {t.rank(outside)}), t.like(sum, 0), sum);
+    sum = t.select(t.unsqueeze(outside, {t.rank(outside)}), t.like(sum, 0), sum);
   return toChannelsFirst(t, sum);
 }
 
-Value weir::onnx::sampleLargest(TensorBuilder &t, Value x,
-                                ArrayRef<Value> places) {
+Value weir::onnx::sampleLargest(TensorBuilder &t, Value x, ArrayRef<Value> places) {
   if (!x || llvm::any_of(places, [](Value v) { return !v; }))
     return {};
   Sampler sampler(t, x, Border::Region, false);
   Value outside, largest;
   SmallVector<Value> floors, fractions;
   for (auto [d, given] : llvm::enumerate(places)) {
-    Value out = t.op<OrOp>(t.compare("lt", given, -1.0),
-                           t.compare("gt", given, sampler.size(d, given)));
+    Value out =
+        t.op<OrOp>(t.compare("lt", given, -1.0), t.compare("gt", given, sampler.size(d, given)));
     outside = outside ? t.op<OrOp>(outside, out) : out;
     Value v = sampler.bounded(given, d);
     floors.push_back(t.op<FloorOp>(v));
@@ -206,8 +198,7 @@ Value weir::onnx::sampleLargest(TensorBuilder &t, Value x,
     Value weight;
     for (int64_t d = 0; d < 2; ++d) {
       bool upper = c >> d & 1;
-      place.push_back(
-          sampler.bounded(upper ? t.add(floors[d], 1.0) : floors[d], d));
+      place.push_back(sampler.bounded(upper ? t.add(floors[d], 1.0) : floors[d], d));
       Value f = fractions[d];
       Value w = upper ? f : t.sub(t.like(f, 1), f);
       weight = weight ? t.mul(weight, w) : w;
@@ -218,7 +209,6 @@ Value weir::onnx::sampleLargest(TensorBuilder &t, Value x,
     Value term = t.mul(value, t.unsqueeze(weight, {t.rank(weight)}));
     largest = largest ? t.maximum(largest, term) : term;
   }
-  largest = t.select(t.unsqueeze(outside, {t.rank(outside)}),
-                     t.like(largest, 0), largest);
+  largest = t.select(t.unsqueeze(outside, {t.rank(outside)}), t.like(largest, 0), largest);
   return toChannelsFirst(t, largest);
 }

@@ -23,8 +23,8 @@ enum class Border { Zero, Clamp, Reflect, Region };
 /// float tensor a spatial dimension, [N, P…], counted in pixels. The result is
 /// [N, C, P…]. `alignCorners` tells where images are mirrored: at pixels'
 /// centres or at their edges. Cubic: two spatial dimensions.
-Value samplePlaces(TensorBuilder &t, Value x, llvm::ArrayRef<Value> places,
-                   Interpolation kind, Border border, bool alignCorners);
+Value samplePlaces(TensorBuilder &t, Value x, llvm::ArrayRef<Value> places, Interpolation kind,
+                   Border border, bool alignCorners);
 
 /// The largest of the four weighted neighbours of each place, as ONNX's
 /// RoiAlign takes it in mode max.

@@ -38,8 +38,7 @@ bool isFollowed(NodeImport &n, const Imported &sequence, size_t position) {
 }
 
 /// A known position in [0, size), or [0, size] with `end`; reports.
-std::optional<size_t> position(NodeImport &n, size_t input, size_t size,
-                               bool end) {
+std::optional<size_t> position(NodeImport &n, size_t input, size_t size, bool end) {
   std::optional<SmallVector<int64_t>> given = n.constantInts(input);
   if (!given || given->empty())
     return std::nullopt;
@@ -47,8 +46,7 @@ std::optional<size_t> position(NodeImport &n, size_t input, size_t size,
   int64_t at = (*given)[0] < 0 ? (*given)[0] + count : (*given)[0];
   if (at >= 0 && at < count + (end ? 1 : 0))
     return at;
-  (void)n.invalid("found position " + Twine((*given)[0]) +
-                  " in a sequence of " + Twine(count));
+  (void)n.invalid("found position " + Twine((*given)[0]) + " in a sequence of " + Twine(count));
   return std::nullopt;
 }
 
@@ -136,11 +134,11 @@ LogicalResult erase(NodeImport &n) {
       operands.push_back(n.in(1));
     if (!operands.front() || !operands.back())
       return failure();
-    return computed(n,
-                    callKernel(n, "weir_kernel_sequence_erase",
-                               boxesType(n.b.getContext()), operands, {})
-                        ->getResult(0),
-                    whole.info);
+    return computed(
+        n,
+        callKernel(n, "weir_kernel_sequence_erase", boxesType(n.b.getContext()), operands, {})
+            ->getResult(0),
+        whole.info);
   }
   Elements elements = given->elements;
   if (elements.empty())
@@ -183,8 +181,7 @@ LogicalResult splitComputed(NodeImport &n, Value x, int64_t axis) {
   if (!operands.back())
     return failure();
   return computed(n,
-                  callKernel(n, "weir_kernel_sequence_split",
-                             boxesType(n.b.getContext()), operands,
+                  callKernel(n, "weir_kernel_sequence_split", boxesType(n.b.getContext()), operands,
                              {axis, keep})
                       ->getResult(0),
                   info);
@@ -208,8 +205,8 @@ LogicalResult split(NodeImport &n) {
       return failure();
     bool listed = n.rank(split) == 1;
     if (!given || (!listed && given->empty()) ||
-        (!listed && (ShapedType::isDynamic(size) || (*given)[0] < 1 ||
-                     size / (*given)[0] > mostParts)))
+        (!listed &&
+         (ShapedType::isDynamic(size) || (*given)[0] < 1 || size / (*given)[0] > mostParts)))
       return splitComputed(n, x, *axis);
     if (listed) {
       sizes = *given;
@@ -242,8 +239,8 @@ LogicalResult concat(NodeImport &n) {
     return failure();
   bool fresh = n.i("new_axis") != 0;
   if (given->boxes)
-    return n.result(concatBoxes(n, given->boxes, given->info, n.i("axis"),
-                                fresh, /*mayBeEmpty=*/false));
+    return n.result(
+        concatBoxes(n, given->boxes, given->info, n.i("axis"), fresh, /*mayBeEmpty=*/false));
   SmallVector<Value> values;
   for (const Imported &element : given->elements) {
     if (element.kind != Kind::Tensor)
@@ -266,9 +263,8 @@ LogicalResult concat(NodeImport &n) {
 LogicalResult mapComputed(NodeImport &n, const Graph &body) {
   Elements inputs;
   for (size_t k = 0; k < n.inputCount(); ++k)
-    inputs.push_back(n.imported(k).kind == Kind::Sequence
-                         ? boxed(n, n.imported(k))
-                         : n.imported(k));
+    inputs.push_back(n.imported(k).kind == Kind::Sequence ? boxed(n, n.imported(k))
+                                                          : n.imported(k));
   Value count = n.toScalar(n.sizeOf(inputs[0].boxes, 0));
   if (!count)
     return failure();
@@ -284,8 +280,8 @@ LogicalResult mapComputed(NodeImport &n, const Graph &body) {
   Values inits;
   for (size_t k = 0; k < infos.size(); ++k)
     inits.push_back(toBoxes(n, Imported::sequence({})));
-  FailureOr<Values> made = buildLoop(
-      n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
+  FailureOr<Values> made =
+      buildLoop(n, count, {}, inits, [&](Value index, Values args) -> FailureOr<Values> {
         Elements own;
         for (const Imported &input : inputs) {
           own.push_back(input.boxes ? elementAt(n, input, index) : input);
@@ -344,8 +340,7 @@ LogicalResult optional(NodeImport &n) {
   if (n.has(0))
     elements.push_back(n.imported(0));
   Imported made = Imported::optional(std::move(elements));
-  if (const NodeAttribute *type = n.attr("type");
-      type && !n.has(0) && !type->types.empty())
+  if (const NodeAttribute *type = n.attr("type"); type && !n.has(0) && !type->types.empty())
     made.info = infoOf(n.b.getContext(), type->types[0]);
   n.set(0, std::move(made));
   return success();
@@ -353,10 +348,9 @@ LogicalResult optional(NodeImport &n) {
 
 LogicalResult optionalHasElement(NodeImport &n) {
   if (n.has(0) && n.imported(0).kind == Kind::Optional && n.imported(0).boxes)
-    return n.result(
-        n.compare("gt", n.toScalar(n.sizeOf(n.imported(0).boxes, 0)), 0.0));
-  bool there = n.has(0) && (n.imported(0).kind != Kind::Optional ||
-                            !n.imported(0).elements.empty());
+    return n.result(n.compare("gt", n.toScalar(n.sizeOf(n.imported(0).boxes, 0)), 0.0));
+  bool there =
+      n.has(0) && (n.imported(0).kind != Kind::Optional || !n.imported(0).elements.empty());
   return n.result(n.scalar(n.b.getI1Type(), there));
 }
 

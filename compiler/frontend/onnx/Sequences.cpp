@@ -35,8 +35,7 @@ Info weir::onnx::infoOf(MLIRContext *context, const TypeInfo &declared) {
     return info;
   case TypeInfo::Kind::Sequence:
   case TypeInfo::Kind::Optional:
-    info->kind = declared.kind == TypeInfo::Kind::Sequence ? Kind::Sequence
-                                                           : Kind::Optional;
+    info->kind = declared.kind == TypeInfo::Kind::Sequence ? Kind::Sequence : Kind::Optional;
     info->inner = declared.element ? infoOf(context, *declared.element) : nullptr;
     return info->inner ? info : nullptr;
   default:
@@ -69,9 +68,7 @@ Info weir::onnx::infoOf(const Imported &value) {
 }
 
 /// An empty list says nothing of its elements: joins what may be null.
-static Info joinInner(const Info &x, const Info &y) {
-  return !x ? y : !y ? x : joinInfo(x, y);
-}
+static Info joinInner(const Info &x, const Info &y) { return !x ? y : !y ? x : joinInfo(x, y); }
 
 Info weir::onnx::joinInfo(const Info &x, const Info &y) {
   if (!x || !y || x->kind != y->kind)
@@ -83,8 +80,7 @@ Info weir::onnx::joinInfo(const Info &x, const Info &y) {
   }
   if (x->element != y->element)
     return nullptr;
-  info->ranked =
-      x->ranked && y->ranked && x->shape.size() == y->shape.size();
+  info->ranked = x->ranked && y->ranked && x->shape.size() == y->shape.size();
   if (!info->ranked)
     info->shape.clear();
   for (auto [size, other] : llvm::zip(info->shape, y->shape))
@@ -96,9 +92,8 @@ Info weir::onnx::joinInfo(const Info &x, const Info &y) {
 bool weir::onnx::sameInfo(const Info &x, const Info &y) {
   if (!x || !y)
     return !x && !y;
-  return x->kind == y->kind && x->element == y->element &&
-         x->ranked == y->ranked && x->shape == y->shape &&
-         sameInfo(x->inner, y->inner);
+  return x->kind == y->kind && x->element == y->element && x->ranked == y->ranked &&
+         x->shape == y->shape && sameInfo(x->inner, y->inner);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,21 +104,18 @@ RankedTensorType weir::onnx::boxesType(MLIRContext *context) {
   return RankedTensorType::get({ShapedType::kDynamic}, BoxType::get(context));
 }
 
-Operation *weir::onnx::callKernel(TensorBuilder &t, StringRef kernel,
-                                  TypeRange results, ValueRange operands,
-                                  Ints parameters) {
-  return CustomCallOp::create(t.b, t.loc, results, operands, t.text(kernel),
-                              t.list(parameters), t.flag(true));
+Operation *weir::onnx::callKernel(TensorBuilder &t, StringRef kernel, TypeRange results,
+                                  ValueRange operands, Ints parameters) {
+  return CustomCallOp::create(t.b, t.loc, results, operands, t.text(kernel), t.list(parameters),
+                              t.flag(true));
 }
 
-static Value callForBoxes(TensorBuilder &t, StringRef kernel,
-                          ArrayRef<Value> operands, Ints parameters = {}) {
+static Value callForBoxes(TensorBuilder &t, StringRef kernel, ArrayRef<Value> operands,
+                          Ints parameters = {}) {
   for (Value operand : operands)
     if (!operand)
       return {};
-  return callKernel(t, kernel, boxesType(t.b.getContext()), operands,
-                    parameters)
-      ->getResult(0);
+  return callKernel(t, kernel, boxesType(t.b.getContext()), operands, parameters)->getResult(0);
 }
 
 /// (dtype, rank, sizes…), as the kernels take it.
@@ -134,8 +126,7 @@ static void appendType(const ElementInfo &info, SmallVectorImpl<int64_t> &to) {
   }
   int64_t dtype = 0;
   for (int64_t number = 1; number <= lastDataType; ++number)
-    if (elementType(info.element.getContext(), DataType(number)) ==
-        info.element)
+    if (elementType(info.element.getContext(), DataType(number)) == info.element)
       dtype = number;
   to.append({dtype, info.ranked ? int64_t(info.shape.size()) : -1});
   for (int64_t size : info.shape)
@@ -162,8 +153,7 @@ Imported weir::onnx::boxed(TensorBuilder &t, const Imported &value) {
   return Imported::computed(value.kind, toBoxes(t, value), elementsOf(value));
 }
 
-Imported weir::onnx::elementAt(NodeImport &n, const Imported &sequence,
-                               Value position) {
+Imported weir::onnx::elementAt(NodeImport &n, const Imported &sequence, Value position) {
   const Info &info = sequence.info;
   if (!info || (info->kind == Kind::Tensor && !info->ranked)) {
     (void)n.unsupported("found a sequence whose elements have no known type and "
@@ -174,36 +164,33 @@ Imported weir::onnx::elementAt(NodeImport &n, const Imported &sequence,
   if (!position || !sequence.boxes)
     return {};
   bool isTensor = info->kind == Kind::Tensor;
-  Type type = isTensor ? RankedTensorType::get(info->shape, info->element)
-                       : boxesType(n.b.getContext());
+  Type type =
+      isTensor ? RankedTensorType::get(info->shape, info->element) : boxesType(n.b.getContext());
   SmallVector<int64_t> parameters = {sequence.kind == Kind::Optional};
   appendType(*info, parameters);
-  Value made = callKernel(n, "weir_kernel_sequence_at", type,
-                          {sequence.boxes, position}, parameters)
-                   ->getResult(0);
-  return isTensor ? Imported(made)
-                  : Imported::computed(info->kind, made, info->inner);
+  Value made =
+      callKernel(n, "weir_kernel_sequence_at", type, {sequence.boxes, position}, parameters)
+          ->getResult(0);
+  return isTensor ? Imported(made) : Imported::computed(info->kind, made, info->inner);
 }
 
-Value weir::onnx::insertBox(TensorBuilder &t, Value boxes,
-                            const Imported &element, Value position) {
+Value weir::onnx::insertBox(TensorBuilder &t, Value boxes, const Imported &element,
+                            Value position) {
   Values operands = {boxes, contentOf(t, element)};
   if (position)
     operands.push_back(position);
   return callForBoxes(t, "weir_kernel_sequence_insert", operands);
 }
 
-Value weir::onnx::concatBoxes(NodeImport &n, Value boxes, const Info &info,
-                              int64_t axis, bool fresh, bool mayBeEmpty) {
+Value weir::onnx::concatBoxes(NodeImport &n, Value boxes, const Info &info, int64_t axis,
+                              bool fresh, bool mayBeEmpty) {
   if (!info || info->kind != Kind::Tensor || !info->ranked)
-    return (void)n.unsupported(
-               "found elements without a known type and rank to put together; "
-               "possible are tensors of equal ranks"),
+    return (void)n.unsupported("found elements without a known type and rank to put together; "
+                               "possible are tensors of equal ranks"),
            Value();
   if (!boxes)
     return {};
-  std::optional<int64_t> along =
-      n.axis(axis, int64_t(info->shape.size()) + fresh);
+  std::optional<int64_t> along = n.axis(axis, int64_t(info->shape.size()) + fresh);
   if (!along)
     return {};
   // What is put together may have any size there.
@@ -215,14 +202,12 @@ Value weir::onnx::concatBoxes(NodeImport &n, Value boxes, const Info &info,
     shape.insert(shape.begin() + *along, ShapedType::kDynamic);
   SmallVector<int64_t> parameters = {*along, fresh, mayBeEmpty};
   appendType(element, parameters);
-  return callKernel(n, "weir_kernel_sequence_concat",
-                    RankedTensorType::get(shape, info->element), boxes,
-                    parameters)
+  return callKernel(n, "weir_kernel_sequence_concat", RankedTensorType::get(shape, info->element),
+                    boxes, parameters)
       ->getResult(0);
 }
 
-Imported weir::onnx::checkedFeed(TensorBuilder &t, Value boxes,
-                                 const TypeInfo &declared) {
+Imported weir::onnx::checkedFeed(TensorBuilder &t, Value boxes, const TypeInfo &declared) {
   Info whole = infoOf(t.b.getContext(), declared);
   if (!whole || whole->kind == Kind::Tensor)
     return {};
@@ -233,9 +218,9 @@ Imported weir::onnx::checkedFeed(TensorBuilder &t, Value boxes,
     parameters.push_back(level->kind == Kind::Optional ? 1 : -1);
   }
   appendType(*level, parameters);
-  return Imported::computed(
-      whole->kind, callForBoxes(t, "weir_kernel_sequence_check", {boxes}, parameters),
-      whole->inner);
+  return Imported::computed(whole->kind,
+                            callForBoxes(t, "weir_kernel_sequence_check", {boxes}, parameters),
+                            whole->inner);
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,8 +248,7 @@ Imported weir::onnx::rebuild(const Imported &shape, ArrayRef<Value> &tensors) {
 }
 
 bool weir::onnx::sameStructure(const Imported &x, const Imported &y) {
-  if (x.kind != y.kind || x.elements.size() != y.elements.size() ||
-      !x.boxes != !y.boxes)
+  if (x.kind != y.kind || x.elements.size() != y.elements.size() || !x.boxes != !y.boxes)
     return false;
   for (auto [a, b] : llvm::zip(x.elements, y.elements))
     if (!sameStructure(a, b))

@@ -25,9 +25,9 @@ using frontend::writeEntry;
 /// in sizes, and in rank; their element type is one.
 struct ElementInfo {
   Imported::Kind kind = Imported::Kind::Tensor;
-  Type element;        ///< of tensors
-  bool ranked = false; ///< tensors all have the rank of `shape`
-  llvm::SmallVector<int64_t> shape; ///< open where sizes differ
+  Type element;                             ///< of tensors
+  bool ranked = false;                      ///< tensors all have the rank of `shape`
+  llvm::SmallVector<int64_t> shape;         ///< open where sizes differ
   std::shared_ptr<const ElementInfo> inner; ///< of sequences and optionals
 };
 using Info = std::shared_ptr<const ElementInfo>;
@@ -51,18 +51,16 @@ Imported boxed(TensorBuilder &t, const Imported &value);
 Imported elementAt(NodeImport &n, const Imported &sequence, Value position);
 
 /// `boxes` with one more element, at its end or at `position`.
-Value insertBox(TensorBuilder &t, Value boxes, const Imported &element,
-                Value position = {});
+Value insertBox(TensorBuilder &t, Value boxes, const Imported &element, Value position = {});
 
 /// The elements put together along `axis`, a new one where `fresh`. Null, with
 /// a report, where their rank is not known.
-Value concatBoxes(NodeImport &n, Value boxes, const Info &info, int64_t axis,
-                  bool fresh, bool mayBeEmpty);
+Value concatBoxes(NodeImport &n, Value boxes, const Info &info, int64_t axis, bool fresh,
+                  bool mayBeEmpty);
 
 /// A kernel of the runtime that is called by name.
-mlir::Operation *callKernel(TensorBuilder &t, llvm::StringRef kernel,
-                            mlir::TypeRange results, mlir::ValueRange operands,
-                            Ints parameters);
+mlir::Operation *callKernel(TensorBuilder &t, llvm::StringRef kernel, mlir::TypeRange results,
+                            mlir::ValueRange operands, Ints parameters);
 
 /// tensor<?x!weir.box>
 mlir::RankedTensorType boxesType(mlir::MLIRContext *context);

@@ -26,24 +26,23 @@ constexpr double pi = 3.14159265358979323846;
 /// cos and sin of 2πkn/N for n in [0, rows) and k in [0, columns). The products
 /// are reduced modulo N as integers: a float angle of many turns has few digits
 /// left.
-void angles(TensorBuilder &t, Value size, Value rows, Value columns, Type type,
-            Value &cosine, Value &sine) {
+void angles(TensorBuilder &t, Value size, Value rows, Value columns, Type type, Value &cosine,
+            Value &sine) {
   Type i64 = t.b.getI64Type();
   Value shape = t.concat({rows, columns}, 0);
   Value n = t.op<IotaOp>(shape, t.number(0), t.typeAttr(i64));
   Value k = t.op<IotaOp>(shape, t.number(1), t.typeAttr(i64));
   Value count = t.toScalar(size);
   Value turns = t.op<FloorModOp>(t.mul(n, k), count);
-  Value f64Angle = t.div(t.mul(t.cast(turns, t.b.getF64Type()), 2 * pi),
-                         t.cast(count, t.b.getF64Type()));
+  Value f64Angle =
+      t.div(t.mul(t.cast(turns, t.b.getF64Type()), 2 * pi), t.cast(count, t.b.getF64Type()));
   cosine = t.cast(t.op<CosOp>(f64Angle), type);
   sine = t.cast(t.op<SinOp>(f64Angle), type);
 }
 
 /// Transforms dimension `axis` of `x` […, 1 or 2] over `size` entries; null: as
 /// many as the signal has.
-Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
-                bool onesided) {
+Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse, bool onesided) {
   if (!x)
     return {};
   int64_t last = n.rank(x) - 1, parts = n.dim(x, last);
@@ -52,8 +51,8 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
     return {};
   }
   if (axis < 0 || axis >= last) {
-    (void)n.invalid("found axis " + Twine(axis) + "; possible are 0 to " +
-                    Twine(last - 1) + ", those before the parts");
+    (void)n.invalid("found axis " + Twine(axis) + "; possible are 0 to " + Twine(last - 1) +
+                    ", those before the parts");
     return {};
   }
   bool realResult = inverse && onesided;
@@ -89,10 +88,8 @@ Value transform(NodeImport &n, Value x, int64_t axis, Value size, bool inverse,
     // Each bin counts for its mirror image, but the first and the middle one.
     Value bin = n.op<IotaOp>(taken, n.number(0), n.typeAttr(n.b.getI64Type()));
     Value single =
-        n.op<OrOp>(n.compare("eq", bin, 0.0),
-                   n.compare("eq", n.mul(bin, 2.0), n.toScalar(size)));
-    Value weight = n.unsqueeze(
-        n.select(single, n.scalar(type, 1), n.scalar(type, 2)), {1});
+        n.op<OrOp>(n.compare("eq", bin, 0.0), n.compare("eq", n.mul(bin, 2.0), n.toScalar(size)));
+    Value weight = n.unsqueeze(n.select(single, n.scalar(type, 1), n.scalar(type, 2)), {1});
     cosine = n.mul(cosine, weight);
     sine = n.mul(sine, weight);
   }
@@ -120,14 +117,11 @@ LogicalResult dft(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  Value size =
-      n.has(1) ? n.cast(n.reshape(n.in(1), {1}), n.b.getI64Type()) : Value();
+  Value size = n.has(1) ? n.cast(n.reshape(n.in(1), {1}), n.b.getI64Type()) : Value();
   if (n.has(1) && !size)
     return failure();
   bool inverse = n.i("inverse") != 0, onesided = n.i("onesided") != 0;
-  auto along = [&](int64_t axis) {
-    return transform(n, x, axis, size, inverse, onesided);
-  };
+  auto along = [&](int64_t axis) { return transform(n, x, axis, size, inverse, onesided); };
   int64_t given = -2;
   if (n.version < 20) {
     given = n.i("axis");
@@ -136,8 +130,7 @@ LogicalResult dft(NodeImport &n) {
     if (!known)
       return n.result(chooseAxes(n, n.in(2), n.rank(x), [&](Ints axes) {
         // The last dimension holds the parts; no model may name it.
-        return axes.empty() ? Value()
-                            : along(std::min(axes[0], n.rank(x) - 2));
+        return axes.empty() ? Value() : along(std::min(axes[0], n.rank(x) - 2));
       }));
     if (known->size() != 1)
       return n.invalid("found " + Twine(known->size()) + " axes; possible is 1");
@@ -180,8 +173,7 @@ LogicalResult stft(NodeImport &n) {
 /// a0 - a1 cos(2πn/N) + a2 cos(4πn/N)
 LogicalResult window(NodeImport &n, double a0, double a1, double a2) {
   Value size = n.in(0);
-  Type type = elementType(n.b.getContext(),
-                          static_cast<DataType>(n.i("output_datatype")));
+  Type type = elementType(n.b.getContext(), static_cast<DataType>(n.i("output_datatype")));
   if (!size || !type)
     return failure();
   Type f64 = n.b.getF64Type();
@@ -198,15 +190,12 @@ LogicalResult window(NodeImport &n, double a0, double a1, double a2) {
 }
 
 LogicalResult hann(NodeImport &n) { return window(n, 0.5, 0.5, 0); }
-LogicalResult hamming(NodeImport &n) {
-  return window(n, 25.0 / 46, 1 - 25.0 / 46, 0);
-}
+LogicalResult hamming(NodeImport &n) { return window(n, 25.0 / 46, 1 - 25.0 / 46, 0); }
 LogicalResult blackman(NodeImport &n) { return window(n, 0.42, 0.5, 0.08); }
 
 LogicalResult melWeights(NodeImport &n) {
   Type f64 = n.b.getF64Type(), i64 = n.b.getI64Type();
-  Type type = elementType(n.b.getContext(),
-                          static_cast<DataType>(n.i("output_datatype")));
+  Type type = elementType(n.b.getContext(), static_cast<DataType>(n.i("output_datatype")));
   SmallVector<Value> inputs = n.tensors();
   if (inputs.size() != 5 || !type)
     return failure();
@@ -215,17 +204,14 @@ LogicalResult melWeights(NodeImport &n) {
   auto real = [&](size_t i) { return n.cast(n.toScalar(inputs[i]), f64); };
   // Mel scale: 2595 log10(1 + f / 700).
   const double perLog = 2595 / std::log(10.0);
-  auto mel = [&](Value f) {
-    return n.mul(n.op<Log1pOp>(n.div(f, 700.0)), perLog);
-  };
+  auto mel = [&](Value f) { return n.mul(n.op<Log1pOp>(n.div(f, 700.0)), perLog); };
   Value low = mel(real(3)), high = mel(real(4));
   Value edges = n.add(bands, 2.0);
   Value step = n.div(n.sub(high, low), n.cast(n.toScalar(edges), f64));
   Value place = n.op<IotaOp>(edges, n.number(0), n.typeAttr(f64));
   Value mels = n.add(n.mul(place, step), low);
   Value hertz = n.mul(n.op<Expm1Op>(n.div(mels, perLog)), 700.0);
-  Value scaled =
-      n.div(n.mul(hertz, n.cast(n.add(n.toScalar(length), 1.0), f64)), real(2));
+  Value scaled = n.div(n.mul(hertz, n.cast(n.add(n.toScalar(length), 1.0), f64)), real(2));
   // In bins of the spectrum, [bands + 2].
   Value bins = n.op<FloorOp>(scaled);
   auto edge = [&](double from) {
@@ -234,22 +220,18 @@ LogicalResult melWeights(NodeImport &n) {
   };
   Value lower = edge(0), centre = edge(1), upper = edge(2);
   Value rows = n.add(n.div(length, 2.0), 1.0);
-  Value bin =
-      n.unsqueeze(n.op<IotaOp>(rows, n.number(0), n.typeAttr(f64)), {1});
+  Value bin = n.unsqueeze(n.op<IotaOp>(rows, n.number(0), n.typeAttr(f64)), {1});
   Value rise = n.sub(centre, lower), fall = n.sub(upper, centre);
   Value up = n.div(n.sub(bin, lower), n.maximum(rise, 1.0));
   Value down = n.div(n.sub(upper, bin), n.maximum(fall, 1.0));
   Value none = n.scalar(f64, 0);
   auto within = [&](Value from, const char *predicate, Value to) {
-    return n.op<AndOp>(n.compare("ge", bin, from),
-                       n.compare(predicate, bin, to));
+    return n.op<AndOp>(n.compare("ge", bin, from), n.compare(predicate, bin, to));
   };
   Value result = n.select(within(lower, "le", centre), up, none);
-  Value single =
-      n.op<AndOp>(n.compare("eq", rise, 0.0), n.compare("eq", bin, centre));
+  Value single = n.op<AndOp>(n.compare("eq", rise, 0.0), n.compare("eq", bin, centre));
   result = n.select(single, n.scalar(f64, 1), result);
-  Value falls =
-      n.op<AndOp>(within(centre, "lt", upper), n.compare("gt", fall, 0.0));
+  Value falls = n.op<AndOp>(within(centre, "lt", upper), n.compare("gt", fall, 0.0));
   result = n.select(falls, down, result);
   return n.result(n.cast(result, type));
 }

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/Heads.h"
-#include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/NodeImport.h"
 #include "compiler/frontend/onnx/Window.h"
 
@@ -32,22 +32,17 @@ LogicalResult causalConv(NodeImport &n) {
   Value x = n.in(0), filter = n.in(1);
   if (!x || !filter)
     return failure();
-  int64_t taps =
-      n.rank(filter) == 3 ? n.dim(filter, 2) : ShapedType::kDynamic;
-  int64_t channels =
-      n.rank(x) == 3 ? n.dim(x, 1) : ShapedType::kDynamic;
+  int64_t taps = n.rank(filter) == 3 ? n.dim(filter, 2) : ShapedType::kDynamic;
+  int64_t channels = n.rank(x) == 3 ? n.dim(x, 1) : ShapedType::kDynamic;
   if (ShapedType::isDynamic(taps) || ShapedType::isDynamic(channels))
     return n.unsupported("found operands that are not of rank 3, or an open "
                          "number of channels or taps");
   Value past =
       n.has(3) ? n.in(3)
-               : n.expandTo(
-                     n.like(x, 0),
-                     n.concat({n.shapeSlice(x, 0, 2), n.ints({taps - 1})}, 0));
+               : n.expandTo(n.like(x, 0), n.concat({n.shapeSlice(x, 0, 2), n.ints({taps - 1})}, 0));
   Value padded = n.concat({past, x}, 2);
-  Value y =
-      n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}), n.list({1}),
-                   n.number(channels), n.flag(false), n.typeAttr(n.element(x)));
+  Value y = n.op<ConvOp>(padded, filter, n.list({1}), n.list({0, 0}), n.list({1}),
+                         n.number(channels), n.flag(false), n.typeAttr(n.element(x)));
   if (n.has(2))
     y = n.add(y, perChannel(n, n.in(2), 3));
   if (n.s("activation") != "none") {
@@ -55,11 +50,10 @@ LogicalResult causalConv(NodeImport &n) {
     y = n.cast(n.mul(wide, n.op<LogisticOp>(wide)), n.element(x));
   }
   Value start = n.sizeOf(x, 2); // the last taps - 1 samples
-  Value state = n.op<SliceOp>(padded, start, n.sizeOf(padded, 2), n.ints({1}),
-                              n.list({2}), n.flag(false));
+  Value state =
+      n.op<SliceOp>(padded, start, n.sizeOf(padded, 2), n.ints({1}), n.list({2}), n.flag(false));
   if (!ShapedType::isDynamic(n.dim(x, 2)))
-    state = n.slice(padded, 2, n.dim(x, 2),
-                    n.dim(x, 2) + taps - 1);
+    state = n.slice(padded, 2, n.dim(x, 2), n.dim(x, 2) + taps - 1);
   return n.results({y, state});
 }
 
@@ -67,10 +61,8 @@ LogicalResult causalConv(NodeImport &n) {
 Value perStep(NodeImport &n, Value x, int64_t heads) {
   if (!x)
     return {};
-  Value parts = n.reshapeTo(
-      x, n.concat({n.shapeSlice(x, 0, 2),
-                   n.ints({heads, n.dim(x, 2) / heads})},
-                  0));
+  Value parts =
+      n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, n.dim(x, 2) / heads})}, 0));
   return n.widen(n.transpose(parts, {1, 0, 2, 3}));
 }
 
@@ -86,10 +78,8 @@ LogicalResult linearAttention(NodeImport &n) {
     if (n.rank(x) != 3 || ShapedType::isDynamic(n.dim(x, 2)))
       return n.unsupported("found operands that are not of rank 3, or of open "
                            "hidden size");
-  if (heads < 1 || keyHeads < 1 || heads % keyHeads ||
-      n.dim(q, 2) % heads || n.dim(v, 2) % keyHeads ||
-      n.dim(k, 2) % keyHeads || gated != n.has(4) ||
-      delta != n.has(5))
+  if (heads < 1 || keyHeads < 1 || heads % keyHeads || n.dim(q, 2) % heads ||
+      n.dim(v, 2) % keyHeads || n.dim(k, 2) % keyHeads || gated != n.has(4) || delta != n.has(5))
     return n.invalid("found heads, decay or beta that do not go with update "
                      "rule \"" +
                      Twine(rule) + "\"");
@@ -106,22 +96,16 @@ LogicalResult linearAttention(NodeImport &n) {
       return failure();
     beta = n.widen(n.unsqueeze(n.transpose(given, {1, 0, 2}), {3}));
   }
-  Value state =
-      n.has(3)
-          ? n.widen(n.in(3))
-          : n.expandTo(
-                n.like(queries, 0),
-                n.concat({batch, n.ints({keyHeads, keySize, valueSize})}, 0));
+  Value state = n.has(3) ? n.widen(n.in(3))
+                         : n.expandTo(n.like(queries, 0),
+                                      n.concat({batch, n.ints({keyHeads, keySize, valueSize})}, 0));
   Type stateType = n.has(3) && n.in(3) ? n.element(n.in(3)) : n.element(q);
-  double scale =
-      n.f("scale") != 0 ? n.f("scale") : 1 / std::sqrt(double(keySize));
+  double scale = n.f("scale") != 0 ? n.f("scale") : 1 / std::sqrt(double(keySize));
   int64_t repeats = heads / keyHeads;
   Value outputs =
-      n.expandTo(n.like(queries, 0),
-                 n.concat({time, batch, n.ints({heads, valueSize})}, 0));
+      n.expandTo(n.like(queries, 0), n.concat({time, batch, n.ints({heads, valueSize})}, 0));
   FailureOr<Values> made = buildLoop(
-      n, n.toScalar(time), {}, {state, outputs},
-      [&](Value at, Values args) -> FailureOr<Values> {
+      n, n.toScalar(time), {}, {state, outputs}, [&](Value at, Values args) -> FailureOr<Values> {
         Value s = args[0];
         Value key = n.unsqueeze(n.gather(keys, at, 0), {3});
         Value value = n.gather(values, at, 0);
@@ -136,17 +120,12 @@ LogicalResult linearAttention(NodeImport &n) {
         if (repeats > 1) {
           Value wide = n.expandTo(
               n.unsqueeze(s, {2}),
-              n.concat({n.sizeOf(s, 0),
-                        n.ints({keyHeads, repeats, keySize, valueSize})},
-                       0));
-          seen = n.reshapeTo(
-              wide,
-              n.concat({n.sizeOf(s, 0), n.ints({heads, keySize, valueSize})},
-                       0));
+              n.concat({n.sizeOf(s, 0), n.ints({keyHeads, repeats, keySize, valueSize})}, 0));
+          seen =
+              n.reshapeTo(wide, n.concat({n.sizeOf(s, 0), n.ints({heads, keySize, valueSize})}, 0));
         }
         Value query = n.unsqueeze(n.gather(queries, at, 0), {3});
-        Value out =
-            n.mul(n.reduce(n.mul(seen, query), "sum", {2}, false), scale);
+        Value out = n.mul(n.reduce(n.mul(seen, query), "sum", {2}, false), scale);
         return Values{s, writeEntry(n, args[1], at, out)};
       });
   if (failed(made))
@@ -163,35 +142,29 @@ LogicalResult flexAttention(NodeImport &n) {
     return failure();
   int64_t heads = n.dim(q, 1), keyHeads = n.dim(k, 1);
   int64_t size = n.rank(q) == 4 ? n.dim(q, 3) : 0;
-  if (n.rank(q) != 4 || ShapedType::isDynamic(heads) || keyHeads < 1 ||
-      heads % keyHeads || ShapedType::isDynamic(size))
+  if (n.rank(q) != 4 || ShapedType::isDynamic(heads) || keyHeads < 1 || heads % keyHeads ||
+      ShapedType::isDynamic(size))
     return n.invalid("found operands that are not of rank 4, or heads that do "
                      "not divide");
   Type type = n.element(q);
   Type precise =
       n.i("softmax_precision")
-          ? elementType(n.b.getContext(),
-                        static_cast<DataType>(n.i("softmax_precision")))
+          ? elementType(n.b.getContext(), static_cast<DataType>(n.i("softmax_precision")))
           : n.element(n.widen(q));
   auto repeated = [&](Value x) { return repeatHeads(n, x, heads / keyHeads); };
-  double scale =
-      n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
-  Value scores =
-      n.mul(n.matmul(n.cast(q, precise),
-                     n.transpose(n.cast(repeated(k), precise), {0, 1, 3, 2})),
-            scale);
+  double scale = n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
+  Value scores = n.mul(
+      n.matmul(n.cast(q, precise), n.transpose(n.cast(repeated(k), precise), {0, 1, 3, 2})), scale);
   auto through = [&](const char *name, Value x) -> Value {
     const NodeAttribute *attr = n.attr(name);
     if (!attr || !x)
       return x;
     const Graph &graph = *attr->graphs[0];
     if (graph.inputs.size() != 1 || graph.outputs.size() != 1) {
-      (void)n.unsupported("found a graph " + Twine(name) +
-                          " of more than one input or output");
+      (void)n.unsupported("found a graph " + Twine(name) + " of more than one input or output");
       return {};
     }
-    FailureOr<std::vector<Imported>> made =
-        n.graph.subgraph(graph, {Imported(x)}, n.b);
+    FailureOr<std::vector<Imported>> made = n.graph.subgraph(graph, {Imported(x)}, n.b);
     return failed(made) ? Value() : made->front().tensor;
   };
   scores = through("score_mod", scores);
@@ -207,9 +180,7 @@ LogicalResult flexAttention(NodeImport &n) {
 struct Step {
   Value rate, count;
   size_t tensors;
-  Value in(NodeImport &n, size_t group, size_t i) const {
-    return n.in(2 + group * tensors + i);
-  }
+  Value in(NodeImport &n, size_t group, size_t i) const { return n.in(2 + group * tensors + i); }
 };
 
 std::optional<Step> optimizerStep(NodeImport &n, size_t groups) {
@@ -217,8 +188,7 @@ std::optional<Step> optimizerStep(NodeImport &n, size_t groups) {
   if (!step.rate || !step.count)
     return std::nullopt;
   step.tensors = (n.inputCount() - 2) / groups;
-  if ((n.inputCount() - 2) % groups ||
-      n.outputCount() != step.tensors * (groups - 1)) {
+  if ((n.inputCount() - 2) % groups || n.outputCount() != step.tensors * (groups - 1)) {
     (void)n.invalid("found inputs and outputs that do not go together");
     return std::nullopt;
   }
@@ -235,13 +205,11 @@ LogicalResult adagrad(NodeImport &n) {
     if (!x || !g || !h)
       return failure();
     Type type = n.element(x);
-    Value decay =
-        n.add(n.mul(n.cast(step->count, type), n.f("decay_factor")), 1.0);
+    Value decay = n.add(n.mul(n.cast(step->count, type), n.f("decay_factor")), 1.0);
     Value rate = n.div(n.cast(step->rate, type), decay);
     g = n.add(n.mul(x, n.f("norm_coefficient")), g);
     h = n.add(h, n.mul(g, g));
-    next.push_back(
-        n.sub(x, n.div(n.mul(rate, g), n.add(n.sqrt(h), n.f("epsilon")))));
+    next.push_back(n.sub(x, n.div(n.mul(rate, g), n.add(n.sqrt(h), n.f("epsilon")))));
     sums.push_back(h);
   }
   llvm::append_range(next, sums);
@@ -267,13 +235,10 @@ LogicalResult adam(NodeImport &n) {
     // From the second step on the averages' bias is corrected.
     Value b2 = n.op<PowOp>(n.like(x, beta), count);
     Value b1 = n.op<PowOp>(n.like(x, alpha), count);
-    Value corrected =
-        n.mul(n.cast(step->rate, type),
-              n.div(n.sqrt(n.sub(n.like(x, 1), b2)), n.sub(n.like(x, 1), b1)));
-    Value rate = n.select(n.compare("gt", count, 0.0), corrected,
-                          n.cast(step->rate, type));
-    Value moved =
-        n.sub(x, n.div(n.mul(rate, v), n.add(n.sqrt(h), n.f("epsilon"))));
+    Value corrected = n.mul(n.cast(step->rate, type),
+                            n.div(n.sqrt(n.sub(n.like(x, 1), b2)), n.sub(n.like(x, 1), b1)));
+    Value rate = n.select(n.compare("gt", count, 0.0), corrected, n.cast(step->rate, type));
+    Value moved = n.sub(x, n.div(n.mul(rate, v), n.add(n.sqrt(h), n.f("epsilon"))));
     next.push_back(n.mul(moved, 1 - n.f("norm_coefficient_post")));
     firsts.push_back(v);
     seconds.push_back(h);

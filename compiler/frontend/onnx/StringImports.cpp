@@ -25,9 +25,7 @@ LogicalResult concat(NodeImport &n) {
   SmallVector<Type> types;
   if (failed(weir::detail::inferBroadcast(n.loc, {x, y}, n.element(x), types)))
     return failure();
-  return n.result(
-      n.kernelCall("weir_kernel_string_concat", types, {x, y}, {})
-          ->getResult(0));
+  return n.result(n.kernelCall("weir_kernel_string_concat", types, {x, y}, {})->getResult(0));
 }
 
 LogicalResult split(NodeImport &n) {
@@ -41,8 +39,7 @@ LogicalResult split(NodeImport &n) {
   auto counts = RankedTensorType::get(shape, n.b.getI64Type());
   shape.push_back(ShapedType::kDynamic);
   auto parts = RankedTensorType::get(shape, n.element(x));
-  Operation *made =
-      n.kernelCall("weir_kernel_string_split", {parts, counts}, {x, by}, {most});
+  Operation *made = n.kernelCall("weir_kernel_string_split", {parts, counts}, {x, by}, {most});
   return n.results({made->getResult(0), made->getResult(1)});
 }
 
@@ -52,11 +49,9 @@ LogicalResult regexFullMatch(NodeImport &n) {
     return failure();
   std::string_view pattern = n.s("pattern");
   auto type = RankedTensorType::get(n.sizes(x), n.b.getI1Type());
-  return n.result(
-      n.kernelCall("weir_kernel_regex_full_match", {type},
-                    {x, n.stringScalar(StringRef(pattern.data(), pattern.size()))},
-                    {})
-          ->getResult(0));
+  return n.result(n.kernelCall("weir_kernel_regex_full_match", {type},
+                               {x, n.stringScalar(StringRef(pattern.data(), pattern.size()))}, {})
+                      ->getResult(0));
 }
 
 SmallVector<StringRef> texts(NodeImport &n, std::string_view attribute) {
@@ -82,11 +77,10 @@ LogicalResult normalizer(NodeImport &n) {
   SmallVector<int64_t> shape{ShapedType::kDynamic};
   if (n.rank(x) == 2)
     shape.insert(shape.begin(), 1);
-  return n.result(n.kernelCall("weir_kernel_string_normalize",
-                                {RankedTensorType::get(shape, n.element(x))},
-                                {x, n.strings(texts(n, "stopwords"))},
-                                {n.i("is_case_sensitive") != 0, change})
-                      ->getResult(0));
+  return n.result(
+      n.kernelCall("weir_kernel_string_normalize", {RankedTensorType::get(shape, n.element(x))},
+                   {x, n.strings(texts(n, "stopwords"))}, {n.i("is_case_sensitive") != 0, change})
+          ->getResult(0));
 }
 
 LogicalResult tfIdf(NodeImport &n) {
@@ -117,18 +111,16 @@ LogicalResult tfIdf(NodeImport &n) {
                        " in ngram_indexes; possible are 0 to 2^31 - 2");
     width = std::max(width, column + 1);
   }
-  if (shortest < 1 || longest < shortest || skips < 0 ||
-      grams > int64_t(columns->size()) || n.rank(x) > 2)
+  if (shortest < 1 || longest < shortest || skips < 0 || grams > int64_t(columns->size()) ||
+      n.rank(x) > 2)
     return n.invalid("found lengths, skips or ngram_indexes that do not go "
                      "with the pool");
   SmallVector<int64_t> shape(n.sizes(x));
   shape.resize(std::max<size_t>(shape.size(), 1));
   shape.back() = width;
   Value counts =
-      n.kernelCall("weir_kernel_ngram_counts",
-                    {RankedTensorType::get(shape, n.b.getF32Type())},
-                    {x, pool, n.ints(*begins), n.ints(*columns)},
-                    {shortest, longest, skips, width})
+      n.kernelCall("weir_kernel_ngram_counts", {RankedTensorType::get(shape, n.b.getF32Type())},
+                   {x, pool, n.ints(*begins), n.ints(*columns)}, {shortest, longest, skips, width})
           ->getResult(0);
   std::string_view mode = n.s("mode");
   if (mode == "TF")
@@ -146,10 +138,8 @@ LogicalResult tfIdf(NodeImport &n) {
 }
 
 constexpr OperatorImport table[] = {
-    {"", "RegexFullMatch", 20, 0, regexFullMatch},
-    {"", "StringConcat", 20, 0, concat},
-    {"", "StringNormalizer", 10, 0, normalizer},
-    {"", "StringSplit", 20, 0, split},
+    {"", "RegexFullMatch", 20, 0, regexFullMatch}, {"", "StringConcat", 20, 0, concat},
+    {"", "StringNormalizer", 10, 0, normalizer},   {"", "StringSplit", 20, 0, split},
     {"", "TfIdfVectorizer", 9, 0, tfIdf},
 };
 

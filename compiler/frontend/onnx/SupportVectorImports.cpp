@@ -37,8 +37,7 @@ Value kernel(NodeImport &n, Value x, Value vectors) {
   if (!products || name == "LINEAR")
     return products;
   if (name == "POLY")
-    return n.op<PowOp>(n.add(n.mul(products, gamma), offset),
-                       n.like(products, degree));
+    return n.op<PowOp>(n.add(n.mul(products, gamma), offset), n.like(products, degree));
   if (name == "SIGMOID")
     return n.op<TanhOp>(n.add(n.mul(products, gamma), offset));
   if (name == "RBF") {
@@ -46,8 +45,7 @@ Value kernel(NodeImport &n, Value x, Value vectors) {
     Value squares = n.reduce(n.mul(apart, apart), "sum", {2}, false);
     return n.exp(n.mul(squares, -gamma));
   }
-  (void)n.invalid("found kernel_type " + Twine(name) +
-                  "; possible are LINEAR, POLY, RBF, SIGMOID");
+  (void)n.invalid("found kernel_type " + Twine(name) + "; possible are LINEAR, POLY, RBF, SIGMOID");
   return {};
 }
 
@@ -60,8 +58,7 @@ Value samples(NodeImport &n) {
 /// `count` support vectors, [count, features].
 Value supportVectors(NodeImport &n, int64_t count) {
   SmallVector<double> vectors = list(n, "support_vectors");
-  if (count < 1 || vectors.empty() ||
-      vectors.size() % static_cast<size_t>(count)) {
+  if (count < 1 || vectors.empty() || vectors.size() % static_cast<size_t>(count)) {
     (void)n.invalid("found support_vectors that are not " + Twine(count));
     return {};
   }
@@ -70,8 +67,7 @@ Value supportVectors(NodeImport &n, int64_t count) {
 
 LogicalResult regressor(NodeImport &n) {
   Value x = samples(n);
-  SmallVector<double> coefficients = list(n, "coefficients"),
-                      rho = list(n, "rho");
+  SmallVector<double> coefficients = list(n, "coefficients"), rho = list(n, "rho");
   if (!x || coefficients.empty() || rho.empty())
     return n.invalid("found no coefficients or rho");
   Value weights = n.unsqueeze(n.floats(coefficients, n.b.getF32Type()), {1});
@@ -106,14 +102,12 @@ Value coupled(NodeImport &n, ArrayRef<SmallVector<Value>> pairs) {
     }
   Values start;
   for (int64_t t = 0; t < classes; ++t)
-    start.push_back(n.expandTo(n.like(any, 1.0 / double(classes)),
-                               n.shapeOf(any)));
+    start.push_back(n.expandTo(n.like(any, 1.0 / double(classes)), n.shapeOf(any)));
   start.push_back(n.expandTo(n.scalar(n.b.getI1Type(), 0), n.shapeOf(any)));
   double enough = 0.005 / double(classes);
   int64_t most = std::max<int64_t>(100, classes);
-  FailureOr<Values> made = buildLoop(
-      n, n.intScalar(most), {}, start,
-      [&](Value, Values args) -> FailureOr<Values> {
+  FailureOr<Values> made =
+      buildLoop(n, n.intScalar(most), {}, start, [&](Value, Values args) -> FailureOr<Values> {
         Value done = args.pop_back_val();
         auto timesQ = [&](int64_t t) {
           Value sum;
@@ -141,10 +135,8 @@ Value coupled(NodeImport &n, ArrayRef<SmallVector<Value>> pairs) {
           Value step = n.div(n.sub(pqp, qp[t]), q[t][t]);
           args[t] = n.add(args[t], step);
           Value scale = n.add(step, 1.0);
-          pqp = n.div(
-              n.add(pqp, n.mul(step, n.add(n.mul(step, q[t][t]),
-                                           n.mul(qp[t], 2.0)))),
-              n.mul(scale, scale));
+          pqp = n.div(n.add(pqp, n.mul(step, n.add(n.mul(step, q[t][t]), n.mul(qp[t], 2.0)))),
+                      n.mul(scale, scale));
           for (int64_t j = 0; j < classes; ++j) {
             qp[j] = n.div(n.add(qp[j], n.mul(step, q[t][j])), scale);
             args[j] = n.div(args[j], scale);
@@ -180,21 +172,17 @@ private:
 /// Each pair's decision: above zero is a vote for the first.
 bool Classifier::decisions() {
   std::optional<SmallVector<int64_t>> sizes = n.is("vectors_per_class");
-  SmallVector<double> coefficients = list(n, "coefficients"),
-                      rho = list(n, "rho");
+  SmallVector<double> coefficients = list(n, "coefficients"), rho = list(n, "rho");
   Value x = samples(n);
   int64_t count = 0;
   // None can have more vectors than there are coefficients.
   int64_t most = coefficients.size();
   bool fits = sizes && static_cast<int64_t>(sizes->size()) == classes &&
-              llvm::all_of(*sizes, [&](int64_t size) {
-                return size >= 0 && size <= most;
-              });
+              llvm::all_of(*sizes, [&](int64_t size) { return size >= 0 && size <= most; });
   if (fits)
     for (int64_t size : *sizes)
       count += size;
-  if (!x || !fits ||
-      static_cast<int64_t>(coefficients.size()) != (classes - 1) * count ||
+  if (!x || !fits || static_cast<int64_t>(coefficients.size()) != (classes - 1) * count ||
       static_cast<int64_t>(rho.size()) != classes * (classes - 1) / 2) {
     (void)n.unsupported("found vectors_per_class, coefficients or rho that do "
                         "not go with " +
@@ -222,8 +210,7 @@ bool Classifier::decisions() {
       Value decision = n.add(n.matmul(values, weights), rho[pair]);
       pairs.push_back(decision);
       Value first = n.cast(n.compare("gt", decision, 0.0), n.b.getF32Type());
-      for (auto [which, vote] :
-           {std::pair(i, first), std::pair(j, n.sub(n.like(first, 1), first))})
+      for (auto [which, vote] : {std::pair(i, first), std::pair(j, n.sub(n.like(first, 1), first))})
         perClass[which] = perClass[which] ? n.add(perClass[which], vote) : vote;
     }
   votes = n.concat(perClass, 1);
@@ -259,16 +246,14 @@ LogicalResult Classifier::run() {
     return n.invalid("found fewer than two classes");
   if (!decisions())
     return failure();
-  Value best = n.op<ArgReduceOp>(votes, n.flag(true), n.number(1),
-                                 n.flag(false), n.flag(false),
+  Value best = n.op<ArgReduceOp>(votes, n.flag(true), n.number(1), n.flag(false), n.flag(false),
                                  n.typeAttr(n.b.getI64Type()));
   Value answer = n.gather(labels, best, 0);
   std::string_view transform = n.s("post_transform");
   if (!list(n, "prob_a").empty())
     return n.results({answer, postTransform(n, probabilities(), transform)});
   if (pairs.size() > 1)
-    return n.results(
-        {answer, postTransform(n, n.concat(pairs, 1), transform)});
+    return n.results({answer, postTransform(n, n.concat(pairs, 1), transform)});
   if (transform != "NONE" && transform != "LOGISTIC")
     return n.unsupported("found post_transform " + Twine(transform) +
                          " for two classes without probabilities; possible "

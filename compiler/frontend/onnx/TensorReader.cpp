@@ -22,17 +22,13 @@ namespace {
 constexpr size_t maxRank = 64;
 
 Problem malformed(const char *what) {
-  return {301, std::string("found a malformed ") + what +
-                   "; the file is damaged or was cut short"};
+  return {301, std::string("found a malformed ") + what + "; the file is damaged or was cut short"};
 }
 
-std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string inTensor(const Tensor &tensor) {
-  return tensor.name.empty() ? std::string("in a tensor")
-                             : "in tensor " + quoted(tensor.name);
+  return tensor.name.empty() ? std::string("in a tensor") : "in tensor " + quoted(tensor.name);
 }
 
 /// Field number in TensorProto of a typed field.
@@ -104,8 +100,7 @@ int64_t entriesFor(DataType type, int64_t count) {
 }
 
 bool parseInteger(std::string_view text, int64_t &value) {
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
 
@@ -122,19 +117,15 @@ MaybeProblem readExternalEntry(std::string_view message, ExternalData &data) {
     return malformed("external_data entry");
   if (key == "location")
     data.location = value;
-  int64_t *number = key == "offset"   ? &data.offset
-                    : key == "length" ? &data.length
-                                      : nullptr;
+  int64_t *number = key == "offset" ? &data.offset : key == "length" ? &data.length : nullptr;
   if (number && (!parseInteger(value, *number) || *number < 0))
-    return Problem{307, "found " + quoted(value) + " as the external data's " +
-                            std::string(key) +
+    return Problem{307, "found " + quoted(value) + " as the external data's " + std::string(key) +
                             "; possible is a number of bytes"};
   return std::nullopt;
 }
 
 /// Values of a typed field, counted without decoding them.
-MaybeProblem countTyped(const Tensor &tensor, ValueField field,
-                        FieldCount &count) {
+MaybeProblem countTyped(const Tensor &tensor, ValueField field, FieldCount &count) {
   WireReader reader(tensor.message);
   uint32_t wanted = fieldNumber(field);
   while (reader.next()) {
@@ -147,9 +138,7 @@ MaybeProblem countTyped(const Tensor &tensor, ValueField field,
       ++count.values;
       continue;
     }
-    size_t size = field == ValueField::Float    ? 4
-                  : field == ValueField::Double ? 8
-                                                : 0;
+    size_t size = field == ValueField::Float ? 4 : field == ValueField::Double ? 8 : 0;
     if (size) {
       if (count.packed.size() % size)
         return malformed("packed field of numbers");
@@ -177,14 +166,11 @@ MaybeProblem checkValues(Tensor &tensor, bool hasRaw) {
     return std::nullopt;
   if (hasRaw) {
     int64_t size;
-    if (tensor.type == DataType::String ||
-        !rawByteSize(tensor.type, tensor.count, size) ||
+    if (tensor.type == DataType::String || !rawByteSize(tensor.type, tensor.count, size) ||
         static_cast<uint64_t>(size) != tensor.raw.size())
-      return Problem{305, inTensor(tensor) + " found " +
-                              std::to_string(tensor.raw.size()) +
-                              " bytes of raw_data for " +
-                              std::to_string(tensor.count) + " elements of " +
-                              std::string(info->name) +
+      return Problem{305, inTensor(tensor) + " found " + std::to_string(tensor.raw.size()) +
+                              " bytes of raw_data for " + std::to_string(tensor.count) +
+                              " elements of " + std::string(info->name) +
                               "; possible is exactly what the shape needs"};
     return std::nullopt;
   }
@@ -192,15 +178,12 @@ MaybeProblem checkValues(Tensor &tensor, bool hasRaw) {
   if (MaybeProblem problem = countTyped(tensor, info->field, count))
     return problem;
   if (count.values != entriesFor(tensor.type, tensor.count))
-    return Problem{305,
-                   inTensor(tensor) + " found " +
-                       std::to_string(elementsOf(tensor.type, count.values)) +
-                       " values for " + std::to_string(tensor.count) +
-                       " elements of " + std::string(info->name) +
-                       "; possible is exactly what the shape needs"};
-  bool inPlace =
-      (info->field == ValueField::Float || info->field == ValueField::Double) &&
-      count.pieces == 1 && count.packed.data();
+    return Problem{305, inTensor(tensor) + " found " +
+                            std::to_string(elementsOf(tensor.type, count.values)) + " values for " +
+                            std::to_string(tensor.count) + " elements of " +
+                            std::string(info->name) + "; possible is exactly what the shape needs"};
+  bool inPlace = (info->field == ValueField::Float || info->field == ValueField::Double) &&
+                 count.pieces == 1 && count.packed.data();
   if (inPlace)
     tensor.raw = count.packed;
   else
@@ -216,11 +199,9 @@ void append(std::string &out, uint64_t value, size_t size) {
 
 } // namespace
 
-MaybeProblem weir::onnx::countElements(const std::vector<int64_t> &dims,
-                                       int64_t &count) {
+MaybeProblem weir::onnx::countElements(const std::vector<int64_t> &dims, int64_t &count) {
   if (dims.size() > maxRank)
-    return Problem{304, "found " + std::to_string(dims.size()) +
-                            " dimensions; possible are " +
+    return Problem{304, "found " + std::to_string(dims.size()) + " dimensions; possible are " +
                             std::to_string(maxRank)};
   bool zero = false;
   count = 1;
@@ -229,8 +210,7 @@ MaybeProblem weir::onnx::countElements(const std::vector<int64_t> &dims,
       return Problem{304, "found a dimension of " + std::to_string(dim) +
                               "; possible are sizes from 0 on"};
     zero |= dim == 0;
-    if (dim && (__builtin_mul_overflow(count, dim, &count) ||
-                count >= (int64_t(1) << 62)))
+    if (dim && (__builtin_mul_overflow(count, dim, &count) || count >= (int64_t(1) << 62)))
       return Problem{304, "found a shape of 2^62 elements or more"};
   }
   if (zero)
@@ -267,8 +247,7 @@ MaybeProblem weir::onnx::readTensor(std::string_view message, Tensor &tensor) {
       hasRaw = true;
       break;
     case 13:
-      if (MaybeProblem problem =
-              readExternalEntry(reader.bytes(), tensor.external))
+      if (MaybeProblem problem = readExternalEntry(reader.bytes(), tensor.external))
         return problem;
       break;
     case 14:
@@ -283,8 +262,7 @@ MaybeProblem weir::onnx::readTensor(std::string_view message, Tensor &tensor) {
   return checkValues(tensor, hasRaw);
 }
 
-MaybeProblem weir::onnx::readSparseTensor(std::string_view message,
-                                          SparseTensor &tensor) {
+MaybeProblem weir::onnx::readSparseTensor(std::string_view message, SparseTensor &tensor) {
   WireReader reader(message);
   while (reader.next()) {
     switch (reader.field()) {
@@ -313,10 +291,9 @@ MaybeProblem weir::onnx::readSparseTensor(std::string_view message,
     return problem;
   const std::vector<int64_t> &shape = tensor.indices.dims;
   bool linear = shape.size() == 1;
-  bool rows =
-      shape.size() == 2 && shape[1] == static_cast<int64_t>(tensor.dims.size());
-  if (tensor.values.dims.size() != 1 || (!linear && !rows) ||
-      shape[0] != tensor.values.count || tensor.indices.type != DataType::Int64)
+  bool rows = shape.size() == 2 && shape[1] == static_cast<int64_t>(tensor.dims.size());
+  if (tensor.values.dims.size() != 1 || (!linear && !rows) || shape[0] != tensor.values.count ||
+      tensor.indices.type != DataType::Int64)
     return Problem{305, inTensor(tensor.values) +
                             " found indices that do not go with the values of "
                             "a sparse tensor; possible are n values and n "
@@ -355,8 +332,7 @@ MaybeProblem weir::onnx::decodeTensor(const Tensor &tensor, std::string &out) {
       }
       break;
     default:
-      if (!forEachInteger(reader,
-                          [&](int64_t value) { append(out, value, width); }))
+      if (!forEachInteger(reader, [&](int64_t value) { append(out, value, width); }))
         return malformed("packed field of numbers");
       break;
     }
@@ -364,8 +340,7 @@ MaybeProblem weir::onnx::decodeTensor(const Tensor &tensor, std::string &out) {
   return reader.malformed() ? MaybeProblem(malformed("tensor")) : std::nullopt;
 }
 
-MaybeProblem weir::onnx::readStrings(const Tensor &tensor,
-                                     std::vector<std::string_view> &out) {
+MaybeProblem weir::onnx::readStrings(const Tensor &tensor, std::vector<std::string_view> &out) {
   WireReader reader(tensor.message);
   while (reader.next())
     if (reader.field() == fieldNumber(ValueField::String))

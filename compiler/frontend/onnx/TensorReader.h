@@ -50,8 +50,7 @@ MaybeProblem countElements(const std::vector<int64_t> &dims, int64_t &count);
 MaybeProblem decodeTensor(const Tensor &tensor, std::string &out);
 
 /// The values of a string tensor, views into the file.
-MaybeProblem readStrings(const Tensor &tensor,
-                         std::vector<std::string_view> &out);
+MaybeProblem readStrings(const Tensor &tensor, std::vector<std::string_view> &out);
 
 } // namespace weir::onnx
 

@@ -22,8 +22,7 @@ SmallVector<double> numbers(NodeImport &n, std::string_view name) {
   if (const NodeAttribute *attr = n.attr(std::string(name) + "_as_tensor");
       attr && attr->kind == AttributeKind::Tensor)
     return n.tensorNumbers(attr->tensors[0]);
-  if (const NodeAttribute *attr = n.attr(name);
-      attr && attr->kind == AttributeKind::Tensor)
+  if (const NodeAttribute *attr = n.attr(name); attr && attr->kind == AttributeKind::Tensor)
     return n.tensorNumbers(attr->tensors[0]);
   return n.fs(name).value_or(SmallVector<double>());
 }
@@ -47,11 +46,9 @@ std::optional<Trees> readTrees(NodeImport &n) {
   SmallVector<double> weights = numbers(n, "leaf_weights"),
                       members = numbers(n, "membership_values");
   size_t nodes = modes.size(), leaves = targets.size();
-  if (t.threshold.size() != nodes || t.feature.size() != nodes ||
-      onTrue.size() != nodes || onFalse.size() != nodes ||
-      trueLeaf.size() != nodes || falseLeaf.size() != nodes ||
-      (!missing.empty() && missing.size() != nodes) ||
-      weights.size() != leaves) {
+  if (t.threshold.size() != nodes || t.feature.size() != nodes || onTrue.size() != nodes ||
+      onFalse.size() != nodes || trueLeaf.size() != nodes || falseLeaf.size() != nodes ||
+      (!missing.empty() && missing.size() != nodes) || weights.size() != leaves) {
     (void)n.invalid("found lists of nodes or leaves of different lengths");
     return std::nullopt;
   }
@@ -92,9 +89,8 @@ std::optional<Trees> readTrees(NodeImport &n) {
 }
 
 std::optional<Branch> branchByName(std::string_view name) {
-  static constexpr std::string_view names[] = {"BRANCH_LEQ", "BRANCH_LT",
-                                               "BRANCH_GTE", "BRANCH_GT",
-                                               "BRANCH_EQ",  "BRANCH_NEQ"};
+  static constexpr std::string_view names[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                               "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
   for (auto [i, known] : llvm::enumerate(names))
     if (known == name)
       return static_cast<Branch>(i);
@@ -105,8 +101,7 @@ std::optional<Branch> branchByName(std::string_view name) {
 /// names of the leaves' lists ("class", "target").
 std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
   Trees t;
-  SmallVector<int64_t> trees = integers(n, "nodes_treeids"),
-                       ids = integers(n, "nodes_nodeids"),
+  SmallVector<int64_t> trees = integers(n, "nodes_treeids"), ids = integers(n, "nodes_nodeids"),
                        onTrue = integers(n, "nodes_truenodeids"),
                        onFalse = integers(n, "nodes_falsenodeids"),
                        missing = integers(n, "nodes_missing_value_tracks_true");
@@ -119,12 +114,10 @@ std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
                        voteIds = integers(n, votes + "_ids");
   SmallVector<double> weights = numbers(n, votes + "_weights");
   size_t count = weights.size();
-  if (trees.size() != nodes || onTrue.size() != nodes ||
-      onFalse.size() != nodes || t.feature.size() != nodes ||
-      t.threshold.size() != nodes || modes.size() != nodes ||
-      (!missing.empty() && missing.size() != nodes) ||
-      voteTrees.size() != count || voteNodes.size() != count ||
-      voteIds.size() != count) {
+  if (trees.size() != nodes || onTrue.size() != nodes || onFalse.size() != nodes ||
+      t.feature.size() != nodes || t.threshold.size() != nodes || modes.size() != nodes ||
+      (!missing.empty() && missing.size() != nodes) || voteTrees.size() != count ||
+      voteNodes.size() != count || voteIds.size() != count) {
     (void)n.invalid("found lists of nodes or leaves of different lengths");
     return std::nullopt;
   }
@@ -162,8 +155,7 @@ std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
     if (!isChild[i])
       t.roots.push_back(i);
   for (size_t i = 0; i < count; ++i)
-    t.votes.push_back(
-        {place(voteTrees[i], voteNodes[i]), voteIds[i], weights[i]});
+    t.votes.push_back({place(voteTrees[i], voteNodes[i]), voteIds[i], weights[i]});
   return t;
 }
 
@@ -182,10 +174,9 @@ LogicalResult treeEnsemble(NodeImport &n) {
   if (aggregate < 0 || aggregate > 3 || after < 0 || after > 4)
     return n.invalid("found an aggregate_function or post_transform that does "
                      "not exist");
-  static constexpr const char *transforms[] = {"NONE", "SOFTMAX", "LOGISTIC",
-                                               "SOFTMAX_ZERO", "PROBIT"};
-  Value scores =
-      scoreTrees(n, n.in(0), *trees, static_cast<Aggregate>(aggregate));
+  static constexpr const char *transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO",
+                                               "PROBIT"};
+  Value scores = scoreTrees(n, n.in(0), *trees, static_cast<Aggregate>(aggregate));
   return n.result(postTransform(n, scores, transforms[after]));
 }
 
@@ -200,8 +191,7 @@ LogicalResult treeRegressor(NodeImport &n) {
                         : name == "MAX"   ? Aggregate::Max
                                           : Aggregate::Sum;
   Value scores = addBase(n, scoreTrees(n, n.in(0), *trees, aggregate));
-  return n.result(postTransform(n, n.cast(scores, n.b.getF32Type()),
-                                n.s("post_transform")));
+  return n.result(postTransform(n, n.cast(scores, n.b.getF32Type()), n.s("post_transform")));
 }
 
 LogicalResult treeClassifier(NodeImport &n) {

@@ -63,9 +63,7 @@ private:
     return n.floats(values, element);
   }
   Value integers(ArrayRef<int64_t> values) { return n.ints(values); }
-  bool uses(Branch branch) const {
-    return llvm::is_contained(trees.branch, branch);
-  }
+  bool uses(Branch branch) const { return llvm::is_contained(trees.branch, branch); }
   Value membership(Value at, Value value);
 
   NodeImport &n;
@@ -85,9 +83,8 @@ Value Scorer::membership(Value at, Value value) {
       flat.push_back(i < trees.members.size() && k < trees.members[i].size()
                          ? trees.members[i][k]
                          : std::numeric_limits<double>::quiet_NaN());
-  Value sets =
-      n.reshape(n.floats(flat, type), {static_cast<int64_t>(trees.size()),
-                                       static_cast<int64_t>(most)});
+  Value sets = n.reshape(n.floats(flat, type),
+                         {static_cast<int64_t>(trees.size()), static_cast<int64_t>(most)});
   Value hit = n.compare("eq", n.unsqueeze(value, {2}), n.gather(sets, at, 0));
   return n.reduce(hit, "any", {2}, false);
 }
@@ -96,20 +93,15 @@ Value Scorer::membership(Value at, Value value) {
 Value Scorer::step(Value at) {
   Value feature = n.gather(integers(trees.feature), at, 0);
   Value value = n.op<GatherElementsOp>(x, feature, n.number(1), n.flag(false));
-  Value limit = n.gather(
-      table([&](size_t i) { return trees.threshold[i]; }, type), at, 0);
-  Value kind = n.gather(
-      table([&](size_t i) { return static_cast<double>(trees.branch[i]); },
-            i64),
-      at, 0);
+  Value limit = n.gather(table([&](size_t i) { return trees.threshold[i]; }, type), at, 0);
+  Value kind =
+      n.gather(table([&](size_t i) { return static_cast<double>(trees.branch[i]); }, i64), at, 0);
   Value taken;
   auto add = [&](Branch branch, function_ref<Value()> test) {
     if (!uses(branch))
       return;
     Value result = test();
-    taken = taken
-                ? n.select(n.compare("eq", kind, double(branch)), result, taken)
-                : result;
+    taken = taken ? n.select(n.compare("eq", kind, double(branch)), result, taken) : result;
   };
   auto comparison = [&](Branch branch, const char *predicate) {
     add(branch, [&] { return n.compare(predicate, value, limit); });
@@ -125,9 +117,7 @@ Value Scorer::step(Value at) {
     return at;
   if (llvm::is_contained(trees.missingIsTrue, true)) {
     Value missing =
-        n.gather(table([&](size_t i) { return trees.missingIsTrue[i]; },
-                       n.b.getI1Type()),
-                 at, 0);
+        n.gather(table([&](size_t i) { return trees.missingIsTrue[i]; }, n.b.getI1Type()), at, 0);
     taken = n.op<OrOp>(taken, n.op<AndOp>(n.op<IsNanOp>(value), missing));
   }
   return n.select(taken, n.gather(integers(trees.onTrue), at, 0),
@@ -136,30 +126,25 @@ Value Scorer::step(Value at) {
 
 Value Scorer::run(Aggregate aggregate, int64_t depth) {
   auto count = static_cast<int64_t>(trees.roots.size());
-  Value start = n.expandTo(integers(trees.roots),
-                           n.concat({n.sizeOf(x, 0), n.ints({count})}, 0));
+  Value start = n.expandTo(integers(trees.roots), n.concat({n.sizeOf(x, 0), n.ints({count})}, 0));
   FailureOr<Values> made =
       buildLoop(n, n.intScalar(depth), {}, {start},
-                [&](Value, Values at) -> FailureOr<Values> {
-                  return Values{step(at[0])};
-                });
+                [&](Value, Values at) -> FailureOr<Values> { return Values{step(at[0])}; });
   if (failed(made))
     return {};
   // What each node says to each target: nothing, but for leaves.
   bool extreme = aggregate == Aggregate::Min || aggregate == Aggregate::Max;
   double silent = 0;
   if (extreme)
-    silent = aggregate == Aggregate::Min
-                 ? std::numeric_limits<double>::infinity()
-                 : -std::numeric_limits<double>::infinity();
+    silent = aggregate == Aggregate::Min ? std::numeric_limits<double>::infinity()
+                                         : -std::numeric_limits<double>::infinity();
   SmallVector<double> says(trees.size() * trees.targets, silent);
   for (const Trees::Vote &vote : trees.votes) {
     double &value = says[vote.node * trees.targets + vote.target];
     value = extreme ? vote.weight : value + vote.weight;
   }
   Value weights =
-      n.reshape(n.floats(says, type),
-                {static_cast<int64_t>(trees.size()), trees.targets});
+      n.reshape(n.floats(says, type), {static_cast<int64_t>(trees.size()), trees.targets});
   Value heard = n.gather(weights, (*made)[0], 0);
   Value result = n.reduce(heard,
                           !extreme                      ? "sum"
@@ -168,14 +153,12 @@ Value Scorer::run(Aggregate aggregate, int64_t depth) {
                           {1}, false);
   if (extreme) // a target that no leaf speaks to
     result = n.select(n.op<IsInfOp>(result), n.like(result, 0), result);
-  return aggregate == Aggregate::Average ? n.div(result, double(count))
-                                         : result;
+  return aggregate == Aggregate::Average ? n.div(result, double(count)) : result;
 }
 
 } // namespace
 
-Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees,
-                             Aggregate aggregate) {
+Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggregate aggregate) {
   if (!x)
     return {};
   if (n.rank(x) == 1)
@@ -185,8 +168,7 @@ Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees,
     if (trees.branch[i] != Branch::Leaf &&
         (trees.feature[i] < 0 ||
          (!ShapedType::isDynamic(features) && trees.feature[i] >= features))) {
-      (void)n.invalid("found feature " + Twine(trees.feature[i]) + " of " +
-                      Twine(features));
+      (void)n.invalid("found feature " + Twine(trees.feature[i]) + " of " + Twine(features));
       return {};
     }
   for (const Trees::Vote &vote : trees.votes)

@@ -44,8 +44,7 @@ std::optional<int64_t> depthOf(const Trees &trees);
 
 /// Scores [samples, targets] of `x` [samples, features], in x's float type, or
 /// f32. All samples walk all trees at once, a level a step.
-Value scoreTrees(NodeImport &n, Value x, const Trees &trees,
-                 Aggregate aggregate);
+Value scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggregate aggregate);
 
 } // namespace weir::onnx
 

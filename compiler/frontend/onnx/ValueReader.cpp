@@ -18,8 +18,7 @@ constexpr unsigned maxDepth = 64;
 
 using Kind = DataValue::Kind;
 
-MaybeProblem readAt(std::string_view bytes, Kind kind, DataValue &value,
-                    unsigned depth);
+MaybeProblem readAt(std::string_view bytes, Kind kind, DataValue &value, unsigned depth);
 
 /// SequenceProto and OptionalProto number the kinds of their elements alike.
 enum class ElementField : uint32_t {
@@ -52,8 +51,7 @@ MaybeProblem readElement(WireReader &reader, DataValue &value, unsigned depth) {
   return readAt(reader.bytes(), kind, value.elements.emplace_back(), depth + 1);
 }
 
-MaybeProblem readAt(std::string_view bytes, Kind kind, DataValue &value,
-                    unsigned depth) {
+MaybeProblem readAt(std::string_view bytes, Kind kind, DataValue &value, unsigned depth) {
   value.kind = kind;
   if (depth > maxDepth)
     return Problem{303, "found values nested deeper than 64 levels"};
@@ -69,8 +67,7 @@ MaybeProblem readAt(std::string_view bytes, Kind kind, DataValue &value,
     else if (MaybeProblem problem = readElement(reader, value, depth))
       return problem;
   }
-  if (reader.malformed() ||
-      (kind == Kind::Optional && value.elements.size() > 1))
+  if (reader.malformed() || (kind == Kind::Optional && value.elements.size() > 1))
     return Problem{301, "found a malformed sequence or optional; the file is "
                         "damaged or was cut short"};
   return std::nullopt;
@@ -78,8 +75,7 @@ MaybeProblem readAt(std::string_view bytes, Kind kind, DataValue &value,
 
 } // namespace
 
-MaybeProblem weir::onnx::readValue(std::string_view bytes, Kind kind,
-                                   DataValue &value) {
+MaybeProblem weir::onnx::readValue(std::string_view bytes, Kind kind, DataValue &value) {
   value = DataValue();
   return readAt(bytes, kind, value, 0);
 }

@@ -29,8 +29,7 @@ struct DataValue {
 };
 
 /// Reads a serialized value of the given kind.
-MaybeProblem readValue(std::string_view bytes, DataValue::Kind kind,
-                       DataValue &value);
+MaybeProblem readValue(std::string_view bytes, DataValue::Kind kind, DataValue &value);
 
 } // namespace weir::onnx
 

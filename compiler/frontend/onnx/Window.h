@@ -20,8 +20,7 @@ struct Window {
 /// The window of a node over input `x` (N C S…), of which `size` is known:
 /// strides, dilations, and pads, explicit or by auto_pad. Reports what does not
 /// go together.
-std::optional<Window> window(NodeImport &n, Value x,
-                             llvm::SmallVector<int64_t> size);
+std::optional<Window> window(NodeImport &n, Value x, llvm::SmallVector<int64_t> size);
 
 /// Conv's result: inputs 0, 1 and 2 are operand, filter and bias, `x` stands for
 /// the operand. Null, with a report, where they do not go together.

@@ -31,8 +31,7 @@ static LogicalResult constant(NodeImport &n) {
 static LogicalResult identity(NodeImport &n) {
   if (n.inputs[0].kind == Imported::Kind::Resource && !n.inputs[0].isRef)
     return n.result(n.inputs[0]);
-  if (n.inputs[0].kind == Imported::Kind::Array ||
-      n.inputs[0].kind == Imported::Kind::Handle)
+  if (n.inputs[0].kind == Imported::Kind::Array || n.inputs[0].kind == Imported::Kind::Handle)
     return n.result(n.inputs[0]);
   return n.result(n.in(0));
 }
@@ -46,7 +45,8 @@ static LogicalResult identityN(NodeImport &n) {
 static LogicalResult placeholder(NodeImport &n) {
   return n.g.report(n.node, "W0212",
                     "found an input that is needed, but not fed; possible is "
-                    "--feed=" + std::string(n.node.name));
+                    "--feed=" +
+                        std::string(n.node.name));
 }
 
 static LogicalResult zerosLike(NodeImport &n) {
@@ -66,9 +66,7 @@ static LogicalResult onesLike(NodeImport &n) {
   return n.result(n.expandTo(n.like(x, 1), n.shapeOf(x)));
 }
 
-static LogicalResult fill(NodeImport &n) {
-  return n.result(n.expandTo(n.in(1), n.in(0)));
-}
+static LogicalResult fill(NodeImport &n) { return n.result(n.expandTo(n.in(1), n.in(0))); }
 
 static LogicalResult empty(NodeImport &n) {
   Type type = n.elementAttr("dtype");
@@ -82,9 +80,7 @@ static LogicalResult empty(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 /// The sizes of a tensor as integers of type `type`.
-static Value shapeAs(NodeImport &n, Value x, Type type) {
-  return n.cast(n.shapeOf(x), type);
-}
+static Value shapeAs(NodeImport &n, Value x, Type type) { return n.cast(n.shapeOf(x), type); }
 
 static LogicalResult shape(NodeImport &n) {
   Value x = n.in(0);
@@ -122,11 +118,10 @@ static LogicalResult reshape(NodeImport &n) {
     return n.result(n.reshapeTo(elements, n.in(1)));
   Value x = n.in(0);
   auto shape = n.knownInts(1);
-  if (x && shape && llvm::is_contained(*shape, 0) &&
-      llvm::is_contained(*shape, -1) && n.isStatic(x)) {
+  if (x && shape && llvm::is_contained(*shape, 0) && llvm::is_contained(*shape, -1) &&
+      n.isStatic(x)) {
     auto atLeastOne = [](Ints sizes) {
-      return llvm::map_to_vector(
-          sizes, [](int64_t size) { return std::max<int64_t>(size, 1); });
+      return llvm::map_to_vector(sizes, [](int64_t size) { return std::max<int64_t>(size, 1); });
     };
     auto have = frontend::productOf(atLeastOne(n.sizes(x)));
     auto given = frontend::productOf(atLeastOne(*shape));
@@ -152,8 +147,8 @@ static LogicalResult ensureShape(NodeImport &n) {
   for (auto [i, dim] : llvm::enumerate(shape->shape->dims)) {
     int64_t known = n.dim(x, i);
     if (dim >= 0 && !ShapedType::isDynamic(known) && known != dim)
-      return n.invalid("found size " + Twine(known) + " of dimension " +
-                       Twine(i) + "; the shape says " + Twine(dim));
+      return n.invalid("found size " + Twine(known) + " of dimension " + Twine(i) +
+                       "; the shape says " + Twine(dim));
     parts.push_back(dim >= 0 ? n.ints({dim}) : n.sizeOf(x, i));
   }
   if (n.isStatic(x) || parts.empty())
@@ -167,10 +162,9 @@ static LogicalResult expandAt(NodeImport &n, Value x, Value given) {
   Value at = runtimeAxis(n, given, rank + 1);
   Value place = n.ints(axesFrom(0, rank + 1));
   // Sizes before it stay, those behind it move up; the last entry is the 1.
-  Value source = n.select(
-      n.compare("lt", place, at), place,
-      n.select(n.compare("eq", place, at), n.intScalar(rank),
-               n.sub(place, 1.0)));
+  Value source =
+      n.select(n.compare("lt", place, at), place,
+               n.select(n.compare("eq", place, at), n.intScalar(rank), n.sub(place, 1.0)));
   Value sizes = n.gather(n.concat({n.shapeOf(x), n.ints({1})}, 0), source, 0);
   return n.result(n.reshapeTo(x, sizes));
 }
@@ -196,8 +190,8 @@ static LogicalResult squeeze(NodeImport &n) {
       return failure();
     int64_t known = n.dim(x, *axis);
     if (known != 1 && !ShapedType::isDynamic(known))
-      return n.invalid("found size " + Twine(known) + " of dimension " +
-                       Twine(*axis) + "; possible is 1");
+      return n.invalid("found size " + Twine(known) + " of dimension " + Twine(*axis) +
+                       "; possible is 1");
     if (!llvm::is_contained(axes, *axis))
       axes.push_back(*axis);
   }
@@ -209,9 +203,7 @@ static LogicalResult squeeze(NodeImport &n) {
   return n.result(n.squeeze(x, axes));
 }
 
-static LogicalResult broadcastTo(NodeImport &n) {
-  return n.result(n.expandTo(n.in(0), n.in(1)));
-}
+static LogicalResult broadcastTo(NodeImport &n) { return n.result(n.expandTo(n.in(0), n.in(1))); }
 
 /// The shape that two shapes broadcast to.
 static LogicalResult broadcastArgs(NodeImport &n) {
@@ -265,35 +257,29 @@ static LogicalResult gradientArgsOf(NodeImport &n, Value x, Value y) {
   Type type = n.elementAttr("T");
   auto xAxes = knownGradientAxes(x, y), yAxes = knownGradientAxes(y, x);
   if (xAxes && yAxes)
-    return n.results(
-        {n.cast(n.ints(*xAxes), type), n.cast(n.ints(*yAxes), type)});
+    return n.results({n.cast(n.ints(*xAxes), type), n.cast(n.ints(*yAxes), type)});
   x = n.toI64(x);
   y = n.toI64(y);
   Value xCount = n.sizeOf(x, 0), yCount = n.sizeOf(y, 0);
   Value rank = n.maximum(xCount, yCount);
   auto fill = [&](Value shape, Value count) {
-    return n.op<PadOp>(shape,
-                       n.concat({n.sub(rank, count), n.ints({0})}, 0),
-                       n.intScalar(1), n.text("constant"));
+    return n.op<PadOp>(shape, n.concat({n.sub(rank, count), n.ints({0})}, 0), n.intScalar(1),
+                       n.text("constant"));
   };
   Value wideX = fill(x, xCount), wideY = fill(y, yCount);
-  Value same = n.op<AndOp>(
-      n.reduce(n.compare("eq", wideX, wideY), "all", {0}, true),
-      n.compare("eq", xCount, yCount));
+  Value same = n.op<AndOp>(n.reduce(n.compare("eq", wideX, wideY), "all", {0}, true),
+                           n.compare("eq", xCount, yCount));
   auto axes = [&](Value shape) {
-    Value listed =
-        n.op<AndOp>(n.compare("eq", shape, 1), n.logicalNot(same));
+    Value listed = n.op<AndOp>(n.compare("eq", shape, 1), n.logicalNot(same));
     return n.cast(n.reshape(n.op<NonZeroOp>(listed), {-1}), type);
   };
-  return n.results(
-      {xAxes ? n.cast(n.ints(*xAxes), type) : axes(wideX),
-       yAxes ? n.cast(n.ints(*yAxes), type) : axes(wideY)});
+  return n.results({xAxes ? n.cast(n.ints(*xAxes), type) : axes(wideX),
+                    yAxes ? n.cast(n.ints(*yAxes), type) : axes(wideY)});
 }
 
 static LogicalResult broadcastGradientArgs(NodeImport &n) {
   if (!n.knownInts(0) || !n.knownInts(1))
-    return n.in(0) && n.in(1) ? gradientArgsOf(n, n.in(0), n.in(1))
-                              : failure();
+    return n.in(0) && n.in(1) ? gradientArgsOf(n, n.in(0), n.in(1)) : failure();
   auto xs = n.constantInts(0), ys = n.constantInts(1);
   size_t rank = std::max(xs->size(), ys->size());
   IntVector xAxes, yAxes;
@@ -331,13 +317,11 @@ static LogicalResult linSpace(NodeImport &n) {
     return failure();
   Value steps = n.reshape(n.toI64(count), {1});
   Value index = n.op<IotaOp>(steps, n.number(0), n.typeAttr(n.element(start)));
-  Value last = n.cast(n.maximum(n.sub(n.toScalar(steps), 1.0), 1.0),
-                      n.element(start));
+  Value last = n.cast(n.maximum(n.sub(n.toScalar(steps), 1.0), 1.0), n.element(start));
   Value delta = n.div(n.sub(stop, start), last);
   Value values = n.add(n.mul(index, delta), start);
   // The end is exact, whatever the steps add up to.
-  Value isLast = n.compare("eq", index, n.cast(n.sub(n.toScalar(steps), 1.0),
-                                               n.element(start)));
+  Value isLast = n.compare("eq", index, n.cast(n.sub(n.toScalar(steps), 1.0), n.element(start)));
   Value single = n.compare("eq", n.toScalar(steps), 1);
   Value end = n.select(single, start, stop);
   return n.result(n.select(isLast, end, values));
@@ -356,30 +340,24 @@ static LogicalResult invertPermutation(NodeImport &n) {
     }
     return n.result(n.cast(n.ints(inverse), n.element(x)));
   }
-  Value index = n.op<IotaOp>(n.shapeOf(x), n.number(0),
-                             n.typeAttr(n.element(x)));
-  return n.result(n.op<ScatterNdOp>(n.expandTo(n.like(x, 0), n.shapeOf(x)),
-                                    n.unsqueeze(x, {1}), index, n.text("none"),
-                                    n.flag(false), n.flag(false)));
+  Value index = n.op<IotaOp>(n.shapeOf(x), n.number(0), n.typeAttr(n.element(x)));
+  return n.result(n.op<ScatterNdOp>(n.expandTo(n.like(x, 0), n.shapeOf(x)), n.unsqueeze(x, {1}),
+                                    index, n.text("none"), n.flag(false), n.flag(false)));
 }
 
 //===----------------------------------------------------------------------===//
 // Joining and rearranging
 //===----------------------------------------------------------------------===//
 
-static LogicalResult concatAt(NodeImport &n, size_t axisInput, size_t first,
-                              size_t end) {
+static LogicalResult concatAt(NodeImport &n, size_t axisInput, size_t first, size_t end) {
   SmallVector<Value> values = n.tensors(first, end);
   if (values.empty())
     return failure();
-  std::optional<int64_t> axis =
-      n.constantAxis(axisInput, n.rank(values.front()));
+  std::optional<int64_t> axis = n.constantAxis(axisInput, n.rank(values.front()));
   return axis ? n.result(n.concat(values, *axis)) : failure();
 }
 
-static LogicalResult concat(NodeImport &n) {
-  return concatAt(n, 0, 1, n.inputCount());
-}
+static LogicalResult concat(NodeImport &n) { return concatAt(n, 0, 1, n.inputCount()); }
 
 static LogicalResult concatV2(NodeImport &n) {
   return concatAt(n, n.inputCount() - 1, 0, n.inputCount() - 1);
@@ -434,15 +412,12 @@ static LogicalResult transpose(NodeImport &n) {
     axes.push_back(*axis);
   }
   Value result = n.transpose(x, axes);
-  if (n.node.op == "ConjugateTranspose" && result &&
-      isa<ComplexType>(n.element(result)))
+  if (n.node.op == "ConjugateTranspose" && result && isa<ComplexType>(n.element(result)))
     result = n.op<ConjOp>(result);
   return n.result(result);
 }
 
-static LogicalResult tile(NodeImport &n) {
-  return n.result(n.op<TileOp>(n.in(0), n.in(1)));
-}
+static LogicalResult tile(NodeImport &n) { return n.result(n.op<TileOp>(n.in(0), n.in(1))); }
 
 static LogicalResult reverse(NodeImport &n) {
   Value x = n.in(0);
@@ -489,12 +464,10 @@ static LogicalResult reverseSequence(NodeImport &n) {
   Value length = n.unsqueeze(n.toI64(lengths), {1});
   if (!rows)
     return failure();
-  Value index = n.op<IotaOp>(n.shapeSlice(rows, 0, 2), n.number(1),
-                             n.typeAttr(n.b.getI64Type()));
+  Value index = n.op<IotaOp>(n.shapeSlice(rows, 0, 2), n.number(1), n.typeAttr(n.b.getI64Type()));
   Value mirrored = n.sub(n.sub(length, 1.0), index);
   index = n.select(n.compare("lt", index, length), mirrored, index);
-  Value result = n.op<GatherOp>(rows, index, n.number(1), n.number(1),
-                                n.flag(false));
+  Value result = n.op<GatherOp>(rows, index, n.number(1), n.number(1), n.flag(false));
   return n.result(n.transpose(result, back));
 }
 
@@ -513,8 +486,7 @@ static LogicalResult roll(NodeImport &n) {
       return failure();
     Value size = n.sizeOf(x, *axis);
     Value by = n.slice(shifts, 0, i, i + 1);
-    Value index = n.op<IotaOp>(size, n.number(0),
-                               n.typeAttr(n.b.getI64Type()));
+    Value index = n.op<IotaOp>(size, n.number(0), n.typeAttr(n.b.getI64Type()));
     // An empty dimension has nothing to divide.
     Value from = n.op<FloorModOp>(n.sub(index, by), n.maximum(size, 1.0));
     x = n.gather(x, from, *axis);

@@ -46,8 +46,7 @@ SmallVector<ArrayComponent> weir::tf::componentsOf(const ArrayInfo &info) {
   return components;
 }
 
-std::optional<IntVector>
-weir::tf::elementShape(std::optional<IntVector> dims) {
+std::optional<IntVector> weir::tf::elementShape(std::optional<IntVector> dims) {
   if (!dims)
     return std::nullopt;
   for (int64_t &dim : *dims)
@@ -56,8 +55,7 @@ weir::tf::elementShape(std::optional<IntVector> dims) {
   return dims;
 }
 
-Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b,
-                                 Location loc) {
+Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b, Location loc) {
   TensorBuilder t(b, loc);
   Imported array = Imported::makeArray(info);
   for (const ArrayComponent &component : componentsOf(*info)) {
@@ -75,8 +73,7 @@ Imported weir::tf::makeUnwritten(std::shared_ptr<ArrayInfo> info, OpBuilder &b,
         return t.expandTo(value, t.ints(dims));
       }
       Value count = t.reshape(t.cast(info->length, b.getI64Type()), {1});
-      return t.expandTo(value, dims.empty() ? count
-                                            : t.concat({count, t.ints(dims)}, 0));
+      return t.expandTo(value, dims.empty() ? count : t.concat({count, t.ints(dims)}, 0));
     };
     part.values = rows(zero, shape);
     if (columns)
@@ -128,8 +125,7 @@ void weir::tf::addSizes(Imported &array, OpBuilder &b, Location loc) {
   if (array.kind != Imported::Kind::Array || array.parts.empty())
     return;
   TensorBuilder t(b, loc);
-  for (auto [part, component] :
-       llvm::zip(array.parts, componentsOf(*array.array))) {
+  for (auto [part, component] : llvm::zip(array.parts, componentsOf(*array.array))) {
     IntVector open = component.openAxes();
     if (open.empty() || part.sizes)
       continue;
@@ -139,8 +135,7 @@ void weir::tf::addSizes(Imported &array, OpBuilder &b, Location loc) {
       row = row ? t.concat({row, size}, 0) : size;
     }
     int64_t columns = open.size();
-    part.sizes = t.expandTo(
-        row, t.concat({t.sizeOf(part.values, 0), t.ints({columns})}, 0));
+    part.sizes = t.expandTo(row, t.concat({t.sizeOf(part.values, 0), t.ints({columns})}, 0));
   }
 }
 
@@ -155,20 +150,17 @@ static Value fit(NodeImport &n, Value values, Value other) {
   SmallVector<Value> pads = {n.ints(IntVector(n.rank(values), 0)), n.ints({0})};
   bool fits = true;
   for (int64_t i = 1; i < n.rank(values); ++i) {
-    int64_t have = n.dim(values, i),
-            want = n.dim(other, i);
+    int64_t have = n.dim(values, i), want = n.dim(other, i);
     if (have == want && !ShapedType::isDynamic(have)) {
       pads.push_back(n.ints({0}));
       continue;
     }
     fits = false;
-    pads.push_back(n.maximum(n.sub(n.sizeOf(other, i), n.sizeOf(values, i)),
-                             n.ints({0})));
+    pads.push_back(n.maximum(n.sub(n.sizeOf(other, i), n.sizeOf(values, i)), n.ints({0})));
   }
   if (fits)
     return values;
-  return n.op<PadOp>(values, n.concat(pads, 0), n.like(values, 0),
-                     n.text("constant"));
+  return n.op<PadOp>(values, n.concat(pads, 0), n.like(values, 0), n.text("constant"));
 }
 
 /// Rows of `fill` appended until `size` (tensor<1xi64>) are there.
@@ -183,16 +175,13 @@ static Value grow(NodeImport &n, Value values, Value size, Value fill) {
   return n.op<PadOp>(values, pads, fill, n.text("constant"));
 }
 
-static Value put(NodeImport &n, Value values, Value indices, Value updates,
-                 bool adds) {
+static Value put(NodeImport &n, Value values, Value indices, Value updates, bool adds) {
   return n.op<ScatterNdOp>(values, n.unsqueeze(indices, {1}), updates,
-                           n.text(adds ? "add" : "none"), n.flag(false),
-                           n.flag(false));
+                           n.text(adds ? "add" : "none"), n.flag(false), n.flag(false));
 }
 
 static Value rowsAt(NodeImport &n, Value values, Value indices) {
-  return n.op<GatherOp>(values, indices, n.number(0), n.number(0),
-                        n.flag(false));
+  return n.op<GatherOp>(values, indices, n.number(0), n.number(0), n.flag(false));
 }
 
 /// The sizes of `x` in `axes`, tensor<kxi64>.
@@ -235,8 +224,7 @@ bool ArrayEditor::accept(const Imported &item) {
                         "and lists");
     return false;
   }
-  if (info().isNested != like.isNested ||
-      (!like.isNested && info().element != like.element)) {
+  if (info().isNested != like.isNested || (!like.isNested && info().element != like.element)) {
     (void)n.invalid("found an element of another type than the array's");
     return false;
   }
@@ -247,8 +235,7 @@ bool ArrayEditor::accept(const Imported &item) {
       return false;
     }
     for (auto [mine, theirs] : llvm::zip(*info().shape, *like.shape)) {
-      if (mine != theirs && !ShapedType::isDynamic(mine) &&
-          !ShapedType::isDynamic(theirs)) {
+      if (mine != theirs && !ShapedType::isDynamic(mine) && !ShapedType::isDynamic(theirs)) {
         (void)n.invalid("found an element of another shape than the array's");
         return false;
       }
@@ -268,8 +255,7 @@ bool ArrayEditor::accept(const Imported &item) {
   return exists();
 }
 
-bool ArrayEditor::elementTensors(const Imported &item,
-                                 SmallVector<Value> &tensors) {
+bool ArrayEditor::elementTensors(const Imported &item, SmallVector<Value> &tensors) {
   if (item.kind == Imported::Kind::Tensor) {
     Value value = item.value;
     if (info().isDeclared && info().shape) {
@@ -283,8 +269,7 @@ bool ArrayEditor::elementTensors(const Imported &item,
       if (narrows) {
         SmallVector<Value> sizes;
         for (auto [axis, dim] : llvm::enumerate(shape))
-          sizes.push_back(ShapedType::isDynamic(dim) ? n.sizeOf(value, axis)
-                                                     : n.ints({dim}));
+          sizes.push_back(ShapedType::isDynamic(dim) ? n.sizeOf(value, axis) : n.ints({dim}));
         value = n.reshapeTo(value, n.concat(sizes, 0));
       }
     }
@@ -314,11 +299,9 @@ Imported ArrayEditor::read(Value index) {
     if (part.sizes) {
       IntVector axes = component.openAxes();
       Value sizes = rowsAt(n, part.sizes, at);
-      require(n, n.compare("ge", sizes, 0),
-              "found an element that was not written");
+      require(n, n.compare("ge", sizes, 0), "found an element that was not written");
       IntVector zeros(axes.size(), 0), ones(axes.size(), 1);
-      value = n.op<SliceOp>(value, n.ints(zeros), sizes, n.ints(ones),
-                            n.list(axes), n.flag(false));
+      value = n.op<SliceOp>(value, n.ints(zeros), sizes, n.ints(ones), n.list(axes), n.flag(false));
     }
     if (!value)
       return {};
@@ -357,16 +340,13 @@ bool ArrayEditor::write(Value index, const Imported &item) {
   if (info().grows && !growTo(n.add(where, 1.0)))
     return false;
   addSizes(array, n.b, n.loc);
-  for (auto [part, component, tensor] :
-       llvm::zip(array.parts, componentsOf(info()), tensors)) {
+  for (auto [part, component, tensor] : llvm::zip(array.parts, componentsOf(info()), tensors)) {
     Value row = n.unsqueeze(tensor, {0});
     part.values = fit(n, part.values, row);
-    part.values = put(n, part.values, where, fit(n, row, part.values),
-                      info().accumulates);
+    part.values = put(n, part.values, where, fit(n, row, part.values), info().accumulates);
     if (part.sizes)
-      part.sizes =
-          put(n, part.sizes, where,
-              n.unsqueeze(sizesIn(n, tensor, component.openAxes()), {0}), false);
+      part.sizes = put(n, part.sizes, where,
+                       n.unsqueeze(sizesIn(n, tensor, component.openAxes()), {0}), false);
     if (!part.values)
       return false;
   }
@@ -384,21 +364,19 @@ bool ArrayEditor::scatter(Value indices, Value items) {
   if (!like.value || !accept(like))
     return false;
   Value where = n.toI64(indices);
-  if (info().grows &&
-      !growTo(n.add(n.reduce(where, "max", {0}, true), 1.0)))
+  if (info().grows && !growTo(n.add(n.reduce(where, "max", {0}, true), 1.0)))
     return false;
   addSizes(array, n.b, n.loc);
   ArrayPart &part = array.parts[0];
   part.values = fit(n, part.values, items);
-  part.values =
-      put(n, part.values, where, fit(n, items, part.values), info().accumulates);
+  part.values = put(n, part.values, where, fit(n, items, part.values), info().accumulates);
   if (part.sizes) {
     IntVector axes = componentsOf(info())[0].openAxes();
     int64_t columns = axes.size();
     for (int64_t &axis : axes)
       ++axis;
-    Value rows = n.expandTo(sizesIn(n, items, axes),
-                            n.concat({n.sizeOf(items, 0), n.ints({columns})}, 0));
+    Value rows =
+        n.expandTo(sizesIn(n, items, axes), n.concat({n.sizeOf(items, 0), n.ints({columns})}, 0));
     part.sizes = put(n, part.sizes, where, rows, false);
   }
   return static_cast<bool>(part.values);
@@ -409,16 +387,13 @@ bool ArrayEditor::push(const Imported &item) {
   if (!accept(item) || !elementTensors(item, tensors))
     return false;
   addSizes(array, n.b, n.loc);
-  for (auto [part, component, tensor] :
-       llvm::zip(array.parts, componentsOf(info()), tensors)) {
+  for (auto [part, component, tensor] : llvm::zip(array.parts, componentsOf(info()), tensors)) {
     Value row = n.unsqueeze(tensor, {0});
     Value values = fit(n, part.values, row);
     part.values = n.concat({values, fit(n, row, values)}, 0);
     if (part.sizes)
-      part.sizes = n.concat(
-          {part.sizes,
-           n.unsqueeze(sizesIn(n, tensor, component.openAxes()), {0})},
-          0);
+      part.sizes =
+          n.concat({part.sizes, n.unsqueeze(sizesIn(n, tensor, component.openAxes()), {0})}, 0);
     if (!part.values)
       return false;
   }
@@ -458,8 +433,7 @@ void ArrayEditor::pad(NodeImport &n, Value &x, Value &y) {
 
 /// Crops a part to its elements, which must be equal in size; what was not
 /// written is zeros of that size.
-bool ArrayEditor::requireAlike(ArrayPart &part,
-                               const ArrayComponent &component) {
+bool ArrayEditor::requireAlike(ArrayPart &part, const ArrayComponent &component) {
   if (!part.sizes)
     return true;
   IntVector axes = component.openAxes();
@@ -470,8 +444,8 @@ bool ArrayEditor::requireAlike(ArrayPart &part,
   for (int64_t &axis : axes)
     ++axis;
   IntVector zeros(axes.size(), 0), ones(axes.size(), 1);
-  part.values = n.op<SliceOp>(part.values, n.ints(zeros), size, n.ints(ones),
-                              n.list(axes), n.flag(false));
+  part.values =
+      n.op<SliceOp>(part.values, n.ints(zeros), size, n.ints(ones), n.list(axes), n.flag(false));
   part.sizes = {};
   return static_cast<bool>(part.values);
 }
@@ -520,16 +494,13 @@ std::pair<Value, Value> ArrayEditor::concat() {
       return {};
     // Not -1, which nothing could stand for where elements are empty.
     Value count = n.mul(n.sizeOf(part.values, 0), n.sizeOf(part.values, 1));
-    Value shape = rank > 2
-                ? n.concat({count, n.shapeSlice(part.values, 2, rank)}, 0)
-                : count;
-    Value lengths = n.expandTo(n.toScalar(n.sizeOf(part.values, 1)),
-                               n.sizeOf(part.values, 0));
+    Value shape = rank > 2 ? n.concat({count, n.shapeSlice(part.values, 2, rank)}, 0) : count;
+    Value lengths = n.expandTo(n.toScalar(n.sizeOf(part.values, 1)), n.sizeOf(part.values, 0));
     return {n.reshapeTo(part.values, shape), lengths};
   }
   // The rows of each element that are there, in order.
-  Value lengths = n.maximum(
-      n.reshapeTo(n.slice(part.sizes, 1, 0, 1), n.sizeOf(part.sizes, 0)), 0.0);
+  Value lengths =
+      n.maximum(n.reshapeTo(n.slice(part.sizes, 1, 0, 1), n.sizeOf(part.sizes, 0)), 0.0);
   if (part.sizes && n.dim(part.sizes, 1) > 1) {
     // What follows must be equal in all of them.
     ArrayPart others = part;
@@ -540,15 +511,12 @@ std::pair<Value, Value> ArrayEditor::concat() {
       return {};
     part.values = others.values;
   }
-  Value places = n.op<IotaOp>(n.sizeOf(part.values, 1), n.number(0),
-                              n.typeAttr(n.b.getI64Type()));
-  Value isThere = n.compare("lt", n.unsqueeze(places, {0}),
-                            n.unsqueeze(lengths, {1}));
+  Value places = n.op<IotaOp>(n.sizeOf(part.values, 1), n.number(0), n.typeAttr(n.b.getI64Type()));
+  Value isThere = n.compare("lt", n.unsqueeze(places, {0}), n.unsqueeze(lengths, {1}));
   Value found = n.op<NonZeroOp>(isThere);
   if (found && n.dim(found, 1) != 2)
     found = n.transpose(found, {1, 0});
-  return {n.op<GatherNdOp>(part.values, found, n.number(0), n.flag(false)),
-          lengths};
+  return {n.op<GatherNdOp>(part.values, found, n.number(0), n.flag(false)), lengths};
 }
 
 bool ArrayEditor::split(Value value, Value lengths) {
@@ -561,8 +529,7 @@ bool ArrayEditor::split(Value value, Value lengths) {
   lengths = n.toI64(lengths);
   auto known = constantIntegers(lengths);
   bool isEven = known && !known->empty() && llvm::all_equal(*known);
-  Imported like(isEven ? n.slice(value, 0, 0, known->front())
-                       : n.slice(value, 0, 0, -1));
+  Imported like(isEven ? n.slice(value, 0, 0, known->front()) : n.slice(value, 0, 0, -1));
   if (!isEven && like.value) {
     // Any length: the type says so.
     IntVector shape(n.sizes(value));
@@ -575,9 +542,7 @@ bool ArrayEditor::split(Value value, Value lengths) {
   array.parts.clear();
   if (!accept(like))
     return false;
-  require(n,
-          n.compare("eq", n.reduce(lengths, "sum", {0}, true),
-                    n.sizeOf(value, 0)),
+  require(n, n.compare("eq", n.reduce(lengths, "sum", {0}, true), n.sizeOf(value, 0)),
           "found lengths that do not sum up to the first dimension");
   ArrayPart part;
   if (isEven) {
@@ -592,13 +557,10 @@ bool ArrayEditor::split(Value value, Value lengths) {
   // is put behind its end.
   Value end = n.sizeOf(value, 0);
   Value padded = grow(n, value, n.add(end, 1.0), n.like(value, 0));
-  Value begins = n.op<CumulativeOp>(lengths, n.text("sum"), n.number(0),
-                                    n.flag(true), n.flag(false));
+  Value begins =
+      n.op<CumulativeOp>(lengths, n.text("sum"), n.number(0), n.flag(true), n.flag(false));
   Value longest = n.maximum(n.reduce(lengths, "max", {0}, true), n.ints({0}));
-  Value places =
-      n.unsqueeze(n.op<IotaOp>(longest, n.number(0),
-                               n.typeAttr(n.b.getI64Type())),
-                  {0});
+  Value places = n.unsqueeze(n.op<IotaOp>(longest, n.number(0), n.typeAttr(n.b.getI64Type())), {0});
   Value rows = n.add(n.unsqueeze(begins, {1}), places);
   Value isThere = n.compare("lt", places, n.unsqueeze(lengths, {1}));
   part.values = rowsAt(n, padded, n.select(isThere, rows, n.toScalar(end)));
@@ -607,9 +569,7 @@ bool ArrayEditor::split(Value value, Value lengths) {
   for (int64_t axis : axes) {
     Value size = axis == 0 ? n.unsqueeze(lengths, {1})
                            : n.expandTo(n.reshape(n.sizeOf(value, axis), {1, 1}),
-                                        n.concat({n.sizeOf(lengths, 0),
-                                                  n.ints({1})},
-                                                 0));
+                                        n.concat({n.sizeOf(lengths, 0), n.ints({1})}, 0));
     columns.push_back(size);
   }
   if (!columns.empty())
@@ -633,8 +593,7 @@ bool ArrayEditor::unstack(Value items) {
     (void)n.invalid("found elements of another type than the array's");
     return false;
   }
-  if (info().isDeclared && info().shape &&
-      info().shape->size() == like.shape->size())
+  if (info().isDeclared && info().shape && info().shape->size() == like.shape->size())
     for (auto [mine, theirs] : llvm::zip(*info().shape, *like.shape))
       if (ShapedType::isDynamic(theirs))
         theirs = mine;
@@ -650,8 +609,7 @@ bool ArrayEditor::resize(Value size) {
   if (!size || !exists() || !growTo(one(size)))
     return false;
   auto cut = [&](Value values) {
-    return n.op<SliceOp>(values, n.ints({0}), one(size), n.ints({1}),
-                         n.list({0}), n.flag(false));
+    return n.op<SliceOp>(values, n.ints({0}), one(size), n.ints({1}), n.list({0}), n.flag(false));
   };
   for (ArrayPart &part : array.parts) {
     part.values = cut(part.values);

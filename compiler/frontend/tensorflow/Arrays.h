@@ -38,8 +38,7 @@ std::optional<IntVector> elementShape(std::optional<IntVector> dims);
 
 /// `length` elements that were not written; no parts where the shape of
 /// elements is not known, or its type has no zero.
-Imported makeUnwritten(std::shared_ptr<ArrayInfo> info, mlir::OpBuilder &b,
-                       mlir::Location loc);
+Imported makeUnwritten(std::shared_ptr<ArrayInfo> info, mlir::OpBuilder &b, mlir::Location loc);
 
 /// Makes `info` fit elements like those of `other`. False, without a report,
 /// where no array holds both.

@@ -20,8 +20,7 @@ static constexpr int64_t kMaxWindow = 4096;
 static Value dot(NodeImport &n, Value x, Value matrix) {
   if (!x)
     return {};
-  return n.op<DotGeneralOp>(x, matrix, n.list({}), n.list({}),
-                            n.list({n.rank(x) - 1}), n.list({0}),
+  return n.op<DotGeneralOp>(x, matrix, n.list({}), n.list({}), n.list({n.rank(x) - 1}), n.list({0}),
                             n.typeAttr(n.element(x)));
 }
 
@@ -36,8 +35,8 @@ static LogicalResult spectrogram(NodeImport &n) {
   if (n.rank(x) != 2)
     return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 2");
   if (window < 2 || stride < 1)
-    return n.invalid("found a window of " + Twine(window) + " and a stride of " +
-                     Twine(stride) + "; possible are 2 and 1, and more");
+    return n.invalid("found a window of " + Twine(window) + " and a stride of " + Twine(stride) +
+                     "; possible are 2 and 1, and more");
   if (window > kMaxWindow)
     return n.unsupported("found a window over " + Twine(kMaxWindow));
   Type f64 = n.b.getF64Type(), i64 = n.b.getI64Type();
@@ -57,14 +56,11 @@ static LogicalResult spectrogram(NodeImport &n) {
   };
   // Frame by frame: samples first, first + 1, …
   Value samples = n.sizeOf(x, 0);
-  Value frames = n.add(
-      n.op<FloorDivOp>(n.sub(samples, n.ints({window})), n.ints({stride})),
-      n.ints({1}));
-  Value first = n.mul(n.op<IotaOp>(n.maximum(frames, 0.0), n.number(0),
-                                   n.typeAttr(i64)),
+  Value frames =
+      n.add(n.op<FloorDivOp>(n.sub(samples, n.ints({window})), n.ints({stride})), n.ints({1}));
+  Value first = n.mul(n.op<IotaOp>(n.maximum(frames, 0.0), n.number(0), n.typeAttr(i64)),
                       static_cast<double>(stride));
-  Value within =
-      n.op<IotaOp>(n.ints({window}), n.number(0), n.typeAttr(i64));
+  Value within = n.op<IotaOp>(n.ints({window}), n.number(0), n.typeAttr(i64));
   Value index = n.add(n.unsqueeze(first, {1}), within);
   Value lines = n.cast(n.transpose(x, {1, 0}), f64);
   Value framed = n.gather(lines, index, 1); // [channels, frames, window]
@@ -90,11 +86,10 @@ static LogicalResult mfcc(NodeImport &n) {
           count = n.i("dct_coefficient_count");
   if (ShapedType::isDynamic(bins))
     return n.unsupported("found an unknown number of frequencies");
-  if (bins < 2 || bands < 1 || count < 1 || bands > kMaxWindow ||
-      count > kMaxWindow || bins > kMaxWindow)
-    return n.invalid("found " + Twine(bins) + " frequencies, " + Twine(bands) +
-                     " bands and " + Twine(count) +
-                     " coefficients; possible are 2, 1 and 1, and more, to " +
+  if (bins < 2 || bands < 1 || count < 1 || bands > kMaxWindow || count > kMaxWindow ||
+      bins > kMaxWindow)
+    return n.invalid("found " + Twine(bins) + " frequencies, " + Twine(bands) + " bands and " +
+                     Twine(count) + " coefficients; possible are 2, 1 and 1, and more, to " +
                      Twine(kMaxWindow));
   Type f64 = n.b.getF64Type(), i64 = n.b.getI64Type();
   double low = n.f("lower_frequency_limit"), high = n.f("upper_frequency_limit");
@@ -105,19 +100,16 @@ static LogicalResult mfcc(NodeImport &n) {
   for (int64_t i = 0; i <= bands; ++i)
     centres.push_back(bottom + spacing * (i + 1));
   Value centre = n.floats(centres, f64);
-  Value each = n.div(n.mul(n.cast(n.toScalar(rate), f64), 0.5),
-                     static_cast<double>(bins - 1));
+  Value each = n.div(n.mul(n.cast(n.toScalar(rate), f64), 0.5), static_cast<double>(bins - 1));
   Value index = n.op<IotaOp>(n.ints({bins}), n.number(0), n.typeAttr(f64));
-  Value place = n.mul(
-      n.op<Log1pOp>(n.div(n.mul(index, each), 700.0)), 1127.0);
+  Value place = n.mul(n.op<Log1pOp>(n.div(n.mul(index, each), 700.0)), 1127.0);
   auto whole = [&](Value v) { return n.op<TruncOp>(v); };
   Value first = whole(n.add(n.div(n.like(each, low), each), 1.5));
   Value last = whole(n.div(n.like(each, high), each));
-  Value used = n.op<AndOp>(n.compare("ge", index, first),
-                           n.compare("le", index, last));
+  Value used = n.op<AndOp>(n.compare("ge", index, first), n.compare("le", index, last));
   // How many centres lie below a frequency says between which two it is.
-  Value below = n.compare("lt", n.slice(centre, 0, 0, bands),
-                          n.unsqueeze(place, {1})); // [bins, bands]
+  Value below =
+      n.compare("lt", n.slice(centre, 0, 0, bands), n.unsqueeze(place, {1})); // [bins, bands]
   Value band = n.sub(n.reduce(n.cast(below, i64), "sum", {1}, false), 1.0);
   Value left = n.gather(centre, n.maximum(band, 0.0), 0);
   Value right = n.gather(centre, n.add(band, 1.0), 0);
@@ -127,9 +119,8 @@ static LogicalResult mfcc(NodeImport &n) {
   Value number = n.op<IotaOp>(n.ints({bands}), n.number(0), n.typeAttr(i64));
   Value at = n.unsqueeze(band, {1}), falling = n.unsqueeze(share, {1});
   Value rising = n.sub(n.like(falling, 1), falling), zero = n.like(falling, 0);
-  Value weights =
-      n.select(n.compare("eq", number, at), falling,
-               n.select(n.compare("eq", number, n.add(at, 1.0)), rising, zero));
+  Value weights = n.select(n.compare("eq", number, at), falling,
+                           n.select(n.compare("eq", number, n.add(at, 1.0)), rising, zero));
   weights = n.select(n.unsqueeze(used, {1}), weights, zero);
   Value magnitudes = n.sqrt(n.cast(x, f64));
   Value energies = n.op<LogOp>(n.maximum(dot(n, magnitudes, weights), 1e-12));

@@ -20,23 +20,19 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-void GraphImporter::emit(Region &region, ArrayRef<uint32_t> order,
-                         const Branches &base, Scope &scope, OpBuilder &b) {
+void GraphImporter::emit(Region &region, ArrayRef<uint32_t> order, const Branches &base,
+                         Scope &scope, OpBuilder &b) {
   std::vector<uint32_t> pending(order.begin(), order.end());
   auto isReady = [&](const Item &item) {
-    return llvm::all_of(item.needs, [&](uint32_t need) {
-      return region.items[need].done;
-    });
+    return llvm::all_of(item.needs, [&](uint32_t need) { return region.items[need].done; });
   };
   while (!pending.empty()) {
     std::vector<uint32_t> rest;
     for (uint32_t index : pending) {
       Item &item = region.items[index];
-      bool here = item.branches.size() <= base.size() &&
-                  item.mergeOf.first == UINT32_MAX;
+      bool here = item.branches.size() <= base.size() && item.mergeOf.first == UINT32_MAX;
       // Constants need no branch: whoever uses one on a branch sees its value.
-      bool isConstant =
-          !item.loop && region.body.graph().nodes[item.node].op == "Const";
+      bool isConstant = !item.loop && region.body.graph().nodes[item.node].op == "Const";
       if ((here && isReady(item)) || isConstant)
         emitItem(region, item, scope, b);
       else if (!item.done)
@@ -48,9 +44,8 @@ void GraphImporter::emit(Region &region, ArrayRef<uint32_t> order,
   }
 }
 
-void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
-                               const Branches &base, Scope &scope,
-                               OpBuilder &b) {
+void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending, const Branches &base,
+                               Scope &scope, OpBuilder &b) {
   const Graph &graph = region.body.graph();
   // The first predicate that is known here and that some pending item is on.
   std::pair<uint32_t, uint32_t> predicate = {UINT32_MAX, 0};
@@ -71,8 +66,7 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
     // the graph is not structured. Leave the rest out.
     const Node &node = graph.nodes[region.items[pending[0]].node];
     if (sink->errorCount() == 0)
-      (void)report(node, "W0254",
-                   "found switches and merges that are not nested conditions");
+      (void)report(node, "W0254", "found switches and merges that are not nested conditions");
     for (uint32_t index : pending)
       region.items[index].done = true;
     pending.clear();
@@ -82,14 +76,11 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
   // What is on either side and needs nothing that is not there yet.
   std::vector<uint32_t> sides[2], merges, dead;
   std::vector<bool> inside(region.items.size());
-  auto reachable = [&](uint32_t need) {
-    return region.items[need].done || inside[need];
-  };
+  auto reachable = [&](uint32_t need) { return region.items[need].done || inside[need]; };
   for (uint32_t index : pending) {
     const Item &item = region.items[index];
     auto on = item.branches.find(predicate);
-    if (on == item.branches.end() ||
-        !llvm::all_of(item.needs, reachable))
+    if (on == item.branches.end() || !llvm::all_of(item.needs, reachable))
       continue;
     inside[index] = true;
     if (on->second < 2)
@@ -144,10 +135,8 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
         values.push_back(lookup(arrival.edge, innerScope));
         NodeImport t(*this, merge, {}, inner, location(merge));
         values.push_back( // value_index
-            arrival.number >= 0
-                ? Imported(t.scalar(inner.getI32Type(), arrival.number))
-                : lookup({arrival.edge.node, arrival.edge.port + 1},
-                         innerScope));
+            arrival.number >= 0 ? Imported(t.scalar(inner.getI32Type(), arrival.number))
+                                : lookup({arrival.edge.node, arrival.edge.port + 1}, innerScope));
       }
       for (auto &[edge, of] : escapes)
         values.push_back(of == side ? lookup(edge, innerScope) : Imported());
@@ -182,11 +171,9 @@ void GraphImporter::emitBranch(Region &region, std::vector<uint32_t> &pending,
       scope.set(edge, (*values)[next++]);
   if (sides[0].empty() && sides[1].empty() && merges.empty() && dead.empty()) {
     // No progress is possible on this predicate: the rest is not structured.
-    (void)report(owner, "W0254",
-                 "found switches and merges that are not nested conditions");
+    (void)report(owner, "W0254", "found switches and merges that are not nested conditions");
     for (uint32_t index : pending)
       region.items[index].done = true;
   }
-  llvm::erase_if(pending,
-                 [&](uint32_t index) { return region.items[index].done; });
+  llvm::erase_if(pending, [&](uint32_t index) { return region.items[index].done; });
 }

@@ -37,8 +37,7 @@ Bundle::~Bundle() = default;
 
 static constexpr int kMaxShards = 100000;
 
-std::unique_ptr<Bundle> Bundle::open(const std::string &prefix,
-                                     std::string &error) {
+std::unique_ptr<Bundle> Bundle::open(const std::string &prefix, std::string &error) {
   std::string path = prefix + ".index";
   auto index = MappedFile::open(path, error);
   if (!index) {
@@ -84,8 +83,7 @@ std::unique_ptr<Bundle> Bundle::open(const std::string &prefix,
       auto &extents = entry.slices.emplace_back();
       for (const auto &extent : slice.extent())
         extents.emplace_back(extent.start(),
-                             extent.has_length_case() ==
-                                     proto::TensorSliceProto::Extent::kLength
+                             extent.has_length_case() == proto::TensorSliceProto::Extent::kLength
                                  ? extent.length()
                                  : -1);
     }
@@ -98,9 +96,7 @@ std::unique_ptr<Bundle> Bundle::open(const std::string &prefix,
   return bundle;
 }
 
-bool Bundle::contains(std::string_view name) const {
-  return entries.find(name) != entries.end();
-}
+bool Bundle::contains(std::string_view name) const { return entries.find(name) != entries.end(); }
 
 std::vector<std::string> Bundle::names() const {
   std::vector<std::string> list;
@@ -111,14 +107,13 @@ std::vector<std::string> Bundle::names() const {
 
 const MappedFile *Bundle::shard(int64_t number, std::string &error) {
   if (number < 0 || number >= static_cast<int64_t>(shards.size())) {
-    error = "it lies in shard " + std::to_string(number) + " of " +
-            std::to_string(shards.size());
+    error = "it lies in shard " + std::to_string(number) + " of " + std::to_string(shards.size());
     return nullptr;
   }
   if (!shards[number]) {
     char suffix[40];
-    std::snprintf(suffix, sizeof suffix, ".data-%05d-of-%05d",
-                  static_cast<int>(number), static_cast<int>(shards.size()));
+    std::snprintf(suffix, sizeof suffix, ".data-%05d-of-%05d", static_cast<int>(number),
+                  static_cast<int>(shards.size()));
     shards[number] = MappedFile::open(prefix + suffix, error);
     if (!shards[number])
       error = prefix + suffix + ": " + error;
@@ -129,8 +124,7 @@ const MappedFile *Bundle::shard(int64_t number, std::string &error) {
 /// Variable-length strings: all lengths as varints, a checksum of the lengths,
 /// then the bytes. The checksum counts each length as a fixed32 (a fixed64 if
 /// it needs one), then the stored checksum, then the bytes.
-bool Bundle::readStrings(const Entry &entry, BundleTensor &tensor,
-                         std::string &error) {
+bool Bundle::readStrings(const Entry &entry, BundleTensor &tensor, std::string &error) {
   const char *at = tensor.bytes.data(), *end = at + tensor.bytes.size();
   if (entry.count > static_cast<int64_t>(tensor.bytes.size())) {
     error = "it claims more strings than bytes";
@@ -144,9 +138,7 @@ bool Bundle::readStrings(const Entry &entry, BundleTensor &tensor,
       return false;
     }
     bool isWide = length > UINT32_MAX;
-    crc = crc32c(std::string_view(reinterpret_cast<const char *>(&length),
-                                  isWide ? 8 : 4),
-                 crc);
+    crc = crc32c(std::string_view(reinterpret_cast<const char *>(&length), isWide ? 8 : 4), crc);
   }
   uint32_t stored;
   if (end - at < 4) {
@@ -175,17 +167,15 @@ bool Bundle::readStrings(const Entry &entry, BundleTensor &tensor,
   return false;
 }
 
-bool Bundle::readWhole(const Entry &entry, BundleTensor &tensor,
-                       std::string &error) {
+bool Bundle::readWhole(const Entry &entry, BundleTensor &tensor, std::string &error) {
   const MappedFile *data = shard(entry.shard, error);
   if (!data)
     return false;
   int64_t available = static_cast<int64_t>(data->bytes().size());
   if (entry.offset < 0 || entry.size < 0 || entry.offset > available ||
       entry.size > available - entry.offset) {
-    error = data->path() + " has " + std::to_string(available) +
-            " bytes; the values claim " + std::to_string(entry.size) +
-            " from " + std::to_string(entry.offset) + " on";
+    error = data->path() + " has " + std::to_string(available) + " bytes; the values claim " +
+            std::to_string(entry.size) + " from " + std::to_string(entry.offset) + " on";
     return false;
   }
   tensor.type = entry.type;
@@ -198,8 +188,7 @@ bool Bundle::readWhole(const Entry &entry, BundleTensor &tensor,
   int64_t size = elementBytes(entry.type);
   if (size == 0 || entry.count < 0 || entry.count > entry.size ||
       entry.count * size != entry.size) {
-    error = "found " + std::to_string(entry.size) +
-            " bytes, which do not fit its type (" +
+    error = "found " + std::to_string(entry.size) + " bytes, which do not fit its type (" +
             std::string(typeName(entry.type)) + ") and shape";
     return false;
   }
@@ -210,10 +199,8 @@ bool Bundle::readWhole(const Entry &entry, BundleTensor &tensor,
 }
 
 /// Copies a slice to its place in the whole tensor, row by row.
-static bool placeSlice(const BundleTensor &slice,
-                       const std::vector<int64_t> &dims,
-                       std::vector<std::pair<int64_t, int64_t>> extents,
-                       std::string &whole) {
+static bool placeSlice(const BundleTensor &slice, const std::vector<int64_t> &dims,
+                       std::vector<std::pair<int64_t, int64_t>> extents, std::string &whole) {
   if (extents.size() != dims.size())
     return false;
   size_t size = elementBytes(slice.type);
@@ -237,8 +224,7 @@ static bool placeSlice(const BundleTensor &slice,
     int64_t at = 0;
     for (size_t d = 0; d < dims.size(); ++d)
       at = at * dims[d] + extents[d].first + index[d];
-    std::memcpy(whole.data() + at * size, slice.bytes.data() + r * row * size,
-                row * size);
+    std::memcpy(whole.data() + at * size, slice.bytes.data() + r * row * size, row * size);
     for (size_t d = dims.size() - 1; d-- > 0;) {
       if (++index[d] < extents[d].second)
         break;
@@ -248,8 +234,8 @@ static bool placeSlice(const BundleTensor &slice,
   return true;
 }
 
-bool Bundle::readSlices(std::string_view name, const Entry &entry,
-                        BundleTensor &tensor, std::string &error) {
+bool Bundle::readSlices(std::string_view name, const Entry &entry, BundleTensor &tensor,
+                        std::string &error) {
   int64_t size = elementBytes(entry.type);
   // The slices together hold all values, so their sizes bound the claim.
   int64_t stored = 0;
@@ -283,8 +269,7 @@ bool Bundle::readSlices(std::string_view name, const Entry &entry,
   return true;
 }
 
-bool Bundle::read(std::string_view name, BundleTensor &tensor,
-                  std::string &error) {
+bool Bundle::read(std::string_view name, BundleTensor &tensor, std::string &error) {
   tensor = BundleTensor();
   auto it = entries.find(name);
   if (it == entries.end()) {

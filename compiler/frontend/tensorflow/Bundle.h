@@ -40,8 +40,7 @@ class Bundle {
 public:
   /// Opens a bundle by its prefix (`…/variables/variables`). Null, with one
   /// line in `error`, where the index is missing or damaged.
-  static std::unique_ptr<Bundle> open(const std::string &prefix,
-                                      std::string &error);
+  static std::unique_ptr<Bundle> open(const std::string &prefix, std::string &error);
   ~Bundle();
 
   bool contains(std::string_view name) const;
@@ -55,10 +54,9 @@ private:
   Bundle() = default;
   struct Entry;
   bool readWhole(const Entry &entry, BundleTensor &tensor, std::string &error);
-  bool readSlices(std::string_view name, const Entry &entry,
-                  BundleTensor &tensor, std::string &error);
-  bool readStrings(const Entry &entry, BundleTensor &tensor,
-                   std::string &error);
+  bool readSlices(std::string_view name, const Entry &entry, BundleTensor &tensor,
+                  std::string &error);
+  bool readStrings(const Entry &entry, BundleTensor &tensor, std::string &error);
   const MappedFile *shard(int64_t number, std::string &error);
 
   std::string prefix;

@@ -58,9 +58,7 @@ static LogicalResult allReduce(NodeImport &n) {
   return n.result(combine(n, n.s("reduction")));
 }
 
-static LogicalResult reduceTo(NodeImport &n) {
-  return n.result(combine(n, n.s("reduction")));
-}
+static LogicalResult reduceTo(NodeImport &n) { return n.result(combine(n, n.s("reduction"))); }
 
 static LogicalResult broadcast(NodeImport &n) { return n.result(n.in(0)); }
 

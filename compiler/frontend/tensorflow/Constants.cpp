@@ -85,16 +85,14 @@ Type weir::tf::elementType(MLIRContext *context, DataType type) {
   }
 }
 
-RankedTensorType weir::tf::tensorType(MLIRContext *context, DataType type,
-                                      const Shape &shape) {
+RankedTensorType weir::tf::tensorType(MLIRContext *context, DataType type, const Shape &shape) {
   Type element = elementType(context, type);
   if (!element || shape.unknownRank)
     return {};
   IntVector dims;
   for (int64_t dim : shape.dims)
     dims.push_back(dim < 0 ? ShapedType::kDynamic : dim);
-  return frontend::canBe(dims) ? RankedTensorType::get(dims, element)
-                               : RankedTensorType();
+  return frontend::canBe(dims) ? RankedTensorType::get(dims, element) : RankedTensorType();
 }
 
 TypedAttr weir::tf::denseAttr(RankedTensorType type, std::string_view data) {
@@ -104,24 +102,21 @@ TypedAttr weir::tf::denseAttr(RankedTensorType type, std::string_view data) {
       values[i] = data[i] != 0;
     return DenseElementsAttr::get(type, values);
   }
-  return DenseElementsAttr::getFromRawBuffer(
-      type, ArrayRef<char>(data.data(), data.size()));
+  return DenseElementsAttr::getFromRawBuffer(type, ArrayRef<char>(data.data(), data.size()));
 }
 
-TypedAttr weir::tf::blobAttr(RankedTensorType type, const std::string &path,
-                             int64_t offset, std::string_view bytes) {
-  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(ArrayRef<uint8_t>(
-      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+TypedAttr weir::tf::blobAttr(RankedTensorType type, const std::string &path, int64_t offset,
+                             std::string_view bytes) {
+  llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+      ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format_hex_no_prefix(hash.high64, 16)
-      << llvm::format_hex_no_prefix(hash.low64, 16);
-  return cast<TypedAttr>(BlobAttr::get(
-      type, path, offset, static_cast<int64_t>(bytes.size()), text));
+  llvm::raw_string_ostream(text) << llvm::format_hex_no_prefix(hash.high64, 16)
+                                 << llvm::format_hex_no_prefix(hash.low64, 16);
+  return cast<TypedAttr>(
+      BlobAttr::get(type, path, offset, static_cast<int64_t>(bytes.size()), text));
 }
 
-TypedAttr weir::tf::stringsAttr(RankedTensorType type,
-                                ArrayRef<std::string_view> strings) {
+TypedAttr weir::tf::stringsAttr(RankedTensorType type, ArrayRef<std::string_view> strings) {
   SmallVector<StringRef> refs;
   for (std::string_view text : strings)
     refs.emplace_back(text.data(), text.size());
@@ -137,9 +132,9 @@ TypedAttr GraphImporter::tensorAttr(const Tensor &tensor, const Node &node) {
   }
   RankedTensorType type = tensorType(context, tensor.type, tensor.shape);
   if (!type) {
-    (void)report(node, "W0251", "found a constant of type " +
-                                    std::string(typeName(tensor.type)) +
-                                    ", which weir does not have");
+    (void)report(node, "W0251",
+                 "found a constant of type " + std::string(typeName(tensor.type)) +
+                     ", which weir does not have");
     return {};
   }
   if (values.kind == TensorValues::Kind::Strings)

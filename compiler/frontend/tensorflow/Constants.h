@@ -21,12 +21,11 @@ namespace weir::tf {
 mlir::TypedAttr denseAttr(mlir::RankedTensorType type, std::string_view data);
 
 /// A blob: `bytes` lie at `offset` of the file `path`.
-mlir::TypedAttr blobAttr(mlir::RankedTensorType type, const std::string &path,
-                         int64_t offset, std::string_view bytes);
+mlir::TypedAttr blobAttr(mlir::RankedTensorType type, const std::string &path, int64_t offset,
+                         std::string_view bytes);
 
 /// Strings; a single one stands for all.
-mlir::TypedAttr stringsAttr(mlir::RankedTensorType type,
-                            llvm::ArrayRef<std::string_view> strings);
+mlir::TypedAttr stringsAttr(mlir::RankedTensorType type, llvm::ArrayRef<std::string_view> strings);
 
 } // namespace weir::tf
 

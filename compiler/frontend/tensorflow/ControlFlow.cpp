@@ -13,8 +13,7 @@ using namespace weir;
 using namespace weir::tf;
 
 /// The narrowest type that holds values of both; null for different ranks.
-RankedTensorType GraphImporter::join(RankedTensorType x,
-                                     RankedTensorType y) const {
+RankedTensorType GraphImporter::join(RankedTensorType x, RankedTensorType y) const {
   if (x.getRank() != y.getRank() || x.getElementType() != y.getElementType())
     return {};
   IntVector shape;
@@ -23,19 +22,15 @@ RankedTensorType GraphImporter::join(RankedTensorType x,
   return RankedTensorType::get(shape, x.getElementType());
 }
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Truth of a scalar as If and While take it: numbers other than zero are true.
 static Value truth(Value condition, NodeImport &t) {
   if (!condition)
     return {};
   if (!t.isBool(condition)) {
-    condition =
-        t.isString(condition)
-            ? t.logicalNot(t.equalStrings(condition, t.stringScalar("")))
-            : t.compare("ne", condition, 0);
+    condition = t.isString(condition) ? t.logicalNot(t.equalStrings(condition, t.stringScalar("")))
+                                      : t.compare("ne", condition, 0);
   }
   if (condition && t.rank(condition) != 0)
     condition = t.toScalar(condition);
@@ -49,8 +44,7 @@ const Imported *GraphImporter::RegionState::find(ArrayInfo *info) const {
   return nullptr;
 }
 
-std::vector<std::shared_ptr<ArrayInfo>>
-GraphImporter::RegionState::changed() const {
+std::vector<std::shared_ptr<ArrayInfo>> GraphImporter::RegionState::changed() const {
   std::vector<std::shared_ptr<ArrayInfo>> all;
   for (auto &[info, array] : objects)
     if (info->home != this)
@@ -62,8 +56,7 @@ GraphImporter::RegionState::changed() const {
 // Values that meet
 //===----------------------------------------------------------------------===//
 
-FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx,
-                                     NodeImport &ty) {
+FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx, NodeImport &ty) {
   // A version-one variable that is handed on is read there.
   for (auto [value, t] : {std::pair(&x, &tx), std::pair(&y, &ty)})
     if (value->kind == Imported::Kind::Resource && value->isRef) {
@@ -113,14 +106,12 @@ FailureOr<bool> GraphImporter::unify(Imported &x, Imported &y, NodeImport &tx,
 
 /// Makes two lists of values agree in kind and type, at the ends of their
 /// regions. False, reported, where they cannot.
-bool GraphImporter::agree(std::vector<Imported> &xs, std::vector<Imported> &ys,
-                          const Node &node, OpBuilder &bx, OpBuilder &by,
-                          Location loc) {
+bool GraphImporter::agree(std::vector<Imported> &xs, std::vector<Imported> &ys, const Node &node,
+                          OpBuilder &bx, OpBuilder &by, Location loc) {
   NodeImport tx(*this, node, {}, bx, loc), ty(*this, node, {}, by, loc);
   for (size_t i = 0; i < xs.size(); ++i)
     if (failed(unify(xs[i], ys[i], tx, ty))) {
-      (void)report(node, "W0251",
-                   "found branches whose results differ in type or rank");
+      (void)report(node, "W0251", "found branches whose results differ in type or rank");
       return false;
     }
   return true;
@@ -133,9 +124,9 @@ static Value placeholderValue(RankedTensorType type, NodeImport &t) {
   return t.generalize(t.splat(type.getElementType(), shape, 0), type);
 }
 
-FailureOr<std::vector<Imported>>
-GraphImporter::buildIf(Value condition, Part thenPart, Part elsePart,
-                       const Node &node, OpBuilder &b, Location loc) {
+FailureOr<std::vector<Imported>> GraphImporter::buildIf(Value condition, Part thenPart,
+                                                        Part elsePart, const Node &node,
+                                                        OpBuilder &b, Location loc) {
   NodeImport t(*this, node, {}, b, loc);
   condition = truth(condition, t);
   if (!condition) {
@@ -177,8 +168,7 @@ GraphImporter::buildIf(Value condition, Part thenPart, Part elsePart,
     if (!llvm::is_contained(objects, object))
       objects.push_back(object);
   for (std::shared_ptr<ArrayInfo> &object : objects)
-    for (auto [side, values] : {std::pair(&thenState, &*xs),
-                                std::pair(&elseState, &*ys)}) {
+    for (auto [side, values] : {std::pair(&thenState, &*xs), std::pair(&elseState, &*ys)}) {
       const Imported *found = side->find(object.get());
       values->push_back(found ? *found : Imported::makeArray(object));
     }
@@ -208,8 +198,7 @@ GraphImporter::buildIf(Value condition, Part thenPart, Part elsePart,
     if (result.isCarried() && (*ys)[i].isCarried()) {
       for (Value *tensor : result.tensors())
         *tensor = made->getResult(next++);
-    } else if (result.kind == Imported::Kind::Resource &&
-               result.value != (*ys)[i].value) {
+    } else if (result.kind == Imported::Kind::Resource && result.value != (*ys)[i].value) {
       result = Imported(); // either of two variables: not followed
     }
     results.push_back(std::move(result));
@@ -226,10 +215,10 @@ GraphImporter::buildIf(Value condition, Part thenPart, Part elsePart,
 
 static constexpr int kMaxAttempts = 8;
 
-FailureOr<std::vector<Imported>>
-GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
-                          LoopPart body, const Node &node, OpBuilder &b,
-                          Location loc) {
+FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported> inits,
+                                                           LoopPart condition, LoopPart body,
+                                                           const Node &node, OpBuilder &b,
+                                                           Location loc) {
   NodeImport t(*this, node, {}, b, loc);
   // A version-one variable that a loop carries is its value.
   for (Imported &init : inits)
@@ -275,8 +264,8 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
       return builder;
     };
     // Runs a part with the objects as they are at its begin.
-    auto runPart = [&](LoopPart part, std::vector<Imported> arguments,
-                       RegionState &inside, OpBuilder &builder) {
+    auto runPart = [&](LoopPart part, std::vector<Imported> arguments, RegionState &inside,
+                       OpBuilder &builder) {
       for (size_t i = declared; i < arguments.size(); ++i)
         inside.objects[arguments[i].array.get()] = arguments[i];
       arguments.resize(declared);
@@ -304,10 +293,9 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
     if (failed(next) && !changed)
       return giveUp();
     if (succeeded(next) && next->size() != declared) {
-      (void)report(node, "W0224", "found a loop body with " +
-                                      std::to_string(next->size()) +
-                                      " results for " +
-                                      std::to_string(declared) + " variables");
+      (void)report(node, "W0224",
+                   "found a loop body with " + std::to_string(next->size()) + " results for " +
+                       std::to_string(declared) + " variables");
       return giveUp();
     }
     if (succeeded(next) && !changed) {
@@ -320,8 +308,7 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
         // The type of the variable, as it is and as it becomes.
         FailureOr<bool> wider = unify(inits[i], (*next)[i], t, in);
         if (succeeded(wider) && !(*next)[i].isCarried()) {
-          (void)report(node, "W0251",
-                       "found a loop variable that changes its kind");
+          (void)report(node, "W0251", "found a loop variable that changes its kind");
           return giveUp();
         }
         if (failed(wider) || (*wider && attempt == kMaxAttempts)) {
@@ -357,8 +344,7 @@ GraphImporter::buildWhile(std::vector<Imported> inits, LoopPart condition,
     SmallVector<Type> types;
     for (size_t i = 0; i < inits.size(); ++i)
       if (inits[i].isCarried())
-        for (auto [from, to] :
-             llvm::zip(inits[i].tensors(), (*next)[i].tensors())) {
+        for (auto [from, to] : llvm::zip(inits[i].tensors(), (*next)[i].tensors())) {
           carried.push_back(*from);
           yields.push_back(*to);
           types.push_back(from->getType());

@@ -15,8 +15,7 @@ static constexpr int64_t kInvalidArgument = 3; // WEIR_INVALID_ARGUMENT
 
 static LogicalResult nothing(NodeImport &) { return success(); }
 
-static LogicalResult finish(NodeImport &n,
-                            FailureOr<std::vector<Imported>> values) {
+static LogicalResult finish(NodeImport &n, FailureOr<std::vector<Imported>> values) {
   if (failed(values))
     return failure();
   n.made = std::move(*values);
@@ -41,8 +40,7 @@ static LogicalResult symbolicGradient(NodeImport &n) {
   if (!f)
     return n.invalid("found no function");
   if (const FunctionDef *gradient = n.g.library.gradientOf(f->s))
-    return finish(n, n.g.inlineFunction(*gradient, *f->funcAttrs, n.inputs,
-                                        n.node, n.b));
+    return finish(n, n.g.inlineFunction(*gradient, *f->funcAttrs, n.inputs, n.node, n.b));
   const FunctionDef *function = n.g.library.find(f->s);
   if (!function)
     return n.unsupported("found the gradient of \"" + Twine(std::string(f->s)) +
@@ -50,20 +48,18 @@ static LogicalResult symbolicGradient(NodeImport &n) {
   size_t count = function->inputs.size();
   if (n.inputCount() < count)
     return n.invalid("found fewer inputs than the function has arguments");
-  SmallVector<Value> arguments = n.tensors(0, count),
-                     seeds = n.tensors(count, n.inputCount());
+  SmallVector<Value> arguments = n.tensors(0, count), seeds = n.tensors(count, n.inputCount());
   if (arguments.size() != count || seeds.size() != n.inputCount() - count)
     return failure();
   // One value twice is still two arguments.
   for (Value &argument : arguments)
     if (n.isFloat(argument))
-      argument = GateOp::create(n.b, n.loc, argument.getType(), argument,
-                                ValueRange());
+      argument = GateOp::create(n.b, n.loc, argument.getType(), argument, ValueRange());
   // Functions that it calls are differentiated, too.
   ModuleOp keeper = std::exchange(n.g.module, {});
-  auto values = n.g.inlineFunction(
-      *function, *f->funcAttrs,
-      std::vector<Imported>(arguments.begin(), arguments.end()), n.node, n.b);
+  auto values =
+      n.g.inlineFunction(*function, *f->funcAttrs,
+                         std::vector<Imported>(arguments.begin(), arguments.end()), n.node, n.b);
   n.g.module = keeper;
   if (failed(values))
     return failure();
@@ -71,16 +67,15 @@ static LogicalResult symbolicGradient(NodeImport &n) {
   for (const Imported &value : *values)
     ys.push_back(value.kind == Imported::Kind::Tensor ? value.value : Value());
   if (ys.size() != seeds.size() || llvm::is_contained(ys, Value()))
-    return n.invalid("found " + Twine(seeds.size()) + " gradients for " +
-                     Twine(ys.size()) + " results");
-  auto gradients = buildGradients(
-      ys, seeds, std::vector<Imported>(arguments.begin(), arguments.end()), n);
+    return n.invalid("found " + Twine(seeds.size()) + " gradients for " + Twine(ys.size()) +
+                     " results");
+  auto gradients =
+      buildGradients(ys, seeds, std::vector<Imported>(arguments.begin(), arguments.end()), n);
   return failed(gradients) ? failure() : n.results(*gradients);
 }
 
 static LogicalResult branch(NodeImport &n) {
-  const AttrValue *thenBranch = n.attr("then_branch"),
-                  *elseBranch = n.attr("else_branch");
+  const AttrValue *thenBranch = n.attr("then_branch"), *elseBranch = n.attr("else_branch");
   Value condition = n.in(0);
   if (!condition || !thenBranch || !elseBranch)
     return failure();
@@ -90,22 +85,19 @@ static LogicalResult branch(NodeImport &n) {
       return n.g.inlineFunction(*function, args, n.node, b);
     };
   };
-  return finish(n, n.g.buildIf(condition, part(thenBranch), part(elseBranch),
-                               n.node, n.b, n.loc));
+  return finish(n, n.g.buildIf(condition, part(thenBranch), part(elseBranch), n.node, n.b, n.loc));
 }
 
 /// A chain of branches; an index outside takes the last one.
 static LogicalResult caseOf(NodeImport &n) {
   const AttrValue *branches = n.attr("branches");
   Value index = n.in(0);
-  if (!index || !branches || !branches->list ||
-      branches->list->funcs.empty())
+  if (!index || !branches || !branches->list || branches->list->funcs.empty())
     return n.invalid("found no branches");
   std::vector<Imported> args(n.inputs.begin() + 1, n.inputs.end());
   const std::vector<AttrValue> &functions = branches->list->funcs;
   if (functions.size() > 64)
-    return n.unsupported("found " + Twine(functions.size()) +
-                         " branches; possible are 64");
+    return n.unsupported("found " + Twine(functions.size()) + " branches; possible are 64");
   std::function<FailureOr<std::vector<Imported>>(size_t, OpBuilder &)> from =
       [&](size_t i, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
     if (i + 1 == functions.size())
@@ -114,11 +106,8 @@ static LogicalResult caseOf(NodeImport &n) {
     Value here = t.compare("eq", index, static_cast<double>(i));
     return n.g.buildIf(
         here,
-        [&](OpBuilder &inner) {
-          return n.g.inlineFunction(functions[i], args, n.node, inner);
-        },
-        [&](OpBuilder &inner) { return from(i + 1, inner); }, n.node, b,
-        n.loc);
+        [&](OpBuilder &inner) { return n.g.inlineFunction(functions[i], args, n.node, inner); },
+        [&](OpBuilder &inner) { return from(i + 1, inner); }, n.node, b, n.loc);
   };
   return finish(n, from(0, n.b));
 }
@@ -132,8 +121,7 @@ static LogicalResult loop(NodeImport &n) {
       return n.g.inlineFunction(*function, std::move(variables), n.node, b);
     };
   };
-  return finish(n, n.g.buildWhile(n.inputs, part(condition), part(body), n.node,
-                                  n.b, n.loc));
+  return finish(n, n.g.buildWhile(n.inputs, part(condition), part(body), n.node, n.b, n.loc));
 }
 
 /// for i in range(start, limit, delta): values = body(i, *values)
@@ -146,22 +134,17 @@ static LogicalResult forLoop(NodeImport &n) {
   inits.insert(inits.end(), n.inputs.begin() + 3, n.inputs.end());
   auto values = n.g.buildWhile(
       inits,
-      [&](std::vector<Imported> variables,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> variables, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
         Value i = variables[0].value;
-        Value up = t.op<AndOp>(t.compare("gt", delta, 0),
-                               t.compare("lt", i, limit));
-        Value down = t.op<AndOp>(t.compare("lt", delta, 0),
-                                 t.compare("gt", i, limit));
+        Value up = t.op<AndOp>(t.compare("gt", delta, 0), t.compare("lt", i, limit));
+        Value down = t.op<AndOp>(t.compare("lt", delta, 0), t.compare("gt", i, limit));
         return std::vector<Imported>{Imported(t.op<OrOp>(up, down))};
       },
-      [&](std::vector<Imported> variables,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> variables, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
         Value next = t.add(variables[0].value, delta);
-        auto results =
-            n.g.inlineFunction(*body, std::move(variables), n.node, b);
+        auto results = n.g.inlineFunction(*body, std::move(variables), n.node, b);
         if (failed(results))
           return failure();
         results->insert(results->begin(), Imported(next));
@@ -197,8 +180,7 @@ static LogicalResult assertion(NodeImport &n) {
     if (std::string text = constantText(n, i); !text.empty())
       message += " [" + text + "]";
   AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), condition,
-                   n.b.getStringAttr(message), n.number(kInvalidArgument),
-                   ValueRange());
+                   n.b.getStringAttr(message), n.number(kInvalidArgument), ValueRange());
   return success();
 }
 

@@ -16,8 +16,7 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-std::optional<IntVector> weir::tf::filterWindow(NodeImport &n, Value filter,
-                                                int64_t spatial) {
+std::optional<IntVector> weir::tf::filterWindow(NodeImport &n, Value filter, int64_t spatial) {
   if (!n.hasRank(filter, spatial + 2))
     return std::nullopt;
   Ints shape = n.sizes(filter);
@@ -38,19 +37,16 @@ static Value orderFilter(NodeImport &n, Value filter, const Windows &windows) {
 
 /// Pads that make "same" windows of an input whose sizes are computed: weir's
 /// convolution takes constants, so the border is made before it.
-static Value padDynamically(NodeImport &n, Value x, const Windows &windows,
-                            Ints window) {
+static Value padDynamically(NodeImport &n, Value x, const Windows &windows, Ints window) {
   int64_t rank = n.rank(x);
   SmallVector<Value> before(rank, n.ints({0})), after(rank, n.ints({0}));
   for (int64_t i = 0; i < windows.spatial; ++i) {
     int64_t stride = windows.strides[i];
     int64_t reach = (window[i] - 1) * windows.dilations[i] + 1;
     Value size = n.sizeOf(x, windows.dim(i));
-    Value steps =
-        n.div(n.add(size, n.ints({stride - 1})), n.ints({stride}));
+    Value steps = n.div(n.add(size, n.ints({stride - 1})), n.ints({stride}));
     Value last = n.mul(n.sub(steps, n.ints({1})), n.ints({stride}));
-    Value total =
-        n.maximum(n.sub(n.add(last, n.ints({reach})), size), n.ints({0}));
+    Value total = n.maximum(n.sub(n.add(last, n.ints({reach})), size), n.ints({0}));
     before[windows.dim(i)] = n.div(total, n.ints({2}));
     after[windows.dim(i)] = n.sub(total, before[windows.dim(i)]);
   }
@@ -58,22 +54,20 @@ static Value padDynamically(NodeImport &n, Value x, const Windows &windows,
   return n.op<PadOp>(x, n.concat(before, 0), n.like(x, 0), n.text("constant"));
 }
 
-Value weir::tf::convolve(NodeImport &n, Value x, Value filter,
-                         Windows windows, int64_t groups, Ints window) {
+Value weir::tf::convolve(NodeImport &n, Value x, Value filter, Windows windows, int64_t groups,
+                         Ints window) {
   if (!n.hasRank(x, windows.spatial + 2) || !filter)
     return {};
-  auto pads =
-      padsFor(windows, spatialSizes(windows, n.type(x)), window);
+  auto pads = padsFor(windows, spatialSizes(windows, n.type(x)), window);
   if (!pads) {
     x = padDynamically(n, x, windows, window);
     pads = IntVector(2 * windows.spatial, 0);
   }
   if (!x)
     return {};
-  return n.op<ConvOp>(x, orderFilter(n, filter, windows),
-                      n.list(windows.strides), n.list(*pads),
-                      n.list(windows.dilations), n.number(groups),
-                      n.flag(windows.channelsLast), n.typeAttr(n.element(x)));
+  return n.op<ConvOp>(x, orderFilter(n, filter, windows), n.list(windows.strides), n.list(*pads),
+                      n.list(windows.dilations), n.number(groups), n.flag(windows.channelsLast),
+                      n.typeAttr(n.element(x)));
 }
 
 template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
@@ -89,8 +83,7 @@ template <int64_t spatial> static LogicalResult conv(NodeImport &n) {
   int64_t groups = 1;
   if (!ShapedType::isDynamic(channels)) {
     if (each == 0 || channels % each)
-      return n.invalid("found " + Twine(channels) +
-                       " channels for a filter of " + Twine(each));
+      return n.invalid("found " + Twine(channels) + " channels for a filter of " + Twine(each));
     groups = channels / each;
   }
   return n.result(convolve(n, x, filter, *windows, groups, *window));
@@ -131,8 +124,7 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
     if (!forward || !n.hasRank(forward, spatial + 2))
       return failure();
     sizes = spatialSizes(*windows, n.type(forward));
-    outputSizes = n.shapeSlice(forward, windows->dim(0),
-                               windows->dim(0) + spatial);
+    outputSizes = n.shapeSlice(forward, windows->dim(0), windows->dim(0) + spatial);
   } else {
     Value given = n.in(0);
     if (!given)
@@ -141,9 +133,8 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
     bool isWhole = n.dim(given, 0) != spatial;
     int64_t first = isWhole ? windows->dim(0) : 0;
     if (known && static_cast<int64_t>(known->size()) < first + spatial)
-      return n.invalid("found " + Twine(known->size()) +
-                       " input sizes; possible are " + Twine(spatial) +
-                       " or " + Twine(spatial + 2));
+      return n.invalid("found " + Twine(known->size()) + " input sizes; possible are " +
+                       Twine(spatial) + " or " + Twine(spatial + 2));
     if (known)
       for (int64_t i = 0; i < spatial; ++i)
         if (auto size = (*known)[first + i])
@@ -159,12 +150,10 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
   int64_t channels = n.dim(gradient, windows->channelDim());
   int64_t outputs = n.dim(filter, spatial + 1);
   if (!ShapedType::isDynamic(channels) && channels != outputs)
-    return n.invalid("found " + Twine(channels) + " channels for a filter of " +
-                     Twine(outputs));
+    return n.invalid("found " + Twine(channels) + " channels for a filter of " + Twine(outputs));
   return n.result(n.op<ConvTransposeOp>(
-      gradient, orderFilter(n, filter, *windows), outputSizes,
-      n.list(windows->strides), n.list(*pads), n.list(windows->dilations),
-      n.number(1), n.flag(windows->channelsLast)));
+      gradient, orderFilter(n, filter, *windows), outputSizes, n.list(windows->strides),
+      n.list(*pads), n.list(windows->dilations), n.number(1), n.flag(windows->channelsLast)));
 }
 
 static LogicalResult depthwiseBackpropInput(NodeImport &n) {
@@ -181,10 +170,10 @@ static LogicalResult depthwiseBackpropInput(NodeImport &n) {
   auto pads = padsFor(*windows, sizes, *window);
   // S… O/groups I: one result channel a group, I = C·M.
   filter = n.reshape(filter, {shape[0], shape[1], 1, shape[2] * shape[3]});
-  return n.result(n.op<ConvTransposeOp>(
-      gradient, orderFilter(n, filter, *windows), n.ints(sizes),
-      n.list(windows->strides), n.list(*pads), n.list(windows->dilations),
-      n.number(shape[2]), n.flag(windows->channelsLast)));
+  return n.result(n.op<ConvTransposeOp>(gradient, orderFilter(n, filter, *windows), n.ints(sizes),
+                                        n.list(windows->strides), n.list(*pads),
+                                        n.list(windows->dilations), n.number(shape[2]),
+                                        n.flag(windows->channelsLast)));
 }
 
 /// The gradient of a filter is a convolution, too: batch and channels change
@@ -202,8 +191,7 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
     Value filter = n.in(1);
     if (!filter || !n.isStatic(filter))
       return n.unsupported("found a filter of unknown shape");
-    filterShape.assign(n.sizes(filter).begin(),
-                       n.sizes(filter).end());
+    filterShape.assign(n.sizes(filter).begin(), n.sizes(filter).end());
   } else {
     auto given = n.constantInts(1);
     if (!given)
@@ -234,8 +222,7 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   // As much behind as makes exactly the filter's size; negative crops.
   for (int64_t i = 0; i < spatial; ++i)
     (*pads)[2 * i + 1] = (window[i] - 1) * windows->dilations[i] +
-                         (steps[i] - 1) * windows->strides[i] + 1 - sizes[i] -
-                         (*pads)[2 * i];
+                         (steps[i] - 1) * windows->strides[i] + 1 - sizes[i] - (*pads)[2 * i];
   IntVector swap = {spatial + 1};
   swap.append(axesFrom(1, spatial + 1));
   swap.push_back(0);
@@ -262,10 +249,9 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   } else {
     image = n.transpose(x, swap); // C S… N
   }
-  Value result = n.op<ConvOp>(
-      image, kernel, n.list(windows->dilations), n.list(*pads),
-      n.list(windows->strides), n.number(groups), n.flag(true),
-      n.typeAttr(n.element(x)));
+  Value result = n.op<ConvOp>(image, kernel, n.list(windows->dilations), n.list(*pads),
+                              n.list(windows->strides), n.number(groups), n.flag(true),
+                              n.typeAttr(n.element(x)));
   if (!result)
     return failure();
   (void)outputs;
@@ -280,8 +266,7 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
 // Pooling
 //===----------------------------------------------------------------------===//
 
-std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x,
-                                           int64_t spatial) {
+std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x, int64_t spatial) {
   if (!n.hasRank(x, spatial + 2))
     return std::nullopt;
   auto windows = readWindows(n, spatial);
@@ -311,17 +296,15 @@ std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x,
   return PoolSpec{*windows, *window, *pads};
 }
 
-template <int64_t spatial, bool isMax>
-static LogicalResult pool(NodeImport &n) {
+template <int64_t spatial, bool isMax> static LogicalResult pool(NodeImport &n) {
   Value x = n.in(0);
   auto spec = readPool(n, x, spatial);
   if (!spec)
     return failure();
-  return n.result(n.op<PoolOp>(
-      x, n.text(isMax ? "max" : "average"), n.list(spec->window),
-      n.list(spec->windows.strides), n.list(spec->pads),
-      n.list(spec->windows.dilations), n.flag(false), n.flag(false),
-      n.number(0), n.flag(spec->windows.channelsLast)));
+  return n.result(n.op<PoolOp>(x, n.text(isMax ? "max" : "average"), n.list(spec->window),
+                               n.list(spec->windows.strides), n.list(spec->pads),
+                               n.list(spec->windows.dilations), n.flag(false), n.flag(false),
+                               n.number(0), n.flag(spec->windows.channelsLast)));
 }
 
 static LogicalResult maxPoolWithArgmax(NodeImport &n) {
@@ -329,15 +312,14 @@ static LogicalResult maxPoolWithArgmax(NodeImport &n) {
   auto spec = readPool(n, x, 2);
   if (!spec)
     return failure();
-  Value values = n.op<PoolOp>(
-      x, n.text("max"), n.list(spec->window), n.list(spec->windows.strides),
-      n.list(spec->pads), n.list(spec->windows.dilations), n.flag(false),
-      n.flag(false), n.number(0), n.flag(true));
-  Value index = n.op<MaxPoolIndexOp>(
-      x, n.list(spec->window), n.list(spec->windows.strides),
-      n.list(spec->pads), n.list(spec->windows.dilations), n.flag(false),
-      n.flag(true), n.flag(!n.isSet("include_batch_in_index")), n.flag(false),
-      n.typeAttr(n.elementAttr("Targmax")));
+  Value values = n.op<PoolOp>(x, n.text("max"), n.list(spec->window), n.list(spec->windows.strides),
+                              n.list(spec->pads), n.list(spec->windows.dilations), n.flag(false),
+                              n.flag(false), n.number(0), n.flag(true));
+  Value index =
+      n.op<MaxPoolIndexOp>(x, n.list(spec->window), n.list(spec->windows.strides),
+                           n.list(spec->pads), n.list(spec->windows.dilations), n.flag(false),
+                           n.flag(true), n.flag(!n.isSet("include_batch_in_index")), n.flag(false),
+                           n.typeAttr(n.elementAttr("Targmax")));
   return n.results({values, index});
 }
 

@@ -28,8 +28,7 @@ static constexpr Tables makeTables() {
   }
   for (size_t k = 1; k < 8; ++k)
     for (uint32_t byte = 0; byte < 256; ++byte)
-      tables[k][byte] = (tables[k - 1][byte] >> 8) ^
-                        tables[0][tables[k - 1][byte] & 0xff];
+      tables[k][byte] = (tables[k - 1][byte] >> 8) ^ tables[0][tables[k - 1][byte] & 0xff];
   return tables;
 }
 
@@ -52,8 +51,8 @@ static uint32_t bySlices(std::string_view bytes, uint32_t crc) {
 
 #if defined(__x86_64__)
 // Weights are gigabytes: the instruction reads about 8 GB/s, tables 1.5.
-__attribute__((target("sse4.2"))) static uint32_t
-byInstruction(std::string_view bytes, uint32_t crc) {
+__attribute__((target("sse4.2"))) static uint32_t byInstruction(std::string_view bytes,
+                                                                uint32_t crc) {
   const char *at = bytes.data(), *end = at + bytes.size();
   uint64_t wide = crc;
   for (; end - at >= 8; at += 8) {

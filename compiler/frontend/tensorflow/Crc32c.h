@@ -19,9 +19,7 @@ uint32_t crc32c(std::string_view bytes, uint32_t seed = 0);
 
 /// How TensorFlow stores a checksum beside the data it covers: a checksum of
 /// data that holds checksums would be weak.
-inline uint32_t maskCrc(uint32_t crc) {
-  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-}
+inline uint32_t maskCrc(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 } // namespace weir::tf
 

@@ -20,8 +20,7 @@ static Value sequences(NodeImport &n) {
   Value inputs = n.in(0);
   if (!inputs)
     return {};
-  if (n.rank(inputs) == 3 &&
-      (n.element(inputs).isF32() || n.element(inputs).isF64()))
+  if (n.rank(inputs) == 3 && (n.element(inputs).isF32() || n.element(inputs).isF64()))
     return inputs;
   (void)n.invalid("found inputs of rank " + Twine(n.rank(inputs)) +
                   "; possible are [time, batch, classes] of f32 or f64");
@@ -37,27 +36,23 @@ template <int64_t blank> static LogicalResult loss(NodeImport &n) {
   SmallVector<Value> rest = n.tensors(1, 4);
   if (!inputs || rest.empty())
     return failure();
-  auto losses = RankedTensorType::get({n.dim(inputs, 1)},
-                                      n.element(inputs));
+  auto losses = RankedTensorType::get({n.dim(inputs, 1)}, n.element(inputs));
   return allResults(
       n, n.kernelCall("weir_kernel_ctc_loss", {losses, inputs.getType()},
                       {inputs, rest[0], rest[1], rest[2]},
-                      {n.isSet("preprocess_collapse_repeated"),
-                       n.isSet("ctc_merge_repeated"),
+                      {n.isSet("preprocess_collapse_repeated"), n.isSet("ctc_merge_repeated"),
                        n.isSet("ignore_longer_outputs_than_inputs"), blank}));
 }
 
 /// `paths` sparse matrices, by their parts, then a number for each sequence and
 /// path.
-static SmallVector<Type> decodedTypes(NodeImport &n, Value inputs,
-                                      int64_t paths) {
+static SmallVector<Type> decodedTypes(NodeImport &n, Value inputs, int64_t paths) {
   int64_t open = ShapedType::kDynamic;
   Type i64 = n.b.getI64Type();
   SmallVector<Type> types(paths, RankedTensorType::get({open, 2}, i64));
   types.append(paths, RankedTensorType::get({open}, i64));
   types.append(paths, RankedTensorType::get({2}, i64));
-  types.push_back(RankedTensorType::get({n.dim(inputs, 1), paths},
-                                        n.element(inputs)));
+  types.push_back(RankedTensorType::get({n.dim(inputs, 1), paths}, n.element(inputs)));
   return types;
 }
 
@@ -65,10 +60,9 @@ static LogicalResult greedy(NodeImport &n) {
   Value inputs = sequences(n), lengths = n.in(1);
   if (!inputs || !lengths)
     return failure();
-  return allResults(
-      n, n.kernelCall("weir_kernel_ctc_greedy", decodedTypes(n, inputs, 1),
-                      {inputs, lengths},
-                      {n.isSet("merge_repeated"), n.i("blank_index")}));
+  return allResults(n, n.kernelCall("weir_kernel_ctc_greedy", decodedTypes(n, inputs, 1),
+                                    {inputs, lengths},
+                                    {n.isSet("merge_repeated"), n.i("blank_index")}));
 }
 
 static LogicalResult beamSearch(NodeImport &n) {
@@ -79,12 +73,10 @@ static LogicalResult beamSearch(NodeImport &n) {
   // Each of them is memory of the run, and the paths are results.
   constexpr int64_t most = 1 << 16;
   if (paths < 1 || width < 1 || paths > most || width > most)
-    return n.invalid("found top_paths " + Twine(paths) + " and beam_width " +
-                     Twine(width) + "; possible is 1 to " + Twine(most));
-  return allResults(n, n.kernelCall("weir_kernel_ctc_beam_search",
-                                    decodedTypes(n, inputs, paths),
-                                    {inputs, lengths},
-                                    {n.isSet("merge_repeated"), width, paths}));
+    return n.invalid("found top_paths " + Twine(paths) + " and beam_width " + Twine(width) +
+                     "; possible is 1 to " + Twine(most));
+  return allResults(n, n.kernelCall("weir_kernel_ctc_beam_search", decodedTypes(n, inputs, paths),
+                                    {inputs, lengths}, {n.isSet("merge_repeated"), width, paths}));
 }
 
 ArrayRef<OpImport> weir::tf::ctcImports() {

@@ -20,22 +20,38 @@ struct Row {
 
 // By number.
 static constexpr std::array<Row, 33> kTypes = {{
-    {"invalid", 0},       {"float", 4},
-    {"double", 8},        {"int32", 4},
-    {"uint8", 1},         {"int16", 2},
-    {"int8", 1},          {"string", 0},
-    {"complex64", 8},     {"int64", 8},
-    {"bool", 1},          {"qint8", 1},
-    {"quint8", 1},        {"qint32", 4},
-    {"bfloat16", 2},      {"qint16", 2},
-    {"quint16", 2},       {"uint16", 2},
-    {"complex128", 16},   {"half", 2},
-    {"resource", 0},      {"variant", 0},
-    {"uint32", 4},        {"uint64", 8},
-    {"float8_e5m2", 1},   {"float8_e4m3fn", 1},
-    {"float8_e4m3fnuz", 1}, {"float8_e4m3b11fnuz", 1},
-    {"float8_e5m2fnuz", 1}, {"int4", 1},
-    {"uint4", 1},         {"int2", 1},
+    {"invalid", 0},
+    {"float", 4},
+    {"double", 8},
+    {"int32", 4},
+    {"uint8", 1},
+    {"int16", 2},
+    {"int8", 1},
+    {"string", 0},
+    {"complex64", 8},
+    {"int64", 8},
+    {"bool", 1},
+    {"qint8", 1},
+    {"quint8", 1},
+    {"qint32", 4},
+    {"bfloat16", 2},
+    {"qint16", 2},
+    {"quint16", 2},
+    {"uint16", 2},
+    {"complex128", 16},
+    {"half", 2},
+    {"resource", 0},
+    {"variant", 0},
+    {"uint32", 4},
+    {"uint64", 8},
+    {"float8_e5m2", 1},
+    {"float8_e4m3fn", 1},
+    {"float8_e4m3fnuz", 1},
+    {"float8_e4m3b11fnuz", 1},
+    {"float8_e5m2fnuz", 1},
+    {"int4", 1},
+    {"uint4", 1},
+    {"int2", 1},
     {"uint2", 1},
 }};
 
@@ -58,6 +74,4 @@ DataType weir::tf::typeOfName(std::string_view name) {
   return DataType::Invalid;
 }
 
-unsigned weir::tf::elementBytes(DataType type) {
-  return kTypes[static_cast<size_t>(type)].bytes;
-}
+unsigned weir::tf::elementBytes(DataType type) { return kTypes[static_cast<size_t>(type)].bytes; }

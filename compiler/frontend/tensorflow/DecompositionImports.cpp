@@ -52,8 +52,8 @@ static std::optional<Matrices> matrices(NodeImport &n, bool square) {
   }
   m.rows = m.type.getDimSize(rank - 2);
   m.columns = m.type.getDimSize(rank - 1);
-  if (square && !ShapedType::isDynamic(m.rows) &&
-      !ShapedType::isDynamic(m.columns) && m.rows != m.columns) {
+  if (square && !ShapedType::isDynamic(m.rows) && !ShapedType::isDynamic(m.columns) &&
+      m.rows != m.columns) {
     (void)n.invalid("found matrices that are not square");
     return std::nullopt;
   }
@@ -67,9 +67,7 @@ static LogicalResult callResults(NodeImport &n, Operation *call) {
 }
 
 /// Results that nobody asked for are empty.
-static Value nothing(NodeImport &n, Type element) {
-  return n.splat(element, {0}, 0);
-}
+static Value nothing(NodeImport &n, Type element) { return n.splat(element, {0}, 0); }
 
 static LogicalResult selfAdjointEig(NodeImport &n) {
   auto m = matrices(n, true);
@@ -93,13 +91,11 @@ static LogicalResult selfAdjointEigV1(NodeImport &n) {
     return failure();
   int64_t rank = m->type.getRank();
   Operation *call = n.kernelCall(
-      "weir_kernel_eigh",
-      {m->like({m->rows}, m->type.getElementType()), m->type}, {m->value});
+      "weir_kernel_eigh", {m->like({m->rows}, m->type.getElementType()), m->type}, {m->value});
   if (!call)
     return failure();
-  return n.result(n.concat({n.unsqueeze(call->getResult(0), {rank - 2}),
-                            call->getResult(1)},
-                           rank - 2));
+  return n.result(
+      n.concat({n.unsqueeze(call->getResult(0), {rank - 2}), call->getResult(1)}, rank - 2));
 }
 
 static LogicalResult eig(NodeImport &n) {
@@ -119,9 +115,8 @@ static LogicalResult eig(NodeImport &n) {
 
 /// The smaller of two sizes; open where either is.
 static int64_t least(int64_t a, int64_t b) {
-  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b)
-             ? ShapedType::kDynamic
-             : std::min(a, b);
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) ? ShapedType::kDynamic
+                                                              : std::min(a, b);
 }
 
 static LogicalResult svd(NodeImport &n) {
@@ -139,8 +134,7 @@ static LogicalResult svd(NodeImport &n) {
   Operation *call = n.kernelCall("weir_kernel_svd", types, {m->value}, {full});
   if (!call || vectors)
     return callResults(n, call);
-  return n.results(
-      {call->getResult(0), nothing(n, element), nothing(n, element)});
+  return n.results({call->getResult(0), nothing(n, element), nothing(n, element)});
 }
 
 static LogicalResult qr(NodeImport &n) {
@@ -150,18 +144,17 @@ static LogicalResult qr(NodeImport &n) {
   Type element = m->type.getElementType();
   bool full = n.isSet("full_matrices");
   int64_t kept = full ? m->rows : least(m->rows, m->columns);
-  return callResults(n, n.kernelCall("weir_kernel_qr",
-                                     {m->like({m->rows, kept}, element),
-                                      m->like({kept, m->columns}, element)},
-                                     {m->value}, {full}));
+  return callResults(
+      n, n.kernelCall("weir_kernel_qr",
+                      {m->like({m->rows, kept}, element), m->like({kept, m->columns}, element)},
+                      {m->value}, {full}));
 }
 
 template <int64_t which> static LogicalResult function(NodeImport &n) {
   auto m = matrices(n, true);
   if (!m)
     return failure();
-  return callResults(n, n.kernelCall("weir_kernel_matrix_function", m->type,
-                                     {m->value}, {which}));
+  return callResults(n, n.kernelCall("weir_kernel_matrix_function", m->type, {m->value}, {which}));
 }
 
 ArrayRef<OpImport> weir::tf::decompositionImports() {

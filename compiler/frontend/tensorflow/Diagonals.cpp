@@ -14,8 +14,7 @@ using namespace weir;
 using namespace weir::tf;
 
 int64_t Diagonals::length(int64_t d) const {
-  return std::min(rows + std::min<int64_t>(d, 0),
-                  columns - std::max<int64_t>(d, 0));
+  return std::min(rows + std::min<int64_t>(d, 0), columns - std::max<int64_t>(d, 0));
 }
 
 int64_t Diagonals::longest() const {
@@ -32,8 +31,7 @@ IntVector Diagonals::matrixOfPacked() const {
     bool left = (d >= 0 && superLeft) || (d <= 0 && subLeft);
     int64_t offset = left ? 0 : width - length(d);
     for (int64_t i = 0; i < length(d); ++i) {
-      int64_t row = i + std::max<int64_t>(-d, 0),
-              column = i + std::max<int64_t>(d, 0);
+      int64_t row = i + std::max<int64_t>(-d, 0), column = i + std::max<int64_t>(d, 0);
       places[(high - d) * width + offset + i] = row * columns + column;
     }
   }
@@ -48,26 +46,24 @@ IntVector Diagonals::packedOfMatrix() const {
   return places;
 }
 
-std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, Ints k,
-                                                 int64_t rows,
+std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, Ints k, int64_t rows,
                                                  int64_t columns) {
   constexpr int64_t kMaxElements = 1 << 22;
   if (k.empty() || k.size() > 2 || k.back() < k.front()) {
     (void)n.invalid("found bounds of diagonals that are not ordered");
     return std::nullopt;
   }
-  std::optional<int64_t> elements =
-      ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)
-          ? std::nullopt
-          : frontend::productOf({rows, columns});
+  std::optional<int64_t> elements = ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)
+                                        ? std::nullopt
+                                        : frontend::productOf({rows, columns});
   if (!elements || *elements > kMaxElements) {
-    (void)n.unsupported("found matrices of unknown size, or of more than " +
-                        Twine(kMaxElements) + " elements");
+    (void)n.unsupported("found matrices of unknown size, or of more than " + Twine(kMaxElements) +
+                        " elements");
     return std::nullopt;
   }
   Diagonals diagonals{rows, columns, k.front(), k.back()};
-  if (k.front() < -rows || k.back() > columns ||
-      diagonals.length(k.front()) < 0 || diagonals.length(k.back()) < 0) {
+  if (k.front() < -rows || k.back() > columns || diagonals.length(k.front()) < 0 ||
+      diagonals.length(k.back()) < 0) {
     (void)n.invalid("found a diagonal outside of the matrix");
     return std::nullopt;
   }
@@ -78,8 +74,7 @@ std::optional<Diagonals> weir::tf::readDiagonals(NodeImport &n, Ints k,
   return diagonals;
 }
 
-Value weir::tf::pickPlaces(NodeImport &n, Value x, Ints places,
-                           Value otherwise) {
+Value weir::tf::pickPlaces(NodeImport &n, Value x, Ints places, Value otherwise) {
   if (!x)
     return {};
   IntVector index(places);
@@ -93,8 +88,7 @@ Value weir::tf::pickPlaces(NodeImport &n, Value x, Ints places,
   Value picked = n.gather(x, n.ints(index), n.rank(x) - 1);
   if (!any)
     return picked;
-  auto type = RankedTensorType::get({static_cast<int64_t>(there.size())},
-                                    n.b.getI1Type());
+  auto type = RankedTensorType::get({static_cast<int64_t>(there.size())}, n.b.getI1Type());
   Value mask = n.constant(DenseElementsAttr::get(type, ArrayRef<bool>(there)));
   return n.select(mask, picked, otherwise);
 }

@@ -30,8 +30,7 @@ struct Diagonals {
 };
 
 /// Reads `k` (one diagonal or two bounds) and the attribute `align`.
-std::optional<Diagonals> readDiagonals(NodeImport &n, Ints k, int64_t rows,
-                                       int64_t columns);
+std::optional<Diagonals> readDiagonals(NodeImport &n, Ints k, int64_t rows, int64_t columns);
 
 /// Elements of the flattened last dimension of `x` at constant `places`;
 /// `otherwise` (a scalar, or as large as the result) where a place is -1.

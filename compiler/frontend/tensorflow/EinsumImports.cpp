@@ -34,8 +34,7 @@ struct Labelled {
 static constexpr char kMaxEllipsis = 32;
 
 /// Spells out "..." for a tensor of rank `rank` (-1: for `ellipsis` of them).
-static std::optional<std::string> spell(std::string_view text, int64_t rank,
-                                        int64_t &ellipsis) {
+static std::optional<std::string> spell(std::string_view text, int64_t rank, int64_t &ellipsis) {
   std::string labels;
   size_t dots = text.find("...");
   int64_t letters = static_cast<int64_t>(text.size()) - (dots == text.npos ? 0 : 3);
@@ -57,8 +56,7 @@ static std::optional<std::string> spell(std::string_view text, int64_t rank,
 
 /// Two dimensions of one letter have one size: false after a report where they
 /// have not, a check in the run where only it knows.
-static bool requireOneSize(NodeImport &n, char label, Value x, size_t at,
-                           Value y, size_t other) {
+static bool requireOneSize(NodeImport &n, char label, Value x, size_t at, Value y, size_t other) {
   int64_t size = n.dim(x, at), otherSize = n.dim(y, other);
   if (ShapedType::isDynamic(size) || ShapedType::isDynamic(otherSize)) {
     require(n, n.compare("eq", n.sizeOf(x, at), n.sizeOf(y, other)),
@@ -66,8 +64,8 @@ static bool requireOneSize(NodeImport &n, char label, Value x, size_t at,
     return true;
   }
   if (size != otherSize)
-    (void)n.invalid("found sizes " + Twine(size) + " and " + Twine(otherSize) +
-                    " for letter " + Twine(label));
+    (void)n.invalid("found sizes " + Twine(size) + " and " + Twine(otherSize) + " for letter " +
+                    Twine(label));
   return size == otherSize;
 }
 
@@ -82,8 +80,7 @@ static bool takeDiagonals(NodeImport &n, Labelled &x) {
     // Zero off the diagonal, then the sum over the second one.
     int64_t rank = n.rank(x.value);
     auto index = [&](size_t dim) {
-      Value iota = n.op<IotaOp>(n.sizeOf(x.value, dim), n.number(0),
-                                n.typeAttr(n.b.getI64Type()));
+      Value iota = n.op<IotaOp>(n.sizeOf(x.value, dim), n.number(0), n.typeAttr(n.b.getI64Type()));
       return n.unsqueeze(iota, axesFrom(1, rank - dim));
     };
     Value on = n.compare("eq", index(i), index(other));
@@ -110,8 +107,7 @@ static void sumAway(NodeImport &n, Labelled &x, const std::string &keep) {
 }
 
 /// The dimensions in the order of `labels`, new ones (of size 1) among them.
-static Value arrange(NodeImport &n, const Labelled &x,
-                     const std::string &labels) {
+static Value arrange(NodeImport &n, const Labelled &x, const std::string &labels) {
   IntVector order, fresh;
   for (size_t i = 0; i < labels.size(); ++i) {
     size_t at = x.labels.find(labels[i]);
@@ -123,8 +119,7 @@ static Value arrange(NodeImport &n, const Labelled &x,
   return n.unsqueeze(n.transpose(x.value, order), fresh);
 }
 
-static Labelled contract(NodeImport &n, Labelled x, Labelled y,
-                         const std::string &result) {
+static Labelled contract(NodeImport &n, Labelled x, Labelled y, const std::string &result) {
   sumAway(n, x, y.labels + result);
   sumAway(n, y, x.labels + result);
   IntVector xBatch, yBatch, xSum, ySum;
@@ -161,15 +156,14 @@ static Labelled contract(NodeImport &n, Labelled x, Labelled y,
     for (int64_t axis : xSum)
       all += x.labels[axis];
     Value product = n.mul(arrange(n, x, all), arrange(n, y, all));
-    IntVector axes = axesFrom(static_cast<int64_t>(all.size() - xSum.size()),
-                              static_cast<int64_t>(all.size()));
+    IntVector axes =
+        axesFrom(static_cast<int64_t>(all.size() - xSum.size()), static_cast<int64_t>(all.size()));
     if (!axes.empty() && product)
       product = n.reduce(product, "sum", axes, false);
     return {product, batch + xFree + yFree};
   }
-  Value product = n.op<DotGeneralOp>(
-      x.value, y.value, n.list(xBatch), n.list(yBatch), n.list(xSum),
-      n.list(ySum), n.typeAttr(n.element(x.value)));
+  Value product = n.op<DotGeneralOp>(x.value, y.value, n.list(xBatch), n.list(yBatch), n.list(xSum),
+                                     n.list(ySum), n.typeAttr(n.element(x.value)));
   return {product, batch + xFree + yFree};
 }
 
@@ -190,22 +184,19 @@ static LogicalResult einsum(NodeImport &n) {
   for (Value operand : operands) {
     size_t comma = left.find(',');
     auto labels = spell(left.substr(0, comma), n.rank(operand), ellipsis);
-    left.remove_prefix(comma == std::string_view::npos ? left.size()
-                                                       : comma + 1);
+    left.remove_prefix(comma == std::string_view::npos ? left.size() : comma + 1);
     if (!labels)
-      return n.invalid("found a tensor of rank " + Twine(n.rank(operand)) +
-                       " for its part of " + Twine(equation));
+      return n.invalid("found a tensor of rank " + Twine(n.rank(operand)) + " for its part of " +
+                       Twine(equation));
     terms.push_back({operand, *labels});
     if (!takeDiagonals(n, terms.back()))
       return failure();
   }
-  auto result =
-      spell(std::string_view(equation).substr(arrow + 2), -1, ellipsis);
+  auto result = spell(std::string_view(equation).substr(arrow + 2), -1, ellipsis);
   if (!result)
     return n.invalid("found equation " + Twine(equation));
   if (terms.size() > 2)
-    return n.unsupported("found " + Twine(terms.size()) +
-                         " operands; possible are two");
+    return n.unsupported("found " + Twine(terms.size()) + " operands; possible are two");
   Labelled product = terms[0];
   if (terms.size() == 2)
     product = contract(n, terms[0], terms[1], *result);

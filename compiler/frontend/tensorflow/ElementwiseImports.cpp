@@ -25,24 +25,19 @@ template <typename Op> static LogicalResult unary(NodeImport &n) {
 
 /// What two small integer tensors of known values make, so that axes and shapes
 /// which a graph computes stay known. Nothing where they are not.
-template <typename Op>
-static std::optional<int64_t> fold(int64_t x, int64_t y) {
+template <typename Op> static std::optional<int64_t> fold(int64_t x, int64_t y) {
   int64_t result;
   if constexpr (std::is_same_v<Op, AddOp>)
-    return __builtin_add_overflow(x, y, &result) ? std::nullopt
-                                                 : std::optional(result);
+    return __builtin_add_overflow(x, y, &result) ? std::nullopt : std::optional(result);
   else if constexpr (std::is_same_v<Op, SubOp>)
-    return __builtin_sub_overflow(x, y, &result) ? std::nullopt
-                                                 : std::optional(result);
+    return __builtin_sub_overflow(x, y, &result) ? std::nullopt : std::optional(result);
   else if constexpr (std::is_same_v<Op, MulOp>)
-    return __builtin_mul_overflow(x, y, &result) ? std::nullopt
-                                                 : std::optional(result);
+    return __builtin_mul_overflow(x, y, &result) ? std::nullopt : std::optional(result);
   else if constexpr (std::is_same_v<Op, MaximumOp>)
     return std::max(x, y);
   else if constexpr (std::is_same_v<Op, MinimumOp>)
     return std::min(x, y);
-  else if constexpr (std::is_same_v<Op, FloorDivOp> ||
-                     std::is_same_v<Op, FloorModOp>) {
+  else if constexpr (std::is_same_v<Op, FloorDivOp> || std::is_same_v<Op, FloorModOp>) {
     if (y == 0 || y == -1)
       return std::nullopt;
     int64_t quotient = x / y - (x % y != 0 && (x < 0) != (y < 0));
@@ -52,23 +47,19 @@ static std::optional<int64_t> fold(int64_t x, int64_t y) {
   }
 }
 
-template <typename Op>
-static Value foldKnown(NodeImport &n, Value x, Value y) {
+template <typename Op> static Value foldKnown(NodeImport &n, Value x, Value y) {
   auto type = dyn_cast<IntegerType>(n.element(x));
-  if (!type || type.getWidth() < 32 || n.element(y) != type || n.rank(x) > 1 ||
-      n.rank(y) > 1)
+  if (!type || type.getWidth() < 32 || n.element(y) != type || n.rank(x) > 1 || n.rank(y) > 1)
     return {};
   auto xs = constantIntegers(x), ys = constantIntegers(y);
   if (!xs || !ys || xs->size() > 64 || ys->size() > 64)
     return {};
   size_t size = xs->size() == 1 ? ys->size() : xs->size();
-  if ((xs->size() != size && xs->size() != 1) ||
-      (ys->size() != size && ys->size() != 1))
+  if ((xs->size() != size && xs->size() != 1) || (ys->size() != size && ys->size() != 1))
     return {};
   IntVector values;
   for (size_t i = 0; i < size; ++i) {
-    auto value = fold<Op>((*xs)[xs->size() == 1 ? 0 : i],
-                          (*ys)[ys->size() == 1 ? 0 : i]);
+    auto value = fold<Op>((*xs)[xs->size() == 1 ? 0 : i], (*ys)[ys->size() == 1 ? 0 : i]);
     if (!value || (type.getWidth() == 32 && *value != int32_t(*value)))
       return {};
     values.push_back(*value);
@@ -81,8 +72,8 @@ static Value foldKnown(NodeImport &n, Value x, Value y) {
   IntVector shape;
   if (!isScalar)
     shape.push_back(values.size());
-  return n.constant(DenseElementsAttr::get(RankedTensorType::get(shape, type),
-                                           ArrayRef<APInt>(bits)));
+  return n.constant(
+      DenseElementsAttr::get(RankedTensorType::get(shape, type), ArrayRef<APInt>(bits)));
 }
 
 template <typename Op> static LogicalResult binary(NodeImport &n) {
@@ -96,9 +87,7 @@ template <typename Op> static LogicalResult binary(NodeImport &n) {
 }
 
 /// The value, through which no gradient flows.
-static LogicalResult stopGradient(NodeImport &n) {
-  return n.result(n.stopGradient(n.in(0)));
-}
+static LogicalResult stopGradient(NodeImport &n) { return n.result(n.stopGradient(n.in(0))); }
 
 static LogicalResult identity(NodeImport &n) { return n.result(n.in(0)); }
 
@@ -127,8 +116,8 @@ static void requireDivisor(NodeImport &n) {
     return;
   if (Value isGood = n.compare("ne", divisor, 0))
     AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), isGood,
-                     n.b.getStringAttr("integer division by zero"),
-                     n.number(kInternal), ValueRange());
+                     n.b.getStringAttr("integer division by zero"), n.number(kInternal),
+                     ValueRange());
 }
 
 static LogicalResult truncateMod(NodeImport &n) {
@@ -231,14 +220,10 @@ static LogicalResult absolute(NodeImport &n) {
   return n.result(n.op<AbsOp>(x));
 }
 
-static LogicalResult angle(NodeImport &n) {
-  return n.result(n.op<AngleOp>(n.in(0)));
-}
+static LogicalResult angle(NodeImport &n) { return n.result(n.op<AngleOp>(n.in(0))); }
 
 /// Real and imaginary parts of what may be real already.
-static LogicalResult realPart(NodeImport &n) {
-  return n.result(n.op<RealOp>(n.in(0)));
-}
+static LogicalResult realPart(NodeImport &n) { return n.result(n.op<RealOp>(n.in(0))); }
 
 static LogicalResult clip(NodeImport &n) {
   Value low = n.maximum(n.in(0), n.in(1));
@@ -263,8 +248,7 @@ static LogicalResult relu6(NodeImport &n) {
 
 static LogicalResult elu(NodeImport &n) {
   Value x = n.in(0);
-  return n.result(
-      n.select(n.compare("lt", x, 0), n.op<Expm1Op>(x), x));
+  return n.result(n.select(n.compare("lt", x, 0), n.op<Expm1Op>(x), x));
 }
 
 // The constants of Klambauer et al., "Self-Normalizing Neural Networks".
@@ -273,8 +257,7 @@ static constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 
 static LogicalResult selu(NodeImport &n) {
   Value x = n.in(0);
-  return n.result(n.select(n.compare("lt", x, 0),
-                           n.mul(n.op<Expm1Op>(x), kSeluScaleAlpha),
+  return n.result(n.select(n.compare("lt", x, 0), n.mul(n.op<Expm1Op>(x), kSeluScaleAlpha),
                            n.mul(x, kSeluScale)));
 }
 
@@ -323,8 +306,7 @@ template <char first, char second> static LogicalResult compare(NodeImport &n) {
 }
 
 /// Equal and NotEqual; shapes that do not broadcast may mean "different".
-template <char first, char second>
-static LogicalResult equality(NodeImport &n) {
+template <char first, char second> static LogicalResult equality(NodeImport &n) {
   Value x = n.in(0), y = n.in(1);
   if (!x || !y)
     return failure();
@@ -333,8 +315,7 @@ static LogicalResult equality(NodeImport &n) {
     Ints xs = n.sizes(x), ys = n.sizes(y);
     for (size_t i = 1; i <= std::min(xs.size(), ys.size()); ++i) {
       int64_t a = xs[xs.size() - i], b = ys[ys.size() - i];
-      if (a != b && a != 1 && b != 1 && !ShapedType::isDynamic(a) &&
-          !ShapedType::isDynamic(b))
+      if (a != b && a != 1 && b != 1 && !ShapedType::isDynamic(a) && !ShapedType::isDynamic(b))
         return n.result(n.scalar(n.b.getI1Type(), first == 'n'));
     }
   }
@@ -389,8 +370,7 @@ static LogicalResult castTo(NodeImport &n) {
   Value x = n.in(0);
   Type type = n.elementAttr("DstT");
   if (!x || !type)
-    return x ? n.unsupported("found a result type that weir does not have")
-             : failure();
+    return x ? n.unsupported("found a result type that weir does not have") : failure();
   if (n.isString(x) || isa<StringType>(type))
     return n.unsupported("found strings; possible are numbers");
   // A complex number's real part, as C++ has it.
@@ -398,8 +378,7 @@ static LogicalResult castTo(NodeImport &n) {
     x = n.op<RealOp>(x);
   if (!x)
     return failure();
-  if (auto complex = dyn_cast<ComplexType>(type);
-      complex && !isa<ComplexType>(n.element(x))) {
+  if (auto complex = dyn_cast<ComplexType>(type); complex && !isa<ComplexType>(n.element(x))) {
     Value real = n.cast(x, complex.getElementType());
     return n.result(n.op<ComplexOp>(real, n.like(real, 0)));
   }
@@ -429,15 +408,12 @@ static LogicalResult bitcast(NodeImport &n) {
   if (from > to) {
     shape.push_back(from / to);
   } else if (from < to) {
-    if (shape.empty() || (shape.back() != to / from &&
-                          !ShapedType::isDynamic(shape.back())))
-      return n.invalid("found a last dimension that is not " +
-                       Twine(to / from));
+    if (shape.empty() || (shape.back() != to / from && !ShapedType::isDynamic(shape.back())))
+      return n.invalid("found a last dimension that is not " + Twine(to / from));
     shape.pop_back();
   }
   auto result = RankedTensorType::get(shape, type);
-  return n.result(
-      BitcastOp::create(n.b, n.loc, result, x).getResult());
+  return n.result(BitcastOp::create(n.b, n.loc, result, x).getResult());
 }
 
 ArrayRef<OpImport> weir::tf::elementwiseImports() {
@@ -511,11 +487,11 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"Ceil", unary<CeilOp>},
       {"Rint", unary<RoundEvenOp>},
       {"Round", roundEven},
-      {"PopulationCount", [](NodeImport &n) -> LogicalResult {
+      {"PopulationCount",
+       [](NodeImport &n) -> LogicalResult {
          Value bits = n.op<PopulationCountOp>(n.in(0));
-         return n.result(n.cast(
-             bits, IntegerType::get(n.b.getContext(), 8,
-                                    IntegerType::Unsigned)));
+         return n.result(
+             n.cast(bits, IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned)));
        }},
 
       {"Relu", unary<ReluOp>},

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Entry.h"
-#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/NearestName.h"
+#include "compiler/frontend/TensorBuilder.h"
 #include "compiler/frontend/tensorflow/Structure.h"
 
 #include <algorithm>
@@ -21,10 +21,10 @@ namespace {
 class Planner {
 public:
   Planner(const Graph &graph, const Versions &versions, const EntrySpec &spec,
-          const Signature *signature, const ImportOptions &options,
-          const std::string &file, DiagnosticSink &sink)
-      : graph(graph), versions(versions), spec(spec), signature(signature),
-        options(options), file(file), sink(sink) {}
+          const Signature *signature, const ImportOptions &options, const std::string &file,
+          DiagnosticSink &sink)
+      : graph(graph), versions(versions), spec(spec), signature(signature), options(options),
+        file(file), sink(sink) {}
 
   std::optional<EntryPlan> run();
 
@@ -35,8 +35,7 @@ private:
   void defaultFeeds();
   void defaultFetches(bool leftOvers);
   bool shapeOf(Edge edge, Shape &shape) const;
-  void error(const char *code, std::string message,
-             std::vector<std::string> notes = {}) {
+  void error(const char *code, std::string message, std::vector<std::string> notes = {}) {
     sink.report({code, file, "", "", std::move(message), std::move(notes)});
   }
 
@@ -52,9 +51,7 @@ private:
 
 } // namespace
 
-static std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
+static std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 // Old graphs wrote an unknown shape of a placeholder as that of a scalar.
 static constexpr int64_t kFirstProducerWithUnknownShapes = 24;
@@ -83,15 +80,13 @@ bool Planner::shapeOf(Edge edge, Shape &shape) const {
   if (isPlaceholder(node) || node.op == "PlaceholderWithDefault") {
     value = node.attr("shape");
     if (value && value->shape &&
-        !(value->shape->dims.empty() &&
-          versions.producer < kFirstProducerWithUnknownShapes)) {
+        !(value->shape->dims.empty() && versions.producer < kFirstProducerWithUnknownShapes)) {
       shape = *value->shape;
       if (!shape.unknownRank)
         return true;
     }
     // It may be a scalar's after all; a user who knows better says so.
-    if (value && value->shape && value->shape->dims.empty() &&
-        !value->shape->unknownRank) {
+    if (value && value->shape && value->shape->dims.empty() && !value->shape->unknownRank) {
       shape = *value->shape;
       return true;
     }
@@ -105,8 +100,7 @@ bool Planner::shapeOf(Edge edge, Shape &shape) const {
 }
 
 /// The edge of a name, or nothing after a report.
-std::optional<Edge> Planner::resolve(const std::string &value,
-                                     const char *what) {
+std::optional<Edge> Planner::resolve(const std::string &value, const char *what) {
   TensorName name = parseTensorName(value);
   int64_t at = graph.find(name.node);
   if (at < 0) {
@@ -119,12 +113,9 @@ std::optional<Edge> Planner::resolve(const std::string &value,
       if (notes.size() == 3)
         break;
       if (node.name.find(name.node) != std::string_view::npos)
-        notes.push_back("there is a node " + quoted(node.name) + " (" +
-                        std::string(node.op) + ")");
+        notes.push_back("there is a node " + quoted(node.name) + " (" + std::string(node.op) + ")");
     }
-    error("W0212",
-          "found no node " + quoted(name.node) + " to " + what +
-              nearest.question(),
+    error("W0212", "found no node " + quoted(name.node) + " to " + what + nearest.question(),
           std::move(notes));
     return std::nullopt;
   }
@@ -132,29 +123,23 @@ std::optional<Edge> Planner::resolve(const std::string &value,
   if (name.port >= 0 && (node.def || node.callee) &&
       name.port >= static_cast<int64_t>(node.outputTypes.size()) &&
       !(node.outputTypes.empty() && name.port == 0)) {
-    error("W0212", "found no output " + std::to_string(name.port) +
-                       " of node " + quoted(name.node) + " (" +
-                       std::string(node.op) + ") to " + what + "; it has " +
-                       std::to_string(node.outputTypes.size()));
+    error("W0212", "found no output " + std::to_string(name.port) + " of node " +
+                       quoted(name.node) + " (" + std::string(node.op) + ") to " + what +
+                       "; it has " + std::to_string(node.outputTypes.size()));
     return std::nullopt;
   }
-  return Edge{static_cast<uint32_t>(at),
-              static_cast<uint32_t>(std::max<int64_t>(name.port, 0))};
+  return Edge{static_cast<uint32_t>(at), static_cast<uint32_t>(std::max<int64_t>(name.port, 0))};
 }
 
 static DataType typeOfSpec(const std::string &name) {
   static const std::pair<const char *, DataType> names[] = {
-      {"f32", DataType::Float},      {"f64", DataType::Double},
-      {"f16", DataType::Half},       {"bf16", DataType::BFloat16},
-      {"i8", DataType::Int8},        {"i16", DataType::Int16},
-      {"i32", DataType::Int32},      {"i64", DataType::Int64},
-      {"ui8", DataType::UInt8},      {"ui16", DataType::UInt16},
-      {"ui32", DataType::UInt32},    {"ui64", DataType::UInt64},
-      {"u8", DataType::UInt8},       {"u16", DataType::UInt16},
-      {"u32", DataType::UInt32},     {"u64", DataType::UInt64},
-      {"i1", DataType::Bool},        {"bool", DataType::Bool},
-      {"c64", DataType::Complex64},  {"c128", DataType::Complex128},
-      {"string", DataType::String}};
+      {"f32", DataType::Float},     {"f64", DataType::Double},      {"f16", DataType::Half},
+      {"bf16", DataType::BFloat16}, {"i8", DataType::Int8},         {"i16", DataType::Int16},
+      {"i32", DataType::Int32},     {"i64", DataType::Int64},       {"ui8", DataType::UInt8},
+      {"ui16", DataType::UInt16},   {"ui32", DataType::UInt32},     {"ui64", DataType::UInt64},
+      {"u8", DataType::UInt8},      {"u16", DataType::UInt16},      {"u32", DataType::UInt32},
+      {"u64", DataType::UInt64},    {"i1", DataType::Bool},         {"bool", DataType::Bool},
+      {"c64", DataType::Complex64}, {"c128", DataType::Complex128}, {"string", DataType::String}};
   for (auto &[known, type] : names)
     if (name == known)
       return type;
@@ -176,9 +161,7 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
   PlannedFeed feed;
   feed.edge = *edge;
   feed.isSeed = seed.has_value();
-  feed.name = !spec.name.empty() ? spec.name
-              : seed             ? spec.value
-                                 : defaultName(graph, *edge);
+  feed.name = !spec.name.empty() ? spec.name : seed ? spec.value : defaultName(graph, *edge);
   for (const PlannedFeed &other : plan.feeds)
     if (other.edge == feed.edge && other.isSeed == feed.isSeed)
       return error("W0212", "found " + quoted(spec.value) + " fed twice");
@@ -186,18 +169,14 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
   if (!spec.dtype.empty()) {
     feed.type = typeOfSpec(spec.dtype);
     if (feed.type == DataType::Invalid)
-      return error("W0253", "found type " + quoted(spec.dtype) + " for feed " +
-                                quoted(feed.name) +
+      return error("W0253", "found type " + quoted(spec.dtype) + " for feed " + quoted(feed.name) +
                                 "; possible are f32, i64, bool and the like");
-    DataType own = edge->port < node.outputTypes.size()
-                       ? node.outputTypes[edge->port]
-                       : DataType::Invalid;
+    DataType own =
+        edge->port < node.outputTypes.size() ? node.outputTypes[edge->port] : DataType::Invalid;
     // Quantised types go by those that hold them.
-    if (own != DataType::Invalid && own != feed.type &&
-        !typeName(own).starts_with('q'))
-      return error("W0253", "found type " + quoted(spec.dtype) + " for feed " +
-                                quoted(feed.name) + ", which the graph has as " +
-                                std::string(typeName(own)));
+    if (own != DataType::Invalid && own != feed.type && !typeName(own).starts_with('q'))
+      return error("W0253", "found type " + quoted(spec.dtype) + " for feed " + quoted(feed.name) +
+                                ", which the graph has as " + std::string(typeName(own)));
   } else if (edge->port < node.outputTypes.size()) {
     feed.type = node.outputTypes[edge->port];
   }
@@ -232,36 +211,34 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
     for (int64_t &size : sizes)
       size = size < 0 ? mlir::ShapedType::kDynamic : size;
     if (!frontend::canBe(sizes))
-      return error("W0253", "feed " + quoted(feed.name) +
-                                " is of more than 2^48 elements");
+      return error("W0253", "feed " + quoted(feed.name) + " is of more than 2^48 elements");
   }
   if (feed.type == DataType::Invalid)
     return error("W0253", "the type of feed " + quoted(feed.name) +
-                              " is not known; possible is one given by --feed=" +
-                              spec.value + ":SHAPE:TYPE");
+                              " is not known; possible is one given by --feed=" + spec.value +
+                              ":SHAPE:TYPE");
   if (!known)
     return error("W0253", "the rank of feed " + quoted(feed.name) +
                               " is not known; possible is a shape given by "
-                              "--shape=" + feed.name + "=1x2x3 (? for a "
+                              "--shape=" +
+                              feed.name +
+                              "=1x2x3 (? for a "
                               "dimension that varies)");
   plan.feeds.push_back(std::move(feed));
 }
 
 void Planner::fetch(const std::string &value, const std::string &name) {
   // d(y,y)/d(x)
-  if (size_t middle = value.find(")/d(");
-      value.starts_with("d(") && middle != std::string::npos) {
+  if (size_t middle = value.find(")/d("); value.starts_with("d(") && middle != std::string::npos) {
     auto ys = differentialOf(value.substr(0, middle + 1)),
          x = differentialOf(value.substr(middle + 2));
     if (!x)
-      return error("W0212", "found " + quoted(value) +
-                                " to fetch; possible is d(y:0)/d(x:0)");
+      return error("W0212", "found " + quoted(value) + " to fetch; possible is d(y:0)/d(x:0)");
     PlannedFetch fetch;
     fetch.name = name.empty() ? value : name;
     for (size_t at = 0; at <= ys->size();) {
       size_t comma = std::min(ys->find(',', at), ys->size());
-      std::optional<Edge> y =
-          resolve(ys->substr(at, comma - at), "differentiate");
+      std::optional<Edge> y = resolve(ys->substr(at, comma - at), "differentiate");
       if (!y)
         return;
       fetch.ys.push_back(*y);
@@ -280,8 +257,8 @@ void Planner::fetch(const std::string &value, const std::string &name) {
   const Node &node = graph.nodes[edge->node];
   PlannedFetch fetch;
   fetch.edge = *edge;
-  fetch.isTarget = value.starts_with('^') ||
-                   (node.outputTypes.empty() && (node.def || node.callee));
+  fetch.isTarget =
+      value.starts_with('^') || (node.outputTypes.empty() && (node.def || node.callee));
   if (node.op == "_Retval") {
     fetch.edge = node.inputs[0];
     fetch.isTarget = false;
@@ -351,8 +328,8 @@ void Planner::defaultFeeds() {
   }
   for (uint32_t i = 0; i < graph.nodes.size(); ++i) {
     const Node &node = graph.nodes[i];
-    bool isArg = node.op == "_Arg" && !node.outputTypes.empty() &&
-                 node.outputTypes[0] != DataType::Resource;
+    bool isArg =
+        node.op == "_Arg" && !node.outputTypes.empty() && node.outputTypes[0] != DataType::Resource;
     if (needed[i] && (isPlaceholder(node) || isArg)) {
       FeedSpec spec;
       spec.value = std::string(node.name);
@@ -363,9 +340,7 @@ void Planner::defaultFeeds() {
 
 std::optional<EntryPlan> Planner::run() {
   size_t errors = sink.errorCount();
-  plan.name = !spec.name.empty() ? spec.name
-              : signature        ? signature->key
-                                 : "main";
+  plan.name = !spec.name.empty() ? spec.name : signature ? signature->key : "main";
   for (const FetchSpec &one : spec.fetches)
     fetch(one.value, one.name);
   if (spec.fetches.empty()) {
@@ -400,10 +375,9 @@ std::optional<EntryPlan> Planner::run() {
   return std::move(plan);
 }
 
-std::optional<EntryPlan>
-weir::tf::planEntry(const Graph &graph, const Versions &versions,
-                    const EntrySpec &spec, const Signature *signature,
-                    const ImportOptions &options, const std::string &file,
-                    DiagnosticSink &sink) {
+std::optional<EntryPlan> weir::tf::planEntry(const Graph &graph, const Versions &versions,
+                                             const EntrySpec &spec, const Signature *signature,
+                                             const ImportOptions &options, const std::string &file,
+                                             DiagnosticSink &sink) {
   return Planner(graph, versions, spec, signature, options, file, sink).run();
 }

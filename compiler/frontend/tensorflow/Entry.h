@@ -43,10 +43,8 @@ struct EntryPlan {
 /// `signature` may be null. Errors: W0212 for names, W0253 for types and shapes
 /// that are not known.
 std::optional<EntryPlan> planEntry(const Graph &graph, const Versions &versions,
-                                   const EntrySpec &spec,
-                                   const Signature *signature,
-                                   const ImportOptions &options,
-                                   const std::string &file,
+                                   const EntrySpec &spec, const Signature *signature,
+                                   const ImportOptions &options, const std::string &file,
                                    DiagnosticSink &sink);
 
 } // namespace weir::tf

@@ -40,8 +40,7 @@ static std::optional<Batch> flatten(NodeImport &n, Value x) {
                         "; possible are matrices of numbers");
     return std::nullopt;
   }
-  int64_t rows = n.dim(x, rank - 2),
-          columns = n.dim(x, rank - 1);
+  int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
   if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)) {
     (void)n.unsupported("found matrices of unknown size");
     return std::nullopt;
@@ -51,8 +50,7 @@ static std::optional<Batch> flatten(NodeImport &n, Value x) {
   if (rank > 2)
     batch.shape = n.shapeSlice(x, 0, rank - 2);
   Value leading = n.sizeProduct(x, 0, rank - 2);
-  batch.matrices =
-      n.reshapeTo(x, n.concat({leading, n.ints({rows, columns})}, 0));
+  batch.matrices = n.reshapeTo(x, n.concat({leading, n.ints({rows, columns})}, 0));
   return batch;
 }
 
@@ -68,9 +66,7 @@ static Value restore(NodeImport &n, const Batch &batch, Value x, Ints tail) {
 /// for k in [0, count): state = step(k, state); `k` is a scalar i64.
 static FailureOr<State>
 repeat(NodeImport &n, int64_t count, State state,
-       llvm::function_ref<std::vector<Value>(TensorBuilder &, Value,
-                                             ArrayRef<Value>)>
-           step) {
+       llvm::function_ref<std::vector<Value>(TensorBuilder &, Value, ArrayRef<Value>)> step) {
   if (count == 0)
     return state;
   state.insert(state.begin(), Imported(n.intScalar(0)));
@@ -78,8 +74,7 @@ repeat(NodeImport &n, int64_t count, State state,
       std::move(state),
       [&](State s, OpBuilder &b) -> FailureOr<State> {
         TensorBuilder t(b, n.loc);
-        return State{Imported(
-            t.compare("lt", s[0].value, static_cast<double>(count)))};
+        return State{Imported(t.compare("lt", s[0].value, static_cast<double>(count)))};
       },
       [&](State s, OpBuilder &b) -> FailureOr<State> {
         TensorBuilder t(b, n.loc);
@@ -101,9 +96,7 @@ repeat(NodeImport &n, int64_t count, State state,
   return results;
 }
 
-static bool isComplex(Value x) {
-  return isa<ComplexType>(TensorBuilder::element(x));
-}
+static bool isComplex(Value x) { return isa<ComplexType>(TensorBuilder::element(x)); }
 
 static Value magnitude(TensorBuilder &t, Value x) {
   return !x || !isComplex(x) ? t.op<AbsOp>(x) : t.op<ComplexAbsOp>(x);
@@ -115,16 +108,13 @@ static Value conjugate(TensorBuilder &t, Value x) {
 
 /// 0, 1, … as [1, size, 1] or [1, 1, size].
 static Value indexAlong(TensorBuilder &t, int64_t size, int64_t axis) {
-  Value all = t.op<IotaOp>(t.ints({size}), t.number(0),
-                           t.typeAttr(t.b.getI64Type()));
+  Value all = t.op<IotaOp>(t.ints({size}), t.number(0), t.typeAttr(t.b.getI64Type()));
   return t.unsqueeze(all, axis == 1 ? Ints{0, 2} : Ints{0, 1});
 }
 
 /// One row (axis 1) or column (axis 2) of each matrix, the dimension kept.
 static Value line(TensorBuilder &t, Value m, Value k, int64_t axis) {
-  return t.unsqueeze(t.op<GatherOp>(m, k, t.number(axis), t.number(0),
-                                    t.flag(false)),
-                     {axis});
+  return t.unsqueeze(t.op<GatherOp>(m, k, t.number(axis), t.number(0), t.flag(false)), {axis});
 }
 
 namespace {
@@ -138,78 +128,69 @@ struct Elimination {
 static std::optional<Elimination> eliminate(NodeImport &n, const Batch &batch) {
   int64_t size = batch.n;
   Value lead = n.sizeOf(batch.matrices, 0);
-  Value order = n.expandTo(indexAlong(n, size, 1),
-                           n.concat({lead, n.ints({size, 1})}, 0));
-  Value sign = n.expandTo(n.like(batch.matrices, 1),
-                          n.concat({lead, n.ints({1, 1})}, 0));
-  auto result = repeat(
-      n, size, {Imported(batch.matrices), Imported(order), Imported(sign)},
-      [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
-        Value m = s[0], rows = indexAlong(t, size, 1);
-        Value columns = indexAlong(t, size, 2);
-        Value column = magnitude(t, line(t, m, k, 2));
-        column = t.select(t.compare("lt", rows, k), t.like(column, -1), column);
-        Value pivot = t.op<ArgReduceOp>(
-            column, t.flag(true), t.number(1), t.flag(true), t.flag(false),
-            t.typeAttr(t.b.getI64Type())); // [batch, 1, 1]
-        Value isPivot = t.compare("eq", rows, pivot),
-              isK = t.compare("eq", rows, k);
-        auto swap = [&](Value v) {
-          Value atK = line(t, v, k, 1);
-          Value atPivot = t.reduce(t.select(isPivot, v, t.like(v, 0)), "sum",
-                                   {1}, true);
-          return t.select(isK, atPivot, t.select(isPivot, atK, v));
-        };
-        m = swap(m);
-        Value flipped = t.select(t.compare("eq", pivot, k), s[2],
-                                 t.op<NegOp>(s[2]));
-        Value head = line(t, line(t, m, k, 1), k, 2); // [batch, 1, 1]
-        // A column of zeros needs no elimination (and must not divide).
-        Value safe = t.select(t.compare("eq", head, 0), t.like(m, 1), head);
-        Value below = t.compare("gt", rows, k);
-        Value factors = t.select(below, t.div(line(t, m, k, 2), safe),
-                                 t.like(m, 0)); // [batch, n, 1]
-        Value right = t.compare("gt", columns, k);
-        Value row = t.select(right, line(t, m, k, 1), t.like(m, 0));
-        Value next = t.sub(m, t.mul(factors, row));
-        Value isColumn = t.op<AndOp>(t.compare("eq", columns, k), below);
-        next = t.select(isColumn, t.add(t.mul(next, 0.0), factors), next);
-        return {next, swap(s[1]), flipped};
-      });
+  Value order = n.expandTo(indexAlong(n, size, 1), n.concat({lead, n.ints({size, 1})}, 0));
+  Value sign = n.expandTo(n.like(batch.matrices, 1), n.concat({lead, n.ints({1, 1})}, 0));
+  auto result =
+      repeat(n, size, {Imported(batch.matrices), Imported(order), Imported(sign)},
+             [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
+               Value m = s[0], rows = indexAlong(t, size, 1);
+               Value columns = indexAlong(t, size, 2);
+               Value column = magnitude(t, line(t, m, k, 2));
+               column = t.select(t.compare("lt", rows, k), t.like(column, -1), column);
+               Value pivot =
+                   t.op<ArgReduceOp>(column, t.flag(true), t.number(1), t.flag(true), t.flag(false),
+                                     t.typeAttr(t.b.getI64Type())); // [batch, 1, 1]
+               Value isPivot = t.compare("eq", rows, pivot), isK = t.compare("eq", rows, k);
+               auto swap = [&](Value v) {
+                 Value atK = line(t, v, k, 1);
+                 Value atPivot = t.reduce(t.select(isPivot, v, t.like(v, 0)), "sum", {1}, true);
+                 return t.select(isK, atPivot, t.select(isPivot, atK, v));
+               };
+               m = swap(m);
+               Value flipped = t.select(t.compare("eq", pivot, k), s[2], t.op<NegOp>(s[2]));
+               Value head = line(t, line(t, m, k, 1), k, 2); // [batch, 1, 1]
+               // A column of zeros needs no elimination (and must not divide).
+               Value safe = t.select(t.compare("eq", head, 0), t.like(m, 1), head);
+               Value below = t.compare("gt", rows, k);
+               Value factors =
+                   t.select(below, t.div(line(t, m, k, 2), safe), t.like(m, 0)); // [batch, n, 1]
+               Value right = t.compare("gt", columns, k);
+               Value row = t.select(right, line(t, m, k, 1), t.like(m, 0));
+               Value next = t.sub(m, t.mul(factors, row));
+               Value isColumn = t.op<AndOp>(t.compare("eq", columns, k), below);
+               next = t.select(isColumn, t.add(t.mul(next, 0.0), factors), next);
+               return {next, swap(s[1]), flipped};
+             });
   if (failed(result))
     return std::nullopt;
-  return Elimination{(*result)[0].value, (*result)[1].value,
-                     (*result)[2].value};
+  return Elimination{(*result)[0].value, (*result)[1].value, (*result)[2].value};
 }
 
 /// Solves T X = B for a triangular T, row by row.
-static Value substitute(NodeImport &n, Value triangle, Value b, int64_t size,
-                        bool lower, bool unitDiagonal) {
+static Value substitute(NodeImport &n, Value triangle, Value b, int64_t size, bool lower,
+                        bool unitDiagonal) {
   if (!triangle || !b)
     return {};
-  auto result =
-      repeat(n, size, {Imported(b)},
-             [&](TensorBuilder &t, Value step,
-                 ArrayRef<Value> s) -> std::vector<Value> {
-               Value k = lower ? step : t.sub(t.intScalar(size - 1), step);
-               Value rows = indexAlong(t, size, 1);
-               Value head = line(t, line(t, triangle, k, 1), k, 2);
-               Value x = line(t, s[0], k, 1); // [batch, 1, m]
-               if (!unitDiagonal)
-                 x = t.div(x, head);
-               Value rest = t.compare(lower ? "gt" : "lt", rows, k);
-               Value factors =
-                   t.select(rest, line(t, triangle, k, 2), t.like(triangle, 0));
-               Value next = t.sub(s[0], t.mul(factors, x));
-               Value isK = t.compare("eq", rows, k);
-               return {t.select(isK, x, next)};
-             });
+  auto result = repeat(n, size, {Imported(b)},
+                       [&](TensorBuilder &t, Value step, ArrayRef<Value> s) -> std::vector<Value> {
+                         Value k = lower ? step : t.sub(t.intScalar(size - 1), step);
+                         Value rows = indexAlong(t, size, 1);
+                         Value head = line(t, line(t, triangle, k, 1), k, 2);
+                         Value x = line(t, s[0], k, 1); // [batch, 1, m]
+                         if (!unitDiagonal)
+                           x = t.div(x, head);
+                         Value rest = t.compare(lower ? "gt" : "lt", rows, k);
+                         Value factors =
+                             t.select(rest, line(t, triangle, k, 2), t.like(triangle, 0));
+                         Value next = t.sub(s[0], t.mul(factors, x));
+                         Value isK = t.compare("eq", rows, k);
+                         return {t.select(isK, x, next)};
+                       });
   return failed(result) ? Value() : (*result)[0].value;
 }
 
 static Value identityLike(NodeImport &n, const Batch &batch) {
-  Value on = n.compare("eq", indexAlong(n, batch.n, 1),
-                       indexAlong(n, batch.n, 2));
+  Value on = n.compare("eq", indexAlong(n, batch.n, 1), indexAlong(n, batch.n, 2));
   Value one = n.like(batch.matrices, 1), zero = n.like(batch.matrices, 0);
   return n.expandTo(n.select(on, one, zero), n.shapeOf(batch.matrices));
 }
@@ -231,19 +212,14 @@ static Value solveWith(NodeImport &n, const Batch &a, Value b) {
     return {};
   requireInvertible(n, lu->lu, a.n);
   Value order = n.squeeze(lu->order, {2});
-  Value permuted = n.op<GatherOp>(b, order, n.number(1), n.number(1),
-                                  n.flag(false));
+  Value permuted = n.op<GatherOp>(b, order, n.number(1), n.number(1), n.flag(false));
   Value y = substitute(n, lu->lu, permuted, a.n, true, true);
   return substitute(n, lu->lu, y, a.n, false, false);
 }
 
-static Value flip(NodeImport &n, Value x) {
-  return n.transpose(x, {0, 2, 1});
-}
+static Value flip(NodeImport &n, Value x) { return n.transpose(x, {0, 2, 1}); }
 
-static Value adjoint(NodeImport &n, Value x) {
-  return flip(n, conjugate(n, x));
-}
+static Value adjoint(NodeImport &n, Value x) { return flip(n, conjugate(n, x)); }
 
 static bool isSquare(NodeImport &n, const Batch &batch) {
   if (n.dim(batch.matrices, 2) == batch.n)
@@ -259,8 +235,7 @@ static LogicalResult matrixSolve(NodeImport &n) {
   if (n.isSet("adjoint"))
     a->matrices = adjoint(n, a->matrices);
   int64_t columns = n.dim(b->matrices, 2);
-  return n.result(restore(n, *b, solveWith(n, *a, b->matrices),
-                          {a->n, columns}));
+  return n.result(restore(n, *b, solveWith(n, *a, b->matrices), {a->n, columns}));
 }
 
 static LogicalResult matrixInverse(NodeImport &n) {
@@ -269,8 +244,7 @@ static LogicalResult matrixInverse(NodeImport &n) {
     return failure();
   if (n.isSet("adjoint"))
     a->matrices = adjoint(n, a->matrices);
-  return n.result(
-      restore(n, *a, solveWith(n, *a, identityLike(n, *a)), {a->n, a->n}));
+  return n.result(restore(n, *a, solveWith(n, *a, identityLike(n, *a)), {a->n, a->n}));
 }
 
 static LogicalResult triangularSolve(NodeImport &n) {
@@ -315,8 +289,8 @@ static LogicalResult logDeterminant(NodeImport &n) {
   if (!lu)
     return failure();
   Value diagonal = diagonalOf(n, lu->lu, a->n);
-  Value sign = n.mul(n.reduce(n.op<SignOp>(diagonal), "prod", {1}, false),
-                     n.squeeze(lu->sign, {1, 2}));
+  Value sign =
+      n.mul(n.reduce(n.op<SignOp>(diagonal), "prod", {1}, false), n.squeeze(lu->sign, {1, 2}));
   Value logs = n.reduce(n.op<LogOp>(magnitude(n, diagonal)), "sum", {1}, false);
   logs = n.cast(logs, n.element(a->matrices));
   return n.results({restore(n, *a, sign, {}), restore(n, *a, logs, {})});
@@ -332,8 +306,7 @@ static LogicalResult lu(NodeImport &n) {
     return failure();
   requireInvertible(n, parts->lu, a->n);
   Value order = n.cast(n.squeeze(parts->order, {2}), index);
-  return n.results({restore(n, *a, parts->lu, {a->n, a->n}),
-                    restore(n, *a, order, {a->n})});
+  return n.results({restore(n, *a, parts->lu, {a->n, a->n}), restore(n, *a, order, {a->n})});
 }
 
 static LogicalResult cholesky(NodeImport &n) {
@@ -342,20 +315,17 @@ static LogicalResult cholesky(NodeImport &n) {
     return failure();
   int64_t size = a->n;
   // Column k: divided by its head's root, then taken from those to the right.
-  auto result = repeat(
-      n, size, {Imported(a->matrices)},
-      [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
-        Value rows = indexAlong(t, size, 1), columns = indexAlong(t, size, 2);
-        Value head = line(t, line(t, s[0], k, 1), k, 2);
-        Value column = t.div(line(t, s[0], k, 2), t.sqrt(head));
-        column = t.select(t.compare("ge", rows, k), column, t.like(s[0], 0));
-        Value below = t.select(t.compare("gt", rows, k), column,
-                               t.like(s[0], 0));
-        Value next = t.sub(s[0],
-                           t.mul(below, t.transpose(conjugate(t, below),
-                                                    {0, 2, 1})));
-        return {t.select(t.compare("eq", columns, k), column, next)};
-      });
+  auto result = repeat(n, size, {Imported(a->matrices)},
+                       [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
+                         Value rows = indexAlong(t, size, 1), columns = indexAlong(t, size, 2);
+                         Value head = line(t, line(t, s[0], k, 1), k, 2);
+                         Value column = t.div(line(t, s[0], k, 2), t.sqrt(head));
+                         column = t.select(t.compare("ge", rows, k), column, t.like(s[0], 0));
+                         Value below = t.select(t.compare("gt", rows, k), column, t.like(s[0], 0));
+                         Value next =
+                             t.sub(s[0], t.mul(below, t.transpose(conjugate(t, below), {0, 2, 1})));
+                         return {t.select(t.compare("eq", columns, k), column, next)};
+                       });
   if (failed(result))
     return failure();
   Value keep = n.compare("ge", indexAlong(n, size, 1), indexAlong(n, size, 2));
@@ -365,12 +335,9 @@ static LogicalResult cholesky(NodeImport &n) {
   Value diagonal = diagonalOf(n, lower, size);
   if (diagonal && isComplex(diagonal))
     diagonal = n.op<RealOp>(diagonal);
-  Value bad = n.op<NotOp>(
-      n.reduce(n.compare("gt", diagonal, 0), "all", {1}, false));
+  Value bad = n.op<NotOp>(n.reduce(n.compare("gt", diagonal, 0), "all", {1}, false));
   Value spoilt = n.op<AndOp>(n.unsqueeze(bad, {1, 2}), keep);
-  lower = n.select(spoilt,
-                   n.like(lower, std::numeric_limits<double>::quiet_NaN()),
-                   lower);
+  lower = n.select(spoilt, n.like(lower, std::numeric_limits<double>::quiet_NaN()), lower);
   return n.result(restore(n, *a, lower, {size, size}));
 }
 
@@ -384,13 +351,10 @@ static LogicalResult choleskyGrad(NodeImport &n) {
   int64_t size = l->n;
   Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
   Value zero = n.like(l->matrices, 0);
-  auto lowerHalf = [&](Value x) {
-    return n.select(n.compare("ge", rows, columns), x, zero);
-  };
+  auto lowerHalf = [&](Value x) { return n.select(n.compare("ge", rows, columns), x, zero); };
   Value lower = lowerHalf(l->matrices);
   Value product = n.matmul(flip(n, lower), lowerHalf(grad->matrices));
-  Value half = n.select(n.compare("eq", rows, columns),
-                        n.mul(product, 0.5), lowerHalf(product));
+  Value half = n.select(n.compare("eq", rows, columns), n.mul(product, 0.5), lowerHalf(product));
   Value transposed = flip(n, lower);
   Value left = substitute(n, transposed, half, size, false, false);
   Value both = substitute(n, transposed, flip(n, left), size, false, false);
@@ -408,8 +372,8 @@ static LogicalResult leastSquares(NodeImport &n) {
     return failure();
   Value m = a->matrices, rhs = b->matrices;
   Type element = n.element(m);
-  int64_t rows = a->n, columns = n.dim(m, 2),
-          right = n.dim(rhs, 2), least = std::min(rows, columns);
+  int64_t rows = a->n, columns = n.dim(m, 2), right = n.dim(rhs, 2),
+          least = std::min(rows, columns);
   IntVector tail = {columns, right};
   if (least == 0) {
     Value shape = n.concat({n.sizeOf(m, 0), n.ints(tail)}, 0);
@@ -422,8 +386,7 @@ static LogicalResult leastSquares(NodeImport &n) {
     gram.n = least;
     gram.matrices = tall ? n.matmul(turned, m) : n.matmul(m, turned);
     Value weight = n.cast(n.toScalar(regularizer), element);
-    gram.matrices = n.add(gram.matrices,
-                          n.mul(identityLike(n, gram), weight));
+    gram.matrices = n.add(gram.matrices, n.mul(identityLike(n, gram), weight));
     Value x = tall ? solveWith(n, gram, n.matmul(turned, rhs))
                    : n.matmul(turned, solveWith(n, gram, rhs));
     return n.result(restore(n, *b, x, tail));
@@ -434,8 +397,7 @@ static LogicalResult leastSquares(NodeImport &n) {
     return RankedTensorType::get(shape, element);
   };
   Operation *parts = n.kernelCall(
-      "weir_kernel_svd",
-      {like({least}), like({rows, least}), like({columns, least})}, {m}, {0});
+      "weir_kernel_svd", {like({least}), like({rows, least}), like({columns, least})}, {m}, {0});
   if (!parts)
     return failure();
   Value values = parts->getResult(0);
@@ -444,12 +406,10 @@ static LogicalResult leastSquares(NodeImport &n) {
   double epsilon = (isDouble ? 0x1p-52 : 0x1p-23) * std::max(rows, columns);
   Value largest = n.reduce(sizes, "max", {1}, true);
   Value counts = n.compare("gt", sizes, n.mul(largest, epsilon));
-  Value inverse = n.select(counts, n.div(n.like(sizes, 1), sizes),
-                           n.like(sizes, 0));
+  Value inverse = n.select(counts, n.div(n.like(sizes, 1), sizes), n.like(sizes, 0));
   Value inner = n.matmul(adjoint(n, parts->getResult(1)), rhs);
   inner = n.mul(inner, n.unsqueeze(n.cast(inverse, element), {2}));
-  return n.result(
-      restore(n, *b, n.matmul(parts->getResult(2), inner), tail));
+  return n.result(restore(n, *b, n.matmul(parts->getResult(2), inner), tail));
 }
 
 /// The matrix of a lower triangle's diagonals, the main one first; of an upper
@@ -463,8 +423,7 @@ static LogicalResult bandedSolve(NodeImport &n) {
     return n.unsupported("found batches that broadcast");
   constexpr int64_t mostBands = 1024; // each is written out
   if (count > mostBands)
-    return n.unsupported("found " + Twine(count) + " diagonals; possible are " +
-                         Twine(mostBands));
+    return n.unsupported("found " + Twine(count) + " diagonals; possible are " + Twine(mostBands));
   bool lower = n.isSet("lower");
   Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
   Batch triangle;
@@ -472,12 +431,9 @@ static LogicalResult bandedSolve(NodeImport &n) {
   for (int64_t k = 0; k < count; ++k) {
     int64_t band = lower ? k : count - 1 - k;
     Value line = flip(n, n.slice(bands->matrices, 1, band, band + 1));
-    Value on = n.compare(
-        "eq", columns,
-        lower ? n.sub(rows, double(k)) : n.add(rows, double(k)));
+    Value on = n.compare("eq", columns, lower ? n.sub(rows, double(k)) : n.add(rows, double(k)));
     Value part = n.select(on, line, n.like(line, 0));
-    triangle.matrices = triangle.matrices ? n.add(triangle.matrices, part)
-                                          : part;
+    triangle.matrices = triangle.matrices ? n.add(triangle.matrices, part) : part;
   }
   if (n.isSet("adjoint")) {
     triangle.matrices = adjoint(n, triangle.matrices);
@@ -501,8 +457,7 @@ static LogicalResult tridiagonalMatMul(NodeImport &n) {
   std::swap(order[rank - 1], order[rank - 2]);
   auto down = [&](Value diagonal) { return n.transpose(diagonal, order); };
   Value zero = n.expandTo(n.like(x, 0), n.shapeOf(n.slice(x, rows, 0, 1)));
-  Value next = n.concat(
-      {n.slice(x, rows, 1, std::numeric_limits<int64_t>::max()), zero}, rows);
+  Value next = n.concat({n.slice(x, rows, 1, std::numeric_limits<int64_t>::max()), zero}, rows);
   Value previous = n.concat({zero, n.slice(x, rows, 0, -1)}, rows);
   Value sum = n.add(n.mul(down(main), x), n.mul(down(above), next));
   return n.result(n.add(sum, n.mul(down(below), previous)));

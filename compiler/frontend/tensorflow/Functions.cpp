@@ -33,8 +33,7 @@ static bool isKept(const FunctionDef &function) {
   return true;
 }
 
-func::FuncOp GraphImporter::outline(const FunctionDef &function,
-                                    const std::vector<Attr> &attrs,
+func::FuncOp GraphImporter::outline(const FunctionDef &function, const std::vector<Attr> &attrs,
                                     ArrayRef<Imported> args, const Node &call) {
   std::pair<const FunctionDef *, std::vector<const void *>> key{&function, {}};
   SmallVector<Type> types;
@@ -52,8 +51,7 @@ func::FuncOp GraphImporter::outline(const FunctionDef &function,
   std::string name = "function." + std::string(function.name);
   for (int i = 1; module.lookupSymbol(name); ++i)
     name = "function." + std::string(function.name) + "." + std::to_string(i);
-  auto made = func::FuncOp::create(b, location(call), name,
-                                   b.getFunctionType(types, {}));
+  auto made = func::FuncOp::create(b, location(call), name, b.getFunctionType(types, {}));
   made.setPrivate();
   // What node names inside begin with, until they are those of other calls.
   made->setAttr("weir.first_call", b.getStringAttr(nameOf(call)));
@@ -69,14 +67,14 @@ func::FuncOp GraphImporter::outline(const FunctionDef &function,
   sink = outer;
   state = outside;
   SmallVector<Value> results;
-  bool isPlain =
-      succeeded(values) && unheard.diagnostics().empty() &&
-      devices == deviceRequests.size() + colocations.size() &&
-      llvm::all_of(*values, [&](const Imported &value) {
-        results.push_back(value.value);
-        return value.kind == Imported::Kind::Tensor && !value.choices;
-      }) &&
-      llvm::all_of(*block, [](Operation &op) { return isMemoryEffectFree(&op); });
+  bool isPlain = succeeded(values) && unheard.diagnostics().empty() &&
+                 devices == deviceRequests.size() + colocations.size() &&
+                 llvm::all_of(*values,
+                              [&](const Imported &value) {
+                                results.push_back(value.value);
+                                return value.kind == Imported::Kind::Tensor && !value.choices;
+                              }) &&
+                 llvm::all_of(*block, [](Operation &op) { return isMemoryEffectFree(&op); });
   if (!isPlain) {
     made.erase();
     return {};
@@ -86,11 +84,10 @@ func::FuncOp GraphImporter::outline(const FunctionDef &function,
   return outlined[key] = made;
 }
 
-FailureOr<std::vector<Imported>>
-GraphImporter::callFunction(const FunctionDef &function,
-                            const std::vector<Attr> &attrs,
-                            std::vector<Imported> args, const Node &call,
-                            OpBuilder &b) {
+FailureOr<std::vector<Imported>> GraphImporter::callFunction(const FunctionDef &function,
+                                                             const std::vector<Attr> &attrs,
+                                                             std::vector<Imported> args,
+                                                             const Node &call, OpBuilder &b) {
   func::FuncOp callee;
   if (module && isKept(function))
     callee = outline(function, attrs, args, call);
@@ -103,13 +100,11 @@ GraphImporter::callFunction(const FunctionDef &function,
   return std::vector<Imported>(made.result_begin(), made.result_end());
 }
 
-FailureOr<std::vector<Imported>>
-GraphImporter::callFunction(const AttrValue &function,
-                            std::vector<Imported> args, const Node &call,
-                            OpBuilder &b) {
-  const FunctionDef *def = function.kind == AttrValue::Kind::Func
-                               ? library.find(function.s)
-                               : nullptr;
+FailureOr<std::vector<Imported>> GraphImporter::callFunction(const AttrValue &function,
+                                                             std::vector<Imported> args,
+                                                             const Node &call, OpBuilder &b) {
+  const FunctionDef *def =
+      function.kind == AttrValue::Kind::Func ? library.find(function.s) : nullptr;
   return def ? callFunction(*def, *function.funcAttrs, std::move(args), call, b)
              : inlineFunction(function, std::move(args), call, b);
 }

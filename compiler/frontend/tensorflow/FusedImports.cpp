@@ -20,8 +20,7 @@ using namespace weir::tf;
 // Borders and sizes before a convolution
 //===----------------------------------------------------------------------===//
 
-static LogicalResult padAndConvolve(NodeImport &n, Value x, Value pads,
-                                    Value filter) {
+static LogicalResult padAndConvolve(NodeImport &n, Value x, Value pads, Value filter) {
   if (!x || !pads || !filter)
     return failure();
   if (n.rank(x) != 4 || n.rank(filter) != 4)
@@ -32,16 +31,12 @@ static LogicalResult padAndConvolve(NodeImport &n, Value x, Value pads,
     return failure();
   // [dimension, before and after] to all before, then all after.
   Value order = n.reshape(n.transpose(n.toI64(pads), {1, 0}), {-1});
-  Value padded = n.op<PadOp>(
-      x, order, n.like(x, 0),
-      n.text(n.s("mode") == "REFLECT" ? "reflect" : "symmetric"));
-  return n.result(
-      padded ? convolve(n, padded, filter, *windows, 1, *window) : Value());
+  Value padded = n.op<PadOp>(x, order, n.like(x, 0),
+                             n.text(n.s("mode") == "REFLECT" ? "reflect" : "symmetric"));
+  return n.result(padded ? convolve(n, padded, filter, *windows, 1, *window) : Value());
 }
 
-static LogicalResult padConv(NodeImport &n) {
-  return padAndConvolve(n, n.in(0), n.in(1), n.in(2));
-}
+static LogicalResult padConv(NodeImport &n) { return padAndConvolve(n, n.in(0), n.in(1), n.in(2)); }
 
 static LogicalResult resizePadConv(NodeImport &n) {
   Value x = n.in(0), sizes = n.in(1);
@@ -54,8 +49,7 @@ static LogicalResult resizePadConv(NodeImport &n) {
     side.alignCorners = n.isSet("resize_align_corners");
     Between between = neighbours(n, side);
     Value share = alongDim(n, n.cast(between.share, n.element(x)), dim, 4);
-    Value lower = n.gather(x, between.lower, dim),
-          upper = n.gather(x, between.upper, dim);
+    Value lower = n.gather(x, between.lower, dim), upper = n.gather(x, between.upper, dim);
     x = n.add(lower, n.mul(n.sub(upper, lower), share));
   }
   return padAndConvolve(n, x, n.in(2), n.in(3));
@@ -65,8 +59,7 @@ static LogicalResult resizePadConv(NodeImport &n) {
 // What follows a product
 //===----------------------------------------------------------------------===//
 
-static Value activate(NodeImport &n, Value x, std::string_view name,
-                      bool &isKnown) {
+static Value activate(NodeImport &n, Value x, std::string_view name, bool &isKnown) {
   isKnown = true;
   if (name == "Relu")
     return n.op<ReluOp>(x);
@@ -75,8 +68,7 @@ static Value activate(NodeImport &n, Value x, std::string_view name,
   if (name == "Elu")
     return n.select(n.compare("lt", x, 0), n.op<Expm1Op>(x), x);
   if (name == "LeakyRelu")
-    return n.select(n.compare("gt", x, 0), x,
-                    n.mul(x, n.f("leakyrelu_alpha")));
+    return n.select(n.compare("gt", x, 0), x, n.mul(x, n.f("leakyrelu_alpha")));
   if (name == "Tanh")
     return n.op<TanhOp>(x);
   if (name == "Sigmoid")
@@ -106,17 +98,16 @@ static LogicalResult finishFused(NodeImport &n, Value x, int64_t channel) {
       } else if (name == "Add") {
         x = n.add(x, n.in(next++));
       } else if (name == "FusedBatchNorm") {
-        Value scale = n.in(next), offset = n.in(next + 1),
-              mean = n.in(next + 2), variance = n.in(next + 3);
+        Value scale = n.in(next), offset = n.in(next + 1), mean = n.in(next + 2),
+              variance = n.in(next + 3);
         next += 4;
-        x = n.op<BatchNormOp>(x, scale, offset, mean, variance,
-                              n.number(channel), n.real(n.f("epsilon")));
+        x = n.op<BatchNormOp>(x, scale, offset, mean, variance, n.number(channel),
+                              n.real(n.f("epsilon")));
       } else {
         x = activate(n, x, name, isKnown);
       }
       if (!isKnown)
-        return n.unsupported("found fused operation " +
-                             Twine(std::string(name)));
+        return n.unsupported("found fused operation " + Twine(std::string(name)));
       if (!x)
         return failure();
     }
@@ -137,8 +128,7 @@ static LogicalResult fusedConv(NodeImport &n) {
   auto window = filterWindow(n, filter, 2);
   if (!windows || !window)
     return failure();
-  return finishFused(n, convolve(n, x, filter, *windows, 1, *window),
-                     windows->channelDim());
+  return finishFused(n, convolve(n, x, filter, *windows, 1, *window), windows->channelDim());
 }
 
 static LogicalResult fusedMatMul(NodeImport &n) {
@@ -146,8 +136,8 @@ static LogicalResult fusedMatMul(NodeImport &n) {
   if (!x || !y)
     return failure();
   if (n.rank(x) != 2 || n.rank(y) != 2)
-    return n.invalid("found ranks " + Twine(n.rank(x)) + " and " +
-                     Twine(n.rank(y)) + "; possible is 2");
+    return n.invalid("found ranks " + Twine(n.rank(x)) + " and " + Twine(n.rank(y)) +
+                     "; possible is 2");
   if (n.isSet("transpose_a"))
     x = n.transpose(x, {1, 0});
   if (n.isSet("transpose_b"))
@@ -160,8 +150,7 @@ static LogicalResult fusedMatMul(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 /// Where each dimension of `source_format` is in `dst_format`; reports.
-static std::optional<std::pair<std::string, std::string>>
-readFormats(NodeImport &n) {
+static std::optional<std::pair<std::string, std::string>> readFormats(NodeImport &n) {
   std::string from(n.s("src_format")), to(n.s("dst_format"));
   std::string sortedFrom = from, sortedTo = to;
   llvm::sort(sortedFrom);
@@ -201,8 +190,7 @@ static LogicalResult vecPermute(NodeImport &n) {
     llvm::erase_if(to, isOther);
   }
   if (!ShapedType::isDynamic(size) && size != static_cast<int64_t>(from.size()))
-    return n.invalid("found " + Twine(size) + " entries for format " +
-                     Twine(from));
+    return n.invalid("found " + Twine(size) + " entries for format " + Twine(from));
   IntVector table;
   for (char letter : to)
     table.push_back(from.find(letter));
@@ -211,12 +199,9 @@ static LogicalResult vecPermute(NodeImport &n) {
 
 ArrayRef<OpImport> weir::tf::fusedImports() {
   static const OpImport rows[] = {
-      {"FusedPadConv2D", padConv},
-      {"FusedResizeAndPadConv2D", resizePadConv},
-      {"_FusedConv2D", fusedConv},
-      {"_FusedMatMul", fusedMatMul},
-      {"DataFormatDimMap", dimMap},
-      {"DataFormatVecPermute", vecPermute},
+      {"FusedPadConv2D", padConv},  {"FusedResizeAndPadConv2D", resizePadConv},
+      {"_FusedConv2D", fusedConv},  {"_FusedMatMul", fusedMatMul},
+      {"DataFormatDimMap", dimMap}, {"DataFormatVecPermute", vecPermute},
   };
   return rows;
 }

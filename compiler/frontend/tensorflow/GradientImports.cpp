@@ -61,24 +61,21 @@ static LogicalResult relu6Grad(NodeImport &n) {
 
 static LogicalResult leakyReluGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
-  return n.result(n.select(n.compare("gt", x, 0), dy,
-                           n.mul(dy, n.f("alpha"))));
+  return n.result(n.select(n.compare("gt", x, 0), dy, n.mul(dy, n.f("alpha"))));
 }
 
 /// Of the output: elu'(x) = y + 1 where y < 0.
 static LogicalResult eluGrad(NodeImport &n) {
   Value dy = n.in(0), y = n.in(1);
-  return n.result(n.select(n.compare("lt", y, 0),
-                           n.mul(n.add(y, 1.0), dy), dy));
+  return n.result(n.select(n.compare("lt", y, 0), n.mul(n.add(y, 1.0), dy), dy));
 }
 
 static LogicalResult seluGrad(NodeImport &n) {
   Value dy = n.in(0), y = n.in(1);
   constexpr double scale = 1.0507009873554804934193349852946;
   constexpr double scaleAlpha = 1.7580993408473768599402175208123;
-  return n.result(n.select(n.compare("lt", y, 0),
-                           n.mul(dy, n.add(y, scaleAlpha)),
-                           n.mul(dy, scale)));
+  return n.result(
+      n.select(n.compare("lt", y, 0), n.mul(dy, n.add(y, scaleAlpha)), n.mul(dy, scale)));
 }
 
 static LogicalResult softplusGrad(NodeImport &n) {
@@ -105,9 +102,7 @@ static LogicalResult stridedSliceGrad(NodeImport &n) {
     return n.unsupported("found a shape of unknown rank");
   shape = n.toI64(shape);
   begin = n.toI64(begin);
-  auto isSet = [&](std::string_view mask, int64_t i) {
-    return i < 64 && ((n.i(mask) >> i) & 1);
-  };
+  auto isSet = [&](std::string_view mask, int64_t i) { return i < 64 && ((n.i(mask) >> i) & 1); };
   int64_t consumed = 0;
   for (int64_t i = 0; i < entries; ++i)
     consumed += !isSet("ellipsis_mask", i) && !isSet("new_axis_mask", i);
@@ -124,8 +119,8 @@ static LogicalResult stridedSliceGrad(NodeImport &n) {
     return true;
   };
   auto wrongRank = [&] {
-    return n.invalid("found a gradient of rank " + Twine(n.rank(dy)) +
-                     " for a slice of rank " + Twine(rank));
+    return n.invalid("found a gradient of rank " + Twine(n.rank(dy)) + " for a slice of rank " +
+                     Twine(rank));
   };
   for (int64_t i = 0; i < entries; ++i) {
     if (isSet("ellipsis_mask", i)) {
@@ -155,8 +150,7 @@ static LogicalResult stridedSliceGrad(NodeImport &n) {
       continue;
     int64_t step = (*strides)[entry];
     bool isIndex = isSet("shrink_axis_mask", entry);
-    if (!isIndex && step == 1 && isSet("begin_mask", entry) &&
-        isSet("end_mask", entry))
+    if (!isIndex && step == 1 && isSet("begin_mask", entry) && isSet("end_mask", entry))
       continue;
     Value size = n.slice(shape, 0, d, d + 1), first;
     if (!isIndex && isSet("begin_mask", entry)) {
@@ -165,11 +159,10 @@ static LogicalResult stridedSliceGrad(NodeImport &n) {
       first = n.slice(begin, 0, entry, entry + 1);
       first = n.select(n.compare("lt", first, 0), n.add(first, size), first);
       if (!isIndex)
-        first = n.minimum(n.maximum(first, step > 0 ? 0.0 : -1.0),
-                          step > 0 ? size : n.sub(size, 1.0));
+        first =
+            n.minimum(n.maximum(first, step > 0 ? 0.0 : -1.0), step > 0 ? size : n.sub(size, 1.0));
     }
-    Value index = n.op<IotaOp>(counts[d], n.number(0),
-                               n.typeAttr(n.b.getI64Type()));
+    Value index = n.op<IotaOp>(counts[d], n.number(0), n.typeAttr(n.b.getI64Type()));
     index = n.add(n.mul(index, static_cast<double>(step)), first);
     result = scatterAlong(n, result, index, d, size);
   }
@@ -179,8 +172,7 @@ static LogicalResult stridedSliceGrad(NodeImport &n) {
 /// Training gradients of batch normalisation; for inference the statistics are
 /// constants.
 static LogicalResult fusedBatchNormGrad(NodeImport &n) {
-  Value dy = n.in(0), x = n.in(1), scale = n.in(2), mean = n.in(3),
-        variance = n.in(4);
+  Value dy = n.in(0), x = n.in(1), scale = n.in(2), mean = n.in(3), variance = n.in(4);
   if (!dy || !x || !scale || !mean || !variance)
     return failure();
   std::string_view format = n.s("data_format");
@@ -191,9 +183,7 @@ static LogicalResult fusedBatchNormGrad(NodeImport &n) {
   for (int64_t i = 0; i < rank; ++i)
     if (i != axis)
       axes.push_back(i);
-  auto spread = [&](Value v) {
-    return n.unsqueeze(v, axesFrom(1, rank - axis));
-  };
+  auto spread = [&](Value v) { return n.unsqueeze(v, axesFrom(1, rank - axis)); };
   Value wideX = n.cast(x, statistics), wideDy = n.cast(dy, statistics);
   double epsilon = n.f("epsilon");
   bool training = n.isSet("is_training");

@@ -33,16 +33,14 @@ static SmallVector<Value> valuesOf(const Imported &x, Block *block) {
   return values;
 }
 
-FailureOr<SmallVector<Value>>
-weir::tf::buildGradients(ArrayRef<Value> ys, ArrayRef<Value> seeds,
-                         ArrayRef<Imported> xs, NodeImport &n) {
+FailureOr<SmallVector<Value>> weir::tf::buildGradients(ArrayRef<Value> ys, ArrayRef<Value> seeds,
+                                                       ArrayRef<Imported> xs, NodeImport &n) {
   SmallVector<Value> from, weights, by;
   for (auto [y, seed] : llvm::zip(ys, seeds)) {
     if (!n.isFloat(y))
       continue;
     from.push_back(y);
-    weights.push_back(seed ? seed
-                           : n.expandTo(n.like(y, 1), n.shapeOf(y)));
+    weights.push_back(seed ? seed : n.expandTo(n.like(y, 1), n.shapeOf(y)));
   }
   SmallVector<size_t> counts;
   for (const Imported &x : xs) {
@@ -58,12 +56,10 @@ weir::tf::buildGradients(ArrayRef<Value> ys, ArrayRef<Value> seeds,
   std::string why;
   FailureOr<SmallVector<Value>> gradients = failure();
   {
-    ScopedDiagnosticHandler handler(
-        n.b.getContext(), [&](mlir::Diagnostic &diagnostic) {
-          why = "node \"" + nodeName(diagnostic.getLocation()).str() + "\" " +
-                diagnostic.str();
-          return success();
-        });
+    ScopedDiagnosticHandler handler(n.b.getContext(), [&](mlir::Diagnostic &diagnostic) {
+      why = "node \"" + nodeName(diagnostic.getLocation()).str() + "\" " + diagnostic.str();
+      return success();
+    });
     gradients = differentiate(from, weights, by, n.b);
   }
   if (failed(gradients)) {
@@ -79,12 +75,11 @@ weir::tf::buildGradients(ArrayRef<Value> ys, ArrayRef<Value> seeds,
         sum = sum ? n.add(sum, one) : one;
     if (!sum) {
       NodeImport reader(n.g, n.node, {x}, n.b, n.loc);
-      Value like = count                                ? by[next]
-                   : x.kind == Imported::Kind::Resource && x.type
-                       ? VariableReadOp::create(n.b, n.loc, x.type, x.value,
-                                                ValueRange())
-                             .getResult()
-                       : reader.in(0);
+      Value like =
+          count ? by[next]
+          : x.kind == Imported::Kind::Resource && x.type
+              ? VariableReadOp::create(n.b, n.loc, x.type, x.value, ValueRange()).getResult()
+              : reader.in(0);
       sum = n.expandTo(n.like(like, 0), n.shapeOf(like));
     }
     if (!sum)

@@ -25,8 +25,7 @@ bool weir::tf::checkVersions(const Versions &versions, const std::string &file,
   if (versions.producer < 0 || versions.minConsumer < 0)
     message = "found a negative version";
   else if (versions.minConsumer > kVersion)
-    message = "the file asks for readers of version " +
-              std::to_string(versions.minConsumer) +
+    message = "the file asks for readers of version " + std::to_string(versions.minConsumer) +
               " or later; this one stands for " + std::to_string(kVersion);
   else if (std::find(bad.begin(), bad.end(), kVersion) != bad.end())
     message = "the file forbids readers of version " + std::to_string(kVersion);
@@ -36,13 +35,14 @@ bool weir::tf::checkVersions(const Versions &versions, const std::string &file,
   return false;
 }
 
-Library::Library(const GraphDef &graph, const std::string &file,
-                 DiagnosticSink &sink) {
+Library::Library(const GraphDef &graph, const std::string &file, DiagnosticSink &sink) {
   for (const FunctionDef &function : graph.functions)
     if (!byName.emplace(function.name, &function).second)
-      sink.report({"W0211", file, "", "",
-                   "the library defines function \"" +
-                       std::string(function.name) + "\" twice",
+      sink.report({"W0211",
+                   file,
+                   "",
+                   "",
+                   "the library defines function \"" + std::string(function.name) + "\" twice",
                    {}});
   for (auto &[function, gradient] : graph.gradients)
     gradients.emplace(function, gradient);
@@ -56,8 +56,7 @@ TensorName weir::tf::parseTensorName(std::string_view text) {
     return {text, 0};
   std::string_view digits = text.substr(colon + 1);
   int64_t port = 0;
-  auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (error != std::errc() || end != digits.data() + digits.size() || port < 0)
     return {text, 0};
   return {text.substr(0, colon), port};
@@ -71,8 +70,7 @@ static bool isBackEdge(const Graph &graph, uint32_t from, const Node &to) {
 }
 
 template <typename Each>
-static void forEachPredecessor(const Graph &graph, const Node &node,
-                               Each each) {
+static void forEachPredecessor(const Graph &graph, const Node &node, Each each) {
   for (Edge edge : node.inputs)
     if (!isBackEdge(graph, edge.node, node))
       each(edge.node);
@@ -81,8 +79,7 @@ static void forEachPredecessor(const Graph &graph, const Node &node,
 }
 
 /// The nodes of one cycle among those that sorting left over.
-static std::string describeCycle(const Graph &graph,
-                                 const std::vector<uint32_t> &pending) {
+static std::string describeCycle(const Graph &graph, const std::vector<uint32_t> &pending) {
   uint32_t at = 0;
   while (pending[at] == 0)
     ++at;
@@ -106,8 +103,7 @@ static std::string describeCycle(const Graph &graph,
       names += " → …";
       break;
     }
-    names += (names.empty() ? "\"" : " → \"") +
-             std::string(graph.nodes[path[i]].name) + "\"";
+    names += (names.empty() ? "\"" : " → \"") + std::string(graph.nodes[path[i]].name) + "\"";
   }
   return names;
 }
@@ -139,8 +135,7 @@ void weir::tf::joinCollectives(Graph &graph) {
   }
 }
 
-bool weir::tf::sortGraph(Graph &graph, const std::string &file,
-                         DiagnosticSink &sink) {
+bool weir::tf::sortGraph(Graph &graph, const std::string &file, DiagnosticSink &sink) {
   std::vector<uint32_t> pending(graph.nodes.size(), 0);
   std::vector<std::vector<uint32_t>> users(graph.nodes.size());
   for (uint32_t i = 0; i < graph.nodes.size(); ++i)
@@ -162,11 +157,12 @@ bool weir::tf::sortGraph(Graph &graph, const std::string &file,
   uint32_t first = 0;
   while (pending[first] == 0)
     ++first;
-  sink.report({"W0208", file, std::string(graph.nodes[first].name),
+  sink.report({"W0208",
+               file,
+               std::string(graph.nodes[first].name),
                std::string(graph.nodes[first].op),
-               std::to_string(left) +
-                   " nodes are in a cycle or wait for one; only a "
-                   "NextIteration may lead back, to a Merge",
+               std::to_string(left) + " nodes are in a cycle or wait for one; only a "
+                                      "NextIteration may lead back, to a Merge",
                {"cycle: " + describeCycle(graph, pending)}});
   return false;
 }

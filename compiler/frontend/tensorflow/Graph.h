@@ -52,9 +52,7 @@ struct Node {
   /// as are used.
   std::vector<DataType> outputTypes;
 
-  const AttrValue *attr(std::string_view attrName) const {
-    return findAttr(attrs, attrName);
-  }
+  const AttrValue *attr(std::string_view attrName) const { return findAttr(attrs, attrName); }
 };
 
 struct Graph {
@@ -98,8 +96,7 @@ private:
 };
 
 /// Reports if the graph's versions do not allow this reader (W0204).
-bool checkVersions(const Versions &versions, const std::string &file,
-                   DiagnosticSink &sink);
+bool checkVersions(const Versions &versions, const std::string &file, DiagnosticSink &sink);
 
 /// The graph of a GraphDef. None after diagnostics.
 std::optional<Graph> buildGraph(const GraphDef &def, const Library &library,
@@ -107,10 +104,9 @@ std::optional<Graph> buildGraph(const GraphDef &def, const Library &library,
 
 /// The body of a function with attribute placeholders replaced by `attrs`, the
 /// attributes of the call. None after diagnostics.
-std::optional<Graph> instantiate(const FunctionDef &function,
-                                 const std::vector<Attr> &attrs,
-                                 const Library &library,
-                                 const std::string &file, DiagnosticSink &sink);
+std::optional<Graph> instantiate(const FunctionDef &function, const std::vector<Attr> &attrs,
+                                 const Library &library, const std::string &file,
+                                 DiagnosticSink &sink);
 
 /// `n`, `n:k`, `^n` taken apart; port -1 for `^n`. Names may hold colons before
 /// the last one only if what follows it is no number.

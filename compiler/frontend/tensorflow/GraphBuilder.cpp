@@ -33,8 +33,7 @@ private:
   void checkInputs(const Node &node);
   bool addArgs(const FunctionDef &function);
   std::optional<Edge> resolveBodyName(const Node &user, std::string_view text);
-  std::optional<int64_t> outputIndex(const Node &node, std::string_view outArg,
-                                     int64_t index);
+  std::optional<int64_t> outputIndex(const Node &node, std::string_view outArg, int64_t index);
   bool finish();
 
   void error(const char *code, const Node &node, std::string message) {
@@ -42,8 +41,7 @@ private:
     std::string name(node.name);
     if (!graph.name.empty())
       name = std::string(graph.name) + "/" + name;
-    sink.report({code, file, std::move(name), std::string(node.op),
-                 std::move(message), {}});
+    sink.report({code, file, std::move(name), std::string(node.op), std::move(message), {}});
   }
 
   const Library &library;
@@ -64,9 +62,7 @@ private:
 
 static constexpr size_t kMaxOutputs = size_t(1) << 24;
 
-static std::string quoted(std::string_view text) {
-  return "\"" + std::string(text) + "\"";
-}
+static std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 /// What op tables call the kind of a value.
 static std::string_view kindName(const AttrValue &value) {
@@ -104,8 +100,7 @@ static bool fitsKind(const AttrValue &value, std::string_view kind) {
       return false;
     AttrValue element;
     element.kind = value.list->kind;
-    return value.list->size() == 0 ||
-           kindName(element) == kind.substr(5, kind.size() - 6);
+    return value.list->size() == 0 || kindName(element) == kind.substr(5, kind.size() - 6);
   }
   return kindName(value) == kind;
 }
@@ -138,8 +133,8 @@ void Builder::bindAttrs(Node &node) {
     if (isFunction) {
       if (!bindValue(attr.second, *bindings, missing))
         error("W0210", node,
-              "attribute " + quoted(attr.first) + " stands for " +
-                  quoted(missing) + " of the call, which the call does not give");
+              "attribute " + quoted(attr.first) + " stands for " + quoted(missing) +
+                  " of the call, which the call does not give");
     } else if (attr.second.kind == AttrValue::Kind::Placeholder) {
       error("W0210", node,
             "attribute " + quoted(attr.first) +
@@ -156,9 +151,8 @@ void Builder::completeAttrs(Node &node) {
     if (value) {
       if (!fitsKind(*value, def.kind))
         error("W0210", node,
-              "attribute " + quoted(def.name) + ": found " +
-                  std::string(kindName(*value)) + "; possible is " +
-                  std::string(def.kind));
+              "attribute " + quoted(def.name) + ": found " + std::string(kindName(*value)) +
+                  "; possible is " + std::string(def.kind));
     } else if (def.hasDefault) {
       node.attrs.emplace_back(def.name, def.value);
     } else {
@@ -190,17 +184,14 @@ void Builder::typeOutputs(Node &node) {
   if (!outputs)
     return;
   for (const ArgDef &arg : *outputs) {
-    auto types = outputCount < kMaxOutputs ? argTypes(arg, node.attrs)
-                                           : std::nullopt;
+    auto types = outputCount < kMaxOutputs ? argTypes(arg, node.attrs) : std::nullopt;
     if (!types) {
       error("W0210", node,
-            "the attribute that output " + quoted(arg.name) +
-                " hangs on is missing or senseless");
+            "the attribute that output " + quoted(arg.name) + " hangs on is missing or senseless");
       return;
     }
     outputCount += types->size();
-    node.outputTypes.insert(node.outputTypes.end(), types->begin(),
-                            types->end());
+    node.outputTypes.insert(node.outputTypes.end(), types->begin(), types->end());
   }
 }
 
@@ -229,8 +220,7 @@ void Builder::addNode(const NodeDef &def) {
 }
 
 /// The flat index of element `index` of an output argument.
-std::optional<int64_t> Builder::outputIndex(const Node &node,
-                                            std::string_view outArg,
+std::optional<int64_t> Builder::outputIndex(const Node &node, std::string_view outArg,
                                             int64_t index) {
   const std::vector<ArgDef> *outputs = nullptr;
   if (node.def)
@@ -250,12 +240,10 @@ std::optional<int64_t> Builder::outputIndex(const Node &node,
 }
 
 /// `arg`, `arg:i`, `node:outarg:i` as function bodies write them.
-std::optional<Edge> Builder::resolveBodyName(const Node &user,
-                                             std::string_view text) {
+std::optional<Edge> Builder::resolveBodyName(const Node &user, std::string_view text) {
   size_t colon = text.find(':');
   std::string_view name = text.substr(0, colon);
-  std::string_view rest =
-      colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   int64_t index = 0;
   std::string_view outArg;
   size_t second = rest.find(':');
@@ -264,8 +252,7 @@ std::optional<Edge> Builder::resolveBodyName(const Node &user,
     outArg = rest.substr(0, second);
     digits = rest.substr(second + 1);
   }
-  auto [end, code] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   if (code != std::errc() || end != digits.data() + digits.size()) {
     outArg = rest;
     index = 0;
@@ -273,8 +260,8 @@ std::optional<Edge> Builder::resolveBodyName(const Node &user,
   if (auto arg = argNodes.find(name); arg != argNodes.end()) {
     if (index < 0 || index >= arg->second.second) {
       error("W0207", user,
-            "input " + quoted(text) + ": the argument has " +
-                std::to_string(arg->second.second) + " tensors");
+            "input " + quoted(text) + ": the argument has " + std::to_string(arg->second.second) +
+                " tensors");
       return std::nullopt;
     }
     return Edge{arg->second.first + static_cast<uint32_t>(index), 0};
@@ -282,8 +269,7 @@ std::optional<Edge> Builder::resolveBodyName(const Node &user,
   int64_t at = graph.find(name);
   if (at < 0) {
     error("W0206", user,
-          "input " + quoted(text) +
-              ": the function has no argument or node of that name");
+          "input " + quoted(text) + ": the function has no argument or node of that name");
     return std::nullopt;
   }
   const Node &from = graph.nodes[at];
@@ -292,15 +278,14 @@ std::optional<Edge> Builder::resolveBodyName(const Node &user,
     port = outputIndex(from, outArg, index);
   if (!port || *port < 0 || *port > (1 << 20)) {
     error("W0207", user,
-          "input " + quoted(text) + ": " + quoted(name) + " (" +
-              std::string(from.op) + ") has no such output");
+          "input " + quoted(text) + ": " + quoted(name) + " (" + std::string(from.op) +
+              ") has no such output");
     return std::nullopt;
   }
   return Edge{static_cast<uint32_t>(at), static_cast<uint32_t>(*port)};
 }
 
-void Builder::resolveInputs(uint32_t index,
-                            const std::vector<std::string_view> &names) {
+void Builder::resolveInputs(uint32_t index, const std::vector<std::string_view> &names) {
   bool sawControl = false;
   for (std::string_view text : names) {
     Node &node = graph.nodes[index];
@@ -315,25 +300,23 @@ void Builder::resolveInputs(uint32_t index,
         if (auto arg = argNodes.find(name.node); arg != argNodes.end())
           at = arg->second.first;
       if (at < 0)
-        error("W0206", node,
-              "input " + quoted(text) + ": there is no node of that name");
+        error("W0206", node, "input " + quoted(text) + ": there is no node of that name");
       else if (name.port > (1 << 20))
         error("W0207", node, "input " + quoted(text) + ": no such output");
       else
-        edge = Edge{static_cast<uint32_t>(at),
-                    static_cast<uint32_t>(std::max<int64_t>(name.port, 0))};
+        edge =
+            Edge{static_cast<uint32_t>(at), static_cast<uint32_t>(std::max<int64_t>(name.port, 0))};
     }
     if (isControl) {
       sawControl = true;
-      if (edge && std::find(node.controls.begin(), node.controls.end(),
-                            edge->node) == node.controls.end())
+      if (edge &&
+          std::find(node.controls.begin(), node.controls.end(), edge->node) == node.controls.end())
         node.controls.push_back(edge->node);
       continue;
     }
     if (sawControl) {
       error("W0206", node,
-            "data input " + quoted(text) +
-                " comes after a control input; controls come last");
+            "data input " + quoted(text) + " comes after a control input; controls come last");
       continue;
     }
     if (!edge)
@@ -342,9 +325,8 @@ void Builder::resolveInputs(uint32_t index,
     if (edge->port >= from.outputTypes.size()) {
       if (from.def || from.callee) {
         error("W0207", node,
-              "input " + quoted(text) + ": " + quoted(from.name) + " (" +
-                  std::string(from.op) + ") has " +
-                  std::to_string(from.outputTypes.size()) + " outputs");
+              "input " + quoted(text) + ": " + quoted(from.name) + " (" + std::string(from.op) +
+                  ") has " + std::to_string(from.outputTypes.size()) + " outputs");
         continue;
       }
       from.outputTypes.resize(edge->port + 1, DataType::Invalid);
@@ -367,16 +349,15 @@ void Builder::checkInputs(const Node &node) {
     std::optional<int64_t> tensors = argCount(arg, node.attrs);
     if (!tensors) {
       error("W0210", node,
-            "the attribute that input " + quoted(arg.name) +
-                " hangs on is missing or senseless");
+            "the attribute that input " + quoted(arg.name) + " hangs on is missing or senseless");
       return;
     }
     count += static_cast<size_t>(*tensors);
   }
   if (count != node.inputs.size()) {
     error("W0216", node,
-          "found " + std::to_string(node.inputs.size()) +
-              " inputs; the operation takes " + std::to_string(count));
+          "found " + std::to_string(node.inputs.size()) + " inputs; the operation takes " +
+              std::to_string(count));
     return;
   }
   std::vector<DataType> wanted;
@@ -387,13 +368,11 @@ void Builder::checkInputs(const Node &node) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     Edge edge = node.inputs[i];
     DataType found = graph.nodes[edge.node].outputTypes[edge.port];
-    if (found == DataType::Invalid || wanted[i] == DataType::Invalid ||
-        found == wanted[i])
+    if (found == DataType::Invalid || wanted[i] == DataType::Invalid || found == wanted[i])
       continue;
     error("W0217", node,
-          "input " + std::to_string(i) + " is of type " +
-              std::string(typeName(found)) + "; the operation expects " +
-              std::string(typeName(wanted[i])));
+          "input " + std::to_string(i) + " is of type " + std::string(typeName(found)) +
+              "; the operation expects " + std::string(typeName(wanted[i])));
   }
 }
 
@@ -430,8 +409,7 @@ bool Builder::addArgs(const FunctionDef &function) {
     node.op = "_Arg";
     node.def = findOp("_Arg");
     if (!types) {
-      error("W0210", node,
-            "the attribute that the argument hangs on is missing or senseless");
+      error("W0210", node, "the attribute that the argument hangs on is missing or senseless");
       return false;
     }
     argNodes[arg.name] = {static_cast<uint32_t>(graph.nodes.size()),
@@ -452,9 +430,8 @@ bool Builder::addArgs(const FunctionDef &function) {
   return true;
 }
 
-std::optional<Graph>
-Builder::fromFunction(const FunctionDef &def,
-                      const std::vector<Attr> &callAttrs) {
+std::optional<Graph> Builder::fromFunction(const FunctionDef &def,
+                                           const std::vector<Attr> &callAttrs) {
   isFunction = true;
   function = &def;
   graph.name = def.name;
@@ -479,8 +456,7 @@ Builder::fromFunction(const FunctionDef &def,
                             [&](auto &entry) { return entry.first == arg.name; });
     std::optional<int64_t> count = argCount(arg, all);
     if (ret == def.rets.end() || !count) {
-      error("W0211", self,
-            "output " + quoted(arg.name) + " of the function is not given");
+      error("W0211", self, "output " + quoted(arg.name) + " of the function is not given");
       continue;
     }
     std::optional<Edge> edge = resolveBodyName(self, ret->second);
@@ -493,14 +469,11 @@ Builder::fromFunction(const FunctionDef &def,
         one.node += static_cast<uint32_t>(i);
       else
         one.port += static_cast<uint32_t>(i);
-      Node &from = graph.nodes[std::min<size_t>(one.node,
-                                                graph.nodes.size() - 1)];
-      if (one.node >= graph.nodes.size() ||
-          one.port >= from.outputTypes.size()) {
+      Node &from = graph.nodes[std::min<size_t>(one.node, graph.nodes.size() - 1)];
+      if (one.node >= graph.nodes.size() || one.port >= from.outputTypes.size()) {
         if (one.node >= graph.nodes.size() || from.def || from.callee) {
           error("W0207", self,
-                "output " + quoted(arg.name) + ": " + quoted(ret->second) +
-                    " has no such output");
+                "output " + quoted(arg.name) + ": " + quoted(ret->second) + " has no such output");
           break;
         }
         from.outputTypes.resize(one.port + 1, DataType::Invalid);
@@ -523,16 +496,13 @@ Builder::fromFunction(const FunctionDef &def,
   return std::move(graph);
 }
 
-std::optional<Graph> weir::tf::buildGraph(const GraphDef &def,
-                                          const Library &library,
-                                          const std::string &file,
-                                          DiagnosticSink &sink) {
+std::optional<Graph> weir::tf::buildGraph(const GraphDef &def, const Library &library,
+                                          const std::string &file, DiagnosticSink &sink) {
   return Builder(library, file, sink).fromGraph(def);
 }
 
-std::optional<Graph>
-weir::tf::instantiate(const FunctionDef &function,
-                      const std::vector<Attr> &attrs, const Library &library,
-                      const std::string &file, DiagnosticSink &sink) {
+std::optional<Graph> weir::tf::instantiate(const FunctionDef &function,
+                                           const std::vector<Attr> &attrs, const Library &library,
+                                           const std::string &file, DiagnosticSink &sink) {
   return Builder(library, file, sink).fromFunction(function, attrs);
 }

@@ -70,15 +70,15 @@ struct AttrValue {
     Kind kind = Kind::None; ///< of the elements; None: empty
 
     size_t size() const {
-      return strings.size() + ints.size() + floats.size() + shapes.size() +
-             tensors.size() + funcs.size();
+      return strings.size() + ints.size() + floats.size() + shapes.size() + tensors.size() +
+             funcs.size();
     }
   };
 
   Kind kind = Kind::None;
   bool b = false;
   float f = 0;
-  int64_t i = 0; ///< also the number of a type, +100 for references
+  int64_t i = 0;      ///< also the number of a type, +100 for references
   std::string_view s; ///< string; name of a function; placeholder
   std::shared_ptr<const Shape> shape;
   std::shared_ptr<const Tensor> tensor;
@@ -134,8 +134,7 @@ struct GraphDef {
 };
 
 /// The attribute of that name, or null.
-inline const AttrValue *findAttr(const std::vector<Attr> &attrs,
-                                 std::string_view name) {
+inline const AttrValue *findAttr(const std::vector<Attr> &attrs, std::string_view name) {
   for (const Attr &attr : attrs)
     if (attr.first == name)
       return &attr.second;

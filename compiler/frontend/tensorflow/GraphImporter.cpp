@@ -25,9 +25,7 @@ static constexpr int64_t kMaxNodes = 4'000'000;
 /// Regions and calls inside each other.
 static constexpr int kMaxDepth = 128;
 
-static uint64_t keyOf(Edge edge) {
-  return static_cast<uint64_t>(edge.node) << 32 | edge.port;
-}
+static uint64_t keyOf(Edge edge) { return static_cast<uint64_t>(edge.node) << 32 | edge.port; }
 
 const Imported *GraphImporter::Scope::find(Edge edge) const {
   for (const Scope *at = this; at; at = at->outer)
@@ -57,16 +55,13 @@ std::string GraphImporter::nameOf(const Node &node) const {
 }
 
 Location GraphImporter::location(const Node &node) const {
-  auto op = NameLoc::get(
-      StringAttr::get(context, StringRef(node.op.data(), node.op.size())));
+  auto op = NameLoc::get(StringAttr::get(context, StringRef(node.op.data(), node.op.size())));
   return NameLoc::get(StringAttr::get(context, nameOf(node)), op);
 }
 
-LogicalResult GraphImporter::report(const Node &node, const char *code,
-                                    std::string text,
+LogicalResult GraphImporter::report(const Node &node, const char *code, std::string text,
                                     std::vector<std::string> notes) {
-  sink->report({code, file, nameOf(node), std::string(node.op),
-                std::move(text), std::move(notes)});
+  sink->report({code, file, nameOf(node), std::string(node.op), std::move(text), std::move(notes)});
   return failure();
 }
 
@@ -76,8 +71,7 @@ LogicalResult GraphImporter::report(const Node &node, const char *code,
 
 /// Gathers the items that the goals need and that have not run, depth first, so
 /// that each comes after what it needs. An inner loop is one item.
-void GraphImporter::collect(Region &region, ArrayRef<Edge> edges,
-                            ArrayRef<uint32_t> controls) {
+void GraphImporter::collect(Region &region, ArrayRef<Edge> edges, ArrayRef<uint32_t> controls) {
   const Structure &structure = region.body.structure;
   const Graph &graph = structure.graph;
   struct Step {
@@ -88,14 +82,10 @@ void GraphImporter::collect(Region &region, ArrayRef<Edge> edges,
   // The item that stands for a node: itself, or the loop that it leaves.
   auto require = [&](uint32_t node, uint32_t user) {
     const Node &target = graph.nodes[node];
-    bool leavesLoop = isExit(target) &&
-                      structure.frameOf[node] != region.frame &&
-                      structure.frameOf[node] != 0;
-    uint64_t key = leavesLoop
-                       ? (uint64_t(1) << 40) + structure.frameOf[node]
-                       : node;
-    auto [it, isNew] =
-        region.itemOf.try_emplace(key, static_cast<uint32_t>(region.items.size()));
+    bool leavesLoop =
+        isExit(target) && structure.frameOf[node] != region.frame && structure.frameOf[node] != 0;
+    uint64_t key = leavesLoop ? (uint64_t(1) << 40) + structure.frameOf[node] : node;
+    auto [it, isNew] = region.itemOf.try_emplace(key, static_cast<uint32_t>(region.items.size()));
     if (isNew) {
       Item item;
       item.node = node;
@@ -179,8 +169,7 @@ Branches GraphImporter::branchesOf(const Region &region, Edge edge) const {
   auto it = region.itemOf.find(edge.node);
   if (it == region.itemOf.end()) {
     if (isExit(graph.nodes[edge.node])) {
-      auto loop = region.itemOf.find((uint64_t(1) << 40) +
-                                     structure.frameOf[edge.node]);
+      auto loop = region.itemOf.find((uint64_t(1) << 40) + structure.frameOf[edge.node]);
       if (loop != region.itemOf.end())
         return region.items[loop->second].branches;
     }
@@ -203,8 +192,7 @@ static constexpr uint32_t kInnerMerge = 1u << 24;
 /// Finds the predicate that decides a merge: each of `inputs` is on one side of
 /// it. Where several are on one side, a merge of these becomes an item of its
 /// own, before this one.
-void GraphImporter::decideMerge(Region &region, uint32_t index,
-                                ArrayRef<uint32_t> inputs,
+void GraphImporter::decideMerge(Region &region, uint32_t index, ArrayRef<uint32_t> inputs,
                                 std::vector<uint32_t> &order) {
   const Node &node = region.body.graph().nodes[region.items[index].node];
   std::vector<Branches> of;
@@ -294,8 +282,8 @@ void GraphImporter::computeBranches(Region &region) {
 }
 
 void GraphImporter::import(Body &body, uint32_t frame, ArrayRef<Edge> edges,
-                           ArrayRef<uint32_t> controls, Scope &scope,
-                           OpBuilder &b, std::vector<Branches> *taken) {
+                           ArrayRef<uint32_t> controls, Scope &scope, OpBuilder &b,
+                           std::vector<Branches> *taken) {
   Region region{body, frame, scope, {}, {}, {}, {}};
   collect(region, edges, controls);
   Body *before = current;
@@ -327,8 +315,7 @@ void GraphImporter::import(Body &body, uint32_t frame, ArrayRef<Edge> edges,
 // Nodes
 //===----------------------------------------------------------------------===//
 
-void GraphImporter::emitItem(Region &region, Item &item, Scope &scope,
-                             OpBuilder &b) {
+void GraphImporter::emitItem(Region &region, Item &item, Scope &scope, OpBuilder &b) {
   item.done = true;
   if (item.loop)
     emitLoop(region.body, item.loop, scope, b);
@@ -346,14 +333,12 @@ void GraphImporter::reportUnknown(const Node &node) {
                   "docs/custom-operations.md");
   (void)report(node, "W0250",
                "found operation " + std::string(node.op) +
-                   (node.def ? ", which is not supported"
-                             : ", which TensorFlow does not have"),
+                   (node.def ? ", which is not supported" : ", which TensorFlow does not have"),
                std::move(notes));
 }
 
 /// A node whose operation the user described.
-LogicalResult GraphImporter::callCustom(const CustomOperation &custom,
-                                        NodeImport &n) {
+LogicalResult GraphImporter::callCustom(const CustomOperation &custom, NodeImport &n) {
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
   if (operands.size() != n.inputCount())
     return failure();
@@ -361,11 +346,9 @@ LogicalResult GraphImporter::callCustom(const CustomOperation &custom,
   for (const std::string &name : custom.attributes)
     attributes.push_back(n.i(name));
   std::string error;
-  auto values =
-      buildCustomCall(n.b, n.loc, custom, operands, attributes, error);
+  auto values = buildCustomCall(n.b, n.loc, custom, operands, attributes, error);
   if (failed(values))
-    return n.invalid("found a description that does not fit the node: " +
-                     Twine(error));
+    return n.invalid("found a description that does not fit the node: " + Twine(error));
   return n.results(*values);
 }
 
@@ -381,8 +364,7 @@ void GraphImporter::noteDevice(const Node &node) {
       colocations[nameOf(node)].push_back(current->prefix + other.str());
 }
 
-void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
-                             OpBuilder &b) {
+void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope, OpBuilder &b) {
   const Node &node = body.graph().nodes[at];
   scope.ran.insert(at);
   noteDevice(node);
@@ -417,7 +399,8 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
     if (imported == kMaxNodes + 1)
       (void)report(node, "W0211",
                    "found functions that call functions until there are more "
-                   "than " + std::to_string(kMaxNodes) + " nodes");
+                   "than " +
+                       std::to_string(kMaxNodes) + " nodes");
     return;
   }
   Location loc = location(node);
@@ -436,15 +419,14 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
     return reportUnknown(node);
   using Made = FailureOr<std::vector<Imported>>;
   // An input that is one of several variables: the node, for each of them.
-  std::function<Made(std::vector<Imported>, OpBuilder &)> emit =
-      [&](std::vector<Imported> with, OpBuilder &at) -> Made {
-    auto choice = llvm::find_if(
-        with, [](const Imported &input) { return input.choices != nullptr; });
+  std::function<Made(std::vector<Imported>, OpBuilder &)> emit = [&](std::vector<Imported> with,
+                                                                     OpBuilder &at) -> Made {
+    auto choice =
+        llvm::find_if(with, [](const Imported &input) { return input.choices != nullptr; });
     if (choice != with.end()) {
       size_t position = choice - with.begin();
       Imported one = *choice;
-      std::function<Made(size_t, OpBuilder &)> from =
-          [&](size_t i, OpBuilder &inner) -> Made {
+      std::function<Made(size_t, OpBuilder &)> from = [&](size_t i, OpBuilder &inner) -> Made {
         std::vector<Imported> chosen = with;
         chosen[position] = (*one.choices)[i];
         if (i + 1 == one.choices->size())
@@ -453,8 +435,7 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
         return buildIf(
             t.compare("eq", one.value, static_cast<double>(i)),
             [&](OpBuilder &side) { return emit(chosen, side); },
-            [&](OpBuilder &side) { return from(i + 1, side); }, node, inner,
-            loc);
+            [&](OpBuilder &side) { return from(i + 1, side); }, node, inner, loc);
       };
       Made made = from(0, at);
       // A reference that is handed on is the same choice.
@@ -486,13 +467,11 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope,
 // Functions
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::vector<Imported>>
-GraphImporter::inlineFunction(const AttrValue &function,
-                              std::vector<Imported> args, const Node &call,
-                              OpBuilder &b) {
+FailureOr<std::vector<Imported>> GraphImporter::inlineFunction(const AttrValue &function,
+                                                               std::vector<Imported> args,
+                                                               const Node &call, OpBuilder &b) {
   const FunctionDef *def =
-      function.kind == AttrValue::Kind::Func ? library.find(function.s)
-                                             : nullptr;
+      function.kind == AttrValue::Kind::Func ? library.find(function.s) : nullptr;
   if (!def) {
     (void)report(call, "W0211",
                  "found a call of function \"" + std::string(function.s) +
@@ -502,11 +481,10 @@ GraphImporter::inlineFunction(const AttrValue &function,
   return inlineFunction(*def, *function.funcAttrs, std::move(args), call, b);
 }
 
-FailureOr<std::vector<Imported>>
-GraphImporter::inlineFunction(const FunctionDef &function,
-                              const std::vector<Attr> &attrs,
-                              std::vector<Imported> args, const Node &call,
-                              OpBuilder &b) {
+FailureOr<std::vector<Imported>> GraphImporter::inlineFunction(const FunctionDef &function,
+                                                               const std::vector<Attr> &attrs,
+                                                               std::vector<Imported> args,
+                                                               const Node &call, OpBuilder &b) {
   for (Body *at = current; at; at = at->outer)
     if (at->function == &function) {
       (void)report(call, "W0211",
@@ -514,14 +492,12 @@ GraphImporter::inlineFunction(const FunctionDef &function,
                        "\" calling itself; recursion is not possible");
       return failure();
     }
-  std::optional<Graph> graph =
-      instantiate(function, attrs, library, file, *sink);
+  std::optional<Graph> graph = instantiate(function, attrs, library, file, *sink);
   if (!graph)
     return failure();
   if (graph->args.size() != args.size()) {
     (void)report(call, "W0216",
-                 "found " + std::to_string(args.size()) +
-                     " arguments for function \"" +
+                 "found " + std::to_string(args.size()) + " arguments for function \"" +
                      std::string(function.name) + "\", which takes " +
                      std::to_string(graph->args.size()));
     return failure();
@@ -535,8 +511,8 @@ GraphImporter::inlineFunction(const FunctionDef &function,
   std::vector<uint32_t> controls = graph->controlRets;
   for (uint32_t at : graph->order) {
     const Node &node = graph->nodes[at];
-    if (structure.frameOf[at] == 0 && node.def && node.def->isStateful &&
-        node.op != "_Arg" && node.op != "Placeholder")
+    if (structure.frameOf[at] == 0 && node.def && node.def->isStateful && node.op != "_Arg" &&
+        node.op != "Placeholder")
       controls.push_back(at);
   }
   size_t errors = sink->errorCount();
@@ -547,9 +523,8 @@ GraphImporter::inlineFunction(const FunctionDef &function,
     if (results.back().kind == Imported::Kind::None) {
       if (!failedSince(errors))
         (void)report(call, "W0224",
-                     "found no value for result \"" +
-                         std::string(graph->retNames[i]) + "\" of function \"" +
-                         std::string(function.name) + "\"");
+                     "found no value for result \"" + std::string(graph->retNames[i]) +
+                         "\" of function \"" + std::string(function.name) + "\"");
       return failure();
     }
   }

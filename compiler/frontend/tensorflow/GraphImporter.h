@@ -58,11 +58,9 @@ std::optional<std::string> knownString(Value v);
 
 class GraphImporter {
 public:
-  GraphImporter(const Source &source, const Library &library,
-                const std::string &file, DiagnosticSink &sink,
-                mlir::MLIRContext *context)
-      : source(source), library(library), file(file), sink(&sink),
-        context(context) {}
+  GraphImporter(const Source &source, const Library &library, const std::string &file,
+                DiagnosticSink &sink, mlir::MLIRContext *context)
+      : source(source), library(library), file(file), sink(&sink), context(context) {}
 
   /// Where functions that are kept go; null: all are inlined.
   mlir::ModuleOp module;
@@ -110,50 +108,47 @@ public:
   /// `taken`, edges may lie on branches: it says on which, one entry an edge,
   /// and where they are not taken the edge's value means nothing.
   void import(Body &body, uint32_t frame, llvm::ArrayRef<Edge> edges,
-              llvm::ArrayRef<uint32_t> controls, Scope &scope,
-              mlir::OpBuilder &b, std::vector<Branches> *taken = nullptr);
+              llvm::ArrayRef<uint32_t> controls, Scope &scope, mlir::OpBuilder &b,
+              std::vector<Branches> *taken = nullptr);
   Imported lookup(Edge edge, const Scope &scope) const;
 
   /// Imports a library function's body at `b`; its results. Failure: a part
   /// could not be imported.
-  mlir::FailureOr<std::vector<Imported>>
-  inlineFunction(const AttrValue &function, std::vector<Imported> args,
-                 const Node &call, mlir::OpBuilder &b);
-  mlir::FailureOr<std::vector<Imported>>
-  inlineFunction(const FunctionDef &function, const std::vector<Attr> &attrs,
-                 std::vector<Imported> args, const Node &call,
-                 mlir::OpBuilder &b);
+  mlir::FailureOr<std::vector<Imported>> inlineFunction(const AttrValue &function,
+                                                        std::vector<Imported> args,
+                                                        const Node &call, mlir::OpBuilder &b);
+  mlir::FailureOr<std::vector<Imported>> inlineFunction(const FunctionDef &function,
+                                                        const std::vector<Attr> &attrs,
+                                                        std::vector<Imported> args,
+                                                        const Node &call, mlir::OpBuilder &b);
 
   /// The same for a call node: a function that is marked `_noinline` becomes one
   /// of the module (`module`), which all calls with arguments of the same types
   /// share, where it is made of tensors alone and has no effects.
-  mlir::FailureOr<std::vector<Imported>>
-  callFunction(const FunctionDef &function, const std::vector<Attr> &attrs,
-               std::vector<Imported> args, const Node &call,
-               mlir::OpBuilder &b);
+  mlir::FailureOr<std::vector<Imported>> callFunction(const FunctionDef &function,
+                                                      const std::vector<Attr> &attrs,
+                                                      std::vector<Imported> args, const Node &call,
+                                                      mlir::OpBuilder &b);
 
-  mlir::FailureOr<std::vector<Imported>>
-  callFunction(const AttrValue &function, std::vector<Imported> args,
-               const Node &call, mlir::OpBuilder &b);
+  mlir::FailureOr<std::vector<Imported>> callFunction(const AttrValue &function,
+                                                      std::vector<Imported> args, const Node &call,
+                                                      mlir::OpBuilder &b);
 
-  using Part =
-      llvm::function_ref<mlir::FailureOr<std::vector<Imported>>(
-          mlir::OpBuilder &)>;
-  using LoopPart =
-      llvm::function_ref<mlir::FailureOr<std::vector<Imported>>(
-          std::vector<Imported>, mlir::OpBuilder &)>;
+  using Part = llvm::function_ref<mlir::FailureOr<std::vector<Imported>>(mlir::OpBuilder &)>;
+  using LoopPart = llvm::function_ref<mlir::FailureOr<std::vector<Imported>>(std::vector<Imported>,
+                                                                             mlir::OpBuilder &)>;
 
   /// A weir.if whose regions are what the two parts build; a condition known
   /// now picks one part. Reports at `node` where the parts do not agree.
-  mlir::FailureOr<std::vector<Imported>>
-  buildIf(Value condition, Part thenPart, Part elsePart, const Node &node,
-          mlir::OpBuilder &b, mlir::Location loc);
+  mlir::FailureOr<std::vector<Imported>> buildIf(Value condition, Part thenPart, Part elsePart,
+                                                 const Node &node, mlir::OpBuilder &b,
+                                                 mlir::Location loc);
 
   /// A weir.while. `condition` returns one value. Types of carried values are
   /// widened until the body keeps them.
-  mlir::FailureOr<std::vector<Imported>>
-  buildWhile(std::vector<Imported> inits, LoopPart condition, LoopPart body,
-             const Node &node, mlir::OpBuilder &b, mlir::Location loc);
+  mlir::FailureOr<std::vector<Imported>> buildWhile(std::vector<Imported> inits, LoopPart condition,
+                                                    LoopPart body, const Node &node,
+                                                    mlir::OpBuilder &b, mlir::Location loc);
 
   /// A tensor of the file as an attribute: small ones by value, large ones as a
   /// blob. Null on failure, reported at `node`.
@@ -161,8 +156,7 @@ public:
 
   /// Gradients of an array, at their begin: zeros like the elements that the
   /// array holds where `n` is.
-  Imported unwrittenGradients(const std::shared_ptr<ArrayInfo> &info,
-                              NodeImport &n);
+  Imported unwrittenGradients(const std::shared_ptr<ArrayInfo> &info, NodeImport &n);
 
   LogicalResult report(const Node &node, const char *code, std::string text,
                        std::vector<std::string> notes = {});
@@ -196,49 +190,40 @@ public:
   /// The graph that is being imported.
   Body *current = nullptr;
   /// Types of handles by container and shared name, as a graph's first says.
-  std::map<const Graph *, std::map<std::pair<std::string_view, std::string_view>,
-                                   DataType>>
+  std::map<const Graph *, std::map<std::pair<std::string_view, std::string_view>, DataType>>
       handleTypes;
 
 private:
   struct Item;
   struct Region;
 
-  void collect(Region &region, llvm::ArrayRef<Edge> edges,
-               llvm::ArrayRef<uint32_t> controls);
+  void collect(Region &region, llvm::ArrayRef<Edge> edges, llvm::ArrayRef<uint32_t> controls);
   Branches branchesOf(const Region &region, Edge edge) const;
-  void decideMerge(Region &region, uint32_t index,
-                   llvm::ArrayRef<uint32_t> inputs,
+  void decideMerge(Region &region, uint32_t index, llvm::ArrayRef<uint32_t> inputs,
                    std::vector<uint32_t> &order);
   void computeBranches(Region &region);
-  void emit(Region &region, llvm::ArrayRef<uint32_t> items,
-            const Branches &base, Scope &scope, mlir::OpBuilder &b);
-  void emitBranch(Region &region, std::vector<uint32_t> &pending,
-                  const Branches &base, Scope &scope, mlir::OpBuilder &b);
+  void emit(Region &region, llvm::ArrayRef<uint32_t> items, const Branches &base, Scope &scope,
+            mlir::OpBuilder &b);
+  void emitBranch(Region &region, std::vector<uint32_t> &pending, const Branches &base,
+                  Scope &scope, mlir::OpBuilder &b);
   void emitItem(Region &region, Item &item, Scope &scope, mlir::OpBuilder &b);
   void noteDevice(const Node &node);
   void emitNode(Body &body, uint32_t at, Scope &scope, mlir::OpBuilder &b);
   LogicalResult callCustom(const CustomOperation &custom, NodeImport &n);
   void reportUnknown(const Node &node);
   void emitLoop(Body &body, uint32_t frame, Scope &scope, mlir::OpBuilder &b);
-  mlir::RankedTensorType join(mlir::RankedTensorType x,
-                              mlir::RankedTensorType y) const;
+  mlir::RankedTensorType join(mlir::RankedTensorType x, mlir::RankedTensorType y) const;
   /// Makes two values agree in kind and type, each at its own place; says
   /// whether the first became another type. Failure where they cannot.
-  mlir::FailureOr<bool> unify(Imported &x, Imported &y, NodeImport &tx,
-                              NodeImport &ty);
-  bool agree(std::vector<Imported> &x, std::vector<Imported> &y,
-             const Node &node, mlir::OpBuilder &bx, mlir::OpBuilder &by,
-             mlir::Location loc);
+  mlir::FailureOr<bool> unify(Imported &x, Imported &y, NodeImport &tx, NodeImport &ty);
+  bool agree(std::vector<Imported> &x, std::vector<Imported> &y, const Node &node,
+             mlir::OpBuilder &bx, mlir::OpBuilder &by, mlir::Location loc);
 
-  mlir::func::FuncOp outline(const FunctionDef &function,
-                             const std::vector<Attr> &attrs,
+  mlir::func::FuncOp outline(const FunctionDef &function, const std::vector<Attr> &attrs,
                              llvm::ArrayRef<Imported> args, const Node &call);
 
   /// By function and types of arguments; null where it could not be kept.
-  std::map<std::pair<const FunctionDef *, std::vector<const void *>>,
-           mlir::func::FuncOp>
-      outlined;
+  std::map<std::pair<const FunctionDef *, std::vector<const void *>>, mlir::func::FuncOp> outlined;
   /// Nodes imported so far; functions that call functions multiply.
   int64_t imported = 0;
   int depth = 0;
@@ -248,13 +233,13 @@ private:
 /// The gradients of the sum of `ys` with respect to `xs`, one for each x: zeros
 /// where no path leads. `seeds`: what the elements of each y count, null: 1.
 /// Failure after a report at `node`.
-mlir::FailureOr<llvm::SmallVector<Value>>
-buildGradients(llvm::ArrayRef<Value> ys, llvm::ArrayRef<Value> seeds,
-               llvm::ArrayRef<Imported> xs, NodeImport &n);
+mlir::FailureOr<llvm::SmallVector<Value>> buildGradients(llvm::ArrayRef<Value> ys,
+                                                         llvm::ArrayRef<Value> seeds,
+                                                         llvm::ArrayRef<Imported> xs,
+                                                         NodeImport &n);
 
 /// The type of values of a shape; null where the rank is unknown.
-mlir::RankedTensorType tensorType(mlir::MLIRContext *context, DataType type,
-                                  const Shape &shape);
+mlir::RankedTensorType tensorType(mlir::MLIRContext *context, DataType type, const Shape &shape);
 
 } // namespace weir::tf
 

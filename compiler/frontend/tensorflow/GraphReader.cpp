@@ -68,15 +68,13 @@ bool weir::tf::readTensor(std::string_view bytes, Tensor &tensor) {
 }
 
 /// A map<string, AttrValue> entry.
-static bool readAttrEntry(std::string_view bytes, std::vector<Attr> &attrs,
-                          int depth) {
+static bool readAttrEntry(std::string_view bytes, std::vector<Attr> &attrs, int depth) {
   Attr attr;
   WireReader reader(bytes);
   while (reader.next()) {
     if (reader.field() == 1)
       attr.first = reader.bytes();
-    else if (reader.field() == 2 &&
-             !readAttrValue(reader.bytes(), attr.second, depth))
+    else if (reader.field() == 2 && !readAttrValue(reader.bytes(), attr.second, depth))
       return false;
   }
   if (reader.malformed())
@@ -93,8 +91,7 @@ static bool readFunc(std::string_view bytes, AttrValue &value, int depth) {
   while (reader.next()) {
     if (reader.field() == 1)
       value.s = reader.bytes();
-    else if (reader.field() == 2 &&
-             !readAttrEntry(reader.bytes(), *attrs, depth))
+    else if (reader.field() == 2 && !readAttrEntry(reader.bytes(), *attrs, depth))
       return false;
   }
   value.funcAttrs = std::move(attrs);
@@ -128,11 +125,8 @@ static bool readList(std::string_view bytes, AttrValue::List &list, int depth) {
     case 3:
     case 5:
     case 6:
-      list.kind = reader.field() == 3   ? Kind::Int
-                  : reader.field() == 5 ? Kind::Bool
-                                        : Kind::Type;
-      if (!forEachInteger(reader,
-                          [&](int64_t value) { list.ints.push_back(value); }))
+      list.kind = reader.field() == 3 ? Kind::Int : reader.field() == 5 ? Kind::Bool : Kind::Type;
+      if (!forEachInteger(reader, [&](int64_t value) { list.ints.push_back(value); }))
         return false;
       break;
     case 4:
@@ -162,8 +156,7 @@ static bool readList(std::string_view bytes, AttrValue::List &list, int depth) {
   return !reader.malformed();
 }
 
-bool weir::tf::readAttrValue(std::string_view bytes, AttrValue &value,
-                             int depth) {
+bool weir::tf::readAttrValue(std::string_view bytes, AttrValue &value, int depth) {
   using Kind = AttrValue::Kind;
   if (++depth > kMaxDepth)
     return false;
@@ -330,9 +323,8 @@ static bool readSignature(std::string_view bytes, FunctionDef &function) {
   return !reader.malformed();
 }
 
-static bool
-readStringPair(std::string_view bytes,
-               std::pair<std::string_view, std::string_view> &entry) {
+static bool readStringPair(std::string_view bytes,
+                           std::pair<std::string_view, std::string_view> &entry) {
   WireReader reader(bytes);
   while (reader.next()) {
     if (reader.field() == 1)
@@ -361,8 +353,7 @@ static bool readFunction(std::string_view bytes, FunctionDef &function) {
       good = readAttrEntry(reader.bytes(), function.attrs, 0);
       break;
     case 6:
-      good =
-          readStringPair(reader.bytes(), function.controlRets.emplace_back());
+      good = readStringPair(reader.bytes(), function.controlRets.emplace_back());
       break;
     default:
       break;
@@ -384,9 +375,7 @@ static bool readVersions(std::string_view bytes, Versions &versions) {
       versions.minConsumer = reader.integer();
       break;
     case 3:
-      if (!forEachInteger(reader, [&](int64_t value) {
-            versions.badConsumers.push_back(value);
-          }))
+      if (!forEachInteger(reader, [&](int64_t value) { versions.badConsumers.push_back(value); }))
         return false;
       break;
     default:
@@ -396,8 +385,7 @@ static bool readVersions(std::string_view bytes, Versions &versions) {
   return !reader.malformed();
 }
 
-static bool readLibrary(std::string_view bytes, GraphDef &graph,
-                        std::string &error) {
+static bool readLibrary(std::string_view bytes, GraphDef &graph, std::string &error) {
   WireReader reader(bytes);
   while (reader.next()) {
     if (reader.field() == 2) {
@@ -427,8 +415,7 @@ static bool readLibrary(std::string_view bytes, GraphDef &graph,
   return !reader.malformed();
 }
 
-bool weir::tf::readGraphDef(std::string_view bytes, GraphDef &graph,
-                            std::string &error) {
+bool weir::tf::readGraphDef(std::string_view bytes, GraphDef &graph, std::string &error) {
   WireReader reader(bytes);
   // The name of the last whole node says where a broken file stops.
   auto where = [&]() -> std::string {

@@ -28,8 +28,8 @@ static bool isImage(NodeImport &n, Value x) {
 //===----------------------------------------------------------------------===//
 
 /// Adds pixels up at every pair of a row and a column of an image of `sizes`.
-static Value scatterPixels(NodeImport &n, Value pixels, Value rows,
-                           Value columns, Side high, Side wide) {
+static Value scatterPixels(NodeImport &n, Value pixels, Value rows, Value columns, Side high,
+                           Side wide) {
   Value inRows = scatterAlong(n, pixels, columns, 2, wide.from);
   return scatterAlong(n, inRows, rows, 1, high.from);
 }
@@ -40,12 +40,10 @@ static LogicalResult nearestGrad(NodeImport &n) {
     return failure();
   bool corners = n.isSet("align_corners"), half = n.isSet("half_pixel_centers");
   auto side = [&](int64_t dim) -> Side {
-    return {n.toI64(n.slice(sizes, 0, dim - 1, dim)), n.sizeOf(dy, dim),
-            corners, half};
+    return {n.toI64(n.slice(sizes, 0, dim - 1, dim)), n.sizeOf(dy, dim), corners, half};
   };
   Side high = side(1), wide = side(2);
-  return n.result(scatterPixels(n, dy, nearestIndex(n, high),
-                                nearestIndex(n, wide), high, wide));
+  return n.result(scatterPixels(n, dy, nearestIndex(n, high), nearestIndex(n, wide), high, wide));
 }
 
 /// The side of a gradient `dy` with respect to an image `x`.
@@ -72,11 +70,9 @@ static LogicalResult bilinearGrad(NodeImport &n) {
   for (auto [row, rowShare] :
        {std::make_pair(rows.lower, nearRow), std::make_pair(rows.upper, farRow)})
     for (auto [column, columnShare] :
-         {std::make_pair(columns.lower, nearColumn),
-          std::make_pair(columns.upper, farColumn)}) {
+         {std::make_pair(columns.lower, nearColumn), std::make_pair(columns.upper, farColumn)}) {
       Value part = n.mul(n.mul(dy, rowShare), columnShare);
-      Value pixels = scatterPixels(n, n.cast(part, n.element(x)), row, column,
-                                   high, wide);
+      Value pixels = scatterPixels(n, n.cast(part, n.element(x)), row, column, high, wide);
       sum = sum ? n.add(sum, pixels) : pixels;
     }
   return n.result(sum);
@@ -93,8 +89,7 @@ static LogicalResult bicubicGrad(NodeImport &n) {
     Value sum;
     for (const Tap &tap : cubicTaps(n, side)) {
       Value weight = alongDim(n, n.cast(tap.weight, type), dim, 4);
-      Value part =
-          scatterAlong(n, n.mul(dy, weight), tap.index, dim, side.from);
+      Value part = scatterAlong(n, n.mul(dy, weight), tap.index, dim, side.from);
       sum = sum ? n.add(sum, part) : part;
     }
     dy = sum;
@@ -118,8 +113,7 @@ struct Kernel {
 static Value lanczos(NodeImport &n, Value x, double radius) {
   Value angle = n.mul(x, M_PI);
   Value product = n.mul(n.op<SinOp>(angle), n.op<SinOp>(n.div(angle, radius)));
-  Value value =
-      n.div(n.mul(product, radius), n.mul(n.mul(x, x), M_PI * M_PI));
+  Value value = n.div(n.mul(product, radius), n.mul(n.mul(x, x), M_PI * M_PI));
   value = n.select(n.compare("le", x, 1e-3), n.like(x, 1), value);
   return n.select(n.compare("gt", x, radius), n.like(x, 0), value);
 }
@@ -132,8 +126,7 @@ static Value gaussian(NodeImport &n, Value x, double radius) {
 
 static Value box(NodeImport &n, Value x, double) {
   return n.select(n.compare("lt", x, 0.5), n.like(x, 1),
-                  n.select(n.compare("eq", x, 0.5), n.like(x, 0.5),
-                           n.like(x, 0)));
+                  n.select(n.compare("eq", x, 0.5), n.like(x, 0.5), n.like(x, 0)));
 }
 
 static Value triangle(NodeImport &n, Value x, double) {
@@ -141,8 +134,7 @@ static Value triangle(NodeImport &n, Value x, double) {
 }
 
 /// A cubic spline of two pieces, ((a x + b) x + c) x + d to 1 and to 2.
-static Value spline(NodeImport &n, Value x, ArrayRef<double> near,
-                    ArrayRef<double> far) {
+static Value spline(NodeImport &n, Value x, ArrayRef<double> near, ArrayRef<double> far) {
   auto piece = [&](ArrayRef<double> c) {
     Value value = n.add(n.mul(x, c[0]), c[1]);
     value = n.add(n.mul(value, x), c[2]);
@@ -159,8 +151,7 @@ static Value keysCubic(NodeImport &n, Value x, double) {
 
 /// Mitchell and Netravali, "Reconstruction filters in computer graphics".
 static Value mitchellCubic(NodeImport &n, Value x, double) {
-  return spline(n, x, {7.0 / 6, -2, 0, 8.0 / 9},
-                {-7.0 / 18, 2, -10.0 / 3, 16.0 / 9});
+  return spline(n, x, {7.0 / 6, -2, 0, 8.0 / 9}, {-7.0 / 18, 2, -10.0 / 3, 16.0 / 9});
 }
 
 static std::optional<Kernel> readKernel(NodeImport &n) {
@@ -184,13 +175,12 @@ static std::optional<Kernel> readKernel(NodeImport &n) {
 
 /// [to, from] weights along one dimension, f32; `scale` and `shift` are
 /// tensor<1xf32>.
-static Value translation(NodeImport &n, const Kernel &kernel, Value from,
-                         Value to, Value scale, Value shift) {
+static Value translation(NodeImport &n, const Kernel &kernel, Value from, Value to, Value scale,
+                         Value shift) {
   Type f32 = n.b.getF32Type();
   Value inverse = n.div(n.like(scale, 1), scale);
   Value offset = n.mul(n.op<NegOp>(inverse), shift);
-  Value spread = n.isSet("antialias") ? n.maximum(inverse, 1.0)
-                                      : n.add(n.mul(inverse, 0.0), 1.0);
+  Value spread = n.isSet("antialias") ? n.maximum(inverse, 1.0) : n.add(n.mul(inverse, 0.0), 1.0);
   Value index = n.op<IotaOp>(to, n.number(0), n.typeAttr(f32));
   Value at = n.add(n.mul(n.add(index, 0.5), inverse), offset);
   Value last = n.sub(n.cast(from, f32), 1.0);
@@ -198,30 +188,26 @@ static Value translation(NodeImport &n, const Kernel &kernel, Value from,
   auto clamp = [&](Value v) { return n.minimum(n.maximum(v, 0.0), last); };
   Value first = clamp(n.op<CeilOp>(n.sub(n.sub(at, reach), 0.5)));
   Value end = clamp(n.op<FloorOp>(n.sub(n.add(at, reach), 0.5)));
-  Value inImage = n.op<AndOp>(n.compare("ge", at, 0),
-                              n.compare("le", at, n.cast(from, f32)));
+  Value inImage = n.op<AndOp>(n.compare("ge", at, 0), n.compare("le", at, n.cast(from, f32)));
   // Rows are samples of the result, columns those of the operand.
   auto row = [&](Value v) { return n.unsqueeze(v, {1}); };
   Value sample = n.op<IotaOp>(from, n.number(0), n.typeAttr(f32));
-  Value distance = n.op<AbsOp>(
-      n.mul(n.sub(n.add(sample, 0.5), row(at)),
-            n.div(n.like(spread, 1), spread)));
+  Value distance =
+      n.op<AbsOp>(n.mul(n.sub(n.add(sample, 0.5), row(at)), n.div(n.like(spread, 1), spread)));
   Value weight = kernel.at(n, distance, kernel.radius);
-  Value used = n.op<AndOp>(n.op<AndOp>(n.compare("ge", sample, row(first)),
-                                       n.compare("le", sample, row(end))),
-                           row(inImage));
+  Value used = n.op<AndOp>(
+      n.op<AndOp>(n.compare("ge", sample, row(first)), n.compare("le", sample, row(end))),
+      row(inImage));
   if (!weight)
     return {};
   weight = n.select(used, weight, n.like(weight, 0));
   Value sum = n.reduce(weight, "sum", {1}, true);
-  Value some = n.compare("ge", n.op<AbsOp>(sum),
-                         1000.0 * std::numeric_limits<float>::min());
+  Value some = n.compare("ge", n.op<AbsOp>(sum), 1000.0 * std::numeric_limits<float>::min());
   return n.select(some, n.div(weight, sum), n.like(weight, 0));
 }
 
 /// Both dimensions in turn; the gradient goes back the same way.
-template <bool isGradient>
-static LogicalResult scaleAndTranslate(NodeImport &n) {
+template <bool isGradient> static LogicalResult scaleAndTranslate(NodeImport &n) {
   Value x = n.in(0), other = n.in(1), scale = n.in(2), shift = n.in(3);
   if (!isImage(n, x) || !other || !scale || !shift)
     return failure();
@@ -231,12 +217,9 @@ static LogicalResult scaleAndTranslate(NodeImport &n) {
   x = n.cast(x, n.b.getF32Type());
   for (int64_t dim = 1; dim < 3; ++dim) {
     Value here = n.sizeOf(n.in(0), dim);
-    Value there = isGradient ? n.sizeOf(other, dim)
-                             : n.toI64(n.slice(other, 0, dim - 1, dim));
-    Value matrix = translation(n, *kernel, isGradient ? there : here,
-                               isGradient ? here : there,
-                               n.slice(scale, 0, dim - 1, dim),
-                               n.slice(shift, 0, dim - 1, dim));
+    Value there = isGradient ? n.sizeOf(other, dim) : n.toI64(n.slice(other, 0, dim - 1, dim));
+    Value matrix = translation(n, *kernel, isGradient ? there : here, isGradient ? here : there,
+                               n.slice(scale, 0, dim - 1, dim), n.slice(shift, 0, dim - 1, dim));
     x = applyMatrix(n, x, matrix, dim, /*transposed=*/isGradient);
   }
   return n.result(x);
@@ -249,36 +232,33 @@ static LogicalResult scaleAndTranslate(NodeImport &n) {
 namespace {
 /// Where the samples of all boxes lie along one side of their image.
 struct CropSide {
-  Value size;            ///< of the image, tensor<1xi64>
-  Value last;            ///< size - 1, tensor<1xf32>
-  Value crop;            ///< samples of a box, tensor<1xi64>
-  Value at;              ///< tensor<boxes x crop x f32>
-  Value inside;          ///< in the image, the same of i1
-  Value clamped;         ///< `at`, moved into the image
+  Value size;    ///< of the image, tensor<1xi64>
+  Value last;    ///< size - 1, tensor<1xf32>
+  Value crop;    ///< samples of a box, tensor<1xi64>
+  Value at;      ///< tensor<boxes x crop x f32>
+  Value inside;  ///< in the image, the same of i1
+  Value clamped; ///< `at`, moved into the image
 };
 } // namespace
 
 /// `dim` is 0 for height and 1 for width. With `ratioFirst` the step of a sample
 /// is a box's side times the ratio of sizes; else the product of side and size
 /// is divided. TensorFlow does one or the other, which rounds differently.
-static CropSide cropSide(NodeImport &n, Value boxes, Value size, Value crop,
-                         int64_t dim, bool ratioFirst) {
+static CropSide cropSide(NodeImport &n, Value boxes, Value size, Value crop, int64_t dim,
+                         bool ratioFirst) {
   Type f32 = n.b.getF32Type();
   Value one = n.ints({1});
   Value last = n.cast(n.sub(size, one), f32);
   Value steps = n.sub(crop, one);
   Value divisor = n.cast(n.maximum(steps, 1.0), f32);
-  Value low = n.slice(boxes, 1, dim, dim + 1),
-        high = n.slice(boxes, 1, dim + 2, dim + 3);
+  Value low = n.slice(boxes, 1, dim, dim + 1), high = n.slice(boxes, 1, dim + 2, dim + 3);
   Value side = n.sub(high, low);
-  Value step = ratioFirst ? n.mul(side, n.div(last, divisor))
-                          : n.div(n.mul(side, last), divisor);
+  Value step = ratioFirst ? n.mul(side, n.div(last, divisor)) : n.div(n.mul(side, last), divisor);
   Value index = n.op<IotaOp>(crop, n.number(0), n.typeAttr(f32));
   Value spread = n.add(n.mul(low, last), n.mul(index, step));
   Value centre = n.mul(n.mul(n.add(low, high), 0.5), last);
   Value at = n.select(n.compare("gt", steps, 0), spread, centre);
-  Value inside =
-      n.op<AndOp>(n.compare("ge", at, 0), n.compare("le", at, last));
+  Value inside = n.op<AndOp>(n.compare("ge", at, 0), n.compare("le", at, last));
   Value clamped = n.minimum(n.maximum(at, 0.0), last);
   return {size, last, crop, at, inside, clamped};
 }
@@ -291,23 +271,21 @@ struct Crop {
 };
 } // namespace
 
-static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which,
-                                    Value sizes, Value crops,
-                                    bool ratioFirst) {
+static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which, Value sizes,
+                                    Value crops, bool ratioFirst) {
   if (!boxes || !which || !sizes || !crops)
     return std::nullopt;
   if (n.rank(boxes) != 2 || n.rank(which) != 1) {
-    (void)n.invalid("found boxes of rank " + Twine(n.rank(boxes)) +
-                    "; possible is 2");
+    (void)n.invalid("found boxes of rank " + Twine(n.rank(boxes)) + "; possible is 2");
     return std::nullopt;
   }
   auto side = [&](int64_t dim) {
-    return cropSide(n, boxes, n.slice(sizes, 0, dim, dim + 1),
-                    n.slice(crops, 0, dim, dim + 1), dim, ratioFirst);
+    return cropSide(n, boxes, n.slice(sizes, 0, dim, dim + 1), n.slice(crops, 0, dim, dim + 1), dim,
+                    ratioFirst);
   };
   Crop crop{side(0), side(1), {}, {}};
-  crop.inside = n.op<AndOp>(n.unsqueeze(crop.rows.inside, {2, 3}),
-                            n.unsqueeze(crop.columns.inside, {1, 3}));
+  crop.inside =
+      n.op<AndOp>(n.unsqueeze(crop.rows.inside, {2, 3}), n.unsqueeze(crop.columns.inside, {1, 3}));
   crop.image = n.unsqueeze(n.toI64(which), {1, 2});
   if (!crop.inside || !crop.image)
     return std::nullopt;
@@ -315,26 +293,21 @@ static std::optional<Crop> makeCrop(NodeImport &n, Value boxes, Value which,
 }
 
 /// The flat index of a pixel for every sample, [boxes, height, width].
-static Value pixelIndex(NodeImport &n, const Crop &crop, Value row,
-                        Value column) {
-  Value rows = n.unsqueeze(n.toI64(row), {2}),
-        columns = n.unsqueeze(n.toI64(column), {1});
+static Value pixelIndex(NodeImport &n, const Crop &crop, Value row, Value column) {
+  Value rows = n.unsqueeze(n.toI64(row), {2}), columns = n.unsqueeze(n.toI64(column), {1});
   Value line = n.add(n.mul(crop.image, crop.rows.size), rows);
   return n.add(n.mul(line, crop.columns.size), columns);
 }
 
 /// Pixels of images flattened to [pixels, channels]; an image that is not there
 /// is an error at run time.
-static Value pixelsAt(NodeImport &n, const Crop &crop, Value flat, Value row,
-                      Value column) {
-  return n.op<GatherOp>(flat, pixelIndex(n, crop, row, column), n.number(0),
-                        n.number(0), n.flag(false));
+static Value pixelsAt(NodeImport &n, const Crop &crop, Value flat, Value row, Value column) {
+  return n.op<GatherOp>(flat, pixelIndex(n, crop, row, column), n.number(0), n.number(0),
+                        n.flag(false));
 }
 
 static Value flatten(NodeImport &n, Value image) {
-  return n.reshapeTo(image, n.concat({n.sizeProduct(image, 0, 3),
-                                      n.sizeOf(image, 3)},
-                                     0));
+  return n.reshapeTo(image, n.concat({n.sizeProduct(image, 0, 3), n.sizeOf(image, 3)}, 0));
 }
 
 static LogicalResult cropAndResize(NodeImport &n) {
@@ -342,8 +315,7 @@ static LogicalResult cropAndResize(NodeImport &n) {
   if (!isImage(n, image) || !crops)
     return failure();
   Type f32 = n.b.getF32Type();
-  auto crop = makeCrop(n, n.in(1), n.in(2), n.shapeSlice(image, 1, 3),
-                       n.toI64(crops), false);
+  auto crop = makeCrop(n, n.in(1), n.in(2), n.shapeSlice(image, 1, 3), n.toI64(crops), false);
   if (!crop)
     return failure();
   Value flat = flatten(n, n.cast(image, f32));
@@ -358,14 +330,13 @@ static LogicalResult cropAndResize(NodeImport &n) {
     auto mix = [&](Value from, Value to, Value share) {
       return n.add(from, n.mul(n.sub(to, from), share));
     };
-    Value upper = mix(pixelsAt(n, *crop, flat, top, left),
-                      pixelsAt(n, *crop, flat, top, right), across);
+    Value upper =
+        mix(pixelsAt(n, *crop, flat, top, left), pixelsAt(n, *crop, flat, top, right), across);
     Value lower = mix(pixelsAt(n, *crop, flat, bottom, left),
                       pixelsAt(n, *crop, flat, bottom, right), across);
     result = mix(upper, lower, down);
   }
-  return n.result(n.select(crop->inside, result,
-                           n.scalar(f32, n.f("extrapolation_value"))));
+  return n.result(n.select(crop->inside, result, n.scalar(f32, n.f("extrapolation_value"))));
 }
 
 static LogicalResult cropGradImage(NodeImport &n) {
@@ -374,8 +345,7 @@ static LogicalResult cropGradImage(NodeImport &n) {
   if (!isImage(n, dy) || !shape || !type)
     return failure();
   shape = n.toI64(shape);
-  auto crop = makeCrop(n, n.in(1), n.in(2), n.slice(shape, 0, 1, 3),
-                       n.shapeSlice(dy, 1, 3), false);
+  auto crop = makeCrop(n, n.in(1), n.in(2), n.slice(shape, 0, 1, 3), n.shapeSlice(dy, 1, 3), false);
   if (!crop)
     return failure();
   Value channels = n.slice(shape, 0, 3, 4);
@@ -385,10 +355,9 @@ static LogicalResult cropGradImage(NodeImport &n) {
   Value count = n.sizeProduct(dy, 0, 3);
   auto spread = [&](Value row, Value column, Value part) {
     Value index = pixelIndex(n, *crop, row, column);
-    sum = n.op<ScatterNdOp>(
-        sum, n.reshapeTo(index, n.concat({count, n.ints({1})}, 0)),
-        n.reshapeTo(n.cast(part, type), n.concat({count, channels}, 0)),
-        n.text("add"), n.flag(false), n.flag(false));
+    sum = n.op<ScatterNdOp>(sum, n.reshapeTo(index, n.concat({count, n.ints({1})}, 0)),
+                            n.reshapeTo(n.cast(part, type), n.concat({count, channels}, 0)),
+                            n.text("add"), n.flag(false), n.flag(false));
   };
   Value y = crop->rows.clamped, x = crop->columns.clamped;
   if (n.s("method") == "nearest") {
@@ -413,8 +382,8 @@ static LogicalResult cropGradBoxes(NodeImport &n) {
   if (!isImage(n, dy) || !isImage(n, image))
     return failure();
   Type f32 = n.b.getF32Type();
-  auto crop = makeCrop(n, n.in(2), n.in(3), n.shapeSlice(image, 1, 3),
-                       n.shapeSlice(dy, 1, 3), true);
+  auto crop =
+      makeCrop(n, n.in(2), n.in(3), n.shapeSlice(image, 1, 3), n.shapeSlice(dy, 1, 3), true);
   if (!crop)
     return failure();
   Value flat = flatten(n, n.cast(image, f32));
@@ -423,13 +392,10 @@ static LogicalResult cropGradBoxes(NodeImport &n) {
   Value bottom = n.op<CeilOp>(y), right = n.op<CeilOp>(x);
   Value down = n.unsqueeze(n.sub(y, top), {2, 3});
   Value across = n.unsqueeze(n.sub(x, left), {1, 3});
-  Value tl = pixelsAt(n, *crop, flat, top, left),
-        tr = pixelsAt(n, *crop, flat, top, right),
-        bl = pixelsAt(n, *crop, flat, bottom, left),
-        br = pixelsAt(n, *crop, flat, bottom, right);
+  Value tl = pixelsAt(n, *crop, flat, top, left), tr = pixelsAt(n, *crop, flat, top, right),
+        bl = pixelsAt(n, *crop, flat, bottom, left), br = pixelsAt(n, *crop, flat, bottom, right);
   auto mix = [&](Value share, Value from, Value to) {
-    return n.add(n.mul(n.sub(n.like(share, 1), share), from),
-                 n.mul(share, to));
+    return n.add(n.mul(n.sub(n.like(share, 1), share), from), n.mul(share, to));
   };
   Value given = n.select(crop->inside, dy, n.like(dy, 0));
   // How the image changes along each side, times the gradient, over channels.
@@ -439,16 +405,14 @@ static LogicalResult cropGradBoxes(NodeImport &n) {
   Value alongY = along(across, n.sub(bl, tl), n.sub(br, tr));
   Value alongX = along(down, n.sub(tr, tl), n.sub(br, bl));
   // A sample moves with the two ends of its box, by how near it is to each.
-  auto ends = [&](const CropSide &side, Value gradient,
-                  int64_t axis) -> std::pair<Value, Value> {
+  auto ends = [&](const CropSide &side, Value gradient, int64_t axis) -> std::pair<Value, Value> {
     Value steps = n.sub(side.crop, n.ints({1}));
     Value ratio = n.div(side.last, n.cast(n.maximum(steps, 1.0), f32));
     Value index = n.op<IotaOp>(side.crop, n.number(0), n.typeAttr(f32));
     Value isMany = n.compare("gt", steps, 0);
     Value half = n.mul(side.last, 0.5);
     Value far = n.select(isMany, n.mul(index, ratio), half);
-    Value near =
-        n.select(isMany, n.sub(side.last, n.mul(index, ratio)), half);
+    Value near = n.select(isMany, n.sub(side.last, n.mul(index, ratio)), half);
     auto sum = [&](Value share) {
       Value wide = axis == 1 ? n.unsqueeze(share, {1}) : share;
       return n.reduce(n.mul(gradient, wide), "sum", {1, 2}, false);

@@ -33,10 +33,10 @@ template <bool linear> static LogicalResult resize(NodeImport &n) {
   if (linear)
     x = n.cast(x, f32);
   bool corners = n.isSet("align_corners"), half = n.isSet("half_pixel_centers");
-  StringRef coordinates = corners         ? "align_corners"
+  StringRef coordinates = corners           ? "align_corners"
                           : half && !linear ? "tf_half_pixel_for_nn"
-                          : half          ? "half_pixel"
-                                          : "asymmetric";
+                          : half            ? "half_pixel"
+                                            : "asymmetric";
   sizes = n.toI64(sizes);
   Value input = n.cast(n.shapeSlice(x, 1, 3), f32);
   Value scales = n.div(n.cast(sizes, f32), input);
@@ -48,11 +48,10 @@ template <bool linear> static LogicalResult resize(NodeImport &n) {
                          static_cast<double>((*known)[1]) / shape[2]},
                         f32);
   }
-  return n.result(n.op<ResizeOp>(
-      x, sizes, scales, n.floats({0, 0, 1, 1}, f32), n.list({1, 2}),
-      n.text(linear ? "linear" : "nearest"), n.text(coordinates),
-      n.text(corners ? "round_prefer_ceil" : "floor"), n.real(-0.75),
-      n.flag(false), n.real(0), n.flag(false)));
+  return n.result(n.op<ResizeOp>(x, sizes, scales, n.floats({0, 0, 1, 1}, f32), n.list({1, 2}),
+                                 n.text(linear ? "linear" : "nearest"), n.text(coordinates),
+                                 n.text(corners ? "round_prefer_ceil" : "floor"), n.real(-0.75),
+                                 n.flag(false), n.real(0), n.flag(false)));
 }
 
 /// Bicubic: each sample from four, in both dimensions in turn.
@@ -107,8 +106,8 @@ static Hsv toHsv(NodeImport &n, Value rgb) {
   Value fromR = n.mul(norm, n.sub(g, b));
   Value fromG = n.add(n.mul(norm, n.sub(b, r)), 2.0 / 6);
   Value fromB = n.add(n.mul(norm, n.sub(r, g)), 4.0 / 6);
-  Value h = n.select(n.compare("eq", r, high), fromR,
-                     n.select(n.compare("eq", g, high), fromG, fromB));
+  Value h =
+      n.select(n.compare("eq", r, high), fromR, n.select(n.compare("eq", g, high), fromG, fromB));
   h = n.select(some, h, zero);
   h = n.select(n.compare("lt", h, 0), n.add(h, 1.0), h);
   return {h, s, high};
@@ -127,8 +126,7 @@ static Value toRgb(NodeImport &n, Hsv hsv) {
     Value pale = n.sub(n.like(hsv.h, 1), hsv.s);
     return n.mul(n.add(n.mul(hue, hsv.s), pale), hsv.v);
   };
-  return fromChannels(n, mix(hueRamp(n, hsv.h, 3, true)),
-                      mix(hueRamp(n, hsv.h, 2, false)),
+  return fromChannels(n, mix(hueRamp(n, hsv.h, 3, true)), mix(hueRamp(n, hsv.h, 2, false)),
                       mix(hueRamp(n, hsv.h, 4, false)));
 }
 
@@ -139,8 +137,7 @@ static LogicalResult rgbToHsv(NodeImport &n) {
 
 static LogicalResult hsvToRgb(NodeImport &n) {
   Value x = n.in(0);
-  return n.result(
-      toRgb(n, {channel(n, x, 0), channel(n, x, 1), channel(n, x, 2)}));
+  return n.result(toRgb(n, {channel(n, x, 0), channel(n, x, 1), channel(n, x, 2)}));
 }
 
 /// Turns the hue; lightest and darkest channel stay what they are, also outside
@@ -157,8 +154,7 @@ static LogicalResult adjustHue(NodeImport &n) {
   h = n.sub(h, n.op<FloorOp>(h));
   Value range = n.sub(hsv.v, low);
   auto mix = [&](Value hue) { return n.add(low, n.mul(hue, range)); };
-  Value turned = fromChannels(n, mix(hueRamp(n, h, 3, true)),
-                              mix(hueRamp(n, h, 2, false)),
+  Value turned = fromChannels(n, mix(hueRamp(n, h, 3, true)), mix(hueRamp(n, h, 2, false)),
                               mix(hueRamp(n, h, 4, false)));
   return n.result(n.cast(turned, type));
 }
@@ -187,10 +183,8 @@ static LogicalResult adjustContrast(NodeImport &n) {
   Value mean = n.reduce(wide, "mean", {rank - 3, rank - 2}, true);
   Value result = n.add(n.mul(n.sub(wide, mean), n.cast(factor, f32)), mean);
   if (n.node.op == "AdjustContrast")
-    result = n.minimum(n.maximum(result, n.cast(n.in(2), f32)),
-                       n.cast(n.in(3), f32));
-  return n.result(n.node.op == "AdjustContrast" ? result
-                                                : n.cast(result, type));
+    result = n.minimum(n.maximum(result, n.cast(n.in(2), f32)), n.cast(n.in(3), f32));
+  return n.result(n.node.op == "AdjustContrast" ? result : n.cast(result, type));
 }
 
 ArrayRef<OpImport> weir::tf::imageImports() {

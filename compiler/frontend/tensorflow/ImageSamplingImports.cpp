@@ -12,8 +12,7 @@ using namespace weir;
 using namespace weir::tf;
 
 /// 0, 1, … along dimension `dim` of `rank` ones, `size` (tensor<1xi64>) of them.
-static Value ramp(NodeImport &n, Value size, int64_t dim, int64_t rank,
-                  Type type) {
+static Value ramp(NodeImport &n, Value size, int64_t dim, int64_t rank, Type type) {
   Value index = n.op<IotaOp>(size, n.number(0), n.typeAttr(type));
   IntVector axes = axesFrom(0, dim);
   axes.append(axesFrom(dim + 1, rank));
@@ -22,19 +21,14 @@ static Value ramp(NodeImport &n, Value size, int64_t dim, int64_t rank,
 
 /// The pixels at rows and columns, i64 of [batch, height, width]; `fill` where
 /// they lie outside of the image.
-static Value pixels(NodeImport &n, Value image, Value row, Value column,
-                    Value fill) {
+static Value pixels(NodeImport &n, Value image, Value row, Value column, Value fill) {
   Value height = n.sizeOf(image, 1), width = n.sizeOf(image, 2), one = n.ints({1});
-  auto clamp = [&](Value v, Value size) {
-    return n.minimum(n.maximum(v, 0.0), n.sub(size, one));
-  };
+  auto clamp = [&](Value v, Value size) { return n.minimum(n.maximum(v, 0.0), n.sub(size, one)); };
   Value y = clamp(row, height), x = clamp(column, width);
-  Value inside =
-      n.op<AndOp>(n.compare("eq", y, row), n.compare("eq", x, column));
+  Value inside = n.op<AndOp>(n.compare("eq", y, row), n.compare("eq", x, column));
   Value batch = ramp(n, n.sizeOf(image, 0), 0, 3, n.b.getI64Type());
   Value index = n.add(n.mul(n.add(n.mul(batch, height), y), width), x);
-  Value flat = n.reshapeTo(
-      image, n.concat({n.sizeProduct(image, 0, 3), n.sizeOf(image, 3)}, 0));
+  Value flat = n.reshapeTo(image, n.concat({n.sizeProduct(image, 0, 3), n.sizeOf(image, 3)}, 0));
   return n.select(n.unsqueeze(inside, {3}), n.gather(flat, index, 0), fill);
 }
 
@@ -43,8 +37,7 @@ static Value pixels(NodeImport &n, Value image, Value row, Value column,
 //===----------------------------------------------------------------------===//
 
 /// A coordinate, f32, brought into an axis of `size` samples as `mode` says.
-static Value mapCoordinate(NodeImport &n, Value at, Value size,
-                           std::string_view mode) {
+static Value mapCoordinate(NodeImport &n, Value at, Value size, std::string_view mode) {
   if (mode == "CONSTANT" || !at)
     return at;
   Type f32 = n.b.getF32Type();
@@ -57,20 +50,17 @@ static Value mapCoordinate(NodeImport &n, Value at, Value size,
   if (mode == "REFLECT") { // dcba|abcd|dcba
     Value period = n.mul(length, 2.0);
     Value moved = n.add(n.mul(period, whole(n.div(minus, period))), at);
-    below = n.select(n.compare("lt", moved, n.op<NegOp>(length)),
-                     n.add(moved, period),
+    below = n.select(n.compare("lt", moved, n.op<NegOp>(length)), n.add(moved, period),
                      n.sub(n.op<NegOp>(moved), 1.0));
     Value back = n.sub(at, n.mul(period, whole(n.div(at, period))));
-    above = n.select(n.compare("ge", back, length),
-                     n.sub(n.sub(period, back), 1.0), back);
+    above = n.select(n.compare("ge", back, length), n.sub(n.sub(period, back), 1.0), back);
   } else { // abcd|abcd|abcd
     Value between = n.maximum(last, 1.0);
-    below = n.add(at, n.mul(length,
-                            n.add(whole(n.div(minus, between)), 1.0)));
+    below = n.add(at, n.mul(length, n.add(whole(n.div(minus, between)), 1.0)));
     above = n.sub(at, n.mul(length, whole(n.div(at, between))));
   }
-  Value mapped = n.select(n.compare("lt", at, 0), below,
-                          n.select(n.compare("gt", at, last), above, at));
+  Value mapped =
+      n.select(n.compare("lt", at, 0), below, n.select(n.compare("gt", at, last), above, at));
   Value isOne = n.compare("le", length, 1);
   return clamp(n.select(isOne, n.like(at, 0), mapped));
 }
@@ -83,20 +73,14 @@ static LogicalResult projectiveTransform(NodeImport &n) {
   std::string_view mode = n.s("fill_mode");
   if (mode.empty())
     mode = "CONSTANT";
-  if (mode != "CONSTANT" && mode != "NEAREST" && mode != "REFLECT" &&
-      mode != "WRAP")
+  if (mode != "CONSTANT" && mode != "NEAREST" && mode != "REFLECT" && mode != "WRAP")
     return n.invalid("found fill_mode " + Twine(std::string(mode)));
-  Value fill = n.inputCount() > 3 ? n.cast(n.toScalar(n.in(3)), type)
-                                  : n.scalar(type, 0);
+  Value fill = n.inputCount() > 3 ? n.cast(n.toScalar(n.in(3)), type) : n.scalar(type, 0);
   shape = n.toI64(shape);
   Value y = ramp(n, n.slice(shape, 0, 0, 1), 1, 3, f32),
         x = ramp(n, n.slice(shape, 0, 1, 2), 2, 3, f32);
-  auto entry = [&](int64_t i) {
-    return n.unsqueeze(n.slice(transforms, 1, i, i + 1), {2});
-  };
-  auto plane = [&](int64_t i) {
-    return n.add(n.mul(entry(i), x), n.mul(entry(i + 1), y));
-  };
+  auto entry = [&](int64_t i) { return n.unsqueeze(n.slice(transforms, 1, i, i + 1), {2}); };
+  auto plane = [&](int64_t i) { return n.add(n.mul(entry(i), x), n.mul(entry(i + 1), y)); };
   Value depth = n.add(plane(6), 1.0);
   auto place = [&](int64_t i, int64_t dim) {
     Value at = n.div(n.add(plane(i), entry(i + 2)), depth);
@@ -105,14 +89,11 @@ static LogicalResult projectiveTransform(NodeImport &n) {
   Value column = place(0, 2), row = place(3, 1);
   Value result;
   if (n.s("interpolation") == "NEAREST") {
-    result = pixels(n, image, n.toI64(n.op<RoundOp>(row)),
-                    n.toI64(n.op<RoundOp>(column)), fill);
+    result = pixels(n, image, n.toI64(n.op<RoundOp>(row)), n.toI64(n.op<RoundOp>(column)), fill);
   } else {
     Value top = n.op<FloorOp>(row), left = n.op<FloorOp>(column);
     Value bottom = n.add(top, 1.0), right = n.add(left, 1.0);
-    auto share = [&](Value to, Value from) {
-      return n.unsqueeze(n.sub(to, from), {3});
-    };
+    auto share = [&](Value to, Value from) { return n.unsqueeze(n.sub(to, from), {3}); };
     auto at = [&](Value r, Value c) {
       return n.cast(pixels(n, image, n.toI64(r), n.toI64(c), fill), f32);
     };
@@ -120,8 +101,7 @@ static LogicalResult projectiveTransform(NodeImport &n) {
       return n.add(n.mul(share(right, column), at(r, left)),
                    n.mul(share(column, left), at(r, right)));
     };
-    Value mixed = n.add(n.mul(share(bottom, row), line(top)),
-                        n.mul(share(row, top), line(bottom)));
+    Value mixed = n.add(n.mul(share(bottom, row), line(top)), n.mul(share(row, top), line(bottom)));
     result = n.cast(mixed, type);
   }
   Value isFar = n.unsqueeze(n.compare("eq", depth, 0), {3});
@@ -172,10 +152,9 @@ static LogicalResult extractGlimpse(NodeImport &n) {
 /// Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia; white
 /// for grey images.
 static Value boxColors(NodeImport &n, int64_t depth) {
-  double table[10][4] = {{1, 1, 0, 1},     {0, 0, 1, 1},   {1, 0, 0, 1},
-                         {0, 1, 0, 1},     {0.5, 0, 0.5, 1}, {0.5, 0.5, 0, 1},
-                         {0.5, 0, 0, 1},   {0, 0, 0.5, 1}, {0, 1, 1, 1},
-                         {1, 0, 1, 1}};
+  double table[10][4] = {{1, 1, 0, 1},     {0, 0, 1, 1},     {1, 0, 0, 1},   {0, 1, 0, 1},
+                         {0.5, 0, 0.5, 1}, {0.5, 0.5, 0, 1}, {0.5, 0, 0, 1}, {0, 0, 0.5, 1},
+                         {0, 1, 1, 1},     {1, 0, 1, 1}};
   SmallVector<double> values;
   for (auto &color : table) {
     if (depth == 1)
@@ -212,8 +191,7 @@ static LogicalResult drawBoxes(NodeImport &n) {
     return n.unsqueeze(n.toI64(at), {3});
   };
   Value top = edge(0), left = edge(1), bottom = edge(2), right = edge(3);
-  Value y = ramp(n, n.sizeOf(image, 1), 2, 4, i64),
-        x = ramp(n, n.sizeOf(image, 2), 3, 4, i64);
+  Value y = ramp(n, n.sizeOf(image, 1), 2, 4, i64), x = ramp(n, n.sizeOf(image, 2), 3, 4, i64);
   auto both = [&](Value a, Value b) { return n.op<AndOp>(a, b); };
   auto within = [&](Value v, Value low, Value high) {
     return both(n.compare("ge", v, low), n.compare("le", v, high));
@@ -221,12 +199,10 @@ static LogicalResult drawBoxes(NodeImport &n) {
   auto isEdge = [&](Value v, Value low, Value high) {
     return n.op<OrOp>(n.compare("eq", v, low), n.compare("eq", v, high));
   };
-  Value frame =
-      n.op<OrOp>(both(isEdge(y, top, bottom), within(x, left, right)),
-                 both(isEdge(x, left, right), within(y, top, bottom)));
+  Value frame = n.op<OrOp>(both(isEdge(y, top, bottom), within(x, left, right)),
+                           both(isEdge(x, left, right), within(y, top, bottom)));
   // A box whose ends are swapped is not drawn.
-  frame = both(frame, both(n.compare("le", top, bottom),
-                           n.compare("le", left, right)));
+  frame = both(frame, both(n.compare("le", top, bottom), n.compare("le", left, right)));
   Value index = ramp(n, n.sizeOf(boxes, 1), 1, 4, i64);
   Value drawn = n.select(frame, index, n.intScalar(-1));
   Value last = n.reduce(drawn, "max", {1}, false); // [batch, height, width]
@@ -244,16 +220,14 @@ static LogicalResult drawBoxes(NodeImport &n) {
 /// Windows of an image or a volume, laid out along the channels.
 template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
   Value x = n.in(0);
-  IntVector sizes = n.is("ksizes"), strides = n.is("strides"),
-            rates = n.is("rates");
+  IntVector sizes = n.is("ksizes"), strides = n.is("strides"), rates = n.is("rates");
   constexpr size_t rank = spatial + 2;
   if (rates.empty())
     rates.assign(rank, 1);
   if (!n.hasRank(x, rank))
     return failure();
   if (sizes.size() != rank || strides.size() != rank || rates.size() != rank)
-    return n.invalid("found sizes, strides or rates that are not " +
-                     Twine(rank));
+    return n.invalid("found sizes, strides or rates that are not " + Twine(rank));
   Ints shape = n.sizes(x);
   IntVector pads(2 * rank, 0), steps;
   int64_t windows = 1;
@@ -286,10 +260,9 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
       rest /= sizes[1 + i];
       ends[i] = starts[i] + (steps[i] - 1) * strides[1 + i] + 1;
     }
-    parts.push_back(n.op<SliceOp>(
-        padded, n.ints(starts), n.ints(ends),
-        n.ints(Ints(strides).slice(1, spatial)),
-        n.list(axesFrom(1, spatial + 1)), n.flag(false)));
+    parts.push_back(n.op<SliceOp>(padded, n.ints(starts), n.ints(ends),
+                                  n.ints(Ints(strides).slice(1, spatial)),
+                                  n.list(axesFrom(1, spatial + 1)), n.flag(false)));
   }
   return n.result(n.concat(parts, spatial + 1));
 }

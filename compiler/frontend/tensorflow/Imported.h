@@ -27,18 +27,18 @@ struct ArrayInfo {
   /// Of one element; kDynamic where elements may differ.
   std::optional<llvm::SmallVector<int64_t>> shape;
   std::shared_ptr<ArrayInfo> inner; ///< what elements that are lists are
-  mlir::Value length;  ///< tensor<i32 or i64>: elements at the beginning
-  bool grows = false;  ///< writes may lie past the end
-  bool isNested = false; ///< elements are lists
-  bool isAny = false;    ///< an optional that is none: of any type
-  bool isDeclared = false; ///< the graph says the shape: others are errors
+  mlir::Value length;               ///< tensor<i32 or i64>: elements at the beginning
+  bool grows = false;               ///< writes may lie past the end
+  bool isNested = false;            ///< elements are lists
+  bool isAny = false;               ///< an optional that is none: of any type
+  bool isDeclared = false;          ///< the graph says the shape: others are errors
 
   // Of objects behind a handle only.
   const void *home = nullptr; ///< the region that made it (RegionState)
   bool accumulates = false;   ///< writing adds: an array of gradients
   bool readsOnce = false;     ///< reading gives an element up
   enum class Use : uint8_t { None, Written, Cleared };
-  std::map<int64_t, Use> uses; ///< by index, where that is known
+  std::map<int64_t, Use> uses;     ///< by index, where that is known
   std::shared_ptr<ArrayInfo> base; ///< of an array of gradients: its array
   std::map<std::string, std::shared_ptr<ArrayInfo>> gradients; ///< by source
 };
@@ -76,8 +76,7 @@ struct Imported {
   std::shared_ptr<std::vector<Imported>> choices;
 
   Imported() = default;
-  Imported(mlir::Value tensor)
-      : kind(tensor ? Kind::Tensor : Kind::None), value(tensor) {}
+  Imported(mlir::Value tensor) : kind(tensor ? Kind::Tensor : Kind::None), value(tensor) {}
   static Imported makeArray(std::shared_ptr<ArrayInfo> info,
                             llvm::SmallVector<ArrayPart, 1> parts = {}) {
     Imported result;
@@ -89,8 +88,7 @@ struct Imported {
   static Imported makeGroup(std::vector<mlir::Value> parts) {
     Imported result;
     result.kind = Kind::Group;
-    result.group =
-        std::make_shared<const std::vector<mlir::Value>>(std::move(parts));
+    result.group = std::make_shared<const std::vector<mlir::Value>>(std::move(parts));
     return result;
   }
   /// Whether none of `values` is missing.
@@ -102,8 +100,7 @@ struct Imported {
   }
   /// Whether it is made of tensors, so that loops and branches can hand it on.
   bool isCarried() const {
-    return (kind == Kind::Tensor && value) ||
-           (kind == Kind::Array && !parts.empty());
+    return (kind == Kind::Tensor && value) || (kind == Kind::Array && !parts.empty());
   }
   /// Its tensors, in an order that is always the same.
   llvm::SmallVector<mlir::Value *> tensors() {

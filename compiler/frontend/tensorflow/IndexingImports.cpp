@@ -16,8 +16,7 @@ using namespace weir::tf;
 
 /// Slices along an axis that the program computes: the operand is seen as what
 /// lies before the axis, the axis, and what lies behind it.
-static LogicalResult gatherAt(NodeImport &n, Value x, Value indices,
-                              Value given) {
+static LogicalResult gatherAt(NodeImport &n, Value x, Value indices, Value given) {
   int64_t rank = n.rank(x), added = n.rank(indices);
   if (rank < 1)
     return n.invalid("found a scalar to gather from");
@@ -27,21 +26,17 @@ static LogicalResult gatherAt(NodeImport &n, Value x, Value indices,
     Value sizes = n.select(n.compare(predicate, place, axis), shape, one);
     return n.reduce(sizes, "prod", {0}, true);
   };
-  Value seen = n.reshapeTo(
-      x, n.concat({product("lt"), product("eq"), product("gt")}, 0));
+  Value seen = n.reshapeTo(x, n.concat({product("lt"), product("eq"), product("gt")}, 0));
   Value flat = n.reshape(indices, {-1});
-  Value rows = n.op<GatherOp>(seen, flat, n.number(1), n.number(0),
-                              n.flag(false));
+  Value rows = n.op<GatherOp>(seen, flat, n.number(1), n.number(0), n.flag(false));
   // Sizes of the result: the indices' in the place of the axis'.
   Value to = n.ints(axesFrom(0, rank - 1 + added));
   Value end = n.add(axis, static_cast<double>(added));
-  Value source = n.select(
-      n.compare("lt", to, axis), to,
-      n.select(n.compare("lt", to, end),
-               n.add(n.sub(to, axis), static_cast<double>(rank)),
-               n.sub(to, static_cast<double>(added - 1))));
-  Value sizes =
-      n.gather(n.concat({shape, n.shapeOf(indices)}, 0), source, 0);
+  Value source =
+      n.select(n.compare("lt", to, axis), to,
+               n.select(n.compare("lt", to, end), n.add(n.sub(to, axis), static_cast<double>(rank)),
+                        n.sub(to, static_cast<double>(added - 1))));
+  Value sizes = n.gather(n.concat({shape, n.shapeOf(indices)}, 0), source, 0);
   return n.result(n.reshapeTo(rows, sizes));
 }
 
@@ -63,17 +58,15 @@ static LogicalResult gather(NodeImport &n) {
   }
   if (batch < 0 || batch > axis || batch > n.rank(indices))
     return n.invalid("found " + Twine(batch) + " batch dimensions");
-  return n.result(n.op<GatherOp>(x, indices, n.number(axis), n.number(batch),
-                                 n.flag(false)));
+  return n.result(n.op<GatherOp>(x, indices, n.number(axis), n.number(batch), n.flag(false)));
 }
 
 static LogicalResult gatherNd(NodeImport &n) {
-  return n.result(
-      n.op<GatherNdOp>(n.in(0), n.in(1), n.number(0), n.flag(false)));
+  return n.result(n.op<GatherNdOp>(n.in(0), n.in(1), n.number(0), n.flag(false)));
 }
 
-static LogicalResult scatterInto(NodeImport &n, Value to, Value indices,
-                                 Value updates, StringRef reduction) {
+static LogicalResult scatterInto(NodeImport &n, Value to, Value indices, Value updates,
+                                 StringRef reduction) {
   if (to && n.isString(to) && reduction != "none")
     return n.unsupported("found a reduction of strings; possible are numbers");
   // How long index tuples are follows from the ranks, where no type says it.
@@ -84,13 +77,11 @@ static LogicalResult scatterInto(NodeImport &n, Value to, Value indices,
     if (length < 0 || length > n.rank(to))
       return n.invalid("found updates of rank " + Twine(n.rank(updates)) +
                        " for a tensor of rank " + Twine(n.rank(to)));
-    indices = n.reshapeTo(
-        indices, n.concat({n.shapeSlice(indices, 0, last), n.ints({length})},
-                          0));
+    indices = n.reshapeTo(indices, n.concat({n.shapeSlice(indices, 0, last), n.ints({length})}, 0));
   }
   bool ignore = n.s("bad_indices_policy") == "IGNORE";
-  return n.result(n.op<ScatterNdOp>(to, indices, updates, n.text(reduction),
-                                    n.flag(false), n.flag(ignore)));
+  return n.result(
+      n.op<ScatterNdOp>(to, indices, updates, n.text(reduction), n.flag(false), n.flag(ignore)));
 }
 
 static LogicalResult scatterNd(NodeImport &n) {
@@ -98,19 +89,16 @@ static LogicalResult scatterNd(NodeImport &n) {
   if (!updates)
     return failure();
   Value zeros = n.expandTo(n.like(updates, 0), shape);
-  return scatterInto(n, zeros, indices, updates,
-                     n.isString(updates) ? "none" : "add");
+  return scatterInto(n, zeros, indices, updates, n.isString(updates) ? "none" : "add");
 }
 
 namespace {
 struct Reduction {
-  static constexpr char none[] = "none", add[] = "add", sub[] = "sub",
-                        max[] = "max", min[] = "min";
+  static constexpr char none[] = "none", add[] = "add", sub[] = "sub", max[] = "max", min[] = "min";
 };
 } // namespace
 
-template <const char *reduction>
-static LogicalResult tensorScatter(NodeImport &n) {
+template <const char *reduction> static LogicalResult tensorScatter(NodeImport &n) {
   return scatterInto(n, n.in(0), n.in(1), n.in(2), reduction);
 }
 
@@ -119,8 +107,7 @@ template <const char *reduction> static LogicalResult inplace(NodeImport &n) {
   Value indices = n.in(1);
   if (!indices)
     return failure();
-  return scatterInto(n, n.in(0), n.unsqueeze(indices, {n.rank(indices)}),
-                     n.in(2), reduction);
+  return scatterInto(n, n.in(0), n.unsqueeze(indices, {n.rank(indices)}), n.in(2), reduction);
 }
 
 static LogicalResult oneHot(NodeImport &n) {
@@ -132,30 +119,24 @@ static LogicalResult oneHot(NodeImport &n) {
   std::optional<int64_t> axis = n.axis(given, rank);
   if (!axis)
     return failure();
-  Value classes = n.op<IotaOp>(n.reshape(depth, {1}), n.number(0),
-                               n.typeAttr(n.element(indices)));
+  Value classes = n.op<IotaOp>(n.reshape(depth, {1}), n.number(0), n.typeAttr(n.element(indices)));
   classes = n.unsqueeze(classes, axesFrom(1, rank - *axis));
   Value hit = n.compare("eq", n.unsqueeze(indices, {*axis}), classes);
   return n.result(n.select(hit, on, off));
 }
 
-static LogicalResult where(NodeImport &n) {
-  return n.result(n.op<NonZeroOp>(n.in(0)));
-}
+static LogicalResult where(NodeImport &n) { return n.result(n.op<NonZeroOp>(n.in(0))); }
 
 static LogicalResult topK(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
   Value k = n.node.op == "TopKV2" ? n.in(1) : n.ints({n.i("k")});
-  Type index = n.attr("index_type") ? n.elementAttr("index_type")
-                                    : Type(n.b.getI32Type());
-  Operation *made = n.multi<TopKOp, 2>(
-      x, n.reshape(n.toI64(k), {1}), n.number(n.rank(x) - 1), n.flag(true),
-      n.flag(n.isSet("sorted")), n.typeAttr(n.b.getI64Type()));
-  return made ? n.results({made->getResult(0),
-                           n.cast(made->getResult(1), index)})
-              : failure();
+  Type index = n.attr("index_type") ? n.elementAttr("index_type") : Type(n.b.getI32Type());
+  Operation *made =
+      n.multi<TopKOp, 2>(x, n.reshape(n.toI64(k), {1}), n.number(n.rank(x) - 1), n.flag(true),
+                         n.flag(n.isSet("sorted")), n.typeAttr(n.b.getI64Type()));
+  return made ? n.results({made->getResult(0), n.cast(made->getResult(1), index)}) : failure();
 }
 
 /// The k centres nearest to each point, by squared distance.
@@ -164,21 +145,16 @@ static LogicalResult nearestNeighbors(NodeImport &n) {
   if (!points || !centres || !k)
     return failure();
   if (n.rank(points) != 2 || n.rank(centres) != 2)
-    return n.invalid("found ranks " + Twine(n.rank(points)) + " and " +
-                     Twine(n.rank(centres)) + "; possible is 2");
-  auto halfSquares = [&](Value v) {
-    return n.mul(n.reduce(n.mul(v, v), "sum", {1}, false), 0.5);
-  };
+    return n.invalid("found ranks " + Twine(n.rank(points)) + " and " + Twine(n.rank(centres)) +
+                     "; possible is 2");
+  auto halfSquares = [&](Value v) { return n.mul(n.reduce(n.mul(v, v), "sum", {1}, false), 0.5); };
   Value products = n.matmul(points, n.transpose(centres, {1, 0}));
-  Value halves = n.sub(n.add(n.unsqueeze(halfSquares(points), {1}),
-                             halfSquares(centres)),
-                       products);
+  Value halves =
+      n.sub(n.add(n.unsqueeze(halfSquares(points), {1}), halfSquares(centres)), products);
   Value count = n.minimum(n.reshape(n.toI64(k), {1}), n.sizeOf(centres, 0));
-  Operation *made = n.multi<TopKOp, 2>(
-      n.mul(halves, 2.0), count, n.number(1), n.flag(false), n.flag(true),
-      n.typeAttr(n.b.getI64Type()));
-  return made ? n.results({made->getResult(1), made->getResult(0)})
-              : failure();
+  Operation *made = n.multi<TopKOp, 2>(n.mul(halves, 2.0), count, n.number(1), n.flag(false),
+                                       n.flag(true), n.typeAttr(n.b.getI64Type()));
+  return made ? n.results({made->getResult(1), made->getResult(0)}) : failure();
 }
 
 static LogicalResult isotonicRegression(NodeImport &n) {
@@ -193,8 +169,7 @@ static LogicalResult isotonicRegression(NodeImport &n) {
   if (!x)
     return failure();
   Type types[] = {x.getType(), n.type(x).clone(n.b.getI32Type())};
-  auto call = CustomCallOp::create(n.b, n.loc, types, x,
-                                   "weir_kernel_isotonic_regression",
+  auto call = CustomCallOp::create(n.b, n.loc, types, x, "weir_kernel_isotonic_regression",
                                    ArrayRef<int64_t>{}, /*pure=*/true);
   return n.results(SmallVector<Value>(call.getResults()));
 }
@@ -205,11 +180,10 @@ static LogicalResult nthElement(NodeImport &n) {
   if (!x || !which)
     return failure();
   Value count = n.add(n.reshape(n.toI64(which), {1}), 1.0);
-  Operation *made = n.multi<TopKOp, 2>(
-      x, count, n.number(n.rank(x) - 1), n.flag(n.isSet("reverse")),
-      n.flag(true), n.typeAttr(n.b.getI64Type()));
-  return made ? n.result(n.pick(made->getResult(0), n.rank(x) - 1, -1))
-              : failure();
+  Operation *made =
+      n.multi<TopKOp, 2>(x, count, n.number(n.rank(x) - 1), n.flag(n.isSet("reverse")),
+                         n.flag(true), n.typeAttr(n.b.getI64Type()));
+  return made ? n.result(n.pick(made->getResult(0), n.rank(x) - 1, -1)) : failure();
 }
 
 static LogicalResult unique(NodeImport &n) {
@@ -229,8 +203,7 @@ static LogicalResult unique(NodeImport &n) {
       axis = *checked;
     }
   }
-  Operation *made = n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(false),
-                                         n.typeAttr(index));
+  Operation *made = n.multi<UniqueOp, 4>(x, n.number(axis), n.flag(false), n.typeAttr(index));
   if (!made)
     return failure();
   SmallVector<Value> values = {made->getResult(0), made->getResult(2)};
@@ -254,12 +227,11 @@ static LogicalResult listDiff(NodeImport &n) {
         values.push_back(value);
         places.push_back(i);
       }
-    return n.results({n.cast(n.ints(values), n.element(x)),
-                      n.cast(n.ints(places), index)});
+    return n.results({n.cast(n.ints(values), n.element(x)), n.cast(n.ints(places), index)});
   }
   Value column = n.unsqueeze(x, {1}), row = n.unsqueeze(y, {0});
-  Value differs = n.isString(x) ? n.logicalNot(n.equalStrings(column, row))
-                                : n.compare("ne", column, row);
+  Value differs =
+      n.isString(x) ? n.logicalNot(n.equalStrings(column, row)) : n.compare("ne", column, row);
   Value keep = n.reduce(differs, "all", {1}, false);
   Value at = n.squeeze(n.op<NonZeroOp>(keep), {1});
   return n.results({n.gather(x, at, 0), n.cast(at, index)});
@@ -277,9 +249,7 @@ static LogicalResult dynamicPartition(NodeImport &n) {
     parts = n.reshape(parts, {-1});
   }
   double count = static_cast<double>(n.i("num_partitions"));
-  require(n,
-          n.op<AndOp>(n.compare("ge", parts, 0),
-                      n.compare("lt", n.toI64(parts), count)),
+  require(n, n.op<AndOp>(n.compare("ge", parts, 0), n.compare("lt", n.toI64(parts), count)),
           "a partition is outside of [0, num_partitions)");
   for (int64_t i = 0; i < n.i("num_partitions"); ++i) {
     Value at = n.op<NonZeroOp>(n.compare("eq", parts, i));
@@ -305,8 +275,7 @@ static LogicalResult dynamicStitch(NodeImport &n) {
         known = std::max(known, value + 1);
       continue;
     }
-    if (n.isStatic(indices) &&
-        n.type(indices).getNumElements() == 0)
+    if (n.isStatic(indices) && n.type(indices).getNumElements() == 0)
       continue;
     Value flat = n.reshape(n.toI64(indices), {-1});
     // A leading -1, so that the maximum of nothing is no rows.
@@ -323,9 +292,8 @@ static LogicalResult dynamicStitch(NodeImport &n) {
   Value result = n.expandTo(n.like(data, 0), shape);
   for (size_t i = 0; i < count; ++i) {
     Value indices = n.in(i);
-    result = n.op<ScatterNdOp>(
-        result, n.unsqueeze(indices, {n.rank(indices)}), n.in(count + i),
-        n.text("none"), n.flag(false), n.flag(false));
+    result = n.op<ScatterNdOp>(result, n.unsqueeze(indices, {n.rank(indices)}), n.in(count + i),
+                               n.text("none"), n.flag(false), n.flag(false));
   }
   return n.result(result);
 }
@@ -337,22 +305,18 @@ static LogicalResult inTopK(NodeImport &n) {
     return failure();
   Value k = n.node.op == "InTopKV2" ? n.in(2) : n.intScalar(n.i("k"));
   // A class that does not exist is in no row's top.
-  Value last = n.cast(n.toScalar(n.sub(n.sizeOf(x, 1), n.ints({1}))),
-                      n.element(targets));
-  Value exists = n.op<AndOp>(n.compare("ge", targets, 0),
-                             n.compare("le", targets, last));
+  Value last = n.cast(n.toScalar(n.sub(n.sizeOf(x, 1), n.ints({1}))), n.element(targets));
+  Value exists = n.op<AndOp>(n.compare("ge", targets, 0), n.compare("le", targets, last));
   targets = n.minimum(n.maximum(targets, 0.0), last);
   if (!targets)
     return failure();
-  Value value = n.op<GatherOp>(x, n.unsqueeze(targets, {1}), n.number(1),
-                               n.number(1), n.flag(false));
+  Value value =
+      n.op<GatherOp>(x, n.unsqueeze(targets, {1}), n.number(1), n.number(1), n.flag(false));
   Value larger = n.cast(n.compare("gt", x, value), n.b.getI64Type());
   Value rank = n.reduce(larger, "sum", {1}, false);
   // A row that is not finite throughout has no order.
-  Value finite = n.op<AndOp>(
-      exists, n.reduce(n.op<IsFiniteOp>(x), "all", {1}, false));
-  return n.result(
-      n.op<AndOp>(finite, n.compare("lt", rank, n.toI64(n.toScalar(k)))));
+  Value finite = n.op<AndOp>(exists, n.reduce(n.op<IsFiniteOp>(x), "all", {1}, false));
+  return n.result(n.op<AndOp>(finite, n.compare("lt", rank, n.toI64(n.toScalar(k)))));
 }
 
 /// Boxes or their overlaps, of one image and one class. Results: indices, and,
@@ -370,9 +334,8 @@ static LogicalResult nonMaxSuppression(NodeImport &n) {
   }
   bool isFirst = op == "NonMaxSuppression", isLast = op.ends_with("V5");
   auto limit = [&](size_t i) { return n.toScalar(n.cast(n.in(i), f32)); };
-  SmallVector<Value> operands = {
-      boxes, scores, n.toScalar(n.toI64(count)),
-      isFirst ? n.scalar(f32, n.f("iou_threshold")) : limit(3)};
+  SmallVector<Value> operands = {boxes, scores, n.toScalar(n.toI64(count)),
+                                 isFirst ? n.scalar(f32, n.f("iou_threshold")) : limit(3)};
   if (n.inputCount() > 4)
     operands.push_back(limit(4));
   if (isLast)
@@ -387,14 +350,13 @@ static LogicalResult nonMaxSuppression(NodeImport &n) {
     types.push_back(RankedTensorType::get({}, i32));
   // The kernel's second result are scores; version 4 has none of them.
   if (op.ends_with("V4"))
-    types.insert(types.begin() + 1,
-                 RankedTensorType::get({open}, n.element(scores)));
+    types.insert(types.begin() + 1, RankedTensorType::get({open}, n.element(scores)));
   bool byOverlaps = op == "NonMaxSuppressionWithOverlaps";
-  auto call = CustomCallOp::create(
-      n.b, n.loc, types, operands,
-      byOverlaps ? "weir_kernel_non_max_suppression_overlaps"
-                 : "weir_kernel_non_max_suppression_tf",
-      ArrayRef<int64_t>{n.isSet("pad_to_max_output_size")}, /*pure=*/true);
+  auto call =
+      CustomCallOp::create(n.b, n.loc, types, operands,
+                           byOverlaps ? "weir_kernel_non_max_suppression_overlaps"
+                                      : "weir_kernel_non_max_suppression_tf",
+                           ArrayRef<int64_t>{n.isSet("pad_to_max_output_size")}, /*pure=*/true);
   if (op.ends_with("V4"))
     return n.results({call.getResult(0), call.getResult(2)});
   return n.results(SmallVector<Value>(call.getResults()));
@@ -406,8 +368,7 @@ static LogicalResult searchSorted(NodeImport &n, StringRef predicate) {
   if (!sorted || !values || !type)
     return failure();
   // As many as lie before: [b, 1, n] against [b, m, 1].
-  Value before = n.compare(predicate, n.unsqueeze(sorted, {1}),
-                           n.unsqueeze(values, {2}));
+  Value before = n.compare(predicate, n.unsqueeze(sorted, {1}), n.unsqueeze(values, {2}));
   return n.result(n.reduce(n.cast(before, type), "sum", {2}, false));
 }
 
@@ -419,8 +380,7 @@ static LogicalResult bucketize(NodeImport &n) {
   const AttrValue *bounds = n.attr("boundaries");
   if (!x || !bounds || !bounds->list)
     return failure();
-  SmallVector<double> values(bounds->list->floats.begin(),
-                             bounds->list->floats.end());
+  SmallVector<double> values(bounds->list->floats.begin(), bounds->list->floats.end());
   Value edges = n.floats(values, n.b.getF32Type());
   Value wide = n.cast(n.unsqueeze(x, {n.rank(x)}), n.b.getF32Type());
   Value reached = n.cast(n.compare("ge", wide, edges), n.b.getI32Type());

@@ -16,10 +16,8 @@ using namespace weir::tf;
 
 /// 0, 1, … along `axis` of `rank` dimensions, which has the size of `v`'s
 /// dimension `dim`; the others are 1.
-static Value positions(NodeImport &n, Value v, int64_t dim, int64_t axis,
-                       int64_t rank) {
-  Value index = n.op<IotaOp>(n.sizeOf(v, dim), n.number(0),
-                             n.typeAttr(n.b.getI64Type()));
+static Value positions(NodeImport &n, Value v, int64_t dim, int64_t axis, int64_t rank) {
+  Value index = n.op<IotaOp>(n.sizeOf(v, dim), n.number(0), n.typeAttr(n.b.getI64Type()));
   return n.unsqueeze(index, axesFrom(1, rank - axis));
 }
 
@@ -36,16 +34,13 @@ static Value onDiagonal(NodeImport &n, Value matrix, int64_t k) {
 //===----------------------------------------------------------------------===//
 
 /// The integers of an optional input; `fallback` where there is none.
-static std::optional<IntVector> intsOr(NodeImport &n, size_t i,
-                                       int64_t fallback) {
+static std::optional<IntVector> intsOr(NodeImport &n, size_t i, int64_t fallback) {
   if (i >= n.inputCount())
     return IntVector{fallback};
   return n.constantInts(i);
 }
 
-static bool isBand(const IntVector &k) {
-  return k.size() == 2 && k[0] != k[1];
-}
+static bool isBand(const IntVector &k) { return k.size() == 2 && k[0] != k[1]; }
 
 /// x with its last `count` dimensions as one.
 static Value flattenLast(NodeImport &n, Value x, int64_t count) {
@@ -67,8 +62,8 @@ static Value asMatrices(NodeImport &n, Value x, int64_t rows, int64_t columns) {
 }
 
 /// Packed diagonals become matrices.
-static LogicalResult bandToMatrix(NodeImport &n, Value x, const IntVector &k,
-                                  int64_t rows, int64_t columns, Value fill) {
+static LogicalResult bandToMatrix(NodeImport &n, Value x, const IntVector &k, int64_t rows,
+                                  int64_t columns, Value fill) {
   int64_t longest = n.dim(x, n.rank(x) - 1);
   if (n.rank(x) < 2 || ShapedType::isDynamic(longest))
     return n.unsupported("found diagonals of unknown length");
@@ -81,11 +76,9 @@ static LogicalResult bandToMatrix(NodeImport &n, Value x, const IntVector &k,
   auto diagonals = readDiagonals(n, k, rows, columns);
   if (!diagonals)
     return failure();
-  if (diagonals->longest() != longest ||
-      n.dim(x, n.rank(x) - 2) != diagonals->count())
+  if (diagonals->longest() != longest || n.dim(x, n.rank(x) - 2) != diagonals->count())
     return n.invalid("found diagonals that do not fit the matrix");
-  Value flat = pickPlaces(n, flattenLast(n, x, 2),
-                          diagonals->packedOfMatrix(), fill);
+  Value flat = pickPlaces(n, flattenLast(n, x, 2), diagonals->packedOfMatrix(), fill);
   return n.result(asMatrices(n, flat, rows, columns));
 }
 
@@ -113,14 +106,12 @@ static LogicalResult matrixDiag(NodeImport &n) {
   auto sizeFrom = [&](const IntVector &given, int64_t offset) -> Value {
     if (isSquare)
       return n.add(size, n.ints({std::abs(at)}));
-    return given.front() >= 0 ? n.ints({given.front()})
-                              : n.add(size, n.ints({offset}));
+    return given.front() >= 0 ? n.ints({given.front()}) : n.add(size, n.ints({offset}));
   };
   Value height = sizeFrom(*rows, std::max<int64_t>(-at, 0));
   Value width = sizeFrom(*columns, std::max<int64_t>(at, 0));
   Type i64 = n.b.getI64Type();
-  Value row = n.unsqueeze(n.op<IotaOp>(height, n.number(0), n.typeAttr(i64)),
-                          {1});
+  Value row = n.unsqueeze(n.op<IotaOp>(height, n.number(0), n.typeAttr(i64)), {1});
   Value column = n.op<IotaOp>(width, n.number(0), n.typeAttr(i64));
   Value on = n.compare("eq", n.add(row, static_cast<double>(at)), column);
   Value index = n.minimum(row, column);
@@ -142,29 +133,23 @@ static LogicalResult matrixDiagPart(NodeImport &n) {
   if (k->empty())
     return n.invalid("found no diagonal");
   if (isBand(*k)) {
-    auto diagonals = readDiagonals(n, *k, n.dim(x, rank - 2),
-                                   n.dim(x, rank - 1));
+    auto diagonals = readDiagonals(n, *k, n.dim(x, rank - 2), n.dim(x, rank - 1));
     if (!diagonals)
       return failure();
     Value fill = n.inputCount() > 2 ? n.in(2) : n.like(x, 0);
-    Value flat = pickPlaces(n, flattenLast(n, x, 2),
-                            diagonals->matrixOfPacked(), fill);
-    return n.result(
-        asMatrices(n, flat, diagonals->count(), diagonals->longest()));
+    Value flat = pickPlaces(n, flattenLast(n, x, 2), diagonals->matrixOfPacked(), fill);
+    return n.result(asMatrices(n, flat, diagonals->count(), diagonals->longest()));
   }
   int64_t at = k->front(), skipRows = std::max<int64_t>(-at, 0),
           skipColumns = std::max<int64_t>(at, 0);
   Value length = n.minimum(n.sub(n.sizeOf(x, rank - 2), n.ints({skipRows})),
                            n.sub(n.sizeOf(x, rank - 1), n.ints({skipColumns})));
   // One flat dimension, in which the diagonal is every (columns + 1)-th.
-  Value flat = n.reshapeTo(
-      x, rank > 2 ? n.concat({n.shapeSlice(x, 0, rank - 2), n.ints({-1})}, 0)
-                  : n.ints({-1}));
+  Value flat = n.reshapeTo(x, rank > 2 ? n.concat({n.shapeSlice(x, 0, rank - 2), n.ints({-1})}, 0)
+                                       : n.ints({-1}));
   Value columns = n.sizeOf(x, rank - 1);
-  Value index = n.op<IotaOp>(length, n.number(0),
-                             n.typeAttr(n.b.getI64Type()));
-  Value first = n.add(n.mul(columns, n.ints({skipRows})),
-                      n.ints({skipColumns}));
+  Value index = n.op<IotaOp>(length, n.number(0), n.typeAttr(n.b.getI64Type()));
+  Value first = n.add(n.mul(columns, n.ints({skipRows})), n.ints({skipColumns}));
   index = n.add(n.mul(index, n.add(columns, 1.0)), first);
   return n.result(n.gather(flat, index, rank - 2));
 }
@@ -178,16 +163,14 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
   if (!k)
     return failure();
   if (k->empty() || rank < 2 || n.rank(diagonal) < 1)
-    return n.invalid("found ranks " + Twine(rank) + " and " +
-                     Twine(n.rank(diagonal)));
+    return n.invalid("found ranks " + Twine(rank) + " and " + Twine(n.rank(diagonal)));
   if (isBand(*k)) {
-    int64_t rows = n.dim(x, rank - 2),
-            columns = n.dim(x, rank - 1);
+    int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
     auto diagonals = readDiagonals(n, *k, rows, columns);
     if (!diagonals || n.rank(diagonal) < 2)
       return failure();
-    Value flat = pickPlaces(n, flattenLast(n, diagonal, 2),
-                            diagonals->packedOfMatrix(), flattenLast(n, x, 2));
+    Value flat = pickPlaces(n, flattenLast(n, diagonal, 2), diagonals->packedOfMatrix(),
+                            flattenLast(n, x, 2));
     return n.result(asMatrices(n, flat, rows, columns));
   }
   if (k->size() == 2 && n.rank(diagonal) == rank)
@@ -196,9 +179,7 @@ static LogicalResult matrixSetDiag(NodeImport &n) {
   Value row = positions(n, x, rank - 2, 0, 2);
   Value column = positions(n, x, rank - 1, 1, 2);
   Value index = n.minimum(row, column);
-  index = n.minimum(index, n.sub(n.toScalar(n.sizeOf(diagonal,
-                                                     n.rank(diagonal) - 1)),
-                                 1.0));
+  index = n.minimum(index, n.sub(n.toScalar(n.sizeOf(diagonal, n.rank(diagonal) - 1)), 1.0));
   Value spread = n.gather(diagonal, index, n.rank(diagonal) - 1);
   return n.result(n.select(on, spread, x));
 }
@@ -217,8 +198,7 @@ static LogicalResult matrixBandPart(NodeImport &n) {
   lower = n.toI64(lower);
   upper = n.toI64(upper);
   auto within = [&](Value distance, Value limit) {
-    return n.op<OrOp>(n.compare("lt", limit, 0),
-                      n.compare("le", distance, limit));
+    return n.op<OrOp>(n.compare("lt", limit, 0), n.compare("le", distance, limit));
   };
   Value keep = n.op<AndOp>(within(below, lower), within(above, upper));
   return n.result(n.select(keep, x, n.like(x, 0)));
@@ -247,8 +227,7 @@ static LogicalResult diagPart(NodeImport &n) {
   int64_t half = n.rank(x) / 2;
   Value count = n.sizeProduct(x, 0, half);
   Value flat = n.reshape(x, {-1});
-  Value index = n.op<IotaOp>(count, n.number(0),
-                             n.typeAttr(n.b.getI64Type()));
+  Value index = n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type()));
   Value picked = n.gather(flat, n.mul(index, n.add(count, 1.0)), 0);
   return n.result(n.reshapeTo(picked, n.shapeSlice(x, 0, half)));
 }
@@ -260,9 +239,8 @@ static LogicalResult cross(NodeImport &n) {
     return failure();
   int64_t axis = n.rank(x) - 1;
   Value next = n.ints({1, 2, 0}), before = n.ints({2, 0, 1});
-  return n.result(n.sub(
-      n.mul(n.gather(x, next, axis), n.gather(y, before, axis)),
-      n.mul(n.gather(x, before, axis), n.gather(y, next, axis))));
+  return n.result(n.sub(n.mul(n.gather(x, next, axis), n.gather(y, before, axis)),
+                        n.mul(n.gather(x, before, axis), n.gather(y, next, axis))));
 }
 
 /// Eight comparisons a byte, the first in the highest bit.
@@ -277,8 +255,7 @@ static LogicalResult compareAndBitpack(NodeImport &n) {
   if (rank > 1)
     shape = n.concat({n.shapeSlice(x, 0, rank - 1), shape}, 0);
   Value groups = n.cast(n.reshapeTo(bits, shape), n.b.getI32Type());
-  Value weights = n.cast(n.ints({128, 64, 32, 16, 8, 4, 2, 1}),
-                         n.b.getI32Type());
+  Value weights = n.cast(n.ints({128, 64, 32, 16, 8, 4, 2, 1}), n.b.getI32Type());
   Value sums = n.reduce(n.mul(groups, weights), "sum", {rank}, false);
   return n.result(n.cast(sums, u8));
 }

@@ -43,8 +43,7 @@ static LogicalResult makeList(NodeImport &n, Value length) {
     return failure();
   info->length = length;
   // A scalar shape of -1 says nothing; nor does that of lists.
-  if (auto shape = n.knownInts(0);
-      shape && n.rank(n.in(0)) == 1 && !info->isNested) {
+  if (auto shape = n.knownInts(0); shape && n.rank(n.in(0)) == 1 && !info->isNested) {
     info->shape = elementShape(shape);
     info->isDeclared = true;
   }
@@ -71,8 +70,8 @@ static LogicalResult listFromTensor(NodeImport &n) {
 /// What a node says of the elements of a list that nothing else says.
 static Imported withShape(NodeImport &n, size_t input) {
   Imported list = n.inputs[0];
-  if (list.kind == Imported::Kind::Array && list.parts.empty() &&
-      !list.array->isNested && !list.array->shape && input < n.inputCount())
+  if (list.kind == Imported::Kind::Array && list.parts.empty() && !list.array->isNested &&
+      !list.array->shape && input < n.inputCount())
     if (auto shape = n.knownInts(input); shape && n.rank(n.in(input)) == 1)
       list.array->shape = elementShape(shape);
   return list;
@@ -88,8 +87,7 @@ static LogicalResult listGather(NodeImport &n) {
 
 static LogicalResult listGet(NodeImport &n) {
   Imported element = ArrayEditor(n, withShape(n, 2)).read(n.in(1));
-  return element.kind == Imported::Kind::None ? failure()
-                                              : n.result(element);
+  return element.kind == Imported::Kind::None ? failure() : n.result(element);
 }
 
 /// An input that is to be an element: a tensor, or a list.
@@ -104,11 +102,9 @@ static Imported elementAt(NodeImport &n, size_t i) {
 static bool endsRun(NodeImport &n, const Imported &item) {
   const Imported &list = n.inputs[0];
   if (list.kind != Imported::Kind::Array || list.array->isNested ||
-      item.kind != Imported::Kind::Tensor ||
-      n.element(item.value) == list.array->element)
+      item.kind != Imported::Kind::Tensor || n.element(item.value) == list.array->element)
     return false;
-  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
-                   n.scalar(n.b.getI1Type(), 0),
+  AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), n.scalar(n.b.getI1Type(), 0),
                    n.b.getStringAttr("an element of another type than the "
                                      "list's"),
                    n.number(3), ValueRange()); // WEIR_INVALID_ARGUMENT
@@ -154,8 +150,7 @@ static LogicalResult listPop(NodeImport &n) {
 static LogicalResult listLength(NodeImport &n) {
   if (n.inputs[0].kind != Imported::Kind::Array)
     return n.unsupported("found input 0 that is no list of this program");
-  return n.result(
-      n.cast(ArrayEditor(n, n.inputs[0]).length(), n.b.getI32Type()));
+  return n.result(n.cast(ArrayEditor(n, n.inputs[0]).length(), n.b.getI32Type()));
 }
 
 static LogicalResult listElementShape(NodeImport &n) {
@@ -249,8 +244,7 @@ static LogicalResult optionalGetValue(NodeImport &n) {
 static LogicalResult optionalHasValue(NodeImport &n) {
   if (n.inputs[0].kind != Imported::Kind::Array)
     return n.unsupported("found input 0 that is no optional of this program");
-  return n.result(
-      n.compare("gt", ArrayEditor(n, n.inputs[0]).length(), 0));
+  return n.result(n.compare("gt", ArrayEditor(n, n.inputs[0]).length(), 0));
 }
 
 ArrayRef<OpImport> weir::tf::listImports() {

@@ -19,18 +19,15 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
-                             OpBuilder &b) {
+void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope, OpBuilder &b) {
   const Structure &structure = body.structure;
   const Graph &graph = structure.graph;
   const Frame &frame = structure.frames[index];
-  const Node &face = graph.nodes[frame.exits.empty() ? frame.enters[0]
-                                                     : frame.exits[0]];
+  const Node &face = graph.nodes[frame.exits.empty() ? frame.enters[0] : frame.exits[0]];
   if (frame.loopCond < 0 || frame.merges.empty()) {
     (void)report(face, "W0254",
                  "found a loop (frame \"" + std::string(frame.name) + "\") " +
-                     (frame.merges.empty() ? "without variables"
-                                           : "without a LoopCond"));
+                     (frame.merges.empty() ? "without variables" : "without a LoopCond"));
     return;
   }
   std::vector<Imported> inits;
@@ -101,8 +98,7 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
     for (uint32_t merge : frame.merges) {
       const Node &next = graph.nodes[structure.backEdge(merge).node];
       goals.push_back(next.inputs[0]);
-      controls.insert(controls.end(), next.controls.begin(),
-                      next.controls.end());
+      controls.insert(controls.end(), next.controls.begin(), next.controls.end());
     }
     import(body, index, goals, controls, innerScope, inner);
     std::vector<Imported> values;
@@ -115,8 +111,7 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
       values.push_back(trip(inner, 1));
     return values;
   };
-  auto results =
-      buildWhile(inits, condition, loopBody, face, b, location(face));
+  auto results = buildWhile(inits, condition, loopBody, face, b, location(face));
   if (failed(results)) {
     if (!failedSince(errors))
       (void)report(face, "W0254",
@@ -130,8 +125,7 @@ void GraphImporter::emitLoop(Body &body, uint32_t index, Scope &scope,
     Edge edge = graph.nodes[exit].inputs[0];
     // Through the switch that let it out, to what the switch was given.
     while (!after.find(edge) && !graph.nodes[edge.node].inputs.empty() &&
-           (isSwitch(graph.nodes[edge.node]) ||
-            graph.nodes[edge.node].op == "Identity"))
+           (isSwitch(graph.nodes[edge.node]) || graph.nodes[edge.node].op == "Identity"))
       edge = graph.nodes[edge.node].inputs[0];
     if (!after.find(edge))
       import(body, index, {edge}, {}, after, b);

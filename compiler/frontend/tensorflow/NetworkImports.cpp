@@ -20,8 +20,8 @@ using namespace weir::tf;
 
 /// The matrix product of the last two dimensions; flags say which operand is
 /// transposed, `conjugate` whether that is the adjoint.
-static Value product(NodeImport &n, Value x, Value y, bool transposeX,
-                     bool transposeY, bool conjugate) {
+static Value product(NodeImport &n, Value x, Value y, bool transposeX, bool transposeY,
+                     bool conjugate) {
   auto flip = [&](Value v) -> Value {
     if (!v || n.rank(v) < 2)
       return {};
@@ -44,10 +44,9 @@ static LogicalResult matMul(NodeImport &n) {
   if (!x || !y)
     return failure();
   if (n.rank(x) != 2 || n.rank(y) != 2)
-    return n.invalid("found ranks " + Twine(n.rank(x)) + " and " +
-                     Twine(n.rank(y)) + "; possible is 2");
-  return n.result(product(n, x, y, n.isSet("transpose_a"),
-                          n.isSet("transpose_b"), false));
+    return n.invalid("found ranks " + Twine(n.rank(x)) + " and " + Twine(n.rank(y)) +
+                     "; possible is 2");
+  return n.result(product(n, x, y, n.isSet("transpose_a"), n.isSet("transpose_b"), false));
 }
 
 static LogicalResult batchMatMul(NodeImport &n) {
@@ -61,8 +60,7 @@ static LogicalResult batchMatMul(NodeImport &n) {
     x = n.cast(x, type);
     y = n.cast(y, type);
   }
-  return n.result(
-      product(n, x, y, n.isSet("adj_x"), n.isSet("adj_y"), true));
+  return n.result(product(n, x, y, n.isSet("adj_x"), n.isSet("adj_y"), true));
 }
 
 static LogicalResult biasAdd(NodeImport &n) {
@@ -91,8 +89,7 @@ static LogicalResult biasAddGrad(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult fusedBatchNorm(NodeImport &n) {
-  Value x = n.in(0), scale = n.in(1), offset = n.in(2), mean = n.in(3),
-        variance = n.in(4);
+  Value x = n.in(0), scale = n.in(1), offset = n.in(2), mean = n.in(3), variance = n.in(4);
   if (!x || !scale || !offset || !mean || !variance)
     return failure();
   std::string_view format = n.s("data_format");
@@ -107,24 +104,17 @@ static LogicalResult fusedBatchNorm(NodeImport &n) {
       if (i != axis)
         axes.push_back(i);
     Value batchMean = n.reduce(wide, "mean", axes, false);
-    Value centred =
-        n.sub(wide, n.unsqueeze(batchMean, axesFrom(1, rank - axis)));
-    Value batchVariance =
-        n.reduce(n.mul(centred, centred), "mean", axes, false);
+    Value centred = n.sub(wide, n.unsqueeze(batchMean, axesFrom(1, rank - axis)));
+    Value batchVariance = n.reduce(n.mul(centred, centred), "mean", axes, false);
     // What goes out is the unbiased variance, blended with what came in.
     Value count = n.ints({1});
     for (int64_t i : axes)
       count = n.mul(count, n.sizeOf(x, i));
     count = n.toScalar(n.cast(count, statistics));
-    Value unbiased = n.mul(
-        batchVariance, n.div(count, n.maximum(n.sub(count, 1.0), 1.0)));
-    double factor = n.attr("exponential_avg_factor")
-                        ? n.f("exponential_avg_factor")
-                        : 1.0;
+    Value unbiased = n.mul(batchVariance, n.div(count, n.maximum(n.sub(count, 1.0), 1.0)));
+    double factor = n.attr("exponential_avg_factor") ? n.f("exponential_avg_factor") : 1.0;
     auto blend = [&](Value now, Value before) {
-      return factor == 1.0 ? now
-                           : n.add(n.mul(now, factor),
-                                   n.mul(before, 1.0 - factor));
+      return factor == 1.0 ? now : n.add(n.mul(now, factor), n.mul(before, 1.0 - factor));
     };
     outMean = blend(batchMean, mean);
     outVariance = blend(unbiased, variance);
@@ -134,11 +124,10 @@ static LogicalResult fusedBatchNorm(NodeImport &n) {
   Value savedMean = mean, savedVariance = variance;
   if (n.isSet("is_training"))
     // TensorFlow's gradient is that of y alone.
-    for (Value *statistic :
-         {&outMean, &outVariance, &savedMean, &savedVariance})
+    for (Value *statistic : {&outMean, &outVariance, &savedMean, &savedVariance})
       *statistic = n.stopGradient(*statistic);
-  Value y = n.op<BatchNormOp>(wide, scale, offset, mean, variance,
-                              n.number(axis), n.real(n.f("epsilon")));
+  Value y = n.op<BatchNormOp>(wide, scale, offset, mean, variance, n.number(axis),
+                              n.real(n.f("epsilon")));
   y = n.cast(y, result);
   SmallVector<Value> all = {y, outMean, outVariance, savedMean, savedVariance};
   if (n.node.op == "FusedBatchNormV3")
@@ -147,14 +136,12 @@ static LogicalResult fusedBatchNorm(NodeImport &n) {
 }
 
 static LogicalResult globalNorm(NodeImport &n) {
-  Value x = n.in(0), mean = n.in(1), variance = n.in(2), beta = n.in(3),
-        gamma = n.in(4);
+  Value x = n.in(0), mean = n.in(1), variance = n.in(2), beta = n.in(3), gamma = n.in(4);
   if (!x || !gamma)
     return failure();
   if (!n.isSet("scale_after_normalization"))
     gamma = n.expandTo(n.like(gamma, 1), n.shapeOf(gamma));
-  return n.result(n.op<BatchNormOp>(x, gamma, beta, mean, variance,
-                                    n.number(n.rank(x) - 1),
+  return n.result(n.op<BatchNormOp>(x, gamma, beta, mean, variance, n.number(n.rank(x) - 1),
                                     n.real(n.f("variance_epsilon"))));
 }
 
@@ -164,11 +151,9 @@ static LogicalResult lrn(NodeImport &n) {
     return failure();
   int64_t radius = n.i("depth_radius");
   if (radius != 0 && !n.isStep(radius))
-    return n.invalid("found depth_radius " + Twine(radius) +
-                     "; possible are 0 to 2^31 - 1");
-  return n.result(n.op<LrnOp>(x, n.number(n.rank(x) - 1),
-                              n.number(2 * radius + 1), n.number(radius),
-                              n.real(n.f("alpha")), n.real(n.f("beta")),
+    return n.invalid("found depth_radius " + Twine(radius) + "; possible are 0 to 2^31 - 1");
+  return n.result(n.op<LrnOp>(x, n.number(n.rank(x) - 1), n.number(2 * radius + 1),
+                              n.number(radius), n.real(n.f("alpha")), n.real(n.f("beta")),
                               n.real(n.f("bias"))));
 }
 
@@ -201,8 +186,7 @@ static LogicalResult crossEntropy(NodeImport &n) {
 
 /// indices == 0, 1, … along a new last dimension.
 static Value oneHot(NodeImport &n, Value indices, Value depth) {
-  Value classes = n.op<IotaOp>(n.reshape(depth, {1}), n.number(0),
-                               n.typeAttr(n.element(indices)));
+  Value classes = n.op<IotaOp>(n.reshape(depth, {1}), n.number(0), n.typeAttr(n.element(indices)));
   return n.compare("eq", n.unsqueeze(indices, {n.rank(indices)}), classes);
 }
 
@@ -212,8 +196,7 @@ static LogicalResult sparseCrossEntropy(NodeImport &n) {
     return failure();
   Value wide = n.toI64(labels);
   require(n,
-          n.op<AndOp>(n.compare("ge", wide, 0),
-                      n.compare("lt", wide, n.toScalar(n.sizeOf(x, 1)))),
+          n.op<AndOp>(n.compare("ge", wide, 0), n.compare("lt", wide, n.toScalar(n.sizeOf(x, 1)))),
           "a label is outside of the classes");
   Value logs = n.softmax(x, 1, true);
   Value hot = oneHot(n, labels, n.sizeOf(x, 1));
@@ -233,9 +216,8 @@ static LogicalResult dilation(NodeImport &n) {
   if (!x || !filter)
     return failure();
   IntVector strides = n.is("strides"), rates = n.is("rates");
-  if (!n.isStatic(x) || !n.isStatic(filter) ||
-      n.rank(x) != 4 || n.rank(filter) != 3 || strides.size() != 4 ||
-      rates.size() != 4)
+  if (!n.isStatic(x) || !n.isStatic(filter) || n.rank(x) != 4 || n.rank(filter) != 3 ||
+      strides.size() != 4 || rates.size() != 4)
     return n.unsupported("found shapes that are not known; possible are "
                          "constant ones");
   Ints shape = n.sizes(x), window = n.sizes(filter);
@@ -248,10 +230,8 @@ static LogicalResult dilation(NodeImport &n) {
       return n.invalid("found a stride or rate that is not in [1, 2^31)");
     int64_t reach = (window[i] - 1) * rates[1 + i] + 1;
     bool same = n.s("padding") == "SAME";
-    int64_t steps = same ? (size + stride - 1) / stride
-                         : (size - reach + stride) / stride;
-    int64_t total =
-        same ? std::max<int64_t>((steps - 1) * stride + reach - size, 0) : 0;
+    int64_t steps = same ? (size + stride - 1) / stride : (size - reach + stride) / stride;
+    int64_t total = same ? std::max<int64_t>((steps - 1) * stride + reach - size, 0) : 0;
     pads[1 + i] = total / 2;
     pads[5 + i] = total - total / 2;
     outputs.push_back(steps);
@@ -259,17 +239,15 @@ static LogicalResult dilation(NodeImport &n) {
   double lowest = isa<FloatType>(n.element(x)) ? -INFINITY : -128;
   if (!isa<FloatType>(n.element(x)))
     return n.unsupported("found integers; possible are floats");
-  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, lowest),
-                             n.text("constant"));
+  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, lowest), n.text("constant"));
   Value best;
   for (int64_t h = 0; h < window[0]; ++h)
     for (int64_t w = 0; w < window[1]; ++w) {
       int64_t top = h * rates[1], left = w * rates[2];
-      Value part = n.op<SliceOp>(
-          padded, n.ints({top, left}),
-          n.ints({top + (outputs[0] - 1) * strides[1] + 1,
-                  left + (outputs[1] - 1) * strides[2] + 1}),
-          n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
+      Value part = n.op<SliceOp>(padded, n.ints({top, left}),
+                                 n.ints({top + (outputs[0] - 1) * strides[1] + 1,
+                                         left + (outputs[1] - 1) * strides[2] + 1}),
+                                 n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
       Value weight = n.pick(n.pick(filter, 0, h), 0, w);
       Value sum = n.add(part, weight);
       best = best ? n.maximum(best, sum) : sum;

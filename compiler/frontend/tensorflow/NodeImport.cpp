@@ -30,15 +30,14 @@ Value NodeImport::in(size_t i) {
     return input.value;
   case Imported::Kind::Resource:
     if (input.isRef && input.type) {
-      input = Imported(VariableReadOp::create(b, loc, input.type, input.value,
-                                              ValueRange())
-                           .getResult());
+      input = Imported(
+          VariableReadOp::create(b, loc, input.type, input.value, ValueRange()).getResult());
       return input.value;
     }
     [[fallthrough]];
   default:
-    (void)unsupported("found a variable, an array or a handle as input " +
-                      Twine(i) + "; possible is a tensor");
+    (void)unsupported("found a variable, an array or a handle as input " + Twine(i) +
+                      "; possible is a tensor");
     return {};
   }
 }
@@ -121,8 +120,8 @@ std::optional<int64_t> NodeImport::constantInt(size_t i) {
   if (values && values->size() == 1)
     return values->front();
   if (values)
-    (void)invalid("found " + Twine(values->size()) + " values for " +
-                  inputName(node, i) + "; possible is one");
+    (void)invalid("found " + Twine(values->size()) + " values for " + inputName(node, i) +
+                  "; possible is one");
   return std::nullopt;
 }
 
@@ -150,9 +149,8 @@ std::optional<int64_t> NodeImport::axis(int64_t given, int64_t rank) {
   int64_t axis = given < 0 ? given + rank : given;
   if (axis >= 0 && axis < rank)
     return axis;
-  (void)invalid("found axis " + Twine(given) + " of a tensor of rank " +
-                Twine(rank) + "; possible are -" + Twine(rank) + " to " +
-                Twine(rank - 1));
+  (void)invalid("found axis " + Twine(given) + " of a tensor of rank " + Twine(rank) +
+                "; possible are -" + Twine(rank) + " to " + Twine(rank - 1));
   return std::nullopt;
 }
 
@@ -174,9 +172,7 @@ LogicalResult NodeImport::unsupported(const Twine &what) {
   return g.report(node, "W0251", what.str());
 }
 
-LogicalResult NodeImport::invalid(const Twine &what) {
-  return g.report(node, "W0224", what.str());
-}
+LogicalResult NodeImport::invalid(const Twine &what) { return g.report(node, "W0224", what.str()); }
 
 Value NodeImport::generalize(Value v, RankedTensorType wanted) {
   if (!v || v.getType() == wanted)
@@ -199,8 +195,7 @@ bool NodeImport::hasRank(Value x, int64_t rank) {
     return false;
   if (this->rank(x) == rank)
     return true;
-  (void)invalid("found a tensor of rank " + Twine(this->rank(x)) +
-                "; possible is " + Twine(rank));
+  (void)invalid("found a tensor of rank " + Twine(this->rank(x)) + "; possible is " + Twine(rank));
   return false;
 }
 
@@ -209,13 +204,12 @@ RankedTensorType NodeImport::typeShapedBy(size_t i, Type element) {
     (void)unsupported("found a result type that weir does not have");
     return {};
   }
-  if (auto sizes = knownInts(i);
-      sizes && llvm::all_of(*sizes, [](int64_t size) { return size >= 0; }) &&
-      frontend::canBe(*sizes))
+  if (auto sizes = knownInts(i); sizes &&
+                                 llvm::all_of(*sizes, [](int64_t size) { return size >= 0; }) &&
+                                 frontend::canBe(*sizes))
     return RankedTensorType::get(*sizes, element);
   Value shape = in(i);
-  int64_t rank = shape && this->rank(shape) == 1 ? dim(shape, 0)
-                                                 : ShapedType::kDynamic;
+  int64_t rank = shape && this->rank(shape) == 1 ? dim(shape, 0) : ShapedType::kDynamic;
   // More are none that a tensor has.
   if (ShapedType::isDynamic(rank) || rank > 64) {
     (void)unsupported("found a shape of unknown rank");
@@ -293,8 +287,7 @@ std::vector<weir::SupportedOperator> weir::supportedTensorFlowOperations() {
   for (const char *name : {"Switch", "Merge", "Enter", "Exit", "NextIteration"})
     for (const char *prefix : {"", "Ref"})
       all.push_back({"", std::string(prefix) + name});
-  llvm::sort(all, [](const SupportedOperator &a, const SupportedOperator &b) {
-    return a.name < b.name;
-  });
+  llvm::sort(
+      all, [](const SupportedOperator &a, const SupportedOperator &b) { return a.name < b.name; });
   return all;
 }

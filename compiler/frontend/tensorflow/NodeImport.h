@@ -34,8 +34,8 @@ Type elementType(mlir::MLIRContext *context, DataType type);
 /// why it cannot, and fails.
 class NodeImport : public TensorBuilder {
 public:
-  NodeImport(GraphImporter &g, const Node &node, std::vector<Imported> inputs,
-             mlir::OpBuilder &b, mlir::Location loc)
+  NodeImport(GraphImporter &g, const Node &node, std::vector<Imported> inputs, mlir::OpBuilder &b,
+             mlir::Location loc)
       : TensorBuilder(b, loc), g(g), node(node), inputs(std::move(inputs)) {}
 
   GraphImporter &g;

@@ -175,9 +175,7 @@ ArgDef Table::parseArg(std::string_view text, const OpDef &op) {
     text.remove_prefix(star + 1);
   }
   bool isAttr = std::any_of(op.attrs.begin(), op.attrs.end(),
-                            [&](const AttrDef &attr) {
-                              return attr.name == text;
-                            });
+                            [&](const AttrDef &attr) { return attr.name == text; });
   if (isAttr)
     arg.typeAttr = text;
   else
@@ -229,9 +227,7 @@ static const Table &table() {
   return instance;
 }
 
-const OpDef *weir::tf::findOp(std::string_view name) {
-  return table().find(name);
-}
+const OpDef *weir::tf::findOp(std::string_view name) { return table().find(name); }
 
 /// Levenshtein's distance, given up above `limit`.
 static size_t distance(std::string_view a, std::string_view b, size_t limit) {
@@ -244,8 +240,7 @@ static size_t distance(std::string_view a, std::string_view b, size_t limit) {
     size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t next = std::min({row[j] + 1, row[j - 1] + 1,
-                              diagonal + (a[i - 1] != b[j - 1])});
+      size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
       diagonal = row[j];
       row[j] = next;
     }
@@ -270,8 +265,7 @@ std::vector<std::string_view> weir::tf::similarOps(std::string_view name) {
 
 static constexpr int64_t kMaxArgCount = int64_t(1) << 20;
 
-std::optional<int64_t> weir::tf::argCount(const ArgDef &arg,
-                                          const std::vector<Attr> &attrs) {
+std::optional<int64_t> weir::tf::argCount(const ArgDef &arg, const std::vector<Attr> &attrs) {
   if (!arg.typeListAttr.empty()) {
     const AttrValue *list = findAttr(attrs, arg.typeListAttr);
     if (!list || list->kind != AttrValue::Kind::List)
@@ -288,8 +282,8 @@ std::optional<int64_t> weir::tf::argCount(const ArgDef &arg,
   return 1;
 }
 
-std::optional<std::vector<DataType>>
-weir::tf::argTypes(const ArgDef &arg, const std::vector<Attr> &attrs) {
+std::optional<std::vector<DataType>> weir::tf::argTypes(const ArgDef &arg,
+                                                        const std::vector<Attr> &attrs) {
   if (!arg.typeListAttr.empty()) {
     const AttrValue *list = findAttr(attrs, arg.typeListAttr);
     if (!list || list->kind != AttrValue::Kind::List)
@@ -305,8 +299,7 @@ weir::tf::argTypes(const ArgDef &arg, const std::vector<Attr> &attrs) {
   DataType type = arg.type;
   if (!arg.typeAttr.empty()) {
     const AttrValue *value = findAttr(attrs, arg.typeAttr);
-    type = value && value->kind == AttrValue::Kind::Type ? value->type()
-                                                         : DataType::Invalid;
+    type = value && value->kind == AttrValue::Kind::Type ? value->type() : DataType::Invalid;
   }
   return std::vector<DataType>(*count, type);
 }

@@ -45,13 +45,11 @@ std::vector<std::string_view> similarOps(std::string_view name);
 
 /// How many tensors an argument stands for under these attributes; none where
 /// an attribute it hangs on is missing or senseless (negative, above 2^20).
-std::optional<int64_t> argCount(const ArgDef &arg,
-                                const std::vector<Attr> &attrs);
+std::optional<int64_t> argCount(const ArgDef &arg, const std::vector<Attr> &attrs);
 
 /// The types of an argument's tensors, references as their base type; Invalid
 /// where attributes do not say. Same conditions as argCount.
-std::optional<std::vector<DataType>> argTypes(const ArgDef &arg,
-                                              const std::vector<Attr> &attrs);
+std::optional<std::vector<DataType>> argTypes(const ArgDef &arg, const std::vector<Attr> &attrs);
 
 } // namespace weir::tf
 

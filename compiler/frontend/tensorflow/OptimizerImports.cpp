@@ -79,14 +79,12 @@ Values momentum(NodeImport &n, Operands s, Operands in) {
 /// v; in: powers of beta1 and beta2, rate, beta1, beta2, epsilon, gradient.
 Values adam(NodeImport &n, Operands s, Operands in) {
   Value rate = in[2], beta1 = in[3], beta2 = in[4], gradient = in[6];
-  Value alpha = n.div(n.mul(rate, n.sqrt(complement(n, in[1]))),
-                      complement(n, in[0]));
+  Value alpha = n.div(n.mul(rate, n.sqrt(complement(n, in[1]))), complement(n, in[0]));
   Value m = average(n, s[1], gradient, beta1);
   Value v = average(n, s[2], square(n, gradient), beta2);
   Value direction = m;
   if (n.isSet("use_nesterov"))
-    direction =
-        n.add(n.mul(gradient, complement(n, beta1)), n.mul(beta1, m));
+    direction = n.add(n.mul(gradient, complement(n, beta1)), n.mul(beta1, m));
   Value step = n.div(n.mul(direction, alpha), n.add(n.sqrt(v), in[5]));
   return {n.sub(s[0], step), m, v};
 }
@@ -102,13 +100,11 @@ Values adaMax(NodeImport &n, Operands s, Operands in) {
 
 /// Duchi, Hazan and Singer, "Adaptive subgradient methods" (2011). Version two
 /// has an epsilon behind the root. in: rate, (epsilon,) gradient.
-template <bool hasEpsilon>
-Values adagrad(NodeImport &n, Operands s, Operands in) {
+template <bool hasEpsilon> Values adagrad(NodeImport &n, Operands s, Operands in) {
   Value gradient = in[hasEpsilon ? 2 : 1];
   Value sum = n.isSet("update_slots") ? n.add(s[1], square(n, gradient)) : s[1];
   Value step = n.mul(gradient, in[0]);
-  step = hasEpsilon ? n.div(step, n.add(n.sqrt(sum), in[1]))
-                    : n.mul(step, rsqrt(n, sum));
+  step = hasEpsilon ? n.div(step, n.add(n.sqrt(sum), in[1])) : n.mul(step, rsqrt(n, sum));
   return {n.sub(s[0], step), sum};
 }
 
@@ -131,17 +127,15 @@ Values adadelta(NodeImport &n, Operands s, Operands in) {
     return n.add(n.mul(old, rho), n.mul(square(n, x), complement(n, rho)));
   };
   Value squares = decayed(s[1], gradient);
-  Value step = n.mul(n.mul(n.sqrt(n.add(s[2], epsilon)),
-                           rsqrt(n, n.add(squares, epsilon))),
-                     gradient);
+  Value step =
+      n.mul(n.mul(n.sqrt(n.add(s[2], epsilon)), rsqrt(n, n.add(squares, epsilon))), gradient);
   return {n.sub(s[0], n.mul(step, in[0])), squares, decayed(s[2], step)};
 }
 
 /// Hinton's RMSProp with momentum; centred: by the variance instead of the second
 /// moment. Slots: (mean,) square, momentum; in: rate, rho, momentum, epsilon,
 /// gradient.
-template <bool centred>
-Values rmsProp(NodeImport &n, Operands s, Operands in) {
+template <bool centred> Values rmsProp(NodeImport &n, Operands s, Operands in) {
   Value rho = in[1], gradient = in[4], mean;
   Value squares = average(n, s[centred ? 2 : 1], square(n, gradient), rho);
   Value spread = squares;
@@ -162,11 +156,9 @@ Values rmsProp(NodeImport &n, Operands s, Operands in) {
 /// gradient.
 template <bool power> Values signs(NodeImport &n, Operands s, Operands in) {
   Value gradient = in[4];
-  Value m =
-      n.add(n.mul(s[1], in[3]), n.mul(gradient, complement(n, in[3])));
+  Value m = n.add(n.mul(s[1], in[3]), n.mul(gradient, complement(n, in[3])));
   Value agree = n.mul(n.op<SignOp>(gradient), n.op<SignOp>(m));
-  Value by = power ? n.exp(n.mul(n.mul(in[1], in[2]), agree))
-                   : n.add(in[1], n.mul(in[2], agree));
+  Value by = power ? n.exp(n.mul(n.mul(in[1], in[2]), agree)) : n.add(in[1], n.mul(in[2], agree));
   return {n.sub(s[0], n.mul(n.mul(in[0], by), gradient)), m};
 }
 
@@ -187,8 +179,8 @@ Values proximalAdagrad(NodeImport &n, Operands s, Operands in) {
 /// x to the power of minus `exponent`, which most often is -1/2.
 Value inversePower(NodeImport &n, Value x, Value exponent) {
   DenseFPElementsAttr value;
-  if (exponent && matchPattern(exponent, m_Constant(&value)) &&
-      value.isSplat() && value.getSplatValue<APFloat>().isExactlyValue(-0.5))
+  if (exponent && matchPattern(exponent, m_Constant(&value)) && value.isSplat() &&
+      value.getSplatValue<APFloat>().isExactlyValue(-0.5))
     return n.sqrt(x);
   return n.op<PowOp>(x, n.op<NegOp>(exponent));
 }
@@ -196,8 +188,7 @@ Value inversePower(NodeImport &n, Value x, Value exponent) {
 /// McMahan et al., "Ad click prediction" (2013). Slots: sums of squares, linear
 /// part; in: gradient, rate, l1, l2, (shrinkage,) power of the rate. The linear
 /// part may hold the rate as a factor.
-template <bool shrinks>
-Values ftrl(NodeImport &n, Operands s, Operands in) {
+template <bool shrinks> Values ftrl(NodeImport &n, Operands s, Operands in) {
   Value gradient = in[0], rate = in[1], l1 = in[2], l2 = in[3];
   Value exponent = in[shrinks ? 5 : 4];
   Value pulled = gradient;
@@ -212,8 +203,7 @@ Values ftrl(NodeImport &n, Operands s, Operands in) {
     by = n.add(root, n.mul(n.mul(l2, 2.0), rate));
     l1 = n.mul(l1, rate);
   } else {
-    linear =
-        n.add(s[2], n.sub(pulled, n.mul(n.div(grown, rate), s[0])));
+    linear = n.add(s[2], n.sub(pulled, n.mul(n.div(grown, rate), s[0])));
     by = n.add(n.div(root, rate), n.mul(l2, 2.0));
   }
   Value inside = n.maximum(n.minimum(linear, l1), n.op<NegOp>(l1));
@@ -227,8 +217,8 @@ Values ftrl(NodeImport &n, Operands s, Operands in) {
 /// The state after a step for each of `indices`, in their order. Rounds take the
 /// first step left of every row at once, so there are as many as the most frequent
 /// index has repetitions: one, most often.
-FailureOr<Values> stepRows(NodeImport &n, const Optimizer &optimizer,
-                           Values state, Values in, Value indices) {
+FailureOr<Values> stepRows(NodeImport &n, const Optimizer &optimizer, Values state, Values in,
+                           Value indices) {
   Value gradient = in[optimizer.gradient];
   if (n.rank(indices) != 1 || n.rank(gradient) < 1)
     return n.invalid("found indices that are not of rank 1, or a gradient "
@@ -237,14 +227,12 @@ FailureOr<Values> stepRows(NodeImport &n, const Optimizer &optimizer,
   indices = n.toI64(indices);
   require(n,
           n.op<AndOp>(n.compare("ge", indices, 0.0),
-                      n.compare("lt", indices,
-                                n.toScalar(n.sizeOf(state[0], 0)))),
+                      n.compare("lt", indices, n.toScalar(n.sizeOf(state[0], 0)))),
           "an index is outside of the variable's rows");
   require(n, n.compare("eq", n.sizeOf(gradient, 0), n.sizeOf(indices, 0)),
           "the gradient must have a row for each index");
   Value count = n.toScalar(n.sizeOf(indices, 0));
-  Operation *unique = n.multi<UniqueOp, 4>(indices, n.number(-1),
-                                           n.flag(false), n.typeAttr(i64));
+  Operation *unique = n.multi<UniqueOp, 4>(indices, n.number(-1), n.flag(false), n.typeAttr(i64));
   if (!unique || !count)
     return failure();
   Value rows = unique->getResult(0), rowOf = unique->getResult(2);
@@ -252,46 +240,40 @@ FailureOr<Values> stepRows(NodeImport &n, const Optimizer &optimizer,
   for (Value value : state)
     carried.push_back(n.gather(value, rows, 0));
   // The place of every step that is left; `count` of one that is done.
-  carried.push_back(
-      n.op<IotaOp>(n.sizeOf(indices, 0), n.number(0), n.typeAttr(i64)));
+  carried.push_back(n.op<IotaOp>(n.sizeOf(indices, 0), n.number(0), n.typeAttr(i64)));
   auto body = [&](Value, Values values) -> FailureOr<Values> {
     Value left = values.pop_back_val();
-    Value first = n.op<ScatterElementsOp>(
-        n.expandTo(count, n.sizeOf(rows, 0)), rowOf, left, n.number(0),
-        n.text("min"), n.flag(false));
+    Value first = n.op<ScatterElementsOp>(n.expandTo(count, n.sizeOf(rows, 0)), rowOf, left,
+                                          n.number(0), n.text("min"), n.flag(false));
     Values operands = in;
-    operands[optimizer.gradient] =
-        n.gather(gradient, n.minimum(first, n.sub(count, 1.0)), 0);
+    operands[optimizer.gradient] = n.gather(gradient, n.minimum(first, n.sub(count, 1.0)), 0);
     Values next = optimizer.step(n, values, operands);
     Value steps = n.compare("lt", first, count);
     for (auto [after, before] : llvm::zip(next, values))
-      after = n.select(n.unsqueeze(steps, axesFrom(1, n.rank(before))), after,
-                       before);
+      after = n.select(n.unsqueeze(steps, axesFrom(1, n.rank(before))), after, before);
     Value taken = n.compare("eq", left, n.gather(first, rowOf, 0));
     left = n.select(taken, count, left);
     next.push_back(left);
     next.push_back(n.compare("lt", n.reduce(left, "min", {0}, false), count));
     return next;
   };
-  FailureOr<Values> after = frontend::buildLoop(
-      n, Value(), n.compare("gt", count, 0.0), carried, body);
+  FailureOr<Values> after =
+      frontend::buildLoop(n, Value(), n.compare("gt", count, 0.0), carried, body);
   if (failed(after))
     return failure();
   Values results;
   for (auto [whole, changed] : llvm::zip(state, *after))
-    results.push_back(n.op<ScatterNdOp>(whole, n.unsqueeze(rows, {1}), changed,
-                                        n.text("none"), n.flag(false),
-                                        n.flag(false)));
+    results.push_back(n.op<ScatterNdOp>(whole, n.unsqueeze(rows, {1}), changed, n.text("none"),
+                                        n.flag(false), n.flag(false)));
   return results;
 }
 
-template <const Optimizer &optimizer>
-LogicalResult apply(NodeImport &n) {
+template <const Optimizer &optimizer> LogicalResult apply(NodeImport &n) {
   bool isSparse = n.node.op.find("Sparse") != std::string_view::npos;
   size_t first = 1 + optimizer.slots, count = optimizer.operands + isSparse;
   if (n.inputCount() != first + count)
-    return n.invalid("found " + Twine(n.inputCount()) +
-                     " inputs; possible are " + Twine(first + count));
+    return n.invalid("found " + Twine(n.inputCount()) + " inputs; possible are " +
+                     Twine(first + count));
   SmallVector<Imported *> variables;
   Values state;
   for (size_t i = 0; i < first; ++i) {
@@ -322,27 +304,23 @@ LogicalResult apply(NodeImport &n) {
 }
 
 /// The operations of one optimizer: of both generations, dense and sparse.
-#define WEIR_OPTIMIZER(name, rule)                                             \
-  {"Apply" name, apply<rule>}, {"ResourceApply" name, apply<rule>},            \
-      {"SparseApply" name, apply<rule>}, {"ResourceSparseApply" name,          \
-                                          apply<rule>}
+#define WEIR_OPTIMIZER(name, rule)                                                                 \
+  {"Apply" name, apply<rule>}, {"ResourceApply" name, apply<rule>},                                \
+      {"SparseApply" name, apply<rule>}, {                                                         \
+    "ResourceSparseApply" name, apply<rule>                                                        \
+  }
 
 constexpr Optimizer gradientDescentRule = {0, 2, 1, gradientDescent},
-                    momentumRule = {1, 3, 1, momentum},
-                    adamRule = {2, 7, 6, adam},
-                    adaMaxRule = {2, 6, 5, adaMax},
-                    adagradRule = {1, 2, 1, adagrad<false>},
+                    momentumRule = {1, 3, 1, momentum}, adamRule = {2, 7, 6, adam},
+                    adaMaxRule = {2, 6, 5, adaMax}, adagradRule = {1, 2, 1, adagrad<false>},
                     adagradV2Rule = {1, 3, 2, adagrad<true>},
-                    adagradDualRule = {2, 5, 0, adagradDual},
-                    adadeltaRule = {2, 4, 3, adadelta},
+                    adagradDualRule = {2, 5, 0, adagradDual}, adadeltaRule = {2, 4, 3, adadelta},
                     rmsPropRule = {2, 5, 4, rmsProp<false>},
                     centeredRmsPropRule = {3, 5, 4, rmsProp<true>},
-                    addSignRule = {1, 5, 4, signs<false>},
-                    powerSignRule = {1, 5, 4, signs<true>},
+                    addSignRule = {1, 5, 4, signs<false>}, powerSignRule = {1, 5, 4, signs<true>},
                     proximalDescentRule = {0, 4, 3, proximalDescent},
                     proximalAdagradRule = {1, 4, 3, proximalAdagrad},
-                    ftrlRule = {2, 5, 0, ftrl<false>},
-                    ftrlV2Rule = {2, 6, 0, ftrl<true>};
+                    ftrlRule = {2, 5, 0, ftrl<false>}, ftrlV2Rule = {2, 6, 0, ftrl<true>};
 
 } // namespace
 

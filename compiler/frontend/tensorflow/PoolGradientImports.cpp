@@ -15,23 +15,21 @@ using namespace weir::tf;
 
 /// Where each window's maximum lies in the flattened input.
 static Value maxima(NodeImport &n, Value x, const PoolSpec &spec) {
-  return n.op<MaxPoolIndexOp>(
-      x, n.list(spec.window), n.list(spec.windows.strides), n.list(spec.pads),
-      n.list(spec.windows.dilations), n.flag(false),
-      n.flag(spec.windows.channelsLast), n.flag(false), n.flag(false),
-      n.typeAttr(n.b.getI64Type()));
+  return n.op<MaxPoolIndexOp>(x, n.list(spec.window), n.list(spec.windows.strides),
+                              n.list(spec.pads), n.list(spec.windows.dilations), n.flag(false),
+                              n.flag(spec.windows.channelsLast), n.flag(false), n.flag(false),
+                              n.typeAttr(n.b.getI64Type()));
 }
 
 /// `updates` added up at flat `indices` of zeros in the shape of `like`.
-static Value scatterFlat(NodeImport &n, Value like, Value indices,
-                         Value updates) {
+static Value scatterFlat(NodeImport &n, Value like, Value indices, Value updates) {
   if (!indices || !updates || !like)
     return {};
   Value count = n.sizeProduct(like, 0, n.rank(like));
   Value zeros = n.expandTo(n.like(updates, 0), count);
-  Value flat = n.op<ScatterNdOp>(
-      zeros, n.unsqueeze(n.reshape(indices, {-1}), {1}),
-      n.reshape(updates, {-1}), n.text("add"), n.flag(false), n.flag(false));
+  Value flat =
+      n.op<ScatterNdOp>(zeros, n.unsqueeze(n.reshape(indices, {-1}), {1}), n.reshape(updates, {-1}),
+                        n.text("add"), n.flag(false), n.flag(false));
   return n.reshapeTo(flat, n.shapeOf(like));
 }
 
@@ -41,8 +39,7 @@ template <int64_t spatial> static LogicalResult maxPoolGrad(NodeImport &n) {
   if (!dy)
     return failure();
   auto spec = readPool(n, x, spatial);
-  return spec ? n.result(scatterFlat(n, x, maxima(n, x, *spec), dy))
-              : failure();
+  return spec ? n.result(scatterFlat(n, x, maxima(n, x, *spec), dy)) : failure();
 }
 
 /// The gradient of that: of each window's maximum.
@@ -63,8 +60,7 @@ static LogicalResult maxPoolGradWithArgmax(NodeImport &n) {
   Value index = n.toI64(argmax);
   if (!n.isSet("include_batch_in_index")) {
     // Within an image: the batch's images lie one after the other.
-    Value image = n.op<IotaOp>(n.sizeOf(x, 0), n.number(0),
-                               n.typeAttr(n.b.getI64Type()));
+    Value image = n.op<IotaOp>(n.sizeOf(x, 0), n.number(0), n.typeAttr(n.b.getI64Type()));
     Value base = n.mul(image, n.sizeProduct(x, 1, n.rank(x)));
     index = n.add(index, n.unsqueeze(base, axesFrom(1, n.rank(x))));
   }
@@ -110,12 +106,11 @@ template <int64_t spatial> static LogicalResult avgPoolGrad(NodeImport &n) {
     for (int64_t k = 0; k < steps; ++k) {
       int64_t begin = k * windows->strides[i] - (*pads)[2 * i];
       int64_t end = std::min(begin + (*window)[i], sizes[i]);
-      counts.push_back(static_cast<double>(
-          std::max<int64_t>(end - std::max<int64_t>(begin, 0), 1)));
+      counts.push_back(
+          static_cast<double>(std::max<int64_t>(end - std::max<int64_t>(begin, 0), 1)));
     }
     Value divisor = n.floats(counts, element);
-    share = n.div(share, n.unsqueeze(divisor, axesFrom(1, n.rank(dy) -
-                                                              windows->dim(i))));
+    share = n.div(share, n.unsqueeze(divisor, axesFrom(1, n.rank(dy) - windows->dim(i))));
   }
   IntVector filterShape = *window;
   filterShape.append({1, channels});
@@ -123,10 +118,10 @@ template <int64_t spatial> static LogicalResult avgPoolGrad(NodeImport &n) {
     filterShape = {channels, 1};
     filterShape.append(window->begin(), window->end());
   }
-  return n.result(n.op<ConvTransposeOp>(
-      share, n.splat(element, filterShape, 1), n.ints(sizes),
-      n.list(windows->strides), n.list(*pads), n.list(windows->dilations),
-      n.number(channels), n.flag(windows->channelsLast)));
+  return n.result(n.op<ConvTransposeOp>(share, n.splat(element, filterShape, 1), n.ints(sizes),
+                                        n.list(windows->strides), n.list(*pads),
+                                        n.list(windows->dilations), n.number(channels),
+                                        n.flag(windows->channelsLast)));
 }
 
 ArrayRef<OpImport> weir::tf::poolGradientImports() {

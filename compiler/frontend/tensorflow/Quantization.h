@@ -50,13 +50,12 @@ Value quantizeDouble(NodeImport &n, Value x, RealRange range, Type integer);
 
 /// What i32 products of integers under ranges `a` and `b` stand for; symmetric:
 /// the lowest of signed integers is left out.
-RealRange productRange(NodeImport &n, Type aType, RealRange a, Type bType,
-                       RealRange b, bool symmetric);
+RealRange productRange(NodeImport &n, Type aType, RealRange a, Type bType, RealRange b,
+                       bool symmetric);
 
 /// 32-bit integers under `from` as integers under `to`; to 8 unsigned bits in
 /// fixed point of 16 bits, as TensorFlow does.
-Value requantize(NodeImport &n, Value q, RealRange from, RealRange to,
-                 Type integer);
+Value requantize(NodeImport &n, Value q, RealRange from, RealRange to, Type integer);
 
 } // namespace weir::tf
 

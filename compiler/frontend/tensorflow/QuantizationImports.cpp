@@ -16,8 +16,7 @@ using namespace weir;
 using namespace weir::tf;
 
 /// The axis that ranges go along; none where there is one range.
-static std::optional<int64_t> rangeAxis(NodeImport &n, Value x,
-                                        bool &isInvalid) {
+static std::optional<int64_t> rangeAxis(NodeImport &n, Value x, bool &isInvalid) {
   isInvalid = false;
   int64_t axis = n.attr("axis") ? n.i("axis") : -1;
   if (axis < 0)
@@ -25,8 +24,8 @@ static std::optional<int64_t> rangeAxis(NodeImport &n, Value x,
   if (axis < n.rank(x))
     return axis;
   isInvalid = true;
-  (void)n.invalid("found axis " + Twine(axis) + " of a tensor of rank " +
-                  Twine(n.rank(x)) + "; possible is less than the rank");
+  (void)n.invalid("found axis " + Twine(axis) + " of a tensor of rank " + Twine(n.rank(x)) +
+                  "; possible is less than the rank");
   return std::nullopt;
 }
 
@@ -56,8 +55,7 @@ static std::optional<Ranges> readRanges(NodeImport &n, Value x, size_t first) {
     ranges.given.low = n.toScalar(ranges.given.low);
     ranges.given.high = n.toScalar(ranges.given.high);
   } else if (n.rank(ranges.given.low) != 1 || n.rank(ranges.given.high) != 1) {
-    (void)n.invalid("found ranges that are no vectors for axis " +
-                    Twine(*axis));
+    (void)n.invalid("found ranges that are no vectors for axis " + Twine(*axis));
     return std::nullopt;
   }
   return ranges;
@@ -67,11 +65,10 @@ static std::optional<Ranges> readRanges(NodeImport &n, Value x, size_t first) {
 static Value scaleFrom(NodeImport &n, Value quotient, Value bound) {
   if (!bound)
     return {};
-  double largest = n.element(bound).isF64()
-                       ? std::numeric_limits<double>::max()
-                       : std::numeric_limits<float>::max();
-  return n.select(n.compare("gt", n.mul(quotient, bound), 0),
-                  n.div(quotient, bound), n.like(bound, largest));
+  double largest = n.element(bound).isF64() ? std::numeric_limits<double>::max()
+                                            : std::numeric_limits<float>::max();
+  return n.select(n.compare("gt", n.mul(quotient, bound), 0), n.div(quotient, bound),
+                  n.like(bound, largest));
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,50 +96,39 @@ static LogicalResult quantize(NodeImport &n) {
   // The range holds 0, and is not too narrow for its numbers.
   Value givenLow = ranges->given.low, givenHigh = ranges->given.high;
   Value low = n.minimum(givenLow, 0.0);
-  Value largest = n.maximum(n.maximum(n.op<AbsOp>(givenLow),
-                                      n.op<AbsOp>(givenHigh)),
-                            1.0);
-  double least = n.attr("ensure_minimum_range")
-                     ? n.f("ensure_minimum_range")
-                     : static_cast<double>(0.01f);
-  Value high = n.maximum(
-      n.maximum(givenHigh, n.add(low, n.mul(largest, least))), 0.0);
+  Value largest = n.maximum(n.maximum(n.op<AbsOp>(givenLow), n.op<AbsOp>(givenHigh)), 1.0);
+  double least =
+      n.attr("ensure_minimum_range") ? n.f("ensure_minimum_range") : static_cast<double>(0.01f);
+  Value high = n.maximum(n.maximum(givenHigh, n.add(low, n.mul(largest, least))), 0.0);
   std::string_view mode = n.s("mode");
   if (mode == "MIN_FIRST") {
     RealRange wide{ranges->spread(n, low), ranges->spread(n, high)};
     return n.results({quantizeFloat(n, x, wide, integer), low, high});
   }
   if (mode == "MIN_COMBINED") {
-    Value scale = n.div(
-        n.like(low, static_cast<float>(limits.highest) -
-                        static_cast<float>(limits.lowest)),
-        n.sub(high, low));
+    Value scale =
+        n.div(n.like(low, static_cast<float>(limits.highest) - static_cast<float>(limits.lowest)),
+              n.sub(high, low));
     Value wideLow = ranges->spread(n, low), wideHigh = ranges->spread(n, high);
-    Value steps = n.mul(
-        n.sub(n.maximum(n.minimum(x, wideHigh), wideLow), wideLow),
-        ranges->spread(n, scale));
+    Value steps =
+        n.mul(n.sub(n.maximum(n.minimum(x, wideHigh), wideLow), wideLow), ranges->spread(n, scale));
     // Signed: halves away from zero; unsigned: halves up.
-    Value rounded = limits.lowest < 0
-                        ? n.op<RoundOp>(n.add(steps, limits.lowest))
-                        : n.op<FloorOp>(n.add(steps, 0.5));
+    Value rounded = limits.lowest < 0 ? n.op<RoundOp>(n.add(steps, limits.lowest))
+                                      : n.op<FloorOp>(n.add(steps, 0.5));
     return n.results({toInteger(n, rounded, integer), low, high});
   }
   if (mode != "SCALED")
     return n.invalid("found mode " + Twine(std::string(mode)) +
                      "; possible are MIN_COMBINED, MIN_FIRST and SCALED");
-  Value bottom =
-      n.like(low, limits.lowest + (n.isSet("narrow_range") ? 1 : 0));
+  Value bottom = n.like(low, limits.lowest + (n.isSet("narrow_range") ? 1 : 0));
   Value top = n.like(low, limits.highest);
-  Value scale =
-      n.minimum(scaleFrom(n, bottom, low), scaleFrom(n, top, high));
+  Value scale = n.minimum(scaleFrom(n, bottom, low), scaleFrom(n, top, high));
   low = n.div(bottom, scale);
   high = n.div(top, scale);
-  Value steps = n.mul(n.maximum(n.minimum(x, ranges->spread(n, high)),
-                                ranges->spread(n, low)),
+  Value steps = n.mul(n.maximum(n.minimum(x, ranges->spread(n, high)), ranges->spread(n, low)),
                       ranges->spread(n, scale));
-  Value rounded = n.s("round_mode") == "HALF_TO_EVEN"
-                      ? n.op<RoundEvenOp>(steps)
-                      : n.op<RoundOp>(steps);
+  Value rounded =
+      n.s("round_mode") == "HALF_TO_EVEN" ? n.op<RoundEvenOp>(steps) : n.op<RoundOp>(steps);
   return n.results({toInteger(n, rounded, integer), low, high});
 }
 
@@ -164,12 +150,10 @@ static LogicalResult dequantize(NodeImport &n) {
     return n.result(n.cast(dequantizeFloat(n, q, {low, high}), type));
   }
   if (mode == "MIN_COMBINED") {
-    Value scale =
-        n.div(n.sub(high, low), static_cast<float>(limits.highest) -
-                                    static_cast<float>(limits.lowest));
-    Value result = n.add(n.mul(n.sub(real, limits.lowest),
-                               ranges->spread(n, scale)),
-                         ranges->spread(n, low));
+    Value scale = n.div(n.sub(high, low),
+                        static_cast<float>(limits.highest) - static_cast<float>(limits.lowest));
+    Value result =
+        n.add(n.mul(n.sub(real, limits.lowest), ranges->spread(n, scale)), ranges->spread(n, low));
     return n.result(n.cast(result, type));
   }
   if (mode != "SCALED")
@@ -177,8 +161,7 @@ static LogicalResult dequantize(NodeImport &n) {
                      "; possible are MIN_COMBINED, MIN_FIRST and SCALED");
   Value scale = n.div(high, limits.highest);
   if (limits.lowest < 0)
-    scale = n.maximum(
-        n.div(low, limits.lowest + (n.isSet("narrow_range") ? 1 : 0)), scale);
+    scale = n.maximum(n.div(low, limits.lowest + (n.isSet("narrow_range") ? 1 : 0)), scale);
   return n.result(n.cast(n.mul(real, ranges->spread(n, scale)), type));
 }
 
@@ -210,9 +193,8 @@ static LogicalResult quantizeAndDequantize(NodeImport &n) {
     ranges.given = {extreme("min"), extreme("max")};
   }
   // The lowest and highest integer, as numbers of the type.
-  Value bits = n.node.op == "QuantizeAndDequantizeV3"
-                   ? n.toScalar(n.toI64(n.in(3)))
-                   : n.intScalar(n.i("num_bits"));
+  Value bits = n.node.op == "QuantizeAndDequantizeV3" ? n.toScalar(n.toI64(n.in(3)))
+                                                      : n.intScalar(n.i("num_bits"));
   Value one = n.intScalar(1);
   Value half = n.op<ShlOp>(one, n.sub(bits, one));
   Value bottom = isSigned ? n.op<NegOp>(half) : n.intScalar(0);
@@ -226,19 +208,16 @@ static LogicalResult quantizeAndDequantize(NodeImport &n) {
   Value fromLow = scaleFrom(n, bottom, low), fromHigh = scaleFrom(n, top, high);
   Value isLow = n.compare("lt", fromLow, fromHigh);
   Value scale = n.select(isLow, fromLow, fromHigh);
-  Value inverse =
-      n.select(isLow, n.div(low, bottom), n.div(high, top));
+  Value inverse = n.select(isLow, n.div(low, bottom), n.div(high, top));
   Value values = x;
   if (isGiven) {
     Value newHigh = n.select(isLow, n.mul(top, inverse), high);
     Value newLow = n.select(isLow, low, n.mul(bottom, inverse));
-    values = n.maximum(n.minimum(x, ranges.spread(n, newHigh)),
-                       ranges.spread(n, newLow));
+    values = n.maximum(n.minimum(x, ranges.spread(n, newHigh)), ranges.spread(n, newLow));
   }
   Value steps = n.mul(values, ranges.spread(n, scale));
-  Value rounded = n.s("round_mode") == "HALF_UP"
-                      ? n.op<FloorOp>(n.add(steps, 0.5))
-                      : n.op<RoundEvenOp>(steps);
+  Value rounded =
+      n.s("round_mode") == "HALF_UP" ? n.op<FloorOp>(n.add(steps, 0.5)) : n.op<RoundEvenOp>(steps);
   return n.result(n.mul(rounded, ranges.spread(n, inverse)));
 }
 
@@ -250,9 +229,8 @@ static LogicalResult quantizeAndDequantizeGrad(NodeImport &n) {
   auto ranges = readRanges(n, x, 2);
   if (!ranges)
     return failure();
-  Value inside = n.op<AndOp>(
-      n.compare("ge", x, ranges->spread(n, ranges->given.low)),
-      n.compare("le", x, ranges->spread(n, ranges->given.high)));
+  Value inside = n.op<AndOp>(n.compare("ge", x, ranges->spread(n, ranges->given.low)),
+                             n.compare("le", x, ranges->spread(n, ranges->given.high)));
   Value none = n.mul(ranges->given.low, 0.0);
   return n.results({n.select(inside, dy, n.like(dy, 0)), none, none});
 }
@@ -283,15 +261,12 @@ static Nudged nudge(NodeImport &n, Value low, Value high) {
 
 static Value fakeQuant(NodeImport &n, Value x, Value low, Value high) {
   Nudged to = nudge(n, low, high);
-  Value zero = n.op<FloorOp>(
-      n.add(n.mul(n.op<NegOp>(to.low), to.inverse), 0.5));
+  Value zero = n.op<FloorOp>(n.add(n.mul(n.op<NegOp>(to.low), to.inverse), 0.5));
   Value above = n.sub(n.maximum(n.minimum(x, to.high), to.low), to.low);
   // One range for all comes with a division, others with its inverse.
-  Value steps = n.node.op == "FakeQuantWithMinMaxVars"
-                    ? n.div(above, to.scale)
-                    : n.mul(above, to.inverse);
-  Value result =
-      n.mul(n.op<FloorOp>(n.add(n.sub(steps, zero), 0.5)), to.scale);
+  Value steps =
+      n.node.op == "FakeQuantWithMinMaxVars" ? n.div(above, to.scale) : n.mul(above, to.inverse);
+  Value result = n.mul(n.op<FloorOp>(n.add(n.sub(steps, zero), 0.5)), to.scale);
   // TensorFlow's gradient passes what lies in the range, as if unrounded.
   if (result)
     result.getDefiningOp()->setAttr(noGradientAttr, n.b.getUnitAttr());
@@ -300,8 +275,7 @@ static Value fakeQuant(NodeImport &n, Value x, Value low, Value high) {
 
 static LogicalResult fakeQuantArgs(NodeImport &n) {
   Value x = n.in(0);
-  return n.result(
-      fakeQuant(n, x, n.like(x, n.f("min")), n.like(x, n.f("max"))));
+  return n.result(fakeQuant(n, x, n.like(x, n.f("min")), n.like(x, n.f("max"))));
 }
 
 /// A range of nothing around zero.
@@ -312,15 +286,13 @@ static Value isNothing(NodeImport &n, Value low, Value high) {
 static LogicalResult fakeQuantVars(NodeImport &n) {
   Value x = n.in(0), low = n.in(1), high = n.in(2);
   Value quantized = fakeQuant(n, x, low, high);
-  return n.result(
-      n.select(isNothing(n, low, high), n.like(x, 0), quantized));
+  return n.result(n.select(isNothing(n, low, high), n.like(x, 0), quantized));
 }
 
 static LogicalResult fakeQuantArgsGrad(NodeImport &n) {
   Value dy = n.in(0), x = n.in(1);
   Nudged to = nudge(n, n.like(x, n.f("min")), n.like(x, n.f("max")));
-  Value inside = n.op<AndOp>(n.compare("ge", x, to.low),
-                             n.compare("le", x, to.high));
+  Value inside = n.op<AndOp>(n.compare("ge", x, to.low), n.compare("le", x, to.high));
   return n.result(n.select(inside, dy, n.like(dy, 0)));
 }
 
@@ -332,8 +304,7 @@ static LogicalResult fakeQuantVarsGrad(NodeImport &n) {
   Nudged to = nudge(n, low, high);
   Value whole = isNothing(n, low, high), zero = n.like(dy, 0);
   Value below = n.compare("lt", x, to.low), above = n.compare("gt", x, to.high);
-  Value inside =
-      n.op<AndOp>(n.compare("ge", x, to.low), n.compare("le", x, to.high));
+  Value inside = n.op<AndOp>(n.compare("ge", x, to.low), n.compare("le", x, to.high));
   Value dx = n.select(n.op<OrOp>(whole, inside), dy, zero);
   IntVector axes = axesFrom(0, n.rank(x) - n.rank(low));
   auto sum = [&](Value where) {
@@ -367,14 +338,12 @@ static LogicalResult requantizationRange(NodeImport &n) {
 static LogicalResult quantizeDown(NodeImport &n) {
   Value q = n.in(0);
   RealRange from = scalarRange(n, 1), to = usedRange(n, q, from);
-  return n.results(
-      {requantize(n, q, from, to, n.elementAttr("out_type")), to.low, to.high});
+  return n.results({requantize(n, q, from, to, n.elementAttr("out_type")), to.low, to.high});
 }
 
 static LogicalResult requantizeTo(NodeImport &n) {
   RealRange from = scalarRange(n, 1), to = scalarRange(n, 3);
-  return n.results({requantize(n, n.in(0), from, to, n.elementAttr("out_type")),
-                    to.low, to.high});
+  return n.results({requantize(n, n.in(0), from, to, n.elementAttr("out_type")), to.low, to.high});
 }
 
 /// What one of 32-bit integers stands for in each channel, the last dimension.
@@ -398,10 +367,8 @@ static LogicalResult requantizationRangePerChannel(NodeImport &n) {
   Value least = extreme("min"), greatest = extreme("max");
   Value most = n.maximum(n.op<AbsOp>(least), n.op<AbsOp>(greatest));
   Value reals = n.mul(most, channelUnits(n, low, high));
-  Value top = n.minimum(n.reduce(reals, "max", {0}, false),
-                        n.f("clip_value_max"));
-  Value isPositive =
-      n.reduce(n.compare("ge", least, 0), "all", {0}, false);
+  Value top = n.minimum(n.reduce(reals, "max", {0}, false), n.f("clip_value_max"));
+  Value isPositive = n.reduce(n.compare("ge", least, 0), "all", {0}, false);
   Value bottom = n.select(isPositive, n.like(top, 0), n.op<NegOp>(top));
   return n.results({bottom, top});
 }
@@ -415,8 +382,7 @@ static LogicalResult requantizePerChannel(NodeImport &n) {
   IntegerLimits limits(type);
   Value most = n.maximum(n.op<AbsOp>(to.low), n.op<AbsOp>(to.high));
   Value scale = n.mul(n.div(channelUnits(n, low, high), most), limits.highest);
-  Value steps =
-      n.op<RoundEvenOp>(n.mul(n.cast(q, n.b.getF32Type()), scale));
+  Value steps = n.op<RoundEvenOp>(n.mul(n.cast(q, n.b.getF32Type()), scale));
   Value result = n.minimum(n.maximum(steps, limits.lowest), limits.highest);
   return n.results({n.cast(result, type), to.low, to.high});
 }

@@ -37,10 +37,9 @@ static Value fromZero(NodeImport &n, Value q, RealRange range) {
 //===----------------------------------------------------------------------===//
 
 /// Symmetric, `room` times as wide as the wider of two.
-static RealRange sumRange(NodeImport &n, RealRange a, RealRange b,
-                          double room) {
-  Value most = n.maximum(n.maximum(a.high, n.op<NegOp>(a.low)),
-                         n.maximum(b.high, n.op<NegOp>(b.low)));
+static RealRange sumRange(NodeImport &n, RealRange a, RealRange b, double room) {
+  Value most =
+      n.maximum(n.maximum(a.high, n.op<NegOp>(a.low)), n.maximum(b.high, n.op<NegOp>(b.low)));
   Value high = n.mul(most, room);
   return {n.op<NegOp>(high), high};
 }
@@ -66,8 +65,7 @@ static LogicalResult quantizedAdd(NodeImport &n) {
     Value index = n.add(first, n.mul(n.toI64(q), step));
     return n.cast(index, i32);
   };
-  return n.results(
-      {n.add(moved(x, xRange), moved(y, yRange)), to.low, to.high});
+  return n.results({n.add(moved(x, xRange), moved(y, yRange)), to.low, to.high});
 }
 
 static LogicalResult quantizedMul(NodeImport &n) {
@@ -75,10 +73,8 @@ static LogicalResult quantizedMul(NodeImport &n) {
   RealRange xRange = scalarRange(n, 2), yRange = scalarRange(n, 4);
   if (!x || !y || !yRange.high || !xRange.high)
     return failure();
-  RealRange to =
-      productRange(n, n.element(x), xRange, n.element(y), yRange, false);
-  return n.results(
-      {n.mul(fromZero(n, x, xRange), fromZero(n, y, yRange)), to.low, to.high});
+  RealRange to = productRange(n, n.element(x), xRange, n.element(y), yRange, false);
+  return n.results({n.mul(fromZero(n, x, xRange), fromZero(n, y, yRange)), to.low, to.high});
 }
 
 static LogicalResult quantizedBiasAdd(NodeImport &n) {
@@ -92,8 +88,7 @@ static LogicalResult quantizedBiasAdd(NodeImport &n) {
   auto moved = [&](Value q, RealRange range) {
     return quantizeFloat(n, dequantizeFloat(n, q, range), to, type);
   };
-  Value sum =
-      n.add(moved(x, xRange), n.add(moved(bias, biasRange), zero));
+  Value sum = n.add(moved(x, xRange), n.add(moved(bias, biasRange), zero));
   return n.results({sum, to.low, to.high});
 }
 
@@ -114,8 +109,7 @@ template <bool six> static LogicalResult quantizedRelu(NodeImport &n) {
 /// What is under the range of its input, in other places.
 static LogicalResult quantizedReshape(NodeImport &n) {
   RealRange range = scalarRange(n, 2);
-  return n.results({n.reshapeTo(n.in(0), n.toI64(n.in(1))), range.low,
-                    range.high});
+  return n.results({n.reshapeTo(n.in(0), n.toI64(n.in(1))), range.low, range.high});
 }
 
 /// Means are rounded, halves to even.
@@ -125,11 +119,10 @@ template <bool isMax> static LogicalResult quantizedPool(NodeImport &n) {
   if (!spec)
     return failure();
   Value values = isMax ? x : n.cast(x, n.b.getF32Type());
-  Value y = n.op<PoolOp>(
-      values, n.text(isMax ? "max" : "average"), n.list(spec->window),
-      n.list(spec->windows.strides), n.list(spec->pads),
-      n.list(spec->windows.dilations), n.flag(false), n.flag(false),
-      n.number(0), n.flag(spec->windows.channelsLast));
+  Value y = n.op<PoolOp>(values, n.text(isMax ? "max" : "average"), n.list(spec->window),
+                         n.list(spec->windows.strides), n.list(spec->pads),
+                         n.list(spec->windows.dilations), n.flag(false), n.flag(false), n.number(0),
+                         n.flag(spec->windows.channelsLast));
   if (!isMax)
     y = n.cast(n.op<RoundEvenOp>(y), n.element(x));
   RealRange range = scalarRange(n, 1);
@@ -151,8 +144,7 @@ static LogicalResult quantizedConcat(NodeImport &n) {
     if (!low || !high)
       return failure();
     ranges.push_back({n.toScalar(low), n.toScalar(high)});
-    to = i ? RealRange{n.minimum(to.low, ranges.back().low),
-                       n.maximum(to.high, ranges.back().high)}
+    to = i ? RealRange{n.minimum(to.low, ranges.back().low), n.maximum(to.high, ranges.back().high)}
            : ranges.back();
   }
   SmallVector<Value> parts;
@@ -160,11 +152,9 @@ static LogicalResult quantizedConcat(NodeImport &n) {
     Value q = n.in(1 + i);
     if (!q)
       return failure();
-    Value same =
-        n.op<AndOp>(n.compare("eq", ranges[i].low, to.low),
-                    n.compare("eq", ranges[i].high, to.high));
-    Value moved = quantizeFloat(n, dequantizeFloat(n, q, ranges[i]), to,
-                                n.element(q));
+    Value same = n.op<AndOp>(n.compare("eq", ranges[i].low, to.low),
+                             n.compare("eq", ranges[i].high, to.high));
+    Value moved = quantizeFloat(n, dequantizeFloat(n, q, ranges[i]), to, n.element(q));
     parts.push_back(n.select(same, q, moved));
     if (!parts.back())
       return failure();
@@ -181,8 +171,7 @@ static LogicalResult quantizedMatMul(NodeImport &n) {
   RealRange aRange = scalarRange(n, 2), bRange = scalarRange(n, 4);
   if (!a || !b || !aRange.high || !bRange.high)
     return failure();
-  RealRange to =
-      productRange(n, n.element(a), aRange, n.element(b), bRange, false);
+  RealRange to = productRange(n, n.element(a), aRange, n.element(b), bRange, false);
   Value x = fromZero(n, a, aRange), y = fromZero(n, b, bRange);
   if (n.isSet("transpose_a"))
     x = n.transpose(x, {1, 0});
@@ -200,10 +189,9 @@ static LogicalResult quantizedConv(NodeImport &n) {
   auto window = filterWindow(n, filter, 2);
   if (!windows || !window)
     return failure();
-  RealRange to = productRange(n, n.element(x), xRange, n.element(filter),
-                              filterRange, false);
-  Value sums = convolve(n, fromZero(n, x, xRange),
-                        fromZero(n, filter, filterRange), *windows, 1, *window);
+  RealRange to = productRange(n, n.element(x), xRange, n.element(filter), filterRange, false);
+  Value sums =
+      convolve(n, fromZero(n, x, xRange), fromZero(n, filter, filterRange), *windows, 1, *window);
   return n.results({sums, to.low, to.high});
 }
 
@@ -213,19 +201,16 @@ struct Fusion {
   bool bias, relu, requantize, dequantize;
 
   explicit Fusion(std::string_view op)
-      : bias(op.find("WithBias") != op.npos),
-        relu(op.find("AndRelu") != op.npos),
-        requantize(op.ends_with("AndRequantize")),
-        dequantize(op.ends_with("AndDequantize")) {}
+      : bias(op.find("WithBias") != op.npos), relu(op.find("AndRelu") != op.npos),
+        requantize(op.ends_with("AndRequantize")), dequantize(op.ends_with("AndDequantize")) {}
 };
 } // namespace
 
 /// What a fused product goes on with. `sums` are i32 products of integers whose
 /// zeros are 0; `unit` is what one of them stands for, f32: a scalar, or one a
 /// channel. `bias`, which may be null, are reals.
-static LogicalResult finishProduct(NodeImport &n, const Fusion &fusion,
-                                   Value sums, Value unit, Value bias,
-                                   RealRange to, size_t frozen) {
+static LogicalResult finishProduct(NodeImport &n, const Fusion &fusion, Value sums, Value unit,
+                                   Value bias, RealRange to, size_t frozen) {
   if (!sums || !unit)
     return failure();
   Type f32 = n.b.getF32Type(), i32 = n.b.getI32Type();
@@ -277,8 +262,7 @@ static Value scaledUnit(NodeImport &n, Type integer, RealRange range) {
 
 /// Ranges of the operands of a fused product; the second may have one a
 /// channel.
-static std::optional<std::pair<RealRange, RealRange>>
-fusedRanges(NodeImport &n, size_t first) {
+static std::optional<std::pair<RealRange, RealRange>> fusedRanges(NodeImport &n, size_t first) {
   RealRange a = scalarRange(n, first);
   RealRange b = {n.in(first + 2), n.in(first + 3)};
   if (!a.high || !b.high)
@@ -289,8 +273,7 @@ fusedRanges(NodeImport &n, size_t first) {
   return std::make_pair(a, b);
 }
 
-template <bool isDepthwise>
-static LogicalResult fusedQuantizedConv(NodeImport &n) {
+template <bool isDepthwise> static LogicalResult fusedQuantizedConv(NodeImport &n) {
   Fusion fusion(n.node.op);
   Value x = n.in(0), filter = n.in(1);
   size_t first = fusion.bias ? 3 : 2;
@@ -314,10 +297,8 @@ static LogicalResult fusedQuantizedConv(NodeImport &n) {
     groups = shape[2];
     weights = n.reshape(weights, {shape[0], shape[1], 1, shape[2] * shape[3]});
   }
-  Value sums =
-      convolve(n, n.cast(x, i32), weights, *windows, groups, *window);
-  return finishProduct(n, fusion, sums, unit, fusedBias(n, fusion, unit), to,
-                       first + 4);
+  Value sums = convolve(n, n.cast(x, i32), weights, *windows, groups, *window);
+  return finishProduct(n, fusion, sums, unit, fusedBias(n, fusion, unit), to, first + 4);
 }
 
 /// With input_quant_mode MIN_FIRST the first operand's integers count from its
@@ -332,8 +313,7 @@ static LogicalResult fusedQuantizedMatMul(NodeImport &n) {
   Type aType = n.element(a), bType = n.element(b), i32 = n.b.getI32Type();
   bool minFirst = n.s("input_quant_mode") == "MIN_FIRST";
   RealRange to = productRange(n, aType, aRange, bType, bRange, true);
-  Value aUnit = minFirst ? n.div(n.sub(aRange.high, aRange.low),
-                                 IntegerLimits(aType).highest)
+  Value aUnit = minFirst ? n.div(n.sub(aRange.high, aRange.low), IntegerLimits(aType).highest)
                          : scaledUnit(n, aType, aRange);
   Value unit = n.mul(aUnit, scaledUnit(n, bType, bRange));
   Value x = n.cast(a, i32), y = n.cast(b, i32);
@@ -346,8 +326,7 @@ static LogicalResult fusedQuantizedMatMul(NodeImport &n) {
     // What the zero point adds, in steps of the first operand, TensorFlow adds
     // to the bias, which counts reals.
     Value columns = n.reduce(y, "sum", {0}, false);
-    Value steps = n.div(n.mul(aRange.low, 255.0),
-                        n.sub(aRange.high, aRange.low));
+    Value steps = n.div(n.mul(aRange.low, 255.0), n.sub(aRange.high, aRange.low));
     bias = n.add(bias, n.mul(n.cast(columns, n.b.getF32Type()), steps));
   }
   return finishProduct(n, fusion, n.matmul(x, y), unit, bias, to, 7);
@@ -363,9 +342,7 @@ static LogicalResult quantizedBatchNorm(NodeImport &n) {
   RealRange range = scalarRange(n, 1);
   if (!x || !range.high)
     return failure();
-  auto real = [&](size_t i) {
-    return dequantizeDouble(n, n.in(i), scalarRange(n, i + 1));
-  };
+  auto real = [&](size_t i) { return dequantizeDouble(n, n.in(i), scalarRange(n, i + 1)); };
   Value mean = real(3), variance = real(6), beta = real(9), gamma = real(12);
   if (!mean || !variance || !beta || !gamma)
     return failure();
@@ -396,8 +373,7 @@ static LogicalResult quantizedInstanceNorm(NodeImport &n) {
   Value centred = n.sub(wide, n.reduce(wide, "mean", {1, 2}, true));
   Value real = n.mul(centred, scale);
   Value variance = n.reduce(n.mul(real, real), "mean", {1, 2}, true);
-  Value normal = n.mul(
-      real, n.op<RsqrtOp>(n.add(variance, n.f("variance_epsilon"))));
+  Value normal = n.mul(real, n.op<RsqrtOp>(n.add(variance, n.f("variance_epsilon"))));
   RealRange to;
   if (n.isSet("output_range_given")) {
     to = {n.like(normal, n.f("given_y_min")), n.like(normal, n.f("given_y_max"))};
@@ -408,8 +384,7 @@ static LogicalResult quantizedInstanceNorm(NodeImport &n) {
   double least = n.f("min_separation");
   Value narrow = n.compare("lt", n.sub(to.high, to.low), least);
   to.high = n.select(narrow, n.add(to.low, least), to.high);
-  return n.results(
-      {quantizeFloat(n, normal, to, n.element(x)), to.low, to.high});
+  return n.results({quantizeFloat(n, normal, to, n.element(x)), to.low, to.high});
 }
 
 /// Integers are interpolated in fixed point: 7 bits of fraction for 8-bit ones,
@@ -430,9 +405,7 @@ static LogicalResult quantizedResize(NodeImport &n) {
   Type work = isReal ? f32 : isByte ? n.b.getI32Type() : Type(n.b.getI64Type());
   Between rows = neighbours(n, sideOf(n, x, sizes, 1)),
           columns = neighbours(n, sideOf(n, x, sizes, 2));
-  auto fixed = [&](Value share) {
-    return n.cast(isReal ? share : n.mul(share, one), work);
-  };
+  auto fixed = [&](Value share) { return n.cast(isReal ? share : n.mul(share, one), work); };
   Value xShare = alongDim(n, fixed(columns.share), 2, 4),
         yShare = alongDim(n, fixed(rows.share), 1, 4);
   auto across = [&](Value row) {
@@ -447,14 +420,12 @@ static LogicalResult quantizedResize(NodeImport &n) {
   Value y = n.add(top, n.mul(isReal ? gap : n.div(gap, one), yShare));
   if (!isReal) {
     // What keeps its sizes is not rounded.
-    Value same = n.reduce(
-        n.compare("eq", n.toI64(sizes), n.shapeSlice(x, 1, 3)), "all", {0},
-        false);
+    Value same =
+        n.reduce(n.compare("eq", n.toI64(sizes), n.shapeSlice(x, 1, 3)), "all", {0}, false);
     Value half = n.select(same, n.like(y, 0), n.like(y, one / 2));
     y = n.div(n.add(y, half), one);
   }
-  return n.results(
-      {n.cast(y, n.element(x), /*saturate=*/false), range.low, range.high});
+  return n.results({n.cast(y, n.element(x), /*saturate=*/false), range.low, range.high});
 }
 
 ArrayRef<OpImport> weir::tf::quantizedImports() {
@@ -481,14 +452,12 @@ ArrayRef<OpImport> weir::tf::quantizedImports() {
       {"QuantizedConv2DPerChannel", fusedQuantizedConv<false>},
       {"QuantizedConv2DWithBias", fusedQuantizedConv<false>},
       {"QuantizedConv2DWithBiasAndRelu", fusedQuantizedConv<false>},
-      {"QuantizedConv2DWithBiasAndReluAndRequantize",
-       fusedQuantizedConv<false>},
+      {"QuantizedConv2DWithBiasAndReluAndRequantize", fusedQuantizedConv<false>},
       {"QuantizedConv2DWithBiasAndRequantize", fusedQuantizedConv<false>},
       {"QuantizedDepthwiseConv2D", fusedQuantizedConv<true>},
       {"QuantizedDepthwiseConv2DWithBias", fusedQuantizedConv<true>},
       {"QuantizedDepthwiseConv2DWithBiasAndRelu", fusedQuantizedConv<true>},
-      {"QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize",
-       fusedQuantizedConv<true>},
+      {"QuantizedDepthwiseConv2DWithBiasAndReluAndRequantize", fusedQuantizedConv<true>},
       {"QuantizedBatchNormWithGlobalNormalization", quantizedBatchNorm},
       {"QuantizedInstanceNorm", quantizedInstanceNorm},
       {"QuantizedResizeBilinear", quantizedResize},

@@ -36,8 +36,7 @@ struct QueueAt {
 
 template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
   QueueInfo info;
-  const AttrValue *types = n.attr("component_types"),
-                  *shapes = n.attr("shapes");
+  const AttrValue *types = n.attr("component_types"), *shapes = n.attr("shapes");
   if (kind == QueueKind::Priority) {
     info.types.push_back(n.b.getI64Type());
     info.shapes.emplace_back(IntVector());
@@ -46,8 +45,7 @@ template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
     for (int64_t number : types->list->ints) {
       Type type = elementType(n.b.getContext(), toDataType(number));
       if (!type)
-        return n.unsupported(
-            "found elements of a type that weir does not have");
+        return n.unsupported("found elements of a type that weir does not have");
       info.types.push_back(type);
     }
   if (info.types.empty())
@@ -60,8 +58,7 @@ template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
     }
   info.shapes.resize(info.types.size());
   info.attributes = {int64_t(kind), n.i("capacity"), n.i("min_after_dequeue"),
-                     n.i("seed") ? n.i("seed") : n.i("seed2"),
-                     int64_t(info.types.size())};
+                     n.i("seed") ? n.i("seed") : n.i("seed2"), int64_t(info.types.size())};
   if (info.attributes[1] == 0)
     return n.invalid("found a queue of capacity 0");
   for (const std::optional<IntVector> &shape : info.shapes) {
@@ -87,8 +84,7 @@ static std::optional<QueueAt> queueAt(NodeImport &n) {
   std::optional<std::string> name = knownString(handle);
   auto it = name ? n.g.queues.find(*name) : n.g.queues.end();
   if (it == n.g.queues.end()) {
-    (void)n.unsupported(
-        "found an input 0 that is no queue known when compiling");
+    (void)n.unsupported("found an input 0 that is no queue known when compiling");
     return std::nullopt;
   }
   return QueueAt{handle, &it->second};
@@ -101,19 +97,17 @@ static SmallVector<int64_t> attributesOf(const QueueInfo &info, Mode mode) {
 }
 
 /// Takes a place in the queue with `kernel`, waits, and has the result given.
-static LogicalResult waitFor(NodeImport &n, const QueueAt &queue, Mode mode,
-                             StringRef kernel, ValueRange operands,
-                             ArrayRef<Type> types) {
+static LogicalResult waitFor(NodeImport &n, const QueueAt &queue, Mode mode, StringRef kernel,
+                             ValueRange operands, ArrayRef<Type> types) {
   SmallVector<int64_t> attributes = attributesOf(*queue.info, mode);
-  Operation *place =
-      n.kernelCall(kernel, {RankedTensorType::get({}, n.b.getI64Type())},
-                   operands, attributes, /*isPure=*/false);
+  Operation *place = n.kernelCall(kernel, {RankedTensorType::get({}, n.b.getI64Type())}, operands,
+                                  attributes, /*isPure=*/false);
   if (!place)
     return failure();
   Value ticket = place->getResult(0);
   n.kernelCall("weir_rt_wait", {}, {ticket}, {}, /*isPure=*/false);
-  Operation *end = n.kernelCall("weir_kernel_queue_finish", types, {ticket},
-                                attributes, /*isPure=*/false);
+  Operation *end =
+      n.kernelCall("weir_kernel_queue_finish", types, {ticket}, attributes, /*isPure=*/false);
   return n.results(SmallVector<Value>(end->getResults()));
 }
 
@@ -124,12 +118,10 @@ template <Mode mode> static LogicalResult enqueue(NodeImport &n) {
     return failure();
   if (operands.size() - 1 != queue->info->types.size())
     return n.invalid("found " + Twine(operands.size() - 1) +
-                     " components for a queue of tuples of " +
-                     Twine(queue->info->types.size()));
+                     " components for a queue of tuples of " + Twine(queue->info->types.size()));
   for (auto [i, type] : llvm::enumerate(queue->info->types))
     if (n.element(operands[i + 1]) != type)
-      return n.invalid("found component " + Twine(i) +
-                       " of another type than the queue's");
+      return n.invalid("found component " + Twine(i) + " of another type than the queue's");
   return waitFor(n, *queue, mode, "weir_kernel_queue_enqueue", operands, {});
 }
 
@@ -139,8 +131,7 @@ template <Mode mode> static LogicalResult dequeue(NodeImport &n) {
   if (!queue || operands.empty())
     return failure();
   SmallVector<Type> types;
-  for (auto [type, shape] :
-       llvm::zip(queue->info->types, queue->info->shapes)) {
+  for (auto [type, shape] : llvm::zip(queue->info->types, queue->info->shapes)) {
     if (!shape)
       return n.unsupported("found a queue that does not say the rank of its "
                            "elements; possible are such with `shapes`");
@@ -148,8 +139,7 @@ template <Mode mode> static LogicalResult dequeue(NodeImport &n) {
     if (mode != Mode::Single) {
       // Fewer may come from a closed queue.
       std::optional<IntVector> known = n.knownInts(1);
-      sizes.push_back(mode == Mode::Batch && known && known->size() == 1 &&
-                              (*known)[0] >= 0
+      sizes.push_back(mode == Mode::Batch && known && known->size() == 1 && (*known)[0] >= 0
                           ? (*known)[0]
                           : ShapedType::kDynamic);
     }
@@ -164,9 +154,7 @@ static LogicalResult close(NodeImport &n) {
   std::optional<QueueAt> queue = queueAt(n);
   if (!queue)
     return failure();
-  return waitFor(n, *queue,
-                 n.isSet("cancel_pending_enqueues") ? Mode::Batch
-                                                    : Mode::Single,
+  return waitFor(n, *queue, n.isSet("cancel_pending_enqueues") ? Mode::Batch : Mode::Single,
                  "weir_kernel_queue_close", {queue->handle}, {});
 }
 
@@ -174,10 +162,9 @@ static LogicalResult ask(NodeImport &n, StringRef kernel, Type element) {
   std::optional<QueueAt> queue = queueAt(n);
   if (!queue)
     return failure();
-  Operation *made =
-      n.kernelCall(kernel, {RankedTensorType::get({}, element)},
-                   {queue->handle}, attributesOf(*queue->info, Mode::Single),
-                   /*isPure=*/false);
+  Operation *made = n.kernelCall(kernel, {RankedTensorType::get({}, element)}, {queue->handle},
+                                 attributesOf(*queue->info, Mode::Single),
+                                 /*isPure=*/false);
   return n.result(made->getResult(0));
 }
 

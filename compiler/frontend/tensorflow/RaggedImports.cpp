@@ -31,8 +31,7 @@ static LogicalResult raggedRange(NodeImport &n) {
     // Rounded away from zero.
     Value size = n.op<AbsOp>(deltas);
     Value up = n.div(n.sub(n.add(n.op<AbsOp>(span), size), 1.0), size);
-    Value same = n.op<XorOp>(n.compare("lt", span, 0),
-                             n.compare("lt", deltas, 0));
+    Value same = n.op<XorOp>(n.compare("lt", span, 0), n.compare("lt", deltas, 0));
     steps = n.select(same, n.like(up, 0), up);
   }
   Value lengths = n.toI64(n.maximum(steps, 0.0));
@@ -49,8 +48,7 @@ static LogicalResult raggedRange(NodeImport &n) {
       return take(n, n.expandTo(v, n.shapeOf(lengths)), rows);
     return n.rank(v) == 1 ? n.toScalar(v) : v;
   };
-  Value values = n.add(each(starts),
-                       n.mul(n.cast(within, n.element(starts)), each(deltas)));
+  Value values = n.add(each(starts), n.mul(n.cast(within, n.element(starts)), each(deltas)));
   return n.results({n.cast(splits, type), values});
 }
 
@@ -79,10 +77,10 @@ static LogicalResult raggedGather(NodeImport &n) {
   }
   Value at = n.toI64(n.reshape(indices, {-1}));
   for (Value splits : params) {
-    require(n,
-            n.op<AndOp>(n.compare("ge", at, 0),
-                        n.compare("lt", at, n.toScalar(rowCount(n, splits)))),
-            "indices are out of range");
+    require(
+        n,
+        n.op<AndOp>(n.compare("ge", at, 0), n.compare("lt", at, n.toScalar(rowCount(n, splits)))),
+        "indices are out of range");
     Value first = take(n, splits, at);
     Value lengths = n.sub(take(n, splits, n.add(at, 1.0)), first);
     require(n, n.compare("ge", lengths, 0), "row splits must not decrease");
@@ -145,14 +143,12 @@ static LogicalResult raggedToSparse(NodeImport &n) {
   int64_t rank = n.rank(values);
   if (rank > 1) {
     // Each element of the rows' own dimensions becomes one of its own.
-    Value inner = n.sizeProduct(values, 1, rank),
-          sizes = n.shapeSlice(values, 1, rank);
+    Value inner = n.sizeProduct(values, 1, rank), sizes = n.shapeSlice(values, 1, rank);
     Value total = n.sizeProduct(values, 0, rank);
     Value number = countUp(n, total);
     Value divisor = n.toScalar(n.maximum(inner, 1.0));
     indices = n.concat({take(n, indices, n.div(number, divisor)),
-                        unravel(n, n.op<RemOp>(number, divisor), sizes,
-                                rank - 1)},
+                        unravel(n, n.op<RemOp>(number, divisor), sizes, rank - 1)},
                        1);
     shape = n.concat({shape, sizes}, 0);
     values = n.reshape(values, {-1});
@@ -167,8 +163,7 @@ static LogicalResult raggedToTensor(NodeImport &n) {
   Value shape = n.in(0), values = n.in(1), fill = n.in(2);
   const AttrValue *kinds = n.attr("row_partition_types");
   size_t count = n.inputCount() - 3;
-  if (!shape || !values || !fill || !kinds || !kinds->list ||
-      kinds->list->strings.size() != count)
+  if (!shape || !values || !fill || !kinds || !kinds->list || kinds->list->strings.size() != count)
     return failure();
   SmallVector<Value> splits;
   Value rows;
@@ -187,8 +182,7 @@ static LogicalResult raggedToTensor(NodeImport &n) {
         return n.invalid("found row numbers without the number of rows");
       part = splitsOf(n, segmentCounts(n, part, rows));
     } else if (kind != "ROW_SPLITS") {
-      return n.unsupported("found row partition " +
-                           Twine(StringRef(kind.data(), kind.size())));
+      return n.unsupported("found row partition " + Twine(StringRef(kind.data(), kind.size())));
     }
     splits.push_back(part);
     rows = lastSplit(n, part);
@@ -211,9 +205,8 @@ static LogicalResult raggedToTensor(NodeImport &n) {
   }
   Value result = n.expandTo(fill, sizes);
   // What lies past a size that was asked for is dropped.
-  return n.result(n.op<ScatterNdOp>(result, n.stack(places.at, 1), values,
-                                    n.text("none"), n.flag(false),
-                                    n.flag(true)));
+  return n.result(n.op<ScatterNdOp>(result, n.stack(places.at, 1), values, n.text("none"),
+                                    n.flag(false), n.flag(true)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -224,15 +217,13 @@ static LogicalResult raggedToVariant(NodeImport &n) {
   SmallVector<Value> parts = n.tensors(0, n.inputCount());
   if (parts.empty())
     return failure();
-  return n.result(
-      Imported::makeGroup(std::vector<Value>(parts.begin(), parts.end())));
+  return n.result(Imported::makeGroup(std::vector<Value>(parts.begin(), parts.end())));
 }
 
 /// Batched or not: the pieces come back as they went in.
 static LogicalResult raggedFromVariant(NodeImport &n) {
   size_t depth = n.i("output_ragged_rank");
-  if (n.inputs[0].kind != Imported::Kind::Group ||
-      n.inputs[0].group->size() != depth + 1)
+  if (n.inputs[0].kind != Imported::Kind::Group || n.inputs[0].group->size() != depth + 1)
     return n.unsupported("found a variant that is no ragged tensor of as many "
                          "dimensions from this graph");
   return n.results(*n.inputs[0].group);

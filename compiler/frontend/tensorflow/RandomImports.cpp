@@ -40,18 +40,12 @@ static constexpr int64_t kMask = 0xffffffff;
 static constexpr int64_t kMul0 = 0xD2511F53, kMul1 = 0xCD9E8D57;
 static constexpr int64_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
 
-static Value constantWord(NodeImport &n, int64_t value) {
-  return n.intScalar(value);
-}
+static Value constantWord(NodeImport &n, int64_t value) { return n.intScalar(value); }
 
-static Value low(NodeImport &n, Value v) {
-  return n.op<AndOp>(v, constantWord(n, kMask));
-}
+static Value low(NodeImport &n, Value v) { return n.op<AndOp>(v, constantWord(n, kMask)); }
 
 /// The high word of a 64-bit number whose sign bit may be set.
-static Value high(NodeImport &n, Value v) {
-  return low(n, n.op<ShrOp>(v, n.intScalar(32)));
-}
+static Value high(NodeImport &n, Value v) { return low(n, n.op<ShrOp>(v, n.intScalar(32))); }
 
 static Words philox(NodeImport &n, Words c, Value key0, Value key1) {
   for (int round = 0; round < 10; ++round) {
@@ -69,16 +63,14 @@ static Words philox(NodeImport &n, Words c, Value key0, Value key1) {
 /// Words 0 and 1 of a seed's two numbers.
 static std::array<Value, 4> seedWords(NodeImport &n, Value seed) {
   Value wide = n.toI64(seed);
-  Value first = n.toScalar(n.slice(wide, 0, 0, 1)),
-        second = n.toScalar(n.slice(wide, 0, 1, 2));
+  Value first = n.toScalar(n.slice(wide, 0, 0, 1)), second = n.toScalar(n.slice(wide, 0, 1, 2));
   return {low(n, first), high(n, first), low(n, second), high(n, second)};
 }
 
 /// TensorFlow scrambles a stateless seed by one block under a fixed key.
 static Stream fromSeed(NodeImport &n, Value seed) {
   auto words = seedWords(n, seed);
-  Words mixed = philox(n, {{words[0], words[1], words[2], words[3]}},
-                       constantWord(n, 0x3ec8f720),
+  Words mixed = philox(n, {{words[0], words[1], words[2], words[3]}}, constantWord(n, 0x3ec8f720),
                        constantWord(n, 0x02461e29));
   Value zero = constantWord(n, 0);
   return {{mixed.w[0], mixed.w[1]}, {{zero, zero, mixed.w[2], mixed.w[3]}}};
@@ -87,15 +79,13 @@ static Stream fromSeed(NodeImport &n, Value seed) {
 /// The words of `count` numbers in order, [blocks * 4], blocks = ceil(count /
 /// perBlock): the counter's low 64 bits step by one a block.
 static Value words(NodeImport &n, const Stream &stream, Value blocks) {
-  Value index = n.op<IotaOp>(blocks, n.number(0),
-                             n.typeAttr(n.b.getI64Type()));
+  Value index = n.op<IotaOp>(blocks, n.number(0), n.typeAttr(n.b.getI64Type()));
   // Blocks are fewer than 2^32, so only one carry can happen.
   Value sum = n.add(index, stream.counter.w[0]);
   Value carry = high(n, sum);
   Value second = n.add(carry, stream.counter.w[1]);
   Value none = n.mul(index, 0.0);
-  Words c = {{low(n, sum), low(n, second),
-              n.add(none, n.add(stream.counter.w[2], high(n, second))),
+  Words c = {{low(n, sum), low(n, second), n.add(none, n.add(stream.counter.w[2], high(n, second))),
               n.add(none, stream.counter.w[3])}};
   Words made = philox(n, c, stream.key[0], stream.key[1]);
   SmallVector<Value> parts(made.w, made.w + 4);
@@ -104,50 +94,43 @@ static Value words(NodeImport &n, const Stream &stream, Value blocks) {
 
 /// f32 in [0, 1) from the low 23 bits.
 static Value uniformFloat(NodeImport &n, Value word) {
-  Value bits = n.op<OrOp>(n.op<AndOp>(word, constantWord(n, 0x7fffff)),
-                          constantWord(n, 0x3f800000));
+  Value bits =
+      n.op<OrOp>(n.op<AndOp>(word, constantWord(n, 0x7fffff)), constantWord(n, 0x3f800000));
   Value narrow = n.cast(bits, n.b.getI32Type(), false);
   if (!narrow)
     return {};
-  Value number = BitcastOp::create(n.b, n.loc,
-                                   n.type(narrow).clone(n.b.getF32Type()),
-                                   narrow)
-                     .getResult();
+  Value number =
+      BitcastOp::create(n.b, n.loc, n.type(narrow).clone(n.b.getF32Type()), narrow).getResult();
   return n.sub(number, 1.0);
 }
 
 /// f64 in [0, 1): 52 bits, twenty of the first word and all of the second.
 static Value uniformDouble(NodeImport &n, Value first, Value second) {
-  Value upper = n.op<OrOp>(n.op<AndOp>(first, constantWord(n, 0xfffff)),
-                           constantWord(n, 0x3ff00000));
+  Value upper =
+      n.op<OrOp>(n.op<AndOp>(first, constantWord(n, 0xfffff)), constantWord(n, 0x3ff00000));
   Value bits = n.op<OrOp>(n.op<ShlOp>(upper, n.intScalar(32)), second);
   if (!bits)
     return {};
-  Value number = BitcastOp::create(n.b, n.loc,
-                                   n.type(bits).clone(n.b.getF64Type()), bits)
-                     .getResult();
+  Value number =
+      BitcastOp::create(n.b, n.loc, n.type(bits).clone(n.b.getF64Type()), bits).getResult();
   return n.sub(number, 1.0);
 }
 
 /// Narrow floats: the mantissa's bits under the exponent of 1.
 static Value uniformNarrow(NodeImport &n, Value word, Type element) {
   bool isBf16 = element.isBF16();
-  Value bits = n.op<OrOp>(
-      n.op<AndOp>(word, constantWord(n, isBf16 ? 0x7f : 0x3ff)),
-      constantWord(n, isBf16 ? 0x3f80 : 0x3c00));
+  Value bits = n.op<OrOp>(n.op<AndOp>(word, constantWord(n, isBf16 ? 0x7f : 0x3ff)),
+                          constantWord(n, isBf16 ? 0x3f80 : 0x3c00));
   Value narrow = n.cast(bits, n.b.getIntegerType(16), false);
   if (!narrow)
     return {};
-  Value number =
-      BitcastOp::create(n.b, n.loc, n.type(narrow).clone(element), narrow)
-          .getResult();
+  Value number = BitcastOp::create(n.b, n.loc, n.type(narrow).clone(element), narrow).getResult();
   return n.sub(number, 1.0);
 }
 
 /// Every second element, from `first` on.
 static Value every(NodeImport &n, Value v, int64_t first) {
-  return n.op<SliceOp>(v, n.ints({first}),
-                       n.ints({std::numeric_limits<int64_t>::max()}),
+  return n.op<SliceOp>(v, n.ints({first}), n.ints({std::numeric_limits<int64_t>::max()}),
                        n.ints({2}), n.list({0}), n.flag(false));
 }
 
@@ -155,50 +138,42 @@ static Value every(NodeImport &n, Value v, int64_t first) {
 static Value boxMuller(NodeImport &n, Value u1, Value u2, double least) {
   Value radius = n.sqrt(n.mul(n.op<LogOp>(n.maximum(u1, least)), -2.0));
   Value angle = n.mul(u2, 2 * M_PI);
-  Value pairs = n.stack({n.mul(n.op<SinOp>(angle), radius),
-                         n.mul(n.op<CosOp>(angle), radius)},
-                        1);
+  Value pairs = n.stack({n.mul(n.op<SinOp>(angle), radius), n.mul(n.op<CosOp>(angle), radius)}, 1);
   return n.reshape(pairs, {-1});
 }
 
 static constexpr double kLeastFloat = 1.0e-7;
 
 /// Values of `element` in `shape`, uniform or normal.
-static Value sample(NodeImport &n, const Stream &stream, Value shape,
-                    Type element, bool normal) {
+static Value sample(NodeImport &n, const Stream &stream, Value shape, Type element, bool normal) {
   shape = n.toI64(shape);
   if (!shape)
     return {};
   Value count = n.reduce(shape, "prod", {0}, true);
   bool wide = element.isF64();
   int64_t perBlock = wide ? 2 : 4;
-  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})),
-                       n.ints({perBlock}));
+  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})), n.ints({perBlock}));
   Value all = words(n, stream, blocks), values;
   if (!all)
     return {};
   if (wide) {
     Value u = uniformDouble(n, every(n, all, 0), every(n, all, 1));
-    values = normal ? boxMuller(n, every(n, u, 0), every(n, u, 1), kLeastFloat)
-                    : u;
+    values = normal ? boxMuller(n, every(n, u, 0), every(n, u, 1), kLeastFloat) : u;
   } else if (normal) {
     Value u = uniformFloat(n, all);
     values = boxMuller(n, every(n, u, 0), every(n, u, 1), kLeastFloat);
     values = n.cast(values, element);
   } else {
-    values = element.isF32() ? uniformFloat(n, all)
-                             : uniformNarrow(n, all, element);
+    values = element.isF32() ? uniformFloat(n, all) : uniformNarrow(n, all, element);
   }
-  Value cut = n.op<SliceOp>(values, n.ints({0}), count, n.ints({1}),
-                            n.list({0}), n.flag(false));
+  Value cut = n.op<SliceOp>(values, n.ints({0}), count, n.ints({1}), n.list({0}), n.flag(false));
   return n.reshapeTo(cut, shape);
 }
 
 /// The type of the results; null: none that has such numbers, which is told.
 static Type floatAttr(NodeImport &n) {
   Type element = n.elementAttr("dtype");
-  if (element && (element.isF16() || element.isBF16() || element.isF32() ||
-                  element.isF64()))
+  if (element && (element.isF16() || element.isBF16() || element.isF32() || element.isF64()))
     return element;
   (void)n.unsupported("found a dtype that is no float of 16, 32 or 64 bits");
   return {};
@@ -251,9 +226,7 @@ template <bool normal> static LogicalResult stateful(NodeImport &n) {
   if (!shape || !element)
     return failure();
   int64_t seed = n.i("seed"), seed2 = n.i("seed2");
-  auto word = [&](int64_t value, int shift) {
-    return constantWord(n, (value >> shift) & kMask);
-  };
+  auto word = [&](int64_t value, int shift) { return constantWord(n, (value >> shift) & kMask); };
   Value zero = constantWord(n, 0);
   Stream stream = {{word(seed, 0), word(seed, 32)},
                    {{zero, zero, word(seed2, 0), word(seed2, 32)}}};
@@ -265,29 +238,21 @@ template <bool normal> static LogicalResult stateful(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 /// Integers of all bits, as `wide` unsigned bits in the shape given.
-static Value sampleBits(NodeImport &n, const Stream &stream, Value shape,
-                        bool wide) {
+static Value sampleBits(NodeImport &n, const Stream &stream, Value shape, bool wide) {
   shape = n.toI64(shape);
   if (!shape)
     return {};
   Value count = n.reduce(shape, "prod", {0}, true);
   int64_t perBlock = wide ? 2 : 4;
-  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})),
-                       n.ints({perBlock}));
+  Value blocks = n.div(n.add(count, n.ints({perBlock - 1})), n.ints({perBlock}));
   Value all = words(n, stream, blocks);
   if (wide)
-    all = n.op<OrOp>(every(n, all, 0),
-                     n.op<ShlOp>(every(n, all, 1), n.intScalar(32)));
-  Value cut = n.op<SliceOp>(all, n.ints({0}), count, n.ints({1}), n.list({0}),
-                            n.flag(false));
-  return n.reshapeTo(n.cast(cut, n.b.getIntegerType(wide ? 64 : 32, false),
-                            false),
-                     shape);
+    all = n.op<OrOp>(every(n, all, 0), n.op<ShlOp>(every(n, all, 1), n.intScalar(32)));
+  Value cut = n.op<SliceOp>(all, n.ints({0}), count, n.ints({1}), n.list({0}), n.flag(false));
+  return n.reshapeTo(n.cast(cut, n.b.getIntegerType(wide ? 64 : 32, false), false), shape);
 }
 
-static Value wrapTo(NodeImport &n, Value v, Type element) {
-  return n.cast(v, element, false);
-}
+static Value wrapTo(NodeImport &n, Value v, Type element) { return n.cast(v, element, false); }
 
 static LogicalResult fullInts(NodeImport &n, const Stream &stream) {
   auto element = dyn_cast_if_present<IntegerType>(n.elementAttr("dtype"));
@@ -298,8 +263,7 @@ static LogicalResult fullInts(NodeImport &n, const Stream &stream) {
 }
 
 /// Uniform in [low, high): the remainder by the range.
-static LogicalResult rangedInts(NodeImport &n, const Stream &stream, Value low,
-                                Value high) {
+static LogicalResult rangedInts(NodeImport &n, const Stream &stream, Value low, Value high) {
   if (!low || !high)
     return failure();
   auto element = dyn_cast<IntegerType>(n.element(low));
@@ -309,13 +273,11 @@ static LogicalResult rangedInts(NodeImport &n, const Stream &stream, Value low,
   Value bits = sampleBits(n, stream, n.in(0), wide);
   if (!bits)
     return failure();
-  Value range = n.sub(wrapTo(n, high, n.element(bits)),
-                      wrapTo(n, low, n.element(bits)));
+  Value range = n.sub(wrapTo(n, high, n.element(bits)), wrapTo(n, low, n.element(bits)));
   Value good = n.reshape(n.compare("lt", low, high), {});
   if (good)
     AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), good,
-                     n.text("Need minval < maxval"), n.number(3),
-                     ValueRange());
+                     n.text("Need minval < maxval"), n.number(3), ValueRange());
   Value offset = wrapTo(n, n.op<RemOp>(bits, range), element);
   return n.result(n.add(low, offset));
 }
@@ -358,9 +320,7 @@ static LogicalResult keyCounter(NodeImport &n) {
   return n.results({key, counter, n.scalar(n.b.getI32Type(), 1)});
 }
 
-static LogicalResult algorithm(NodeImport &n) {
-  return n.result(n.scalar(n.b.getI32Type(), 1));
-}
+static LogicalResult algorithm(NodeImport &n) { return n.result(n.scalar(n.b.getI32Type(), 1)); }
 
 ArrayRef<OpImport> weir::tf::randomImports() {
   static const OpImport rows[] = {

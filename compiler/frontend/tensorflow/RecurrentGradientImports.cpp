@@ -31,19 +31,13 @@ struct LstmGradients {
 
 } // namespace
 
-static Value rest(TensorBuilder &t, Value v) {
-  return v ? t.sub(t.like(v, 1), v) : v;
-}
+static Value rest(TensorBuilder &t, Value v) { return v ? t.sub(t.like(v, 1), v) : v; }
 
 /// Of a logistic function's result y: y (1 - y).
-static Value logisticSlope(TensorBuilder &t, Value y) {
-  return t.mul(y, rest(t, y));
-}
+static Value logisticSlope(TensorBuilder &t, Value y) { return t.mul(y, rest(t, y)); }
 
 /// Of tanh's result: 1 - y².
-static Value tanhSlope(TensorBuilder &t, Value y) {
-  return rest(t, t.mul(y, y));
-}
+static Value tanhSlope(TensorBuilder &t, Value y) { return rest(t, t.mul(y, y)); }
 
 static LstmGradients lstmGradients(TensorBuilder &t, const LstmPeepholes &peep,
                                    const LstmState &s) {
@@ -55,13 +49,11 @@ static LstmGradients lstmGradients(TensorBuilder &t, const LstmPeepholes &peep,
   Value dForget = t.mul(t.mul(logisticSlope(t, s.f), dCell), s.csPrev);
   Value dIn = t.mul(t.mul(logisticSlope(t, s.i), dCell), s.ci);
   LstmGradients g;
-  g.gates = peep.forgetFirst
-                ? t.concat({dIn, dForget, dCandidate, dOut}, 1)
-                : t.concat({dIn, dCandidate, dForget, dOut}, 1);
+  g.gates = peep.forgetFirst ? t.concat({dIn, dForget, dCandidate, dOut}, 1)
+                             : t.concat({dIn, dCandidate, dForget, dOut}, 1);
   g.csPrev = t.mul(dCell, s.f);
   if (peep.used)
-    g.csPrev = t.add(g.csPrev,
-                     t.add(t.mul(dIn, peep.wci), t.mul(dForget, peep.wcf)));
+    g.csPrev = t.add(g.csPrev, t.add(t.mul(dIn, peep.wci), t.mul(dForget, peep.wcf)));
   auto sum = [&](Value gate, Value cell) -> Value {
     if (!peep.used)
       return gate ? t.reduce(t.mul(gate, 0.0), "sum", {0}, false) : gate;
@@ -79,8 +71,7 @@ static LogicalResult lstmCellGrad(NodeImport &n) {
     return failure();
   LstmPeepholes peep{v[4], v[5], v[6], n.isSet("use_peephole"), false};
   LstmGradients g =
-      lstmGradients(n, peep, {v[1], v[8], v[9], v[10], v[11], v[12], v[13],
-                              v[14], v[15]});
+      lstmGradients(n, peep, {v[1], v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]});
   return n.results({g.csPrev, g.gates, g.wci, g.wcf, g.wco});
 }
 
@@ -92,33 +83,31 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
   Value x = v[1], csPrev = v[2], hPrev = v[3], w = v[4];
   if (n.rank(x) != 3 || n.rank(w) != 2)
     return n.invalid("found an input that is not [time, batch, size]");
-  LstmPeepholes peep{v[5], v[6], v[7], n.isSet("use_peephole"),
-                     n.node.op == "BlockLSTMGradV2"};
+  LstmPeepholes peep{v[5], v[6], v[7], n.isSet("use_peephole"), n.node.op == "BlockLSTMGradV2"};
   int64_t inputs = n.dim(x, 2);
   if (ShapedType::isDynamic(inputs))
     return n.unsupported("found an input of unknown size");
   Value steps = n.toScalar(n.toI64(v[0]));
-  auto zeros = [&](Value like) {
-    return n.expandTo(n.like(like, 0), n.shapeOf(like));
-  };
+  auto zeros = [&](Value like) { return n.expandTo(n.like(like, 0), n.shapeOf(like)); };
   Value turned = n.transpose(w, {1, 0});
-  std::vector<Imported> inits = {
-      Imported(n.sub(steps, n.intScalar(1))), Imported(zeros(x)),
-      Imported(zeros(csPrev)), Imported(zeros(hPrev)), Imported(zeros(w)),
-      Imported(zeros(v[5])), Imported(zeros(v[6])), Imported(zeros(v[7])),
-      Imported(zeros(v[8]))};
+  std::vector<Imported> inits = {Imported(n.sub(steps, n.intScalar(1))),
+                                 Imported(zeros(x)),
+                                 Imported(zeros(csPrev)),
+                                 Imported(zeros(hPrev)),
+                                 Imported(zeros(w)),
+                                 Imported(zeros(v[5])),
+                                 Imported(zeros(v[6])),
+                                 Imported(zeros(v[7])),
+                                 Imported(zeros(v[8]))};
   if (!Imported::allGiven(inits))
     return failure();
   auto values = n.g.buildWhile(
       inits,
-      [&](std::vector<Imported> s,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
-        return std::vector<Imported>{
-            Imported(t.compare("ge", s[0].value, 0))};
+        return std::vector<Imported>{Imported(t.compare("ge", s[0].value, 0))};
       },
-      [&](std::vector<Imported> s,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
         Value now = s[0].value;
         Value isFirst = t.compare("eq", now, 0);
@@ -127,9 +116,14 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
         auto previous = [&](Value all, Value initial) {
           return t.select(isFirst, initial, t.gather(all, before, 0));
         };
-        LstmState state{previous(v[10], csPrev), at(v[9]),  at(v[10]),
-                        at(v[11]),               at(v[12]), at(v[13]),
-                        at(v[14]),               t.add(at(v[16]), s[2].value),
+        LstmState state{previous(v[10], csPrev),
+                        at(v[9]),
+                        at(v[10]),
+                        at(v[11]),
+                        at(v[12]),
+                        at(v[13]),
+                        at(v[14]),
+                        t.add(at(v[16]), s[2].value),
                         t.add(at(v[17]), s[3].value)};
         LstmGradients g = lstmGradients(t, peep, state);
         Value both = t.matmul(g.gates, turned);
@@ -137,15 +131,13 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
           return failure();
         int64_t all = t.dim(both, 1);
         Value dx = t.slice(both, 1, 0, inputs);
-        Value dh = t.op<SliceOp>(
-            both, t.ints({inputs}),
-            ShapedType::isDynamic(all) ? t.sizeOf(both, 1) : t.ints({all}),
-            t.ints({1}), t.list({1}), t.flag(false));
+        Value dh = t.op<SliceOp>(both, t.ints({inputs}),
+                                 ShapedType::isDynamic(all) ? t.sizeOf(both, 1) : t.ints({all}),
+                                 t.ints({1}), t.list({1}), t.flag(false));
         Value xh = t.concat({at(x), previous(v[15], hPrev)}, 1);
         Value dw = t.matmul(t.transpose(xh, {1, 0}), g.gates);
-        Value row = t.op<ScatterNdOp>(
-            s[1].value, t.reshape(now, {1, 1}), t.unsqueeze(dx, {0}),
-            t.text("none"), t.flag(false), t.flag(false));
+        Value row = t.op<ScatterNdOp>(s[1].value, t.reshape(now, {1, 1}), t.unsqueeze(dx, {0}),
+                                      t.text("none"), t.flag(false), t.flag(false));
         std::vector<Imported> next = {
             Imported(t.sub(now, 1.0)),
             Imported(row),
@@ -155,8 +147,7 @@ static LogicalResult lstmBlockGrad(NodeImport &n) {
             Imported(t.add(s[5].value, g.wci)),
             Imported(t.add(s[6].value, g.wcf)),
             Imported(t.add(s[7].value, g.wco)),
-            Imported(t.add(s[8].value,
-                           t.reduce(g.gates, "sum", {0}, false)))};
+            Imported(t.add(s[8].value, t.reduce(g.gates, "sum", {0}, false)))};
         if (!Imported::allGiven(next))
           return failure();
         return next;
@@ -185,8 +176,7 @@ static LogicalResult gruCellGrad(NodeImport &n) {
   Value first = n.matmul(gates, n.transpose(v[2], {1, 0}));
   Value dx = n.add(n.slice(first, 1, 0, inputs), n.slice(second, 1, 0, inputs));
   Value dPrevious =
-      n.add(n.add(n.slice(first, 1, inputs, inputs + cells), n.mul(dMixed, r)),
-            n.mul(dh, u));
+      n.add(n.add(n.slice(first, 1, inputs, inputs + cells), n.mul(dMixed, r)), n.mul(dh, u));
   return n.results({dx, dPrevious, dCandidate, gates});
 }
 

@@ -29,12 +29,10 @@ struct LstmWeights {
 };
 
 /// How many cells a state [batch, cells] has, or a bias of `gates` for each.
-static FailureOr<int64_t> cellsOf(NodeImport &n, Value state, Value bias,
-                                  int64_t gates) {
+static FailureOr<int64_t> cellsOf(NodeImport &n, Value state, Value bias, int64_t gates) {
   if (n.rank(state) != 2 || n.rank(bias) != 1)
-    return n.invalid("found a state of rank " + Twine(n.rank(state)) +
-                     " and a bias of rank " + Twine(n.rank(bias)) +
-                     "; possible are 2 and 1");
+    return n.invalid("found a state of rank " + Twine(n.rank(state)) + " and a bias of rank " +
+                     Twine(n.rank(bias)) + "; possible are 2 and 1");
   int64_t cells = n.dim(state, 1), width = n.dim(bias, 0);
   if (!ShapedType::isDynamic(cells))
     return cells;
@@ -47,15 +45,13 @@ static FailureOr<int64_t> cellsOf(NodeImport &n, Value state, Value bias,
 } // namespace
 
 /// Gates from [x, h] w + b; with peepholes they look at the cell, too.
-static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x,
-                         Value cs, Value h) {
+static LstmStep lstmStep(TensorBuilder &t, const LstmWeights &weights, Value x, Value cs, Value h) {
   Value gates = t.add(t.matmul(t.concat({x, h}, 1), weights.w), weights.b);
   LstmStep step;
   if (!gates || !cs)
     return step;
   auto part = [&](int64_t index) {
-    return t.slice(gates, 1, index * weights.cells,
-                   (index + 1) * weights.cells);
+    return t.slice(gates, 1, index * weights.cells, (index + 1) * weights.cells);
   };
   Value in = part(0), candidate = part(weights.inputForgetOrder ? 1 : 2),
         forget = part(weights.inputForgetOrder ? 2 : 1), out = part(3);
@@ -84,8 +80,8 @@ static LogicalResult lstmCell(NodeImport &n) {
   auto cells = cellsOf(n, v[1], v[7], 4);
   if (failed(cells))
     return failure();
-  LstmWeights weights{v[3], v[4], v[5], v[6], v[7], n.f("forget_bias"), {},
-                      n.isSet("use_peephole"), true, *cells};
+  LstmWeights weights{
+      v[3], v[4], v[5], v[6], v[7], n.f("forget_bias"), {}, n.isSet("use_peephole"), true, *cells};
   if (n.f("cell_clip") > 0)
     weights.clip = n.f("cell_clip");
   LstmStep s = lstmStep(n, weights, v[0], v[1], v[2]);
@@ -101,42 +97,36 @@ static LogicalResult lstmBlock(NodeImport &n) {
   if (failed(cells))
     return failure();
   bool isV2 = n.node.op == "BlockLSTMV2";
-  LstmWeights weights{v[4], v[5], v[6], v[7], v[8],
-                      isV2 ? 0.0 : n.f("forget_bias"),
-                      {}, n.isSet("use_peephole"), !isV2, *cells};
+  LstmWeights weights{
+      v[4],  v[5],  v[6], v[7], v[8], isV2 ? 0.0 : n.f("forget_bias"), {}, n.isSet("use_peephole"),
+      !isV2, *cells};
   double clip = n.f("cell_clip");
   if (clip > 0)
     weights.clip = clip;
   Value x = v[1], cs = v[2], h = v[3];
   Value steps = n.toScalar(n.toI64(v[0]));
   Value shape = n.concat({n.sizeOf(x, 0), n.shapeOf(cs)}, 0);
-  std::vector<Imported> inits = {Imported(n.intScalar(0)), Imported(cs),
-                                 Imported(h)};
+  std::vector<Imported> inits = {Imported(n.intScalar(0)), Imported(cs), Imported(h)};
   for (int i = 0; i < 7; ++i)
     inits.emplace_back(n.expandTo(n.like(x, 0), shape));
   auto values = n.g.buildWhile(
       inits,
-      [&](std::vector<Imported> s,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
-        return std::vector<Imported>{
-            Imported(t.compare("lt", s[0].value, steps))};
+        return std::vector<Imported>{Imported(t.compare("lt", s[0].value, steps))};
       },
-      [&](std::vector<Imported> s,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
         Value now = s[0].value;
         Value in = t.gather(x, now, 0);
         LstmStep step = lstmStep(t, weights, in, s[1].value, s[2].value);
-        std::vector<Imported> next = {Imported(t.add(now, 1.0)),
-                                      Imported(step.cs), Imported(step.h)};
-        Value parts[] = {step.i,  step.cs, step.f, step.o,
-                         step.ci, step.co, step.h};
+        std::vector<Imported> next = {Imported(t.add(now, 1.0)), Imported(step.cs),
+                                      Imported(step.h)};
+        Value parts[] = {step.i, step.cs, step.f, step.o, step.ci, step.co, step.h};
         for (int i = 0; i < 7; ++i) {
           Value row = t.unsqueeze(parts[i], {0});
-          next.emplace_back(t.op<ScatterNdOp>(
-              s[3 + i].value, t.reshape(now, {1, 1}), row, t.text("none"),
-              t.flag(false), t.flag(false)));
+          next.emplace_back(t.op<ScatterNdOp>(s[3 + i].value, t.reshape(now, {1, 1}), row,
+                                              t.text("none"), t.flag(false), t.flag(false)));
         }
         if (!Imported::allGiven(next))
           return failure();
@@ -159,14 +149,12 @@ static LogicalResult gruCell(NodeImport &n) {
   if (failed(known))
     return failure();
   int64_t cells = *known;
-  Value gates = n.op<LogisticOp>(
-      n.add(n.matmul(n.concat({x, h}, 1), v[2]), v[4]));
+  Value gates = n.op<LogisticOp>(n.add(n.matmul(n.concat({x, h}, 1), v[2]), v[4]));
   Value r = n.slice(gates, 1, 0, cells), u = n.slice(gates, 1, cells, 2 * cells);
   Value mixed = n.mul(r, h);
   if (!mixed)
     return failure();
-  Value c = n.op<TanhOp>(
-      n.add(n.matmul(n.concat({x, mixed}, 1), v[3]), v[5]));
+  Value c = n.op<TanhOp>(n.add(n.matmul(n.concat({x, mixed}, 1), v[3]), v[5]));
   Value next = n.add(n.mul(u, h), n.mul(n.sub(n.like(u, 1), u), c));
   return n.results({r, u, c, next});
 }

@@ -14,15 +14,13 @@ using namespace weir::tf;
 
 namespace {
 struct Kind {
-  static constexpr char sum[] = "sum", prod[] = "prod", max[] = "max",
-                        min[] = "min", mean[] = "mean", any[] = "any",
-                        all[] = "all";
+  static constexpr char sum[] = "sum", prod[] = "prod", max[] = "max", min[] = "min",
+                        mean[] = "mean", any[] = "any", all[] = "all";
 };
 } // namespace
 
 /// The axes that input `i` names, sorted, each once.
-static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i,
-                                              int64_t rank) {
+static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i, int64_t rank) {
   std::optional<IntVector> given = n.constantInts(i);
   if (!given)
     return std::nullopt;
@@ -42,12 +40,10 @@ static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i,
 static Value reduceInput(NodeImport &n, Value x, StringRef kind) {
   bool keep = n.isSet("keep_dims");
   if (x && n.in(1) && !n.knownInts(1))
-    return chooseAxes(n, n.in(1), n.rank(x), keep,
-                      [&](TensorBuilder &t, Ints axes) {
-                        return axes.empty() ? x : t.reduce(x, kind, axes, keep);
-                      });
-  std::optional<IntVector> axes =
-      x ? reductionAxes(n, 1, n.rank(x)) : std::nullopt;
+    return chooseAxes(n, n.in(1), n.rank(x), keep, [&](TensorBuilder &t, Ints axes) {
+      return axes.empty() ? x : t.reduce(x, kind, axes, keep);
+    });
+  std::optional<IntVector> axes = x ? reductionAxes(n, 1, n.rank(x)) : std::nullopt;
   if (!axes)
     return {};
   return axes->empty() ? x : n.reduce(x, kind, *axes, keep);
@@ -59,13 +55,12 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
     return failure();
   // How many axes there are is the rank of the result; where only the run knows
   // (gradients of what broadcasts), a reshape must follow.
-  if (n.in(1) && !n.knownInts(1) && !n.isSet("keep_dims") &&
-      n.rank(n.in(1)) == 1 && n.type(n.in(1)).isDynamicDim(0))
-    return openRankResult(
-        n, chooseAxes(n, n.in(1), n.rank(x), true,
-                      [&](TensorBuilder &t, Ints axes) {
-                        return axes.empty() ? x : t.reduce(x, kind, axes, true);
-                      }));
+  if (n.in(1) && !n.knownInts(1) && !n.isSet("keep_dims") && n.rank(n.in(1)) == 1 &&
+      n.type(n.in(1)).isDynamicDim(0))
+    return openRankResult(n,
+                          chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
+                            return axes.empty() ? x : t.reduce(x, kind, axes, true);
+                          }));
   return n.result(reduceInput(n, x, kind));
 }
 
@@ -74,8 +69,7 @@ static LogicalResult euclideanNorm(NodeImport &n) {
   if (!x)
     return failure();
   Type type = n.element(x);
-  Value squares =
-      isa<ComplexType>(type) ? n.mul(x, n.op<ConjOp>(x)) : n.mul(x, x);
+  Value squares = isa<ComplexType>(type) ? n.mul(x, n.op<ConjOp>(x)) : n.mul(x, x);
   Value sum = reduceInput(n, squares, "sum");
   // The root of integers is cut to one.
   if (isa<IntegerType>(type))
@@ -91,9 +85,8 @@ template <bool largest> static LogicalResult argReduce(NodeImport &n) {
   Type index = n.elementAttr("output_type");
   if (!axis || !index)
     return failure();
-  return n.result(n.op<ArgReduceOp>(x, n.flag(largest), n.number(*axis),
-                                    n.flag(false), n.flag(false),
-                                    n.typeAttr(index)));
+  return n.result(n.op<ArgReduceOp>(x, n.flag(largest), n.number(*axis), n.flag(false),
+                                    n.flag(false), n.typeAttr(index)));
 }
 
 template <const char *kind> static LogicalResult scan(NodeImport &n) {
@@ -103,8 +96,7 @@ template <const char *kind> static LogicalResult scan(NodeImport &n) {
   std::optional<int64_t> axis = n.constantAxis(1, n.rank(x));
   if (!axis)
     return failure();
-  return n.result(n.op<CumulativeOp>(x, n.text(kind), n.number(*axis),
-                                     n.flag(n.isSet("exclusive")),
+  return n.result(n.op<CumulativeOp>(x, n.text(kind), n.number(*axis), n.flag(n.isSet("exclusive")),
                                      n.flag(n.isSet("reverse"))));
 }
 
@@ -118,9 +110,8 @@ static LogicalResult cumulativeLogsumexp(NodeImport &n) {
   if (!axis)
     return failure();
   Value max = n.reduce(x, "max", {*axis}, true);
-  Value sums = n.op<CumulativeOp>(
-      n.exp(n.sub(x, max)), n.text("sum"), n.number(*axis),
-      n.flag(n.isSet("exclusive")), n.flag(n.isSet("reverse")));
+  Value sums = n.op<CumulativeOp>(n.exp(n.sub(x, max)), n.text("sum"), n.number(*axis),
+                                  n.flag(n.isSet("exclusive")), n.flag(n.isSet("reverse")));
   return n.result(n.add(n.op<LogOp>(sums), max));
 }
 
@@ -128,19 +119,15 @@ static LogicalResult cumulativeLogsumexp(NodeImport &n) {
 // Segments
 //===----------------------------------------------------------------------===//
 
-template <const char *kind>
-static LogicalResult unsortedSegment(NodeImport &n) {
+template <const char *kind> static LogicalResult unsortedSegment(NodeImport &n) {
   Value data = n.in(0), ids = n.in(1), count = n.in(2);
   if (!data || !ids || !count)
     return failure();
   StringRef name(kind);
   Value fill = name == "sum"    ? n.like(data, 0)
                : name == "prod" ? n.like(data, 1)
-                                : extremeValue(n, n.element(data),
-                                               name == "max", false);
-  StringRef reduction = name == "sum"    ? "add"
-                        : name == "prod" ? "mul"
-                                         : name;
+                                : extremeValue(n, n.element(data), name == "max", false);
+  StringRef reduction = name == "sum" ? "add" : name == "prod" ? "mul" : name;
   // A negative id drops its row: out of bounds, so that it wraps nowhere.
   return n.result(segments(n, data, ids, count, reduction, fill));
 }
@@ -168,17 +155,15 @@ template <const char *kind> static LogicalResult segment(NodeImport &n) {
     if (!sum || !counts || name == "sum")
       return n.result(sum);
     Value divisor = n.cast(n.maximum(counts, 1.0), n.element(data));
-    return n.result(
-        n.div(sum, n.unsqueeze(divisor, axesFrom(1, n.rank(data)))));
+    return n.result(n.div(sum, n.unsqueeze(divisor, axesFrom(1, n.rank(data)))));
   }
   if (name == "prod")
     return n.result(segments(n, data, ids, count, "mul", n.like(data, 1)));
-  Value best = segments(n, data, ids, count, name,
-                        extremeValue(n, n.element(data), name == "max", false));
+  Value best =
+      segments(n, data, ids, count, name, extremeValue(n, n.element(data), name == "max", false));
   if (!best || !counts)
     return failure();
-  Value empty = n.unsqueeze(n.compare("eq", counts, 0),
-                            axesFrom(1, n.rank(data)));
+  Value empty = n.unsqueeze(n.compare("eq", counts, 0), axesFrom(1, n.rank(data)));
   return n.result(n.select(empty, n.like(data, 0), best));
 }
 
@@ -194,8 +179,7 @@ static LogicalResult bincount(NodeImport &n) {
     weights = ones;
   else
     weights = n.reshape(weights, {-1});
-  return n.result(segments(n, weights, values, n.toScalar(size), "add",
-                           n.scalar(type, 0)));
+  return n.result(segments(n, weights, values, n.toScalar(size), "add", n.scalar(type, 0)));
 }
 
 /// Bins of equal width; what lies outside falls into the outermost ones.
@@ -219,8 +203,7 @@ static LogicalResult histogramFixedWidth(NodeImport &n) {
   if (!ids)
     return failure();
   Value ones = n.expandTo(n.scalar(type, 1), n.shapeOf(ids));
-  return n.result(segments(n, ones, ids, n.toScalar(bins), "add",
-                           n.scalar(type, 0)));
+  return n.result(segments(n, ones, ids, n.toScalar(bins), "add", n.scalar(type, 0)));
 }
 
 ArrayRef<OpImport> weir::tf::reductionImports() {

@@ -14,8 +14,8 @@ using namespace weir;
 using namespace weir::tf;
 
 Side weir::tf::sideOf(NodeImport &n, Value x, Value sizes, int64_t dim) {
-  return {n.sizeOf(x, dim), n.toI64(n.slice(sizes, 0, dim - 1, dim)),
-          n.isSet("align_corners"), n.isSet("half_pixel_centers")};
+  return {n.sizeOf(x, dim), n.toI64(n.slice(sizes, 0, dim - 1, dim)), n.isSet("align_corners"),
+          n.isSet("half_pixel_centers")};
 }
 
 /// Samples of the operand to one of the result, tensor<1xf32>.
@@ -25,8 +25,7 @@ static Value scaleOf(NodeImport &n, const Side &side) {
   if (!side.alignCorners)
     return scale;
   Value steps = n.sub(side.to, n.ints({1})), last = n.sub(side.from, n.ints({1}));
-  Value corners =
-      n.div(n.cast(last, f32), n.cast(n.maximum(steps, 1.0), f32));
+  Value corners = n.div(n.cast(last, f32), n.cast(n.maximum(steps, 1.0), f32));
   return n.select(n.compare("gt", steps, 0), corners, scale);
 }
 
@@ -37,13 +36,10 @@ static Value positions(NodeImport &n, const Side &side) {
 /// Where each sample of the result lies among the operand's, f32.
 static Value places(NodeImport &n, const Side &side) {
   Value at = positions(n, side), scale = scaleOf(n, side);
-  return side.halfPixelCenters ? n.sub(n.mul(n.add(at, 0.5), scale), 0.5)
-                               : n.mul(at, scale);
+  return side.halfPixelCenters ? n.sub(n.mul(n.add(at, 0.5), scale), 0.5) : n.mul(at, scale);
 }
 
-static Value lastOf(NodeImport &n, const Side &side) {
-  return n.sub(side.from, n.ints({1}));
-}
+static Value lastOf(NodeImport &n, const Side &side) { return n.sub(side.from, n.ints({1})); }
 
 Between weir::tf::neighbours(NodeImport &n, const Side &side) {
   Value at = places(n, side), floor = n.op<FloorOp>(at);
@@ -63,8 +59,7 @@ Value weir::tf::nearestIndex(NodeImport &n, const Side &side) {
 /// `far` in 1 to 2.
 static Value keys(NodeImport &n, Value x, double a, bool far) {
   if (!far)
-    return n.add(
-        n.mul(n.mul(n.sub(n.mul(x, a + 2), a + 3), x), x), 1.0);
+    return n.add(n.mul(n.mul(n.sub(n.mul(x, a + 2), a + 3), x), x), 1.0);
   Value inner = n.sub(n.mul(x, a), 5 * a);
   return n.sub(n.mul(n.add(n.mul(inner, x), 8 * a), x), 4 * a);
 }
@@ -77,8 +72,7 @@ Taps weir::tf::cubicTaps(NodeImport &n, const Side &side) {
   Value t = n.div(n.cast(steps, n.b.getF64Type()), 1024.0);
   Value rest = n.sub(n.like(t, 1), t);
   Value weights[4] = {keys(n, n.add(t, 1.0), a, true), keys(n, t, a, false),
-                      keys(n, rest, a, false),
-                      keys(n, n.add(rest, 1.0), a, true)};
+                      keys(n, rest, a, false), keys(n, n.add(rest, 1.0), a, true)};
   Taps taps;
   Value sum;
   for (int k = 0; k < 4; ++k) {
@@ -86,8 +80,7 @@ Taps weir::tf::cubicTaps(NodeImport &n, const Side &side) {
     Value index = n.add(n.toI64(base), static_cast<double>(k - 1));
     Value inside = n.minimum(n.maximum(index, 0.0), lastOf(n, side));
     if (side.halfPixelCenters)
-      weights[k] = n.select(n.compare("eq", index, inside), weights[k],
-                            n.like(weights[k], 0));
+      weights[k] = n.select(n.compare("eq", index, inside), weights[k], n.like(weights[k], 0));
     sum = k ? n.add(sum, weights[k]) : weights[k];
     taps.push_back({inside, weights[k]});
   }
@@ -95,8 +88,7 @@ Taps weir::tf::cubicTaps(NodeImport &n, const Side &side) {
     double least = 1000.0 * std::numeric_limits<float>::min();
     Value some = n.compare("ge", n.op<AbsOp>(sum), least);
     for (Tap &tap : taps)
-      tap.weight = n.select(some, n.mul(tap.weight, n.div(n.like(sum, 1), sum)),
-                            tap.weight);
+      tap.weight = n.select(some, n.mul(tap.weight, n.div(n.like(sum, 1), sum)), tap.weight);
   }
   return taps;
 }
@@ -118,8 +110,7 @@ Value weir::tf::alongDim(NodeImport &n, Value v, int64_t dim, int64_t rank) {
   return n.unsqueeze(v, axesFrom(1, rank - dim));
 }
 
-Value weir::tf::applyTaps(NodeImport &n, Value x, const Taps &taps,
-                          int64_t dim) {
+Value weir::tf::applyTaps(NodeImport &n, Value x, const Taps &taps, int64_t dim) {
   if (!x)
     return {};
   Value sum;
@@ -131,36 +122,30 @@ Value weir::tf::applyTaps(NodeImport &n, Value x, const Taps &taps,
   return sum;
 }
 
-Value weir::tf::scatterAlong(NodeImport &n, Value v, Value index, int64_t dim,
-                             Value size) {
+Value weir::tf::scatterAlong(NodeImport &n, Value v, Value index, int64_t dim, Value size) {
   if (!v || !index || !size)
     return {};
   int64_t rank = n.rank(v);
   Value outer = n.sizeProduct(v, 0, dim), inner = n.sizeProduct(v, dim + 1, rank);
   Value count = n.mul(outer, n.sizeOf(v, dim));
-  Value first = n.mul(
-      n.op<IotaOp>(outer, n.number(0), n.typeAttr(n.b.getI64Type())), size);
+  Value first = n.mul(n.op<IotaOp>(outer, n.number(0), n.typeAttr(n.b.getI64Type())), size);
   Value rows = n.add(n.unsqueeze(first, {1}), index);
-  Value zeros =
-      n.expandTo(n.like(v, 0), n.concat({n.mul(outer, size), inner}, 0));
-  Value sums = n.op<ScatterNdOp>(
-      zeros, n.reshapeTo(rows, n.concat({count, n.ints({1})}, 0)),
-      n.reshapeTo(v, n.concat({count, inner}, 0)), n.text("add"),
-      n.flag(false), n.flag(false));
+  Value zeros = n.expandTo(n.like(v, 0), n.concat({n.mul(outer, size), inner}, 0));
+  Value sums = n.op<ScatterNdOp>(zeros, n.reshapeTo(rows, n.concat({count, n.ints({1})}, 0)),
+                                 n.reshapeTo(v, n.concat({count, inner}, 0)), n.text("add"),
+                                 n.flag(false), n.flag(false));
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < rank; ++i)
     sizes.push_back(i == dim ? size : n.sizeOf(v, i));
   return n.reshapeTo(sums, n.concat(sizes, 0));
 }
 
-Value weir::tf::applyMatrix(NodeImport &n, Value x, Value matrix, int64_t dim,
-                            bool transposed) {
+Value weir::tf::applyMatrix(NodeImport &n, Value x, Value matrix, int64_t dim, bool transposed) {
   if (!x || !matrix)
     return {};
-  Value mixed = n.op<DotGeneralOp>(
-      x, matrix, n.list({}), n.list({}), n.list({dim}),
-      n.list({transposed ? int64_t(0) : int64_t(1)}),
-      n.typeAttr(n.element(x)));
+  Value mixed =
+      n.op<DotGeneralOp>(x, matrix, n.list({}), n.list({}), n.list({dim}),
+                         n.list({transposed ? int64_t(0) : int64_t(1)}), n.typeAttr(n.element(x)));
   // The new dimension is last; it belongs to `dim`.
   IntVector order = axesFrom(0, n.rank(x) - 1);
   order.insert(order.begin() + dim, n.rank(x) - 1);

@@ -61,13 +61,11 @@ Value applyTaps(NodeImport &n, Value x, const Taps &taps, int64_t dim);
 
 /// The slices of `v` along dimension `dim` added up at `index` of a dimension of
 /// `size` (tensor<1xi64>): the opposite of a gather.
-Value scatterAlong(NodeImport &n, Value v, Value index, int64_t dim,
-                   Value size);
+Value scatterAlong(NodeImport &n, Value v, Value index, int64_t dim, Value size);
 
 /// `x` times a matrix [result, operand] along dimension `dim`; with `transposed`
 /// times [operand, result].
-Value applyMatrix(NodeImport &n, Value x, Value matrix, int64_t dim,
-                  bool transposed = false);
+Value applyMatrix(NodeImport &n, Value x, Value matrix, int64_t dim, bool transposed = false);
 
 } // namespace weir::tf
 

@@ -37,8 +37,7 @@ struct Origin {
 
 class Follower {
 public:
-  Follower(const Library &library, const std::string &file,
-           DiagnosticSink &sink)
+  Follower(const Library &library, const std::string &file, DiagnosticSink &sink)
       : library(library), file(file), sink(sink) {}
 
   void follow(const Graph &graph, uint32_t start);
@@ -61,8 +60,8 @@ private:
 static constexpr int kMaxCallDepth = 16;
 
 static bool passesThrough(const Node &node) {
-  return node.op == "Identity" || node.op == "RefIdentity" ||
-         node.op == "NoOp" || node.op == "EnsureShape";
+  return node.op == "Identity" || node.op == "RefIdentity" || node.op == "NoOp" ||
+         node.op == "EnsureShape";
 }
 
 /// Where a value comes from, through identities and out of functions.
@@ -88,16 +87,14 @@ Origin Follower::origin(const Scope &start, Edge edge) const {
 static bool stringConstant(const Node &node, TensorValues &values) {
   const AttrValue *value = node.attr("value");
   std::string error;
-  return node.op == "Const" && value && value->tensor &&
-         value->tensor->type == DataType::String &&
+  return node.op == "Const" && value && value->tensor && value->tensor->type == DataType::String &&
          decodeTensor(*value->tensor, values, error);
 }
 
 void Follower::assignment(const Scope &scope, const Node &node) {
   Origin variable = origin(scope, node.inputs[0]);
   Origin value = origin(scope, node.inputs[1]);
-  if (!variable.node || !value.node || variable.scope->outer ||
-      value.node->op != "RestoreV2")
+  if (!variable.node || !value.node || variable.scope->outer || value.node->op != "RestoreV2")
     return;
   Origin names = origin(*value.scope, value.node->inputs[1]);
   TensorValues values;
@@ -110,8 +107,7 @@ void Follower::assignment(const Scope &scope, const Node &node) {
   found.emplace(variable.index, std::string(values.strings[at]));
 }
 
-void Follower::visit(const Scope &scope, std::vector<uint32_t> pending,
-                     int depth) {
+void Follower::visit(const Scope &scope, std::vector<uint32_t> pending, int depth) {
   std::vector<bool> seen(scope.graph->nodes.size());
   while (!pending.empty()) {
     uint32_t at = pending.back();
@@ -156,9 +152,10 @@ void Follower::follow(const Graph &graph, uint32_t start) {
   visit(scopes.back(), {start}, 0);
 }
 
-std::map<uint32_t, std::string>
-weir::tf::restoredVariables(const SavedModel &model, const Graph &graph,
-                            const Library &library, DiagnosticSink &sink) {
+std::map<uint32_t, std::string> weir::tf::restoredVariables(const SavedModel &model,
+                                                            const Graph &graph,
+                                                            const Library &library,
+                                                            DiagnosticSink &sink) {
   if (model.restoreOp.empty())
     return {};
   int64_t start = graph.find(model.restoreOp);

@@ -25,8 +25,7 @@ static void requireAxes(NodeImport &n, Value axes, int64_t rank) {
 
 /// Axes from 0 on, of some that may count from the end.
 static Value fromStart(NodeImport &n, Value axes, int64_t rank) {
-  return n.select(n.compare("lt", axes, 0),
-                  n.add(axes, static_cast<double>(rank)), axes);
+  return n.select(n.compare("lt", axes, 0), n.add(axes, static_cast<double>(rank)), axes);
 }
 
 Value weir::tf::runtimeAxis(NodeImport &n, Value given, int64_t rank) {
@@ -59,23 +58,20 @@ struct Chooser {
     return std::vector<Imported>{Imported(value)};
   }
 
-  FailureOr<std::vector<Imported>> among(ArrayRef<int64_t> choices,
-                                         OpBuilder &b) {
+  FailureOr<std::vector<Imported>> among(ArrayRef<int64_t> choices, OpBuilder &b) {
     if (choices.size() == 1)
       return one(choices[0], b);
     TensorBuilder t(b, n.loc);
     Value is = t.compare("eq", mask, t.intScalar(choices[0]));
     return n.g.buildIf(
         is, [&](OpBuilder &in) { return one(choices[0], in); },
-        [&](OpBuilder &in) { return among(choices.drop_front(), in); }, n.node,
-        b, n.loc);
+        [&](OpBuilder &in) { return among(choices.drop_front(), in); }, n.node, b, n.loc);
   }
 };
 } // namespace
 
-Value weir::tf::chooseAxes(
-    NodeImport &n, Value axes, int64_t rank, bool anyNumber,
-    function_ref<Value(TensorBuilder &t, Ints axes)> build) {
+Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumber,
+                           function_ref<Value(TensorBuilder &t, Ints axes)> build) {
   axes = n.reshape(n.toI64(axes), {-1});
   if (!axes)
     return {};
@@ -89,8 +85,7 @@ Value weir::tf::chooseAxes(
   if (choices.empty() || choices.size() > kMostChoices) {
     (void)n.unsupported("found axes computed from the program's inputs, of "
                         "unknown number or with more than " +
-                        Twine(kMostChoices) +
-                        " choices; possible are constants");
+                        Twine(kMostChoices) + " choices; possible are constants");
     return {};
   }
   requireAxes(n, axes, rank);
@@ -104,9 +99,7 @@ Value weir::tf::chooseAxes(
   if (!mask)
     return {};
   if (!isOpen)
-    require(n,
-            n.compare("eq", n.op<PopulationCountOp>(mask),
-                      static_cast<double>(count)),
+    require(n, n.compare("eq", n.op<PopulationCountOp>(mask), static_cast<double>(count)),
             "an axis is there twice");
   Chooser chooser{n, mask, build};
   auto made = chooser.among(choices, n.b);

@@ -31,23 +31,19 @@ static Value keyState(NodeImport &n, size_t first) {
     return {};
   }
   auto bits = [&](Value v) { return n.cast(v, n.b.getI64Type(), false); };
-  return n.concat({n.slice(bits(rest[0]), 0, 0, 1),
-                   n.slice(bits(rest[1]), 0, 0, 2)},
-                  0);
+  return n.concat({n.slice(bits(rest[0]), 0, 0, 1), n.slice(bits(rest[1]), 0, 0, 2)}, 0);
 }
 
 /// Of a stateful operation: it begins anew in each run.
-static Value attributeState(NodeImport &n) {
-  return n.ints({n.i("seed"), 0, n.i("seed2")});
-}
+static Value attributeState(NodeImport &n) { return n.ints({n.i("seed"), 0, n.i("seed2")}); }
 
 static LogicalResult truncatedNormal(NodeImport &n, Value state) {
   RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
   Value shape = n.in(0);
   if (!type || !state || !shape)
     return failure();
-  Operation *made = n.kernelCall("weir_kernel_random_truncated_normal", type,
-                                 {state, n.toI64(shape)});
+  Operation *made =
+      n.kernelCall("weir_kernel_random_truncated_normal", type, {state, n.toI64(shape)});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -66,37 +62,29 @@ static LogicalResult gamma(NodeImport &n, Value state, size_t alphaInput) {
   Value shape = n.in(0), alpha = n.in(alphaInput);
   if (!type || !state || !shape || !alpha)
     return failure();
-  Operation *made =
-      n.kernelCall("weir_kernel_random_gamma", type,
-                   {state, n.toI64(shape), n.cast(alpha, n.b.getF64Type())});
+  Operation *made = n.kernelCall("weir_kernel_random_gamma", type,
+                                 {state, n.toI64(shape), n.cast(alpha, n.b.getF64Type())});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
-static LogicalResult gammaV2(NodeImport &n) {
-  return gamma(n, seedState(n, 1), 2);
-}
-static LogicalResult gammaV3(NodeImport &n) {
-  return gamma(n, keyState(n, 1), 4);
-}
+static LogicalResult gammaV2(NodeImport &n) { return gamma(n, seedState(n, 1), 2); }
+static LogicalResult gammaV3(NodeImport &n) { return gamma(n, keyState(n, 1), 4); }
 
 static LogicalResult binomial(NodeImport &n) {
   RankedTensorType type = n.typeShapedBy(0, n.elementAttr("dtype"));
-  Value shape = n.in(0), state = seedState(n, 1), counts = n.in(2),
-        chances = n.in(3);
+  Value shape = n.in(0), state = seedState(n, 1), counts = n.in(2), chances = n.in(3);
   if (!type || !state || !shape || !counts || !chances)
     return failure();
-  Type element = n.isFloat(counts) && !n.element(counts).isF64()
-                     ? Type(n.b.getF32Type())
-                     : Type(n.b.getF64Type());
+  Type element = n.isFloat(counts) && !n.element(counts).isF64() ? Type(n.b.getF32Type())
+                                                                 : Type(n.b.getF64Type());
   counts = n.cast(counts, element);
   chances = n.cast(chances, element);
   // Both in the shape of the two.
   Value zero = n.mul(n.add(counts, chances), 0.0);
   Value common = n.shapeOf(zero);
-  Operation *made =
-      n.kernelCall("weir_kernel_random_binomial", type,
-                   {state, n.toI64(shape), n.expandTo(counts, common),
-                    n.expandTo(chances, common)});
+  Operation *made = n.kernelCall(
+      "weir_kernel_random_binomial", type,
+      {state, n.toI64(shape), n.expandTo(counts, common), n.expandTo(chances, common)});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -106,22 +94,16 @@ static LogicalResult multinomial(NodeImport &n, Value state) {
   if (!state || !logits || !samples || !element)
     return failure();
   if (n.rank(logits) != 2)
-    return n.invalid("found logits of rank " + Twine(n.rank(logits)) +
-                     "; possible is 2");
+    return n.invalid("found logits of rank " + Twine(n.rank(logits)) + "; possible is 2");
   auto known = n.knownInts(1);
-  int64_t count = known && known->size() == 1 ? known->front()
-                                              : ShapedType::kDynamic;
-  auto type =
-      RankedTensorType::get({n.dim(logits, 0), count}, element);
-  Operation *made =
-      n.kernelCall("weir_kernel_random_multinomial", type,
-                   {state, n.cast(logits, n.b.getF64Type()), samples});
+  int64_t count = known && known->size() == 1 ? known->front() : ShapedType::kDynamic;
+  auto type = RankedTensorType::get({n.dim(logits, 0), count}, element);
+  Operation *made = n.kernelCall("weir_kernel_random_multinomial", type,
+                                 {state, n.cast(logits, n.b.getF64Type()), samples});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
-static LogicalResult statelessMultinomial(NodeImport &n) {
-  return multinomial(n, seedState(n, 2));
-}
+static LogicalResult statelessMultinomial(NodeImport &n) { return multinomial(n, seedState(n, 2)); }
 static LogicalResult statefulMultinomial(NodeImport &n) {
   return multinomial(n, attributeState(n));
 }
@@ -133,19 +115,13 @@ static LogicalResult shuffle(NodeImport &n, Value state) {
     return failure();
   if (n.rank(x) == 0)
     return n.result(x);
-  auto type = RankedTensorType::get({n.dim(x, 0)},
-                                    n.b.getI64Type());
-  Operation *order = n.kernelCall("weir_kernel_random_permutation", type,
-                                  {state, n.sizeOf(x, 0)});
+  auto type = RankedTensorType::get({n.dim(x, 0)}, n.b.getI64Type());
+  Operation *order = n.kernelCall("weir_kernel_random_permutation", type, {state, n.sizeOf(x, 0)});
   return order ? n.result(n.gather(x, order->getResult(0), 0)) : failure();
 }
 
-static LogicalResult statelessShuffle(NodeImport &n) {
-  return shuffle(n, keyState(n, 1));
-}
-static LogicalResult statefulShuffle(NodeImport &n) {
-  return shuffle(n, attributeState(n));
-}
+static LogicalResult statelessShuffle(NodeImport &n) { return shuffle(n, keyState(n, 1)); }
+static LogicalResult statefulShuffle(NodeImport &n) { return shuffle(n, attributeState(n)); }
 
 static LogicalResult indexShuffle(NodeImport &n) {
   Value index = n.in(0), seed = n.in(1), most = n.in(2);
@@ -154,12 +130,10 @@ static LogicalResult indexShuffle(NodeImport &n) {
   Type i64 = n.b.getI64Type();
   Operation *made =
       n.kernelCall("weir_kernel_index_shuffle", n.type(index).clone(i64),
-                   {n.cast(index, i64, false),
-                    n.cast(seed, n.b.getIntegerType(32, false), false),
+                   {n.cast(index, i64, false), n.cast(seed, n.b.getIntegerType(32, false), false),
                     n.cast(most, i64, false)},
                    {n.i("rounds")});
-  return made ? n.result(n.cast(made->getResult(0), n.element(index), false))
-              : failure();
+  return made ? n.result(n.cast(made->getResult(0), n.element(index), false)) : failure();
 }
 
 ArrayRef<OpImport> weir::tf::samplingImports() {

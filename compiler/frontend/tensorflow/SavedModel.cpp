@@ -32,12 +32,10 @@ std::string weir::tf::findSavedModel(const std::string &path) {
   std::string best;
   int64_t newest = -1;
   std::error_code error;
-  for (fs::directory_iterator it(path, error), end; !error && it != end;
-       it.increment(error)) {
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     std::string name = it->path().filename().string();
     int64_t version;
-    auto [stop, code] =
-        std::from_chars(name.data(), name.data() + name.size(), version);
+    auto [stop, code] = std::from_chars(name.data(), name.data() + name.size(), version);
     if (code != std::errc() || stop != name.data() + name.size())
       continue;
     if (version > newest && holdsModel(it->path())) {
@@ -103,8 +101,7 @@ tensorsOf(const google::protobuf::Map<std::string, proto::TensorInfo> &infos) {
     for (const auto &dim : info.tensor_shape().dim())
       tensor.shape.dims.push_back(dim.size() < 0 ? -1 : dim.size());
   }
-  std::sort(tensors.begin(), tensors.end(),
-            [](auto &a, auto &b) { return a.name < b.name; });
+  std::sort(tensors.begin(), tensors.end(), [](auto &a, auto &b) { return a.name < b.name; });
   return tensors;
 }
 
@@ -121,8 +118,7 @@ static void fill(SavedModel &model, const proto::MetaGraphDef &meta) {
   }
   std::sort(model.signatures.begin(), model.signatures.end(),
             [](auto &a, auto &b) { return a.key < b.key; });
-  model.restoreOp =
-      std::string(parseTensorName(meta.saver_def().restore_op_name()).node);
+  model.restoreOp = std::string(parseTensorName(meta.saver_def().restore_op_name()).node);
   model.filenameTensor = meta.saver_def().filename_tensor_name();
   // The newer way first; loaders run only one of the three.
   if (const Signature *init = model.signature("__saved_model_init_op")) {
@@ -133,37 +129,35 @@ static void fill(SavedModel &model, const proto::MetaGraphDef &meta) {
     auto collection = meta.collection_def().find(key);
     if (model.initOp.empty() && collection != meta.collection_def().end() &&
         collection->second.node_list().value_size() > 0)
-      model.initOp = std::string(
-          parseTensorName(collection->second.node_list().value(0)).node);
+      model.initOp = std::string(parseTensorName(collection->second.node_list().value(0)).node);
   }
   fs::path assets = fs::path(model.folder) / "assets";
   for (const auto &asset : meta.asset_file_def())
-    model.assets[asset.tensor_info().name()] =
-        (assets / asset.filename()).string();
+    model.assets[asset.tensor_info().name()] = (assets / asset.filename()).string();
   // Before MetaGraphDef had a field for them.
   auto collection = meta.collection_def().find("saved_model_assets");
   if (collection != meta.collection_def().end())
     for (const auto &any : collection->second.any_list().value()) {
       proto::AssetFileDef asset;
       if (asset.ParseFromString(any.value()))
-        model.assets.emplace(asset.tensor_info().name(),
-                             (assets / asset.filename()).string());
+        model.assets.emplace(asset.tensor_info().name(), (assets / asset.filename()).string());
     }
 }
 
-std::unique_ptr<SavedModel>
-weir::tf::readSavedModel(const std::string &folder,
-                         const std::vector<std::string> &tags,
-                         DiagnosticSink &sink) {
+std::unique_ptr<SavedModel> weir::tf::readSavedModel(const std::string &folder,
+                                                     const std::vector<std::string> &tags,
+                                                     DiagnosticSink &sink) {
   auto model = std::make_unique<SavedModel>();
   model->folder = folder;
   std::error_code ignored;
   std::string path = (fs::path(folder) / "saved_model.pb").string();
   if (!fs::exists(path, ignored))
     path = (fs::path(folder) / "saved_model.pbtxt").string();
-  if (fs::exists(fs::path(folder) / "saved_model.cpb", ignored) &&
-      !fs::exists(path, ignored)) {
-    sink.report({"W0202", folder, "", "",
+  if (fs::exists(fs::path(folder) / "saved_model.cpb", ignored) && !fs::exists(path, ignored)) {
+    sink.report({"W0202",
+                 folder,
+                 "",
+                 "",
                  "the model is stored in split messages (saved_model.cpb), "
                  "which this reader does not know; possible is saved_model.pb",
                  {}});
@@ -214,11 +208,12 @@ weir::tf::readSavedModel(const std::string &folder,
   if (graphs == 0)
     return malformed("the file holds no graph");
   if (best == 0 || isUnsure) {
-    Diagnostic diagnostic{"W0213", path, "", "",
+    Diagnostic diagnostic{"W0213",
+                          path,
+                          "",
+                          "",
                           "not exactly one graph is tagged " +
-                              joined(wanted.empty()
-                                         ? std::vector<std::string>{"serve"}
-                                         : wanted),
+                              joined(wanted.empty() ? std::vector<std::string>{"serve"} : wanted),
                           {}};
     for (const std::string &text : offered)
       diagnostic.notes.push_back("there is one tagged " + text);

@@ -67,7 +67,8 @@ struct SavedModel {
 std::string findSavedModel(const std::string &path);
 
 /// Reads a SavedModel. `tags` empty: the graph tagged `serve` alone, else the
-/// one tagged so among other tags, else the only one. Null after diagnostics (W0201 to W0204, W0213, W0214).
+/// one tagged so among other tags, else the only one. Null after diagnostics (W0201 to W0204,
+/// W0213, W0214).
 std::unique_ptr<SavedModel> readSavedModel(const std::string &folder,
                                            const std::vector<std::string> &tags,
                                            DiagnosticSink &sink);
@@ -75,10 +76,8 @@ std::unique_ptr<SavedModel> readSavedModel(const std::string &folder,
 /// Variable nodes of `graph` → the bundle's name of their values, by following
 /// the graph's restore operation. Handles both generations: Assign and
 /// AssignVariableOp of RestoreV2's outputs, directly or in a called function.
-std::map<uint32_t, std::string> restoredVariables(const SavedModel &model,
-                                                  const Graph &graph,
-                                                  const Library &library,
-                                                  DiagnosticSink &sink);
+std::map<uint32_t, std::string> restoredVariables(const SavedModel &model, const Graph &graph,
+                                                  const Library &library, DiagnosticSink &sink);
 
 } // namespace weir::tf
 

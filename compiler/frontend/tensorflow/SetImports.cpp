@@ -32,8 +32,7 @@ static Sets denseSets(NodeImport &n, size_t i) {
     return {};
   int64_t rank = n.rank(x);
   if (rank < 2) {
-    (void)n.invalid("found sets of rank " + Twine(rank) +
-                    "; possible is 2 or more");
+    (void)n.invalid("found sets of rank " + Twine(rank) + "; possible is 2 or more");
     return {};
   }
   Sets sets;
@@ -51,17 +50,14 @@ static Sets sparseSets(NodeImport &n, size_t first) {
   if (!x)
     return {};
   if (x.rank < 2) {
-    (void)n.invalid("found sets of rank " + Twine(x.rank) +
-                    "; possible is 2 or more");
+    (void)n.invalid("found sets of rank " + Twine(x.rank) + "; possible is 2 or more");
     return {};
   }
   Sets sets;
   sets.rank = x.rank;
   sets.shape = n.slice(x.shape, 0, 0, x.rank - 1);
   Value places = columns(n, x.indices, 0, x.rank - 1);
-  require(n,
-          n.op<AndOp>(n.compare("ge", places, 0),
-                      n.compare("lt", places, sets.shape)),
+  require(n, n.op<AndOp>(n.compare("ge", places, 0), n.compare("lt", places, sets.shape)),
           "indices are out of bounds");
   sets.groups = linearKeys(n, places, sets.shape, x.rank - 1);
   sets.values = x.values;
@@ -74,8 +70,7 @@ static Value members(NodeImport &n, Value groups, Value numbers) {
 }
 
 /// Sets as a sparse tensor: within its set each member has its place in order.
-static LogicalResult setResult(NodeImport &n, Value rows, Value table,
-                               Value shape, int64_t rank) {
+static LogicalResult setResult(NodeImport &n, Value rows, Value table, Value shape, int64_t rank) {
   if (!rows || !table)
     return failure();
   Value groups = column(n, rows, 0);
@@ -83,52 +78,40 @@ static LogicalResult setResult(NodeImport &n, Value rows, Value table,
   Value sizes = segmentCounts(n, groups, count);
   Value begins = splitsOf(n, sizes);
   Value place = n.sub(countUp(n, n.sizeOf(rows, 0)), take(n, begins, groups));
-  Value indices = n.concat({unravel(n, groups, shape, rank - 1),
-                            n.unsqueeze(place, {1})},
-                           1);
-  Value longest =
-      n.reduce(n.concat({n.ints({0}), sizes}, 0), "max", {0}, true);
-  return n.results({indices, take(n, table, column(n, rows, 1)),
-                    n.concat({shape, longest}, 0)});
+  Value indices = n.concat({unravel(n, groups, shape, rank - 1), n.unsqueeze(place, {1})}, 1);
+  Value longest = n.reduce(n.concat({n.ints({0}), sizes}, 0), "max", {0}, true);
+  return n.results({indices, take(n, table, column(n, rows, 1)), n.concat({shape, longest}, 0)});
 }
 
 static LogicalResult operate(NodeImport &n, const Sets &a, const Sets &b) {
   if (!a || !b)
     return failure();
   if (a.rank != b.rank)
-    return n.invalid("found sets of rank " + Twine(a.rank) + " and " +
-                     Twine(b.rank));
-  require(n, n.compare("eq", a.shape, b.shape),
-          "the sets' outer dimensions differ");
+    return n.invalid("found sets of rank " + Twine(a.rank) + " and " + Twine(b.rank));
+  require(n, n.compare("eq", a.shape, b.shape), "the sets' outer dimensions differ");
   // Values of every type become their place in the order of all of them.
   Distinct all = distinct(n, n.concat({a.values, b.values}, 0));
   if (!all)
     return failure();
   Value sizeOfA = n.sizeOf(a.values, 0);
   auto part = [&](Value begin, Value end) {
-    return n.op<SliceOp>(all.inverse, begin, end, n.ints({1}), n.list({0}),
-                         n.flag(false));
+    return n.op<SliceOp>(all.inverse, begin, end, n.ints({1}), n.list({0}), n.flag(false));
   };
   Value inA = members(n, a.groups, part(n.ints({0}), sizeOfA));
-  Value inB = members(
-      n, b.groups,
-      part(sizeOfA, n.ints({std::numeric_limits<int64_t>::max()})));
+  Value inB = members(n, b.groups, part(sizeOfA, n.ints({std::numeric_limits<int64_t>::max()})));
   std::string_view operation = n.s("set_operation");
   Value rows;
   if (operation == "union") {
     rows = distinct(n, n.concat({inA, inB}, 0)).values;
-  } else if (operation == "a-b" || operation == "b-a" ||
-             operation == "intersection") {
+  } else if (operation == "a-b" || operation == "b-a" || operation == "intersection") {
     bool turned = operation == "b-a";
     Value from = turned ? inB : inA, other = turned ? inA : inB;
     Value at = findRows(n, other, from);
     Value keep = n.compare(operation == "intersection" ? "ge" : "lt", at, 0);
     rows = take(n, from, whereTrue(n, keep));
   } else {
-    return n.invalid(
-        "found set_operation " +
-        Twine(StringRef(operation.data(), operation.size())) +
-        "; possible are a-b, b-a, intersection, union");
+    return n.invalid("found set_operation " + Twine(StringRef(operation.data(), operation.size())) +
+                     "; possible are a-b, b-a, intersection, union");
   }
   return setResult(n, rows, all.values, a.shape, a.rank);
 }
@@ -152,10 +135,8 @@ static LogicalResult setSize(NodeImport &n) {
   if (!all)
     return failure();
   Value rows = members(n, sets.groups, all.inverse);
-  Value counts = segmentCounts(n, column(n, rows, 0),
-                               n.reduce(sets.shape, "prod", {0}, true));
-  return n.result(
-      n.cast(n.reshapeTo(counts, sets.shape), n.b.getI32Type()));
+  Value counts = segmentCounts(n, column(n, rows, 0), n.reduce(sets.shape, "prod", {0}, true));
+  return n.result(n.cast(n.reshapeTo(counts, sets.shape), n.b.getI32Type()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,8 +163,7 @@ static Counted denseValues(NodeImport &n) {
     Value size = n.toScalar(n.maximum(n.sizeOf(x, 1), 1.0));
     c.rows = n.div(countUp(n, n.sizeProduct(x, 0, 2)), size);
   } else if (n.rank(x) > 2) {
-    (void)n.invalid("found values of rank " + Twine(n.rank(x)) +
-                    "; possible is 1 and 2");
+    (void)n.invalid("found values of rank " + Twine(n.rank(x)) + "; possible is 1 and 2");
     return {};
   }
   return c;
@@ -208,12 +188,10 @@ static Counted sparseValues(NodeImport &n) {
     c.rows = column(n, x.indices, 0);
     c.count = n.slice(x.shape, 0, 0, 1);
     require(n,
-            n.op<AndOp>(n.compare("ge", c.rows, 0),
-                        n.compare("lt", c.rows, n.toScalar(c.count))),
+            n.op<AndOp>(n.compare("ge", c.rows, 0), n.compare("lt", c.rows, n.toScalar(c.count))),
             "a row is out of bounds");
   } else if (x.rank != 1) {
-    (void)n.invalid("found a sparse tensor of rank " + Twine(x.rank) +
-                    "; possible is 1 and 2");
+    (void)n.invalid("found a sparse tensor of rank " + Twine(x.rank) + "; possible is 1 and 2");
     return {};
   }
   return c;
@@ -228,9 +206,8 @@ static Value weightsOr1(NodeImport &n, size_t i, Value values, Type type) {
   weights = n.reshape(weights, {-1});
   // Whether there are any is known at run time only: the first of what is
   // there, and then of ones.
-  return n.op<SliceOp>(n.concat({weights, ones}, 0), n.ints({0}),
-                       n.sizeOf(values, 0), n.ints({1}), n.list({0}),
-                       n.flag(false));
+  return n.op<SliceOp>(n.concat({weights, ones}, 0), n.ints({0}), n.sizeOf(values, 0), n.ints({1}),
+                       n.list({0}), n.flag(false));
 }
 
 template <Counted (*read)(NodeImport &), size_t sizeInput>
@@ -244,18 +221,16 @@ static LogicalResult bincount(NodeImport &n) {
   require(n, n.compare("ge", c.values, 0), "values must not be negative");
   require(n, n.compare("ge", size, 0), "size must not be negative");
   bool binary = n.isSet("binary_output");
-  Value weights = binary
-                      ? n.expandTo(n.scalar(type, 1), n.shapeOf(c.values))
-                      : weightsOr1(n, sizeInput + 1, c.values, type);
+  Value weights = binary ? n.expandTo(n.scalar(type, 1), n.shapeOf(c.values))
+                         : weightsOr1(n, sizeInput + 1, c.values, type);
   Value at = n.unsqueeze(c.values, {1}), shape = size;
   if (c.rows) {
     at = n.stack({c.rows, c.values}, 1);
     shape = n.concat({c.count, size}, 0);
   }
   // Values from the size on are dropped.
-  return n.result(n.op<ScatterNdOp>(
-      n.expandTo(n.scalar(type, 0), shape), at, weights,
-      n.text(binary ? "none" : "add"), n.flag(false), n.flag(true)));
+  return n.result(n.op<ScatterNdOp>(n.expandTo(n.scalar(type, 0), shape), at, weights,
+                                    n.text(binary ? "none" : "add"), n.flag(false), n.flag(true)));
 }
 
 template <Counted (*read)(NodeImport &), size_t weightInput>
@@ -284,12 +259,10 @@ static LogicalResult countSparse(NodeImport &n) {
                       : segmentSums(n, weights, places.inverse, count);
   Value size = n.ints({most});
   if (most <= 0) {
-    Value largest = n.reduce(n.concat({n.ints({0}), values}, 0), "max", {0},
-                             true);
+    Value largest = n.reduce(n.concat({n.ints({0}), values}, 0), "max", {0}, true);
     size = n.maximum(n.add(largest, 1.0), double(least));
   }
-  return n.results({places.values, sums,
-                    c.rows ? n.concat({c.count, size}, 0) : size});
+  return n.results({places.values, sums, c.rows ? n.concat({c.count, size}, 0) : size});
 }
 
 ArrayRef<OpImport> weir::tf::setImports() {

@@ -27,8 +27,7 @@ static LogicalResult slice(NodeImport &n) {
   int64_t rank = n.rank(x);
   auto knownBegin = n.knownInts(1), knownSize = n.knownInts(2);
   IntVector steps(rank, 1);
-  if (knownBegin && knownSize &&
-      static_cast<int64_t>(knownBegin->size()) == rank &&
+  if (knownBegin && knownSize && static_cast<int64_t>(knownBegin->size()) == rank &&
       static_cast<int64_t>(knownSize->size()) == rank) {
     IntVector ends;
     bool strict = true;
@@ -41,16 +40,14 @@ static LogicalResult slice(NodeImport &n) {
         strict &= !ShapedType::isDynamic(dim);
       }
     }
-    return n.result(n.op<SliceOp>(x, n.ints(*knownBegin), n.ints(ends),
-                                  n.ints(steps), n.list(axesFrom(0, rank)),
-                                  n.flag(strict)));
+    return n.result(n.op<SliceOp>(x, n.ints(*knownBegin), n.ints(ends), n.ints(steps),
+                                  n.list(axesFrom(0, rank)), n.flag(strict)));
   }
   begin = n.toI64(begin);
   size = n.toI64(size);
-  Value end = n.select(n.compare("eq", size, -1), n.shapeOf(x),
-                       n.add(begin, size));
-  return n.result(n.op<SliceOp>(x, begin, end, n.ints(steps),
-                                n.list(axesFrom(0, rank)), n.flag(true)));
+  Value end = n.select(n.compare("eq", size, -1), n.shapeOf(x), n.add(begin, size));
+  return n.result(
+      n.op<SliceOp>(x, begin, end, n.ints(steps), n.list(axesFrom(0, rank)), n.flag(true)));
 }
 
 namespace {
@@ -71,21 +68,17 @@ struct SliceSpec {
 
 } // namespace
 
-static std::optional<SliceSpec> parseSpec(NodeImport &n, int64_t rank,
-                                          int64_t entries) {
+static std::optional<SliceSpec> parseSpec(NodeImport &n, int64_t rank, int64_t entries) {
   int64_t ellipsis = n.i("ellipsis_mask"), fresh = n.i("new_axis_mask"),
           shrink = n.i("shrink_axis_mask");
-  auto isSet = [](int64_t mask, int64_t i) {
-    return i < 64 && ((mask >> i) & 1);
-  };
+  auto isSet = [](int64_t mask, int64_t i) { return i < 64 && ((mask >> i) & 1); };
   // What no mask reaches is an index, however many a file claims.
   int64_t masked = std::min<int64_t>(entries, 64), consumed = entries - masked;
   for (int64_t i = 0; i < masked; ++i)
     if (!isSet(ellipsis, i) && !isSet(fresh, i))
       ++consumed;
   if (consumed > rank) {
-    (void)n.invalid("found " + Twine(consumed) +
-                    " indices for a tensor of rank " + Twine(rank));
+    (void)n.invalid("found " + Twine(consumed) + " indices for a tensor of rank " + Twine(rank));
     return std::nullopt;
   }
   SliceSpec spec;
@@ -147,8 +140,8 @@ static LogicalResult stridedSlice(NodeImport &n) {
       }
       int64_t size = n.dim(x, dim.axis);
       if (!ShapedType::isDynamic(size) && (*at >= size || *at < -size))
-        return n.invalid("found index " + Twine(*at) + " in dimension " +
-                         Twine(dim.axis) + " of size " + Twine(size));
+        return n.invalid("found index " + Twine(*at) + " in dimension " + Twine(dim.axis) +
+                         " of size " + Twine(size));
       axes.push_back(dim.axis);
       dropped.push_back(dim.axis);
       starts.push_back(n.ints({*at}));
@@ -164,10 +157,8 @@ static LogicalResult stridedSlice(NodeImport &n) {
     if (fromStart && toEnd && *step == 1)
       continue;
     axes.push_back(dim.axis);
-    starts.push_back(fromStart ? n.ints({*step > 0 ? 0 : kEnd})
-                               : valueOf(0, dim.entry));
-    ends.push_back(toEnd ? n.ints({*step > 0 ? kEnd : kBegin})
-                         : valueOf(1, dim.entry));
+    starts.push_back(fromStart ? n.ints({*step > 0 ? 0 : kEnd}) : valueOf(0, dim.entry));
+    ends.push_back(toEnd ? n.ints({*step > 0 ? kEnd : kBegin}) : valueOf(1, dim.entry));
     steps.push_back(n.ints({*step}));
   }
   Value result = x;
@@ -183,12 +174,11 @@ static LogicalResult stridedSlice(NodeImport &n) {
       }
       return n.ints(all);
     };
-    result = n.op<SliceOp>(x, joined(starts), joined(ends), joined(steps),
-                           n.list(axes), n.flag(false));
+    result =
+        n.op<SliceOp>(x, joined(starts), joined(ends), joined(steps), n.list(axes), n.flag(false));
   }
   for (auto &[axis, index] : llvm::reverse(picks)) {
-    result = n.op<GatherOp>(result, index, n.number(axis), n.number(0),
-                            n.flag(true));
+    result = n.op<GatherOp>(result, index, n.number(axis), n.number(0), n.flag(true));
     for (int64_t &other : dropped)
       other -= other > axis;
   }
@@ -200,14 +190,12 @@ Value weir::tf::slicePlaces(NodeImport &n, Value shape, size_t first) {
   if (!shape || n.inputCount() < first + 3)
     return {};
   Value count = n.reduce(n.toI64(shape), "prod", {0}, true);
-  Value numbers = n.reshapeTo(n.op<IotaOp>(count, n.number(0),
-                                           n.typeAttr(n.b.getI64Type())),
-                              shape);
+  Value numbers =
+      n.reshapeTo(n.op<IotaOp>(count, n.number(0), n.typeAttr(n.b.getI64Type())), shape);
   if (!numbers)
     return {};
   NodeImport slice(n.g, n.node,
-                   {Imported(numbers), n.inputs[first], n.inputs[first + 1],
-                    n.inputs[first + 2]},
+                   {Imported(numbers), n.inputs[first], n.inputs[first + 1], n.inputs[first + 2]},
                    n.b, n.loc);
   if (failed(stridedSlice(slice)))
     return {};
@@ -218,8 +206,7 @@ Value weir::tf::slicePlaces(NodeImport &n, Value shape, size_t first) {
 // Splitting
 //===----------------------------------------------------------------------===//
 
-static LogicalResult splitInto(NodeImport &n, Value x, int64_t axis,
-                               ArrayRef<int64_t> sizes) {
+static LogicalResult splitInto(NodeImport &n, Value x, int64_t axis, ArrayRef<int64_t> sizes) {
   int64_t at = 0;
   for (int64_t size : sizes) {
     Value part = sizes.size() == 1 ? x : n.slice(x, axis, at, at + size);
@@ -242,8 +229,8 @@ static LogicalResult split(NodeImport &n) {
   int64_t size = n.dim(x, *axis);
   if (!ShapedType::isDynamic(size)) {
     if (parts <= 0 || size % parts)
-      return n.invalid("found size " + Twine(size) + " to split into " +
-                       Twine(parts) + " equal parts");
+      return n.invalid("found size " + Twine(size) + " to split into " + Twine(parts) +
+                       " equal parts");
     return splitInto(n, x, *axis, IntVector(parts, size / parts));
   }
   if (parts <= 0)
@@ -252,9 +239,8 @@ static LogicalResult split(NodeImport &n) {
   require(n, n.compare("eq", n.mul(each, n.ints({parts})), whole),
           "the size cannot be split into equal parts");
   for (int64_t i = 0; i < parts; ++i) {
-    Value part = n.op<SliceOp>(
-        x, n.mul(each, n.ints({i})), n.mul(each, n.ints({i + 1})), n.ints({1}),
-        n.list({*axis}), n.flag(true));
+    Value part = n.op<SliceOp>(x, n.mul(each, n.ints({i})), n.mul(each, n.ints({i + 1})),
+                               n.ints({1}), n.list({*axis}), n.flag(true));
     if (!part)
       return failure();
     n.made.emplace_back(part);
@@ -263,8 +249,7 @@ static LogicalResult split(NodeImport &n) {
 }
 
 /// Parts whose sizes the program computes, tensor<k x i64>; -1 is what is left.
-static LogicalResult splitAt(NodeImport &n, Value x, int64_t axis,
-                             Value sizes) {
+static LogicalResult splitAt(NodeImport &n, Value x, int64_t axis, Value sizes) {
   Value isOpen = n.compare("eq", sizes, -1);
   Value known = n.select(isOpen, n.like(sizes, 0), sizes);
   Value left = n.sub(n.sizeOf(x, axis), n.reduce(known, "sum", {0}, true));
@@ -272,17 +257,13 @@ static LogicalResult splitAt(NodeImport &n, Value x, int64_t axis,
   require(n, n.compare("eq", n.sizeOf(sizes, 0), n.ints({n.i("num_split")})),
           "as many sizes as parts are wanted");
   require(n, n.compare("ge", sizes, 0), "a part has a negative size");
-  require(n,
-          n.compare("eq", n.reduce(sizes, "sum", {0}, true),
-                    n.sizeOf(x, axis)),
+  require(n, n.compare("eq", n.reduce(sizes, "sum", {0}, true), n.sizeOf(x, axis)),
           "the sizes of the parts are not that of the whole");
-  Value ends = n.op<CumulativeOp>(sizes, n.text("sum"), n.number(0),
-                                  n.flag(false), n.flag(false));
+  Value ends = n.op<CumulativeOp>(sizes, n.text("sum"), n.number(0), n.flag(false), n.flag(false));
   Value starts = n.sub(ends, sizes);
   for (int64_t i = 0; i < n.i("num_split"); ++i) {
-    Value part = n.op<SliceOp>(x, n.slice(starts, 0, i, i + 1),
-                               n.slice(ends, 0, i, i + 1), n.ints({1}),
-                               n.list({axis}), n.flag(true));
+    Value part = n.op<SliceOp>(x, n.slice(starts, 0, i, i + 1), n.slice(ends, 0, i, i + 1),
+                               n.ints({1}), n.list({axis}), n.flag(true));
     if (!part)
       return failure();
     n.made.emplace_back(part);
@@ -302,8 +283,8 @@ static LogicalResult splitV(NodeImport &n) {
     return splitAt(n, x, *axis, n.toI64(given));
   int64_t whole = n.dim(x, *axis), sum = 0;
   if (static_cast<int64_t>(sizes->size()) != n.i("num_split"))
-    return n.invalid("found " + Twine(sizes->size()) + " sizes for " +
-                     Twine(n.i("num_split")) + " parts");
+    return n.invalid("found " + Twine(sizes->size()) + " sizes for " + Twine(n.i("num_split")) +
+                     " parts");
   // What is left of an open size, and whether there is as much, the run knows.
   if (ShapedType::isDynamic(whole))
     return splitAt(n, x, *axis, n.ints(*sizes));
@@ -318,8 +299,7 @@ static LogicalResult splitV(NodeImport &n) {
     sum = whole;
   }
   if (sum != whole || llvm::any_of(*sizes, [](int64_t s) { return s < 0; }))
-    return n.invalid("found parts of " + Twine(sum) + " for a size of " +
-                     Twine(whole));
+    return n.invalid("found parts of " + Twine(sum) + " for a size of " + Twine(whole));
   return splitInto(n, x, *axis, *sizes);
 }
 
@@ -351,8 +331,8 @@ static LogicalResult padWith(NodeImport &n, Value value, StringRef mode) {
   Value pads;
   if (auto known = n.knownInts(1)) {
     if (static_cast<int64_t>(known->size()) != 2 * rank)
-      return n.invalid("found " + Twine(known->size()) +
-                       " paddings for a tensor of rank " + Twine(rank));
+      return n.invalid("found " + Twine(known->size()) + " paddings for a tensor of rank " +
+                       Twine(rank));
     IntVector order;
     for (int64_t side : {0, 1})
       for (int64_t i = 0; i < rank; ++i)
@@ -369,13 +349,10 @@ static LogicalResult pad(NodeImport &n) {
   return padWith(n, n.like(x, 0), "constant");
 }
 
-static LogicalResult padV2(NodeImport &n) {
-  return padWith(n, n.in(2), "constant");
-}
+static LogicalResult padV2(NodeImport &n) { return padWith(n, n.in(2), "constant"); }
 
 static LogicalResult mirrorPad(NodeImport &n) {
-  return padWith(n, n.like(n.in(0), 0),
-                 n.s("mode") == "REFLECT" ? "reflect" : "symmetric");
+  return padWith(n, n.like(n.in(0), 0), n.s("mode") == "REFLECT" ? "reflect" : "symmetric");
 }
 
 //===----------------------------------------------------------------------===//
@@ -396,26 +373,24 @@ static Value shapeFrom(NodeImport &n, ArrayRef<Value> parts) {
 
 /// Padding of all dimensions from that of the blocks' dimensions, which follow
 /// the first: [spatial, before and after]. Crops are negative padding.
-static Value blockPads(NodeImport &n, Value given, int64_t spatial,
-                       int64_t rank, bool isCrop) {
+static Value blockPads(NodeImport &n, Value given, int64_t spatial, int64_t rank, bool isCrop) {
   if (spatial + 1 > rank) {
-    (void)n.invalid("found blocks of " + Twine(spatial) +
-                    " dimensions for a tensor of rank " + Twine(rank));
+    (void)n.invalid("found blocks of " + Twine(spatial) + " dimensions for a tensor of rank " +
+                    Twine(rank));
     return {};
   }
   Value borders = n.reshape(n.toI64(given), {spatial, 2});
   if (isCrop)
     borders = n.op<NegOp>(borders);
-  Value whole = n.op<PadOp>(borders, n.ints({1, 0, rank - 1 - spatial, 0}),
-                            n.intScalar(0), n.text("constant"));
+  Value whole = n.op<PadOp>(borders, n.ints({1, 0, rank - 1 - spatial, 0}), n.intScalar(0),
+                            n.text("constant"));
   Value pads = n.reshape(n.transpose(whole, {1, 0}), {2 * rank});
   auto known = pads ? constantIntegers(pads) : std::nullopt;
   return known ? n.ints(*known) : pads;
 }
 
 static bool areBlocks(Ints block) {
-  return frontend::canBe(block) &&
-         llvm::all_of(block, [](int64_t size) { return size > 0; });
+  return frontend::canBe(block) && llvm::all_of(block, [](int64_t size) { return size > 0; });
 }
 
 static LogicalResult spaceToBatch(NodeImport &n) {
@@ -511,8 +486,8 @@ static LogicalResult batchToSpace(NodeImport &n) {
   if (auto known = constantIntegers(crops);
       known && llvm::all_of(*known, [](int64_t crop) { return crop == 0; }))
     return n.result(whole);
-  return n.result(n.op<PadOp>(whole, blockPads(n, crops, spatial, rank, true),
-                              n.like(whole, 0), n.text("constant")));
+  return n.result(n.op<PadOp>(whole, blockPads(n, crops, spatial, rank, true), n.like(whole, 0),
+                              n.text("constant")));
 }
 
 /// DepthToSpace and SpaceToDepth, computed in NHWC order.
@@ -528,8 +503,7 @@ template <bool toSpace> static LogicalResult depthSpace(NodeImport &n) {
   if (n.rank(x) != 4)
     return n.invalid("found rank " + Twine(n.rank(x)) + "; possible is 4");
   if (!n.isStep(block))
-    return n.invalid("found block_size " + Twine(block) +
-                     "; possible are 1 to 2^31 - 1");
+    return n.invalid("found block_size " + Twine(block) + "; possible are 1 to 2^31 - 1");
   if (format == "NCHW")
     x = n.transpose(x, {0, 2, 3, 1});
   Value b = n.ints({block});
@@ -538,17 +512,14 @@ template <bool toSpace> static LogicalResult depthSpace(NodeImport &n) {
   Value result;
   if constexpr (toSpace) {
     Value inner = n.div(depth, n.ints({block * block}));
-    Value cut = n.reshapeTo(
-        x, shapeFrom(n, {batch, height, width, b, b, inner}));
-    result = n.reshapeTo(
-        n.transpose(cut, {0, 1, 3, 2, 4, 5}),
-        shapeFrom(n, {batch, n.mul(height, b), n.mul(width, b), inner}));
+    Value cut = n.reshapeTo(x, shapeFrom(n, {batch, height, width, b, b, inner}));
+    result = n.reshapeTo(n.transpose(cut, {0, 1, 3, 2, 4, 5}),
+                         shapeFrom(n, {batch, n.mul(height, b), n.mul(width, b), inner}));
   } else {
     Value h = n.div(height, b), w = n.div(width, b);
     Value cut = n.reshapeTo(x, shapeFrom(n, {batch, h, b, w, b, depth}));
-    result = n.reshapeTo(
-        n.transpose(cut, {0, 1, 3, 2, 4, 5}),
-        shapeFrom(n, {batch, h, w, n.mul(depth, n.ints({block * block}))}));
+    result = n.reshapeTo(n.transpose(cut, {0, 1, 3, 2, 4, 5}),
+                         shapeFrom(n, {batch, h, w, n.mul(depth, n.ints({block * block}))}));
   }
   if (format == "NCHW")
     result = n.transpose(result, {0, 3, 1, 2});

@@ -43,8 +43,7 @@ static void appendSigned(std::string &key, int64_t value) {
   unsigned bytes = static_cast<unsigned>(std::bit_width(magnitude)) / 7 + 1;
   for (unsigned i = bytes; i-- > 0;) {
     uint8_t byte = i >= 8 ? (value < 0 ? 0xff : 0)
-                          : static_cast<uint8_t>(static_cast<uint64_t>(value) >>
-                                                 (8 * i));
+                          : static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * i));
     unsigned position = bytes - 1 - i;
     unsigned ones = bytes > 8 * position ? bytes - 8 * position : 0;
     if (ones)
@@ -53,9 +52,8 @@ static void appendSigned(std::string &key, int64_t value) {
   }
 }
 
-std::string weir::tf::sliceKey(
-    std::string_view name,
-    const std::vector<std::pair<int64_t, int64_t>> &extents) {
+std::string weir::tf::sliceKey(std::string_view name,
+                               const std::vector<std::pair<int64_t, int64_t>> &extents) {
   std::string key;
   appendNumber(key, 0);
   appendString(key, name);

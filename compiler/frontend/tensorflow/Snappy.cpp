@@ -12,8 +12,7 @@
 
 using namespace weir::tf;
 
-bool weir::tf::snappyDecompress(std::string_view block, size_t limit,
-                                std::string &out) {
+bool weir::tf::snappyDecompress(std::string_view block, size_t limit, std::string &out) {
   size_t at = 0;
   auto byte = [&](size_t i) { return static_cast<uint8_t>(block[i]); };
   // A little-endian number of `width` bytes; false where they are not there.

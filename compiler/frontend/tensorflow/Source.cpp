@@ -26,8 +26,8 @@ public:
   void AddError(int line, google::protobuf::io::ColumnNumber column,
                 const std::string &text) override {
     if (message.empty())
-      message = "line " + std::to_string(line + 1) + ", column " +
-                std::to_string(column + 1) + ": " + text;
+      message = "line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1) +
+                ": " + text;
   }
   std::string message;
 };
@@ -53,16 +53,15 @@ static bool looksLikeText(const std::string &path, std::string_view bytes) {
 }
 
 template <typename Message>
-static bool convert(std::string_view text, std::string &binary,
-                    bool allowUnknown, std::string &error) {
+static bool convert(std::string_view text, std::string &binary, bool allowUnknown,
+                    std::string &error) {
   Message message;
   FirstError errors;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxTextDepth);
   parser.AllowUnknownField(allowUnknown);
-  google::protobuf::io::ArrayInputStream stream(text.data(),
-                                                static_cast<int>(text.size()));
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   if (!parser.Parse(&stream, &message)) {
     error = errors.message.empty() ? "nested too deeply" : errors.message;
     return false;
@@ -70,8 +69,7 @@ static bool convert(std::string_view text, std::string &binary,
   return message.SerializeToString(&binary);
 }
 
-std::unique_ptr<Source> Source::open(const std::string &path,
-                                     TextMessage message,
+std::unique_ptr<Source> Source::open(const std::string &path, TextMessage message,
                                      DiagnosticSink &sink) {
   std::string error;
   auto source = std::make_unique<Source>();
@@ -87,28 +85,23 @@ std::unique_ptr<Source> Source::open(const std::string &path,
   bool good;
   if (bytes.size() > kMaxTextBytes) {
     good = false;
-    error = "found " + std::to_string(bytes.size()) +
-            " bytes of text; possible are 2^31 - 1";
+    error = "found " + std::to_string(bytes.size()) + " bytes of text; possible are 2^31 - 1";
   } else if (message == TextMessage::GraphDef) {
     good = convert<proto::GraphDef>(bytes, source->converted, false, error);
   } else {
     // A SavedModel's text holds much that nothing here reads.
-    good =
-        convert<proto::TextSavedModel>(bytes, source->converted, true, error);
+    good = convert<proto::TextSavedModel>(bytes, source->converted, true, error);
   }
   if (good)
     return source;
-  const char *what =
-      message == TextMessage::GraphDef ? "GraphDef" : "SavedModel";
-  sink.report({"W0203", path, "", "",
-               std::string("the text is not a ") + what + ": " + error, {}});
+  const char *what = message == TextMessage::GraphDef ? "GraphDef" : "SavedModel";
+  sink.report({"W0203", path, "", "", std::string("the text is not a ") + what + ": " + error, {}});
   return nullptr;
 }
 
 int64_t Source::fileOffset(std::string_view view) const {
   std::string_view all = file->bytes();
-  if (isText || view.data() < all.data() ||
-      view.data() + view.size() > all.data() + all.size())
+  if (isText || view.data() < all.data() || view.data() + view.size() > all.data() + all.size())
     return -1;
   return view.data() - all.data();
 }

@@ -32,14 +32,11 @@ class Source {
 public:
   /// Opens `path`. Null after a diagnostic (W0201: cannot be read, W0203: text
   /// that does not parse).
-  static std::unique_ptr<Source> open(const std::string &path,
-                                      TextMessage message,
+  static std::unique_ptr<Source> open(const std::string &path, TextMessage message,
                                       DiagnosticSink &sink);
 
   const std::string &path() const { return file->path(); }
-  std::string_view bytes() const {
-    return isText ? std::string_view(converted) : file->bytes();
-  }
+  std::string_view bytes() const { return isText ? std::string_view(converted) : file->bytes(); }
   /// Where a view lies in the mapped file; -1 if it does not.
   int64_t fileOffset(std::string_view view) const;
 

@@ -13,8 +13,7 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values,
-                                  Value shape) {
+SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values, Value shape) {
   SparseTensor x;
   if (!indices || !values || !shape)
     return x;
@@ -29,21 +28,18 @@ SparseTensor weir::tf::makeSparse(NodeImport &n, Value indices, Value values,
   x.rank = rank;
   x.indices = n.toI64(indices);
   if (ShapedType::isDynamic(n.dim(indices, 1)))
-    x.indices = n.reshapeTo(
-        x.indices, n.concat({n.sizeOf(indices, 0), n.ints({rank})}, 0));
+    x.indices = n.reshapeTo(x.indices, n.concat({n.sizeOf(indices, 0), n.ints({rank})}, 0));
   x.values = values;
   x.shape = n.reshape(n.toI64(shape), {rank});
   return x;
 }
 
-SparseTensor weir::tf::sparseInput(NodeImport &n, size_t indices, size_t values,
-                                   size_t shape) {
+SparseTensor weir::tf::sparseInput(NodeImport &n, size_t indices, size_t values, size_t shape) {
   return makeSparse(n, n.in(indices), n.in(values), n.in(shape));
 }
 
 Value weir::tf::take(NodeImport &n, Value v, Value indices, int64_t axis) {
-  return n.op<GatherOp>(v, indices, n.number(axis), n.number(0),
-                        n.flag(false));
+  return n.op<GatherOp>(v, indices, n.number(axis), n.number(0), n.flag(false));
 }
 
 Value weir::tf::columns(NodeImport &n, Value rows, int64_t begin, int64_t end) {
@@ -57,8 +53,7 @@ Value weir::tf::column(NodeImport &n, Value rows, int64_t c) {
 }
 
 Value weir::tf::countUp(NodeImport &n, Value count) {
-  return n.op<IotaOp>(n.reshape(count, {1}), n.number(0),
-                      n.typeAttr(n.b.getI64Type()));
+  return n.op<IotaOp>(n.reshape(count, {1}), n.number(0), n.typeAttr(n.b.getI64Type()));
 }
 
 Value weir::tf::whereTrue(NodeImport &n, Value mask) {
@@ -81,12 +76,11 @@ void weir::tf::require(NodeImport &n, Value mask, StringRef message) {
     return;
   mask = allTrue(n, mask);
   if (mask)
-    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), mask,
-                     n.text(message), n.number(3), ValueRange());
+    AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), mask, n.text(message),
+                     n.number(3), ValueRange());
 }
 
-Value weir::tf::linearKeys(NodeImport &n, Value rows, Value shape,
-                           int64_t rank) {
+Value weir::tf::linearKeys(NodeImport &n, Value rows, Value shape, int64_t rank) {
   if (!rows || !shape)
     return {};
   Value keys;
@@ -101,8 +95,7 @@ Value weir::tf::unravel(NodeImport &n, Value keys, Value shape, int64_t rank) {
   if (!keys || !shape)
     return {};
   if (rank == 0)
-    return n.expandTo(n.intScalar(0),
-                      n.concat({n.sizeOf(keys, 0), n.ints({0})}, 0));
+    return n.expandTo(n.intScalar(0), n.concat({n.sizeOf(keys, 0), n.ints({0})}, 0));
   SmallVector<Value> places(rank);
   for (int64_t i = rank; i-- > 0;) {
     // Sizes of zero have no keys, but must not divide.
@@ -116,9 +109,8 @@ Value weir::tf::unravel(NodeImport &n, Value keys, Value shape, int64_t rank) {
 Value weir::tf::sortOrder(NodeImport &n, Value keys) {
   if (!keys)
     return {};
-  Operation *sorted = n.multi<TopKOp, 2>(
-      keys, n.sizeOf(keys, 0), n.number(0), n.flag(false), n.flag(true),
-      n.typeAttr(n.b.getI64Type()));
+  Operation *sorted = n.multi<TopKOp, 2>(keys, n.sizeOf(keys, 0), n.number(0), n.flag(false),
+                                         n.flag(true), n.typeAttr(n.b.getI64Type()));
   return sorted ? sorted->getResult(1) : Value();
 }
 
@@ -133,13 +125,11 @@ SparseTensor weir::tf::sortSparse(NodeImport &n, const SparseTensor &x) {
 Distinct weir::tf::distinct(NodeImport &n, Value v) {
   if (!v)
     return {};
-  Operation *made =
-      n.multi<UniqueOp, 4>(v, n.number(n.rank(v) == 1 ? -1 : 0), n.flag(true),
-                           n.typeAttr(n.b.getI64Type()));
+  Operation *made = n.multi<UniqueOp, 4>(v, n.number(n.rank(v) == 1 ? -1 : 0), n.flag(true),
+                                         n.typeAttr(n.b.getI64Type()));
   if (!made)
     return {};
-  return {made->getResult(0), made->getResult(1), made->getResult(2),
-          made->getResult(3)};
+  return {made->getResult(0), made->getResult(1), made->getResult(2), made->getResult(3)};
 }
 
 Value weir::tf::findRows(NodeImport &n, Value table, Value queries) {
@@ -150,38 +140,34 @@ Value weir::tf::findRows(NodeImport &n, Value table, Value queries) {
     return {};
   // What the table has occurs there first.
   Value size = n.toScalar(n.sizeOf(table, 0));
-  Value own = n.op<SliceOp>(
-      all.inverse, n.sizeOf(table, 0),
-      n.ints({std::numeric_limits<int64_t>::max()}), n.ints({1}), n.list({0}),
-      n.flag(false));
+  Value own =
+      n.op<SliceOp>(all.inverse, n.sizeOf(table, 0), n.ints({std::numeric_limits<int64_t>::max()}),
+                    n.ints({1}), n.list({0}), n.flag(false));
   Value at = take(n, all.first, own);
   return n.select(n.compare("lt", at, size), at, n.intScalar(-1));
 }
 
-Value weir::tf::extremeValue(NodeImport &n, Type element, bool lowest,
-                             bool infinite) {
+Value weir::tf::extremeValue(NodeImport &n, Type element, bool lowest, bool infinite) {
   // What is no operand's element, and complex numbers, have no order.
   if (!element || !element.isIntOrFloat())
     return {};
   auto type = RankedTensorType::get({}, element);
   if (auto floating = dyn_cast<FloatType>(element)) {
     auto &semantics = floating.getFloatSemantics();
-    return n.constant(DenseElementsAttr::get(
-        type, infinite ? APFloat::getInf(semantics, lowest)
-                       : APFloat::getLargest(semantics, lowest)));
+    return n.constant(DenseElementsAttr::get(type, infinite
+                                                       ? APFloat::getInf(semantics, lowest)
+                                                       : APFloat::getLargest(semantics, lowest)));
   }
   auto integer = cast<IntegerType>(element);
   unsigned width = integer.getWidth();
   bool isUnsigned = integer.isUnsigned() || width == 1;
-  APInt value = lowest ? (isUnsigned ? APInt::getMinValue(width)
-                                     : APInt::getSignedMinValue(width))
-                       : (isUnsigned ? APInt::getMaxValue(width)
-                                     : APInt::getSignedMaxValue(width));
+  APInt value = lowest ? (isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width))
+                       : (isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width));
   return n.constant(DenseElementsAttr::get(type, value));
 }
 
-Value weir::tf::segments(NodeImport &n, Value data, Value ids, Value count,
-                         StringRef reduction, Value fill) {
+Value weir::tf::segments(NodeImport &n, Value data, Value ids, Value count, StringRef reduction,
+                         Value fill) {
   if (!data || !ids || !count || !fill)
     return {};
   int64_t idRank = n.rank(ids);
@@ -190,16 +176,15 @@ Value weir::tf::segments(NodeImport &n, Value data, Value ids, Value count,
   if (n.rank(data) > idRank)
     shape = n.concat({rows, n.shapeSlice(data, idRank, n.rank(data))}, 0);
   Value start = n.expandTo(fill, shape);
-  return n.op<ScatterNdOp>(start, n.unsqueeze(ids, {idRank}), data,
-                           n.text(reduction), n.flag(false), n.flag(true));
+  return n.op<ScatterNdOp>(start, n.unsqueeze(ids, {idRank}), data, n.text(reduction),
+                           n.flag(false), n.flag(true));
 }
 
 Value weir::tf::segmentSums(NodeImport &n, Value data, Value ids, Value count) {
   if (!data)
     return {};
   Value wide = n.widen(data);
-  return n.cast(segments(n, wide, ids, count, "add", n.like(wide, 0)),
-                n.element(data));
+  return n.cast(segments(n, wide, ids, count, "add", n.like(wide, 0)), n.element(data));
 }
 
 Value weir::tf::segmentCounts(NodeImport &n, Value ids, Value count) {
@@ -209,8 +194,7 @@ Value weir::tf::segmentCounts(NodeImport &n, Value ids, Value count) {
   return segments(n, ones, ids, count, "add", n.intScalar(0));
 }
 
-Value weir::tf::segmentValues(NodeImport &n, StringRef kind, Value values,
-                              Value ids, Value count) {
+Value weir::tf::segmentValues(NodeImport &n, StringRef kind, Value values, Value ids, Value count) {
   if (kind == "sum" || !values)
     return segmentSums(n, values, ids, count);
   Value best = segments(n, values, ids, count, kind,
@@ -222,12 +206,10 @@ Value weir::tf::segmentValues(NodeImport &n, StringRef kind, Value values,
 
 Value weir::tf::softmaxOfRows(NodeImport &n, const SparseTensor &x) {
   if (x.rank < 2) {
-    (void)n.invalid("found a tensor of rank " + Twine(x.rank) +
-                    "; possible is 2 or more");
+    (void)n.invalid("found a tensor of rank " + Twine(x.rank) + "; possible is 2 or more");
     return {};
   }
-  Value keys = linearKeys(n, columns(n, x.indices, 0, x.rank - 1), x.shape,
-                          x.rank - 1);
+  Value keys = linearKeys(n, columns(n, x.indices, 0, x.rank - 1), x.shape, x.rank - 1);
   Distinct rows = distinct(n, keys);
   if (!rows)
     return {};
@@ -235,8 +217,7 @@ Value weir::tf::softmaxOfRows(NodeImport &n, const SparseTensor &x) {
   Value most = segmentValues(n, "max", wide, rows.inverse, count);
   Value power = n.exp(n.sub(wide, take(n, most, rows.inverse)));
   Value sums = segmentSums(n, power, rows.inverse, count);
-  return n.cast(n.div(power, take(n, sums, rows.inverse)),
-                n.element(x.values));
+  return n.cast(n.div(power, take(n, sums, rows.inverse)), n.element(x.values));
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,9 +228,7 @@ Value weir::tf::rowCount(NodeImport &n, Value splits) {
   return splits ? n.sub(n.sizeOf(splits, 0), 1.0) : Value();
 }
 
-static Value lower(NodeImport &n, Value splits) {
-  return n.slice(splits, 0, 0, -1);
-}
+static Value lower(NodeImport &n, Value splits) { return n.slice(splits, 0, 0, -1); }
 
 static Value upper(NodeImport &n, Value splits) {
   return n.slice(splits, 0, 1, std::numeric_limits<int64_t>::max());
@@ -265,18 +244,17 @@ Value weir::tf::rowIds(NodeImport &n, Value splits, Value count) {
   // A mark where each row but the first begins (those at the end are dropped);
   // their running sum counts rows, and so skips empty ones.
   Value begins = n.slice(splits, 0, 1, -1);
-  return n.op<CumulativeOp>(segmentCounts(n, begins, count), n.text("sum"),
-                            n.number(0), n.flag(false), n.flag(false));
+  return n.op<CumulativeOp>(segmentCounts(n, begins, count), n.text("sum"), n.number(0),
+                            n.flag(false), n.flag(false));
 }
 
 Value weir::tf::lastSplit(NodeImport &n, Value splits) {
-  return n.reshape(
-      n.slice(splits, 0, -1, std::numeric_limits<int64_t>::max()), {1});
+  return n.reshape(n.slice(splits, 0, -1, std::numeric_limits<int64_t>::max()), {1});
 }
 
 Value weir::tf::splitsOf(NodeImport &n, Value lengths) {
-  Value sums = n.op<CumulativeOp>(lengths, n.text("sum"), n.number(0),
-                                  n.flag(false), n.flag(false));
+  Value sums =
+      n.op<CumulativeOp>(lengths, n.text("sum"), n.number(0), n.flag(false), n.flag(false));
   return n.concat({n.ints({0}), sums}, 0);
 }
 
@@ -292,10 +270,8 @@ Value weir::tf::rangesOf(NodeImport &n, Value starts, Value splits) {
 void weir::tf::requireSplits(NodeImport &n, Value splits, Value count) {
   if (!splits || !count)
     return;
-  require(n, n.compare("ge", rowLengths(n, splits), 0),
-          "row splits must not decrease");
-  require(n, n.compare("eq", n.slice(splits, 0, 0, 1), 0),
-          "row splits must begin with 0");
+  require(n, n.compare("ge", rowLengths(n, splits), 0), "row splits must not decrease");
+  require(n, n.compare("eq", n.slice(splits, 0, 0, 1), 0), "row splits must begin with 0");
   require(n, n.compare("eq", lastSplit(n, splits), count),
           "row splits must end with the number of values");
 }

@@ -30,10 +30,8 @@ struct SparseTensor {
 };
 
 /// The sparse tensor of three inputs. Reports where its rank is not known.
-SparseTensor sparseInput(NodeImport &n, size_t indices, size_t values,
-                         size_t shape);
-SparseTensor makeSparse(NodeImport &n, Value indices, Value values,
-                        Value shape);
+SparseTensor sparseInput(NodeImport &n, size_t indices, size_t values, size_t shape);
+SparseTensor makeSparse(NodeImport &n, Value indices, Value values, Value shape);
 
 /// Slices of `v` along `axis`; indices outside are an error of the run.
 Value take(NodeImport &n, Value v, Value indices, int64_t axis = 0);
@@ -80,15 +78,14 @@ Value extremeValue(NodeImport &n, Type element, bool lowest, bool infinite);
 /// Scatters slices of `data` into `count` (scalar or [1]) slices of `fill` by
 /// `ids`, which data has in front. Ids outside are dropped. reduction as in
 /// weir.scatter_nd.
-Value segments(NodeImport &n, Value data, Value ids, Value count,
-               llvm::StringRef reduction, Value fill);
+Value segments(NodeImport &n, Value data, Value ids, Value count, llvm::StringRef reduction,
+               Value fill);
 /// The sum of each segment, narrow floats summed in f32.
 Value segmentSums(NodeImport &n, Value data, Value ids, Value count);
 /// How many ids are equal to 0, 1, …, count - 1.
 Value segmentCounts(NodeImport &n, Value ids, Value count);
 /// The sum (or max, min) of the values [n] of each segment; 0 of those without.
-Value segmentValues(NodeImport &n, llvm::StringRef kind, Value values,
-                    Value ids, Value count);
+Value segmentValues(NodeImport &n, llvm::StringRef kind, Value values, Value ids, Value count);
 /// Softmax along the last dimension, over the values that are there.
 Value softmaxOfRows(NodeImport &n, const SparseTensor &x);
 

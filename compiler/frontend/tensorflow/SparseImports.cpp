@@ -13,9 +13,8 @@ using namespace weir::tf;
 
 namespace {
 struct Kind {
-  static constexpr char sum[] = "sum", max[] = "max", min[] = "min",
-                        mean[] = "mean", sqrtN[] = "sqrt_n", add[] = "add",
-                        mul[] = "mul", div[] = "div";
+  static constexpr char sum[] = "sum", max[] = "max", min[] = "min", mean[] = "mean",
+                        sqrtN[] = "sqrt_n", add[] = "add", mul[] = "mul", div[] = "div";
 };
 } // namespace
 
@@ -24,13 +23,11 @@ static LogicalResult sparseResult(NodeImport &n, const SparseTensor &x) {
 }
 
 /// The operation says that the tensor is a matrix; its type need not.
-static SparseTensor sparseMatrixInput(NodeImport &n, size_t indices,
-                                      size_t values, size_t shape) {
+static SparseTensor sparseMatrixInput(NodeImport &n, size_t indices, size_t values, size_t shape) {
   Value places = n.in(indices), sizes = n.in(shape);
   if (!places || !sizes)
     return {};
-  if (n.rank(places) == 2 &&
-      ShapedType::isDynamic(n.dim(places, 1)))
+  if (n.rank(places) == 2 && ShapedType::isDynamic(n.dim(places, 1)))
     sizes = n.reshape(sizes, {2});
   return makeSparse(n, places, n.in(values), sizes);
 }
@@ -40,18 +37,14 @@ static SparseTensor sparseMatrixInput(NodeImport &n, size_t indices,
 //===----------------------------------------------------------------------===//
 
 /// Coordinates must be ascending, each once, and inside of the shape.
-static void requireOrdered(NodeImport &n, Value indices, Value shape,
-                           int64_t rank) {
+static void requireOrdered(NodeImport &n, Value indices, Value shape, int64_t rank) {
   if (!indices || !shape)
     return;
-  require(n,
-          n.op<AndOp>(n.compare("ge", indices, 0),
-                      n.compare("lt", indices, shape)),
+  require(n, n.op<AndOp>(n.compare("ge", indices, 0), n.compare("lt", indices, shape)),
           "indices are out of bounds");
   Value keys = linearKeys(n, indices, shape, rank);
-  Value rising = n.compare(
-      "lt", n.slice(keys, 0, 0, -1),
-      n.slice(keys, 0, 1, std::numeric_limits<int64_t>::max()));
+  Value rising = n.compare("lt", n.slice(keys, 0, 0, -1),
+                           n.slice(keys, 0, 1, std::numeric_limits<int64_t>::max()));
   require(n, rising, "indices are out of order or repeated");
 }
 
@@ -79,8 +72,8 @@ static LogicalResult sparseToDense(NodeImport &n) {
   if (n.rank(values) == 0)
     values = n.expandTo(values, n.sizeOf(x.indices, 0));
   Value dense = n.expandTo(fill, x.shape);
-  return n.result(n.op<ScatterNdOp>(dense, x.indices, values, n.text("none"),
-                                    n.flag(false), n.flag(false)));
+  return n.result(
+      n.op<ScatterNdOp>(dense, x.indices, values, n.text("none"), n.flag(false), n.flag(false)));
 }
 
 static LogicalResult sparseTensorDenseAdd(NodeImport &n) {
@@ -88,28 +81,26 @@ static LogicalResult sparseTensorDenseAdd(NodeImport &n) {
   Value b = n.in(3);
   if (!a || !b)
     return failure();
-  return n.result(n.op<ScatterNdOp>(b, a.indices, a.values, n.text("add"),
-                                    n.flag(false), n.flag(false)));
+  return n.result(
+      n.op<ScatterNdOp>(b, a.indices, a.values, n.text("add"), n.flag(false), n.flag(false)));
 }
 
 /// op(value, the dense tensor's at its place): `dense` broadcasts to the shape.
-template <const char *kind>
-static LogicalResult sparseDenseCwise(NodeImport &n) {
+template <const char *kind> static LogicalResult sparseDenseCwise(NodeImport &n) {
   SparseTensor x = sparseInput(n, 0, 1, 2);
   Value dense = n.in(3);
   if (!x || !dense)
     return failure();
   int64_t rank = n.rank(dense);
   if (rank > x.rank)
-    return n.invalid("found a dense tensor of rank " + Twine(rank) +
-                     " and a sparse one of rank " + Twine(x.rank));
+    return n.invalid("found a dense tensor of rank " + Twine(rank) + " and a sparse one of rank " +
+                     Twine(x.rank));
   Value picked;
   if (rank == 0) {
     picked = dense;
   } else {
     Value sizes = n.shapeOf(dense);
-    Value own = n.slice(x.shape, 0, x.rank - rank,
-                        std::numeric_limits<int64_t>::max());
+    Value own = n.slice(x.shape, 0, x.rank - rank, std::numeric_limits<int64_t>::max());
     Value single = n.compare("eq", sizes, 1);
     require(n, n.op<OrOp>(single, n.compare("eq", sizes, own)),
             "the dense tensor does not broadcast to the sparse one's shape");
@@ -120,8 +111,7 @@ static LogicalResult sparseDenseCwise(NodeImport &n) {
   StringRef name(kind);
   if (name == "add")
     return n.result(n.add(x.values, picked));
-  return n.result(name == "mul" ? n.mul(x.values, picked)
-                                : n.div(x.values, picked));
+  return n.result(name == "mul" ? n.mul(x.values, picked) : n.div(x.values, picked));
 }
 
 /// Σ value * b[column] into row: both [.., k] after what adjoints ask for.
@@ -131,8 +121,8 @@ static LogicalResult sparseTensorDenseMatMul(NodeImport &n) {
   if (!a || !b)
     return failure();
   if (a.rank != 2 || n.rank(b) != 2)
-    return n.invalid("found tensors of rank " + Twine(a.rank) + " and " +
-                     Twine(n.rank(b)) + "; possible are matrices");
+    return n.invalid("found tensors of rank " + Twine(a.rank) + " and " + Twine(n.rank(b)) +
+                     "; possible are matrices");
   Type element = n.element(b);
   bool isComplex = isa<ComplexType>(element);
   bool adjointA = n.isSet("adjoint_a");
@@ -142,19 +132,16 @@ static LogicalResult sparseTensorDenseMatMul(NodeImport &n) {
   if (adjointA && isComplex)
     values = n.op<ConjOp>(values);
   Value inner = n.slice(a.shape, 0, adjointA ? 0 : 1, adjointA ? 1 : 2);
-  require(n, n.compare("eq", inner, n.sizeOf(dense, 0)),
-          "the matrices' inner sizes differ");
+  require(n, n.compare("eq", inner, n.sizeOf(dense, 0)), "the matrices' inner sizes differ");
   Value rows = column(n, a.indices, adjointA ? 1 : 0);
   Value picked = take(n, dense, column(n, a.indices, adjointA ? 0 : 1));
   Value terms = n.mul(n.unsqueeze(values, {1}), picked);
   if (!terms)
     return failure();
   Value count = n.slice(a.shape, 0, adjointA ? 1 : 0, adjointA ? 2 : 1);
-  Value zeros = n.expandTo(n.like(terms, 0),
-                           n.concat({count, n.sizeOf(dense, 1)}, 0));
-  Value product =
-      n.op<ScatterNdOp>(zeros, n.unsqueeze(rows, {1}), terms, n.text("add"),
-                        n.flag(false), n.flag(false));
+  Value zeros = n.expandTo(n.like(terms, 0), n.concat({count, n.sizeOf(dense, 1)}, 0));
+  Value product = n.op<ScatterNdOp>(zeros, n.unsqueeze(rows, {1}), terms, n.text("add"),
+                                    n.flag(false), n.flag(false));
   return n.result(n.cast(product, element));
 }
 
@@ -207,8 +194,7 @@ static std::optional<Kept> keptAxes(NodeImport &n, const SparseTensor &x) {
   }
   kept.sizes = sizes.empty() ? n.ints({}) : n.concat(sizes, 0);
   bool keepDims = n.isSet("keep_dims");
-  kept.resultSize =
-      keepDims ? (all.empty() ? n.ints({}) : n.concat(all, 0)) : kept.sizes;
+  kept.resultSize = keepDims ? (all.empty() ? n.ints({}) : n.concat(all, 0)) : kept.sizes;
   return kept;
 }
 
@@ -231,36 +217,29 @@ template <const char *kind> static LogicalResult sparseReduce(NodeImport &n) {
   auto kept = keptAxes(n, x);
   if (!kept)
     return failure();
-  require(n,
-          n.op<AndOp>(n.compare("ge", x.indices, 0),
-                      n.compare("lt", x.indices, x.shape)),
+  require(n, n.op<AndOp>(n.compare("ge", x.indices, 0), n.compare("lt", x.indices, x.shape)),
           "indices are out of bounds");
-  Value keys = linearKeys(n, keptIndices(n, x, *kept), kept->sizes,
-                          kept->axes.size());
-  Value count = kept->axes.empty() ? n.ints({1})
-                                   : n.reduce(kept->sizes, "prod", {0}, true);
+  Value keys = linearKeys(n, keptIndices(n, x, *kept), kept->sizes, kept->axes.size());
+  Value count = kept->axes.empty() ? n.ints({1}) : n.reduce(kept->sizes, "prod", {0}, true);
   Value dense = segmentValues(n, kind, x.values, keys, count);
   return n.result(n.reshapeTo(dense, kept->resultSize));
 }
 
-template <const char *kind>
-static LogicalResult sparseReduceSparse(NodeImport &n) {
+template <const char *kind> static LogicalResult sparseReduceSparse(NodeImport &n) {
   SparseTensor x = sparseInput(n, 0, 1, 2);
   if (!x)
     return failure();
   auto kept = keptAxes(n, x);
   if (!kept)
     return failure();
-  Value keys = linearKeys(n, keptIndices(n, x, *kept), kept->sizes,
-                          kept->axes.size());
+  Value keys = linearKeys(n, keptIndices(n, x, *kept), kept->sizes, kept->axes.size());
   Distinct groups = distinct(n, keys);
   if (!groups)
     return failure();
   Value count = n.sizeOf(groups.values, 0);
   Value values = segmentValues(n, kind, x.values, groups.inverse, count);
   int64_t rank = n.dim(kept->resultSize, 0);
-  return n.results({unravel(n, groups.values, kept->resultSize, rank), values,
-                    kept->resultSize});
+  return n.results({unravel(n, groups.values, kept->resultSize, rank), values, kept->resultSize});
 }
 
 static LogicalResult sparseSoftmax(NodeImport &n) {
@@ -273,8 +252,7 @@ static LogicalResult sparseSoftmax(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 /// What each segment's sum is divided by, in f32 or wider; null: nothing.
-static Value divisors(NodeImport &n, StringRef kind, Value ids, Value count,
-                      Type element) {
+static Value divisors(NodeImport &n, StringRef kind, Value ids, Value count, Type element) {
   if (kind == "sum")
     return {};
   Value counts = n.cast(n.maximum(segmentCounts(n, ids, count), 1.0), element);
@@ -328,20 +306,16 @@ static LogicalResult sparseSegmentGrad(NodeImport &n) {
     wide = n.div(wide, n.unsqueeze(by, axesFrom(1, n.rank(grad))));
   Value rows = take(n, wide, ids);
   Value wideIndices = n.toI64(indices), limit = n.toScalar(n.toI64(size));
-  require(n,
-          n.op<AndOp>(n.compare("ge", wideIndices, 0),
-                      n.compare("lt", wideIndices, limit)),
+  require(n, n.op<AndOp>(n.compare("ge", wideIndices, 0), n.compare("lt", wideIndices, limit)),
           "indices are out of range for output_dim0");
   Type element = n.element(grad);
   if (!distinctRows)
-    return n.result(
-        n.cast(segmentSums(n, rows, wideIndices, limit), element));
+    return n.result(n.cast(segmentSums(n, rows, wideIndices, limit), element));
   Distinct which = distinct(n, wideIndices);
   if (!which)
     return failure();
   Value sums = segmentSums(n, rows, which.inverse, n.sizeOf(which.values, 0));
-  return n.results({n.cast(sums, element),
-                    n.cast(which.values, n.element(indices))});
+  return n.results({n.cast(sums, element), n.cast(which.values, n.element(indices))});
 }
 
 //===----------------------------------------------------------------------===//
@@ -356,23 +330,19 @@ struct Union {
 };
 } // namespace
 
-static std::optional<Union> unite(NodeImport &n, const SparseTensor &a,
-                                  const SparseTensor &b) {
+static std::optional<Union> unite(NodeImport &n, const SparseTensor &a, const SparseTensor &b) {
   if (!a || !b)
     return std::nullopt;
   if (a.rank != b.rank) {
-    (void)n.invalid("found tensors of rank " + Twine(a.rank) + " and " +
-                    Twine(b.rank));
+    (void)n.invalid("found tensors of rank " + Twine(a.rank) + " and " + Twine(b.rank));
     return std::nullopt;
   }
   require(n, n.compare("eq", a.shape, b.shape), "the shapes differ");
   Union both;
   both.places = a;
   both.places.values = n.concat({a.values, b.values}, 0);
-  Value keys =
-      n.concat({linearKeys(n, a.indices, a.shape, a.rank),
-                linearKeys(n, b.indices, a.shape, a.rank)},
-               0);
+  Value keys = n.concat(
+      {linearKeys(n, a.indices, a.shape, a.rank), linearKeys(n, b.indices, a.shape, a.rank)}, 0);
   both.all = distinct(n, keys);
   both.places.indices = unravel(n, both.all.values, a.shape, a.rank);
   if (!both.places.values || !both.places.indices || !both.all)
@@ -387,15 +357,12 @@ static LogicalResult sparseAdd(NodeImport &n) {
   if (!both || !threshold)
     return failure();
   SparseTensor &sum = both->places;
-  sum.values = segmentSums(n, sum.values, both->all.inverse,
-                           n.sizeOf(both->all.values, 0));
+  sum.values = segmentSums(n, sum.values, both->all.inverse, n.sizeOf(both->all.values, 0));
   if (!sum.values)
     return failure();
-  Value magnitude = isa<ComplexType>(n.element(sum.values))
-                        ? n.op<ComplexAbsOp>(sum.values)
-                        : n.op<AbsOp>(sum.values);
-  Value large = n.compare("ge", magnitude,
-                          n.cast(threshold, n.element(magnitude)));
+  Value magnitude = isa<ComplexType>(n.element(sum.values)) ? n.op<ComplexAbsOp>(sum.values)
+                                                            : n.op<AbsOp>(sum.values);
+  Value large = n.compare("ge", magnitude, n.cast(threshold, n.element(magnitude)));
   Value single = n.compare("eq", both->all.counts, 1);
   Value keep = whereTrue(n, n.op<OrOp>(single, large));
   sum.indices = take(n, sum.indices, keep);
@@ -404,22 +371,17 @@ static LogicalResult sparseAdd(NodeImport &n) {
 }
 
 /// Where one side only has a value, the other's is 0.
-template <const char *kind>
-static LogicalResult sparseSparseExtreme(NodeImport &n) {
+template <const char *kind> static LogicalResult sparseSparseExtreme(NodeImport &n) {
   auto both = unite(n, sparseInput(n, 0, 1, 2), sparseInput(n, 3, 4, 5));
   if (!both)
     return failure();
   Value values = both->places.values;
-  Value best = segments(n, values, both->all.inverse,
-                        n.sizeOf(both->all.values, 0), kind,
-                        extremeValue(n, n.element(values),
-                                     StringRef(kind) == "max", true));
+  Value best = segments(n, values, both->all.inverse, n.sizeOf(both->all.values, 0), kind,
+                        extremeValue(n, n.element(values), StringRef(kind) == "max", true));
   Value zero = n.like(values, 0);
-  Value withZero = StringRef(kind) == "max" ? n.maximum(best, zero)
-                                            : n.minimum(best, zero);
+  Value withZero = StringRef(kind) == "max" ? n.maximum(best, zero) : n.minimum(best, zero);
   return n.results(
-      {both->places.indices,
-       n.select(n.compare("eq", both->all.counts, 1), withZero, best)});
+      {both->places.indices, n.select(n.compare("eq", both->all.counts, 1), withZero, best)});
 }
 
 ArrayRef<OpImport> weir::tf::sparseImports() {

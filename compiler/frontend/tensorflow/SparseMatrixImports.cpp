@@ -17,8 +17,7 @@ using namespace weir;
 using namespace weir::tf;
 
 static SparseTensor matrixInput(NodeImport &n, size_t i) {
-  if (n.inputs[i].kind != Imported::Kind::Group ||
-      n.inputs[i].group->size() != 3) {
+  if (n.inputs[i].kind != Imported::Kind::Group || n.inputs[i].group->size() != 3) {
     (void)n.unsupported("found an input that is no sparse matrix of the graph");
     return {};
   }
@@ -37,8 +36,7 @@ static bool isMatrix(NodeImport &n, const SparseTensor &x) {
     return false;
   if (x.rank == 2 || x.rank == 3)
     return true;
-  (void)n.invalid("found a sparse tensor of rank " + Twine(x.rank) +
-                  "; possible are 2 and 3");
+  (void)n.invalid("found a sparse tensor of rank " + Twine(x.rank) + "; possible are 2 and 3");
   return false;
 }
 
@@ -61,14 +59,11 @@ static LogicalResult fromDense(NodeImport &n) {
 static Value denseOf(NodeImport &n, const SparseTensor &x) {
   if (!x)
     return {};
-  return n.op<ScatterNdOp>(n.expandTo(n.like(x.values, 0), x.shape), x.indices,
-                           x.values, n.text("none"), n.flag(false),
-                           n.flag(false));
+  return n.op<ScatterNdOp>(n.expandTo(n.like(x.values, 0), x.shape), x.indices, x.values,
+                           n.text("none"), n.flag(false), n.flag(false));
 }
 
-static LogicalResult toDense(NodeImport &n) {
-  return n.result(denseOf(n, matrixInput(n, 0)));
-}
+static LogicalResult toDense(NodeImport &n) { return n.result(denseOf(n, matrixInput(n, 0))); }
 
 static LogicalResult toSparseTensor(NodeImport &n) {
   SparseTensor x = matrixInput(n, 0);
@@ -79,10 +74,8 @@ static LogicalResult nonZeros(NodeImport &n) {
   SparseTensor x = matrixInput(n, 0);
   if (!x)
     return failure();
-  Value counts = x.rank == 2
-                     ? n.toScalar(n.sizeOf(x.indices, 0))
-                     : segmentCounts(n, column(n, x.indices, 0),
-                                     n.slice(x.shape, 0, 0, 1));
+  Value counts = x.rank == 2 ? n.toScalar(n.sizeOf(x.indices, 0))
+                             : segmentCounts(n, column(n, x.indices, 0), n.slice(x.shape, 0, 0, 1));
   return n.result(n.cast(counts, n.b.getI32Type()));
 }
 
@@ -138,31 +131,24 @@ static LogicalResult matMul(NodeImport &n) {
     return failure();
   int64_t rank = a.rank;
   if (n.rank(b) != rank)
-    return n.invalid("found operands of rank " + Twine(rank) + " and " +
-                     Twine(n.rank(b)));
+    return n.invalid("found operands of rank " + Twine(rank) + " and " + Twine(n.rank(b)));
   if (n.isSet("adjoint_b"))
     b = conjugated(n, b);
   if (n.isSet("adjoint_b") || n.isSet("transpose_b"))
     b = swapped(n, b);
-  require(n,
-          n.compare("eq", n.slice(a.shape, 0, rank - 1, rank),
-                    n.sizeOf(b, rank - 2)),
+  require(n, n.compare("eq", n.slice(a.shape, 0, rank - 1, rank), n.sizeOf(b, rank - 2)),
           "the matrices' inner sizes differ");
   Value batch = columns(n, a.indices, 0, rank - 2);
-  Value row = columns(n, a.indices, rank - 2, rank - 1),
-        at = columns(n, a.indices, rank - 1, rank);
+  Value row = columns(n, a.indices, rank - 2, rank - 1), at = columns(n, a.indices, rank - 1, rank);
   Value picked =
-      n.op<GatherNdOp>(b, rank == 2 ? at : n.concat({batch, at}, 1),
-                       n.number(0), n.flag(false));
+      n.op<GatherNdOp>(b, rank == 2 ? at : n.concat({batch, at}, 1), n.number(0), n.flag(false));
   Value terms = n.mul(n.unsqueeze(a.values, {1}), picked);
   if (!terms)
     return failure();
-  Value zeros = n.expandTo(
-      n.like(terms, 0),
-      n.concat({n.slice(a.shape, 0, 0, rank - 1), n.sizeOf(b, rank - 1)}, 0));
-  Value product = n.op<ScatterNdOp>(
-      zeros, rank == 2 ? row : n.concat({batch, row}, 1), terms, n.text("add"),
-      n.flag(false), n.flag(false));
+  Value zeros = n.expandTo(n.like(terms, 0),
+                           n.concat({n.slice(a.shape, 0, 0, rank - 1), n.sizeOf(b, rank - 1)}, 0));
+  Value product = n.op<ScatterNdOp>(zeros, rank == 2 ? row : n.concat({batch, row}, 1), terms,
+                                    n.text("add"), n.flag(false), n.flag(false));
   if (n.isSet("conjugate_output"))
     product = conjugated(n, product);
   if (n.isSet("transpose_output"))
@@ -179,23 +165,19 @@ static LogicalResult sparseMatMul(NodeImport &n) {
     return failure();
   int64_t rank = a.rank;
   if (b.rank != rank)
-    return n.invalid("found operands of rank " + Twine(rank) + " and " +
-                     Twine(b.rank));
-  require(n,
-          n.compare("eq", n.slice(a.shape, 0, rank - 1, rank),
-                    n.slice(b.shape, 0, rank - 2, rank - 1)),
-          "the matrices' inner sizes differ");
+    return n.invalid("found operands of rank " + Twine(rank) + " and " + Twine(b.rank));
+  require(
+      n,
+      n.compare("eq", n.slice(a.shape, 0, rank - 1, rank), n.slice(b.shape, 0, rank - 2, rank - 1)),
+      "the matrices' inner sizes differ");
   b = sortSparse(n, b);
   Value rowShape = n.slice(b.shape, 0, 0, rank - 1);
-  Value rowsOfB = linearKeys(n, columns(n, b.indices, 0, rank - 1), rowShape,
-                             rank - 1);
+  Value rowsOfB = linearKeys(n, columns(n, b.indices, 0, rank - 1), rowShape, rank - 1);
   Value rowsInB = n.reduce(rowShape, "prod", {0}, true);
   Value begins = splitsOf(n, segmentCounts(n, rowsOfB, rowsInB));
   // The row of b that each element of a meets.
-  Value batch = columns(n, a.indices, 0, rank - 2),
-        at = columns(n, a.indices, rank - 1, rank);
-  Value met = linearKeys(n, rank == 2 ? at : n.concat({batch, at}, 1),
-                         rowShape, rank - 1);
+  Value batch = columns(n, a.indices, 0, rank - 2), at = columns(n, a.indices, rank - 1, rank);
+  Value met = linearKeys(n, rank == 2 ? at : n.concat({batch, at}, 1), rowShape, rank - 1);
   Value first = take(n, begins, met);
   Value lengths = n.sub(take(n, begins, n.add(met, 1.0)), first);
   Value terms = splitsOf(n, lengths);
@@ -208,16 +190,12 @@ static LogicalResult sparseMatMul(NodeImport &n) {
   Value last = take(n, columns(n, b.indices, rank - 1, rank), inB);
   SparseTensor c;
   c.rank = rank;
-  c.shape = n.concat({n.slice(a.shape, 0, 0, rank - 1),
-                      n.slice(b.shape, 0, rank - 1, rank)},
-                     0);
-  Distinct places = distinct(
-      n, linearKeys(n, n.concat({lead, last}, 1), c.shape, rank));
+  c.shape = n.concat({n.slice(a.shape, 0, 0, rank - 1), n.slice(b.shape, 0, rank - 1, rank)}, 0);
+  Distinct places = distinct(n, linearKeys(n, n.concat({lead, last}, 1), c.shape, rank));
   if (!places)
     return failure();
   c.indices = unravel(n, places.values, c.shape, rank);
-  c.values =
-      segmentSums(n, products, places.inverse, n.sizeOf(places.values, 0));
+  c.values = segmentSums(n, products, places.inverse, n.sizeOf(places.values, 0));
   return matrixResult(n, c);
 }
 
@@ -228,19 +206,16 @@ static LogicalResult add(NodeImport &n) {
   if (!a || !b || !alpha || !beta)
     return failure();
   if (a.rank != b.rank)
-    return n.invalid("found operands of rank " + Twine(a.rank) + " and " +
-                     Twine(b.rank));
+    return n.invalid("found operands of rank " + Twine(a.rank) + " and " + Twine(b.rank));
   require(n, n.compare("eq", a.shape, b.shape), "the shapes differ");
-  Distinct places =
-      distinct(n, n.concat({linearKeys(n, a.indices, a.shape, a.rank),
-                            linearKeys(n, b.indices, a.shape, a.rank)},
-                           0));
+  Distinct places = distinct(n, n.concat({linearKeys(n, a.indices, a.shape, a.rank),
+                                          linearKeys(n, b.indices, a.shape, a.rank)},
+                                         0));
   if (!places)
     return failure();
   Value values = n.concat({n.mul(a.values, alpha), n.mul(b.values, beta)}, 0);
   a.indices = unravel(n, places.values, a.shape, a.rank);
-  a.values =
-      segmentSums(n, values, places.inverse, n.sizeOf(places.values, 0));
+  a.values = segmentSums(n, values, places.inverse, n.sizeOf(places.values, 0));
   return matrixResult(n, a);
 }
 
@@ -289,17 +264,15 @@ static LogicalResult components(NodeImport &n) {
   if (!x || !index)
     return failure();
   if (x.rank == 3) {
-    Value rows = whereTrue(
-        n, n.compare("eq", column(n, x.indices, 0), n.toI64(index)));
+    Value rows = whereTrue(n, n.compare("eq", column(n, x.indices, 0), n.toI64(index)));
     x.indices = columns(n, take(n, x.indices, rows), 1, 3);
     x.values = take(n, x.values, rows);
     x.shape = n.slice(x.shape, 0, 1, 3);
   }
   Type i32 = n.b.getI32Type();
-  Value counts = segmentCounts(n, column(n, x.indices, 0),
-                               n.slice(x.shape, 0, 0, 1));
-  return n.results({n.cast(splitsOf(n, counts), i32),
-                    n.cast(column(n, x.indices, 1), i32), x.values});
+  Value counts = segmentCounts(n, column(n, x.indices, 0), n.slice(x.shape, 0, 0, 1));
+  return n.results(
+      {n.cast(splitsOf(n, counts), i32), n.cast(column(n, x.indices, 1), i32), x.values});
 }
 
 ArrayRef<OpImport> weir::tf::sparseMatrixImports() {

@@ -41,11 +41,8 @@ static LogicalResult sparseConcat(NodeImport &n) {
       dimension = n.ints(unit);
     } else {
       if (x.rank != all.rank)
-        return n.invalid("found tensors of rank " + Twine(all.rank) + " and " +
-                         Twine(x.rank));
-      require(n,
-              n.op<OrOp>(n.compare("eq", x.shape, all.shape),
-                         n.compare("eq", dimension, 1)),
+        return n.invalid("found tensors of rank " + Twine(all.rank) + " and " + Twine(x.rank));
+      require(n, n.op<OrOp>(n.compare("eq", x.shape, all.shape), n.compare("eq", dimension, 1)),
               "all shapes but that of concat_dim must match");
     }
     indices.push_back(n.add(x.indices, n.mul(dimension, offset)));
@@ -65,15 +62,12 @@ static LogicalResult sparseConcat(NodeImport &n) {
 
 /// The elements from `start` on, as many as `size` says: both [rank], inside of
 /// the shape. The coordinates then count from `start`.
-static SparseTensor cut(NodeImport &n, const SparseTensor &x, Value start,
-                        Value size) {
+static SparseTensor cut(NodeImport &n, const SparseTensor &x, Value start, Value size) {
   Value end = n.add(start, size);
-  Value inside = n.op<AndOp>(n.compare("ge", x.indices, start),
-                             n.compare("lt", x.indices, end));
+  Value inside = n.op<AndOp>(n.compare("ge", x.indices, start), n.compare("lt", x.indices, end));
   SparseTensor part = x;
   Value keep = x.rank ? n.reduce(inside, "all", {1}, false)
-                      : n.expandTo(n.scalar(n.b.getI1Type(), 1),
-                                   n.sizeOf(x.indices, 0));
+                      : n.expandTo(n.scalar(n.b.getI1Type(), 1), n.sizeOf(x.indices, 0));
   Value rows = whereTrue(n, keep);
   part.indices = n.sub(take(n, x.indices, rows), start);
   part.values = take(n, x.values, rows);
@@ -114,18 +108,15 @@ static LogicalResult sparseSplit(NodeImport &n) {
   for (int64_t i = 0; i < count; ++i) {
     Value before = n.minimum(larger, static_cast<double>(i));
     Value begin = n.add(n.mul(each, static_cast<double>(i)), before);
-    Value size = n.add(
-        each, n.sub(n.minimum(larger, static_cast<double>(i + 1)), before));
-    parts.push_back(cut(n, x, n.mul(dimension, begin),
-                        n.select(n.compare("eq", dimension, 1), size,
-                                 x.shape)));
+    Value size = n.add(each, n.sub(n.minimum(larger, static_cast<double>(i + 1)), before));
+    parts.push_back(
+        cut(n, x, n.mul(dimension, begin), n.select(n.compare("eq", dimension, 1), size, x.shape)));
     if (!parts.back())
       return failure();
   }
   SmallVector<Value> results;
-  for (Value SparseTensor::*field : {&SparseTensor::indices,
-                                     &SparseTensor::values,
-                                     &SparseTensor::shape})
+  for (Value SparseTensor::*field :
+       {&SparseTensor::indices, &SparseTensor::values, &SparseTensor::shape})
     for (SparseTensor &part : parts)
       results.push_back(part.*field);
   return n.results(results);
@@ -169,8 +160,7 @@ static LogicalResult sparseReshape(NodeImport &n) {
   wanted = n.toI64(wanted);
   Value open = n.compare("eq", wanted, -1);
   Value total = n.reduce(x.shape, "prod", {0}, false);
-  Value known = n.reduce(n.select(open, n.intScalar(1), wanted), "prod", {0},
-                         false);
+  Value known = n.reduce(n.select(open, n.intScalar(1), wanted), "prod", {0}, false);
   Value rest = n.div(total, n.maximum(known, 1.0));
   Value sizes = n.select(open, rest, wanted);
   require(n, n.compare("eq", n.reduce(sizes, "prod", {0}, false), total),
@@ -198,24 +188,20 @@ static Filled fillEmpty(NodeImport &n, Value ids, Value count) {
   Filled f;
   if (!ids || !count)
     return f;
-  require(n,
-          n.op<AndOp>(n.compare("ge", ids, 0),
-                      n.compare("lt", ids, n.toScalar(count))),
+  require(n, n.op<AndOp>(n.compare("ge", ids, 0), n.compare("lt", ids, n.toScalar(count))),
           "a row is out of bounds");
   f.empty = n.compare("eq", segmentCounts(n, ids, count), 0);
   f.added = whereTrue(n, f.empty);
   f.order = sortOrder(n, n.concat({ids, f.added}, 0));
   // The inverse of the order: where each came to.
   Value places = countUp(n, n.sizeOf(f.order, 0));
-  Value inverse = segments(n, places, f.order, n.sizeOf(f.order, 0), "none",
-                           n.intScalar(0));
-  f.moved = n.op<SliceOp>(inverse, n.ints({0}), n.sizeOf(ids, 0), n.ints({1}),
-                          n.list({0}), n.flag(false));
+  Value inverse = segments(n, places, f.order, n.sizeOf(f.order, 0), "none", n.intScalar(0));
+  f.moved = n.op<SliceOp>(inverse, n.ints({0}), n.sizeOf(ids, 0), n.ints({1}), n.list({0}),
+                          n.flag(false));
   return f;
 }
 
-static Value fillValues(NodeImport &n, const Filled &f, Value values,
-                        Value fill) {
+static Value fillValues(NodeImport &n, const Filled &f, Value values, Value fill) {
   Value more = n.expandTo(n.toScalar(fill), n.sizeOf(f.added, 0));
   return take(n, n.concat({values, more}, 0), f.order);
 }
@@ -232,14 +218,12 @@ static LogicalResult sparseFillEmptyRows(NodeImport &n) {
     return failure();
   Value added = n.unsqueeze(f.added, {1});
   if (x.rank > 1) {
-    Value zeros = n.expandTo(
-        n.intScalar(0),
-        n.concat({n.sizeOf(f.added, 0), n.ints({x.rank - 1})}, 0));
+    Value zeros =
+        n.expandTo(n.intScalar(0), n.concat({n.sizeOf(f.added, 0), n.ints({x.rank - 1})}, 0));
     added = n.concat({added, zeros}, 1);
   }
   Value indices = take(n, n.concat({x.indices, added}, 0), f.order);
-  return n.results(
-      {indices, fillValues(n, f, x.values, fill), f.empty, f.moved});
+  return n.results({indices, fillValues(n, f, x.values, fill), f.empty, f.moved});
 }
 
 static LogicalResult raggedFillEmptyRows(NodeImport &n) {
@@ -263,8 +247,7 @@ static LogicalResult fillEmptyRowsGrad(NodeImport &n) {
   Value values = take(n, grad, map);
   Value fresh = n.compare("eq", segmentCounts(n, map, size), 0);
   Value rest = n.widen(n.select(fresh, grad, n.like(grad, 0)));
-  return n.results(
-      {values, n.cast(n.reduce(rest, "sum", {0}, false), n.element(grad))});
+  return n.results({values, n.cast(n.reduce(rest, "sum", {0}, false), n.element(grad))});
 }
 
 ArrayRef<OpImport> weir::tf::sparseStructureImports() {

@@ -61,9 +61,7 @@ private:
   Value upTo(Value a, double limit) { return n.compare("le", a, limit); }
   Value above(Value a, double limit) { return n.compare("gt", a, limit); }
   Value equals(Value a, double other) { return n.compare("eq", a, other); }
-  Value pick(Value condition, Value a, Value b) {
-    return n.select(condition, a, b);
-  }
+  Value pick(Value condition, Value a, Value b) { return n.select(condition, a, b); }
   Value evaluate(const Series &series, Value z);
   Value evaluate(ArrayRef<const Series *> pieces, Value z);
   std::pair<Value, Value> bessel(int order);
@@ -116,8 +114,7 @@ Value Emitter::besselK(int order, bool scaled) {
   } else {
     near = sub(evaluate(k0Near, square), mul(lead, evaluate(i0Small, square)));
   }
-  Value far =
-      div(evaluate(order ? k1Far : k0Far, div(k(2), x)), sqrt(x));
+  Value far = div(evaluate(order ? k1Far : k0Far, div(k(2), x)), sqrt(x));
   if (scaled)
     near = mul(near, exp(x));
   else
@@ -174,19 +171,15 @@ Value Emitter::fresnel(bool sine) {
   if (sine)
     near = mul(near, square);
   Value z = div(k(1.6 * 1.6 * 1.6 * 1.6), fourth);
-  Value f = div(
-      evaluate({&fresnelF0, &fresnelF1, &fresnelF2, &fresnelF3}, z),
-      mul(a, k(M_PI)));
-  Value g = div(
-      evaluate({&fresnelG0, &fresnelG1, &fresnelG2, &fresnelG3}, z),
-      mul(mul(a, square), k(M_PI * M_PI)));
+  Value f = div(evaluate({&fresnelF0, &fresnelF1, &fresnelF2, &fresnelF3}, z), mul(a, k(M_PI)));
+  Value g = div(evaluate({&fresnelG0, &fresnelG1, &fresnelG2, &fresnelG3}, z),
+                mul(mul(a, square), k(M_PI * M_PI)));
   // Whole turns of pi x^2 / 2 are taken off first.
   Value turns = mul(square, k(0.25));
-  Value phase =
-      mul(sub(turns, n.op<FloorOp>(turns)), k(2 * M_PI));
+  Value phase = mul(sub(turns, n.op<FloorOp>(turns)), k(2 * M_PI));
   Value sinPhase = sin(phase), cosPhase = cos(phase);
-  Value wave = sine ? add(mul(f, cosPhase), mul(g, sinPhase))
-                    : sub(mul(g, cosPhase), mul(f, sinPhase));
+  Value wave =
+      sine ? add(mul(f, cosPhase), mul(g, sinPhase)) : sub(mul(g, cosPhase), mul(f, sinPhase));
   // Infinity less itself has no phase; the wave is nothing there.
   wave = pick(below(a, 1e10), wave, mul(k(0), div(k(1), a)));
   Value value = pick(below(a, 1.6), near, sub(k(0.5), wave));
@@ -214,9 +207,7 @@ Value Emitter::spence() {
   Value isSmall = below(y, 0.5);
   Value w = pick(isSmall, neg(y), sub(y, one));
   Value value = mul(w, evaluate(weir::special::spence, w));
-  Value reflected = sub(sub(k(M_PI * M_PI / 6),
-                            mul(log(y), n.op<Log1pOp>(neg(y)))),
-                        value);
+  Value reflected = sub(sub(k(M_PI * M_PI / 6), mul(log(y), n.op<Log1pOp>(neg(y)))), value);
   value = pick(isSmall, reflected, value);
   Value inverted = sub(mul(k(-0.5), mul(lead, lead)), value);
   value = pick(isLarge, inverted, value);
@@ -229,8 +220,7 @@ Value Emitter::erfinv() {
   Value w = neg(log(mul(sub(one, x), add(one, x))));
   // Only where it is used: its gradient at 0 would be none.
   Value root = sqrt(n.maximum(w, erfinvNear.high));
-  Value value = pick(upTo(root, 4), evaluate(erfinvMiddle, root),
-                     evaluate(erfinvFar, root));
+  Value value = pick(upTo(root, 4), evaluate(erfinvMiddle, root), evaluate(erfinvFar, root));
   value = pick(upTo(w, erfinvNear.high), evaluate(erfinvNear, w), value);
   value = mul(value, x);
   Value a = abs(x);
@@ -244,14 +234,12 @@ Value Emitter::ndtri() {
   Value isUpper = above(x, 0.5);
   Value p = pick(isUpper, sub(one, x), x);
   Value t = sqrt(mul(log(p), k(-2))), z = div(one, t);
-  Value tail = pick(upTo(z, ndtriFar.high), evaluate(ndtriFar, z),
-                    evaluate(ndtriMiddle, z));
+  Value tail = pick(upTo(z, ndtriFar.high), evaluate(ndtriFar, z), evaluate(ndtriMiddle, z));
   tail = mul(tail, t);
   tail = pick(isUpper, tail, neg(tail));
   // e^-2, from where on the series about the middle holds.
   Value value = pick(above(p, 0.13533528323661269189),
-                     mul(centred, evaluate(ndtriNear, mul(centred, centred))),
-                     tail);
+                     mul(centred, evaluate(ndtriNear, mul(centred, centred))), tail);
   value = pick(equals(x, 0), k(-kInfinity), value);
   value = pick(equals(x, 1), k(kInfinity), value);
   Value inside = upTo(abs(centred), 0.5);
@@ -274,17 +262,13 @@ template <auto emit> LogicalResult unary(NodeImport &n) {
   return n.result(flatten ? n.reshapeTo(value, n.shapeOf(x)) : value);
 }
 
-template <Value (Emitter::*bessel)(int), int order>
-Value plain(Emitter &e) {
+template <Value (Emitter::*bessel)(int), int order> Value plain(Emitter &e) {
   return (e.*bessel)(order);
 }
-template <Value (Emitter::*bessel)(int, bool), int order, bool scaled>
-Value modified(Emitter &e) {
+template <Value (Emitter::*bessel)(int, bool), int order, bool scaled> Value modified(Emitter &e) {
   return (e.*bessel)(order, scaled);
 }
-template <Value (Emitter::*function)()> Value one(Emitter &e) {
-  return (e.*function)();
-}
+template <Value (Emitter::*function)()> Value one(Emitter &e) { return (e.*function)(); }
 template <bool sine> Value fresnelOf(Emitter &e) { return e.fresnel(sine); }
 } // namespace
 
@@ -312,10 +296,8 @@ static LogicalResult nextAfter(NodeImport &n) {
     return failure();
   // From zero to the smallest number of the direction's sign.
   double least = element.isF32() ? 0x1p-149 : 0x1p-1074;
-  Value value = n.select(
-      n.compare("eq", x, 0),
-      n.select(up, n.like(x, least), n.like(x, -least)),
-      bitcast(next, element));
+  Value value = n.select(n.compare("eq", x, 0), n.select(up, n.like(x, least), n.like(x, -least)),
+                         bitcast(next, element));
   value = n.select(n.compare("eq", x, y), y, value);
   Value unordered = n.op<OrOp>(n.op<IsNanOp>(x), n.op<IsNanOp>(y));
   return n.result(n.select(unordered, n.add(x, y), value));

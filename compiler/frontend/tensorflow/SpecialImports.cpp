@@ -24,9 +24,7 @@ using namespace weir::tf;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-static Value wide(NodeImport &n, size_t i) {
-  return n.cast(n.in(i), n.b.getF64Type());
-}
+static Value wide(NodeImport &n, size_t i) { return n.cast(n.in(i), n.b.getF64Type()); }
 
 /// Ends an importer: back to the type of input 0.
 static LogicalResult narrow(NodeImport &n, Value value) {
@@ -43,9 +41,8 @@ static Value digammaPositive(NodeImport &n, Value x) {
   }
   Value square = n.div(one, n.mul(x, x));
   // B2k / 2k, the highest first.
-  static const double terms[] = {1.0 / 12,    -691.0 / 32760, 1.0 / 132,
-                                 -1.0 / 240,  1.0 / 252,      -1.0 / 120,
-                                 1.0 / 12};
+  static const double terms[] = {1.0 / 12,  -691.0 / 32760, 1.0 / 132, -1.0 / 240,
+                                 1.0 / 252, -1.0 / 120,     1.0 / 12};
   Value series = n.like(x, terms[0]);
   for (int i = 1; i < 7; ++i)
     series = n.add(n.mul(series, square), terms[i]);
@@ -63,16 +60,12 @@ static Value digamma(NodeImport &n, Value x) {
   Value fraction = n.sub(x, whole);
   Value cot = n.div(n.like(x, M_PI), n.op<TanOp>(n.mul(fraction, M_PI)));
   value = n.select(negative, n.sub(value, cot), value);
-  Value isPole = n.op<AndOp>(n.compare("le", x, 0),
-                             n.compare("eq", x, whole));
-  Value pole = n.select(n.compare("eq", x, 0), n.like(x, -kInfinity),
-                        n.like(x, kNan));
+  Value isPole = n.op<AndOp>(n.compare("le", x, 0), n.compare("eq", x, whole));
+  Value pole = n.select(n.compare("eq", x, 0), n.like(x, -kInfinity), n.like(x, kNan));
   return n.select(isPole, pole, value);
 }
 
-static LogicalResult importDigamma(NodeImport &n) {
-  return narrow(n, digamma(n, wide(n, 0)));
-}
+static LogicalResult importDigamma(NodeImport &n) { return narrow(n, digamma(n, wide(n, 0))); }
 
 /// ζ(s, q) = Σ (q + k)^-s: ten terms, then Euler and Maclaurin's.
 static Value zeta(NodeImport &n, Value s, Value q) {
@@ -86,9 +79,8 @@ static Value zeta(NodeImport &n, Value s, Value q) {
   sum = n.add(sum, n.div(n.mul(tail, at), n.sub(s, 1.0)));
   sum = n.add(sum, n.mul(tail, 0.5));
   // B2k / (2k)!
-  static const double terms[] = {1.0 / 12,        -1.0 / 720,
-                                 1.0 / 30240,     -1.0 / 1209600,
-                                 1.0 / 47900160,  -691.0 / 1307674368000.0,
+  static const double terms[] = {1.0 / 12,           -1.0 / 720,     1.0 / 30240,
+                                 -1.0 / 1209600,     1.0 / 47900160, -691.0 / 1307674368000.0,
                                  1.0 / 74724249600.0};
   Value factor = s, power = n.div(tail, at);
   for (int k = 0; k < 7; ++k) {
@@ -118,32 +110,26 @@ static LogicalResult polygamma(NodeImport &n) {
   Value signedFactorial = n.select(odd, factorial, n.op<NegOp>(factorial));
   Value value = n.mul(signedFactorial, zeta(n, next, x));
   value = n.select(n.compare("eq", m, 0), digamma(n, x), value);
-  Value valid = n.op<AndOp>(n.compare("ge", m, 0),
-                            n.compare("eq", m, n.op<FloorOp>(m)));
+  Value valid = n.op<AndOp>(n.compare("ge", m, 0), n.compare("eq", m, n.op<FloorOp>(m)));
   return narrow(n, n.select(valid, value, n.like(value, kNan)));
 }
 
 /// state = step(k, state) for k = 1 … count; `k` is an f64 scalar.
 static FailureOr<std::vector<Imported>>
 iterate(NodeImport &n, int64_t count, std::vector<Imported> state,
-        llvm::function_ref<std::vector<Value>(TensorBuilder &, Value,
-                                              ArrayRef<Imported>)>
-            step) {
+        llvm::function_ref<std::vector<Value>(TensorBuilder &, Value, ArrayRef<Imported>)> step) {
   state.insert(state.begin(), Imported(n.scalar(n.b.getF64Type(), 1)));
   auto done = n.g.buildWhile(
       std::move(state),
-      [&](std::vector<Imported> s,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
-        return std::vector<Imported>{Imported(
-            t.compare("le", s[0].value, static_cast<double>(count)))};
+        return std::vector<Imported>{
+            Imported(t.compare("le", s[0].value, static_cast<double>(count)))};
       },
-      [&](std::vector<Imported> s,
-          OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+      [&](std::vector<Imported> s, OpBuilder &b) -> FailureOr<std::vector<Imported>> {
         TensorBuilder t(b, n.loc);
         std::vector<Imported> next = {Imported(t.add(s[0].value, 1.0))};
-        for (Value value :
-             step(t, s[0].value, ArrayRef<Imported>(s).drop_front())) {
+        for (Value value : step(t, s[0].value, ArrayRef<Imported>(s).drop_front())) {
           if (!value)
             return failure();
           next.emplace_back(value);
@@ -164,8 +150,7 @@ static constexpr double kTiny = 1e-300;
 static constexpr double kConverged = 1e-15;
 
 /// `now` until `converged` (f64, 0 or 1 an element), then `before`.
-static Value unlessConverged(TensorBuilder &t, Value converged, Value now,
-                             Value before) {
+static Value unlessConverged(TensorBuilder &t, Value converged, Value now, Value before) {
   return t.select(t.compare("eq", converged, 0), now, before);
 }
 
@@ -187,12 +172,10 @@ template <bool upper> static LogicalResult igamma(NodeImport &n) {
     return failure();
   a = n.add(a, n.mul(x, 0.0)); // both in the shape of the result
   x = n.add(x, n.mul(a, 0.0));
-  Value scale = n.exp(
-      n.sub(n.sub(n.mul(a, n.op<LogOp>(x)), x), n.op<LgammaOp>(a)));
+  Value scale = n.exp(n.sub(n.sub(n.mul(a, n.op<LogOp>(x)), x), n.op<LgammaOp>(a)));
   Value first = n.div(n.like(a, 1), a);
   auto series = iterate(n, 400, {Imported(first), Imported(first)},
-                        [&](TensorBuilder &t, Value k,
-                            ArrayRef<Imported> s) -> std::vector<Value> {
+                        [&](TensorBuilder &t, Value k, ArrayRef<Imported> s) -> std::vector<Value> {
                           Value term = t.mul(s[0].value, t.div(x, t.add(a, k)));
                           return {term, t.add(s[1].value, term)};
                         });
@@ -200,33 +183,28 @@ template <bool upper> static LogicalResult igamma(NodeImport &n) {
   Value b0 = n.sub(n.add(x, 1.0), a);
   Value d0 = n.div(n.like(a, 1), awayFromZero(n, b0));
   Value c0 = n.expandTo(n.like(a, 1 / kTiny), n.shapeOf(a));
-  auto fraction = iterate(n, 400,
-                          {Imported(c0), Imported(d0), Imported(d0),
-                           Imported(n.mul(a, 0.0))},
-                          [&](TensorBuilder &t, Value k,
-                              ArrayRef<Imported> s) -> std::vector<Value> {
-                            Value an = t.mul(t.sub(a, k), k);
-                            Value bn = t.add(b0, t.mul(k, 2.0));
-                            Value d = t.add(t.mul(an, s[1].value), bn);
-                            Value c = t.add(bn, t.div(an, s[0].value));
-                            d = t.div(t.like(d, 1), awayFromZero(t, d));
-                            c = awayFromZero(t, c);
-                            Value step = t.mul(c, d), done = s[3].value;
-                            Value h = t.mul(s[2].value, step);
-                            h = unlessConverged(t, done, h, s[2].value);
-                            return {c, d, h, nextConverged(t, done, step)};
-                          });
+  auto fraction =
+      iterate(n, 400, {Imported(c0), Imported(d0), Imported(d0), Imported(n.mul(a, 0.0))},
+              [&](TensorBuilder &t, Value k, ArrayRef<Imported> s) -> std::vector<Value> {
+                Value an = t.mul(t.sub(a, k), k);
+                Value bn = t.add(b0, t.mul(k, 2.0));
+                Value d = t.add(t.mul(an, s[1].value), bn);
+                Value c = t.add(bn, t.div(an, s[0].value));
+                d = t.div(t.like(d, 1), awayFromZero(t, d));
+                c = awayFromZero(t, c);
+                Value step = t.mul(c, d), done = s[3].value;
+                Value h = t.mul(s[2].value, step);
+                h = unlessConverged(t, done, h, s[2].value);
+                return {c, d, h, nextConverged(t, done, step)};
+              });
   if (failed(series) || failed(fraction))
     return failure();
-  Value p = n.mul((*series)[1].value, scale),
-        q = n.mul((*fraction)[2].value, scale);
+  Value p = n.mul((*series)[1].value, scale), q = n.mul((*fraction)[2].value, scale);
   Value below = n.compare("lt", x, n.add(a, 1.0));
   Value one = n.like(p, 1);
-  Value value = upper ? n.select(below, n.sub(one, p), q)
-                      : n.select(below, p, n.sub(one, q));
+  Value value = upper ? n.select(below, n.sub(one, p), q) : n.select(below, p, n.sub(one, q));
   value = n.select(n.compare("eq", x, 0), n.like(p, upper ? 1 : 0), value);
-  value = n.select(n.compare("eq", x, kInfinity), n.like(p, upper ? 0 : 1),
-                   value);
+  value = n.select(n.compare("eq", x, kInfinity), n.like(p, upper ? 0 : 1), value);
   Value bad = n.op<OrOp>(n.compare("le", a, 0), n.compare("lt", x, 0));
   return narrow(n, n.select(bad, n.like(p, kNan), value));
 }
@@ -242,22 +220,18 @@ struct GammaDerivative {
 
 /// The series (6.5.29) and the fraction (6.5.31) as above, with the derivatives
 /// by a of all that they are made of.
-static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
-                                                      Value x) {
+static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a, Value x) {
   Value zero = n.mul(a, 0.0), one = n.like(a, 1);
   Value logX = n.op<LogOp>(x);
   Value ones = n.expandTo(one, n.shapeOf(a));
   // c_k = c_(k-1) x / (a + k): terms relative to x^a e^-x / Γ(a + 1).
-  auto series = iterate(
-      n, 400, {Imported(ones), Imported(zero), Imported(ones), Imported(zero)},
-      [&](TensorBuilder &t, Value k,
-          ArrayRef<Imported> s) -> std::vector<Value> {
-        Value next = t.add(a, k), ratio = t.div(x, next);
-        Value term = t.mul(s[0].value, ratio);
-        Value slope = t.sub(t.mul(s[1].value, ratio), t.div(term, next));
-        return {term, slope, t.add(s[2].value, term),
-                t.add(s[3].value, slope)};
-      });
+  auto series = iterate(n, 400, {Imported(ones), Imported(zero), Imported(ones), Imported(zero)},
+                        [&](TensorBuilder &t, Value k, ArrayRef<Imported> s) -> std::vector<Value> {
+                          Value next = t.add(a, k), ratio = t.div(x, next);
+                          Value term = t.mul(s[0].value, ratio);
+                          Value slope = t.sub(t.mul(s[1].value, ratio), t.div(term, next));
+                          return {term, slope, t.add(s[2].value, term), t.add(s[3].value, slope)};
+                        });
   // Lentz: the fraction's numbers, and behind each its derivative.
   Value b0 = n.sub(n.add(x, 1.0), a);
   Value d0 = n.div(one, awayFromZero(n, b0));
@@ -265,35 +239,28 @@ static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
   Value dSlope = n.mul(d0, d0);
   auto fraction = iterate(
       n, 400,
-      {Imported(c0), Imported(zero), Imported(d0), Imported(dSlope),
-       Imported(d0), Imported(dSlope), Imported(zero)},
-      [&](TensorBuilder &t, Value k,
-          ArrayRef<Imported> s) -> std::vector<Value> {
+      {Imported(c0), Imported(zero), Imported(d0), Imported(dSlope), Imported(d0), Imported(dSlope),
+       Imported(zero)},
+      [&](TensorBuilder &t, Value k, ArrayRef<Imported> s) -> std::vector<Value> {
         Value an = t.mul(t.sub(a, k), k), bn = t.add(b0, t.mul(k, 2.0));
         Value c = s[0].value, cs = s[1].value, d = s[2].value, ds = s[3].value;
         // d an / da = k, d bn / da = -1.
         Value inner = awayFromZero(t, t.add(t.mul(an, d), bn));
-        Value innerSlope =
-            t.sub(t.add(t.mul(k, d), t.mul(an, ds)), t.like(d, 1));
+        Value innerSlope = t.sub(t.add(t.mul(k, d), t.mul(an, ds)), t.like(d, 1));
         Value dNext = t.div(t.like(d, 1), inner);
-        Value dsNext =
-            t.op<NegOp>(t.mul(innerSlope, t.mul(dNext, dNext)));
+        Value dsNext = t.op<NegOp>(t.mul(innerSlope, t.mul(dNext, dNext)));
         Value cNext = awayFromZero(t, t.add(bn, t.div(an, c)));
-        Value csNext = t.sub(
-            t.sub(t.div(k, c), t.div(t.mul(an, cs), t.mul(c, c))),
-            t.like(c, 1));
+        Value csNext = t.sub(t.sub(t.div(k, c), t.div(t.mul(an, cs), t.mul(c, c))), t.like(c, 1));
         Value step = t.mul(cNext, dNext);
         Value stepSlope = t.add(t.mul(csNext, dNext), t.mul(cNext, dsNext));
         Value h = t.mul(s[4].value, step);
-        Value hs = t.add(t.mul(s[5].value, step),
-                         t.mul(s[4].value, stepSlope));
+        Value hs = t.add(t.mul(s[5].value, step), t.mul(s[4].value, stepSlope));
         Value done = s[6].value;
         h = unlessConverged(t, done, h, s[4].value);
         hs = unlessConverged(t, done, hs, s[5].value);
         // The derivative converges later.
-        Value still = t.compare(
-            "gt", t.op<AbsOp>(t.mul(stepSlope, h)),
-            t.mul(t.op<AbsOp>(hs), kConverged));
+        Value still =
+            t.compare("gt", t.op<AbsOp>(t.mul(stepSlope, h)), t.mul(t.op<AbsOp>(hs), kConverged));
         Value next = t.select(still, done, nextConverged(t, done, step));
         return {cNext, csNext, dNext, dsNext, h, hs, next};
       });
@@ -304,10 +271,8 @@ static std::optional<GammaDerivative> gammaDerivative(NodeImport &n, Value a,
   Value slope = n.add((*series)[3].value, n.mul((*series)[2].value, ofNext));
   g.series = n.op<NegOp>(n.mul(slope, n.div(x, a)));
   Value own = n.sub(logX, digamma(n, a));
-  g.fraction = n.mul(
-      x, n.add((*fraction)[5].value, n.mul((*fraction)[4].value, own)));
-  g.factor = n.exp(n.sub(n.sub(n.mul(n.sub(a, 1.0), logX), x),
-                         n.op<LgammaOp>(a)));
+  g.fraction = n.mul(x, n.add((*fraction)[5].value, n.mul((*fraction)[4].value, own)));
+  g.factor = n.exp(n.sub(n.sub(n.mul(n.sub(a, 1.0), logX), x), n.op<LgammaOp>(a)));
   return g;
 }
 
@@ -350,41 +315,35 @@ static LogicalResult betainc(NodeImport &n) {
   b = n.add(b, zero);
   x = n.add(x, zero);
   Value one = n.like(x, 1);
-  Value turned = n.compare(
-      "gt", x, n.div(n.add(a, 1.0), n.add(n.add(a, b), 2.0)));
+  Value turned = n.compare("gt", x, n.div(n.add(a, 1.0), n.add(n.add(a, b), 2.0)));
   Value p = n.select(turned, b, a), q = n.select(turned, a, b);
   Value y = n.select(turned, n.sub(one, x), x);
-  Value front = n.sub(n.op<LgammaOp>(n.add(p, q)),
-                      n.add(n.op<LgammaOp>(p), n.op<LgammaOp>(q)));
-  front = n.add(front, n.add(n.mul(p, n.op<LogOp>(y)),
-                             n.mul(q, n.op<Log1pOp>(n.op<NegOp>(y)))));
+  Value front = n.sub(n.op<LgammaOp>(n.add(p, q)), n.add(n.op<LgammaOp>(p), n.op<LgammaOp>(q)));
+  front = n.add(front, n.add(n.mul(p, n.op<LogOp>(y)), n.mul(q, n.op<Log1pOp>(n.op<NegOp>(y)))));
   front = n.div(n.exp(front), p);
   Value sum = n.add(p, q);
   Value d0 = n.sub(one, n.div(n.mul(sum, y), n.add(p, 1.0)));
   d0 = n.div(one, awayFromZero(n, d0));
   Value c0 = n.expandTo(one, n.shapeOf(x));
-  auto fraction = iterate(
-      n, 300, {Imported(c0), Imported(d0), Imported(d0), Imported(zero)},
-      [&](TensorBuilder &t, Value m,
-          ArrayRef<Imported> s) -> std::vector<Value> {
-        Value c = s[0].value, d = s[1].value, h = s[2].value;
-        Value done = s[3].value, both = t.like(h, 1);
-        Value twice = t.add(p, t.mul(m, 2.0));
-        Value unit = t.like(p, 1);
-        auto advance = [&](Value term) {
-          d = t.div(unit, awayFromZero(t, t.add(t.mul(term, d), 1.0)));
-          c = awayFromZero(t, t.add(t.div(term, c), 1.0));
-          Value step = t.mul(c, d);
-          h = unlessConverged(t, done, t.mul(h, step), h);
-          both = t.mul(both, step);
-        };
-        advance(t.div(t.mul(t.mul(m, t.sub(q, m)), y),
-                      t.mul(t.sub(twice, 1.0), twice)));
-        advance(t.op<NegOp>(
-            t.div(t.mul(t.mul(t.add(p, m), t.add(sum, m)), y),
-                  t.mul(twice, t.add(twice, 1.0)))));
-        return {c, d, h, nextConverged(t, done, both)};
-      });
+  auto fraction =
+      iterate(n, 300, {Imported(c0), Imported(d0), Imported(d0), Imported(zero)},
+              [&](TensorBuilder &t, Value m, ArrayRef<Imported> s) -> std::vector<Value> {
+                Value c = s[0].value, d = s[1].value, h = s[2].value;
+                Value done = s[3].value, both = t.like(h, 1);
+                Value twice = t.add(p, t.mul(m, 2.0));
+                Value unit = t.like(p, 1);
+                auto advance = [&](Value term) {
+                  d = t.div(unit, awayFromZero(t, t.add(t.mul(term, d), 1.0)));
+                  c = awayFromZero(t, t.add(t.div(term, c), 1.0));
+                  Value step = t.mul(c, d);
+                  h = unlessConverged(t, done, t.mul(h, step), h);
+                  both = t.mul(both, step);
+                };
+                advance(t.div(t.mul(t.mul(m, t.sub(q, m)), y), t.mul(t.sub(twice, 1.0), twice)));
+                advance(t.op<NegOp>(t.div(t.mul(t.mul(t.add(p, m), t.add(sum, m)), y),
+                                          t.mul(twice, t.add(twice, 1.0)))));
+                return {c, d, h, nextConverged(t, done, both)};
+              });
   if (failed(fraction))
     return failure();
   Value value = n.mul(front, (*fraction)[2].value);

@@ -44,11 +44,8 @@ static bool contradicts(NodeImport &n, DataType type) {
   auto &first = n.g.handleTypes[&n.g.current->graph()];
   if (first.empty())
     for (const Node &node : n.g.current->graph().nodes)
-      if (const AttrValue *dtype = node.attr("dtype");
-          dtype && node.op == "VarHandleOp")
-        first.try_emplace({textOf(node, "container"),
-                           textOf(node, "shared_name")},
-                          dtype->type());
+      if (const AttrValue *dtype = node.attr("dtype"); dtype && node.op == "VarHandleOp")
+        first.try_emplace({textOf(node, "container"), textOf(node, "shared_name")}, dtype->type());
   auto it = first.find({n.s("container"), n.s("shared_name")});
   return it != first.end() && it->second != type;
 }
@@ -64,16 +61,15 @@ static LogicalResult variable(NodeImport &n) {
     return n.invalid("found no type");
   Shape unknown;
   unknown.unknownRank = true;
-  result.type = tensorType(n.b.getContext(), dtype->type(),
-                           shape && shape->shape ? *shape->shape : unknown);
+  result.type =
+      tensorType(n.b.getContext(), dtype->type(), shape && shape->shape ? *shape->shape : unknown);
   if (contradicts(n, dtype->type()))
     return n.invalid("found a variable that another node says is of another "
                      "type");
   InitialValue initial;
   if (n.g.initialValue)
     initial = n.g.initialValue(name, n.node);
-  if (initial.type && initial.type.getElementType() !=
-                          elementType(n.b.getContext(), dtype->type()))
+  if (initial.type && initial.type.getElementType() != elementType(n.b.getContext(), dtype->type()))
     return n.invalid("found a stored value of another type");
   if ((!result.type || !result.type.hasStaticShape()) && initial.type)
     result.type = initial.type;
@@ -82,16 +78,14 @@ static LogicalResult variable(NodeImport &n) {
       result.type = it->second;
   if (!result.type) {
     if (!n.g.variableTypes || !elementType(n.b.getContext(), dtype->type()))
-      return n.unsupported(
-          "found a variable whose shape is not known; possible is one that the "
-          "graph or a stored value gives");
+      return n.unsupported("found a variable whose shape is not known; possible is one that the "
+                           "graph or a stored value gives");
     result.variable = name; // an assignment says it
     return n.result(result);
   }
   auto made = VariableOp::create(
       n.b, n.loc, ResourceType::get(n.b.getContext()), n.b.getStringAttr(name),
-      n.b.getStringAttr(StringRef(n.s("container").data(),
-                                  n.s("container").size())),
+      n.b.getStringAttr(StringRef(n.s("container").data(), n.s("container").size())),
       TypeAttr::get(result.type), initial.value);
   result.value = made.getResource();
   return n.result(result);
@@ -100,26 +94,23 @@ static LogicalResult variable(NodeImport &n) {
 /// An argument of a graph that was a function: a handle stands for a variable
 /// of the argument's name.
 static LogicalResult argument(NodeImport &n) {
-  const AttrValue *types = n.attr("_handle_dtypes"),
-                  *shapes = n.attr("_handle_shapes");
-  if (n.node.outputTypes.empty() ||
-      n.node.outputTypes[0] != DataType::Resource || !types || !types->list ||
-      !shapes || !shapes->list || types->list->ints.empty() ||
+  const AttrValue *types = n.attr("_handle_dtypes"), *shapes = n.attr("_handle_shapes");
+  if (n.node.outputTypes.empty() || n.node.outputTypes[0] != DataType::Resource || !types ||
+      !types->list || !shapes || !shapes->list || types->list->ints.empty() ||
       shapes->list->shapes.empty())
     return n.unsupported("found an argument that is not fed; possible is "
-                         "--feed=" + Twine(std::string(n.node.name)));
+                         "--feed=" +
+                         Twine(std::string(n.node.name)));
   Imported result;
   result.kind = Imported::Kind::Resource;
-  result.type = tensorType(n.b.getContext(), toDataType(types->list->ints[0]),
-                           shapes->list->shapes[0]);
+  result.type =
+      tensorType(n.b.getContext(), toDataType(types->list->ints[0]), shapes->list->shapes[0]);
   if (!result.type)
     return n.unsupported("found a variable whose shape is not known");
-  result.value =
-      VariableOp::create(n.b, n.loc, ResourceType::get(n.b.getContext()),
-                         n.b.getStringAttr(n.g.nameOf(n.node)),
-                         n.b.getStringAttr(""), TypeAttr::get(result.type),
-                         Attribute())
-          .getResource();
+  result.value = VariableOp::create(n.b, n.loc, ResourceType::get(n.b.getContext()),
+                                    n.b.getStringAttr(n.g.nameOf(n.node)), n.b.getStringAttr(""),
+                                    TypeAttr::get(result.type), Attribute())
+                     .getResource();
   return n.result(result);
 }
 
@@ -134,8 +125,7 @@ static LogicalResult readVariable(NodeImport &n) {
 }
 
 /// Refuses, now or when it runs, what is not exactly of the variable's shape.
-static bool isOfShape(NodeImport &n, const Imported &variable, Value before,
-                      Value value) {
+static bool isOfShape(NodeImport &n, const Imported &variable, Value before, Value value) {
   Ints mine = variable.type.getShape(), theirs = n.sizes(value);
   bool isKnown = mine == theirs && n.isStatic(value);
   for (size_t i = 0; mine.size() == theirs.size() && i < mine.size(); ++i)
@@ -172,11 +162,8 @@ static bool learnType(NodeImport &n, const Imported &variable, Value value) {
       return false;
     }
     IntVector shape;
-    for (auto [is, comes] :
-         llvm::zip(variable.type.getShape(), type.getShape()))
-      shape.push_back(is == comes || ShapedType::isDynamic(comes)
-                          ? is
-                          : ShapedType::kDynamic);
+    for (auto [is, comes] : llvm::zip(variable.type.getShape(), type.getShape()))
+      shape.push_back(is == comes || ShapedType::isDynamic(comes) ? is : ShapedType::kDynamic);
     type = type.clone(shape);
     if (type == variable.type)
       return true;
@@ -189,8 +176,7 @@ static bool learnType(NodeImport &n, const Imported &variable, Value value) {
 
 static LogicalResult assign(NodeImport &n) {
   Value value = n.in(1);
-  if (value && !n.inputs.empty() &&
-      n.inputs[0].kind == Imported::Kind::Resource) {
+  if (value && !n.inputs.empty() && n.inputs[0].kind == Imported::Kind::Resource) {
     if (!learnType(n, n.inputs[0], value))
       return failure();
     if (!n.inputs[0].type && n.g.hasLearned)
@@ -231,8 +217,8 @@ static LogicalResult countUpTo(NodeImport &n) {
   int64_t limit = n.i("limit");
   AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
                    n.compare("lt", value, static_cast<double>(limit)),
-                   n.b.getStringAttr("Reached limit of " + Twine(limit)),
-                   n.number(kOutOfRange), ValueRange());
+                   n.b.getStringAttr("Reached limit of " + Twine(limit)), n.number(kOutOfRange),
+                   ValueRange());
   if (failed(assignValue(n, *variable, n.add(value, 1.0))))
     return failure();
   return n.result(value);
@@ -249,9 +235,8 @@ static LogicalResult assignSlice(NodeImport &n) {
   if (!places)
     return failure();
   Value updates = n.reshape(n.expandTo(value, n.shapeOf(places)), {-1});
-  Value after = n.op<ScatterNdOp>(
-      n.reshape(before, {-1}), n.reshape(places, {-1, 1}), updates,
-      n.text("none"), n.flag(false), n.flag(false));
+  Value after = n.op<ScatterNdOp>(n.reshape(before, {-1}), n.reshape(places, {-1, 1}), updates,
+                                  n.text("none"), n.flag(false), n.flag(false));
   if (failed(assignValue(n, *variable, n.reshapeTo(after, n.shapeOf(before)))))
     return failure();
   return passOn(n, *variable);
@@ -274,11 +259,10 @@ static LogicalResult selectVariable(NodeImport &n) {
     choice.choices->push_back(*variable);
   }
   double last = static_cast<double>(choice.choices->size()) - 1;
-  Value isGood = n.op<AndOp>(n.compare("ge", choice.value, 0),
-                             n.compare("le", choice.value, last));
+  Value isGood = n.op<AndOp>(n.compare("ge", choice.value, 0), n.compare("le", choice.value, last));
   AssertOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), isGood,
-                   n.b.getStringAttr("the index is not that of an input"),
-                   n.number(3), ValueRange()); // WEIR_INVALID_ARGUMENT
+                   n.b.getStringAttr("the index is not that of an input"), n.number(3),
+                   ValueRange()); // WEIR_INVALID_ARGUMENT
   return n.result(choice);
 }
 
@@ -293,8 +277,7 @@ static LogicalResult isInitialized(NodeImport &n) {
   if (made.getInitial())
     return n.result(n.scalar(n.b.getI1Type(), 1));
   Operation *asked = n.kernelCall(
-      "weir_kernel_variable_is_initialized",
-      {RankedTensorType::get({}, n.b.getI1Type())},
+      "weir_kernel_variable_is_initialized", {RankedTensorType::get({}, n.b.getI1Type())},
       {n.stringScalar(made.getContainer()), n.stringScalar(made.getName())}, {},
       /*isPure=*/false);
   return n.result(asked->getResult(0));
@@ -328,20 +311,18 @@ static LogicalResult resourceGatherNd(NodeImport &n) {
   Imported *variable = variableAt(n, 0);
   if (!variable)
     return failure();
-  return n.result(n.op<GatherNdOp>(currentValue(n, *variable), n.in(1), n.number(0),
-                                   n.flag(false)));
+  return n.result(
+      n.op<GatherNdOp>(currentValue(n, *variable), n.in(1), n.number(0), n.flag(false)));
 }
 
 namespace {
 struct Reduction {
-  static constexpr char none[] = "none", add[] = "add", sub[] = "sub",
-                        mul[] = "mul", div[] = "div", max[] = "max",
-                        min[] = "min";
+  static constexpr char none[] = "none", add[] = "add", sub[] = "sub", mul[] = "mul", div[] = "div",
+                        max[] = "max", min[] = "min";
 };
 } // namespace
 
-template <const char *reduction, bool isNd>
-static LogicalResult scatter(NodeImport &n) {
+template <const char *reduction, bool isNd> static LogicalResult scatter(NodeImport &n) {
   Imported *variable = variableAt(n, 0);
   Value indices = n.in(1), updates = n.in(2);
   if (!variable || !indices || !updates)
@@ -357,8 +338,8 @@ static LogicalResult scatter(NodeImport &n) {
     }
     indices = n.unsqueeze(indices, {n.rank(indices)});
   }
-  Value after = n.op<ScatterNdOp>(before, indices, updates, n.text(reduction),
-                                  n.flag(false), n.flag(false));
+  Value after =
+      n.op<ScatterNdOp>(before, indices, updates, n.text(reduction), n.flag(false), n.flag(false));
   if (failed(assignValue(n, *variable, after)))
     return failure();
   return passOn(n, *variable);

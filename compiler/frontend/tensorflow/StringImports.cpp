@@ -33,16 +33,14 @@ static RankedTensorType vectorOf(Type element) {
 }
 
 /// Strings (or whatever comes in) to as many elements of `element`.
-static LogicalResult map(NodeImport &n, StringRef kernel, Type element,
-                         Ints attributes, ArrayRef<Value> more = {}) {
+static LogicalResult map(NodeImport &n, StringRef kernel, Type element, Ints attributes,
+                         ArrayRef<Value> more = {}) {
   Value x = n.in(0);
   if (!x || !element)
-    return x ? n.unsupported("found a result type that weir does not have")
-             : failure();
+    return x ? n.unsupported("found a result type that weir does not have") : failure();
   SmallVector<Value> operands{x};
   operands.append(more.begin(), more.end());
-  Operation *made =
-      n.kernelCall(kernel, {like(n, x, element)}, operands, attributes);
+  Operation *made = n.kernelCall(kernel, {like(n, x, element)}, operands, attributes);
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -50,16 +48,14 @@ static LogicalResult map(NodeImport &n, StringRef kernel, Type element,
 // One string to one
 //===----------------------------------------------------------------------===//
 
-static LogicalResult isUtf8(NodeImport &n, std::string_view attr,
-                            std::string_view yes, std::string_view no,
-                            bool &result) {
+static LogicalResult isUtf8(NodeImport &n, std::string_view attr, std::string_view yes,
+                            std::string_view no, bool &result) {
   std::string_view value = n.s(attr);
   result = value == yes;
   if (result || value == no)
     return success();
-  return n.invalid("found " + Twine(std::string(attr)) + " \"" +
-                   Twine(std::string(value)) + "\"; possible are \"" +
-                   Twine(std::string(no)) + "\" and \"" +
+  return n.invalid("found " + Twine(std::string(attr)) + " \"" + Twine(std::string(value)) +
+                   "\"; possible are \"" + Twine(std::string(no)) + "\" and \"" +
                    Twine(std::string(yes)) + "\"");
 }
 
@@ -67,8 +63,8 @@ template <bool isUpper> static LogicalResult changeCase(NodeImport &n) {
   bool utf8;
   if (failed(isUtf8(n, "encoding", "utf-8", "", utf8)))
     return failure();
-  return map(n, isUpper ? "weir_kernel_string_upper" : "weir_kernel_string_lower",
-             stringType(n), {utf8});
+  return map(n, isUpper ? "weir_kernel_string_upper" : "weir_kernel_string_lower", stringType(n),
+             {utf8});
 }
 
 static LogicalResult strip(NodeImport &n) {
@@ -87,17 +83,13 @@ static LogicalResult substr(NodeImport &n) {
   SmallVector<Value> operands = n.tensors(0, 3);
   if (operands.empty() || failed(isUtf8(n, "unit", "UTF8_CHAR", "BYTE", utf8)))
     return failure();
-  if (n.isStatic(operands[1]) &&
-      n.isStatic(operands[2]) &&
+  if (n.isStatic(operands[1]) && n.isStatic(operands[2]) &&
       n.type(operands[1]) != n.type(operands[2]))
     return n.invalid("found positions and lengths of different shapes");
   SmallVector<Type> types;
-  if (failed(weir::detail::inferBroadcast(n.loc, {operands[0], operands[1]},
-                                          stringType(n), types)))
+  if (failed(weir::detail::inferBroadcast(n.loc, {operands[0], operands[1]}, stringType(n), types)))
     return failure();
-  return n.result(n.kernelCall("weir_kernel_string_slice", types, operands,
-                                {utf8})
-                      ->getResult(0));
+  return n.result(n.kernelCall("weir_kernel_string_slice", types, operands, {utf8})->getResult(0));
 }
 
 static LogicalResult encodeBase64(NodeImport &n) {
@@ -119,8 +111,8 @@ template <bool isStatic> static LogicalResult regexReplace(NodeImport &n) {
   Value with = isStatic ? n.stringScalar(text(n, "rewrite")) : n.in(2);
   if (!pattern || !with)
     return failure();
-  return map(n, "weir_kernel_regex_replace", stringType(n),
-             {n.isSet("replace_global")}, {pattern, with});
+  return map(n, "weir_kernel_regex_replace", stringType(n), {n.isSet("replace_global")},
+             {pattern, with});
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,8 +130,7 @@ static LogicalResult asString(NodeImport &n) {
   if (fill.size() > 1)
     return n.invalid("found fill of " + Twine(fill.size()) +
                      " characters; possible is one or none");
-  if (!fill.empty() && std::string_view(" +-0#").find(fill) ==
-                           std::string_view::npos)
+  if (!fill.empty() && std::string_view(" +-0#").find(fill) == std::string_view::npos)
     return n.invalid("found fill \"" + Twine(std::string(fill)) +
                      "\"; possible are blank, +, -, 0 and #");
   if (scientific && shortest)
@@ -165,9 +156,8 @@ static LogicalResult decodeRaw(NodeImport &n) {
   SmallVector<int64_t> shape(n.sizes(x));
   shape.push_back(ShapedType::kDynamic);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
-  Operation *made = n.kernelCall(
-      "weir_kernel_decode_raw", {RankedTensorType::get(shape, element)},
-      operands, {n.isSet("little_endian")});
+  Operation *made = n.kernelCall("weir_kernel_decode_raw", {RankedTensorType::get(shape, element)},
+                                 operands, {n.isSet("little_endian")});
   return made ? n.result(made->getResult(0)) : failure();
 }
 
@@ -178,8 +168,7 @@ template <int64_t function> static LogicalResult hashBucket(NodeImport &n) {
   if (function == 2) {
     IntVector key = n.is("key");
     if (key.size() != 2)
-      return n.invalid("found a key of " + Twine(key.size()) +
-                       " numbers; possible are 2");
+      return n.invalid("found a key of " + Twine(key.size()) + " numbers; possible are 2");
     attributes.append(key.begin(), key.end());
   }
   return map(n, "weir_kernel_string_hash", n.b.getI64Type(), attributes);
@@ -193,8 +182,7 @@ static LogicalResult fingerprint(NodeImport &n) {
     return n.invalid("found a scalar; possible are rows");
   auto byte = IntegerType::get(n.b.getContext(), 8, IntegerType::Unsigned);
   auto type = RankedTensorType::get({n.dim(x, 0), 8}, byte);
-  return n.result(n.kernelCall("weir_kernel_fingerprint", {type}, {x, method}, {})
-                      ->getResult(0));
+  return n.result(n.kernelCall("weir_kernel_fingerprint", {type}, {x, method}, {})->getResult(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,9 +201,9 @@ static LogicalResult join(NodeImport &n) {
     if (n.rank(input) > 0 && n.rank(input) != n.rank(shape))
       return n.invalid("found inputs of different shapes");
   inputs.insert(inputs.begin(), n.stringScalar(text(n, "separator")));
-  return n.result(n.kernelCall("weir_kernel_string_join",
-                                {like(n, shape, stringType(n))}, inputs, {})
-                      ->getResult(0));
+  return n.result(
+      n.kernelCall("weir_kernel_string_join", {like(n, shape, stringType(n))}, inputs, {})
+          ->getResult(0));
 }
 
 static LogicalResult reduceJoin(NodeImport &n) {
@@ -240,9 +228,8 @@ static LogicalResult reduceJoin(NodeImport &n) {
       shape.push_back(isReduced ? 1 : n.dim(x, d));
   }
   Operation *made =
-      n.kernelCall("weir_kernel_string_reduce_join",
-                    {RankedTensorType::get(shape, stringType(n))},
-                    {x, n.stringScalar(text(n, "separator"))}, attributes);
+      n.kernelCall("weir_kernel_string_reduce_join", {RankedTensorType::get(shape, stringType(n))},
+                   {x, n.stringScalar(text(n, "separator"))}, attributes);
   return n.result(made->getResult(0));
 }
 
@@ -260,8 +247,7 @@ static LogicalResult segmentJoin(NodeImport &n) {
   shape.append(rest.begin(), rest.end());
   operands.push_back(n.stringScalar(text(n, "separator")));
   return n.result(n.kernelCall("weir_kernel_string_segment_join",
-                                {RankedTensorType::get(shape, stringType(n))},
-                                operands, {})
+                               {RankedTensorType::get(shape, stringType(n))}, operands, {})
                       ->getResult(0));
 }
 
@@ -272,8 +258,8 @@ static LogicalResult format(NodeImport &n) {
   inputs.insert(inputs.begin(), n.stringScalar(text(n, "placeholder")));
   inputs.insert(inputs.begin(), n.stringScalar(text(n, "template")));
   return n.result(n.kernelCall("weir_kernel_string_format",
-                                {RankedTensorType::get({}, stringType(n))},
-                                inputs, {n.i("summarize")})
+                               {RankedTensorType::get({}, stringType(n))}, inputs,
+                               {n.i("summarize")})
                       ->getResult(0));
 }
 
@@ -282,15 +268,13 @@ template <bool isV2> static LogicalResult split(NodeImport &n) {
   if (!x || !separator)
     return failure();
   if (n.rank(x) != 1 || n.rank(separator) != 0)
-    return n.invalid("found strings of rank " + Twine(n.rank(x)) +
-                     " and a delimiter of rank " + Twine(n.rank(separator)) +
-                     "; possible are a vector and a scalar");
+    return n.invalid("found strings of rank " + Twine(n.rank(x)) + " and a delimiter of rank " +
+                     Twine(n.rank(separator)) + "; possible are a vector and a scalar");
   Type i64 = n.b.getI64Type();
-  Type types[] = {RankedTensorType::get({ShapedType::kDynamic, 2}, i64),
-                  vectorOf(stringType(n)), RankedTensorType::get({2}, i64)};
-  Operation *made = n.kernelCall(
-      "weir_kernel_string_split_sparse", types, {x, separator},
-      {isV2, isV2 ? n.i("maxsplit") : int64_t(n.isSet("skip_empty"))});
+  Type types[] = {RankedTensorType::get({ShapedType::kDynamic, 2}, i64), vectorOf(stringType(n)),
+                  RankedTensorType::get({2}, i64)};
+  Operation *made = n.kernelCall("weir_kernel_string_split_sparse", types, {x, separator},
+                                 {isV2, isV2 ? n.i("maxsplit") : int64_t(n.isSet("skip_empty"))});
   return n.results({made->getResult(0), made->getResult(1), made->getResult(2)});
 }
 
@@ -299,18 +283,17 @@ static LogicalResult ngrams(NodeImport &n) {
   if (!data || !splits)
     return failure();
   IntVector widths = n.is("ngram_widths");
-  SmallVector<int64_t> attributes{n.i("pad_width"),
-                                  n.isSet("preserve_short_sequences"),
+  SmallVector<int64_t> attributes{n.i("pad_width"), n.isSet("preserve_short_sequences"),
                                   int64_t(widths.size())};
   for (int64_t width : widths)
     if (width < 1)
       return n.invalid("found n-grams of " + Twine(width) + " tokens");
   attributes.append(widths.begin(), widths.end());
-  Operation *made = n.kernelCall(
-      "weir_kernel_string_ngrams", {vectorOf(stringType(n)), splits.getType()},
-      {data, splits, n.stringScalar(text(n, "separator")),
-       n.stringScalar(text(n, "left_pad")), n.stringScalar(text(n, "right_pad"))},
-      attributes);
+  Operation *made =
+      n.kernelCall("weir_kernel_string_ngrams", {vectorOf(stringType(n)), splits.getType()},
+                   {data, splits, n.stringScalar(text(n, "separator")),
+                    n.stringScalar(text(n, "left_pad")), n.stringScalar(text(n, "right_pad"))},
+                   attributes);
   return n.results({made->getResult(0), made->getResult(1)});
 }
 
@@ -324,11 +307,10 @@ static LogicalResult editDistance(NodeImport &n) {
     return n.unsupported("found a shape whose length is not known, or less "
                          "than 2");
   SmallVector<int64_t> shape(rank - 1, ShapedType::kDynamic);
-  return n.result(
-      n.kernelCall("weir_kernel_edit_distance",
-                    {RankedTensorType::get(shape, n.b.getF32Type())}, operands,
-                    {n.isSet("normalize")})
-          ->getResult(0));
+  return n.result(n.kernelCall("weir_kernel_edit_distance",
+                               {RankedTensorType::get(shape, n.b.getF32Type())}, operands,
+                               {n.isSet("normalize")})
+                      ->getResult(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,8 +318,7 @@ static LogicalResult editDistance(NodeImport &n) {
 //===----------------------------------------------------------------------===//
 
 /// What is done with what is no text, and the form of the output.
-static LogicalResult unicodeAttributes(NodeImport &n,
-                                       SmallVectorImpl<int64_t> &attributes) {
+static LogicalResult unicodeAttributes(NodeImport &n, SmallVectorImpl<int64_t> &attributes) {
   int64_t errors = llvm::StringSwitch<int64_t>(text(n, "errors"))
                        .Case("strict", 0)
                        .Case("replace", 1)
@@ -345,8 +326,8 @@ static LogicalResult unicodeAttributes(NodeImport &n,
                        .Default(-1);
   int64_t replacement = n.i("replacement_char");
   if (errors < 0 || replacement < 0 || replacement > 0x10ffff)
-    return n.invalid("found errors \"" + Twine(text(n, "errors")) +
-                     "\" and replacement " + Twine(replacement) +
+    return n.invalid("found errors \"" + Twine(text(n, "errors")) + "\" and replacement " +
+                     Twine(replacement) +
                      "; possible are strict, replace and ignore, and a code "
                      "point");
   attributes.assign({errors, replacement, n.isSet("replace_control_characters")});
@@ -358,8 +339,7 @@ static LogicalResult unicodeAttributes(NodeImport &n,
                      .Case("UTF-32-BE", 2)
                      .Default(-1);
   if (form < 0)
-    return n.invalid("found output encoding \"" +
-                     Twine(text(n, "output_encoding")) + "\"");
+    return n.invalid("found output encoding \"" + Twine(text(n, "output_encoding")) + "\"");
   attributes.push_back(form);
   return success();
 }
@@ -370,16 +350,13 @@ static LogicalResult unicodeDecode(NodeImport &n) {
   Type split = n.elementAttr("Tsplits");
   if (!x || !split || failed(unicodeAttributes(n, attributes)))
     return failure();
-  int64_t rows = n.isStatic(x) ? n.type(x).getNumElements() + 1
-                                            : ShapedType::kDynamic;
-  SmallVector<Type> types{RankedTensorType::get({rows}, split),
-                          vectorOf(n.b.getI32Type())};
+  int64_t rows = n.isStatic(x) ? n.type(x).getNumElements() + 1 : ShapedType::kDynamic;
+  SmallVector<Type> types{RankedTensorType::get({rows}, split), vectorOf(n.b.getI32Type())};
   bool hasOffsets = n.node.op == "UnicodeDecodeWithOffsets";
   if (hasOffsets)
     types.push_back(vectorOf(n.b.getI64Type()));
-  Operation *made = n.kernelCall(
-      "weir_kernel_unicode_decode", types,
-      {x, n.stringScalar(text(n, "input_encoding"))}, attributes);
+  Operation *made = n.kernelCall("weir_kernel_unicode_decode", types,
+                                 {x, n.stringScalar(text(n, "input_encoding"))}, attributes);
   for (Value value : made->getResults())
     n.made.emplace_back(value);
   return success();
@@ -394,8 +371,8 @@ static LogicalResult unicodeEncode(NodeImport &n) {
   if (!ShapedType::isDynamic(rows))
     rows = std::max<int64_t>(rows - 1, 0);
   return n.result(n.kernelCall("weir_kernel_unicode_encode",
-                                {RankedTensorType::get({rows}, stringType(n))},
-                                {codes, splits}, attributes)
+                               {RankedTensorType::get({rows}, stringType(n))}, {codes, splits},
+                               attributes)
                       ->getResult(0));
 }
 
@@ -416,9 +393,8 @@ static LogicalResult summary(NodeImport &n, StringRef kernel) {
   SmallVector<Value> inputs = n.tensors(0, n.inputCount());
   if (inputs.size() != n.inputCount())
     return failure();
-  return n.result(n.kernelCall(kernel, {RankedTensorType::get({}, stringType(n))},
-                                inputs, {})
-                      ->getResult(0));
+  return n.result(
+      n.kernelCall(kernel, {RankedTensorType::get({}, stringType(n))}, inputs, {})->getResult(0));
 }
 static LogicalResult scalarSummary(NodeImport &n) {
   Value tags = n.in(0), values = n.in(1);
@@ -429,9 +405,7 @@ static LogicalResult scalarSummary(NodeImport &n) {
 static LogicalResult histogramSummary(NodeImport &n) {
   return summary(n, "weir_kernel_histogram_summary");
 }
-static LogicalResult mergeSummary(NodeImport &n) {
-  return summary(n, "weir_kernel_merge_summary");
-}
+static LogicalResult mergeSummary(NodeImport &n) { return summary(n, "weir_kernel_merge_summary"); }
 
 ArrayRef<OpImport> weir::tf::stringImports() {
   static const OpImport rows[] = {

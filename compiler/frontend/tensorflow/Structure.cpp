@@ -10,8 +10,7 @@
 using namespace weir::tf;
 
 Structure::Structure(const Graph &graph)
-    : graph(graph), frameOf(graph.nodes.size(), 0),
-      loopMerge(graph.nodes.size(), false) {
+    : graph(graph), frameOf(graph.nodes.size(), 0), loopMerge(graph.nodes.size(), false) {
   frames.emplace_back();
   std::map<std::pair<uint32_t, std::string_view>, uint32_t> byName;
   for (uint32_t at : graph.order) {
@@ -38,8 +37,7 @@ Structure::Structure(const Graph &graph)
     if (isEnter(node)) {
       const AttrValue *name = node.attr("frame_name");
       auto key = std::make_pair(frame, name ? name->s : std::string_view());
-      auto [it, isNew] =
-          byName.emplace(key, static_cast<uint32_t>(frames.size()));
+      auto [it, isNew] = byName.emplace(key, static_cast<uint32_t>(frames.size()));
       if (isNew) {
         Frame child;
         child.name = key.second;
@@ -92,6 +90,5 @@ Edge Structure::origin(Edge edge) const {
 bool Structure::isLoopSwitch(uint32_t at) const {
   const Node &node = graph.nodes[at];
   Edge predicate = origin(node.inputs[1]);
-  return graph.nodes[predicate.node].op == "LoopCond" &&
-         frameOf[predicate.node] == frameOf[at];
+  return graph.nodes[predicate.node].op == "LoopCond" && frameOf[predicate.node] == frameOf[at];
 }

@@ -61,18 +61,10 @@ private:
   std::vector<bool> loopMerge;
 };
 
-inline bool isSwitch(const Node &node) {
-  return node.op == "Switch" || node.op == "RefSwitch";
-}
-inline bool isMerge(const Node &node) {
-  return node.op == "Merge" || node.op == "RefMerge";
-}
-inline bool isEnter(const Node &node) {
-  return node.op == "Enter" || node.op == "RefEnter";
-}
-inline bool isExit(const Node &node) {
-  return node.op == "Exit" || node.op == "RefExit";
-}
+inline bool isSwitch(const Node &node) { return node.op == "Switch" || node.op == "RefSwitch"; }
+inline bool isMerge(const Node &node) { return node.op == "Merge" || node.op == "RefMerge"; }
+inline bool isEnter(const Node &node) { return node.op == "Enter" || node.op == "RefEnter"; }
+inline bool isExit(const Node &node) { return node.op == "Exit" || node.op == "RefExit"; }
 inline bool isNextIteration(const Node &node) {
   return node.op == "NextIteration" || node.op == "RefNextIteration";
 }

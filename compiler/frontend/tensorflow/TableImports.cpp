@@ -23,8 +23,7 @@ using namespace weir::tf;
 
 std::optional<std::string> weir::tf::knownString(Value v) {
   DenseElementsAttr constant;
-  if (v && matchPattern(v, m_Constant(&constant)) &&
-      isa<StringType>(constant.getElementType()) &&
+  if (v && matchPattern(v, m_Constant(&constant)) && isa<StringType>(constant.getElementType()) &&
       constant.getNumElements() == 1)
     return constant.getSplatValue<StringRef>().str();
   auto read = v ? v.getDefiningOp<VariableReadOp>() : VariableReadOp();
@@ -33,8 +32,7 @@ std::optional<std::string> weir::tf::knownString(Value v) {
     return std::nullopt;
   for (Operation *op = read->getPrevNode(); op; op = op->getPrevNode()) {
     auto assign = dyn_cast<VariableAssignOp>(op);
-    auto other = assign ? assign.getResource().getDefiningOp<VariableOp>()
-                        : VariableOp();
+    auto other = assign ? assign.getResource().getDefiningOp<VariableOp>() : VariableOp();
     if (other && other.getName() == variable.getName() &&
         other.getContainer() == variable.getContainer())
       return knownString(assign.getValue());
@@ -76,16 +74,13 @@ static std::optional<TableAt> tableAt(NodeImport &n) {
 }
 
 /// Types that contradict those of the table, when it is known.
-static LogicalResult checkTypes(NodeImport &n, const TableAt &table, Type key,
-                                Type value) {
-  if (table.isKnown && ((key && key != table.info.key) ||
-                        (value && value != table.info.value)))
+static LogicalResult checkTypes(NodeImport &n, const TableAt &table, Type key, Type value) {
+  if (table.isKnown && ((key && key != table.info.key) || (value && value != table.info.value)))
     return n.invalid("found keys or values of other types than the table's");
   return success();
 }
 
-template <bool isMutable, bool hasShape>
-static LogicalResult makeTable(NodeImport &n) {
+template <bool isMutable, bool hasShape> static LogicalResult makeTable(NodeImport &n) {
   TableInfo info;
   info.key = n.elementAttr("key_dtype");
   info.value = n.elementAttr("value_dtype");
@@ -102,17 +97,15 @@ static LogicalResult makeTable(NodeImport &n) {
   name += '\0';
   bool isShared = !n.s("shared_name").empty() || n.isSet("use_node_name_sharing");
   name += isShared ? 's' : 'n';
-  name += n.s("shared_name").empty() ? n.g.nameOf(n.node)
-                                     : std::string(n.s("shared_name"));
+  name += n.s("shared_name").empty() ? n.g.nameOf(n.node) : std::string(n.s("shared_name"));
   n.g.tables[name] = info;
   Value handle = n.stringScalar(name);
-  if (const TableEntries *entries =
-          n.g.initialEntries ? n.g.initialEntries(name) : nullptr) {
+  if (const TableEntries *entries = n.g.initialEntries ? n.g.initialEntries(name) : nullptr) {
     SmallVector<int64_t> attributes = tableAttributes(info.shape);
     attributes.push_back(3);
     n.kernelCall("weir_kernel_table_insert", {},
-                  {handle, n.constant(entries->keys), n.constant(entries->values)},
-                  attributes, /*isPure=*/false);
+                 {handle, n.constant(entries->keys), n.constant(entries->values)}, attributes,
+                 /*isPure=*/false);
   }
   return n.result(handle);
 }
@@ -120,8 +113,7 @@ static LogicalResult makeTable(NodeImport &n) {
 static LogicalResult find(NodeImport &n) {
   std::optional<TableAt> table = tableAt(n);
   Value keys = n.in(1), other = n.in(2);
-  if (!table || !keys || !other ||
-      failed(checkTypes(n, *table, n.element(keys), n.element(other))))
+  if (!table || !keys || !other || failed(checkTypes(n, *table, n.element(keys), n.element(other))))
     return failure();
   // Of a table that only the run knows, the default tells the values' shape.
   SmallVector<int64_t> values = table->info.shape;
@@ -129,28 +121,25 @@ static LogicalResult find(NodeImport &n) {
     values.assign(n.sizes(other).begin(), n.sizes(other).end());
   SmallVector<int64_t> shape(n.sizes(keys));
   shape.append(values.begin(), values.end());
-  Operation *made = n.kernelCall(
-      "weir_kernel_table_find", {RankedTensorType::get(shape, n.element(other))},
-      {table->handle, keys, other},
-      tableAttributes(values), /*isPure=*/false);
+  Operation *made =
+      n.kernelCall("weir_kernel_table_find", {RankedTensorType::get(shape, n.element(other))},
+                   {table->handle, keys, other}, tableAttributes(values), /*isPure=*/false);
   return n.result(made->getResult(0));
 }
 
-static LogicalResult insertEntries(NodeImport &n, const TableAt &table,
-                                   Value keys, Value values, bool areAll) {
-  if (!keys || !values ||
-      failed(checkTypes(n, table, n.element(keys), n.element(values))))
+static LogicalResult insertEntries(NodeImport &n, const TableAt &table, Value keys, Value values,
+                                   bool areAll) {
+  if (!keys || !values || failed(checkTypes(n, table, n.element(keys), n.element(values))))
     return failure();
   SmallVector<int64_t> shape = table.info.shape;
   if (!table.isKnown && n.rank(values) > n.rank(keys)) {
     Ints rest = n.sizes(values).drop_front(n.rank(keys));
     shape.assign(rest.begin(), rest.end());
   }
-  SmallVector<int64_t> attributes =
-      tableAttributes(shape);
+  SmallVector<int64_t> attributes = tableAttributes(shape);
   attributes.push_back(areAll);
-  n.kernelCall("weir_kernel_table_insert", {}, {table.handle, keys, values},
-                attributes, /*isPure=*/false);
+  n.kernelCall("weir_kernel_table_insert", {}, {table.handle, keys, values}, attributes,
+               /*isPure=*/false);
   return success();
 }
 
@@ -178,17 +167,19 @@ static LogicalResult fromTextFile(NodeImport &n) {
   std::error_code ignored;
   if (fs::path(*path).is_relative() && !fs::exists(*path, ignored))
     path = (fs::path(n.g.file).parent_path() / *path).string();
-  TableFile file{*path, std::string(n.s("delimiter")), n.i("key_index"),
-                 n.i("value_index"), n.i("vocab_size"), n.i("offset")};
+  TableFile file{*path,
+                 std::string(n.s("delimiter")),
+                 n.i("key_index"),
+                 n.i("value_index"),
+                 n.i("vocab_size"),
+                 n.i("offset")};
   if (file.delimiter.size() != 1)
     return n.invalid("found a delimiter that is not one character");
   TableEntries entries;
   std::string error;
   if (!readTableFile(file, table->info.key, table->info.value, entries, error))
-    return n.g.report(n.node, "W0218",
-                      "found file \"" + *path + "\", which " + error);
-  return insertEntries(n, *table, n.constant(entries.keys),
-                       n.constant(entries.values), true);
+    return n.g.report(n.node, "W0218", "found file \"" + *path + "\", which " + error);
+  return insertEntries(n, *table, n.constant(entries.keys), n.constant(entries.values), true);
 }
 
 static LogicalResult remove(NodeImport &n) {
@@ -197,8 +188,8 @@ static LogicalResult remove(NodeImport &n) {
   if (!table || !keys || failed(checkTypes(n, *table, n.element(keys), {})))
     return failure();
   n.kernelCall("weir_kernel_table_remove", {}, {table->handle, keys},
-                tableAttributes(table->info.shape),
-                /*isPure=*/false);
+               tableAttributes(table->info.shape),
+               /*isPure=*/false);
   return success();
 }
 
@@ -206,10 +197,10 @@ static LogicalResult size(NodeImport &n) {
   std::optional<TableAt> table = tableAt(n);
   if (!table)
     return failure();
-  Operation *made = n.kernelCall(
-      "weir_kernel_table_size", {RankedTensorType::get({}, n.b.getI64Type())},
-      {table->handle}, tableAttributes(table->info.shape),
-      /*isPure=*/false);
+  Operation *made =
+      n.kernelCall("weir_kernel_table_size", {RankedTensorType::get({}, n.b.getI64Type())},
+                   {table->handle}, tableAttributes(table->info.shape),
+                   /*isPure=*/false);
   return n.result(made->getResult(0));
 }
 
@@ -221,10 +212,10 @@ static LogicalResult exportEntries(NodeImport &n) {
   SmallVector<int64_t> shape{ShapedType::kDynamic};
   auto keys = RankedTensorType::get(shape, key);
   shape.append(table->info.shape.begin(), table->info.shape.end());
-  Operation *made = n.kernelCall(
-      "weir_kernel_table_export", {keys, RankedTensorType::get(shape, value)},
-      {table->handle}, tableAttributes(table->info.shape),
-      /*isPure=*/false);
+  Operation *made =
+      n.kernelCall("weir_kernel_table_export", {keys, RankedTensorType::get(shape, value)},
+                   {table->handle}, tableAttributes(table->info.shape),
+                   /*isPure=*/false);
   return n.results({made->getResult(0), made->getResult(1)});
 }
 

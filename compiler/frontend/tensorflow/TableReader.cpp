@@ -30,8 +30,7 @@ struct Handle {
 
 class Reader {
 public:
-  Reader(std::string_view file, std::string &error)
-      : file(file), error(error) {}
+  Reader(std::string_view file, std::string &error) : file(file), error(error) {}
   bool read(TableEntries &entries);
 
 private:
@@ -62,14 +61,12 @@ static bool readHandle(const char *&at, const char *end, Handle &handle) {
 
 /// The contents of a block, checked and decompressed.
 bool Reader::block(Handle handle, std::string &contents) {
-  if (handle.offset > file.size() ||
-      handle.size > file.size() - handle.offset ||
+  if (handle.offset > file.size() || handle.size > file.size() - handle.offset ||
       file.size() - handle.offset - handle.size < kTrailerSize)
     return fail("a block lies outside the file");
   std::string_view raw = file.substr(handle.offset, handle.size);
   const char *trailer = raw.data() + raw.size();
-  uint32_t crc =
-      crc32c(std::string_view(raw.data(), raw.size() + 1)); // and its type
+  uint32_t crc = crc32c(std::string_view(raw.data(), raw.size() + 1)); // and its type
   if (maskCrc(crc) != fixed32(trailer + 1))
     return fail("the checksum of a block is wrong");
   if (raw.size() > kMaxBlock)
@@ -101,8 +98,7 @@ bool Reader::blockEntries(std::string_view contents, TableEntries &entries) {
   std::string key;
   while (at != end) {
     uint64_t shared, unshared, length;
-    if (!WireReader::readVarint(at, end, shared) ||
-        !WireReader::readVarint(at, end, unshared) ||
+    if (!WireReader::readVarint(at, end, shared) || !WireReader::readVarint(at, end, unshared) ||
         !WireReader::readVarint(at, end, length))
       return fail("an entry is cut off");
     size_t left = static_cast<size_t>(end - at);
@@ -146,7 +142,6 @@ bool Reader::read(TableEntries &entries) {
   return true;
 }
 
-bool weir::tf::readTable(std::string_view file, TableEntries &entries,
-                         std::string &error) {
+bool weir::tf::readTable(std::string_view file, TableEntries &entries, std::string &error) {
   return Reader(file, error).read(entries);
 }

@@ -27,8 +27,7 @@ using TableEntries = std::vector<std::pair<std::string, std::string>>;
 /// Reads all entries of a table, in the order they lie in. False, with one
 /// line in `error`, where it is damaged. Tables here are the indices of
 /// bundles: kilobytes to a few megabytes; more than 1 GiB is refused.
-bool readTable(std::string_view file, TableEntries &entries,
-               std::string &error);
+bool readTable(std::string_view file, TableEntries &entries, std::string &error);
 
 } // namespace weir::tf
 

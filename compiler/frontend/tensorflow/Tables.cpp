@@ -20,11 +20,9 @@ namespace {
 /// The values of one column, as they come.
 class Column {
 public:
-  Column(Type type, int64_t index, int64_t offset)
-      : type(type), index(index), offset(offset) {}
+  Column(Type type, int64_t index, int64_t offset) : type(type), index(index), offset(offset) {}
 
-  bool add(StringRef line, int64_t number, ArrayRef<StringRef> fields,
-           std::string &error) {
+  bool add(StringRef line, int64_t number, ArrayRef<StringRef> fields, std::string &error) {
     if (index == -1) {
       numbers.push_back(number + offset);
       return true;
@@ -45,8 +43,8 @@ public:
       numbers.push_back(value);
     }
     if (!isGood)
-      error = "line " + std::to_string(number + 1) + " has \"" + text.str() +
-              "\", which is no number";
+      error =
+          "line " + std::to_string(number + 1) + " has \"" + text.str() + "\", which is no number";
     return isGood;
   }
 
@@ -58,11 +56,10 @@ public:
     for (double real : reals)
       values.push_back(FloatAttr::get(type, real));
     for (int64_t number : numbers)
-      values.push_back(isa<FloatType>(type)
-                           ? Attribute(FloatAttr::get(type, double(number)))
-                           : Attribute(IntegerAttr::get(
-                                 type, APInt(type.getIntOrFloatBitWidth(),
-                                             uint64_t(number), false, true))));
+      values.push_back(isa<FloatType>(type) ? Attribute(FloatAttr::get(type, double(number)))
+                                            : Attribute(IntegerAttr::get(
+                                                  type, APInt(type.getIntOrFloatBitWidth(),
+                                                              uint64_t(number), false, true))));
     return DenseElementsAttr::get(shape, values);
   }
 
@@ -87,8 +84,8 @@ bool weir::tf::readTableFile(const TableFile &file, Type keyType, Type valueType
   Column keys(keyType, file.keyColumn, file.offset),
       values(valueType, file.valueColumn, file.offset);
   constexpr int64_t most = int64_t(1) << 62; // sums with a line's number fit
-  if (std::max(file.keyColumn, file.valueColumn) >= most ||
-      file.offset >= most || file.offset <= -most) {
+  if (std::max(file.keyColumn, file.valueColumn) >= most || file.offset >= most ||
+      file.offset <= -most) {
     error = "is to give columns or line numbers that 64 bits do not hold";
     return false;
   }
@@ -120,20 +117,17 @@ bool weir::tf::readTableFile(const TableFile &file, Type keyType, Type valueType
     if (columns > 0) {
       line.split(fields, file.delimiter);
       if (int64_t(fields.size()) < columns) {
-        error = "line " + std::to_string(count + 1) + " has " +
-                std::to_string(fields.size()) + " columns of " +
-                std::to_string(columns);
+        error = "line " + std::to_string(count + 1) + " has " + std::to_string(fields.size()) +
+                " columns of " + std::to_string(columns);
         return false;
       }
     }
-    if (!keys.add(line, count, fields, error) ||
-        !values.add(line, count, fields, error))
+    if (!keys.add(line, count, fields, error) || !values.add(line, count, fields, error))
       return false;
     ++count;
   }
   if (file.size >= 0 && count < file.size) {
-    error = "has " + std::to_string(count) + " lines of " +
-            std::to_string(file.size);
+    error = "has " + std::to_string(count) + " lines of " + std::to_string(file.size);
     return false;
   }
   entries = {keys.finish(count), values.finish(count)};

@@ -29,9 +29,8 @@ struct TableFile {
 
 /// Reads a vocabulary. False with `error` set: it cannot be read, or does not
 /// have what is asked for.
-bool readTableFile(const TableFile &file, mlir::Type keyType,
-                   mlir::Type valueType, TableEntries &entries,
-                   std::string &error);
+bool readTableFile(const TableFile &file, mlir::Type keyType, mlir::Type valueType,
+                   TableEntries &entries, std::string &error);
 
 } // namespace weir::tf
 

@@ -77,8 +77,7 @@ static LogicalResult tensorArray(NodeImport &n) {
     return n.unsupported("found an array of handles; possible are tensors");
   const AttrValue *shape = n.attr("element_shape");
   if (shape && shape->shape && !shape->shape->unknownRank) {
-    info->shape = elementShape(
-        IntVector(shape->shape->dims.begin(), shape->shape->dims.end()));
+    info->shape = elementShape(IntVector(shape->shape->dims.begin(), shape->shape->dims.end()));
     info->isDeclared = true;
   }
   n.made.push_back(makeHandle(n, info));
@@ -107,21 +106,17 @@ static LogicalResult gradientArray(NodeImport &n) {
   return n.result(flow(n));
 }
 
-Imported GraphImporter::unwrittenGradients(
-    const std::shared_ptr<ArrayInfo> &info, NodeImport &n) {
+Imported GraphImporter::unwrittenGradients(const std::shared_ptr<ArrayInfo> &info, NodeImport &n) {
   Imported zeros = Imported::makeArray(info);
   const Imported *base = state->find(info->base.get());
   if (!base || !widen(*info, *info->base))
     return zeros;
   for (const ArrayPart &part : base->parts)
-    zeros.parts.push_back({n.expandTo(n.like(part.values, 0),
-                                      n.shapeOf(part.values)),
-                           part.sizes});
+    zeros.parts.push_back({n.expandTo(n.like(part.values, 0), n.shapeOf(part.values)), part.sizes});
   return zeros;
 }
 
-static ArrayEditor arrayAt(NodeImport &n,
-                           const std::shared_ptr<ArrayInfo> &info) {
+static ArrayEditor arrayAt(NodeImport &n, const std::shared_ptr<ArrayInfo> &info) {
   if (info->base && !n.g.state->find(info.get()))
     return ArrayEditor(n, n.g.unwrittenGradients(info, n));
   return ArrayEditor(n, stateOf(n, info));
@@ -131,12 +126,10 @@ static ArrayEditor arrayAt(NodeImport &n,
 /// TensorFlow ends the run.
 static bool use(NodeImport &n, ArrayInfo &info, size_t input, bool writes) {
   auto index = n.knownInts(input);
-  if (!index || index->size() != 1 || info.accumulates ||
-      info.home != n.g.state)
+  if (!index || index->size() != 1 || info.accumulates || info.home != n.g.state)
     return true;
   ArrayInfo::Use &before = info.uses[index->front()];
-  if (before == ArrayInfo::Use::Cleared ||
-      (writes && before == ArrayInfo::Use::Written)) {
+  if (before == ArrayInfo::Use::Cleared || (writes && before == ArrayInfo::Use::Written)) {
     (void)n.invalid("found element " + Twine(index->front()) + " of an array " +
                     (before == ArrayInfo::Use::Cleared
                          ? "used again, which was given up when it was read"
@@ -186,16 +179,14 @@ static LogicalResult arrayGather(NodeImport &n) {
 static bool areAll(NodeImport &n, Value indices, const ArrayInfo &info) {
   auto length = constantIntegers(info.length);
   if (auto known = n.knownInts(1))
-    return llvm::equal(*known, llvm::seq<int64_t>(0, known->size())) &&
-           length &&
+    return llvm::equal(*known, llvm::seq<int64_t>(0, known->size())) && length &&
            (length->front() == static_cast<int64_t>(known->size()) ||
             (info.grows && length->front() == 0));
   // The idiom of unstacking: range(0, size) of the array's own size.
   auto range = indices.getDefiningOp<RangeOp>();
   if (!range)
     return false;
-  auto start = constantIntegers(range.getStart()),
-       delta = constantIntegers(range.getDelta());
+  auto start = constantIntegers(range.getStart()), delta = constantIntegers(range.getDelta());
   return start && delta && start->front() == 0 && delta->front() == 1 &&
          (range.getLimit() == info.length || info.grows);
 }

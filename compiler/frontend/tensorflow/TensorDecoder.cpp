@@ -41,9 +41,8 @@ int64_t TensorValues::integer(DataType type, int64_t i) const {
     return 0;
   uint64_t raw = 0;
   std::memcpy(&raw, bytes().data() + i * size, size);
-  bool isSigned = type == DataType::Int8 || type == DataType::Int16 ||
-                  type == DataType::Int32 || type == DataType::QInt8 ||
-                  type == DataType::QInt16 || type == DataType::QInt32;
+  bool isSigned = type == DataType::Int8 || type == DataType::Int16 || type == DataType::Int32 ||
+                  type == DataType::QInt8 || type == DataType::QInt16 || type == DataType::QInt32;
   if (!isSigned || size == 8)
     return static_cast<int64_t>(raw);
   unsigned shift = 64 - size * 8;
@@ -125,8 +124,8 @@ static TypedField typedField(DataType type) {
 
 /// Appends the numbers of one typed field to `out`, each as `bytes` bytes; not
 /// more than `limit` bytes in all.
-static bool readNumbers(std::string_view message, TypedField typed,
-                        unsigned bytes, size_t limit, std::string &out) {
+static bool readNumbers(std::string_view message, TypedField typed, unsigned bytes, size_t limit,
+                        std::string &out) {
   WireReader reader(message);
   auto append = [&](const char *data, size_t size) {
     if (out.size() < limit)
@@ -161,8 +160,7 @@ static bool readNumbers(std::string_view message, TypedField typed,
 
 /// The single packed occurrence of a fixed-width field that holds exactly
 /// `size` bytes: values that can stay in the file.
-static std::string_view packedInFile(std::string_view message, uint32_t field,
-                                     size_t size) {
+static std::string_view packedInFile(std::string_view message, uint32_t field, size_t size) {
   std::string_view found;
   WireReader reader(message);
   while (reader.next()) {
@@ -175,13 +173,11 @@ static std::string_view packedInFile(std::string_view message, uint32_t field,
   return found.size() == size ? found : std::string_view();
 }
 
-static bool decodeStrings(const Tensor &tensor, TensorValues &values,
-                          std::string &error) {
+static bool decodeStrings(const Tensor &tensor, TensorValues &values, std::string &error) {
   values.kind = TensorValues::Kind::Strings;
   WireReader reader(tensor.message);
   while (reader.next())
-    if (reader.field() == 8 &&
-        static_cast<int64_t>(values.strings.size()) < values.count)
+    if (reader.field() == 8 && static_cast<int64_t>(values.strings.size()) < values.count)
       values.strings.push_back(reader.bytes());
   if (reader.malformed()) {
     error = "its string values are malformed";
@@ -195,16 +191,14 @@ static bool decodeStrings(const Tensor &tensor, TensorValues &values,
     return true;
   if (values.count > kMaxExpandedBytes / 16) {
     error = "found a claim of " + std::to_string(values.count) +
-            " strings in a tensor that holds " +
-            std::to_string(values.strings.size());
+            " strings in a tensor that holds " + std::to_string(values.strings.size());
     return false;
   }
   values.strings.resize(values.count, values.strings.back());
   return true;
 }
 
-bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values,
-                            std::string &error) {
+bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values, std::string &error) {
   values = TensorValues();
   if (tensor.type == DataType::Invalid) {
     error = "found a constant of unknown type; possible are the types of "
@@ -216,8 +210,7 @@ bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values,
             "; possible are numbers and strings";
     return false;
   }
-  values.count =
-      tensor.shape.unknownRank ? -1 : elementCount(tensor.shape.dims);
+  values.count = tensor.shape.unknownRank ? -1 : elementCount(tensor.shape.dims);
   int64_t size = elementBytes(tensor.type);
   if (values.count < 0 || (size && values.count > kMaxSplatBytes / size)) {
     error = "found a constant whose shape is unknown or claims more than "
@@ -231,8 +224,7 @@ bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values,
   if (!tensor.content.empty()) {
     if (static_cast<int64_t>(tensor.content.size()) != total) {
       error = "found " + std::to_string(tensor.content.size()) +
-              " bytes of values; its shape and type ask for " +
-              std::to_string(total);
+              " bytes of values; its shape and type ask for " + std::to_string(total);
       return false;
     }
     values.kind = TensorValues::Kind::View;
@@ -241,8 +233,7 @@ bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values,
   }
   TypedField typed = typedField(tensor.type);
   if (typed.encoding != TypedField::Varint && total > 0) {
-    std::string_view inFile =
-        packedInFile(tensor.message, typed.field, static_cast<size_t>(total));
+    std::string_view inFile = packedInFile(tensor.message, typed.field, static_cast<size_t>(total));
     if (!inFile.empty()) {
       values.kind = TensorValues::Kind::View;
       values.view = inFile;
@@ -251,14 +242,13 @@ bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values,
   }
   bool good = true;
   if (typed.field) {
-    good = readNumbers(tensor.message, typed, size / typed.perElement,
-                       static_cast<size_t>(total), values.storage);
+    good = readNumbers(tensor.message, typed, size / typed.perElement, static_cast<size_t>(total),
+                       values.storage);
   } else { // float8_val
     WireReader reader(tensor.message);
     while (reader.next())
       if (reader.field() == 18)
-        values.storage.append(
-            reader.bytes().substr(0, total - values.storage.size()));
+        values.storage.append(reader.bytes().substr(0, total - values.storage.size()));
     good = !reader.malformed();
   }
   if (!good || values.storage.size() % size) {
@@ -273,8 +263,7 @@ bool weir::tf::decodeTensor(const Tensor &tensor, TensorValues &values,
   }
   if (static_cast<int64_t>(values.storage.size()) < total) {
     if (total > kMaxExpandedBytes) {
-      error = "found a claim of " + std::to_string(total) +
-              " bytes in a tensor that holds " +
+      error = "found a claim of " + std::to_string(total) + " bytes in a tensor that holds " +
               std::to_string(values.storage.size());
       return false;
     }

@@ -37,9 +37,7 @@ struct TensorValues {
   int64_t count = 0; ///< elements
 
   /// The bytes of all elements; of one for a splat.
-  std::string_view bytes() const {
-    return kind == Kind::View ? view : std::string_view(storage);
-  }
+  std::string_view bytes() const { return kind == Kind::View ? view : std::string_view(storage); }
   /// Integer or boolean element `i`, whatever its width.
   int64_t integer(DataType type, int64_t i) const;
   /// Floating-point element `i` of type float or double.
@@ -54,8 +52,7 @@ int64_t elementCount(const std::vector<int64_t> &dims);
 /// message contradicts itself or claims more than `kMaxExpandedBytes` for
 /// values that the file does not hold. Memory: at most that, plus nothing for
 /// tensor_content, which stays in the file.
-bool decodeTensor(const Tensor &tensor, TensorValues &values,
-                  std::string &error);
+bool decodeTensor(const Tensor &tensor, TensorValues &values, std::string &error);
 
 /// Limit for values that a file claims by repetition with differing elements.
 inline constexpr int64_t kMaxExpandedBytes = int64_t(1) << 28;

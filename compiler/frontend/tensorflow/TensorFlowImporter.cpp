@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/Import.h"
+#include "compiler/frontend/NearestName.h"
 #include "compiler/frontend/tensorflow/Constants.h"
 #include "compiler/frontend/tensorflow/Entry.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
@@ -33,8 +33,8 @@ namespace {
 
 class ModuleImporter {
 public:
-  ModuleImporter(MLIRContext &context, const std::string &file,
-                 const ImportOptions &options, DiagnosticSink &sink)
+  ModuleImporter(MLIRContext &context, const std::string &file, const ImportOptions &options,
+                 DiagnosticSink &sink)
       : context(context), file(file), options(options), sink(sink) {}
 
   OwningOpRef<ModuleOp> fromGraphDef();
@@ -42,8 +42,8 @@ public:
 
 private:
   bool entry(const Source &source, const Versions &versions, const Graph &graph,
-             const Library &library, const EntrySpec &spec,
-             const Signature *signature, DiagnosticSink &into);
+             const Library &library, const EntrySpec &spec, const Signature *signature,
+             DiagnosticSink &into);
   OwningOpRef<ModuleOp> finish();
   InitialValue initialValue(const std::string &name, const Node &node);
   void readInitialNames(const Graph &graph, const Library &library);
@@ -63,8 +63,8 @@ private:
   std::map<std::string, RankedTensorType> variableTypes;
   bool learnsTypes = false; ///< assignments may still change `variableTypes`
   bool hasLearned = false;
-  std::map<std::string, InitialValue> assigned;   ///< by the init operation
-  std::map<std::string, TableEntries> tables;     ///< by their handles' names
+  std::map<std::string, InitialValue> assigned; ///< by the init operation
+  std::map<std::string, TableEntries> tables;   ///< by their handles' names
 };
 
 } // namespace
@@ -75,14 +75,12 @@ static std::string variableName(const Node &node) {
   return std::string(shared && !shared->s.empty() ? shared->s : node.name);
 }
 
-void ModuleImporter::readInitialNames(const Graph &graph,
-                                      const Library &library) {
+void ModuleImporter::readInitialNames(const Graph &graph, const Library &library) {
   for (auto &[node, key] : restoredVariables(*model, graph, library, sink))
     bundleNames[variableName(graph.nodes[node])] = key;
 }
 
-InitialValue ModuleImporter::initialValue(const std::string &name,
-                                          const Node &node) {
+InitialValue ModuleImporter::initialValue(const std::string &name, const Node &node) {
   auto key = bundleNames.find(name);
   if (key == bundleNames.end() || !model->variables)
     if (auto it = assigned.find(name); it != assigned.end())
@@ -95,29 +93,32 @@ InitialValue ModuleImporter::initialValue(const std::string &name,
   BundleTensor tensor;
   std::string reason = "found no file variables/variables.index beside it";
   if (!model->variables || !model->variables->read(key->second, tensor, reason)) {
-    sink.report({"W0214", file, std::string(node.name), std::string(node.op),
-                 "its value \"" + key->second + "\": " + reason, {}});
+    sink.report({"W0214",
+                 file,
+                 std::string(node.name),
+                 std::string(node.op),
+                 "its value \"" + key->second + "\": " + reason,
+                 {}});
     return {};
   }
   Shape shape;
   shape.dims = tensor.dims;
   RankedTensorType type = tensorType(&context, tensor.type, shape);
   if (!type) {
-    sink.report({"W0251", file, std::string(node.name), std::string(node.op),
-                 "found a variable of type " +
-                     std::string(typeName(tensor.type)) +
+    sink.report({"W0251",
+                 file,
+                 std::string(node.name),
+                 std::string(node.op),
+                 "found a variable of type " + std::string(typeName(tensor.type)) +
                      ", which weir does not have",
                  {}});
     return {};
   }
   // Strings and assembled slices cannot be referred to; small ones need not.
-  std::string_view bytes = tensor.storage.empty()
-                               ? tensor.bytes
-                               : std::string_view(tensor.storage);
+  std::string_view bytes = tensor.storage.empty() ? tensor.bytes : std::string_view(tensor.storage);
   if (tensor.type == DataType::String)
     it->second = {stringsAttr(type, tensor.strings), type};
-  else if (tensor.storage.empty() && bytes.size() >= 1024 &&
-           tensor.type != DataType::Bool)
+  else if (tensor.storage.empty() && bytes.size() >= 1024 && tensor.type != DataType::Bool)
     it->second = {blobAttr(type, tensor.file, tensor.offset, bytes), type};
   else
     it->second = {denseAttr(type, bytes), type};
@@ -142,15 +143,13 @@ static void noteDevices(const GraphImporter &importer, func::FuncOp function) {
 /// What a loader's run of the init operation leaves in variables and tables, as
 /// far as it is known now: the operation is imported like an entry, and what it
 /// assigns and inserts is read off. Assets are its only feeds.
-void ModuleImporter::readInitialState(const Graph &graph,
-                                      const Library &library) {
+void ModuleImporter::readInitialState(const Graph &graph, const Library &library) {
   int64_t node = graph.find(model->initOp);
   if (node < 0)
     return;
   OpBuilder b(&context);
   b.setInsertionPointToEnd(module->getBody());
-  auto function = func::FuncOp::create(b, module->getLoc(), "init",
-                                       b.getFunctionType({}, {}));
+  auto function = func::FuncOp::create(b, module->getLoc(), "init", b.getFunctionType({}, {}));
   llvm::scope_exit dropFunction([&] { function->erase(); });
   b.setInsertionPointToStart(function.addEntryBlock());
   DiagnosticSink problems;
@@ -198,25 +197,21 @@ void ModuleImporter::readInitialState(const Graph &graph,
     auto constant = assign.getValue().getDefiningOp<ConstantOp>();
     if (!variable || !constant)
       return;
-    assigned[variable.getName().str()] = {
-        cast<TypedAttr>(constant.getValue()),
-        cast<RankedTensorType>(constant.getType())};
+    assigned[variable.getName().str()] = {cast<TypedAttr>(constant.getValue()),
+                                          cast<RankedTensorType>(constant.getType())};
   });
 }
 
 /// Imports one entry as a function of the module. False after errors in `into`.
-bool ModuleImporter::entry(const Source &source, const Versions &versions,
-                           const Graph &graph, const Library &library,
-                           const EntrySpec &spec, const Signature *signature,
-                           DiagnosticSink &into) {
+bool ModuleImporter::entry(const Source &source, const Versions &versions, const Graph &graph,
+                           const Library &library, const EntrySpec &spec,
+                           const Signature *signature, DiagnosticSink &into) {
   size_t errors = into.errorCount();
-  std::optional<EntryPlan> plan =
-      planEntry(graph, versions, spec, signature, options, file, into);
+  std::optional<EntryPlan> plan = planEntry(graph, versions, spec, signature, options, file, into);
   if (!plan)
     return false;
   if (module->lookupSymbol(plan->name)) {
-    into.report({"W0212", file, "", "",
-                 "found two entries of name \"" + plan->name + "\"", {}});
+    into.report({"W0212", file, "", "", "found two entries of name \"" + plan->name + "\"", {}});
     return false;
   }
   OpBuilder b(&context);
@@ -225,17 +220,18 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
   for (const PlannedFeed &feed : plan->feeds) {
     types.push_back(tensorType(&context, feed.type, feed.shape));
     if (!types.back()) {
-      into.report({"W0253", file, "", "",
-                   "found feed \"" + feed.name + "\" of type " +
-                       std::string(typeName(feed.type)) +
+      into.report({"W0253",
+                   file,
+                   "",
+                   "",
+                   "found feed \"" + feed.name + "\" of type " + std::string(typeName(feed.type)) +
                        ", which weir does not have",
                    {}});
       return false;
     }
   }
   Location loc = NameLoc::get(b.getStringAttr(plan->name));
-  auto function = func::FuncOp::create(b, loc, plan->name,
-                                       b.getFunctionType(types, {}));
+  auto function = func::FuncOp::create(b, loc, plan->name, b.getFunctionType(types, {}));
   function->setAttr("weir.entry", b.getStringAttr(plan->name));
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
@@ -245,11 +241,8 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
   importer.customOperations = &options.customOperations;
   // What differentiates needs to see all operations.
   bool isDifferentiated =
-      llvm::any_of(plan->feeds,
-                   [](const PlannedFeed &feed) { return feed.isSeed; }) ||
-      llvm::any_of(plan->fetches, [](const PlannedFetch &fetch) {
-        return !fetch.ys.empty();
-      });
+      llvm::any_of(plan->feeds, [](const PlannedFeed &feed) { return feed.isSeed; }) ||
+      llvm::any_of(plan->fetches, [](const PlannedFetch &fetch) { return !fetch.ys.empty(); });
   if (!isDifferentiated)
     importer.module = *module;
   if (learnsTypes)
@@ -316,16 +309,13 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
     for (auto &[predicate, side] : branches) {
       const Node &node = graph.nodes[edge.node];
       NodeImport t(importer, node, {}, b, importer.location(node));
-      Imported condition =
-          importer.lookup({predicate.first, predicate.second}, scope);
+      Imported condition = importer.lookup({predicate.first, predicate.second}, scope);
       if (condition.kind != Imported::Kind::Tensor)
         continue;
-      Value isTaken = side == 1 ? condition.value
-                      : side == 0
-                          ? t.logicalNot(condition.value)
-                          : t.scalar(b.getI1Type(), 0);
-      AssertOp::create(b, importer.location(node), TokenType::get(&context),
-                       isTaken,
+      Value isTaken = side == 1   ? condition.value
+                      : side == 0 ? t.logicalNot(condition.value)
+                                  : t.scalar(b.getI1Type(), 0);
+      AssertOp::create(b, importer.location(node), TokenType::get(&context), isTaken,
                        b.getStringAttr("what is fetched has no value: it lies "
                                        "on a branch that was not taken"),
                        b.getI64IntegerAttr(3), ValueRange());
@@ -347,8 +337,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions,
     if (!fetch.ys.empty()) {
       SmallVector<Value> ys, weights;
       for (Edge y : fetch.ys) {
-        NodeImport of(importer, graph.nodes[y.node],
-                      {importer.lookup(y, scope)}, b,
+        NodeImport of(importer, graph.nodes[y.node], {importer.lookup(y, scope)}, b,
                       importer.location(graph.nodes[y.node]));
         if (Value one = of.in(0)) {
           ys.push_back(one);
@@ -382,8 +371,12 @@ OwningOpRef<ModuleOp> ModuleImporter::finish() {
     return nullptr;
   // Whatever an operation's verifier finds, its node is named.
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    sink.report({"W0224", file, nodeName(diagnostic.getLocation()).str(), "",
-                 "found " + diagnostic.str(), {}});
+    sink.report({"W0224",
+                 file,
+                 nodeName(diagnostic.getLocation()).str(),
+                 "",
+                 "found " + diagnostic.str(),
+                 {}});
     return success();
   });
   if (succeeded(verify(*module)))
@@ -395,8 +388,7 @@ OwningOpRef<ModuleOp> ModuleImporter::finish() {
 
 OwningOpRef<ModuleOp> ModuleImporter::fromGraphDef() {
   module = ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
-  std::unique_ptr<Source> source =
-      Source::open(file, TextMessage::GraphDef, sink);
+  std::unique_ptr<Source> source = Source::open(file, TextMessage::GraphDef, sink);
   if (!source)
     return nullptr;
   GraphDef def;
@@ -434,15 +426,13 @@ OwningOpRef<ModuleOp> ModuleImporter::fromGraphDef() {
   }
 }
 
-OwningOpRef<ModuleOp>
-ModuleImporter::fromSavedModel(const std::string &folder) {
+OwningOpRef<ModuleOp> ModuleImporter::fromSavedModel(const std::string &folder) {
   module = ModuleOp::create(NameLoc::get(StringAttr::get(&context, file)));
   model = readSavedModel(folder, {}, sink);
   if (!model)
     return nullptr;
   Library library(model->graph, file, sink);
-  std::optional<Graph> graph =
-      buildGraph(model->graph, library, file, sink);
+  std::optional<Graph> graph = buildGraph(model->graph, library, file, sink);
   if (!graph)
     return nullptr;
   readInitialNames(*graph, library);
@@ -465,10 +455,9 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
         nearest.show(one.key);
         notes.push_back("there is \"" + one.key + "\"");
       }
-      weir::Diagnostic missing{"W0213", file, "", "",
-                               "found no signature \"" + key + "\"" +
-                                   nearest.question(),
-                               std::move(notes)};
+      weir::Diagnostic missing{
+          "W0213",         file, "", "", "found no signature \"" + key + "\"" + nearest.question(),
+          std::move(notes)};
       sink.report(std::move(missing));
       continue;
     }
@@ -482,9 +471,8 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
   bool any = false, isServed = true;
   // What people serve is the program's first entry.
   std::vector<Signature> signatures = model->signatures;
-  auto served = llvm::find_if(signatures, [](const Signature &signature) {
-    return signature.key == "serving_default";
-  });
+  auto served = llvm::find_if(
+      signatures, [](const Signature &signature) { return signature.key == "serving_default"; });
   if (served != signatures.end())
     std::rotate(signatures.begin(), served, served + 1);
   for (const Signature &signature : signatures) {
@@ -496,8 +484,7 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
     else if (signature.key == "serving_default")
       isServed = false;
     for (weir::Diagnostic diagnostic : one.diagnostics()) {
-      diagnostic.notes.push_back("signature \"" + signature.key +
-                                 "\" is left out");
+      diagnostic.notes.push_back("signature \"" + signature.key + "\" is left out");
       refused.report(std::move(diagnostic));
     }
   }
@@ -512,10 +499,8 @@ ModuleImporter::fromSavedModel(const std::string &folder) {
   return finish();
 }
 
-OwningOpRef<ModuleOp> weir::importTensorFlow(MLIRContext &context,
-                                             const std::string &path,
-                                             const ImportOptions &options,
-                                             DiagnosticSink &sink) {
+OwningOpRef<ModuleOp> weir::importTensorFlow(MLIRContext &context, const std::string &path,
+                                             const ImportOptions &options, DiagnosticSink &sink) {
   context.loadDialect<WeirDialect, func::FuncDialect>();
   ModuleImporter importer(context, path, options, sink);
   std::error_code ignored;
@@ -523,9 +508,8 @@ OwningOpRef<ModuleOp> weir::importTensorFlow(MLIRContext &context,
     return importer.fromGraphDef();
   std::string folder = findSavedModel(path);
   if (folder.empty()) {
-    sink.report({"W0201", path, "", "",
-                 "found no saved_model.pb or saved_model.pbtxt in the folder",
-                 {}});
+    sink.report(
+        {"W0201", path, "", "", "found no saved_model.pb or saved_model.pbtxt in the folder", {}});
     return nullptr;
   }
   return importer.fromSavedModel(folder);

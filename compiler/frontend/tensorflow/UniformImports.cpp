@@ -27,25 +27,21 @@ static Value spread(NodeImport &n, Value v, int64_t axis, int64_t rank) {
   if (!v || n.rank(v) == 0)
     return v;
   if (axis < 0 || axis >= rank) {
-    (void)n.invalid("found scales of rank " + Twine(n.rank(v)) +
-                    " for axis " + Twine(axis) + " of rank " + Twine(rank));
+    (void)n.invalid("found scales of rank " + Twine(n.rank(v)) + " for axis " + Twine(axis) +
+                    " of rank " + Twine(rank));
     return {};
   }
   return n.unsqueeze(v, axesFrom(1, rank - axis));
 }
 
 /// Scale and zero point from inputs `first` and `first + 1`.
-static Grid grid(NodeImport &n, size_t first, std::string_view axis,
-                 int64_t rank) {
+static Grid grid(NodeImport &n, size_t first, std::string_view axis, int64_t rank) {
   int64_t at = n.attr(axis) ? n.i(axis) : -1;
-  return {spread(n, n.in(first), at, rank),
-          spread(n, n.in(first + 1), at, rank)};
+  return {spread(n, n.in(first), at, rank), spread(n, n.in(first + 1), at, rank)};
 }
 
-static Value clamp(NodeImport &n, Value v, std::string_view low,
-                   std::string_view high) {
-  return n.maximum(n.minimum(v, static_cast<double>(n.i(high))),
-                   static_cast<double>(n.i(low)));
+static Value clamp(NodeImport &n, Value v, std::string_view low, std::string_view high) {
+  return n.maximum(n.minimum(v, static_cast<double>(n.i(high))), static_cast<double>(n.i(low)));
 }
 
 /// Integers less their zero point, i32.
@@ -67,8 +63,8 @@ static LogicalResult quantize(NodeImport &n) {
   if (!to.scale || !to.zero)
     return failure();
   Value inverse = n.div(n.like(to.scale, 1), to.scale);
-  Value q = clamp(n, affineQuantize(n, x, inverse, to.zero),
-                  "quantization_min_val", "quantization_max_val");
+  Value q = clamp(n, affineQuantize(n, x, inverse, to.zero), "quantization_min_val",
+                  "quantization_max_val");
   return n.result(n.cast(q, n.elementAttr("Tout")));
 }
 
@@ -109,22 +105,17 @@ static Multiplier fixedPoint(NodeImport &n, Value real) {
     return BitcastOp::create(n.b, n.loc, n.type(v).clone(type), v).getResult();
   };
   Value bits = bitcast(real, i64);
-  Value shift = n.sub(n.op<AndOp>(n.op<ShrOp>(bits, n.intScalar(52)),
-                                  n.intScalar(0x7ff)),
-                      n.intScalar(1022));
-  Value half = n.op<OrOp>(
-      n.op<AndOp>(bits, n.intScalar((int64_t(1) << 52) - 1)),
-      n.intScalar(int64_t(1022) << 52));
-  Value mantissa =
-      n.toI64(n.op<RoundOp>(n.mul(bitcast(half, f64), 2147483648.0)));
+  Value shift =
+      n.sub(n.op<AndOp>(n.op<ShrOp>(bits, n.intScalar(52)), n.intScalar(0x7ff)), n.intScalar(1022));
+  Value half = n.op<OrOp>(n.op<AndOp>(bits, n.intScalar((int64_t(1) << 52) - 1)),
+                          n.intScalar(int64_t(1022) << 52));
+  Value mantissa = n.toI64(n.op<RoundOp>(n.mul(bitcast(half, f64), 2147483648.0)));
   Value isOne = n.compare("eq", mantissa, 2147483648.0);
   mantissa = n.select(isOne, n.intScalar(int64_t(1) << 30), mantissa);
   shift = n.select(isOne, n.add(shift, 1.0), shift);
   Value tiny = n.compare("lt", shift, -31), huge = n.compare("gt", shift, 30);
-  mantissa = n.select(tiny, n.intScalar(0),
-                      n.select(huge, n.intScalar(2147483647), mantissa));
-  shift = n.select(tiny, n.intScalar(0),
-                   n.select(huge, n.intScalar(30), shift));
+  mantissa = n.select(tiny, n.intScalar(0), n.select(huge, n.intScalar(2147483647), mantissa));
+  shift = n.select(tiny, n.intScalar(0), n.select(huge, n.intScalar(30), shift));
   return {mantissa, shift};
 }
 
@@ -138,9 +129,7 @@ static Value requantize(NodeImport &n, Value steps, Value real, Value zero) {
   return n.add(n.cast(n.op<ShrOp>(product, down), i32), zero);
 }
 
-static Value wide(NodeImport &n, Value v) {
-  return n.cast(v, n.b.getF64Type());
-}
+static Value wide(NodeImport &n, Value v) { return n.cast(v, n.b.getF64Type()); }
 
 static LogicalResult requantizeTo(NodeImport &n) {
   Value q = n.in(0);
@@ -150,8 +139,7 @@ static LogicalResult requantizeTo(NodeImport &n) {
        to = grid(n, 3, "output_quantization_axis", n.rank(q));
   Value real = n.div(wide(n, from.scale), wide(n, to.scale));
   Value moved = requantize(n, centred(n, q, from.zero), real, to.zero);
-  Value result = clamp(n, moved, "output_quantization_min_val",
-                       "output_quantization_max_val");
+  Value result = clamp(n, moved, "output_quantization_min_val", "output_quantization_max_val");
   return n.result(n.cast(result, n.elementAttr("Tout")));
 }
 
@@ -162,11 +150,9 @@ static LogicalResult finish(NodeImport &n, Value sums, int64_t rhsAxis) {
   int64_t rank = n.rank(sums);
   Grid to = grid(n, 6, "output_quantization_axis", rank);
   Value rhsScale = spread(n, n.in(4), rhsAxis, rank);
-  Value real = n.div(n.mul(wide(n, n.in(2)), wide(n, rhsScale)),
-                     wide(n, to.scale));
+  Value real = n.div(n.mul(wide(n, n.in(2)), wide(n, rhsScale)), wide(n, to.scale));
   Value moved = requantize(n, sums, real, to.zero);
-  Value result = clamp(n, moved, "output_quantization_min_val",
-                       "output_quantization_max_val");
+  Value result = clamp(n, moved, "output_quantization_min_val", "output_quantization_max_val");
   return n.result(n.cast(result, n.elementAttr("Tout")));
 }
 
@@ -175,8 +161,7 @@ static LogicalResult dot(NodeImport &n) {
   if (!x || !y || !zero)
     return failure();
   Grid rhs = grid(n, 4, "rhs_quantization_axis", n.rank(y));
-  Value sums = n.matmul(centred(n, x, n.toScalar(zero)),
-                        centred(n, y, rhs.zero));
+  Value sums = n.matmul(centred(n, x, n.toScalar(zero)), centred(n, y, rhs.zero));
   return finish(n, sums, n.rank(y) - 1);
 }
 
@@ -193,10 +178,8 @@ static Value convolve(NodeImport &n, Value x, Value filter) {
   };
   IntVector strides = listOr("window_strides"), rates = listOr("rhs_dilation"),
             pads = n.is("explicit_padding");
-  bool isPlain = llvm::all_of(listOr("lhs_dilation"),
-                              [](int64_t v) { return v == 1; }) &&
-                 n.i("batch_group_count") == 1 &&
-                 n.s("dimension_numbers").empty();
+  bool isPlain = llvm::all_of(listOr("lhs_dilation"), [](int64_t v) { return v == 1; }) &&
+                 n.i("batch_group_count") == 1 && n.s("dimension_numbers").empty();
   if (!isPlain || static_cast<int64_t>(strides.size()) != spatial ||
       static_cast<int64_t>(rates.size()) != spatial) {
     (void)n.unsupported("found a dilated input, groups of batches or an order "
@@ -206,8 +189,7 @@ static Value convolve(NodeImport &n, Value x, Value filter) {
   if (n.s("padding") != "EXPLICIT") {
     pads.clear();
     for (int64_t i = 0; i < spatial; ++i) {
-      int64_t size = n.dim(x, 2 + i),
-              window = n.dim(filter, 2 + i);
+      int64_t size = n.dim(x, 2 + i), window = n.dim(filter, 2 + i);
       if (n.s("padding") == "VALID") {
         pads.append({0, 0});
         continue;
@@ -218,8 +200,8 @@ static Value convolve(NodeImport &n, Value x, Value filter) {
         return {};
       }
       int64_t steps = (size + strides[i] - 1) / strides[i];
-      int64_t total = std::max<int64_t>(
-          (steps - 1) * strides[i] + (window - 1) * rates[i] + 1 - size, 0);
+      int64_t total =
+          std::max<int64_t>((steps - 1) * strides[i] + (window - 1) * rates[i] + 1 - size, 0);
       pads.append({total / 2, total - total / 2});
     }
   }
@@ -237,8 +219,7 @@ static LogicalResult convolution(NodeImport &n) {
   if (!x || !filter || !zero)
     return failure();
   Grid rhs = grid(n, 4, "rhs_quantization_axis", n.rank(filter));
-  Value sums = convolve(n, centred(n, x, n.toScalar(zero)),
-                        centred(n, filter, rhs.zero));
+  Value sums = convolve(n, centred(n, x, n.toScalar(zero)), centred(n, filter, rhs.zero));
   return finish(n, sums, 1);
 }
 
@@ -260,22 +241,19 @@ static Quantized quantizeRows(NodeImport &n, Value x) {
   Value width = n.sub(high, low);
   Value scale = n.cast(n.div(width, top - bottom), f32);
   Value inverse = n.cast(n.div(n.like(width, top - bottom), width), f32);
-  Value isEmpty = n.op<OrOp>(n.compare("eq", scale, 0),
-                             n.logicalNot(n.op<IsFiniteOp>(inverse)));
-  Value fromLow = n.div(low, wide(n, scale)),
-        fromHigh = n.div(high, wide(n, scale));
+  Value isEmpty = n.op<OrOp>(n.compare("eq", scale, 0), n.logicalNot(n.op<IsFiniteOp>(inverse)));
+  Value fromLow = n.div(low, wide(n, scale)), fromHigh = n.div(high, wide(n, scale));
   Value lowError = n.add(n.op<AbsOp>(fromLow), -bottom),
         highError = n.add(n.op<AbsOp>(fromHigh), top);
-  Value zero = n.select(n.compare("lt", lowError, highError),
-                        n.sub(n.like(fromLow, bottom), fromLow),
-                        n.sub(n.like(fromHigh, top), fromHigh));
+  Value zero =
+      n.select(n.compare("lt", lowError, highError), n.sub(n.like(fromLow, bottom), fromLow),
+               n.sub(n.like(fromHigh, top), fromHigh));
   zero = n.minimum(n.maximum(n.op<RoundOp>(zero), bottom), top);
   Value point = n.cast(zero, i32);
   Value q = affineQuantize(n, x, inverse, point);
   q = n.maximum(n.minimum(q, top), bottom);
   Value steps = n.sub(q, point);
-  return {n.select(isEmpty, n.like(steps, 0), steps),
-          n.select(isEmpty, n.like(scale, 1), scale)};
+  return {n.select(isEmpty, n.like(steps, 0), steps), n.select(isEmpty, n.like(scale, 1), scale)};
 }
 
 template <bool isDot> static LogicalResult hybrid(NodeImport &n) {
@@ -285,8 +263,7 @@ template <bool isDot> static LogicalResult hybrid(NodeImport &n) {
   Quantized rows = quantizeRows(n, x);
   Grid rhs = grid(n, 2, "rhs_quantization_axis", n.rank(y));
   Value weights = centred(n, y, rhs.zero);
-  Value sums = isDot ? n.matmul(rows.steps, weights)
-                     : convolve(n, rows.steps, weights);
+  Value sums = isDot ? n.matmul(rows.steps, weights) : convolve(n, rows.steps, weights);
   if (!sums)
     return failure();
   Value scale = spread(n, n.in(2), 1, n.rank(sums));
@@ -309,8 +286,7 @@ static LogicalResult addQuantized(NodeImport &n) {
     return requantize(n, centred(n, q, from.zero), real, none);
   };
   Value sum = n.add(n.add(moved(x, lhs), moved(y, rhs)), to.zero);
-  Value result = clamp(n, sum, "output_quantization_min_val",
-                       "output_quantization_max_val");
+  Value result = clamp(n, sum, "output_quantization_min_val", "output_quantization_max_val");
   return n.result(n.cast(result, n.elementAttr("T")));
 }
 

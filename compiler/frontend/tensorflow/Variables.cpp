@@ -20,25 +20,22 @@ Imported *weir::tf::variableAt(NodeImport &n, size_t i) {
                         "the graph, a stored value or an assignment gives");
     return nullptr;
   }
-  (void)n.unsupported("found input " + Twine(i) +
-                      " that is no variable of this program");
+  (void)n.unsupported("found input " + Twine(i) + " that is no variable of this program");
   return nullptr;
 }
 
 Value weir::tf::currentValue(NodeImport &n, const Imported &variable) {
-  return VariableReadOp::create(n.b, n.loc, variable.type, variable.value,
-                                ValueRange())
+  return VariableReadOp::create(n.b, n.loc, variable.type, variable.value, ValueRange())
       .getResult();
 }
 
-LogicalResult weir::tf::assignValue(NodeImport &n, const Imported &variable,
-                                    Value value) {
+LogicalResult weir::tf::assignValue(NodeImport &n, const Imported &variable, Value value) {
   if (!value)
     return failure();
   if (n.element(value) != variable.type.getElementType())
     return n.invalid("found a value of another type than the variable's");
-  VariableAssignOp::create(n.b, n.loc, TokenType::get(n.b.getContext()),
-                           variable.value, value, ValueRange());
+  VariableAssignOp::create(n.b, n.loc, TokenType::get(n.b.getContext()), variable.value, value,
+                           ValueRange());
   return success();
 }
 

@@ -21,21 +21,20 @@ using namespace weir::tf;
 namespace {
 /// Which element of its window each result took, and the windows.
 struct Dilated {
-  Value which; ///< i64 of [batch, height, width, channels]
+  Value which;                            ///< i64 of [batch, height, width, channels]
   IntVector window, strides, rates, pads; ///< one a spatial dimension
 };
 } // namespace
 
 static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
   IntVector strides = n.is("strides"), rates = n.is("rates");
-  if (n.rank(x) != 4 || n.rank(filter) != 3 || strides.size() != 4 ||
-      rates.size() != 4) {
+  if (n.rank(x) != 4 || n.rank(filter) != 3 || strides.size() != 4 || rates.size() != 4) {
     (void)n.invalid("found shapes, strides or rates of a wrong rank");
     return std::nullopt;
   }
   Ints shape = n.sizes(x), window = n.sizes(filter);
-  if (ShapedType::isDynamic(shape[1]) || ShapedType::isDynamic(shape[2]) ||
-      !n.isStatic(filter) || window[0] * window[1] > 1024) {
+  if (ShapedType::isDynamic(shape[1]) || ShapedType::isDynamic(shape[2]) || !n.isStatic(filter) ||
+      window[0] * window[1] > 1024) {
     (void)n.unsupported("found sizes that are not known, or a window of more "
                         "than 1024 elements");
     return std::nullopt;
@@ -65,25 +64,21 @@ static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
   }
   // What lies outside never is the maximum: below all sums of integers, too.
   bool isReal = n.isFloat(x);
-  Value wide = isReal ? x : n.toI64(x), weights = isReal ? filter
-                                                         : n.toI64(filter);
+  Value wide = isReal ? x : n.toI64(x), weights = isReal ? filter : n.toI64(filter);
   Value outside = n.like(wide, isReal ? -INFINITY : -std::ldexp(1.0, 62));
-  Value padded =
-      n.op<PadOp>(wide, n.ints(border), outside, n.text("constant"));
+  Value padded = n.op<PadOp>(wide, n.ints(border), outside, n.text("constant"));
   SmallVector<Value> sums;
   for (int64_t h = 0; h < window[0]; ++h)
     for (int64_t w = 0; w < window[1]; ++w) {
       int64_t top = h * rates[1], left = w * rates[2];
       Value part = n.op<SliceOp>(
           padded, n.ints({top, left}),
-          n.ints({top + (steps[0] - 1) * strides[1] + 1,
-                  left + (steps[1] - 1) * strides[2] + 1}),
+          n.ints({top + (steps[0] - 1) * strides[1] + 1, left + (steps[1] - 1) * strides[2] + 1}),
           n.ints({strides[1], strides[2]}), n.list({1, 2}), n.flag(false));
       sums.push_back(n.add(part, n.pick(n.pick(weights, 0, h), 0, w)));
     }
   Value all = n.stack(sums, 0);
-  result.which = n.op<ArgReduceOp>(all, n.flag(true), n.number(0),
-                                   n.flag(false), n.flag(false),
+  result.which = n.op<ArgReduceOp>(all, n.flag(true), n.number(0), n.flag(false), n.flag(false),
                                    n.typeAttr(n.b.getI64Type()));
   if (!result.which)
     return std::nullopt;
@@ -91,12 +86,11 @@ static std::optional<Dilated> findMaxima(NodeImport &n, Value x, Value filter) {
 }
 
 /// Adds `updates` up at flat indices of zeros in the shape of `like`.
-static Value scatterInto(NodeImport &n, Value like, Value index,
-                         Value updates) {
+static Value scatterInto(NodeImport &n, Value like, Value index, Value updates) {
   Value zeros = n.expandTo(n.like(updates, 0), n.sizeProduct(like, 0, n.rank(like)));
-  Value flat = n.op<ScatterNdOp>(zeros, n.unsqueeze(n.reshape(index, {-1}), {1}),
-                                 n.reshape(updates, {-1}), n.text("add"),
-                                 n.flag(false), n.flag(false));
+  Value flat =
+      n.op<ScatterNdOp>(zeros, n.unsqueeze(n.reshape(index, {-1}), {1}), n.reshape(updates, {-1}),
+                        n.text("add"), n.flag(false), n.flag(false));
   return n.reshapeTo(flat, n.shapeOf(like));
 }
 
@@ -109,8 +103,7 @@ template <bool isFilter> static LogicalResult dilationGrad(NodeImport &n) {
     return failure();
   Type i64 = n.b.getI64Type();
   auto ramp = [&](int64_t dim) {
-    Value index = n.op<IotaOp>(n.sizeOf(found->which, dim), n.number(0),
-                               n.typeAttr(i64));
+    Value index = n.op<IotaOp>(n.sizeOf(found->which, dim), n.number(0), n.typeAttr(i64));
     return alongDim(n, index, dim, 4);
   };
   Value channels = n.sizeOf(x, 3), channel = ramp(3);
@@ -131,8 +124,7 @@ template <bool isFilter> static LogicalResult dilationGrad(NodeImport &n) {
         column = place(n.op<RemOp>(found->which, columns), 1);
   Value line = n.add(n.mul(ramp(0), n.sizeOf(x, 1)), row);
   Value pixel = n.add(n.mul(line, n.sizeOf(x, 2)), column);
-  return n.result(
-      scatterInto(n, x, n.add(n.mul(pixel, channels), channel), dy));
+  return n.result(scatterInto(n, x, n.add(n.mul(pixel, channels), channel), dy));
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,14 +143,12 @@ static LogicalResult mirrorPadGrad(NodeImport &n) {
     Value before = n.slice(both, 0, 0, 1), after = n.slice(both, 0, 1, 2);
     Value whole = n.sizeOf(dy, dim);
     Value size = n.sub(whole, n.add(before, after));
-    Value at = n.sub(n.op<IotaOp>(whole, n.number(0),
-                                  n.typeAttr(n.b.getI64Type())),
-                     before);
+    Value at = n.sub(n.op<IotaOp>(whole, n.number(0), n.typeAttr(n.b.getI64Type())), before);
     // Without the edge, or with it.
     Value low = n.sub(n.op<NegOp>(at), reflect ? 0.0 : 1.0);
     Value high = n.sub(n.sub(n.mul(size, 2.0), at), reflect ? 2.0 : 1.0);
-    Value index = n.select(n.compare("lt", at, 0), low,
-                           n.select(n.compare("ge", at, size), high, at));
+    Value index =
+        n.select(n.compare("lt", at, 0), low, n.select(n.compare("ge", at, size), high, at));
     dy = scatterAlong(n, dy, index, dim, size);
   }
   return n.result(dy);
@@ -179,8 +169,7 @@ static Spans spansOf(NodeImport &n, Value sequence, Value size) {
   sequence = n.toI64(sequence);
   Value count = n.sub(n.sizeOf(sequence, 0), n.ints({1}));
   auto part = [&](Value begin, Value end) {
-    return n.op<SliceOp>(sequence, begin, end, n.ints({1}), n.list({0}),
-                         n.flag(false));
+    return n.op<SliceOp>(sequence, begin, end, n.ints({1}), n.list({0}), n.flag(false));
   };
   Value first = part(n.ints({0}), count);
   Value last = part(n.ints({1}), n.add(count, n.ints({1})));
@@ -191,10 +180,8 @@ static Spans spansOf(NodeImport &n, Value sequence, Value size) {
 
 /// [samples, windows]: whether a sample is in a window.
 static Value membership(NodeImport &n, const Spans &spans, Value size) {
-  Value sample = n.unsqueeze(
-      n.op<IotaOp>(size, n.number(0), n.typeAttr(n.b.getI64Type())), {1});
-  return n.op<AndOp>(n.compare("ge", sample, spans.first),
-                     n.compare("le", sample, spans.last));
+  Value sample = n.unsqueeze(n.op<IotaOp>(size, n.number(0), n.typeAttr(n.b.getI64Type())), {1});
+  return n.op<AndOp>(n.compare("ge", sample, spans.first), n.compare("le", sample, spans.last));
 }
 
 /// Spread evenly over the windows, in f64.
@@ -237,8 +224,7 @@ static LogicalResult fractionalMaxPoolGrad(NodeImport &n) {
     Value isIn = n.cast(membership(n, spans, size), i64); // [samples, windows]
     Value count = n.reduce(isIn, "sum", {1}, false);
     Value index = n.op<IotaOp>(n.sizeOf(isIn, 1), n.number(0), n.typeAttr(i64));
-    Value first = n.op<ArgReduceOp>(isIn, n.flag(true), n.number(1),
-                                    n.flag(false), n.flag(false),
+    Value first = n.op<ArgReduceOp>(isIn, n.flag(true), n.number(1), n.flag(false), n.flag(false),
                                     n.typeAttr(i64));
     SmallVector<Choice, 2> list = {{first, n.compare("gt", count, 0)}};
     if (n.isSet("overlapping")) {
@@ -262,31 +248,25 @@ static LogicalResult fractionalMaxPoolGrad(NodeImport &n) {
   SmallVector<Pair, 4> pairs;
   for (const Choice &row : rows)
     for (const Choice &column : columns) {
-      Value line = n.add(n.mul(ramp(0), n.sizeOf(y, 1)),
-                         alongDim(n, row.window, 1, 4));
-      Value pixel = n.add(n.mul(line, n.sizeOf(y, 2)),
-                          alongDim(n, column.window, 2, 4));
+      Value line = n.add(n.mul(ramp(0), n.sizeOf(y, 1)), alongDim(n, row.window, 1, 4));
+      Value pixel = n.add(n.mul(line, n.sizeOf(y, 2)), alongDim(n, column.window, 2, 4));
       Value index = n.add(n.mul(pixel, n.sizeOf(y, 3)), ramp(3));
-      Value isIn = n.op<AndOp>(alongDim(n, row.isIn, 1, 4),
-                               alongDim(n, column.isIn, 2, 4));
+      Value isIn = n.op<AndOp>(alongDim(n, row.isIn, 1, 4), alongDim(n, column.isIn, 2, 4));
       pairs.push_back({index, isIn});
     }
   Value flatY = n.reshape(y, {-1}), flatDy = n.reshape(dy, {-1});
   for (const Pair &pair : pairs) {
-    Value isMax = n.op<AndOp>(
-        pair.isIn, n.compare("eq", n.gather(flatY, pair.index, 0), x));
+    Value isMax = n.op<AndOp>(pair.isIn, n.compare("eq", n.gather(flatY, pair.index, 0), x));
     Value update = n.select(isMax, position, none);
-    firsts = n.op<ScatterNdOp>(
-        firsts, n.unsqueeze(n.reshape(pair.index, {-1}), {1}),
-        n.reshape(update, {-1}), n.text("min"), n.flag(false), n.flag(false));
+    firsts =
+        n.op<ScatterNdOp>(firsts, n.unsqueeze(n.reshape(pair.index, {-1}), {1}),
+                          n.reshape(update, {-1}), n.text("min"), n.flag(false), n.flag(false));
   }
   Value sum;
   for (const Pair &pair : pairs) {
-    Value isFirst = n.op<AndOp>(
-        pair.isIn,
-        n.compare("eq", n.gather(firsts, pair.index, 0), position));
-    Value part = n.select(isFirst, n.gather(flatDy, pair.index, 0),
-                          n.like(dy, 0));
+    Value isFirst =
+        n.op<AndOp>(pair.isIn, n.compare("eq", n.gather(firsts, pair.index, 0), position));
+    Value part = n.select(isFirst, n.gather(flatDy, pair.index, 0), n.like(dy, 0));
     sum = sum ? n.add(sum, part) : part;
   }
   return n.result(sum);
@@ -303,20 +283,16 @@ static LogicalResult lrnGrad(NodeImport &n) {
     return failure();
   int64_t rank = n.rank(x), radius = n.i("depth_radius");
   if (radius != 0 && !n.isStep(radius))
-    return n.invalid("found depth_radius " + Twine(radius) +
-                     "; possible are 0 to 2^31 - 1");
+    return n.invalid("found depth_radius " + Twine(radius) + "; possible are 0 to 2^31 - 1");
   double alpha = n.f("alpha"), beta = n.f("beta");
   Type type = n.element(x);
   // Sums of neighbours along the channels, as a pool over one dimension.
   auto sums = [&](Value v) -> Value {
     Value lines = n.reshapeTo(
-        v, n.concat({n.sizeProduct(v, 0, rank - 1), n.sizeOf(v, rank - 1),
-                     n.ints({1})},
-                    0));
-    Value pooled = n.op<PoolOp>(
-        lines, n.text("sum"), n.list({2 * radius + 1}), n.list({1}),
-        n.list({radius, radius}), n.list({1}), n.flag(false), n.flag(false),
-        n.number(0), n.flag(true));
+        v, n.concat({n.sizeProduct(v, 0, rank - 1), n.sizeOf(v, rank - 1), n.ints({1})}, 0));
+    Value pooled = n.op<PoolOp>(lines, n.text("sum"), n.list({2 * radius + 1}), n.list({1}),
+                                n.list({radius, radius}), n.list({1}), n.flag(false), n.flag(false),
+                                n.number(0), n.flag(true));
     return n.reshapeTo(pooled, n.shapeOf(x));
   };
   Value wideX = n.widen(x), wideDy = n.widen(dy), wideY = n.widen(y);
@@ -328,8 +304,7 @@ static LogicalResult lrnGrad(NodeImport &n) {
 }
 
 static LogicalResult globalNormGrad(NodeImport &n) {
-  Value x = n.in(0), mean = n.in(1), variance = n.in(2), gamma = n.in(3),
-        dy = n.in(4);
+  Value x = n.in(0), mean = n.in(1), variance = n.in(2), gamma = n.in(3), dy = n.in(4);
   if (!x || !mean || !variance || !gamma || !dy)
     return failure();
   bool scales = n.isSet("scale_after_normalization");
@@ -338,8 +313,7 @@ static LogicalResult globalNormGrad(NodeImport &n) {
   Value factor = scales ? n.mul(rstd, gamma) : rstd;
   Value dOffset = n.reduce(dy, "sum", axes, false);
   Value moved = n.reduce(n.mul(dy, n.sub(x, mean)), "sum", axes, false);
-  Value dGamma =
-      scales ? n.mul(moved, rstd) : n.expandTo(n.like(gamma, 0), n.shapeOf(gamma));
+  Value dGamma = scales ? n.mul(moved, rstd) : n.expandTo(n.like(gamma, 0), n.shapeOf(gamma));
   Value dMean = n.op<NegOp>(n.mul(dOffset, factor));
   Value cube = n.mul(n.mul(rstd, rstd), factor);
   Value dVariance = n.mul(n.mul(moved, cube), -0.5);

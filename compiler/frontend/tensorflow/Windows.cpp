@@ -11,8 +11,7 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
-std::optional<IntVector> weir::tf::spatialOf(NodeImport &n,
-                                             const Windows &windows, Ints whole,
+std::optional<IntVector> weir::tf::spatialOf(NodeImport &n, const Windows &windows, Ints whole,
                                              std::string_view what) {
   int64_t spatial = windows.spatial;
   IntVector result;
@@ -21,9 +20,8 @@ std::optional<IntVector> weir::tf::spatialOf(NodeImport &n,
     return result;
   }
   if (static_cast<int64_t>(whole.size()) != spatial + 2) {
-    (void)n.invalid("found " + Twine(whole.size()) + " " +
-                    Twine(std::string(what)) + "; possible are " +
-                    Twine(spatial + 2));
+    (void)n.invalid("found " + Twine(whole.size()) + " " + Twine(std::string(what)) +
+                    "; possible are " + Twine(spatial + 2));
     return std::nullopt;
   }
   if (whole[0] != 1 || whole[windows.channelDim()] != 1) {
@@ -34,8 +32,7 @@ std::optional<IntVector> weir::tf::spatialOf(NodeImport &n,
   for (int64_t i = 0; i < spatial; ++i) {
     result.push_back(whole[windows.dim(i)]);
     if (!n.isStep(result.back())) {
-      (void)n.invalid("found " + Twine(std::string(what)) + " of " +
-                      Twine(result.back()));
+      (void)n.invalid("found " + Twine(std::string(what)) + " of " + Twine(result.back()));
       return std::nullopt;
     }
   }
@@ -85,16 +82,14 @@ std::optional<Windows> weir::tf::readWindows(NodeImport &n, int64_t spatial) {
   return windows;
 }
 
-IntVector weir::tf::spatialSizes(const Windows &windows,
-                                 RankedTensorType type) {
+IntVector weir::tf::spatialSizes(const Windows &windows, RankedTensorType type) {
   IntVector sizes;
   for (int64_t i = 0; i < windows.spatial; ++i)
     sizes.push_back(type.getDimSize(windows.dim(i)));
   return sizes;
 }
 
-std::optional<IntVector> weir::tf::padsFor(const Windows &windows, Ints sizes,
-                                           Ints window) {
+std::optional<IntVector> weir::tf::padsFor(const Windows &windows, Ints sizes, Ints window) {
   IntVector pads;
   if (windows.padding == Windows::Explicit)
     return windows.explicitPads;

@@ -31,25 +31,22 @@ std::optional<Windows> readWindows(NodeImport &n, int64_t spatial);
 
 /// The same for attributes given elsewhere: those of the whole tensor's
 /// dimensions, as `strides` is.
-std::optional<IntVector> spatialOf(NodeImport &n, const Windows &windows,
-                                   Ints whole, std::string_view what);
+std::optional<IntVector> spatialOf(NodeImport &n, const Windows &windows, Ints whole,
+                                   std::string_view what);
 
 /// Padding before and after each spatial dimension in turn, for an input of
 /// these sizes; nothing where it depends on a size that is not known.
-std::optional<IntVector> padsFor(const Windows &windows, Ints sizes,
-                                 Ints window);
+std::optional<IntVector> padsFor(const Windows &windows, Ints sizes, Ints window);
 
 /// Spatial sizes of a tensor; dynamic ones as they are.
 IntVector spatialSizes(const Windows &windows, mlir::RankedTensorType type);
 
 /// A convolution of `x` with a filter in TensorFlow's order (S… I O); a border
 /// that depends on sizes that are computed is made of zeros before it.
-Value convolve(NodeImport &n, Value x, Value filter, Windows windows,
-               int64_t groups, Ints window);
+Value convolve(NodeImport &n, Value x, Value filter, Windows windows, int64_t groups, Ints window);
 
 /// A filter's spatial sizes; reports where they are not known.
-std::optional<IntVector> filterWindow(NodeImport &n, Value filter,
-                                      int64_t spatial);
+std::optional<IntVector> filterWindow(NodeImport &n, Value filter, int64_t spatial);
 
 /// A pooling's windows over an input.
 struct PoolSpec {

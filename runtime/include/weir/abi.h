@@ -33,13 +33,13 @@ struct weir_run;
 /// What generated code sees of a run on one device. Owned by the runtime, one
 /// for each (run, device); generated code only reads the fields.
 typedef struct weir_context {
-  uint32_t size;         ///< sizeof(weir_context)
-  uint32_t device;       ///< index into weir_program_desc::devices
-  uint8_t *arena;        ///< this run's planned arena, weir_device_desc::arena_bytes long
-  const uint8_t *blobs;  ///< the program's constants (weir_program_desc::blobs)
+  uint32_t size;            ///< sizeof(weir_context)
+  uint32_t device;          ///< index into weir_program_desc::devices
+  uint8_t *arena;           ///< this run's planned arena, weir_device_desc::arena_bytes long
+  const uint8_t *blobs;     ///< the program's constants (weir_program_desc::blobs)
   const weir_tensor *feeds; ///< the entry's feeds, in the entry's order, checked
-  struct weir_run *run;  ///< opaque
-  int64_t step;          ///< number of this run in its session, from 0
+  struct weir_run *run;     ///< opaque
+  int64_t step;             ///< number of this run in its session, from 0
   /// The accelerator's copy of the constants that its steps use; null on the
   /// host. `arena` is in the accelerator's memory, too.
   const uint8_t *device_blobs;
@@ -49,9 +49,8 @@ typedef struct weir_context {
 /// `buffers` are its operands and then its results, `dims` the sizes that the
 /// kernel declared dynamic. Allocates nothing, throws nothing, writes only its
 /// results. Returns 0, or what weir_rt_error returned.
-typedef int32_t (*weir_kernel_fn)(weir_context *ctx, void *const *buffers,
-                                  const int64_t *dims, int64_t begin,
-                                  int64_t end);
+typedef int32_t (*weir_kernel_fn)(weir_context *ctx, void *const *buffers, const int64_t *dims,
+                                  int64_t begin, int64_t end);
 
 /// A step: all that one device does in one run. Returns 0, an error code from a
 /// weir_rt_* function, or WEIR_PENDING when it suspended itself in a wait: then
@@ -78,7 +77,7 @@ typedef struct weir_error_site {
   const char *node;      ///< node name in the model file
   const char *operation; ///< operation name, as the model file spells it
   const char *message;
-  int32_t code;          ///< weir_code
+  int32_t code; ///< weir_code
   int32_t reserved;
 } weir_error_site;
 
@@ -108,7 +107,7 @@ typedef struct weir_slot_desc {
   const char *name;      ///< node name
   const char *container; ///< "" for the default container
   const char *shared_name;
-  int32_t kind;          ///< weir_slot_kind
+  int32_t kind; ///< weir_slot_kind
   int32_t dtype;
   int32_t rank; ///< -1: unknown
   int32_t flags;
@@ -138,7 +137,7 @@ typedef struct weir_entry_desc {
 
 /// A tensor that crosses from one device to another.
 typedef struct weir_edge_desc {
-  const char *name; ///< readable rendezvous key, stable between compilations
+  const char *name;            ///< readable rendezvous key, stable between compilations
   int32_t source, destination; ///< devices
 } weir_edge_desc;
 
@@ -182,7 +181,7 @@ typedef struct weir_accelerator_desc {
   const weir_blob_segment *segments;
   int64_t segment_count;
   int64_t segment_bytes; ///< of the copy
-  const void *products; ///< structures that the driver knows, as convolutions
+  const void *products;  ///< structures that the driver knows, as convolutions
   int64_t product_count;
   const weir_direct_edge *direct;
   int64_t direct_count;
@@ -221,12 +220,11 @@ struct weir_program_desc {
   uint32_t size;
   uint32_t abi_version;
   const char *name;
-  const char *compiler; ///< version of weirc
-  uint64_t hash[2];     ///< of the model and the flags
+  const char *compiler;           ///< version of weirc
+  uint64_t hash[2];               ///< of the model and the flags
   uint64_t required_cpu_features; ///< WEIR_CPU_…
   int32_t default_threads;        ///< 0: as many as the machine has
-  int32_t device_count, entry_count, slot_count, site_count, kernel_count,
-      edge_count, reserved;
+  int32_t device_count, entry_count, slot_count, site_count, kernel_count, edge_count, reserved;
   const weir_device_desc *devices;
   const weir_entry_desc *entries;
   const weir_slot_desc *slots;
@@ -235,7 +233,7 @@ struct weir_program_desc {
   const weir_edge_desc *edges;
   const uint8_t *blobs;
   int64_t blob_bytes;
-  const char *weights_file; ///< non-null: the blobs lie in this file instead
+  const char *weights_file;        ///< non-null: the blobs lie in this file instead
   const weir_custom_desc *customs; ///< custom operations called by name
   int64_t custom_count;
   const weir_accelerator_desc *accelerators;
@@ -314,36 +312,32 @@ struct weir_program_desc {
 /// ended. The borders depend on n, grain and the number of threads; kernels
 /// must not let results depend on them. n <= 0 calls nothing. Returns 0 or the
 /// error of the part with the lowest begin.
-int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel,
-                         void *const *buffers, const int64_t *dims, int64_t n,
-                         int64_t grain, int32_t kernel_index);
+int32_t weir_rt_parallel(weir_context *ctx, weir_kernel_fn kernel, void *const *buffers,
+                         const int64_t *dims, int64_t n, int64_t grain, int32_t kernel_index);
 
 /// Records that error site `site` was hit with the two values and returns a
 /// non-zero code to hand upwards. The first one recorded wins, except that
 /// weir_rt_parallel prefers the part with the lowest begin. Thread-safe.
-int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0,
-                      int64_t value1);
+int32_t weir_rt_error(weir_context *ctx, int32_t site, int64_t value0, int64_t value1);
 
 /// The same with a message (copied) and code of the caller's instead of the
 /// site's; the site gives the node. Within a library call -1 is the call's site,
 /// here and for weir_rt_alloc.
-int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code,
-                           const char *message, int64_t value0, int64_t value1);
+int32_t weir_rt_error_text(weir_context *ctx, int32_t site, int32_t code, const char *message,
+                           int64_t value0, int64_t value1);
 
 /// Calls `function` for `site`: the way to call any weir_library_fn, whose errors
 /// and allocations are then the site's (weir_custom_error, weir_custom_alloc).
 /// Traced under the site's operation.
-int32_t weir_rt_library(weir_context *ctx, weir_library_fn function,
-                        int32_t site, const weir_tensor *operands,
-                        int32_t operand_count, weir_tensor *results,
+int32_t weir_rt_library(weir_context *ctx, weir_library_fn function, int32_t site,
+                        const weir_tensor *operands, int32_t operand_count, weir_tensor *results,
                         int32_t result_count, const int64_t *attributes);
 
 /// Calls custom operation `custom` (weir_program_desc::customs) for `site`, as
 /// weir_rt_library does. Results that it allocated are freed by
 /// weir_rt_free, or with the run.
-int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site,
-                       const weir_tensor *operands, int32_t operand_count,
-                       weir_tensor *results, int32_t result_count,
+int32_t weir_rt_custom(weir_context *ctx, int32_t custom, int32_t site, const weir_tensor *operands,
+                       int32_t operand_count, weir_tensor *results, int32_t result_count,
                        const int64_t *attributes);
 
 /// Memory for one dynamic buffer, 64-byte aligned, null when there is none (the
@@ -356,19 +350,18 @@ void weir_rt_free(weir_context *ctx, void *data);
 /// Where fetch `index` is to be written: the caller's buffer when the run was
 /// given one that is large enough, memory of the run's results otherwise.
 /// Records the shape. Null on error (recorded).
-void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank,
-                    const int64_t *dims, int64_t bytes);
+void *weir_rt_fetch(weir_context *ctx, int32_t index, int32_t rank, const int64_t *dims,
+                    int64_t bytes);
 
 /// Copies what was received to fetch `index`, unless it was written where the
 /// fetch is, which the host may not be able to read.
-void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to,
-                            const void *from, int64_t bytes);
+void weir_rt_fetch_received(weir_context *ctx, int32_t index, void *to, const void *from,
+                            int64_t bytes);
 
 /// Describes the value that variable `slot` holds now, and keeps that value
 /// alive and unchanged until the run ends. Returns 0 or an error
 /// (FAILED_PRECONDITION when it was never assigned, recorded against `site`).
-int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site,
-                              weir_tensor *out);
+int32_t weir_rt_variable_read(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out);
 /// Gives `slot` a new value, copied from `value`. Concurrent readers keep the
 /// old one whole.
 int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
@@ -380,8 +373,7 @@ int32_t weir_rt_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
 /// by the runtime: the caller may reuse the buffer at once. Null sends an empty
 /// tensor (a control edge). Never blocks.
 #define WEIR_NEXT_ITERATION ((int64_t)-1)
-int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration,
-                     const weir_tensor *value);
+int32_t weir_rt_send(weir_context *ctx, int32_t edge, int64_t iteration, const weir_tensor *value);
 /// As weir_rt_send, but the elements may be read where they are until
 /// weir_rt_sent_ready returns 1 or has resumed its caller, or until the run's
 /// end: the caller leaves them as they are until then.
@@ -402,13 +394,11 @@ int32_t weir_rt_send_ready(weir_context *ctx, int32_t edge, void *coroutine);
 /// coroutine saves its state (llvm.coro.save) first, and touches its frame no
 /// more after a 0. At most one receive waits for an edge and iteration.
 /// WEIR_NEXT_ITERATION is one more than the last that weir_rt_receive took so.
-int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge,
-                              int64_t iteration, void *coroutine);
+int32_t weir_rt_receive_ready(weir_context *ctx, int32_t edge, int64_t iteration, void *coroutine);
 /// After weir_rt_receive_ready returned 1, or after the resume: describes the
 /// received tensor, alive until the run ends or, which loops should do, until
 /// weir_rt_free(ctx, out->data). Returns 0 or the error that aborted the run.
-int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                        weir_tensor *out);
+int32_t weir_rt_receive(weir_context *ctx, int32_t edge, int64_t iteration, weir_tensor *out);
 /// Whether what a kernel gave `ticket` for has come about; as
 /// weir_rt_receive_ready, for what other runs bring about (kernels.h: queues).
 int32_t weir_rt_wait_ready(weir_context *ctx, int64_t ticket, void *coroutine);

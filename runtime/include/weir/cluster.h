@@ -51,8 +51,7 @@ typedef struct weir_cluster_options {
   int64_t connect_ms;
 } weir_cluster_options;
 
-#define WEIR_CLUSTER_OPTIONS_INIT                                              \
-  {(uint32_t)sizeof(weir_cluster_options), 0, 0, 0, NULL, 0, 0, 0}
+#define WEIR_CLUSTER_OPTIONS_INIT {(uint32_t)sizeof(weir_cluster_options), 0, 0, 0, NULL, 0, 0, 0}
 
 typedef struct weir_cluster weir_cluster;
 
@@ -60,8 +59,7 @@ typedef struct weir_cluster weir_cluster;
 /// are looked for once there is a session.
 /// INVALID_ARGUMENT: a name or address that is none; UNAVAILABLE: it cannot
 /// listen there, or UCX does not work.
-WEIR_API int32_t weir_cluster_join(const weir_cluster_options *options,
-                                   weir_cluster **cluster,
+WEIR_API int32_t weir_cluster_join(const weir_cluster_options *options, weir_cluster **cluster,
                                    weir_status *status);
 /// The index of this task.
 WEIR_API int32_t weir_cluster_task_index(const weir_cluster *cluster);

@@ -54,13 +54,13 @@ typedef enum weir_cuda_activation {
 /// kernel's, and then the product.
 typedef struct weir_cuda_product {
   uint32_t size;
-  int32_t kernel; ///< index into weir_program_desc::kernels
-  int32_t dtype;  ///< of left and right
+  int32_t kernel;       ///< index into weir_program_desc::kernels
+  int32_t dtype;        ///< of left and right
   int32_t result_dtype; ///< of the product, of addend and bias
   int32_t activation;   ///< weir_cuda_activation
   int32_t flags;        ///< WEIR_CUDA_TF32
-  int32_t bias;   ///< buffer with a number for each column, -1: none
-  int32_t result; ///< buffer that gets it; -1: memory that only `rest` reads
+  int32_t bias;         ///< buffer with a number for each column, -1: none
+  int32_t result;       ///< buffer that gets it; -1: memory that only `rest` reads
   double scale;
   weir_extent rows, columns, depth, batches;
   weir_cuda_matrix left;   ///< rows x depth
@@ -82,18 +82,18 @@ typedef struct weir_cuda_product {
 /// with sums in f32. `rest` as in weir_cuda_product.
 typedef struct weir_cuda_convolution {
   uint32_t size;
-  int32_t kernel; ///< index into weir_program_desc::kernels
-  int32_t dtype;  ///< of input and filter
-  int32_t result_dtype; ///< of the result, of addend and bias
-  int32_t activation;   ///< WEIR_CUDA_NO_ACTIVATION or WEIR_CUDA_RELU
-  int32_t flags;        ///< WEIR_CUDA_TF32
+  int32_t kernel;        ///< index into weir_program_desc::kernels
+  int32_t dtype;         ///< of input and filter
+  int32_t result_dtype;  ///< of the result, of addend and bias
+  int32_t activation;    ///< WEIR_CUDA_NO_ACTIVATION or WEIR_CUDA_RELU
+  int32_t flags;         ///< WEIR_CUDA_TF32
   int32_t input, filter; ///< buffers
-  int32_t addend; ///< buffer of the result's shape, -1: none
+  int32_t addend;        ///< buffer of the result's shape, -1: none
   /// Buffer with a number for each output channel; -1: none; WEIR_CUDA_ZEROS.
   int32_t bias;
-  int32_t result; ///< buffer that gets it; -1: memory that only `rest` reads
+  int32_t result;        ///< buffer that gets it; -1: memory that only `rest` reads
   int32_t channels_last; ///< 1: N S… C and S… I O; 0: N C S… and O I S…
-  int32_t spatial; ///< dimensions, 1 to 3
+  int32_t spatial;       ///< dimensions, 1 to 3
   int32_t groups;
   weir_extent batch, channels, outputs; ///< channels: the input's
   weir_extent sizes[3], window[3];
@@ -101,7 +101,7 @@ typedef struct weir_cuda_convolution {
   weir_extent rest_count;
   int32_t rest_elements, rest_threads;
   int32_t arrange_blocks, arrange_threads;
-  const char *rest;    ///< null: nothing is left to compute
+  const char *rest; ///< null: nothing is left to compute
   /// A kernel of the image that brings a filter from S… I O to O S… I: its
   /// parameters are a launch's, for the two. Null: as the library wants it.
   const char *arrange;
@@ -121,12 +121,12 @@ typedef enum weir_cuda_pooling_kind {
 /// inside.
 typedef struct weir_cuda_pooling {
   uint32_t size;
-  int32_t kernel; ///< index into weir_program_desc::kernels
-  int32_t dtype;  ///< of input and result
-  int32_t kind;   ///< weir_cuda_pooling_kind
+  int32_t kernel;        ///< index into weir_program_desc::kernels
+  int32_t dtype;         ///< of input and result
+  int32_t kind;          ///< weir_cuda_pooling_kind
   int32_t input, result; ///< buffers
   int32_t channels_last; ///< 1: N S… C; 0: N C S…
-  int32_t spatial; ///< dimensions, 1 to 3
+  int32_t spatial;       ///< dimensions, 1 to 3
   int64_t batch, channels;
   int64_t sizes[3], window[3], results[3];
   int64_t strides[3], before[3], after[3];
@@ -140,11 +140,11 @@ typedef struct weir_cuda_pooling {
 /// in elements, from one batch, head and row to the next; rows are dense.
 typedef struct weir_cuda_attention {
   uint32_t size;
-  int32_t kernel; ///< index into weir_program_desc::kernels
-  int32_t dtype;  ///< of queries, keys and values: f16 or bf16
+  int32_t kernel;                ///< index into weir_program_desc::kernels
+  int32_t dtype;                 ///< of queries, keys and values: f16 or bf16
   int32_t result_dtype;          ///< that, or f32
   int32_t queries, keys, values; ///< buffers
-  int32_t mask;       ///< buffer of numbers that are added, dense; -1: none
+  int32_t mask;                  ///< buffer of numbers that are added, dense; -1: none
   int32_t mask_dtype;
   int32_t result; ///< buffer
   int32_t causal; ///< 1: a query looks at keys up to its own number
@@ -157,7 +157,7 @@ typedef struct weir_cuda_attention {
   int64_t query_offset, key_offset,
       value_offset; ///< bytes from the buffers' begin
   int64_t query_distances[3], key_distances[3], value_distances[3], result_distances[3];
-  int64_t mask_sizes[4]; ///< 1: the same for all
+  int64_t mask_sizes[4];    ///< 1: the same for all
   const char *const *plans; ///< made by weirc for GPUs it was told of
   int64_t plan_count;
 } weir_cuda_attention;
@@ -177,7 +177,7 @@ typedef struct weir_cuda_collective {
   int32_t reduction; ///< weir_cuda_reduction
   int32_t receiver;  ///< 1 + the device that alone gets the result; 0: all of
                      ///< them do
-  uint64_t devices; ///< bit N: number N of weir_program_desc::devices takes part
+  uint64_t devices;  ///< bit N: number N of weir_program_desc::devices takes part
   const char *node;
 } weir_cuda_collective;
 
@@ -200,9 +200,8 @@ typedef struct weir_cuda_error {
 /// Launches kernel `kernel` (weir_program_desc::kernels) over `blocks` blocks of
 /// `threads` threads. Its parameters are a weir_cuda_error, the buffers, the
 /// sizes. blocks <= 0 launches nothing.
-int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel,
-                         void *const *buffers, int32_t buffer_count,
-                         const int64_t *sizes, int32_t size_count,
+int32_t weir_cuda_launch(weir_context *ctx, int32_t kernel, void *const *buffers,
+                         int32_t buffer_count, const int64_t *sizes, int32_t size_count,
                          int64_t blocks, int32_t threads);
 /// How an attention's kernel can do without going along all keys in one block: a kernel
 /// `part` whose blocks have `rows` queries and a part of the keys each, and leave `state`
@@ -221,9 +220,8 @@ typedef struct weir_cuda_parts {
 
 /// As weir_cuda_launch, or by parts, where there are few queries and many keys.
 int32_t weir_cuda_launch_parts(weir_context *ctx, int32_t kernel, void *const *buffers,
-                               int32_t buffer_count, const int64_t *sizes,
-                               int32_t size_count, int64_t blocks, int32_t threads,
-                               const weir_cuda_parts *parts);
+                               int32_t buffer_count, const int64_t *sizes, int32_t size_count,
+                               int64_t blocks, int32_t threads, const weir_cuda_parts *parts);
 /// As weir_rt_alloc and weir_rt_free, 256-byte aligned, in the step's order.
 void *weir_cuda_alloc(weir_context *ctx, int64_t bytes, int32_t site);
 void weir_cuda_free(weir_context *ctx, void *data);
@@ -231,20 +229,15 @@ void weir_cuda_free(weir_context *ctx, void *data);
 /// computed: in the caller's memory, where that is this GPU's, large enough and
 /// apart from all feeds and other fetches; else at `planned`, or where
 /// weir_cuda_alloc says.
-void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes,
-                            void *planned);
-void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes,
-                            int32_t site);
-int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from,
-                       int64_t bytes);
+void *weir_cuda_fetch_place(weir_context *ctx, int32_t edge, int64_t bytes, void *planned);
+void *weir_cuda_alloc_fetch(weir_context *ctx, int32_t edge, int64_t bytes, int32_t site);
+int32_t weir_cuda_copy(weir_context *ctx, void *to, const void *from, int64_t bytes);
 /// Writes the low `bytes` (1, 2, 4 or 8) of `value`.
-int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes,
-                        int64_t value);
+int32_t weir_cuda_store(weir_context *ctx, void *to, int32_t bytes, int64_t value);
 /// As weir_rt_variable_read and weir_rt_variable_assign, for variables of
 /// weir_accelerator_desc::slots. What is assigned is seen by the run at once, and by
 /// others when the work that makes it has been put.
-int32_t weir_cuda_variable_read(weir_context *ctx, int32_t slot, int32_t site,
-                                weir_tensor *out);
+int32_t weir_cuda_variable_read(weir_context *ctx, int32_t slot, int32_t site, weir_tensor *out);
 int32_t weir_cuda_variable_assign(weir_context *ctx, int32_t slot, int32_t site,
                                   const weir_tensor *value);
 /// Memory of the size of the variable's values, which is its next value where the run
@@ -256,10 +249,8 @@ int32_t weir_cuda_publish(weir_context *ctx);
 /// Begins to copy a value to place `slot` of the run in pinned memory, and back; work
 /// in between and behind goes on. The copy back begins when the work before it is
 /// done. At most one value is in a slot at a time.
-int32_t weir_cuda_swap_out(weir_context *ctx, int32_t slot, const void *data,
-                           int64_t bytes);
-int32_t weir_cuda_swap_in(weir_context *ctx, int32_t slot, void *data,
-                          int64_t bytes);
+int32_t weir_cuda_swap_out(weir_context *ctx, int32_t slot, const void *data, int64_t bytes);
+int32_t weir_cuda_swap_in(weir_context *ctx, int32_t slot, void *data, int64_t bytes);
 /// The work behind this begins when the copy is done: that out of slot N is number
 /// 2 N, the last one back into the GPU's memory 2 N + 1.
 int32_t weir_cuda_await_swap(weir_context *ctx, int32_t copy);
@@ -271,8 +262,7 @@ int32_t weir_cuda_send(weir_context *ctx, int32_t edge, int64_t iteration,
 int32_t weir_cuda_send_peer(weir_context *ctx, int32_t edge, int64_t iteration,
                             const weir_tensor *value);
 /// As weir_rt_receive, into memory of the GPU that is freed by weir_cuda_free.
-int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration,
-                          weir_tensor *out);
+int32_t weir_cuda_receive(weir_context *ctx, int32_t edge, int64_t iteration, weir_tensor *out);
 /// Whether the GPUs of collective `collective` compute it together in this session,
 /// or else the step goes another way: the same for all of them.
 int32_t weir_cuda_has_collective(weir_context *ctx, int32_t collective);
@@ -280,9 +270,8 @@ int32_t weir_cuda_has_collective(weir_context *ctx, int32_t collective);
 /// `result`; null where another one alone gets it. Returns 1 when all have
 /// come; else 0, and resumes `coroutine` when they have. Its rules are
 /// weir_rt_receive_ready's.
-int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t collective,
-                                   const void *value, void *result, int64_t count,
-                                   void *coroutine);
+int32_t weir_cuda_all_reduce_ready(weir_context *ctx, int32_t collective, const void *value,
+                                   void *result, int64_t count, void *coroutine);
 /// Behind that: the work behind this finds the reduction.
 int32_t weir_cuda_all_reduce(weir_context *ctx, int32_t collective);
 /// Returns 1 when the GPU has done all of the step; else 0, and resumes
@@ -299,8 +288,7 @@ int32_t weir_cuda_finish(weir_context *ctx, int32_t code);
 char *weir_cuda_plan_convolution(const weir_cuda_convolution *desc, const char *profile,
                                  const char **why);
 /// The same for weir_cuda_pooling::plans and weir_cuda_attention::plans.
-char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile,
-                             const char **why);
+char *weir_cuda_plan_pooling(const weir_cuda_pooling *desc, const char *profile, const char **why);
 char *weir_cuda_plan_attention(const weir_cuda_attention *desc, const char *profile,
                                const char **why);
 /// The profile of this machine's first GPU, in cuDNN's words. As above.

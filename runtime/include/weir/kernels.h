@@ -29,10 +29,10 @@
 extern "C" {
 #endif
 
-#define WEIR_LIBRARY_FUNCTION(name)                                            \
-  WEIR_API int32_t name(struct weir_context *ctx, const weir_tensor *operands, \
-                        int32_t operand_count, weir_tensor *results,           \
-                        int32_t result_count, const int64_t *attributes)
+#define WEIR_LIBRARY_FUNCTION(name)                                                                \
+  WEIR_API int32_t name(struct weir_context *ctx, const weir_tensor *operands,                     \
+                        int32_t operand_count, weir_tensor *results, int32_t result_count,         \
+                        const int64_t *attributes)
 
 /// The k largest (or smallest) elements along an axis, and where they were.
 /// operands: data (any type but complex and string), k (one integer)
@@ -352,7 +352,6 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_qr);
 /// results:  a function of each; real types lose what is imaginary
 /// attributes: 0: the principal square root, 1: the principal logarithm, 2: e^a
 WEIR_LIBRARY_FUNCTION(weir_kernel_matrix_function);
-
 
 // Sequences: inputs [time, batch, classes], f32 or f64, and how long each is
 // [batch], i32.

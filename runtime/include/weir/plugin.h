@@ -35,25 +35,21 @@ typedef struct weir_plugin {
   uint32_t size;
   uint32_t abi_version; ///< of the runtime inside
   const weir_program_desc *program;
-  int32_t (*session_create)(const weir_program_desc *program,
-                            const weir_session_options *options,
+  int32_t (*session_create)(const weir_program_desc *program, const weir_session_options *options,
                             weir_session **session, weir_status *status);
   void (*session_destroy)(weir_session *session);
-  int32_t (*session_run)(weir_session *session, int32_t entry,
-                         const weir_tensor *feeds, int32_t feed_count,
-                         weir_tensor *fetches, int32_t fetch_count,
+  int32_t (*session_run)(weir_session *session, int32_t entry, const weir_tensor *feeds,
+                         int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
                          const weir_run_options *options, weir_status *status);
   void (*session_release)(weir_session *session, weir_tensor *tensor);
   int32_t (*session_reset)(weir_session *session, weir_status *status);
-  int32_t (*session_get_variable)(weir_session *session, const char *name,
-                                  weir_tensor *value, weir_status *status);
-  int32_t (*session_set_variable)(weir_session *session, const char *name,
-                                  const weir_tensor *value,
+  int32_t (*session_get_variable)(weir_session *session, const char *name, weir_tensor *value,
                                   weir_status *status);
-  int32_t (*session_memory)(weir_session *session, int32_t device,
-                            weir_memory_stats *stats);
-  int64_t (*session_memory_report)(weir_session *session, int32_t device,
-                                   char *buffer, int64_t capacity);
+  int32_t (*session_set_variable)(weir_session *session, const char *name, const weir_tensor *value,
+                                  weir_status *status);
+  int32_t (*session_memory)(weir_session *session, int32_t device, weir_memory_stats *stats);
+  int64_t (*session_memory_report)(weir_session *session, int32_t device, char *buffer,
+                                   int64_t capacity);
   int32_t (*session_threads)(const weir_session *session);
 } weir_plugin;
 

@@ -61,25 +61,23 @@ typedef struct weir_transport_host {
   void (*release)(void *block);
   /// A copy of a tensor as one block of `*bytes` that can travel; null: no
   /// memory.
-  void *(*pack)(weir_session *session, int32_t device,
-                const weir_tensor *tensor, int64_t *bytes);
+  void *(*pack)(weir_session *session, int32_t device, const weir_tensor *tensor, int64_t *bytes);
   /// Makes pointers of the offsets in a block of `bytes` bytes at tensor->data.
   /// 0: the block is none that `pack` can have made of such a tensor.
   int32_t (*unpack)(weir_tensor *tensor, int64_t bytes);
   /// Runs what this task does in a step, on this thread and the session's.
   /// `fetches` (as many as the entry's) become what this task has computed of
   /// them, memory of the session; others get dtype 0.
-  int32_t (*run_part)(weir_session *session, const weir_part *part,
-                      weir_tensor *fetches, weir_status *status);
+  int32_t (*run_part)(weir_session *session, const weir_part *part, weir_tensor *fetches,
+                      weir_status *status);
 
   // For runs between `begin` and `end`.
 
   /// A tensor has come, packed at tensor->data, a block that the run takes.
-  void (*deliver)(struct weir_run *run, int32_t edge, int64_t iteration,
-                  const weir_tensor *tensor, int64_t bytes);
+  void (*deliver)(struct weir_run *run, int32_t edge, int64_t iteration, const weir_tensor *tensor,
+                  int64_t bytes);
   /// The same for fetch `index`, which another task has computed.
-  void (*fetched)(struct weir_run *run, int32_t index,
-                  const weir_tensor *tensor, int64_t bytes);
+  void (*fetched)(struct weir_run *run, int32_t index, const weir_tensor *tensor, int64_t bytes);
   /// One of the parts that `begin` counted has ended, with `code`.
   void (*part_done)(struct weir_run *run, int32_t code, const char *text);
   /// Ends the run, at once for all who wait in it.
@@ -108,10 +106,8 @@ typedef struct weir_transport {
   void *self;
   /// A session was made for `program`. tasks[i] becomes the number of the task
   /// that has device i, -1 for this task.
-  int32_t (*attach)(void *self, weir_session *session,
-                    const weir_transport_host *host,
-                    const weir_program_desc *program, int32_t *tasks,
-                    weir_status *status);
+  int32_t (*attach)(void *self, weir_session *session, const weir_transport_host *host,
+                    const weir_program_desc *program, int32_t *tasks, weir_status *status);
   /// The session is about to go; no run is in progress. Blocks that the
   /// transport still has are released before this returns.
   void (*detach)(void *self);
@@ -119,14 +115,14 @@ typedef struct weir_transport {
   /// their parts (entry, feeds: both stay as they are until `end`), and
   /// `*parts` becomes how many there are. `*handle` is handed to the functions
   /// below. After a failure `end` is not called.
-  int32_t (*begin)(void *self, struct weir_run *run, void *part, int32_t entry,
-                   int64_t step, const weir_tensor *feeds, int32_t feed_count,
-                   int32_t *parts, void **handle, weir_status *status);
+  int32_t (*begin)(void *self, struct weir_run *run, void *part, int32_t entry, int64_t step,
+                   const weir_tensor *feeds, int32_t feed_count, int32_t *parts, void **handle,
+                   weir_status *status);
   /// Sends a packed tensor to the task of the edge's destination. `lifetime` is
   /// one of WEIR_SENT_…; `sent` may be called in here. Never waits.
   int32_t (*send)(void *self, void *handle, int32_t edge, int64_t iteration,
-                  const weir_tensor *tensor, void *data, int64_t bytes,
-                  int32_t lifetime, weir_status *status);
+                  const weir_tensor *tensor, void *data, int64_t bytes, int32_t lifetime,
+                  weir_status *status);
   /// The run has ended here, with `code`; when it was led here and other parts
   /// are not done, they are to end, too. From here on no function of the host
   /// is called for the run, and nothing of it is read.

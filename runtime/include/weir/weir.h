@@ -159,13 +159,13 @@ typedef struct weir_tensor_info {
   int32_t rank; ///< -1: unknown
   int32_t reserved;
   const char *name;
-  const int64_t *dims;  ///< -1: not fixed
-  const int64_t *lower; ///< null: all 0
-  const int64_t *upper; ///< -1: no bound; null: none
+  const int64_t *dims;    ///< -1: not fixed
+  const int64_t *lower;   ///< null: all 0
+  const int64_t *upper;   ///< -1: no bound; null: none
   const int32_t *symbols; ///< equal numbers: sizes must agree; -1, null: none
 } weir_tensor_info;
 
-#define WEIR_TENSOR_INFO_INIT                                                  \
+#define WEIR_TENSOR_INFO_INIT                                                                      \
   {(uint32_t)sizeof(weir_tensor_info), 0, 0, 0, NULL, NULL, NULL, NULL, NULL}
 
 WEIR_API const char *weir_program_name(const weir_program_desc *program);
@@ -173,29 +173,22 @@ WEIR_API const char *weir_program_name(const weir_program_desc *program);
 WEIR_API const char *weir_program_compiler(const weir_program_desc *program);
 WEIR_API int32_t weir_program_entry_count(const weir_program_desc *program);
 /// Null when `entry` is out of range, as below.
-WEIR_API const char *weir_program_entry_name(const weir_program_desc *program,
-                                             int32_t entry);
-WEIR_API int32_t weir_program_feed_count(const weir_program_desc *program,
-                                         int32_t entry);
-WEIR_API int32_t weir_program_fetch_count(const weir_program_desc *program,
-                                          int32_t entry);
+WEIR_API const char *weir_program_entry_name(const weir_program_desc *program, int32_t entry);
+WEIR_API int32_t weir_program_feed_count(const weir_program_desc *program, int32_t entry);
+WEIR_API int32_t weir_program_fetch_count(const weir_program_desc *program, int32_t entry);
 /// Set `info->size` first. Return WEIR_OUT_OF_RANGE when there is none.
-WEIR_API int32_t weir_program_feed(const weir_program_desc *program,
-                                   int32_t entry, int32_t index,
+WEIR_API int32_t weir_program_feed(const weir_program_desc *program, int32_t entry, int32_t index,
                                    weir_tensor_info *info);
-WEIR_API int32_t weir_program_fetch(const weir_program_desc *program,
-                                    int32_t entry, int32_t index,
+WEIR_API int32_t weir_program_fetch(const weir_program_desc *program, int32_t entry, int32_t index,
                                     weir_tensor_info *info);
 WEIR_API int32_t weir_program_variable_count(const weir_program_desc *program);
-WEIR_API int32_t weir_program_variable(const weir_program_desc *program,
-                                       int32_t index, weir_tensor_info *info);
+WEIR_API int32_t weir_program_variable(const weir_program_desc *program, int32_t index,
+                                       weir_tensor_info *info);
 WEIR_API int32_t weir_program_device_count(const weir_program_desc *program);
 /// /job:…/task:…/device:CPU:0
-WEIR_API const char *weir_program_device_name(const weir_program_desc *program,
-                                              int32_t device);
+WEIR_API const char *weir_program_device_name(const weir_program_desc *program, int32_t device);
 /// Bytes that a run plans ahead on that device; dynamic buffers come on top.
-WEIR_API int64_t weir_program_arena_bytes(const weir_program_desc *program,
-                                          int32_t device);
+WEIR_API int64_t weir_program_arena_bytes(const weir_program_desc *program, int32_t device);
 
 /// Version of the runtime, "major.minor.patch".
 WEIR_API const char *weir_runtime_version(void);
@@ -223,8 +216,7 @@ typedef struct weir_thread_pool {
   uint32_t size;
   int32_t threads; ///< how many pieces of work run at once at best, >= 1
   void *self;
-  int32_t (*schedule)(void *self, void (*work)(void *argument),
-                      void *argument);
+  int32_t (*schedule)(void *self, void (*work)(void *argument), void *argument);
 } weir_thread_pool;
 
 typedef enum weir_pool_kind {
@@ -276,8 +268,7 @@ typedef struct weir_trace {
   /// What a device other than the host did, told when the step has ended: times
   /// are nanoseconds on the monotonic clock. Null: such times are not taken, and
   /// steps of GPUs run as they do untraced.
-  void (*span)(void *self, const weir_trace_event *event, int64_t begin,
-               int64_t end);
+  void (*span)(void *self, const weir_trace_event *event, int64_t begin, int64_t end);
 } weir_trace;
 
 //===----------------------------------------------------------------------===//
@@ -290,11 +281,9 @@ struct weir_context;
 /// entry is allocated by the callee (weir_custom_alloc), which then sets bytes,
 /// rank and dims, too; others are only filled. Returns 0, or what
 /// weir_custom_error returned. Must not keep any pointer.
-typedef int32_t (*weir_library_fn)(struct weir_context *ctx,
-                                   const weir_tensor *operands,
+typedef int32_t (*weir_library_fn)(struct weir_context *ctx, const weir_tensor *operands,
                                    int32_t operand_count, weir_tensor *results,
-                                   int32_t result_count,
-                                   const int64_t *attributes);
+                                   int32_t result_count, const int64_t *attributes);
 
 typedef struct weir_custom_function {
   const char *name; ///< the operation's name, as weirc was told it
@@ -306,8 +295,7 @@ typedef struct weir_custom_function {
 WEIR_API void *weir_custom_alloc(struct weir_context *ctx, int64_t bytes);
 /// Fails the run with `code` and `message` (copied; the node's name is put
 /// before it). Returns what the function is to return.
-WEIR_API int32_t weir_custom_error(struct weir_context *ctx, int32_t code,
-                                   const char *message);
+WEIR_API int32_t weir_custom_error(struct weir_context *ctx, int32_t code, const char *message);
 
 //===----------------------------------------------------------------------===//
 // Sessions
@@ -326,21 +314,20 @@ typedef struct weir_session_options {
   const char *pool_name;           ///< for WEIR_POOL_NAMED
   const weir_thread_pool *pool;    ///< for WEIR_POOL_CALLER; outlives the session
   const weir_allocator *allocator; ///< null: the system's; outlives the session
-  int64_t memory_limit; ///< bytes a device, 0: none; constants do not count
+  int64_t memory_limit;            ///< bytes a device, 0: none; constants do not count
   /// How long an allocation may wait for concurrent runs to free memory, in
   /// milliseconds; 0: 10,000, negative: not at all.
   int64_t allocation_wait_ms;
-  const char *weights_file; ///< overrides where the program looks for it
-  const weir_trace *trace;  ///< null: none; outlives the session
+  const char *weights_file;              ///< overrides where the program looks for it
+  const weir_trace *trace;               ///< null: none; outlives the session
   const weir_custom_function *functions; ///< copied
   /// Carries tensors to the program's devices in other processes
   /// (weir/transport.h); null: all devices are here. Outlives the session.
   const struct weir_transport *transport;
 } weir_session_options;
 
-#define WEIR_SESSION_OPTIONS_INIT                                              \
-  {(uint32_t)sizeof(weir_session_options),                                     \
-   0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL}
+#define WEIR_SESSION_OPTIONS_INIT                                                                  \
+  {(uint32_t)sizeof(weir_session_options), 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL}
 
 typedef struct weir_session weir_session;
 
@@ -349,18 +336,15 @@ typedef struct weir_session weir_session;
 /// weights, starts threads, gives variables their initial values. `options` may
 /// be null. The program must stay loaded as long as the session lives.
 WEIR_API int32_t weir_session_create(const weir_program_desc *program,
-                                     const weir_session_options *options,
-                                     weir_session **session,
+                                     const weir_session_options *options, weir_session **session,
                                      weir_status *status);
 /// Frees everything, results that were not released included, and joins the
 /// threads. No run may be in progress. Null is ignored.
 WEIR_API void weir_session_destroy(weir_session *session);
 
-WEIR_API const weir_program_desc *
-weir_session_program(const weir_session *session);
+WEIR_API const weir_program_desc *weir_session_program(const weir_session *session);
 /// Index of the entry with that name, -1: none.
-WEIR_API int32_t weir_session_find_entry(const weir_session *session,
-                                         const char *name);
+WEIR_API int32_t weir_session_find_entry(const weir_session *session, const char *name);
 /// Threads a kernel's loop is spread over.
 WEIR_API int32_t weir_session_threads(const weir_session *session);
 
@@ -375,13 +359,12 @@ WEIR_API void weir_cancellation_destroy(weir_cancellation *cancellation);
 WEIR_API void weir_cancellation_cancel(weir_cancellation *cancellation);
 /// Later runs are no longer cancelled.
 WEIR_API void weir_cancellation_reset(weir_cancellation *cancellation);
-WEIR_API int32_t
-weir_cancellation_is_cancelled(const weir_cancellation *cancellation);
+WEIR_API int32_t weir_cancellation_is_cancelled(const weir_cancellation *cancellation);
 
 typedef struct weir_run_options {
   uint32_t size;
-  int32_t threads;    ///< at most so many for this run, 0: all of the session's
-  int64_t timeout_ns; ///< DEADLINE_EXCEEDED after so long, 0: none
+  int32_t threads;                 ///< at most so many for this run, 0: all of the session's
+  int64_t timeout_ns;              ///< DEADLINE_EXCEEDED after so long, 0: none
   weir_cancellation *cancellation; ///< null: none
   const weir_trace *trace;         ///< null: the session's
   /// A byte a feed (fetch) of the entry, null: all 0. 1: `data` is in the memory
@@ -399,7 +382,7 @@ typedef struct weir_run_options {
   void *cuda_stream;
 } weir_run_options;
 
-#define WEIR_RUN_OPTIONS_INIT                                                  \
+#define WEIR_RUN_OPTIONS_INIT                                                                      \
   {(uint32_t)sizeof(weir_run_options), 0, 0, NULL, NULL, NULL, NULL, NULL}
 
 /// Runs an entry, on the calling thread and the session's pool, and returns when
@@ -421,11 +404,9 @@ typedef struct weir_run_options {
 /// written; the tensors themselves keep their fields.
 ///
 /// After a failure variables keep what was assigned before it.
-WEIR_API int32_t weir_session_run(weir_session *session, int32_t entry,
-                                  const weir_tensor *feeds, int32_t feed_count,
-                                  weir_tensor *fetches, int32_t fetch_count,
-                                  const weir_run_options *options,
-                                  weir_status *status);
+WEIR_API int32_t weir_session_run(weir_session *session, int32_t entry, const weir_tensor *feeds,
+                                  int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
+                                  const weir_run_options *options, weir_status *status);
 
 /// Called once when a run has ended, on a thread of the session; must return soon.
 /// `status` lives until then.
@@ -436,11 +417,11 @@ typedef void (*weir_run_done)(void *self, const weir_status *status);
 /// must stay until then. The session must not be destroyed before. Each run in
 /// progress has a thread of its own, that sleeps while others work, and is kept
 /// for later runs.
-WEIR_API int32_t weir_session_run_async(
-    weir_session *session, int32_t entry, const weir_tensor *feeds,
-    int32_t feed_count, weir_tensor *fetches, int32_t fetch_count,
-    const weir_run_options *options, weir_run_done done, void *self,
-    weir_status *status);
+WEIR_API int32_t weir_session_run_async(weir_session *session, int32_t entry,
+                                        const weir_tensor *feeds, int32_t feed_count,
+                                        weir_tensor *fetches, int32_t fetch_count,
+                                        const weir_run_options *options, weir_run_done done,
+                                        void *self, weir_status *status);
 
 /// Gives memory of the session back and nulls `tensor->data`. Memory of the
 /// caller is left alone, so this may be called on any fetch.
@@ -451,14 +432,11 @@ WEIR_API void weir_session_release(weir_session *session, weir_tensor *tensor);
 WEIR_API int32_t weir_session_reset(weir_session *session, weir_status *status);
 /// Copies a variable's value into `value`, by the rules of a fetch.
 /// NOT_FOUND: no such variable; FAILED_PRECONDITION: never assigned.
-WEIR_API int32_t weir_session_get_variable(weir_session *session,
-                                           const char *name, weir_tensor *value,
-                                           weir_status *status);
+WEIR_API int32_t weir_session_get_variable(weir_session *session, const char *name,
+                                           weir_tensor *value, weir_status *status);
 /// Assigns a copy of `value`, which must have the variable's dtype and shape.
-WEIR_API int32_t weir_session_set_variable(weir_session *session,
-                                           const char *name,
-                                           const weir_tensor *value,
-                                           weir_status *status);
+WEIR_API int32_t weir_session_set_variable(weir_session *session, const char *name,
+                                           const weir_tensor *value, weir_status *status);
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -467,19 +445,19 @@ WEIR_API int32_t weir_session_set_variable(weir_session *session,
 /// State of a device's allocator, in bytes unless said otherwise.
 typedef struct weir_memory_stats {
   uint32_t size;
-  int32_t regions;       ///< count
-  int64_t limit;         ///< 0: none
-  int64_t reserved;      ///< held from the system
-  int64_t in_use;        ///< handed out, rounded up to granules
-  int64_t requested;     ///< handed out, as asked for
-  int64_t peak_in_use;   ///< largest in_use ever
-  int64_t allocations;   ///< count, ever
-  int64_t live;          ///< count, now
-  int64_t largest;       ///< largest allocation ever
-  int64_t largest_free;  ///< largest chunk that is free now
-  int64_t waits;         ///< allocations that had to wait, count
-  int64_t collected;     ///< given back to the system by collection, ever
-  double fragmentation;  ///< (free - largest_free) / free, 0 when none is free
+  int32_t regions;      ///< count
+  int64_t limit;        ///< 0: none
+  int64_t reserved;     ///< held from the system
+  int64_t in_use;       ///< handed out, rounded up to granules
+  int64_t requested;    ///< handed out, as asked for
+  int64_t peak_in_use;  ///< largest in_use ever
+  int64_t allocations;  ///< count, ever
+  int64_t live;         ///< count, now
+  int64_t largest;      ///< largest allocation ever
+  int64_t largest_free; ///< largest chunk that is free now
+  int64_t waits;        ///< allocations that had to wait, count
+  int64_t collected;    ///< given back to the system by collection, ever
+  double fragmentation; ///< (free - largest_free) / free, 0 when none is free
 } weir_memory_stats;
 
 /// Set `stats->size` first. WEIR_OUT_OF_RANGE when there is no such device.
@@ -488,8 +466,7 @@ WEIR_API int32_t weir_session_memory(weir_session *session, int32_t device,
 /// Writes a report a person can read (who holds what, by node names; where the
 /// holes are) of at most `capacity` bytes with the final zero, and returns how
 /// many it would take. `buffer` may be null when `capacity` is 0.
-WEIR_API int64_t weir_session_memory_report(weir_session *session,
-                                            int32_t device, char *buffer,
+WEIR_API int64_t weir_session_memory_report(weir_session *session, int32_t device, char *buffer,
                                             int64_t capacity);
 /// Gives idle memory (cached arenas, empty regions) back to the system.
 WEIR_API void weir_session_trim(weir_session *session);

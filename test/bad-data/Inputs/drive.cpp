@@ -74,8 +74,8 @@ static int32_t run(weir_session *session, int32_t entry, const std::vector<Feed>
   weir_tensor fetch = {};
   weir_run_options options = WEIR_RUN_OPTIONS_INIT;
   options.threads = threads;
-  int32_t code = weir_session_run(session, entry, tensors.data(), int32_t(tensors.size()),
-                                  &fetch, 1, &options, status);
+  int32_t code = weir_session_run(session, entry, tensors.data(), int32_t(tensors.size()), &fetch,
+                                  1, &options, status);
   weir_session_release(session, &fetch);
   return code;
 }

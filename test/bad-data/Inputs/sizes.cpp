@@ -71,8 +71,8 @@ struct Entry {
     }
     weir_tensor fetch = {};
     weir_status status = WEIR_STATUS_INIT;
-    int32_t code = weir_session_run(session, number, feeds.data(), int32_t(feeds.size()),
-                                    &fetch, 1, nullptr, &status);
+    int32_t code = weir_session_run(session, number, feeds.data(), int32_t(feeds.size()), &fetch, 1,
+                                    nullptr, &status);
     weir_session_release(session, &fetch);
     what += " (" + std::to_string(parameter) + ", " + std::to_string(last) + ")";
     if (code == WEIR_OK) {
@@ -101,8 +101,15 @@ struct Entry {
     }
     std::vector<int64_t> parameters = {1};
     if (hasParameters)
-      parameters = {-2, -1, 0, 1, 2, int64_t(1) << 31, int64_t(1) << 62,
-                    std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+      parameters = {-2,
+                    -1,
+                    0,
+                    1,
+                    2,
+                    int64_t(1) << 31,
+                    int64_t(1) << 62,
+                    std::numeric_limits<int64_t>::max(),
+                    std::numeric_limits<int64_t>::min()};
     std::vector<int64_t> sizes(open);
     for (bool more = true; more;) {
       for (int64_t parameter : parameters)

@@ -250,7 +250,7 @@ struct Alike<R (*)(A...), S (*)(B...)> {
   }
   static constexpr bool value = check();
 };
-#define ALIKE(type, member, function)                                          \
+#define ALIKE(type, member, function)                                                              \
   static_assert(Alike<decltype(type::member), decltype(&function)>::value)
 ALIKE(Blas, create, cublasLtCreate);
 ALIKE(Blas, matmulCreate, cublasLtMatmulDescCreate);
@@ -318,10 +318,10 @@ SAME(cupti::nodeCreated, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 SAME(cupti::nodeCloned, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
 static_assert(CUPTI_API_VERSION >= cupti::firstVersion && CUPTI_API_VERSION < cupti::endVersion);
 
-#define SAME_TIMES(ours, theirs)                                               \
-  SAME(offsetof(ours, start), offsetof(theirs, start));                        \
-  SAME(offsetof(ours, end), offsetof(theirs, end));                            \
-  SAME(offsetof(ours, correlation), offsetof(theirs, correlationId));          \
+#define SAME_TIMES(ours, theirs)                                                                   \
+  SAME(offsetof(ours, start), offsetof(theirs, start));                                            \
+  SAME(offsetof(ours, end), offsetof(theirs, end));                                                \
+  SAME(offsetof(ours, correlation), offsetof(theirs, correlationId));                              \
   SAME(offsetof(ours, graphNode), offsetof(theirs, graphNodeId))
 SAME_TIMES(cupti::KernelRecord, CUpti_ActivityKernel8);
 SAME_TIMES(cupti::KernelRecord, CUpti_ActivityKernel9);

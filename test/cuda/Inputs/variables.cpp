@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "failing.h"
 #include "variables.h"
+#include "failing.h"
 
 #include <algorithm>
 #include <atomic>
@@ -136,17 +136,15 @@ static void checkAlone(int pool) {
   check(isAll(s.get("sum", 1000), 1) && isAll(other.get("sum", 1000), 103), "reset to");
   Floats few(999, 1);
   tensor = Session::make(WEIR_F32, {999}, few.data());
-  check(weir_session_set_variable(s.session, "sum", &tensor, &s.status) ==
-            WEIR_INVALID_ARGUMENT,
+  check(weir_session_set_variable(s.session, "sum", &tensor, &s.status) == WEIR_INVALID_ARGUMENT,
         "another shape");
   // What comes behind an assertion that fails.
   Floats five(600, 5);
   std::vector<Floats> out = {Floats(600)};
   for (char ok : {0, 1}) {
-    int32_t code = s.run("assert",
-                         {Session::make(WEIR_BOOL, {}, &ok),
-                          Session::make(WEIR_F32, {600}, five.data())},
-                         out, s.status);
+    int32_t code = s.run(
+        "assert", {Session::make(WEIR_BOOL, {}, &ok), Session::make(WEIR_F32, {600}, five.data())},
+        out, s.status);
     check(code == (ok ? 0 : WEIR_INVALID_ARGUMENT), "assertion", s.status.message);
     check(isAll(s.get("left", 600), 5) && isAll(s.get("right", 600), ok ? 5 : 4),
           "assigned before and behind an assertion");
@@ -161,10 +159,9 @@ static void checkFailures(int pool) {
   for (int bad : {1, 0, 1, 1, 0}) {
     std::vector<int32_t> indices(30, 3);
     indices[17] = bad ? 10 : 9;
-    int32_t code =
-        s.run("main", {Session::make(WEIR_I32, {30}, indices.data())}, found, s.status);
-    check(code == (bad ? WEIR_OUT_OF_RANGE : 0) || (bad && code == WEIR_INVALID_ARGUMENT),
-          "lookup", s.status.message);
+    int32_t code = s.run("main", {Session::make(WEIR_I32, {30}, indices.data())}, found, s.status);
+    check(code == (bad ? WEIR_OUT_OF_RANGE : 0) || (bad && code == WEIR_INVALID_ARGUMENT), "lookup",
+          s.status.message);
     before += 1;
     if (!bad)
       behind = 5;

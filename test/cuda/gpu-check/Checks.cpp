@@ -82,9 +82,9 @@ static double best(const Outcome &outcome) {
 }
 
 /// What comes after a run that succeeded.
-static std::string checkMore(const Case &tested, weir_session *host, weir_session *gpu,
-                             Gpu &driver, std::vector<Feed> &feeds, const Outcome &want,
-                             bool isOpen, const Counts &counts, std::string &note) {
+static std::string checkMore(const Case &tested, weir_session *host, weir_session *gpu, Gpu &driver,
+                             std::vector<Feed> &feeds, const Outcome &want, bool isOpen,
+                             const Counts &counts, std::string &note) {
   std::string problem = checkConcurrent(tested, gpu, feeds, want, counts.concurrent);
   if (problem.empty() && isOpen)
     problem = checkSizes(tested, host, gpu);

@@ -22,7 +22,7 @@ struct Counts {
 struct Case {
   const weir_plugin *plugin;
   int32_t entry;
-  std::string weights;  ///< "": within the program
+  std::string weights; ///< "": within the program
   FeedKind kind = {};
   Closeness closeness = Closeness::Elements;
 };

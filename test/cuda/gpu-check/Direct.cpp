@@ -12,7 +12,8 @@
 namespace weir::gpucheck {
 
 static bool refuses(const std::pair<int32_t, std::string> &end) {
-  return end.first == WEIR_INVALID_ARGUMENT && end.second.find("memory of a GPU") != std::string::npos;
+  return end.first == WEIR_INVALID_ARGUMENT &&
+         end.second.find("memory of a GPU") != std::string::npos;
 }
 
 Direct::~Direct() {

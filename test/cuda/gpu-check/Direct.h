@@ -19,7 +19,8 @@ namespace weir::gpucheck {
 class Direct {
 public:
   /// All must outlive it.
-  Direct(weir_session *session, int32_t entry, Gpu &gpu) : session(session), entry(entry), gpu(gpu) {}
+  Direct(weir_session *session, int32_t entry, Gpu &gpu)
+      : session(session), entry(entry), gpu(gpu) {}
   /// Gives memory back; no run may be in progress.
   ~Direct();
   Direct(const Direct &) = delete;

@@ -30,8 +30,7 @@ void Report::line(const std::string &text) {
   std::fflush(stdout);
 }
 
-void Report::result(const std::string &label, const std::string &problem,
-                    const std::string &note) {
+void Report::result(const std::string &label, const std::string &problem, const std::string &note) {
   if (problem.empty()) {
     ++passed;
     line("passed " + label + (note.empty() ? "" : " " + note));

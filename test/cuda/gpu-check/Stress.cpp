@@ -121,13 +121,13 @@ std::string checkMemory(const Case &tested, std::vector<Feed> &feeds, const Outc
     if (problem.empty())
       problem = limits.check(ample.session, false);
     if (!problem.empty())
-      problem = "with " + std::to_string(limit) + " of " + std::to_string(peak) +
-                " bytes: " + problem;
+      problem =
+          "with " + std::to_string(limit) + " of " + std::to_string(peak) + " bytes: " + problem;
   }
   tested.plugin->session_destroy(ample.session);
-  note = " limits=" + std::to_string(places) + " exhausted=" +
-         std::to_string(limits.sessions + limits.runs) + " at=" +
-         std::to_string(limits.places.size());
+  note = " limits=" + std::to_string(places) +
+         " exhausted=" + std::to_string(limits.sessions + limits.runs) +
+         " at=" + std::to_string(limits.places.size());
   return problem;
 }
 

@@ -50,8 +50,7 @@ static float toFloat(int32_t dtype, const uint8_t *at) {
   return half & 0x8000 ? -value : value;
 }
 
-bool toDoubles(const weir_tensor &tensor, std::vector<double> &values,
-               double &tolerance) {
+bool toDoubles(const weir_tensor &tensor, std::vector<double> &values, double &tolerance) {
   auto *data = static_cast<const uint8_t *>(tensor.data);
   auto read = [&](auto zero, double allowed) {
     using T = decltype(zero);
@@ -148,8 +147,12 @@ bool makeFeeds(const weir_program_desc *program, int32_t entry, std::vector<Feed
       uint8_t *at = bytes + e * each;
       auto put = [&](auto value) { std::memcpy(at, &value, sizeof(value)); };
       switch (info.dtype) {
-      case WEIR_F32: put(float(unit)); break;
-      case WEIR_F64: put(unit); break;
+      case WEIR_F32:
+        put(float(unit));
+        break;
+      case WEIR_F64:
+        put(unit);
+        break;
       case WEIR_BF16: {
         auto narrow = float(unit);
         uint32_t whole;
@@ -157,10 +160,22 @@ bool makeFeeds(const weir_program_desc *program, int32_t entry, std::vector<Feed
         put(uint16_t(whole >> 16));
         break;
       }
-      case WEIR_F16: put(uint16_t(0x3800 | (bits & 0x3ff))); break; // [0.5, 1)
-      case WEIR_C64: put(float(unit)); at += 4; put(float(unit / 2)); break;
-      case WEIR_C128: put(unit); at += 8; put(unit / 2); break;
-      case WEIR_BOOL: put(uint8_t(bits & 1)); break;
+      case WEIR_F16:
+        put(uint16_t(0x3800 | (bits & 0x3ff)));
+        break; // [0.5, 1)
+      case WEIR_C64:
+        put(float(unit));
+        at += 4;
+        put(float(unit / 2));
+        break;
+      case WEIR_C128:
+        put(unit);
+        at += 8;
+        put(unit / 2);
+        break;
+      case WEIR_BOOL:
+        put(uint8_t(bits & 1));
+        break;
       default: {
         uint64_t small = bits % kind.integers;
         std::memcpy(at, &small, size_t(each));

@@ -50,7 +50,7 @@ namespace {
 
 constexpr int32_t invalid = 7, notSupported = 15, failedToRun = 13;
 constexpr uint64_t mark = 0x77656972626c6173; // of our algorithms: the likeliest, and
-constexpr uint64_t faster = mark + 1;          // one that does not wait first
+constexpr uint64_t faster = mark + 1;         // one that does not wait first
 constexpr size_t workspaceBytes = 1000;
 
 Form formOf(int type) {
@@ -73,8 +73,8 @@ bool isSupported(const BlasMatmulTag &m, const BlasLayoutTag &a, const BlasLayou
   bool isDouble = a.type == blas::r64f;
   if (a.type != b.type || c.type != d.type || m.compute == 0)
     return false;
-  if (isDouble ? d.type != blas::r64f || m.compute != blas::compute64f ||
-                     m.scale != blas::r64f || m.epilogue != blas::epilogueNone
+  if (isDouble ? d.type != blas::r64f || m.compute != blas::compute64f || m.scale != blas::r64f ||
+                     m.epilogue != blas::epilogueNone
                : m.scale != blas::r32f || m.compute == blas::compute64f)
     return false;
   if (!isDouble && d.type != a.type && d.type != blas::r32f)
@@ -93,9 +93,10 @@ bool isSupported(const BlasMatmulTag &m, const BlasLayoutTag &a, const BlasLayou
 void touch(const BlasLayoutTag &layout, uint64_t address, bool writes) {
   for (int32_t batch = 0; batch < layout.batches; ++batch)
     for (uint64_t column = 0; column < layout.columns; ++column)
-      recorder::recorder().touch(address + uint64_t((batch * layout.distance + int64_t(column) * layout.line) *
-                                          bytesOf(layout.type)),
-                       layout.rows * uint64_t(bytesOf(layout.type)), writes);
+      recorder::recorder().touch(
+          address + uint64_t((batch * layout.distance + int64_t(column) * layout.line) *
+                             bytesOf(layout.type)),
+          layout.rows * uint64_t(bytesOf(layout.type)), writes);
 }
 
 struct Call {
@@ -131,14 +132,15 @@ void compute(const Call &call) {
         }
         double value = call.alpha * sum;
         if (call.beta != 0)
-          value += call.beta * load(call.c.type, call.C,
-                                    batch * call.c.distance + column * call.c.line + row);
+          value += call.beta *
+                   load(call.c.type, call.C, batch * call.c.distance + column * call.c.line + row);
         if (m.epilogue & blas::epilogueBias)
           value += load(call.d.type, m.bias, row);
         if (m.epilogue & blas::epilogueRelu)
           value = value > 0 ? value : 0;
         if (m.epilogue & blas::epilogueGelu)
-          value = 0.5 * value * (1 + std::tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)));
+          value = 0.5 * value *
+                  (1 + std::tanh(0.7978845608028654 * (value + 0.044715 * value * value * value)));
         store(call.d.type, call.D, batch * call.d.distance + column * call.d.line + row, value);
       }
 }
@@ -152,8 +154,8 @@ template <typename T> int32_t set(T &field, const void *value, size_t bytes) {
 
 } // namespace
 
-#define ENTER_LIBRARY(name)                                                    \
-  if (recorder::recorder().failsLibrary(name))                                 \
+#define ENTER_LIBRARY(name)                                                                        \
+  if (recorder::recorder().failsLibrary(name))                                                     \
     return failedToRun;
 
 extern "C" {
@@ -181,11 +183,16 @@ int32_t cublasLtMatmulDescDestroy(BlasMatmul matmul) {
 }
 int32_t cublasLtMatmulDescSetAttribute(BlasMatmul m, int which, const void *value, size_t bytes) {
   switch (which) {
-  case blas::transA: return set(m->transA, value, bytes);
-  case blas::transB: return set(m->transB, value, bytes);
-  case blas::epilogue: return set(m->epilogue, value, bytes);
-  case blas::biasPointer: return set(m->bias, value, bytes);
-  default: return invalid;
+  case blas::transA:
+    return set(m->transA, value, bytes);
+  case blas::transB:
+    return set(m->transB, value, bytes);
+  case blas::epilogue:
+    return set(m->epilogue, value, bytes);
+  case blas::biasPointer:
+    return set(m->bias, value, bytes);
+  default:
+    return invalid;
   }
 }
 int32_t cublasLtMatrixLayoutCreate(BlasLayout *layout, int type, uint64_t rows, uint64_t columns,
@@ -200,9 +207,12 @@ int32_t cublasLtMatrixLayoutDestroy(BlasLayout layout) {
 int32_t cublasLtMatrixLayoutSetAttribute(BlasLayout layout, int which, const void *value,
                                          size_t bytes) {
   switch (which) {
-  case blas::batchCount: return set(layout->batches, value, bytes);
-  case blas::batchOffset: return set(layout->distance, value, bytes);
-  default: return invalid;
+  case blas::batchCount:
+    return set(layout->batches, value, bytes);
+  case blas::batchOffset:
+    return set(layout->distance, value, bytes);
+  default:
+    return invalid;
   }
 }
 int32_t cublasLtMatmulPreferenceCreate(BlasPreference *preference) {
@@ -271,8 +281,19 @@ int32_t cublasLtMatmul(BlasHandle, BlasMatmul m, const void *alpha, const void *
   for (const void *pointer : {A, B, C, static_cast<const void *>(D)})
     if (uint64_t(pointer) % 16)
       return invalid;
-  Call call = {*m, *a, *b, *c, *d, 0, 0, uint64_t(A), uint64_t(B), uint64_t(C), uint64_t(D),
-               uint64_t(workspace), workspaceBytes};
+  Call call = {*m,
+               *a,
+               *b,
+               *c,
+               *d,
+               0,
+               0,
+               uint64_t(A),
+               uint64_t(B),
+               uint64_t(C),
+               uint64_t(D),
+               uint64_t(workspace),
+               workspaceBytes};
   if (m->scale == blas::r64f) {
     std::memcpy(&call.alpha, alpha, 8);
     std::memcpy(&call.beta, beta, 8);

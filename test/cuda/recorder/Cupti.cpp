@@ -140,9 +140,7 @@ Trace &trace() {
 }
 
 /// Calls that are allowed while subscribed alone.
-int32_t counted(const char *name) {
-  return recorder::recorder().failsLibrary(name) ? 999 : 0;
-}
+int32_t counted(const char *name) { return recorder::recorder().failsLibrary(name) ? 999 : 0; }
 
 } // namespace
 

@@ -38,8 +38,7 @@ namespace {
 
 // cudnnStatus_t
 constexpr int32_t invalid = 2000, nullPointer = 2002, notFinal = 2004, badType = 2010,
-                  misaligned = 2003, notSupported = 3000,
-                  archMismatch = 3007, failedToRun = 5000;
+                  misaligned = 2003, notSupported = 3000, archMismatch = 3007, failedToRun = 5000;
 constexpr int64_t workspaceBytes = 1000;
 // The driver's GPU.
 constexpr int64_t driverDevice = 900, driverProcessors = 132;
@@ -69,8 +68,8 @@ struct Descriptor {
   int kind = 0;
   bool isFinal = false;
   std::map<int, Attribute> attributes;
-  std::shared_ptr<DnnGraph> graph;             ///< of graphs, heuristics, configurations
-  int64_t engine = -1;                      ///< of engines and configurations
+  std::shared_ptr<DnnGraph> graph;           ///< of graphs, heuristics, configurations
+  int64_t engine = -1;                       ///< of engines and configurations
   int64_t deviceVersion = 0, processors = 0; ///< of devices, heuristics, configurations
   Plan plan;
 
@@ -101,12 +100,15 @@ int alive = 0, handles = 0; ///< under the recorder's mutex
 int64_t sizeOf(int type) {
   switch (type) {
   case dnn::typeBoolean:
-  case dnn::typeChar: return 1;
+  case dnn::typeChar:
+    return 1;
   case dnn::typeInt64:
   case dnn::typeHandle:
   case dnn::typePointer:
-  case dnn::typeDescriptor: return 8;
-  default: return 4;
+  case dnn::typeDescriptor:
+    return 8;
+  default:
+    return 4;
   }
 }
 
@@ -183,9 +185,11 @@ constexpr Taken table[] = {
 };
 
 Tensor tensorOf(const Descriptor &d) {
-  return {d.get<int64_t>(dnn::tensorId), d.get<int32_t>(dnn::tensorType),
+  return {d.get<int64_t>(dnn::tensorId),
+          d.get<int32_t>(dnn::tensorType),
           int64_t(d.get<bool>(dnn::tensorIsVirtual)),
-          int64_t(d.get<bool>(dnn::tensorIsByValue)), d.numbers(dnn::tensorSizes),
+          int64_t(d.get<bool>(dnn::tensorIsByValue)),
+          d.numbers(dnn::tensorSizes),
           d.numbers(dnn::tensorStrides)};
 }
 
@@ -261,8 +265,8 @@ int32_t finalizePlan(Descriptor &d) {
     // The first is no more than a proposal.
     if (config.engine == 0)
       return notSupported;
-    d.plan = {config.engine, config.engine == 1 ? int64_t(1) << 40 : workspaceBytes,
-              deviceVersion, processors, *config.graph};
+    d.plan = {config.engine, config.engine == 1 ? int64_t(1) << 40 : workspaceBytes, deviceVersion,
+              processors, *config.graph};
     return 0;
   }
   const Attribute &json = d.attributes.at(dnn::planJson);
@@ -304,8 +308,8 @@ int32_t finalize(Descriptor &d) {
   }
   case dnn::resample: {
     auto spatial = size_t(d.get<int64_t>(dnn::resampleSpatial));
-    for (int name : {dnn::resampleWindow, dnn::resampleStrides, dnn::resampleBefore,
-                     dnn::resampleAfter})
+    for (int name :
+         {dnn::resampleWindow, dnn::resampleStrides, dnn::resampleBefore, dnn::resampleAfter})
       if (d.numbers(name).size() != spatial)
         return invalid;
     // A maximum of what is padded with zeros would not be the input's.
@@ -317,7 +321,8 @@ int32_t finalize(Descriptor &d) {
                ? 0
                : invalid;
   }
-  case dnn::matmul: return d.get<int32_t>(dnn::matmulType, -1) == dnn::f32 ? 0 : invalid;
+  case dnn::matmul:
+    return d.get<int32_t>(dnn::matmulType, -1) == dnn::f32 ? 0 : invalid;
   case dnn::operationMatmul:
     return d.has({dnn::matmulOf, dnn::matmulLeft, dnn::matmulRight, dnn::matmulResult}) ? 0
                                                                                         : invalid;
@@ -337,18 +342,19 @@ int32_t finalize(Descriptor &d) {
                : invalid;
   case dnn::operationPointwise:
     return d.has({dnn::applyPointwise, dnn::applyInput, dnn::applyResult}) ? 0 : invalid;
-  case dnn::operationGraph: return finalizeGraph(d);
+  case dnn::operationGraph:
+    return finalizeGraph(d);
   case dnn::engineHeuristics: {
     if (!d.has({dnn::heuristicsGraph, dnn::heuristicsMode}))
       return invalid;
     d.graph = d.child(dnn::heuristicsGraph)->graph;
     // Without a GPU at hand, it must be told of one.
-    return d.child(dnn::heuristicsGraph)->has({dnn::graphHandle}) ||
-                   d.has({dnn::heuristicsDevice})
+    return d.child(dnn::heuristicsGraph)->has({dnn::graphHandle}) || d.has({dnn::heuristicsDevice})
                ? 0
                : invalid;
   }
-  case dnn::executionPlan: return finalizePlan(d);
+  case dnn::executionPlan:
+    return finalizePlan(d);
   case dnn::variantPack:
     return d.has({dnn::packIds, dnn::packPointers, dnn::packWorkspace}) &&
                    d.numbers(dnn::packIds).size() == d.numbers(dnn::packPointers).size()
@@ -368,17 +374,22 @@ int32_t finalize(Descriptor &d) {
     d.processors = numberIn(text, "multiProcessorCount");
     return d.deviceVersion && d.processors ? 0 : invalid;
   }
-  default: return invalid;
+  default:
+    return invalid;
   }
 }
 
 /// What a way's engine notes of itself.
 std::vector<int32_t> notesOf(int64_t engine) {
   switch (engine) {
-  case 2: return {dnn::noteTensorCore, dnn::noteNondeterministic};
-  case 3: return {dnn::noteTensorCore};
-  case 4: return {dnn::noteWinograd};
-  default: return {};
+  case 2:
+    return {dnn::noteTensorCore, dnn::noteNondeterministic};
+  case 3:
+    return {dnn::noteTensorCore};
+  case 4:
+    return {dnn::noteWinograd};
+  default:
+    return {};
   }
 }
 constexpr int64_t engines = 6;
@@ -393,8 +404,8 @@ int32_t give(const T *values, int64_t available, int64_t asked, int64_t *count, 
 
 } // namespace
 
-#define ENTER_LIBRARY(name)                                                    \
-  if (recorder::recorder().failsLibrary(name))                                 \
+#define ENTER_LIBRARY(name)                                                                        \
+  if (recorder::recorder().failsLibrary(name))                                                     \
     return failedToRun;
 
 extern "C" {

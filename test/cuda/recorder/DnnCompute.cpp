@@ -60,11 +60,16 @@ public:
 private:
   double element(const Step &step, const Numbers &index) {
     switch (step.kind) {
-    case dnn::operationConvolution: return convolved(step, index);
-    case dnn::operationResample: return pooled(step, index);
-    case dnn::operationMatmul: return multiplied(step, index);
-    case dnn::operationReduction: return reduced(step, index);
-    default: return combined(step, index);
+    case dnn::operationConvolution:
+      return convolved(step, index);
+    case dnn::operationResample:
+      return pooled(step, index);
+    case dnn::operationMatmul:
+      return multiplied(step, index);
+    case dnn::operationReduction:
+      return reduced(step, index);
+    default:
+      return combined(step, index);
     }
   }
 
@@ -96,8 +101,8 @@ private:
   }
 
   /// Where element `inner` of the window of `index` lies. False: outside.
-  static bool place(const Step &step, const Tensor &x, const Numbers &index,
-                    const int64_t *inner, Numbers &from) {
+  static bool place(const Step &step, const Tensor &x, const Numbers &index, const int64_t *inner,
+                    Numbers &from) {
     for (size_t i = 2; i < from.size(); ++i) {
       int64_t dilation = step.dilations.empty() ? 1 : step.dilations[i - 2];
       from[i] = index[i] * step.strides[i - 2] - step.before[i - 2] + inner[i - 2] * dilation;
@@ -170,17 +175,26 @@ private:
     double value = read(graph.tensors.at(step.x), index);
     auto other = [&] { return read(graph.tensors.at(step.other), index); };
     switch (step.mode) {
-    case dnn::pointwiseAdd: return value + other();
-    case dnn::pointwiseSub: return value - other();
-    case dnn::pointwiseMul: return value * other();
-    case dnn::pointwiseDiv: return value / other();
-    case dnn::pointwiseExp: return std::exp(value);
-    case dnn::pointwiseLog: return std::log(value);
-    case dnn::pointwiseIndex: return double(index[size_t(step.axis)]);
-    case dnn::pointwiseGreaterEqual: return value >= other();
+    case dnn::pointwiseAdd:
+      return value + other();
+    case dnn::pointwiseSub:
+      return value - other();
+    case dnn::pointwiseMul:
+      return value * other();
+    case dnn::pointwiseDiv:
+      return value / other();
+    case dnn::pointwiseExp:
+      return std::exp(value);
+    case dnn::pointwiseLog:
+      return std::log(value);
+    case dnn::pointwiseIndex:
+      return double(index[size_t(step.axis)]);
+    case dnn::pointwiseGreaterEqual:
+      return value >= other();
     case dnn::pointwiseSelect:
       return read(graph.tensors.at(step.condition), index) != 0 ? value : other();
-    default: return value > 0 ? value : 0;
+    default:
+      return value > 0 ? value : 0;
     }
   }
 
@@ -195,9 +209,9 @@ void recorder::compute(const Call &call) {
   int64_t last = call.plan.graph.steps.back().y;
   for (const auto &[id, tensor] : call.plan.graph.tensors)
     if (!tensor.isVirtual && !tensor.isByValue)
-      recorder::recorder().touch(
-          call.pointers.at(id),
-          uint64_t(countOf(tensor.sizes) * bytesOf(formOf(tensor.type))), id == last);
+      recorder::recorder().touch(call.pointers.at(id),
+                                 uint64_t(countOf(tensor.sizes) * bytesOf(formOf(tensor.type))),
+                                 id == last);
   if (call.plan.workspace)
     recorder::recorder().touch(call.workspace, uint64_t(call.plan.workspace), true);
   Computation(call).run();

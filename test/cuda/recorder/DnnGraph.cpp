@@ -105,9 +105,9 @@ bool isKnownPooling(const DnnGraph &graph, int32_t mode) {
   const Step &pool = graph.steps[0];
   const Tensor &x = graph.tensors.at(pool.x), &y = graph.tensors.at(pool.y);
   size_t rank = x.sizes.size();
-  if (graph.steps.size() != 1 || rank < 4 || rank > 5 || y.sizes.size() != rank ||
-      x.isVirtual || y.isVirtual || x.type != y.type || x.sizes[0] != y.sizes[0] ||
-      x.sizes[1] != y.sizes[1] || !fitsWindows(pool, x, y, pool.window.data()))
+  if (graph.steps.size() != 1 || rank < 4 || rank > 5 || y.sizes.size() != rank || x.isVirtual ||
+      y.isVirtual || x.type != y.type || x.sizes[0] != y.sizes[0] || x.sizes[1] != y.sizes[1] ||
+      !fitsWindows(pool, x, y, pool.window.data()))
     return false;
   bool last = x.strides[1] == 1 && x.strides[rank - 1] == x.sizes[1];
   return isDense(x, last) && isDense(y, last) && (last || mode == dnn::heuristicsFallback);
@@ -174,10 +174,14 @@ bool recorder::isKnown(const DnnGraph &graph, int32_t mode) {
   if (graph.steps.empty())
     return false;
   switch (graph.steps[0].kind) {
-  case dnn::operationConvolution: return isKnownConvolution(graph);
-  case dnn::operationResample: return isKnownPooling(graph, mode);
-  case dnn::operationMatmul: return isKnownAttention(graph);
-  default: return false;
+  case dnn::operationConvolution:
+    return isKnownConvolution(graph);
+  case dnn::operationResample:
+    return isKnownPooling(graph, mode);
+  case dnn::operationMatmul:
+    return isKnownAttention(graph);
+  default:
+    return false;
   }
 }
 
@@ -206,8 +210,8 @@ bool read(std::istream &is, Numbers &numbers) {
 
 std::string recorder::toText(const Plan &plan, size_t version) {
   std::ostringstream os;
-  os << "{\"recorder\":\"" << version << ' ' << plan.deviceVersion << ' ' << plan.processors
-     << ' ' << plan.engine << ' ' << plan.workspace << ' ' << plan.graph.tensors.size() << ' '
+  os << "{\"recorder\":\"" << version << ' ' << plan.deviceVersion << ' ' << plan.processors << ' '
+     << plan.engine << ' ' << plan.workspace << ' ' << plan.graph.tensors.size() << ' '
      << plan.graph.steps.size();
   for (const auto &[id, tensor] : plan.graph.tensors) {
     os << ' ' << id << ' ' << tensor.type << ' ' << tensor.isVirtual << ' ' << tensor.isByValue;
@@ -217,8 +221,8 @@ std::string recorder::toText(const Plan &plan, size_t version) {
   for (const Step &step : plan.graph.steps) {
     os << ' ' << step.kind << ' ' << step.mode << ' ' << step.x << ' ' << step.other << ' '
        << step.condition << ' ' << step.y << ' ' << step.axis;
-    for (const Numbers *numbers : {&step.before, &step.after, &step.strides, &step.dilations,
-                                   &step.window})
+    for (const Numbers *numbers :
+         {&step.before, &step.after, &step.strides, &step.dilations, &step.window})
       write(os, *numbers);
   }
   os << "\"}";
@@ -231,8 +235,8 @@ int32_t recorder::fromText(const std::string &text, size_t version, Plan &plan) 
     return invalid;
   std::istringstream is(text.substr(sizeof(begin) - 1));
   size_t made = 0, tensors = 0, steps = 0;
-  is >> made >> plan.deviceVersion >> plan.processors >> plan.engine >> plan.workspace >>
-      tensors >> steps;
+  is >> made >> plan.deviceVersion >> plan.processors >> plan.engine >> plan.workspace >> tensors >>
+      steps;
   if (!is)
     return invalid;
   if (made != version)
@@ -247,8 +251,8 @@ int32_t recorder::fromText(const std::string &text, size_t version, Plan &plan) 
   for (size_t i = 0; i < steps; ++i) {
     Step step;
     is >> step.kind >> step.mode >> step.x >> step.other >> step.condition >> step.y >> step.axis;
-    for (Numbers *numbers : {&step.before, &step.after, &step.strides, &step.dilations,
-                                   &step.window})
+    for (Numbers *numbers :
+         {&step.before, &step.after, &step.strides, &step.dilations, &step.window})
       if (!read(is, *numbers))
         return invalid;
     plan.graph.steps.push_back(step);

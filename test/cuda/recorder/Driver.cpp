@@ -295,7 +295,7 @@ Result cuMemCreate(uint64_t *handle, size_t bytes, const MemoryProperties *prope
     return outOfMemory;
   static uint64_t next = 1;
   r.used[device] += bytes;
-  r.physical[*handle = next++] = {bytes, device};
+  r.physical[ *handle = next++] = {bytes, device};
   return 0;
 }
 Result cuMemRelease(uint64_t handle) {
@@ -314,8 +314,8 @@ Result cuMemMap(Pointer address, size_t bytes, size_t, uint64_t handle, unsigned
   ENTER("cuMemMap");
   NEEDS_CONTEXT()
   auto range = r.ranges.upper_bound(address);
-  bool inside = range != r.ranges.begin() &&
-                (--range, address + bytes <= range->first + range->second);
+  bool inside =
+      range != r.ranges.begin() && (--range, address + bytes <= range->first + range->second);
   auto above = r.memory.lower_bound(address);
   bool taken = r.find(address) || (above != r.memory.end() && above->first < address + bytes);
   if (!inside || taken || address % mapGranularity || r.physical[handle].bytes != bytes) {
@@ -359,8 +359,8 @@ Result cuMemHostAlloc(void **data, size_t bytes, unsigned) {
   ENTER("cuMemHostAlloc");
   NEEDS_CONTEXT()
   *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  r.pinned[uint64_t(*data)] = {uint64_t(*data), bytes,
-                               std::vector<Line>(bytes / lineBytes + 2), -1, {}};
+  r.pinned[uint64_t(*data)] = {
+      uint64_t(*data), bytes, std::vector<Line>(bytes / lineBytes + 2), -1, {}};
   return *data ? 0 : outOfMemory;
 }
 Result cuMemFreeHost(void *data) {
@@ -423,8 +423,8 @@ Result cuMemcpyPeerAsync(Pointer to, Context toContext, Pointer from, Context fr
   ++r.peerCopies;
   int target = toContext->device, source = fromContext->device;
   // Memory that is not mapped is accessible where the whole context is.
-  if (Allocation *found = r.find(to); found && r.peers.count({stream->device, target}) &&
-                                      !r.isMapped(to))
+  if (Allocation *found = r.find(to);
+      found && r.peers.count({stream->device, target}) && !r.isMapped(to))
     found->accessible.insert(stream->device);
   r.put(stream, "a copy to a peer", [=, &r](Operation &) {
     r.touch(from, bytes, false, source);

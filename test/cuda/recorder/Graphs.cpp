@@ -65,7 +65,7 @@ Result cuGraphExecUpdate_v2(GraphExec instance, Graph graph, GraphUpdate *) {
     fits = !std::strcmp(instance->nodes[i].what, graph->nodes[i].what) &&
            instance->nodes[i].code == graph->nodes[i].code;
   if (!fits)
-    return 910; // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
+    return 910;                                    // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
   for (size_t i = 0; i < graph->nodes.size(); ++i) // which stay the nodes that they are
     instance->nodes[i].work = graph->nodes[i].work;
   ++r.updated;

@@ -24,9 +24,7 @@ inline uint16_t floatToHalf(float value) {
   std::memcpy(&bits, &half, 2);
   return bits;
 }
-inline float brainToFloat(uint16_t bits) {
-  return std::bit_cast<float>(uint32_t(bits) << 16);
-}
+inline float brainToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 inline uint16_t floatToBrain(float value) {
   auto bits = std::bit_cast<uint32_t>(value);
   if (std::isnan(value))

@@ -110,13 +110,20 @@ void reduce(const Given &given, const Call &call) {
   recorder::recorder().touch(call.to, call.count * bytesOf(call.type), true);
   auto *out = reinterpret_cast<uint8_t *>(call.to);
   switch (call.type) {
-  case nccl::int8: return reduceIntegers<int8_t>(given, call, out);
-  case nccl::uint8: return reduceIntegers<uint8_t>(given, call, out);
-  case nccl::int32: return reduceIntegers<int32_t>(given, call, out);
-  case nccl::uint32: return reduceIntegers<uint32_t>(given, call, out);
-  case nccl::int64: return reduceIntegers<int64_t>(given, call, out);
-  case nccl::uint64: return reduceIntegers<uint64_t>(given, call, out);
-  default: return reduceFloats(given, call, out);
+  case nccl::int8:
+    return reduceIntegers<int8_t>(given, call, out);
+  case nccl::uint8:
+    return reduceIntegers<uint8_t>(given, call, out);
+  case nccl::int32:
+    return reduceIntegers<int32_t>(given, call, out);
+  case nccl::uint32:
+    return reduceIntegers<uint32_t>(given, call, out);
+  case nccl::int64:
+    return reduceIntegers<int64_t>(given, call, out);
+  case nccl::uint64:
+    return reduceIntegers<uint64_t>(given, call, out);
+  default:
+    return reduceFloats(given, call, out);
   }
 }
 
@@ -192,8 +199,8 @@ std::vector<std::vector<Call>> sortCalls(const std::vector<Communicator> &clique
 
 } // namespace
 
-#define ENTER_LIBRARY(name)                                                    \
-  if (recorder::recorder().failsLibrary(name))                                 \
+#define ENTER_LIBRARY(name)                                                                        \
+  if (recorder::recorder().failsLibrary(name))                                                     \
     return cudaError;
 
 extern "C" {
@@ -243,9 +250,8 @@ int32_t ncclGroupStart() {
 static int32_t join(const char *name, const Call &call) {
   if (recorder::recorder().failsLibrary(name))
     return failed = cudaError;
-  if (call.type < nccl::int8 || call.type > nccl::bfloat16 ||
-      call.operation < nccl::sum || call.operation > nccl::min ||
-      call.root >= int(call.communicator->clique->size()))
+  if (call.type < nccl::int8 || call.type > nccl::bfloat16 || call.operation < nccl::sum ||
+      call.operation > nccl::min || call.root >= int(call.communicator->clique->size()))
     return invalidArgument;
   if (depth == 0) {
     Recorder &r = recorder::recorder();
@@ -257,18 +263,17 @@ static int32_t join(const char *name, const Call &call) {
   return 0;
 }
 
-int32_t ncclAllReduce(const void *from, void *to, size_t count, int type,
-                      int operation, Communicator communicator, Stream stream) {
-  return join("ncclAllReduce", {uint64_t(from), uint64_t(to), count, type,
-                                operation, -1, communicator, stream});
+int32_t ncclAllReduce(const void *from, void *to, size_t count, int type, int operation,
+                      Communicator communicator, Stream stream) {
+  return join("ncclAllReduce",
+              {uint64_t(from), uint64_t(to), count, type, operation, -1, communicator, stream});
 }
-int32_t ncclReduce(const void *from, void *to, size_t count, int type,
-                   int operation, int root, Communicator communicator,
-                   Stream stream) {
+int32_t ncclReduce(const void *from, void *to, size_t count, int type, int operation, int root,
+                   Communicator communicator, Stream stream) {
   if (root < 0)
     return invalidArgument;
-  return join("ncclReduce", {uint64_t(from), uint64_t(to), count, type,
-                             operation, root, communicator, stream});
+  return join("ncclReduce",
+              {uint64_t(from), uint64_t(to), count, type, operation, root, communicator, stream});
 }
 
 int32_t ncclGroupEnd() {

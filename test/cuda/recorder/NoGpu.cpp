@@ -30,7 +30,7 @@ int cuGetProcAddress_v2(const char *, void **function, int, unsigned long long, 
   return notFound;
 }
 
-#define WEIR_NO_GPU(name)                                                      \
+#define WEIR_NO_GPU(name)                                                                          \
   int name() { return noDevice; }
 WEIR_NO_GPU(cuCtxGetCurrent)
 WEIR_NO_GPU(cuCtxGetLimit)

@@ -27,8 +27,24 @@
 namespace ptx {
 
 enum class Type : uint8_t {
-  None, Pred, B8, B16, B32, B64, U8, U16, U32, U64, S8, S16, S32, S64,
-  F16, BF16, F32, F64
+  None,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  BF16,
+  F32,
+  F64
 };
 int bytesOf(Type type);
 bool isFloat(Type type);
@@ -36,12 +52,12 @@ bool isSigned(Type type);
 
 struct Operand {
   enum Kind : uint8_t { Register, Immediate, Address, Vector } kind = Immediate;
-  bool negated = false;      ///< of a predicate: !%p
-  int reg = -1;              ///< Register; of Address: base, -1: none
-  uint64_t value = 0;        ///< Immediate; of Address: offset or symbol's address
-  double real = 0;           ///< Immediate that was written as a float
+  bool negated = false; ///< of a predicate: !%p
+  int reg = -1;         ///< Register; of Address: base, -1: none
+  uint64_t value = 0;   ///< Immediate; of Address: offset or symbol's address
+  double real = 0;      ///< Immediate that was written as a float
   bool isReal = false;
-  std::vector<int> parts;    ///< Vector
+  std::vector<int> parts; ///< Vector
 };
 
 struct Instruction {
@@ -52,7 +68,7 @@ struct Instruction {
   std::vector<Operand> operands;
   int predicate = -1;
   bool predicateNegated = false;
-  int target = -1; ///< of bra
+  int target = -1;          ///< of bra
   std::vector<int> targets; ///< of brx.idx
   int op = -1;
   int line = 0;
@@ -99,8 +115,8 @@ struct Module {
 Module parse(const std::string &text);
 
 /// Runs all blocks of a kernel, one after the other.
-void run(const Function &function, const std::vector<uint8_t> &parameters,
-         unsigned blocks, unsigned threads, Watcher &watcher);
+void run(const Function &function, const std::vector<uint8_t> &parameters, unsigned blocks,
+         unsigned threads, Watcher &watcher);
 
 } // namespace ptx
 

@@ -65,8 +65,8 @@ inline uint64_t mask(Type type, uint64_t bits) {
   return bytes == 8 ? bits : bits & ((uint64_t(1) << (8 * bytes)) - 1);
 }
 
-constexpr uint64_t sharedBase = uint64_t(1) << 60,
-                   localBase = uint64_t(1) << 61, paramBase = uint64_t(1) << 62;
+constexpr uint64_t sharedBase = uint64_t(1) << 60, localBase = uint64_t(1) << 61,
+                   paramBase = uint64_t(1) << 62;
 
 inline bool isShared(uint64_t address) {
   return (address & (sharedBase | localBase | paramBase)) == sharedBase;
@@ -157,8 +157,8 @@ struct Thread {
 
 class Block {
 public:
-  Block(const Function &function, const std::vector<uint8_t> &parameters,
-        unsigned threads, unsigned blocks, Watcher &watcher);
+  Block(const Function &function, const std::vector<uint8_t> &parameters, unsigned threads,
+        unsigned blocks, Watcher &watcher);
 
   void run(unsigned number);
 
@@ -191,8 +191,7 @@ private:
   void finishCopies(Thread &thread, const Instruction &i, uint64_t groups);
 
   uint64_t value(Thread &thread, const Operand &o) const {
-    return o.kind == Operand::Register ? thread.registers[size_t(o.reg)]
-                                       : o.value;
+    return o.kind == Operand::Register ? thread.registers[size_t(o.reg)] : o.value;
   }
 
   /// The address that an operand in brackets means.
@@ -204,15 +203,14 @@ private:
   uint8_t *placeShared(const Instruction &i, uint64_t address, int bytes);
 
   /// Notes an access to shared memory: fails where it races with another.
-  void touchShared(const Thread &thread, const Instruction &i, size_t at,
-                   size_t bytes, Shadow::Kind kind);
-  [[noreturn]] void failRace(const Instruction &i, const Shadow::Access &access,
-                             size_t at, size_t bytes,
-                             const Shadow::Access &other, const char *how);
+  void touchShared(const Thread &thread, const Instruction &i, size_t at, size_t bytes,
+                   Shadow::Kind kind);
+  [[noreturn]] void failRace(const Instruction &i, const Shadow::Access &access, size_t at,
+                             size_t bytes, const Shadow::Access &other, const char *how);
 
   /// Where an address of any space lies on the host.
-  uint8_t *place(Thread &thread, const Instruction &i, uint64_t address,
-                 int bytes, bool writes, bool isParameter);
+  uint8_t *place(Thread &thread, const Instruction &i, uint64_t address, int bytes, bool writes,
+                 bool isParameter);
 
   void runThread(Thread &thread);
 
@@ -228,8 +226,7 @@ private:
 
   void execute(Thread &thread, const Instruction &i);
   void executeReal(Thread &thread, const Instruction &i);
-  template <typename Arg>
-  uint64_t computeReal(const Instruction &i, Type type, Arg arg);
+  template <typename Arg> uint64_t computeReal(const Instruction &i, Type type, Arg arg);
   void compare(Thread &thread, const Instruction &i);
   void convert(Thread &thread, const Instruction &i);
   void move(Thread &thread, const Instruction &i);

@@ -26,19 +26,16 @@ void Block::executeReal(Thread &thread, const Instruction &i) {
                }));
   uint64_t both = 0;
   for (int shift : {0, 16})
-    both |=
-        computeReal(i, half,
-                    [&](size_t n) {
-                      return toReal(
-                          half, value(thread, i.operands[n]) >> shift & 0xffff);
-                    })
-        << shift;
+    both |= computeReal(i, half,
+                        [&](size_t n) {
+                          return toReal(half, value(thread, i.operands[n]) >> shift & 0xffff);
+                        })
+            << shift;
   set(thread, i, both);
 }
 
 /// The bits of what an instruction makes of its operands' values.
-template <typename Arg>
-uint64_t Block::computeReal(const Instruction &i, Type type, Arg arg) {
+template <typename Arg> uint64_t Block::computeReal(const Instruction &i, Type type, Arg arg) {
   auto f = [&](size_t n) { return float(arg(n)); };
   bool wide = type == Type::F64;
   double result = 0;
@@ -65,8 +62,7 @@ uint64_t Block::computeReal(const Instruction &i, Type type, Arg arg) {
       result = double(down) > exact ? std::nextafter(down, -INFINITY) : down;
       break;
     }
-    result = wide ? std::fma(arg(1), arg(2), arg(3))
-                  : double(std::fma(f(1), f(2), f(3)));
+    result = wide ? std::fma(arg(1), arg(2), arg(3)) : double(std::fma(f(1), f(2), f(3)));
     break;
   }
   case Min:
@@ -75,8 +71,7 @@ uint64_t Block::computeReal(const Instruction &i, Type type, Arg arg) {
     if (i.has("NaN") && (std::isnan(a) || std::isnan(b)))
       result = NAN;
     else if (a == 0 && b == 0)
-      result =
-          i.op == Min ? (std::signbit(a) ? a : b) : (std::signbit(a) ? b : a);
+      result = i.op == Min ? (std::signbit(a) ? a : b) : (std::signbit(a) ? b : a);
     else
       result = i.op == Min ? std::fmin(a, b) : std::fmax(a, b);
     break;
@@ -131,8 +126,7 @@ void Block::compare(Thread &thread, const Instruction &i) {
     fail(i, "unknown on two halves");
   bool less, equal, unordered = false;
   if (isFloat(type)) {
-    double a = real(thread, i.operands[first], type),
-           b = real(thread, i.operands[first + 1], type);
+    double a = real(thread, i.operands[first], type), b = real(thread, i.operands[first + 1], type);
     less = a < b;
     equal = a == b;
     unordered = std::isnan(a) || std::isnan(b);
@@ -171,9 +165,7 @@ void Block::compare(Thread &thread, const Instruction &i) {
   if (i.operands.size() > first + 2) {
     const Operand &o = i.operands[first + 2];
     bool c = (value(thread, o) & 1) != o.negated;
-    auto join = [&](bool x) {
-      return i.has("and") ? (x && c) : i.has("or") ? (x || c) : (x != c);
-    };
+    auto join = [&](bool x) { return i.has("and") ? (x && c) : i.has("or") ? (x || c) : (x != c); };
     result = join(result);
     other = join(other);
   }
@@ -257,8 +249,7 @@ void Block::convert(Thread &thread, const Instruction &i) {
   if (i.has("sat"))
     fail(i, "saturation of integers is unknown");
   // Registers hold what is narrower with its sign.
-  set(thread, i,
-      isSigned(to) ? uint64_t(toSigned(to, whole)) : mask(to, whole));
+  set(thread, i, isSigned(to) ? uint64_t(toSigned(to, whole)) : mask(to, whole));
 }
 
 void Block::move(Thread &thread, const Instruction &i) {
@@ -276,8 +267,7 @@ void Block::move(Thread &thread, const Instruction &i) {
     int width = 8 * bytesOf(i.type) / int(from.parts.size());
     uint64_t bits = 0;
     for (size_t p = 0; p < from.parts.size(); ++p)
-      bits |= (thread.registers[size_t(from.parts[p])] &
-               ((uint64_t(1) << width) - 1))
+      bits |= (thread.registers[size_t(from.parts[p])] & ((uint64_t(1) << width) - 1))
               << (int(p) * width);
     return set(thread, i, bits);
   }
@@ -286,16 +276,14 @@ void Block::move(Thread &thread, const Instruction &i) {
 
 void Block::memory(Thread &thread, const Instruction &i) {
   bool load = i.op == Ld;
-  const Operand &where = i.operands[load ? 1 : 0],
-                &what = i.operands[load ? 0 : 1];
+  const Operand &where = i.operands[load ? 1 : 0], &what = i.operands[load ? 0 : 1];
   uint64_t address = addressOf(thread, where);
   int bytes = bytesOf(i.type);
   size_t count = what.kind == Operand::Vector ? what.parts.size() : 1;
   if (address % (uint64_t(bytes) * count))
     fail(i, "a vector that is not aligned");
   for (size_t p = 0; p < count; ++p) {
-    uint8_t *at = place(thread, i, address + p * uint64_t(bytes), bytes, !load,
-                        i.has("param"));
+    uint8_t *at = place(thread, i, address + p * uint64_t(bytes), bytes, !load, i.has("param"));
     if (load) {
       uint64_t bits = 0;
       std::memcpy(&bits, at, size_t(bytes));
@@ -304,11 +292,10 @@ void Block::memory(Thread &thread, const Instruction &i) {
       int reg = what.kind == Operand::Vector ? what.parts[p] : what.reg;
       thread.registers[size_t(reg)] = bits;
     } else {
-      uint64_t bits =
-          what.kind == Operand::Vector ? thread.registers[size_t(what.parts[p])]
-          : what.isReal
-              ? fromReal(i.type == Type::B64 ? Type::F64 : Type::F32, what.real)
-              : value(thread, what);
+      uint64_t bits = what.kind == Operand::Vector ? thread.registers[size_t(what.parts[p])]
+                      : what.isReal
+                          ? fromReal(i.type == Type::B64 ? Type::F64 : Type::F32, what.real)
+                          : value(thread, what);
       std::memcpy(at, &bits, size_t(bytes));
     }
   }
@@ -323,8 +310,7 @@ void Block::atomic(Thread &thread, const Instruction &i) {
   std::memcpy(&old, at, size_t(bytes));
   uint64_t b = value(thread, i.operands[2]), next;
   if (i.has("cas"))
-    next = mask(i.type, old) == mask(i.type, b) ? value(thread, i.operands[3])
-                                                : old;
+    next = mask(i.type, old) == mask(i.type, b) ? value(thread, i.operands[3]) : old;
   else if (i.has("exch"))
     next = b;
   else if (i.has("add") && !isFloat(i.type))
@@ -337,12 +323,8 @@ void Block::atomic(Thread &thread, const Instruction &i) {
 
 void Block::execute(Thread &thread, const Instruction &i) {
   Type type = i.type;
-  auto bits = [&](size_t n) {
-    return mask(type, value(thread, i.operands[n]));
-  };
-  auto number = [&](size_t n) {
-    return toSigned(type, value(thread, i.operands[n]));
-  };
+  auto bits = [&](size_t n) { return mask(type, value(thread, i.operands[n])); };
+  auto number = [&](size_t n) { return toSigned(type, value(thread, i.operands[n])); };
   switch (i.op) {
   case Mov:
     return move(thread, i);
@@ -403,9 +385,8 @@ void Block::execute(Thread &thread, const Instruction &i) {
   case Mul:
   case Mad: {
     bool wide = i.has("wide"), high = i.has("hi");
-    __int128 product = isSignedType
-                           ? __int128(number(1)) * number(2)
-                           : __int128((unsigned __int128)(bits(1)) * bits(2));
+    __int128 product = isSignedType ? __int128(number(1)) * number(2)
+                                    : __int128((unsigned __int128)(bits(1)) * bits(2));
     if (high) {
       result = uint64_t(product >> width);
     } else {
@@ -421,8 +402,7 @@ void Block::execute(Thread &thread, const Instruction &i) {
     if (bits(2) == 0)
       result = ~uint64_t(0);
     else if (isSignedType)
-      result = number(2) == -1 ? uint64_t(0) - bits(1)
-                               : uint64_t(number(1) / number(2));
+      result = number(2) == -1 ? uint64_t(0) - bits(1) : uint64_t(number(1) / number(2));
     else
       result = bits(1) / bits(2);
     break;
@@ -435,16 +415,13 @@ void Block::execute(Thread &thread, const Instruction &i) {
       result = bits(1) % bits(2);
     break;
   case Min:
-    result = isSignedType ? uint64_t(std::min(number(1), number(2)))
-                          : std::min(bits(1), bits(2));
+    result = isSignedType ? uint64_t(std::min(number(1), number(2))) : std::min(bits(1), bits(2));
     break;
   case Max:
-    result = isSignedType ? uint64_t(std::max(number(1), number(2)))
-                          : std::max(bits(1), bits(2));
+    result = isSignedType ? uint64_t(std::max(number(1), number(2))) : std::max(bits(1), bits(2));
     break;
   case Abs:
-    result =
-        number(1) < 0 ? uint64_t(0) - uint64_t(number(1)) : uint64_t(number(1));
+    result = number(1) < 0 ? uint64_t(0) - uint64_t(number(1)) : uint64_t(number(1));
     break;
   case Neg:
     result = uint64_t(0) - bits(1);
@@ -467,8 +444,7 @@ void Block::execute(Thread &thread, const Instruction &i) {
     break;
   }
   case Shr: {
-    auto by = std::min<uint32_t>(uint32_t(value(thread, i.operands[2])),
-                                 uint32_t(width));
+    auto by = std::min<uint32_t>(uint32_t(value(thread, i.operands[2])), uint32_t(width));
     if (isSignedType)
       result = uint64_t(number(1) >> std::min<uint32_t>(by, 63));
     else
@@ -504,8 +480,8 @@ void Block::execute(Thread &thread, const Instruction &i) {
     break;
   }
   case Prmt: {
-    uint64_t both = (value(thread, i.operands[1]) & 0xffffffff) |
-                    (value(thread, i.operands[2]) << 32);
+    uint64_t both =
+        (value(thread, i.operands[1]) & 0xffffffff) | (value(thread, i.operands[2]) << 32);
     auto selector = uint32_t(value(thread, i.operands[3]));
     result = 0;
     for (int b = 0; b < 4; ++b) {
@@ -518,8 +494,8 @@ void Block::execute(Thread &thread, const Instruction &i) {
     break;
   }
   case Shf: {
-    uint64_t both = (value(thread, i.operands[1]) & 0xffffffff) |
-                    (value(thread, i.operands[2]) << 32);
+    uint64_t both =
+        (value(thread, i.operands[1]) & 0xffffffff) | (value(thread, i.operands[2]) << 32);
     auto by = uint32_t(value(thread, i.operands[3]));
     by = i.has("wrap") ? by & 31 : std::min<uint32_t>(by, 32);
     result = i.has("l") ? (both << by) >> 32 : both >> by;

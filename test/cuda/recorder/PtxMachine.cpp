@@ -117,8 +117,8 @@ void Block::run(unsigned number) {
 }
 
 void Block::fail(const Instruction &i, const std::string &what) {
-  throw std::runtime_error(function.name + " (line " + std::to_string(i.line) +
-                           ", " + i.name + "): " + what);
+  throw std::runtime_error(function.name + " (line " + std::to_string(i.line) + ", " + i.name +
+                           "): " + what);
 }
 
 bool Block::release() {
@@ -210,8 +210,7 @@ void Block::vote(const Instruction &i, size_t first, size_t count) {
     const Operand &predicate = i.operands[1];
     if (uint32_t(value(thread, i.operands[2])) != 0xffffffff)
       fail(i, "not all lanes take part");
-    ballot |= uint64_t((value(thread, predicate) & 1) != predicate.negated)
-              << lane;
+    ballot |= uint64_t((value(thread, predicate) & 1) != predicate.negated) << lane;
   }
   for (size_t lane = 0; lane < count; ++lane) {
     Thread &thread = all[first + lane];
@@ -223,16 +222,13 @@ void Block::vote(const Instruction &i, size_t first, size_t count) {
 
 void Block::multiply(const Instruction &i, size_t first, size_t count) {
   bool isBrain = i.from == Type::BF16;
-  if (count != 32 || !i.has("m16n8k16") || !i.has("row") || !i.has("col") ||
-      i.type != Type::F32 || !(isBrain || i.from == Type::F16) ||
-      i.operands.size() != 4)
+  if (count != 32 || !i.has("m16n8k16") || !i.has("row") || !i.has("col") || i.type != Type::F32 ||
+      !(isBrain || i.from == Type::F16) || i.operands.size() != 4)
     fail(i, "unknown");
   MmaLane lanes[32];
   for (size_t lane = 0; lane < 32; ++lane) {
     auto read = [&](size_t operand, size_t part) {
-      return uint32_t(
-          all[first + lane]
-              .registers[size_t(i.operands[operand].parts.at(part))]);
+      return uint32_t(all[first + lane].registers[size_t(i.operands[operand].parts.at(part))]);
     };
     for (size_t k = 0; k < 4; ++k) {
       lanes[lane].a[k] = read(1, k);
@@ -252,8 +248,8 @@ void Block::multiply(const Instruction &i, size_t first, size_t count) {
   }
 }
 
-uint8_t *Block::place(Thread &thread, const Instruction &i, uint64_t address,
-                      int bytes, bool writes, bool isParameter) {
+uint8_t *Block::place(Thread &thread, const Instruction &i, uint64_t address, int bytes,
+                      bool writes, bool isParameter) {
   auto inside = [&](uint64_t base, size_t size) {
     if (address - base + uint64_t(bytes) > size)
       fail(i, "beyond the end of its memory");
@@ -262,8 +258,7 @@ uint8_t *Block::place(Thread &thread, const Instruction &i, uint64_t address,
   if (address % uint64_t(bytes))
     fail(i, "an address that is not aligned");
   if (isParameter || (address & paramBase))
-    return const_cast<uint8_t *>(parameters.data()) +
-           inside(paramBase, parameters.size());
+    return const_cast<uint8_t *>(parameters.data()) + inside(paramBase, parameters.size());
   if (address & localBase)
     return thread.local.data() + inside(localBase, thread.local.size());
   if (address & sharedBase) {
@@ -291,8 +286,7 @@ void Block::runThread(Thread &thread) {
     switch (i.op) {
     case Bar:
       // What a barrier of some threads orders is not what one of all does.
-      if (!i.has("sync") ||
-          (i.operands.size() > 1 && value(thread, i.operands[1]) != all.size()))
+      if (!i.has("sync") || (i.operands.size() > 1 && value(thread, i.operands[1]) != all.size()))
         fail(i, "not a barrier of all threads");
       ++thread.at;
       thread.state = State::AtBarrier;
@@ -321,13 +315,14 @@ void Block::runThread(Thread &thread) {
   }
 }
 
-void ptx::run(const Function &function, const std::vector<uint8_t> &parameters,
-              unsigned blocks, unsigned threads, Watcher &watcher) {
+void ptx::run(const Function &function, const std::vector<uint8_t> &parameters, unsigned blocks,
+              unsigned threads, Watcher &watcher) {
   Function copy = function;
   for (Instruction &i : copy.code) {
     auto it = opNames.find(i.name);
     // What is unknown, or takes part in a carry, may never be reached.
-    bool known = it != opNames.end() && std::find(i.words.begin(), i.words.end(), "cc") == i.words.end();
+    bool known =
+        it != opNames.end() && std::find(i.words.begin(), i.words.end(), "cc") == i.words.end();
     i.op = known ? it->second : Unknown;
     for (const std::string &word : i.words)
       i.seen |= Instruction::bitOf(word.c_str());

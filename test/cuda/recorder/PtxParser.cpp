@@ -16,10 +16,24 @@ using namespace ptx;
 
 int ptx::bytesOf(Type type) {
   switch (type) {
-  case Type::B8: case Type::U8: case Type::S8: case Type::Pred: return 1;
-  case Type::B16: case Type::U16: case Type::S16: case Type::F16: case Type::BF16: return 2;
-  case Type::B64: case Type::U64: case Type::S64: case Type::F64: return 8;
-  default: return 4;
+  case Type::B8:
+  case Type::U8:
+  case Type::S8:
+  case Type::Pred:
+    return 1;
+  case Type::B16:
+  case Type::U16:
+  case Type::S16:
+  case Type::F16:
+  case Type::BF16:
+    return 2;
+  case Type::B64:
+  case Type::U64:
+  case Type::S64:
+  case Type::F64:
+    return 8;
+  default:
+    return 4;
   }
 }
 bool ptx::isFloat(Type type) { return type >= Type::F16; }
@@ -34,10 +48,10 @@ bool Instruction::find(const char *word) const {
 
 static Type typeOf(const std::string &word) {
   static const std::map<std::string, Type> types = {
-      {"pred", Type::Pred}, {"b8", Type::B8}, {"b16", Type::B16}, {"b32", Type::B32},
-      {"b64", Type::B64}, {"u8", Type::U8}, {"u16", Type::U16}, {"u32", Type::U32},
-      {"u64", Type::U64}, {"s8", Type::S8}, {"s16", Type::S16}, {"s32", Type::S32},
-      {"s64", Type::S64}, {"f16", Type::F16}, {"bf16", Type::BF16}, {"f32", Type::F32},
+      {"pred", Type::Pred}, {"b8", Type::B8},   {"b16", Type::B16},   {"b32", Type::B32},
+      {"b64", Type::B64},   {"u8", Type::U8},   {"u16", Type::U16},   {"u32", Type::U32},
+      {"u64", Type::U64},   {"s8", Type::S8},   {"s16", Type::S16},   {"s32", Type::S32},
+      {"s64", Type::S64},   {"f16", Type::F16}, {"bf16", Type::BF16}, {"f32", Type::F32},
       {"f64", Type::F64}};
   auto it = types.find(word);
   return it == types.end() ? Type::None : it->second;
@@ -65,8 +79,8 @@ public:
         skipLine();
       } else if (word == ".global" || word == ".const" || word == ".shared") {
         variable(module, word == ".shared");
-      } else if (word == ".visible" || word == ".weak" || word == ".extern" ||
-                 word == ".func" || word == ".entry") {
+      } else if (word == ".visible" || word == ".weak" || word == ".extern" || word == ".func" ||
+                 word == ".entry") {
         if (word == ".entry")
           function(module);
         else if (word == ".func")
@@ -101,8 +115,8 @@ private:
       ++at;
   }
   static bool isWord(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' ||
-           c == '%' || c == '.';
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%' ||
+           c == '.';
   }
   std::string next() {
     blank();
@@ -168,8 +182,7 @@ private:
       symbols[name] = sharedBase + uint64_t(sharedBytes);
       sharedBytes += bytes;
     } else {
-      module.globals.push_back(
-          std::make_unique<std::vector<uint64_t>>(size_t(bytes + 7) / 8 + 8));
+      module.globals.push_back(std::make_unique<std::vector<uint64_t>>(size_t(bytes + 7) / 8 + 8));
       auto *data = reinterpret_cast<uint8_t *>(module.globals.back()->data());
       data += -uintptr_t(data) & 63;
       symbols[name] = uint64_t(data);
@@ -437,9 +450,7 @@ private:
     return false;
   }
 
-  bool isRegister(const std::string &name) const {
-    return name[0] == '%' || plain.count(name);
-  }
+  bool isRegister(const std::string &name) const { return name[0] == '%' || plain.count(name); }
 
   uint64_t addressOf(const std::string &name) {
     if (auto it = local.find(name); it != local.end())
@@ -457,7 +468,7 @@ private:
   std::map<std::string, uint64_t> symbols, local;
   std::map<std::string, int> registers, labels;
   std::map<int, uint64_t> constants; ///< of registers that stand for numbers
-  std::set<std::string> plain; ///< registers that are not written with a '%'
+  std::set<std::string> plain;       ///< registers that are not written with a '%'
   std::map<std::string, std::vector<std::string>> tables;
   std::vector<std::pair<int, std::string>> branches, indexed;
 };

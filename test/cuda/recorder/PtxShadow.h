@@ -37,9 +37,8 @@ public:
   /// Of `bytes` of memory. No access is narrower than `granule`, and each is
   /// aligned to its size, so that a cell for each granule is exact.
   Shadow(size_t bytes, size_t granule, size_t threads)
-      : shift(unsigned(std::countr_zero(granule))),
-        cells((bytes + granule - 1) / granule), warpTimes((threads + 31) / 32) {
-  }
+      : shift(unsigned(std::countr_zero(granule))), cells((bytes + granule - 1) / granule),
+        warpTimes((threads + 31) / 32) {}
 
   /// All threads of the block have met.
   void meet() { barrierTime = ++now; }
@@ -52,8 +51,7 @@ public:
   uint32_t mark() { return now++; }
 
   /// Notes an access. Returns the one that it races with, or null.
-  const Access *touch(size_t at, size_t bytes, Kind kind, uint16_t thread,
-                      int32_t line) {
+  const Access *touch(size_t at, size_t bytes, Kind kind, uint16_t thread, int32_t line) {
     const Access access{now, thread, kind, line};
     for (size_t c = at >> shift, end = (at + bytes) >> shift; c < end; ++c) {
       Cell &cell = cells[c];
@@ -76,9 +74,8 @@ public:
   /// An access to these bytes later than `time`, by any thread, or null.
   const Access *findLater(size_t at, size_t bytes, uint32_t time) const {
     for (size_t c = at >> shift, end = (at + bytes) >> shift; c < end; ++c)
-      for (const Access *each :
-           {&cells[c].write, &cells[c].reads.first, &cells[c].reads.second,
-            &cells[c].atomics.first, &cells[c].atomics.second})
+      for (const Access *each : {&cells[c].write, &cells[c].reads.first, &cells[c].reads.second,
+                                 &cells[c].atomics.first, &cells[c].atomics.second})
         if (each->time > time)
           return each;
     return nullptr;
@@ -113,8 +110,7 @@ private:
       }
       // Two warps race with all others and with each other. Two threads of one
       // warp do so until the warp meets.
-      bool twoWarps =
-          second.time >= shadow.barrierTime && !isSameWarp(first, second);
+      bool twoWarps = second.time >= shadow.barrierTime && !isSameWarp(first, second);
       if (!twoWarps || !isSameWarp(first, access))
         second = access;
     }

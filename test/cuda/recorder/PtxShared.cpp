@@ -15,8 +15,7 @@ using namespace ptx;
 static size_t granuleOf(const Function &function) {
   size_t granule = 16;
   for (const Instruction &i : function.code) {
-    bool elsewhere =
-        i.has("global") || i.has("param") || i.has("local") || i.has("const");
+    bool elsewhere = i.has("global") || i.has("param") || i.has("local") || i.has("const");
     if (i.op == Atom || ((i.op == Ld || i.op == St) && !elsewhere))
       granule = std::min(granule, size_t(bytesOf(i.type)));
     else if (i.op == LdMatrix)
@@ -27,27 +26,25 @@ static size_t granuleOf(const Function &function) {
   return granule;
 }
 
-Block::Block(const Function &function, const std::vector<uint8_t> &parameters,
-             unsigned threads, unsigned blocks, Watcher &watcher)
-    : function(function), parameters(parameters), watcher(watcher),
-      all(threads), shared(size_t(function.sharedBytes)),
-      shadow(shared.size(), granuleOf(function), threads), blocks(blocks) {
+Block::Block(const Function &function, const std::vector<uint8_t> &parameters, unsigned threads,
+             unsigned blocks, Watcher &watcher)
+    : function(function), parameters(parameters), watcher(watcher), all(threads),
+      shared(size_t(function.sharedBytes)), shadow(shared.size(), granuleOf(function), threads),
+      blocks(blocks) {
   for (size_t number = 0; number < all.size(); ++number)
     all[number].number = uint16_t(number);
 }
 
-void Block::failRace(const Instruction &i, const Shadow::Access &access,
-                     size_t at, size_t bytes, const Shadow::Access &other,
-                     const char *how) {
+void Block::failRace(const Instruction &i, const Shadow::Access &access, size_t at, size_t bytes,
+                     const Shadow::Access &other, const char *how) {
   auto describe = [](const Shadow::Access &access, const std::string &where) {
     const char *verbs[] = {" reads ", " writes ", " changes "};
-    return "thread " + std::to_string(access.thread) + verbs[access.kind] +
-           where + " (line " + std::to_string(access.line) + ")";
+    return "thread " + std::to_string(access.thread) + verbs[access.kind] + where + " (line " +
+           std::to_string(access.line) + ")";
   };
-  std::string where =
-      "bytes " + std::to_string(at) + " to " + std::to_string(at + bytes - 1);
-  fail(i, "a race in shared memory: " + describe(access, where) + ", " +
-              describe(other, "there") + ", and " + how);
+  std::string where = "bytes " + std::to_string(at) + " to " + std::to_string(at + bytes - 1);
+  fail(i, "a race in shared memory: " + describe(access, where) + ", " + describe(other, "there") +
+              ", and " + how);
 }
 
 uint8_t *Block::placeShared(const Instruction &i, uint64_t address, int bytes) {
@@ -60,12 +57,10 @@ uint8_t *Block::placeShared(const Instruction &i, uint64_t address, int bytes) {
   return shared.data() + (address - sharedBase);
 }
 
-void Block::touchShared(const Thread &thread, const Instruction &i, size_t at,
-                        size_t bytes, Shadow::Kind kind) {
-  if (const Shadow::Access *other =
-          shadow.touch(at, bytes, kind, thread.number, i.line))
-    failRace(i, {0, thread.number, kind, i.line}, at, bytes, *other,
-             "no barrier is between");
+void Block::touchShared(const Thread &thread, const Instruction &i, size_t at, size_t bytes,
+                        Shadow::Kind kind) {
+  if (const Shadow::Access *other = shadow.touch(at, bytes, kind, thread.number, i.line))
+    failRace(i, {0, thread.number, kind, i.line}, at, bytes, *other, "no barrier is between");
 }
 
 void Block::meetWarp(const Instruction &i, size_t first, size_t count) {
@@ -82,8 +77,8 @@ void Block::meetWarp(const Instruction &i, size_t first, size_t count) {
 void Block::loadMatrices(const Instruction &i, size_t first, size_t count) {
   size_t matrices = i.has("x4") ? 4 : i.has("x2") ? 2 : i.has("x1") ? 1 : 0;
   bool transposed = i.has("trans");
-  if (count != 32 || !matrices || !i.has("m8n8") || i.type != Type::B16 ||
-      i.operands.size() != 2 || i.operands[0].parts.size() != matrices)
+  if (count != 32 || !matrices || !i.has("m8n8") || i.type != Type::B16 || i.operands.size() != 2 ||
+      i.operands[0].parts.size() != matrices)
     fail(i, "unknown");
   // Addresses of rows first: a lane's result may be in the register of its
   // address.
@@ -123,15 +118,14 @@ void Block::asyncCopy(Thread &thread, const Instruction &i) {
     return finishCopies(thread, i, thread.groups + 1);
   if (i.has("wait_group")) {
     uint64_t recent = value(thread, i.operands.at(0));
-    return finishCopies(thread, i,
-                        thread.groups - std::min(thread.groups, recent));
+    return finishCopies(thread, i, thread.groups - std::min(thread.groups, recent));
   }
   bool l1 = i.has("ca");
-  if (!(l1 || i.has("cg")) || !i.has("shared") || !i.has("global") ||
-      i.operands.size() < 3 || i.operands.size() > 4)
+  if (!(l1 || i.has("cg")) || !i.has("shared") || !i.has("global") || i.operands.size() < 3 ||
+      i.operands.size() > 4)
     fail(i, "unknown");
-  uint64_t to = addressOf(thread, i.operands[0]),
-           from = addressOf(thread, i.operands[1]), bytes = i.operands[2].value;
+  uint64_t to = addressOf(thread, i.operands[0]), from = addressOf(thread, i.operands[1]),
+           bytes = i.operands[2].value;
   if (bytes != 16 && !(l1 && (bytes == 4 || bytes == 8)))
     fail(i, "a size that it does not have");
   uint64_t given = bytes;
@@ -159,15 +153,13 @@ void Block::asyncCopy(Thread &thread, const Instruction &i) {
   thread.copies.push_back(copy);
 }
 
-void Block::finishCopies(Thread &thread, const Instruction &i,
-                         uint64_t groups) {
+void Block::finishCopies(Thread &thread, const Instruction &i, uint64_t groups) {
   auto copy = thread.copies.begin();
   for (; copy != thread.copies.end() && copy->group < groups; ++copy) {
     // It may have been done at any time since it was put: even its own thread
     // must not look there before now.
     Shadow::Access access{0, thread.number, Shadow::Write, copy->line};
-    const Shadow::Access *other =
-        shadow.findLater(copy->at, copy->bytes, copy->issued);
+    const Shadow::Access *other = shadow.findLater(copy->at, copy->bytes, copy->issued);
     if (other)
       failRace(i, access, copy->at, copy->bytes, *other,
                "the first is a copy that was not waited for");

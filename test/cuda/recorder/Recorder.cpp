@@ -285,15 +285,14 @@ void Recorder::report() {
   FILE *file = name ? std::fopen(name, "a") : nullptr;
   if (!file)
     return;
-  std::fprintf(file,
-               "launches %d, copies in %d, copies out %d, copies %d, callbacks %d\n",
+  std::fprintf(file, "launches %d, copies in %d, copies out %d, copies %d, callbacks %d\n",
                launches, copiesIn, copiesOut, copies, callbacks);
   if (peerCopies)
     std::fprintf(file, "copies to peers %d\n", peerCopies);
-  std::fprintf(file, "left: allocations %zu, pinned %zu, streams %zu, events %zu, modules %d, graphs %d\n",
-               memory.size() + physical.size() + ranges.size(), pinned.size(), streams.size(),
-               events.size(), modules,
-               graphs + instances);
+  std::fprintf(
+      file, "left: allocations %zu, pinned %zu, streams %zu, events %zu, modules %d, graphs %d\n",
+      memory.size() + physical.size() + ranges.size(), pinned.size(), streams.size(), events.size(),
+      modules, graphs + instances);
   for (const std::string &text : problems)
     std::fprintf(file, "problem: %s\n", text.c_str());
   std::fprintf(file, "problems %zu\n", problems.size());

@@ -37,12 +37,12 @@ struct Operation {
   std::function<void(Operation &)> work;
   std::function<void(Result)> always; ///< carried out after errors, too
   EventTag *awaited = nullptr;
-  Clock target; ///< of a wait
-  Clock host;   ///< what the host knew to be done when it put this
+  Clock target;        ///< of a wait
+  Clock host;          ///< what the host knew to be done when it put this
   uint64_t serial = 0; ///< unlike all others, from 1
   uint64_t number = 0;
   StreamTag *stream = nullptr;
-  Clock clock; ///< what happened before it
+  Clock clock;              ///< what happened before it
   uint32_t correlation = 0; ///< of the call that put it
   uint64_t node = 0;        ///< of a graph, 0: none
 };
@@ -135,8 +135,8 @@ public:
   /// GPUs that may access each other's memory: from, to.
   std::set<std::pair<int, int>> peers;
   int retained = 0, modules = 0, modulesLoaded = 0;
-  std::map<int, uint64_t> used; ///< by device
-  uint64_t limit = UINT64_MAX;  ///< of each
+  std::map<int, uint64_t> used;          ///< by device
+  uint64_t limit = UINT64_MAX;           ///< of each
   std::map<uint64_t, Physical> physical; ///< by handle
   std::map<uint64_t, uint64_t> ranges;   ///< addresses that were set aside
   uint64_t random = 1;
@@ -168,9 +168,7 @@ public:
   static uint64_t ticks();
 
   /// Counts a call; true: it is to fail.
-  bool fails(const char *name) {
-    return ++calls[name] == failingCall && failing == name;
-  }
+  bool fails(const char *name) { return ++calls[name] == failingCall && failing == name; }
 
   /// Counts a call of a library; true: it is to fail. Takes the mutex.
   bool failsLibrary(const char *name) {
@@ -237,30 +235,30 @@ __attribute__((visibility("default"))) Recorder &recorder();
 } // namespace recorder
 
 /// Begins a function of the driver that may be made to fail.
-#define ENTER(name)                                                            \
-  Recorder &r = recorder::recorder();                                          \
-  std::unique_lock<std::mutex> lock(r.mutex);                                  \
-  if (r.fails(name))                                                           \
-    return 719;                                                                \
-  if (r.sticky)                                                                \
+#define ENTER(name)                                                                                \
+  Recorder &r = recorder::recorder();                                                              \
+  std::unique_lock<std::mutex> lock(r.mutex);                                                      \
+  if (r.fails(name))                                                                               \
+    return 719;                                                                                    \
+  if (r.sticky)                                                                                    \
   return r.sticky
 
 /// Calls that need a context on the thread.
-#define NEEDS_CONTEXT()                                                        \
-  if (currentDevice() < 0) {                                                   \
-    r.problem("a call without a context");                                     \
-    return 201;                                                                \
-  }                                                                            \
-  if (r.isInCallback()) {                                                      \
-    r.problem("a callback calls the driver");                                  \
-    return 800;                                                                \
+#define NEEDS_CONTEXT()                                                                            \
+  if (currentDevice() < 0) {                                                                       \
+    r.problem("a call without a context");                                                         \
+    return 201;                                                                                    \
+  }                                                                                                \
+  if (r.isInCallback()) {                                                                          \
+    r.problem("a callback calls the driver");                                                      \
+    return 800;                                                                                    \
   }
 
 /// Calls that our captures never make, and that a real one would not keep.
-#define NOT_CAPTURED(stream)                                                   \
-  if (stream->capturing) {                                                     \
-    r.problem("a call that cannot be captured");                               \
-    return 900;                                                                \
+#define NOT_CAPTURED(stream)                                                                       \
+  if (stream->capturing) {                                                                         \
+    r.problem("a call that cannot be captured");                                                   \
+    return 900;                                                                                    \
   }
 
 #endif // WEIR_TEST_CUDA_RECORDER_RECORDER_H

@@ -30,8 +30,7 @@ int main() {
     return std::puts(status.message()), 1;
 
   google::protobuf::FileDescriptorProto copy;
-  if (!copy.ParseFromString(file.SerializeAsString()) ||
-      copy.name() != "beside.proto")
+  if (!copy.ParseFromString(file.SerializeAsString()) || copy.name() != "beside.proto")
     return 1;
   LLVMDisposeModule(module);
   return std::puts("ok"), 0;

@@ -38,8 +38,7 @@ int main(int argc, char **argv) {
     return puts(status.message), 1;
   const int64_t dims[] = {count, 1, 8, 8};
   weir_tensor feeds[DIGITS_RUN_FEEDS] = {digits_image_tensor(images, dims)};
-  weir_tensor fetches[DIGITS_RUN_FETCHES] = {
-      digits_probabilities_tensor(found, sizeof(found))};
+  weir_tensor fetches[DIGITS_RUN_FETCHES] = {digits_probabilities_tensor(found, sizeof(found))};
   if (digits_run(session, feeds, fetches, NULL, &status))
     return puts(status.message), 1;
   if (fetches[0].data != (void *)found || fetches[0].dims[0] != count)
@@ -50,8 +49,7 @@ int main(int argc, char **argv) {
 
   // A feed of the wrong size is an error that names it.
   feeds[0].dims[1] = 2;
-  if (digits_run(session, feeds, fetches, NULL, &status) !=
-      WEIR_INVALID_ARGUMENT)
+  if (digits_run(session, feeds, fetches, NULL, &status) != WEIR_INVALID_ARGUMENT)
     return puts("a wrong feed was taken"), 1;
   digits_destroy(session);
   return puts("ok"), 0;

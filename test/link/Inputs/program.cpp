@@ -25,8 +25,7 @@ static float images[count * 64], expected[count * 10];
 
 static bool readTail(const char *path, float *out, size_t n) {
   std::FILE *file = std::fopen(path, "rb");
-  bool good = file &&
-              std::fseek(file, -long(n * sizeof(float)), SEEK_END) == 0 &&
+  bool good = file && std::fseek(file, -long(n * sizeof(float)), SEEK_END) == 0 &&
               std::fread(out, sizeof(float), n, file) == n;
   if (file)
     std::fclose(file);
@@ -51,8 +50,7 @@ template <typename Model> static int runModel() {
   weir::Status status = model.run();
   if (!status)
     return std::puts(status.message()), 1;
-  if (!isExpected(model.probabilities()) ||
-      model.probabilities_shape()[0] != count)
+  if (!isExpected(model.probabilities()) || model.probabilities_shape()[0] != count)
     return std::puts("wrong results"), 1;
 
   // By name; in the caller's own memory; after a move; through a view.
@@ -65,8 +63,7 @@ template <typename Model> static int runModel() {
   static float own[count * 10];
   moved.bind_image(images, {count, 1, 8, 8});
   moved.bind_probabilities(own, count * 10);
-  if (!moved.run() || moved.probabilities().data() != own ||
-      !isExpected(moved.probabilities()))
+  if (!moved.run() || moved.probabilities().data() != own || !isExpected(moved.probabilities()))
     return std::puts("wrong results in the caller's memory"), 1;
   // Bound memory keeps its size: after a smaller result, and after one that
   // did not fit into it.
@@ -74,12 +71,10 @@ template <typename Model> static int runModel() {
   if (!moved.run() || moved.probabilities().size() != 7 * 10)
     return std::puts("wrong size of a smaller result"), 1;
   moved.bind_image(images, {count, 1, 8, 8});
-  if (!moved.run() || moved.probabilities().data() != own ||
-      !isExpected(moved.probabilities()))
+  if (!moved.run() || moved.probabilities().data() != own || !isExpected(moved.probabilities()))
     return std::puts("bound memory is lost after a smaller result"), 1;
   moved.output("probabilities").bind(own, 10 * sizeof(float));
-  if (!moved.run() || moved.probabilities().data() == own ||
-      !isExpected(moved.probabilities()))
+  if (!moved.run() || moved.probabilities().data() == own || !isExpected(moved.probabilities()))
     return std::puts("a result that does not fit is wrong"), 1;
   moved.bind_image(images, {1, 1, 8, 8});
   if (!moved.run() || moved.probabilities().data() != own)
@@ -90,8 +85,7 @@ template <typename Model> static int runModel() {
     return std::puts("wrong results of a view"), 1;
   view.bind_image(images, {count, 2, 8, 8});
   weir::Status wrong = view.run();
-  if (wrong.code() != WEIR_INVALID_ARGUMENT ||
-      !std::strstr(wrong.message(), "image"))
+  if (wrong.code() != WEIR_INVALID_ARGUMENT || !std::strstr(wrong.message(), "image"))
     return std::puts("a wrong feed was taken"), 1;
   return 0;
 }

@@ -14,7 +14,6 @@ int main() {
   digits::Model first;
   second::Model other;
   if (!first.status() || !other.status())
-    return std::puts(first.status().message()),
-           std::puts(other.status().message()), 1;
+    return std::puts(first.status().message()), std::puts(other.status().message()), 1;
   return std::puts("ok"), 0;
 }

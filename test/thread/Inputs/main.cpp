@@ -26,8 +26,8 @@ static void check(bool ok, const char *what, int run) {
   ++failures;
 }
 
-static int32_t refuse(weir_context *ctx, const weir_tensor *, int32_t,
-                      weir_tensor *, int32_t, const int64_t *) {
+static int32_t refuse(weir_context *ctx, const weir_tensor *, int32_t, weir_tensor *, int32_t,
+                      const int64_t *) {
   return weir_custom_error(ctx, WEIR_UNAVAILABLE, "not today");
 }
 

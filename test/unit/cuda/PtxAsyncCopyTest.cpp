@@ -23,14 +23,11 @@ std::vector<uint8_t> firstBytes(const std::vector<uint8_t> &all, size_t count) {
 }
 
 TEST(PtxAsyncCopy, ArrivesWhenWaitedFor) {
-  for (const char *wait : {"cp.async.commit_group; cp.async.wait_group 0;",
-                           "cp.async.wait_all;"}) {
+  for (const char *wait : {"cp.async.commit_group; cp.async.wait_group 0;", "cp.async.wait_all;"}) {
     PtxKernel kernel(64);
-    EXPECT_EQ(
-        kernel.run(
-            std::string("cp.async.cg.shared.global [%mine], [%from], 16;") +
-            wait + copyBack),
-        "");
+    EXPECT_EQ(kernel.run(std::string("cp.async.cg.shared.global [%mine], [%from], 16;") + wait +
+                         copyBack),
+              "");
     EXPECT_EQ(kernel.to, kernel.from);
   }
 }
@@ -40,11 +37,9 @@ TEST(PtxAsyncCopy, IsStaleWithoutTheWait) {
   for (const char *wait : {"cp.async.commit_group;", "cp.async.wait_group 0;",
                            "cp.async.commit_group; cp.async.wait_group 1;"}) {
     PtxKernel kernel(1);
-    EXPECT_EQ(
-        kernel.run(
-            std::string("cp.async.cg.shared.global [%mine], [%from], 16;") +
-            wait + copyBack),
-        "");
+    EXPECT_EQ(kernel.run(std::string("cp.async.cg.shared.global [%mine], [%from], 16;") + wait +
+                         copyBack),
+              "");
     EXPECT_EQ(kernel.to, std::vector<uint8_t>(16, 0xcd));
   }
 }
@@ -113,8 +108,7 @@ std::string pipelineWith(const std::string &wait, const std::string &end) {
 
 TEST(PtxAsyncCopy, Pipeline) {
   PtxKernel kernel(32);
-  EXPECT_EQ(kernel.run(pipelineWith("cp.async.wait_group 1;", "bar.sync 0;")),
-            "");
+  EXPECT_EQ(kernel.run(pipelineWith("cp.async.wait_group 1;", "bar.sync 0;")), "");
   for (size_t thread = 0; thread < 32; ++thread) {
     uint32_t expected = 0, sum;
     for (size_t step = 0; step < 4; ++step) {
@@ -166,10 +160,9 @@ TEST(PtxAsyncCopy, DoesNotTouchASourceOfNothing) {
 TEST(PtxAsyncCopy, Sizes) {
   for (size_t bytes : {4, 8, 16}) {
     PtxKernel kernel(1);
-    EXPECT_EQ(
-        kernel.run("cp.async.ca.shared.global.L2::128B [%mine], [%from], " +
-                   std::to_string(bytes) + "; cp.async.wait_all;" + copyBack),
-        "");
+    EXPECT_EQ(kernel.run("cp.async.ca.shared.global.L2::128B [%mine], [%from], " +
+                         std::to_string(bytes) + "; cp.async.wait_all;" + copyBack),
+              "");
     auto expected = firstBytes(kernel.from, bytes);
     expected.resize(16, 0xcd);
     EXPECT_EQ(kernel.to, expected);
@@ -182,15 +175,11 @@ TEST(PtxAsyncCopy, Sizes) {
 
 TEST(PtxAsyncCopy, AddressesAreChecked) {
   for (const char *addresses : {"[%mine+8], [%from]", "[%mine], [%from+8]"})
-    expectFailure(
-        1, std::string("cp.async.cg.shared.global ") + addresses + ", 16;",
-        "not aligned");
-  expectFailure(1, "cp.async.cg.shared.global [%mine+8192], [%from], 16;",
-                "beyond");
-  expectFailure(1, "cp.async.cg.shared.global [%to], [%from], 16;",
-                "not in shared");
-  expectFailure(1, "cp.async.cg.shared.global [%mine], [%mine], 16;",
-                "not in global");
+    expectFailure(1, std::string("cp.async.cg.shared.global ") + addresses + ", 16;",
+                  "not aligned");
+  expectFailure(1, "cp.async.cg.shared.global [%mine+8192], [%from], 16;", "beyond");
+  expectFailure(1, "cp.async.cg.shared.global [%to], [%from], 16;", "not in shared");
+  expectFailure(1, "cp.async.cg.shared.global [%mine], [%mine], 16;", "not in global");
 }
 
 TEST(PtxAsyncCopy, OthersAreUnknown) {

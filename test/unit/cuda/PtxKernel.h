@@ -30,8 +30,7 @@ struct PtxKernel : ptx::Watcher {
   };
 
   explicit PtxKernel(unsigned threads, unsigned blocks = 1)
-      : from(threads * 16), to(threads * 16, 0xee), threads(threads),
-        blocks(blocks) {
+      : from(threads * 16), to(threads * 16, 0xee), threads(threads), blocks(blocks) {
     for (size_t at = 0; at < from.size(); ++at)
       from[at] = uint8_t(at * 7 + at / 256 + 1);
   }
@@ -67,8 +66,7 @@ add.s64 %to, %to, %own;
     std::memcpy(parameters.data() + 8, &end, 8);
     try {
       ptx::Module module = ptx::parse(text);
-      ptx::run(module.functions.at("kernel"), parameters, blocks, threads,
-               *this);
+      ptx::run(module.functions.at("kernel"), parameters, blocks, threads, *this);
     } catch (const std::exception &error) {
       return error.what();
     }
@@ -81,11 +79,9 @@ add.s64 %to, %to, %own;
 };
 
 /// What goes wrong when `threads` run `body` is told in words that have `text`.
-inline void expectFailure(unsigned threads, const std::string &body,
-                          const std::string &text) {
+inline void expectFailure(unsigned threads, const std::string &body, const std::string &text) {
   std::string error = PtxKernel(threads).run(body);
-  EXPECT_NE(error.find(text), std::string::npos)
-      << body << "\ngives: " << error;
+  EXPECT_NE(error.find(text), std::string::npos) << body << "\ngives: " << error;
 }
 
 } // namespace weir::test

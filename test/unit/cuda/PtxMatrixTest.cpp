@@ -25,8 +25,7 @@ st.global.v4.b32 [%to], {%r5, %r6, %r7, %r8};
 /// What the PTX ISA says of the register of matrix m in a lane, where row r of
 /// m has the 16 bytes of `rowOf(m, r)`.
 template <typename RowOf>
-uint32_t fragment(const PtxKernel &kernel, size_t lane, size_t m,
-                  bool transposed, RowOf rowOf) {
+uint32_t fragment(const PtxKernel &kernel, size_t lane, size_t m, bool transposed, RowOf rowOf) {
   uint32_t bits = 0;
   for (size_t half = 0; half < 2; ++half) {
     size_t row = lane / 4, column = 2 * (lane % 4) + half;
@@ -56,8 +55,7 @@ TEST(PtxMatrix, FourPlainOrTransposed) {
               "");
     for (size_t lane = 0; lane < 32; ++lane)
       for (size_t m = 0; m < 4; ++m)
-        EXPECT_EQ(result(kernel, lane, m),
-                  fragment(kernel, lane, m, transposed, inOrder))
+        EXPECT_EQ(result(kernel, lane, m), fragment(kernel, lane, m, transposed, inOrder))
             << form << " " << lane << " " << m;
   }
 }
@@ -74,8 +72,7 @@ ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%rd1+16];)" +
   auto reversed = [](size_t m, size_t r) { return 31 - (8 * m + r); };
   for (size_t lane = 0; lane < 32; ++lane)
     for (size_t m = 0; m < 4; ++m)
-      EXPECT_EQ(result(kernel, lane, m),
-                fragment(kernel, lane, m, false, reversed));
+      EXPECT_EQ(result(kernel, lane, m), fragment(kernel, lane, m, false, reversed));
 }
 
 TEST(PtxMatrix, OneAndTwoNeedFewAddresses) {
@@ -90,17 +87,13 @@ mov.b32 %r6, 0;
     PtxKernel kernel(32);
     std::string lanes = addresses;
     lanes.replace(lanes.find("COUNT"), 5, std::to_string(8 * matrices));
-    std::string load = matrices == 1 ? "x1.shared.b16 {%r5}"
-                                     : "x2.trans.shared.b16 {%r5, %r6}";
-    ASSERT_EQ(kernel.run(fill + lanes + "ldmatrix.sync.aligned.m8n8." + load +
-                         ", [%rd1];" + store),
+    std::string load = matrices == 1 ? "x1.shared.b16 {%r5}" : "x2.trans.shared.b16 {%r5, %r6}";
+    ASSERT_EQ(kernel.run(fill + lanes + "ldmatrix.sync.aligned.m8n8." + load + ", [%rd1];" + store),
               "");
     for (size_t lane = 0; lane < 32; ++lane)
       for (size_t m = 0; m < 2; ++m)
         EXPECT_EQ(result(kernel, lane, m),
-                  m < matrices
-                      ? fragment(kernel, lane, m, matrices == 2, inOrder)
-                      : 0);
+                  m < matrices ? fragment(kernel, lane, m, matrices == 2, inOrder) : 0);
   }
 }
 
@@ -112,11 +105,8 @@ TEST(PtxMatrix, EveryWarpHasItsOwn) {
                        store),
             "");
   for (size_t thread = 0; thread < 96; ++thread) {
-    auto rowOf = [&](size_t m, size_t r) {
-      return thread / 32 * 32 + 8 * m + r;
-    };
-    EXPECT_EQ(result(kernel, thread, 3),
-              fragment(kernel, thread % 32, 3, false, rowOf));
+    auto rowOf = [&](size_t m, size_t r) { return thread / 32 * 32 + 8 * m + r; };
+    EXPECT_EQ(result(kernel, thread, 3), fragment(kernel, thread % 32, 3, false, rowOf));
   }
 }
 

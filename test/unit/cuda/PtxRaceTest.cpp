@@ -19,9 +19,7 @@ namespace {
 bool races(unsigned threads, const std::string &body) {
   std::string error = PtxKernel(threads).run(body);
   // Anything else that goes wrong is no race.
-  EXPECT_TRUE(error.empty() ||
-              error.find("a race in shared memory") != std::string::npos)
-      << error;
+  EXPECT_TRUE(error.empty() || error.find("a race in shared memory") != std::string::npos) << error;
   return !error.empty();
 }
 
@@ -34,17 +32,15 @@ add.s64 %rd1, %tile, %rd1;
 )";
 
 TEST(PtxRace, NamesBothThreads) {
-  EXPECT_EQ(
-      PtxKernel(64).run(R"(st.shared.b32 [%mine], %t;
+  EXPECT_EQ(PtxKernel(64).run(R"(st.shared.b32 [%mine], %t;
 ld.shared.b32 %r2, [tile+32];)"),
-      "kernel (line 18, st): a race in shared memory: thread 2 writes bytes 32 "
-      "to 35 (line 18), thread 0 reads there (line 19), and no barrier is "
-      "between");
+            "kernel (line 18, st): a race in shared memory: thread 2 writes bytes 32 "
+            "to 35 (line 18), thread 0 reads there (line 19), and no barrier is "
+            "between");
 }
 
 TEST(PtxRace, BarriersOrder) {
-  for (const char *barrier :
-       {"bar.sync 0;", "barrier.sync 0;", "bar.sync 0, 64;"}) {
+  for (const char *barrier : {"bar.sync 0;", "barrier.sync 0;", "bar.sync 0, 64;"}) {
     const std::string kernel[] = {next + "st.shared.b32 [%mine], %t;", barrier,
                                   "ld.shared.b32 %r2, [%rd1];", barrier,
                                   "st.shared.b32 [%mine], %t;"};
@@ -119,8 +115,7 @@ ld.shared.b32 %r3, [%rd1];
   EXPECT_TRUE(races(64, with("32")));
   // Nor is what comes after it before it.
   EXPECT_TRUE(races(64, with("1") + "st.shared.b32 [%mine], 0;"));
-  EXPECT_FALSE(
-      races(64, with("1") + "bar.warp.sync -1; st.shared.b32 [%mine], 0;"));
+  EXPECT_FALSE(races(64, with("1") + "bar.warp.sync -1; st.shared.b32 [%mine], 0;"));
   // The first of two readers is before the write, the other one is not.
   EXPECT_TRUE(races(64, R"(
 setp.eq.u32 %p1, %t, 1;
@@ -136,20 +131,16 @@ TEST(PtxRace, Atomics) {
   const std::string add = "atom.shared.add.u32 %r1, [tile], 1;";
   EXPECT_FALSE(races(64, add + add));
   EXPECT_TRUE(races(64, add + "ld.shared.b32 %r2, [tile];"));
-  EXPECT_TRUE(
-      races(64, "setp.eq.u32 %p1, %t, 5; @%p1 st.shared.b32 [tile], 0;" + add));
+  EXPECT_TRUE(races(64, "setp.eq.u32 %p1, %t, 5; @%p1 st.shared.b32 [tile], 0;" + add));
   EXPECT_FALSE(races(64, add + "bar.sync 0; ld.shared.b32 %r2, [tile];"));
 }
 
-TEST(PtxRace, GenericAddresses) {
-  EXPECT_TRUE(races(2, "st.b32 [%tile], %t;"));
-}
+TEST(PtxRace, GenericAddresses) { EXPECT_TRUE(races(2, "st.b32 [%tile], %t;")); }
 
 TEST(PtxRace, Matrices) {
-  const std::string
-      write = "mov.b32 %r1, 0; st.shared.v4.b32 [%mine], {%r1, %r1, %r1, %r1};",
-      load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
-             "{%r5, %r6, %r7, %r8}, [%mine];";
+  const std::string write = "mov.b32 %r1, 0; st.shared.v4.b32 [%mine], {%r1, %r1, %r1, %r1};",
+                    load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 "
+                           "{%r5, %r6, %r7, %r8}, [%mine];";
   EXPECT_TRUE(races(32, write + load));
   EXPECT_FALSE(races(64, write + "bar.warp.sync -1;" + load));
   EXPECT_FALSE(races(64, write + "bar.sync 0;" + load));
@@ -162,8 +153,7 @@ TEST(PtxRace, CopiesWriteWhenIssued) {
   const std::string copy = "cp.async.cg.shared.global [%mine], [%from], 16;";
   EXPECT_TRUE(races(32, next + copy + "ld.shared.b32 %r2, [%rd1+12];"));
   EXPECT_TRUE(races(32, next + "ld.shared.b32 %r2, [%rd1+12];" + copy));
-  EXPECT_FALSE(
-      races(32, next + "ld.shared.b32 %r2, [%rd1+12]; bar.sync 0;" + copy));
+  EXPECT_FALSE(races(32, next + "ld.shared.b32 %r2, [%rd1+12]; bar.sync 0;" + copy));
 }
 
 TEST(PtxRace, CopiesWriteUntilWaitedFor) {
@@ -177,8 +167,7 @@ TEST(PtxRace, CopiesWriteUntilWaitedFor) {
   // A thread's own instructions are not ordered with its copies either.
   EXPECT_TRUE(races(1, copy + "ld.shared.b32 %r2, [%mine];" + wait));
   EXPECT_TRUE(races(1, copy + copy + wait));
-  EXPECT_FALSE(
-      races(1, copy + wait + copy + wait + "ld.shared.b32 %r2, [%mine];"));
+  EXPECT_FALSE(races(1, copy + wait + copy + wait + "ld.shared.b32 %r2, [%mine];"));
 }
 
 /// Keeps every access, and compares each with all before it.
@@ -191,11 +180,9 @@ struct AllAccesses {
     access.time = now;
     bool result = false;
     for (const ptx::Shadow::Access &old : accesses)
-      result |=
-          (old.kind != access.kind || access.kind == ptx::Shadow::Write) &&
-          old.thread != access.thread && old.time >= barrier &&
-          (old.thread / 32 != access.thread / 32 ||
-           old.time >= warps[old.thread / 32]);
+      result |= (old.kind != access.kind || access.kind == ptx::Shadow::Write) &&
+                old.thread != access.thread && old.time >= barrier &&
+                (old.thread / 32 != access.thread / 32 || old.time >= warps[old.thread / 32]);
     accesses.push_back(access);
     return result;
   }
@@ -222,12 +209,10 @@ TEST(PtxRace, AFewAccessesAreEnough) {
         bool common = random() % 8 >= writes / 2;
         ptx::Shadow::Access access;
         access.thread = uint16_t(random() % 3 * 32 + random() % 3);
-        access.kind =
-            common ? (writes % 2 ? ptx::Shadow::Read : ptx::Shadow::Atomic)
-                   : ptx::Shadow::Kind(random() % 3);
+        access.kind = common ? (writes % 2 ? ptx::Shadow::Read : ptx::Shadow::Atomic)
+                             : ptx::Shadow::Kind(random() % 3);
         bool expected = all.races(access);
-        ASSERT_EQ(shadow.touch(0, 4, access.kind, access.thread, 0) != nullptr,
-                  expected)
+        ASSERT_EQ(shadow.touch(0, 4, access.kind, access.thread, 0) != nullptr, expected)
             << "round " << round << ", step " << step;
         found += expected;
         if (expected)

@@ -48,20 +48,17 @@ public:
   void registerDialects(DialectRegistry &) const override {}
   void declareFunctions(OpBuilder &b, ModuleOp module) const override {
     Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-    declareFunction(b, module, "weir_toy_finish", b.getI32Type(),
-                    {pointer, b.getI32Type()});
+    declareFunction(b, module, "weir_toy_finish", b.getI32Type(), {pointer, b.getI32Type()});
   }
 
-  FailureOr<StepRewriterFactory> generate(ModuleOp module,
-                                          const DeviceCodeOptions &options,
+  FailureOr<StepRewriterFactory> generate(ModuleOp module, const DeviceCodeOptions &options,
                                           Program &program) const override {
     OpBuilder b(module.getContext());
     llvm::SmallSetVector<int64_t, 4> devices;
     for (auto step : llvm::to_vector(module.getOps<func::FuncOp>())) {
       if (!step->hasAttr("weir_plan.feeds") || kindAround(step) != this)
         continue;
-      devices.insert(
-          step->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
+      devices.insert(step->getAttrOfType<IntegerAttr>("weir.device_index").getInt());
       b.setInsertionPointAfter(step);
       auto copy = cast<func::FuncOp>(b.clone(*step));
       copy.setSymName((step.getSymName() + "__toy").str());
@@ -75,8 +72,7 @@ public:
       program.accelerators.push_back(info);
     }
     return StepRewriterFactory(
-        [this](func::FuncOp step,
-               StepTables &tables) -> std::unique_ptr<StepRewriter> {
+        [this](func::FuncOp step, StepTables &tables) -> std::unique_ptr<StepRewriter> {
           if (!step->hasAttr("weir_plan.accelerated") || kindAround(step) != this)
             return nullptr;
           return std::make_unique<ToyStepRewriter>(step, tables);

@@ -54,8 +54,7 @@ protected:
     }
     weights += "]> : tensor<16x16xf32>";
     size_t at = text.find("    %p");
-    text.insert(at, "    %w = weir.constant " + weights +
-                        " loc(\"w\")\n");
+    text.insert(at, "    %w = weir.constant " + weights + " loc(\"w\")\n");
     std::ofstream(path) << text;
     options.input = path;
     options.name = "toyed";
@@ -89,8 +88,7 @@ TEST_F(ToyDevice, IsRegisteredOnceAndHasAFlag) {
 
 TEST_F(ToyDevice, OtherTargetsAndMissingOnesAreRefused) {
   options.deviceTargets["TOY"] = "gold";
-  EXPECT_NE(refusal().find("found --toy=gold; possible: wood, tin"),
-            std::string::npos);
+  EXPECT_NE(refusal().find("found --toy=gold; possible: wood, tin"), std::string::npos);
   options.deviceTargets.clear();
   options.deviceNames = {"/device:CPU:0", "/device:TOY:0"};
   EXPECT_NE(refusal().find("with --toy TOY devices"), std::string::npos);
@@ -112,8 +110,7 @@ TEST_F(ToyDevice, WhatItCannotDoStaysOnTheHost) {
     std::string reasons;
     for (const std::string &reason : node.reasons)
       reasons += reason;
-    EXPECT_EQ(reasons.find("is too hard for toys") != std::string::npos, isHard)
-        << reasons;
+    EXPECT_EQ(reasons.find("is too hard for toys") != std::string::npos, isHard) << reasons;
   }
   EXPECT_EQ(seen, 2);
 }
@@ -124,15 +121,13 @@ TEST_F(ToyDevice, ItsStepsRunInItsMemoryAndGiveTheHostsBits) {
   ASSERT_TRUE(driver::compile(options, sink, result));
   std::vector<LinkedObject::Symbol> symbols = toy::symbols();
   for (size_t i = 0; i < tools::runtimeSymbolCount; ++i)
-    symbols.emplace_back(tools::runtimeSymbols[i].name,
-                         tools::runtimeSymbols[i].address);
+    symbols.emplace_back(tools::runtimeSymbols[i].name, tools::runtimeSymbols[i].address);
   std::string error;
-  auto linked = LinkedObject::create(
-      std::string_view(result.object.data(), result.object.size()), "toyed",
-      symbols, error);
+  auto linked = LinkedObject::create(std::string_view(result.object.data(), result.object.size()),
+                                     "toyed", symbols, error);
   ASSERT_TRUE(linked) << error;
-  auto *describe = reinterpret_cast<const weir_program_desc *(*)()>(
-      linked->find("toyed_program", error));
+  auto *describe =
+      reinterpret_cast<const weir_program_desc *(*)()>(linked->find("toyed_program", error));
   ASSERT_TRUE(describe) << error;
 
   std::vector<float> x(8 * 16);
@@ -143,8 +138,7 @@ TEST_F(ToyDevice, ItsStepsRunInItsMemoryAndGiveTheHostsBits) {
     weir_session_options how = WEIR_SESSION_OPTIONS_INIT;
     how.threads = 1;
     weir_session *session = nullptr;
-    EXPECT_EQ(weir_session_create(describe(), &how, &session, &status), WEIR_OK)
-        << status.message;
+    EXPECT_EQ(weir_session_create(describe(), &how, &session, &status), WEIR_OK) << status.message;
     weir_tensor feed = {}, fetch = {};
     feed.data = x.data();
     feed.bytes = int64_t(x.size() * sizeof(float));
@@ -153,8 +147,7 @@ TEST_F(ToyDevice, ItsStepsRunInItsMemoryAndGiveTheHostsBits) {
     feed.dims[0] = 8;
     feed.dims[1] = 16;
     for (int i = 0; i < 2; ++i)
-      EXPECT_EQ(weir_session_run(session, 0, &feed, 1, &fetch, 1, nullptr, &status),
-                WEIR_OK)
+      EXPECT_EQ(weir_session_run(session, 0, &feed, 1, &fetch, 1, nullptr, &status), WEIR_OK)
           << status.message;
     auto *data = static_cast<float *>(fetch.data);
     std::vector<float> z(data, data + fetch.bytes / int64_t(sizeof(float)));

@@ -18,16 +18,14 @@ namespace toy {
 Counts counts;
 bool isThere = true;
 
-static void *takePages(void *, int64_t alignment, int64_t bytes,
-                       int64_t *received) {
+static void *takePages(void *, int64_t alignment, int64_t bytes, int64_t *received) {
   *received = (bytes + 4095) / 4096 * 4096;
-  return std::aligned_alloc(size_t(alignment < 4096 ? 4096 : alignment),
-                            size_t(*received));
+  return std::aligned_alloc(size_t(alignment < 4096 ? 4096 : alignment), size_t(*received));
 }
 static void givePages(void *, void *data, int64_t) { std::free(data); }
 
-static int32_t open(weir_session *session, const weir_accelerator_desc *desc,
-                    int64_t, Accelerator **accelerator, weir_status *) {
+static int32_t open(weir_session *session, const weir_accelerator_desc *desc, int64_t,
+                    Accelerator **accelerator, weir_status *) {
   if (!isThere)
     return WEIR_OK;
   SubAllocator pages = {nullptr, takePages, givePages, false};
@@ -38,8 +36,7 @@ static int32_t open(weir_session *session, const weir_accelerator_desc *desc,
   opened->blobs = session->blobs;
   *accelerator = opened;
   ++counts.opened;
-  counts.image.assign(static_cast<const char *>(desc->image),
-                      size_t(desc->image_bytes));
+  counts.image.assign(static_cast<const char *>(desc->image), size_t(desc->image_bytes));
   return WEIR_OK;
 }
 

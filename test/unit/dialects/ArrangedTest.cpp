@@ -78,8 +78,7 @@ TEST_F(ArrangedTest, PanelsOfColumns) {
   TypedAttr packed = packedConstant(counted({2, 5}), 3);
   ASSERT_TRUE(packed);
   EXPECT_EQ(shapeOf(packed), ArrayRef<int64_t>({2, 2, 3}));
-  EXPECT_EQ(elements(packed),
-            (std::vector<int32_t>{0, 1, 2, 5, 6, 7, 3, 4, 0, 8, 9, 0}));
+  EXPECT_EQ(elements(packed), (std::vector<int32_t>{0, 1, 2, 5, 6, 7, 3, 4, 0, 8, 9, 0}));
 }
 
 TEST_F(ArrangedTest, PanelsMove) {
@@ -94,13 +93,13 @@ TEST_F(ArrangedTest, PanelsMove) {
 
 TEST_F(ArrangedTest, ReshapesThatStridesDescribe) {
   TypedAttr matrix = transposedConstant(counted({6, 4}), {1, 0});
-  TypedAttr split = reshapedConstant(
-      matrix, RankedTensorType::get({4, 1, 2, 3}, IntegerType::get(&context, 32)));
+  TypedAttr split =
+      reshapedConstant(matrix, RankedTensorType::get({4, 1, 2, 3}, IntegerType::get(&context, 32)));
   ASSERT_TRUE(split);
   EXPECT_EQ(elements(split), elements(matrix));
   // 4 and 6 cannot be read as one dimension: their order was exchanged.
-  EXPECT_FALSE(reshapedConstant(
-      matrix, RankedTensorType::get({24}, IntegerType::get(&context, 32))));
+  EXPECT_FALSE(
+      reshapedConstant(matrix, RankedTensorType::get({24}, IntegerType::get(&context, 32))));
 }
 
 TEST_F(ArrangedTest, ChainsOfMoves) {
@@ -126,8 +125,8 @@ TEST_F(ArrangedTest, ChainsOfMoves) {
       if (other[dim] % 2 == 0) {
         other[dim] /= 2;
         other.insert(other.begin() + dim + 1, 2);
-        TypedAttr reshaped = reshapedConstant(
-            value, RankedTensorType::get(other, IntegerType::get(&context, 32)));
+        TypedAttr reshaped =
+            reshapedConstant(value, RankedTensorType::get(other, IntegerType::get(&context, 32)));
         ASSERT_TRUE(reshaped);
         value = reshaped;
         ASSERT_EQ(elements(value), want) << "round " << round;
@@ -153,8 +152,9 @@ TEST_F(ArrangedTest, ManyPieces) {
 TEST_F(ArrangedTest, RefusesWhatLeadsOutside) {
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
   auto made = [&](StringRef order) {
-    std::string text = ("#weir.arranged<dense<[[0, 1], [2, 3]]> : tensor<2x2xi32>, " +
-                        order + "> : tensor<2x2xi32>").str();
+    std::string text = ("#weir.arranged<dense<[[0, 1], [2, 3]]> : tensor<2x2xi32>, " + order +
+                        "> : tensor<2x2xi32>")
+                           .str();
     return (bool)parseAttribute(text, &context);
   };
   EXPECT_TRUE(made("[1, 2], []"));
@@ -171,10 +171,10 @@ TEST_F(ArrangedTest, RefusesWhatLeadsOutside) {
 }
 
 TEST_F(ArrangedTest, NarrowsToNearestEven) {
-  uint32_t given[] = {0x3f800000, 0x3f808000, 0x3f818000, 0x3f808001, 0x7f7fffff, 0x7f800000,
-                      0xff800000, 0x7f800001, 0x80000000, 0x00000001};
-  uint16_t wanted[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0x7f80, 0x7f80,
-                       0xff80, 0x7fc0, 0x8000, 0x0000};
+  uint32_t given[] = {0x3f800000, 0x3f808000, 0x3f818000, 0x3f808001, 0x7f7fffff,
+                      0x7f800000, 0xff800000, 0x7f800001, 0x80000000, 0x00000001};
+  uint16_t wanted[] = {0x3f80, 0x3f80, 0x3f82, 0x3f81, 0x7f80,
+                       0x7f80, 0xff80, 0x7fc0, 0x8000, 0x0000};
   auto type = RankedTensorType::get({10}, Float32Type::get(&context));
   std::vector<char> raw(sizeof(given));
   std::memcpy(raw.data(), given, sizeof(given));

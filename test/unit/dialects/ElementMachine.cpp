@@ -67,8 +67,7 @@ struct Recorder : ElementReader {
     state.addTypes(b.getIndexType());
     return b.create(state)->getResult(0);
   }
-  void require(Operation *, Value ok, StringRef message, int, Value,
-               Value) override {
+  void require(Operation *, Value ok, StringRef message, int, Value, Value) override {
     OperationState state(loc, "test.require");
     state.addOperands(ok);
     state.addAttribute("message", b.getStringAttr(message));
@@ -79,8 +78,7 @@ struct Recorder : ElementReader {
 /// Walks emitted code. Values are attributes, as folders take and give them.
 class Walker {
 public:
-  Walker(const DenseMap<Value, const Array *> &arrays,
-         std::vector<std::string> &errors)
+  Walker(const DenseMap<Value, const Array *> &arrays, std::vector<std::string> &errors)
       : arrays(arrays), errors(errors) {}
 
   void set(Value value, Attribute attribute) { values[value] = attribute; }
@@ -101,9 +99,7 @@ public:
   }
 
 private:
-  int64_t number(Value value) {
-    return cast<IntegerAttr>(values.lookup(value)).getInt();
-  }
+  int64_t number(Value value) { return cast<IntegerAttr>(values.lookup(value)).getInt(); }
 
   void step(Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -111,12 +107,9 @@ private:
       for (Value init : loop.getInitArgs())
         carried.push_back(values.lookup(init));
       int64_t end = number(loop.getUpperBound());
-      for (int64_t i = number(loop.getLowerBound()); i < end;
-           i += number(loop.getStep())) {
-        set(loop.getInductionVar(),
-            IntegerAttr::get(IndexType::get(op->getContext()), i));
-        for (auto [argument, attribute] :
-             llvm::zip(loop.getRegionIterArgs(), carried))
+      for (int64_t i = number(loop.getLowerBound()); i < end; i += number(loop.getStep())) {
+        set(loop.getInductionVar(), IntegerAttr::get(IndexType::get(op->getContext()), i));
+        for (auto [argument, attribute] : llvm::zip(loop.getRegionIterArgs(), carried))
           set(argument, attribute);
         carried = run(*loop.getBody());
       }
@@ -125,10 +118,9 @@ private:
       return;
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      Region &region =
-          cast<IntegerAttr>(get(branch.getCondition())).getValue().isZero()
-              ? branch.getElseRegion()
-              : branch.getThenRegion();
+      Region &region = cast<IntegerAttr>(get(branch.getCondition())).getValue().isZero()
+                           ? branch.getElseRegion()
+                           : branch.getThenRegion();
       auto results = run(region.front());
       for (auto [result, attribute] : llvm::zip(op->getResults(), results))
         set(result, attribute);
@@ -140,9 +132,8 @@ private:
     if (name == "test.dim") {
       const Array *array = arrays.lookup(op->getOperand(0));
       set(op->getResult(0),
-          IntegerAttr::get(
-              IndexType::get(op->getContext()),
-              array->shape[op->getAttrOfType<IntegerAttr>("index").getInt()]));
+          IntegerAttr::get(IndexType::get(op->getContext()),
+                           array->shape[op->getAttrOfType<IntegerAttr>("index").getInt()]));
       return;
     }
     if (name == "test.require") {
@@ -192,19 +183,16 @@ private:
     if (isa<ComplexType>(type)) {
       Type part = cast<ComplexType>(type).getElementType();
       set(op->getResult(0),
-          ArrayAttr::get(op->getContext(),
-                         {FloatAttr::get(part, array->values[2 * place]),
-                          FloatAttr::get(part, array->values[2 * place + 1])}));
+          ArrayAttr::get(op->getContext(), {FloatAttr::get(part, array->values[2 * place]),
+                                            FloatAttr::get(part, array->values[2 * place + 1])}));
       return;
     }
-    double value =
-        place < (int64_t)array->values.size() ? array->values[place] : 0;
+    double value = place < (int64_t)array->values.size() ? array->values[place] : 0;
     if (auto floatType = dyn_cast<FloatType>(type))
       set(op->getResult(0), FloatAttr::get(floatType, value));
     else
       set(op->getResult(0),
-          IntegerAttr::get(type, APInt(type.getIntOrFloatBitWidth(),
-                                       (int64_t)value, true, true)));
+          IntegerAttr::get(type, APInt(type.getIntOrFloatBitWidth(), (int64_t)value, true, true)));
   }
 
   const DenseMap<Value, const Array *> &arrays;
@@ -245,17 +233,15 @@ double numberOf(Attribute attribute, Type type) {
   if (auto real = dyn_cast<FloatAttr>(attribute))
     return real.getValueAsDouble();
   const APInt value = cast<IntegerAttr>(attribute).getValue();
-  return type.isUnsignedInteger() || value.getBitWidth() == 1
-             ? (double)value.getZExtValue()
-             : (double)value.getSExtValue();
+  return type.isUnsignedInteger() || value.getBitWidth() == 1 ? (double)value.getZExtValue()
+                                                              : (double)value.getSExtValue();
 }
 
 } // namespace
 
 Machine::Machine() {
-  context.loadDialect<WeirDialect, arith::ArithDialect, scf::SCFDialect,
-                      math::MathDialect, complex::ComplexDialect,
-                      func::FuncDialect>();
+  context.loadDialect<WeirDialect, arith::ArithDialect, scf::SCFDialect, math::MathDialect,
+                      complex::ComplexDialect, func::FuncDialect>();
   context.allowUnregisteredDialects();
   context.disableMultithreading();
   context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
@@ -272,16 +258,13 @@ OwningOpRef<ModuleOp> Machine::parse(const std::string &text) {
 
 /// A module with one function: the operation `text` on its arguments, or on
 /// constants for those that have one.
-static std::string moduleText(const std::string &text,
-                              const std::vector<std::string> &types,
-                              const std::vector<std::string> &constants,
-                              unsigned results) {
+static std::string moduleText(const std::string &text, const std::vector<std::string> &types,
+                              const std::vector<std::string> &constants, unsigned results) {
   std::string arguments, operandTypes, body;
   for (size_t i = 0; i < types.size(); ++i) {
     bool isConstant = i < constants.size() && !constants[i].empty();
     if (isConstant)
-      body += "  %c" + std::to_string(i) + " = weir.constant " + constants[i] +
-              "\n";
+      body += "  %c" + std::to_string(i) + " = weir.constant " + constants[i] + "\n";
     arguments += (i ? ", %a" : "%a") + std::to_string(i) + ": " + types[i];
     operandTypes += (i ? ", " : "") + types[i];
   }
@@ -291,38 +274,33 @@ static std::string moduleText(const std::string &text,
   for (size_t i = types.size(); i-- > 0;) {
     std::string from = "%" + std::to_string(i);
     bool isConstant = i < constants.size() && !constants[i].empty();
-    for (size_t at = 0; (at = call.find(from, at)) != std::string::npos;
-         at += 2)
-      call.replace(at, from.size(),
-                   (isConstant ? "%c" : "%a") + std::to_string(i));
+    for (size_t at = 0; (at = call.find(from, at)) != std::string::npos; at += 2)
+      call.replace(at, from.size(), (isConstant ? "%c" : "%a") + std::to_string(i));
   }
   std::string resultTypes;
   for (unsigned i = 0; i < results; ++i)
     resultTypes += (i ? ", tensor<*x" : "tensor<*x") + element + ">";
   return "func.func private @f(" + arguments + ") {\n" + body + "  %r" +
-         (results > 1 ? ":" + std::to_string(results) : "") + " = weir." +
-         call + " : (" + operandTypes + ") -> (" + resultTypes +
-         ")\n  return\n}";
+         (results > 1 ? ":" + std::to_string(results) : "") + " = weir." + call + " : (" +
+         operandTypes + ") -> (" + resultTypes + ")\n  return\n}";
 }
 
 Operation *Machine::build(ModuleOp module, unsigned results) {
   Operation *op = nullptr;
   module.walk([&](Operation *candidate) {
-    if (isa_and_nonnull<WeirDialect>(candidate->getDialect()) &&
-        !isa<ConstantOp>(candidate))
+    if (isa_and_nonnull<WeirDialect>(candidate->getDialect()) && !isa<ConstantOp>(candidate))
       op = candidate;
   });
   auto infer = dyn_cast<InferTypeOpInterface>(op);
   if (!infer) { // a conversion: the shape of its operand
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    op->getResult(0).setType(
-        type.clone(getElementTypeOrSelf(op->getResult(0).getType())));
+    op->getResult(0).setType(type.clone(getElementTypeOrSelf(op->getResult(0).getType())));
     return op;
   }
   SmallVector<Type> types;
-  if (failed(infer.inferReturnTypes(
-          &context, op->getLoc(), op->getOperands(), op->getAttrDictionary(),
-          op->getPropertiesStorage(), op->getRegions(), types)))
+  if (failed(infer.inferReturnTypes(&context, op->getLoc(), op->getOperands(),
+                                    op->getAttrDictionary(), op->getPropertiesStorage(),
+                                    op->getRegions(), types)))
     return nullptr;
   for (auto [result, type] : llvm::zip(op->getResults(), types))
     result.setType(type);
@@ -330,16 +308,14 @@ Operation *Machine::build(ModuleOp module, unsigned results) {
 }
 
 /// Unverified, as result types are still to be inferred.
-static OwningOpRef<ModuleOp> parseFitting(Machine &machine,
-                                          const std::string &text) {
+static OwningOpRef<ModuleOp> parseFitting(Machine &machine, const std::string &text) {
   ParserConfig config(&machine.context, /*verifyAfterParse=*/false);
   auto module = parseSourceString<ModuleOp>(text, config);
   EXPECT_TRUE(module) << machine.diagnostics << "\nin\n" << text;
   return module;
 }
 
-std::string Machine::infer(const std::string &text,
-                           const std::vector<std::string> &operandTypes,
+std::string Machine::infer(const std::string &text, const std::vector<std::string> &operandTypes,
                            unsigned results) {
   diagnostics.clear();
   // An operand "c: dense<…>" is a constant.
@@ -349,8 +325,7 @@ std::string Machine::infer(const std::string &text,
     constants.push_back(isConstant ? type : "");
     types.push_back(isConstant ? type.substr(type.rfind("tensor<")) : type);
   }
-  auto module =
-      parseFitting(*this, moduleText(text, types, constants, results));
+  auto module = parseFitting(*this, moduleText(text, types, constants, results));
   if (!module)
     return "does not parse";
   Operation *op = build(*module, results);
@@ -388,23 +363,18 @@ std::optional<Array> Machine::evaluate(const std::string &text,
   return array;
 }
 
-Outcome Machine::run(const std::string &text,
-                     const std::vector<Array> &operands, Typing typing,
+Outcome Machine::run(const std::string &text, const std::vector<Array> &operands, Typing typing,
                      unsigned results) {
   Outcome outcome;
   diagnostics.clear();
   std::vector<std::string> types, constants;
   for (size_t i = 0; i < operands.size(); ++i) {
     // How many parameters there are is always known.
-    bool isParameter =
-        i && operands[i].type == "i64" && operands[i].shape.size() == 1;
-    types.push_back(
-        typeText(operands[i], typing != Typing::Dynamic || isParameter));
-    constants.push_back(
-        typing == Typing::Constant && i ? elementsText(operands[i]) : "");
+    bool isParameter = i && operands[i].type == "i64" && operands[i].shape.size() == 1;
+    types.push_back(typeText(operands[i], typing != Typing::Dynamic || isParameter));
+    constants.push_back(typing == Typing::Constant && i ? elementsText(operands[i]) : "");
   }
-  auto module =
-      parseFitting(*this, moduleText(text, types, constants, results));
+  auto module = parseFitting(*this, moduleText(text, types, constants, results));
   if (!module)
     return outcome;
   Operation *op = build(*module, results);
@@ -428,8 +398,7 @@ Outcome Machine::run(const std::string &text,
     b.setInsertionPointToStart(&sizes);
     Recorder recorder(b, op->getLoc());
     SmallVector<Value> dims;
-    EXPECT_TRUE(succeeded(
-        cast<ReifyShapeOpInterface>(op).reifyShape(recorder, k, dims)));
+    EXPECT_TRUE(succeeded(cast<ReifyShapeOpInterface>(op).reifyShape(recorder, k, dims)));
     Walker walker(arrays, outcome.errors);
     walker.run(sizes);
     auto type = cast<RankedTensorType>(op->getResult(k).getType());
@@ -437,8 +406,8 @@ Outcome Machine::run(const std::string &text,
     for (auto [i, dim] : llvm::enumerate(dims)) {
       int64_t size = cast<IntegerAttr>(walker.get(dim)).getInt();
       EXPECT_TRUE(type.isDynamicDim(i) || type.getDimSize(i) == size)
-          << "dimension " << i << " is " << type.getDimSize(i) << " by type, "
-          << size << " by code";
+          << "dimension " << i << " is " << type.getDimSize(i) << " by type, " << size
+          << " by code";
       made[k].shape.push_back(size);
     }
     llvm::raw_string_ostream(made[k].type) << type.getElementType();
@@ -451,8 +420,7 @@ Outcome Machine::run(const std::string &text,
     SmallVector<Value> indices;
     for (int64_t i = 0; i < type.getRank(); ++i)
       indices.push_back(body.addArgument(b.getIndexType(), op->getLoc()));
-    Value element =
-        cast<ElementalOpInterface>(op).emitElement(recorder, k, indices);
+    Value element = cast<ElementalOpInterface>(op).emitElement(recorder, k, indices);
     int64_t count = 1;
     for (int64_t size : made[k].shape)
       count *= size;
@@ -464,8 +432,7 @@ Outcome Machine::run(const std::string &text,
       Attribute value = walker.get(element);
       if (auto parts = dyn_cast<ArrayAttr>(value))
         for (Attribute part : parts)
-          made[k].values.push_back(
-              numberOf(part, cast<FloatAttr>(part).getType()));
+          made[k].values.push_back(numberOf(part, cast<FloatAttr>(part).getType()));
       else
         made[k].values.push_back(numberOf(value, type.getElementType()));
     }

@@ -56,14 +56,12 @@ public:
   Machine();
   /// `text`: name, operands %0, %1, … and attributes of a weir operation; for
   /// conversions, which infer nothing, then " -> " and the element type.
-  Outcome run(const std::string &text, const std::vector<Array> &operands,
-              Typing typing, unsigned results = 1);
+  Outcome run(const std::string &text, const std::vector<Array> &operands, Typing typing,
+              unsigned results = 1);
   /// What the constant evaluator makes of it, on f32 and integers.
-  std::optional<Array> evaluate(const std::string &text,
-                                const std::vector<Array> &operands);
+  std::optional<Array> evaluate(const std::string &text, const std::vector<Array> &operands);
   /// What inference makes of the operation: types in text, or the diagnostic.
-  std::string infer(const std::string &text,
-                    const std::vector<std::string> &operandTypes,
+  std::string infer(const std::string &text, const std::vector<std::string> &operandTypes,
                     unsigned results = 1);
   /// The text parsed as a module; null with a failed expectation otherwise.
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);

@@ -25,8 +25,8 @@ namespace {
 std::string canonical(const std::string &arguments, const std::string &body,
                       const std::string &result) {
   Machine machine;
-  auto module = machine.parse("func.func @f(" + arguments + ") -> " + result +
-                              " {\n" + body + "\n}");
+  auto module =
+      machine.parse("func.func @f(" + arguments + ") -> " + result + " {\n" + body + "\n}");
   if (!module)
     return machine.diagnostics;
   RewritePatternSet patterns(&machine.context);
@@ -48,18 +48,17 @@ std::string canonical(const std::string &arguments, const std::string &body,
 std::string folded(const std::string &body, const std::string &type) {
   std::string text = canonical("", body + "\nreturn %r : " + type, type);
   size_t begin = text.find("weir.constant "), end = text.find('\n');
-  if (begin == std::string::npos ||
-      text.find("weir.", begin + 5) != std::string::npos)
+  if (begin == std::string::npos || text.find("weir.", begin + 5) != std::string::npos)
     return "not folded: " + text;
   return text.substr(begin + 14, text.rfind(" : ", end) - begin - 14);
 }
 
-std::string foldedBinary(const std::string &op, const std::string &a,
-                         const std::string &b, const std::string &type) {
+std::string foldedBinary(const std::string &op, const std::string &a, const std::string &b,
+                         const std::string &type) {
   return folded("%a = weir.constant dense<" + a + "> : tensor<" + type +
-                    ">\n%b = weir.constant dense<" + b + "> : tensor<" + type +
-                    ">\n%r = weir." + op + " %a, %b : (tensor<" + type +
-                    ">, tensor<" + type + ">) -> tensor<" + type + ">",
+                    ">\n%b = weir.constant dense<" + b + "> : tensor<" + type + ">\n%r = weir." +
+                    op + " %a, %b : (tensor<" + type + ">, tensor<" + type + ">) -> tensor<" +
+                    type + ">",
                 "tensor<" + type + ">");
 }
 
@@ -83,11 +82,9 @@ TEST(Evaluator, Integers) {
 TEST(Evaluator, Floats) {
   EXPECT_EQ(foldedBinary("add", "1.5", "0.25", "f32"), "dense<1.750000e+00>");
   EXPECT_EQ(foldedBinary("div", "1.0", "3.0", "f32"), "dense<0.333333343>");
-  EXPECT_EQ(foldedBinary("maximum", "0x7FC00000", "1.0", "f32"),
-            "dense<0x7FC00000>");
+  EXPECT_EQ(foldedBinary("maximum", "0x7FC00000", "1.0", "f32"), "dense<0x7FC00000>");
   EXPECT_EQ(foldedBinary("add", "2048.0", "1.0", "f16"), "dense<2.048000e+03>");
-  EXPECT_EQ(foldedBinary("minimum", "0.0", "-0.0", "f64"),
-            "dense<-0.000000e+00>");
+  EXPECT_EQ(foldedBinary("minimum", "0.0", "-0.0", "f64"), "dense<-0.000000e+00>");
   // Functions of the C library differ from host to host.
   EXPECT_EQ(folded("%a = weir.constant dense<1.0> : tensor<f32>\n%r = weir.exp "
                    "%a : (tensor<f32>) -> tensor<f32>",
@@ -96,13 +93,12 @@ TEST(Evaluator, Floats) {
             "not folded");
 }
 
-std::string foldedCast(const std::string &value, const std::string &from,
-                       const std::string &to, bool saturate) {
-  return folded(
-      "%a = weir.constant dense<" + value + "> : tensor<" + from +
-          ">\n%r = weir.cast %a {saturate = " + (saturate ? "true" : "false") +
-          "} : (tensor<" + from + ">) -> tensor<" + to + ">",
-      "tensor<" + to + ">");
+std::string foldedCast(const std::string &value, const std::string &from, const std::string &to,
+                       bool saturate) {
+  return folded("%a = weir.constant dense<" + value + "> : tensor<" + from +
+                    ">\n%r = weir.cast %a {saturate = " + (saturate ? "true" : "false") +
+                    "} : (tensor<" + from + ">) -> tensor<" + to + ">",
+                "tensor<" + to + ">");
 }
 
 TEST(Evaluator, Casts) {
@@ -124,17 +120,13 @@ TEST(Evaluator, AgreesWithCode) {
     std::string text;
     std::vector<Array> operands;
   } cases[] = {
-      {"floor_mod %0, %1",
-       {f32({4}, {-7.5, 7.5, -7.5, 4}), f32({4}, {2, -2, -2, 2})}},
-      {"floor_div %0, %1",
-       {{"i8", {3, 1}, {-7, 7, -128}}, {"i8", {2}, {2, -3}}}},
+      {"floor_mod %0, %1", {f32({4}, {-7.5, 7.5, -7.5, 4}), f32({4}, {2, -2, -2, 2})}},
+      {"floor_div %0, %1", {{"i8", {3, 1}, {-7, 7, -128}}, {"i8", {2}, {2, -3}}}},
       {"sign %0", {f32({3}, {-2, 0, 5})}},
       {"round_even %0", {f32({4}, {0.5, 1.5, -2.5, 2.4})}},
       {"round %0", {f32({4}, {0.5, 1.5, -2.5, 2.4})}},
-      {"compare %0, %1 {predicate = \"lt\"}",
-       {{"ui8", {2}, {200, 1}}, {"ui8", {2}, {100, 2}}}},
-      {"select %0, %1, %2",
-       {{"i1", {2}, {1, 0}}, sample({2, 2}), f32({}, {9})}},
+      {"compare %0, %1 {predicate = \"lt\"}", {{"ui8", {2}, {200, 1}}, {"ui8", {2}, {100, 2}}}},
+      {"select %0, %1, %2", {{"i1", {2}, {1, 0}}, sample({2, 2}), f32({}, {9})}},
       {"transpose %0 {permutation = array<i64: 2, 0, 1>}", {sample({2, 3, 4})}},
       {"slice %0, %1, %2, %3 {axes = array<i64: 1>, strict = false}",
        {sample({2, 5}), i64({1}, {-1}), i64({1}, {-100}), i64({1}, {-2})}},
@@ -154,8 +146,7 @@ TEST(Evaluator, AgreesWithCode) {
       {"range %0, %1, %2", {i64({}, {3}), i64({}, {-4}), i64({}, {-3})}},
       {"reduce %0 {kind = \"mean\", axes = array<i64: 1>, keep_dims = true}",
        {i64({2, 3}, {-1, -1, 0, 4, 4, 6})}},
-      {"reduce %0 {kind = \"min\", axes = array<i64: 0>, keep_dims = false}",
-       {sample({3, 2})}},
+      {"reduce %0 {kind = \"min\", axes = array<i64: 0>, keep_dims = false}", {sample({3, 2})}},
       {"reduce %0 {kind = \"all\", axes = array<i64: 0>, keep_dims = false}",
        {{"i1", {2, 2}, {1, 0, 1, 1}}}},
       {"cumulative %0 {kind = \"prod\", axis = 0 : i64, exclusive = true, "
@@ -183,9 +174,7 @@ TEST(KnownIntegers, FollowsShapeArithmetic) {
     %r = weir.mul %a, %b : (tensor<i64>, tensor<i64>) -> tensor<i64>
     return %r : tensor<i64>)",
                                "tensor<i64>");
-  EXPECT_NE(text.find("weir.constant dense<12> : tensor<i64>"),
-            std::string::npos)
-      << text;
+  EXPECT_NE(text.find("weir.constant dense<12> : tensor<i64>"), std::string::npos) << text;
 }
 
 TEST(KnownIntegers, SymbolsStayThroughReshapes) {
@@ -210,29 +199,25 @@ TEST(KnownIntegers, SymbolsStayThroughReshapes) {
   EXPECT_EQ((*known)[1].value, -1);
   SmallVector<Type> types;
   ASSERT_TRUE(succeeded(ReshapeOp::inferReturnTypes(
-      &machine.context, reshape.getLoc(), reshape->getOperands(),
-      reshape->getAttrDictionary(), reshape->getPropertiesStorage(),
-      reshape->getRegions(), types)));
+      &machine.context, reshape.getLoc(), reshape->getOperands(), reshape->getAttrDictionary(),
+      reshape->getPropertiesStorage(), reshape->getRegions(), types)));
   EXPECT_EQ(types[0], reshape.getType());
 }
 
 TEST(BlobStore, ReadsChecksAndReportsFiles) {
   std::string path = ::testing::TempDir() + "blob_" + std::to_string(getpid());
-  std::ofstream(path, std::ios::binary)
-      .write("\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16);
+  std::ofstream(path, std::ios::binary).write("\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0", 16);
   Machine machine;
-  auto type =
-      RankedTensorType::get({2}, IntegerType::get(&machine.context, 64));
+  auto type = RankedTensorType::get({2}, IntegerType::get(&machine.context, 64));
   auto blob = weir::BlobAttr::get(&machine.context, type, path, 0, 16, "");
   EXPECT_EQ(integersOf(blob, 10), (SmallVector<int64_t>{1, 2}));
   EXPECT_EQ(integersOf(blob, 1), std::nullopt);
-  auto beyond = BlobStore::global().bytes(
-      weir::BlobAttr::get(&machine.context, type, path, 8, 16, ""));
+  auto beyond =
+      BlobStore::global().bytes(weir::BlobAttr::get(&machine.context, type, path, 8, 16, ""));
   ASSERT_FALSE(beyond);
-  EXPECT_NE(llvm::toString(beyond.takeError()).find("outside of its 16 bytes"),
-            std::string::npos);
-  auto wrong = BlobStore::global().bytes(
-      weir::BlobAttr::get(&machine.context, type, path, 0, 8, ""));
+  EXPECT_NE(llvm::toString(beyond.takeError()).find("outside of its 16 bytes"), std::string::npos);
+  auto wrong =
+      BlobStore::global().bytes(weir::BlobAttr::get(&machine.context, type, path, 0, 8, ""));
   ASSERT_FALSE(wrong);
   llvm::consumeError(wrong.takeError());
   // A file that was replaced is read anew; one that is gone is an error.
@@ -240,8 +225,7 @@ TEST(BlobStore, ReadsChecksAndReportsFiles) {
   auto gone = BlobStore::global().bytes(blob);
   ASSERT_FALSE(gone);
   EXPECT_NE(llvm::toString(gone.takeError()).find(path), std::string::npos);
-  std::ofstream(path, std::ios::binary)
-      .write("\3\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0", 16);
+  std::ofstream(path, std::ios::binary).write("\3\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0", 16);
   EXPECT_EQ(integersOf(blob, 10), (SmallVector<int64_t>{3, 4}));
   std::remove(path.c_str());
   EXPECT_EQ(blobHash({}),
@@ -250,15 +234,12 @@ TEST(BlobStore, ReadsChecksAndReportsFiles) {
 }
 
 TEST(Folds, OperationsThatChangeNothing) {
-  auto isArgument = [](const std::string &body,
-                       const std::string &type = "tensor<2x3xf32>") {
-    std::string text =
-        canonical("%x: " + type, body + "\nreturn %r : " + type, type);
+  auto isArgument = [](const std::string &body, const std::string &type = "tensor<2x3xf32>") {
+    std::string text = canonical("%x: " + type, body + "\nreturn %r : " + type, type);
     return text.find("weir.") == std::string::npos;
   };
   std::string same = " : (tensor<2x3xf32>) -> tensor<2x3xf32>";
-  EXPECT_TRUE(isArgument(
-      "%r = weir.transpose %x {permutation = array<i64: 0, 1>}" + same));
+  EXPECT_TRUE(isArgument("%r = weir.transpose %x {permutation = array<i64: 0, 1>}" + same));
   EXPECT_FALSE(isArgument("%r = weir.transpose %x {permutation = array<i64: 1, "
                           "0>} : (tensor<2x2xf32>) -> tensor<2x2xf32>",
                           "tensor<2x2xf32>"));
@@ -274,12 +255,10 @@ TEST(Folds, OperationsThatChangeNothing) {
                          "tensor<1xi64>) -> tensor<6xf32>\n"
                          "%r = weir.reshape %t, %u : (tensor<6xf32>, "
                          "tensor<2xi64>) -> tensor<2x3xf32>"));
-  auto with = [](const std::string &op, const std::string &value,
-                 const std::string &element) {
+  auto with = [](const std::string &op, const std::string &value, const std::string &element) {
     std::string type = "tensor<2x" + element + ">";
-    return "%c = weir.constant dense<" + value + "> : tensor<" + element +
-           ">\n%r = weir." + op + " %x, %c : (" + type + ", tensor<" + element +
-           ">) -> " + type;
+    return "%c = weir.constant dense<" + value + "> : tensor<" + element + ">\n%r = weir." + op +
+           " %x, %c : (" + type + ", tensor<" + element + ">) -> " + type;
   };
   EXPECT_TRUE(isArgument(with("mul", "1.0", "f32"), "tensor<2xf32>"));
   EXPECT_TRUE(isArgument(with("sub", "0.0", "f32"), "tensor<2xf32>"));

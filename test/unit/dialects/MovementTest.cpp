@@ -14,18 +14,16 @@ namespace {
 
 /// Runs an operation with static types, with open ones, and with its parameters
 /// as constants: all give `expected`.
-void expect(const std::string &text, const std::vector<Array> &operands,
-            const Array &expected, bool constants = true) {
+void expect(const std::string &text, const std::vector<Array> &operands, const Array &expected,
+            bool constants = true) {
   for (Typing typing : {Typing::Static, Typing::Dynamic, Typing::Constant}) {
     if (typing == Typing::Constant && !constants)
       continue;
     Machine machine;
     Outcome outcome = machine.run(text, operands, typing);
-    ASSERT_EQ(outcome.errors, std::vector<std::string>())
-        << text << ", typing " << (int)typing;
+    ASSERT_EQ(outcome.errors, std::vector<std::string>()) << text << ", typing " << (int)typing;
     ASSERT_EQ(outcome.results.size(), 1u) << machine.diagnostics;
-    EXPECT_EQ(outcome.results[0], expected)
-        << text << ", typing " << (int)typing;
+    EXPECT_EQ(outcome.results[0], expected) << text << ", typing " << (int)typing;
   }
 }
 
@@ -37,8 +35,7 @@ void expectError(const std::string &text, const std::vector<Array> &operands,
   ASSERT_FALSE(outcome.errors.empty()) << text;
   for (const std::string &error : outcome.errors)
     EXPECT_NE(error, "read outside of bounds");
-  EXPECT_NE(outcome.errors[0].find(message), std::string::npos)
-      << outcome.errors[0];
+  EXPECT_NE(outcome.errors[0].find(message), std::string::npos) << outcome.errors[0];
 }
 
 Array count(std::vector<int64_t> shape) {
@@ -52,8 +49,7 @@ Array count(std::vector<int64_t> shape) {
 }
 
 TEST(Movement, ShapeOf) {
-  expect("shape_of %0 {index_type = i32}", {count({2, 0, 5})},
-         {"i32", {3}, {2, 0, 5}});
+  expect("shape_of %0 {index_type = i32}", {count({2, 0, 5})}, {"i32", {3}, {2, 0, 5}});
   expect("shape_of %0 {index_type = i64}", {count({})}, {"i64", {0}, {}});
 }
 
@@ -70,14 +66,12 @@ TEST(Movement, Reshape) {
                                     {12, 2}}) {
     Array expected = x;
     expected.shape.assign(shape.begin(), shape.end());
-    expect("reshape %0, %1", {x, i64({(int64_t)shape.size()}, shape)},
-           expected);
+    expect("reshape %0, %1", {x, i64({(int64_t)shape.size()}, shape)}, expected);
   }
   expect("reshape %0, %1", {x, i64({2}, {-1, 6})}, count({4, 6}));
   expect("reshape %0, %1", {count({1, 1}), i64({0}, {})}, count({}), false);
   expect("reshape %0, %1", {count({0, 3}), i64({2}, {3, 0})}, count({3, 0}));
-  expect("reshape %0, %1", {count({4}), i64({3}, {2, -1, 1})},
-         count({2, 2, 1}));
+  expect("reshape %0, %1", {count({4}), i64({3}, {2, -1, 1})}, count({2, 2, 1}));
   expectError("reshape %0, %1", {x, i64({2}, {5, 5})}, "cannot reshape");
   expectError("reshape %0, %1", {x, i64({2}, {-1, -1})}, "cannot reshape");
   expectError("reshape %0, %1", {x, i64({2}, {-2, -12})}, "negative size");
@@ -86,10 +80,8 @@ TEST(Movement, Reshape) {
 TEST(Movement, BroadcastTo) {
   expect("broadcast_to %0, %1", {count({3, 1}), i64({3}, {2, 3, 2})},
          f32({2, 3, 2}, {0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2}));
-  expect("broadcast_to %0, %1", {count({}), i64({1}, {3})},
-         f32({3}, {0, 0, 0}));
-  expectError("broadcast_to %0, %1", {count({3}), i64({1}, {4})},
-              "cannot broadcast");
+  expect("broadcast_to %0, %1", {count({}), i64({1}, {3})}, f32({3}, {0, 0, 0}));
+  expectError("broadcast_to %0, %1", {count({3}), i64({1}, {4})}, "cannot broadcast");
 }
 
 TEST(Movement, TransposeReverseTile) {
@@ -97,16 +89,14 @@ TEST(Movement, TransposeReverseTile) {
          f32({3, 2}, {0, 3, 1, 4, 2, 5}));
   expect("transpose %0 {permutation = array<i64: 2, 0, 1>}", {count({2, 1, 3})},
          f32({3, 2, 1}, {0, 3, 1, 4, 2, 5}));
-  expect("reverse %0 {axes = array<i64: 1>}", {count({2, 3})},
-         f32({2, 3}, {2, 1, 0, 5, 4, 3}));
+  expect("reverse %0 {axes = array<i64: 1>}", {count({2, 3})}, f32({2, 3}, {2, 1, 0, 5, 4, 3}));
   expect("tile %0, %1", {count({2, 1}), i64({2}, {2, 3})},
          f32({4, 3}, {0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1}));
   expect("tile %0, %1", {count({2}), i64({1}, {0})}, f32({0}, {}));
   expectError("tile %0, %1", {count({2}), i64({1}, {-1})}, "negative repeat");
 }
 
-void expectSlice(int64_t size, double start, double end, double step,
-                 std::vector<double> values) {
+void expectSlice(int64_t size, double start, double end, double step, std::vector<double> values) {
   expect("slice %0, %1, %2, %3 {axes = array<i64: 0>, strict = false}",
          {count({size}), i64({1}, {start}), i64({1}, {end}), i64({1}, {step})},
          f32({(int64_t)values.size()}, values));
@@ -128,59 +118,42 @@ TEST(Movement, SliceClampsAsNumPyDoes) {
 }
 
 TEST(Movement, SliceStrict) {
-  std::string text =
-      "slice %0, %1, %2, %3 {axes = array<i64: 1>, strict = true}";
+  std::string text = "slice %0, %1, %2, %3 {axes = array<i64: 1>, strict = true}";
   expect(text, {count({2, 3}), i64({1}, {1}), i64({1}, {3}), i64({1}, {1})},
          f32({2, 2}, {1, 2, 4, 5}));
-  expectError(text,
-              {count({2, 3}), i64({1}, {1}), i64({1}, {4}), i64({1}, {1})},
-              "outside of [0,");
-  expectError(text,
-              {count({2, 3}), i64({1}, {0}), i64({1}, {2}), i64({1}, {0})},
-              "step 0");
+  expectError(text, {count({2, 3}), i64({1}, {1}), i64({1}, {4}), i64({1}, {1})}, "outside of [0,");
+  expectError(text, {count({2, 3}), i64({1}, {0}), i64({1}, {2}), i64({1}, {0})}, "step 0");
 }
 
 TEST(Movement, Pad) {
-  auto pad = [](const std::string &mode) {
-    return "pad %0, %1, %2 {mode = \"" + mode + "\"}";
-  };
+  auto pad = [](const std::string &mode) { return "pad %0, %1, %2 {mode = \"" + mode + "\"}"; };
   Array value = f32({}, {9});
-  expect(pad("constant"), {count({3}), i64({2}, {1, 2}), value},
-         f32({6}, {9, 0, 1, 2, 9, 9}));
-  expect(pad("constant"), {count({4}), i64({2}, {-1, -1}), value},
-         f32({2}, {1, 2}));
+  expect(pad("constant"), {count({3}), i64({2}, {1, 2}), value}, f32({6}, {9, 0, 1, 2, 9, 9}));
+  expect(pad("constant"), {count({4}), i64({2}, {-1, -1}), value}, f32({2}, {1, 2}));
   expect(pad("constant"), {count({2, 2}), i64({4}, {0, 1, 1, -1}), value},
          f32({3, 2}, {9, 0, 9, 2, 9, 9}));
-  expect(pad("edge"), {count({3}), i64({2}, {2, 1}), value},
-         f32({6}, {0, 0, 0, 1, 2, 2}));
+  expect(pad("edge"), {count({3}), i64({2}, {2, 1}), value}, f32({6}, {0, 0, 0, 1, 2, 2}));
   expect(pad("reflect"), {count({4}), i64({2}, {2, 3}), value},
          f32({9}, {2, 1, 0, 1, 2, 3, 2, 1, 0}));
-  expect(pad("reflect"), {count({3}), i64({2}, {5, 0}), value},
-         f32({8}, {1, 0, 1, 2, 1, 0, 1, 2}));
-  expect(pad("reflect"), {count({1}), i64({2}, {2, 1}), value},
-         f32({4}, {0, 0, 0, 0}));
+  expect(pad("reflect"), {count({3}), i64({2}, {5, 0}), value}, f32({8}, {1, 0, 1, 2, 1, 0, 1, 2}));
+  expect(pad("reflect"), {count({1}), i64({2}, {2, 1}), value}, f32({4}, {0, 0, 0, 0}));
   expect(pad("symmetric"), {count({3}), i64({2}, {4, 2}), value},
          f32({9}, {2, 2, 1, 0, 0, 1, 2, 2, 1}));
-  expect(pad("wrap"), {count({3}), i64({2}, {4, 2}), value},
-         f32({9}, {2, 0, 1, 2, 0, 1, 2, 0, 1}));
-  expectError(pad("edge"), {count({0}), i64({2}, {1, 0}), value},
-              "empty dimension");
+  expect(pad("wrap"), {count({3}), i64({2}, {4, 2}), value}, f32({9}, {2, 0, 1, 2, 0, 1, 2, 0, 1}));
+  expectError(pad("edge"), {count({0}), i64({2}, {1, 0}), value}, "empty dimension");
   expectError(pad("constant"), {count({2}), i64({2}, {-2, -1}), value}, "crop");
 }
 
 TEST(Movement, Concat) {
-  expect("concat %0, %1, %2 {axis = 1 : i64}",
-         {count({2, 1}), count({2, 0}), count({2, 2})},
+  expect("concat %0, %1, %2 {axis = 1 : i64}", {count({2, 1}), count({2, 0}), count({2, 2})},
          f32({2, 3}, {0, 0, 1, 1, 2, 3}), false);
-  expectError("concat %0, %1 {axis = 0 : i64}", {count({1, 2}), count({1, 3})},
-              "concat of sizes");
+  expectError("concat %0, %1 {axis = 0 : i64}", {count({1, 2}), count({1, 3})}, "concat of sizes");
 }
 
 TEST(Movement, Gather) {
   std::string text = "gather %0, %1 {axis = 1 : i64, batch_dims = 0 : i64, "
                      "wrap_negative = true}";
-  expect(text, {count({2, 3}), i64({2, 1}, {2, -3})},
-         f32({2, 2, 1}, {2, 0, 5, 3}));
+  expect(text, {count({2, 3}), i64({2, 1}, {2, -3})}, f32({2, 2, 1}, {2, 0, 5, 3}));
   expect(text, {count({2, 3, 2}), i64({}, {1})}, f32({2, 2}, {2, 3, 8, 9}));
   expectError(text, {count({2, 3}), i64({1}, {3})}, "is outside of");
   expectError(text, {count({2, 0}), i64({1}, {0})}, "is outside of");
@@ -194,36 +167,30 @@ TEST(Movement, Gather) {
 
 TEST(Movement, GatherElementsAndNd) {
   expect("gather_elements %0, %1 {axis = 1 : i64, wrap_negative = true}",
-         {count({2, 3}), i64({2, 2}, {0, -1, 2, 1})},
-         f32({2, 2}, {0, 2, 5, 4}));
+         {count({2, 3}), i64({2, 2}, {0, -1, 2, 1})}, f32({2, 2}, {0, 2, 5, 4}));
   expectError("gather_elements %0, %1 {axis = 1 : i64, wrap_negative = true}",
               {count({1, 3}), i64({2, 1}, {0, 0})}, "indices have");
   Machine machine; // the depth of tuples must be known: static types only
-  Outcome outcome = machine.run(
-      "gather_nd %0, %1 {batch_dims = 0 : i64, wrap_negative = true}",
-      {count({2, 3}), i64({2, 2}, {0, 1, -1, -1})}, Typing::Static);
+  Outcome outcome = machine.run("gather_nd %0, %1 {batch_dims = 0 : i64, wrap_negative = true}",
+                                {count({2, 3}), i64({2, 2}, {0, 1, -1, -1})}, Typing::Static);
   ASSERT_EQ(outcome.errors.size(), 0u);
   EXPECT_EQ(outcome.results[0], f32({2}, {1, 5}));
-  outcome = machine.run(
-      "gather_nd %0, %1 {batch_dims = 1 : i64, wrap_negative = true}",
-      {count({2, 3, 2}), i64({2, 1}, {2, 0})}, Typing::Static);
+  outcome = machine.run("gather_nd %0, %1 {batch_dims = 1 : i64, wrap_negative = true}",
+                        {count({2, 3, 2}), i64({2, 1}, {2, 0})}, Typing::Static);
   ASSERT_EQ(outcome.errors.size(), 0u);
   EXPECT_EQ(outcome.results[0], f32({2, 2}, {4, 5, 6, 7}));
 }
 
 TEST(Movement, IotaRangeBitcast) {
   Machine machine;
-  Outcome outcome = machine.run("iota %0 {axis = 1 : i64, element_type = f16}",
-                                {i64({2}, {2, 3})}, Typing::Static);
+  Outcome outcome = machine.run("iota %0 {axis = 1 : i64, element_type = f16}", {i64({2}, {2, 3})},
+                                Typing::Static);
   EXPECT_EQ(outcome.results[0], (Array{"f16", {2, 3}, {0, 1, 2, 0, 1, 2}}));
-  expect("range %0, %1, %2", {i64({}, {10}), i64({}, {1}), i64({}, {-4})},
-         i64({3}, {10, 6, 2}));
-  expect("range %0, %1, %2", {i64({}, {1}), i64({}, {1}), i64({}, {2})},
-         i64({0}, {}));
+  expect("range %0, %1, %2", {i64({}, {10}), i64({}, {1}), i64({}, {-4})}, i64({3}, {10, 6, 2}));
+  expect("range %0, %1, %2", {i64({}, {1}), i64({}, {1}), i64({}, {2})}, i64({0}, {}));
   expect("range %0, %1, %2", {f32({}, {0}), f32({}, {1}), f32({}, {0.25})},
          f32({4}, {0, 0.25, 0.5, 0.75}));
-  expectError("range %0, %1, %2", {i64({}, {0}), i64({}, {1}), i64({}, {0})},
-              "step 0");
+  expectError("range %0, %1, %2", {i64({}, {0}), i64({}, {1}), i64({}, {0})}, "step 0");
 }
 
 } // namespace

@@ -14,13 +14,11 @@ using namespace weir::test;
 
 namespace {
 
-void expect(const std::string &text, const std::vector<Array> &operands,
-            const Array &expected) {
+void expect(const std::string &text, const std::vector<Array> &operands, const Array &expected) {
   for (Typing typing : {Typing::Static, Typing::Dynamic}) {
     Machine machine;
     Outcome outcome = machine.run(text, operands, typing);
-    ASSERT_EQ(outcome.errors, std::vector<std::string>())
-        << text << ", typing " << (int)typing;
+    ASSERT_EQ(outcome.errors, std::vector<std::string>()) << text << ", typing " << (int)typing;
     ASSERT_EQ(outcome.results.size(), 1u) << machine.diagnostics;
     const Array &result = outcome.results[0];
     EXPECT_EQ(result.type, expected.type);
@@ -29,19 +27,16 @@ void expect(const std::string &text, const std::vector<Array> &operands,
       if (std::isnan(expected.values[i]))
         EXPECT_TRUE(std::isnan(result.values[i])) << text << " element " << i;
       else
-        EXPECT_FLOAT_EQ(result.values[i], expected.values[i])
-            << text << " element " << i;
+        EXPECT_FLOAT_EQ(result.values[i], expected.values[i]) << text << " element " << i;
   }
 }
 
 const double nan = std::nan("");
 const double infinity = INFINITY;
 
-std::string reduce(const std::string &kind, const std::string &axes,
-                   bool keep = false) {
-  return "reduce %0 {kind = \"" + kind + "\", axes = array<i64" +
-         (axes.empty() ? "" : ": ") + axes +
-         ">, keep_dims = " + (keep ? "true" : "false") + "}";
+std::string reduce(const std::string &kind, const std::string &axes, bool keep = false) {
+  return "reduce %0 {kind = \"" + kind + "\", axes = array<i64" + (axes.empty() ? "" : ": ") +
+         axes + ">, keep_dims = " + (keep ? "true" : "false") + "}";
 }
 
 TEST(Reduce, Kinds) {
@@ -54,10 +49,8 @@ TEST(Reduce, Kinds) {
   expect(reduce("min", "1"), {x}, f32({2}, {-2, -6}));
   expect(reduce("mean", "0", true), {x}, f32({1, 3}, {2.5, 1.5, -1.5}));
   expect(reduce("mean", "0"), {i64({2}, {-3, 0})}, i64({}, {-1}));
-  expect(reduce("any", "1"), {{"i1", {2, 2}, {0, 1, 0, 0}}},
-         {"i1", {2}, {1, 0}});
-  expect(reduce("all", "1"), {{"i1", {2, 2}, {1, 1, 1, 0}}},
-         {"i1", {2}, {1, 0}});
+  expect(reduce("any", "1"), {{"i1", {2, 2}, {0, 1, 0, 0}}}, {"i1", {2}, {1, 0}});
+  expect(reduce("all", "1"), {{"i1", {2, 2}, {1, 1, 1, 0}}}, {"i1", {2}, {1, 0}});
   expect(reduce("max", "0"), {{"ui8", {2}, {200, 100}}}, {"ui8", {}, {200}});
 }
 
@@ -75,16 +68,14 @@ TEST(Reduce, EmptyAndNan) {
 
 TEST(Reduce, NarrowFloatsAccumulateInF32) {
   // In f16, 2048 + 1 is 2048.
-  expect(reduce("sum", "0"), {{"f16", {5}, {2048, 1, 1, 1, 1}}},
-         {"f16", {}, {2052}});
+  expect(reduce("sum", "0"), {{"f16", {5}, {2048, 1, 1, 1, 1}}}, {"f16", {}, {2052}});
 }
 
 TEST(ArgReduce, TiesAndNan) {
   auto arg = [](bool largest, bool last) {
-    return std::string("arg_reduce %0 {largest = ") +
-           (largest ? "true" : "false") +
-           ", axis = 0 : i64, keep_dims = true, select_last = " +
-           (last ? "true" : "false") + ", index_type = i32}";
+    return std::string("arg_reduce %0 {largest = ") + (largest ? "true" : "false") +
+           ", axis = 0 : i64, keep_dims = true, select_last = " + (last ? "true" : "false") +
+           ", index_type = i32}";
   };
   auto index = [](double i) { return Array{"i32", {1}, {i}}; };
   expect(arg(true, false), {f32({4}, {1, 3, 3, 2})}, index(1));
@@ -111,12 +102,10 @@ TEST(Cumulative, Directions) {
 }
 
 TEST(DotGeneral, BatchesAndContractions) {
-  std::string matmul =
-      "dot_general %0, %1 {lhs_batch = array<i64>, rhs_batch = array<i64>, "
-      "lhs_contract = "
-      "array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32}";
-  expect(matmul,
-         {f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({3, 2}, {1, 0, 0, 1, 1, 1})},
+  std::string matmul = "dot_general %0, %1 {lhs_batch = array<i64>, rhs_batch = array<i64>, "
+                       "lhs_contract = "
+                       "array<i64: 1>, rhs_contract = array<i64: 0>, accumulator = f32}";
+  expect(matmul, {f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({3, 2}, {1, 0, 0, 1, 1, 1})},
          f32({2, 2}, {4, 5, 10, 11}));
   expect(matmul, {f32({2, 0}, {}), f32({0, 1}, {})}, f32({2, 1}, {0, 0}));
   std::string batched = "dot_general %0, %1 {lhs_batch = array<i64: 0>, "
@@ -124,26 +113,19 @@ TEST(DotGeneral, BatchesAndContractions) {
                         "lhs_contract = array<i64: 2>, rhs_contract = "
                         "array<i64: 0>, accumulator = i32}";
   // lhs[b, i, k] = i8, rhs[k, b]: sums of products in i32.
-  expect(
-      batched,
-      {{"i8", {2, 1, 2}, {100, 100, 1, 2}}, {"ui8", {2, 2}, {200, 3, 200, 4}}},
-      {"i32", {2, 1}, {40000, 11}});
+  expect(batched, {{"i8", {2, 1, 2}, {100, 100, 1, 2}}, {"ui8", {2, 2}, {200, 3, 200, 4}}},
+         {"i32", {2, 1}, {40000, 11}});
   Machine machine;
-  Outcome outcome =
-      machine.run(matmul, {sample({2, 3}), sample({2, 2})}, Typing::Dynamic);
+  Outcome outcome = machine.run(matmul, {sample({2, 3}), sample({2, 2})}, Typing::Dynamic);
   ASSERT_EQ(outcome.errors.size(), 1u);
   EXPECT_NE(outcome.errors[0].find("contracted sizes"), std::string::npos);
 }
 
 /// Plain loops, two spatial dimensions, channels first.
-Array convReference(const Array &x, const Array &w, std::vector<int64_t> s,
-                    std::vector<int64_t> p, std::vector<int64_t> d,
-                    int64_t groups) {
+Array convReference(const Array &x, const Array &w, std::vector<int64_t> s, std::vector<int64_t> p,
+                    std::vector<int64_t> d, int64_t groups) {
   auto out = [&](int i) {
-    return (x.shape[2 + i] + p[2 * i] + p[2 * i + 1] -
-            (w.shape[2 + i] - 1) * d[i] - 1) /
-               s[i] +
-           1;
+    return (x.shape[2 + i] + p[2 * i] + p[2 * i + 1] - (w.shape[2 + i] - 1) * d[i] - 1) / s[i] + 1;
   };
   Array y{"f32", {x.shape[0], w.shape[0], out(0), out(1)}, {}};
   for (int64_t n = 0; n < y.shape[0]; ++n)
@@ -154,17 +136,12 @@ Array convReference(const Array &x, const Array &w, std::vector<int64_t> s,
           for (int64_t c = 0; c < w.shape[1]; ++c)
             for (int64_t k = 0; k < w.shape[2]; ++k)
               for (int64_t l = 0; l < w.shape[3]; ++l) {
-                int64_t a = i * s[0] - p[0] + k * d[0],
-                        b = j * s[1] - p[2] + l * d[1];
+                int64_t a = i * s[0] - p[0] + k * d[0], b = j * s[1] - p[2] + l * d[1];
                 if (a < 0 || b < 0 || a >= x.shape[2] || b >= x.shape[3])
                   continue;
                 int64_t channel = o / (w.shape[0] / groups) * w.shape[1] + c;
-                sum += x.values[((n * x.shape[1] + channel) * x.shape[2] + a) *
-                                    x.shape[3] +
-                                b] *
-                       w.values[((o * w.shape[1] + c) * w.shape[2] + k) *
-                                    w.shape[3] +
-                                l];
+                sum += x.values[((n * x.shape[1] + channel) * x.shape[2] + a) * x.shape[3] + b] *
+                       w.values[((o * w.shape[1] + c) * w.shape[2] + k) * w.shape[3] + l];
               }
           y.values.push_back(sum);
         }
@@ -210,20 +187,17 @@ TEST(Conv, AgainstPlainLoops) {
     Array x = sample(c.x), w = sample(c.w, 7);
     Array y = convReference(x, w, c.s, c.p, c.d, c.groups);
     std::string attributes =
-        "strides = " + list(c.s) + ", pads = " + list(c.p) +
-        ", dilations = " + list(c.d) +
+        "strides = " + list(c.s) + ", pads = " + list(c.p) + ", dilations = " + list(c.d) +
         ", groups = " + std::to_string(c.groups) + " : i64, accumulator = f32}";
     expect("conv %0, %1 {channels_last = false, " + attributes, {x, w}, y);
     expect("conv %0, %1 {channels_last = true, " + attributes,
-           {transposed(x, {0, 2, 3, 1}), transposed(w, {2, 3, 1, 0})},
-           transposed(y, {0, 2, 3, 1}));
+           {transposed(x, {0, 2, 3, 1}), transposed(w, {2, 3, 1, 0})}, transposed(y, {0, 2, 3, 1}));
   }
 }
 
 /// The gradient by its definition: each product of the convolution, backwards.
-Array convTransposeReference(const Array &x, const Array &w,
-                             std::vector<int64_t> sizes, std::vector<int64_t> s,
-                             std::vector<int64_t> p, std::vector<int64_t> d,
+Array convTransposeReference(const Array &x, const Array &w, std::vector<int64_t> sizes,
+                             std::vector<int64_t> s, std::vector<int64_t> p, std::vector<int64_t> d,
                              int64_t groups) {
   int64_t perGroup = x.shape[1] / groups;
   Array y{"f32", {x.shape[0], w.shape[1] * groups, sizes[0], sizes[1]}, {}};
@@ -235,19 +209,13 @@ Array convTransposeReference(const Array &x, const Array &w,
           for (int64_t o = 0; o < w.shape[1]; ++o)
             for (int64_t k = 0; k < w.shape[2]; ++k)
               for (int64_t l = 0; l < w.shape[3]; ++l) {
-                int64_t a = i * s[0] - p[0] + k * d[0],
-                        b = j * s[1] - p[2] + l * d[1];
+                int64_t a = i * s[0] - p[0] + k * d[0], b = j * s[1] - p[2] + l * d[1];
                 if (a < 0 || b < 0 || a >= sizes[0] || b >= sizes[1])
                   continue;
                 int64_t out = c / perGroup * w.shape[1] + o;
-                y.values[((n * y.shape[1] + out) * sizes[0] + a) * sizes[1] +
-                         b] +=
-                    x.values[((n * x.shape[1] + c) * x.shape[2] + i) *
-                                 x.shape[3] +
-                             j] *
-                    w.values[((c * w.shape[1] + o) * w.shape[2] + k) *
-                                 w.shape[3] +
-                             l];
+                y.values[((n * y.shape[1] + out) * sizes[0] + a) * sizes[1] + b] +=
+                    x.values[((n * x.shape[1] + c) * x.shape[2] + i) * x.shape[3] + j] *
+                    w.values[((c * w.shape[1] + o) * w.shape[2] + k) * w.shape[3] + l];
               }
   return y;
 }
@@ -266,24 +234,22 @@ TEST(ConvTranspose, AgainstPlainLoops) {
     Array x = sample(c.x), w = sample(c.w, 5);
     Array y = convTransposeReference(x, w, c.sizes, c.s, c.p, c.d, c.groups);
     Array sizes = i64({2}, {(double)c.sizes[0], (double)c.sizes[1]});
-    std::string attributes =
-        "strides = " + list(c.s) + ", pads = " + list(c.p) +
-        ", dilations = " + list(c.d) +
-        ", groups = " + std::to_string(c.groups) + " : i64}";
-    expect("conv_transpose %0, %1, %2 {channels_last = false, " + attributes,
-           {x, w, sizes}, y);
+    std::string attributes = "strides = " + list(c.s) + ", pads = " + list(c.p) +
+                             ", dilations = " + list(c.d) +
+                             ", groups = " + std::to_string(c.groups) + " : i64}";
+    expect("conv_transpose %0, %1, %2 {channels_last = false, " + attributes, {x, w, sizes}, y);
     expect("conv_transpose %0, %1, %2 {channels_last = true, " + attributes,
            {transposed(x, {0, 2, 3, 1}), transposed(w, {2, 3, 1, 0}), sizes},
            transposed(y, {0, 2, 3, 1}));
   }
 }
 
-std::string pool(const std::string &kind, const std::string &window, bool ceil,
-                 bool includePad, int64_t p = 1) {
+std::string pool(const std::string &kind, const std::string &window, bool ceil, bool includePad,
+                 int64_t p = 1) {
   return "pool %0 {kind = \"" + kind + "\", " + window +
          ", ceil_mode = " + (ceil ? "true" : "false") +
-         ", count_include_pad = " + (includePad ? "true" : "false") +
-         ", p = " + std::to_string(p) + " : i64, channels_last = false}";
+         ", count_include_pad = " + (includePad ? "true" : "false") + ", p = " + std::to_string(p) +
+         " : i64, channels_last = false}";
 }
 
 TEST(Pool, KindsAndEdges) {
@@ -292,17 +258,13 @@ TEST(Pool, KindsAndEdges) {
                        "= array<i64: 0, 0>, dilations = array<i64: 1>";
   expect(pool("max", window, false, false), {x}, f32({1, 1, 2}, {1, 4}));
   expect(pool("max", window, true, false), {x}, f32({1, 1, 3}, {1, 4, 5}));
-  expect(pool("average", window, true, false), {x},
-         f32({1, 1, 3}, {-0.5, 3.5, 5}));
+  expect(pool("average", window, true, false), {x}, f32({1, 1, 3}, {-0.5, 3.5, 5}));
   // Beyond the end padding nothing counts, even with count_include_pad.
-  expect(pool("average", window, true, true), {x},
-         f32({1, 1, 3}, {-0.5, 3.5, 5}));
+  expect(pool("average", window, true, true), {x}, f32({1, 1, 3}, {-0.5, 3.5, 5}));
   std::string padded = "window = array<i64: 3>, strides = array<i64: 2>, pads "
                        "= array<i64: 1, 1>, dilations = array<i64: 1>";
-  expect(pool("average", padded, false, true), {x},
-         f32({1, 1, 3}, {-1.0 / 3, 5.0 / 3, 3}));
-  expect(pool("average", padded, false, false), {x},
-         f32({1, 1, 3}, {-0.5, 5.0 / 3, 4.5}));
+  expect(pool("average", padded, false, true), {x}, f32({1, 1, 3}, {-1.0 / 3, 5.0 / 3, 3}));
+  expect(pool("average", padded, false, false), {x}, f32({1, 1, 3}, {-0.5, 5.0 / 3, 4.5}));
   expect(pool("sum", padded, false, false), {x}, f32({1, 1, 3}, {-1, 5, 9}));
   expect(pool("lp", padded, false, false, 2), {x},
          f32({1, 1, 3}, {std::sqrt(5.0), std::sqrt(29.0), std::sqrt(41.0)}));
@@ -319,8 +281,7 @@ TEST(MaxPoolIndex, Orders) {
                        "= array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, "
                        "dilations = array<i64: 1, 1>, ceil_mode = false, "
                        "channels_last = false, within_image = ") +
-           (within ? "true" : "false") +
-           ", column_major = " + (columns ? "true" : "false") +
+           (within ? "true" : "false") + ", column_major = " + (columns ? "true" : "false") +
            ", index_type = i64}";
   };
   expect(text(false, false), {x}, i64({1, 2, 1, 1}, {1, 6}));

@@ -30,8 +30,7 @@ struct Reference {
     return d < 2 ? cubic * (d * d * d - 5 * d * d + 8 * d - 4) : 0;
   }
 
-  double at(const std::vector<double> &x, double scale, int64_t count,
-            int64_t i) const {
+  double at(const std::vector<double> &x, double scale, int64_t count, int64_t i) const {
     double size = x.size(), length = scale * size, place;
     if (coordinates == "half_pixel")
       place = (i + 0.5) / scale - 0.5;
@@ -48,8 +47,7 @@ struct Reference {
     else {
       place = length == 1
                   ? (roiStart + roiEnd) * (size - 1) / 2
-                  : roiStart * (size - 1) +
-                        i * (roiEnd - roiStart) * (size - 1) / (length - 1);
+                  : roiStart * (size - 1) + i * (roiEnd - roiStart) * (size - 1) / (length - 1);
       if (place < 0 || place > size - 1)
         return extrapolation;
     }
@@ -92,33 +90,30 @@ void check(const Reference &reference) {
   // Scales that f32 holds, so that both sides sample the same places.
   for (double scale : {0.5, 0.625, 1.0, 1.5, 2.0, 0.25}) {
     int64_t count = (int64_t)std::floor(scale * x.size());
-    std::vector<Array> operands = {
-        f32({(int64_t)x.size()}, x), i64({1}, {(double)count}),
-        f32({1}, {scale}), f32({2}, {reference.roiStart, reference.roiEnd})};
+    std::vector<Array> operands = {f32({(int64_t)x.size()}, x), i64({1}, {(double)count}),
+                                   f32({1}, {scale}),
+                                   f32({2}, {reference.roiStart, reference.roiEnd})};
     for (Typing typing : {Typing::Static, Typing::Dynamic, Typing::Constant}) {
       Machine machine;
       Outcome outcome = machine.run(reference.text(), operands, typing);
       ASSERT_EQ(outcome.errors, std::vector<std::string>());
       ASSERT_EQ((int64_t)outcome.results[0].values.size(), count);
       for (int64_t i = 0; i < count; ++i)
-        EXPECT_NEAR(outcome.results[0].values[i],
-                    reference.at(x, scale, count, i), 2e-4)
-            << reference.text() << " at " << i << " of " << count << ", scale "
-            << scale;
+        EXPECT_NEAR(outcome.results[0].values[i], reference.at(x, scale, count, i), 2e-4)
+            << reference.text() << " at " << i << " of " << count << ", scale " << scale;
     }
   }
 }
 
-const char *allCoordinates[] = {
-    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-    "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+const char *allCoordinates[] = {"half_pixel",        "half_pixel_symmetric", "pytorch_half_pixel",
+                                "align_corners",     "asymmetric",           "tf_half_pixel_for_nn",
+                                "tf_crop_and_resize"};
 
 TEST(Resize, Nearest) {
   // align_corners and half_pixel_symmetric divide: halves are not exact there.
-  for (const char *coordinates : {"half_pixel", "pytorch_half_pixel",
-                                  "asymmetric", "tf_half_pixel_for_nn"})
-    for (const char *nearest :
-         {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
+  for (const char *coordinates :
+       {"half_pixel", "pytorch_half_pixel", "asymmetric", "tf_half_pixel_for_nn"})
+    for (const char *nearest : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
       check({"nearest", coordinates, nearest});
 }
 TEST(Resize, Linear) {
@@ -141,27 +136,24 @@ TEST(Resize, ScaleMadeFromSizes) {
   Reference reference{"nearest", "align_corners", "floor"};
   Machine machine;
   Outcome outcome = machine.run(
-      reference.text(),
-      {f32({3}, {1, 2, 3}), i64({1}, {7}), f32({1}, {7.0f / 3}), f32({0}, {})},
+      reference.text(), {f32({3}, {1, 2, 3}), i64({1}, {7}), f32({1}, {7.0f / 3}), f32({0}, {})},
       Typing::Static);
   EXPECT_EQ(outcome.results[0], f32({7}, {1, 1, 1, 2, 2, 2, 3}));
 }
 
 TEST(Resize, TwoAxes) {
   Machine machine;
-  Outcome outcome =
-      machine.run("resize %0, %1, %2, %3 {axes = array<i64: 1, 2>, mode = "
-                  "\"linear\", coordinates = \"half_pixel\", nearest = "
-                  "\"\", cubic_coefficient = 0.0 : f64, exclude_outside = "
-                  "false, extrapolation_value = 0.0 : f64, antialias = "
-                  "false}",
-                  {f32({1, 2, 2, 1}, {1, 2, 3, 4}), i64({2}, {4, 4}),
-                   f32({2}, {2, 2}), f32({0}, {})},
-                  Typing::Static);
+  Outcome outcome = machine.run(
+      "resize %0, %1, %2, %3 {axes = array<i64: 1, 2>, mode = "
+      "\"linear\", coordinates = \"half_pixel\", nearest = "
+      "\"\", cubic_coefficient = 0.0 : f64, exclude_outside = "
+      "false, extrapolation_value = 0.0 : f64, antialias = "
+      "false}",
+      {f32({1, 2, 2, 1}, {1, 2, 3, 4}), i64({2}, {4, 4}), f32({2}, {2, 2}), f32({0}, {})},
+      Typing::Static);
   ASSERT_EQ(outcome.errors, std::vector<std::string>());
-  EXPECT_EQ(outcome.results[0],
-            f32({1, 4, 4, 1}, {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5,
-                               2.75, 3.25, 3.5, 3, 3.25, 3.75, 4}));
+  EXPECT_EQ(outcome.results[0], f32({1, 4, 4, 1}, {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5,
+                                                   2.75, 3.25, 3.5, 3, 3.25, 3.75, 4}));
 }
 
 } // namespace

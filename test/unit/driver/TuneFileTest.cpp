@@ -95,8 +95,9 @@ TEST(TuneFile, AFileThatIsNotThereIsRefused) {
 }
 
 TEST(TileChoice, TextAndBack) {
-  for (const char *text : {"", "direct", "winograd tile=8x3 part=4096", "tile=14x2 part=140 depth=0",
-                           "tile=1x8", "part=16777216", "depth=512 ahead=1", "ahead=0"}) {
+  for (const char *text :
+       {"", "direct", "winograd tile=8x3 part=4096", "tile=14x2 part=140 depth=0", "tile=1x8",
+        "part=16777216", "depth=512 ahead=1", "ahead=0"}) {
     std::optional<TileChoice> choice = TileChoice::parse(text);
     ASSERT_TRUE(choice.has_value()) << text;
     EXPECT_EQ(choice->str(), text);
@@ -105,10 +106,26 @@ TEST(TileChoice, TextAndBack) {
 }
 
 TEST(TileChoice, WhatNoKernelCouldBeMadeOfIsNothing) {
-  for (const char *text :
-       {"tile=0x1", "tile=33x1", "tile=1x9", "tile=8x8", "tile=8", "tile=8x", "tile=x2", "tile=-1x2",
-        "part=0", "part=16777217", "depth=17", "depth=-16", "ahead=2", "ahead=", "fast", "direct winograd",
-        "tile=8x2 tile=8x2", "direct  part=1", " direct", "part=99999999999999999999"})
+  for (const char *text : {"tile=0x1",
+                           "tile=33x1",
+                           "tile=1x9",
+                           "tile=8x8",
+                           "tile=8",
+                           "tile=8x",
+                           "tile=x2",
+                           "tile=-1x2",
+                           "part=0",
+                           "part=16777217",
+                           "depth=17",
+                           "depth=-16",
+                           "ahead=2",
+                           "ahead=",
+                           "fast",
+                           "direct winograd",
+                           "tile=8x2 tile=8x2",
+                           "direct  part=1",
+                           " direct",
+                           "part=99999999999999999999"})
     EXPECT_FALSE(TileChoice::parse(text).has_value()) << text;
 }
 

@@ -27,8 +27,9 @@ public:
   /// Of a launch, by task and part.
   std::function<double(size_t, int64_t)> secondsOf;
   std::map<size_t, int> measured;
-  std::function<TrialResult::Kind(size_t, int64_t)> kindOf =
-      [](size_t, int64_t) { return TrialResult::Kind::Measured; };
+  std::function<TrialResult::Kind(size_t, int64_t)> kindOf = [](size_t, int64_t) {
+    return TrialResult::Kind::Measured;
+  };
 
   std::vector<TileChoice> moves(size_t, const TileChoice &from) override {
     std::vector<TileChoice> all;

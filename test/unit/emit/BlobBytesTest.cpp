@@ -31,8 +31,7 @@ protected:
 
   /// `length` bytes at `offset` of a file.
   BlobAttr blob(Type type, int64_t offset, int64_t length) {
-    return BlobAttr::get(type, llvm::StringRef("m.onnx"), offset, length,
-                         llvm::StringRef("hash"));
+    return BlobAttr::get(type, llvm::StringRef("m.onnx"), offset, length, llvm::StringRef("hash"));
   }
 
   /// The bytes of one constant; those of blobs are "0123456789".
@@ -42,8 +41,8 @@ protected:
       static const char file[] = "0123456789";
       return llvm::ArrayRef<char>(file + blob.getOffset(), blob.getLength());
     };
-    llvm::Error error = writeBlob(
-        value, 100, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
+    llvm::Error error =
+        writeBlob(value, 100, resolve, [&](int64_t offset, llvm::ArrayRef<char> bytes) {
           EXPECT_EQ(offset, int64_t(100 + out.size())) << "in order, no gaps";
           out.append(bytes.begin(), bytes.end());
           return llvm::Error::success();
@@ -58,41 +57,35 @@ protected:
 
 TEST_F(BlobBytes, FloatsAreTheirBytes) {
   float values[] = {1.0f, -2.5f};
-  auto dense = DenseElementsAttr::get(tensor(2, b.getF32Type()),
-                                      llvm::ArrayRef<float>(values));
-  EXPECT_EQ(bytesOf(dense),
-            std::string(reinterpret_cast<char *>(values), sizeof(values)));
+  auto dense = DenseElementsAttr::get(tensor(2, b.getF32Type()), llvm::ArrayRef<float>(values));
+  EXPECT_EQ(bytesOf(dense), std::string(reinterpret_cast<char *>(values), sizeof(values)));
 }
 
 TEST_F(BlobBytes, BooleansTakeAByteEach) {
   bool values[] = {true, false, true, true, false, false, true, false, true};
-  auto dense = DenseElementsAttr::get(tensor(9, b.getI1Type()),
-                                      llvm::ArrayRef<bool>(values));
+  auto dense = DenseElementsAttr::get(tensor(9, b.getI1Type()), llvm::ArrayRef<bool>(values));
   EXPECT_EQ(bytesOf(dense), std::string("\1\0\1\1\0\0\1\0\1", 9));
 }
 
 TEST_F(BlobBytes, SplatsAreWrittenOut) {
   auto ones = DenseElementsAttr::get(tensor(3, b.getI1Type()), true);
   EXPECT_EQ(bytesOf(ones), "\1\1\1");
-  auto halves = DenseElementsAttr::get(tensor(2, b.getF16Type()),
-                                       b.getF16FloatAttr(0.5f).getValue());
+  auto halves =
+      DenseElementsAttr::get(tensor(2, b.getF16Type()), b.getF16FloatAttr(0.5f).getValue());
   EXPECT_EQ(bytesOf(halves), std::string("\x00\x38\x00\x38", 4));
-  auto shorts =
-      DenseElementsAttr::get(tensor(2, b.getI16Type()), int16_t(0x1234));
+  auto shorts = DenseElementsAttr::get(tensor(2, b.getI16Type()), int16_t(0x1234));
   EXPECT_EQ(bytesOf(shorts), "\x34\x12\x34\x12");
 }
 
 TEST_F(BlobBytes, SplatsLargerThanOnePiece) {
-  auto zeros =
-      DenseElementsAttr::get(tensor(3'000'001, b.getI8Type()), int8_t(7));
+  auto zeros = DenseElementsAttr::get(tensor(3'000'001, b.getI8Type()), int8_t(7));
   EXPECT_EQ(bytesOf(zeros), std::string(3'000'001, '\7'));
 }
 
 TEST_F(BlobBytes, NarrowIntegersAreExtendedByTheirSign) {
   llvm::APInt numbers[] = {llvm::APInt(4, 3), llvm::APInt(4, 15)};
   llvm::ArrayRef<llvm::APInt> values(numbers);
-  auto isSigned =
-      DenseElementsAttr::get(tensor(2, b.getIntegerType(4)), values);
+  auto isSigned = DenseElementsAttr::get(tensor(2, b.getIntegerType(4)), values);
   EXPECT_EQ(bytesOf(isSigned), "\x03\xff");
   auto isUnsigned = DenseElementsAttr::get(
       tensor(2, IntegerType::get(&context, 4, IntegerType::Unsigned)), values);
@@ -101,11 +94,9 @@ TEST_F(BlobBytes, NarrowIntegersAreExtendedByTheirSign) {
 
 TEST_F(BlobBytes, ComplexPartsAlternate) {
   std::complex<float> values[] = {{1, 2}, {3, 4}};
-  auto dense =
-      DenseElementsAttr::get(tensor(2, ComplexType::get(b.getF32Type())),
-                             llvm::ArrayRef<std::complex<float>>(values));
-  EXPECT_EQ(bytesOf(dense),
-            std::string(reinterpret_cast<char *>(values), sizeof(values)));
+  auto dense = DenseElementsAttr::get(tensor(2, ComplexType::get(b.getF32Type())),
+                                      llvm::ArrayRef<std::complex<float>>(values));
+  EXPECT_EQ(bytesOf(dense), std::string(reinterpret_cast<char *>(values), sizeof(values)));
 }
 
 TEST_F(BlobBytes, BlobsComeFromTheirFile) {
@@ -113,13 +104,10 @@ TEST_F(BlobBytes, BlobsComeFromTheirFile) {
 }
 
 TEST_F(BlobBytes, SizesAreThoseOfBuffers) {
-  auto bytes = [&](Attribute value) {
-    return llvm::cantFail(blobBytes(value));
-  };
+  auto bytes = [&](Attribute value) { return llvm::cantFail(blobBytes(value)); };
   EXPECT_EQ(bytes(DenseElementsAttr::get(tensor(5, b.getI1Type()), true)), 5);
   EXPECT_EQ(bytes(blob(tensor(4, b.getF64Type()), 0, 32)), 32);
-  llvm::Expected<int64_t> strings =
-      blobBytes(blob(tensor(4, StringType::get(&context)), 0, 4));
+  llvm::Expected<int64_t> strings = blobBytes(blob(tensor(4, StringType::get(&context)), 0, 4));
   EXPECT_FALSE(bool(strings));
   llvm::consumeError(strings.takeError());
 }
@@ -129,10 +117,8 @@ TEST_F(BlobBytes, ProgramsAreChecked) {
     return llvm::ArrayRef<char>("0123", 4);
   };
   auto write = [&](const Program &program) {
-    llvm::Error error =
-        writeBlobs(program, resolve, [](int64_t, llvm::ArrayRef<char>) {
-          return llvm::Error::success();
-        });
+    llvm::Error error = writeBlobs(
+        program, resolve, [](int64_t, llvm::ArrayRef<char>) { return llvm::Error::success(); });
     return llvm::toString(std::move(error));
   };
   auto four = blob(tensor(4, b.getI8Type()), 0, 4);

@@ -76,8 +76,7 @@ protected:
       std::string error;
       return std::unique_ptr<llvm::TargetMachine>(
           llvm::TargetRegistry::lookupTarget(triple, error)
-              ->createTargetMachine(triple, "x86-64", "", {},
-                                    llvm::Reloc::PIC_));
+              ->createTargetMachine(triple, "x86-64", "", {}, llvm::Reloc::PIC_));
     };
     layout = options.machine()->createDataLayout().getStringRepresentation();
   }
@@ -105,8 +104,8 @@ protected:
   std::vector<std::string> files() {
     std::vector<std::string> found;
     std::error_code code;
-    for (llvm::sys::fs::directory_iterator it(folder, code), end;
-         it != end && !code; it.increment(code))
+    for (llvm::sys::fs::directory_iterator it(folder, code), end; it != end && !code;
+         it.increment(code))
       if (llvm::sys::path::filename(it->path()).starts_with("llvmcache-"))
         found.push_back(it->path());
     return found;
@@ -127,8 +126,7 @@ TEST_F(CodeUnits, EqualKernelsAreOneUnit) {
 
 TEST_F(CodeUnits, ObjectHoldsWhatTheModuleHeld) {
   std::string bytes = compile();
-  auto file = llvm::object::ELF64LEObjectFile::create(
-      llvm::MemoryBufferRef(bytes, "object"));
+  auto file = llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(bytes, "object"));
   ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
   std::map<std::string, uint64_t> values;
   for (llvm::object::ELFSymbolRef symbol : file->symbols()) {
@@ -141,12 +139,11 @@ TEST_F(CodeUnits, ObjectHoldsWhatTheModuleHeld) {
     EXPECT_FALSE(flags & llvm::object::SymbolRef::SF_Undefined) << name;
     if (name.empty())
       continue;
-    EXPECT_EQ(bool(flags & llvm::object::SymbolRef::SF_Global), name == "step")
-        << name;
+    EXPECT_EQ(bool(flags & llvm::object::SymbolRef::SF_Global), name == "step") << name;
     values[name] = llvm::cantFail(symbol.getValue());
   }
-  ASSERT_TRUE(values.count("one") && values.count("two") &&
-              values.count("three") && values.count("step"));
+  ASSERT_TRUE(values.count("one") && values.count("two") && values.count("three") &&
+              values.count("step"));
   EXPECT_EQ(values["one"], values["two"]);
   EXPECT_NE(values["one"], values["three"]);
   // Every reference finds its symbol, and every section its bytes once.

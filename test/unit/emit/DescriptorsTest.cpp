@@ -20,8 +20,7 @@ using namespace weir;
 
 namespace {
 
-std::unique_ptr<llvm::Module> parse(llvm::LLVMContext &context,
-                                    const char *text) {
+std::unique_ptr<llvm::Module> parse(llvm::LLVMContext &context, const char *text) {
   llvm::SMDiagnostic error;
   auto module = llvm::parseAssemblyString(text, error, context);
   EXPECT_TRUE(module) << error.getMessage().str();
@@ -31,24 +30,21 @@ std::unique_ptr<llvm::Module> parse(llvm::LLVMContext &context,
 TEST(Descriptors, ShowOnlyTheModelsOwnNames) {
   llvm::LLVMContext context;
   auto module = parse(context, test::stepsText());
-  EXPECT_EQ(llvm::toString(emitDescriptors(test::makeProgram(), {}, *module)),
-            "");
+  EXPECT_EQ(llvm::toString(emitDescriptors(test::makeProgram(), {}, *module)), "");
   EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
   std::set<std::string> visible;
   for (llvm::GlobalValue &value : module->global_values())
     if (!value.isDeclaration() && !value.hasLocalLinkage())
       visible.insert(value.getName().str());
-  EXPECT_EQ(visible, (std::set<std::string>{"net_program", "net_create",
-                                            "net_destroy", "net_release",
-                                            "net_run", "net_train_step"}));
+  EXPECT_EQ(visible, (std::set<std::string>{"net_program", "net_create", "net_destroy",
+                                            "net_release", "net_run", "net_train_step"}));
   EXPECT_FALSE(module->getNamedGlobal("llvm.global_ctors"));
 }
 
 TEST(Descriptors, AStepWithoutCodeIsAnError) {
   llvm::LLVMContext context;
   auto module = parse(context, "define i32 @step_main(ptr %c) { ret i32 0 }");
-  std::string error =
-      llvm::toString(emitDescriptors(test::makeProgram(), {}, *module));
+  std::string error = llvm::toString(emitDescriptors(test::makeProgram(), {}, *module));
   EXPECT_NE(error.find("step_train"), std::string::npos) << error;
 }
 
@@ -57,9 +53,7 @@ TEST(Descriptors, TheSharedObjectsTable) {
   auto module = parse(context, test::stepsText());
   DescriptorOptions options;
   options.plugin = true;
-  EXPECT_EQ(
-      llvm::toString(emitDescriptors(test::makeProgram(), options, *module)),
-      "");
+  EXPECT_EQ(llvm::toString(emitDescriptors(test::makeProgram(), options, *module)), "");
   EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
   llvm::GlobalVariable *table = module->getNamedGlobal("weir_plugin");
   ASSERT_TRUE(table);

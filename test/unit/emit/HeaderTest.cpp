@@ -34,8 +34,8 @@ protected:
   void TearDown() override { llvm::sys::fs::remove_directories(folder); }
 
   /// Compiles `source` where the compiler is installed.
-  void compile(const char *compiler, std::vector<std::string> flags,
-               llvm::StringRef suffix, llvm::StringRef source) {
+  void compile(const char *compiler, std::vector<std::string> flags, llvm::StringRef suffix,
+               llvm::StringRef source) {
     auto path = llvm::sys::findProgramByName(compiler);
     if (!path) {
       std::printf("%s is not installed: skipped\n", compiler);
@@ -43,13 +43,12 @@ protected:
     }
     std::string file = (folder + "/use" + suffix).str();
     ASSERT_EQ(llvm::toString(writeFile(file, source)), "");
-    std::vector<std::string> arguments = {
-        *path, "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"};
+    std::vector<std::string> arguments = {*path,     "-Wall",     "-Wextra",
+                                          "-Werror", "-pedantic", "-fsyntax-only"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     arguments.push_back(file);
     std::vector<llvm::StringRef> references(arguments.begin(), arguments.end());
-    EXPECT_EQ(llvm::sys::ExecuteAndWait(*path, references), 0)
-        << compiler << ' ' << flags[0];
+    EXPECT_EQ(llvm::sys::ExecuteAndWait(*path, references), 0) << compiler << ' ' << flags[0];
   }
 
   llvm::SmallString<128> folder;
@@ -57,50 +56,47 @@ protected:
 };
 
 TEST_F(Header, IsC) {
-  const char *source =
-      "#include \"net.h\"\n"
-      "#include \"net.h\"\n"
-      "int use(weir_session *s, float *x, int64_t n);\n"
-      "int use(weir_session *s, float *x, int64_t n) {\n"
-      "  const int64_t dims[] = {n, 4};\n"
-      "  static const int64_t fixed[] = NET_X_DIMS;\n"
-      "  uint8_t flags[4] = {0};\n"
-      "  uint16_t any[1] = {0};\n"
-      "  weir_tensor feeds[NET_RUN_FEEDS] = {net_x_tensor(x),\n"
-      "      net_n_1_tensor(&n), net_class__tensor(flags, dims),\n"
-      "      net_any_tensor(any, 1, fixed)};\n"
-      "  weir_tensor fetches[NET_RUN_FETCHES] = {\n"
-      "      net_x_output_tensor(0), net_run_output_tensor(0, 0)};\n"
-      "  return net_run(s, feeds, fetches, 0, 0) + (int)NET_X_BYTES;\n"
-      "}\n";
+  const char *source = "#include \"net.h\"\n"
+                       "#include \"net.h\"\n"
+                       "int use(weir_session *s, float *x, int64_t n);\n"
+                       "int use(weir_session *s, float *x, int64_t n) {\n"
+                       "  const int64_t dims[] = {n, 4};\n"
+                       "  static const int64_t fixed[] = NET_X_DIMS;\n"
+                       "  uint8_t flags[4] = {0};\n"
+                       "  uint16_t any[1] = {0};\n"
+                       "  weir_tensor feeds[NET_RUN_FEEDS] = {net_x_tensor(x),\n"
+                       "      net_n_1_tensor(&n), net_class__tensor(flags, dims),\n"
+                       "      net_any_tensor(any, 1, fixed)};\n"
+                       "  weir_tensor fetches[NET_RUN_FETCHES] = {\n"
+                       "      net_x_output_tensor(0), net_run_output_tensor(0, 0)};\n"
+                       "  return net_run(s, feeds, fetches, 0, 0) + (int)NET_X_BYTES;\n"
+                       "}\n";
   compile("gcc", {"-std=c99"}, ".c", source);
   compile("clang-22", {"-std=c17"}, ".c", source);
 }
 
 TEST_F(Header, IsCxx) {
-  const char *source =
-      "#include \"net.h\"\n"
-      "int use() {\n"
-      "  net::Model model;\n"
-      "  weir::Span<float> x = model.x();\n"
-      "  weir::Span<int64_t> n = model.n_1();\n"
-      "  weir::Span<bool> c = model.resize_class_({2, 4});\n"
-      "  weir::Span<const std::complex<float>> out = model.x_output();\n"
-      "  weir::Span<const weir_string> names = model.run_output();\n"
-      "  weir::Status status = model.run();\n"
-      "  weir::Status other = model.train_step();\n"
-      "  weir::Span<double> y = model.train_step_x();\n"
-      "  weir::Tensor t = model.input(\"any\"), u = model.input(\"x\", 1);\n"
-      "  for (float &value : x)\n"
-      "    value = 1;\n"
-      "  net::Model moved(static_cast<net::Model &&>(model));\n"
-      "  return int(n.size() + c.size() + out.size() + names.size() + "
-      "y.size()\n"
-      "      + t.size() + u.size()) + status.code() + other.ok();\n"
-      "}\n";
+  const char *source = "#include \"net.h\"\n"
+                       "int use() {\n"
+                       "  net::Model model;\n"
+                       "  weir::Span<float> x = model.x();\n"
+                       "  weir::Span<int64_t> n = model.n_1();\n"
+                       "  weir::Span<bool> c = model.resize_class_({2, 4});\n"
+                       "  weir::Span<const std::complex<float>> out = model.x_output();\n"
+                       "  weir::Span<const weir_string> names = model.run_output();\n"
+                       "  weir::Status status = model.run();\n"
+                       "  weir::Status other = model.train_step();\n"
+                       "  weir::Span<double> y = model.train_step_x();\n"
+                       "  weir::Tensor t = model.input(\"any\"), u = model.input(\"x\", 1);\n"
+                       "  for (float &value : x)\n"
+                       "    value = 1;\n"
+                       "  net::Model moved(static_cast<net::Model &&>(model));\n"
+                       "  return int(n.size() + c.size() + out.size() + names.size() + "
+                       "y.size()\n"
+                       "      + t.size() + u.size()) + status.code() + other.ok();\n"
+                       "}\n";
   compile("g++", {"-std=c++11"}, ".cpp", source);
-  compile("g++", {"-std=c++20", "-fno-exceptions", "-fno-rtti"}, ".cpp",
-          source);
+  compile("g++", {"-std=c++20", "-fno-exceptions", "-fno-rtti"}, ".cpp", source);
   compile("clang++-22", {"-std=c++11", "-fno-exceptions"}, ".cpp", source);
   compile("clang++-22", {"-std=c++23"}, ".cpp", source);
 }
@@ -110,9 +106,8 @@ TEST_F(Header, NamesThatMeetAreKeptApart) {
   std::vector<std::string> accessors;
   for (const detail::HeaderTensor &tensor : names.tensors)
     accessors.push_back(tensor.accessor);
-  EXPECT_EQ(accessors,
-            (std::vector<std::string>{"x", "n_1", "class_", "any", "x_output",
-                                      "run_output", "train_step_x"}));
+  EXPECT_EQ(accessors, (std::vector<std::string>{"x", "n_1", "class_", "any", "x_output",
+                                                 "run_output", "train_step_x"}));
   EXPECT_EQ(names.runMethods, (std::vector<std::string>{"run", "train_step"}));
 }
 

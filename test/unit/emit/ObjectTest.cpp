@@ -48,22 +48,20 @@ protected:
   llvm::SmallVector<char, 0> emit(const DescriptorOptions &options = {}) {
     llvm::Triple triple("x86_64-unknown-linux-gnu");
     std::string error;
-    const llvm::Target *target =
-        llvm::TargetRegistry::lookupTarget(triple, error);
-    std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-        triple, "x86-64", "", {}, llvm::Reloc::PIC_));
+    const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+    std::unique_ptr<llvm::TargetMachine> machine(
+        target->createTargetMachine(triple, "x86-64", "", {}, llvm::Reloc::PIC_));
     llvm::LLVMContext llvmContext;
     llvm::SMDiagnostic diagnostic;
-    auto module =
-        llvm::parseAssemblyString(test::stepsText(), diagnostic, llvmContext);
+    auto module = llvm::parseAssemblyString(test::stepsText(), diagnostic, llvmContext);
     module->setTargetTriple(triple);
     module->setDataLayout(machine->createDataLayout());
     fingerprint(*module, "flags", program);
     EXPECT_EQ(llvm::toString(emitDescriptors(program, options, *module)), "");
     optimize(*module, *machine, 3, false);
     llvm::SmallVector<char, 0> bytes;
-    EXPECT_EQ(llvm::toString(generateMachineCode(
-                  *module, *machine, llvm::CodeGenFileType::ObjectFile, bytes)),
+    EXPECT_EQ(llvm::toString(
+                  generateMachineCode(*module, *machine, llvm::CodeGenFileType::ObjectFile, bytes)),
               "");
     return bytes;
   }
@@ -74,8 +72,7 @@ protected:
   }
 
   std::string expectedConstants() {
-    return std::string(100, 'f') + std::string(28, '\0') +
-           std::string(100, '\x09');
+    return std::string(100, 'f') + std::string(28, '\0') + std::string(100, '\x09');
   }
 
   mlir::MLIRContext context;
@@ -107,12 +104,9 @@ TEST_F(Object, HoldsItsConstants) {
     for (llvm::object::RelocationRef relocation : other.relocations())
       if (relocation.getSymbol() != file.symbol_end()) {
         auto home = llvm::cantFail(relocation.getSymbol()->getSection());
-        if (home != file.section_end() &&
-            home->getIndex() == constants.getIndex()) {
+        if (home != file.section_end() && home->getIndex() == constants.getIndex()) {
           ++references;
-          EXPECT_EQ(llvm::cantFail(
-                        llvm::object::ELFRelocationRef(relocation).getAddend()),
-                    0);
+          EXPECT_EQ(llvm::cantFail(llvm::object::ELFRelocationRef(relocation).getAddend()), 0);
         }
       }
   EXPECT_EQ(references, 1u);
@@ -128,8 +122,7 @@ TEST_F(Object, InAFileAndInMemoryTheSame) {
   ASSERT_EQ(llvm::toString(file.commit()), "");
   auto read = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(read));
-  EXPECT_TRUE((*read)->getBuffer() ==
-              llvm::StringRef(inMemory.data(), inMemory.size()));
+  EXPECT_TRUE((*read)->getBuffer() == llvm::StringRef(inMemory.data(), inMemory.size()));
   llvm::sys::fs::remove(path);
 }
 
@@ -152,8 +145,7 @@ TEST_F(Object, BeyondAGigabyteTheSectionIsLarge) {
   File file = llvm::cantFail(File::create({bytes.data(), bytes.size()}));
   for (const File::Elf_Shdr &header : llvm::cantFail(file.sections()))
     if (llvm::cantFail(file.getSectionName(header)) == ".lrodata.weir") {
-      EXPECT_EQ(header.sh_flags,
-                uint64_t(llvm::ELF::SHF_ALLOC | llvm::ELF::SHF_X86_64_LARGE));
+      EXPECT_EQ(header.sh_flags, uint64_t(llvm::ELF::SHF_ALLOC | llvm::ELF::SHF_X86_64_LARGE));
       EXPECT_EQ(header.sh_size, uint64_t(program.blobBytes));
       return;
     }

@@ -32,8 +32,7 @@ protected:
   unsigned filesInFolder() {
     unsigned count = 0;
     std::error_code code;
-    for (llvm::sys::fs::directory_iterator i(folder, code), end; i != end;
-         i.increment(code))
+    for (llvm::sys::fs::directory_iterator i(folder, code), end; i != end; i.increment(code))
       ++count;
     return count;
   }
@@ -71,8 +70,7 @@ TEST_F(Output, HolesAreZero) {
 }
 
 TEST_F(Output, SaysWhyNot) {
-  llvm::Expected<OutputFile> file =
-      OutputFile::create((folder + "/no/such/folder").str());
+  llvm::Expected<OutputFile> file = OutputFile::create((folder + "/no/such/folder").str());
   ASSERT_FALSE(bool(file));
   std::string error = llvm::toString(file.takeError());
   EXPECT_NE(error.find("/no/such/folder"), std::string::npos) << error;

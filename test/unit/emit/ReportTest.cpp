@@ -42,13 +42,11 @@ TEST(Report, JsonSaysTheSame) {
   ASSERT_TRUE(bool(json)) << llvm::toString(json.takeError());
   const llvm::json::Object &root = *json->getAsObject();
   EXPECT_EQ(root.getString("name"), "net");
-  const llvm::json::Object &device =
-      *(*root.getArray("devices"))[0].getAsObject();
+  const llvm::json::Object &device = *(*root.getArray("devices"))[0].getAsObject();
   EXPECT_EQ(device.getInteger("arena_bytes"), 4096);
   EXPECT_EQ(device.getInteger("lower_bound"), 4000);
   EXPECT_EQ(root.getObject("operations")->getInteger("add"), 5);
-  EXPECT_EQ((*root.getArray("buffers"))[0].getAsObject()->getString("node"),
-            "large");
+  EXPECT_EQ((*root.getArray("buffers"))[0].getAsObject()->getString("node"), "large");
 }
 
 TEST(Report, NamesMayHoldAnyBytes) {

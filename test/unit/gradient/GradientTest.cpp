@@ -46,9 +46,8 @@ std::string typeOf(const Dims &dims) {
 std::string textOf(const Function &f) {
   std::string text = "func.func @f(";
   for (size_t i = 0; i < f.arguments.size(); ++i)
-    text += (i ? ", %" : "%") + std::string(1, char('a' + i)) + ": " +
-            typeOf(f.arguments[i]) + " {weir.name = \"x" + std::to_string(i) +
-            "\"}";
+    text += (i ? ", %" : "%") + std::string(1, char('a' + i)) + ": " + typeOf(f.arguments[i]) +
+            " {weir.name = \"x" + std::to_string(i) + "\"}";
   text += ") -> (" + typeOf(f.result) +
           " {weir.name = \"y\"}) attributes {weir.entry = \"f\", "
           "weir.gradient = \"g\"} {\n";
@@ -70,11 +69,9 @@ HostTensor tensorOf(const Dims &dims, size_t which) {
 class Gradient : public testing::TestWithParam<Function> {
 protected:
   /// The only fetch, or all of them, of a run.
-  NamedTensors run(Session &session, const char *entry,
-                   std::vector<HostTensor> feeds) {
+  NamedTensors run(Session &session, const char *entry, std::vector<HostTensor> feeds) {
     NamedTensors fetches;
-    RunStatus status =
-        session.run(session.findEntry(entry), feeds, fetches);
+    RunStatus status = session.run(session.findEntry(entry), feeds, fetches);
     EXPECT_TRUE(status.ok()) << status.text();
     return fetches;
   }
@@ -82,9 +79,8 @@ protected:
 
 TEST_P(Gradient, IsThatOfFiniteDifferences) {
   const Function &f = GetParam();
-  std::filesystem::path folder =
-      std::filesystem::temp_directory_path() /
-      ("weir-gradient-" + std::to_string(getpid()) + "-" + f.name);
+  std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                 ("weir-gradient-" + std::to_string(getpid()) + "-" + f.name);
   std::filesystem::create_directories(folder);
   std::string file = (folder / "f.mlir").string(), error;
   ASSERT_TRUE(writeFile(file, textOf(f), error)) << error;
@@ -99,9 +95,8 @@ TEST_P(Gradient, IsThatOfFiniteDifferences) {
   for (const Diagnostic &diagnostic : sink.diagnostics())
     said += diagnostic.str() + "\n";
   ASSERT_TRUE(compiled) << said;
-  auto model = LoadedModel::link(
-      std::string_view(result.object.data(), result.object.size()),
-      result.symbolPrefix, error);
+  auto model = LoadedModel::link(std::string_view(result.object.data(), result.object.size()),
+                                 result.symbolPrefix, error);
   ASSERT_TRUE(model) << error;
   weir_session_options sessionOptions = WEIR_SESSION_OPTIONS_INIT;
   sessionOptions.threads = 1;
@@ -144,125 +139,225 @@ TEST_P(Gradient, IsThatOfFiniteDifferences) {
 
 #define T3 "tensor<3xf64>"
 #define T23 "tensor<2x3xf64>"
-#define UNARY(op)                                                              \
-  Function {                                                                   \
-    op, {{2, 3}}, {2, 3}, "%y = weir." op " %a : (" T23 ") -> " T23            \
-  }
-#define BINARY(op)                                                             \
-  Function {                                                                   \
-    op, {{2, 3}, {3}}, {2, 3},                                                 \
-        "%y = weir." op " %a, %b : (" T23 ", " T3 ") -> " T23                  \
-  }
+#define UNARY(op)                                                                                  \
+  Function { op, {{2, 3}}, {2, 3}, "%y = weir." op " %a : (" T23 ") -> " T23 }
+#define BINARY(op)                                                                                 \
+  Function { op, {{2, 3}, {3}}, {2, 3}, "%y = weir." op " %a, %b : (" T23 ", " T3 ") -> " T23 }
 
-const Function functions[] = {
-    UNARY("neg"), UNARY("abs"), UNARY("exp"), UNARY("expm1"), UNARY("log"),
-    UNARY("log1p"), UNARY("sqrt"), UNARY("rsqrt"), UNARY("cbrt"), UNARY("sin"),
-    UNARY("cos"), UNARY("tan"), UNARY("atan"), UNARY("sinh"), UNARY("cosh"),
-    UNARY("asinh"), UNARY("tanh"), UNARY("logistic"), UNARY("erf"),
-    UNARY("erfc"), UNARY("relu"), UNARY("sign"), UNARY("floor"),
-    {"asin", {{2}}, {2},
-     R"(%h = weir.constant dense<0.5> : tensor<f64>
+const Function
+    functions
+        [] =
+            {
+                UNARY("neg"),
+                UNARY("abs"),
+                UNARY("exp"),
+                UNARY("expm1"),
+                UNARY("log"),
+                UNARY("log1p"),
+                UNARY("sqrt"),
+                UNARY("rsqrt"),
+                UNARY("cbrt"),
+                UNARY("sin"),
+                UNARY("cos"),
+                UNARY("tan"),
+                UNARY("atan"),
+                UNARY("sinh"),
+                UNARY("cosh"),
+                UNARY("asinh"),
+                UNARY("tanh"),
+                UNARY("logistic"),
+                UNARY("erf"),
+                UNARY("erfc"),
+                UNARY("relu"),
+                UNARY("sign"),
+                UNARY("floor"),
+                {"asin",
+                 {{2}},
+                 {2},
+                 R"(%h = weir.constant dense<0.5> : tensor<f64>
         %s = weir.mul %a, %h : (tensor<2xf64>, tensor<f64>) -> tensor<2xf64>
         %y = weir.asin %s : (tensor<2xf64>) -> tensor<2xf64>)"},
-    {"acos_atanh", {{2}}, {2},
-     R"(%h = weir.constant dense<0.5> : tensor<f64>
+                {"acos_atanh",
+                 {{2}},
+                 {2},
+                 R"(%h = weir.constant dense<0.5> : tensor<f64>
         %s = weir.mul %a, %h : (tensor<2xf64>, tensor<f64>) -> tensor<2xf64>
         %t = weir.acos %s : (tensor<2xf64>) -> tensor<2xf64>
         %u = weir.atanh %s : (tensor<2xf64>) -> tensor<2xf64>
         %y = weir.mul %t, %u : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>)"},
-    {"acosh", {{2}}, {2},
-     R"(%h = weir.constant dense<1.5> : tensor<f64>
+                {"acosh",
+                 {{2}},
+                 {2},
+                 R"(%h = weir.constant dense<1.5> : tensor<f64>
         %s = weir.add %a, %h : (tensor<2xf64>, tensor<f64>) -> tensor<2xf64>
         %y = weir.acosh %s : (tensor<2xf64>) -> tensor<2xf64>)"},
-    {"gelu", {{2, 3}}, {2, 3},
-     "%y = weir.gelu %a {approximate = false} : (" T23 ") -> " T23},
-    {"gelu_tanh", {{2, 3}}, {2, 3},
-     "%y = weir.gelu %a {approximate = true} : (" T23 ") -> " T23},
-    BINARY("add"), BINARY("sub"), BINARY("mul"), BINARY("div"), BINARY("pow"),
-    BINARY("maximum"), BINARY("minimum"), BINARY("atan2"), BINARY("rem"),
-    BINARY("floor_mod"),
-    {"broadcast_columns", {{2, 1}, {1, 3}}, {2, 3},
-     "%y = weir.mul %a, %b : (tensor<2x1xf64>, tensor<1x3xf64>) -> " T23},
-    {"used_twice", {{2, 3}}, {2, 3},
-     R"(%s = weir.mul %a, %a : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
+                {"gelu",
+                 {{2, 3}},
+                 {2, 3},
+                 "%y = weir.gelu %a {approximate = false} : (" T23 ") -> " T23},
+                {"gelu_tanh",
+                 {{2, 3}},
+                 {2, 3},
+                 "%y = weir.gelu %a {approximate = true} : (" T23 ") -> " T23},
+                BINARY("add"),
+                BINARY("sub"),
+                BINARY("mul"),
+                BINARY("div"),
+                BINARY("pow"),
+                BINARY("maximum"),
+                BINARY("minimum"),
+                BINARY("atan2"),
+                BINARY("rem"),
+                BINARY("floor_mod"),
+                {"broadcast_columns",
+                 {{2, 1}, {1, 3}},
+                 {2, 3},
+                 "%y = weir.mul %a, %b : (tensor<2x1xf64>, tensor<1x3xf64>) -> " T23},
+                {"used_twice",
+                 {{2, 3}},
+                 {2, 3},
+                 R"(%s = weir.mul %a, %a : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
         %y = weir.mul %s, %a : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>)"},
-    {"select", {{2, 3}, {3}}, {2, 3},
-     R"(%c = weir.compare %a, %b {predicate = "gt"} : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xi1>
+                {"select",
+                 {{2, 3}, {3}},
+                 {2, 3},
+                 R"(%c = weir.compare %a, %b {predicate = "gt"} : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xi1>
         %s = weir.mul %a, %a : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
         %y = weir.select %c, %s, %b : (tensor<2x3xi1>, tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xf64>)"},
-    {"reshape_transpose", {{2, 3}}, {2, 3},
-     R"(%n = weir.constant dense<[3, 2]> : tensor<2xi64>
+                {"reshape_transpose",
+                 {{2, 3}},
+                 {2, 3},
+                 R"(%n = weir.constant dense<[3, 2]> : tensor<2xi64>
         %r = weir.reshape %a, %n : (tensor<2x3xf64>, tensor<2xi64>) -> tensor<3x2xf64>
         %t = weir.transpose %r {permutation = array<i64: 1, 0>} : (tensor<3x2xf64>) -> tensor<2x3xf64>
         %y = weir.mul %t, %a : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>)"},
-    {"broadcast_to", {{3}}, {2, 3},
-     R"(%n = weir.constant dense<[2, 3]> : tensor<2xi64>
+                {"broadcast_to",
+                 {{3}},
+                 {2, 3},
+                 R"(%n = weir.constant dense<[2, 3]> : tensor<2xi64>
         %y = weir.broadcast_to %a, %n : (tensor<3xf64>, tensor<2xi64>) -> tensor<2x3xf64>)"},
-    {"slice", {{5}}, {2},
-     R"(%s = weir.constant dense<3> : tensor<1xi64>
+                {"slice",
+                 {{5}},
+                 {2},
+                 R"(%s = weir.constant dense<3> : tensor<1xi64>
         %e = weir.constant dense<0> : tensor<1xi64>
         %t = weir.constant dense<-2> : tensor<1xi64>
         %y = weir.slice %a, %s, %e, %t {axes = array<i64: 0>, strict = false} : (tensor<5xf64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<2xf64>)"},
-    {"pad", {{2, 3}}, {3, 4},
-     R"(%p = weir.constant dense<[1, -1, 0, 2]> : tensor<4xi64>
+                {"pad",
+                 {{2, 3}},
+                 {3, 4},
+                 R"(%p = weir.constant dense<[1, -1, 0, 2]> : tensor<4xi64>
         %v = weir.constant dense<0.0> : tensor<f64>
         %y = weir.pad %a, %p, %v {mode = "constant"} : (tensor<2x3xf64>, tensor<4xi64>, tensor<f64>) -> tensor<3x4xf64>)"},
-    {"pad_reflect", {{4}}, {7},
-     R"(%p = weir.constant dense<[2, 1]> : tensor<2xi64>
+                {"pad_reflect",
+                 {{4}},
+                 {7},
+                 R"(%p = weir.constant dense<[2, 1]> : tensor<2xi64>
         %v = weir.constant dense<0.0> : tensor<f64>
         %y = weir.pad %a, %p, %v {mode = "reflect"} : (tensor<4xf64>, tensor<2xi64>, tensor<f64>) -> tensor<7xf64>)"},
-    {"concat", {{2, 3}, {2, 1}}, {2, 4},
-     "%y = weir.concat %a, %b {axis = 1} : (" T23 ", tensor<2x1xf64>) -> tensor<2x4xf64>"},
-    {"tile", {{2, 3}}, {4, 3},
-     R"(%n = weir.constant dense<[2, 1]> : tensor<2xi64>
+                {"concat",
+                 {{2, 3}, {2, 1}},
+                 {2, 4},
+                 "%y = weir.concat %a, %b {axis = 1} : (" T23
+                 ", tensor<2x1xf64>) -> tensor<2x4xf64>"},
+                {"tile",
+                 {{2, 3}},
+                 {4, 3},
+                 R"(%n = weir.constant dense<[2, 1]> : tensor<2xi64>
         %y = weir.tile %a, %n : (tensor<2x3xf64>, tensor<2xi64>) -> tensor<4x3xf64>)"},
-    {"repeat", {{2, 3}}, {6, 3},
-     "%y = weir.repeat %a {axis = 0 : i64, times = 3 : i64} : (" T23 ") -> tensor<6x3xf64>"},
-    {"reverse", {{2, 3}}, {2, 3},
-     "%y = weir.reverse %a {axes = array<i64: 1>} : (" T23 ") -> " T23},
-    {"gather", {{3, 2}}, {4, 2},
-     R"(%i = weir.constant dense<[2, 0, 2, 1]> : tensor<4xi64>
+                {"repeat",
+                 {{2, 3}},
+                 {6, 3},
+                 "%y = weir.repeat %a {axis = 0 : i64, times = 3 : i64} : (" T23
+                 ") -> tensor<6x3xf64>"},
+                {"reverse",
+                 {{2, 3}},
+                 {2, 3},
+                 "%y = weir.reverse %a {axes = array<i64: 1>} : (" T23 ") -> " T23},
+                {"gather",
+                 {{3, 2}},
+                 {4, 2},
+                 R"(%i = weir.constant dense<[2, 0, 2, 1]> : tensor<4xi64>
         %y = weir.gather %a, %i {axis = 0, batch_dims = 0, wrap_negative = false} : (tensor<3x2xf64>, tensor<4xi64>) -> tensor<4x2xf64>)"},
-    {"gather_nd", {{3, 2}}, {2},
-     R"(%i = weir.constant dense<[[2, 0], [2, 0]]> : tensor<2x2xi64>
+                {"gather_nd",
+                 {{3, 2}},
+                 {2},
+                 R"(%i = weir.constant dense<[[2, 0], [2, 0]]> : tensor<2x2xi64>
         %y = weir.gather_nd %a, %i {batch_dims = 0, wrap_negative = false} : (tensor<3x2xf64>, tensor<2x2xi64>) -> tensor<2xf64>)"},
-    {"scatter_add", {{3, 2}, {2, 2}}, {3, 2},
-     R"(%i = weir.constant dense<[[2], [2]]> : tensor<2x1xi64>
+                {"scatter_add",
+                 {{3, 2}, {2, 2}},
+                 {3, 2},
+                 R"(%i = weir.constant dense<[[2], [2]]> : tensor<2x1xi64>
         %y = weir.scatter_nd %a, %i, %b {reduction = "add", wrap_negative = false, drop_out_of_bounds = false} : (tensor<3x2xf64>, tensor<2x1xi64>, tensor<2x2xf64>) -> tensor<3x2xf64>)"},
-    {"scatter_dropped", {{3, 2}, {3, 2}}, {3, 2},
-     R"(%i = weir.constant dense<[[2], [5], [2]]> : tensor<3x1xi64>
+                {"scatter_dropped",
+                 {{3, 2}, {3, 2}},
+                 {3, 2},
+                 R"(%i = weir.constant dense<[[2], [5], [2]]> : tensor<3x1xi64>
         %y = weir.scatter_nd %a, %i, %b {reduction = "add", wrap_negative = false, drop_out_of_bounds = true} : (tensor<3x2xf64>, tensor<3x1xi64>, tensor<3x2xf64>) -> tensor<3x2xf64>)"},
-    {"scatter_set", {{3, 2}, {1, 2}}, {3, 2},
-     R"(%i = weir.constant dense<[[1]]> : tensor<1x1xi64>
+                {"scatter_set",
+                 {{3, 2}, {1, 2}},
+                 {3, 2},
+                 R"(%i = weir.constant dense<[[1]]> : tensor<1x1xi64>
         %y = weir.scatter_nd %a, %i, %b {reduction = "none", wrap_negative = false, drop_out_of_bounds = false} : (tensor<3x2xf64>, tensor<1x1xi64>, tensor<1x2xf64>) -> tensor<3x2xf64>)"},
-    {"sum", {{2, 3}}, {2},
-     "%y = weir.reduce %a {kind = \"sum\", axes = array<i64: 1>, keep_dims = false} : (" T23 ") -> tensor<2xf64>"},
-    {"mean", {{2, 3}}, {2, 1},
-     "%y = weir.reduce %a {kind = \"mean\", axes = array<i64: 1>, keep_dims = true} : (" T23 ") -> tensor<2x1xf64>"},
-    {"max", {{2, 3}}, {},
-     "%y = weir.reduce %a {kind = \"max\", axes = array<i64: 0, 1>, keep_dims = false} : (" T23 ") -> tensor<f64>"},
-    {"min", {{2, 3}}, {3},
-     "%y = weir.reduce %a {kind = \"min\", axes = array<i64: 0>, keep_dims = false} : (" T23 ") -> tensor<3xf64>"},
-    {"prod", {{2, 3, 2}}, {3},
-     "%y = weir.reduce %a {kind = \"prod\", axes = array<i64: 0, 2>, keep_dims = false} : (tensor<2x3x2xf64>) -> tensor<3xf64>"},
-    {"cumulative", {{2, 3}}, {2, 3},
-     "%y = weir.cumulative %a {kind = \"sum\", axis = 1, exclusive = true, reverse = false} : (" T23 ") -> " T23},
-    {"dot_general", {{2, 3, 4}, {5, 2, 4}}, {2, 3, 5},
-     R"(%y = weir.dot_general %a, %b {lhs_batch = array<i64: 0>, rhs_batch = array<i64: 1>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 2>, accumulator = f64} : (tensor<2x3x4xf64>, tensor<5x2x4xf64>) -> tensor<2x3x5xf64>)"},
-    {"dot_two_contracted", {{2, 3, 4}, {4, 5, 2}}, {3, 5},
-     R"(%y = weir.dot_general %a, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0, 2>, rhs_contract = array<i64: 2, 0>, accumulator = f64} : (tensor<2x3x4xf64>, tensor<4x5x2xf64>) -> tensor<3x5xf64>)"},
-    {"conv", {{2, 5, 5, 2}, {3, 2, 2, 3}}, {2, 2, 5, 3},
-     R"(%y = weir.conv %a, %b {strides = array<i64: 2, 1>, pads = array<i64: 0, 0, 1, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f64} : (tensor<2x5x5x2xf64>, tensor<3x2x2x3xf64>) -> tensor<2x2x5x3xf64>)"},
-    {"conv_channels_first", {{1, 2, 6}, {2, 2, 2}}, {1, 2, 4},
-     R"(%y = weir.conv %a, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 2>, groups = 1 : i64, channels_last = false, accumulator = f64} : (tensor<1x2x6xf64>, tensor<2x2x2xf64>) -> tensor<1x2x4xf64>)"},
-    {"conv_groups", {{1, 4, 2}, {3, 1, 4}}, {1, 2, 4},
-     R"(%y = weir.conv %a, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, groups = 2 : i64, channels_last = true, accumulator = f64} : (tensor<1x4x2xf64>, tensor<3x1x4xf64>) -> tensor<1x2x4xf64>)"},
-    {"max_pool", {{1, 5, 2}}, {1, 3, 2},
-     R"(%y = weir.pool %a {kind = "max", window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, ceil_mode = false, count_include_pad = false, p = 2 : i64, channels_last = true} : (tensor<1x5x2xf64>) -> tensor<1x3x2xf64>)"},
-    {"average_pool", {{1, 5, 2}}, {1, 3, 2},
-     R"(%y = weir.pool %a {kind = "average", window = array<i64: 3>, strides = array<i64: 2>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, ceil_mode = false, count_include_pad = false, p = 2 : i64, channels_last = true} : (tensor<1x5x2xf64>) -> tensor<1x3x2xf64>)"},
-    {"if", {{3}, {3}}, {3},
-     R"(%h = weir.constant dense<1.5> : tensor<f64>
+                {"sum",
+                 {{2, 3}},
+                 {2},
+                 "%y = weir.reduce %a {kind = \"sum\", axes = array<i64: 1>, keep_dims = false} : "
+                 "(" T23 ") -> tensor<2xf64>"},
+                {"mean",
+                 {{2, 3}},
+                 {2, 1},
+                 "%y = weir.reduce %a {kind = \"mean\", axes = array<i64: 1>, keep_dims = true} : "
+                 "(" T23 ") -> tensor<2x1xf64>"},
+                {"max",
+                 {{2, 3}},
+                 {},
+                 "%y = weir.reduce %a {kind = \"max\", axes = array<i64: 0, 1>, keep_dims = false} "
+                 ": (" T23 ") -> tensor<f64>"},
+                {"min",
+                 {{2, 3}},
+                 {3},
+                 "%y = weir.reduce %a {kind = \"min\", axes = array<i64: 0>, keep_dims = false} : "
+                 "(" T23 ") -> tensor<3xf64>"},
+                {"prod",
+                 {{2, 3, 2}},
+                 {3},
+                 "%y = weir.reduce %a {kind = \"prod\", axes = array<i64: 0, 2>, keep_dims = "
+                 "false} : (tensor<2x3x2xf64>) -> tensor<3xf64>"},
+                {"cumulative",
+                 {{2, 3}},
+                 {2, 3},
+                 "%y = weir.cumulative %a {kind = \"sum\", axis = 1, exclusive = true, reverse = "
+                 "false} : (" T23 ") -> " T23},
+                {"dot_general",
+                 {{2, 3, 4}, {5, 2, 4}},
+                 {2, 3, 5},
+                 R"(%y = weir.dot_general %a, %b {lhs_batch = array<i64: 0>, rhs_batch = array<i64: 1>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 2>, accumulator = f64} : (tensor<2x3x4xf64>, tensor<5x2x4xf64>) -> tensor<2x3x5xf64>)"},
+                {"dot_two_contracted",
+                 {{2, 3, 4}, {4, 5, 2}},
+                 {3, 5},
+                 R"(%y = weir.dot_general %a, %b {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 0, 2>, rhs_contract = array<i64: 2, 0>, accumulator = f64} : (tensor<2x3x4xf64>, tensor<4x5x2xf64>) -> tensor<3x5xf64>)"},
+                {"conv",
+                 {{2, 5, 5, 2}, {3, 2, 2, 3}},
+                 {2, 2, 5, 3},
+                 R"(%y = weir.conv %a, %b {strides = array<i64: 2, 1>, pads = array<i64: 0, 0, 1, 0>, dilations = array<i64: 1, 1>, groups = 1 : i64, channels_last = true, accumulator = f64} : (tensor<2x5x5x2xf64>, tensor<3x2x2x3xf64>) -> tensor<2x2x5x3xf64>)"},
+                {"conv_channels_first",
+                 {{1, 2, 6}, {2, 2, 2}},
+                 {1, 2, 4},
+                 R"(%y = weir.conv %a, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 2>, groups = 1 : i64, channels_last = false, accumulator = f64} : (tensor<1x2x6xf64>, tensor<2x2x2xf64>) -> tensor<1x2x4xf64>)"},
+                {"conv_groups",
+                 {{1, 4, 2}, {3, 1, 4}},
+                 {1, 2, 4},
+                 R"(%y = weir.conv %a, %b {strides = array<i64: 1>, pads = array<i64: 0, 0>, dilations = array<i64: 1>, groups = 2 : i64, channels_last = true, accumulator = f64} : (tensor<1x4x2xf64>, tensor<3x1x4xf64>) -> tensor<1x2x4xf64>)"},
+                {"max_pool",
+                 {{1, 5, 2}},
+                 {1, 3, 2},
+                 R"(%y = weir.pool %a {kind = "max", window = array<i64: 2>, strides = array<i64: 2>, pads = array<i64: 0, 1>, dilations = array<i64: 1>, ceil_mode = false, count_include_pad = false, p = 2 : i64, channels_last = true} : (tensor<1x5x2xf64>) -> tensor<1x3x2xf64>)"},
+                {"average_pool", {{1, 5, 2}}, {1, 3, 2}, R"(%y = weir.pool %a {kind = "average", window = array<i64: 3>, strides = array<i64: 2>, pads = array<i64: 1, 1>, dilations = array<i64: 1>, ceil_mode = false, count_include_pad = false, p = 2 : i64, channels_last = true} : (tensor<1x5x2xf64>) -> tensor<1x3x2xf64>)"},
+                {"if",
+                 {{3}, {3}},
+                 {3},
+                 R"(%h = weir.constant dense<1.5> : tensor<f64>
         %s = weir.reduce %a {kind = "sum", axes = array<i64: 0>, keep_dims = false} : (tensor<3xf64>) -> tensor<f64>
         %c = weir.compare %s, %h {predicate = "gt"} : (tensor<f64>, tensor<f64>) -> tensor<i1>
         %y = weir.if %c : (tensor<i1>) -> tensor<3xf64> then {
@@ -272,8 +367,10 @@ const Function functions[] = {
           %e = weir.exp %a : (tensor<3xf64>) -> tensor<3xf64>
           weir.yield %e : tensor<3xf64>
         })"},
-    {"while", {{3}, {3}}, {3},
-     R"(%z = weir.constant dense<0> : tensor<i64>
+                {"while",
+                 {{3}, {3}},
+                 {3},
+                 R"(%z = weir.constant dense<0> : tensor<i64>
         %one = weir.constant dense<1> : tensor<i64>
         %n = weir.constant dense<4> : tensor<i64>
         %r:2 = weir.while %z, %a : (tensor<i64>, tensor<3xf64>) -> (tensor<i64>, tensor<3xf64>) while {
@@ -289,33 +386,43 @@ const Function functions[] = {
         }
         %k = weir.constant dense<2.0> : tensor<f64>
         %y = weir.mul %r#1, %k : (tensor<3xf64>, tensor<f64>) -> tensor<3xf64>)"},
-    {"resize", {{1, 3, 4}}, {1, 5, 2},
-     R"(%n = weir.constant dense<[5, 2]> : tensor<2xi64>
+                {"resize",
+                 {{1, 3, 4}},
+                 {1, 5, 2},
+                 R"(%n = weir.constant dense<[5, 2]> : tensor<2xi64>
         %s = weir.constant dense<[1.6666666, 0.5]> : tensor<2xf32>
         %r = weir.constant dense<[0.0, 0.0, 1.0, 1.0]> : tensor<4xf32>
         %y = weir.resize %a, %n, %s, %r {axes = array<i64: 1, 2>, mode = "linear", coordinates = "half_pixel", nearest = "floor", cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation_value = 0.0 : f64, antialias = false} : (tensor<1x3x4xf64>, tensor<2xi64>, tensor<2xf32>, tensor<4xf32>) -> tensor<1x5x2xf64>)"},
-    {"top_k", {{2, 3}}, {2, 2},
-     R"(%k = weir.constant dense<2> : tensor<1xi64>
+                {"top_k",
+                 {{2, 3}},
+                 {2, 2},
+                 R"(%k = weir.constant dense<2> : tensor<1xi64>
         %y, %i = weir.top_k %a, %k {axis = 1 : i64, largest = true, sorted = true, index_type = i64} : (tensor<2x3xf64>, tensor<1xi64>) -> (tensor<2x2xf64>, tensor<2x2xi64>))"},
-    {"softmax", {{2, 3}}, {2, 3},
-     "%y = weir.softmax %a {axis = 1, log = false} : (" T23 ") -> " T23},
-    {"log_softmax", {{2, 3}}, {2, 3},
-     "%y = weir.softmax %a {axis = 0, log = true} : (" T23 ") -> " T23},
-    {"layer_norm", {{2, 3}, {3}, {3}}, {2, 3},
-     "%y = weir.layer_norm %a, %b, %c {axis = 1, epsilon = 1.0e-3} : (" T23 ", " T3 ", " T3 ") -> " T23},
+                {"softmax",
+                 {{2, 3}},
+                 {2, 3},
+                 "%y = weir.softmax %a {axis = 1, log = false} : (" T23 ") -> " T23},
+                {"log_softmax",
+                 {{2, 3}},
+                 {2, 3},
+                 "%y = weir.softmax %a {axis = 0, log = true} : (" T23 ") -> " T23},
+                {"layer_norm",
+                 {{2, 3}, {3}, {3}},
+                 {2, 3},
+                 "%y = weir.layer_norm %a, %b, %c {axis = 1, epsilon = 1.0e-3} : (" T23 ", " T3
+                 ", " T3 ") -> " T23},
 };
 
 INSTANTIATE_TEST_SUITE_P(Operations, Gradient, testing::ValuesIn(functions),
-                         [](const auto &info) {
-                           return std::string(info.param.name);
-                         });
+                         [](const auto &info) { return std::string(info.param.name); });
 
 TEST(Differentiate, NamesWhatHasNoGradient) {
   std::filesystem::path file = std::filesystem::temp_directory_path() /
-                               ("weir-gradient-" + std::to_string(getpid()) +
-                                ".mlir");
+                               ("weir-gradient-" + std::to_string(getpid()) + ".mlir");
   std::string error;
-  Function f = {"lgamma", {{2}}, {2},
+  Function f = {"lgamma",
+                {{2}},
+                {2},
                 "%y = weir.lgamma %a : (tensor<2xf64>) -> tensor<2xf64> "
                 "loc(\"deep\")"};
   ASSERT_TRUE(writeFile(file.string(), textOf(f), error)) << error;

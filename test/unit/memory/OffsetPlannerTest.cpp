@@ -25,16 +25,15 @@ void expectRight(const std::vector<Buffer> &buffers, const Plan &plan) {
   ASSERT_EQ(plan.offsets.size(), buffers.size());
   std::vector<PlacedBuffer> placed;
   for (size_t i = 0; i < buffers.size(); ++i)
-    placed.push_back({buffers[i].lower, buffers[i].upper, buffers[i].size,
-                      buffers[i].alignment, plan.offsets[i]});
+    placed.push_back({buffers[i].lower, buffers[i].upper, buffers[i].size, buffers[i].alignment,
+                      plan.offsets[i]});
   auto error = checkPlan(placed, plan.peak);
-  EXPECT_FALSE(error) << error->message << ": " << error->first << " and "
-                      << error->second;
+  EXPECT_FALSE(error) << error->message << ": " << error->first << " and " << error->second;
   EXPECT_GE(plan.peak, plan.lowerBound);
 }
 
-std::vector<Buffer> randomBuffers(std::mt19937 &random, int count, int times,
-                                  int sizes, bool aligned) {
+std::vector<Buffer> randomBuffers(std::mt19937 &random, int count, int times, int sizes,
+                                  bool aligned) {
   std::vector<Buffer> buffers(count);
   for (Buffer &b : buffers) {
     b.lower = random() % times;
@@ -129,8 +128,7 @@ TEST(OffsetPlanner, FindsTheSmallestPlanOfSmallInstances) {
   std::mt19937 random(3);
   int aboveBound = 0;
   for (int round = 0; round < 1500; ++round) {
-    std::vector<Buffer> buffers =
-        randomBuffers(random, 2 + random() % 6, 8, 12, round % 3 == 0);
+    std::vector<Buffer> buffers = randomBuffers(random, 2 + random() % 6, 8, 12, round % 3 == 0);
     Plan plan = planOffsets(buffers);
     expectRight(buffers, plan);
     int64_t smallest = smallestPeak(buffers);
@@ -153,8 +151,8 @@ TEST(OffsetPlanner, RandomInstancesAreRightAndNearTheBound) {
   double distance = 0;
   constexpr int rounds = 150;
   for (int round = 0; round < rounds; ++round) {
-    std::vector<Buffer> buffers = randomBuffers(
-        random, 20 + random() % 150, 10 + random() % 80, 4096, round % 2);
+    std::vector<Buffer> buffers =
+        randomBuffers(random, 20 + random() % 150, 10 + random() % 80, 4096, round % 2);
     PlanOptions options;
     options.steps = 300'000;
     Plan plan = planOffsets(buffers, options);
@@ -226,8 +224,7 @@ TEST(OffsetPlanner, SkylinesAreFilled) {
       std::vector<PlacedBuffer> placed;
       for (size_t i = 0; i < ranking.size(); ++i) {
         const Item &item = component.items[i];
-        placed.push_back({item.first, item.last, item.size, item.alignment,
-                          search.offsets[i]});
+        placed.push_back({item.first, item.last, item.size, item.alignment, search.offsets[i]});
       }
       auto error = checkPlan(placed, capacity);
       EXPECT_FALSE(error) << error->message;
@@ -241,8 +238,7 @@ TEST(OffsetPlanner, LargeGraphsAreNearLinear) {
   std::mt19937 random(13);
   std::vector<Buffer> buffers(100'000);
   for (size_t i = 0; i < buffers.size(); ++i)
-    buffers[i] = {int64_t(i),
-                  int64_t(i + 2 + (random() % 8 ? 0 : random() % 40)),
+    buffers[i] = {int64_t(i), int64_t(i + 2 + (random() % 8 ? 0 : random() % 40)),
                   int64_t(64 * (1 + random() % 1000)), 64};
   Plan plan = planOffsets(buffers);
   expectRight(buffers, plan);

@@ -17,8 +17,7 @@ using namespace weir::memory;
 namespace {
 
 TEST(PlanChecker, AcceptsNeighboursInSpaceAndInTime) {
-  std::vector<PlacedBuffer> plan = {
-      {0, 3, 4, 1, 0}, {0, 3, 4, 4, 4}, {3, 5, 8, 1, 0}};
+  std::vector<PlacedBuffer> plan = {{0, 3, 4, 1, 0}, {0, 3, 4, 4, 4}, {3, 5, 8, 1, 0}};
   EXPECT_FALSE(checkPlan(plan, 8));
 }
 
@@ -50,8 +49,7 @@ TEST(PlanChecker, RejectsMisalignment) {
 }
 
 TEST(PlanChecker, IgnoresWhatHasNoSizeOrLifetime) {
-  std::vector<PlacedBuffer> plan = {
-      {0, 9, 8, 1, 0}, {2, 3, 0, 1, 4}, {5, 5, 8, 1, 0}};
+  std::vector<PlacedBuffer> plan = {{0, 9, 8, 1, 0}, {2, 3, 0, 1, 4}, {5, 5, 8, 1, 0}};
   EXPECT_FALSE(checkPlan(plan, 8));
 }
 
@@ -72,8 +70,7 @@ TEST(PlanChecker, AgreesWithAllPairs) {
       for (size_t j = 0; j < i; ++j) {
         const PlacedBuffer &a = plan[i], &b = plan[j];
         overlap |= std::max(a.lower, b.lower) < std::min(a.upper, b.upper) &&
-                   std::max(a.offset, b.offset) <
-                       std::min(a.offset + a.size, b.offset + b.size);
+                   std::max(a.offset, b.offset) < std::min(a.offset + a.size, b.offset + b.size);
       }
     wrong += overlap;
     ASSERT_EQ(checkPlan(plan, 16).has_value(), overlap) << "round " << round;
@@ -84,7 +81,8 @@ TEST(PlanChecker, AgreesWithAllPairs) {
 
 TEST(PlanChecker, AcceptsAResultOverItsOperand) {
   // 0 is written, 1 takes its place as it is read, and is read.
-  std::vector<Access> step = {{0, 0, 64, true}, {0, 0, 64, false}, {1, 0, 64, true}, {1, 0, 64, false}};
+  std::vector<Access> step = {
+      {0, 0, 64, true}, {0, 0, 64, false}, {1, 0, 64, true}, {1, 0, 64, false}};
   EXPECT_FALSE(checkAccesses(step));
 }
 
@@ -100,7 +98,8 @@ TEST(PlanChecker, RejectsAPartThatWasWrittenOver) {
   std::vector<Access> step = {{0, 0, 192, true}, {1, 64, 64, true}, {0, 0, 192, false}};
   EXPECT_TRUE(checkAccesses(step));
   // What is left on both sides still belongs to the first.
-  std::vector<Access> rest = {{0, 0, 192, true}, {1, 64, 64, true}, {0, 0, 64, false}, {0, 128, 64, false}};
+  std::vector<Access> rest = {
+      {0, 0, 192, true}, {1, 64, 64, true}, {0, 0, 64, false}, {0, 128, 64, false}};
   EXPECT_FALSE(checkAccesses(rest));
 }
 

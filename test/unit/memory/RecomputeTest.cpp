@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomWork.h"
 #include "passes/memory/Recompute.h"
+#include "RandomWork.h"
 
 #include <gtest/gtest.h>
 
@@ -85,8 +85,7 @@ int64_t judge(const Problem &p, const Recomputation &made) {
       for (size_t r = 0; r < node.reads.size(); ++r)
         if (node.reads[r] == node.inPlace && node.writes.size() == 1 &&
             lastUse[{made.executions[at].sources[r], node.inPlace}] == at) {
-          bytes -= std::min(p.values[node.inPlace].size,
-                            p.values[node.writes[0]].size);
+          bytes -= std::min(p.values[node.inPlace].size, p.values[node.writes[0]].size);
           break;
         }
     }
@@ -282,14 +281,14 @@ TEST(Recompute, SavesOnceWhatIsCopiedBackTwice) {
   // One value is used at both ends of, and between, two full moments.
   Problem p;
   auto add = adderTo(p);
-  add({}, 100);     // 0
-  add({}, 1);       // 1
-  add({1}, 200);    // 2: full
-  add({2}, 1);      // 3
-  add({0, 3}, 1);   // 4
-  add({4}, 200);    // 5: full
-  add({5}, 1);      // 6
-  add({0, 6}, 1);   // 7
+  add({}, 100);   // 0
+  add({}, 1);     // 1
+  add({1}, 200);  // 2: full
+  add({2}, 1);    // 3
+  add({0, 3}, 1); // 4
+  add({4}, 200);  // 5: full
+  add({5}, 1);    // 6
+  add({0, 6}, 1); // 7
   p.values.back().outlives = true;
   std::vector<double> costs(p.nodes.size(), -1);
   Transfers transfers = transfersOf(p, 0.01);

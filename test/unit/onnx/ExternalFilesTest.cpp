@@ -22,8 +22,7 @@ namespace {
 class ExternalFilesTest : public testing::Test {
 protected:
   void SetUp() override {
-    folder = fs::temp_directory_path() /
-             ("weir-external-" + std::to_string(getpid()));
+    folder = fs::temp_directory_path() / ("weir-external-" + std::to_string(getpid()));
     fs::create_directories(folder / "model");
     std::ofstream(folder / "model" / "weights.bin") << "0123456789abcdef";
     std::ofstream(folder / "secret.bin") << "0123456789abcdef";
@@ -32,8 +31,7 @@ protected:
   void TearDown() override { fs::remove_all(folder); }
 
   /// Two floats in a file; what find says.
-  std::string find(const std::string &location, const char *offset,
-                   const char *length = nullptr) {
+  std::string find(const std::string &location, const char *offset, const char *length = nullptr) {
     Proto proto = Proto().number(1, 2).number(2, 1).bytes(8, "w").number(14, 1);
     auto entry = [&](const char *key, const std::string &value) {
       proto.message(13, Proto().bytes(1, key).bytes(2, value));
@@ -63,20 +61,17 @@ TEST_F(ExternalFilesTest, FindsBytes) {
 
 TEST_F(ExternalFilesTest, RefusesWhatLiesOutside) {
   for (const std::string &location :
-       {std::string("../secret.bin"), (folder / "secret.bin").string(),
-        std::string("link.bin"), std::string("a/../../secret.bin"),
-        std::string(""), std::string("nothing.bin"), std::string("."),
-        std::string("weights.bin\0", 12)})
+       {std::string("../secret.bin"), (folder / "secret.bin").string(), std::string("link.bin"),
+        std::string("a/../../secret.bin"), std::string(""), std::string("nothing.bin"),
+        std::string("."), std::string("weights.bin\0", 12)})
     EXPECT_EQ(find(location, "0").substr(0, 3), "307") << location;
 }
 
 TEST_F(ExternalFilesTest, RefusesSizesThatLie) {
-  for (const char *offset :
-       {"9", "-1", "9223372036854775807", "x", "99999999999999999999", ""})
+  for (const char *offset : {"9", "-1", "9223372036854775807", "x", "99999999999999999999", ""})
     EXPECT_EQ(find("weights.bin", offset).substr(0, 3), "307") << offset;
   EXPECT_EQ(find("weights.bin", "0", "7").substr(0, 3), "307");
-  EXPECT_EQ(find("weights.bin", "0", "9223372036854775807").substr(0, 3),
-            "307");
+  EXPECT_EQ(find("weights.bin", "0", "9223372036854775807").substr(0, 3), "307");
 }
 
 } // namespace

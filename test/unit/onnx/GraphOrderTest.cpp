@@ -87,9 +87,8 @@ TEST(GraphOrder, NamesANodeOnACycle) {
 TEST(GraphOrder, NamesTheNodeOfAMissingInput) {
   Graph graph;
   graph.nodes.push_back(make("a", {"nowhere"}, {"a"}));
-  EXPECT_EQ(firstFinding(graph),
-            "m.onnx: error W0309: node \"a\" (Op): found input \"nowhere\", "
-            "which nothing defines");
+  EXPECT_EQ(firstFinding(graph), "m.onnx: error W0309: node \"a\" (Op): found input \"nowhere\", "
+                                 "which nothing defines");
 }
 
 TEST(GraphOrder, RefusesDuplicateNames) {

@@ -29,7 +29,7 @@ std::string findings(const std::string &bytes) {
   return text;
 }
 
-#define EXPECT_FINDS(bytes, text)                                              \
+#define EXPECT_FINDS(bytes, text)                                                                  \
   EXPECT_NE(findings(bytes).find(text), std::string::npos) << findings(bytes)
 
 Proto reluGraph() {
@@ -71,8 +71,7 @@ TEST(ModelReader, NamesTheNodeOfABrokenAttribute) {
   Proto broken = node("Relu", {"x"}, {"y"}, "relu");
   Proto attr = Proto().bytes(1, "value").number(20, 4);
   broken.message(5, attr.message(5, tensor("", 1, {5}, "1234")));
-  EXPECT_FINDS(model(Proto().message(1, broken)),
-               "m.onnx: error W0305: node \"relu\" (Relu): ");
+  EXPECT_FINDS(model(Proto().message(1, broken)), "m.onnx: error W0305: node \"relu\" (Relu): ");
 }
 
 TEST(ModelReader, RefusesAnEmptyFileAndAFileWithoutAGraph) {
@@ -85,8 +84,7 @@ TEST(ModelReader, RefusesDeepNesting) {
   Proto graph = reluGraph();
   for (int i = 0; i < 3000; ++i) {
     Proto outer = node("If", {"c"}, {"y"}, "if");
-    outer.message(
-        5, Proto().bytes(1, "then_branch").number(20, 5).message(6, graph));
+    outer.message(5, Proto().bytes(1, "then_branch").number(20, 5).message(6, graph));
     graph = Proto().message(1, outer);
   }
   EXPECT_FINDS(model(graph), "W0303");
@@ -101,8 +99,7 @@ TEST(ModelVerifier, ReportsAllThatIsWrong) {
                     .message(11, value("x", {2}));
   std::string bytes = model(graph, 12);
   EXPECT_FINDS(bytes, "W0313: node \"n1\" (Nonsense)");
-  EXPECT_FINDS(bytes,
-               "W0315: node \"n2\" (Relu): found 0 inputs; X is missing");
+  EXPECT_FINDS(bytes, "W0315: node \"n2\" (Relu): found 0 inputs; X is missing");
   EXPECT_FINDS(bytes, "W0315: node \"n3\" (Relu)");
   EXPECT_EQ(findings(bytes).find("n4"), std::string::npos);
 }
@@ -126,8 +123,7 @@ TEST(ModelVerifier, ChecksOpsets) {
   EXPECT_FINDS(model(reluGraph(), 1000), "W0312");
   EXPECT_FINDS(model(reluGraph(), 0), "W0312");
   Proto foreign = node("Relu", {"x"}, {"y"}, "n").bytes(7, "ai.onnx.ml");
-  EXPECT_FINDS(model(Proto().message(1, foreign).message(11, value("x", {1}))),
-               "W0312");
+  EXPECT_FINDS(model(Proto().message(1, foreign).message(11, value("x", {1}))), "W0312");
 }
 
 TEST(ModelVerifier, RefusesFunctionsThatRecur) {

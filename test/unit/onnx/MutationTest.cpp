@@ -26,31 +26,27 @@ namespace {
 
 /// A model with something of everything that the reader knows.
 std::string seedModel() {
-  Proto branch = Proto()
-                     .message(1, node("Add", {"x", "w"}, {"z"}, "add"))
-                     .message(12, value("z", {2}));
+  Proto branch =
+      Proto().message(1, node("Add", {"x", "w"}, {"z"}, "add")).message(12, value("z", {2}));
   Proto conditional = node("If", {"c"}, {"y"}, "if");
   for (const char *name : {"then_branch", "else_branch"})
-    conditional.message(
-        5, Proto().bytes(1, name).number(20, 5).message(6, branch));
+    conditional.message(5, Proto().bytes(1, name).number(20, 5).message(6, branch));
   Proto sparse = Proto()
                      .message(1, tensor("s", 1, {1}, raw<float>({1})))
                      .message(2, tensor("", 7, {1}, raw<int64_t>({3})))
                      .number(3, 4);
   Proto constant = node("Constant", {}, {"k"}, "k");
-  constant.message(
-      5, Proto().bytes(1, "value_ints").number(20, 7).bytes(8, varint(5)));
-  Proto graph =
-      Proto()
-          .message(1, conditional)
-          .message(1, constant)
-          .message(5, tensor("w", 1, {2}, raw<float>({1, 2})))
-          .message(5, Proto().number(1, 2).number(2, 7).bytes(8, "v").bytes(
-                          7, varint(1) + varint(300)))
-          .message(15, sparse)
-          .message(11, value("x", {2}))
-          .message(11, value("c", {}))
-          .message(12, value("y", {2}));
+  constant.message(5, Proto().bytes(1, "value_ints").number(20, 7).bytes(8, varint(5)));
+  Proto graph = Proto()
+                    .message(1, conditional)
+                    .message(1, constant)
+                    .message(5, tensor("w", 1, {2}, raw<float>({1, 2})))
+                    .message(5, Proto().number(1, 2).number(2, 7).bytes(8, "v").bytes(
+                                    7, varint(1) + varint(300)))
+                    .message(15, sparse)
+                    .message(11, value("x", {2}))
+                    .message(11, value("c", {}))
+                    .message(12, value("y", {2}));
   Proto function = Proto()
                        .bytes(1, "f")
                        .bytes(4, "a")

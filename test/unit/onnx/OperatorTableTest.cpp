@@ -17,10 +17,8 @@ TEST(OperatorTable, AnOperatorMeansTheNewestVersionBeforeTheOpset) {
   EXPECT_EQ(findOperator("", "Softmax", 12)->since, 11);
   EXPECT_EQ(findOperator("", "Softmax", 13)->since, 13);
   EXPECT_EQ(findOperator("", "Softmax", 1000)->since, 13);
-  EXPECT_EQ(*findOperator("", "Softmax", 12)->attribute("axis")->defaultValue,
-            "1");
-  EXPECT_EQ(*findOperator("", "Softmax", 13)->attribute("axis")->defaultValue,
-            "-1");
+  EXPECT_EQ(*findOperator("", "Softmax", 12)->attribute("axis")->defaultValue, "1");
+  EXPECT_EQ(*findOperator("", "Softmax", 13)->attribute("axis")->defaultValue, "-1");
 }
 
 TEST(OperatorTable, KnowsWhatDoesNotExist) {
@@ -42,10 +40,8 @@ TEST(OperatorTable, SignaturesSayWhatIsOptional) {
   EXPECT_EQ(concat.inputName(3), "inputs[3]");
   EXPECT_TRUE(concat.attribute("axis")->required);
   EXPECT_EQ(concat.attribute("axis")->kind, AttributeKind::Int);
-  EXPECT_EQ(findOperator("", "Constant", 13)->attribute("value")->kind,
-            AttributeKind::Tensor);
-  EXPECT_EQ(findOperator("", "Transpose", 13)->attribute("perm")->kind,
-            AttributeKind::Ints);
+  EXPECT_EQ(findOperator("", "Constant", 13)->attribute("value")->kind, AttributeKind::Tensor);
+  EXPECT_EQ(findOperator("", "Transpose", 13)->attribute("perm")->kind, AttributeKind::Ints);
 }
 
 } // namespace

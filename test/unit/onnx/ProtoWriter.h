@@ -40,9 +40,7 @@ struct Proto {
     data += value;
     return *this;
   }
-  Proto &message(uint32_t field, const Proto &value) {
-    return bytes(field, value.data);
-  }
+  Proto &message(uint32_t field, const Proto &value) { return bytes(field, value.data); }
   Proto &real(uint32_t field, float value) {
     data += varint(field << 3 | 5);
     data.append(reinterpret_cast<const char *>(&value), sizeof value);
@@ -51,13 +49,12 @@ struct Proto {
 };
 
 template <typename T> std::string raw(const std::vector<T> &values) {
-  return std::string(reinterpret_cast<const char *>(values.data()),
-                     values.size() * sizeof(T));
+  return std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
 }
 
 /// TensorProto with raw_data.
-inline Proto tensor(std::string_view name, int type,
-                    const std::vector<int64_t> &dims, std::string_view data) {
+inline Proto tensor(std::string_view name, int type, const std::vector<int64_t> &dims,
+                    std::string_view data) {
   Proto proto;
   for (int64_t dim : dims)
     proto.number(1, dim);
@@ -65,8 +62,7 @@ inline Proto tensor(std::string_view name, int type,
 }
 
 inline Proto node(std::string_view op, const std::vector<std::string> &inputs,
-                  const std::vector<std::string> &outputs,
-                  std::string_view name = "") {
+                  const std::vector<std::string> &outputs, std::string_view name = "") {
   Proto proto;
   for (const std::string &input : inputs)
     proto.bytes(1, input);

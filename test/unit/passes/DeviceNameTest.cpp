@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/partition/DeviceKind.h"
 #include "passes/partition/DeviceName.h"
+#include "passes/partition/DeviceKind.h"
 
 #include <gtest/gtest.h>
 
@@ -25,13 +25,11 @@ std::string both(llvm::StringRef a, llvm::StringRef b) {
 }
 
 TEST(DeviceNameTest, AnyPartMayBeMissing) {
-  for (const char *text :
-       {"/job:worker/replica:0/task:1/device:CPU:0", "/job:worker", "/task:3",
-        "/replica:2/task:0", "/device:GPU:1", "/job:a/device:CPU:7"})
+  for (const char *text : {"/job:worker/replica:0/task:1/device:CPU:0", "/job:worker", "/task:3",
+                           "/replica:2/task:0", "/device:GPU:1", "/job:a/device:CPU:7"})
     EXPECT_EQ(read(text), text);
   EXPECT_FALSE(DeviceName::parse("/task:3")->isComplete());
-  EXPECT_TRUE(DeviceName::parse("/job:w/replica:0/task:1/device:CPU:0")
-                  ->isComplete());
+  EXPECT_TRUE(DeviceName::parse("/job:w/replica:0/task:1/device:CPU:0")->isComplete());
 }
 
 TEST(DeviceNameTest, AStarStandsForAny) {
@@ -62,8 +60,8 @@ TEST(DeviceNameTest, OlderFormsOfKnownKindsAreTheSame) {
 }
 
 TEST(DeviceNameTest, WhatIsNoNameIsRefused) {
-  for (const char *text : {"", "cpu:0", "/cpu:x", "/cpu:-1", "/job:", "/task:a",
-                           "/disk:0", "/device:", "//", "/job:w/"})
+  for (const char *text : {"", "cpu:0", "/cpu:x", "/cpu:-1", "/job:", "/task:a", "/disk:0",
+                           "/device:", "//", "/job:w/"})
     EXPECT_EQ(read(text), "?") << text;
 }
 
@@ -75,8 +73,7 @@ TEST(DeviceNameTest, NamesMeetPartByPart) {
 }
 
 TEST(DeviceNameTest, ANameMatchesWhatHasItsParts) {
-  DeviceName whole =
-      *DeviceName::parse("/job:w/replica:0/task:1/device:CPU:0");
+  DeviceName whole = *DeviceName::parse("/job:w/replica:0/task:1/device:CPU:0");
   EXPECT_TRUE(DeviceName::parse("/task:1/cpu:*")->matches(whole));
   EXPECT_FALSE(DeviceName::parse("/task:0")->matches(whole));
   EXPECT_TRUE(DeviceName().matches(whole));

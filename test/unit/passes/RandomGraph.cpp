@@ -17,8 +17,7 @@ using namespace weir;
 
 namespace weir::test {
 
-RandomGraph::RandomGraph(MLIRContext &context, unsigned seed)
-    : context(context), random(seed) {
+RandomGraph::RandomGraph(MLIRContext &context, unsigned seed) : context(context), random(seed) {
   Builder b(&context);
   integers = RankedTensorType::get({2}, b.getI32Type());
   floats = RankedTensorType::get({2}, b.getF32Type());
@@ -27,7 +26,7 @@ RandomGraph::RandomGraph(MLIRContext &context, unsigned seed)
 }
 
 static Operation *makeOp(OpBuilder &b, StringRef name, Type result, ValueRange operands,
-                       ArrayRef<NamedAttribute> attributes = {}) {
+                         ArrayRef<NamedAttribute> attributes = {}) {
   OperationState state(b.getUnknownLoc(), ("weir." + name).str());
   state.addOperands(operands);
   state.addTypes(result);
@@ -57,9 +56,9 @@ Value RandomGraph::any(const Pool &pool, Type type, OpBuilder &b) {
 
 Value RandomGraph::makeIf(OpBuilder &b, const Pool &pool, unsigned depth) {
   Value x = any(pool, count, b), y = any(pool, count, b);
-  Value condition = makeOp(b, "compare", flag, {x, y},
-                         b.getNamedAttr("predicate", b.getStringAttr("lt")))
-                        ->getResult(0);
+  Value condition =
+      makeOp(b, "compare", flag, {x, y}, b.getNamedAttr("predicate", b.getStringAttr("lt")))
+          ->getResult(0);
   Type type = below(2) ? integers : floats;
   auto op = IfOp::create(b, b.getUnknownLoc(), type, condition);
   for (Region *region : {&op.getThenRegion(), &op.getElseRegion()}) {
@@ -86,7 +85,7 @@ void RandomGraph::makeWhile(OpBuilder &b, const Pool &pool, unsigned depth, Pool
     OpBuilder inner(b);
     Block *block = inner.createBlock(&op.getCondition(), {}, types, locations);
     Value go = makeOp(inner, "compare", flag, {block->getArgument(0), constant(inner, count, 0)},
-                    b.getNamedAttr("predicate", b.getStringAttr("gt")))
+                      b.getNamedAttr("predicate", b.getStringAttr("gt")))
                    ->getResult(0);
     YieldOp::create(inner, b.getUnknownLoc(), go);
   }
@@ -95,8 +94,9 @@ void RandomGraph::makeWhile(OpBuilder &b, const Pool &pool, unsigned depth, Pool
   Pool visible(block->args_begin() + 1, block->args_end()), all = visible;
   visible.insert(visible.end(), pool.begin(), pool.end());
   fill(inner, visible, 1 + below(5), depth + 1, &all);
-  SmallVector<Value> next{makeOp(inner, "sub", count, {block->getArgument(0), constant(inner, count, 1)})
-                              ->getResult(0)};
+  SmallVector<Value> next{
+      makeOp(inner, "sub", count, {block->getArgument(0), constant(inner, count, 1)})
+          ->getResult(0)};
   for (Type type : ArrayRef(types).drop_front())
     next.push_back(any(all, type, inner));
   YieldOp::create(inner, b.getUnknownLoc(), next);
@@ -107,9 +107,9 @@ void RandomGraph::fill(OpBuilder &b, Pool pool, unsigned operations, unsigned de
   Pool made;
   auto variable = [&] {
     return makeOp(b, "variable", ResourceType::get(&context), {},
-                {b.getNamedAttr("name", b.getStringAttr(below(2) ? "v" : "w")),
-                 b.getNamedAttr("container", b.getStringAttr("")),
-                 b.getNamedAttr("type", TypeAttr::get(integers))})
+                  {b.getNamedAttr("name", b.getStringAttr(below(2) ? "v" : "w")),
+                   b.getNamedAttr("container", b.getStringAttr("")),
+                   b.getNamedAttr("type", TypeAttr::get(integers))})
         ->getResult(0);
   };
   for (unsigned i = 0; i < operations; ++i) {
@@ -133,10 +133,9 @@ void RandomGraph::fill(OpBuilder &b, Pool pool, unsigned operations, unsigned de
       Type flags = RankedTensorType::get({2}, b.getI1Type());
       type = type == count ? integers : type;
       StringRef predicates[] = {"lt", "gt", "le", "ge", "eq", "ne"};
-      Value condition =
-          makeOp(b, "compare", flags, {any(pool, type, b), any(pool, type, b)},
-               b.getNamedAttr("predicate", b.getStringAttr(predicates[below(6)])))
-              ->getResult(0);
+      Value condition = makeOp(b, "compare", flags, {any(pool, type, b), any(pool, type, b)},
+                               b.getNamedAttr("predicate", b.getStringAttr(predicates[below(6)])))
+                            ->getResult(0);
       made.push_back(makeOp(b, "select", type, {condition, any(pool, type, b), any(pool, type, b)})
                          ->getResult(0));
       break;
@@ -201,8 +200,7 @@ Value RandomGraph::again(OpBuilder &b, Value value, std::mt19937 &random,
     Value other = to;
     if (isa<TensorType>(to.getType()) && !isa<ConstantOp>(op) && random() % 2 &&
         !getElementTypeOrSelf(to.getType()).isInteger(1))
-      other = makeOp(b, "neg", to.getType(),
-                         makeOp(b, "neg", to.getType(), to)->getResult(0))
+      other = makeOp(b, "neg", to.getType(), makeOp(b, "neg", to.getType(), to)->getResult(0))
                   ->getResult(0);
     done[from.getAsOpaquePointer()] = other;
   }
@@ -218,9 +216,7 @@ struct Interpreter {
   llvm::DenseMap<Value, Attribute> values;
   std::map<std::string, Attribute> variables;
 
-  bool truth(Value value) {
-    return cast<DenseElementsAttr>(values[value]).getSplatValue<bool>();
-  }
+  bool truth(Value value) { return cast<DenseElementsAttr>(values[value]).getSplatValue<bool>(); }
 
   bool run(Block &block) {
     for (Operation &op : block)

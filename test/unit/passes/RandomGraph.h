@@ -28,14 +28,12 @@ public:
 
   /// Computes `value` (in the block that `b` is in) once more, another way: with
   /// operands commuted, identities inserted, and regions built anew.
-  static mlir::Value again(mlir::OpBuilder &b, mlir::Value value,
-                           std::mt19937 &random,
+  static mlir::Value again(mlir::OpBuilder &b, mlir::Value value, std::mt19937 &random,
                            std::map<const void *, mlir::Value> &done);
 
 private:
   using Pool = std::vector<mlir::Value>;
-  void fill(mlir::OpBuilder &b, Pool pool, unsigned operations, unsigned depth,
-            Pool *out);
+  void fill(mlir::OpBuilder &b, Pool pool, unsigned operations, unsigned depth, Pool *out);
   mlir::Value any(const Pool &pool, mlir::Type type, mlir::OpBuilder &b);
   mlir::Value constant(mlir::OpBuilder &b, mlir::Type type, int64_t value);
   mlir::Value makeIf(mlir::OpBuilder &b, const Pool &pool, unsigned depth);

@@ -42,8 +42,8 @@ struct ValueNumbering : testing::Test {
         int value = int(random() % 7) - 3;
         if (isa<FloatType>(tensor.getElementType()))
           // -0 tells apart what only seems to be the same.
-          elements.push_back(FloatAttr::get(tensor.getElementType(),
-                                            value == 0 ? -0.0 : value * 0.75));
+          elements.push_back(
+              FloatAttr::get(tensor.getElementType(), value == 0 ? -0.0 : value * 0.75));
         else
           elements.push_back(IntegerAttr::get(tensor.getElementType(), value));
       }
@@ -90,8 +90,8 @@ TEST_F(ValueNumbering, RandomGraphsComputeTheSame) {
   // It removes more than equal texts.
   EXPECT_LT(after, simple);
   EXPECT_LT(simple, before);
-  RecordProperty("operations", std::to_string(before) + " " + std::to_string(simple) +
-                                   " " + std::to_string(after));
+  RecordProperty("operations", std::to_string(before) + " " + std::to_string(simple) + " " +
+                                   std::to_string(after));
 }
 
 // What is computed a second time in other words is found, all of it.
@@ -113,7 +113,8 @@ TEST_F(ValueNumbering, KnownCongruencesAreFound) {
     for (size_t i = 0; i < count; ++i)
       results.push_back(RandomGraph::again(b, results[i], random, done));
     terminator->setOperands(results);
-    function.setType(b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
+    function.setType(
+        b.getFunctionType(function.getArgumentTypes(), ValueRange(results).getTypes()));
     auto same = [&](ModuleOp m) {
       auto f = *m.getOps<func::FuncOp>().begin();
       ValueRange all = f.getBody().front().getTerminator()->getOperands();
@@ -135,8 +136,8 @@ TEST_F(ValueNumbering, KnownCongruencesAreFound) {
   EXPECT_GT(planted, 500);
   EXPECT_EQ(found, planted);
   EXPECT_LT(foundSimply, planted / 2);
-  RecordProperty("planted", std::to_string(planted) + " " + std::to_string(foundSimply) +
-                                " " + std::to_string(found));
+  RecordProperty("planted", std::to_string(planted) + " " + std::to_string(foundSimply) + " " +
+                                std::to_string(found));
 }
 
 // Running it again changes nothing.

@@ -18,8 +18,7 @@ namespace {
 /// The state against a simulation from nothing.
 void expectConsistent(const Problem &problem, const Neighbourhood &state) {
   std::vector<double> end;
-  EXPECT_EQ(simulate(state.graph, state.device, state.order, end),
-            state.makespan());
+  EXPECT_EQ(simulate(state.graph, state.device, state.order, end), state.makespan());
   EXPECT_EQ(end, state.end);
   for (int32_t i = 0; i < state.graph.nodes; ++i) {
     ASSERT_EQ(state.place[state.order[i]], i);
@@ -53,14 +52,12 @@ TEST(NeighbourhoodTest, RandomChangesKeepTheStateAndRefusedOnesLeaveNoTrace) {
       double limit = state.makespan() * (0.9 + 0.01 * (random() % 60));
       bool done;
       if (random() % 2) {
-        done = state.tryPlace(random() % graph.nodes, random() % graph.nodes,
-                              limit);
+        done = state.tryPlace(random() % graph.nodes, random() % graph.nodes, limit);
       } else {
         std::vector<Neighbourhood::Move> moves;
         for (int32_t g = 0; g < graph.groups; ++g)
           if (random() % graph.groups < 3)
-            moves.push_back(
-                {g, graph.choices[g][random() % graph.choices[g].size()]});
+            moves.push_back({g, graph.choices[g][random() % graph.choices[g].size()]});
         done = state.tryMoves(moves, limit);
       }
       (done ? made : refused) += 1;

@@ -81,8 +81,7 @@ TEST(PlacementTest, SearchFindsTheBestOfTinyProblems) {
 TEST(PlacementTest, SearchIsNeverWorseThanWhatItMustBeat) {
   std::mt19937 random(2);
   for (int instance = 0; instance < 60; ++instance) {
-    Problem problem =
-        randomProblem(random, 10 + instance, 8, 2 + instance % 3, instance % 2);
+    Problem problem = randomProblem(random, 10 + instance, 8, 2 + instance % 3, instance % 2);
     for (int64_t steps : {0, 1, 100'000}) {
       Options options;
       options.steps = steps;
@@ -106,8 +105,7 @@ TEST(PlacementTest, EqualSeedsGiveEqualPlans) {
   Options options;
   options.steps = 300'000;
   options.seed = 9;
-  std::optional<Plan> a = search(problem, options),
-                      b = search(problem, options);
+  std::optional<Plan> a = search(problem, options), b = search(problem, options);
   ASSERT_TRUE(a && b);
   EXPECT_EQ(a->device, b->device);
   EXPECT_EQ(a->order, b->order);
@@ -182,8 +180,7 @@ TEST(PlacementTest, DefectsAreNamed) {
   EXPECT_EQ(findDefect(problem), "node 1 has not one time a device");
   problem = chain(3, 2, 1);
   problem.nodes[2].times[0] = -1;
-  EXPECT_EQ(findDefect(problem),
-            "node 2 has a time that is no number from 0 on");
+  EXPECT_EQ(findDefect(problem), "node 2 has a time that is no number from 0 on");
   problem = chain(3, 2, 1);
   problem.links.pop_back();
   EXPECT_EQ(findDefect(problem), "links are no square of the devices");
@@ -201,8 +198,8 @@ TEST(TimelineTest, ANodeCanWaitUntilItsLatestStart) {
   Problem problem = chain(4, 2, 1);
   problem.edges = {{0, 1, 1}, {2, 3, 1}, {0, 3, 1}};
   problem.nodes[1].times = {4, 4};
-  Timeline timeline = timelineOf(problem, std::vector<int32_t>{0, 0, 1, 1},
-                                 std::vector<int32_t>{0, 1, 2, 3});
+  Timeline timeline =
+      timelineOf(problem, std::vector<int32_t>{0, 0, 1, 1}, std::vector<int32_t>{0, 1, 2, 3});
   EXPECT_EQ(timeline.makespan, 5);
   EXPECT_EQ(timeline.earliest, (std::vector<double>{0, 1, 0, 2}));
   EXPECT_EQ(timeline.latest, (std::vector<double>{0, 1, 3, 4}));
@@ -211,8 +208,7 @@ TEST(TimelineTest, ANodeCanWaitUntilItsLatestStart) {
 TEST(TimelineTest, BothEndsAreRunsOfTheSameOrder) {
   std::mt19937 random(7);
   for (int instance = 0; instance < 60; ++instance) {
-    Problem problem = randomProblem(random, 8 + instance, 6, 2 + instance % 3,
-                                    instance % 2);
+    Problem problem = randomProblem(random, 8 + instance, 6, 2 + instance % 3, instance % 2);
     std::optional<Plan> plan = placeGreedily(problem);
     if (!plan)
       continue;
@@ -222,14 +218,11 @@ TEST(TimelineTest, BothEndsAreRunsOfTheSameOrder) {
     std::vector<double> free[2];
     for (auto &each : free)
       each.assign(problem.devices(), 0);
-    auto timeOf = [&](int32_t node) {
-      return problem.nodes[node].times[plan->device[node]];
-    };
+    auto timeOf = [&](int32_t node) { return problem.nodes[node].times[plan->device[node]]; };
     for (int32_t node : plan->order) {
       EXPECT_LE(timeline.earliest[node], timeline.latest[node] + slack);
       int32_t d = plan->device[node], run = 0;
-      for (const std::vector<double> *start :
-           {&timeline.earliest, &timeline.latest}) {
+      for (const std::vector<double> *start : {&timeline.earliest, &timeline.latest}) {
         EXPECT_GE((*start)[node], free[run][d] - slack);
         free[run++][d] = (*start)[node] + timeOf(node);
         EXPECT_LE((*start)[node] + timeOf(node), timeline.makespan + slack);
@@ -238,13 +231,10 @@ TEST(TimelineTest, BothEndsAreRunsOfTheSameOrder) {
     for (const Edge &edge : problem.edges) {
       int32_t from = plan->device[edge.source], to = plan->device[edge.dest];
       const Link &link = problem.links[from * problem.devices() + to];
-      double transfer =
-          from == to ? 0 : link.latency + edge.size * link.timePerSize;
-      for (const std::vector<double> *start :
-           {&timeline.earliest, &timeline.latest})
-        EXPECT_GE((*start)[edge.dest], (*start)[edge.source] +
-                                           timeOf(edge.source) + transfer -
-                                           slack);
+      double transfer = from == to ? 0 : link.latency + edge.size * link.timePerSize;
+      for (const std::vector<double> *start : {&timeline.earliest, &timeline.latest})
+        EXPECT_GE((*start)[edge.dest],
+                  (*start)[edge.source] + timeOf(edge.source) + transfer - slack);
     }
   }
 }
@@ -262,10 +252,8 @@ TEST(PlanCheckerTest, FindsWhatIsWrong) {
   EXPECT_EQ(check({1, 1, 0}, {0, 1, 2}), "node 1 cannot run on device 1");
   EXPECT_EQ(check({1, 0, 2}, {0, 1, 2}), "node 2 is on no device");
   EXPECT_EQ(check({1, 0, 0}, {1, 0, 2}), "node 1 stands before its input 0");
-  EXPECT_EQ(check({1, 0, 0}, {0, 1, 1}),
-            "the order is no permutation of the nodes");
-  EXPECT_NE(check({0, 0, 0}, {0, 1, 2}).find("device 0 holds"),
-            std::string::npos);
+  EXPECT_EQ(check({1, 0, 0}, {0, 1, 1}), "the order is no permutation of the nodes");
+  EXPECT_NE(check({0, 0, 0}, {0, 1, 2}).find("device 0 holds"), std::string::npos);
   problem.nodes[0].group = problem.nodes[2].group = 4;
   EXPECT_EQ(check({1, 0, 0}, {0, 1, 2}), "group 4 is on two devices");
 }

@@ -14,8 +14,8 @@
 
 namespace weir::placement {
 
-inline Problem randomProblem(std::mt19937 &random, int nodes, int groups,
-                             int devices, bool limited) {
+inline Problem randomProblem(std::mt19937 &random, int nodes, int groups, int devices,
+                             bool limited) {
   Problem problem;
   double memory = 0;
   for (int i = 0; i < nodes; ++i) {
@@ -36,8 +36,7 @@ inline Problem randomProblem(std::mt19937 &random, int nodes, int groups,
         problem.edges.push_back({j, i, double(random() % 6)});
   }
   for (int d = 0; d < devices; ++d)
-    problem.memoryLimits.push_back(limited ? memory * 1.2 / devices + 8
-                                           : never);
+    problem.memoryLimits.push_back(limited ? memory * 1.2 / devices + 8 : never);
   for (int i = 0; i < devices * devices; ++i)
     problem.links.push_back({double(random() % 2), 0.5 * (1 + random() % 3)});
   return problem;

@@ -24,8 +24,7 @@ namespace {
 constexpr int64_t mebibyte = 1 << 20;
 constexpr int64_t plenty = int64_t(1) << 40;
 
-uint64_t allocate(BfcAllocator &allocator, int64_t bytes,
-                  const char *tag = "n") {
+uint64_t allocate(BfcAllocator &allocator, int64_t bytes, const char *tag = "n") {
   AllocationRequest request;
   request.bytes = bytes;
   request.tag = tag;
@@ -238,8 +237,7 @@ TEST(Bfc, CollectsIdleRegionsWhenThatMakesRoom) {
   uint64_t ten = allocate(allocator, 10 * mebibyte);
   EXPECT_NE(ten, 0u);
   EXPECT_EQ(allocator.stats().collected, 6 * mebibyte);
-  EXPECT_EQ(allocate(allocator, 13 * mebibyte), 0u)
-      << "beyond the limit nothing is given up";
+  EXPECT_EQ(allocate(allocator, 13 * mebibyte), 0u) << "beyond the limit nothing is given up";
   release(allocator, ten);
   EXPECT_EQ(allocate(allocator, 13 * mebibyte), 0u);
   EXPECT_GT(memory.held, 0) << "idle regions are not given up for what cannot fit";
@@ -398,18 +396,17 @@ TEST(Bfc, ExplainsAFailureByNodes) {
   ASSERT_EQ(allocator.allocate(request), nullptr);
   char text[1016];
   allocator.explainFailure(request, text, sizeof(text));
-  EXPECT_STREQ(text,
-               "out of memory on /device:CPU:0: 4.0 MiB for concat; in use 4.5 "
-               "MiB (peak 4.5 MiB) of 6.0 MiB held in 2 regions, limit 8.0 "
-               "MiB; largest free chunk 1.5 MiB, fragmentation 0.0 %\n"
-               "Held by:\n"
-               "  3.0 MiB     3 x conv1\n"
-               "  1.5 MiB     dense\n"
-               "What may help:\n"
-               "  - a memory limit of 8.5 MiB or more\n"
-               "  - fewer runs at once, results released sooner "
-               "(weir_session_release)\n"
-               "  - a smaller batch, or weirc --schedule=memory\n");
+  EXPECT_STREQ(text, "out of memory on /device:CPU:0: 4.0 MiB for concat; in use 4.5 "
+                     "MiB (peak 4.5 MiB) of 6.0 MiB held in 2 regions, limit 8.0 "
+                     "MiB; largest free chunk 1.5 MiB, fragmentation 0.0 %\n"
+                     "Held by:\n"
+                     "  3.0 MiB     3 x conv1\n"
+                     "  1.5 MiB     dense\n"
+                     "What may help:\n"
+                     "  - a memory limit of 8.5 MiB or more\n"
+                     "  - fewer runs at once, results released sooner "
+                     "(weir_session_release)\n"
+                     "  - a smaller batch, or weirc --schedule=memory\n");
 
   std::string report(4096, '\0');
   int64_t size = allocator.report(report.data(), int64_t(report.size()));
@@ -418,8 +415,7 @@ TEST(Bfc, ExplainsAFailureByNodes) {
   EXPECT_NE(report.find("memory of /device:CPU:0"), std::string::npos);
   EXPECT_NE(report.find("4 in use, 4.5 MiB"), std::string::npos) << report;
   // 2 MiB: all conv1. 4 MiB: conv1, then dense: 62.5 of a hundred.
-  EXPECT_NE(report.find(" " + std::string(62, '*') + std::string(38, '_')),
-            std::string::npos)
+  EXPECT_NE(report.find(" " + std::string(62, '*') + std::string(38, '_')), std::string::npos)
       << report;
 }
 
@@ -440,8 +436,7 @@ TEST(Bfc, ThreadsShareRealMemory) {
       for (int step = 0; step < 4000; ++step) {
         if (live.size() < 12 && random() % 3 != 0) {
           AllocationRequest request;
-          request.bytes =
-              1 + int64_t(random() % (random() % 8 ? 4096 : 2 * mebibyte));
+          request.bytes = 1 + int64_t(random() % (random() % 8 ? 4096 : 2 * mebibyte));
           request.deadline = step % 2 ? 0 : now() + 2000 * 1000;
           auto *data = static_cast<uint8_t *>(allocator.allocate(request));
           if (!data) {

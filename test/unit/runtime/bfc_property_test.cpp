@@ -57,8 +57,7 @@ int64_t rounded(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 class Model {
 public:
   Model(const Case &c)
-      : c(c), memory(c.capacity, c.adjacent),
-        limit(c.limit ? c.limit : int64_t(1) << 62),
+      : c(c), memory(c.capacity, c.adjacent), limit(c.limit ? c.limit : int64_t(1) << 62),
         nextRegion(c.growth ? 2 * mebibyte : limit) {}
 
   uint64_t allocate(int64_t bytes, bool high) {
@@ -108,16 +107,14 @@ private:
   uint64_t take(int64_t size, bool high) {
     auto best = chunks.end();
     for (auto i = chunks.begin(); i != chunks.end(); ++i)
-      if (!i->used && i->size >= size &&
-          (best == chunks.end() || i->size < best->size))
+      if (!i->used && i->size >= size && (best == chunks.end() || i->size < best->size))
         best = i;
     if (best == chunks.end())
       return 0;
     int64_t surplus = best->size - size;
     if (surplus >= size || surplus >= 128 * mebibyte) {
       int64_t low = high ? surplus : size;
-      chunks.insert(std::next(best), Chunk{best->data + uint64_t(low),
-                                           best->size - low, false, 0});
+      chunks.insert(std::next(best), Chunk{best->data + uint64_t(low), best->size - low, false, 0});
       best->size = low;
       if (high)
         ++best;
@@ -170,8 +167,7 @@ private:
   void merge() {
     for (auto i = chunks.begin(); i != chunks.end(); ++i)
       for (auto next = std::next(i);
-           next != chunks.end() && !i->used && !next->used && !next->begins;
-           next = std::next(i)) {
+           next != chunks.end() && !i->used && !next->used && !next->begins; next = std::next(i)) {
         i->size += next->size;
         chunks.erase(next);
       }
@@ -228,8 +224,7 @@ TEST_P(BfcAgainstModel, AgreesOnEveryAddress) {
         request.bytes = randomSize(random);
         request.end = random() % 4 == 0 ? ChunkEnd::High : ChunkEnd::Low;
         auto data = reinterpret_cast<uint64_t>(allocator.allocate(request));
-        ASSERT_EQ(data,
-                  model.allocate(request.bytes, request.end == ChunkEnd::High))
+        ASSERT_EQ(data, model.allocate(request.bytes, request.end == ChunkEnd::High))
             << "operation " << step << ", " << request.bytes << " bytes";
         if (data) {
           live.push_back({data, request.bytes});
@@ -315,8 +310,7 @@ TEST_P(BfcAgainstModel, KeepsStampedMemoryFromWhoMayNotHaveIt) {
     default:
       if (live.size() < wanted) {
         AllocationRequest request;
-        request.bytes =
-            1 + int64_t(random() % (random() % 16 ? 20000 : 900000));
+        request.bytes = 1 + int64_t(random() % (random() % 16 ? 20000 : 900000));
         if (random() % 2) {
           request.freedBy = 1 + random() % clock;
           ++bounded;
@@ -331,14 +325,12 @@ TEST_P(BfcAgainstModel, KeepsStampedMemoryFromWhoMayNotHaveIt) {
         auto granuleFreed = freedAt.lower_bound(data);
         while (granuleFreed != freedAt.end() && granuleFreed->first < end) {
           if (request.freedBy && granuleFreed->second > frontier) {
-            ASSERT_LE(granuleFreed->second, request.freedBy)
-                << "operation " << step;
+            ASSERT_LE(granuleFreed->second, request.freedBy) << "operation " << step;
           }
           granuleFreed = freedAt.erase(granuleFreed);
         }
         for (const Live &other : live)
-          ASSERT_FALSE(data < other.data + uint64_t(rounded(other.bytes)) &&
-                       other.data < end)
+          ASSERT_FALSE(data < other.data + uint64_t(rounded(other.bytes)) && other.data < end)
               << "overlap, operation " << step;
         live.push_back({data, request.bytes});
       } else if (!live.empty()) {

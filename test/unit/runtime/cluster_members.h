@@ -67,11 +67,10 @@ struct Member {
     weir_session_destroy(session);
     weir_cluster_leave(cluster);
   }
-  int32_t run(std::vector<weir_tensor> feeds, std::vector<weir_tensor> &fetches,
-              int32_t entry = 0, weir_run_options *options = nullptr) {
-    return weir_session_run(session, entry, feeds.data(), int32_t(feeds.size()),
-                            fetches.data(), int32_t(fetches.size()), options,
-                            &status);
+  int32_t run(std::vector<weir_tensor> feeds, std::vector<weir_tensor> &fetches, int32_t entry = 0,
+              weir_run_options *options = nullptr) {
+    return weir_session_run(session, entry, feeds.data(), int32_t(feeds.size()), fetches.data(),
+                            int32_t(fetches.size()), options, &status);
   }
   weir_cluster *cluster = nullptr;
   weir_session *session = nullptr;

@@ -29,10 +29,9 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-const char *const deviceNames[] = {
-    "/job:worker/replica:0/task:0/device:CPU:0",
-    "/job:worker/replica:0/task:1/device:CPU:0",
-    "/job:worker/replica:0/task:2/device:CPU:0"};
+const char *const deviceNames[] = {"/job:worker/replica:0/task:0/device:CPU:0",
+                                   "/job:worker/replica:0/task:1/device:CPU:0",
+                                   "/job:worker/replica:0/task:2/device:CPU:0"};
 
 /// A ring: device i adds 1 to what it got and sends it to the next; the last
 /// sends it to the first, which fetches. Device 1 fetches what it got, too.
@@ -48,19 +47,17 @@ int32_t plusOne(weir_context *ctx, const weir_tensor &value, int32_t edge) {
 template <int tasks> int32_t ringFirst(weir_context *ctx) {
   if (int32_t code = plusOne(ctx, ctx->feeds[0], 0))
     return code;
-  return Relay::start(ctx, tasks - 1,
-                      [](weir_context *ctx, const weir_tensor &value) {
-                        return fetch(ctx, 0, value);
-                      });
+  return Relay::start(ctx, tasks - 1, [](weir_context *ctx, const weir_tensor &value) {
+    return fetch(ctx, 0, value);
+  });
 }
 template <int device> int32_t ringNext(weir_context *ctx) {
-  return Relay::start(ctx, device - 1,
-                      [](weir_context *ctx, const weir_tensor &value) {
-                        if (device == 1)
-                          if (int32_t code = fetch(ctx, 1, value))
-                            return code;
-                        return plusOne(ctx, value, device);
-                      });
+  return Relay::start(ctx, device - 1, [](weir_context *ctx, const weir_tensor &value) {
+    if (device == 1)
+      if (int32_t code = fetch(ctx, 1, value))
+        return code;
+    return plusOne(ctx, value, device);
+  });
 }
 
 struct Ring {
@@ -74,8 +71,7 @@ struct Ring {
     }
     for (int i = 0; i < tasks; ++i)
       program.edge(keys[size_t(i)].c_str(), i, (i + 1) % tasks);
-    std::vector<weir_step_fn> steps = {tasks == 2 ? ringFirst<2> : ringFirst<3>,
-                                       ringNext<1>};
+    std::vector<weir_step_fn> steps = {tasks == 2 ? ringFirst<2> : ringFirst<3>, ringNext<1>};
     if (tasks == 3)
       steps.push_back(ringNext<2>);
     program.entry("main", {{"x", WEIR_F32, {-1}}},
@@ -90,8 +86,7 @@ void checkRing(Member &leader, int tasks, size_t count) {
   for (size_t i = 0; i < count; ++i)
     x[i] = float(i % 1000);
   std::vector<weir_tensor> fetches(2);
-  ASSERT_EQ(leader.run({floats(x, {int64_t(count)})}, fetches), WEIR_OK)
-      << leader.status.message;
+  ASSERT_EQ(leader.run({floats(x, {int64_t(count)})}, fetches), WEIR_OK) << leader.status.message;
   ASSERT_EQ(fetches[0].bytes, int64_t(count * 4));
   ASSERT_EQ(fetches[1].bytes, int64_t(count * 4));
   for (size_t i = 0; i < count; ++i) {
@@ -146,8 +141,7 @@ struct KeptSender {
       waitsForRoom = false;
       std::fill(values.begin(), values.end(), float(at++));
       weir_tensor tensor = floats(values, {int64_t(values.size())});
-      if (int32_t code =
-              weir_rt_send_kept(ctx, 0, WEIR_NEXT_ITERATION, &tensor))
+      if (int32_t code = weir_rt_send_kept(ctx, 0, WEIR_NEXT_ITERATION, &tensor))
         return code;
       if (!weir_rt_sent_ready(ctx, this))
         return WEIR_PENDING;
@@ -165,8 +159,8 @@ struct KeptSender {
   /// Feeds: how many, and of how many elements.
   static int32_t start(weir_context *ctx) {
     auto *feed = static_cast<const float *>(ctx->feeds[0].data);
-    auto *self = new KeptSender{resumed, ctx, 0, int64_t(feed[0]),
-                                std::vector<float>(size_t(feed[1])), false};
+    auto *self = new KeptSender{
+        resumed, ctx, 0, int64_t(feed[0]), std::vector<float>(size_t(feed[1])), false};
     int32_t code = self->advance();
     if (code != WEIR_PENDING)
       delete self;
@@ -207,8 +201,7 @@ struct KeptReceiver {
   }
   static int32_t start(weir_context *ctx) {
     auto *feed = static_cast<const float *>(ctx->feeds[0].data);
-    auto *self =
-        new KeptReceiver{resumeFrame<KeptReceiver>, ctx, 0, int64_t(feed[0]), 0};
+    auto *self = new KeptReceiver{resumeFrame<KeptReceiver>, ctx, 0, int64_t(feed[0]), 0};
     int32_t code = self->advance();
     if (code != WEIR_PENDING)
       delete self;
@@ -235,18 +228,15 @@ TEST(Cluster, TensorsSentInPlaceAreWholeAndFew) {
     if (!leads)
       std::swap(steps[0], steps[1]);
     program.edge("value:0;here;there", leads ? 0 : 1, leads ? 1 : 0);
-    program.entry("main", {{"sizes", WEIR_F32, {2}}}, {{"wrong", WEIR_F32}},
-                  steps);
+    program.entry("main", {{"sizes", WEIR_F32, {2}}}, {{"wrong", WEIR_F32}}, steps);
     Tasks tasks(2);
     Worker worker(tasks, 1, program.get());
     Member leader(tasks, 0, program.get());
     ASSERT_EQ(leader.code, WEIR_OK) << leader.status.message;
     for (int64_t elements : {1, 1000, 5000, 300000, 3000000}) {
-      std::vector<float> sizes = {elements < 1000000 ? 60.0f : 20.0f,
-                                  float(elements)};
+      std::vector<float> sizes = {elements < 1000000 ? 60.0f : 20.0f, float(elements)};
       std::vector<weir_tensor> fetches(1);
-      ASSERT_EQ(leader.run({floats(sizes, {2})}, fetches), WEIR_OK)
-          << leader.status.message;
+      ASSERT_EQ(leader.run({floats(sizes, {2})}, fetches), WEIR_OK) << leader.status.message;
       EXPECT_EQ(*static_cast<float *>(fetches[0].data), 0.0f);
       weir_session_release(leader.session, &fetches[0]);
     }
@@ -328,8 +318,7 @@ void silence(int signal, int rounds, bool early = false) {
     weir_status status = leadUntilFailure(leader, 20);
     ASSERT_EQ(status.code, WEIR_UNAVAILABLE) << status.message;
     std::string text = status.message;
-    EXPECT_NE(text.find("/job:worker/replica:0/task:" + std::to_string(index)),
-              std::string::npos)
+    EXPECT_NE(text.find("/job:worker/replica:0/task:" + std::to_string(index)), std::string::npos)
         << text;
     waitpid(killer, nullptr, 0);
     EXPECT_LE(liveAtLast(leader.session, 0), 1) << "only the arena is left";
@@ -351,9 +340,7 @@ void silence(int signal, int rounds, bool early = false) {
   }
 }
 
-TEST(Cluster, KilledWorkersEndRunsWithTheirNames) {
-  silence(SIGKILL, rounds(5));
-}
+TEST(Cluster, KilledWorkersEndRunsWithTheirNames) { silence(SIGKILL, rounds(5)); }
 TEST(Cluster, StoppedWorkersEndRunsAndComeBack) { silence(SIGSTOP, rounds(2)); }
 TEST(Cluster, WorkersStoppedAtTheGreetingEndRunsAndComeBack) {
   silence(SIGSTOP, rounds(2), /*early=*/true);
@@ -397,17 +384,14 @@ TEST(Cluster, ALostLeaderEndsItsPartsAndMayComeBack) {
   {
     Member worker(tasks, 1, ring.program.get());
     ASSERT_EQ(worker.code, WEIR_OK) << worker.status.message;
-    EXPECT_EQ(weir_cluster_serve(worker.cluster, &worker.status),
-              WEIR_UNAVAILABLE);
-    EXPECT_NE(std::string(worker.status.message)
-                  .find("/job:worker/replica:0/task:0"),
+    EXPECT_EQ(weir_cluster_serve(worker.cluster, &worker.status), WEIR_UNAVAILABLE);
+    EXPECT_NE(std::string(worker.status.message).find("/job:worker/replica:0/task:0"),
               std::string::npos)
         << worker.status.message;
     waitpid(first, nullptr, 0);
     waitpid(killer, nullptr, 0);
     // The next leader is served to its end, and nothing of the first is left.
-    EXPECT_EQ(weir_cluster_serve(worker.cluster, &worker.status), WEIR_OK)
-        << worker.status.message;
+    EXPECT_EQ(weir_cluster_serve(worker.cluster, &worker.status), WEIR_OK) << worker.status.message;
     waitpid(second, nullptr, 0);
     EXPECT_LE(liveAtLast(worker.session, 1), 1) << "only the arena is left";
   }
@@ -423,8 +407,7 @@ TEST(Cluster, OtherProgramsAreRefused) {
   std::vector<float> x(10, 1.0f);
   std::vector<weir_tensor> fetches(2);
   EXPECT_EQ(leader.run({floats(x, {10})}, fetches), WEIR_FAILED_PRECONDITION);
-  EXPECT_NE(std::string(leader.status.message).find("runs another program"),
-            std::string::npos)
+  EXPECT_NE(std::string(leader.status.message).find("runs another program"), std::string::npos)
       << leader.status.message;
   EXPECT_EQ(worker.wait(), WEIR_FAILED_PRECONDITION);
 }
@@ -442,30 +425,24 @@ TEST(Cluster, OtherVersionsAreRefused) {
     int32_t task, taskCount, code;
     uint32_t abiVersion;
     uint64_t rest[64];
-  } greeting = {{'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'}, 4711, 0, 1, 2, 0,
-                WEIR_ABI_VERSION, {}};
+  } greeting = {{'W', 'E', 'I', 'R', 'T', 'A', 'S', 'K'}, 4711, 0, 1, 2, 0, WEIR_ABI_VERSION, {}};
   int s = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(uint16_t(portOf(tasks.addresses[0])));
-  ASSERT_EQ(
-      connect(s, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
-  ASSERT_EQ(send(s, &greeting, sizeof(greeting), MSG_NOSIGNAL),
-            ssize_t(sizeof(greeting)));
+  ASSERT_EQ(connect(s, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
+  ASSERT_EQ(send(s, &greeting, sizeof(greeting), MSG_NOSIGNAL), ssize_t(sizeof(greeting)));
   std::string answer;
   char bytes[512];
   for (ssize_t count; (count = recv(s, bytes, sizeof(bytes), 0)) > 0;)
     answer.append(bytes, size_t(count));
   close(s);
-  EXPECT_NE(answer.find("speaks version 4711 of the protocol"),
-            std::string::npos)
-      << answer;
+  EXPECT_NE(answer.find("speaks version 4711 of the protocol"), std::string::npos) << answer;
   std::vector<float> x(10, 1.0f);
   std::vector<weir_tensor> fetches(2);
   EXPECT_EQ(leader.run({floats(x, {10})}, fetches), WEIR_FAILED_PRECONDITION);
-  EXPECT_NE(std::string(leader.status.message).find("speaks version 4711"),
-            std::string::npos)
+  EXPECT_NE(std::string(leader.status.message).find("speaks version 4711"), std::string::npos)
       << leader.status.message;
 }
 
@@ -484,9 +461,7 @@ TEST(Cluster, StrangersDisturbNobody) {
   std::vector<int> sockets;
   for (int i = 0; i < 40; ++i) {
     int s = socket(AF_INET, SOCK_STREAM, 0);
-    ASSERT_EQ(connect(s, reinterpret_cast<sockaddr *>(&address),
-                      sizeof(address)),
-              0);
+    ASSERT_EQ(connect(s, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
     // Nothing, noise, or what begins like a greeting and goes on as noise: any
     // task, any length.
     std::string bytes(random() % 300, 0);
@@ -523,8 +498,8 @@ TEST(Cluster, ACallThatMeetsItselfKeepsNobodyAway) {
     loopback.ifr_flags = IFF_UP | IFF_RUNNING;
     int s = socket(AF_INET, SOCK_DGRAM, 0);
     FILE *range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "w");
-    if (ioctl(s, SIOCSIFFLAGS, &loopback) != 0 || !range ||
-        fprintf(range, "30000 30001") < 0 || fclose(range) != 0)
+    if (ioctl(s, SIOCSIFFLAGS, &loopback) != 0 || !range || fprintf(range, "30000 30001") < 0 ||
+        fclose(range) != 0)
       _exit(noNetwork);
     close(s);
     // Else UCX listens at these ports.
@@ -566,12 +541,10 @@ TEST(Cluster, ConcurrentStepsDoNotMix) {
         std::vector<weir_tensor> fetches(2);
         weir_status status = WEIR_STATUS_INIT;
         weir_tensor feed = floats(x, {int64_t(x.size())});
-        int32_t code = weir_session_run(leader.session, 0, &feed, 1,
-                                        fetches.data(), 2, nullptr, &status);
-        bool right = code == WEIR_OK &&
-                     fetches[0].dims[0] == int64_t(x.size()) &&
-                     static_cast<float *>(fetches[0].data)[x.size() - 1] ==
-                         x[0] + 3;
+        int32_t code =
+            weir_session_run(leader.session, 0, &feed, 1, fetches.data(), 2, nullptr, &status);
+        bool right = code == WEIR_OK && fetches[0].dims[0] == int64_t(x.size()) &&
+                     static_cast<float *>(fetches[0].data)[x.size() - 1] == x[0] + 3;
         wrong += !right;
         for (weir_tensor &tensor : fetches)
           weir_session_release(leader.session, &tensor);
@@ -586,18 +559,17 @@ TEST(Cluster, ConcurrentStepsDoNotMix) {
 /// the next step is as good as any.
 TEST(Cluster, DeadlinesEndAllParts) {
   Ring ring(2);
-  ring.program.entry(
-      "stuck", {}, {},
-      {[](weir_context *ctx) -> int32_t {
-         return Relay::start(ctx, 1, [](weir_context *, const weir_tensor &) {
-           return int32_t(WEIR_OK);
-         });
-       },
-       [](weir_context *ctx) -> int32_t {
-         return Relay::start(ctx, 0, [](weir_context *, const weir_tensor &) {
-           return int32_t(WEIR_OK);
-         });
-       }});
+  ring.program.entry("stuck", {}, {},
+                     {[](weir_context *ctx) -> int32_t {
+                        return Relay::start(ctx, 1, [](weir_context *, const weir_tensor &) {
+                          return int32_t(WEIR_OK);
+                        });
+                      },
+                      [](weir_context *ctx) -> int32_t {
+                        return Relay::start(ctx, 0, [](weir_context *, const weir_tensor &) {
+                          return int32_t(WEIR_OK);
+                        });
+                      }});
   Tasks tasks(2);
   Worker worker(tasks, 1, ring.program.get());
   Member leader(tasks, 0, ring.program.get());
@@ -606,8 +578,7 @@ TEST(Cluster, DeadlinesEndAllParts) {
   for (int i = 0; i < 5; ++i) {
     options.timeout_ns = i ? 50000000 : 5000000000; // the first one connects
     std::vector<weir_tensor> none;
-    EXPECT_EQ(leader.run({}, none, 1, &options), WEIR_DEADLINE_EXCEEDED)
-        << leader.status.message;
+    EXPECT_EQ(leader.run({}, none, 1, &options), WEIR_DEADLINE_EXCEEDED) << leader.status.message;
     checkRing(leader, 2, 1000);
   }
 }
@@ -616,19 +587,15 @@ TEST(Cluster, DeadlinesEndAllParts) {
 TEST(Cluster, ErrorsOfAPartAreTheRuns) {
   Ring ring(2);
   static int32_t site;
-  site = ring.program.site("lookup", "Gather", "index {0} is outside [0, {1})",
-                           WEIR_INVALID_ARGUMENT);
+  site =
+      ring.program.site("lookup", "Gather", "index {0} is outside [0, {1})", WEIR_INVALID_ARGUMENT);
   ring.program.entry("bad", {}, {},
                      {[](weir_context *ctx) -> int32_t {
-                        return Relay::start(ctx, 1,
-                                            [](weir_context *,
-                                               const weir_tensor &) {
-                                              return int32_t(WEIR_OK);
-                                            });
+                        return Relay::start(ctx, 1, [](weir_context *, const weir_tensor &) {
+                          return int32_t(WEIR_OK);
+                        });
                       },
-                      [](weir_context *ctx) -> int32_t {
-                        return weir_rt_error(ctx, site, 7, 4);
-                      }});
+                      [](weir_context *ctx) -> int32_t { return weir_rt_error(ctx, site, 7, 4); }});
   Tasks tasks(2);
   Worker worker(tasks, 1, ring.program.get());
   Member leader(tasks, 0, ring.program.get());
@@ -636,8 +603,7 @@ TEST(Cluster, ErrorsOfAPartAreTheRuns) {
   for (int i = 0; i < 3; ++i) {
     std::vector<weir_tensor> none;
     EXPECT_EQ(leader.run({}, none, 1), WEIR_INVALID_ARGUMENT);
-    EXPECT_STREQ(leader.status.message,
-                 "node \"lookup\" (Gather): index 7 is outside [0, 4)");
+    EXPECT_STREQ(leader.status.message, "node \"lookup\" (Gather): index 7 is outside [0, 4)");
     checkRing(leader, 2, 10);
   }
 }
@@ -652,9 +618,8 @@ TEST(Cluster, StringsAndSequencesTravel) {
   auto there = [](weir_context *ctx) -> int32_t {
     if (int32_t code = weir_rt_send(ctx, 0, 0, &ctx->feeds[0]))
       return code;
-    return Relay::start(ctx, 1, [](weir_context *ctx, const weir_tensor &v) {
-      return fetch(ctx, 0, v);
-    });
+    return Relay::start(ctx, 1,
+                        [](weir_context *ctx, const weir_tensor &v) { return fetch(ctx, 0, v); });
   };
   auto back = [](weir_context *ctx) -> int32_t {
     return Relay::start(ctx, 0, [](weir_context *ctx, const weir_tensor &v) {
@@ -665,11 +630,9 @@ TEST(Cluster, StringsAndSequencesTravel) {
     });
   };
   program.entry("strings", {{"x", WEIR_STRING, {-1}}},
-                {{"y", WEIR_STRING, {-1}}, {"z", WEIR_STRING, {-1}}},
-                {there, back});
+                {{"y", WEIR_STRING, {-1}}, {"z", WEIR_STRING, {-1}}}, {there, back});
   program.entry("sequence", {{"x", WEIR_TENSOR, {-1}}},
-                {{"y", WEIR_TENSOR, {-1}}, {"z", WEIR_TENSOR, {-1}}},
-                {there, back});
+                {{"y", WEIR_TENSOR, {-1}}, {"z", WEIR_TENSOR, {-1}}}, {there, back});
   Tasks tasks(2);
   Worker worker(tasks, 1, program.get());
   Member leader(tasks, 0, program.get());
@@ -698,8 +661,7 @@ TEST(Cluster, StringsAndSequencesTravel) {
     weir_tensor second = floats(numbers, {10, 100});
     std::vector<weir_tensor_ref> elements = {&feed, &second};
     fetches = std::vector<weir_tensor>(2);
-    ASSERT_EQ(leader.run({tensorOf(elements, WEIR_TENSOR, {2})}, fetches, 1),
-              WEIR_OK)
+    ASSERT_EQ(leader.run({tensorOf(elements, WEIR_TENSOR, {2})}, fetches, 1), WEIR_OK)
         << leader.status.message;
     for (weir_tensor &tensor : fetches) {
       auto *got = static_cast<weir_tensor_ref *>(tensor.data);

@@ -87,8 +87,7 @@ TEST(CpuFeatures, AreWhatTheKernelSees) {
   for (const Name &name : names)
     all |= name.bit;
   uint64_t usable = usableCpuFeatures(all);
-  constexpr uint64_t amx =
-      WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_BF16 | WEIR_CPU_AMX_INT8;
+  constexpr uint64_t amx = WEIR_CPU_AMX_TILE | WEIR_CPU_AMX_BF16 | WEIR_CPU_AMX_INT8;
   for (const Name &name : names) {
     // A sandbox may show a feature and refuse the permission to use it.
     if ((name.bit & amx) && !(usable & name.bit))

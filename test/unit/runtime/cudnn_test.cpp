@@ -91,8 +91,7 @@ weir_cuda_attention describeAttention(int dtype) {
 
 /// Rows of a head lie one after the other, or beside those of other heads.
 void setDistances(weir_cuda_attention &desc, bool beside = false) {
-  auto set = [&](int64_t(&distances)[3], int64_t heads, int64_t rows,
-                 int64_t columns) {
+  auto set = [&](int64_t (&distances)[3], int64_t heads, int64_t rows, int64_t columns) {
     distances[0] = heads * rows * columns;
     distances[1] = beside ? columns : rows * columns;
     distances[2] = beside ? heads * columns : columns;
@@ -118,9 +117,7 @@ protected:
   std::string planOf(const weir_cuda_convolution &desc) {
     return planOf(desc, weir_cuda_plan_convolution);
   }
-  std::string planOf(const weir_cuda_pooling &desc) {
-    return planOf(desc, weir_cuda_plan_pooling);
-  }
+  std::string planOf(const weir_cuda_pooling &desc) { return planOf(desc, weir_cuda_plan_pooling); }
   std::string planOf(const weir_cuda_attention &desc) {
     return planOf(desc, weir_cuda_plan_attention);
   }
@@ -197,8 +194,8 @@ TEST_F(Cudnn, PlansPoolings) {
           // For images of three dimensions, channels last, there is what may round f32
           // for tensor cores, and nothing else.
           bool isKnown = dtype != WEIR_F32 || !last || spatial < 3;
-          EXPECT_EQ(planOf(desc) != "", isKnown) << kind << ' ' << dtype << ' ' << last << ' '
-                                                 << spatial;
+          EXPECT_EQ(planOf(desc) != "", isKnown)
+              << kind << ' ' << dtype << ' ' << last << ' ' << spatial;
         }
 }
 
@@ -284,7 +281,8 @@ TEST_F(Cudnn, RefusesOtherGpus) {
     DnnPlace place = {};
     EXPECT_EQ(dnn.describe(dnn::deviceProperties, &place.device), 0);
     EXPECT_EQ(dnn.set(place.device, dnn::deviceJson, dnn::typeChar, int64_t(profile.size()),
-                      profile.data()), 0);
+                      profile.data()),
+              0);
     EXPECT_EQ(dnn.finalize(place.device), 0);
     int64_t workspace = -1;
     DnnDescriptor loaded = loadPlan(dnn, place, text.data(), int64_t(text.size()), &workspace);

@@ -36,8 +36,7 @@ Numbers randomMatrix(Shape s, unsigned seed) {
 }
 
 /// a b, or a b* with `adjoint`.
-Numbers product(const Numbers &a, Shape sa, const Numbers &b, Shape sb,
-                bool adjoint) {
+Numbers product(const Numbers &a, Shape sa, const Numbers &b, Shape sb, bool adjoint) {
   int64_t inner = sa.columns, columns = adjoint ? sb.rows : sb.columns;
   Numbers c(static_cast<size_t>(sa.rows * columns));
   for (int64_t i = 0; i < sa.rows; ++i)
@@ -45,8 +44,7 @@ Numbers product(const Numbers &a, Shape sa, const Numbers &b, Shape sb,
       for (int64_t k = 0; k < inner; ++k)
         c[size_t(i * columns + j)] +=
             a[size_t(i * inner + k)] *
-            (adjoint ? std::conj(b[size_t(j * sb.columns + k)])
-                     : b[size_t(k * sb.columns + j)]);
+            (adjoint ? std::conj(b[size_t(j * sb.columns + k)]) : b[size_t(k * sb.columns + j)]);
   return c;
 }
 
@@ -65,8 +63,7 @@ double unitarity(const Numbers &m, Shape s) {
     for (int64_t q = 0; q < s.columns; ++q) {
       Number sum;
       for (int64_t i = 0; i < s.rows; ++i)
-        sum += std::conj(m[size_t(i * s.columns + p)]) *
-               m[size_t(i * s.columns + q)];
+        sum += std::conj(m[size_t(i * s.columns + p)]) * m[size_t(i * s.columns + q)];
       most = std::max(most, std::abs(sum - (p == q ? 1.0 : 0.0)));
     }
   return most;
@@ -98,25 +95,20 @@ TEST(Svd, RebuildsTallWideAndSingularMatrices) {
         Numbers a = randomMatrix(s, 1);
         for (int64_t i = 0; singular && s.columns > 1 && i < s.rows; ++i)
           a[size_t(i * s.columns + 1)] = a[size_t(i * s.columns)];
-        Call call(weir_kernel_svd,
-                  {dense(a, WEIR_C128, {s.rows, s.columns})},
+        Call call(weir_kernel_svd, {dense(a, WEIR_C128, {s.rows, s.columns})},
                   {WEIR_C128, WEIR_C128, WEIR_C128}, {full});
         ASSERT_EQ(call.code, 0) << call.message;
         int64_t least = std::min(s.rows, s.columns);
-        Shape su = {s.rows, full ? s.rows : least},
-              sv = {s.columns, full ? s.columns : least};
-        Numbers values = call.results[0].as<Number>(),
-                u = call.results[1].as<Number>(),
+        Shape su = {s.rows, full ? s.rows : least}, sv = {s.columns, full ? s.columns : least};
+        Numbers values = call.results[0].as<Number>(), u = call.results[1].as<Number>(),
                 v = call.results[2].as<Number>();
         for (size_t i = 1; i < values.size(); ++i)
           EXPECT_GE(values[i - 1].real(), values[i].real());
         EXPECT_LT(unitarity(u, su), kNear);
         EXPECT_LT(unitarity(v, sv), kNear);
-        Numbers left = scaled(firstColumns(u, su, least), {s.rows, least},
-                              values);
-        Numbers rebuilt = product(left, {s.rows, least},
-                                  firstColumns(v, sv, least),
-                                  {s.columns, least}, true);
+        Numbers left = scaled(firstColumns(u, su, least), {s.rows, least}, values);
+        Numbers rebuilt =
+            product(left, {s.rows, least}, firstColumns(v, sv, least), {s.columns, least}, true);
         EXPECT_LT(distance(rebuilt, a), kNear);
       }
 }
@@ -127,18 +119,15 @@ TEST(Eigh, RebuildsHermitianMatrices) {
     Numbers a = randomMatrix(s, 2);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j <= i; ++j)
-        a[size_t(j * n + i)] = i == j ? Number(a[size_t(i * n + i)].real())
-                                      : std::conj(a[size_t(i * n + j)]);
-    Call call(weir_kernel_eigh, {dense(a, WEIR_C128, {n, n})},
-              {WEIR_C128, WEIR_C128}, {});
+        a[size_t(j * n + i)] =
+            i == j ? Number(a[size_t(i * n + i)].real()) : std::conj(a[size_t(i * n + j)]);
+    Call call(weir_kernel_eigh, {dense(a, WEIR_C128, {n, n})}, {WEIR_C128, WEIR_C128}, {});
     ASSERT_EQ(call.code, 0) << call.message;
-    Numbers values = call.results[0].as<Number>(),
-            v = call.results[1].as<Number>();
+    Numbers values = call.results[0].as<Number>(), v = call.results[1].as<Number>();
     for (size_t i = 1; i < values.size(); ++i)
       EXPECT_LE(values[i - 1].real(), values[i].real());
     EXPECT_LT(unitarity(v, s), kNear);
-    EXPECT_LT(distance(product(scaled(v, s, values), s, v, s, true), a),
-              kNear);
+    EXPECT_LT(distance(product(scaled(v, s, values), s, v, s, true), a), kNear);
   }
 }
 
@@ -152,13 +141,10 @@ TEST(Eig, FindsValuesAndVectors) {
       x.imag(0);
       real.push_back(x.real());
     }
-    Call call(weir_kernel_eig, {dense(real, WEIR_F64, {n, n})},
-              {WEIR_C128, WEIR_C128}, {});
+    Call call(weir_kernel_eig, {dense(real, WEIR_F64, {n, n})}, {WEIR_C128, WEIR_C128}, {});
     ASSERT_EQ(call.code, 0) << call.message;
-    Numbers values = call.results[0].as<Number>(),
-            v = call.results[1].as<Number>();
-    EXPECT_LT(distance(product(a, s, v, s, false), scaled(v, s, values)),
-              1e-11);
+    Numbers values = call.results[0].as<Number>(), v = call.results[1].as<Number>();
+    EXPECT_LT(distance(product(a, s, v, s, false), scaled(v, s, values)), 1e-11);
   }
 }
 
@@ -166,17 +152,13 @@ TEST(Qr, RebuildsMatrices) {
   for (Shape s : {Shape{1, 1}, {5, 3}, {3, 5}, {4, 4}})
     for (bool full : {false, true}) {
       Numbers a = randomMatrix(s, 4);
-      Call call(weir_kernel_qr, {dense(a, WEIR_C128, {s.rows, s.columns})},
-                {WEIR_C128, WEIR_C128}, {full});
+      Call call(weir_kernel_qr, {dense(a, WEIR_C128, {s.rows, s.columns})}, {WEIR_C128, WEIR_C128},
+                {full});
       ASSERT_EQ(call.code, 0) << call.message;
       int64_t kept = full ? s.rows : std::min(s.rows, s.columns);
-      Numbers q = call.results[0].as<Number>(),
-              r = call.results[1].as<Number>();
+      Numbers q = call.results[0].as<Number>(), r = call.results[1].as<Number>();
       EXPECT_LT(unitarity(q, {s.rows, kept}), kNear);
-      EXPECT_LT(distance(product(q, {s.rows, kept}, r, {kept, s.columns},
-                                 false),
-                         a),
-                kNear);
+      EXPECT_LT(distance(product(q, {s.rows, kept}, r, {kept, s.columns}, false), a), kNear);
       for (int64_t i = 0; i < kept; ++i)
         for (int64_t j = 0; j < i && j < s.columns; ++j)
           EXPECT_EQ(r[size_t(i * s.columns + j)], Number());
@@ -189,8 +171,7 @@ TEST(MatrixFunction, RootsAndLogarithmsAreUndone) {
   for (Number &x : a)
     x *= 0.2;
   auto apply = [&](Numbers m, int64_t which) {
-    Call call(weir_kernel_matrix_function, {dense(m, WEIR_C128, {6, 6})},
-              {WEIR_C128}, {which});
+    Call call(weir_kernel_matrix_function, {dense(m, WEIR_C128, {6, 6})}, {WEIR_C128}, {which});
     EXPECT_EQ(call.code, 0) << call.message;
     return call.results[0].as<Number>();
   };
@@ -202,8 +183,7 @@ TEST(MatrixFunction, RootsAndLogarithmsAreUndone) {
 
 TEST(Decompositions, RefuseWhatIsNotFinite) {
   std::vector<double> nan = {NAN, 0, 0, 1};
-  for (weir_library_fn function : {weir_kernel_svd, weir_kernel_eigh,
-                                   weir_kernel_eig}) {
+  for (weir_library_fn function : {weir_kernel_svd, weir_kernel_eigh, weir_kernel_eig}) {
     Call call(function, {dense(nan, WEIR_F64, {2, 2})},
               {function == weir_kernel_eig ? WEIR_C128 : WEIR_F64}, {0});
     EXPECT_EQ(call.code, WEIR_INVALID_ARGUMENT);
@@ -224,13 +204,11 @@ TEST(Ctc, LossSumsAllPaths) {
   double p = 0.5 * 0.1 + 0.5 * 0.6 + 0.3 * 0.1;
   EXPECT_NEAR(call.results[0].as<double>()[0], -std::log(p), 1e-6);
   // The first step is class 0 in two of the paths.
-  EXPECT_NEAR(call.results[1].as<double>()[0],
-              0.5 - (0.5 * 0.1 + 0.5 * 0.6) / p, 1e-6);
+  EXPECT_NEAR(call.results[1].as<double>()[0], 0.5 - (0.5 * 0.1 + 0.5 * 0.6) / p, 1e-6);
   std::vector<int32_t> one = {0};
   Call tooShort(weir_kernel_ctc_loss,
-                {dense(inputs, WEIR_F64, {2, 1, 3}),
-                 dense(places, WEIR_I64, {1, 2}), dense(labels, WEIR_I32, {1}),
-                 dense(one, WEIR_I32, {1})},
+                {dense(inputs, WEIR_F64, {2, 1, 3}), dense(places, WEIR_I64, {1, 2}),
+                 dense(labels, WEIR_I32, {1}), dense(one, WEIR_I32, {1})},
                 {WEIR_F64, WEIR_F64}, {0, 1, 0, -1});
   EXPECT_EQ(tooShort.code, WEIR_INVALID_ARGUMENT);
 }
@@ -242,9 +220,7 @@ TEST(Ctc, BeamSearchFindsTheMostProbablePrefixes) {
   std::vector<int32_t> lengths = {2};
   Call call(weir_kernel_ctc_beam_search,
             {dense(inputs, WEIR_F64, {2, 1, 3}), dense(lengths, WEIR_I32, {1})},
-            {WEIR_I64, WEIR_I64, WEIR_I64, WEIR_I64, WEIR_I64, WEIR_I64,
-             WEIR_F64},
-            {1, 8, 2});
+            {WEIR_I64, WEIR_I64, WEIR_I64, WEIR_I64, WEIR_I64, WEIR_I64, WEIR_F64}, {1, 8, 2});
   ASSERT_EQ(call.code, 0) << call.message;
   EXPECT_EQ(call.results[2].as<int64_t>(), std::vector<int64_t>{0});
   EXPECT_EQ(call.results[3].as<int64_t>(), std::vector<int64_t>{1});

@@ -91,9 +91,7 @@ TEST(Executor, RegionsMayNest) {
       [](void *argument, int32_t, int32_t) {
         auto *outer = static_cast<Outer *>(argument);
         outer->executor->parallel(
-            [](void *argument, int32_t, int32_t) {
-              ++static_cast<Outer *>(argument)->inner;
-            },
+            [](void *argument, int32_t, int32_t) { ++static_cast<Outer *>(argument)->inner; },
             outer, 3);
       },
       &outer, 3);
@@ -125,10 +123,7 @@ TEST(Executor, TasksRunOnceWhereverTheyAre) {
       // again after a while.
       while (!inTime)
         inTime = executor->helpUntil(
-            owner,
-            [](TaskOwner &owner) {
-              return static_cast<CountingOwner &>(owner).left == 0;
-            },
+            owner, [](TaskOwner &owner) { return static_cast<CountingOwner &>(owner).left == 0; },
             now() + 1000000);
       EXPECT_EQ(owner.left, 0);
     }
@@ -172,10 +167,7 @@ TEST(Executor, IdleWorkHandsItsOwnerATask) {
                     &idler};
       // Others may run the rest without telling.
       while (!executor->helpUntil(
-          idler,
-          [](TaskOwner &owner) {
-            return static_cast<Idler &>(owner).left == 0;
-          },
+          idler, [](TaskOwner &owner) { return static_cast<Idler &>(owner).left == 0; },
           now() + 1000000, &idle))
         ;
       EXPECT_TRUE(idler.firstRanHere);
@@ -187,8 +179,7 @@ TEST(Executor, HelpEndsAtTheDeadline) {
   Owned executor(Executor::create(2));
   TaskOwner owner;
   int64_t deadline = now() + 5000000;
-  EXPECT_FALSE(executor->helpUntil(
-      owner, [](TaskOwner &) { return false; }, deadline));
+  EXPECT_FALSE(executor->helpUntil(owner, [](TaskOwner &) { return false; }, deadline));
   EXPECT_GE(now(), deadline);
 }
 
@@ -199,8 +190,7 @@ TEST(Executor, HelpEndsAtTheDeadline) {
 /// A pool as a program may have one: a queue and some threads.
 class CallersPool {
 public:
-  explicit CallersPool(int32_t threads, bool willing = true)
-      : willing(willing) {
+  explicit CallersPool(int32_t threads, bool willing = true) : willing(willing) {
     pool = {sizeof(pool), threads, this, schedule};
     for (int32_t i = 0; i < threads; ++i)
       workers.emplace_back([this] { work(); });
@@ -330,9 +320,8 @@ TEST(Pools, OfOneNameAgreeOnTheirSize) {
   options.threads = 3;
   TestSession larger(program, options);
   EXPECT_EQ(larger.code, WEIR_FAILED_PRECONDITION);
-  EXPECT_STREQ(larger.status.message,
-               "thread pool \"shared\" has 2 threads, and this session asks "
-               "for 3; sessions that name one pool agree on its size");
+  EXPECT_STREQ(larger.status.message, "thread pool \"shared\" has 2 threads, and this session asks "
+                                      "for 3; sessions that name one pool agree on its size");
   options.pool_name = "other";
   TestSession other(program, options);
   EXPECT_EQ(other.code, WEIR_OK);
@@ -353,16 +342,16 @@ TEST(Pools, SessionsRunOnTheCallers) {
   program.kernel("k", "n");
   static std::atomic<int64_t> total;
   total = 0;
-  program.entry("main", {}, {}, {[](weir_context *ctx) {
-                  return weir_rt_parallel(
-                      ctx,
-                      [](weir_context *, void *const *, const int64_t *,
-                         int64_t begin, int64_t end) {
-                        total += end - begin;
-                        return 0;
-                      },
-                      nullptr, nullptr, 101, 10, 0);
-                }});
+  program.entry(
+      "main", {}, {}, {[](weir_context *ctx) {
+        return weir_rt_parallel(
+            ctx,
+            [](weir_context *, void *const *, const int64_t *, int64_t begin, int64_t end) {
+              total += end - begin;
+              return 0;
+            },
+            nullptr, nullptr, 101, 10, 0);
+      }});
   TestSession session(program.get(), options);
   for (int round = 0; round < 100; ++round)
     ASSERT_EQ(session.run({}, nullptr), WEIR_OK);
@@ -382,17 +371,17 @@ int64_t loopSize, loopGrain;
 
 TEST(Parallel, PartsTileTheLoopAtMultiplesOfTheGrain) {
   TestProgram program;
-  program.entry("main", {}, {}, {[](weir_context *ctx) {
-                  return weir_rt_parallel(
-                      ctx,
-                      [](weir_context *, void *const *, const int64_t *,
-                         int64_t begin, int64_t end) {
-                        std::lock_guard lock(borders->mutex);
-                        borders->parts.insert({begin, end});
-                        return 0;
-                      },
-                      nullptr, nullptr, loopSize, loopGrain, -1);
-                }});
+  program.entry(
+      "main", {}, {}, {[](weir_context *ctx) {
+        return weir_rt_parallel(
+            ctx,
+            [](weir_context *, void *const *, const int64_t *, int64_t begin, int64_t end) {
+              std::lock_guard lock(borders->mutex);
+              borders->parts.insert({begin, end});
+              return 0;
+            },
+            nullptr, nullptr, loopSize, loopGrain, -1);
+      }});
   for (int32_t threads : {1, 2, 5}) {
     TestSession session(program.get(), TestSession::defaults(threads));
     for (int64_t n : {0, 1, 7, 16, 100, 1000003})

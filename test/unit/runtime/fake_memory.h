@@ -23,8 +23,7 @@ class FakeMemory {
 public:
   /// Holds at most `capacity` bytes; `adjacent` regions follow each other
   /// without a gap, and may be given back as one.
-  FakeMemory(int64_t capacity, bool adjacent)
-      : capacity(capacity), adjacent(adjacent) {}
+  FakeMemory(int64_t capacity, bool adjacent) : capacity(capacity), adjacent(adjacent) {}
 
   SubAllocator source() {
     return {this,

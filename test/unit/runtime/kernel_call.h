@@ -35,8 +35,8 @@ class Call {
 public:
   Call(weir_library_fn function, std::vector<weir_tensor> operands,
        std::vector<int32_t> resultTypes, std::vector<int64_t> attributes)
-      : function(function), operands(std::move(operands)),
-        resultTypes(std::move(resultTypes)), attributes(std::move(attributes)) {
+      : function(function), operands(std::move(operands)), resultTypes(std::move(resultTypes)),
+        attributes(std::move(attributes)) {
     TestProgram program;
     program.site("the/node", "TheOp", "?", WEIR_INTERNAL);
     program.entry("main", {}, {}, {step});
@@ -57,9 +57,9 @@ private:
     std::vector<weir_tensor> results(c.resultTypes.size(), weir_tensor{});
     for (size_t i = 0; i < results.size(); ++i)
       results[i].dtype = c.resultTypes[i];
-    int32_t code = weir_rt_library(
-        ctx, c.function, 0, c.operands.data(), int32_t(c.operands.size()),
-        results.data(), int32_t(results.size()), c.attributes.data());
+    int32_t code =
+        weir_rt_library(ctx, c.function, 0, c.operands.data(), int32_t(c.operands.size()),
+                        results.data(), int32_t(results.size()), c.attributes.data());
     if (code)
       return code;
     for (const weir_tensor &tensor : results) {
@@ -91,8 +91,7 @@ inline weir_tensor integer(int64_t &value) {
 
 /// A dense tensor over the values' own memory.
 template <typename T>
-weir_tensor dense(std::vector<T> &values, int32_t dtype,
-                  const std::vector<int64_t> &dims) {
+weir_tensor dense(std::vector<T> &values, int32_t dtype, const std::vector<int64_t> &dims) {
   weir_tensor tensor = {};
   tensor.data = values.data();
   tensor.bytes = int64_t(values.size() * sizeof(T));

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernel_call.h"
 #include "kernels/kernel_support.h"
 #include "kernels/ordering.h"
-#include "kernel_call.h"
 
 #include "weir/kernels.h"
 
@@ -59,9 +59,7 @@ double smallFloat(int32_t dtype, uint8_t bits) {
   int bias = (e5 ? 15 : 7) + fnuz;
   int exponent = (bits & 0x7f) >> fractionBits;
   int fraction = bits & ((1 << fractionBits) - 1);
-  if (fnuz ? bits == 0x80
-      : e5 ? exponent == 31 && fraction
-           : (bits & 0x7f) == 0x7f)
+  if (fnuz ? bits == 0x80 : e5 ? exponent == 31 && fraction : (bits & 0x7f) == 0x7f)
     return NAN;
   double sign = bits & 0x80 ? -1 : 1;
   if (!fnuz && e5 && exponent == 31)
@@ -71,12 +69,10 @@ double smallFloat(int32_t dtype, uint8_t bits) {
 }
 
 TEST(Order, OfEightBitFloatsIsTheirValues) {
-  for (int32_t dtype :
-       {WEIR_F8E4M3FN, WEIR_F8E4M3FNUZ, WEIR_F8E5M2, WEIR_F8E5M2FNUZ})
+  for (int32_t dtype : {WEIR_F8E4M3FN, WEIR_F8E4M3FNUZ, WEIR_F8E5M2, WEIR_F8E5M2FNUZ})
     for (int a = 0; a < 256; ++a)
       for (int b = 0; b < 256; ++b) {
-        double x = smallFloat(dtype, uint8_t(a)),
-               y = smallFloat(dtype, uint8_t(b));
+        double x = smallFloat(dtype, uint8_t(a)), y = smallFloat(dtype, uint8_t(b));
         uint64_t kx = keyOf(dtype, uint8_t(a)), ky = keyOf(dtype, uint8_t(b));
         bool less = std::isnan(y) ? !std::isnan(x) : x < y;
         ASSERT_EQ(kx < ky, less) << dtype << ": " << a << ", " << b;
@@ -143,8 +139,8 @@ TEST(TopK, MatchesAPlainSortOnAllAxes) {
       for (int64_t sorted : {0, 1}) {
         size_t a = size_t(axis < 0 ? axis + 3 : axis);
         for (int64_t k : {int64_t(0), int64_t(1), dims[a] - 1, dims[a]}) {
-          Call call(weir_kernel_top_k, {floats(data, dims), integer(k)},
-                    {WEIR_F32, WEIR_I64}, {axis, largest, sorted});
+          Call call(weir_kernel_top_k, {floats(data, dims), integer(k)}, {WEIR_F32, WEIR_I64},
+                    {axis, largest, sorted});
           ASSERT_EQ(call.code, WEIR_OK) << call.message;
           std::vector<int64_t> shape = dims;
           shape[a] = k;
@@ -156,9 +152,7 @@ TEST(TopK, MatchesAPlainSortOnAllAxes) {
             (i < a ? outer : inner) *= i == a ? 1 : dims[i];
           for (int64_t o = 0; o < outer; ++o)
             for (int64_t n = 0; n < inner; ++n) {
-              auto at = [&](int64_t i) {
-                return data[size_t((o * dims[a] + i) * inner + n)];
-              };
+              auto at = [&](int64_t i) { return data[size_t((o * dims[a] + i) * inner + n)]; };
               std::vector<int64_t> order(size_t(dims[a]), 0);
               std::iota(order.begin(), order.end(), 0);
               std::sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
@@ -186,14 +180,11 @@ TEST(TopK, MatchesAPlainSortOnAllAxes) {
 // The orders are those of TensorFlow 2.21's top_k with sorted=False.
 TEST(TopK, LeavesUnsortedAsTensorFlowDoes) {
   std::vector<float> data = {3, 9, 1, 7, 7, 2, 8, 5, 9, 4};
-  std::vector<std::vector<int64_t>> orders = {{1},
-                                              {3, 6, 1, 8},
-                                              {5, 9, 0, 7, 4, 1, 6, 3, 8},
-                                              {1, 8, 6, 3, 4, 7, 9, 0, 5, 2}};
+  std::vector<std::vector<int64_t>> orders = {
+      {1}, {3, 6, 1, 8}, {5, 9, 0, 7, 4, 1, 6, 3, 8}, {1, 8, 6, 3, 4, 7, 9, 0, 5, 2}};
   for (const std::vector<int64_t> &order : orders) {
     auto k = int64_t(order.size());
-    Call call(weir_kernel_top_k, {floats(data, {10}), integer(k)},
-              {WEIR_F32, WEIR_I64}, {0, 1, 0});
+    Call call(weir_kernel_top_k, {floats(data, {10}), integer(k)}, {WEIR_F32, WEIR_I64}, {0, 1, 0});
     EXPECT_EQ(call.results[1].as<int64_t>(), order);
   }
 }
@@ -201,37 +192,30 @@ TEST(TopK, LeavesUnsortedAsTensorFlowDoes) {
 TEST(TopK, NansAreTheLargest) {
   std::vector<float> data = {1, NAN, -INFINITY, 5};
   int64_t k = 4;
-  Call call(weir_kernel_top_k, {floats(data, {4}), integer(k)},
-            {WEIR_F32, WEIR_I32}, {0, 1, 1});
+  Call call(weir_kernel_top_k, {floats(data, {4}), integer(k)}, {WEIR_F32, WEIR_I32}, {0, 1, 1});
   EXPECT_EQ(call.results[1].as<int32_t>(), (std::vector<int32_t>{1, 3, 0, 2}));
-  Call sort(weir_kernel_sort, {floats(data, {4})}, {WEIR_F32, WEIR_I64},
-            {0, 0});
+  Call sort(weir_kernel_sort, {floats(data, {4})}, {WEIR_F32, WEIR_I64}, {0, 0});
   EXPECT_EQ(sort.results[1].as<int64_t>(), (std::vector<int64_t>{2, 0, 3, 1}));
-  Call falling(weir_kernel_sort, {floats(data, {4})}, {WEIR_F32, WEIR_I64},
-               {0, 1});
-  EXPECT_EQ(falling.results[1].as<int64_t>(),
-            (std::vector<int64_t>{1, 3, 0, 2}));
+  Call falling(weir_kernel_sort, {floats(data, {4})}, {WEIR_F32, WEIR_I64}, {0, 1});
+  EXPECT_EQ(falling.results[1].as<int64_t>(), (std::vector<int64_t>{1, 3, 0, 2}));
 }
 
 TEST(TopK, RefusesWhatCannotBe) {
   std::vector<float> data = {1, 2, 3};
   int64_t k = 4;
-  Call tooMany(weir_kernel_top_k, {floats(data, {3}), integer(k)},
-               {WEIR_F32, WEIR_I64}, {0, 1, 1});
+  Call tooMany(weir_kernel_top_k, {floats(data, {3}), integer(k)}, {WEIR_F32, WEIR_I64}, {0, 1, 1});
   EXPECT_EQ(tooMany.code, WEIR_INVALID_ARGUMENT);
   EXPECT_EQ(tooMany.message, "node \"the/node\" (TheOp): k is 4; possible is "
                              "0 to 3, the size of dimension 0");
   k = -1;
-  Call negative(weir_kernel_top_k, {floats(data, {3}), integer(k)},
-                {WEIR_F32, WEIR_I64}, {0, 1, 1});
+  Call negative(weir_kernel_top_k, {floats(data, {3}), integer(k)}, {WEIR_F32, WEIR_I64},
+                {0, 1, 1});
   EXPECT_EQ(negative.code, WEIR_INVALID_ARGUMENT);
   k = 1;
-  Call axis(weir_kernel_top_k, {floats(data, {3}), integer(k)},
-            {WEIR_F32, WEIR_I64}, {1, 1, 1});
+  Call axis(weir_kernel_top_k, {floats(data, {3}), integer(k)}, {WEIR_F32, WEIR_I64}, {1, 1, 1});
   EXPECT_EQ(axis.code, WEIR_INVALID_ARGUMENT);
   std::vector<weir_string> strings = {{"a", 1}};
-  Call type(weir_kernel_top_k,
-            {tensorOf(strings, WEIR_STRING, {1}), integer(k)},
+  Call type(weir_kernel_top_k, {tensorOf(strings, WEIR_STRING, {1}), integer(k)},
             {WEIR_STRING, WEIR_I64}, {0, 1, 1});
   EXPECT_EQ(type.code, WEIR_UNIMPLEMENTED);
   EXPECT_NE(type.message.find("string"), std::string::npos);
@@ -276,11 +260,10 @@ TEST(Unique, FlattenedMatchesAMap) {
 TEST(Unique, SlicesAlongAnAxis) {
   // ONNX's own example: rows, sorted; row 2 repeats row 0.
   std::vector<float> rows = {1, 0, 0, 1, 0, 0, 2, 3, 4};
-  Call byRow(weir_kernel_unique, {floats(rows, {3, 3})},
-             {WEIR_F32, WEIR_I64, WEIR_I64, WEIR_I64}, {0, 1});
+  Call byRow(weir_kernel_unique, {floats(rows, {3, 3})}, {WEIR_F32, WEIR_I64, WEIR_I64, WEIR_I64},
+             {0, 1});
   EXPECT_EQ(byRow.results[0].dims, (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(byRow.results[0].as<float>(),
-            (std::vector<float>{1, 0, 0, 2, 3, 4}));
+  EXPECT_EQ(byRow.results[0].as<float>(), (std::vector<float>{1, 0, 0, 2, 3, 4}));
   EXPECT_EQ(byRow.results[2].as<int64_t>(), (std::vector<int64_t>{0, 0, 1}));
   // Columns: [5 1 5], [6 2 6]: two distinct; unsorted keeps 5, 6 first.
   std::vector<int64_t> columns = {5, 1, 5, 6, 2, 6};
@@ -289,29 +272,23 @@ TEST(Unique, SlicesAlongAnAxis) {
               {WEIR_I64, WEIR_I64, WEIR_I64, WEIR_I64}, {1, sorted});
     EXPECT_EQ(call.results[0].dims, (std::vector<int64_t>{2, 2}));
     EXPECT_EQ(call.results[0].as<int64_t>(),
-              sorted ? (std::vector<int64_t>{1, 5, 2, 6})
-                     : (std::vector<int64_t>{5, 1, 6, 2}));
+              sorted ? (std::vector<int64_t>{1, 5, 2, 6}) : (std::vector<int64_t>{5, 1, 6, 2}));
     EXPECT_EQ(call.results[1].as<int64_t>(),
-              sorted ? (std::vector<int64_t>{1, 0})
-                     : (std::vector<int64_t>{0, 1}));
+              sorted ? (std::vector<int64_t>{1, 0}) : (std::vector<int64_t>{0, 1}));
     EXPECT_EQ(call.results[3].as<int64_t>(),
-              sorted ? (std::vector<int64_t>{1, 2})
-                     : (std::vector<int64_t>{2, 1}));
+              sorted ? (std::vector<int64_t>{1, 2}) : (std::vector<int64_t>{2, 1}));
   }
 }
 
 TEST(Unique, StringsAndNothing) {
-  std::vector<weir_string> data = {
-      {"b", 1}, {"ab", 2}, {"", 0}, {"b", 1}, {"a", 1}};
+  std::vector<weir_string> data = {{"b", 1}, {"ab", 2}, {"", 0}, {"b", 1}, {"a", 1}};
   Call call(weir_kernel_unique, {tensorOf(data, WEIR_STRING, {5})},
             {WEIR_STRING, WEIR_I32, WEIR_I32, WEIR_I32}, {-1, 1});
-  EXPECT_EQ(call.results[0].strings,
-            (std::vector<std::string>{"", "a", "ab", "b"}));
-  EXPECT_EQ(call.results[2].as<int32_t>(),
-            (std::vector<int32_t>{3, 2, 0, 3, 1}));
+  EXPECT_EQ(call.results[0].strings, (std::vector<std::string>{"", "a", "ab", "b"}));
+  EXPECT_EQ(call.results[2].as<int32_t>(), (std::vector<int32_t>{3, 2, 0, 3, 1}));
   std::vector<float> none;
-  Call empty(weir_kernel_unique, {floats(none, {0})},
-             {WEIR_F32, WEIR_I64, WEIR_I64, WEIR_I64}, {-1, 0});
+  Call empty(weir_kernel_unique, {floats(none, {0})}, {WEIR_F32, WEIR_I64, WEIR_I64, WEIR_I64},
+             {-1, 0});
   EXPECT_EQ(empty.code, WEIR_OK);
   EXPECT_EQ(empty.results[0].dims, (std::vector<int64_t>{0}));
 }
@@ -352,19 +329,15 @@ TEST(NonZero, ListsIndicesRowByRow) {
   std::vector<float> data = {0, 1, -0.f, NAN, 0, 0, -2, 0};
   Call call(weir_kernel_non_zero, {floats(data, {2, 2, 2})}, {WEIR_I64}, {});
   EXPECT_EQ(call.results[0].dims, (std::vector<int64_t>{3, 3}));
-  EXPECT_EQ(call.results[0].as<int64_t>(),
-            (std::vector<int64_t>{0, 0, 1, 0, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(call.results[0].as<int64_t>(), (std::vector<int64_t>{0, 0, 1, 0, 1, 1, 1, 1, 0}));
   std::vector<uint8_t> flags = {1, 0, 1};
-  Call bools(weir_kernel_non_zero, {tensorOf(flags, WEIR_BOOL, {3})},
-             {WEIR_I32}, {});
+  Call bools(weir_kernel_non_zero, {tensorOf(flags, WEIR_BOOL, {3})}, {WEIR_I32}, {});
   EXPECT_EQ(bools.results[0].as<int32_t>(), (std::vector<int32_t>{0, 2}));
   std::vector<double> pairs = {0, -0., 0, 3};
-  Call complexes(weir_kernel_non_zero, {tensorOf(pairs, WEIR_C128, {2})},
-                 {WEIR_I64}, {});
+  Call complexes(weir_kernel_non_zero, {tensorOf(pairs, WEIR_C128, {2})}, {WEIR_I64}, {});
   EXPECT_EQ(complexes.results[0].as<int64_t>(), (std::vector<int64_t>{1}));
   std::vector<int64_t> scalar = {7};
-  Call one(weir_kernel_non_zero, {tensorOf(scalar, WEIR_I64, {})}, {WEIR_I64},
-           {});
+  Call one(weir_kernel_non_zero, {tensorOf(scalar, WEIR_I64, {})}, {WEIR_I64}, {});
   EXPECT_EQ(one.results[0].dims, (std::vector<int64_t>{1, 0}));
   std::vector<float> none;
   Call empty(weir_kernel_non_zero, {floats(none, {3, 0})}, {WEIR_I64}, {});
@@ -376,9 +349,8 @@ TEST(NonZero, ListsIndicesRowByRow) {
 //===----------------------------------------------------------------------===//
 
 // The six boxes of ONNX's and TensorFlow's own tests.
-std::vector<float> sixBoxes = {0, 0,     1, 1,     0, 0.1f, 1, 1.1f,
-                               0, -0.1f, 1, 0.9f,  0, 10,   1, 11,
-                               0, 10.1f, 1, 11.1f, 0, 100,  1, 101};
+std::vector<float> sixBoxes = {0, 0,  1, 1,  0, 0.1f,  1, 1.1f,  0, -0.1f, 1, 0.9f,
+                               0, 10, 1, 11, 0, 10.1f, 1, 11.1f, 0, 100,   1, 101};
 std::vector<float> sixScores = {0.9f, 0.75f, 0.6f, 0.95f, 0.5f, 0.3f};
 
 TEST(NonMaxSuppression, OnnxExamples) {
@@ -386,37 +358,31 @@ TEST(NonMaxSuppression, OnnxExamples) {
   std::vector<float> iou = {0.5f}, score = {0};
   auto run = [&](std::vector<float> boxes, int64_t center) {
     return Call(weir_kernel_non_max_suppression,
-                {floats(boxes, {1, 6, 4}), floats(sixScores, {1, 1, 6}),
-                 integer(most), floats(iou, {1}), floats(score, {1})},
+                {floats(boxes, {1, 6, 4}), floats(sixScores, {1, 1, 6}), integer(most),
+                 floats(iou, {1}), floats(score, {1})},
                 {WEIR_I64}, {center});
   };
   using Indices = std::vector<int64_t>;
-  EXPECT_EQ(run(sixBoxes, 0).results[0].as<int64_t>(),
-            (Indices{0, 0, 3, 0, 0, 0, 0, 0, 5}));
+  EXPECT_EQ(run(sixBoxes, 0).results[0].as<int64_t>(), (Indices{0, 0, 3, 0, 0, 0, 0, 0, 5}));
   // Corners the other way round.
   std::vector<float> flipped = sixBoxes;
   for (size_t i = 0; i < 6; ++i) {
     std::swap(flipped[4 * i], flipped[4 * i + 2]);
     std::swap(flipped[4 * i + 1], flipped[4 * i + 3]);
   }
-  EXPECT_EQ(run(flipped, 0).results[0].as<int64_t>(),
-            (Indices{0, 0, 3, 0, 0, 0, 0, 0, 5}));
-  std::vector<float> centers = {0.5f, 0.5f,  1, 1, 0.5f, 0.6f,   1, 1,
-                                0.5f, 0.4f,  1, 1, 0.5f, 10.5f,  1, 1,
-                                0.5f, 10.6f, 1, 1, 0.5f, 100.5f, 1, 1};
-  EXPECT_EQ(run(centers, 1).results[0].as<int64_t>(),
-            (Indices{0, 0, 3, 0, 0, 0, 0, 0, 5}));
+  EXPECT_EQ(run(flipped, 0).results[0].as<int64_t>(), (Indices{0, 0, 3, 0, 0, 0, 0, 0, 5}));
+  std::vector<float> centers = {0.5f, 0.5f,  1, 1, 0.5f, 0.6f,  1, 1, 0.5f, 0.4f,   1, 1,
+                                0.5f, 10.5f, 1, 1, 0.5f, 10.6f, 1, 1, 0.5f, 100.5f, 1, 1};
+  EXPECT_EQ(run(centers, 1).results[0].as<int64_t>(), (Indices{0, 0, 3, 0, 0, 0, 0, 0, 5}));
   score[0] = 0.4f;
-  EXPECT_EQ(run(sixBoxes, 0).results[0].as<int64_t>(),
-            (Indices{0, 0, 3, 0, 0, 0}));
+  EXPECT_EQ(run(sixBoxes, 0).results[0].as<int64_t>(), (Indices{0, 0, 3, 0, 0, 0}));
   most = 1;
   EXPECT_EQ(run(sixBoxes, 0).results[0].as<int64_t>(), (Indices{0, 0, 3}));
   most = 0;
   EXPECT_EQ(run(sixBoxes, 0).results[0].dims, (Indices{0, 3}));
   // Without the optional operands: none may be kept.
   Call bare(weir_kernel_non_max_suppression,
-            {floats(sixBoxes, {1, 6, 4}), floats(sixScores, {1, 1, 6})},
-            {WEIR_I64}, {0});
+            {floats(sixBoxes, {1, 6, 4}), floats(sixScores, {1, 1, 6})}, {WEIR_I64}, {0});
   EXPECT_EQ(bare.results[0].dims, (Indices{0, 3}));
 }
 
@@ -429,15 +395,14 @@ TEST(NonMaxSuppression, BatchesAndClasses) {
   int64_t most = 2;
   std::vector<float> iou = {0.5f}, score = {0};
   Call call(weir_kernel_non_max_suppression,
-            {floats(boxes, {2, 6, 4}), floats(four, {2, 2, 6}), integer(most),
-             floats(iou, {1}), floats(score, {1})},
+            {floats(boxes, {2, 6, 4}), floats(four, {2, 2, 6}), integer(most), floats(iou, {1}),
+             floats(score, {1})},
             {WEIR_I64}, {0});
   EXPECT_EQ(call.results[0].as<int64_t>(),
             (std::vector<int64_t>{0, 0, 3, 0, 0, 0, 0, 1, 3, 0, 1, 0,
                                   1, 0, 3, 1, 0, 0, 1, 1, 3, 1, 1, 0}));
   Call wrong(weir_kernel_non_max_suppression,
-             {floats(boxes, {2, 6, 4}), floats(four, {4, 1, 6}), integer(most)},
-             {WEIR_I64}, {0});
+             {floats(boxes, {2, 6, 4}), floats(four, {4, 1, 6}), integer(most)}, {WEIR_I64}, {0});
   EXPECT_EQ(wrong.code, WEIR_INVALID_ARGUMENT);
 }
 
@@ -446,16 +411,14 @@ TEST(NonMaxSuppression, TensorFlowHardAndSoft) {
   int64_t most = 3;
   auto run = [&](int64_t pad) {
     return Call(weir_kernel_non_max_suppression_tf,
-                {floats(sixBoxes, {6, 4}), floats(sixScores, {6}),
-                 integer(most), floats(iou, {}), floats(score, {}),
-                 floats(sigma, {})},
+                {floats(sixBoxes, {6, 4}), floats(sixScores, {6}), integer(most), floats(iou, {}),
+                 floats(score, {}), floats(sigma, {})},
                 {WEIR_I32, WEIR_F32, WEIR_I32}, {pad});
   };
   using Indices = std::vector<int32_t>;
   Call hard = run(0);
   EXPECT_EQ(hard.results[0].as<int32_t>(), (Indices{3, 0, 5}));
-  EXPECT_EQ(hard.results[1].as<float>(),
-            (std::vector<float>{0.95f, 0.9f, 0.3f}));
+  EXPECT_EQ(hard.results[1].as<float>(), (std::vector<float>{0.95f, 0.9f, 0.3f}));
   most = 5;
   Call padded = run(1);
   EXPECT_EQ(padded.results[0].as<int32_t>(), (Indices{3, 0, 5, 0, 0}));
@@ -480,25 +443,22 @@ TEST(NonMaxSuppression, ByOverlaps) {
   std::vector<float> scores = {0.9f, 0.8f, 0.7f}, limit = {0.5f}, least = {0};
   int64_t most = 3;
   Call call(weir_kernel_non_max_suppression_overlaps,
-            {floats(overlaps, {3, 3}), floats(scores, {3}), integer(most),
-             floats(limit, {}), floats(least, {})},
+            {floats(overlaps, {3, 3}), floats(scores, {3}), integer(most), floats(limit, {}),
+             floats(least, {})},
             {WEIR_I32}, {0});
   EXPECT_EQ(call.results[0].as<int32_t>(), (std::vector<int32_t>{0, 2}));
   Call wrong(weir_kernel_non_max_suppression_overlaps,
-             {floats(overlaps, {3, 3}), floats(scores, {2}), integer(most)},
-             {WEIR_I32}, {0});
+             {floats(overlaps, {3, 3}), floats(scores, {2}), integer(most)}, {WEIR_I32}, {0});
   EXPECT_EQ(wrong.code, WEIR_INVALID_ARGUMENT);
 }
 
 TEST(IsotonicRegression, PoolsWhatRises) {
   std::vector<float> values = {3, 2, 2.5f, 2.25f, 1, 2, 2, 1, 3, 1};
-  Call call(weir_kernel_isotonic_regression, {floats(values, {2, 5})},
-            {WEIR_F32, WEIR_I32}, {});
+  Call call(weir_kernel_isotonic_regression, {floats(values, {2, 5})}, {WEIR_F32, WEIR_I32}, {});
   EXPECT_EQ(call.results[0].as<float>(),
             (std::vector<float>{3, 2.25f, 2.25f, 2.25f, 1, 2, 2, 2, 2, 1}));
   // What is equal without being pooled stays apart.
-  EXPECT_EQ(call.results[1].as<int32_t>(),
-            (std::vector<int32_t>{0, 1, 1, 2, 3, 0, 1, 2, 2, 3}));
+  EXPECT_EQ(call.results[1].as<int32_t>(), (std::vector<int32_t>{0, 1, 1, 2, 3, 0, 1, 2, 2, 3}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -531,8 +491,7 @@ TEST(Strings, ConcatBroadcasts) {
   Call empty(weir_kernel_string_concat, {none, b}, {WEIR_STRING}, {});
   EXPECT_EQ(empty.results[0].dims, (std::vector<int64_t>{0, 2}));
   std::vector<float> numbers = {1, 2};
-  Call type(weir_kernel_string_concat, {floats(numbers, {2}), b}, {WEIR_STRING},
-            {});
+  Call type(weir_kernel_string_concat, {floats(numbers, {2}), b}, {WEIR_STRING}, {});
   EXPECT_EQ(type.code, WEIR_UNIMPLEMENTED);
 }
 
@@ -541,15 +500,13 @@ TEST(Strings, EqualAndLength) {
   Call call(weir_kernel_string_equal, {a, b}, {WEIR_BOOL}, {});
   EXPECT_EQ(call.results[0].bytes, (std::vector<uint8_t>{0, 0, 1, 0}));
   Call length(weir_kernel_string_length, {a}, {WEIR_I32}, {0});
-  EXPECT_EQ(length.results[0].as<int32_t>(),
-            (std::vector<int32_t>{1, 0, 2, 3}));
+  EXPECT_EQ(length.results[0].as<int32_t>(), (std::vector<int32_t>{1, 0, 2, 3}));
 }
 
 TEST(Strings, SplitAsPythonDoes) {
   auto split = [](Strings data, std::string by, int64_t most) {
     Strings delimiter({by}, {});
-    return Call(weir_kernel_string_split, {data, delimiter},
-                {WEIR_STRING, WEIR_I64}, {most});
+    return Call(weir_kernel_string_split, {data, delimiter}, {WEIR_STRING, WEIR_I64}, {most});
   };
   using Counts = std::vector<int64_t>;
   Call basic = split(Strings({"abc.com", "a.b.c"}, {2}), ".", -1);
@@ -565,8 +522,7 @@ TEST(Strings, SplitAsPythonDoes) {
   EXPECT_EQ(adjacent.results[0].strings, (Texts{"", "a", "", "", "", "-"}));
 
   Call space = split(Strings({" hello   world ", "", "\tx"}, {3}), "", -1);
-  EXPECT_EQ(space.results[0].strings,
-            (Texts{"hello", "world", "", "", "x", ""}));
+  EXPECT_EQ(space.results[0].strings, (Texts{"hello", "world", "", "", "x", ""}));
   EXPECT_EQ(space.results[1].as<int64_t>(), (Counts{2, 0, 1}));
 
   Call spaceOnce = split(Strings({"  a  b  c  "}, {1}), "", 1);

@@ -30,10 +30,8 @@ int32_t copyStep(weir_context *ctx) {
 class Misuse : public testing::Test {
 protected:
   Misuse() {
-    program.entry("floats", {{"x", WEIR_F32, {-1}}}, {{"y", WEIR_F32, {-1}}},
-                  {copyStep});
-    program.entry("strings", {{"x", WEIR_STRING, {-1}}},
-                  {{"y", WEIR_STRING, {-1}}}, {copyStep});
+    program.entry("floats", {{"x", WEIR_F32, {-1}}}, {{"y", WEIR_F32, {-1}}}, {copyStep});
+    program.entry("strings", {{"x", WEIR_STRING, {-1}}}, {{"y", WEIR_STRING, {-1}}}, {copyStep});
     program.slot("names", WEIR_STRING, {2}, -1, 0);
   }
 
@@ -49,14 +47,11 @@ protected:
 
 TEST_F(Misuse, NullIsAStatusThatNamesTheArgument) {
   weir_session *made = nullptr;
-  EXPECT_EQ(weir_session_create(nullptr, nullptr, &made, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_create(nullptr, nullptr, &made, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_create: program is null");
-  EXPECT_EQ(weir_session_create(program.get(), nullptr, nullptr, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_create(program.get(), nullptr, nullptr, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_create: session is null");
-  EXPECT_EQ(weir_session_create(nullptr, nullptr, nullptr, nullptr),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_create(nullptr, nullptr, nullptr, nullptr), WEIR_INVALID_ARGUMENT);
 
   TestSession session(program.get());
   weir_tensor tensor = {};
@@ -72,17 +67,13 @@ TEST_F(Misuse, NullIsAStatusThatNamesTheArgument) {
             WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_run: fetches is null");
 
-  EXPECT_EQ(weir_session_get_variable(session, nullptr, &tensor, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_get_variable(session, nullptr, &tensor, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_get_variable: name is null");
-  EXPECT_EQ(weir_session_get_variable(session, "names", nullptr, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_get_variable(session, "names", nullptr, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_get_variable: value is null");
-  EXPECT_EQ(weir_session_set_variable(nullptr, "names", &tensor, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_set_variable(nullptr, "names", &tensor, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_set_variable: session is null");
-  EXPECT_EQ(weir_session_set_variable(session, "names", nullptr, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_set_variable(session, "names", nullptr, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_set_variable: value is null");
   EXPECT_EQ(weir_session_reset(nullptr, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("weir_session_reset: session is null");
@@ -113,8 +104,7 @@ TEST_F(Misuse, OptionsWithoutASizeAreNotIgnored) {
   made.functions = &nameless;
   made.function_count = 1;
   weir_session *out = nullptr;
-  EXPECT_EQ(weir_session_create(program.get(), &made, &out, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_create(program.get(), &made, &out, &status), WEIR_INVALID_ARGUMENT);
   EXPECT_EQ(out, nullptr);
 }
 
@@ -122,8 +112,7 @@ TEST_F(Misuse, WhatIsReleasedTwiceOrWasNeverOursIsLeftAlone) {
   TestSession session(program.get());
   std::vector<float> x(100, 3);
   weir_tensor feed = floats(x, {100}), fetch = {};
-  ASSERT_EQ(weir_session_run(session, 0, &feed, 1, &fetch, 1, nullptr, &status),
-            WEIR_OK);
+  ASSERT_EQ(weir_session_run(session, 0, &feed, 1, &fetch, 1, nullptr, &status), WEIR_OK);
   weir_memory_stats stats = {};
   stats.size = sizeof(stats);
   ASSERT_EQ(weir_session_memory(session, 0, &stats), WEIR_OK);
@@ -160,8 +149,7 @@ TEST_F(Misuse, StringsThatAreNoneAreRefused) {
   EXPECT_EQ(run(1), WEIR_INVALID_ARGUMENT);
 
   weir_tensor value = tensorOf(x, WEIR_STRING, {2});
-  EXPECT_EQ(weir_session_set_variable(session, "names", &value, &status),
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_set_variable(session, "names", &value, &status), WEIR_INVALID_ARGUMENT);
   expectMessage("variable \"names\": string 0 has a negative size, or no data");
   x[0].size = 1;
   EXPECT_EQ(weir_session_set_variable(session, "names", &value, &status), WEIR_OK);

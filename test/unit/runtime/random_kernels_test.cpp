@@ -58,8 +58,7 @@ Moments momentsOf(const std::vector<double> &values) {
 TEST(RandomKernels, TruncatedNormalStaysWithinTwoDeviations) {
   std::vector<int64_t> seed = {3, 4}, shape = {100, 101};
   Call call(weir_kernel_random_truncated_normal,
-            {dense(seed, WEIR_I64, {2}), dense(shape, WEIR_I64, {2})},
-            {WEIR_F64}, {});
+            {dense(seed, WEIR_I64, {2}), dense(shape, WEIR_I64, {2})}, {WEIR_F64}, {});
   ASSERT_EQ(call.code, 0) << call.message;
   auto values = call.results[0].as<double>();
   ASSERT_EQ(values.size(), 10100u);
@@ -74,8 +73,7 @@ TEST(RandomKernels, GammaHasItsMoments) {
   std::vector<int64_t> state = {11, 0, 2}, shape = {5000, 3};
   std::vector<double> alpha = {0.5, 1, 6};
   Call call(weir_kernel_random_gamma,
-            {dense(state, WEIR_I64, {3}), dense(shape, WEIR_I64, {2}),
-             dense(alpha, WEIR_F64, {3})},
+            {dense(state, WEIR_I64, {3}), dense(shape, WEIR_I64, {2}), dense(alpha, WEIR_F64, {3})},
             {WEIR_F64}, {});
   ASSERT_EQ(call.code, 0) << call.message;
   auto values = call.results[0].as<double>();
@@ -94,8 +92,8 @@ TEST(RandomKernels, BinomialHasItsMoments) {
   std::vector<int64_t> seed = {1, 9}, shape = {4000, 4};
   std::vector<double> counts = {10, 12, 100, 200}, p = {0.2, 0.9, 0.4, 0.8};
   Call call(weir_kernel_random_binomial,
-            {dense(seed, WEIR_I64, {2}), dense(shape, WEIR_I64, {2}),
-             dense(counts, WEIR_F64, {4}), dense(p, WEIR_F64, {4})},
+            {dense(seed, WEIR_I64, {2}), dense(shape, WEIR_I64, {2}), dense(counts, WEIR_F64, {4}),
+             dense(p, WEIR_F64, {4})},
             {WEIR_F64}, {});
   ASSERT_EQ(call.code, 0) << call.message;
   auto values = call.results[0].as<double>();
@@ -115,8 +113,7 @@ TEST(RandomKernels, MultinomialNeverDrawsImpossibleClasses) {
   std::vector<double> logits = {0, -INFINITY, std::log(3.0)};
   int64_t samples = 4000;
   Call call(weir_kernel_random_multinomial,
-            {dense(seed, WEIR_I64, {2}), dense(logits, WEIR_F64, {1, 3}),
-             integer(samples)},
+            {dense(seed, WEIR_I64, {2}), dense(logits, WEIR_F64, {1, 3}), integer(samples)},
             {WEIR_I64}, {});
   ASSERT_EQ(call.code, 0) << call.message;
   auto values = call.results[0].as<int64_t>();
@@ -127,8 +124,8 @@ TEST(RandomKernels, MultinomialNeverDrawsImpossibleClasses) {
 TEST(RandomKernels, PermutationsHaveEachIndexOnce) {
   std::vector<int64_t> seed = {5, 6};
   for (int64_t count : {0, 1, 2, 1000}) {
-    Call call(weir_kernel_random_permutation,
-              {dense(seed, WEIR_I64, {2}), integer(count)}, {WEIR_I64}, {});
+    Call call(weir_kernel_random_permutation, {dense(seed, WEIR_I64, {2}), integer(count)},
+              {WEIR_I64}, {});
     ASSERT_EQ(call.code, 0) << call.message;
     auto values = call.results[0].as<int64_t>();
     std::sort(values.begin(), values.end());
@@ -144,8 +141,7 @@ TEST(RandomKernels, IndexShuffleIsAPermutationOfAnySize) {
     for (size_t i = 0; i < all.size(); ++i)
       all[i] = int64_t(i);
     Call call(weir_kernel_index_shuffle,
-              {dense(all, WEIR_I64, {most + 1}), dense(key, WEIR_U32, {3}),
-               integer(most)},
+              {dense(all, WEIR_I64, {most + 1}), dense(key, WEIR_U32, {3}), integer(most)},
               {WEIR_I64}, {4});
     ASSERT_EQ(call.code, 0) << call.message;
     auto values = call.results[0].as<int64_t>();
@@ -156,51 +152,43 @@ TEST(RandomKernels, IndexShuffleIsAPermutationOfAnySize) {
   std::vector<int64_t> outside = {10};
   int64_t nine = 9;
   Call call(weir_kernel_index_shuffle,
-            {dense(outside, WEIR_I64, {1}), dense(key, WEIR_U32, {3}),
-             integer(nine)},
-            {WEIR_I64}, {4});
+            {dense(outside, WEIR_I64, {1}), dense(key, WEIR_U32, {3}), integer(nine)}, {WEIR_I64},
+            {4});
   EXPECT_EQ(call.code, WEIR_INVALID_ARGUMENT);
 }
 
 /// What NumPy's RandomState gives for the same seeds.
 TEST(RandomKernels, MersenneDrawsAsRandomStateDoes) {
   std::vector<int64_t> three = {3};
-  Call uniform(weir_kernel_random_mersenne, {dense(three, WEIR_I64, {1})},
-               {WEIR_F64}, {42, 0});
+  Call uniform(weir_kernel_random_mersenne, {dense(three, WEIR_I64, {1})}, {WEIR_F64}, {42, 0});
   ASSERT_EQ(uniform.code, 0) << uniform.message;
   auto values = uniform.results[0].as<double>();
   EXPECT_NEAR(values[0], 0.3745401188473625, 1e-15);
   EXPECT_NEAR(values[1], 0.9507143064099162, 1e-15);
   EXPECT_NEAR(values[2], 0.7319939418114051, 1e-15);
-  Call normal(weir_kernel_random_mersenne, {dense(three, WEIR_I64, {1})},
-              {WEIR_F64}, {42, 1});
+  Call normal(weir_kernel_random_mersenne, {dense(three, WEIR_I64, {1})}, {WEIR_F64}, {42, 1});
   ASSERT_EQ(normal.code, 0) << normal.message;
   values = normal.results[0].as<double>();
   EXPECT_NEAR(values[0], 0.4967141530112327, 1e-15);
   EXPECT_NEAR(values[1], -0.13826430117118466, 1e-15);
   EXPECT_NEAR(values[2], 0.6476885381006925, 1e-15);
   std::vector<double> chances = {.1, .5, .9, .7, .2, 0, 1, .6};
-  Call bernoulli(weir_kernel_random_bernoulli, {dense(chances, WEIR_F64, {8})},
-                 {WEIR_F64}, {3});
+  Call bernoulli(weir_kernel_random_bernoulli, {dense(chances, WEIR_F64, {8})}, {WEIR_F64}, {3});
   ASSERT_EQ(bernoulli.code, 0) << bernoulli.message;
-  EXPECT_EQ(bernoulli.results[0].as<double>(),
-            (std::vector<double>{0, 1, 1, 1, 1, 0, 1, 1}));
+  EXPECT_EQ(bernoulli.results[0].as<double>(), (std::vector<double>{0, 1, 1, 1, 1, 0, 1, 1}));
   chances[0] = 1.5;
-  Call outside(weir_kernel_random_bernoulli, {dense(chances, WEIR_F64, {8})},
-               {WEIR_F64}, {3});
+  Call outside(weir_kernel_random_bernoulli, {dense(chances, WEIR_F64, {8})}, {WEIR_F64}, {3});
   EXPECT_EQ(outside.code, WEIR_INVALID_ARGUMENT);
 }
 
 TEST(RandomKernels, RefuseWhatIsNoState) {
   std::vector<int64_t> state = {1, 2, 3, 4}, shape = {2}, negative = {-1};
   Call wrong(weir_kernel_random_truncated_normal,
-             {dense(state, WEIR_I64, {4}), dense(shape, WEIR_I64, {1})},
-             {WEIR_F32}, {});
+             {dense(state, WEIR_I64, {4}), dense(shape, WEIR_I64, {1})}, {WEIR_F32}, {});
   EXPECT_EQ(wrong.code, WEIR_INVALID_ARGUMENT);
   std::vector<int64_t> seed = {1, 2};
   Call size(weir_kernel_random_truncated_normal,
-            {dense(seed, WEIR_I64, {2}), dense(negative, WEIR_I64, {1})},
-            {WEIR_F32}, {});
+            {dense(seed, WEIR_I64, {2}), dense(negative, WEIR_I64, {1})}, {WEIR_F32}, {});
   EXPECT_EQ(size.code, WEIR_INVALID_ARGUMENT);
 }
 

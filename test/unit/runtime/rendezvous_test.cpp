@@ -78,10 +78,9 @@ struct SumFrame {
     weir_rt_step_done(ctx, code);
   }
 
-  static int32_t start(weir_context *ctx, int32_t edge, int32_t answer,
-                       int64_t count, bool counted = false) {
-    auto *self =
-        new SumFrame{resumed, ctx, edge, answer, count, 0, 0, counted};
+  static int32_t start(weir_context *ctx, int32_t edge, int32_t answer, int64_t count,
+                       bool counted = false) {
+    auto *self = new SumFrame{resumed, ctx, edge, answer, count, 0, 0, counted};
     int32_t code = self->advance();
     if (code != WEIR_PENDING)
       delete self;
@@ -136,12 +135,9 @@ int32_t sendNumbers(weir_context *ctx) {
   return FetchFrame::start(ctx, 1);
 }
 
-int32_t addNumbers(weir_context *ctx) {
-  return SumFrame::start(ctx, 0, 1, rounds);
-}
+int32_t addNumbers(weir_context *ctx) { return SumFrame::start(ctx, 0, 1, rounds); }
 
-void addTwoDevices(TestProgram &program, weir_step_fn first,
-                   weir_step_fn second) {
+void addTwoDevices(TestProgram &program, weir_step_fn first, weir_step_fn second) {
   program.device("/job:localhost/task:0/device:CPU:1", 1024);
   program.edge("numbers;0->1", 0, 1);
   program.edge("sum;1->0", 1, 0);
@@ -203,14 +199,11 @@ TEST(Rendezvous, EdgesCountTheirTensors) {
         expected += i * i;
       weir_tensor fetch = scalar(&sum);
       if (step % 4 == 3) {
-        EXPECT_EQ(weir_session_run(session, 1, nullptr, 0, &fetch, 1, nullptr,
-                                   nullptr),
+        EXPECT_EQ(weir_session_run(session, 1, nullptr, 0, &fetch, 1, nullptr, nullptr),
                   WEIR_INTERNAL);
         continue;
       }
-      ASSERT_EQ(weir_session_run(session, 0, nullptr, 0, &fetch, 1, nullptr,
-                                 nullptr),
-                WEIR_OK);
+      ASSERT_EQ(weir_session_run(session, 0, nullptr, 0, &fetch, 1, nullptr, nullptr), WEIR_OK);
       EXPECT_EQ(sum, expected);
     }
   }
@@ -298,26 +291,18 @@ TEST(Rendezvous, ALoopThatIsAheadWaits) {
   program.device("/job:localhost/task:0/device:CPU:1", 1024);
   program.edge("numbers;0->1", 0, 1);
   program.entry("succeeds", {}, {},
-                {LoopFrame::start, [](weir_context *ctx) {
-                   return SlowFrame::start(ctx, -1);
-                 }});
+                {LoopFrame::start, [](weir_context *ctx) { return SlowFrame::start(ctx, -1); }});
   program.entry("fails", {}, {},
-                {LoopFrame::start, [](weir_context *ctx) {
-                   return SlowFrame::start(ctx, 20);
-                 }});
+                {LoopFrame::start, [](weir_context *ctx) { return SlowFrame::start(ctx, 20); }});
   for (int32_t threads : {1, 2, 4}) {
     TestSession session(program.get(), TestSession::defaults(threads));
     for (int i = 0; i < 10; ++i) {
       LoopFrame::width = i % 2 ? 1 : 100;
-      int64_t window =
-          i % 2 ? weir::rt::fewSendWindow : weir::rt::sendWindow;
-      EXPECT_EQ(weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr,
-                                 nullptr),
-                WEIR_OK);
+      int64_t window = i % 2 ? weir::rt::fewSendWindow : weir::rt::sendWindow;
+      EXPECT_EQ(weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr), WEIR_OK);
       EXPECT_EQ(LoopFrame::taken, rounds);
       EXPECT_LE(LoopFrame::most, window + 1);
-      EXPECT_EQ(weir_session_run(session, 1, nullptr, 0, nullptr, 0, nullptr,
-                                 nullptr),
+      EXPECT_EQ(weir_session_run(session, 1, nullptr, 0, nullptr, 0, nullptr, nullptr),
                 WEIR_ABORTED);
       EXPECT_LE(LoopFrame::sent, 21 + window + 1);
     }
@@ -335,9 +320,7 @@ TEST(Rendezvous, ConcurrentRunsDoNotMixTheirSteps) {
       for (int i = 0; i < 50; ++i) {
         int64_t sum = 0;
         weir_tensor fetch = scalar(&sum);
-        ASSERT_EQ(weir_session_run(session, 0, nullptr, 0, &fetch, 1, nullptr,
-                                   nullptr),
-                  WEIR_OK);
+        ASSERT_EQ(weir_session_run(session, 0, nullptr, 0, &fetch, 1, nullptr, nullptr), WEIR_OK);
         // Each step adds its own number `rounds` times.
         EXPECT_EQ((sum - rounds * (rounds - 1) / 2) % rounds, 0);
         total += (sum - rounds * (rounds - 1) / 2) / rounds;
@@ -478,8 +461,7 @@ struct Receive {
   }
 };
 
-int32_t sendValue(weir_context *ctx, int32_t edge, int64_t iteration,
-                  int64_t value) {
+int32_t sendValue(weir_context *ctx, int32_t edge, int64_t iteration, int64_t value) {
   weir_tensor tensor = scalar(&value);
   return weir_rt_send(ctx, edge, iteration, &tensor);
 }
@@ -510,8 +492,7 @@ Step answer(weir_context *ctx) {
   co_return 0;
 }
 
-template <Step (*coroutine)(weir_context *)>
-int32_t startCoroutine(weir_context *ctx) {
+template <Step (*coroutine)(weir_context *)> int32_t startCoroutine(weir_context *ctx) {
   coroutine(ctx);
   return WEIR_PENDING;
 }
@@ -550,22 +531,18 @@ TEST(Rendezvous, AFailureReachesAllWhoWait) {
 
 TEST(Rendezvous, AReceiveThatNobodyServesIsAStatus) {
   TestProgram program;
-  addTwoDevices(
-      program, [](weir_context *) { return 0; }, addNumbers);
+  addTwoDevices(program, [](weir_context *) { return 0; }, addNumbers);
   TestSession session(program.get(), TestSession::defaults(2));
   std::vector<weir_tensor> fetches(1, weir_tensor{});
   EXPECT_EQ(session.run({}, &fetches), WEIR_INTERNAL);
-  EXPECT_NE(session.message().find("no device will send"), std::string::npos)
-      << session.message();
+  EXPECT_NE(session.message().find("no device will send"), std::string::npos) << session.message();
 }
 
 /// Works for as long as the run is allowed to.
 int32_t endlessStep(weir_context *ctx) {
   for (;;)
     if (int32_t code = weir_rt_parallel(
-            ctx,
-            [](weir_context *, void *const *, const int64_t *, int64_t,
-               int64_t) { return 0; },
+            ctx, [](weir_context *, void *const *, const int64_t *, int64_t, int64_t) { return 0; },
             nullptr, nullptr, 8, 1, -1))
       return code;
 }
@@ -579,8 +556,7 @@ TEST(Rendezvous, DeadlineAndCancellationEndWaitingAndWorkingSteps) {
     weir_run_options options = WEIR_RUN_OPTIONS_INIT;
     options.timeout_ns = 20 * 1000 * 1000;
     EXPECT_EQ(session.run({}, &fetches, &options), WEIR_DEADLINE_EXCEEDED);
-    EXPECT_STREQ(session.status.message,
-                 "the time that the run was given is over");
+    EXPECT_STREQ(session.status.message, "the time that the run was given is over");
 
     options.timeout_ns = 0;
     options.cancellation = weir_cancellation_create();
@@ -627,8 +603,7 @@ TEST(Rendezvous, AbortsAtAnyMomentEndTheRunOnce) {
           weir_run_options options = WEIR_RUN_OPTIONS_INIT;
           options.cancellation = cancellation;
           options.timeout_ns = t == 0 ? 0 : 1 + i * 500;
-          int32_t code = weir_session_run(session, 0, nullptr, 0, &fetch, 1,
-                                          &options, nullptr);
+          int32_t code = weir_session_run(session, 0, nullptr, 0, &fetch, 1, &options, nullptr);
           ended += code == WEIR_OK;
           cancelled += code == WEIR_CANCELLED;
           late += code == WEIR_DEADLINE_EXCEEDED;
@@ -693,8 +668,7 @@ TEST(Rendezvous, StringsCrossWhole) {
             if (int32_t code = weir_rt_receive(ctx, 0, 0, &value))
               return code;
             auto *string = static_cast<weir_string *>(value.data);
-            auto *out =
-                static_cast<int64_t *>(weir_rt_fetch(ctx, 0, 0, nullptr, 8));
+            auto *out = static_cast<int64_t *>(weir_rt_fetch(ctx, 0, 0, nullptr, 8));
             *out = std::string(string->data, size_t(string->size)) == "across";
             return 0;
           }

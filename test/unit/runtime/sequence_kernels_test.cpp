@@ -16,13 +16,9 @@ namespace {
 using Dims = std::vector<int64_t>;
 using Floats = std::vector<float>;
 
-weir_tensor floats(Floats &values, const Dims &dims) {
-  return dense(values, WEIR_F32, dims);
-}
+weir_tensor floats(Floats &values, const Dims &dims) { return dense(values, WEIR_F32, dims); }
 
-weir_tensor integers(Dims &values, const Dims &dims) {
-  return dense(values, WEIR_I64, dims);
-}
+weir_tensor integers(Dims &values, const Dims &dims) { return dense(values, WEIR_I64, dims); }
 
 weir_tensor sequenceOf(std::vector<weir_tensor_ref> &elements) {
   return dense(elements, WEIR_TENSOR, {int64_t(elements.size())});
@@ -41,8 +37,7 @@ TEST(SequenceKernels, TakesElementsOutAndChecksThem) {
   Dims last = {-1}, outside = {2};
   auto at = [&](Dims &position, std::vector<int64_t> type) {
     type.insert(type.begin(), 0);
-    return Call(weir_kernel_sequence_at,
-                {columns.sequence, integers(position, {})}, {WEIR_F32},
+    return Call(weir_kernel_sequence_at, {columns.sequence, integers(position, {})}, {WEIR_F32},
                 std::move(type));
   };
   Call good = at(last, {WEIR_F32, 2, 2, -1});
@@ -61,8 +56,7 @@ TEST(SequenceKernels, TakesElementsOutAndChecksThem) {
 TEST(SequenceKernels, PutsTogetherAlongOldAndNewAxes) {
   Columns columns;
   std::vector<int64_t> type = {WEIR_F32, 2, 2, -1};
-  auto concat = [&](const weir_tensor &sequence, int64_t axis, int64_t fresh,
-                    int64_t mayBeEmpty) {
+  auto concat = [&](const weir_tensor &sequence, int64_t axis, int64_t fresh, int64_t mayBeEmpty) {
     std::vector<int64_t> attributes = {axis, fresh, mayBeEmpty};
     attributes.insert(attributes.end(), type.begin(), type.end());
     return Call(weir_kernel_sequence_concat, {sequence}, {WEIR_F32}, attributes);
@@ -93,12 +87,12 @@ TEST(SequenceKernels, InsertsErasesAndSplits) {
     Call call(kernel, std::move(operands), {WEIR_TENSOR}, std::move(attributes));
     return call.code ? -int64_t(call.code) : call.results[0].dims[0];
   };
-  EXPECT_EQ(length(weir_kernel_sequence_insert,
-                   {columns.sequence, columns.first, integers(front, {})}),
-            3);
-  EXPECT_EQ(length(weir_kernel_sequence_insert,
-                   {columns.sequence, columns.first, integers(past, {})}),
-            -WEIR_OUT_OF_RANGE);
+  EXPECT_EQ(
+      length(weir_kernel_sequence_insert, {columns.sequence, columns.first, integers(front, {})}),
+      3);
+  EXPECT_EQ(
+      length(weir_kernel_sequence_insert, {columns.sequence, columns.first, integers(past, {})}),
+      -WEIR_OUT_OF_RANGE);
   EXPECT_EQ(length(weir_kernel_sequence_erase, {columns.sequence}), 1);
   std::vector<weir_tensor_ref> nothing;
   weir_tensor none = sequenceOf(nothing);
@@ -117,9 +111,7 @@ TEST(SequenceKernels, ChecksFeedsToTheBottom) {
   std::vector<weir_tensor_ref> outer = {&columns.sequence};
   weir_tensor optional = sequenceOf(outer);
   auto check = [](const weir_tensor &sequence, std::vector<int64_t> attributes) {
-    return Call(weir_kernel_sequence_check, {sequence}, {WEIR_TENSOR},
-                std::move(attributes))
-        .code;
+    return Call(weir_kernel_sequence_check, {sequence}, {WEIR_TENSOR}, std::move(attributes)).code;
   };
   EXPECT_EQ(check(optional, {2, 1, -1, WEIR_F32, 2, 2, -1}), WEIR_OK);
   EXPECT_EQ(check(optional, {2, 1, -1, WEIR_F32, 2, -1, 1}), WEIR_INVALID_ARGUMENT);

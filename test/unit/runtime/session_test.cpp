@@ -14,19 +14,17 @@ using namespace weir::rt::test;
 
 namespace {
 
-void expectMessage(const std::string &message,
-                   std::initializer_list<const char *> parts) {
+void expectMessage(const std::string &message, std::initializer_list<const char *> parts) {
   for (const char *part : parts)
-    EXPECT_NE(message.find(part), std::string::npos)
-        << "\"" << part << "\" is not in: " << message;
+    EXPECT_NE(message.find(part), std::string::npos) << "\"" << part << "\" is not in: " << message;
 }
 
 //===----------------------------------------------------------------------===//
 // y = 2 x, one kernel over a dynamic dimension
 //===----------------------------------------------------------------------===//
 
-int32_t doubleKernel(weir_context *, void *const *buffers, const int64_t *,
-                     int64_t begin, int64_t end) {
+int32_t doubleKernel(weir_context *, void *const *buffers, const int64_t *, int64_t begin,
+                     int64_t end) {
   auto *x = static_cast<const float *>(buffers[0]);
   auto *y = static_cast<float *>(buffers[1]);
   for (int64_t i = begin; i < end; ++i)
@@ -40,14 +38,12 @@ int32_t doubleStep(weir_context *ctx) {
   if (!y)
     return WEIR_INTERNAL;
   void *buffers[] = {x.data, y};
-  return weir_rt_parallel(ctx, doubleKernel, buffers, nullptr, x.bytes / 4, 16,
-                          0);
+  return weir_rt_parallel(ctx, doubleKernel, buffers, nullptr, x.bytes / 4, 16, 0);
 }
 
 void addDouble(TestProgram &program) {
   program.kernel("double_f32", "twice");
-  program.entry("main", {{"x", WEIR_F32, {-1}}}, {{"y", WEIR_F32, {-1}}},
-                {doubleStep});
+  program.entry("main", {{"x", WEIR_F32, {-1}}}, {{"y", WEIR_F32, {-1}}}, {doubleStep});
 }
 
 TEST(Session, WritesIntoTheCallersBuffer) {
@@ -61,8 +57,7 @@ TEST(Session, WritesIntoTheCallersBuffer) {
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = float(i);
     std::vector<weir_tensor> fetches = {floats(y, {})};
-    ASSERT_EQ(session.run({floats(x, {1000})}, &fetches), WEIR_OK)
-        << session.message();
+    ASSERT_EQ(session.run({floats(x, {1000})}, &fetches), WEIR_OK) << session.message();
     EXPECT_EQ(fetches[0].data, y.data());
     EXPECT_EQ(fetches[0].rank, 1);
     EXPECT_EQ(fetches[0].dims[0], 1000);
@@ -140,8 +135,7 @@ TEST(Session, EmptyTensorsRun) {
   TestSession session(program.get());
   std::vector<float> none;
   std::vector<weir_tensor> fetches(1, weir_tensor{});
-  ASSERT_EQ(session.run({floats(none, {0})}, &fetches), WEIR_OK)
-      << session.message();
+  ASSERT_EQ(session.run({floats(none, {0})}, &fetches), WEIR_OK) << session.message();
   EXPECT_EQ(fetches[0].bytes, 0);
   EXPECT_EQ(fetches[0].dims[0], 0);
 }
@@ -158,8 +152,7 @@ TEST(Session, ConcurrentRunsShareNothing) {
         std::vector<float> x(50 + size_t(t), float(round));
         std::vector<weir_tensor> fetches(1, weir_tensor{});
         weir_tensor feed = floats(x, {int64_t(x.size())});
-        int32_t code = weir_session_run(session, 0, &feed, 1, fetches.data(), 1,
-                                        nullptr, nullptr);
+        int32_t code = weir_session_run(session, 0, &feed, 1, fetches.data(), 1, nullptr, nullptr);
         auto *y = static_cast<float *>(fetches[0].data);
         for (size_t i = 0; code == 0 && i < x.size(); ++i)
           wrong += y[i] != float(2 * round);
@@ -195,9 +188,8 @@ TEST(Feeds, ContradictionsNameTheFeedAndWhatIsPossible) {
   EXPECT_EQ(run(floats(a, {8, 3}), fb(8), fc), WEIR_OK) << session.message();
 
   EXPECT_EQ(run(fb(8), fb(8), fc), WEIR_INVALID_ARGUMENT);
-  expectMessage(session.message(),
-                {"feed \"a\" of entry \"main\"", "element type", "found i64 8",
-                 "possible f32 (1..8)x3"});
+  expectMessage(session.message(), {"feed \"a\" of entry \"main\"", "element type", "found i64 8",
+                                    "possible f32 (1..8)x3"});
 
   EXPECT_EQ(run(floats(a, {24}), fb(8), fc), WEIR_INVALID_ARGUMENT);
   expectMessage(session.message(), {"rank differs", "found f32 24"});
@@ -209,9 +201,8 @@ TEST(Feeds, ContradictionsNameTheFeedAndWhatIsPossible) {
   expectMessage(session.message(), {"dimension 0 is 0", "(1..8)x3"});
 
   EXPECT_EQ(run(floats(a, {8, 3}), fb(5), fc), WEIR_INVALID_ARGUMENT);
-  expectMessage(session.message(),
-                {"feed \"b\"", "dimension 0 is 5",
-                 "must equal dimension 0 of feed \"a\", which is 8"});
+  expectMessage(session.message(), {"feed \"b\"", "dimension 0 is 5",
+                                    "must equal dimension 0 of feed \"a\", which is 8"});
 
   weir_tensor small = floats(a, {8, 3});
   small.bytes = 95;
@@ -247,8 +238,8 @@ TEST(Feeds, ContradictionsNameTheFeedAndWhatIsPossible) {
 //===----------------------------------------------------------------------===//
 
 /// Fails at each index that is in the first feed.
-int32_t failingKernel(weir_context *ctx, void *const *buffers,
-                      const int64_t *dims, int64_t begin, int64_t end) {
+int32_t failingKernel(weir_context *ctx, void *const *buffers, const int64_t *dims, int64_t begin,
+                      int64_t end) {
   auto *indices = static_cast<const int64_t *>(buffers[0]);
   for (int64_t i = begin; i < end; ++i)
     if (indices[i] < 0 || indices[i] >= dims[0])
@@ -259,14 +250,12 @@ int32_t failingKernel(weir_context *ctx, void *const *buffers,
 int32_t failingStep(weir_context *ctx) {
   void *buffers[] = {ctx->feeds[0].data};
   int64_t dims[] = {5};
-  return weir_rt_parallel(ctx, failingKernel, buffers, dims,
-                          ctx->feeds[0].dims[0], 1, -1);
+  return weir_rt_parallel(ctx, failingKernel, buffers, dims, ctx->feeds[0].dims[0], 1, -1);
 }
 
 TEST(Errors, TheLowestFailingIndexIsReportedWhateverTheThreads) {
   TestProgram program;
-  program.site("embed/lookup", "Gather", "index {0} is outside [0, {1})",
-               WEIR_OUT_OF_RANGE);
+  program.site("embed/lookup", "Gather", "index {0} is outside [0, {1})", WEIR_OUT_OF_RANGE);
   program.entry("main", {{"i", WEIR_I64, {-1}}}, {}, {failingStep});
   for (int32_t threads : {1, 2, 7})
     for (int round = 0; round < 50; ++round) {
@@ -276,13 +265,11 @@ TEST(Errors, TheLowestFailingIndexIsReportedWhateverTheThreads) {
         indices[i] = 100 + int64_t(i);
       weir_tensor feed = tensorOf(indices, WEIR_I64, {64});
       EXPECT_EQ(session.run({feed}, nullptr), WEIR_OUT_OF_RANGE);
-      EXPECT_EQ(session.message(),
-                "node \"embed/lookup\" (Gather): index 117 is outside [0, 5)");
+      EXPECT_EQ(session.message(), "node \"embed/lookup\" (Gather): index 117 is outside [0, 5)");
       EXPECT_EQ(session.status.code, WEIR_OUT_OF_RANGE);
       // The session is as good as before.
       indices.assign(64, 4);
-      EXPECT_EQ(session.run({tensorOf(indices, WEIR_I64, {64})}, nullptr),
-                WEIR_OK);
+      EXPECT_EQ(session.run({tensorOf(indices, WEIR_I64, {64})}, nullptr), WEIR_OK);
     }
 }
 
@@ -295,8 +282,7 @@ TEST(Errors, AFailedRunLeavesFetchesAndFreesItsResults) {
                   weir_rt_alloc(ctx, 1000, 0);
                   return weir_rt_error(ctx, 0, 0, 0);
                 }});
-  program.entry("silent", {}, {{"y", WEIR_F32, {4}}},
-                {[](weir_context *) { return 0; }});
+  program.entry("silent", {}, {{"y", WEIR_F32, {4}}}, {[](weir_context *) { return 0; }});
   program.entry("number", {}, {}, {[](weir_context *) { return 9; }});
   program.entry("wrong", {}, {{"y", WEIR_F32, {4}}}, {[](weir_context *ctx) {
                   int64_t dims[] = {4};
@@ -331,9 +317,7 @@ TEST(Errors, LongMessagesEndAtACharacter) {
     longName += "\xe2\x82\xac"; // three bytes
   TestProgram program;
   program.site(longName.c_str(), "Op", "m", WEIR_INTERNAL);
-  program.entry("main", {}, {}, {[](weir_context *ctx) {
-                  return weir_rt_error(ctx, 0, 0, 0);
-                }});
+  program.entry("main", {}, {}, {[](weir_context *ctx) { return weir_rt_error(ctx, 0, 0, 0); }});
   TestSession session(program.get());
   for (uint32_t size : {1024u, 1023u, 1022u, 30u, 9u, 8u, 4u}) {
     session.status.size = size;
@@ -389,17 +373,15 @@ TEST(Create, RefusesWhatDoesNotFit) {
     EXPECT_EQ(session.code, WEIR_INVALID_ARGUMENT);
   }
   weir_session *session = nullptr;
-  EXPECT_EQ(weir_session_create(program.get(), nullptr, &session, nullptr),
-            WEIR_OK);
+  EXPECT_EQ(weir_session_create(program.get(), nullptr, &session, nullptr), WEIR_OK);
   EXPECT_GE(weir_session_threads(session), 1);
   EXPECT_EQ(weir_session_find_entry(session, "main"), 0);
   EXPECT_EQ(weir_session_find_entry(session, "other"), -1);
   EXPECT_EQ(weir_session_program(session), program.get());
   weir_session_destroy(session);
   weir_session_destroy(nullptr);
-  EXPECT_EQ(
-      weir_session_run(nullptr, 0, nullptr, 0, nullptr, 0, nullptr, nullptr),
-      WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_run(nullptr, 0, nullptr, 0, nullptr, 0, nullptr, nullptr),
+            WEIR_INVALID_ARGUMENT);
 }
 
 TEST(Create, ReadsObjectsThatEndBeforeLaterFields) {
@@ -421,8 +403,7 @@ TEST(Create, OptionsOfAnOlderProgramAreEnough) {
     int32_t threads;
   } old = {8, 3};
   weir_session *session = nullptr;
-  ASSERT_EQ(weir_session_create(program.get(),
-                                reinterpret_cast<weir_session_options *>(&old),
+  ASSERT_EQ(weir_session_create(program.get(), reinterpret_cast<weir_session_options *>(&old),
                                 &session, nullptr),
             WEIR_OK);
   EXPECT_EQ(weir_session_threads(session), 3);
@@ -432,8 +413,8 @@ TEST(Create, OptionsOfAnOlderProgramAreEnough) {
 TEST(Program, DescribesItself) {
   TestProgram program;
   program.slot("w", WEIR_F32, {2, 3}, -1, 0);
-  program.entry("main", {{"x", WEIR_F32, {-1, 3}, {1, 3}, {8, 3}, {0, -1}}},
-                {{"y", WEIR_I32, {}}}, {nullptr});
+  program.entry("main", {{"x", WEIR_F32, {-1, 3}, {1, 3}, {8, 3}, {0, -1}}}, {{"y", WEIR_I32, {}}},
+                {nullptr});
   const weir_program_desc *desc = program.get();
   EXPECT_STREQ(weir_program_name(desc), "test");
   EXPECT_STREQ(weir_program_compiler(desc), "0.1.0");
@@ -443,8 +424,7 @@ TEST(Program, DescribesItself) {
   EXPECT_EQ(weir_program_feed_count(desc, 0), 1);
   EXPECT_EQ(weir_program_fetch_count(desc, -1), 0);
   EXPECT_EQ(weir_program_device_count(desc), 1);
-  EXPECT_STREQ(weir_program_device_name(desc, 0),
-               "/job:localhost/task:0/device:CPU:0");
+  EXPECT_STREQ(weir_program_device_name(desc, 0), "/job:localhost/task:0/device:CPU:0");
   EXPECT_EQ(weir_program_arena_bytes(desc, 0), 4096);
   weir_tensor_info info = WEIR_TENSOR_INFO_INIT;
   ASSERT_EQ(weir_program_feed(desc, 0, 0, &info), WEIR_OK);

@@ -23,16 +23,24 @@ struct Shape {
   std::vector<int64_t> dims;
 };
 /// By number of bytes: none, one, the usual, the most inside of a message, more.
-const Shape shapes[] = {
-    {WEIR_F32, {}},           {WEIR_I64, {}},
-    {WEIR_U8, {1}},           {WEIR_U8, {255}},
-    {WEIR_U8, {256}},         {WEIR_BOOL, {192}},
-    {WEIR_BOOL, {193}},       {WEIR_F64, {24}},
-    {WEIR_F64, {25}},         {WEIR_F32, {0}},
-    {WEIR_F32, {3, 0, 300}},  {WEIR_F32, {1, 2, 3, 4}},
-    {WEIR_F32, {1, 2, 3, 2, 1}}, {WEIR_I32, {2, 2, 2, 1, 1, 1, 2}},
-    {WEIR_U8, {1, 1, 1, 192}}, {WEIR_F16, {9}},
-    {WEIR_C128, {3, 4}},      {WEIR_F32, {1000}}};
+const Shape shapes[] = {{WEIR_F32, {}},
+                        {WEIR_I64, {}},
+                        {WEIR_U8, {1}},
+                        {WEIR_U8, {255}},
+                        {WEIR_U8, {256}},
+                        {WEIR_BOOL, {192}},
+                        {WEIR_BOOL, {193}},
+                        {WEIR_F64, {24}},
+                        {WEIR_F64, {25}},
+                        {WEIR_F32, {0}},
+                        {WEIR_F32, {3, 0, 300}},
+                        {WEIR_F32, {1, 2, 3, 4}},
+                        {WEIR_F32, {1, 2, 3, 2, 1}},
+                        {WEIR_I32, {2, 2, 2, 1, 1, 1, 2}},
+                        {WEIR_U8, {1, 1, 1, 192}},
+                        {WEIR_F16, {9}},
+                        {WEIR_C128, {3, 4}},
+                        {WEIR_F32, {1000}}};
 constexpr int64_t shapeCount = std::size(shapes);
 
 /// What the `number`th tensor is made of.
@@ -54,8 +62,7 @@ struct Value {
     return other.dtype == tensor.dtype && other.rank == tensor.rank &&
            other.bytes == tensor.bytes &&
            std::equal(tensor.dims, tensor.dims + tensor.rank, other.dims) &&
-           (bytes.empty() ||
-            memcmp(other.data, bytes.data(), bytes.size()) == 0);
+           (bytes.empty() || memcmp(other.data, bytes.data(), bytes.size()) == 0);
   }
   std::vector<uint8_t> bytes;
   weir_tensor tensor = {};
@@ -80,15 +87,13 @@ struct Player {
   }
   int32_t take() {
     weir_tensor value;
-    if (int32_t code = weir_rt_receive(ctx, serves ? 1 : 0, WEIR_NEXT_ITERATION,
-                                       &value))
+    if (int32_t code = weir_rt_receive(ctx, serves ? 1 : 0, WEIR_NEXT_ITERATION, &value))
       return code;
     int32_t code = WEIR_OK;
     if (!serves)
       code = weir_rt_send(ctx, 1, WEIR_NEXT_ITERATION, &value);
     else if (!Value(at).equals(value))
-      code = weir_rt_error_text(ctx, -1, WEIR_DATA_LOSS,
-                                "tensor {0} is another one", at, 0);
+      code = weir_rt_error_text(ctx, -1, WEIR_DATA_LOSS, "tensor {0} is another one", at, 0);
     weir_rt_free(ctx, value.data);
     ++at;
     if (code == WEIR_OK && serves && at % burst == 0 && at < total)
@@ -97,8 +102,7 @@ struct Player {
   }
   int32_t advance() {
     while (at < total) {
-      if (!weir_rt_receive_ready(ctx, serves ? 1 : 0, WEIR_NEXT_ITERATION,
-                                 this))
+      if (!weir_rt_receive_ready(ctx, serves ? 1 : 0, WEIR_NEXT_ITERATION, this))
         return WEIR_PENDING;
       if (int32_t code = take())
         return code;

@@ -79,30 +79,24 @@ TEST(Variables, LiveAcrossRunsAndStartAnew) {
   // Another session has its own.
   TestSession other(program.get());
   weir_tensor value = scalar(&n);
-  EXPECT_EQ(weir_session_get_variable(other, "counter", &value, nullptr),
-            WEIR_OK);
+  EXPECT_EQ(weir_session_get_variable(other, "counter", &value, nullptr), WEIR_OK);
   EXPECT_EQ(n, 41);
   weir_tensor owned = {};
-  EXPECT_EQ(weir_session_get_variable(session, "counter", &owned, nullptr),
-            WEIR_OK);
+  EXPECT_EQ(weir_session_get_variable(session, "counter", &owned, nullptr), WEIR_OK);
   EXPECT_EQ(*static_cast<int64_t *>(owned.data), 42);
   weir_session_release(session, &owned);
   EXPECT_EQ(owned.data, nullptr);
 
   n = 7;
   value = scalar(&n);
-  EXPECT_EQ(weir_session_set_variable(session, "counter", &value, nullptr),
-            WEIR_OK);
+  EXPECT_EQ(weir_session_set_variable(session, "counter", &value, nullptr), WEIR_OK);
   session.run({}, &fetches);
   EXPECT_EQ(n, 8);
-  EXPECT_EQ(
-      weir_session_set_variable(session, "other", &value, &session.status),
-      WEIR_NOT_FOUND);
+  EXPECT_EQ(weir_session_set_variable(session, "other", &value, &session.status), WEIR_NOT_FOUND);
   value.rank = 1;
   value.dims[0] = 1;
-  EXPECT_EQ(
-      weir_session_set_variable(session, "counter", &value, &session.status),
-      WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(weir_session_set_variable(session, "counter", &value, &session.status),
+            WEIR_INVALID_ARGUMENT);
   EXPECT_STREQ(session.status.message,
                "variable \"counter\" holds i64 scalar, and was to be assigned "
                "i64 1");
@@ -121,8 +115,7 @@ TEST(Variables, UnassignedOnesAreAStatus) {
   EXPECT_EQ(session.message(), "node \"w/read\" (ReadVariableOp): variable "
                                "\"w\" is read before it was assigned");
   weir_tensor value = {};
-  EXPECT_EQ(weir_session_get_variable(session, "w", &value, nullptr),
-            WEIR_FAILED_PRECONDITION);
+  EXPECT_EQ(weir_session_get_variable(session, "w", &value, nullptr), WEIR_FAILED_PRECONDITION);
 }
 
 constexpr int64_t wide = 4096;
@@ -157,8 +150,7 @@ TEST(Variables, ConcurrentReadersSeeOneWholeValue) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 300; ++i)
-        failures += weir_session_run(session, t % 2, nullptr, 0, nullptr, 0,
-                                     nullptr, nullptr) != 0;
+        failures += weir_session_run(session, t % 2, nullptr, 0, nullptr, 0, nullptr, nullptr) != 0;
     });
   threads.emplace_back([&] {
     for (int i = 0; i < 100; ++i)
@@ -180,8 +172,8 @@ TEST(Variables, ConcurrentReadersSeeOneWholeValue) {
 //===----------------------------------------------------------------------===//
 
 /// Returns its operand's strings with '!' after each.
-int32_t shout(weir_context *ctx, const weir_tensor *operands, int32_t,
-              weir_tensor *results, int32_t, const int64_t *attributes) {
+int32_t shout(weir_context *ctx, const weir_tensor *operands, int32_t, weir_tensor *results,
+              int32_t, const int64_t *attributes) {
   auto *in = static_cast<const weir_string *>(operands[0].data);
   int64_t count = operands[0].bytes / int64_t(sizeof(weir_string));
   if (attributes[0] < 0)
@@ -189,11 +181,9 @@ int32_t shout(weir_context *ctx, const weir_tensor *operands, int32_t,
   if (attributes[0] == 0)
     return 77;
   if (attributes[0] == 2)
-    return weir_rt_error_text(ctx, -1, WEIR_OUT_OF_RANGE, "too loud by {0}", 3,
-                              0);
+    return weir_rt_error_text(ctx, -1, WEIR_OUT_OF_RANGE, "too loud by {0}", 3, 0);
   results[0] = operands[0];
-  auto *out =
-      static_cast<weir_string *>(weir_custom_alloc(ctx, operands[0].bytes));
+  auto *out = static_cast<weir_string *>(weir_custom_alloc(ctx, operands[0].bytes));
   if (!out)
     return WEIR_RESOURCE_EXHAUSTED;
   results[0].data = out;
@@ -211,8 +201,7 @@ int64_t loudness;
 int32_t shoutStep(weir_context *ctx) {
   weir_tensor result = {};
   int64_t attributes[] = {loudness};
-  if (int32_t code =
-          weir_rt_custom(ctx, 0, 0, ctx->feeds, 1, &result, 1, attributes))
+  if (int32_t code = weir_rt_custom(ctx, 0, 0, ctx->feeds, 1, &result, 1, attributes))
     return code;
   void *out = weir_rt_fetch(ctx, 0, result.rank, result.dims, result.bytes);
   if (!out)
@@ -224,8 +213,7 @@ int32_t shoutStep(weir_context *ctx) {
 void addShout(TestProgram &program, weir_library_fn fallback) {
   program.site("loud", "Shout", "?", WEIR_INTERNAL);
   program.custom("Shout", "loud", fallback);
-  program.entry("main", {{"s", WEIR_STRING, {-1}}}, {{"t", WEIR_STRING, {-1}}},
-                {shoutStep});
+  program.entry("main", {{"s", WEIR_STRING, {-1}}}, {{"t", WEIR_STRING, {-1}}}, {shoutStep});
 }
 
 TEST(Custom, CallsTheFunctionThatWasHandedOver) {
@@ -234,8 +222,7 @@ TEST(Custom, CallsTheFunctionThatWasHandedOver) {
   {
     TestSession session(program.get());
     EXPECT_EQ(session.code, WEIR_NOT_FOUND);
-    EXPECT_NE(session.message().find("\"Shout\" of node \"loud\""),
-              std::string::npos);
+    EXPECT_NE(session.message().find("\"Shout\" of node \"loud\""), std::string::npos);
   }
   weir_custom_function function = {"Shout", shout};
   weir_session_options options = TestSession::defaults();
@@ -270,8 +257,7 @@ TEST(Custom, CallsTheFunctionThatWasHandedOver) {
   EXPECT_EQ(session.message(), "node \"loud\" (Shout): too loud by 3");
   loudness = 0;
   EXPECT_EQ(session.run({feed}, &fetches), WEIR_UNKNOWN);
-  EXPECT_EQ(session.message(),
-            "node \"loud\" (Shout): the function that computes it returned 77");
+  EXPECT_EQ(session.message(), "node \"loud\" (Shout): the function that computes it returned 77");
 }
 
 TEST(Custom, FallsBackToWhatWasLinked) {
@@ -314,9 +300,8 @@ TEST(Memory, LimitsEndInAReportThatNamesNodes) {
   ASSERT_EQ(session.run({}, nullptr), WEIR_OK) << session.message();
   wanted = 32 << 20;
   EXPECT_EQ(session.run({}, nullptr), WEIR_RESOURCE_EXHAUSTED);
-  for (const char *part :
-       {"node \"big/concat\" (ConcatV2)", "out of memory on ", "32.0 MiB",
-        "limit 8.0 MiB", "the planned arena of a run", "a memory limit of"})
+  for (const char *part : {"node \"big/concat\" (ConcatV2)", "out of memory on ", "32.0 MiB",
+                           "limit 8.0 MiB", "the planned arena of a run", "a memory limit of"})
     EXPECT_NE(session.message().find(part), std::string::npos)
         << part << " in " << session.message();
   wanted = -5;
@@ -325,8 +310,7 @@ TEST(Memory, LimitsEndInAReportThatNamesNodes) {
   int64_t needed = weir_session_memory_report(session, 0, nullptr, 0);
   ASSERT_GT(needed, 100);
   std::string report(size_t(needed), '?');
-  EXPECT_EQ(weir_session_memory_report(session, 0, report.data(), needed),
-            needed);
+  EXPECT_EQ(weir_session_memory_report(session, 0, report.data(), needed), needed);
   EXPECT_EQ(report.find('\0'), size_t(needed) - 1);
   EXPECT_NE(report.find("device:CPU:0"), std::string::npos);
   EXPECT_EQ(weir_session_memory_report(session, 9, nullptr, 0), 1);
@@ -372,8 +356,7 @@ TEST(Memory, AllocationsWaitForConcurrentRuns) {
   std::atomic<int> failures = 0;
   for (int t = 0; t < 2; ++t)
     threads.emplace_back([&] {
-      failures += weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr,
-                                   nullptr) != 0;
+      failures += weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr) != 0;
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -395,9 +378,8 @@ TEST(Memory, WaitingForAnArenaEndsWithTheRun) {
   options.memory_limit = 8 << 20;
   TestSession session(program.get(), options);
   holding = letGo = false;
-  std::thread holder([&] {
-    weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr);
-  });
+  std::thread holder(
+      [&] { weir_session_run(session, 0, nullptr, 0, nullptr, 0, nullptr, nullptr); });
   while (!holding)
     std::this_thread::yield();
   weir_run_options limited = WEIR_RUN_OPTIONS_INIT;
@@ -426,8 +408,7 @@ TEST(Memory, CallersAllocatorGivesAndTakesBackAll) {
   weir_allocator allocator = {};
   allocator.size = sizeof(allocator);
   allocator.self = &counting;
-  allocator.allocate = [](void *self, int64_t bytes,
-                          int64_t alignment) -> void * {
+  allocator.allocate = [](void *self, int64_t bytes, int64_t alignment) -> void * {
     auto *c = static_cast<Counting *>(self);
     c->held += bytes;
     ++c->calls;
@@ -466,8 +447,7 @@ protected:
     program.desc.weights_file = "m.weights";
     program.blobs<int64_t>({1, 2, 3});
     program.entry("main", {}, {{"n", WEIR_I64}}, {[](weir_context *ctx) {
-                    return giveScalar(
-                        ctx, reinterpret_cast<const int64_t *>(ctx->blobs)[1]);
+                    return giveScalar(ctx, reinterpret_cast<const int64_t *>(ctx->blobs)[1]);
                   }});
     program.get();
     program.desc.blobs = nullptr;
@@ -484,8 +464,7 @@ protected:
     std::vector<char> bytes(64 + sizeof(weir_weights_trailer));
     int64_t values[] = {10, 20, 30};
     std::memcpy(bytes.data(), values, sizeof(values));
-    weir_weights_trailer trailer = {
-        {'W', 'E', 'I', 'R', 'W', 'T', 'S', '1'}, {hash, 0x5678}, 24};
+    weir_weights_trailer trailer = {{'W', 'E', 'I', 'R', 'W', 'T', 'S', '1'}, {hash, 0x5678}, 24};
     std::memcpy(bytes.data() + 64, &trailer, sizeof(trailer));
     FILE *file = std::fopen(path().c_str(), "wb");
     std::fwrite(bytes.data(), 1, bytes.size(), file);
@@ -550,8 +529,7 @@ struct Recorder {
     ++recorder->open;
     if (event->kind == WEIR_TRACE_KERNEL)
       recorder->parts += event->part_end - event->part_begin;
-    recorder->begun.push_back(std::to_string(event->kind) + " " + event->name +
-                              " " + event->nodes);
+    recorder->begun.push_back(std::to_string(event->kind) + " " + event->name + " " + event->nodes);
     EXPECT_NE(std::string(event->device).find("CPU:0"), std::string::npos);
   }
   static void end(void *self, const weir_trace_event *) {
@@ -592,13 +570,12 @@ TEST(Async, CallsBackAtTheEndOfEachRun) {
 TEST(Trace, NamesKernelsAndNodes) {
   TestProgram program;
   program.kernel("add_f32_64", "a;b");
-  program.entry("main", {}, {}, {[](weir_context *ctx) {
-                  return weir_rt_parallel(
-                      ctx,
-                      [](weir_context *, void *const *, const int64_t *,
-                         int64_t, int64_t) { return 0; },
-                      nullptr, nullptr, 64, 8, 0);
-                }});
+  program.entry(
+      "main", {}, {}, {[](weir_context *ctx) {
+        return weir_rt_parallel(
+            ctx, [](weir_context *, void *const *, const int64_t *, int64_t, int64_t) { return 0; },
+            nullptr, nullptr, 64, 8, 0);
+      }});
   TestSession session(program.get(), TestSession::defaults(2));
   Recorder recorder;
   weir_run_options options = WEIR_RUN_OPTIONS_INIT;

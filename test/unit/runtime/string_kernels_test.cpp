@@ -25,8 +25,7 @@ using Sizes = std::vector<int64_t>;
 
 /// A string tensor that points into what it keeps.
 struct Strings {
-  Strings(Texts values, Sizes dims)
-      : values(std::move(values)), dims(std::move(dims)) {
+  Strings(Texts values, Sizes dims) : values(std::move(values)), dims(std::move(dims)) {
     for (const std::string &value : this->values)
       strings.push_back({value.data(), int64_t(value.size())});
   }
@@ -57,9 +56,11 @@ TEST(Regex, ReplacesAndMatchesAsRe2Does) {
       {"a1b22", "\134d+", "#", "a#b#", "a#b22", 0},
       {"a1b22", "\134D", ".", ".1.22", ".1b22", 0},
       {"x y\011z", "\134s", "_", "x_y_z", "x_y\011z", 0},
-      {"\303\204\303\266\303\234", "[[:alpha:]]", "L", "\303\204\303\266\303\234", "\303\204\303\266\303\234", 0},
+      {"\303\204\303\266\303\234", "[[:alpha:]]", "L", "\303\204\303\266\303\234",
+       "\303\204\303\266\303\234", 0},
       {"\303\204\303\266\303\234x", "\134pL", "L", "LLLL", "L\303\266\303\234x", 0},
-      {"\303\204\303\266\303\234x", "(\077i)\303\244", "E", "E\303\266\303\234x", "E\303\266\303\234x", 0},
+      {"\303\204\303\266\303\234x", "(\077i)\303\244", "E", "E\303\266\303\234x",
+       "E\303\266\303\234x", 0},
       {"stra\303\237e", "\303\237", "ss", "strasse", "strasse", 0},
       {"\316\261\316\262\316\263", "\134p{Greek}+", "G", "G", "G", 1},
       {"aXbX", "(\077i)x", "-", "a-b-", "a-bX", 0},
@@ -107,7 +108,8 @@ TEST(Regex, ReplacesAndMatchesAsRe2Does) {
       {"a\013b", "[[:space:]]", "S", "aSb", "aSb", 0},
       {"a\013b", "\134s", "S", "a\013b", "a\013b", 0},
       {"a b", "\134x20", "_", "a_b", "a_b", 0},
-      {"\346\227\245\346\234\254\350\252\236", "\346\234\254", "b", "\346\227\245b\350\252\236", "\346\227\245b\350\252\236", 0},
+      {"\346\227\245\346\234\254\350\252\236", "\346\234\254", "b", "\346\227\245b\350\252\236",
+       "\346\227\245b\350\252\236", 0},
       {"\346\227\245\346\234\254\350\252\236", ".", "c", "ccc", "c\346\234\254\350\252\236", 0},
       {"aXb", "[A-Z]", "\1340\1340", "aXXb", "aXXb", 0},
       {"ab", "(|a)b", "<\1341>", "<a>", "<a>", 1},
@@ -127,8 +129,7 @@ TEST(Regex, ReplacesAndMatchesAsRe2Does) {
     Call all(weir_kernel_regex_replace, {text, pattern, with}, {WEIR_STRING}, {1});
     ASSERT_EQ(all.code, WEIR_OK) << all.message;
     EXPECT_EQ(all.results[0].strings, Texts{c.all});
-    Call first(weir_kernel_regex_replace, {text, pattern, with}, {WEIR_STRING},
-               {0});
+    Call first(weir_kernel_regex_replace, {text, pattern, with}, {WEIR_STRING}, {0});
     EXPECT_EQ(first.results[0].strings, Texts{c.first});
     Call match(weir_kernel_regex_full_match, {text, pattern}, {WEIR_BOOL}, {});
     EXPECT_EQ(match.results[0].bytes[0], c.matches);
@@ -137,15 +138,13 @@ TEST(Regex, ReplacesAndMatchesAsRe2Does) {
 
 TEST(Regex, RefusesWhatIsNoPattern) {
   for (const char *pattern :
-       {"(", "a)", "[a", "*a", "a**", "a{1001}",
-        "\1341", "\1348", "a\134", "[z-a]", "(\077<n", "(\077z)",
-        "\134pX", "[[:foo:]]", "x{2}{3}", "(\077=a)", "\134Z", "a{2,1}",
-        "[a-\134d]", "\134y"}) {
+       {"(",       "a)",       "[a",    "*a",      "a**",       "a{1001}", "\1341",
+        "\1348",   "a\134",    "[z-a]", "(\077<n", "(\077z)",   "\134pX",  "[[:foo:]]",
+        "x{2}{3}", "(\077=a)", "\134Z", "a{2,1}",  "[a-\134d]", "\134y"}) {
     Strings text = one("a"), bad = one(pattern);
     Call call(weir_kernel_regex_full_match, {text, bad}, {WEIR_BOOL}, {});
     EXPECT_EQ(call.code, WEIR_INVALID_ARGUMENT) << pattern;
-    EXPECT_NE(call.message.find("is no pattern"), std::string::npos)
-        << call.message;
+    EXPECT_NE(call.message.find("is no pattern"), std::string::npos) << call.message;
   }
 }
 
@@ -172,44 +171,25 @@ TEST(Hashes, AreThoseOfTensorFlow) {
     uint64_t fast, old, strong;
   };
   static const Case cases[] = {
-      {0, 1936946117179621455u,
-       105434511174508091u, 1355846352186774753u},
-      {1, 550085751958558782u,
-       2499542889307245882u, 2484200230482769914u},
-      {3, 50737162503519588u,
-       664798910978920875u, 1705583574088087543u},
-      {4, 74291032824012392u,
-       1071300106493060473u, 1020748719347239584u},
-      {7, 3398365883158499592u,
-       3552175740516232787u, 4421797890131233969u},
-      {8, 3403648104430010920u,
-       1792776028251320487u, 3271661824330803474u},
-      {12, 488661389495776056u,
-       1545351275295505504u, 1389650487100013127u},
-      {16, 663651183927826904u,
-       995847565073455182u, 3373047400697989927u},
-      {17, 3125010364355856015u,
-       3561695271940059064u, 3127519719500229039u},
-      {25, 2725631834940171482u,
-       375774001549983061u, 428445996882369810u},
-      {32, 3992320350721670009u,
-       2782484674102228036u, 1558840281292556663u},
-      {33, 1299301519085802221u,
-       1671907256595274647u, 362437158542463500u},
-      {50, 1565001286816019038u,
-       2773088732060145836u, 3846252509792231447u},
-      {64, 496021707010269990u,
-       2194319048294259613u, 3873423483705011148u},
-      {65, 3209512396189334845u,
-       2521291561056467249u, 2234395952229436419u},
-      {100, 3529443128402560788u,
-       3315819662128981252u, 746552214854574840u},
-      {128, 637281534562233924u,
-       1588978728133749898u, 3277657805415970775u},
-      {129, 2623547578443077797u,
-       30336917363350208u, 2795574252158193945u},
-      {300, 925641206987745476u,
-       1435304505799138976u, 3571141668241597734u},
+      {0, 1936946117179621455u, 105434511174508091u, 1355846352186774753u},
+      {1, 550085751958558782u, 2499542889307245882u, 2484200230482769914u},
+      {3, 50737162503519588u, 664798910978920875u, 1705583574088087543u},
+      {4, 74291032824012392u, 1071300106493060473u, 1020748719347239584u},
+      {7, 3398365883158499592u, 3552175740516232787u, 4421797890131233969u},
+      {8, 3403648104430010920u, 1792776028251320487u, 3271661824330803474u},
+      {12, 488661389495776056u, 1545351275295505504u, 1389650487100013127u},
+      {16, 663651183927826904u, 995847565073455182u, 3373047400697989927u},
+      {17, 3125010364355856015u, 3561695271940059064u, 3127519719500229039u},
+      {25, 2725631834940171482u, 375774001549983061u, 428445996882369810u},
+      {32, 3992320350721670009u, 2782484674102228036u, 1558840281292556663u},
+      {33, 1299301519085802221u, 1671907256595274647u, 362437158542463500u},
+      {50, 1565001286816019038u, 2773088732060145836u, 3846252509792231447u},
+      {64, 496021707010269990u, 2194319048294259613u, 3873423483705011148u},
+      {65, 3209512396189334845u, 2521291561056467249u, 2234395952229436419u},
+      {100, 3529443128402560788u, 3315819662128981252u, 746552214854574840u},
+      {128, 637281534562233924u, 1588978728133749898u, 3277657805415970775u},
+      {129, 2623547578443077797u, 30336917363350208u, 2795574252158193945u},
+      {300, 925641206987745476u, 1435304505799138976u, 3571141668241597734u},
   };
   constexpr uint64_t buckets = uint64_t(1) << 62;
   for (const Case &c : cases) {
@@ -229,9 +209,7 @@ TEST(Hashes, AreThoseOfTensorFlow) {
 TEST(Text, ChangesCase) {
   auto lower = [](std::string text, int64_t utf8) {
     Strings data = one(text);
-    return Call(weir_kernel_string_lower, {data}, {WEIR_STRING}, {utf8})
-        .results[0]
-        .strings[0];
+    return Call(weir_kernel_string_lower, {data}, {WEIR_STRING}, {utf8}).results[0].strings[0];
   };
   EXPECT_EQ(lower("AbZ[\303\204", 0), "abz[\303\204");
   EXPECT_EQ(lower("\303\204\316\230\316\243", 1), "\303\244\316\270\317\202")
@@ -246,18 +224,15 @@ TEST(Text, ChangesCase) {
 TEST(Text, SlicesBytesAndCharacters) {
   Strings data({"h\303\251llo", "abc"}, {2});
   std::vector<int64_t> at = {1, -2}, size = {2, 9};
-  Call bytes(weir_kernel_string_slice,
-             {data, dense(at, WEIR_I64, {2}), dense(size, WEIR_I64, {2})},
+  Call bytes(weir_kernel_string_slice, {data, dense(at, WEIR_I64, {2}), dense(size, WEIR_I64, {2})},
              {WEIR_STRING}, {0});
   EXPECT_EQ(bytes.results[0].strings, (Texts{"\303\251", "bc"}));
   Call characters(weir_kernel_string_slice,
-                  {data, dense(at, WEIR_I64, {2}), dense(size, WEIR_I64, {2})},
-                  {WEIR_STRING}, {1});
+                  {data, dense(at, WEIR_I64, {2}), dense(size, WEIR_I64, {2})}, {WEIR_STRING}, {1});
   EXPECT_EQ(characters.results[0].strings, (Texts{"\303\251l", "bc"}));
   at = {0, 4};
   Call outside(weir_kernel_string_slice,
-               {data, dense(at, WEIR_I64, {2}), dense(size, WEIR_I64, {2})},
-               {WEIR_STRING}, {0});
+               {data, dense(at, WEIR_I64, {2}), dense(size, WEIR_I64, {2})}, {WEIR_STRING}, {0});
   EXPECT_EQ(outside.code, WEIR_INVALID_ARGUMENT);
   EXPECT_NE(outside.message.find("position 4"), std::string::npos);
 }
@@ -265,8 +240,7 @@ TEST(Text, SlicesBytesAndCharacters) {
 TEST(Text, JoinsAlongAxes) {
   Strings data({"a", "b", "c", "d"}, {2, 2}), by = one("-");
   auto join = [&](Sizes attributes) {
-    return Call(weir_kernel_string_reduce_join, {data, by}, {WEIR_STRING},
-                attributes)
+    return Call(weir_kernel_string_reduce_join, {data, by}, {WEIR_STRING}, attributes)
         .results[0]
         .strings;
   };
@@ -276,35 +250,33 @@ TEST(Text, JoinsAlongAxes) {
   EXPECT_EQ(join({0, 0}), (Texts{"a", "b", "c", "d"}));
   std::vector<int64_t> ids = {1, 1}, count = {3};
   Call segments(weir_kernel_string_segment_join,
-                {data, dense(ids, WEIR_I64, {2}), dense(count, WEIR_I64, {}), by},
-                {WEIR_STRING}, {});
+                {data, dense(ids, WEIR_I64, {2}), dense(count, WEIR_I64, {}), by}, {WEIR_STRING},
+                {});
   EXPECT_EQ(segments.results[0].strings, (Texts{"", "", "a-c", "b-d", "", ""}));
   ids = {0, 3};
   Call outside(weir_kernel_string_segment_join,
-               {data, dense(ids, WEIR_I64, {2}), dense(count, WEIR_I64, {}), by},
-               {WEIR_STRING}, {});
+               {data, dense(ids, WEIR_I64, {2}), dense(count, WEIR_I64, {}), by}, {WEIR_STRING},
+               {});
   EXPECT_EQ(outside.code, WEIR_INVALID_ARGUMENT);
 }
 
 TEST(Text, SplitsIntoSparseTokens) {
   Strings data({" a  b ", "", "c"}, {3}), space = one(""), blank = one(" ");
-  Call words(weir_kernel_string_split_sparse, {data, space},
-             {WEIR_I64, WEIR_STRING, WEIR_I64}, {1, -1});
+  Call words(weir_kernel_string_split_sparse, {data, space}, {WEIR_I64, WEIR_STRING, WEIR_I64},
+             {1, -1});
   EXPECT_EQ(words.results[0].as<int64_t>(), (Sizes{0, 0, 0, 1, 2, 0}));
   EXPECT_EQ(words.results[1].strings, (Texts{"a", "b", "c"}));
   EXPECT_EQ(words.results[2].as<int64_t>(), (Sizes{3, 2}));
-  Call kept(weir_kernel_string_split_sparse, {data, blank},
-            {WEIR_I64, WEIR_STRING, WEIR_I64}, {0, 0});
+  Call kept(weir_kernel_string_split_sparse, {data, blank}, {WEIR_I64, WEIR_STRING, WEIR_I64},
+            {0, 0});
   EXPECT_EQ(kept.results[1].strings, (Texts{"", "a", "", "b", "", "c"}));
 }
 
 TEST(Text, BuildsNGrams) {
-  Strings data({"a", "b", "c", "d"}, {4}), by = one("|"), left = one("L"),
-      right = one("R");
+  Strings data({"a", "b", "c", "d"}, {4}), by = one("|"), left = one("L"), right = one("R");
   std::vector<int64_t> splits = {0, 3, 3, 4};
   auto ngrams = [&](Sizes attributes) {
-    return Call(weir_kernel_string_ngrams,
-                {data, dense(splits, WEIR_I64, {4}), by, left, right},
+    return Call(weir_kernel_string_ngrams, {data, dense(splits, WEIR_I64, {4}), by, left, right},
                 {WEIR_STRING, WEIR_I64}, attributes);
   };
   Call plain = ngrams({0, 0, 1, 2});
@@ -320,8 +292,7 @@ TEST(Text, BuildsNGrams) {
 TEST(Text, PrintsAndReadsNumbers) {
   std::vector<float> values = {1.5f, 1e20f, NAN, -INFINITY};
   auto print = [&](Sizes attributes) {
-    return Call(weir_kernel_as_string, {dense(values, WEIR_F32, {4})},
-                {WEIR_STRING}, attributes)
+    return Call(weir_kernel_as_string, {dense(values, WEIR_F32, {4})}, {WEIR_STRING}, attributes)
         .results[0]
         .strings;
   };
@@ -329,14 +300,11 @@ TEST(Text, PrintsAndReadsNumbers) {
             (Texts{"1.500000", "100000002004087734272.000000", "nan", "-inf"}));
   EXPECT_EQ(print({'0', 8, 2, 'g'}), (Texts{"000001.5", "0001e+20", "     nan", "    -inf"}));
   values = {0.1f, 1.0f / 3, 1e-5f, 3};
-  Call shortest(weir_kernel_number_to_string, {dense(values, WEIR_F32, {4})},
-                {WEIR_STRING}, {});
-  EXPECT_EQ(shortest.results[0].strings,
-            (Texts{"0.1", "0.33333334", "1e-05", "3.0"}));
+  Call shortest(weir_kernel_number_to_string, {dense(values, WEIR_F32, {4})}, {WEIR_STRING}, {});
+  EXPECT_EQ(shortest.results[0].strings, (Texts{"0.1", "0.33333334", "1e-05", "3.0"}));
   Strings good({" 0x1p3 ", "-inf", ".5", "1e400"}, {4});
   Call read(weir_kernel_string_to_number, {good}, {WEIR_F64}, {});
-  EXPECT_EQ(read.results[0].as<double>(),
-            (std::vector<double>{8, -INFINITY, 0.5, INFINITY}));
+  EXPECT_EQ(read.results[0].as<double>(), (std::vector<double>{8, -INFINITY, 0.5, INFINITY}));
   for (const char *bad : {"", " ", "1.5f", "1 2", "nan(1)", "+-1"}) {
     Strings text = one(bad);
     EXPECT_EQ(Call(weir_kernel_string_to_number, {text}, {WEIR_F64}, {}).code,
@@ -346,16 +314,14 @@ TEST(Text, PrintsAndReadsNumbers) {
   Strings most = one("-9223372036854775808"), more = one("9223372036854775808");
   Call least(weir_kernel_string_to_number, {most}, {WEIR_I64}, {});
   EXPECT_EQ(least.results[0].as<int64_t>(), Sizes{INT64_MIN});
-  EXPECT_EQ(Call(weir_kernel_string_to_number, {more}, {WEIR_I64}, {}).code,
-            WEIR_INVALID_ARGUMENT);
+  EXPECT_EQ(Call(weir_kernel_string_to_number, {more}, {WEIR_I64}, {}).code, WEIR_INVALID_ARGUMENT);
 }
 
 TEST(Text, FormatsTensors) {
   std::vector<int32_t> numbers = {1, 2, 3, 4, 5, 6, 7, 8};
   Strings pattern = one("x={} y={}"), mark = one("{}"), text({"a\"b"}, {1});
-  Call call(weir_kernel_string_format,
-            {pattern, mark, dense(numbers, WEIR_I32, {8}), text}, {WEIR_STRING},
-            {2});
+  Call call(weir_kernel_string_format, {pattern, mark, dense(numbers, WEIR_I32, {8}), text},
+            {WEIR_STRING}, {2});
   EXPECT_EQ(call.results[0].strings, Texts{"x=[1 2 ... 7 8] y=[\"a\\\"b\"]"});
   Call few(weir_kernel_string_format, {pattern, mark, text}, {WEIR_STRING}, {3});
   EXPECT_EQ(few.code, WEIR_INVALID_ARGUMENT);
@@ -386,23 +352,20 @@ TEST(Text, CodesBase64BothWays) {
 TEST(Unicode, DecodesAndReplaces) {
   Strings data({"a\303\251", "\377\360\237\230\200"}, {2}), utf8 = one("utf_8");
   auto decode = [&](int64_t errors) {
-    return Call(weir_kernel_unicode_decode, {data, utf8},
-                {WEIR_I64, WEIR_I32, WEIR_I64}, {errors, 0xfffd, 0});
+    return Call(weir_kernel_unicode_decode, {data, utf8}, {WEIR_I64, WEIR_I32, WEIR_I64},
+                {errors, 0xfffd, 0});
   };
   EXPECT_EQ(decode(0).code, WEIR_INVALID_ARGUMENT);
   Call replaced = decode(1);
   EXPECT_EQ(replaced.results[0].as<int64_t>(), (Sizes{0, 2, 4}));
-  EXPECT_EQ(replaced.results[1].as<int32_t>(),
-            (std::vector<int32_t>{'a', 0xe9, 0xfffd, 0x1f600}));
+  EXPECT_EQ(replaced.results[1].as<int32_t>(), (std::vector<int32_t>{'a', 0xe9, 0xfffd, 0x1f600}));
   EXPECT_EQ(replaced.results[2].as<int64_t>(), (Sizes{0, 1, 0, 1}));
   EXPECT_EQ(decode(2).results[1].as<int32_t>().size(), 3u);
   Strings none = one("klingon");
-  Call unknown(weir_kernel_unicode_transcode, {data, none}, {WEIR_STRING},
-               {1, 0xfffd, 0, 0});
+  Call unknown(weir_kernel_unicode_transcode, {data, none}, {WEIR_STRING}, {1, 0xfffd, 0, 0});
   EXPECT_EQ(unknown.code, WEIR_INVALID_ARGUMENT);
   Strings western({"\200\344"}, {}), page = one("windows-1252");
-  Call wide(weir_kernel_unicode_transcode, {western, page}, {WEIR_STRING},
-            {0, 0xfffd, 0, 1});
+  Call wide(weir_kernel_unicode_transcode, {western, page}, {WEIR_STRING}, {0, 0xfffd, 0, 1});
   EXPECT_EQ(wide.results[0].strings, Texts{std::string("\x20\xac\0\xe4", 4)});
 }
 
@@ -425,13 +388,11 @@ TEST(EditDistance, CountsEdits) {
   auto distance = [&](int64_t normalize) {
     return Call(weir_kernel_edit_distance,
                 {dense(at, WEIR_I64, {3, 2}), words, dense(shape, WEIR_I64, {2}),
-                 dense(truthAt, WEIR_I64, {3, 2}), truth,
-                 dense(shape, WEIR_I64, {2})},
+                 dense(truthAt, WEIR_I64, {3, 2}), truth, dense(shape, WEIR_I64, {2})},
                 {WEIR_F32}, {normalize});
   };
   EXPECT_EQ(distance(0).results[0].as<float>(), (std::vector<float>{1, 2, 1}));
-  EXPECT_EQ(distance(1).results[0].as<float>(),
-            (std::vector<float>{1, 1, INFINITY}));
+  EXPECT_EQ(distance(1).results[0].as<float>(), (std::vector<float>{1, 1, INFINITY}));
   at[0] = 7;
   EXPECT_EQ(distance(0).code, WEIR_INVALID_ARGUMENT);
 }
@@ -446,8 +407,7 @@ TEST(LookupMap, BehavesAsAMapDoes) {
   std::map<std::string, std::string> expected;
   for (int step = 0; step < 20000; ++step) {
     std::string key = std::to_string(random() % 700), value(random() % 5, 'v');
-    weir_string k{key.data(), int64_t(key.size())},
-        v{value.data(), int64_t(value.size())};
+    weir_string k{key.data(), int64_t(key.size())}, v{value.data(), int64_t(value.size())};
     if (random() % 3 == 0) {
       map.remove(&k);
       expected.erase(key);
@@ -462,8 +422,7 @@ TEST(LookupMap, BehavesAsAMapDoes) {
       ASSERT_TRUE(map.hasValue(entry, &v));
   }
   for (auto &[key, value] : expected) {
-    weir_string k{key.data(), int64_t(key.size())},
-        v{value.data(), int64_t(value.size())};
+    weir_string k{key.data(), int64_t(key.size())}, v{value.data(), int64_t(value.size())};
     ASSERT_TRUE(map.hasValue(map.find(&k), &v));
   }
 }
@@ -471,9 +430,8 @@ TEST(LookupMap, BehavesAsAMapDoes) {
 /// Steps of a session in which runs share a table.
 struct TableRuns {
   static int32_t step(weir_context *ctx) {
-    return weir_rt_library(ctx, function, 0, operands.data(),
-                           int32_t(operands.size()), results.data(),
-                           int32_t(results.size()), attributes.data());
+    return weir_rt_library(ctx, function, 0, operands.data(), int32_t(operands.size()),
+                           results.data(), int32_t(results.size()), attributes.data());
   }
   inline static weir_library_fn function;
   inline static std::vector<weir_tensor> operands, results;
@@ -485,8 +443,7 @@ TEST(Tables, LiveInASession) {
   program.site("the/node", "TheOp", "?", WEIR_INTERNAL);
   program.entry("main", {}, {}, {TableRuns::step});
   TestSession session(program.get(), TestSession::defaults(1));
-  Strings name = one(std::string("h\0n", 3)), keys({"a", "b"}, {2}),
-          more({"b", "z"}, {2});
+  Strings name = one(std::string("h\0n", 3)), keys({"a", "b"}, {2}), more({"b", "z"}, {2});
   std::vector<int64_t> values = {1, 2}, other = {-1};
   std::vector<int64_t> found;
   auto run = [&](weir_library_fn function, std::vector<weir_tensor> operands,
@@ -508,8 +465,7 @@ TEST(Tables, LiveInASession) {
   EXPECT_EQ(run(weir_kernel_table_insert, {name, keys, v}, {}, {0, 1}), WEIR_OK);
   EXPECT_EQ(run(weir_kernel_table_find, {name, more, d}, {WEIR_I64}, {0}), WEIR_OK);
   EXPECT_EQ(found, (Sizes{2, -1}));
-  EXPECT_EQ(run(weir_kernel_table_insert, {name, keys, v}, {}, {0, 0}),
-            WEIR_UNIMPLEMENTED);
+  EXPECT_EQ(run(weir_kernel_table_insert, {name, keys, v}, {}, {0, 0}), WEIR_UNIMPLEMENTED);
   EXPECT_EQ(run(weir_kernel_table_find, {name, keys, keys}, {WEIR_STRING}, {0}),
             WEIR_INVALID_ARGUMENT)
       << "values of another type";

@@ -25,8 +25,7 @@ namespace weir::rt::test {
 /// What a step's frame on the heap is resumed by: does what it waited for (take()s what
 /// came, most often), advance()s, and, unless it waits again, deletes the frame and ends
 /// the step.
-template <typename Frame, int32_t (Frame::*next)() = &Frame::take>
-void resumeFrame(void *frame) {
+template <typename Frame, int32_t (Frame::*next)() = &Frame::take> void resumeFrame(void *frame) {
   auto *self = static_cast<Frame *>(frame);
   int32_t code = (self->*next)();
   if (code == WEIR_OK)
@@ -60,29 +59,24 @@ public:
   }
   TestProgram(const TestProgram &) = delete;
 
-  void device(const char *name, int64_t arenaBytes) {
-    devices.push_back({name, arenaBytes, 64});
-  }
-  void rename(int32_t device, const char *name) {
-    devices[size_t(device)].name = name;
-  }
+  void device(const char *name, int64_t arenaBytes) { devices.push_back({name, arenaBytes, 64}); }
+  void rename(int32_t device, const char *name) { devices[size_t(device)].name = name; }
   /// Replaces device 0's arena.
   void arena(int64_t bytes, int64_t align = 64) {
     devices[0].arena_bytes = bytes;
     devices[0].arena_align = align;
   }
 
-  void entry(const char *name, std::vector<TestTensor> feeds,
-             std::vector<TestTensor> fetches, std::vector<weir_step_fn> steps) {
+  void entry(const char *name, std::vector<TestTensor> feeds, std::vector<TestTensor> fetches,
+             std::vector<weir_step_fn> steps) {
     auto &f = tensors(std::move(feeds));
     auto &g = tensors(std::move(fetches));
     auto &s = stepLists.emplace_back(std::move(steps));
-    entries.push_back({name, int32_t(f.size()), int32_t(g.size()), f.data(),
-                       g.data(), s.data(), 0});
+    entries.push_back(
+        {name, int32_t(f.size()), int32_t(g.size()), f.data(), g.data(), s.data(), 0});
   }
 
-  int32_t site(const char *node, const char *operation, const char *message,
-               int32_t code) {
+  int32_t site(const char *node, const char *operation, const char *message, int32_t code) {
     sites.push_back({node, operation, message, code, 0});
     return int32_t(sites.size()) - 1;
   }
@@ -97,25 +91,23 @@ public:
     return int32_t(edges.size()) - 1;
   }
 
-  int32_t custom(const char *name, const char *nodes,
-                 weir_library_fn fallback = nullptr) {
+  int32_t custom(const char *name, const char *nodes, weir_library_fn fallback = nullptr) {
     customs.push_back({name, nodes, fallback});
     return int32_t(customs.size()) - 1;
   }
 
   /// `initial` < 0: none.
-  int32_t slot(const char *name, int32_t dtype, std::vector<int64_t> dims,
-               int64_t initial, int64_t bytes) {
+  int32_t slot(const char *name, int32_t dtype, std::vector<int64_t> dims, int64_t initial,
+               int64_t bytes) {
     auto &d = dimLists.emplace_back(std::move(dims));
-    slots.push_back({name, "", "", WEIR_SLOT_VARIABLE, dtype, int32_t(d.size()),
-                     0, d.data(), initial, bytes});
+    slots.push_back(
+        {name, "", "", WEIR_SLOT_VARIABLE, dtype, int32_t(d.size()), 0, d.data(), initial, bytes});
     return int32_t(slots.size()) - 1;
   }
 
   template <typename T> void blobs(const std::vector<T> &values) {
-    blobBytes.assign(
-        reinterpret_cast<const uint8_t *>(values.data()),
-        reinterpret_cast<const uint8_t *>(values.data() + values.size()));
+    blobBytes.assign(reinterpret_cast<const uint8_t *>(values.data()),
+                     reinterpret_cast<const uint8_t *>(values.data() + values.size()));
   }
 
   const weir_program_desc *get() {
@@ -171,8 +163,7 @@ private:
 /// A session that is destroyed with the scope.
 class TestSession {
 public:
-  explicit TestSession(const weir_program_desc *program)
-      : TestSession(program, defaults()) {}
+  explicit TestSession(const weir_program_desc *program) : TestSession(program, defaults()) {}
   TestSession(const weir_program_desc *program, weir_session_options options) {
     code = weir_session_create(program, &options, &session, &status);
   }
@@ -189,8 +180,7 @@ public:
               const weir_run_options *options = nullptr, int32_t entry = 0) {
     return weir_session_run(session, entry, feeds.data(), int32_t(feeds.size()),
                             fetches ? fetches->data() : nullptr,
-                            fetches ? int32_t(fetches->size()) : 0, options,
-                            &status);
+                            fetches ? int32_t(fetches->size()) : 0, options, &status);
   }
 
   operator weir_session *() { return session; }
@@ -202,8 +192,7 @@ public:
 };
 
 template <typename T>
-weir_tensor tensorOf(std::vector<T> &values, int32_t dtype,
-                     std::vector<int64_t> dims) {
+weir_tensor tensorOf(std::vector<T> &values, int32_t dtype, std::vector<int64_t> dims) {
   weir_tensor tensor = {};
   tensor.data = values.data();
   tensor.bytes = int64_t(values.size() * sizeof(T));
@@ -214,8 +203,7 @@ weir_tensor tensorOf(std::vector<T> &values, int32_t dtype,
   return tensor;
 }
 
-inline weir_tensor floats(std::vector<float> &values,
-                          std::vector<int64_t> dims) {
+inline weir_tensor floats(std::vector<float> &values, std::vector<int64_t> dims) {
   return tensorOf(values, WEIR_F32, std::move(dims));
 }
 

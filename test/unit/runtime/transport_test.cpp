@@ -30,9 +30,8 @@ public:
   Echo() {
     table.size = sizeof(table);
     table.self = this;
-    table.attach = [](void *self, weir_session *session,
-                      const weir_transport_host *host, const weir_program_desc *,
-                      int32_t *tasks, weir_status *) -> int32_t {
+    table.attach = [](void *self, weir_session *session, const weir_transport_host *host,
+                      const weir_program_desc *, int32_t *tasks, weir_status *) -> int32_t {
       static_cast<Echo *>(self)->session = session;
       static_cast<Echo *>(self)->host = host;
       tasks[0] = -1;
@@ -40,23 +39,19 @@ public:
       return WEIR_OK;
     };
     table.detach = [](void *) {};
-    table.begin = [](void *self, weir_run *run, void *, int32_t, int64_t,
-                     const weir_tensor *, int32_t, int32_t *parts, void **handle,
-                     weir_status *) -> int32_t {
+    table.begin = [](void *self, weir_run *run, void *, int32_t, int64_t, const weir_tensor *,
+                     int32_t, int32_t *parts, void **handle, weir_status *) -> int32_t {
       *parts = 0;
       *handle = self;
       static_cast<Echo *>(self)->begin(run);
       return WEIR_OK;
     };
-    table.send = [](void *self, void *, int32_t, int64_t iteration,
-                    const weir_tensor *tensor, void *data, int64_t bytes, int32_t,
-                    weir_status *) -> int32_t {
+    table.send = [](void *self, void *, int32_t, int64_t iteration, const weir_tensor *tensor,
+                    void *data, int64_t bytes, int32_t, weir_status *) -> int32_t {
       static_cast<Echo *>(self)->send(iteration, *tensor, data, bytes);
       return WEIR_OK;
     };
-    table.end = [](void *self, void *, int32_t, const char *) {
-      static_cast<Echo *>(self)->end();
-    };
+    table.end = [](void *self, void *, int32_t, const char *) { static_cast<Echo *>(self)->end(); };
     table.taken = [](void *, void *, int32_t, int64_t) {};
     table.help = [](void *, int32_t (*)(void *), void *) {};
   }
@@ -84,8 +79,7 @@ private:
     changed.notify_all();
     thread.join();
   }
-  void send(int64_t iteration, const weir_tensor &tensor, void *data,
-            int64_t bytes) {
+  void send(int64_t iteration, const weir_tensor &tensor, void *data, int64_t bytes) {
     auto *begin = static_cast<unsigned char *>(data);
     std::lock_guard lock(mutex);
     queue.push_back({iteration, tensor, {begin, begin + bytes}});
@@ -172,8 +166,7 @@ struct Sender {
     weir_rt_free(ctx, value.data);
     weir_rt_free(ctx, own);
     if (!right)
-      return weir_rt_error_text(ctx, -1, WEIR_DATA_LOSS, "{0} is another one",
-                                taken, 0);
+      return weir_rt_error_text(ctx, -1, WEIR_DATA_LOSS, "{0} is another one", taken, 0);
     ++taken;
     if (taken == stopsAt)
       return weir_rt_error_text(ctx, -1, WEIR_ABORTED, "enough", 0, 0);
@@ -221,8 +214,7 @@ TEST(Transport, SmallTensorsAreTakenAndGivenBackWithoutALock) {
     options.transport = &echo.table;
     weir_status status = WEIR_STATUS_INIT;
     weir_session *session = nullptr;
-    ASSERT_EQ(weir_session_create(made.program.get(), &options, &session, &status),
-              WEIR_OK)
+    ASSERT_EQ(weir_session_create(made.program.get(), &options, &session, &status), WEIR_OK)
         << status.message;
     // Runs that end in between leave tensors that nobody takes.
     for (int64_t stop : {int64_t(0), int64_t(7), int64_t(100), int64_t(0)}) {

@@ -44,8 +44,8 @@ protected:
   }
   ~Variants() override { unsetenv("WEIR_CPU"); }
 
-  static void add(TestProgram &program, int number, weir_step_fn step,
-                  const char *cpu, uint64_t features) {
+  static void add(TestProgram &program, int number, weir_step_fn step, const char *cpu,
+                  uint64_t features) {
     program.arena(number * 4096);
     program.entry("main", {}, {{"y", WEIR_F32, {1}}}, {step});
     program.desc.cpu = cpu;
@@ -103,8 +103,7 @@ TEST_F(Variants, ThatOfTheEnvironment) {
   setenv("WEIR_CPU", "x86-64-v9", 1);
   EXPECT_EQ(number(), 0);
   EXPECT_EQ(code, WEIR_FAILED_PRECONDITION);
-  EXPECT_NE(message.find("tomorrow, x86-64-v3, x86-64-v2"), std::string::npos)
-      << message;
+  EXPECT_NE(message.find("tomorrow, x86-64-v3, x86-64-v2"), std::string::npos) << message;
   EXPECT_EQ(weir_program_arena_bytes(&small.desc, 0), 0);
   // Programs for one processor do not ask.
   small.desc.variant_count = 0;

@@ -41,8 +41,8 @@ std::string table(const TableEntries &entries) {
   out += meta;
   uint64_t indexAt = out.size();
   out += index;
-  std::string footer = varint(metaAt) + varint(meta.size() - 5) +
-                       varint(indexAt) + varint(index.size() - 5);
+  std::string footer =
+      varint(metaAt) + varint(meta.size() - 5) + varint(indexAt) + varint(index.size() - 5);
   footer.resize(40, '\0');
   return out + footer + raw<uint64_t>({0xdb4775248b80fb57ull});
 }
@@ -50,8 +50,7 @@ std::string table(const TableEntries &entries) {
 struct Folder {
   fs::path path;
   Folder() {
-    path = fs::temp_directory_path() /
-           ("weir-bundle-" + std::to_string(getpid()));
+    path = fs::temp_directory_path() / ("weir-bundle-" + std::to_string(getpid()));
     fs::create_directories(path);
   }
   ~Folder() { fs::remove_all(path); }
@@ -61,11 +60,11 @@ struct Folder {
   }
 };
 
-std::string entry(int64_t type, const std::vector<int64_t> &dims,
-                  int64_t offset, const std::string &data, int64_t shard = 0) {
-  return number(1, type) + bytes(2, shape(dims)) + number(3, shard) +
-         number(4, offset) + number(5, static_cast<int64_t>(data.size())) +
-         varint(6 << 3 | 5) + fixed32(maskCrc(crc32c(data)));
+std::string entry(int64_t type, const std::vector<int64_t> &dims, int64_t offset,
+                  const std::string &data, int64_t shard = 0) {
+  return number(1, type) + bytes(2, shape(dims)) + number(3, shard) + number(4, offset) +
+         number(5, static_cast<int64_t>(data.size())) + varint(6 << 3 | 5) +
+         fixed32(maskCrc(crc32c(data)));
 }
 
 const std::string kHeader = number(1, 2) + bytes(3, number(1, 1));
@@ -75,9 +74,8 @@ const std::string kHeader = number(1, 2) + bytes(3, number(1, 1));
 TEST(Bundle, ReadsTensorsFromShards) {
   Folder folder;
   std::string a = raw<float>({1, 2, 3}), b = raw<int64_t>({7});
-  folder.write("v.index", table({{"", kHeader},
-                                 {"a", entry(1, {3}, 0, a)},
-                                 {"b", entry(9, {}, 4, b, 1)}}));
+  folder.write("v.index",
+               table({{"", kHeader}, {"a", entry(1, {3}, 0, a)}, {"b", entry(9, {}, 4, b, 1)}}));
   folder.write("v.data-00000-of-00002", a);
   folder.write("v.data-00001-of-00002", "skip" + b);
   std::string error;
@@ -100,8 +98,8 @@ TEST(Bundle, ReadsStrings) {
   std::string data = varint(2) + varint(0) + stored + "hi";
   uint32_t crc = crc32c("hi", crc32c(stored, lengths));
   std::string meta = number(1, 7) + bytes(2, shape({2})) +
-                     number(5, static_cast<int64_t>(data.size())) +
-                     varint(6 << 3 | 5) + fixed32(maskCrc(crc));
+                     number(5, static_cast<int64_t>(data.size())) + varint(6 << 3 | 5) +
+                     fixed32(maskCrc(crc));
   folder.write("v.index", table({{"", kHeader}, {"s", meta}}));
   folder.write("v.data-00000-of-00002", data);
   std::string error;
@@ -120,14 +118,11 @@ TEST(Bundle, PutsSlicesTogether) {
     return bytes(1, (start ? number(1, start) : "") + number(2, length));
   };
   std::string whole = number(1, 1) + bytes(2, shape({2, 4})) +
-                      bytes(7, bytes(1, "") + extent(0, 2)) +
-                      bytes(7, bytes(1, "") + extent(2, 2));
-  folder.write("v.index",
-               table({{"", kHeader},
-                      {sliceKey("w", {{0, -1}, {0, 2}}), entry(1, {2, 2}, 0, left)},
-                      {sliceKey("w", {{0, -1}, {2, 2}}),
-                       entry(1, {2, 2}, 16, right)},
-                      {"w", whole}}));
+                      bytes(7, bytes(1, "") + extent(0, 2)) + bytes(7, bytes(1, "") + extent(2, 2));
+  folder.write("v.index", table({{"", kHeader},
+                                 {sliceKey("w", {{0, -1}, {0, 2}}), entry(1, {2, 2}, 0, left)},
+                                 {sliceKey("w", {{0, -1}, {2, 2}}), entry(1, {2, 2}, 16, right)},
+                                 {"w", whole}}));
   folder.write("v.data-00000-of-00002", left + right);
   std::string error;
   auto bundle = Bundle::open(folder.prefix(), error);
@@ -140,10 +135,10 @@ TEST(Bundle, PutsSlicesTogether) {
 TEST(Bundle, NoticesDamage) {
   Folder folder;
   std::string a = raw<float>({1, 2, 3});
-  std::string index =
-      table({{"", kHeader}, {"a", entry(1, {3}, 0, a)},
-             {"big", entry(1, {int64_t(1) << 40}, 0, a)},
-             {"far", entry(1, {3}, 1000, a)}});
+  std::string index = table({{"", kHeader},
+                             {"a", entry(1, {3}, 0, a)},
+                             {"big", entry(1, {int64_t(1) << 40}, 0, a)},
+                             {"far", entry(1, {3}, 1000, a)}});
   folder.write("v.index", index);
   std::string damaged = a;
   damaged[5] ^= 1;

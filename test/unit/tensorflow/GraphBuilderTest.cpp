@@ -34,9 +34,7 @@ struct Built {
   }
   bool reports(const std::string &code, const std::string &node = "") const {
     return std::any_of(sink.diagnostics().begin(), sink.diagnostics().end(),
-                       [&](const Diagnostic &d) {
-                         return d.code == code && d.node == node;
-                       });
+                       [&](const Diagnostic &d) { return d.code == code && d.node == node; });
   }
 };
 
@@ -47,8 +45,7 @@ TEST(GraphBuilder, ResolvesEveryFormOfInput) {
           bytes(1, node("s", "Split", {"axis", "x"},
                         typeAttr("T", 1) + attr("num_split", number(3, 2)))) +
           bytes(1, node("axis", "Const", {},
-                        typeAttr("dtype", 3) +
-                            attr("value", bytes(8, tensor(3, {}))))) +
+                        typeAttr("dtype", 3) + attr("value", bytes(8, tensor(3, {}))))) +
           bytes(1, node("y", "Neg", {"s:1", "^x", "^x"}, typeAttr("T", 1))));
   ASSERT_TRUE(b.graph) << b.sink.diagnostics()[0].str();
   const Node &y = b.graph->nodes[3];
@@ -80,8 +77,7 @@ TEST(GraphBuilder, ReportsEverythingThatIsWrong) {
 }
 
 TEST(GraphBuilder, NamesACycle) {
-  Built b(unary("a", "Neg", "b") + unary("b", "Neg", "c") +
-          unary("c", "Neg", "a"));
+  Built b(unary("a", "Neg", "b") + unary("b", "Neg", "c") + unary("c", "Neg", "a"));
   EXPECT_FALSE(b.graph);
   ASSERT_EQ(b.sink.diagnostics().size(), 1u);
   EXPECT_EQ(b.sink.diagnostics()[0].code, "W0208");
@@ -98,8 +94,7 @@ TEST(GraphBuilder, ALongChainNeedsNoStack) {
 }
 
 TEST(GraphBuilder, ChecksNumberAndTypesOfInputs) {
-  Built b(placeholder("x") +
-          bytes(1, node("i", "Placeholder", {}, typeAttr("dtype", 3))) +
+  Built b(placeholder("x") + bytes(1, node("i", "Placeholder", {}, typeAttr("dtype", 3))) +
           bytes(1, node("few", "Add", {"x"}, typeAttr("T", 1))) +
           bytes(1, node("odd", "Add", {"x", "i"}, typeAttr("T", 1))));
   EXPECT_TRUE(b.reports("W0216", "few"));
@@ -111,14 +106,12 @@ TEST(GraphBuilder, BoundsWhatAttributesClaim) {
   std::string file = placeholder("x");
   for (int i = 0; i < 100; ++i)
     file += bytes(1, node("s" + std::to_string(i), "Unpack", {"x"},
-                          typeAttr("T", 1) +
-                              attr("num", number(3, 1 << 20))));
+                          typeAttr("T", 1) + attr("num", number(3, 1 << 20))));
   Built b(file);
   EXPECT_FALSE(b.graph);
   Built huge(placeholder("x") +
              bytes(1, node("s", "Unpack", {"x"},
-                           typeAttr("T", 1) +
-                               attr("num", number(3, int64_t(1) << 40)))));
+                           typeAttr("T", 1) + attr("num", number(3, int64_t(1) << 40)))));
   EXPECT_TRUE(huge.reports("W0210", "s"));
 }
 
@@ -132,11 +125,10 @@ TEST(GraphBuilder, RefusesOtherReaders) {
 
 TEST(GraphBuilder, InstantiatesAFunctionForItsCall) {
   // f(a: T) -> (r: T) { n = Neg[T=$T](a); r = n }
-  std::string function =
-      bytes(1, bytes(1, "f") + bytes(2, bytes(1, "a") + bytes(4, "T")) +
-                   bytes(3, bytes(1, "r") + bytes(4, "T"))) +
-      bytes(3, node("n", "Neg", {"a:0"}, attr("T", bytes(9, "T")))) +
-      bytes(4, bytes(1, "r") + bytes(2, "n:y:0"));
+  std::string function = bytes(1, bytes(1, "f") + bytes(2, bytes(1, "a") + bytes(4, "T")) +
+                                      bytes(3, bytes(1, "r") + bytes(4, "T"))) +
+                         bytes(3, node("n", "Neg", {"a:0"}, attr("T", bytes(9, "T")))) +
+                         bytes(4, bytes(1, "r") + bytes(2, "n:y:0"));
   Built b(bytes(2, bytes(1, function)) + placeholder("x") +
           bytes(1, node("call", "f", {"x"}, typeAttr("T", 1))));
   ASSERT_TRUE(b.graph);

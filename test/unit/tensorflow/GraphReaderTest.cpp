@@ -18,8 +18,7 @@ TEST(GraphReader, ReadsNodesAttributesAndVersions) {
   std::string file =
       bytes(1, node("x", "Placeholder", {}, typeAttr("dtype", 1))) +
       bytes(1, node("y", "Conv2D", {"x", "w:1", "^c"},
-                    attr("strides", bytes(1, list)) +
-                        attr("padding", bytes(2, "SAME")))) +
+                    attr("strides", bytes(1, list)) + attr("padding", bytes(2, "SAME")))) +
       bytes(4, number(1, 1882) + number(2, 12) + number(3, 7));
   GraphDef graph;
   std::string error;
@@ -40,8 +39,7 @@ TEST(GraphReader, ReadsNodesAttributesAndVersions) {
 TEST(GraphReader, LeavesTensorBytesInTheFile) {
   std::string content(4096, 'w');
   std::string file = bytes(
-      1, node("c", "Const", {},
-              attr("value", bytes(8, tensor(1, {1024}) + bytes(4, content)))));
+      1, node("c", "Const", {}, attr("value", bytes(8, tensor(1, {1024}) + bytes(4, content)))));
   GraphDef graph;
   std::string error;
   ASSERT_TRUE(readGraphDef(file, graph, error));
@@ -80,12 +78,10 @@ TEST(GraphReader, RefusesLengthsBeyondTheFile) {
 }
 
 TEST(GraphReader, ReadsFunctions) {
-  std::string signature = bytes(1, "f") +
-                          bytes(2, bytes(1, "a") + bytes(4, "T")) +
+  std::string signature = bytes(1, "f") + bytes(2, bytes(1, "a") + bytes(4, "T")) +
                           bytes(3, bytes(1, "r") + number(3, 101));
-  std::string function =
-      bytes(1, signature) + bytes(3, node("n", "Neg", {"a"})) +
-      bytes(4, bytes(1, "r") + bytes(2, "n:y:0"));
+  std::string function = bytes(1, signature) + bytes(3, node("n", "Neg", {"a"})) +
+                         bytes(4, bytes(1, "r") + bytes(2, "n:y:0"));
   std::string file = bytes(2, bytes(1, function));
   GraphDef graph;
   std::string error;

@@ -37,8 +37,7 @@ inline std::string bytes(uint32_t field, std::string_view value) {
 }
 
 template <typename T> std::string raw(const std::vector<T> &values) {
-  return std::string(reinterpret_cast<const char *>(values.data()),
-                     values.size() * sizeof(T));
+  return std::string(reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T));
 }
 
 inline std::string shape(const std::vector<int64_t> &dims) {
@@ -72,8 +71,7 @@ inline std::string node(std::string_view name, std::string_view op,
 inline std::string placeholder(std::string_view name) {
   return bytes(1, node(name, "Placeholder", {}, typeAttr("dtype", 1)));
 }
-inline std::string unary(std::string_view name, std::string_view op,
-                         const std::string &input) {
+inline std::string unary(std::string_view name, std::string_view op, const std::string &input) {
   return bytes(1, node(name, op, {input}, typeAttr("T", 1)));
 }
 

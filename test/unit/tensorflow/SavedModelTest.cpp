@@ -18,14 +18,11 @@ static const char *kDigits = "test/digits/digits_saved_model";
 TEST(SavedModel, FindsEveryVariablesValue) {
   DiagnosticSink sink;
   auto model = readSavedModel(kDigits, {}, sink);
-  ASSERT_TRUE(model) << (sink.diagnostics().empty()
-                             ? ""
-                             : sink.diagnostics()[0].str());
+  ASSERT_TRUE(model) << (sink.diagnostics().empty() ? "" : sink.diagnostics()[0].str());
   const Signature *signature = model->signature("serving_default");
   ASSERT_TRUE(signature);
   ASSERT_EQ(signature->inputs.size(), 1u);
-  EXPECT_EQ(signature->inputs[0].shape.dims,
-            (std::vector<int64_t>{-1, 8, 8, 1}));
+  EXPECT_EQ(signature->inputs[0].shape.dims, (std::vector<int64_t>{-1, 8, 8, 1}));
   std::string file = kDigits;
   Library library(model->graph, file, sink);
   auto graph = buildGraph(model->graph, library, file, sink);

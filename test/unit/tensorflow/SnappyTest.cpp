@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/Crc32c.h"
 #include "compiler/frontend/tensorflow/Snappy.h"
+#include "compiler/frontend/tensorflow/Crc32c.h"
 
 #include <gtest/gtest.h>
 

@@ -17,29 +17,23 @@ using namespace weir::tf::test;
 
 namespace {
 
-std::string enter(std::string_view name, const std::string &input,
-                  const std::string &frame) {
-  return bytes(1, node(name, "Enter", {input},
-                       typeAttr("T", 1) + attr("frame_name", bytes(2, frame))));
+std::string enter(std::string_view name, const std::string &input, const std::string &frame) {
+  return bytes(
+      1, node(name, "Enter", {input}, typeAttr("T", 1) + attr("frame_name", bytes(2, frame))));
 }
 
 /// while (p(m)) m = -m, in frame `frame`, from `input`; its exit is P + "x".
-std::string loop(const std::string &p, const std::string &input,
-                 const std::string &frame) {
+std::string loop(const std::string &p, const std::string &input, const std::string &frame) {
   return enter(p + "e", input, frame) +
          bytes(1, node(p + "m", "Merge", {p + "e", p + "n"},
                        typeAttr("T", 1) + attr("N", number(3, 2)))) +
          bytes(1, node(p + "t", "IsFinite", {p + "m"}, typeAttr("T", 1))) +
-         bytes(1, node(p + "r", "All", {p + "t", p + "i"},
-                       typeAttr("Tidx", 3))) +
+         bytes(1, node(p + "r", "All", {p + "t", p + "i"}, typeAttr("Tidx", 3))) +
          bytes(1, node(p + "i", "Const", {"^" + p + "m"},
-                       typeAttr("dtype", 3) +
-                           attr("value", bytes(8, tensor(3, {0}))))) +
+                       typeAttr("dtype", 3) + attr("value", bytes(8, tensor(3, {0}))))) +
          bytes(1, node(p + "c", "LoopCond", {p + "r"})) +
-         bytes(1, node(p + "s", "Switch", {p + "m", p + "c"},
-                       typeAttr("T", 1))) +
-         unary(p + "b", "Neg", p + "s:1") +
-         unary(p + "n", "NextIteration", p + "b") +
+         bytes(1, node(p + "s", "Switch", {p + "m", p + "c"}, typeAttr("T", 1))) +
+         unary(p + "b", "Neg", p + "s:1") + unary(p + "n", "NextIteration", p + "b") +
          unary(p + "x", "Exit", p + "s");
 }
 
@@ -57,9 +51,7 @@ struct Parsed {
     if (!graph)
       ADD_FAILURE() << sink.diagnostics()[0].str();
   }
-  uint32_t at(std::string_view name) const {
-    return static_cast<uint32_t>(graph->find(name));
-  }
+  uint32_t at(std::string_view name) const { return static_cast<uint32_t>(graph->find(name)); }
 };
 
 } // namespace
@@ -83,8 +75,7 @@ TEST(Structure, FindsALoopsParts) {
 TEST(Structure, FramesNest) {
   // The inner loop starts from the outer's variable.
   std::string outer = loop("o", "x", "f");
-  Parsed p(placeholder("x") + outer + loop("i", "os:1", "g") +
-           unary("use", "Neg", "ix"));
+  Parsed p(placeholder("x") + outer + loop("i", "os:1", "g") + unary("use", "Neg", "ix"));
   ASSERT_TRUE(p.graph);
   Structure structure(*p.graph);
   ASSERT_EQ(structure.frames.size(), 3u);
@@ -94,11 +85,9 @@ TEST(Structure, FramesNest) {
 }
 
 TEST(Structure, TellsBranchesFromLoops) {
-  Parsed p(placeholder("x") +
-           bytes(1, node("p", "Placeholder", {}, typeAttr("dtype", 10))) +
+  Parsed p(placeholder("x") + bytes(1, node("p", "Placeholder", {}, typeAttr("dtype", 10))) +
            bytes(1, node("s", "Switch", {"x", "p"}, typeAttr("T", 1))) +
-           bytes(1, node("m", "Merge", {"s", "s:1"},
-                         typeAttr("T", 1) + attr("N", number(3, 2)))));
+           bytes(1, node("m", "Merge", {"s", "s:1"}, typeAttr("T", 1) + attr("N", number(3, 2)))));
   ASSERT_TRUE(p.graph);
   Structure structure(*p.graph);
   EXPECT_TRUE(structure.hasBranches);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/TensorDecoder.h"
+#include "compiler/frontend/tensorflow/GraphReader.h"
 #include "test/unit/tensorflow/GraphWriter.h"
 
 #include <gtest/gtest.h>
@@ -100,13 +100,10 @@ TEST(TensorDecoder, Strings) {
 TEST(TensorDecoder, RefusesSizesThatLie) {
   EXPECT_FALSE(decode(tensor(kFloat, {2}) + bytes(4, "abc")).good);
   EXPECT_FALSE(decode(tensor(kFloat, {int64_t(1) << 60})).good);
-  EXPECT_FALSE(
-      decode(tensor(kFloat, {int64_t(1) << 40, int64_t(1) << 40})).good);
+  EXPECT_FALSE(decode(tensor(kFloat, {int64_t(1) << 40, int64_t(1) << 40})).good);
   EXPECT_FALSE(decode(tensor(kFloat, {-1})).good);
   // Two values that claim to be 2^38: no splat, and not in the file.
-  EXPECT_FALSE(
-      decode(tensor(kInt32, {int64_t(1) << 36}) + number(7, 1) + number(7, 2))
-          .good);
+  EXPECT_FALSE(decode(tensor(kInt32, {int64_t(1) << 36}) + number(7, 1) + number(7, 2)).good);
   EXPECT_FALSE(decode(tensor(99, {1})).good);
 }
 

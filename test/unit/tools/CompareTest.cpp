@@ -46,14 +46,11 @@ TEST(Compare, NamesTheWorstElement) {
 
 TEST(Compare, SpecialValuesStandInTheSamePlaces) {
   HostTensor want = floats({NAN, INFINITY, -INFINITY, 0.0});
-  EXPECT_FALSE(
-      compareTensors(floats({NAN, INFINITY, -INFINITY, -0.0}), want, {}));
+  EXPECT_FALSE(compareTensors(floats({NAN, INFINITY, -INFINITY, -0.0}), want, {}));
   EXPECT_TRUE(compareTensors(floats({0, INFINITY, -INFINITY, 0}), want, {}));
   EXPECT_TRUE(compareTensors(floats({NAN, -INFINITY, -INFINITY, 0}), want, {}));
-  EXPECT_TRUE(
-      compareTensors(floats({NAN, INFINITY, -INFINITY, NAN}), want, {}));
-  EXPECT_TRUE(compareTensors(floats({NAN, 3e38, -INFINITY, 0}), want,
-                             relative(1e30, 1)));
+  EXPECT_TRUE(compareTensors(floats({NAN, INFINITY, -INFINITY, NAN}), want, {}));
+  EXPECT_TRUE(compareTensors(floats({NAN, 3e38, -INFINITY, 0}), want, relative(1e30, 1)));
 }
 
 TEST(Compare, SubnormalsEqualZero) {
@@ -65,8 +62,7 @@ TEST(Compare, TypesAndShapesAreExact) {
   EXPECT_TRUE(compareTensors(floats({1}), floats({1}, WEIR_F64), {}));
   HostTensor other = floats({1});
   other.dims = {1, 1};
-  EXPECT_EQ(*compareTensors(other, floats({1}), {}),
-            "found f32 1x1, expected f32 1");
+  EXPECT_EQ(*compareTensors(other, floats({1}), {}), "found f32 1x1, expected f32 1");
 }
 
 TEST(Compare, IntegersByStepsEvenAtTheEnds) {

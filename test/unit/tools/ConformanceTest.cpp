@@ -25,8 +25,7 @@ namespace {
 class Conformance : public testing::Test {
 protected:
   void SetUp() override {
-    root = fs::path(testing::TempDir()) /
-           ("weir-conformance-" + std::to_string(getpid()));
+    root = fs::path(testing::TempDir()) / ("weir-conformance-" + std::to_string(getpid()));
     fs::create_directories(root);
   }
   void TearDown() override { fs::remove_all(root); }
@@ -69,15 +68,12 @@ TEST_F(Conformance, EveryLayoutIsRecognised) {
   touch("tf/system/queues/fifo/graph.pb");
   std::vector<Case> cases = find();
   std::vector<std::pair<std::string, Layout>> found,
-      want = {{"models/speech/m", Layout::Model},
-              {"onnx/light/net", Layout::OnnxLight},
-              {"onnx/node/test_a", Layout::OnnxTest},
-              {"onnx/node/test_b", Layout::OnnxTest},
-              {"tf/frozen/op/case.1", Layout::Frozen},
-              {"tf/graph-import/add", Layout::GraphImport},
-              {"tf/ops/Abs/f32", Layout::Operation},
-              {"tf/saved_model/half", Layout::Model},
-              {"tf/system/queues/fifo", Layout::System}};
+      want = {
+          {"models/speech/m", Layout::Model},       {"onnx/light/net", Layout::OnnxLight},
+          {"onnx/node/test_a", Layout::OnnxTest},   {"onnx/node/test_b", Layout::OnnxTest},
+          {"tf/frozen/op/case.1", Layout::Frozen},  {"tf/graph-import/add", Layout::GraphImport},
+          {"tf/ops/Abs/f32", Layout::Operation},    {"tf/saved_model/half", Layout::Model},
+          {"tf/system/queues/fifo", Layout::System}};
   for (const Case &test : cases) {
     found.emplace_back(test.id, test.layout);
     EXPECT_EQ(test.doubtful, test.id == "onnx/node/test_b") << test.id;
@@ -97,8 +93,7 @@ TEST_F(Conformance, SuitesOfIds) {
 }
 
 /// Three cases of a suite with given outcomes.
-std::vector<Scored> score(std::vector<Case> &cases,
-                          std::vector<Outcome> outcomes) {
+std::vector<Scored> score(std::vector<Case> &cases, std::vector<Outcome> outcomes) {
   std::vector<Scored> results;
   for (size_t i = 0; i < outcomes.size(); ++i)
     results.push_back({&cases[i],
@@ -116,19 +111,14 @@ TEST_F(Conformance, ScoresMayOnlyRise) {
   }
   std::string table = (root / "scores.md").string(), error;
   ASSERT_TRUE(writeScores(
-      table,
-      score(cases, {Outcome::Passed, Outcome::Unsupported, Outcome::Failed}),
-      error))
+      table, score(cases, {Outcome::Passed, Outcome::Unsupported, Outcome::Failed}), error))
       << error;
   KnownScores known;
   ASSERT_TRUE(readScores(table, known, error)) << error;
-  EXPECT_EQ(known.rows["onnx/node"],
-            "| onnx/node | 3 | 1 | 1 | 1 | 0 | 0 | 33.3 % |\n");
+  EXPECT_EQ(known.rows["onnx/node"], "| onnx/node | 3 | 1 | 1 | 1 | 0 | 0 | 33.3 % |\n");
   EXPECT_TRUE(known.lists("onnx/node/test_2", Outcome::Failed));
-  EXPECT_NE(known.sections["onnx/node"].find("| Op0 | 2 | 1 | 50.0 % |"),
-            std::string::npos);
-  EXPECT_NE(known.sections["onnx/node"].find("| 2 | a reason |"),
-            std::string::npos);
+  EXPECT_NE(known.sections["onnx/node"].find("| Op0 | 2 | 1 | 50.0 % |"), std::string::npos);
+  EXPECT_NE(known.sections["onnx/node"].find("| 2 | a reason |"), std::string::npos);
   auto regressions = [&](std::vector<Outcome> outcomes) {
     return findRegressions(known, score(cases, std::move(outcomes))).size();
   };
@@ -147,8 +137,7 @@ TEST_F(Conformance, ARunOfOneSuiteLeavesTheOthers) {
   cases[1].id = "tf/ops/Abs/f32";
   cases[1].suite = "tf/ops";
   std::string table = (root / "scores.md").string(), error, before, after;
-  ASSERT_TRUE(writeScores(
-      table, score(cases, {Outcome::Failed, Outcome::Failed}), error));
+  ASSERT_TRUE(writeScores(table, score(cases, {Outcome::Failed, Outcome::Failed}), error));
   std::vector<Scored> one = {{&cases[1], {Outcome::Passed, "", {"Abs"}}}};
   ASSERT_TRUE(writeScores(table, one, error));
   KnownScores known;
@@ -175,12 +164,9 @@ TEST_F(Conformance, TolerancesGrowWithTheReduction) {
                          {"b", makeTensor(WEIR_F32, {10000, 64})}};
   HostTensor output = makeTensor(WEIR_F32, {64, 64});
   double epsilon = epsilonOf(WEIR_F32);
-  EXPECT_DOUBLE_EQ(operationTolerance("Add", inputs, output).relative,
-                   16 * epsilon);
-  EXPECT_DOUBLE_EQ(operationTolerance("Lgamma", inputs, output).relative,
-                   64 * epsilon);
-  EXPECT_DOUBLE_EQ(operationTolerance("MatMul", inputs, output).relative,
-                   400 * epsilon);
+  EXPECT_DOUBLE_EQ(operationTolerance("Add", inputs, output).relative, 16 * epsilon);
+  EXPECT_DOUBLE_EQ(operationTolerance("Lgamma", inputs, output).relative, 64 * epsilon);
+  EXPECT_DOUBLE_EQ(operationTolerance("MatMul", inputs, output).relative, 400 * epsilon);
   HostTensor bytes = makeTensor(WEIR_U8, {1});
   EXPECT_EQ(operationTolerance("QuantizeV2", inputs, bytes).steps, 1);
   EXPECT_EQ(operationTolerance("Cast", inputs, bytes).steps, 0);

@@ -32,11 +32,10 @@ struct Example {
     parser.text("-o", "OUT", "output", text);
     parser.number("--jobs, -j", "N", "jobs", number, 1, 64);
     parser.group("Second");
-    parser.optionalValue("--report", "DIR", "report",
-                         [this](std::string_view value) {
-                           optional = value;
-                           return std::string();
-                         });
+    parser.optionalValue("--report", "DIR", "report", [this](std::string_view value) {
+      optional = value;
+      return std::string();
+    });
     parser.joined("-O", "0..3", "level", [this](std::string_view value) {
       level = value;
       return std::string();
@@ -46,8 +45,7 @@ struct Example {
 
   bool parse(std::vector<const char *> arguments) {
     arguments.insert(arguments.begin(), "tool");
-    return parser.parse(static_cast<int>(arguments.size()), arguments.data(),
-                        status);
+    return parser.parse(static_cast<int>(arguments.size()), arguments.data(), status);
   }
   std::string errors(std::vector<const char *> arguments) {
     testing::internal::CaptureStderr();
@@ -77,27 +75,23 @@ TEST(FlagParser, TakesValuesInEveryForm) {
 
 TEST(FlagParser, SuggestsTheNearestFlag) {
   Example e;
-  EXPECT_EQ(e.errors({"a", "--verbos"}),
-            "tool: error: unknown flag '--verbos'; did you mean "
-            "'--verbose'?\n");
+  EXPECT_EQ(e.errors({"a", "--verbos"}), "tool: error: unknown flag '--verbos'; did you mean "
+                                         "'--verbose'?\n");
   Example f;
-  EXPECT_EQ(f.errors({"a", "--something-else"}),
-            "tool: error: unknown flag '--something-else'\n"
-            "  note: tool --help lists all flags\n");
+  EXPECT_EQ(f.errors({"a", "--something-else"}), "tool: error: unknown flag '--something-else'\n"
+                                                 "  note: tool --help lists all flags\n");
 }
 
 TEST(FlagParser, RefusesInOneLine) {
   EXPECT_EQ(Example().errors({"a", "--jobs=0"}),
             "tool: error: --jobs=0 is no whole number from 1 to 64\n");
-  EXPECT_EQ(Example().errors({"a", "-o"}),
-            "tool: error: flag '-o' needs a value (OUT)\n");
+  EXPECT_EQ(Example().errors({"a", "-o"}), "tool: error: flag '-o' needs a value (OUT)\n");
   EXPECT_EQ(Example().errors({"a", "--verbose=1"}),
             "tool: error: flag '--verbose' takes no value\n");
   EXPECT_EQ(Example().errors({}), "tool: error: no FILE given\n"
                                   "  note: usage: tool FILE\n");
-  EXPECT_EQ(Example().errors({"a", "b", "c"}),
-            "tool: error: unexpected argument 'c'\n"
-            "  note: usage: tool FILE\n");
+  EXPECT_EQ(Example().errors({"a", "b", "c"}), "tool: error: unexpected argument 'c'\n"
+                                               "  note: usage: tool FILE\n");
 }
 
 TEST(FlagParser, HelpHasGroupsAndExitCodes) {
@@ -187,12 +181,11 @@ TEST(ModelFlags, FeedsBelongToTheEntryBeforeThem) {
   FlagParser parser("tool", "", "");
   addEntryFlags(parser, options);
   addCodeFlags(parser, options,
-               {{"TOY", "--toy", "A[,B]", "what toys to make code for", "A",
-                 "WEIR_TOY", "--toy-profile", "toys to tune for", ""}});
-  const char *arguments[] = {"tool",      "--entry=a",         "--feed=x:0",
-                             "--fetch=y", "--entry=b",         "--fetch=z:1",
-                             "-O1",       "--sanitize=address", "--toy=B",
-                             "--toy-profile=f,g"};
+               {{"TOY", "--toy", "A[,B]", "what toys to make code for", "A", "WEIR_TOY",
+                 "--toy-profile", "toys to tune for", ""}});
+  const char *arguments[] = {"tool",      "--entry=a",        "--feed=x:0", "--fetch=y",
+                             "--entry=b", "--fetch=z:1",      "-O1",        "--sanitize=address",
+                             "--toy=B",   "--toy-profile=f,g"};
   int status;
   ASSERT_TRUE(parser.parse(10, arguments, status));
   EXPECT_EQ(options.deviceTargets["TOY"], "B");

@@ -23,10 +23,9 @@ using Results = std::map<size_t, ForkedResult>;
 Results runAll(size_t count, const ForkOptions &options,
                const std::function<std::string(size_t)> &work) {
   Results results;
-  EXPECT_TRUE(runForked(count, options, work,
-                        [&](size_t index, const ForkedResult &result) {
-                          EXPECT_TRUE(results.emplace(index, result).second);
-                        }));
+  EXPECT_TRUE(runForked(count, options, work, [&](size_t index, const ForkedResult &result) {
+    EXPECT_TRUE(results.emplace(index, result).second);
+  }));
   EXPECT_EQ(results.size(), count);
   return results;
 }
@@ -35,9 +34,8 @@ TEST(ForkServer, EveryCaseComesBackOnce) {
   ForkOptions options;
   options.jobs = 3;
   options.casesPerChild = 4;
-  Results results = runAll(50, options, [](size_t i) {
-    return std::string(i * 1000, 'x') + std::to_string(i);
-  });
+  Results results =
+      runAll(50, options, [](size_t i) { return std::string(i * 1000, 'x') + std::to_string(i); });
   for (size_t i = 0; i < 50; ++i) {
     EXPECT_EQ(results[i].kind, ForkedResult::Kind::Done);
     EXPECT_EQ(results[i].text, std::string(i * 1000, 'x') + std::to_string(i));
@@ -82,8 +80,7 @@ TEST(ForkServer, MemoryIsLimited) {
   options.memoryLimit = int64_t(256) << 20;
   Results results = runAll(2, options, [](size_t i) {
     // Volatile: an allocation that nobody uses is none to the optimiser.
-    void *volatile data =
-        i == 0 ? std::malloc(size_t(1) << 30) : std::malloc(1024);
+    void *volatile data = i == 0 ? std::malloc(size_t(1) << 30) : std::malloc(1024);
     return std::string(data ? "got" : "refused");
   });
   EXPECT_EQ(results[0].text, "refused");
@@ -94,11 +91,8 @@ TEST(ForkServer, StateOfOneBatchDoesNotReachTheNext) {
   int counter = 0;
   ForkOptions options;
   options.casesPerChild = 2;
-  Results results =
-      runAll(4, options, [&](size_t) { return std::to_string(++counter); });
-  EXPECT_EQ(results[0].text + results[1].text + results[2].text +
-                results[3].text,
-            "1212");
+  Results results = runAll(4, options, [&](size_t) { return std::to_string(++counter); });
+  EXPECT_EQ(results[0].text + results[1].text + results[2].text + results[3].text, "1212");
   EXPECT_EQ(counter, 0);
 }
 

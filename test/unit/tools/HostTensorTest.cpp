@@ -60,8 +60,7 @@ TEST(HostTensor, FloatTextRoundsOnce) {
   // Just above the middle of two floats; through a double it would be the
   // middle itself, and round down.
   HostTensor tensor = makeTensor(WEIR_F32, {1});
-  ASSERT_TRUE(
-      setElementFromText(tensor, 0, "1.00000005960464477540000000000001"));
+  ASSERT_TRUE(setElementFromText(tensor, 0, "1.00000005960464477540000000000001"));
   EXPECT_EQ(elementAsDouble(tensor, 0), 1 + 0x1p-23);
 }
 

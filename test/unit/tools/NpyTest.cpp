@@ -34,8 +34,8 @@ std::string npy(const std::string &header, const std::string &data) {
 TEST(Npy, EveryTypeComesBackFromAnArchive) {
   NamedTensors tensors;
   for (int32_t dtype = WEIR_F32; dtype <= WEIR_I2; ++dtype) {
-    HostTensor tensor = dtype == WEIR_STRING ? makeTensor(dtype, {2, 1})
-                                             : randomTensor(dtype, {2, 3}, 7);
+    HostTensor tensor =
+        dtype == WEIR_STRING ? makeTensor(dtype, {2, 1}) : randomTensor(dtype, {2, 3}, 7);
     if (dtype == WEIR_STRING)
       tensor.strings = {"", "two words"};
     tensors.emplace_back("t" + std::to_string(dtype), std::move(tensor));
@@ -65,8 +65,7 @@ TEST(Npy, TypesThatNumpyLacksAreNamedInTheKey) {
 
 TEST(Npy, ColumnMajorIsTurned) {
   // [[1, 2, 3], [4, 5, 6]] by columns.
-  std::string header =
-      "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3), }\n";
+  std::string header = "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3), }\n";
   HostTensor tensor;
   std::string error;
   ASSERT_TRUE(readNpy(npy(header, "\1\4\2\5\3\6"), tensor, error)) << error;
@@ -74,13 +73,11 @@ TEST(Npy, ColumnMajorIsTurned) {
 }
 
 TEST(Npy, UnicodeBecomesUtf8) {
-  std::string header =
-      "{'descr': '<U2', 'fortran_order': False, 'shape': (1,), }\n";
+  std::string header = "{'descr': '<U2', 'fortran_order': False, 'shape': (1,), }\n";
   uint32_t letters[2] = {0xe4, 0x1f600};
   HostTensor tensor;
   std::string error;
-  ASSERT_TRUE(
-      readNpy(npy(header, std::string((char *)letters, 8)), tensor, error));
+  ASSERT_TRUE(readNpy(npy(header, std::string((char *)letters, 8)), tensor, error));
   EXPECT_EQ(tensor.strings[0], "\xc3\xa4\xf0\x9f\x98\x80");
 }
 
@@ -93,10 +90,8 @@ TEST(Npy, WhatLiesIsRefused) {
                            "(1152921504606846976,), }\n",
                            "abcd"),
                        tensor, error));
-  EXPECT_FALSE(
-      readNpy(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n",
-                  "abcd"),
-              tensor, error));
+  EXPECT_FALSE(readNpy(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }\n", "abcd"),
+                       tensor, error));
   EXPECT_NE(error.find(">f4"), std::string::npos);
   EXPECT_FALSE(readNpy(npy("{'descr': 'O'}\n", ""), tensor, error));
 }

@@ -14,8 +14,8 @@
 #define TEXT2(a) #a
 #define TEXT(a) TEXT2(a)
 
-static int32_t scale(weir_context *ctx, void *const *buffers,
-                     const int64_t *dims, int64_t begin, int64_t end) {
+static int32_t scale(weir_context *ctx, void *const *buffers, const int64_t *dims, int64_t begin,
+                     int64_t end) {
   const float *x = buffers[0];
   float *y = buffers[1];
   (void)dims;
@@ -40,46 +40,43 @@ static const int64_t dims[1] = {-1};
 static const weir_tensor_desc feeds[1] = {{"x", WEIR_F32, 1, dims, 0, 0, 0}};
 static const weir_tensor_desc fetches[1] = {{"y", WEIR_F32, 1, dims, 0, 0, 0}};
 static const weir_step_fn steps[1] = {step};
-static const weir_entry_desc entries[1] = {
-    {"main", 1, 1, feeds, fetches, steps, 0}};
-static const weir_device_desc devices[1] = {
-    {"/job:localhost/task:0/device:CPU:0", 1 << 16, 64}};
+static const weir_entry_desc entries[1] = {{"main", 1, 1, feeds, fetches, steps, 0}};
+static const weir_device_desc devices[1] = {{"/job:localhost/task:0/device:CPU:0", 1 << 16, 64}};
 static const weir_error_site sites[1] = {
     {"scale", "Mul", "element {0} is negative", WEIR_OUT_OF_RANGE, 0}};
 static const weir_kernel_desc kernels[1] = {{"mul_f32", "scale", -1, -1}};
 
-const struct weir_program_desc JOIN(MODEL, _program) = {
-    sizeof(struct weir_program_desc),
-    WEIR_ABI_VERSION,
-    TEXT(MODEL),
-    "test",
-    {1, 2},
-    0, /* features */
-    2, /* threads */
-    1, /* devices */
-    1, /* entries */
-    0, /* slots */
-    1, /* sites */
-    1, /* kernels */
-    0, /* edges */
-    0,
-    devices,
-    entries,
-    0,
-    sites,
-    kernels,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0, /* processor */
-    0,
-    0,
-    0};
+const struct weir_program_desc JOIN(MODEL, _program) = {sizeof(struct weir_program_desc),
+                                                        WEIR_ABI_VERSION,
+                                                        TEXT(MODEL),
+                                                        "test",
+                                                        {1, 2},
+                                                        0, /* features */
+                                                        2, /* threads */
+                                                        1, /* devices */
+                                                        1, /* entries */
+                                                        0, /* slots */
+                                                        1, /* sites */
+                                                        1, /* kernels */
+                                                        0, /* edges */
+                                                        0,
+                                                        devices,
+                                                        entries,
+                                                        0,
+                                                        sites,
+                                                        kernels,
+                                                        0,
+                                                        0,
+                                                        0,
+                                                        0,
+                                                        0,
+                                                        0,
+                                                        0,
+                                                        0,
+                                                        0, /* processor */
+                                                        0,
+                                                        0,
+                                                        0};
 
 /* What a plugin offers: 0 when the model computes what it should. */
 WEIR_API int JOIN(MODEL, _check)(void);
@@ -97,8 +94,7 @@ int JOIN(MODEL, _check)(void) {
   for (int i = 0; i < 1000; ++i)
     failed |= y[i] != x[i] * FACTOR;
   x[7] = -1;
-  failed |= weir_session_run(session, 0, &feed, 1, &fetch, 1, 0, &status) !=
-            WEIR_OUT_OF_RANGE;
+  failed |= weir_session_run(session, 0, &feed, 1, &fetch, 1, 0, &status) != WEIR_OUT_OF_RANGE;
   weir_session_destroy(session);
   return failed;
 }

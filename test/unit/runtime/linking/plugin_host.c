@@ -64,8 +64,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   /* What one load leaves would be seen a thousand times over. */
-  if (statusField("VmRSS:") > resident + 1024 ||
-      statusField("VmSize:") > size + 1024) {
+  if (statusField("VmRSS:") > resident + 1024 || statusField("VmSize:") > size + 1024) {
     printf("grew from %ld to %ld kB resident, %ld to %ld kB mapped\n", resident,
            statusField("VmRSS:"), size, statusField("VmSize:"));
     return 1;
