@@ -9,6 +9,7 @@
 #define WEIR_RUNTIME_KERNELS_STRING_SUPPORT_H
 
 #include "kernels/kernel_support.h"
+#include "support/list.h"
 
 #include <locale.h>
 
@@ -98,86 +99,21 @@ private:
   int64_t left = 0, piece = 256;
 };
 
-/// A list of plain values in scratch memory. After a failure to grow (the run
-/// has failed then) it takes no more.
-template <typename T> class List {
+/// Memory of the run, given back by its users or with it.
+struct RunMemory {
+  weir_context *ctx;
+  void *allocate(int64_t bytes) { return weir_custom_alloc(ctx, bytes); }
+  void release(void *data) { weir_rt_free(ctx, data); }
+};
+
+/// A list in scratch memory. Where it fails to grow the run has failed.
+template <typename T> class List : public BasicList<T, RunMemory> {
 public:
-  explicit List(weir_context *ctx) : ctx(ctx) {}
-  ~List() { weir_rt_free(ctx, items); }
-  List(const List &) = delete;
-  List &operator=(const List &) = delete;
-
-  bool reserve(int64_t wanted) {
-    if (wanted <= capacity)
-      return true;
-    int64_t larger = capacity * 2 > wanted ? capacity * 2 : wanted;
-    if (larger < 16)
-      larger = 16;
-    T *grown =
-        isFailed ? nullptr : static_cast<T *>(weir_custom_alloc(ctx, larger * int64_t(sizeof(T))));
-    if (!grown) {
-      isFailed = true;
-      return false;
-    }
-    if (count > 0)
-      memcpy(static_cast<void *>(grown), items, size_t(count) * sizeof(T));
-    weir_rt_free(ctx, items);
-    items = grown;
-    capacity = larger;
-    return true;
-  }
-  bool push(const T &item) {
-    if (count == capacity) {
-      T kept = item; // may lie in the list
-      if (!reserve(count + 1))
-        return false;
-      items[count++] = kept;
-      return true;
-    }
-    items[count++] = item;
-    return true;
-  }
-  bool append(const T *more, int64_t size) {
-    if (size <= 0)
-      return !isFailed;
-    if (!reserve(count + size))
-      return false;
-    memcpy(static_cast<void *>(items + count), more, size_t(size) * sizeof(T));
-    count += size;
-    return true;
-  }
-  void resize(int64_t size) { count = size; } ///< to no more than reserved
-  void clear() { count = 0; }
-  bool failed() const { return isFailed; }
-  int64_t size() const { return count; }
-  T *data() { return items; }
-  T &operator[](int64_t i) { return items[i]; }
-  const T &operator[](int64_t i) const { return items[i]; }
-
-private:
-  weir_context *const ctx;
-  T *items = nullptr;
-  int64_t count = 0, capacity = 0;
-  bool isFailed = false;
+  explicit List(weir_context *ctx) : BasicList<T, RunMemory>(RunMemory{ctx}) {}
 };
 
 /// A string that grows.
-class Growing : public List<char> {
-public:
-  using List::List;
-  Growing &operator<<(const weir_string &string) {
-    append(string.data, string.size);
-    return *this;
-  }
-  Growing &operator<<(const char *text) {
-    append(text, int64_t(strlen(text)));
-    return *this;
-  }
-  Growing &operator<<(char c) {
-    push(c);
-    return *this;
-  }
-};
+using Growing = GrowingText<List<char>>;
 
 /// Numbers are written and read as in the C locale while this lives, whatever
 /// the program has chosen.

@@ -14,24 +14,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "kernels/number_text.h"
+#include "support/wire_format.h"
 
 #include <float.h>
 
 using namespace weir::rt;
 
 namespace {
-
-void writeVarint(Growing &out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    out << char(value | 0x80);
-  out << char(value);
-}
-
-void writeBytes(Growing &out, uint32_t field, const weir_string &bytes) {
-  writeVarint(out, field << 3 | 2);
-  writeVarint(out, uint64_t(bytes.size));
-  out << bytes;
-}
 
 void writeDouble(Growing &out, uint32_t field, double value) {
   uint64_t bits;
@@ -41,8 +30,6 @@ void writeDouble(Growing &out, uint32_t field, double value) {
   writeVarint(out, field << 3 | 1);
   out.append(reinterpret_cast<const char *>(&value), sizeof(value));
 }
-
-weir_string viewOf(Growing &text) { return {text.data(), text.size()}; }
 
 int32_t giveString(weir_context *ctx, Growing &text, weir_tensor &result) {
   Contents contents(ctx);
@@ -129,48 +116,6 @@ private:
   double least = DBL_MAX, most = -DBL_MAX, number = 0, sum = 0, squares = 0;
 };
 
-/// Reads a varint; false: there is none.
-bool readVarint(const char *&at, const char *end, uint64_t *value) {
-  *value = 0;
-  for (int shift = 0; at < end && shift < 64; shift += 7) {
-    auto byte = uint8_t(*at++);
-    *value |= uint64_t(byte & 0x7f) << shift;
-    if (byte < 0x80)
-      return true;
-  }
-  return false;
-}
-
-/// Reads a field; of a length-delimited one its bytes. False: malformed.
-bool readField(const char *&at, const char *end, uint64_t *field, weir_string *bytes) {
-  uint64_t key, size;
-  if (!readVarint(at, end, &key))
-    return false;
-  *field = key >> 3;
-  *bytes = {at, 0};
-  switch (key & 7) {
-  case 0:
-    return readVarint(at, end, &size);
-  case 1:
-    size = 8;
-    break;
-  case 2:
-    if (!readVarint(at, end, &size))
-      return false;
-    break;
-  case 5:
-    size = 4;
-    break;
-  default:
-    return false;
-  }
-  if (size > uint64_t(end - at))
-    return false;
-  *bytes = {at, int64_t(size)};
-  at += size;
-  return true;
-}
-
 } // namespace
 
 int32_t weir_kernel_scalar_summary(weir_context *ctx, const weir_tensor *operands,
@@ -188,7 +133,7 @@ int32_t weir_kernel_scalar_summary(weir_context *ctx, const weir_tensor *operand
       writeBytes(entry, 1, stringsOf(operands[0])[i]);
     writeVarint(entry, 2 << 3 | 5);
     entry.append(reinterpret_cast<const char *>(&value), sizeof(value));
-    writeBytes(summary, 1, viewOf(entry));
+    writeBytes(summary, 1, entry.view());
   }
   return giveString(ctx, summary, results[0]);
 }
@@ -214,8 +159,8 @@ int32_t weir_kernel_histogram_summary(weir_context *ctx, const weir_tensor *oper
   histogram.write(body);
   if (tag.size > 0)
     writeBytes(entry, 1, tag);
-  writeBytes(entry, 5, viewOf(body));
-  writeBytes(summary, 1, viewOf(entry));
+  writeBytes(entry, 5, body.view());
+  writeBytes(summary, 1, entry.view());
   return giveString(ctx, summary, results[0]);
 }
 
@@ -229,26 +174,25 @@ int32_t weir_kernel_merge_summary(weir_context *ctx, const weir_tensor *operands
   for (int32_t t = 0; t < operand_count; ++t)
     for (int64_t i = 0; i < elementCountOf(operands[t]); ++i) {
       const weir_string &text = stringsOf(operands[t])[i];
-      const char *at = text.data, *end = at + text.size;
-      while (at < end) {
-        uint64_t field;
-        weir_string value, part, tag = {"", 0};
-        if (!readField(at, end, &field, &value))
-          return failMessage(ctx, WEIR_INVALID_ARGUMENT, "an input is no serialized summary");
-        if (field != 1)
+      MessageReader fields(text);
+      while (fields.next()) {
+        if (!fields.is(1, MessageReader::bytes))
           continue;
-        for (const char *p = value.data; p < value.data + value.size;) {
-          if (!readField(p, value.data + value.size, &field, &part))
-            return failMessage(ctx, WEIR_INVALID_ARGUMENT, "an input is no serialized summary");
-          if (field == 1)
-            tag = part;
-        }
+        weir_string value = fields.contents, tag = {"", 0};
+        MessageReader parts(value);
+        while (parts.next())
+          if (parts.is(1, MessageReader::bytes))
+            tag = parts.contents;
+        if (parts.failed())
+          return failMessage(ctx, WEIR_INVALID_ARGUMENT, "an input is no serialized summary");
         for (int64_t k = 0; tag.size > 0 && k < tags.size(); ++k)
           if (equalStrings(tags[k], tag))
             return failString(ctx, "tag ", tag, " is there twice");
         tags.push(tag);
         writeBytes(summary, 1, value);
       }
+      if (fields.failed())
+        return failMessage(ctx, WEIR_INVALID_ARGUMENT, "an input is no serialized summary");
     }
   return giveString(ctx, summary, results[0]);
 }

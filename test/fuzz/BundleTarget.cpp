@@ -13,9 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Bundle.h"
-#include "compiler/frontend/tensorflow/Crc32c.h"
-#include "compiler/frontend/tensorflow/Snappy.h"
-#include "compiler/frontend/tensorflow/TableReader.h"
+#include "runtime/checkpoint/crc32c.h"
+#include "runtime/checkpoint/snappy.h"
 #include "test/fuzz/ImportTarget.h"
 
 #include <cstdio>
@@ -99,7 +98,7 @@ void repairEntry(char *begin, size_t size, const std::string &shard) {
   }
   if (!checksum || offset > shard.size() || length > shard.size() - offset)
     return;
-  uint32_t crc = tf::maskCrc(tf::crc32c(std::string_view(shard).substr(offset, length)));
+  uint32_t crc = rt::maskCrc(rt::crc32c(shard.data() + offset, int64_t(length)));
   std::memcpy(checksum, &crc, sizeof crc);
 }
 
@@ -135,7 +134,7 @@ char *block(std::string &index, std::string_view from, size_t &at, uint64_t &siz
 }
 
 void sign(char *block, uint64_t size) {
-  uint32_t crc = tf::maskCrc(tf::crc32c(std::string_view(block, size + 1)));
+  uint32_t crc = rt::maskCrc(rt::crc32c(block, int64_t(size + 1)));
   std::memcpy(block + size + 1, &crc, sizeof crc);
 }
 
@@ -185,8 +184,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     std::abort();
   }
   // What is in a Snappy block depends on every byte before it: also alone.
-  std::string out;
-  if (tf::snappyDecompress(input, 1 << 20, out) && out.size() > 1 << 20)
+  rt::HeapList<char> out;
+  if (rt::snappyDecompress(input.data(), int64_t(input.size()), 1 << 20, out) &&
+      out.size() > 1 << 20)
     std::abort();
   return 0;
 }

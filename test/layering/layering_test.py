@@ -55,8 +55,9 @@ RULES = [
     ("compiler/frontend/tensorflow/", CUDA
      + ("compiler/frontend/onnx/", "compiler/codegen/", "compiler/emit/",
         "compiler/driver/", "passes/", "runtime/", "weir/", "tools/", "test/"),
-     # SymbolicGradient is a gradient that a file asks for.
-     ("passes/gradient/Gradient.h",)),
+     # SymbolicGradient is a gradient that a file asks for; checkpoints are read at compile
+     # time as in a run.
+     ("passes/gradient/Gradient.h", "runtime/checkpoint/")),
     ("compiler/frontend/", PROTOBUF + CUDA
      + ("compiler/codegen/", "compiler/emit/", "compiler/driver/", "passes/",
         "runtime/", "weir/", "tools/", "test/"), ()),

@@ -7,276 +7,150 @@
 
 #include "compiler/frontend/tensorflow/Bundle.h"
 
-#include "compiler/frontend/WireReader.h"
-#include "compiler/frontend/tensorflow/Crc32c.h"
-#include "compiler/frontend/tensorflow/GraphReader.h"
-#include "compiler/frontend/tensorflow/TableReader.h"
-#include "compiler/frontend/tensorflow/TensorDecoder.h"
-#include "compiler/frontend/tensorflow/saved_model.pb.h"
+#include "runtime/checkpoint/bundle.h"
+#include "runtime/checkpoint/crc32c.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
+#include <map>
 
 using namespace weir;
 using namespace weir::tf;
-using frontend::WireReader;
 
-/// BundleEntryProto.
-struct Bundle::Entry {
-  DataType type = DataType::Invalid;
-  std::vector<int64_t> dims;
-  int64_t count = 0; ///< elements
-  int64_t shard = 0, offset = 0, size = 0;
-  uint32_t crc = 0;
-  /// Per slice, per dimension: start and length.
-  std::vector<std::vector<std::pair<int64_t, int64_t>>> slices;
+/// The index, and the shards that were looked at, by number.
+struct Bundle::Files {
+  std::string prefix;
+  rt::BundleReader reader;
+  std::map<int64_t, std::unique_ptr<MappedFile>> shards;
+
+  const MappedFile *shard(int64_t number, std::string &error);
+  bool readWhole(const rt::BundleEntry &entry, BundleTensor &tensor, std::string &error);
+  bool readSlices(weir_string name, const rt::BundleEntry &entry, BundleTensor &tensor,
+                  std::string &error);
 };
 
+Bundle::Bundle() : files(std::make_unique<Files>()) {}
 Bundle::~Bundle() = default;
 
-static constexpr int kMaxShards = 100000;
+static weir_string viewOf(std::string_view text) {
+  return {text.data(), static_cast<int64_t>(text.size())};
+}
+static std::string_view viewOf(const weir_string &text) {
+  return {text.data, static_cast<size_t>(text.size)};
+}
 
 std::unique_ptr<Bundle> Bundle::open(const std::string &prefix, std::string &error) {
-  std::string path = prefix + ".index";
-  auto index = MappedFile::open(path, error);
-  if (!index) {
-    error = path + ": " + error;
-    return nullptr;
-  }
-  TableEntries table;
-  if (!readTable(index->bytes(), table, error)) {
-    error = path + ": " + error;
-    return nullptr;
-  }
   std::unique_ptr<Bundle> bundle(new Bundle());
-  bundle->prefix = prefix;
-  bool hasHeader = false;
-  for (auto &[key, value] : table) {
-    if (key.empty()) {
-      proto::BundleHeader header;
-      hasHeader = header.ParseFromString(value) && header.num_shards() > 0 &&
-                  header.num_shards() <= kMaxShards;
-      if (hasHeader && header.endianness() != proto::BundleHeader::LITTLE) {
-        error = path + ": the values are big-endian; possible is little-endian";
-        return nullptr;
-      }
-      if (hasHeader)
-        bundle->shards.resize(header.num_shards());
-      continue;
-    }
-    proto::BundleEntry message;
-    if (!message.ParseFromString(value)) {
-      error = path + ": the entry of \"" + key + "\" is damaged";
-      return nullptr;
-    }
-    Entry entry;
-    entry.type = toDataType(message.dtype());
-    for (const auto &dim : message.shape().dim())
-      entry.dims.push_back(dim.size());
-    entry.count = elementCount(entry.dims);
-    entry.shard = message.shard_id();
-    entry.offset = message.offset();
-    entry.size = message.size();
-    entry.crc = message.crc32c();
-    for (const auto &slice : message.slices()) {
-      auto &extents = entry.slices.emplace_back();
-      for (const auto &extent : slice.extent())
-        extents.emplace_back(extent.start(),
-                             extent.has_length_case() == proto::TensorSliceProto::Extent::kLength
-                                 ? extent.length()
-                                 : -1);
-    }
-    bundle->entries.emplace(std::move(key), std::move(entry));
+  weir_status status = WEIR_STATUS_INIT;
+  bundle->files->prefix = prefix;
+  if (bundle->files->reader.open(viewOf(prefix), &status)) {
+    error = status.message;
+    return nullptr;
   }
-  if (!hasHeader) {
-    error = path + ": the header is missing or damaged";
+  if (bundle->files->reader.info().isBigEndian) {
+    error = prefix + ".index: the values are big-endian; possible is little-endian";
     return nullptr;
   }
   return bundle;
 }
 
-bool Bundle::contains(std::string_view name) const { return entries.find(name) != entries.end(); }
+bool Bundle::contains(std::string_view name) const { return files->reader.contains(viewOf(name)); }
 
 std::vector<std::string> Bundle::names() const {
   std::vector<std::string> list;
-  for (const auto &[name, entry] : entries)
-    list.push_back(name);
+  for (int64_t i = 0; i < files->reader.size(); ++i)
+    list.emplace_back(viewOf(files->reader.key(i)));
   return list;
 }
 
-const MappedFile *Bundle::shard(int64_t number, std::string &error) {
-  if (number < 0 || number >= static_cast<int64_t>(shards.size())) {
-    error = "it lies in shard " + std::to_string(number) + " of " + std::to_string(shards.size());
+const MappedFile *Bundle::Files::shard(int64_t number, std::string &error) {
+  int64_t count = reader.info().shards;
+  if (number < 0 || number >= count) {
+    error = "it lies in shard " + std::to_string(number) + " of " + std::to_string(count);
     return nullptr;
   }
-  if (!shards[number]) {
-    char suffix[40];
-    std::snprintf(suffix, sizeof suffix, ".data-%05d-of-%05d", static_cast<int>(number),
-                  static_cast<int>(shards.size()));
-    shards[number] = MappedFile::open(prefix + suffix, error);
-    if (!shards[number])
-      error = prefix + suffix + ": " + error;
+  std::unique_ptr<MappedFile> &file = shards[number];
+  if (!file) {
+    rt::HeapText name;
+    rt::writeShardName(name, viewOf(prefix), number, count);
+    file = MappedFile::open(name.data(), error);
+    if (!file)
+      error = std::string(name.data()) + ": " + error;
   }
-  return shards[number].get();
+  return file.get();
 }
 
-/// Variable-length strings: all lengths as varints, a checksum of the lengths,
-/// then the bytes. The checksum counts each length as a fixed32 (a fixed64 if
-/// it needs one), then the stored checksum, then the bytes.
-bool Bundle::readStrings(const Entry &entry, BundleTensor &tensor, std::string &error) {
-  const char *at = tensor.bytes.data(), *end = at + tensor.bytes.size();
-  if (entry.count > static_cast<int64_t>(tensor.bytes.size())) {
-    error = "it claims more strings than bytes";
-    return false;
-  }
-  std::vector<uint64_t> lengths(entry.count);
-  uint32_t crc = 0;
-  for (uint64_t &length : lengths) {
-    if (!WireReader::readVarint(at, end, length)) {
-      error = "its strings are cut off";
-      return false;
-    }
-    bool isWide = length > UINT32_MAX;
-    crc = crc32c(std::string_view(reinterpret_cast<const char *>(&length), isWide ? 8 : 4), crc);
-  }
-  uint32_t stored;
-  if (end - at < 4) {
-    error = "its strings are cut off";
-    return false;
-  }
-  std::memcpy(&stored, at, 4);
-  if (stored != maskCrc(crc)) {
-    error = "the checksum of its strings' lengths is wrong";
-    return false;
-  }
-  crc = crc32c(std::string_view(at, 4), crc);
-  at += 4;
-  for (uint64_t length : lengths) {
-    if (length > static_cast<uint64_t>(end - at)) {
-      error = "its strings are cut off";
-      return false;
-    }
-    tensor.strings.emplace_back(at, length);
-    crc = crc32c(tensor.strings.back(), crc);
-    at += length;
-  }
-  if (maskCrc(crc) == entry.crc)
-    return true;
-  error = "its checksum is wrong";
-  return false;
-}
-
-bool Bundle::readWhole(const Entry &entry, BundleTensor &tensor, std::string &error) {
+bool Bundle::Files::readWhole(const rt::BundleEntry &entry, BundleTensor &tensor,
+                              std::string &error) {
   const MappedFile *data = shard(entry.shard, error);
   if (!data)
     return false;
-  int64_t available = static_cast<int64_t>(data->bytes().size());
+  auto available = static_cast<int64_t>(data->bytes().size());
   if (entry.offset < 0 || entry.size < 0 || entry.offset > available ||
       entry.size > available - entry.offset) {
     error = data->path() + " has " + std::to_string(available) + " bytes; the values claim " +
             std::to_string(entry.size) + " from " + std::to_string(entry.offset) + " on";
     return false;
   }
-  tensor.type = entry.type;
-  tensor.dims = entry.dims;
   tensor.bytes = data->bytes().substr(entry.offset, entry.size);
   tensor.file = data->path();
   tensor.offset = entry.offset;
-  if (entry.type == DataType::String)
-    return readStrings(entry, tensor, error);
-  int64_t size = elementBytes(entry.type);
-  if (size == 0 || entry.count < 0 || entry.count > entry.size ||
-      entry.count * size != entry.size) {
+  int64_t count = entry.shape.count(), size = elementBytes(tensor.type);
+  uint32_t crc = 0;
+  if (tensor.type == DataType::String) {
+    // A string takes a byte at least.
+    if (count < 0 || count > entry.size) {
+      error = "it claims more strings than bytes";
+      return false;
+    }
+    std::vector<weir_string> strings(count);
+    if (const char *problem =
+            rt::splitStrings(tensor.bytes.data(), entry.size, count, false, strings.data(), &crc)) {
+      error = problem;
+      return false;
+    }
+    for (const weir_string &string : strings)
+      tensor.strings.push_back(viewOf(string));
+  } else if (size == 0 || count < 0 || count > entry.size || count * size != entry.size) {
     error = "found " + std::to_string(entry.size) + " bytes, which do not fit its type (" +
-            std::string(typeName(entry.type)) + ") and shape";
+            std::string(typeName(tensor.type)) + ") and shape";
     return false;
+  } else {
+    crc = rt::crc32c(tensor.bytes.data(), entry.size);
   }
-  if (maskCrc(crc32c(tensor.bytes)) == entry.crc)
+  if (rt::maskCrc(crc) == entry.crc)
     return true;
   error = "its checksum is wrong";
   return false;
 }
 
-/// Copies a slice to its place in the whole tensor, row by row.
-static bool placeSlice(const BundleTensor &slice, const std::vector<int64_t> &dims,
-                       std::vector<std::pair<int64_t, int64_t>> extents, std::string &whole) {
-  if (extents.size() != dims.size())
-    return false;
-  size_t size = elementBytes(slice.type);
-  for (size_t d = 0; d < dims.size(); ++d) {
-    auto &[start, length] = extents[d];
-    if (length < 0) {
-      start = 0;
-      length = dims[d];
-    }
-    if (start < 0 || start > dims[d] || length > dims[d] - start)
-      return false;
-  }
-  int64_t row = dims.empty() ? 1 : extents.back().second;
-  int64_t rows = 1;
-  for (size_t d = 0; d + 1 < dims.size(); ++d)
-    rows *= extents[d].second;
-  if (static_cast<uint64_t>(rows * row) * size != slice.bytes.size())
-    return false;
-  std::vector<int64_t> index(dims.size(), 0);
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t at = 0;
-    for (size_t d = 0; d < dims.size(); ++d)
-      at = at * dims[d] + extents[d].first + index[d];
-    std::memcpy(whole.data() + at * size, slice.bytes.data() + r * row * size, row * size);
-    for (size_t d = dims.size() - 1; d-- > 0;) {
-      if (++index[d] < extents[d].second)
-        break;
-      index[d] = 0;
-    }
-  }
-  return true;
-}
-
-bool Bundle::readSlices(std::string_view name, const Entry &entry, BundleTensor &tensor,
-                        std::string &error) {
-  int64_t size = elementBytes(entry.type);
-  // The slices together hold all values, so their sizes bound the claim.
-  int64_t stored = 0;
-  std::vector<BundleTensor> parts;
-  for (const auto &extents : entry.slices) {
-    auto part = entries.find(sliceKey(name, extents));
-    if (part == entries.end()) {
-      error = "the bundle lists a slice of it that it does not hold";
-      return false;
-    }
-    if (!readWhole(part->second, parts.emplace_back(), error))
-      return false;
-    if (parts.back().type != entry.type || entry.type == DataType::String) {
-      error = "a slice of it is of another type, or of strings";
-      return false;
-    }
-    stored += static_cast<int64_t>(parts.back().bytes.size());
-  }
-  if (size == 0 || entry.count < 0 || entry.count > stored / size) {
-    error = "its slices do not cover it";
+bool Bundle::Files::readSlices(weir_string name, const rt::BundleEntry &entry, BundleTensor &tensor,
+                               std::string &error) {
+  if (tensor.type == DataType::String) {
+    error = "it is strings in slices";
     return false;
   }
-  tensor.type = entry.type;
-  tensor.dims = entry.dims;
-  tensor.storage.assign(entry.count * size, '\0');
-  for (size_t i = 0; i < parts.size(); ++i)
-    if (!placeSlice(parts[i], entry.dims, entry.slices[i], tensor.storage)) {
-      error = "a slice of it lies outside it";
-      return false;
-    }
-  return true;
+  weir_status status = WEIR_STATUS_INIT;
+  int64_t count = entry.shape.count();
+  if (reader.checkSize(name, entry, count, &status)) {
+    error = status.message;
+    return false;
+  }
+  tensor.storage.assign(count * elementBytes(tensor.type), '\0');
+  if (!reader.read(name, entry, nullptr, tensor.storage.data(), {}, false, &status))
+    return true;
+  error = status.message;
+  return false;
 }
 
 bool Bundle::read(std::string_view name, BundleTensor &tensor, std::string &error) {
   tensor = BundleTensor();
-  auto it = entries.find(name);
-  if (it == entries.end()) {
-    error = "the bundle does not hold it";
+  rt::BundleEntry entry;
+  weir_status status = WEIR_STATUS_INIT;
+  if (int32_t code = files->reader.find(viewOf(name), &entry, &status)) {
+    error = code == WEIR_NOT_FOUND ? "the bundle does not hold it" : status.message;
     return false;
   }
-  const Entry &entry = it->second;
-  return entry.slices.empty() ? readWhole(entry, tensor, error)
-                              : readSlices(name, entry, tensor, error);
+  tensor.type = toDataType(entry.type);
+  tensor.dims.assign(entry.shape.dims, entry.shape.dims + entry.shape.rank);
+  return entry.slices.size() == 0 ? files->readWhole(entry, tensor, error)
+                                  : files->readSlices(viewOf(name), entry, tensor, error);
 }

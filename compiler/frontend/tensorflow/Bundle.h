@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checkpoints of format V2: `P.index`, a table of names, and data in shards
-// `P.data-00000-of-00002`, which stay in the mapped files.
+// Checkpoints of format V2, as the runtime reads them (runtime/checkpoint/bundle.h), but
+// for the data, which stay in the mapped shards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,6 @@
 #include "compiler/frontend/MappedFile.h"
 #include "compiler/frontend/tensorflow/GraphDef.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -51,23 +50,10 @@ public:
   bool read(std::string_view name, BundleTensor &tensor, std::string &error);
 
 private:
-  Bundle() = default;
-  struct Entry;
-  bool readWhole(const Entry &entry, BundleTensor &tensor, std::string &error);
-  bool readSlices(std::string_view name, const Entry &entry, BundleTensor &tensor,
-                  std::string &error);
-  bool readStrings(const Entry &entry, BundleTensor &tensor, std::string &error);
-  const MappedFile *shard(int64_t number, std::string &error);
-
-  std::string prefix;
-  std::map<std::string, Entry, std::less<>> entries;
-  std::vector<std::unique_ptr<MappedFile>> shards;
+  Bundle();
+  struct Files;
+  std::unique_ptr<Files> files;
 };
-
-/// The key under which a slice of `name` lies: for each dimension its start
-/// and its length (-1: all of it), in a form whose byte order is the numbers'.
-std::string sliceKey(std::string_view name,
-                     const std::vector<std::pair<int64_t, int64_t>> &extents);
 
 } // namespace weir::tf
 

@@ -410,6 +410,46 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_table_remove);
 WEIR_LIBRARY_FUNCTION(weir_kernel_table_size);
 WEIR_LIBRARY_FUNCTION(weir_kernel_table_export);
 
+//===----------------------------------------------------------------------===//
+// Checkpoints, in TensorFlow's formats (docs/checkpoints.md)
+//===----------------------------------------------------------------------===//
+
+// Element types among the attributes are TensorFlow's numbers. A specification of a slice
+// is "" (all of a tensor) or the shape of the whole and the slice: "7 4 0,3:-".
+
+/// Writes a checkpoint, whole or not at all.
+/// operands: its prefix (one string); names of tensors, slices (a string each); tensors…
+/// attributes: the type of each tensor
+/// TensorFlow SaveV2.
+WEIR_LIBRARY_FUNCTION(weir_kernel_save);
+
+/// The same in the old format, one file.
+/// operands: its name; names of tensors; with slices these; tensors…
+/// attributes: whether there are slices, the type of each tensor
+/// TensorFlow Save, SaveSlices.
+WEIR_LIBRARY_FUNCTION(weir_kernel_save_slices);
+
+/// Tensors of a checkpoint. A shape that contradicts that of the result ends the run.
+/// operands: its prefix, or a pattern of names of files of the old format; names of
+///           tensors; slices (optional: all is whole)
+/// results:  tensors
+/// attributes: whether it is of the old format alone; of each tensor the type, and the code
+///           that a run ends with where its shape is another
+/// TensorFlow RestoreV2, Restore, RestoreSlice.
+WEIR_LIBRARY_FUNCTION(weir_kernel_restore);
+
+/// Makes one checkpoint of several.
+/// operands: prefixes (a vector), the prefix that they become (a scalar)
+/// attributes: whether to remove folders that are empty then, whether some may be missing
+/// TensorFlow MergeV2Checkpoints.
+WEIR_LIBRARY_FUNCTION(weir_kernel_merge_checkpoints);
+
+/// "base-00003-of-00010", or without a number "base-?????-of-00010".
+/// operands: base, number (optional), how many there are; all scalars
+/// results:  one string
+/// TensorFlow ShardedFilename, ShardedFilespec.
+WEIR_LIBRARY_FUNCTION(weir_kernel_sharded_name);
+
 /// Whether a variable of the session holds a value.
 /// operands: its container, its name
 /// results:  one bool

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/tensorflow/Bundle.h"
-#include "compiler/frontend/tensorflow/Crc32c.h"
-#include "compiler/frontend/tensorflow/TableReader.h"
+#include "runtime/checkpoint/bundle.h"
+#include "runtime/checkpoint/crc32c.h"
 #include "test/unit/tensorflow/GraphWriter.h"
 
 #include <filesystem>
@@ -17,9 +17,36 @@
 
 using namespace weir::tf;
 using namespace weir::tf::test;
+using weir::rt::maskCrc;
 namespace fs = std::filesystem;
 
 namespace {
+
+using TableEntries = std::vector<std::pair<std::string, std::string>>;
+
+uint32_t crc32c(std::string_view bytes, uint32_t seed = 0) {
+  return weir::rt::crc32c(bytes.data(), int64_t(bytes.size()), seed);
+}
+
+std::string sliceKey(const std::string &name,
+                     const std::vector<std::pair<int64_t, int64_t>> &extents) {
+  weir::rt::TensorSlice slice;
+  for (auto [start, length] : extents) {
+    slice.start[slice.rank] = start;
+    slice.length[slice.rank++] = length;
+  }
+  weir::rt::HeapText key;
+  weir::rt::writeSliceKey(key, {name.data(), int64_t(name.size())}, slice);
+  return {key.data(), size_t(key.size())};
+}
+
+bool isTable(const std::string &bytes) {
+  weir::rt::InputFile file;
+  weir::rt::TableReader table;
+  weir::rt::EntryList entries;
+  file.openMemory("t", bytes.data(), int64_t(bytes.size()));
+  return !table.open(file, nullptr) && !table.readAll(entries, nullptr);
+}
 
 std::string fixed32(uint32_t value) { return raw<uint32_t>({value}); }
 
@@ -156,19 +183,12 @@ TEST(Bundle, NoticesDamage) {
   for (size_t i = 0; i < index.size(); ++i) {
     std::string other = index;
     other[i] ^= 0x10;
-    TableEntries entries;
-    (void)readTable(other, entries, error);
+    (void)isTable(other);
   }
-  TableEntries entries;
+  EXPECT_TRUE(isTable(index));
   std::string other = index;
   other[3] ^= 1;
-  EXPECT_FALSE(readTable(other, entries, error));
-  EXPECT_FALSE(readTable(index.substr(0, index.size() - 1), entries, error));
-  EXPECT_FALSE(readTable("", entries, error));
-}
-
-TEST(Bundle, SliceKeys) {
-  // Number 0, name, rank 2, then 0 -1 and 64 2.
-  std::string key = sliceKey("w", {{0, -1}, {64, 2}});
-  EXPECT_EQ(key, std::string("\x00w\x00\x01\x01\x02\x80\x7f\xc0\x40\x82", 11));
+  EXPECT_FALSE(isTable(other));
+  EXPECT_FALSE(isTable(index.substr(0, index.size() - 1)));
+  EXPECT_FALSE(isTable(""));
 }
