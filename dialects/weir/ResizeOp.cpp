@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Coordinates and weights as ONNX's operator documentation of Resize defines
-// them (versions 10 to 19); TensorFlow's two resize operations are special
-// cases. Coordinates are computed in f32, as the frameworks do: sampling at
-// exact halves depends on it.
+// them (versions 10 to 19); those of TensorFlow's operations begin with "steps". Coordinates are
+// computed in f32, as the frameworks do: sampling at exact halves depends on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +15,8 @@
 #include "dialects/weir/Repeats.h"
 #include "dialects/weir/ShapeSupport.h"
 #include "weir/weir.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -27,7 +28,8 @@ LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Ad
     return emitOptionalError(loc, "unknown mode of resize '", adaptor.getMode(), "'");
   if (!llvm::is_contained({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
                            "align_corners", "asymmetric", "tf_half_pixel_for_nn",
-                           "tf_crop_and_resize"},
+                           "tf_crop_and_resize", "steps", "steps_half_pixel",
+                           "steps_half_pixel_for_nn"},
                           adaptor.getCoordinates()))
     return emitOptionalError(loc, "unknown coordinates of resize '", adaptor.getCoordinates(), "'");
   if (adaptor.getMode() == "nearest" &&
@@ -62,6 +64,21 @@ LogicalResult ResizeOp::inferReturnTypes(MLIRContext *, OptionalLocation loc, Ad
   return inferred(types, shape, element);
 }
 
+/// Whether `scales` are steps: what a place in the result counts in the operand.
+static bool countsSteps(StringRef coordinates) { return coordinates.starts_with("steps"); }
+
+/// Whether sampling at steps of `step`, in f32, repeats each element `factor` times.
+static bool stepsRepeat(StringRef mode, StringRef rounding, float step, int64_t factor,
+                        int64_t size) {
+  float offset = mode == "steps_half_pixel_for_nn" ? 0.5f : 0.0f;
+  if (rounding != "floor" || mode == "steps_half_pixel")
+    return false;
+  for (int64_t i = 0; i < size; ++i)
+    if (static_cast<int64_t>(std::floor((static_cast<float>(i) + offset) * step)) != i / factor)
+      return false;
+  return true;
+}
+
 std::optional<SmallVector<int64_t>> weir::repeatsOf(ResizeOp op) {
   // Up to here f32 tells one place from the next.
   constexpr int64_t most = 1 << 20;
@@ -72,19 +89,24 @@ std::optional<SmallVector<int64_t>> weir::repeatsOf(ResizeOp op) {
   if (op.getMode() != "nearest" || !from || !to || !from.hasStaticShape() || !to.hasStaticShape() ||
       !scales || to.getNumElements() == 0)
     return std::nullopt;
+  StringRef mode = op.getCoordinates(), rounding = op.getNearest();
   SmallVector<int64_t> factors(to.getRank(), 1);
   int64_t largest = 1;
   for (auto [axis, scale] : llvm::zip(op.getAxes(), scales.getValues<APFloat>())) {
     int64_t factor = to.getDimSize(axis) / from.getDimSize(axis);
-    if (to.getDimSize(axis) % from.getDimSize(axis) || to.getDimSize(axis) > most ||
-        !scale.isExactlyValue(double(factor)))
+    if (to.getDimSize(axis) % from.getDimSize(axis) || to.getDimSize(axis) > most)
+      return std::nullopt;
+    if (countsSteps(mode)
+            ? !stepsRepeat(mode, rounding, scale.convertToFloat(), factor, to.getDimSize(axis))
+            : !scale.isExactlyValue(double(factor)))
       return std::nullopt;
     factors[axis] = factor;
     largest = std::max(largest, factor);
   }
+  if (countsSteps(mode))
+    return factors;
   // Places between elements are nearest to one of them, whichever way halves go: a half
   // pixel from the border of a whole number of them is no half.
-  StringRef mode = op.getCoordinates(), rounding = op.getNearest();
   bool rounds = rounding == "round_prefer_floor" || rounding == "round_prefer_ceil";
   bool repeats = mode == "asymmetric"
                      ? rounding == "floor" || (rounding == "round_prefer_floor" && largest <= 2)
@@ -105,6 +127,9 @@ struct Taps {
   // A stretched window.
   bool stretched = false;
   Value base, ratio, scale, first, count, normaliser, size;
+  /// Of two elements a and b: a + (b - a) ratio, as TensorFlow computes it, which
+  /// differs from weights where elements are infinite.
+  bool isLerp = false;
 };
 
 class Resizer {
@@ -164,7 +189,7 @@ private:
     int64_t size = ranked(op.getOperand()).getDimSize(axis);
     if (!isKnown(size) || size != ranked(op.getResult()).getDimSize(axis) ||
         op.getCoordinates() == "tf_crop_and_resize" ||
-        op.getCoordinates() == "tf_half_pixel_for_nn")
+        op.getCoordinates().ends_with("half_pixel_for_nn"))
       return false;
     auto constant = op.getScales().getDefiningOp<ConstantOp>();
     auto scales =
@@ -177,6 +202,12 @@ private:
     int64_t axis = op.getAxes()[k];
     StringRef mode = op.getCoordinates();
     Value x = toReal(out[axis]), scale = parameter(op.getScales(), k);
+    if (mode == "steps")
+      return s.mul(x, scale);
+    if (countsSteps(mode)) {
+      Value centre = s.mul(s.add(x, real(0.5)), scale);
+      return mode == "steps_half_pixel" ? s.sub(centre, real(0.5)) : centre;
+    }
     Value size = toReal(r.dim(op.getOperand(), axis)), one = real(1), half = real(0.5);
     auto halfPixel = [&] { return s.sub(s.div(s.add(x, half), scale), half); };
     if (mode == "half_pixel")
@@ -218,10 +249,12 @@ private:
     Value x = coordinate(k), size = r.dim(op.getOperand(), axis);
     if (op.getMode() == "nearest") {
       StringRef rounding = op.getNearest();
-      Value at = rounding == "floor"               ? s.op<math::FloorOp>(x)
-                 : rounding == "ceil"              ? s.op<math::CeilOp>(x)
-                 : rounding == "round_prefer_ceil" ? s.op<math::FloorOp>(s.add(x, real(0.5)))
-                                                   : s.op<math::CeilOp>(s.sub(x, real(0.5)));
+      // TensorFlow rounds just below a half down, which adding a half does not.
+      Value at = rounding == "floor"                ? s.op<math::FloorOp>(x)
+                 : rounding == "ceil"               ? s.op<math::CeilOp>(x)
+                 : countsSteps(op.getCoordinates()) ? s.op<math::RoundOp>(x)
+                 : rounding == "round_prefer_ceil"  ? s.op<math::FloorOp>(s.add(x, real(0.5)))
+                                                    : s.op<math::CeilOp>(s.sub(x, real(0.5)));
       own[axis] = clamp(toIndex(at), size);
       return;
     }
@@ -242,6 +275,13 @@ private:
           emitReductionLoops(r, {t.count}, real(0), [&](ValueRange place, Value carried) {
             return s.add(carried, stretchedWeight(t, place[0]));
           });
+      taps.push_back(t);
+      return;
+    }
+    if (op.getMode() == "linear" && countsSteps(op.getCoordinates())) {
+      // At an element, there is no second one.
+      t.isLerp = true;
+      t.indices = {clamp(t.base, size), clamp(toIndex(s.op<math::CeilOp>(x)), size)};
       taps.push_back(t);
       return;
     }
@@ -294,6 +334,14 @@ private:
     if (k == taps.size())
       return scalars.cast(r.element(op.getOperand(), own), elementOf(op.getOperand()), wide, false);
     const Taps &t = taps[k];
+    if (t.isLerp) {
+      own[t.axis] = t.indices[0];
+      Value first = sum(taps, own, k + 1);
+      own[t.axis] = t.indices[1];
+      Value second = sum(taps, own, k + 1);
+      Value ratio = scalars.cast(t.ratio, r.b.getF32Type(), wide, false);
+      return scalars.add(first, scalars.mul(scalars.sub(second, first), ratio));
+    }
     auto term = [&](Value index, Value weight) {
       own[t.axis] = index;
       return scalars.mul(scalars.cast(weight, r.b.getF32Type(), wide, false),

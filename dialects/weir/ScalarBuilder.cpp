@@ -74,11 +74,25 @@ Value ScalarBuilder::nonZeroDivisor(Value divisor) {
   return select(ok, divisor, one(divisor));
 }
 
+/// x conj(y / m) / (m |y / m|^2), m the larger of y's parts (Smith, "Algorithm 116:
+/// Complex division"), without branches: what overflows or divides by zero is NaN
+/// where Eigen's vectors make it so.
+static Value complexDiv(ScalarBuilder &s, Value x, Value y) {
+  Value a = s.op<complex::ReOp>(x), b = s.op<complex::ImOp>(x);
+  Value c = s.op<complex::ReOp>(y), d = s.op<complex::ImOp>(y);
+  Value most = s.op<arith::MaximumFOp>(s.abs(c), s.abs(d));
+  c = s.div(c, most);
+  d = s.div(d, most);
+  Value below = s.mul(most, s.add(s.mul(c, c), s.mul(d, d)));
+  return s.makeComplex(s.div(s.add(s.mul(a, c), s.mul(b, d)), below),
+                       s.div(s.sub(s.mul(b, c), s.mul(a, d)), below));
+}
+
 Value ScalarBuilder::div(Value x, Value y) {
   if (isFloat(x))
     return op<arith::DivFOp>(x, y);
   if (isComplex(x))
-    return op<complex::DivOp>(x, y);
+    return complexDiv(*this, x, y);
   y = nonZeroDivisor(y);
   if (isUnsigned())
     return op<arith::DivUIOp>(x, y);

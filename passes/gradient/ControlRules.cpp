@@ -122,8 +122,27 @@ FailureOr<Operation *> loop(ArrayRef<Value> inits, Part condition, Part body, Ad
   return a.b.create(state);
 }
 
+/// What the loop's body says (givenGradientAttr).
+LogicalResult givenGradient(WhileOp op, size_t count, ArrayRef<Value> gradients, Adjoint &a) {
+  Block &body = op.getBody().front();
+  IRMapping mapping;
+  for (size_t i = 0; i < op.getInits().size(); ++i) {
+    BlockArgument argument = body.getArgument(i);
+    Value value = op.getInits()[i];
+    if (i < count)
+      value = gradients[i] ? gradients[i] : a.zeros(value);
+    mapping.map(argument, inType(value, argument.getType(), a));
+  }
+  SmallVector<Value> found = replay(body, mapping, a);
+  for (size_t i = count; i < op.getInits().size(); ++i)
+    a.add(op.getInits()[i], found[i]);
+  return success();
+}
+
 LogicalResult whileLoop(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
   auto original = cast<WhileOp>(op);
+  if (auto given = op->getAttrOfType<IntegerAttr>(givenGradientAttr))
+    return givenGradient(original, given.getInt(), gradients, a);
   Region &conditionRegion = original.getCondition(), &bodyRegion = original.getBody();
   if (!isRepeatable(conditionRegion) || !isRepeatable(bodyRegion))
     return failure();

@@ -10,6 +10,7 @@
 #include "passes/gradient/GradientRules.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace weir;
@@ -28,6 +29,13 @@ Value Adjoint::ints(Ints values) {
 
 Value Adjoint::number(Value like, double value) {
   Type element = type(like).getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    SmallVector<Attribute> parts = {b.getFloatAttr(complex.getElementType(), value),
+                                    b.getFloatAttr(complex.getElementType(), 0)};
+    return ConstantOp::create(b, loc,
+                              DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                                     ArrayRef<Attribute>(b.getArrayAttr(parts))));
+  }
   Attribute attribute = isa<FloatType>(element)
                             ? Attribute(b.getFloatAttr(element, value))
                             : Attribute(b.getIntegerAttr(element, static_cast<int64_t>(value)));
@@ -38,7 +46,13 @@ Value Adjoint::number(Value like, double value) {
 Value Adjoint::cast(Value v, Type element) {
   if (type(v).getElementType() == element)
     return v;
+  if (isa<ComplexType>(type(v).getElementType()) && !isa<ComplexType>(element))
+    return cast(op<RealOp>(v), element);
   return CastOp::create(b, loc, type(v).clone(element), v, b.getBoolAttr(true));
+}
+
+Value Adjoint::conj(Value v) {
+  return isa<ComplexType>(type(v).getElementType()) ? op<ConjOp>(v) : v;
 }
 
 Value Adjoint::compare(StringRef predicate, Value x, Value y) {
@@ -181,10 +195,25 @@ static bool isFloat(Value v) {
   return type && isa<FloatType, ComplexType>(type.getElementType());
 }
 
+/// Operations whose rules hold for complex numbers, too.
+static bool isComplexRule(Operation *op) {
+  static const llvm::StringSet<> names = {
+      "add",        "sub",         "mul",       "div",     "neg",          "conj",
+      "real",       "imag",        "complex",   "cast",    "gate",         "select",
+      "reshape",    "pad",         "transpose", "reverse", "broadcast_to", "concat",
+      "slice",      "tile",        "gather",    "repeat",  "gather_nd",    "gather_elements",
+      "scatter_nd", "dot_general", "if",        "while",   "cumulative"};
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return reduce.getKind() == "sum" || reduce.getKind() == "mean" || reduce.getKind() == "prod";
+  StringRef name = op->getName().getStringRef();
+  return name.consume_front("weir.") && names.contains(name);
+}
+
 /// Whether an operation is on a way of gradients that no rule knows.
 static bool isRefused(Operation *op) {
-  return op->hasAttr(noGradientAttr) || llvm::any_of(op->getOperands(), isComplex) ||
-         llvm::any_of(op->getResults(), isComplex);
+  return op->hasAttr(noGradientAttr) || ((llvm::any_of(op->getOperands(), isComplex) ||
+                                          llvm::any_of(op->getResults(), isComplex)) &&
+                                         !isComplexRule(op));
 }
 
 /// The operations of `block` that the ys are made of, in the block's order.

@@ -23,6 +23,14 @@ namespace weir {
 /// On an operation whose gradient is not that of what it computes: a way of
 /// gradients through it is an error.
 inline constexpr llvm::StringLiteral noGradientAttr = "weir.no_gradient";
+/// On a weir.while that never runs: its first results, as many as this number
+/// says, have the gradients that its body gives. The loop carries the values of
+/// the results and then the operands that these are differentiated by; the body
+/// takes the gradients of the results in the place of their values, and yields
+/// those of the operands in theirs. For operations whose model has another
+/// gradient than the derivative of what they are made of; whoever writes one
+/// replaces it by what it carries afterwards.
+inline constexpr llvm::StringLiteral givenGradientAttr = "weir.given_gradient";
 /// On a gate: no gradient flows through it.
 inline constexpr llvm::StringLiteral stopGradientAttr = "weir.stop_gradient";
 

@@ -52,10 +52,15 @@ public:
   Value times(Value x, double y) { return times(x, number(x, y)); }
   Value plus(Value x, double y) { return plus(x, number(x, y)); }
   Value square(Value x) { return times(x, x); }
+  /// Of a complex number that becomes a real one, the real part.
   Value cast(Value v, mlir::Type element);
+  /// The conjugate; of real numbers they themselves. Gradients by complex numbers
+  /// are those of TensorFlow: the conjugate of the derivative.
+  Value conj(Value v);
   Value compare(llvm::StringRef predicate, Value x, Value y);
   /// `x` where the condition holds, else 0.
   Value where(Value condition, Value x);
+  Value unless(Value condition, Value x) { return where(op<NotOp>(condition), x); }
   Value reduce(Value v, llvm::StringRef kind, Ints axes, bool keepDims);
   Value shapeOf(Value v); ///< tensor<rank x i64>
   Value sizes(Value v, int64_t begin, int64_t end);

@@ -68,7 +68,7 @@ LogicalResult reduce(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     if (axes.empty())
       a.add(x, dy);
     else
-      a.add(x, a.times(others(x, axes, a), dy));
+      a.add(x, a.times(a.conj(others(x, axes, a)), dy));
     return success();
   }
   return failure();
@@ -101,7 +101,7 @@ LogicalResult dotGeneral(Operation *op, ArrayRef<Value> gradients, Adjoint &a) {
     int64_t first = isLeft ? batches + own : batches;
     for (int64_t i = 0; i < free; ++i)
       dyContract.push_back(first + i);
-    Value product = a.op<DotGeneralOp>(dy, other, dyBatch, otherBatch, dyContract, theirs,
+    Value product = a.op<DotGeneralOp>(dy, a.conj(other), dyBatch, otherBatch, dyContract, theirs,
                                        Adjoint::type(self).getElementType());
     // Made: batch, own free ones, what `other` was contracted over, in order.
     IntVector sorted(otherContract), made;

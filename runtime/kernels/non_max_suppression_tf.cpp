@@ -105,7 +105,8 @@ bool suppress(Candidate &candidate, const Overlaps &overlaps, const int64_t *cho
     float iou = overlaps.between(candidate.box, chosen[i]);
     if (limits.sigma > 0) {
       auto scale = float(-0.5 / limits.sigma);
-      candidate.score *= iou <= float(limits.iou) ? expf(scale * iou * iou) : 0;
+      // However much they overlap: the IoU threshold is for hard suppression.
+      candidate.score *= expf(scale * iou * iou);
     } else if (iou > float(limits.iou)) {
       return false;
     }

@@ -29,7 +29,9 @@ static LogicalResult constant(NodeImport &n) {
 }
 
 static LogicalResult identity(NodeImport &n) {
-  if (n.inputs[0].kind == Imported::Kind::Resource && !n.inputs[0].isRef)
+  // What a version-one variable is read to is its memory: who takes it sees what was
+  // assigned before it.
+  if (n.inputs[0].kind == Imported::Kind::Resource)
     return n.result(n.inputs[0]);
   if (n.inputs[0].kind == Imported::Kind::Array || n.inputs[0].kind == Imported::Kind::Handle)
     return n.result(n.inputs[0]);
@@ -353,8 +355,8 @@ static LogicalResult concatAt(NodeImport &n, size_t axisInput, size_t first, siz
   SmallVector<Value> values = n.tensors(first, end);
   if (values.empty())
     return failure();
-  std::optional<int64_t> axis = n.constantAxis(axisInput, n.rank(values.front()));
-  return axis ? n.result(n.concat(values, *axis)) : failure();
+  return n.result(atAxis(n, axisInput, n.rank(values.front()),
+                         [&](TensorBuilder &t, int64_t axis) { return t.concat(values, axis); }));
 }
 
 static LogicalResult concat(NodeImport &n) { return concatAt(n, 0, 1, n.inputCount()); }
@@ -369,12 +371,17 @@ static LogicalResult concatOffset(NodeImport &n) {
   if (shapes.empty())
     return failure();
   int64_t rank = n.dim(shapes[0], 0);
-  std::optional<int64_t> axis = n.constantAxis(0, rank);
-  if (!axis)
-    return failure();
-  IntVector mask(rank, 0);
-  mask[*axis] = 1;
-  Value only = n.cast(n.ints(mask), n.element(shapes[0]));
+  Value only;
+  if (n.knownInts(0)) {
+    std::optional<int64_t> axis = n.constantAxis(0, rank);
+    if (!axis)
+      return failure();
+    IntVector mask(rank, 0);
+    mask[*axis] = 1;
+    only = n.cast(n.ints(mask), n.element(shapes[0]));
+  } else {
+    only = n.cast(axisFlags(n, n.in(0), rank), n.element(shapes[0]));
+  }
   Value offset = n.cast(n.ints(IntVector(rank, 0)), n.element(shapes[0]));
   for (Value shape : shapes) {
     if (!offset)
@@ -400,18 +407,22 @@ static LogicalResult parallelConcat(NodeImport &n) {
 }
 
 static LogicalResult transpose(NodeImport &n) {
-  Value x = n.in(0);
-  std::optional<IntVector> permutation = n.constantInts(1);
-  if (!x || !permutation)
+  Value x = n.in(0), given = n.in(1);
+  if (!x || !given)
     return failure();
-  IntVector axes;
-  for (int64_t one : *permutation) {
-    std::optional<int64_t> axis = n.axis(one, n.rank(x));
-    if (!axis)
-      return failure();
-    axes.push_back(*axis);
+  Value result;
+  if (std::optional<IntVector> permutation = n.knownInts(1)) {
+    IntVector axes;
+    for (int64_t one : *permutation) {
+      std::optional<int64_t> axis = n.axis(one, n.rank(x));
+      if (!axis)
+        return failure();
+      axes.push_back(*axis);
+    }
+    result = n.transpose(x, axes);
+  } else {
+    result = transposeAt(n, x, given);
   }
-  Value result = n.transpose(x, axes);
   if (n.node.op == "ConjugateTranspose" && result && isa<ComplexType>(n.element(result)))
     result = n.op<ConjOp>(result);
   return n.result(result);
@@ -420,10 +431,24 @@ static LogicalResult transpose(NodeImport &n) {
 static LogicalResult tile(NodeImport &n) { return n.result(n.op<TileOp>(n.in(0), n.in(1))); }
 
 static LogicalResult reverse(NodeImport &n) {
-  Value x = n.in(0);
-  std::optional<IntVector> given = n.constantInts(1);
-  if (!x || !given)
+  Value x = n.in(0), flags = n.in(1);
+  if (!x || !flags)
     return failure();
+  std::optional<IntVector> given = n.knownInts(1);
+  if (!given) {
+    // Each dimension from either end.
+    if (n.node.op != "Reverse")
+      flags = axisFlags(n, flags, n.rank(x));
+    for (int64_t i = 0; i < n.rank(x); ++i) {
+      Value size = n.sizeOf(x, i);
+      Value index = n.op<IotaOp>(size, n.number(0), n.typeAttr(n.b.getI64Type()));
+      Value back = n.sub(n.sub(size, 1.0), index);
+      x = n.gather(x, n.select(n.pick(flags, 0, i), back, index), i);
+      if (!x)
+        return failure();
+    }
+    return n.result(x);
+  }
   IntVector axes;
   if (n.node.op == "Reverse") { // a flag for each dimension
     for (auto [i, flag] : llvm::enumerate(*given))
@@ -476,10 +501,19 @@ static LogicalResult roll(NodeImport &n) {
   Value x = n.in(0), shift = n.in(1);
   if (!x || !shift)
     return failure();
-  std::optional<IntVector> axes = n.constantInts(2);
-  if (!axes)
-    return failure();
+  std::optional<IntVector> axes = n.knownInts(2);
   Value shifts = n.reshape(n.toI64(shift), {-1});
+  if (!axes) {
+    // What each dimension is shifted by in all.
+    int64_t rank = n.rank(x);
+    Value given = n.reshape(n.toI64(n.in(2)), {-1});
+    if (!given || !axisFlags(n, given, rank))
+      return failure();
+    given = n.select(n.compare("lt", given, 0), n.add(given, static_cast<double>(rank)), given);
+    Value isAt = n.compare("eq", n.unsqueeze(given, {1}), n.ints(axesFrom(0, rank)));
+    shifts = n.reduce(n.mul(n.unsqueeze(shifts, {1}), n.toI64(isAt)), "sum", {0}, false);
+    axes = axesFrom(0, rank);
+  }
   for (auto [i, given] : llvm::enumerate(*axes)) {
     std::optional<int64_t> axis = n.axis(given, n.rank(x));
     if (!axis)

@@ -24,17 +24,16 @@ RankedTensorType GraphImporter::join(RankedTensorType x, RankedTensorType y) con
 
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Truth of a scalar as If and While take it: numbers other than zero are true.
-static Value truth(Value condition, NodeImport &t) {
+Value weir::tf::truth(NodeImport &t, Value condition) {
   if (!condition)
     return {};
-  if (!t.isBool(condition)) {
-    condition = t.isString(condition) ? t.logicalNot(t.equalStrings(condition, t.stringScalar("")))
-                                      : t.compare("ne", condition, 0);
-  }
-  if (condition && t.rank(condition) != 0)
-    condition = t.toScalar(condition);
-  return condition;
+  // Of a tensor: whether it has any elements.
+  if (t.rank(condition) > 0)
+    return t.toScalar(t.compare("ne", t.sizeProduct(condition, 0, t.rank(condition)), 0));
+  if (t.isBool(condition))
+    return condition;
+  return t.isString(condition) ? t.logicalNot(t.equalStrings(condition, t.stringScalar("")))
+                               : t.compare("ne", condition, 0);
 }
 
 const Imported *GraphImporter::RegionState::find(ArrayInfo *info) const {
@@ -128,7 +127,7 @@ FailureOr<std::vector<Imported>> GraphImporter::buildIf(Value condition, Part th
                                                         Part elsePart, const Node &node,
                                                         OpBuilder &b, Location loc) {
   NodeImport t(*this, node, {}, b, loc);
-  condition = truth(condition, t);
+  condition = truth(t, condition);
   if (!condition) {
     (void)report(node, "W0251", "found a condition that is no number");
     return failure();
@@ -334,7 +333,7 @@ FailureOr<std::vector<Imported>> GraphImporter::buildWhile(std::vector<Imported>
       return giveUp();
     NodeImport ct(*this, node, {}, conditionBuilder, loc);
     ct.inputs = *test;
-    Value flag = truth(test->empty() ? Value() : ct.in(0), ct);
+    Value flag = truth(ct, test->empty() ? Value() : ct.in(0));
     if (!flag) {
       (void)report(node, "W0251", "found a condition that is no number");
       return giveUp();

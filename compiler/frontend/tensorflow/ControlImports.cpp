@@ -57,10 +57,12 @@ static LogicalResult symbolicGradient(NodeImport &n) {
       argument = GateOp::create(n.b, n.loc, argument.getType(), argument, ValueRange());
   // Functions that it calls are differentiated, too.
   ModuleOp keeper = std::exchange(n.g.module, {});
+  bool before = std::exchange(n.g.isDifferentiated, true);
   auto values =
       n.g.inlineFunction(*function, *f->funcAttrs,
                          std::vector<Imported>(arguments.begin(), arguments.end()), n.node, n.b);
   n.g.module = keeper;
+  n.g.isDifferentiated = before;
   if (failed(values))
     return failure();
   SmallVector<Value> ys;
@@ -219,6 +221,7 @@ ArrayRef<OpImport> weir::tf::controlImports() {
       {"While", loop},
       {"StatelessWhile", loop},
       {"For", forLoop},
+      {"ToBool", [](NodeImport &n) { return n.result(truth(n, n.in(0))); }},
       {"Assert", assertion},
       {"CheckNumerics", checkNumerics},
       {"CheckNumericsV2", checkNumerics},

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Windows.h"
 
 using namespace mlir;
@@ -35,32 +36,15 @@ static Value orderFilter(NodeImport &n, Value filter, const Windows &windows) {
   return n.transpose(filter, order);
 }
 
-/// Pads that make "same" windows of an input whose sizes are computed: weir's
-/// convolution takes constants, so the border is made before it.
-static Value padDynamically(NodeImport &n, Value x, const Windows &windows, Ints window) {
-  int64_t rank = n.rank(x);
-  SmallVector<Value> before(rank, n.ints({0})), after(rank, n.ints({0}));
-  for (int64_t i = 0; i < windows.spatial; ++i) {
-    int64_t stride = windows.strides[i];
-    int64_t reach = (window[i] - 1) * windows.dilations[i] + 1;
-    Value size = n.sizeOf(x, windows.dim(i));
-    Value steps = n.div(n.add(size, n.ints({stride - 1})), n.ints({stride}));
-    Value last = n.mul(n.sub(steps, n.ints({1})), n.ints({stride}));
-    Value total = n.maximum(n.sub(n.add(last, n.ints({reach})), size), n.ints({0}));
-    before[windows.dim(i)] = n.div(total, n.ints({2}));
-    after[windows.dim(i)] = n.sub(total, before[windows.dim(i)]);
-  }
-  before.append(after);
-  return n.op<PadOp>(x, n.concat(before, 0), n.like(x, 0), n.text("constant"));
-}
-
 Value weir::tf::convolve(NodeImport &n, Value x, Value filter, Windows windows, int64_t groups,
                          Ints window) {
   if (!n.hasRank(x, windows.spatial + 2) || !filter)
     return {};
   auto pads = padsFor(windows, spatialSizes(windows, n.type(x)), window);
   if (!pads) {
-    x = padDynamically(n, x, windows, window);
+    // weir's convolution takes constants: the border is made before it.
+    RunTimePads border = runTimePads(n, windows, spatialSizesOf(n, windows, x), window);
+    x = padAtRunTime(n, x, windows, border, n.like(x, 0));
     pads = IntVector(2 * windows.spatial, 0);
   }
   if (!x)
@@ -107,6 +91,66 @@ static LogicalResult depthwiseConv(NodeImport &n) {
 // Gradients of convolutions, which are also the layers called transposed
 //===----------------------------------------------------------------------===//
 
+/// Of an operand that gives the sizes of a whole tensor, or its spatial ones:
+/// where these begin.
+static std::optional<int64_t> spatialStart(NodeImport &n, const Windows &windows, Value given) {
+  int64_t count = given ? n.dim(given, 0) : 0;
+  if (count == windows.spatial)
+    return 0;
+  if (count == windows.spatial + 2 || ShapedType::isDynamic(count))
+    return windows.dim(0);
+  (void)n.invalid("found " + Twine(count) + " input sizes; possible are " + Twine(windows.spatial) +
+                  " or " + Twine(windows.spatial + 2));
+  return std::nullopt;
+}
+
+/// The convolution's transpose: of `gradient` to sizes that are known (`sizes`,
+/// kDynamic where not) or computed (`outputSizes`).
+static Value convolveBack(NodeImport &n, Value gradient, Value filter, const Windows &windows,
+                          Ints window, Ints sizes, Value outputSizes, int64_t groups) {
+  if (!outputSizes || !filter)
+    return {};
+  std::optional<RunTimePads> border;
+  SmallVector<Value> each;
+  auto pads = padsFor(windows, sizes, window);
+  if (!pads) {
+    // Without the border first, and then that is cut off.
+    SmallVector<Value> whole;
+    for (int64_t i = 0; i < windows.spatial; ++i)
+      each.push_back(n.slice(outputSizes, 0, i, i + 1));
+    border = runTimePads(n, windows, each, window);
+    for (int64_t i = 0; i < windows.spatial; ++i)
+      whole.push_back(n.add(each[i], n.add(border->before[i], border->after[i])));
+    outputSizes = n.concat(whole, 0);
+    pads = IntVector(2 * windows.spatial, 0);
+  }
+  Value result = n.op<ConvTransposeOp>(
+      gradient, orderFilter(n, filter, windows), outputSizes, n.list(windows.strides),
+      n.list(*pads), n.list(windows.dilations), n.number(groups), n.flag(windows.channelsLast));
+  return border ? cropAtRunTime(n, result, windows, *border, each) : result;
+}
+
+/// The forward input's sizes, of the operand that gives them.
+struct GivenSizes {
+  IntVector known;
+  Value computed;
+};
+static std::optional<GivenSizes> givenSizes(NodeImport &n, const Windows &windows, Value given) {
+  GivenSizes sizes{IntVector(windows.spatial, ShapedType::kDynamic), {}};
+  auto first = spatialStart(n, windows, given);
+  if (!first)
+    return std::nullopt;
+  if (auto known = knownIntegers(given);
+      known && static_cast<int64_t>(known->size()) >= *first + windows.spatial)
+    for (int64_t i = 0; i < windows.spatial; ++i)
+      if (auto size = (*known)[*first + i])
+        sizes.known[i] = *size;
+  sizes.computed = llvm::is_contained(sizes.known, ShapedType::kDynamic)
+                       ? n.slice(n.toI64(given), 0, *first, *first + windows.spatial)
+                       : n.ints(sizes.known);
+  return sizes;
+}
+
 template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
   Value filter = n.in(1), gradient = n.in(2);
   if (!n.hasRank(filter, spatial + 2) || !n.hasRank(gradient, spatial + 2))
@@ -115,45 +159,27 @@ template <int64_t spatial> static LogicalResult backpropInput(NodeImport &n) {
   auto window = filterWindow(n, filter, spatial);
   if (!windows || !window)
     return failure();
-  // The forward input's sizes: given, or only its spatial part.
-  IntVector sizes(spatial, ShapedType::kDynamic);
-  Value outputSizes;
-  bool givesShape = n.node.op != "Conv3DBackpropInput";
-  if (!givesShape) {
-    Value forward = n.in(0);
-    if (!forward || !n.hasRank(forward, spatial + 2))
+  // Given are the forward input's sizes, or it itself.
+  std::optional<GivenSizes> sizes;
+  Value given = n.in(0);
+  if (!given)
+    return failure();
+  if (n.node.op == "Conv3DBackpropInput" || n.node.op == "Conv2DBackpropInputV2") {
+    if (!n.hasRank(given, spatial + 2))
       return failure();
-    sizes = spatialSizes(*windows, n.type(forward));
-    outputSizes = n.shapeSlice(forward, windows->dim(0), windows->dim(0) + spatial);
+    sizes = GivenSizes{spatialSizes(*windows, n.type(given)),
+                       n.shapeSlice(given, windows->dim(0), windows->dim(0) + spatial)};
   } else {
-    Value given = n.in(0);
-    if (!given)
-      return failure();
-    auto known = knownIntegers(given);
-    bool isWhole = n.dim(given, 0) != spatial;
-    int64_t first = isWhole ? windows->dim(0) : 0;
-    if (known && static_cast<int64_t>(known->size()) < first + spatial)
-      return n.invalid("found " + Twine(known->size()) + " input sizes; possible are " +
-                       Twine(spatial) + " or " + Twine(spatial + 2));
-    if (known)
-      for (int64_t i = 0; i < spatial; ++i)
-        if (auto size = (*known)[first + i])
-          sizes[i] = *size;
-    outputSizes = llvm::is_contained(sizes, ShapedType::kDynamic)
-                      ? n.slice(n.toI64(given), 0, first, first + spatial)
-                      : n.ints(sizes);
+    sizes = givenSizes(n, *windows, given);
   }
-  auto pads = padsFor(*windows, sizes, *window);
-  if (!pads)
-    return n.unsupported("found a padding that depends on sizes that are "
-                         "computed; possible are constant sizes");
+  if (!sizes)
+    return failure();
   int64_t channels = n.dim(gradient, windows->channelDim());
   int64_t outputs = n.dim(filter, spatial + 1);
   if (!ShapedType::isDynamic(channels) && channels != outputs)
     return n.invalid("found " + Twine(channels) + " channels for a filter of " + Twine(outputs));
-  return n.result(n.op<ConvTransposeOp>(
-      gradient, orderFilter(n, filter, *windows), outputSizes, n.list(windows->strides),
-      n.list(*pads), n.list(windows->dilations), n.number(1), n.flag(windows->channelsLast)));
+  return n.result(
+      convolveBack(n, gradient, filter, *windows, *window, sizes->known, sizes->computed, 1));
 }
 
 static LogicalResult depthwiseBackpropInput(NodeImport &n) {
@@ -162,18 +188,63 @@ static LogicalResult depthwiseBackpropInput(NodeImport &n) {
     return failure();
   auto windows = readWindows(n, 2);
   auto window = filterWindow(n, filter, 2);
-  auto given = n.constantInts(0);
-  if (!windows || !window || !given)
+  if (!windows || !window)
+    return failure();
+  auto sizes = givenSizes(n, *windows, n.in(0));
+  if (!sizes)
     return failure();
   Ints shape = n.sizes(filter);
-  IntVector sizes = {(*given)[windows->dim(0)], (*given)[windows->dim(1)]};
-  auto pads = padsFor(*windows, sizes, *window);
+  int64_t groups = shape[2];
   // S… O/groups I: one result channel a group, I = C·M.
   filter = n.reshape(filter, {shape[0], shape[1], 1, shape[2] * shape[3]});
-  return n.result(n.op<ConvTransposeOp>(gradient, orderFilter(n, filter, *windows), n.ints(sizes),
-                                        n.list(windows->strides), n.list(*pads),
-                                        n.list(windows->dilations), n.number(shape[2]),
-                                        n.flag(windows->channelsLast)));
+  return n.result(
+      convolveBack(n, gradient, filter, *windows, *window, sizes->known, sizes->computed, groups));
+}
+
+/// A filter's gradient where spatial sizes are computed: place by place of the
+/// window, the elements that meet it times the gradient, summed over all steps.
+/// Channels last.
+static Value filterByPlaces(NodeImport &n, Value x, Value gradient, const Windows &windows,
+                            Ints filterShape, bool isDepthwise) {
+  int64_t spatial = windows.spatial;
+  Ints window = filterShape.take_front(spatial);
+  int64_t places = 1;
+  for (int64_t size : window)
+    if (llvm::MulOverflow(places, size, places) || places > 4096) {
+      (void)n.unsupported("found a window of more than 4096 elements");
+      return {};
+    }
+  RunTimePads border = runTimePads(n, windows, spatialSizesOf(n, windows, x), window);
+  Value padded = padAtRunTime(n, x, windows, border, n.like(x, 0));
+  int64_t channels = filterShape[spatial], outputs = filterShape[spatial + 1];
+  Value dy = isDepthwise ? n.reshapeTo(gradient, n.concat({n.shapeSlice(gradient, 0, spatial + 1),
+                                                           n.ints({channels, outputs})},
+                                                          0))
+                         : n.reshape(gradient, {-1, outputs});
+  SmallVector<Value> parts;
+  for (int64_t place = 0; place < places; ++place) {
+    SmallVector<Value> starts, ends;
+    int64_t rest = place;
+    IntVector at(spatial);
+    for (int64_t i = spatial; i-- > 0; rest /= window[i])
+      at[i] = rest % window[i] * windows.dilations[i];
+    for (int64_t i = 0; i < spatial; ++i) {
+      Value steps = n.sizeOf(gradient, 1 + i);
+      Value reach = n.mul(n.sub(steps, n.ints({1})), n.ints({windows.strides[i]}));
+      starts.push_back(n.ints({at[i]}));
+      ends.push_back(n.add(reach, n.ints({at[i] + 1})));
+    }
+    Value met =
+        n.op<SliceOp>(padded, n.concat(starts, 0), n.concat(ends, 0), n.ints(windows.strides),
+                      n.list(axesFrom(1, spatial + 1)), n.flag(false));
+    if (isDepthwise)
+      parts.push_back(n.reduce(n.mul(met ? n.unsqueeze(met, {spatial + 2}) : met, dy), "sum",
+                               axesFrom(0, spatial + 1), false));
+    else
+      parts.push_back(n.op<DotGeneralOp>(n.reshape(met, {-1, channels}), dy, n.list({}), n.list({}),
+                                         n.list({0}), n.list({0}), n.typeAttr(n.element(x))));
+  }
+  return n.reshape(n.stack(parts, 0), filterShape);
 }
 
 /// The gradient of a filter is a convolution, too: batch and channels change
@@ -187,7 +258,7 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   if (!windows)
     return failure();
   IntVector filterShape;
-  if (n.node.op == "Conv3DBackpropFilter") {
+  if (n.node.op == "Conv3DBackpropFilter" || n.node.op == "Conv2DBackpropFilterV2") {
     Value filter = n.in(1);
     if (!filter || !n.isStatic(filter))
       return n.unsupported("found a filter of unknown shape");
@@ -215,10 +286,11 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   IntVector steps = spatialSizes(*windows, n.type(gradient));
   Ints window = Ints(filterShape).take_front(spatial);
   auto pads = padsFor(*windows, sizes, window);
+  int64_t batches = n.dim(x, 0);
   if (!pads || llvm::is_contained(sizes, ShapedType::kDynamic) ||
-      llvm::is_contained(steps, ShapedType::kDynamic))
-    return n.unsupported("found sizes that are not known; possible are "
-                         "constant ones");
+      llvm::is_contained(steps, ShapedType::kDynamic) ||
+      (isDepthwise && ShapedType::isDynamic(batches)))
+    return n.result(filterByPlaces(n, x, gradient, *windows, filterShape, isDepthwise));
   // As much behind as makes exactly the filter's size; negative crops.
   for (int64_t i = 0; i < spatial; ++i)
     (*pads)[2 * i + 1] = (window[i] - 1) * windows->dilations[i] +
@@ -228,9 +300,7 @@ template <int64_t spatial> static LogicalResult backpropFilter(NodeImport &n) {
   swap.push_back(0);
   int64_t channels = n.dim(x, spatial + 1);
   int64_t outputs = n.dim(gradient, spatial + 1);
-  int64_t batch = n.dim(x, 0);
-  if (isDepthwise && ShapedType::isDynamic(batch))
-    return n.unsupported("found a batch of unknown size");
+  int64_t batch = batches;
   Value image, kernel;
   IntVector kernelOrder = axesFrom(1, spatial + 1);
   kernelOrder.append({0, spatial + 1});
@@ -288,23 +358,37 @@ std::optional<PoolSpec> weir::tf::readPool(NodeImport &n, Value x, int64_t spati
   if (!window)
     return std::nullopt;
   auto pads = padsFor(*windows, spatialSizes(*windows, n.type(x)), *window);
-  if (!pads) {
-    (void)n.unsupported("found a padding that depends on sizes that are not "
-                        "known; possible are sizes given by --shape");
-    return std::nullopt;
+  if (pads)
+    return PoolSpec{*windows, *window, *pads, std::nullopt};
+  return PoolSpec{*windows, *window, IntVector(2 * spatial, 0),
+                  runTimePads(n, *windows, spatialSizesOf(n, *windows, x), *window)};
+}
+
+Value weir::tf::pooling(NodeImport &n, Value x, const PoolSpec &spec, bool isMax) {
+  if (!x)
+    return {};
+  Value fill = isMax ? extremeValue(n, n.element(x), true, true) : n.like(x, 0);
+  Value pooled = n.op<PoolOp>(bordered(n, x, spec, fill), n.text(isMax ? "max" : "average"),
+                              n.list(spec.window), n.list(spec.windows.strides), n.list(spec.pads),
+                              n.list(spec.windows.dilations), n.flag(false), n.flag(false),
+                              n.number(0), n.flag(spec.windows.channelsLast));
+  if (isMax || !spec.border || !pooled)
+    return pooled;
+  // The border does not count: the mean over what lies inside.
+  for (int64_t i = 0; i < spec.windows.spatial; ++i) {
+    int64_t dim = spec.windows.dim(i);
+    Value counts = windowCounts(n, spec.windows, *spec.border, i, n.sizeOf(x, dim),
+                                n.sizeOf(pooled, dim), spec.window[i]);
+    Value share = n.div(n.like(pooled, spec.window[i]), n.cast(counts, n.element(pooled)));
+    pooled = n.mul(pooled, n.unsqueeze(share, axesFrom(1, n.rank(x) - dim)));
   }
-  return PoolSpec{*windows, *window, *pads};
+  return pooled;
 }
 
 template <int64_t spatial, bool isMax> static LogicalResult pool(NodeImport &n) {
   Value x = n.in(0);
   auto spec = readPool(n, x, spatial);
-  if (!spec)
-    return failure();
-  return n.result(n.op<PoolOp>(x, n.text(isMax ? "max" : "average"), n.list(spec->window),
-                               n.list(spec->windows.strides), n.list(spec->pads),
-                               n.list(spec->windows.dilations), n.flag(false), n.flag(false),
-                               n.number(0), n.flag(spec->windows.channelsLast)));
+  return spec ? n.result(weir::tf::pooling(n, x, *spec, isMax)) : failure();
 }
 
 static LogicalResult maxPoolWithArgmax(NodeImport &n) {
@@ -312,14 +396,29 @@ static LogicalResult maxPoolWithArgmax(NodeImport &n) {
   auto spec = readPool(n, x, 2);
   if (!spec)
     return failure();
-  Value values = n.op<PoolOp>(x, n.text("max"), n.list(spec->window), n.list(spec->windows.strides),
-                              n.list(spec->pads), n.list(spec->windows.dilations), n.flag(false),
-                              n.flag(false), n.number(0), n.flag(true));
-  Value index =
-      n.op<MaxPoolIndexOp>(x, n.list(spec->window), n.list(spec->windows.strides),
-                           n.list(spec->pads), n.list(spec->windows.dilations), n.flag(false),
-                           n.flag(true), n.flag(!n.isSet("include_batch_in_index")), n.flag(false),
-                           n.typeAttr(n.elementAttr("Targmax")));
+  Value all = bordered(n, x, *spec, extremeValue(n, n.element(x), true, true));
+  Value values = n.op<PoolOp>(
+      all, n.text("max"), n.list(spec->window), n.list(spec->windows.strides), n.list(spec->pads),
+      n.list(spec->windows.dilations), n.flag(false), n.flag(false), n.number(0), n.flag(true));
+  bool withBatch = n.isSet("include_batch_in_index");
+  Type indexType = n.elementAttr("Targmax");
+  Value index = n.op<MaxPoolIndexOp>(all, n.list(spec->window), n.list(spec->windows.strides),
+                                     n.list(spec->pads), n.list(spec->windows.dilations),
+                                     n.flag(false), n.flag(true), n.flag(!withBatch), n.flag(false),
+                                     n.typeAttr(spec->border ? Type(n.b.getI64Type()) : indexType));
+  if (spec->border && index) {
+    // From places in the input with its border to those in the input.
+    auto size = [&](Value v, int64_t dim) { return n.toScalar(n.sizeOf(v, dim)); };
+    Value channels = size(x, 3), channel = n.op<RemOp>(index, channels);
+    Value pixel = n.div(index, channels);
+    Value column = n.sub(n.op<RemOp>(pixel, size(all, 2)), n.toScalar(spec->border->before[1]));
+    Value line = n.div(pixel, size(all, 2));
+    Value row = n.sub(n.op<RemOp>(line, size(all, 1)), n.toScalar(spec->border->before[0]));
+    if (withBatch)
+      row = n.add(n.mul(n.div(line, size(all, 1)), size(x, 1)), row);
+    index = n.add(n.mul(n.add(n.mul(row, size(x, 2)), column), channels), channel);
+    index = n.cast(index, indexType);
+  }
   return n.results({values, index});
 }
 
@@ -332,6 +431,8 @@ ArrayRef<OpImport> weir::tf::convolutionImports() {
       {"Conv3DBackpropInput", backpropInput<3>},
       {"Conv3DBackpropInputV2", backpropInput<3>},
       {"DepthwiseConv2dNativeBackpropInput", depthwiseBackpropInput},
+      {"Conv2DBackpropInputV2", backpropInput<2>},
+      {"Conv2DBackpropFilterV2", backpropFilter<2>},
       {"Conv2DBackpropFilter", backpropFilter<2>},
       {"Conv3DBackpropFilter", backpropFilter<3>},
       {"Conv3DBackpropFilterV2", backpropFilter<3>},

@@ -19,6 +19,35 @@ using namespace mlir;
 using namespace weir;
 using namespace weir::tf;
 
+static bool isComplex(NodeImport &n, Value v) { return isa_and_nonnull<ComplexType>(n.element(v)); }
+
+/// A function of complex numbers (weir_kernel_complex_function), which keeps C's
+/// branch cuts, infinities and signs of zeros.
+static Value complexFunction(NodeImport &n, int64_t which, ArrayRef<Value> operands) {
+  Operation *call =
+      n.kernelCall("weir_kernel_complex_function", operands[0].getType(), operands, {which});
+  return call ? call->getResult(0) : Value();
+}
+
+/// The same of two numbers, which are broadcast.
+static Value complexFunction(NodeImport &n, int64_t which, Value x, Value y) {
+  Value shape = n.shapeOf(n.add(x, y));
+  x = n.expandTo(x, shape);
+  y = n.expandTo(y, shape);
+  if (!x || !y)
+    return {};
+  y = n.generalize(y, n.type(x));
+  return complexFunction(n, which, {x, y});
+}
+
+/// Functions of one number; `which` is the complex one's number.
+template <typename Op, int64_t which> static Value function(NodeImport &n, Value x) {
+  return isComplex(n, x) ? complexFunction(n, which, {x}) : n.op<Op>(x);
+}
+template <typename Op, int64_t which> static LogicalResult function(NodeImport &n) {
+  return n.result(function<Op, which>(n, n.in(0)));
+}
+
 template <typename Op> static LogicalResult unary(NodeImport &n) {
   return n.result(n.op<Op>(n.in(0)));
 }
@@ -97,7 +126,7 @@ static LogicalResult identity(NodeImport &n) { return n.result(n.in(0)); }
 
 static LogicalResult squaredDifference(NodeImport &n) {
   Value d = n.sub(n.in(0), n.in(1));
-  return n.result(n.mul(d, d));
+  return n.result(n.mul(d, isComplex(n, d) ? n.op<ConjOp>(d) : d));
 }
 
 static LogicalResult square(NodeImport &n) {
@@ -134,6 +163,11 @@ static LogicalResult truncateDiv(NodeImport &n) {
   return n.result(quotient);
 }
 
+static LogicalResult power(NodeImport &n) {
+  Value x = n.in(0);
+  return isComplex(n, x) ? n.result(complexFunction(n, 19, x, n.in(1))) : binary<PowOp>(n);
+}
+
 static LogicalResult reciprocal(NodeImport &n) {
   Value x = n.in(0);
   return n.result(n.div(n.like(x, 1), x));
@@ -161,11 +195,13 @@ static LogicalResult xdivy(NodeImport &n) {
 
 static LogicalResult xlogy(NodeImport &n) {
   Value x = n.in(0);
-  return n.result(unlessZero(n, x, n.mul(x, n.op<LogOp>(n.in(1)))));
+  return n.result(unlessZero(n, x, n.mul(x, function<LogOp, 10>(n, n.in(1)))));
 }
 
 static LogicalResult xlog1py(NodeImport &n) {
   Value x = n.in(0);
+  if (isComplex(n, x))
+    return n.result(complexFunction(n, 20, x, n.in(1)));
   return n.result(unlessZero(n, x, n.mul(x, n.op<Log1pOp>(n.in(1)))));
 }
 
@@ -215,8 +251,13 @@ static LogicalResult addN(NodeImport &n) {
 
 static LogicalResult absolute(NodeImport &n) {
   Value x = n.in(0);
-  if (x && isa<ComplexType>(n.element(x)))
-    return n.result(n.op<ComplexAbsOp>(x));
+  if (isComplex(n, x)) {
+    // An infinite part is more than a part that is no number.
+    Value length = n.op<ComplexAbsOp>(x);
+    Value isInfinite = n.op<OrOp>(n.op<IsInfOp>(n.op<RealOp>(x)), n.op<IsInfOp>(n.op<ImagOp>(x)));
+    return n.result(
+        n.select(isInfinite, n.like(length, std::numeric_limits<double>::infinity()), length));
+  }
   return n.result(n.op<AbsOp>(x));
 }
 
@@ -429,7 +470,7 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"FloorMod", binary<FloorModOp>},
       {"TruncateMod", truncateMod},
       {"Mod", binary<RemOp>},
-      {"Pow", binary<PowOp>},
+      {"Pow", power},
       {"Maximum", binary<MaximumOp>},
       {"Minimum", binary<MinimumOp>},
       {"Atan2", binary<Atan2Op>},
@@ -461,25 +502,25 @@ ArrayRef<OpImport> weir::tf::elementwiseImports() {
       {"LeftShift", binary<ShlOp>},
       {"RightShift", binary<ShrOp>},
 
-      {"Exp", unary<ExpOp>},
-      {"Expm1", unary<Expm1Op>},
-      {"Log", unary<LogOp>},
-      {"Log1p", unary<Log1pOp>},
-      {"Sqrt", unary<SqrtOp>},
-      {"Rsqrt", unary<RsqrtOp>},
-      {"Sin", unary<SinOp>},
-      {"Cos", unary<CosOp>},
-      {"Tan", unary<TanOp>},
-      {"Asin", unary<AsinOp>},
-      {"Acos", unary<AcosOp>},
-      {"Atan", unary<AtanOp>},
-      {"Sinh", unary<SinhOp>},
-      {"Cosh", unary<CoshOp>},
-      {"Tanh", unary<TanhOp>},
-      {"Asinh", unary<AsinhOp>},
-      {"Acosh", unary<AcoshOp>},
-      {"Atanh", unary<AtanhOp>},
-      {"Sigmoid", unary<LogisticOp>},
+      {"Exp", function<ExpOp, 8>},
+      {"Expm1", function<Expm1Op, 9>},
+      {"Log", function<LogOp, 10>},
+      {"Log1p", function<Log1pOp, 11>},
+      {"Sqrt", function<SqrtOp, 16>},
+      {"Rsqrt", function<RsqrtOp, 13>},
+      {"Sin", function<SinOp, 14>},
+      {"Cos", function<CosOp, 6>},
+      {"Tan", function<TanOp, 17>},
+      {"Asin", function<AsinOp, 2>},
+      {"Acos", function<AcosOp, 0>},
+      {"Atan", function<AtanOp, 4>},
+      {"Sinh", function<SinhOp, 15>},
+      {"Cosh", function<CoshOp, 7>},
+      {"Tanh", function<TanhOp, 18>},
+      {"Asinh", function<AsinhOp, 3>},
+      {"Acosh", function<AcoshOp, 1>},
+      {"Atanh", function<AtanhOp, 5>},
+      {"Sigmoid", function<LogisticOp, 12>},
       {"Erf", erf},
       {"Erfc", unary<ErfcOp>},
       {"Lgamma", unary<LgammaOp>},

@@ -20,16 +20,34 @@ using namespace weir::tf;
 
 namespace {
 
+/// A size that is known, or that the program computes.
+struct Extent {
+  Value vector; ///< tensor<1xi64>
+  Value scalar; ///< tensor<i64>
+  int64_t known = 0;
+
+  bool isOpen() const { return ShapedType::isDynamic(known); }
+};
+
 /// A batch of matrices as [batch, rows, columns], and the way back.
 struct Batch {
   Value matrices;
   Value shape; ///< of the leading dimensions, tensor<? x i64>; null: none
-  int64_t n = 0;
+  Extent n;    ///< rows
+  Extent columns;
 };
 
 using State = std::vector<Imported>;
 
 } // namespace
+
+static Extent extentOf(NodeImport &n, Value x, int64_t dim) {
+  Extent extent;
+  extent.known = n.dim(x, dim);
+  extent.vector = n.sizeOf(x, dim);
+  extent.scalar = extent.isOpen() ? n.toScalar(extent.vector) : n.intScalar(extent.known);
+  return extent;
+}
 
 static std::optional<Batch> flatten(NodeImport &n, Value x) {
   if (!x)
@@ -40,41 +58,37 @@ static std::optional<Batch> flatten(NodeImport &n, Value x) {
                         "; possible are matrices of numbers");
     return std::nullopt;
   }
-  int64_t rows = n.dim(x, rank - 2), columns = n.dim(x, rank - 1);
-  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns)) {
-    (void)n.unsupported("found matrices of unknown size");
-    return std::nullopt;
-  }
   Batch batch;
-  batch.n = rows;
+  batch.n = extentOf(n, x, rank - 2);
+  batch.columns = extentOf(n, x, rank - 1);
   if (rank > 2)
     batch.shape = n.shapeSlice(x, 0, rank - 2);
   Value leading = n.sizeProduct(x, 0, rank - 2);
-  batch.matrices = n.reshapeTo(x, n.concat({leading, n.ints({rows, columns})}, 0));
+  batch.matrices = n.reshapeTo(x, n.concat({leading, batch.n.vector, batch.columns.vector}, 0));
   return batch;
 }
 
-static Value restore(NodeImport &n, const Batch &batch, Value x, Ints tail) {
+static Value restore(NodeImport &n, const Batch &batch, Value x, ArrayRef<Extent> tail) {
   if (!x)
     return {};
-  Value shape = n.ints(tail);
-  if (batch.shape)
-    shape = tail.empty() ? batch.shape : n.concat({batch.shape, shape}, 0);
-  return n.reshapeTo(x, shape);
+  SmallVector<Value> sizes = {batch.shape ? batch.shape : n.ints({})};
+  for (const Extent &extent : tail)
+    sizes.push_back(extent.vector);
+  return n.reshapeTo(x, n.concat(sizes, 0));
 }
 
 /// for k in [0, count): state = step(k, state); `k` is a scalar i64.
 static FailureOr<State>
-repeat(NodeImport &n, int64_t count, State state,
+repeat(NodeImport &n, const Extent &count, State state,
        llvm::function_ref<std::vector<Value>(TensorBuilder &, Value, ArrayRef<Value>)> step) {
-  if (count == 0)
+  if (count.known == 0)
     return state;
   state.insert(state.begin(), Imported(n.intScalar(0)));
   auto results = n.g.buildWhile(
       std::move(state),
       [&](State s, OpBuilder &b) -> FailureOr<State> {
         TensorBuilder t(b, n.loc);
-        return State{Imported(t.compare("lt", s[0].value, static_cast<double>(count)))};
+        return State{Imported(t.compare("lt", s[0].value, count.scalar))};
       },
       [&](State s, OpBuilder &b) -> FailureOr<State> {
         TensorBuilder t(b, n.loc);
@@ -107,8 +121,8 @@ static Value conjugate(TensorBuilder &t, Value x) {
 }
 
 /// 0, 1, … as [1, size, 1] or [1, 1, size].
-static Value indexAlong(TensorBuilder &t, int64_t size, int64_t axis) {
-  Value all = t.op<IotaOp>(t.ints({size}), t.number(0), t.typeAttr(t.b.getI64Type()));
+static Value indexAlong(TensorBuilder &t, const Extent &size, int64_t axis) {
+  Value all = t.op<IotaOp>(size.vector, t.number(0), t.typeAttr(t.b.getI64Type()));
   return t.unsqueeze(all, axis == 1 ? Ints{0, 2} : Ints{0, 1});
 }
 
@@ -126,9 +140,9 @@ struct Elimination {
 } // namespace
 
 static std::optional<Elimination> eliminate(NodeImport &n, const Batch &batch) {
-  int64_t size = batch.n;
+  const Extent &size = batch.n;
   Value lead = n.sizeOf(batch.matrices, 0);
-  Value order = n.expandTo(indexAlong(n, size, 1), n.concat({lead, n.ints({size, 1})}, 0));
+  Value order = n.expandTo(indexAlong(n, size, 1), n.concat({lead, size.vector, n.ints({1})}, 0));
   Value sign = n.expandTo(n.like(batch.matrices, 1), n.concat({lead, n.ints({1, 1})}, 0));
   auto result =
       repeat(n, size, {Imported(batch.matrices), Imported(order), Imported(sign)},
@@ -167,13 +181,13 @@ static std::optional<Elimination> eliminate(NodeImport &n, const Batch &batch) {
 }
 
 /// Solves T X = B for a triangular T, row by row.
-static Value substitute(NodeImport &n, Value triangle, Value b, int64_t size, bool lower,
+static Value substitute(NodeImport &n, Value triangle, Value b, const Extent &size, bool lower,
                         bool unitDiagonal) {
   if (!triangle || !b)
     return {};
   auto result = repeat(n, size, {Imported(b)},
                        [&](TensorBuilder &t, Value step, ArrayRef<Value> s) -> std::vector<Value> {
-                         Value k = lower ? step : t.sub(t.intScalar(size - 1), step);
+                         Value k = lower ? step : t.sub(t.sub(size.scalar, 1.0), step);
                          Value rows = indexAlong(t, size, 1);
                          Value head = line(t, line(t, triangle, k, 1), k, 2);
                          Value x = line(t, s[0], k, 1); // [batch, 1, m]
@@ -196,7 +210,7 @@ static Value identityLike(NodeImport &n, const Batch &batch) {
 }
 
 /// Ends the run if a matrix has no inverse, as TensorFlow does.
-static void requireInvertible(NodeImport &n, Value lu, int64_t size) {
+static void requireInvertible(NodeImport &n, Value lu, const Extent &size) {
   if (!lu)
     return;
   Value on = n.compare("eq", indexAlong(n, size, 1), indexAlong(n, size, 2));
@@ -222,8 +236,12 @@ static Value flip(NodeImport &n, Value x) { return n.transpose(x, {0, 2, 1}); }
 static Value adjoint(NodeImport &n, Value x) { return flip(n, conjugate(n, x)); }
 
 static bool isSquare(NodeImport &n, const Batch &batch) {
-  if (n.dim(batch.matrices, 2) == batch.n)
+  if (batch.columns.known == batch.n.known && !batch.n.isOpen())
     return true;
+  if (batch.columns.isOpen() || batch.n.isOpen()) {
+    require(n, n.compare("eq", batch.n.scalar, batch.columns.scalar), "a matrix is not square");
+    return true;
+  }
   (void)n.invalid("found matrices that are not square");
   return false;
 }
@@ -234,8 +252,7 @@ static LogicalResult matrixSolve(NodeImport &n) {
     return failure();
   if (n.isSet("adjoint"))
     a->matrices = adjoint(n, a->matrices);
-  int64_t columns = n.dim(b->matrices, 2);
-  return n.result(restore(n, *b, solveWith(n, *a, b->matrices), {a->n, columns}));
+  return n.result(restore(n, *b, solveWith(n, *a, b->matrices), {a->n, b->columns}));
 }
 
 static LogicalResult matrixInverse(NodeImport &n) {
@@ -247,24 +264,41 @@ static LogicalResult matrixInverse(NodeImport &n) {
   return n.result(restore(n, *a, solveWith(n, *a, identityLike(n, *a)), {a->n, a->n}));
 }
 
+/// The two with leading dimensions that are broadcast to each other.
+static std::pair<Value, Value> broadcastBatches(NodeImport &n, Value a, Value b) {
+  if (!a || !b || n.rank(a) < 2 || n.rank(b) < 2)
+    return {a, b};
+  int64_t rank = std::max(n.rank(a), n.rank(b));
+  if (n.rank(a) == n.rank(b) && n.sizes(a).drop_back(2) == n.sizes(b).drop_back(2) &&
+      !llvm::is_contained(n.sizes(a).drop_back(2), ShapedType::kDynamic))
+    return {a, b};
+  auto corner = [&](Value v) {
+    return n.slice(n.slice(v, n.rank(v) - 1, 0, 1), n.rank(v) - 2, 0, 1);
+  };
+  Value both = n.add(corner(a), corner(b));
+  Value leading = n.shapeSlice(both, 0, rank - 2);
+  auto spread = [&](Value v) {
+    return n.expandTo(v, n.concat({leading, n.shapeSlice(v, n.rank(v) - 2, n.rank(v))}, 0));
+  };
+  return {spread(a), spread(b)};
+}
+
 static LogicalResult triangularSolve(NodeImport &n) {
-  auto a = flatten(n, n.in(0)), b = flatten(n, n.in(1));
+  auto [left, right] = broadcastBatches(n, n.in(0), n.in(1));
+  auto a = flatten(n, left), b = flatten(n, right);
   if (!a || !b || !isSquare(n, *a))
     return failure();
-  if (n.rank(n.in(0)) != n.rank(n.in(1)))
-    return n.unsupported("found batches that broadcast");
   bool lower = n.isSet("lower");
   if (n.isSet("adjoint")) {
     a->matrices = adjoint(n, a->matrices);
     lower = !lower;
   }
-  int64_t columns = n.dim(b->matrices, 2);
   Value x = substitute(n, a->matrices, b->matrices, a->n, lower, false);
-  return n.result(restore(n, *b, x, {a->n, columns}));
+  return n.result(restore(n, *b, x, {a->n, b->columns}));
 }
 
 /// The diagonal of U, [batch, n].
-static Value diagonalOf(NodeImport &n, Value lu, int64_t size) {
+static Value diagonalOf(NodeImport &n, Value lu, const Extent &size) {
   Value on = n.compare("eq", indexAlong(n, size, 1), indexAlong(n, size, 2));
   return n.reduce(n.select(on, lu, n.like(lu, 0)), "sum", {2}, false);
 }
@@ -313,7 +347,7 @@ static LogicalResult cholesky(NodeImport &n) {
   auto a = flatten(n, n.in(0));
   if (!a || !isSquare(n, *a))
     return failure();
-  int64_t size = a->n;
+  const Extent &size = a->n;
   // Column k: divided by its head's root, then taken from those to the right.
   auto result = repeat(n, size, {Imported(a->matrices)},
                        [&](TensorBuilder &t, Value k, ArrayRef<Value> s) -> std::vector<Value> {
@@ -348,7 +382,7 @@ static LogicalResult choleskyGrad(NodeImport &n) {
   auto l = flatten(n, n.in(0)), grad = flatten(n, n.in(1));
   if (!l || !grad || !isSquare(n, *l))
     return failure();
-  int64_t size = l->n;
+  const Extent &size = l->n;
   Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
   Value zero = n.like(l->matrices, 0);
   auto lowerHalf = [&](Value x) { return n.select(n.compare("ge", rows, columns), x, zero); };
@@ -372,18 +406,19 @@ static LogicalResult leastSquares(NodeImport &n) {
     return failure();
   Value m = a->matrices, rhs = b->matrices;
   Type element = n.element(m);
-  int64_t rows = a->n, columns = n.dim(m, 2), right = n.dim(rhs, 2),
-          least = std::min(rows, columns);
-  IntVector tail = {columns, right};
+  if (a->n.isOpen() || a->columns.isOpen())
+    return n.unsupported("found matrices of unknown size");
+  int64_t rows = a->n.known, columns = a->columns.known, least = std::min(rows, columns);
+  SmallVector<Extent> tail = {a->columns, b->columns};
   if (least == 0) {
-    Value shape = n.concat({n.sizeOf(m, 0), n.ints(tail)}, 0);
+    Value shape = n.concat({n.sizeOf(m, 0), a->columns.vector, b->columns.vector}, 0);
     return n.result(restore(n, *b, n.expandTo(n.like(m, 0), shape), tail));
   }
   Value turned = adjoint(n, m);
   if (n.isSet("fast")) {
     bool tall = rows >= columns;
     Batch gram;
-    gram.n = least;
+    gram.n = gram.columns = tall ? a->columns : a->n;
     gram.matrices = tall ? n.matmul(turned, m) : n.matmul(m, turned);
     Value weight = n.cast(n.toScalar(regularizer), element);
     gram.matrices = n.add(gram.matrices, n.mul(identityLike(n, gram), weight));
@@ -415,19 +450,21 @@ static LogicalResult leastSquares(NodeImport &n) {
 /// The matrix of a lower triangle's diagonals, the main one first; of an upper
 /// one's, the main one last. Each has room for a whole row.
 static LogicalResult bandedSolve(NodeImport &n) {
-  auto bands = flatten(n, n.in(0)), b = flatten(n, n.in(1));
+  auto [left, right] = broadcastBatches(n, n.in(0), n.in(1));
+  auto bands = flatten(n, left), b = flatten(n, right);
   if (!bands || !b)
     return failure();
-  int64_t count = bands->n, size = n.dim(bands->matrices, 2);
-  if (n.rank(n.in(0)) != n.rank(n.in(1)))
-    return n.unsupported("found batches that broadcast");
+  if (bands->n.isOpen())
+    return n.unsupported("found an unknown number of diagonals");
+  int64_t count = bands->n.known;
+  const Extent &size = bands->columns;
   constexpr int64_t mostBands = 1024; // each is written out
   if (count > mostBands)
     return n.unsupported("found " + Twine(count) + " diagonals; possible are " + Twine(mostBands));
   bool lower = n.isSet("lower");
   Value rows = indexAlong(n, size, 1), columns = indexAlong(n, size, 2);
   Batch triangle;
-  triangle.n = size;
+  triangle.n = triangle.columns = size;
   for (int64_t k = 0; k < count; ++k) {
     int64_t band = lower ? k : count - 1 - k;
     Value line = flip(n, n.slice(bands->matrices, 1, band, band + 1));
@@ -439,9 +476,8 @@ static LogicalResult bandedSolve(NodeImport &n) {
     triangle.matrices = adjoint(n, triangle.matrices);
     lower = !lower;
   }
-  int64_t width = n.dim(b->matrices, 2);
   Value x = substitute(n, triangle.matrices, b->matrices, size, lower, false);
-  return n.result(restore(n, *b, x, {size, width}));
+  return n.result(restore(n, *b, x, {size, b->columns}));
 }
 
 /// Each row of three diagonals times the rows around; what the first and the

@@ -37,7 +37,7 @@ FailureOr<SmallVector<Value>> weir::tf::buildGradients(ArrayRef<Value> ys, Array
                                                        ArrayRef<Imported> xs, NodeImport &n) {
   SmallVector<Value> from, weights, by;
   for (auto [y, seed] : llvm::zip(ys, seeds)) {
-    if (!n.isFloat(y))
+    if (!n.isFloat(y) && !isa<ComplexType>(n.element(y)))
       continue;
     from.push_back(y);
     weights.push_back(seed ? seed : n.expandTo(n.like(y, 1), n.shapeOf(y)));

@@ -8,6 +8,7 @@
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/CustomCall.h"
 #include "compiler/frontend/tensorflow/Regions.h"
+#include "compiler/frontend/tensorflow/RegisteredGradients.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -162,8 +163,38 @@ void GraphImporter::collect(Region &region, ArrayRef<Edge> edges, ArrayRef<uint3
   region.order = std::move(sorted);
 }
 
+/// What a gradient's switch asks of a merge, "was it input number k?", is the
+/// predicate that decides the merge: both names are one. Returns the predicate and
+/// the side of it on which `predicate` is true; without one, `predicate` and 1.
+std::pair<Edge, uint32_t> GraphImporter::decisionOf(const Region &region, Edge predicate) {
+  const Structure &structure = region.body.structure;
+  const Graph &graph = structure.graph;
+  const Node &node = graph.nodes[predicate.node];
+  bool isEqual = node.op == "Equal";
+  if ((!isEqual && node.op != "NotEqual") || node.inputs.size() != 2)
+    return {predicate, 1};
+  for (int first : {0, 1}) {
+    Edge merge = structure.origin(node.inputs[first]);
+    const Node &number = graph.nodes[structure.origin(node.inputs[1 - first]).node];
+    auto it = region.itemOf.find(merge.node);
+    const AttrValue *value = number.op == "Const" ? number.attr("value") : nullptr;
+    if (merge.port != 1 || !isMerge(graph.nodes[merge.node]) || it == region.itemOf.end() ||
+        !value || !value->tensor)
+      continue;
+    auto known = dyn_cast_or_null<DenseIntElementsAttr>(tensorAttr(*value->tensor, number));
+    const Item &item = region.items[it->second];
+    if (!known || known.getNumElements() != 1 || item.mergeOf.first == UINT32_MAX)
+      continue;
+    int64_t wanted = (*known.begin()).getSExtValue();
+    for (uint32_t side : {0, 1})
+      if (item.arrivals[side].number == wanted && item.arrivals[1 - side].number >= 0)
+        return {{item.mergeOf.first, item.mergeOf.second}, isEqual ? side : 1 - side};
+  }
+  return {predicate, 1};
+}
+
 /// The branches that an edge's value is on.
-Branches GraphImporter::branchesOf(const Region &region, Edge edge) const {
+Branches GraphImporter::branchesOf(const Region &region, Edge edge) {
   const Structure &structure = region.body.structure;
   const Graph &graph = structure.graph;
   auto it = region.itemOf.find(edge.node);
@@ -180,8 +211,11 @@ Branches GraphImporter::branchesOf(const Region &region, Edge edge) const {
   Branches result = region.items[it->second].branches;
   const Node &node = graph.nodes[edge.node];
   if (isSwitch(node) && !structure.isLoopSwitch(edge.node)) {
-    Edge predicate = structure.origin(node.inputs[1]);
-    result[{predicate.node, predicate.port}] = edge.port;
+    auto [predicate, truth] = decisionOf(region, structure.origin(node.inputs[1]));
+    auto [on, isNew] = result.emplace(std::pair(predicate.node, predicate.port),
+                                      edge.port == 1 ? truth : 1 - truth);
+    if (!isNew && on->second != (edge.port == 1 ? truth : 1 - truth))
+      on->second = 2; // on both sides: never runs
   }
   return result;
 }
@@ -454,6 +488,8 @@ void GraphImporter::emitNode(Body &body, uint32_t at, Scope &scope, OpBuilder &b
                          (reason.empty() ? "" : ": " + reason));
       return failure();
     }
+    if (isDifferentiated && row && failed(attachGradient(import)))
+      return failure();
     return std::move(import.made);
   };
   Made made = emit(std::move(inputs), b);

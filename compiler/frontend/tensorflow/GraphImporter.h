@@ -64,6 +64,9 @@ public:
 
   /// Where functions that are kept go; null: all are inlined.
   mlir::ModuleOp module;
+  /// Whether what is imported is differentiated: nodes keep the gradients that
+  /// TensorFlow has for them (RegisteredGradients.h).
+  bool isDifferentiated = false;
   /// Operations of the user's, called where TensorFlow has none of that name.
   const std::vector<CustomOperation> *customOperations = nullptr;
 
@@ -198,7 +201,8 @@ private:
   struct Region;
 
   void collect(Region &region, llvm::ArrayRef<Edge> edges, llvm::ArrayRef<uint32_t> controls);
-  Branches branchesOf(const Region &region, Edge edge) const;
+  Branches branchesOf(const Region &region, Edge edge);
+  std::pair<Edge, uint32_t> decisionOf(const Region &region, Edge predicate);
   void decideMerge(Region &region, uint32_t index, llvm::ArrayRef<uint32_t> inputs,
                    std::vector<uint32_t> &order);
   void computeBranches(Region &region);
@@ -229,6 +233,10 @@ private:
   int depth = 0;
   std::string reason;
 };
+
+/// Truth as If, While and ToBool take it: numbers other than zero, strings that
+/// are not empty, and tensors that are no scalars and have elements are true.
+Value truth(NodeImport &t, Value condition);
 
 /// The gradients of the sum of `ys` with respect to `xs`, one for each x: zeros
 /// where no path leads. `seeds`: what the elements of each y count, null: 1.

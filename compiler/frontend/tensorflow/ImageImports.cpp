@@ -33,22 +33,21 @@ template <bool linear> static LogicalResult resize(NodeImport &n) {
   if (linear)
     x = n.cast(x, f32);
   bool corners = n.isSet("align_corners"), half = n.isSet("half_pixel_centers");
-  StringRef coordinates = corners           ? "align_corners"
-                          : half && !linear ? "tf_half_pixel_for_nn"
-                          : half            ? "half_pixel"
-                                            : "asymmetric";
-  sizes = n.toI64(sizes);
-  Value input = n.cast(n.shapeSlice(x, 1, 3), f32);
-  Value scales = n.div(n.cast(sizes, f32), input);
+  StringRef coordinates = !half ? "steps" : linear ? "steps_half_pixel" : "steps_half_pixel_for_nn";
+  // Divided in f32, and then multiplied with: which sample is the nearest one
+  // depends on it.
+  Value steps;
   if (auto known = n.knownInts(1); known && known->size() == 2) {
     Ints shape = n.sizes(x);
     sizes = n.ints(*known);
     if (!ShapedType::isDynamic(shape[1]) && !ShapedType::isDynamic(shape[2]))
-      scales = n.floats({static_cast<double>((*known)[0]) / shape[1],
-                         static_cast<double>((*known)[1]) / shape[2]},
-                        f32);
+      steps = n.floats(
+          {stepOf(shape[1], (*known)[0], corners), stepOf(shape[2], (*known)[1], corners)}, f32);
   }
-  return n.result(n.op<ResizeOp>(x, sizes, scales, n.floats({0, 0, 1, 1}, f32), n.list({1, 2}),
+  sizes = n.toI64(sizes);
+  if (!steps)
+    steps = n.concat({stepOf(n, sideOf(n, x, sizes, 1)), stepOf(n, sideOf(n, x, sizes, 2))}, 0);
+  return n.result(n.op<ResizeOp>(x, sizes, steps, n.floats({0, 0, 1, 1}, f32), n.list({1, 2}),
                                  n.text(linear ? "linear" : "nearest"), n.text(coordinates),
                                  n.text(corners ? "round_prefer_ceil" : "floor"), n.real(-0.75),
                                  n.flag(false), n.real(0), n.flag(false)));

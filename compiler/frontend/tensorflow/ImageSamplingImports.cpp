@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/NodeImport.h"
+#include "compiler/frontend/tensorflow/Windows.h"
 
 using namespace mlir;
 using namespace weir;
@@ -228,40 +228,66 @@ template <int64_t spatial> static LogicalResult extractPatches(NodeImport &n) {
     return failure();
   if (sizes.size() != rank || strides.size() != rank || rates.size() != rank)
     return n.invalid("found sizes, strides or rates that are not " + Twine(rank));
-  Ints shape = n.sizes(x);
-  IntVector pads(2 * rank, 0), steps;
-  int64_t windows = 1;
+  int64_t count = 1;
   for (int64_t i = 1; i <= spatial; ++i) {
-    if (ShapedType::isDynamic(shape[i]))
-      return n.unsupported("found sizes that are not known; possible are sizes "
-                           "given by --shape");
     if (!n.isStep(sizes[i]) || !n.isStep(strides[i]) || !n.isStep(rates[i]))
       return n.invalid("found sizes, strides or rates that are not in [1, 2^31)");
-    if (llvm::MulOverflow(windows, sizes[i], windows) || windows > 4096)
+    if (llvm::MulOverflow(count, sizes[i], count) || count > 4096)
       return n.unsupported("found a window of more than 4096 elements");
-    int64_t reach = (sizes[i] - 1) * rates[i] + 1, total = 0, count;
-    if (n.s("padding") == "SAME") {
-      count = (shape[i] + strides[i] - 1) / strides[i];
-      total = std::max<int64_t>((count - 1) * strides[i] + reach - shape[i], 0);
-    } else {
-      count = std::max<int64_t>((shape[i] - reach + strides[i]) / strides[i], 0);
-    }
-    pads[i] = total / 2;
-    pads[rank + i] = total - total / 2;
-    steps.push_back(count);
   }
-  Value padded = n.op<PadOp>(x, n.ints(pads), n.like(x, 0), n.text("constant"));
+  auto inner = [](const IntVector &all) { return Ints(all).slice(1, spatial); };
+  Windows windows;
+  windows.spatial = spatial;
+  windows.strides = IntVector(inner(strides));
+  windows.dilations = IntVector(inner(rates));
+  windows.padding = n.s("padding") == "SAME" ? Windows::Same : Windows::Valid;
+  IntVector window(inner(sizes)), known = spatialSizes(windows, n.type(x));
+  // The border, and how many windows there are: known, or computed.
+  Value padded, steps;
+  if (auto pads = padsFor(windows, known, window);
+      pads && !llvm::is_contained(known, ShapedType::kDynamic)) {
+    IntVector all(2 * rank, 0), counts;
+    for (int64_t i = 0; i < spatial; ++i) {
+      all[1 + i] = (*pads)[2 * i];
+      all[rank + 1 + i] = (*pads)[2 * i + 1];
+      int64_t reach = (window[i] - 1) * windows.dilations[i] + 1;
+      int64_t room = known[i] + (*pads)[2 * i] + (*pads)[2 * i + 1] - reach;
+      counts.push_back(room < 0 ? 0 : room / windows.strides[i] + 1);
+    }
+    padded = n.op<PadOp>(x, n.ints(all), n.like(x, 0), n.text("constant"));
+    steps = n.ints(counts);
+  } else {
+    RunTimePads border = runTimePads(n, windows, spatialSizesOf(n, windows, x), window);
+    padded = padAtRunTime(n, x, windows, border, n.like(x, 0));
+    SmallVector<Value> counts;
+    for (int64_t i = 0; i < spatial; ++i) {
+      int64_t reach = (window[i] - 1) * windows.dilations[i] + 1, stride = windows.strides[i];
+      Value room = n.sub(n.sizeOf(padded, 1 + i), n.ints({reach - stride}));
+      counts.push_back(n.div(n.maximum(room, n.ints({0})), n.ints({stride})));
+    }
+    steps = n.concat(counts, 0);
+  }
+  // Known numbers stay known.
+  auto knownSteps = steps ? constantIntegers(steps) : std::nullopt;
   SmallVector<Value> parts;
-  for (int64_t k = 0; k < windows; ++k) {
+  for (int64_t k = 0; k < count; ++k) {
     IntVector starts(spatial), ends(spatial);
     int64_t rest = k;
     for (int64_t i = spatial; i-- > 0;) {
       starts[i] = rest % sizes[1 + i] * rates[1 + i];
       rest /= sizes[1 + i];
-      ends[i] = starts[i] + (steps[i] - 1) * strides[1 + i] + 1;
+      if (knownSteps)
+        ends[i] = starts[i] + ((*knownSteps)[i] - 1) * strides[1 + i] + 1;
     }
-    parts.push_back(n.op<SliceOp>(padded, n.ints(starts), n.ints(ends),
-                                  n.ints(Ints(strides).slice(1, spatial)),
+    Value end = n.ints(ends);
+    if (!knownSteps) {
+      IntVector beyond;
+      for (int64_t start : starts)
+        beyond.push_back(start + 1);
+      Value last = n.mul(n.sub(steps, 1.0), n.ints(inner(strides)));
+      end = n.add(last, n.ints(beyond));
+    }
+    parts.push_back(n.op<SliceOp>(padded, n.ints(starts), end, n.ints(inner(strides)),
                                   n.list(axesFrom(1, spatial + 1)), n.flag(false)));
   }
   return n.result(n.concat(parts, spatial + 1));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/Sparse.h"
 #include "compiler/frontend/tensorflow/Windows.h"
 
 #include <algorithm>
@@ -39,7 +40,13 @@ template <int64_t spatial> static LogicalResult maxPoolGrad(NodeImport &n) {
   if (!dy)
     return failure();
   auto spec = readPool(n, x, spatial);
-  return spec ? n.result(scatterFlat(n, x, maxima(n, x, *spec), dy)) : failure();
+  if (!spec)
+    return failure();
+  Value all = bordered(n, x, *spec, extremeValue(n, n.element(x), true, true));
+  Value dx = scatterFlat(n, all, maxima(n, all, *spec), dy);
+  if (spec->border)
+    dx = cropAtRunTime(n, dx, spec->windows, *spec->border, spatialSizesOf(n, spec->windows, x));
+  return n.result(dx);
 }
 
 /// The gradient of that: of each window's maximum.
@@ -50,7 +57,8 @@ template <int64_t spatial> static LogicalResult maxPoolGradGrad(NodeImport &n) {
   auto spec = readPool(n, x, spatial);
   if (!spec)
     return failure();
-  return n.result(n.gather(n.reshape(ddx, {-1}), maxima(n, x, *spec), 0));
+  Value places = maxima(n, bordered(n, x, *spec, extremeValue(n, n.element(x), true, true)), *spec);
+  return n.result(n.gather(n.reshape(bordered(n, ddx, *spec, n.like(ddx, 0)), {-1}), places, 0));
 }
 
 static LogicalResult maxPoolGradWithArgmax(NodeImport &n) {
@@ -69,11 +77,50 @@ static LogicalResult maxPoolGradWithArgmax(NodeImport &n) {
 
 /// Each gradient spread evenly over the elements of its window that are inside:
 /// a transposed convolution with ones, channel by channel.
-template <int64_t spatial> static LogicalResult avgPoolGrad(NodeImport &n) {
-  auto shape = n.constantInts(0);
-  Value dy = n.in(1);
-  if (!shape || !dy)
+/// The same where the forward input's shape is computed.
+template <int64_t spatial> static LogicalResult avgPoolGradOpen(NodeImport &n) {
+  Value shape = n.toI64(n.in(0)), dy = n.in(1);
+  auto windows = readWindows(n, spatial);
+  if (!shape || !n.hasRank(dy, spatial + 2) || !windows)
     return failure();
+  auto window = spatialOf(n, *windows, n.is("ksize"), "window sizes");
+  int64_t channels = n.dim(dy, windows->channelDim());
+  if (!window)
+    return failure();
+  if (ShapedType::isDynamic(channels))
+    return n.unsupported("found an unknown number of channels");
+  Type element = n.element(dy);
+  SmallVector<Value> sizes, whole;
+  for (int64_t i = 0; i < spatial; ++i)
+    sizes.push_back(n.slice(shape, 0, windows->dim(i), windows->dim(i) + 1));
+  RunTimePads border = runTimePads(n, *windows, sizes, *window);
+  Value share = dy;
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t dim = windows->dim(i);
+    Value counts = windowCounts(n, *windows, border, i, sizes[i], n.sizeOf(dy, dim), (*window)[i]);
+    share = n.div(share, n.unsqueeze(n.cast(counts, element), axesFrom(1, n.rank(dy) - dim)));
+    whole.push_back(n.add(sizes[i], n.add(border.before[i], border.after[i])));
+  }
+  IntVector filterShape = *window;
+  filterShape.append({1, channels});
+  if (!windows->channelsLast) { // I O/groups S…
+    filterShape = {channels, 1};
+    filterShape.append(window->begin(), window->end());
+  }
+  Value spread = n.op<ConvTransposeOp>(share, n.splat(element, filterShape, 1), n.concat(whole, 0),
+                                       n.list(windows->strides), n.list(IntVector(2 * spatial, 0)),
+                                       n.list(windows->dilations), n.number(channels),
+                                       n.flag(windows->channelsLast));
+  return n.result(cropAtRunTime(n, spread, *windows, border, sizes));
+}
+
+template <int64_t spatial> static LogicalResult avgPoolGrad(NodeImport &n) {
+  Value dy = n.in(1);
+  if (!dy)
+    return failure();
+  auto shape = n.knownInts(0);
+  if (!shape || !n.isStatic(dy))
+    return avgPoolGradOpen<spatial>(n);
   if (static_cast<int64_t>(shape->size()) != spatial + 2)
     return n.invalid("found a shape of rank " + Twine(shape->size()));
   // The windows are those over the forward input, of which only the shape is

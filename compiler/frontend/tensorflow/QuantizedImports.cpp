@@ -119,10 +119,7 @@ template <bool isMax> static LogicalResult quantizedPool(NodeImport &n) {
   if (!spec)
     return failure();
   Value values = isMax ? x : n.cast(x, n.b.getF32Type());
-  Value y = n.op<PoolOp>(values, n.text(isMax ? "max" : "average"), n.list(spec->window),
-                         n.list(spec->windows.strides), n.list(spec->pads),
-                         n.list(spec->windows.dilations), n.flag(false), n.flag(false), n.number(0),
-                         n.flag(spec->windows.channelsLast));
+  Value y = pooling(n, values, *spec, isMax);
   if (!isMax)
     y = n.cast(n.op<RoundEvenOp>(y), n.element(x));
   RealRange range = scalarRange(n, 1);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
@@ -36,9 +37,49 @@ static std::optional<IntVector> reductionAxes(NodeImport &n, size_t i, int64_t r
   return axes;
 }
 
+/// `x` reduced over axes that only the run knows, which stay with size 1: one
+/// branch for each dimension, so that there may be many.
+static Value reduceByFlags(NodeImport &n, Value x, StringRef kind, Value axes) {
+  int64_t rank = n.rank(x);
+  Value flags = axisFlags(n, axes, rank), count;
+  bool isMean = kind == "mean";
+  for (int64_t dim = 0; dim < rank && x && flags; ++dim) {
+    Value isReduced = n.pick(flags, 0, dim);
+    if (isMean) {
+      Value size = n.select(isReduced, n.toScalar(n.sizeOf(x, dim)), n.intScalar(1));
+      count = count ? n.mul(count, size) : size;
+    }
+    auto side = [&](bool reduces) {
+      return [&, reduces](OpBuilder &b) -> FailureOr<std::vector<Imported>> {
+        TensorBuilder t(b, n.loc);
+        Value value = reduces ? t.reduce(x, isMean ? "sum" : kind, {dim}, true) : x;
+        if (!value)
+          return failure();
+        return std::vector<Imported>{Imported(value)};
+      };
+    };
+    auto made = n.g.buildIf(isReduced, side(true), side(false), n.node, n.b, n.loc);
+    if (failed(made))
+      return {};
+    x = made->front().value;
+  }
+  return isMean && count ? n.div(x, n.cast(count, n.element(x))) : x;
+}
+
 /// `x` reduced over the axes in input 1, known now or not.
 static Value reduceInput(NodeImport &n, Value x, StringRef kind) {
   bool keep = n.isSet("keep_dims");
+  if (x && n.in(1) && !n.knownInts(1) && n.rank(x) > 5) {
+    Value axes = n.reshape(n.in(1), {-1});
+    int64_t dropped = n.dim(axes, 0);
+    if (keep)
+      return reduceByFlags(n, x, kind, axes);
+    if (!ShapedType::isDynamic(dropped)) {
+      Value kept = n.op<NonZeroOp>(n.logicalNot(axisFlags(n, axes, n.rank(x))));
+      kept = n.reshape(kept, {n.rank(x) - dropped});
+      return n.reshapeTo(reduceByFlags(n, x, kind, axes), n.gather(n.shapeOf(x), kept, 0));
+    }
+  }
   if (x && n.in(1) && !n.knownInts(1))
     return chooseAxes(n, n.in(1), n.rank(x), keep, [&](TensorBuilder &t, Ints axes) {
       return axes.empty() ? x : t.reduce(x, kind, axes, keep);
@@ -57,10 +98,12 @@ template <const char *kind> static LogicalResult reduce(NodeImport &n) {
   // (gradients of what broadcasts), a reshape must follow.
   if (n.in(1) && !n.knownInts(1) && !n.isSet("keep_dims") && n.rank(n.in(1)) == 1 &&
       n.type(n.in(1)).isDynamicDim(0))
-    return openRankResult(n,
-                          chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
-                            return axes.empty() ? x : t.reduce(x, kind, axes, true);
-                          }));
+    return openRankResult(
+        n, n.rank(x) > 5
+               ? reduceByFlags(n, x, kind, n.in(1))
+               : chooseAxes(n, n.in(1), n.rank(x), true, [&](TensorBuilder &t, Ints axes) {
+                   return axes.empty() ? x : t.reduce(x, kind, axes, true);
+                 }));
   return n.result(reduceInput(n, x, kind));
 }
 
@@ -81,23 +124,23 @@ template <bool largest> static LogicalResult argReduce(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x));
   Type index = n.elementAttr("output_type");
-  if (!axis || !index)
+  if (!index)
     return failure();
-  return n.result(n.op<ArgReduceOp>(x, n.flag(largest), n.number(*axis), n.flag(false),
-                                    n.flag(false), n.typeAttr(index)));
+  return n.result(atAxis(n, 1, n.rank(x), [&](TensorBuilder &t, int64_t axis) {
+    return t.op<ArgReduceOp>(x, t.flag(largest), t.number(axis), t.flag(false), t.flag(false),
+                             t.typeAttr(index));
+  }));
 }
 
 template <const char *kind> static LogicalResult scan(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x));
-  if (!axis)
-    return failure();
-  return n.result(n.op<CumulativeOp>(x, n.text(kind), n.number(*axis), n.flag(n.isSet("exclusive")),
-                                     n.flag(n.isSet("reverse"))));
+  return n.result(atAxis(n, 1, n.rank(x), [&](TensorBuilder &t, int64_t axis) {
+    return t.op<CumulativeOp>(x, t.text(kind), t.number(axis), t.flag(n.isSet("exclusive")),
+                              t.flag(n.isSet("reverse")));
+  }));
 }
 
 /// log(cumsum(exp(x - max))) + max, over the whole axis' maximum: the sum's
@@ -106,13 +149,12 @@ static LogicalResult cumulativeLogsumexp(NodeImport &n) {
   Value x = n.in(0);
   if (!x)
     return failure();
-  std::optional<int64_t> axis = n.constantAxis(1, n.rank(x));
-  if (!axis)
-    return failure();
-  Value max = n.reduce(x, "max", {*axis}, true);
-  Value sums = n.op<CumulativeOp>(n.exp(n.sub(x, max)), n.text("sum"), n.number(*axis),
-                                  n.flag(n.isSet("exclusive")), n.flag(n.isSet("reverse")));
-  return n.result(n.add(n.op<LogOp>(sums), max));
+  return n.result(atAxis(n, 1, n.rank(x), [&](TensorBuilder &t, int64_t axis) {
+    Value max = t.reduce(x, "max", {axis}, true);
+    Value sums = t.op<CumulativeOp>(t.exp(t.sub(x, max)), t.text("sum"), t.number(axis),
+                                    t.flag(n.isSet("exclusive")), t.flag(n.isSet("reverse")));
+    return t.add(t.op<LogOp>(sums), max);
+  }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,6 +267,10 @@ ArrayRef<OpImport> weir::tf::reductionImports() {
       {"UnsortedSegmentProd", unsortedSegment<Kind::prod>},
       {"UnsortedSegmentMax", unsortedSegment<Kind::max>},
       {"UnsortedSegmentMin", unsortedSegment<Kind::min>},
+      {"SegmentSumV2", unsortedSegment<Kind::sum>},
+      {"SegmentProdV2", unsortedSegment<Kind::prod>},
+      {"SegmentMaxV2", unsortedSegment<Kind::max>},
+      {"SegmentMinV2", unsortedSegment<Kind::min>},
       {"SegmentSum", segment<Kind::sum>},
       {"SegmentMean", segment<Kind::mean>},
       {"SegmentProd", segment<Kind::prod>},

@@ -18,8 +18,12 @@ Side weir::tf::sideOf(NodeImport &n, Value x, Value sizes, int64_t dim) {
           n.isSet("half_pixel_centers")};
 }
 
-/// Samples of the operand to one of the result, tensor<1xf32>.
-static Value scaleOf(NodeImport &n, const Side &side) {
+double weir::tf::stepOf(int64_t from, int64_t to, bool alignCorners) {
+  return alignCorners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
+                                : static_cast<float>(from) / static_cast<float>(to);
+}
+
+Value weir::tf::stepOf(NodeImport &n, const Side &side) {
   Type f32 = n.b.getF32Type();
   Value scale = n.div(n.cast(side.from, f32), n.cast(side.to, f32));
   if (!side.alignCorners)
@@ -35,7 +39,7 @@ static Value positions(NodeImport &n, const Side &side) {
 
 /// Where each sample of the result lies among the operand's, f32.
 static Value places(NodeImport &n, const Side &side) {
-  Value at = positions(n, side), scale = scaleOf(n, side);
+  Value at = positions(n, side), scale = stepOf(n, side);
   return side.halfPixelCenters ? n.sub(n.mul(n.add(at, 0.5), scale), 0.5) : n.mul(at, scale);
 }
 
@@ -49,7 +53,7 @@ Between weir::tf::neighbours(NodeImport &n, const Side &side) {
 }
 
 Value weir::tf::nearestIndex(NodeImport &n, const Side &side) {
-  Value at = positions(n, side), scale = scaleOf(n, side);
+  Value at = positions(n, side), scale = stepOf(n, side);
   at = n.mul(side.halfPixelCenters ? n.add(at, 0.5) : at, scale);
   at = side.alignCorners ? n.op<RoundOp>(at) : n.op<FloorOp>(at);
   return n.minimum(n.maximum(n.toI64(at), 0.0), lastOf(n, side));
@@ -95,7 +99,7 @@ Taps weir::tf::cubicTaps(NodeImport &n, const Side &side) {
 
 Value weir::tf::areaMatrix(NodeImport &n, const Side &side) {
   Type f32 = n.b.getF32Type();
-  Value scale = scaleOf(n, side), at = positions(n, side);
+  Value scale = stepOf(n, side), at = positions(n, side);
   Value low = n.unsqueeze(n.mul(at, scale), {1});
   Value high = n.unsqueeze(n.mul(n.add(at, 1.0), scale), {1});
   Value sample = n.op<IotaOp>(side.from, n.number(0), n.typeAttr(f32));

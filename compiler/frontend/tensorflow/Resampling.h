@@ -28,6 +28,11 @@ struct Side {
 /// with the node's attributes; `dim` is 1 or 2.
 Side sideOf(NodeImport &n, Value x, Value sizes, int64_t dim);
 
+/// Samples of the operand to one of the result, computed as TensorFlow does it in
+/// f32: tensor<1xf32>, or the number itself where both sizes are known.
+Value stepOf(NodeImport &n, const Side &side);
+double stepOf(int64_t from, int64_t to, bool alignCorners);
+
 /// One operand's sample and its share, for each sample of the result.
 struct Tap {
   Value index;  ///< tensor<toxi64>, within the operand

@@ -106,6 +106,57 @@ Value weir::tf::chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumb
   return failed(made) ? Value() : made->front().value;
 }
 
+Value weir::tf::atAxis(NodeImport &n, size_t i, int64_t rank,
+                       function_ref<Value(TensorBuilder &t, int64_t axis)> build) {
+  Value given = n.in(i);
+  if (!given)
+    return {};
+  if (!n.knownInts(i))
+    return chooseAxes(n, n.reshape(given, {1}), rank, false,
+                      [&](TensorBuilder &t, Ints axes) { return build(t, axes[0]); });
+  std::optional<int64_t> axis = n.constantAxis(i, rank);
+  return axis ? build(n, *axis) : Value();
+}
+
+Value weir::tf::axisFlags(NodeImport &n, Value axes, int64_t rank) {
+  axes = n.reshape(n.toI64(axes), {-1});
+  if (!axes)
+    return {};
+  requireAxes(n, axes, rank);
+  Value dims = n.ints(axesFrom(0, rank));
+  return n.reduce(n.compare("eq", n.unsqueeze(fromStart(n, axes, rank), {1}), dims), "any", {0},
+                  false);
+}
+
+Value weir::tf::transposeAt(NodeImport &n, Value x, Value permutation) {
+  if (!x || !permutation)
+    return {};
+  int64_t rank = n.rank(x);
+  permutation = n.toI64(permutation);
+  Value dims = n.ints(axesFrom(0, rank));
+  Value there = n.reduce(n.compare("eq", n.unsqueeze(permutation, {1}), dims), "any", {0}, false);
+  require(n,
+          n.op<AndOp>(n.reduce(there, "all", {0}, true),
+                      n.compare("eq", n.sizeOf(permutation, 0), n.ints({rank}))),
+          "the permutation is none of the tensor's dimensions");
+  // An element's place: its coordinates times the steps of the dimensions that they
+  // are of.
+  Value shape = n.shapeOf(x);
+  Value steps = n.op<CumulativeOp>(shape, n.text("prod"), n.number(0), n.flag(true), n.flag(true));
+  permutation = n.reshape(permutation, {rank});
+  permutation = n.minimum(n.maximum(permutation, 0.0), static_cast<double>(rank - 1));
+  Value sizes = n.gather(shape, permutation, 0);
+  steps = n.gather(steps, permutation, 0);
+  Value place = n.reshape(n.ints({0}), IntVector(rank, 1));
+  for (int64_t i = 0; i < rank; ++i) {
+    Value along =
+        n.op<IotaOp>(n.slice(sizes, 0, i, i + 1), n.number(0), n.typeAttr(n.b.getI64Type()));
+    Value part = n.mul(along, n.slice(steps, 0, i, i + 1));
+    place = n.add(place, part ? n.unsqueeze(part, axesFrom(1, rank - i)) : Value());
+  }
+  return n.gather(n.reshape(x, {-1}), place, 0);
+}
+
 // A group, of one tensor: no operation takes a group for a tensor.
 LogicalResult weir::tf::openRankResult(NodeImport &n, Value elements) {
   if (!elements)

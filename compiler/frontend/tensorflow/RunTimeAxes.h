@@ -22,6 +22,18 @@ Value runtimeAxis(NodeImport &n, Value given, int64_t rank);
 Value chooseAxes(NodeImport &n, Value axes, int64_t rank, bool anyNumber,
                  llvm::function_ref<Value(TensorBuilder &t, Ints axes)> build);
 
+/// What `build` makes of the one axis that input `i` names, known now or not.
+Value atAxis(NodeImport &n, size_t i, int64_t rank,
+             llvm::function_ref<Value(TensorBuilder &t, int64_t axis)> build);
+
+/// Whether each dimension is among `axes` (any integers, which may count from the
+/// end), tensor<rank x i1>; axes outside are an error at run time.
+Value axisFlags(NodeImport &n, Value axes, int64_t rank);
+
+/// The dimensions of `x` in the order of a permutation that the program computes;
+/// one that is none is an error at run time.
+Value transposeAt(NodeImport &n, Value x, Value permutation);
+
 /// Sets the node's result to the elements of a tensor whose rank only the run
 /// knows, given with dimensions of size 1 more than it has. Nothing but a reshape
 /// can take it.

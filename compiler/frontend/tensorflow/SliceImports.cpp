@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "compiler/frontend/tensorflow/Sparse.h"
 
 #include <limits>
@@ -222,8 +223,28 @@ static LogicalResult split(NodeImport &n) {
   Value x = n.in(1);
   if (!x)
     return failure();
-  std::optional<int64_t> axis = n.constantAxis(0, n.rank(x));
   int64_t parts = n.i("num_split");
+  if (n.in(0) && !n.knownInts(0)) {
+    // Of every dimension all, but of that one a part.
+    Value flags = axisFlags(n, n.in(0), n.rank(x)), shape = n.shapeOf(x);
+    if (parts <= 0 || !flags)
+      return n.invalid("found " + Twine(parts) + " parts");
+    Value each = n.div(shape, n.intScalar(parts));
+    require(
+        n, n.op<OrOp>(n.logicalNot(flags), n.compare("eq", n.mul(each, n.intScalar(parts)), shape)),
+        "the size cannot be split into equal parts");
+    for (int64_t i = 0; i < parts; ++i) {
+      Value start = n.select(flags, n.mul(each, n.intScalar(i)), n.intScalar(0));
+      Value end = n.select(flags, n.mul(each, n.intScalar(i + 1)), shape);
+      Value part = n.op<SliceOp>(x, start, end, n.ints(IntVector(n.rank(x), 1)),
+                                 n.list(axesFrom(0, n.rank(x))), n.flag(true));
+      if (!part)
+        return failure();
+      n.made.emplace_back(part);
+    }
+    return success();
+  }
+  std::optional<int64_t> axis = n.constantAxis(0, n.rank(x));
   if (!axis)
     return failure();
   int64_t size = n.dim(x, *axis);

@@ -16,6 +16,7 @@
 #include "compiler/frontend/tensorflow/Entry.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
+#include "compiler/frontend/tensorflow/RegisteredGradients.h"
 #include "dialects/weir/NodeName.h"
 
 #include "mlir/IR/Matchers.h"
@@ -243,6 +244,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
   bool isDifferentiated =
       llvm::any_of(plan->feeds, [](const PlannedFeed &feed) { return feed.isSeed; }) ||
       llvm::any_of(plan->fetches, [](const PlannedFetch &fetch) { return !fetch.ys.empty(); });
+  importer.isDifferentiated = isDifferentiated;
   if (!isDifferentiated)
     importer.module = *module;
   if (learnsTypes)
@@ -357,6 +359,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
   importer.current = nullptr;
   if (into.errorCount() > errors)
     return false;
+  dropGradients(*block);
   noteDevices(importer, function);
   dropFunction.release();
   func::ReturnOp::create(b, loc, results);

@@ -112,3 +112,65 @@ std::optional<IntVector> weir::tf::padsFor(const Windows &windows, Ints sizes, I
   }
   return pads;
 }
+
+SmallVector<Value> weir::tf::spatialSizesOf(NodeImport &n, const Windows &windows, Value x) {
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < windows.spatial; ++i)
+    sizes.push_back(n.sizeOf(x, windows.dim(i)));
+  return sizes;
+}
+
+RunTimePads weir::tf::runTimePads(NodeImport &n, const Windows &windows, ArrayRef<Value> sizes,
+                                  Ints window) {
+  RunTimePads pads;
+  for (int64_t i = 0; i < windows.spatial; ++i) {
+    if (windows.padding != Windows::Same) {
+      bool isGiven = windows.padding == Windows::Explicit;
+      pads.before.push_back(n.ints({isGiven ? windows.explicitPads[2 * i] : 0}));
+      pads.after.push_back(n.ints({isGiven ? windows.explicitPads[2 * i + 1] : 0}));
+      continue;
+    }
+    int64_t stride = windows.strides[i];
+    int64_t reach = (window[i] - 1) * windows.dilations[i] + 1;
+    Value steps = n.div(n.add(sizes[i], n.ints({stride - 1})), n.ints({stride}));
+    Value last = n.mul(n.sub(steps, n.ints({1})), n.ints({stride}));
+    Value total = n.maximum(n.sub(n.add(last, n.ints({reach})), sizes[i]), n.ints({0}));
+    // What is odd goes after.
+    pads.before.push_back(n.div(total, n.ints({2})));
+    pads.after.push_back(n.sub(total, pads.before.back()));
+  }
+  return pads;
+}
+
+Value weir::tf::padAtRunTime(NodeImport &n, Value x, const Windows &windows,
+                             const RunTimePads &pads, Value fill) {
+  if (!x)
+    return {};
+  int64_t rank = n.rank(x);
+  SmallVector<Value> all(2 * rank, n.ints({0}));
+  for (int64_t i = 0; i < windows.spatial; ++i) {
+    all[windows.dim(i)] = pads.before[i];
+    all[rank + windows.dim(i)] = pads.after[i];
+  }
+  return n.op<PadOp>(x, n.concat(all, 0), fill, n.text("constant"));
+}
+
+Value weir::tf::cropAtRunTime(NodeImport &n, Value x, const Windows &windows,
+                              const RunTimePads &pads, ArrayRef<Value> sizes) {
+  for (int64_t i = 0; x && i < windows.spatial; ++i)
+    x = n.op<SliceOp>(x, pads.before[i], n.add(pads.before[i], sizes[i]), n.ints({1}),
+                      n.list({windows.dim(i)}), n.flag(false));
+  return x;
+}
+
+Value weir::tf::windowCounts(NodeImport &n, const Windows &windows, const RunTimePads &pads,
+                             int64_t i, Value size, Value steps, int64_t window) {
+  Value index = n.op<IotaOp>(steps, n.number(0), n.typeAttr(n.b.getI64Type()));
+  Value begin = n.sub(n.mul(index, n.ints({windows.strides[i]})), pads.before[i]);
+  Value end = n.minimum(n.add(begin, n.ints({window})), size);
+  return n.maximum(n.sub(end, n.maximum(begin, n.ints({0}))), n.ints({1}));
+}
+
+Value weir::tf::bordered(NodeImport &n, Value x, const PoolSpec &spec, Value fill) {
+  return spec.border ? padAtRunTime(n, x, spec.windows, *spec.border, fill) : x;
+}

@@ -38,6 +38,27 @@ std::optional<IntVector> spatialOf(NodeImport &n, const Windows &windows, Ints w
 /// these sizes; nothing where it depends on a size that is not known.
 std::optional<IntVector> padsFor(const Windows &windows, Ints sizes, Ints window);
 
+/// What padsFor cannot know, computed by the program: tensor<1xi64> for each
+/// spatial dimension.
+struct RunTimePads {
+  llvm::SmallVector<Value> before, after;
+};
+/// Those of an input of `sizes` (tensor<1xi64> each).
+RunTimePads runTimePads(NodeImport &n, const Windows &windows, llvm::ArrayRef<Value> sizes,
+                        Ints window);
+/// `x` with a border of `fill`, and a tensor with that border cut off, which leaves
+/// `sizes`.
+Value padAtRunTime(NodeImport &n, Value x, const Windows &windows, const RunTimePads &pads,
+                   Value fill);
+Value cropAtRunTime(NodeImport &n, Value x, const Windows &windows, const RunTimePads &pads,
+                    llvm::ArrayRef<Value> sizes);
+/// Sizes of a tensor's spatial dimensions, tensor<1xi64> each.
+llvm::SmallVector<Value> spatialSizesOf(NodeImport &n, const Windows &windows, Value x);
+/// How many elements of an input of `sizes` lie in each window along spatial
+/// dimension `i`: tensor<windows x i64>, `steps` (tensor<1xi64>) of them.
+Value windowCounts(NodeImport &n, const Windows &windows, const RunTimePads &pads, int64_t i,
+                   Value size, Value steps, int64_t window);
+
 /// Spatial sizes of a tensor; dynamic ones as they are.
 IntVector spatialSizes(const Windows &windows, mlir::RankedTensorType type);
 
@@ -52,11 +73,18 @@ std::optional<IntVector> filterWindow(NodeImport &n, Value filter, int64_t spati
 struct PoolSpec {
   Windows windows;
   IntVector window, pads;
+  /// Where the padding depends on sizes that are computed: `pads` are zero, and
+  /// windows are those over an input with this border.
+  std::optional<RunTimePads> border;
 };
 
 /// Reads the attributes (or, for the newer operations, operands) of a pooling
 /// over `x`; reports what it cannot take.
 std::optional<PoolSpec> readPool(NodeImport &n, Value x, int64_t spatial);
+/// The pooling itself: maxima, or means.
+Value pooling(NodeImport &n, Value x, const PoolSpec &spec, bool isMax);
+/// The input that the windows are over: `x`, or `x` with its border.
+Value bordered(NodeImport &n, Value x, const PoolSpec &spec, Value fill);
 
 } // namespace weir::tf
 

@@ -96,6 +96,15 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_tf);
 /// any number.
 WEIR_LIBRARY_FUNCTION(weir_kernel_non_max_suppression_overlaps);
 
+/// A function of complex numbers, element by element.
+/// operands: x (c64, or c128) and, of functions of two, y of the same type and size
+/// results:  the same type and sizes
+/// attributes: which function: 0 acos, 1 acosh, 2 asin, 3 asinh, 4 atan, 5 atanh,
+///           6 cos, 7 cosh, 8 exp, 9 exp(x) - 1, 10 log, 11 log(1 + x), 12 logistic,
+///           13 1 / sqrt(x), 14 sin, 15 sinh, 16 sqrt, 17 tan, 18 tanh;
+///           19 x to the power of y, 20 x log(1 + y), zero where x is
+WEIR_LIBRARY_FUNCTION(weir_kernel_complex_function);
+
 /// The series that does not rise and is nearest to each row, by least squares.
 /// operands: values [rows, n] (f32, or f64)
 /// results:  the series [rows, n], of the same type; which of the row's blocks of

@@ -433,6 +433,9 @@ TEST(NonMaxSuppression, TensorFlowHardAndSoft) {
   float expected[] = {0.95f, 0.9f, 0.384f, 0.3f, 0.256f, 0.197f};
   for (size_t i = 0; i < 6; ++i)
     EXPECT_NEAR(scores[i], expected[i], 1e-3f);
+  // Boxes that overlap more than the threshold lose score, too, and nothing else.
+  iou[0] = 0.1f;
+  EXPECT_EQ(run(0).results[0].as<int32_t>(), (Indices{3, 0, 1, 5, 4, 2}));
   iou[0] = 1.5f;
   EXPECT_EQ(run(0).code, WEIR_INVALID_ARGUMENT);
 }
