@@ -426,5 +426,5 @@ bool Compilation::writePlacement() {
 }
 
 std::string Compilation::header() const {
-  return modelHeader(described, llvm::sys::path::filename(options.input), weirVersion);
+  return modelHeader(described, isShared, llvm::sys::path::filename(options.input), weirVersion);
 }

@@ -145,6 +145,7 @@ private:
   TuneFile tuneFile;
   std::vector<Variant> variants; ///< those before the last, translated
   Program described;
+  bool isShared = false; ///< what is made is a shared object
   Report reported;
   llvm::SmallVector<char, 0> output;
   bool textOutput = false;

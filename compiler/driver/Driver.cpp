@@ -331,7 +331,7 @@ bool Outputs::link(OutputForm form, OutputFile &object) {
     SharedObjectOptions shared;
     shared.soname = llvm::sys::path::filename(output).str();
     shared.exports.push_back("weir_plugin");
-    for (const ApiFunction &api : apiFunctions(compilation.program()))
+    for (const ApiFunction &api : apiFunctions(compilation.program(), /*isShared=*/true))
       shared.exports.push_back(api.symbol);
     if (!options.sharedRuntime) {
       llvm::Expected<std::string> library = findRuntimeLibrary(options.runtimeLibrary);

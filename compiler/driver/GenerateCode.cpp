@@ -156,6 +156,7 @@ bool Compilation::describe(OutputForm form, DescriptorOptions descriptors) {
   // Looked for by its own name beside the program, wherever that is then.
   descriptors.weightsFile = llvm::sys::path::filename(options.weightsFile).str();
   descriptors.plugin = form == OutputForm::SharedObject && descriptors.symbol.empty();
+  isShared = form == OutputForm::SharedObject;
   if (!check(emitDescriptors(described, descriptors, *llvmModule)))
     return false;
   setTargetAttributes(*llvmModule, target.code);

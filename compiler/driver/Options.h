@@ -30,10 +30,11 @@ struct FeedSpec {
   std::string dtype;  ///< "f32", …; empty: as in the file
 };
 
-/// --fetch=TENSOR[=NAME]
+/// --fetch=TENSOR[=NAME][:SHAPE]
 struct FetchSpec {
   std::string tensor;
   std::string name;
+  std::string shape = ""; ///< as a feed's
 };
 
 /// --entry=NAME[=SIGNATURE], with the feeds and fetches that follow it

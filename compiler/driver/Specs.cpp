@@ -86,8 +86,12 @@ bool driver::importOptions(const Options &options, DiagnosticSink &sink, ImportO
       spec.dtype = feed.dtype;
       to.feeds.push_back(std::move(spec));
     }
-    for (const FetchSpec &fetch : entry.fetches)
-      to.fetches.push_back({fetch.tensor, fetch.name});
+    for (const FetchSpec &fetch : entry.fetches) {
+      weir::FetchSpec spec{fetch.tensor, fetch.name, std::nullopt};
+      if (!fetch.shape.empty())
+        spec.shape = shapeOf(fetch.shape, "--fetch=" + fetch.tensor);
+      to.fetches.push_back(std::move(spec));
+    }
     result.entries.push_back(std::move(to));
   }
   for (const auto &[name, text] : options.shapes)

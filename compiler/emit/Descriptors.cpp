@@ -133,7 +133,7 @@ std::string weir::cIdentifier(llvm::StringRef text) {
   return name;
 }
 
-std::vector<ApiFunction> weir::apiFunctions(const Program &program) {
+std::vector<ApiFunction> weir::apiFunctions(const Program &program, bool isShared) {
   std::vector<ApiFunction> functions;
   llvm::StringSet<> taken;
   auto add = [&](ApiFunction::Kind kind, llvm::StringRef name, int entry = -1) {
@@ -150,6 +150,11 @@ std::vector<ApiFunction> weir::apiFunctions(const Program &program) {
     add(ApiFunction::Reset, "reset");
     add(ApiFunction::GetVariable, "get_variable");
     add(ApiFunction::SetVariable, "set_variable");
+    if (isShared) {
+      add(ApiFunction::Save, "save");
+      add(ApiFunction::SaveAsync, "save_async");
+      add(ApiFunction::Restore, "restore");
+    }
   }
   for (size_t i = 0; i < program.entries.size(); ++i) {
     // Not cIdentifier: the prefix has made keywords and digits harmless.
@@ -587,7 +592,7 @@ void DescriptorBuilder::functions(llvm::GlobalVariable *descriptor) {
     result->isVoidTy() ? b.CreateRetVoid() : b.CreateRet(call);
   };
 
-  for (const ApiFunction &api : apiFunctions(program)) {
+  for (const ApiFunction &api : apiFunctions(program, options.plugin)) {
     switch (api.kind) {
     case ApiFunction::Program:
       begin(api, ptr, 0);
@@ -613,6 +618,15 @@ void DescriptorBuilder::functions(llvm::GlobalVariable *descriptor) {
       break;
     case ApiFunction::SetVariable:
       forward(api, int32, 4, "weir_session_set_variable");
+      break;
+    case ApiFunction::Save:
+      forward(api, int32, 4, "weir_session_save");
+      break;
+    case ApiFunction::SaveAsync:
+      forward(api, int32, 6, "weir_session_save_async");
+      break;
+    case ApiFunction::Restore:
+      forward(api, int32, 4, "weir_session_restore");
       break;
     case ApiFunction::Run: {
       const EntryInfo &entry = program.entries[api.entry];
@@ -646,7 +660,11 @@ void DescriptorBuilder::plugin(llvm::GlobalVariable *descriptor) {
        callee("weir_session_set_variable", int32, {ptr, ptr, ptr, ptr}),
        callee("weir_session_memory", int32, {ptr, int32, ptr}),
        callee("weir_session_memory_report", int64, {ptr, int32, ptr, int64}),
-       callee("weir_session_threads", int32, {ptr})});
+       callee("weir_session_threads", int32, {ptr}),
+       callee("weir_session_save", int32, {ptr, ptr, ptr, ptr}),
+       callee("weir_session_save_async", int32, {ptr, ptr, ptr, ptr, ptr, ptr}),
+       callee("weir_session_restore", int32, {ptr, ptr, ptr, ptr}),
+       callee("weir_latest_checkpoint", int32, {ptr, ptr, int64, ptr})});
   llvm::GlobalVariable *table = global(value, WEIR_PLUGIN_SYMBOL);
   table->setLinkage(llvm::GlobalValue::ExternalLinkage);
 }

@@ -102,8 +102,10 @@ HeaderNames detail::headerNames(const Program &program) {
                                "int16_t",        "int8_t",   "uint64_t", "uint32_t",
                                "uint16_t",       "uint8_t",  "std",      "weir",
                                "weir_tensor_ref"};
+  for (const char *method : {"save", "restore"})
+    members.insert(method);
   llvm::StringSet<> macros, functions;
-  for (const ApiFunction &api : apiFunctions(program))
+  for (const ApiFunction &api : apiFunctions(program, /*isShared=*/true))
     functions.insert(api.symbol);
   std::string upper = llvm::StringRef(program.name).upper();
 
@@ -226,9 +228,10 @@ static void emitTensorFunction(const HeaderTensor &tensor, llvm::raw_ostream &os
   os << "  return t;\n}\n";
 }
 
-static void emitFunctions(const Program &program, const HeaderNames &names, llvm::raw_ostream &os) {
+static void emitFunctions(const Program &program, bool isShared, const HeaderNames &names,
+                          llvm::raw_ostream &os) {
   os << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
-  for (const ApiFunction &api : apiFunctions(program)) {
+  for (const ApiFunction &api : apiFunctions(program, isShared)) {
     switch (api.kind) {
     case ApiFunction::Program:
       os << "/// The program, for the functions above.\n"
@@ -261,6 +264,19 @@ static void emitFunctions(const Program &program, const HeaderNames &names, llvm
          << "(weir_session *session, const char *name,\n    const "
             "weir_tensor *value, weir_status *status);\n";
       break;
+    case ApiFunction::Save:
+    case ApiFunction::Restore:
+      os << "/// weir_session_" << (api.kind == ApiFunction::Save ? "save" : "restore")
+         << ".\nint32_t " << api.symbol
+         << "(weir_session *session, const char *prefix,\n    const "
+            "weir_checkpoint_options *options, weir_status *status);\n";
+      break;
+    case ApiFunction::SaveAsync:
+      os << "/// weir_session_save_async.\nint32_t " << api.symbol
+         << "(weir_session *session, const char *prefix,\n    const "
+            "weir_checkpoint_options *options, weir_run_done done,\n    void *self, "
+            "weir_status *status);\n";
+      break;
     case ApiFunction::Run: {
       const EntryInfo &entry = program.entries[api.entry];
       auto listed = [&](const std::vector<TensorInfo> &list) {
@@ -292,7 +308,7 @@ static void emitFunctions(const Program &program, const HeaderNames &names, llvm
   os << "\n#ifdef __cplusplus\n} // extern \"C\"\n#endif\n\n";
 }
 
-std::string weir::modelHeader(const Program &program, llvm::StringRef model,
+std::string weir::modelHeader(const Program &program, bool isShared, llvm::StringRef model,
                               llvm::StringRef compiler) {
   HeaderNames names = headerNames(program);
   std::string text;
@@ -310,8 +326,8 @@ std::string weir::modelHeader(const Program &program, llvm::StringRef model,
      << program.name
      << "\n//===--------------------------------------------------------------"
         "--------===//\n\n";
-  emitFunctions(program, names, os);
-  os << modelClass(program, names);
+  emitFunctions(program, isShared, names, os);
+  os << modelClass(program, isShared, names);
   os << "\n#endif // WEIR_MODEL_" << upper << "_H\n";
   return text;
 }

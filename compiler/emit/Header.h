@@ -17,8 +17,10 @@ namespace weir {
 /// The text of a header that stands alone: the runtime's API (weir/weir.h,
 /// verbatim), the object's C functions, sizes and shapes as macros, and a C++
 /// class. Valid as C99 and as C++11; needs no exceptions. `model` is named in
-/// its first line. The names it defines depend on the program alone.
-std::string modelHeader(const Program &program, llvm::StringRef model, llvm::StringRef compiler);
+/// its first line. The names it defines depend on the program alone, and on whether it is a
+/// shared object, which hides its runtime.
+std::string modelHeader(const Program &program, bool isShared, llvm::StringRef model,
+                        llvm::StringRef compiler);
 
 namespace detail {
 
@@ -44,7 +46,7 @@ HeaderNames headerNames(const Program &program);
 /// Whether all sizes are known; then the element count.
 bool isStatic(const TensorInfo &info, int64_t &elements);
 /// The namespace and class of the model.
-std::string modelClass(const Program &program, const HeaderNames &names);
+std::string modelClass(const Program &program, bool isShared, const HeaderNames &names);
 
 } // namespace detail
 } // namespace weir

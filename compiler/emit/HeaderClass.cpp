@@ -37,11 +37,12 @@ namespace {
 
 class ClassWriter {
 public:
-  ClassWriter(const Program &program, const HeaderNames &names, llvm::raw_ostream &os)
+  ClassWriter(const Program &program, bool isShared, const HeaderNames &names,
+              llvm::raw_ostream &os)
       : program(program), names(names), os(os) {
     for (const HeaderTensor &tensor : names.tensors)
       (tensor.isFeed ? feeds : fetches).push_back(&tensor);
-    for (const ApiFunction &api : apiFunctions(program)) {
+    for (const ApiFunction &api : apiFunctions(program, isShared)) {
       if (api.kind == ApiFunction::Run)
         runFunctions.push_back(api.symbol);
       else
@@ -56,6 +57,7 @@ private:
   void writeTensorTable(llvm::ArrayRef<const HeaderTensor *> list, llvm::StringRef name);
   void writeFinder(llvm::StringRef method, llvm::StringRef kind,
                    llvm::ArrayRef<const HeaderTensor *> list);
+  void writeCheckpoint(ApiFunction::Kind kind, llvm::StringRef method, llvm::StringRef comment);
   void writeRun(size_t entry);
   void writeAccessors(const HeaderTensor &tensor, size_t position);
   /// Position of an entry's first feed or fetch in the whole table.
@@ -72,7 +74,7 @@ private:
   llvm::raw_ostream &os;
   std::vector<const HeaderTensor *> feeds, fetches;
   std::vector<std::string> runFunctions;
-  std::string symbols[ApiFunction::SetVariable + 1];
+  std::string symbols[ApiFunction::Restore + 1];
 };
 
 } // namespace
@@ -165,6 +167,22 @@ void ClassWriter::writeLife() {
        << "  ::weir::Status reset() noexcept {\n    if (!session_)\n      "
           "return status_;\n    ::weir::Status status;\n    "
        << symbol(ApiFunction::Reset) << "(session_, status.get());\n    return status;\n  }\n";
+  if (!program.slots.empty()) {
+    writeCheckpoint(ApiFunction::Save, "save",
+                    "Writes all variables as a checkpoint: weir_session_save.");
+    writeCheckpoint(ApiFunction::Restore, "restore",
+                    "Gives all variables their values in a checkpoint: weir_session_restore.");
+  }
+}
+
+void ClassWriter::writeCheckpoint(ApiFunction::Kind kind, llvm::StringRef method,
+                                  llvm::StringRef comment) {
+  // What a shared object does not forward the program links by itself, if it calls this.
+  std::string function = symbol(kind).empty() ? ("weir_session_" + method).str() : symbol(kind);
+  os << "  /// " << comment << "\n  ::weir::Status " << method
+     << "(const char *prefix,\n      const weir_checkpoint_options *options = nullptr) noexcept "
+        "{\n    if (!session_)\n      return status_;\n    ::weir::Status status;\n    "
+     << function << "(session_, prefix, options, status.get());\n    return status;\n  }\n";
 }
 
 void ClassWriter::writeRun(size_t e) {
@@ -269,9 +287,9 @@ void ClassWriter::writeFinder(llvm::StringRef method, llvm::StringRef kind,
      << ");\n    return ::weir::Tensor();\n  }\n";
 }
 
-std::string detail::modelClass(const Program &program, const HeaderNames &names) {
+std::string detail::modelClass(const Program &program, bool isShared, const HeaderNames &names) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  ClassWriter(program, names, os).write();
+  ClassWriter(program, isShared, names, os).write();
   return text;
 }

@@ -50,6 +50,8 @@ struct FeedSpec {
 struct FetchSpec {
   std::string value;
   std::string name;
+  /// What the file does not say: how many dimensions there are; -1: not fixed.
+  std::optional<std::vector<int64_t>> shape = std::nullopt;
 };
 
 /// A function of the compiled program. Without feeds and fetches: those of the

@@ -118,8 +118,7 @@ private:
   Shard shards[openFiles];
 };
 
-/// Removes a bundle's index, where there is one: who overwrites shards does so first, so that
-/// it never speaks of other data.
+/// Removes a bundle's index, where there is one: what is left of it is no bundle.
 int32_t removeIndex(const weir_string &prefix, weir_status *status);
 
 /// Key-value pairs of an index on their way into a table: those of slices of one tensor
@@ -130,16 +129,22 @@ public:
   /// A slice of the tensor `key`, which is of that type and shape.
   void addSlice(const weir_string &key, int32_t type, const StoredShape &shape,
                 const TensorSlice &slice);
-  /// Writes `P.index`, the header first, but for its name. INVALID_ARGUMENT where two
-  /// tensors have one name.
+  /// Writes `P.index`, the header first, but for its name; numbers of shards are larger by
+  /// `firstShard`. INVALID_ARGUMENT where two tensors have one name.
   int32_t write(OutputFile &file, const weir_string &prefix, const BundleHeader &header,
-                weir_status *status);
+                int64_t firstShard, weir_status *status);
   bool failed() const { return list.failed() || order.failed(); }
 
 private:
   EntryList list;
   HeapList<int64_t> order;
 };
+
+/// Makes a bundle of its shards, the files of these names, which get new ones: they are on the
+/// disk already. Of one that has the prefix and is overwritten, at each moment either all is
+/// there or all of the new one.
+int32_t publishBundle(const weir_string &prefix, const BundleHeader &header, IndexBuilder &index,
+                      const HeapList<const char *> &files, weir_status *status);
 
 /// Writes a bundle of one shard. Nothing is there under its name before finish(), and
 /// then everything is on the disk.

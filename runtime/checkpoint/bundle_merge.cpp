@@ -8,8 +8,6 @@
 #include "checkpoint/bundle.h"
 #include "session/status.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 namespace weir::rt {
@@ -45,11 +43,6 @@ private:
   int64_t last = 0;
 };
 
-int32_t failMemory(weir_status *status) {
-  StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory to merge checkpoints";
-  return WEIR_RESOURCE_EXHAUSTED;
-}
-
 /// Adds a bundle's entries to the index.
 int32_t addBundle(const weir_string &prefix, bool isFirst, BundleHeader &header, ShardList &shards,
                   IndexBuilder &index, weir_status *status) {
@@ -62,12 +55,10 @@ int32_t addBundle(const weir_string &prefix, bool isFirst, BundleHeader &header,
   } else if (own.isBigEndian != header.isBigEndian || own.producer != header.producer ||
              own.minConsumer != header.minConsumer) {
     StatusText out(status, WEIR_INVALID_ARGUMENT);
-    out << "checkpoint \"";
-    out.append(prefix.data, prefix.size)
-        << "\" has another byte order or version than those it is to be merged with";
+    out << "checkpoint ";
+    out.quoted(prefix.data, prefix.size)
+        << " has another byte order or version than those it is to be merged with";
     return WEIR_INVALID_ARGUMENT;
-  } else {
-    header.shards += own.shards;
   }
   HeapText name;
   BundleEntry entry;
@@ -76,11 +67,12 @@ int32_t addBundle(const weir_string &prefix, bool isFirst, BundleHeader &header,
       return code;
     writeShardName(name, prefix, entry.shard, own.shards);
     if (name.failed())
-      return failMemory(status);
+      return refuseMemory(status, "checkpoints that are merged");
     entry.shard = shards.numberOf(name);
     index.add(bundle.key(i), entry);
   }
-  return index.failed() || shards.failed() ? failMemory(status) : int32_t(WEIR_OK);
+  return index.failed() || shards.failed() ? refuseMemory(status, "checkpoints that are merged")
+                                           : int32_t(WEIR_OK);
 }
 
 } // namespace
@@ -99,8 +91,8 @@ int32_t mergeBundles(const weir_string *prefixes, int64_t count, const weir_stri
       continue;
     if (!isThere) {
       StatusText out(status, WEIR_INVALID_ARGUMENT);
-      out << "there is no checkpoint \"";
-      out.append(prefixes[i].data, prefixes[i].size) << "\" to merge";
+      out << "there is no checkpoint ";
+      out.quoted(prefixes[i].data, prefixes[i].size) << " to merge";
       return WEIR_INVALID_ARGUMENT;
     }
     if (int32_t code = addBundle(prefixes[i], found++ == 0, header, shards, index, status))
@@ -110,24 +102,12 @@ int32_t mergeBundles(const weir_string *prefixes, int64_t count, const weir_stri
     StatusText(status, WEIR_INVALID_ARGUMENT) << "there is no checkpoint to merge";
     return WEIR_INVALID_ARGUMENT;
   }
-  OutputFile file;
-  int32_t code = index.write(file, merged, header, status);
-  if (!code)
-    code = removeIndex(merged, status);
+  HeapList<const char *> files;
+  for (int64_t i = 0; i < shards.size(); ++i)
+    files.push(shards[i]);
   HeapText name;
-  for (int64_t i = 0; i < shards.size() && !code; ++i) {
-    writeShardName(name, merged, i, shards.size());
-    if (name.failed())
-      code = failMemory(status);
-    else if (rename(shards[i], name.data()) != 0)
-      code = failFile(status, shards[i], errno);
-  }
-  if (!code)
-    code = syncFolder(folderOf(merged), status);
-  if (!code)
-    code = file.commit(status);
-  if (!code)
-    code = syncFolder(folderOf(merged), status);
+  int32_t code = files.failed() ? refuseMemory(status, "checkpoints that are merged")
+                                : publishBundle(merged, header, index, files, status);
   // The parts' indices speak of shards that have other names now.
   for (int64_t i = 0; i < count && !code; ++i) {
     writeIndexName(name, prefixes[i]);

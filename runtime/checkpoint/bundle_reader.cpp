@@ -21,11 +21,6 @@ bool BundleReader::exists(const weir_string &prefix) {
   return !name.failed() && access(name.data(), F_OK) == 0;
 }
 
-static int32_t failMemory(weir_status *status, const char *path) {
-  StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory to read \"" << path << '"';
-  return WEIR_RESOURCE_EXHAUSTED;
-}
-
 int32_t BundleReader::open(const weir_string &name, weir_status *status) {
   prefix.clear();
   prefix << name << '\0';
@@ -34,7 +29,7 @@ int32_t BundleReader::open(const weir_string &name, weir_status *status) {
   for (Shard &shard : shards)
     shard.number = -1;
   if (prefix.failed() || indexName.failed())
-    return failMemory(status, "a checkpoint");
+    return refuseMemory(status, "a checkpoint");
   InputFile file;
   TableReader table;
   int32_t code = file.open(indexName.data(), status);
@@ -61,16 +56,15 @@ int32_t BundleReader::open(const weir_string &name, weir_status *status) {
 int32_t BundleReader::damaged(const char *file, int64_t offset, const weir_string &key,
                               const char *what, weir_status *status) const {
   StatusText out(status, WEIR_DATA_LOSS);
-  out << file << ": tensor \"";
-  out.append(key.data, key.size < 200 ? key.size : 200)
-      << "\" at offset " << offset << ": " << what;
+  out << file << ": tensor ";
+  out.quoted(key.data, key.size) << " at offset " << offset << ": " << what;
   return WEIR_DATA_LOSS;
 }
 
 int32_t BundleReader::lacksSlices(const weir_string &key, weir_status *status) const {
   StatusText out(status, WEIR_INVALID_ARGUMENT);
-  out << "checkpoint \"" << prefix.data() << "\" does not have all slices of \"";
-  out.append(key.data, key.size < 200 ? key.size : 200) << "\" that are wanted";
+  out << "checkpoint \"" << prefix.data() << "\" does not have all slices of ";
+  out.quoted(key.data, key.size) << " that are wanted";
   return WEIR_INVALID_ARGUMENT;
 }
 
@@ -78,15 +72,14 @@ int32_t BundleReader::find(const weir_string &key, BundleEntry *entry, weir_stat
   int64_t i = entries.find(key);
   if (i < first) {
     StatusText out(status, WEIR_NOT_FOUND);
-    out << "key \"";
-    out.append(key.data, key.size < 200 ? key.size : 200)
-        << "\" is not in checkpoint \"" << prefix.data() << '"';
+    out << "key ";
+    out.quoted(key.data, key.size) << " is not in checkpoint \"" << prefix.data() << '"';
     return WEIR_NOT_FOUND;
   }
   if (readEntry(entries.value(i), entry))
     return WEIR_OK;
   if (entry->slices.failed())
-    return failMemory(status, indexName.data());
+    return refuseMemory(status, "what a checkpoint has");
   return damaged(indexName.data(), 0, key, "its entry is damaged", status);
 }
 
@@ -101,7 +94,7 @@ int32_t BundleReader::shardOf(const weir_string &key, const BundleEntry &entry, 
   HeapText name;
   writeShardName(name, {prefix.data(), prefix.size() - 1}, entry.shard, header.shards);
   if (name.failed())
-    return failMemory(status, indexName.data());
+    return refuseMemory(status, "what a checkpoint has");
   shard.number = -1;
   if (int32_t code = shard.file.open(name.data(), status))
     return code;
@@ -168,7 +161,7 @@ int32_t BundleReader::readValue(const weir_string &key, const BundleEntry &entry
       return code;
     HeapList<char> read;
     if (!read.reserve(entry.size))
-      return failMemory(status, file->path());
+      return refuseMemory(status, "what a checkpoint has");
     read.resize(entry.size);
     if (int32_t code = file->read(entry.offset, entry.size, read.data(), status))
       return code;
@@ -177,7 +170,7 @@ int32_t BundleReader::readValue(const weir_string &key, const BundleEntry &entry
     if (!problem && maskCrc(crc) == entry.crc) {
       char *contents = memory.make(memory.self, entry.size);
       if (!contents)
-        return failMemory(status, file->path());
+        return refuseMemory(status, "what a checkpoint has");
       memcpy(contents, read.data(), size_t(entry.size));
       for (int64_t i = 0; i < count; ++i)
         strings[i].data = contents + (strings[i].data - read.data());
@@ -233,7 +226,7 @@ int32_t BundleReader::readPart(const weir_string &key, const BundleEntry &entry,
       return damaged(indexName.data(), 0, key, "its size in bytes does not fit its type and shape",
                      status);
     if (!read.reserve(bytes))
-      return failMemory(status, indexName.data());
+      return refuseMemory(status, "what a checkpoint has");
     if (int32_t code = readValue(key, *from, read.data(), {}, status))
       return code;
     copySlice(common, stored, read.data(), wanted, to, type.bytes);
@@ -266,8 +259,8 @@ int32_t BundleReader::read(const weir_string &key, const BundleEntry &entry,
     return readValue(key, entry, to, memory, status);
   if (const char *problem = problemOf(entry)) {
     StatusText out(status, WEIR_INTERNAL);
-    out << indexName.data() << ": tensor \"";
-    out.append(key.data, key.size < 200 ? key.size : 200) << "\": " << problem;
+    out << indexName.data() << ": tensor ";
+    out.quoted(key.data, key.size) << ": " << problem;
     return WEIR_INTERNAL;
   }
   TensorSlice wanted = (slice ? *slice : TensorSlice::whole(entry.shape.rank)).within(entry.shape);
@@ -287,9 +280,9 @@ int32_t BundleReader::read(const weir_string &key, const BundleEntry &entry,
   const StoredType &type = storedType(entry.type);
   if (type.bytes == 0 || (asTensorFlow && !type.isSliced)) {
     StatusText out(status, WEIR_INVALID_ARGUMENT);
-    out << "tensor \"";
-    out.append(key.data, key.size < 200 ? key.size : 200)
-        << "\": slices of type " << type.name << " are not put together or taken apart";
+    out << "tensor ";
+    out.quoted(key.data, key.size)
+        << ": slices of type " << type.name << " are not put together or taken apart";
     return WEIR_INVALID_ARGUMENT;
   }
   return readPart(key, entry, wanted, to, status);

@@ -11,11 +11,6 @@
 
 namespace weir::rt {
 
-static int32_t failMemory(weir_status *status) {
-  StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory to read a checkpoint";
-  return WEIR_RESOURCE_EXHAUSTED;
-}
-
 static int32_t fail(weir_status *status, int32_t code, const char *path, const char *what) {
   StatusText(status, code) << path << ": " << what;
   return code;
@@ -27,8 +22,8 @@ int32_t SlicesReader::open(const weir_string &pattern, weir_status *status) {
   files.sort();
   if (files.size() == 0) {
     StatusText out(status, WEIR_NOT_FOUND);
-    out << "found no checkpoint \"";
-    out.append(pattern.data, pattern.size < 500 ? pattern.size : 500) << "\", of any format";
+    out << "found no checkpoint ";
+    out.quoted(pattern.data, pattern.size) << ", of any format";
     return WEIR_NOT_FOUND;
   }
   for (int64_t i = 0; i < files.size(); ++i)
@@ -52,9 +47,10 @@ static bool partOf(const weir_string &message, uint32_t field, weir_string *part
 int32_t SlicesReader::addFile(int64_t number, weir_status *status) {
   InputFile file;
   TableReader table;
-  if (int32_t code = file.open(files[number], status))
-    return code;
   // TensorFlow's code for a file that is no table.
+  weir_status opened = WEIR_STATUS_INIT;
+  if (file.open(files[number], &opened))
+    return fail(status, WEIR_DATA_LOSS, files[number], opened.message);
   if (int32_t code = table.open(file, status))
     return code;
   HeapText value;
@@ -99,16 +95,22 @@ int32_t SlicesReader::addTensor(const weir_string &message, int64_t file, weir_s
   piece.nameSize = name.size;
   names << name;
   if (names.failed() || slices.failed())
-    return failMemory(status);
+    return refuseMemory(status, "a checkpoint");
   if (!isGood || fields.failed() || piece.shape.count() < 0)
     return fail(status, WEIR_INTERNAL, files[file], "what it says of a tensor is damaged");
+  // Slices of one tensor may come from several files.
+  int32_t type;
+  StoredShape shape;
+  if (!find(name, &type, &shape, nullptr) && (type != piece.type || !(shape == piece.shape)))
+    return fail(status, WEIR_INTERNAL, files[file],
+                "a tensor is of another type or shape than in another place");
   for (int64_t i = 0; i < slices.size(); ++i) {
     piece.slice = slices[i];
     StoredShape sliced;
     if (int32_t code = piece.slice.applyTo(piece.shape, &sliced, status))
       return code;
     if (!pieces.push(piece))
-      return failMemory(status);
+      return refuseMemory(status, "a checkpoint");
   }
   return WEIR_OK;
 }
@@ -122,9 +124,8 @@ int32_t SlicesReader::find(const weir_string &name, int32_t *type, StoredShape *
       return WEIR_OK;
     }
   StatusText out(status, WEIR_NOT_FOUND);
-  out << "tensor \"";
-  out.append(name.data, name.size < 200 ? name.size : 200)
-      << "\" is not in checkpoint " << files[0];
+  out << "tensor ";
+  out.quoted(name.data, name.size) << " is not in checkpoint " << files[0];
   return WEIR_NOT_FOUND;
 }
 
@@ -137,7 +138,7 @@ int32_t SlicesReader::readPiece(const Piece &piece, const TensorSlice &wanted, v
   weir_string name = nameOf(piece);
   writeSliceKey(key, name, piece.slice);
   if (key.failed())
-    return failMemory(status);
+    return refuseMemory(status, "a checkpoint");
   weir_status inner = WEIR_STATUS_INIT;
   int32_t code = file.open(path, &inner);
   if (!code)
@@ -159,7 +160,7 @@ int32_t SlicesReader::readPiece(const Piece &piece, const TensorSlice &wanted, v
   if (count > value.size() || !intersect(stored, wanted, &common))
     return fail(status, WEIR_INVALID_ARGUMENT, path, "elements of a slice are missing");
   if (!all.reserve(count * bytes))
-    return failMemory(status);
+    return refuseMemory(status, "a checkpoint");
   if (const char *problem = readValues(elements, piece.type, count, all.data(), memory))
     return fail(status, WEIR_INVALID_ARGUMENT, path, problem);
   copySlice(common, stored, all.data(), wanted, to, bytes);

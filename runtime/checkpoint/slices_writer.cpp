@@ -15,15 +15,10 @@ namespace weir::rt {
 // 2: VersionDef (1: producer). SavedSliceMeta: 1: name, 2: shape, 3: type, 4: slice….
 // SavedSlice: 1: name, 2: slice, 3: TensorProto.
 
-static int32_t failMemory(weir_status *status) {
-  StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a checkpoint";
-  return WEIR_RESOURCE_EXHAUSTED;
-}
-
 int32_t SlicesWriter::open(const weir_string &name, weir_status *status) {
   path.clear();
   path << name << '\0';
-  return path.failed() ? failMemory(status) : file.create(path.data(), status);
+  return path.failed() ? refuseMemory(status, "a checkpoint") : file.create(path.data(), status);
 }
 
 void SlicesWriter::endTensor() {
@@ -60,9 +55,8 @@ int32_t SlicesWriter::add(const weir_string &name, int32_t type, const StoredSha
     writeNumber(lastHead, 3, uint64_t(type));
   } else if (type != lastType || !(shape == lastShape)) {
     StatusText out(status, WEIR_INTERNAL);
-    out << "tensor \"";
-    out.append(name.data, name.size < 200 ? name.size : 200)
-        << "\": its slices say different types or shapes of the whole";
+    out << "tensor ";
+    out.quoted(name.data, name.size) << ": its slices say different types or shapes of the whole";
     return WEIR_INTERNAL;
   }
   HeapText box, body, key, message;
@@ -91,7 +85,7 @@ int32_t SlicesWriter::add(const weir_string &name, int32_t type, const StoredSha
   bool isGood = values.add(key.view(), message.view()) && !order.failed() && !key.failed() &&
                 !elements.failed() && !body.failed() && !message.failed() && !box.failed() &&
                 !lastHead.failed() && !lastSlices.failed();
-  return isGood ? int32_t(WEIR_OK) : failMemory(status);
+  return isGood ? int32_t(WEIR_OK) : refuseMemory(status, "a checkpoint");
 }
 
 int32_t SlicesWriter::finish(weir_status *status) {
@@ -101,9 +95,8 @@ int32_t SlicesWriter::finish(weir_status *status) {
   writeBytes(meta, 2, version.view());
   writeBytes(first, 1, meta.view());
   if (meta.failed() || first.failed())
-    return failMemory(status);
-  qsort_r(
-      order.data(), size_t(order.size()), sizeof(int64_t),
+    return refuseMemory(status, "a checkpoint");
+  order.sort(
       [](const void *a, const void *b, void *self) {
         auto &list = *static_cast<const EntryList *>(self);
         int64_t i = *static_cast<const int64_t *>(a), k = *static_cast<const int64_t *>(b);

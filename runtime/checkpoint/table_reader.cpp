@@ -58,11 +58,6 @@ int32_t TableReader::fail(int64_t offset, const char *what, weir_status *status)
   return WEIR_DATA_LOSS;
 }
 
-static int32_t failMemory(weir_status *status) {
-  StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a table";
-  return WEIR_RESOURCE_EXHAUSTED;
-}
-
 static uint32_t fixed32(const char *at) {
   uint32_t value;
   memcpy(&value, at, sizeof(value));
@@ -90,7 +85,7 @@ int32_t TableReader::readBlock(Handle handle, weir_status *status) {
     return fail(handle.offset, "a block is larger than 4 GiB", status);
   raw.clear();
   if (!raw.reserve(handle.size + trailerBytes))
-    return failMemory(status);
+    return refuseMemory(status, "a table");
   raw.resize(handle.size + trailerBytes);
   if (int32_t code = file->read(handle.offset, raw.size(), raw.data(), status))
     return code;
@@ -111,7 +106,7 @@ int32_t TableReader::readBlock(Handle handle, weir_status *status) {
     return fail(handle.offset,
                 "a block is compressed in an unknown way; possible are none and Snappy", status);
   }
-  return block.failed() ? failMemory(status) : int32_t(WEIR_OK);
+  return block.failed() ? refuseMemory(status, "a table") : int32_t(WEIR_OK);
 }
 
 /// Entries share prefixes with the one before; offsets at the end of the block only
@@ -139,7 +134,7 @@ int32_t TableReader::readEntries(Handle handle, EntryList &entries, weir_status 
     key.resize(int64_t(shared));
     key.append(at, int64_t(unshared));
     if (!entries.add(key.view(), {at + unshared, int64_t(length)}) || key.failed())
-      return failMemory(status);
+      return refuseMemory(status, "a table");
     int64_t count = entries.size();
     if (count > 1 && compareBytes(entries.key(count - 2), key.view()) >= 0)
       return fail(handle.offset, "keys are not in order", status);
@@ -207,7 +202,7 @@ int32_t TableReader::find(const weir_string &key, HeapText &value, weir_status *
     return WEIR_NOT_FOUND;
   value.clear();
   value << entries.value(found);
-  return value.failed() ? failMemory(status) : int32_t(WEIR_OK);
+  return value.failed() ? refuseMemory(status, "a table") : int32_t(WEIR_OK);
 }
 
 } // namespace weir::rt

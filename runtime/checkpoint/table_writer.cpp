@@ -63,10 +63,8 @@ void TableWriter::Block::clear() {
 
 int32_t TableWriter::write(Block &block, HeapText &handle, weir_status *status) {
   weir_string contents = block.finish();
-  if (block.failed()) {
-    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a block of a table";
-    return WEIR_RESOURCE_EXHAUSTED;
-  }
+  if (block.failed())
+    return refuseMemory(status, "a block of a table");
   handle.clear();
   writeVarint(handle, uint64_t(file.size()));
   writeVarint(handle, uint64_t(contents.size));

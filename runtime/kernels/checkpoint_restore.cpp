@@ -57,9 +57,9 @@ int32_t checkShape(const CheckpointCall &call, int64_t i, int32_t code, const Re
   if (fits)
     return WEIR_OK;
   StatusText out(status, code);
-  out << "tensor \"";
-  out.append(call.names[i].data, call.names[i].size < 200 ? call.names[i].size : 200)
-      << "\" is of shape " << shape << " in the checkpoint; the program takes it as ";
+  out << "tensor ";
+  out.quoted(call.names[i].data, call.names[i].size)
+      << " is of shape " << shape << " in the checkpoint; the program takes it as ";
   appendShape(out, result.rank, result.dims);
   return code;
 }

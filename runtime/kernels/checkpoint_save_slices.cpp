@@ -24,8 +24,7 @@ int32_t weir_kernel_save_slices(weir_context *ctx, const weir_tensor *operands,
     order.push(i);
   if (order.failed())
     return failMessage(ctx, WEIR_RESOURCE_EXHAUSTED, "no memory for a checkpoint");
-  qsort_r(
-      order.data(), size_t(order.size()), sizeof(int64_t),
+  order.sort(
       [](const void *a, const void *b, void *self) {
         auto *names = static_cast<const weir_string *>(self);
         int64_t i = *static_cast<const int64_t *>(a), k = *static_cast<const int64_t *>(b);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 //
-// A run wants a thread that helps the pool and waits for its end. Here that is a
-// thread of the session: one that lies idle, or a new one.
+// A run wants a thread that helps the pool and waits for its end, and so does a checkpoint
+// that is written. Here that is a thread of the session: one that lies idle, or a new one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,7 @@ namespace weir::rt {
 namespace {
 
 /// What a run was asked for with.
-struct AsyncRun {
-  AsyncRun *next;
+struct AsyncRun : AsyncWork {
   weir_session *session;
   int32_t entry, feedCount, fetchCount;
   const weir_tensor *feeds;
@@ -35,13 +34,13 @@ struct AsyncRun {
 
 } // namespace
 
-/// Threads, and runs that have none yet.
+/// Threads, and work that has none yet.
 struct AsyncRuns {
   Mutex mutex;
   Condition changed;
-  AsyncRun *first = nullptr, **last = &first;
+  AsyncWork *first = nullptr, **last = &first;
   int32_t idle = 0;    ///< threads that wait
-  int32_t waiting = 0; ///< runs in the list
+  int32_t waiting = 0; ///< in the list
   pthread_t *threads = nullptr;
   int32_t count = 0, capacity = 0;
   bool ending = false;
@@ -51,8 +50,8 @@ static void *serve(void *argument) {
   auto *runs = static_cast<AsyncRuns *>(argument);
   runs->mutex.lock();
   for (;;) {
-    AsyncRun *run = runs->first;
-    if (!run) {
+    AsyncWork *work = runs->first;
+    if (!work) {
       if (runs->ending)
         break;
       ++runs->idle;
@@ -60,16 +59,12 @@ static void *serve(void *argument) {
       --runs->idle;
       continue;
     }
-    runs->first = run->next;
+    runs->first = work->next;
     if (!runs->first)
       runs->last = &runs->first;
     --runs->waiting;
     runs->mutex.unlock();
-    weir_status status = WEIR_STATUS_INIT;
-    weir_session_run(run->session, run->entry, run->feeds, run->feedCount, run->fetches,
-                     run->fetchCount, &run->options, &status);
-    run->done(run->self, &status);
-    free(run);
+    work->perform(work);
     runs->mutex.lock();
   }
   runs->mutex.unlock();
@@ -102,6 +97,35 @@ static AsyncRuns *runsOf(weir_session *session) {
   return session->asyncRuns;
 }
 
+int32_t startWork(weir_session *session, AsyncWork *work, weir_status *status) {
+  AsyncRuns *runs = runsOf(session);
+  if (!runs) {
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a thread";
+    return WEIR_RESOURCE_EXHAUSTED;
+  }
+  Lock lock(runs->mutex);
+  // Each wants a thread: none may have to wait for another to end.
+  if (runs->idle <= runs->waiting && !addThread(runs)) {
+    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "the system has no thread for a run";
+    return WEIR_RESOURCE_EXHAUSTED;
+  }
+  work->next = nullptr;
+  *runs->last = work;
+  runs->last = &work->next;
+  ++runs->waiting;
+  runs->changed.notifyAll();
+  return setStatus(status, WEIR_OK);
+}
+
+static void performRun(AsyncWork *work) {
+  auto *run = static_cast<AsyncRun *>(work);
+  weir_status status = WEIR_STATUS_INIT;
+  weir_session_run(run->session, run->entry, run->feeds, run->feedCount, run->fetches,
+                   run->fetchCount, &run->options, &status);
+  run->done(run->self, &status);
+  free(run);
+}
+
 void endAsyncRuns(AsyncRuns *runs) {
   if (!runs)
     return;
@@ -131,12 +155,11 @@ int32_t weir_session_run_async(weir_session *session, int32_t entry, const weir_
     return WEIR_INVALID_ARGUMENT;
   }
   auto *run = static_cast<AsyncRun *>(calloc(1, sizeof(AsyncRun)));
-  AsyncRuns *runs = run ? runsOf(session) : nullptr;
-  if (!runs) {
-    free(run);
+  if (!run) {
     StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for a run";
     return WEIR_RESOURCE_EXHAUSTED;
   }
+  run->perform = performRun;
   run->session = session;
   run->entry = entry;
   run->feeds = feeds;
@@ -149,16 +172,8 @@ int32_t weir_session_run_async(weir_session *session, int32_t entry, const weir_
   run->options.size = sizeof(run->options);
   run->done = done;
   run->self = self;
-  Lock lock(runs->mutex);
-  // Each waiting run wants a thread: none may have to wait for another to end.
-  if (runs->idle <= runs->waiting && !addThread(runs)) {
+  int32_t code = startWork(session, run, status);
+  if (code)
     free(run);
-    StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "the system has no thread for a run";
-    return WEIR_RESOURCE_EXHAUSTED;
-  }
-  *runs->last = run;
-  runs->last = &run->next;
-  ++runs->waiting;
-  runs->changed.notifyAll();
-  return setStatus(status, WEIR_OK);
+  return code;
 }

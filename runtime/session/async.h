@@ -1,4 +1,4 @@
-//===- async.h - runs that their caller does not wait for ---- -*- C++ -*-===//
+//===- async.h - work that its caller does not wait for -----------*- C++ -*-===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,11 +8,23 @@
 #ifndef WEIR_RUNTIME_SESSION_ASYNC_H
 #define WEIR_RUNTIME_SESSION_ASYNC_H
 
+#include "weir/weir.h"
+
 namespace weir::rt {
 
 struct AsyncRuns;
 
-/// Carries out what was asked for, and ends the threads. Null is ignored.
+/// Something that a thread of the session does.
+struct AsyncWork {
+  AsyncWork *next;
+  /// Does it, tells who asked, and frees `work`.
+  void (*perform)(AsyncWork *work);
+};
+
+/// Has it done. On failure it is still the caller's.
+int32_t startWork(weir_session *session, AsyncWork *work, weir_status *status);
+
+/// Ends the threads of a session, once all work is done, and frees `runs`. Null is ignored.
 void endAsyncRuns(AsyncRuns *runs);
 
 } // namespace weir::rt

@@ -100,6 +100,7 @@ struct weir_session {
   /// By device: the task that has it, -1 for this one; null without transport.
   int32_t *tasks;
 
+  weir::rt::Mutex saving; ///< held while a checkpoint is written
   std::atomic<int64_t> nextStep;
   std::atomic<int32_t> activeRuns;
 

@@ -47,6 +47,11 @@ StatusText::~StatusText() {
     message[first] = 0;
 }
 
+int32_t refuseMemory(weir_status *status, const char *what) {
+  StatusText(status, WEIR_RESOURCE_EXHAUSTED) << "no memory for " << what;
+  return WEIR_RESOURCE_EXHAUSTED;
+}
+
 int32_t refuseNull(weir_status *status, const char *function, const char *argument) {
   StatusText(status, WEIR_INVALID_ARGUMENT) << function << ": " << argument << " is null";
   return WEIR_INVALID_ARGUMENT;

@@ -30,6 +30,9 @@ private:
   weir_status *const status;
 };
 
+/// RESOURCE_EXHAUSTED: "no memory for" `what`.
+int32_t refuseMemory(weir_status *status, const char *what);
+
 /// INVALID_ARGUMENT: `function` was given null where it needs `argument`.
 int32_t refuseNull(weir_status *status, const char *function, const char *argument);
 

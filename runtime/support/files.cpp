@@ -172,6 +172,7 @@ int32_t OutputFile::create(const char *name, weir_status *status) {
   if (!setPath(path, view) || !buffer.reserve(bufferBytes))
     return failMemory(status, name);
   written = 0;
+  isSynced = false;
   buffer.clear();
   // What a killed process has left behind may have the same number.
   static std::atomic<uint32_t> last{0};
@@ -217,6 +218,7 @@ int32_t OutputFile::flush(weir_status *status) {
 
 int32_t OutputFile::write(const void *data, int64_t count, weir_status *status) {
   written += count;
+  isSynced = false;
   if (buffer.size() + count > bufferBytes)
     if (int32_t code = flush(status))
       return code;
@@ -228,11 +230,14 @@ int32_t OutputFile::write(const void *data, int64_t count, weir_status *status) 
 }
 
 int32_t OutputFile::sync(weir_status *status) {
+  if (isSynced)
+    return WEIR_OK;
   if (int32_t code = flush(status))
     return code;
   // Some file systems have nothing to synchronize, and say so.
   if (fsync(file) != 0 && errno != EINVAL && errno != EROFS)
     return failFile(status, temporary.data(), errno);
+  isSynced = true;
   return WEIR_OK;
 }
 

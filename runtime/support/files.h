@@ -66,9 +66,11 @@ public:
   int64_t size() const { return written; }
   /// Puts everything on the disk (fsync). The name is still the temporary one.
   int32_t sync(weir_status *status);
-  /// sync(), and the final name, in place of what has it.
+  /// sync(), unless nothing was written since, and the final name, in place of what has it.
   int32_t commit(weir_status *status);
-  /// Removes the temporary file; nothing where there is none.
+  /// The name that it has meanwhile, until it is committed or discarded.
+  const char *temporaryName() const { return temporary.data(); }
+  /// Removes the temporary file; nothing where there is none, or none any more.
   void discard();
 
 private:
@@ -77,6 +79,7 @@ private:
   HeapText path, temporary; ///< with a final zero
   HeapList<char> buffer;
   int64_t written = 0;
+  bool isSynced = false;
   int file = -1;
 };
 

@@ -65,6 +65,11 @@ public:
     return true;
   }
   void resize(int64_t size) { count = size; } ///< to no more than reserved
+  /// By `compare`, as that of qsort_r, which is given `context`.
+  void sort(int (*compare)(const void *a, const void *b, void *context), void *context) {
+    if (count > 1)
+      qsort_r(items, size_t(count), sizeof(T), compare, context);
+  }
   void clear() { count = 0; }
   bool failed() const { return isFailed; }
   void fail() { isFailed = true; } ///< of what was to be put in

@@ -102,8 +102,7 @@ int32_t MatchingFiles::add(const weir_string &pattern, weir_status *status) {
 }
 
 void MatchingFiles::sort() {
-  qsort_r(
-      names.data(), size_t(names.size()), sizeof(int64_t),
+  names.sort(
       [](const void *a, const void *b, void *base) {
         auto *begin = static_cast<const char *>(base);
         return strcmp(begin + *static_cast<const int64_t *>(a),

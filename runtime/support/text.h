@@ -36,6 +36,10 @@ public:
   Text &fixed(double value);
   /// "512 B", "1.5 KiB", "2.0 MiB", …
   Text &bytes(int64_t value);
+  /// In quotes, at most 200 bytes of it.
+  Text &quoted(const char *data, int64_t size) {
+    return append("\"", 1).append(data, size < 200 ? size : 200).append("\"", 1);
+  }
   /// Pads with blanks to `column` counted from the last line's beginning.
   Text &column(int64_t column);
 

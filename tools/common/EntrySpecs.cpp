@@ -119,8 +119,14 @@ std::string weir::tools::parseFeed(std::string_view text, driver::FeedSpec &feed
 
 std::string weir::tools::parseFetch(std::string_view text, driver::FetchSpec &fetch) {
   std::string problem = takeValue(text, fetch.tensor, fetch.name);
+  if (problem.empty() && text.starts_with(':')) {
+    std::vector<int64_t> dims;
+    fetch.shape = takePart(text);
+    if (!parseShape(fetch.shape, dims))
+      return "has no shape where \"" + fetch.shape + "\" stands; possible: 2x?x3, scalar";
+  }
   if (problem.empty() && !text.empty())
-    problem = "is no fetch; possible: node:port[=name]";
+    problem = "is no fetch; possible: node:port[=name][:2x?x3]";
   return problem;
 }
 

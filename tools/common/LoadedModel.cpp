@@ -10,6 +10,7 @@
 #include "compiler/execute/LinkedObject.h"
 #include "weir/plugin.h"
 
+#include <cstddef>
 #include <dlfcn.h>
 
 using namespace weir::tools;
@@ -56,7 +57,7 @@ public:
     if (!handle)
       return dlerror();
     auto *plugin = static_cast<const weir_plugin *>(dlsym(handle, WEIR_PLUGIN_SYMBOL));
-    if (!plugin || plugin->size < sizeof(weir_plugin))
+    if (!plugin || plugin->size < offsetof(weir_plugin, session_save))
       return "is no shared object of weirc's: it has no "
              "table " WEIR_PLUGIN_SYMBOL;
     std::string symbol = name + std::string(programSuffix);
@@ -70,6 +71,10 @@ public:
     functions.sessionMemory = plugin->session_memory;
     functions.getVariable = plugin->session_get_variable;
     functions.setVariable = plugin->session_set_variable;
+    bool hasCheckpoints = plugin->size >= sizeof(weir_plugin);
+    functions.saveAsync = hasCheckpoints ? plugin->session_save_async : nullptr;
+    functions.restore = hasCheckpoints ? plugin->session_restore : nullptr;
+    functions.latestCheckpoint = hasCheckpoints ? plugin->latest_checkpoint : nullptr;
     return "";
   }
 

@@ -34,6 +34,10 @@ struct RuntimeFunctions {
   decltype(&weir_session_memory) sessionMemory = &weir_session_memory;
   decltype(&weir_session_get_variable) getVariable = &weir_session_get_variable;
   decltype(&weir_session_set_variable) setVariable = &weir_session_set_variable;
+  // Null: the library is of a release that had none.
+  decltype(&weir_session_save_async) saveAsync = &weir_session_save_async;
+  decltype(&weir_session_restore) restore = &weir_session_restore;
+  decltype(&weir_latest_checkpoint) latestCheckpoint = &weir_latest_checkpoint;
 };
 
 class LoadedModel {

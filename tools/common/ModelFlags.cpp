@@ -76,9 +76,10 @@ void weir::tools::addEntryFlags(FlagParser &parser, Options &options) {
                    currentEntry(options).feeds.push_back(std::move(feed));
                  return problem;
                });
-  parser.value("--fetch", "node:port[=name]",
+  parser.value("--fetch", "node:port[=name][:2x?x3]",
                "a value that the caller gets. Repeatable; a GraphDef without "
-               "it: the nodes that nothing uses",
+               "it: the nodes that nothing uses. A shape says what the model "
+               "leaves open",
                [&options](std::string_view value) {
                  driver::FetchSpec fetch;
                  std::string problem = parseFetch(value, fetch);

@@ -123,6 +123,19 @@ RunStatus Session::setVariable(const std::string &name, HostTensor &value) {
   return statusOf(status);
 }
 
+RunStatus Session::restore(const std::string &prefix) {
+  weir_status status = WEIR_STATUS_INIT;
+  model.runtime().restore(session, prefix.c_str(), nullptr, &status);
+  return statusOf(status);
+}
+
+RunStatus Session::saveAsync(const std::string &prefix, const weir_checkpoint_options &options,
+                             weir_run_done done, void *self) {
+  weir_status status = WEIR_STATUS_INIT;
+  model.runtime().saveAsync(session, prefix.c_str(), &options, done, self, &status);
+  return statusOf(status);
+}
+
 RunStatus Session::run(int entry, std::vector<HostTensor> &feeds, NamedTensors &fetches,
                        const weir_run_options *options) {
   std::vector<ViewStorage> storage(feeds.size());

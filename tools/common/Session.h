@@ -76,6 +76,10 @@ public:
   /// A copy of a variable's value; FAILED_PRECONDITION: it has none.
   RunStatus getVariable(const std::string &name, HostTensor &value);
   RunStatus setVariable(const std::string &name, HostTensor &value);
+  /// Of models whose runtime has them (LoadedModel.h).
+  RunStatus restore(const std::string &prefix);
+  RunStatus saveAsync(const std::string &prefix, const weir_checkpoint_options &options,
+                      weir_run_done done, void *self);
 
 private:
   Session(const LoadedModel &model) : model(model) {}

@@ -37,8 +37,8 @@ std::string SystemProgram::keyOf(const SystemRun &run) {
     key += "\n";
   }
   key += ">\n";
-  for (const std::string &fetch : run.fetches)
-    key += fetch + "\n";
+  for (size_t i = 0; i < run.fetches.size(); ++i)
+    key += run.fetches[i] + " " + rankOf(run, i) + "\n";
   key += "^\n";
   for (const std::string &target : run.targets)
     key += target + "\n";
@@ -71,13 +71,25 @@ void SystemProgram::addEntry(const SystemRun &run) {
         entry.spec.feeds.push_back(feedOf(graph, edge, edge, *value, script.viaCore));
     }
     std::set<std::string> seen;
-    for (const std::string &fetch : run.fetches)
-      if (seen.insert(fetch).second)
-        entry.spec.fetches.push_back({fetch, fetch});
+    for (size_t i = 0; i < run.fetches.size(); ++i)
+      if (seen.insert(run.fetches[i]).second)
+        entry.spec.fetches.push_back({run.fetches[i], run.fetches[i], rankOf(run, i)});
     for (const std::string &target : run.targets)
-      entry.spec.fetches.push_back({"^" + target, "^" + target});
+      entry.spec.fetches.push_back({"^" + target, "^" + target, ""});
   }
   entries.push_back(std::move(entry));
+}
+
+/// The rank of a fetch of what a checkpoint has, which no graph says, as that of a feed is
+/// said: a program's have fixed ones. Empty for others.
+std::string SystemProgram::rankOf(const SystemRun &run, size_t fetch) {
+  const tf::NodeDef *node = graph.find(nodeOf(run.fetches[fetch]));
+  while (node && node->op == "Identity" && !node->inputs.empty())
+    node = graph.find(nodeOf(node->inputs[0]));
+  const HostTensor *want = fetch < run.expected.size() ? array(run.expected[fetch]) : nullptr;
+  return node && want && node->op.starts_with("Restore")
+             ? shapeName(std::vector<int64_t>(want->dims.size(), -1))
+             : "";
 }
 
 /// Another run of an entry may feed another shape: what differs is open. (The

@@ -56,6 +56,7 @@ public:
 
 private:
   std::string keyOf(const SystemRun &run);
+  std::string rankOf(const SystemRun &run, size_t fetch);
   void mergeShapes(ScriptEntry &entry, const SystemRun &run);
   bool isWholeSignature(const SystemRun &run);
   driver::Options optionsFor(const std::vector<driver::EntrySpec> &specs);

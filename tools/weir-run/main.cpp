@@ -16,6 +16,7 @@
 #include "tools/common/LoadProgram.h"
 #include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
+#include "tools/weir-run/Checkpoints.h"
 #include "tools/weir-run/Inputs.h"
 #include "tools/weir-run/Trace.h"
 
@@ -39,6 +40,7 @@ struct Settings {
   std::vector<std::string> inputs, entries;
   std::string output, trace, profile, cluster, task;
   std::map<std::string, std::string> deviceProfiles; ///< files, by type of device
+  CheckpointFlags checkpoints;
   int64_t repeat = 0;
   bool memory = false;
   bool compareF32 = false;
@@ -112,6 +114,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
               "srun gave it). The file's first leads; others do their parts "
               "until it leaves",
               settings.task);
+  addCheckpointFlags(parser, settings.checkpoints);
   addEntryFlags(parser, settings.options);
   addCodeFlags(parser, settings.options, driver::deviceFlags());
   parser.exitCode(0, "all runs succeeded");
@@ -121,6 +124,11 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   settings.options.input = models[0];
   if (settings.cluster.empty() && !settings.task.empty()) {
     std::fprintf(stderr, "%s: found --task without --cluster\n", toolName);
+    status = 1;
+    return false;
+  }
+  if (settings.checkpoints.every > 0 && settings.checkpoints.save.empty()) {
+    std::fprintf(stderr, "%s: found --save-every without --save\n", toolName);
     status = 1;
     return false;
   }
@@ -143,7 +151,8 @@ double processMilliseconds() {
 
 /// Repeats an entry; `line` becomes the line of times.
 void measure(Session &session, int entry, std::vector<HostTensor> &feeds, int64_t repeat,
-             double loadMs, NamedTensors &fetches, RunStatus &status, std::string &line) {
+             double loadMs, Checkpoints &checkpoints, NamedTensors &fetches, RunStatus &status,
+             std::string &line) {
   std::vector<ViewStorage> storage(feeds.size());
   std::vector<weir_tensor> views;
   for (size_t i = 0; i < feeds.size(); ++i)
@@ -151,10 +160,12 @@ void measure(Session &session, int entry, std::vector<HostTensor> &feeds, int64_
   const std::vector<LoadedTensor> &outputs = session.entries()[entry].fetches;
   std::vector<weir_tensor> results(outputs.size());
   std::vector<double> times;
-  for (int64_t i = 0; i < repeat && status.ok(); ++i) {
+  bool goesOn = true;
+  for (int64_t i = 0; i < repeat && status.ok() && goesOn; ++i) {
     Clock::time_point start = Clock::now();
     status = session.runRaw(entry, views, results);
     times.push_back(milliseconds(Clock::now() - start));
+    goesOn = !status.ok() || checkpoints.afterRun(session);
   }
   if (status.ok())
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -279,6 +290,9 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
   if (isLibrary(input) && (!driver::importOptions(settings.options, sink, given) ||
                            !inputs.setShapes(input, session->entries(), given.shapes, sink)))
     return false;
+  Checkpoints checkpoints(settings.checkpoints, *model, input);
+  if (!checkpoints.restore(*session, sink))
+    return false;
   double loadMs = beforeMain + milliseconds(Clock::now() - start);
   if (task && !task->leads()) {
     status = task->serve();
@@ -310,9 +324,11 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
     NamedTensors fetches;
     bool timed = settings.repeat > 0 && &name == &settings.entries.back();
     if (timed)
-      measure(*session, entry, feeds, settings.repeat, loadMs, fetches, status, times);
+      measure(*session, entry, feeds, settings.repeat, loadMs, checkpoints, fetches, status, times);
     else
       status = session->run(entry, feeds, fetches);
+    if (status.ok() && !timed)
+      checkpoints.afterRun(*session);
     if (!status.ok()) {
       sink.report({"W0704", input, "", "", "entry \"" + name + "\" failed: " + status.text(), {}});
       return false;
@@ -322,6 +338,8 @@ bool run(Settings &settings, Clock::time_point start, double beforeMain, Diagnos
         std::printf("%s\n", summaryOf(fetch, tensor).c_str());
     all.insert(all.end(), fetches.begin(), fetches.end());
   }
+  if (!checkpoints.finish(*session, sink))
+    return false;
   if (settings.memory)
     for (int32_t d = 0; d < weir_program_device_count(model->program()); ++d)
       std::printf("memory device=%d peak_bytes=%lld arena_bytes=%lld\n", d,

@@ -209,6 +209,9 @@ void Planner::fetch(const FetchSpec &fetch) {
     value = *constant;
   else
     return unknown(fetch.value, "fetch");
+  if (fetch.shape)
+    return report(321, "found a shape given for fetch " + quoted(fetch.value) +
+                           "; an ONNX model says the shapes of what it computes");
   plan.fetches.push_back({value, fetch.name.empty() ? fetch.value : fetch.name});
 }
 

@@ -31,7 +31,8 @@ public:
 private:
   std::optional<Edge> resolve(const std::string &value, const char *what);
   void feed(const FeedSpec &feed, const SignatureTensor *declared);
-  void fetch(const std::string &value, const std::string &name);
+  void fetch(const std::string &value, const std::string &name,
+             const std::vector<int64_t> *shape = nullptr);
   void defaultFeeds();
   void defaultFetches(bool leftOvers);
   bool shapeOf(Edge edge, Shape &shape) const;
@@ -227,7 +228,8 @@ void Planner::feed(const FeedSpec &spec, const SignatureTensor *declared) {
   plan.feeds.push_back(std::move(feed));
 }
 
-void Planner::fetch(const std::string &value, const std::string &name) {
+void Planner::fetch(const std::string &value, const std::string &name,
+                    const std::vector<int64_t> *shape) {
   // d(y,y)/d(x)
   if (size_t middle = value.find(")/d("); value.starts_with("d(") && middle != std::string::npos) {
     auto ys = differentialOf(value.substr(0, middle + 1)),
@@ -264,6 +266,8 @@ void Planner::fetch(const std::string &value, const std::string &name) {
     fetch.isTarget = false;
   }
   fetch.name = name.empty() ? defaultName(graph, *edge) : name;
+  if (shape)
+    fetch.shape.emplace().dims = *shape;
   plan.fetches.push_back(std::move(fetch));
 }
 
@@ -342,7 +346,7 @@ std::optional<EntryPlan> Planner::run() {
   size_t errors = sink.errorCount();
   plan.name = !spec.name.empty() ? spec.name : signature ? signature->key : "main";
   for (const FetchSpec &one : spec.fetches)
-    fetch(one.value, one.name);
+    fetch(one.value, one.name, one.shape ? &*one.shape : nullptr);
   if (spec.fetches.empty()) {
     if (signature) {
       for (const SignatureTensor &tensor : signature->outputs)

@@ -24,6 +24,7 @@ struct PlannedFeed {
 struct PlannedFetch {
   Edge edge;
   std::string name;
+  std::optional<Shape> shape; ///< as the user says
   /// Of a gradient, `d(y, …)/d(edge)`: the ys, whose sum it is of.
   std::vector<Edge> ys;
   bool isTarget = false; ///< run for its effects: `^node`, or one without outputs

@@ -30,6 +30,10 @@
 
 #include <functional>
 
+namespace weir {
+struct ImportOptions;
+} // namespace weir
+
 namespace weir::tf {
 
 /// Initial values of variables: by name, an attribute and its type.
@@ -67,6 +71,10 @@ public:
   /// Whether what is imported is differentiated: nodes keep the gradients that
   /// TensorFlow has for them (RegisteredGradients.h).
   bool isDifferentiated = false;
+  /// What the user asked for; null: nothing.
+  const ImportOptions *options = nullptr;
+  /// Shapes that the user says of fetches, by node and port of the main graph.
+  std::map<std::pair<uint32_t, uint32_t>, Shape> fetchShapes;
   /// Operations of the user's, called where TensorFlow has none of that name.
   const std::vector<CustomOperation> *customOperations = nullptr;
 

@@ -266,7 +266,8 @@ static const ImportIndex &importIndex() {
                                       specialFunctionImports(),
                                       stringImports(),
                                       tableImports(),
-                                      queueImports()})
+                                      queueImports(),
+                                      checkpointImports()})
       for (const OpImport &row : family)
         map.emplace(row.op, &row);
     return map;

@@ -155,6 +155,7 @@ void ModuleImporter::readInitialState(const Graph &graph, const Library &library
   b.setInsertionPointToStart(function.addEntryBlock());
   DiagnosticSink problems;
   GraphImporter importer(*model->source, library, file, problems, &context);
+  importer.options = &options;
   importer.customOperations = &options.customOperations;
   importer.initialValue = [&](const std::string &name, const Node &at) {
     return initialValue(name, at);
@@ -203,6 +204,23 @@ void ModuleImporter::readInitialState(const Graph &graph, const Library &library
   });
 }
 
+/// Whether a value can have the shape that the user says.
+static LogicalResult checkShape(NodeImport &n, Value value, const Shape &shape) {
+  Ints sizes = n.sizes(value);
+  bool fits = sizes.size() == shape.dims.size();
+  for (size_t i = 0; fits && i < sizes.size(); ++i)
+    fits = shape.dims[i] < 0 || ShapedType::isDynamic(sizes[i]) || sizes[i] == shape.dims[i];
+  if (fits)
+    return success();
+  std::string found;
+  for (int64_t size : sizes)
+    found += (found.empty() ? "" : "x") +
+             (ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size));
+  return n.g.report(n.node, "W0253",
+                    "found a fetch of shape " + (found.empty() ? "scalar" : found) +
+                        ", for which another one is given");
+}
+
 /// Imports one entry as a function of the module. False after errors in `into`.
 bool ModuleImporter::entry(const Source &source, const Versions &versions, const Graph &graph,
                            const Library &library, const EntrySpec &spec,
@@ -239,6 +257,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
   llvm::scope_exit dropFunction([&] { function->erase(); });
 
   GraphImporter importer(source, library, file, into, &context);
+  importer.options = &options;
   importer.customOperations = &options.customOperations;
   // What differentiates needs to see all operations.
   bool isDifferentiated =
@@ -282,6 +301,8 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
   std::vector<Edge> goals;
   std::vector<uint32_t> targets;
   for (const PlannedFetch &fetch : plan->fetches) {
+    if (fetch.shape)
+      importer.fetchShapes[{fetch.edge.node, fetch.edge.port}] = *fetch.shape;
     if (fetch.isTarget)
       targets.push_back(fetch.edge.node);
     else
@@ -351,7 +372,7 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
     } else {
       tensor = reader.in(0);
     }
-    if (!tensor)
+    if (!tensor || (fetch.shape && failed(checkShape(reader, tensor, *fetch.shape))))
       continue;
     results.push_back(tensor);
     names.push_back(b.getStringAttr(fetch.name));

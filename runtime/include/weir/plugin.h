@@ -51,6 +51,15 @@ typedef struct weir_plugin {
   int64_t (*session_memory_report)(weir_session *session, int32_t device, char *buffer,
                                    int64_t capacity);
   int32_t (*session_threads)(const weir_session *session);
+  int32_t (*session_save)(weir_session *session, const char *prefix,
+                          const weir_checkpoint_options *options, weir_status *status);
+  int32_t (*session_save_async)(weir_session *session, const char *prefix,
+                                const weir_checkpoint_options *options, weir_run_done done,
+                                void *self, weir_status *status);
+  int32_t (*session_restore)(weir_session *session, const char *prefix,
+                             const weir_checkpoint_options *options, weir_status *status);
+  int32_t (*latest_checkpoint)(const char *folder, char *prefix, int64_t capacity,
+                               weir_status *status);
 } weir_plugin;
 
 #ifdef __cplusplus

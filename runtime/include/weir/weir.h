@@ -439,6 +439,47 @@ WEIR_API int32_t weir_session_set_variable(weir_session *session, const char *na
                                            const weir_tensor *value, weir_status *status);
 
 //===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+typedef struct weir_checkpoint_options {
+  uint32_t size;
+  /// 0: every variable has a value when it is saved, and one in the checkpoint when it is
+  /// restored; else either is an error. 1: those that have none are left out.
+  int32_t partial;
+  /// Saving: how many checkpoints the folder keeps. The file `checkpoint` in it, as
+  /// TensorFlow's Saver has it, names them, and the oldest go. 0: all stay, and the file as
+  /// it is.
+  int32_t keep;
+  int32_t reserved;
+} weir_checkpoint_options;
+
+#define WEIR_CHECKPOINT_OPTIONS_INIT {(uint32_t)sizeof(weir_checkpoint_options), 0, 0, 0}
+
+/// Saves the variables of this moment as a checkpoint of TensorFlow's format (V2):
+/// `PREFIX.index` and `PREFIX.data-00000-of-00001`, under the variables' names. It is there
+/// whole or not at all, also after a crash. One that has the prefix is overwritten. The
+/// prefix's folder is made, those around it are not. `options` may be null.
+WEIR_API int32_t weir_session_save(weir_session *session, const char *prefix,
+                                   const weir_checkpoint_options *options, weir_status *status);
+/// The same, and returns at once: what is saved are the values of this call, while runs go
+/// on. It ends with a call of `done`, which is promised unless this returns an error. The
+/// session must not be destroyed before.
+WEIR_API int32_t weir_session_save_async(weir_session *session, const char *prefix,
+                                         const weir_checkpoint_options *options,
+                                         weir_run_done done, void *self, weir_status *status);
+/// Gives all variables the values that a checkpoint has for them: of weir's, or of
+/// TensorFlow's Saver (format V2 or V1) or tf.train.Checkpoint. Runs in progress keep the
+/// values they have read. NOT_FOUND, DATA_LOSS, INVALID_ARGUMENT (another type or shape):
+/// no variable has changed. `options` may be null.
+WEIR_API int32_t weir_session_restore(weir_session *session, const char *prefix,
+                                      const weir_checkpoint_options *options, weir_status *status);
+/// Writes the prefix of the latest checkpoint of a folder, which its file `checkpoint`
+/// names, to `prefix`, with a final zero. OUT_OF_RANGE: it needs more than `capacity` bytes.
+WEIR_API int32_t weir_latest_checkpoint(const char *folder, char *prefix, int64_t capacity,
+                                        weir_status *status);
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 

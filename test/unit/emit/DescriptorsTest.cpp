@@ -65,7 +65,7 @@ TEST(Descriptors, FunctionsHaveUniqueNames) {
   program.entries[1].name = "create"; // net_create is taken
   program.slots.emplace_back();
   std::set<std::string> names;
-  for (const ApiFunction &api : apiFunctions(program))
+  for (const ApiFunction &api : apiFunctions(program, options.plugin))
     EXPECT_TRUE(names.insert(api.symbol).second) << api.symbol;
   EXPECT_TRUE(names.count("net_create_2"));
   EXPECT_TRUE(names.count("net_reset"));

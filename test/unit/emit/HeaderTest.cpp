@@ -28,7 +28,7 @@ class Header : public ::testing::Test {
 protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("weir-header", folder));
-    text = modelHeader(test::makeProgram(), "net.onnx", "0.1.0");
+    text = modelHeader(test::makeProgram(), /*isShared=*/false, "net.onnx", "0.1.0");
     ASSERT_EQ(llvm::toString(writeFile((folder + "/net.h").str(), text)), "");
   }
   void TearDown() override { llvm::sys::fs::remove_directories(folder); }
@@ -112,7 +112,7 @@ TEST_F(Header, NamesThatMeetAreKeptApart) {
 }
 
 TEST_F(Header, DependsOnTheProgramAlone) {
-  EXPECT_EQ(text, modelHeader(test::makeProgram(), "net.onnx", "0.1.0"));
+  EXPECT_EQ(text, modelHeader(test::makeProgram(), /*isShared=*/false, "net.onnx", "0.1.0"));
   EXPECT_NE(text.find("bool [N <= 64, 4]"), std::string::npos);
 }
 

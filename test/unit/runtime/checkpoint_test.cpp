@@ -409,7 +409,7 @@ TEST(CheckpointBundle, BigEndianFilesAreTurnedAround) {
   entry.crc = maskCrc(crc);
   builder.add({"s", 1}, entry);
   OutputFile index;
-  ASSERT_EQ(builder.write(index, viewOf(prefix), {1, true, 1, 0}, nullptr), WEIR_OK);
+  ASSERT_EQ(builder.write(index, viewOf(prefix), {1, true, 1, 0}, 0, nullptr), WEIR_OK);
   ASSERT_EQ(index.commit(nullptr), WEIR_OK);
   write(prefix + ".data-00000-of-00001", data + text);
   EXPECT_EQ(readBundle(prefix, "f"), bytesOf<float>({1}));
@@ -488,6 +488,50 @@ TEST(SlicesFile, AllTypes) {
             WEIR_OK);
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(stringOf(strings[i]), texts[size_t(i)]);
+}
+
+TEST(SlicesFile, SlicesOfSeveralFiles) {
+  Folder folder;
+  weir_status status = WEIR_STATUS_INIT;
+  auto save = [&](const std::string &name, StoredShape shape, std::vector<int64_t> starts,
+                  std::vector<float> values) {
+    SlicesWriter writer;
+    writer.open(viewOf(folder / name), &status);
+    for (int64_t start : starts) {
+      TensorSlice slice = TensorSlice::whole(1);
+      slice.start[0] = start;
+      slice.length[0] = 2;
+      writer.add({"t", 1}, 1, shape, slice, &values[size_t(start)], &status);
+    }
+    return writer.finish(&status);
+  };
+  auto load = [&](const std::string &pattern, TensorSlice slice, std::vector<float> &out) {
+    SlicesReader reader;
+    int32_t code = reader.open(viewOf(folder / pattern), &status);
+    return code ? code : reader.read({"t", 1}, slice, out.data(), {}, &status);
+  };
+  std::vector<float> values{1, 2, 3, 4, 5, 6}, out(6);
+  ASSERT_EQ(save("a0", shapeOf({6}), {0, 4}, values), WEIR_OK);
+  ASSERT_EQ(save("a1", shapeOf({6}), {2}, values), WEIR_OK);
+  EXPECT_EQ(load("a?", TensorSlice::whole(1), out), WEIR_OK) << status.message;
+  EXPECT_EQ(out, values);
+  EXPECT_EQ(load("a0", TensorSlice::whole(1), out), WEIR_INVALID_ARGUMENT);
+  // Contradictions, and what is no file of that kind.
+  ASSERT_EQ(save("a2", shapeOf({60}), {2}, values), WEIR_OK);
+  EXPECT_EQ(load("a*", TensorSlice::whole(1), out), WEIR_INTERNAL);
+  EXPECT_EQ(load("a[12]", TensorSlice::whole(1), out), WEIR_INTERNAL);
+  fs::create_directory(folder / "b");
+  EXPECT_EQ(load("b", TensorSlice::whole(1), out), WEIR_DATA_LOSS);
+  EXPECT_EQ(load("c", TensorSlice::whole(1), out), WEIR_NOT_FOUND);
+  // Damage is noticed wherever it is.
+  std::string whole = read(folder / "a1");
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string other = whole;
+    other[i] ^= 4;
+    write(folder / "d", other);
+    int32_t code = load("d", TensorSlice::whole(1), out);
+    EXPECT_NE(code, WEIR_NOT_FOUND);
+  }
 }
 
 TEST(MatchingFiles, PartsOfPaths) {

@@ -1,0 +1,116 @@
+//===- Checkpoints.cpp - what weir-run saves and restores -----------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/weir-run/Checkpoints.h"
+
+#include <filesystem>
+
+namespace fs = std::filesystem;
+using namespace weir;
+using namespace weir::tools;
+
+void weir::tools::addCheckpointFlags(FlagParser &parser, CheckpointFlags &flags) {
+  parser.group("Checkpoints");
+  parser.text("--restore", "P",
+              "begins with the variables of checkpoint P (a prefix), or of the latest one of "
+              "folder P",
+              flags.restore);
+  parser.text("--save", "P", "saves the variables as checkpoint P after the last run", flags.save);
+  parser.number("--save-every", "N",
+                "with --repeat: saves them after every N runs, as P-RUN, while runs go on",
+                flags.every, 1, 1000000000);
+  parser.number("--keep", "K",
+                "how many checkpoints stay in the folder; its file `checkpoint` names them "
+                "(default: 5; 0: all, and no such file)",
+                flags.keep, 0, 1000000);
+}
+
+bool Checkpoints::report(const std::string &what, const RunStatus &failed,
+                         DiagnosticSink &sink) const {
+  if (failed.ok())
+    return true;
+  sink.report({"W0710", input, "", "", "checkpoint \"" + what + "\": " + failed.text(), {}});
+  return false;
+}
+
+bool Checkpoints::restore(Session &session, DiagnosticSink &sink) {
+  const RuntimeFunctions &runtime = model.runtime();
+  if ((!flags.restore.empty() || !flags.save.empty()) && !runtime.restore)
+    return report(flags.restore + flags.save,
+                  {WEIR_UNIMPLEMENTED, "the library is of a release without checkpoints"}, sink);
+  if (flags.restore.empty())
+    return true;
+  std::string from = flags.restore;
+  weir_status result = WEIR_STATUS_INIT;
+  std::error_code ignored;
+  if (fs::is_directory(from, ignored)) {
+    std::string latest(4096, '\0');
+    runtime.latestCheckpoint(from.c_str(), latest.data(), int64_t(latest.size()), &result);
+    if (!report(from, {result.code, result.message}, sink))
+      return false;
+    from = latest.c_str();
+  }
+  if (!report(from, session.restore(from), sink))
+    return false;
+  // Numbers go on.
+  size_t dash = from.rfind('-');
+  int64_t number = 0;
+  if (dash != std::string::npos &&
+      parseInteger(std::string_view(from).substr(dash + 1), 0, int64_t(1) << 60, number))
+    step = number;
+  return true;
+}
+
+void Checkpoints::wait() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return !isSaving; });
+}
+
+void Checkpoints::save(Session &session, const std::string &to) {
+  wait(); // one at a time: no more of the past is kept than one checkpoint
+  weir_checkpoint_options options = WEIR_CHECKPOINT_OPTIONS_INIT;
+  options.keep = static_cast<int32_t>(flags.keep);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!status.ok())
+      return;
+    isSaving = true;
+    prefix = to;
+  }
+  std::error_code ignored; // the runtime says what is wrong
+  if (fs::path folder = fs::path(to).parent_path(); !folder.empty())
+    fs::create_directories(folder, ignored);
+  auto done = [](void *self, const weir_status *result) {
+    auto &checkpoints = *static_cast<Checkpoints *>(self);
+    std::lock_guard<std::mutex> lock(checkpoints.mutex);
+    checkpoints.status = {result->code, result->message};
+    checkpoints.isSaving = false;
+    checkpoints.changed.notify_all();
+  };
+  RunStatus started = session.saveAsync(to, options, done, this);
+  if (!started.ok()) {
+    std::lock_guard<std::mutex> lock(mutex);
+    status = started;
+    isSaving = false;
+  }
+  saved = step;
+}
+
+bool Checkpoints::afterRun(Session &session) {
+  ++step;
+  if (!flags.save.empty() && flags.every > 0 && step % flags.every == 0)
+    save(session, flags.save + "-" + std::to_string(step));
+  std::lock_guard<std::mutex> lock(mutex);
+  return isSaving || status.ok();
+}
+
+bool Checkpoints::finish(Session &session, DiagnosticSink &sink) {
+  if (!flags.save.empty() && saved != step)
+    save(session, flags.every > 0 ? flags.save + "-" + std::to_string(step) : flags.save);
+  wait();
+  return report(prefix, status, sink);
+}
