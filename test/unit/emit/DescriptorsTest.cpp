@@ -65,11 +65,15 @@ TEST(Descriptors, FunctionsHaveUniqueNames) {
   program.entries[1].name = "create"; // net_create is taken
   program.slots.emplace_back();
   std::set<std::string> names;
-  for (const ApiFunction &api : apiFunctions(program, options.plugin))
+  for (const ApiFunction &api : apiFunctions(program, /*isShared=*/true))
     EXPECT_TRUE(names.insert(api.symbol).second) << api.symbol;
   EXPECT_TRUE(names.count("net_create_2"));
   EXPECT_TRUE(names.count("net_reset"));
   EXPECT_TRUE(names.count("net_get_variable"));
+  EXPECT_TRUE(names.count("net_save"));
+  // Other objects would link checkpoints whether they are used or not.
+  for (const ApiFunction &api : apiFunctions(program, /*isShared=*/false))
+    EXPECT_NE(api.symbol, "net_save");
 }
 
 TEST(Descriptors, IdentifiersOfC) {

@@ -153,6 +153,10 @@ TEST(EntrySpecs, QuotedNamesHoldAnything) {
   EXPECT_EQ(parseFetch("\"x:y\"=z", fetch), "");
   EXPECT_EQ(fetch.tensor, "x:y");
   EXPECT_EQ(fetch.name, "z");
+  EXPECT_EQ(fetch.shape, "");
+  EXPECT_EQ(parseFetch("x:1:?x3", fetch), "");
+  EXPECT_EQ(fetch.tensor, "x:1");
+  EXPECT_EQ(fetch.shape, "?x3");
 }
 
 TEST(EntrySpecs, WhatIsWrongIsSaid) {
@@ -162,7 +166,8 @@ TEST(EntrySpecs, WhatIsWrongIsSaid) {
   EXPECT_NE(parseFeed("x:0=", feed), "");
   EXPECT_NE(parseFeed("\"x", feed), "");
   driver::FetchSpec fetch;
-  EXPECT_NE(parseFetch("x:0:3", fetch), "");
+  EXPECT_NE(parseFetch("x:0:3f", fetch), "");
+  EXPECT_NE(parseFetch("x:0:3:f32", fetch), "");
   driver::EntrySpec entry;
   EXPECT_EQ(parseEntry("main=serving_default", entry), "");
   EXPECT_EQ(entry.signature, "serving_default");
