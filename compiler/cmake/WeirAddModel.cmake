@@ -1,15 +1,16 @@
-# weir_add_model(TARGET MODEL [NAME IDENT] [OPTIONS flag...])
+# weir_add_model(TARGET MODEL [IMAGES] [NAME IDENT] [OPTIONS flag...])
 #
 # Compiles a model file with weirc at build time, and gives the library TARGET:
 # whoever links it gets the model's object, the runtime, and `#include "IDENT.h"`.
 #   MODEL    .onnx, .pb, .pbtxt, the folder of a SavedModel, or .mlir; relative to
 #            the current source folder
+#   IMAGES   the model decodes or encodes images: links what does that, too
 #   NAME     prefix of the C functions and namespace of the C++ class; TARGET's
 #            name otherwise
 #   OPTIONS  further flags of weirc, such as --cpu=x86-64-v3
 # The model is compiled anew when its file, weirc or a flag changes.
 function(weir_add_model target model)
-  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "NAME" "OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "IMAGES" "NAME" "OPTIONS")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_add_model: unknown arguments: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -47,5 +48,6 @@ function(weir_add_model target model)
   add_library(${target} INTERFACE)
   add_dependencies(${target} ${target}_model)
   target_include_directories(${target} INTERFACE "${folder}")
-  target_link_libraries(${target} INTERFACE "${object}" weir::runtime)
+  target_link_libraries(${target} INTERFACE "${object}"
+    $<$<BOOL:${ARG_IMAGES}>:weir::runtime_images> weir::runtime)
 endfunction()

@@ -12,6 +12,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -33,6 +34,44 @@ llvm::Error weir::writeArchive(llvm::StringRef object, llvm::StringRef member,
   return llvm::writeArchive(archive, members, llvm::SymtabWritingMode::NormalSymtab,
                             llvm::object::Archive::K_GNU,
                             /*Deterministic=*/true, /*Thin=*/false);
+}
+
+/// Whether an object calls a function of the archive of images.
+static llvm::Expected<bool> needsImages(llvm::StringRef path) {
+  auto file = llvm::object::ObjectFile::createObjectFile(path);
+  if (!file)
+    return file.takeError();
+  for (const llvm::object::SymbolRef &symbol : file->getBinary()->symbols()) {
+    auto name = symbol.getName();
+    if (!name) {
+      llvm::consumeError(name.takeError());
+      continue;
+    }
+    for (llvm::StringRef function : {"decode_image", "jpeg_shape", "encode_jpeg", "encode_png"})
+      if (*name == ("weir_kernel_" + function).str())
+        return true;
+  }
+  return false;
+}
+
+/// Adds what decodes and encodes images to the command line, where it is called.
+static llvm::Error addImages(llvm::StringRef object, llvm::StringRef runtimeLibrary,
+                             std::vector<std::string> &arguments) {
+  llvm::Expected<bool> needed = needsImages(object);
+  if (!needed || !*needed)
+    return needed.takeError();
+  llvm::SmallString<256> archive(runtimeLibrary);
+  llvm::sys::path::remove_filename(archive);
+  llvm::sys::path::append(archive, "libweir_runtime_images.a");
+  if (!llvm::sys::fs::exists(archive))
+    return llvm::createStringError("the program decodes or encodes images, and there is no " +
+                                   archive);
+  arguments.push_back(std::string(archive));
+  llvm::SmallVector<llvm::StringRef> libraries;
+  llvm::StringRef(WEIR_IMAGE_LIBRARIES).split(libraries, ' ', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef library : libraries)
+    arguments.push_back(("-l" + library).str());
+  return llvm::Error::success();
 }
 
 llvm::Error weir::linkSharedObject(llvm::StringRef object, llvm::StringRef output,
@@ -64,8 +103,11 @@ llvm::Error weir::linkSharedObject(llvm::StringRef object, llvm::StringRef outpu
     return error;
 
   std::vector<std::string> arguments = {driver, "-shared", "-o", output.str(), object.str()};
-  if (!options.runtimeLibrary.empty())
+  if (!options.runtimeLibrary.empty()) {
+    if (llvm::Error error = addImages(object, options.runtimeLibrary, arguments))
+      return error;
     arguments.push_back(options.runtimeLibrary);
+  }
   if (isClang && llvm::sys::findProgramByName("ld.lld-22"))
     arguments.push_back("-fuse-ld=lld-22");
   arguments.insert(arguments.end(),

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/queue.h"
+#include "kernels/queue_call.h"
 #include "kernels/string_support.h"
 #include "session/session.h"
 
@@ -19,86 +19,6 @@ namespace {
 constexpr int64_t alignment = 64;
 
 int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-/// What every operation says of its queue.
-struct Call {
-  enum Mode : int64_t { Single = 0, Batch = 1, UpTo = 2 };
-  int64_t mode;
-  Queue::Parameters parameters;
-  int32_t components;
-  const int64_t *specs; ///< of each: rank, sizes
-
-  explicit Call(const int64_t *a)
-      : mode(a[0]), parameters{weir_queue_kind(a[1]), a[2], a[3], a[4]}, components(int32_t(a[5])),
-        specs(a + 6) {}
-
-  /// The specification behind `spec`.
-  static const int64_t *next(const int64_t *spec) { return spec + 1 + (spec[0] > 0 ? spec[0] : 0); }
-  const int64_t *spec(int32_t component) const {
-    const int64_t *at = specs;
-    for (; component > 0; --component)
-      at = next(at);
-    return at;
-  }
-};
-
-int32_t failMemory(weir_context *ctx) {
-  return failMessage(ctx, WEIR_RESOURCE_EXHAUSTED, "no memory for a queue");
-}
-
-Resource *makeQueue(void *data) {
-  return Queue::create(*static_cast<const Queue::Parameters *>(data));
-}
-
-/// The queue of a call; null: the run has failed, with `code`. Names of queues
-/// begin with a letter that no table's does.
-Queue *open(weir_context *ctx, const weir_tensor &handle, Call &call, int32_t *code) {
-  weir_string name;
-  if (!loadString(handle, &name)) {
-    *code = failMessage(ctx, WEIR_INVALID_ARGUMENT, "a queue's handle is not one");
-    return nullptr;
-  }
-  Resource *known = resourceOf(ctx, name.data, name.size, makeQueue, &call.parameters);
-  if (!known)
-    *code = failMemory(ctx);
-  return static_cast<Queue *>(known);
-}
-
-void dropAttempt(Wait *wait) {
-  auto *attempt = static_cast<QueueAttempt *>(wait);
-  attempt->queue->withdraw(attempt);
-  free(attempt);
-}
-
-/// An attempt at the call's queue, whose ticket is given already: what follows
-/// cannot fail. Null: the run has failed, with `code`.
-QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle, Call &call,
-                          QueueAttempt::Kind kind, weir_tensor &ticket, int32_t *code) {
-  Queue *queue = open(ctx, handle, call, code);
-  if (!queue)
-    return nullptr;
-  *code = WEIR_RESOURCE_EXHAUSTED;
-  if (!shapeResult(ctx, ticket, 0, nullptr))
-    return nullptr;
-  auto *attempt = static_cast<QueueAttempt *>(calloc(1, sizeof(QueueAttempt)));
-  if (!attempt) {
-    *code = failMemory(ctx);
-    return nullptr;
-  }
-  attempt->kind = kind;
-  attempt->queue = queue;
-  attempt->drop = dropAttempt;
-  *static_cast<int64_t *>(ticket.data) = int64_t(uintptr_t(attempt));
-  return attempt;
-}
-
-void freeAttempt(QueueAttempt *attempt) {
-  while (QueueElement *element = attempt->first) {
-    attempt->first = element->next;
-    free(element);
-  }
-  free(attempt);
-}
 
 /// Element `index` of operands that are batches (-1: they are no batches), in
 /// memory of its own; null: no memory.
@@ -138,9 +58,9 @@ QueueElement *makeElement(const weir_tensor *components, int32_t count, int64_t 
 }
 
 /// Whether components are what the queue holds, or batches of it.
-int32_t checkComponents(weir_context *ctx, const Call &call, const weir_tensor *components,
+int32_t checkComponents(weir_context *ctx, const QueueCall &call, const weir_tensor *components,
                         int32_t count) {
-  bool isBatch = call.mode == Call::Batch;
+  bool isBatch = call.mode == QueueCall::Batch;
   if (count != call.components || count < 1)
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the number of components is not the queue's");
   for (int32_t i = 0; i < count; ++i) {
@@ -194,8 +114,8 @@ bool copyBlock(Contents &contents, const weir_tensor &from, uint8_t *to, const i
 }
 
 /// Component `c` of what was taken, one tensor or a batch.
-int32_t giveComponent(weir_context *ctx, const Call &call, const QueueAttempt &attempt, int32_t c,
-                      weir_tensor &result) {
+int32_t giveComponent(weir_context *ctx, const QueueCall &call, const QueueAttempt &attempt,
+                      int32_t c, weir_tensor &result) {
   int64_t dims[WEIR_MAX_RANK + 1] = {};
   int32_t rank = 0;
   bool isFirst = true;
@@ -247,7 +167,7 @@ int32_t giveComponent(weir_context *ctx, const Call &call, const QueueAttempt &a
 int32_t weir_kernel_queue_enqueue(weir_context *ctx, const weir_tensor *operands,
                                   int32_t operand_count, weir_tensor *results, int32_t,
                                   const int64_t *attributes) {
-  Call call(attributes);
+  QueueCall call(attributes);
   const weir_tensor *components = operands + 1;
   int32_t count = operand_count - 1;
   int32_t code = checkComponents(ctx, call, components, count);
@@ -257,13 +177,13 @@ int32_t weir_kernel_queue_enqueue(weir_context *ctx, const weir_tensor *operands
       makeAttempt(ctx, operands[0], call, QueueAttempt::Kind::Enqueue, results[0], &code);
   if (!attempt)
     return code;
-  bool isBatch = call.mode == Call::Batch;
+  bool isBatch = call.mode == QueueCall::Batch;
   int64_t elements = isBatch ? components[0].dims[0] : 1;
   for (int64_t i = 0; i < elements; ++i) {
     QueueElement *element = makeElement(components, count, isBatch ? i : -1);
     if (!element) {
       freeAttempt(attempt);
-      return failMemory(ctx);
+      return failQueueMemory(ctx);
     }
     if (call.parameters.kind == WEIR_QUEUE_PRIORITY && element->components[0].bytes > 0)
       element->priority = *static_cast<const int64_t *>(element->components[0].data);
@@ -277,9 +197,9 @@ int32_t weir_kernel_queue_enqueue(weir_context *ctx, const weir_tensor *operands
 int32_t weir_kernel_queue_dequeue(weir_context *ctx, const weir_tensor *operands,
                                   int32_t operand_count, weir_tensor *results, int32_t,
                                   const int64_t *attributes) {
-  Call call(attributes);
+  QueueCall call(attributes);
   int64_t wanted = 1;
-  if (call.mode != Call::Single &&
+  if (call.mode != QueueCall::Single &&
       (operand_count != 2 || !loadInteger(operands[1], &wanted) || wanted < 0))
     return failMessage(ctx, WEIR_INVALID_ARGUMENT, "the number of elements to dequeue is negative");
   int32_t code;
@@ -288,8 +208,8 @@ int32_t weir_kernel_queue_dequeue(weir_context *ctx, const weir_tensor *operands
   if (!attempt)
     return code;
   attempt->wanted = wanted;
-  attempt->isBatch = call.mode != Call::Single;
-  attempt->takesFewer = call.mode == Call::UpTo;
+  attempt->isBatch = call.mode != QueueCall::Single;
+  attempt->takesFewer = call.mode == QueueCall::UpTo;
   beginWait(ctx, attempt);
   attempt->queue->begin(attempt);
   return WEIR_OK;
@@ -297,14 +217,14 @@ int32_t weir_kernel_queue_dequeue(weir_context *ctx, const weir_tensor *operands
 
 int32_t weir_kernel_queue_close(weir_context *ctx, const weir_tensor *operands, int32_t,
                                 weir_tensor *results, int32_t, const int64_t *attributes) {
-  Call call(attributes);
+  QueueCall call(attributes);
   int32_t code;
   QueueAttempt *attempt =
       makeAttempt(ctx, operands[0], call, QueueAttempt::Kind::Close, results[0], &code);
   if (!attempt)
     return code;
   beginWait(ctx, attempt);
-  if (call.mode == Call::Batch)
+  if (call.mode == QueueCall::Batch)
     attempt->queue->closeAndCancel(attempt);
   else
     attempt->queue->begin(attempt);
@@ -319,21 +239,12 @@ int32_t weir_kernel_queue_finish(weir_context *ctx, const weir_tensor *operands,
   // Resumed because the run was aborted: its end withdraws the attempt.
   if (!hasEnded(attempt))
     return failMessage(ctx, WEIR_CANCELLED, "the run ended while it waited");
-  int32_t code = WEIR_OK;
-  bool isDequeue = attempt->kind == QueueAttempt::Kind::Dequeue;
-  if (attempt->code == WEIR_OK) {
-    Call call(attributes);
-    for (int32_t c = 0; isDequeue && c < result_count; ++c)
+  int32_t code = outcomeOf(ctx, *attempt);
+  if (code == WEIR_OK && attempt->kind == QueueAttempt::Kind::Dequeue) {
+    QueueCall call(attributes);
+    for (int32_t c = 0; c < result_count; ++c)
       if (int32_t problem = giveComponent(ctx, call, *attempt, c, results[c]))
         return problem;
-  } else if (attempt->code == WEIR_CANCELLED) {
-    code = failMessage(ctx, WEIR_CANCELLED,
-                       attempt->kind == QueueAttempt::Kind::Close ? "the queue is closed already"
-                                                                  : "the queue is closed");
-  } else if (attempt->code == WEIR_OUT_OF_RANGE) {
-    code = failMessage(ctx, WEIR_OUT_OF_RANGE, "the queue is closed and has too few elements");
-  } else {
-    code = failMemory(ctx);
   }
   removeWait(attempt);
   freeAttempt(attempt);
@@ -342,9 +253,9 @@ int32_t weir_kernel_queue_finish(weir_context *ctx, const weir_tensor *operands,
 
 int32_t weir_kernel_queue_size(weir_context *ctx, const weir_tensor *operands, int32_t,
                                weir_tensor *results, int32_t, const int64_t *attributes) {
-  Call call(attributes);
+  QueueCall call(attributes);
   int32_t code;
-  Queue *queue = open(ctx, operands[0], call, &code);
+  Queue *queue = openQueue(ctx, operands[0], call, &code);
   if (!queue)
     return code;
   if (!shapeResult(ctx, results[0], 0, nullptr))
@@ -355,9 +266,9 @@ int32_t weir_kernel_queue_size(weir_context *ctx, const weir_tensor *operands, i
 
 int32_t weir_kernel_queue_is_closed(weir_context *ctx, const weir_tensor *operands, int32_t,
                                     weir_tensor *results, int32_t, const int64_t *attributes) {
-  Call call(attributes);
+  QueueCall call(attributes);
   int32_t code;
-  Queue *queue = open(ctx, operands[0], call, &code);
+  Queue *queue = openQueue(ctx, operands[0], call, &code);
   if (!queue)
     return code;
   if (!shapeResult(ctx, results[0], 0, nullptr))

@@ -5,14 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kernels/kernel_support.h"
+#include "kernels/sequence_support.h"
 
 using namespace weir::rt;
 
 namespace {
-
-/// Data of an element stands this far behind its descriptor, both in one block.
-constexpr int64_t headBytes = (sizeof(weir_tensor) + 63) / 64 * 64;
 
 bool isSequence(const weir_tensor &tensor) {
   return tensor.dtype == WEIR_TENSOR && tensor.rank == 1;
@@ -45,17 +42,6 @@ int32_t failCall(weir_context *ctx) {
   return failMessage(ctx, WEIR_INTERNAL,
                      "a sequence kernel was called with other operands than "
                      "its own");
-}
-
-/// Room for an element of that type and shape; null: the run has failed.
-weir_tensor *newElement(weir_context *ctx, const weir_tensor &like, int64_t bytes) {
-  auto *made = static_cast<weir_tensor *>(weir_custom_alloc(ctx, headBytes + bytes));
-  if (!made)
-    return nullptr;
-  *made = like;
-  made->bytes = bytes;
-  made->data = reinterpret_cast<char *>(made) + headBytes;
-  return made;
 }
 
 /// A copy that outlives the operand's buffer.

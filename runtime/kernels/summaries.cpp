@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "kernels/give_string.h"
 #include "kernels/number_text.h"
 #include "support/wire_format.h"
 
@@ -29,14 +30,6 @@ void writeDouble(Growing &out, uint32_t field, double value) {
     return;
   writeVarint(out, field << 3 | 1);
   out.append(reinterpret_cast<const char *>(&value), sizeof(value));
-}
-
-int32_t giveString(weir_context *ctx, Growing &text, weir_tensor &result) {
-  Contents contents(ctx);
-  if (text.failed() || !shapeResult(ctx, result, 0, nullptr) ||
-      !contents.copy(text.data(), text.size(), stringResult(result)))
-    return WEIR_RESOURCE_EXHAUSTED;
-  return WEIR_OK;
 }
 
 double valueAt(const weir_tensor &tensor, int64_t i) {

@@ -1,8 +1,9 @@
 # Writes the table of the runtime's functions that programs linked in memory may
-# call: cmake -DNM=… -DARCHIVE=libweir_runtime.a -DOUT=file.cpp -P this.
+# call: cmake -DNM=… -DARCHIVE=libweir_runtime.a
+# -DIMAGES=libweir_runtime_images.a -DOUT=file.cpp -P this.
 # Generated code calls functions that are hidden outside of an executable, so the
 # process cannot be asked for them by name.
-execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${ARCHIVE}
+execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${ARCHIVE} ${IMAGES}
   OUTPUT_VARIABLE listing RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${NM} cannot read ${ARCHIVE}")

@@ -392,9 +392,28 @@ LogicalResult maxRoiPool(NodeImport &n) {
   return n.result(n.select(n.compare("eq", best, none), n.like(x, 0), best));
 }
 
+/// A file of an image as pixels, by the runtime's kernel (weir/input.h).
+LogicalResult imageDecoder(NodeImport &n) {
+  Value file = n.in(0);
+  if (!file)
+    return failure();
+  std::string_view format = n.hasAttr("pixel_format") ? n.s("pixel_format") : "RGB";
+  bool isGray = format == "Grayscale", isReversed = format == "BGR";
+  if (format != "RGB" && !isReversed && !isGray)
+    return n.invalid("found pixel_format \"" + Twine(std::string(format)) +
+                     "\"; possible are RGB, BGR and Grayscale");
+  constexpr int64_t open = ShapedType::kDynamic, onnxDecoder = 7, u8 = 2;
+  auto type = RankedTensorType::get({open, open, isGray ? 1 : 3}, n.element(file));
+  int64_t colours = isGray ? 2 : isReversed ? 1 : 0;
+  Operation *made = n.kernelCall("weir_kernel_decode_image", {type}, {file},
+                                 {onnxDecoder, 0, 1, true, false, false, 8, colours, false, 3, u8});
+  return n.result(made->getResult(0));
+}
+
 constexpr OperatorImport table[] = {
     {"", "AffineGrid", 20, 0, affineGrid},
     {"", "GridSample", 16, 0, gridSample},
+    {"", "ImageDecoder", 20, 0, imageDecoder},
     {"", "MaxRoiPool", 1, 0, maxRoiPool},
     {"", "Resize", 10, 0, resize},
     {"", "RoiAlign", 10, 0, roiAlign},

@@ -33,7 +33,8 @@ static LogicalResult identity(NodeImport &n) {
   // assigned before it.
   if (n.inputs[0].kind == Imported::Kind::Resource)
     return n.result(n.inputs[0]);
-  if (n.inputs[0].kind == Imported::Kind::Array || n.inputs[0].kind == Imported::Kind::Handle)
+  if (n.inputs[0].kind == Imported::Kind::Array || n.inputs[0].kind == Imported::Kind::Handle ||
+      boxedInput(n, 0))
     return n.result(n.inputs[0]);
   return n.result(n.in(0));
 }
@@ -85,6 +86,8 @@ static LogicalResult empty(NodeImport &n) {
 static Value shapeAs(NodeImport &n, Value x, Type type) { return n.cast(n.shapeOf(x), type); }
 
 static LogicalResult shape(NodeImport &n) {
+  if (Value box = boxedInput(n, 0))
+    return n.result(n.cast(openShape(n, box), n.elementAttr("out_type")));
   Value x = n.in(0);
   return n.result(shapeAs(n, x, n.elementAttr("out_type")));
 }
@@ -101,6 +104,9 @@ static LogicalResult shapeN(NodeImport &n) {
 }
 
 static LogicalResult size(NodeImport &n) {
+  if (Value box = boxedInput(n, 0))
+    return n.result(n.cast(n.toScalar(n.shapeOf(openElements(n, box, n.elementAttr("T")))),
+                           n.elementAttr("out_type")));
   Value x = n.in(0);
   if (!x)
     return failure();
@@ -109,6 +115,8 @@ static LogicalResult size(NodeImport &n) {
 }
 
 static LogicalResult rank(NodeImport &n) {
+  if (Value box = boxedInput(n, 0))
+    return n.result(n.cast(n.toScalar(n.shapeOf(openShape(n, box))), n.b.getI32Type()));
   Value x = n.in(0);
   return x ? n.result(n.scalar(n.b.getI32Type(), n.rank(x))) : failure();
 }
@@ -136,8 +144,14 @@ static LogicalResult reshape(NodeImport &n) {
 }
 
 static LogicalResult ensureShape(NodeImport &n) {
-  Value x = n.in(0);
   const AttrValue *shape = n.attr("shape");
+  if (Value box = boxedInput(n, 0)) {
+    auto type = shape && shape->shape
+                    ? tensorType(n.b.getContext(), toDataType(n.i("T")), *shape->shape)
+                    : RankedTensorType();
+    return type ? n.result(openBox(n, box, type)) : n.result(n.inputs[0]);
+  }
+  Value x = n.in(0);
   if (!x || !shape || !shape->shape)
     return failure();
   if (shape->shape->unknownRank)

@@ -8,6 +8,7 @@
 #include "compiler/frontend/tensorflow/NodeImport.h"
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/InputImports.h"
 #include "compiler/frontend/tensorflow/NumericImports.h"
 
 #include "mlir/IR/Matchers.h"
@@ -27,6 +28,11 @@ Value NodeImport::in(size_t i) {
   Imported &input = inputs[i];
   switch (input.kind) {
   case Imported::Kind::Tensor:
+    if (isa<BoxType>(element(input.value))) {
+      (void)unsupported("found a tensor whose rank only the run knows as input " + Twine(i) +
+                        "; possible are Reshape and EnsureShape before it");
+      return {};
+    }
     return input.value;
   case Imported::Kind::Resource:
     if (input.isRef && input.type) {
@@ -267,7 +273,11 @@ static const ImportIndex &importIndex() {
                                       stringImports(),
                                       tableImports(),
                                       queueImports(),
-                                      checkpointImports()})
+                                      checkpointImports(),
+                                      readerImports(),
+                                      exampleImports(),
+                                      serializedImports(),
+                                      imageFileImports()})
       for (const OpImport &row : family)
         map.emplace(row.op, &row);
     return map;

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/Queues.h"
 
 using namespace mlir;
 using namespace weir;
@@ -23,14 +23,6 @@ using namespace weir::tf;
 namespace {
 
 enum class QueueKind : int64_t { Fifo, Padding, Shuffle, Priority };
-
-/// How many elements a call is about; the first attribute of the kernels.
-enum class Mode : int64_t { Single, Batch, UpTo };
-
-struct QueueAt {
-  Value handle;
-  const QueueInfo *info;
-};
 
 } // namespace
 
@@ -66,40 +58,45 @@ template <QueueKind kind> static LogicalResult makeQueue(NodeImport &n) {
     if (shape)
       info.attributes.append(shape->begin(), shape->end());
   }
-  std::string name("q");
+  std::string name = resourceName(n, 'q');
+  n.g.queues[name] = std::move(info);
+  return n.result(n.stringScalar(name));
+}
+
+std::string weir::tf::resourceName(NodeImport &n, char letter) {
+  std::string name(1, letter);
   name += n.s("container");
   name += '\0';
   bool isShared = !n.s("shared_name").empty();
   name += isShared ? 's' : 'n';
   name += isShared ? std::string(n.s("shared_name")) : n.g.nameOf(n.node);
-  n.g.queues[name] = std::move(info);
-  return n.result(n.stringScalar(name));
+  return name;
 }
 
-/// The queue that input 0 names.
-static std::optional<QueueAt> queueAt(NodeImport &n) {
-  Value handle = n.in(0);
+std::optional<QueueAt> weir::tf::queueAt(NodeImport &n, size_t input) {
+  Value handle = n.in(input);
   if (!handle)
     return std::nullopt;
   std::optional<std::string> name = knownString(handle);
-  auto it = name ? n.g.queues.find(*name) : n.g.queues.end();
+  auto it = name && name->starts_with('q') ? n.g.queues.find(*name) : n.g.queues.end();
   if (it == n.g.queues.end()) {
-    (void)n.unsupported("found an input 0 that is no queue known when compiling");
+    (void)n.unsupported("found an input " + Twine(input) +
+                        " that is no queue known when compiling");
     return std::nullopt;
   }
   return QueueAt{handle, &it->second};
 }
 
-static SmallVector<int64_t> attributesOf(const QueueInfo &info, Mode mode) {
+SmallVector<int64_t> weir::tf::queueAttributes(const QueueInfo &info, QueueMode mode) {
   SmallVector<int64_t> attributes{int64_t(mode)};
   attributes.append(info.attributes.begin(), info.attributes.end());
   return attributes;
 }
 
 /// Takes a place in the queue with `kernel`, waits, and has the result given.
-static LogicalResult waitFor(NodeImport &n, const QueueAt &queue, Mode mode, StringRef kernel,
+static LogicalResult waitFor(NodeImport &n, const QueueAt &queue, QueueMode mode, StringRef kernel,
                              ValueRange operands, ArrayRef<Type> types) {
-  SmallVector<int64_t> attributes = attributesOf(*queue.info, mode);
+  SmallVector<int64_t> attributes = queueAttributes(*queue.info, mode);
   Operation *place = n.kernelCall(kernel, {RankedTensorType::get({}, n.b.getI64Type())}, operands,
                                   attributes, /*isPure=*/false);
   if (!place)
@@ -111,8 +108,8 @@ static LogicalResult waitFor(NodeImport &n, const QueueAt &queue, Mode mode, Str
   return n.results(SmallVector<Value>(end->getResults()));
 }
 
-template <Mode mode> static LogicalResult enqueue(NodeImport &n) {
-  std::optional<QueueAt> queue = queueAt(n);
+template <QueueMode mode> static LogicalResult enqueue(NodeImport &n) {
+  std::optional<QueueAt> queue = queueAt(n, 0);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
   if (!queue || operands.empty())
     return failure();
@@ -125,8 +122,8 @@ template <Mode mode> static LogicalResult enqueue(NodeImport &n) {
   return waitFor(n, *queue, mode, "weir_kernel_queue_enqueue", operands, {});
 }
 
-template <Mode mode> static LogicalResult dequeue(NodeImport &n) {
-  std::optional<QueueAt> queue = queueAt(n);
+template <QueueMode mode> static LogicalResult dequeue(NodeImport &n) {
+  std::optional<QueueAt> queue = queueAt(n, 0);
   SmallVector<Value> operands = n.tensors(0, n.inputCount());
   if (!queue || operands.empty())
     return failure();
@@ -136,10 +133,10 @@ template <Mode mode> static LogicalResult dequeue(NodeImport &n) {
       return n.unsupported("found a queue that does not say the rank of its "
                            "elements; possible are such with `shapes`");
     IntVector sizes;
-    if (mode != Mode::Single) {
+    if (mode != QueueMode::Single) {
       // Fewer may come from a closed queue.
       std::optional<IntVector> known = n.knownInts(1);
-      sizes.push_back(mode == Mode::Batch && known && known->size() == 1 && (*known)[0] >= 0
+      sizes.push_back(mode == QueueMode::Batch && known && known->size() == 1 && (*known)[0] >= 0
                           ? (*known)[0]
                           : ShapedType::kDynamic);
     }
@@ -151,19 +148,20 @@ template <Mode mode> static LogicalResult dequeue(NodeImport &n) {
 }
 
 static LogicalResult close(NodeImport &n) {
-  std::optional<QueueAt> queue = queueAt(n);
+  std::optional<QueueAt> queue = queueAt(n, 0);
   if (!queue)
     return failure();
-  return waitFor(n, *queue, n.isSet("cancel_pending_enqueues") ? Mode::Batch : Mode::Single,
+  return waitFor(n, *queue,
+                 n.isSet("cancel_pending_enqueues") ? QueueMode::Batch : QueueMode::Single,
                  "weir_kernel_queue_close", {queue->handle}, {});
 }
 
 static LogicalResult ask(NodeImport &n, StringRef kernel, Type element) {
-  std::optional<QueueAt> queue = queueAt(n);
+  std::optional<QueueAt> queue = queueAt(n, 0);
   if (!queue)
     return failure();
   Operation *made = n.kernelCall(kernel, {RankedTensorType::get({}, element)}, {queue->handle},
-                                 attributesOf(*queue->info, Mode::Single),
+                                 queueAttributes(*queue->info, QueueMode::Single),
                                  /*isPure=*/false);
   return n.result(made->getResult(0));
 }
@@ -189,16 +187,16 @@ ArrayRef<OpImport> weir::tf::queueImports() {
       {"PriorityQueueV2", makeQueue<QueueKind::Priority>},
       {"QueueClose", close},
       {"QueueCloseV2", close},
-      {"QueueDequeue", dequeue<Mode::Single>},
-      {"QueueDequeueMany", dequeue<Mode::Batch>},
-      {"QueueDequeueManyV2", dequeue<Mode::Batch>},
-      {"QueueDequeueUpTo", dequeue<Mode::UpTo>},
-      {"QueueDequeueUpToV2", dequeue<Mode::UpTo>},
-      {"QueueDequeueV2", dequeue<Mode::Single>},
-      {"QueueEnqueue", enqueue<Mode::Single>},
-      {"QueueEnqueueMany", enqueue<Mode::Batch>},
-      {"QueueEnqueueManyV2", enqueue<Mode::Batch>},
-      {"QueueEnqueueV2", enqueue<Mode::Single>},
+      {"QueueDequeue", dequeue<QueueMode::Single>},
+      {"QueueDequeueMany", dequeue<QueueMode::Batch>},
+      {"QueueDequeueManyV2", dequeue<QueueMode::Batch>},
+      {"QueueDequeueUpTo", dequeue<QueueMode::UpTo>},
+      {"QueueDequeueUpToV2", dequeue<QueueMode::UpTo>},
+      {"QueueDequeueV2", dequeue<QueueMode::Single>},
+      {"QueueEnqueue", enqueue<QueueMode::Single>},
+      {"QueueEnqueueMany", enqueue<QueueMode::Batch>},
+      {"QueueEnqueueManyV2", enqueue<QueueMode::Batch>},
+      {"QueueEnqueueV2", enqueue<QueueMode::Single>},
       {"QueueIsClosed", isClosed},
       {"QueueIsClosedV2", isClosed},
       {"QueueSize", size},

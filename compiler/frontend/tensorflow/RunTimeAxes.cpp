@@ -165,8 +165,36 @@ LogicalResult weir::tf::openRankResult(NodeImport &n, Value elements) {
 }
 
 Value weir::tf::openRankInput(NodeImport &n, size_t i) {
+  if (Value box = boxedInput(n, i))
+    return openElements(n, box, n.elementAttr("T"));
   if (i >= n.inputs.size() || n.inputs[i].kind != Imported::Kind::Group ||
       n.inputs[i].group->size() != 1)
     return {};
   return n.inputs[i].group->front();
+}
+
+Value weir::tf::boxedInput(NodeImport &n, size_t i) {
+  if (i >= n.inputs.size() || n.inputs[i].kind != Imported::Kind::Tensor ||
+      !isa<BoxType>(n.element(n.inputs[i].value)))
+    return {};
+  return n.inputs[i].value;
+}
+
+Value weir::tf::openBox(NodeImport &n, Value box, RankedTensorType type) {
+  SmallVector<int64_t> attributes{type.getRank()};
+  for (int64_t size : type.getShape())
+    attributes.push_back(ShapedType::isDynamic(size) ? -1 : size);
+  return n.kernelCall("weir_kernel_open_tensor", {type}, {box}, attributes)->getResult(0);
+}
+
+Value weir::tf::openElements(NodeImport &n, Value box, Type element) {
+  if (!element)
+    return {};
+  auto type = RankedTensorType::get({ShapedType::kDynamic}, element);
+  return n.kernelCall("weir_kernel_open_tensor", {type}, {box}, {-1})->getResult(0);
+}
+
+Value weir::tf::openShape(NodeImport &n, Value box) {
+  auto type = RankedTensorType::get({ShapedType::kDynamic}, n.b.getI64Type());
+  return n.kernelCall("weir_kernel_open_shape", {type}, {box})->getResult(0);
 }

@@ -38,8 +38,20 @@ Value transposeAt(NodeImport &n, Value x, Value permutation);
 /// knows, given with dimensions of size 1 more than it has. Nothing but a reshape
 /// can take it.
 LogicalResult openRankResult(NodeImport &n, Value elements);
-/// Input `i` as such elements; null where it is none.
+/// Input `i` as such elements, or those of a boxed tensor; null where it is none.
 Value openRankInput(NodeImport &n, size_t i);
+
+// A tensor whose rank and sizes only the run knows is a sequence of one tensor,
+// tensor<1x!weir.box>. It may be fetched, handed on, and given a rank.
+
+/// Input `i` where it is one; else null.
+Value boxedInput(NodeImport &n, size_t i);
+/// Its tensor, of this type; another shape is an error of the run.
+Value openBox(NodeImport &n, Value box, mlir::RankedTensorType type);
+/// Its elements, a vector.
+Value openElements(NodeImport &n, Value box, Type element);
+/// Its sizes, a vector of i64.
+Value openShape(NodeImport &n, Value box);
 
 } // namespace weir::tf
 

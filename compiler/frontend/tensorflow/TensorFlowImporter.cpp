@@ -17,6 +17,7 @@
 #include "compiler/frontend/tensorflow/GraphImporter.h"
 #include "compiler/frontend/tensorflow/GraphReader.h"
 #include "compiler/frontend/tensorflow/RegisteredGradients.h"
+#include "compiler/frontend/tensorflow/RunTimeAxes.h"
 #include "dialects/weir/NodeName.h"
 
 #include "mlir/IR/Matchers.h"
@@ -370,7 +371,9 @@ bool ModuleImporter::entry(const Source &source, const Versions &versions, const
       auto gradients = buildGradients(ys, weights, {value}, reader);
       tensor = failed(gradients) ? Value() : gradients->front();
     } else {
-      tensor = reader.in(0);
+      // What has a rank only in the run is fetched as a sequence of one tensor.
+      Value box = boxedInput(reader, 0);
+      tensor = box ? box : reader.in(0);
     }
     if (!tensor || (fetch.shape && failed(checkShape(reader, tensor, *fetch.shape))))
       continue;

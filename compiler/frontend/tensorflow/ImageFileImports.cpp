@@ -1,0 +1,226 @@
+//===- ImageFileImports.cpp - files of images and sound -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decoded by kernels of the runtime (runtime/include/weir/input.h), those of
+// images in an archive of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+#include "compiler/frontend/tensorflow/InputImports.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace weir;
+using namespace weir::tf;
+
+namespace {
+
+constexpr int64_t kOpen = ShapedType::kDynamic;
+
+/// Which operation asks, as the kernel counts it.
+enum class Decoder : int64_t { Any, Jpeg, Png, Gif, Bmp, Webp, CropJpeg };
+
+Type stringType(NodeImport &n) { return StringType::get(n.b.getContext()); }
+
+/// Types of samples (weir_dtype).
+enum Sample : int64_t { F32 = 1, U8 = 2, U16 = 4 };
+
+/// The type of a result; none after a report.
+std::optional<int64_t> resultType(NodeImport &n, Decoder decoder) {
+  if (!n.attr("dtype"))
+    return U8;
+  switch (toDataType(n.i("dtype"))) {
+  case DataType::UInt8:
+    return U8;
+  case DataType::UInt16:
+    if (decoder == Decoder::Any || decoder == Decoder::Png)
+      return U16;
+    break;
+  case DataType::Float:
+    if (decoder == Decoder::Any)
+      return F32;
+    break;
+  default:
+    break;
+  }
+  (void)n.invalid("found a dtype that this operation does not give");
+  return std::nullopt;
+}
+
+bool isFile(NodeImport &n, Value contents) {
+  if (!contents)
+    return false;
+  if (n.isString(contents) && n.rank(contents) == 0)
+    return true;
+  (void)n.invalid("found contents of rank " + Twine(n.rank(contents)) + "; possible is one string");
+  return false;
+}
+
+/// Whether a file may turn out to be an animation, whose frames are all wanted.
+bool mayBeAnimation(NodeImport &n, Decoder decoder) {
+  return decoder == Decoder::Any && n.isSet("expand_animations");
+}
+
+template <Decoder decoder> LogicalResult decode(NodeImport &n) {
+  SmallVector<Value> operands = n.tensors(0, decoder == Decoder::CropJpeg ? 2 : 1);
+  std::optional<int64_t> dtype = resultType(n, decoder);
+  if (operands.empty() || !isFile(n, operands[0]) || !dtype)
+    return failure();
+  int64_t channels = n.attr("channels") ? n.i("channels") : 0;
+  bool hasAlpha = decoder == Decoder::Png || decoder == Decoder::Bmp || decoder == Decoder::Any ||
+                  decoder == Decoder::Webp;
+  if (channels != 0 && channels != 1 && channels != 3 && (channels != 4 || !hasAlpha))
+    return n.invalid("found " + Twine(channels) + " channels; possible are 0, 1, 3" +
+                     Twine(hasAlpha ? " and 4" : ""));
+  bool isJpeg = decoder == Decoder::Jpeg || decoder == Decoder::CropJpeg;
+  int64_t ratio = isJpeg ? n.i("ratio") : 1;
+  if (ratio != 1 && ratio != 2 && ratio != 4 && ratio != 8)
+    return n.invalid("found ratio " + Twine(ratio) + "; possible are 1, 2, 4 and 8");
+  std::string_view method = isJpeg ? n.s("dct_method") : "";
+  if (!method.empty() && method != "INTEGER_FAST" && method != "INTEGER_ACCURATE")
+    return n.invalid("found dct_method \"" + Twine(std::string(method)) +
+                     "\"; possible are INTEGER_FAST, INTEGER_ACCURATE and none");
+  bool isOpen = mayBeAnimation(n, decoder);
+  int64_t rank = decoder == Decoder::Gif ? 4 : isOpen ? -1 : 3;
+  SmallVector<int64_t> attributes{int64_t(decoder),
+                                  channels,
+                                  ratio,
+                                  isJpeg ? n.isSet("fancy_upscaling") : true,
+                                  method != "INTEGER_ACCURATE", // the fast one is the default
+                                  isJpeg && n.isSet("try_recover_truncated"),
+                                  *dtype == U8 ? 8 : 16,
+                                  0,
+                                  isOpen,
+                                  rank,
+                                  *dtype};
+  Type type;
+  if (isOpen) {
+    type = RankedTensorType::get({1}, BoxType::get(n.b.getContext()));
+  } else {
+    IntVector shape(rank, kOpen);
+    if (channels || decoder == Decoder::Gif)
+      shape.back() = decoder == Decoder::Gif ? 3 : channels;
+    type = RankedTensorType::get(shape,
+                                 elementType(n.b.getContext(), *dtype == U8    ? DataType::UInt8
+                                                               : *dtype == U16 ? DataType::UInt16
+                                                                               : DataType::Float));
+  }
+  return n.result(
+      n.kernelCall("weir_kernel_decode_image", {type}, operands, attributes)->getResult(0));
+}
+
+LogicalResult jpegShape(NodeImport &n) {
+  Value contents = n.in(0);
+  Type element = n.elementAttr("output_type");
+  if (!isFile(n, contents) || !element)
+    return failure();
+  return n.result(
+      n.kernelCall("weir_kernel_jpeg_shape", {RankedTensorType::get({3}, element)}, {contents})
+          ->getResult(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Encoding
+//===----------------------------------------------------------------------===//
+
+LogicalResult giveFile(NodeImport &n, StringRef kernel, ValueRange operands, Ints attributes,
+                       Ints shape = {}) {
+  Operation *made =
+      n.kernelCall(kernel, {RankedTensorType::get(shape, stringType(n))}, operands, attributes);
+  return made ? n.result(made->getResult(0)) : failure();
+}
+
+LogicalResult encodeJpeg(NodeImport &n) {
+  Value image = n.in(0);
+  if (!image || !n.hasRank(image, 3))
+    return failure();
+  std::string_view format = n.s("format"), unit = n.s("density_unit"), xmp = n.s("xmp_metadata");
+  int64_t channels = llvm::StringSwitch<int64_t>(StringRef(format.data(), format.size()))
+                         .Case("", 0)
+                         .Case("grayscale", 1)
+                         .Case("rgb", 3)
+                         .Default(-1);
+  if (channels < 0)
+    return n.invalid("found format \"" + Twine(std::string(format)) +
+                     "\"; possible are grayscale, rgb and none");
+  if (n.i("quality") < 0 || n.i("quality") > 100)
+    return n.invalid("found quality " + Twine(n.i("quality")) + "; possible are 0 to 100");
+  if (unit != "in" && unit != "cm")
+    return n.invalid("found density_unit \"" + Twine(std::string(unit)) +
+                     "\"; possible are in and cm");
+  return giveFile(
+      n, "weir_kernel_encode_jpeg", {image, n.stringScalar(StringRef(xmp.data(), xmp.size()))},
+      {channels, n.i("quality"), n.isSet("progressive"), n.isSet("optimize_size"),
+       n.isSet("chroma_downsampling"), unit == "cm", n.i("x_density"), n.i("y_density")});
+}
+
+LogicalResult encodeJpegVariableQuality(NodeImport &n) {
+  Value image = n.in(0), quality = n.in(1);
+  if (!image || !quality || !n.hasRank(image, 3))
+    return failure();
+  return giveFile(n, "weir_kernel_encode_jpeg", {image, quality}, {0, 95, 0, 0, 1, 0, 300, 300});
+}
+
+LogicalResult encodePng(NodeImport &n) {
+  Value image = n.in(0);
+  if (!image)
+    return failure();
+  if (n.rank(image) < 3)
+    return n.invalid("found rank " + Twine(n.rank(image)) + "; possible are 3 and more");
+  int64_t level = n.i("compression");
+  if (level < -1 || level > 9)
+    return n.invalid("found compression " + Twine(level) + "; possible are -1 to 9");
+  return giveFile(n, "weir_kernel_encode_png", {image}, {level}, n.sizes(image).drop_back(3));
+}
+
+//===----------------------------------------------------------------------===//
+// Sound
+//===----------------------------------------------------------------------===//
+
+LogicalResult decodeWav(NodeImport &n) {
+  Value contents = n.in(0);
+  if (!isFile(n, contents))
+    return failure();
+  int64_t channels = n.i("desired_channels"), samples = n.i("desired_samples");
+  if (channels < -1 || samples < -1 || channels == 0)
+    return n.invalid("found desired_channels " + Twine(channels) + " and desired_samples " +
+                     Twine(samples));
+  SmallVector<Type> types{
+      RankedTensorType::get({samples < 0 ? kOpen : samples, channels < 0 ? kOpen : channels},
+                            n.b.getF32Type()),
+      RankedTensorType::get({}, n.b.getI32Type())};
+  Operation *made = n.kernelCall("weir_kernel_decode_wav", types, {contents}, {channels, samples});
+  return n.results(SmallVector<Value>(made->getResults()));
+}
+
+LogicalResult encodeWav(NodeImport &n) {
+  SmallVector<Value> operands = n.tensors(0, 2);
+  return operands.empty() ? failure() : giveFile(n, "weir_kernel_encode_wav", operands, {});
+}
+
+} // namespace
+
+ArrayRef<OpImport> weir::tf::imageFileImports() {
+  static const OpImport rows[] = {
+      {"DecodeAndCropJpeg", decode<Decoder::CropJpeg>},
+      {"DecodeBmp", decode<Decoder::Bmp>},
+      {"DecodeGif", decode<Decoder::Gif>},
+      {"DecodeImage", decode<Decoder::Any>},
+      {"DecodeJpeg", decode<Decoder::Jpeg>},
+      {"DecodePng", decode<Decoder::Png>},
+      {"DecodeWav", decodeWav},
+      {"DecodeWebP", decode<Decoder::Webp>},
+      {"EncodeJpeg", encodeJpeg},
+      {"EncodeJpegVariableQuality", encodeJpegVariableQuality},
+      {"EncodePng", encodePng},
+      {"EncodeWav", encodeWav},
+      {"ExtractJpegShape", jpegShape},
+  };
+  return rows;
+}

@@ -1,0 +1,23 @@
+//===- InputImports.h - operations that bring data in -----------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_INPUTIMPORTS_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_INPUTIMPORTS_H
+
+#include "compiler/frontend/tensorflow/NodeImport.h"
+
+namespace weir::tf {
+
+// Families of operations, each in a file of its name.
+llvm::ArrayRef<OpImport> exampleImports();
+llvm::ArrayRef<OpImport> imageFileImports();
+llvm::ArrayRef<OpImport> readerImports();
+llvm::ArrayRef<OpImport> serializedImports();
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_INPUTIMPORTS_H

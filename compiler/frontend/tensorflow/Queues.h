@@ -1,0 +1,35 @@
+//===- Queues.h - queues that nodes name ------------------------*- C++ -*-===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef WEIR_COMPILER_FRONTEND_TENSORFLOW_QUEUES_H
+#define WEIR_COMPILER_FRONTEND_TENSORFLOW_QUEUES_H
+
+#include "compiler/frontend/tensorflow/GraphImporter.h"
+
+namespace weir::tf {
+
+/// How many elements a call is about; the first attribute of the kernels.
+enum class QueueMode : int64_t { Single, Batch, UpTo };
+
+struct QueueAt {
+  Value handle;
+  const QueueInfo *info;
+};
+
+/// The name under which a session keeps what a node makes: a letter of its kind,
+/// its container, and the shared name or the node's.
+std::string resourceName(NodeImport &n, char letter);
+
+/// The queue that an input names; none after a report.
+std::optional<QueueAt> queueAt(NodeImport &n, size_t input);
+
+/// Attributes of the runtime's kernels of queues.
+llvm::SmallVector<int64_t> queueAttributes(const QueueInfo &info, QueueMode mode);
+
+} // namespace weir::tf
+
+#endif // WEIR_COMPILER_FRONTEND_TENSORFLOW_QUEUES_H

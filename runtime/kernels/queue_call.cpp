@@ -1,0 +1,85 @@
+//===- queue_call.cpp - what operations on queues share -------------------===//
+//
+// Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/queue_call.h"
+
+#include "kernels/string_support.h"
+
+#include <stdlib.h>
+
+namespace weir::rt {
+
+int32_t failQueueMemory(weir_context *ctx) {
+  return failMessage(ctx, WEIR_RESOURCE_EXHAUSTED, "no memory for a queue");
+}
+
+static Resource *makeQueue(void *data) {
+  return Queue::create(*static_cast<const Queue::Parameters *>(data));
+}
+
+Queue *openQueue(weir_context *ctx, const weir_tensor &handle, QueueCall &call, int32_t *code) {
+  weir_string name;
+  if (!loadString(handle, &name)) {
+    *code = failMessage(ctx, WEIR_INVALID_ARGUMENT, "a queue's handle is not one");
+    return nullptr;
+  }
+  Resource *known = resourceOf(ctx, name.data, name.size, makeQueue, &call.parameters);
+  if (!known)
+    *code = failQueueMemory(ctx);
+  return static_cast<Queue *>(known);
+}
+
+static void dropAttempt(Wait *wait) {
+  auto *attempt = static_cast<QueueAttempt *>(wait);
+  attempt->queue->withdraw(attempt);
+  free(attempt);
+}
+
+QueueAttempt *makeAttempt(weir_context *ctx, const weir_tensor &handle, QueueCall &call,
+                          QueueAttempt::Kind kind, weir_tensor &ticket, int32_t *code) {
+  Queue *queue = openQueue(ctx, handle, call, code);
+  if (!queue)
+    return nullptr;
+  *code = WEIR_RESOURCE_EXHAUSTED;
+  if (!shapeResult(ctx, ticket, 0, nullptr))
+    return nullptr;
+  auto *attempt = static_cast<QueueAttempt *>(calloc(1, sizeof(QueueAttempt)));
+  if (!attempt) {
+    *code = failQueueMemory(ctx);
+    return nullptr;
+  }
+  attempt->kind = kind;
+  attempt->queue = queue;
+  attempt->drop = dropAttempt;
+  *static_cast<int64_t *>(ticket.data) = int64_t(uintptr_t(attempt));
+  return attempt;
+}
+
+void freeAttempt(QueueAttempt *attempt) {
+  while (QueueElement *element = attempt->first) {
+    attempt->first = element->next;
+    free(element);
+  }
+  free(attempt);
+}
+
+int32_t outcomeOf(weir_context *ctx, const QueueAttempt &attempt) {
+  switch (attempt.code) {
+  case WEIR_OK:
+    return WEIR_OK;
+  case WEIR_CANCELLED:
+    return failMessage(ctx, WEIR_CANCELLED,
+                       attempt.kind == QueueAttempt::Kind::Close ? "the queue is closed already"
+                                                                 : "the queue is closed");
+  case WEIR_OUT_OF_RANGE:
+    return failMessage(ctx, WEIR_OUT_OF_RANGE, "the queue is closed and has too few elements");
+  default:
+    return failQueueMemory(ctx);
+  }
+}
+
+} // namespace weir::rt
