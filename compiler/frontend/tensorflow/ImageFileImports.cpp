@@ -28,6 +28,54 @@ enum class Decoder : int64_t { Any, Jpeg, Png, Gif, Bmp, Webp, CropJpeg };
 
 Type stringType(NodeImport &n) { return StringType::get(n.b.getContext()); }
 
+#ifdef WEIR_HAS_JPEG
+constexpr bool hasJpeg = true;
+#else
+constexpr bool hasJpeg = false;
+#endif
+#ifdef WEIR_HAS_PNG
+constexpr bool hasPng = true;
+#else
+constexpr bool hasPng = false;
+#endif
+#ifdef WEIR_HAS_GIF
+constexpr bool hasGif = true;
+#else
+constexpr bool hasGif = false;
+#endif
+#ifdef WEIR_HAS_WEBP
+constexpr bool hasWebp = true;
+#else
+constexpr bool hasWebp = false;
+#endif
+
+/// Whether the runtime was built with a format's library; reports where it was
+/// not.
+bool hasLibrary(NodeImport &n, bool has, StringRef library) {
+  if (!has)
+    (void)n.unsupported("found an image, and this weir was built without " + library +
+                        "; possible is to install its development package and build weir anew");
+  return has;
+}
+
+bool hasLibrary(NodeImport &n, Decoder decoder) {
+  switch (decoder) {
+  case Decoder::Any: // the run tells
+  case Decoder::Bmp:
+    return true;
+  case Decoder::Jpeg:
+  case Decoder::CropJpeg:
+    return hasLibrary(n, hasJpeg, "libjpeg");
+  case Decoder::Png:
+    return hasLibrary(n, hasPng, "libpng");
+  case Decoder::Gif:
+    return hasLibrary(n, hasGif, "giflib");
+  case Decoder::Webp:
+    return hasLibrary(n, hasWebp, "libwebp");
+  }
+  return true;
+}
+
 /// Types of samples (weir_dtype).
 enum Sample : int64_t { F32 = 1, U8 = 2, U16 = 4 };
 
@@ -70,7 +118,7 @@ bool mayBeAnimation(NodeImport &n, Decoder decoder) {
 template <Decoder decoder> LogicalResult decode(NodeImport &n) {
   SmallVector<Value> operands = n.tensors(0, decoder == Decoder::CropJpeg ? 2 : 1);
   std::optional<int64_t> dtype = resultType(n, decoder);
-  if (operands.empty() || !isFile(n, operands[0]) || !dtype)
+  if (operands.empty() || !isFile(n, operands[0]) || !dtype || !hasLibrary(n, decoder))
     return failure();
   int64_t channels = n.attr("channels") ? n.i("channels") : 0;
   bool hasAlpha = decoder == Decoder::Png || decoder == Decoder::Bmp || decoder == Decoder::Any ||
@@ -118,7 +166,7 @@ template <Decoder decoder> LogicalResult decode(NodeImport &n) {
 LogicalResult jpegShape(NodeImport &n) {
   Value contents = n.in(0);
   Type element = n.elementAttr("output_type");
-  if (!isFile(n, contents) || !element)
+  if (!isFile(n, contents) || !element || !hasLibrary(n, Decoder::Jpeg))
     return failure();
   return n.result(
       n.kernelCall("weir_kernel_jpeg_shape", {RankedTensorType::get({3}, element)}, {contents})
@@ -138,7 +186,7 @@ LogicalResult giveFile(NodeImport &n, StringRef kernel, ValueRange operands, Int
 
 LogicalResult encodeJpeg(NodeImport &n) {
   Value image = n.in(0);
-  if (!image || !n.hasRank(image, 3))
+  if (!image || !n.hasRank(image, 3) || !hasLibrary(n, Decoder::Jpeg))
     return failure();
   std::string_view format = n.s("format"), unit = n.s("density_unit"), xmp = n.s("xmp_metadata");
   int64_t channels = llvm::StringSwitch<int64_t>(StringRef(format.data(), format.size()))
@@ -162,14 +210,14 @@ LogicalResult encodeJpeg(NodeImport &n) {
 
 LogicalResult encodeJpegVariableQuality(NodeImport &n) {
   Value image = n.in(0), quality = n.in(1);
-  if (!image || !quality || !n.hasRank(image, 3))
+  if (!image || !quality || !n.hasRank(image, 3) || !hasLibrary(n, Decoder::Jpeg))
     return failure();
   return giveFile(n, "weir_kernel_encode_jpeg", {image, quality}, {0, 95, 0, 0, 1, 0, 300, 300});
 }
 
 LogicalResult encodePng(NodeImport &n) {
   Value image = n.in(0);
-  if (!image)
+  if (!image || !hasLibrary(n, Decoder::Png))
     return failure();
   if (n.rank(image) < 3)
     return n.invalid("found rank " + Twine(n.rank(image)) + "; possible are 3 and more");
