@@ -83,9 +83,29 @@ Value VectorReader::element(Value tensor, ValueRange indices) {
     ScalarBuilder s(*this, conversion, computeType(to));
     return broadcast(conversion.emitScalar(s, value));
   }
-  if (auto iota = tensor.getDefiningOp<IotaOp>())
-    if (!indices.empty() && indices[iota.getAxis()] == firstLane)
-      return positions(iota.getElementType());
+  if (auto iota = tensor.getDefiningOp<IotaOp>(); iota && !indices.empty()) {
+    // Where sizes are open, broadcasts choose when the program runs between the lanes
+    // and one position for all of them.
+    auto along = [&](auto &along, Value index) -> Value {
+      if (index == firstLane)
+        return positions(iota.getElementType());
+      auto choice = index.getDefiningOp<arith::SelectOp>();
+      if (!choice)
+        return {};
+      Value one = along(along, choice.getTrueValue()), other = along(along, choice.getFalseValue());
+      if (!one && !other)
+        return {};
+      auto all = [&](Value lanes, Value single) {
+        SmallVector<Value> own(indices);
+        own[iota.getAxis()] = single;
+        return lanes ? lanes : broadcast(iota.emitElement(*this, 0, own));
+      };
+      return arith::SelectOp::create(b, loc, choice.getCondition(), all(one, choice.getTrueValue()),
+                                     all(other, choice.getFalseValue()));
+    };
+    if (Value lanes = along(along, indices[iota.getAxis()]))
+      return lanes;
+  }
   return broadcast(RecursiveReader::element(tensor, indices));
 }
 
