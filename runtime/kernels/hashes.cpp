@@ -161,6 +161,28 @@ uint64_t murmur64(const void *data, int64_t count, uint64_t seed) {
   return h ^ h >> r;
 }
 
+uint32_t murmur3(const void *data, int64_t count, uint32_t seed) {
+  auto *s = static_cast<const uint8_t *>(data);
+  auto turn = [](uint32_t v, int by) { return v << by | v >> (32 - by); };
+  auto mixed = [&](uint32_t k) { return turn(k * 0xcc9e2d51, 15) * 0x1b873593; };
+  uint32_t h = seed;
+  int64_t left = count;
+  for (; left >= 4; s += 4, left -= 4) {
+    uint32_t k;
+    memcpy(&k, s, sizeof k);
+    h = turn(h ^ mixed(k), 13) * 5 + 0xe6546b64;
+  }
+  uint32_t rest = 0;
+  for (int64_t i = left; i-- > 0;)
+    rest = rest << 8 | s[i];
+  if (left > 0)
+    h ^= mixed(rest);
+  h ^= uint32_t(count);
+  h = (h ^ h >> 16) * 0x85ebca6b;
+  h = (h ^ h >> 13) * 0xc2b2ae35;
+  return h ^ h >> 16;
+}
+
 uint64_t sipHash24(const void *data, int64_t count, uint64_t key0, uint64_t key1) {
   uint64_t v0 = key0 ^ 0x736f6d6570736575, v1 = key1 ^ 0x646f72616e646f6d;
   uint64_t v2 = key0 ^ 0x6c7967656e657261, v3 = key1 ^ 0x7465646279746573;

@@ -16,6 +16,8 @@ namespace weir::rt {
 uint64_t farmFingerprint64(const void *data, int64_t size);
 /// MurmurHash64A (Appleby), little-endian.
 uint64_t murmur64(const void *data, int64_t size, uint64_t seed);
+/// MurmurHash3_x86_32 (Appleby), little-endian.
+uint32_t murmur3(const void *data, int64_t size, uint32_t seed);
 /// SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF").
 uint64_t sipHash24(const void *data, int64_t size, uint64_t key0, uint64_t key1);
 

@@ -39,6 +39,26 @@ int32_t weir_kernel_string_hash(weir_context *ctx, const weir_tensor *operands,
   return WEIR_OK;
 }
 
+int32_t weir_kernel_murmur3(weir_context *ctx, const weir_tensor *operands, int32_t operand_count,
+                            weir_tensor *results, int32_t result_count,
+                            const int64_t *attributes) {
+  const weir_tensor &data = operands[0];
+  int64_t size = data.dtype == WEIR_STRING ? 0 : weir_dtype_size(data.dtype);
+  if (operand_count != 1 || result_count != 1 ||
+      (results[0].dtype != WEIR_I32 && results[0].dtype != WEIR_U32) ||
+      (size != 0 && size != 4 && size != 8))
+    return failDtype(ctx, "what is hashed", data.dtype);
+  if (!shapeResult(ctx, results[0], data.rank, data.dims))
+    return WEIR_RESOURCE_EXHAUSTED;
+  auto *out = static_cast<uint32_t *>(results[0].data);
+  auto seed = uint32_t(attributes[0]);
+  int64_t count = elementCountOf(data);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = size ? murmur3(static_cast<const uint8_t *>(data.data) + i * size, size, seed)
+                  : murmur3(stringsOf(data)[i].data, stringsOf(data)[i].size, seed);
+  return WEIR_OK;
+}
+
 int32_t weir_kernel_fingerprint(weir_context *ctx, const weir_tensor *operands,
                                 int32_t operand_count, weir_tensor *results, int32_t result_count,
                                 const int64_t *) {

@@ -249,6 +249,24 @@ WEIR_LIBRARY_FUNCTION(weir_kernel_edit_distance);
 WEIR_LIBRARY_FUNCTION(weir_kernel_regex_full_match);
 WEIR_LIBRARY_FUNCTION(weir_kernel_regex_replace);
 
+/// Tokens of each string, which is UTF-8.
+/// operands: strings [...], patterns in RE2's syntax (not for 2), what rows are
+///           filled up with
+/// results:  tokens [..., most of any string]
+/// attributes: 0: what lies between matches of the patterns, which cut one after
+///             another, 1: matches of one pattern, 2: characters; how many
+///             characters a token has at least; whether U+0002 and U+0003 stand
+///             around the tokens of each string, unless none has any
+/// com.microsoft Tokenizer.
+WEIR_LIBRARY_FUNCTION(weir_kernel_string_tokenize);
+
+/// MurmurHash3_x86_32 (Appleby) of each element's bytes.
+/// operands: integers or floats of 4 or 8 bytes, or strings
+/// results:  i32 or ui32
+/// attributes: seed
+/// com.microsoft MurmurHash3.
+WEIR_LIBRARY_FUNCTION(weir_kernel_murmur3);
+
 /// Unicode. Attributes of all: what is done with what is no text (0: an error,
 /// 1: replaced, 2: left out), the replacement, whether control characters are
 /// no text; of those that write strings: 0: UTF-8, 1: UTF-16, 2: UTF-32, both

@@ -381,6 +381,37 @@ TEST(Unicode, WritesWhatItReads) {
   }
 }
 
+TEST(Text, CutsIntoTokensAsOnnxRuntimeDoes) {
+  auto cut = [](Texts texts, Texts patterns, int64_t mode, int64_t fewest, int64_t mark) {
+    Strings data(texts, {int64_t(texts.size())}), by(patterns, {int64_t(patterns.size())});
+    Call call(weir_kernel_string_tokenize, {data, by, one("#")}, {WEIR_STRING},
+              {mode, fewest, mark});
+    EXPECT_EQ(call.code, WEIR_OK);
+    return call.results[0].strings;
+  };
+  EXPECT_EQ(cut({"a b,c d", "  x "}, {" ", ","}, 0, 1, 1),
+            (Texts{"\x02", "a", "b", "c", "d", "\x03", "\x02", "x", "\x03", "#", "#", "#"}));
+  EXPECT_EQ(cut({"ab12 c3"}, {"[0-9]*"}, 1, 1, 0), (Texts{"12", "3"}));
+  EXPECT_EQ(cut({"ab12 c3"}, {"[a-z]+"}, 1, 2, 0), (Texts{"ab"}));
+  EXPECT_EQ(cut({"abc", "h\303\251"}, {}, 2, 1, 0), (Texts{"a", "b", "c", "h", "\303\251", "#"}));
+  // Nothing that is left has no marks either; a match of nothing drops a character.
+  EXPECT_EQ(cut({"  ", " "}, {" "}, 0, 1, 1), Texts{});
+  EXPECT_EQ(cut({"aaxbb"}, {"x*"}, 0, 1, 0), Texts{});
+  EXPECT_EQ(cut({"a1b"}, {"^"}, 0, 1, 0), (Texts{"1b"}));
+
+  Strings bad({"\xff"}, {1}), by({" "}, {1});
+  Call call(weir_kernel_string_tokenize, {bad, by, one("#")}, {WEIR_STRING}, {0, 1, 0});
+  EXPECT_EQ(call.code, WEIR_INVALID_ARGUMENT);
+}
+
+TEST(Hashes, MurmurHash3) {
+  // Published values.
+  EXPECT_EQ(murmur3("", 0, 0), 0u);
+  EXPECT_EQ(murmur3("", 0, 1), 0x514e28b7u);
+  EXPECT_EQ(murmur3("hello", 5, 0), 0x248bfa47u);
+  EXPECT_EQ(murmur3("hello, world", 12, 0), 0x149bbb7fu);
+}
+
 TEST(EditDistance, CountsEdits) {
   std::vector<int64_t> at = {0, 0, 0, 1, 2, 0}, shape = {3, 2};
   std::vector<int64_t> truthAt = {0, 0, 1, 0, 1, 1};
