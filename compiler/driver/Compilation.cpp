@@ -19,6 +19,7 @@
 #include "compiler/frontend/Import.h"
 #include "compiler/frontend/NearestName.h"
 #include "dialects/weir/Arranged.h"
+#include "dialects/weir/NodeName.h"
 #include "dialects/weir/Weir.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,7 +40,9 @@ using namespace weir::driver;
 Compilation::Compilation(const Options &options, DiagnosticSink &sink)
     : options(options), sink(sink), name(symbolPrefix(options)),
       log(options.dumpIrDir, options.dumpIrFilter),
-      logging(!options.dumpIrDir.empty() || options.timePasses) {}
+      logging(!options.dumpIrDir.empty() || options.timePasses) {
+  sink.setWarnings(options.warnings);
+}
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -82,6 +85,9 @@ bool Compilation::checkOptions() {
                    "found --name=" + options.name +
                        "; possible: a C identifier that is no keyword and does "
                        "not start with weir");
+  if (!options.dumpIrFilter.empty() && options.dumpIrDir.empty())
+    noEffect(sink, options.input, "--dump-ir-filter=" + options.dumpIrFilter,
+             "nothing is dumped; possible: with --dump-ir=DIR");
   if (!options.stopAfter.empty() && stageIndex(options.stopAfter) < 0) {
     std::string nearest = nearestName(options.stopAfter, stageNames());
     driver::report(sink, "W0108", options.input,
@@ -114,6 +120,39 @@ bool Compilation::areBound(const std::set<std::string> &offered) {
     good &= offered.count(name) || refuse("shape", name);
   for (auto &[name, size] : options.dims)
     good &= offered.count(name) || refuse("dim", name);
+  return good;
+}
+
+/// Whether --keep-f32 names nodes of the model; warns of what has no effect.
+bool Compilation::checkPrecision() {
+  bool rounds = roundsToBf16(options, target);
+  if (options.precision == "bf16" && !rounds)
+    noEffect(sink, options.input, "--precision=bf16",
+             llvm::Twine(target.cpu) +
+                 " does not multiply tiles of bf16; possible: a --cpu that does, as sapphirerapids");
+  if (options.precision == "tf32" && llvm::none_of(allDeviceBackends(), [&](auto *backend) {
+        return !targetsFor(*backend, options).empty();
+      }))
+    noEffect(sink, options.input, "--precision=tf32",
+             "code is made for no device that has it; possible: with such a device");
+  if (options.keepF32.empty())
+    return true;
+  if (options.precision != "bf16")
+    noEffect(sink, options.input, "--keep-f32",
+             "without --precision=bf16 all nodes keep f32; possible: with it");
+  llvm::SetVector<llvm::StringRef> names;
+  module->walk([&](Operation *op) { collectNodeNames(op->getLoc(), names); });
+  bool good = true;
+  for (const std::string &asked : options.keepF32) {
+    if (names.contains(asked))
+      continue;
+    NearestName nearest(asked);
+    for (llvm::StringRef name : names)
+      nearest.show(name);
+    driver::report(sink, "W0118", options.input,
+                   "found --keep-f32=" + asked + ", and no node of that name" + nearest.question());
+    good = false;
+  }
   return good;
 }
 
@@ -156,7 +195,7 @@ bool Compilation::load() {
       driver::report(sink, "W0199", options.input, "the import failed without saying why");
     return false;
   }
-  if (failed(verify(*module)) || !areBound(offered))
+  if (failed(verify(*module)) || !areBound(offered) || !checkPrecision())
     return false;
 
   nextStage = 1;

@@ -75,6 +75,7 @@ public:
 private:
   bool checkOptions();
   bool load();
+  bool checkPrecision();
   bool areBound(const std::set<std::string> &offered);
   bool runStage(const Stage &stage);
   bool runPasses();

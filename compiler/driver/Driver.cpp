@@ -432,6 +432,13 @@ bool driver::compileToFiles(const Options &asked, DiagnosticSink &sink, Result *
   if (!areApart(options, output, sink))
     return false;
   Compilation compilation(options, sink);
+  if (form != OutputForm::SharedObject) {
+    const char *why = "it is for a .so; possible: -o with a name that ends in .so";
+    if (options.sharedRuntime)
+      noEffect(sink, options.input, "--shared-runtime", why);
+    if (!options.runtimeLibrary.empty())
+      noEffect(sink, options.input, "--runtime-library", why);
+  }
   if (!compilation.run(form.value_or(OutputForm::Object)))
     return false;
   if (result)

@@ -7,6 +7,7 @@
 
 #include "compiler/driver/Messages.h"
 
+#include "compiler/frontend/MlirText.h"
 #include "compiler/frontend/NearestName.h"
 
 #include "dialects/weir/NodeName.h"
@@ -23,6 +24,16 @@ void driver::report(DiagnosticSink &sink, llvm::StringRef code, llvm::StringRef 
   diagnostic.file = file.str();
   diagnostic.message = message.str();
   sink.report(std::move(diagnostic));
+}
+
+void driver::noEffect(DiagnosticSink &sink, llvm::StringRef file, const llvm::Twine &option,
+                      const llvm::Twine &why) {
+  Diagnostic warning;
+  warning.code = "W0117";
+  warning.file = file.str();
+  warning.severity = Severity::Warning;
+  warning.message = ("found " + option + ", which has no effect: " + why).str();
+  sink.report(std::move(warning));
 }
 
 std::string driver::nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates) {
@@ -50,19 +61,6 @@ static bool takeCode(std::string &message, std::string &code) {
   code = text.take_front(5).str();
   message = text.drop_front(6).ltrim().str();
   return true;
-}
-
-/// Takes MLIR's "'weir.conv' op " off the front of a message.
-static std::string takeOperation(std::string &message) {
-  llvm::StringRef text(message);
-  if (!text.consume_front("'"))
-    return "";
-  auto [operation, rest] = text.split('\'');
-  if (!rest.consume_front(" op "))
-    return "";
-  std::string name = operation.str();
-  message = rest.str();
-  return name;
 }
 
 /// What the model's format calls the operation of the first node: importers put
@@ -100,9 +98,16 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
   diagnostic.message = source.str();
   // "'op' op W0123: …" and "W0512: 'op' op …" are both in use.
   takeCode(diagnostic.message, diagnostic.code);
-  diagnostic.op = takeOperation(diagnostic.message);
+  diagnostic.op = takeOperationName(diagnostic.message);
   takeCode(diagnostic.message, diagnostic.code);
   diagnostic.message = oneLine(diagnostic.message);
+  // Who wrote MLIR reads MLIR; who has a model cannot have made this.
+  bool isFault = !llvm::StringRef(file).ends_with(".mlir") && isForeignText(diagnostic.message);
+  if (isFault) {
+    diagnostic.code = "W0199";
+    diagnostic.message = "found something that weirc made, and that does not hold: a fault of its "
+                         "own; --dump-ir=DIR shows it";
+  }
   llvm::StringRef node = nodeName(source.getLocation());
   if (node != "?") {
     diagnostic.node = node.str();
@@ -116,7 +121,7 @@ void MlirMessages::handle(mlir::Diagnostic &source) {
   for (mlir::Diagnostic &note : source.getNotes()) {
     std::string text = oneLine(note.str());
     // The IR around it is for those who ask for it, by --dump-ir.
-    if (!llvm::StringRef(text).starts_with("see current operation"))
+    if (!isFault && !llvm::StringRef(text).starts_with("see current operation"))
       diagnostic.notes.push_back(std::move(text));
   }
   sink.report(std::move(diagnostic));

@@ -23,6 +23,10 @@ namespace weir::driver {
 void report(DiagnosticSink &sink, llvm::StringRef code, llvm::StringRef file,
             const llvm::Twine &message);
 
+/// Warns of an option that changes nothing: "found OPTION, which has no effect: WHY".
+void noEffect(DiagnosticSink &sink, llvm::StringRef file, const llvm::Twine &option,
+              const llvm::Twine &why);
+
 /// The candidate that was probably meant, or "" when none is near.
 std::string nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> candidates);
 std::string nearestName(llvm::StringRef name, const std::vector<std::string> &candidates);

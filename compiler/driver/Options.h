@@ -15,6 +15,8 @@
 #ifndef WEIR_COMPILER_DRIVER_OPTIONS_H
 #define WEIR_COMPILER_DRIVER_OPTIONS_H
 
+#include "compiler/frontend/Diagnostic.h"
+
 #include <map>
 #include <string>
 #include <utility>
@@ -91,6 +93,8 @@ struct Options {
   /// read from it. Empty: none is written, or compileToFiles's OUT + ".tune".
   int tune = 0;
   std::string tuneFile;
+
+  WarningPolicy warnings; ///< -Werror, -Wno-W0605
 
   bool report = false;
   std::string reportDir; ///< empty: output's stem + ".report"

@@ -24,6 +24,13 @@ namespace weir {
 
 enum class Severity { Error, Warning };
 
+/// What becomes of warnings: those of `silent` numbers are dropped, others may be
+/// taken for errors.
+struct WarningPolicy {
+  std::set<std::string> silent; ///< "W0605"
+  bool areErrors = false;
+};
+
 /// One message. `node` and `op` are empty where the file as a whole is meant.
 struct Diagnostic {
   std::string code;    ///< "W0201"
@@ -59,7 +66,15 @@ class DiagnosticSink {
 public:
   explicit DiagnosticSink(size_t limit = 1000) : limit(limit) {}
 
+  void setWarnings(WarningPolicy policy) { warnings = std::move(policy); }
+
   void report(Diagnostic diagnostic) {
+    if (diagnostic.severity == Severity::Warning) {
+      if (warnings.silent.count(diagnostic.code))
+        return;
+      if (warnings.areErrors)
+        diagnostic.severity = Severity::Error;
+    }
     if (diagnostic.severity == Severity::Error)
       ++errors;
     if (list.size() >= limit) {
@@ -81,6 +96,7 @@ private:
   size_t rest = 0;
   std::vector<Diagnostic> list;
   std::set<std::string> seen;
+  WarningPolicy warnings;
 };
 
 } // namespace weir

@@ -8,6 +8,7 @@
 #include "tools/common/ModelFlags.h"
 
 #include "tools/common/EntrySpecs.h"
+#include "tools/common/ErrorPages.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -229,6 +230,24 @@ void weir::tools::addCodeFlags(FlagParser &parser, Options &options,
                  options.memoryLimit = value;
                  return "";
                });
+}
+
+void weir::tools::addWarningFlags(FlagParser &parser, Options &options) {
+  parser.group("Warnings");
+  parser.joined("-W", "error|no-W0605",
+                "-Werror: warnings are errors; -Wno-W0605: those of a number are not "
+                "printed. Repeatable",
+                [&options](std::string_view value) -> std::string {
+                  if (value == "error") {
+                    options.warnings.areErrors = true;
+                    return "";
+                  }
+                  std::string number(value.starts_with("no-") ? value.substr(3) : "");
+                  if (errorPage(number).empty())
+                    return "is no warning; possible: -Werror, and -Wno- with a number as W0605";
+                  options.warnings.silent.insert(number);
+                  return "";
+                });
 }
 
 void weir::tools::addInspectionFlags(FlagParser &parser, Options &options) {

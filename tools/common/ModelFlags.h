@@ -23,6 +23,9 @@ void addEntryFlags(FlagParser &parser, driver::Options &options);
 void addCodeFlags(FlagParser &parser, driver::Options &options,
                   const std::vector<driver::DeviceFlag> &kinds);
 
+/// -Werror and -Wno-W0605.
+void addWarningFlags(FlagParser &parser, driver::Options &options);
+
 /// Declares those that show what the compiler does: --report, --dump-ir … .
 void addInspectionFlags(FlagParser &parser, driver::Options &options);
 

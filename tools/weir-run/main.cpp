@@ -117,6 +117,7 @@ bool parseCommandLine(int argc, char **argv, Settings &settings, int &status) {
   addCheckpointFlags(parser, settings.checkpoints);
   addEntryFlags(parser, settings.options);
   addCodeFlags(parser, settings.options, driver::deviceFlags());
+  addWarningFlags(parser, settings.options);
   parser.exitCode(0, "all runs succeeded");
   parser.exitCode(1, "an error was printed");
   if (!parser.parse(argc, argv, status))

@@ -205,6 +205,7 @@ int weir::tools::runCheck(int argc, char **argv) {
   parser.flag("--json", "for programs", json);
   addEntryFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
+  addWarningFlags(parser, options);
   parser.exitCode(0, "the model compiles");
   parser.exitCode(1, "the command line is wrong");
   parser.exitCode(2, "something is unsupported, unknown or broken");

@@ -118,6 +118,7 @@ int weir::tools::runExplain(int argc, char **argv) {
   parser.positionals("MODEL NODE", "a model as weirc takes it; a node's name", 2, 2, arguments);
   addEntryFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
+  addWarningFlags(parser, options);
   parser.exitCode(0, "the node was found");
   parser.exitCode(1, "an error was printed");
   int status = 0;

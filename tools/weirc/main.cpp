@@ -14,6 +14,7 @@
 
 #include "compiler/driver/Driver.h"
 #include "compiler/frontend/Import.h"
+#include "tools/common/ErrorPages.h"
 #include "tools/common/ModelFlags.h"
 #include "tools/common/Terminal.h"
 
@@ -44,7 +45,7 @@ void printSupportedOperators() {
 }
 
 bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &listOperators,
-                      int &status) {
+                      std::string_view &page, int &status) {
   FlagParser parser(toolName, "MODEL [-o OUT] [flags]",
                     "Compiles a model file to a native object with a typed C/C++ header.\n"
                     "\n"
@@ -72,6 +73,13 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
               "libweir_runtime.a for a .so (default: the one installed)", options.runtimeLibrary);
   addEntryFlags(parser, options);
   addCodeFlags(parser, options, driver::deviceFlags());
+  addWarningFlags(parser, options);
+  parser.value("--explain", "W0605", "prints the page of an error's or warning's number, and exits",
+               [&page](std::string_view number) -> std::string {
+                 page = errorPage(number);
+                 return page.empty() ? "is no number of an error or warning; possible: as W0605"
+                                     : "";
+               });
   addInspectionFlags(parser, options);
   parser.flag("--print-supported-operators",
               "lists the operators and versions that are imported, and exits", listOperators);
@@ -80,7 +88,7 @@ bool parseCommandLine(int argc, char **argv, driver::Options &options, bool &lis
   parser.exitCode(2, "weirc check: something is unsupported or unknown");
   if (!parser.parse(argc, argv, status))
     return false;
-  if (models.empty() && !options.printPipeline && !listOperators) {
+  if (models.empty() && !options.printPipeline && !listOperators && page.empty()) {
     printError(toolName, "no MODEL given", {"usage: weirc MODEL [-o OUT] [flags]"});
     status = 1;
     return false;
@@ -107,8 +115,13 @@ static int runTool(int argc, char **argv) {
   driver::Options options;
   int status = 0;
   bool listOperators = false;
-  if (!parseCommandLine(argc, argv, options, listOperators, status))
+  std::string_view page;
+  if (!parseCommandLine(argc, argv, options, listOperators, page, status))
     return status;
+  if (!page.empty()) {
+    llvm::outs() << page;
+    return 0;
+  }
   if (listOperators) {
     printSupportedOperators();
     return 0;

@@ -471,7 +471,7 @@ OwningOpRef<ModuleOp> ModuleImporter::fromSavedModel(const std::string &folder) 
     if (key.empty() && model->signature(spec.name))
       key = spec.name;
     if (key.empty() && spec.fetches.empty())
-      key = "serving_default";
+      key = spec.name.empty() ? "serving_default" : spec.name;
     const Signature *signature = model->signature(key);
     if (!signature && !key.empty()) {
       NearestName nearest(key);
