@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/CustomOperation.h"
+#include "compiler/frontend/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -21,32 +23,103 @@ static int inputOf(llvm::StringRef text) {
   return number;
 }
 
-static bool readOutput(const json::Object &object, CustomOperation::Output &output,
-                       std::string &error) {
-  std::optional<llvm::StringRef> dtype = object.getString("dtype");
-  if (!dtype) {
-    error = "an output needs a \"dtype\": f32, i64, … or input:0";
-    return false;
+namespace {
+
+/// Reads the fields of an object by name and type. A field that nobody asks for,
+/// and one of another type, is an error: a slip of the hand is not to be taken
+/// for something left out.
+class Fields {
+public:
+  Fields(const json::Object &object, std::string where, std::string &error)
+      : object(object), where(std::move(where)), error(error) {}
+
+  const json::Value *find(llvm::StringRef name) {
+    known.push_back(name);
+    return object.get(name);
   }
-  output.dtypeOfInput = inputOf(*dtype);
-  output.dtype = dtype->str();
-  if (std::optional<llvm::StringRef> text = object.getString("shape")) {
-    output.shapeOfInput = inputOf(*text);
-    if (output.shapeOfInput >= 0)
-      return true;
-  } else if (const json::Array *sizes = object.getArray("shape")) {
+  std::optional<llvm::StringRef> text(llvm::StringRef name) {
+    return typed(name, &json::Value::getAsString, "a string");
+  }
+  std::optional<bool> flag(llvm::StringRef name) {
+    return typed(name, &json::Value::getAsBoolean, "true or false");
+  }
+  std::optional<double> number(llvm::StringRef name) {
+    return typed(name, &json::Value::getAsNumber, "a number");
+  }
+  /// Null where there is none.
+  const json::Array *list(llvm::StringRef name) {
+    const json::Value *value = find(name);
+    if (value && !value->getAsArray())
+      refuse(name, "a list");
+    return value ? value->getAsArray() : nullptr;
+  }
+  void refuse(llvm::StringRef name, llvm::StringRef wanted) {
+    if (error.empty())
+      error = where + ": found " + (object.get(name) ? "" : "no ") + "\"" + name.str() +
+              (object.get(name) ? "\" of another form; possible is " : "\"; possible is ") +
+              wanted.str();
+  }
+  /// Whether all went well, and no field is left.
+  bool finish() {
+    for (const auto &[key, value] : object) {
+      llvm::StringRef name = key;
+      if (!error.empty() || llvm::is_contained(known, name))
+        continue;
+      NearestName nearest(name);
+      for (llvm::StringRef one : known)
+        nearest.show(one);
+      error = where + ": found field \"" + name.str() + "\"; possible: " + llvm::join(known, ", ") +
+              nearest.question();
+    }
+    return error.empty();
+  }
+
+private:
+  template <typename T>
+  std::optional<T> typed(llvm::StringRef name, std::optional<T> (json::Value::*as)() const,
+                         llvm::StringRef wanted) {
+    const json::Value *value = find(name);
+    if (!value)
+      return std::nullopt;
+    std::optional<T> result = (value->*as)();
+    if (!result)
+      refuse(name, wanted);
+    return result;
+  }
+
+  const json::Object &object;
+  std::string where;
+  std::string &error;
+  llvm::SmallVector<llvm::StringRef> known;
+};
+
+} // namespace
+
+static bool readOutput(const json::Object &object, const std::string &where,
+                       CustomOperation::Output &output, std::string &error) {
+  Fields fields(object, where, error);
+  if (std::optional<llvm::StringRef> dtype = fields.text("dtype")) {
+    output.dtypeOfInput = inputOf(*dtype);
+    output.dtype = dtype->str();
+  } else {
+    fields.refuse("dtype", "f32, i64, … or input:0");
+  }
+  const json::Value *shape = fields.find("shape");
+  if (shape && shape->getAsString()) {
+    output.shapeOfInput = inputOf(*shape->getAsString());
+    if (output.shapeOfInput < 0)
+      fields.refuse("shape", "a list of sizes, or input:0");
+  } else if (const json::Array *sizes = shape ? shape->getAsArray() : nullptr) {
     for (const json::Value &size : *sizes) {
       std::optional<int64_t> number = size.getAsInteger();
-      if (!number || *number < -1) {
-        error = "a \"shape\" holds sizes, or -1 for what the function decides";
-        return false;
-      }
-      output.shape.push_back(*number);
+      if (!number || *number < -1)
+        fields.refuse("shape", "a list of sizes, or of -1 for what the function decides");
+      output.shape.push_back(number.value_or(-1));
     }
-    return true;
+  } else {
+    fields.refuse("shape", "a list of sizes, or input:0");
   }
-  error = "an output needs a \"shape\": a list of sizes, or input:0";
-  return false;
+  return fields.finish();
 }
 
 static bool readOperation(const json::Value &value, CustomOperation &operation,
@@ -56,40 +129,39 @@ static bool readOperation(const json::Value &value, CustomOperation &operation,
     error = "an operation needs a \"name\"";
     return false;
   }
-  operation.name = object->getString("name")->str();
-  operation.function = object->getString("function").value_or("").str();
-  operation.pure = object->getBoolean("pure").value_or(true);
-  operation.gradient = object->getString("gradient").value_or("").str();
-  if (std::optional<double> flops = object->getNumber("flops_per_element")) {
-    if (!(*flops >= 0)) {
-      error = "\"flops_per_element\" is a number from 0 on";
-      return false;
-    }
+  std::string where = "operation \"" + object->getString("name")->str() + "\"";
+  Fields fields(*object, where, error);
+  operation.name = fields.text("name")->str();
+  operation.function = fields.text("function").value_or("").str();
+  operation.pure = fields.flag("pure").value_or(true);
+  operation.gradient = fields.text("gradient").value_or("").str();
+  if (std::optional<double> flops = fields.number("flops_per_element")) {
+    if (!(*flops >= 0))
+      fields.refuse("flops_per_element", "a number from 0 on");
     operation.flopsPerElement = *flops;
   }
-  if (const json::Array *names = object->getArray("attributes"))
+  if (const json::Array *names = fields.list("attributes"))
     for (const json::Value &name : *names) {
-      if (!name.getAsString()) {
-        error = "\"attributes\" holds names";
-        return false;
-      }
-      operation.attributes.push_back(name.getAsString()->str());
+      if (!name.getAsString())
+        fields.refuse("attributes", "a list of names");
+      operation.attributes.push_back(name.getAsString().value_or("").str());
     }
-  const json::Array *outputs = object->getArray("outputs");
+  const json::Array *outputs = fields.list("outputs");
   if (!outputs) {
-    error = "operation \"" + operation.name + "\" needs \"outputs\"";
+    fields.refuse("outputs", "a list of what it returns");
     return false;
   }
   for (const json::Value &output : *outputs) {
     operation.outputs.emplace_back();
     if (!output.getAsObject()) {
-      error = "\"outputs\" holds objects";
+      fields.refuse("outputs", "a list of objects");
       return false;
     }
-    if (!readOutput(*output.getAsObject(), operation.outputs.back(), error))
+    if (!readOutput(*output.getAsObject(), "an output of " + where, operation.outputs.back(),
+                    error))
       return false;
   }
-  return true;
+  return fields.finish();
 }
 
 /// Finds the functions that gradients name.
@@ -127,6 +199,10 @@ bool weir::readCustomOperations(const std::string &path, std::vector<CustomOpera
     error = "found no list \"operations\"";
     return false;
   }
+  Fields fields(*object, "the file", error);
+  (void)fields.list("operations");
+  if (!fields.finish())
+    return false;
   for (const json::Value &value : *list) {
     operations.emplace_back();
     if (!readOperation(value, operations.back(), error))

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/weir/Pch.h"
+#include "dialects/weir/SizeOrigins.h"
 #include "passes/Passes.h"
-#include "passes/simplify/Origins.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIREQUALSIZESPASS
@@ -24,13 +24,13 @@ struct EqualSizesPass : weir::impl::WeirEqualSizesPassBase<EqualSizesPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      Origins origins;
+      SizeOrigins origins;
       origins.takeFeeds(function);
       takeBlock(function.getBody().front(), origins, /*alwaysRuns=*/true);
     }
   }
 
-  static void takeBlock(Block &block, Origins &origins, bool alwaysRuns) {
+  static void takeBlock(Block &block, SizeOrigins &origins, bool alwaysRuns) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       for (Region &region : op.getRegions())
         for (Block &inner : region)

@@ -17,9 +17,9 @@
 
 #include "dialects/weir/Pch.h"
 #include "dialects/weir/RecursiveReader.h"
+#include "dialects/weir/SizeOrigins.h"
 #include "passes/Passes.h"
 #include "passes/layout/Rearrange.h"
-#include "passes/simplify/Origins.h"
 
 namespace weir {
 #define GEN_PASS_DEF_WEIRHEADGROUPSPASS
@@ -47,7 +47,7 @@ struct Stretch {
 
 /// Whether the dimensions `from` of one tensor have the sizes of `to` of
 /// another, all but `mayDiffer` of them for certain.
-bool haveSizesOf(Origins &origins, Value tensor, ArrayRef<int64_t> from, Value other,
+bool haveSizesOf(SizeOrigins &origins, Value tensor, ArrayRef<int64_t> from, Value other,
                  ArrayRef<int64_t> to, int64_t mayDiffer) {
   for (auto [i, j] : llvm::zip_equal(from, to)) {
     KnownInteger a = origins.of(tensor, i), b = origins.of(other, j);
@@ -57,7 +57,7 @@ bool haveSizesOf(Origins &origins, Value tensor, ArrayRef<int64_t> from, Value o
   return true;
 }
 
-std::optional<Stretch> stretchAt(ReshapeOp root, Origins &origins) {
+std::optional<Stretch> stretchAt(ReshapeOp root, SizeOrigins &origins) {
   auto broadcast = root.getOperand().getDefiningOp<BroadcastToOp>();
   auto narrow = broadcast ? broadcast.getOperand().getDefiningOp<ReshapeOp>() : ReshapeOp();
   if (!narrow)
@@ -351,7 +351,7 @@ struct HeadGroupsPass : weir::impl::WeirHeadGroupsPassBase<HeadGroupsPass> {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      Origins origins;
+      SizeOrigins origins;
       origins.takeFeeds(function);
       SmallVector<Stretch> found;
       find(function.getBody().front(), origins, /*alwaysRuns=*/true, found);
@@ -367,7 +367,7 @@ struct HeadGroupsPass : weir::impl::WeirHeadGroupsPassBase<HeadGroupsPass> {
   }
 
 private:
-  static void find(Block &block, Origins &origins, bool alwaysRuns,
+  static void find(Block &block, SizeOrigins &origins, bool alwaysRuns,
                    SmallVectorImpl<Stretch> &found) {
     for (Operation &op : block) {
       for (Region &region : op.getRegions())

@@ -132,6 +132,12 @@ LogicalResult swish(NodeImport &n) {
   return n.result(n.mul(x, n.op<LogisticOp>(inner)));
 }
 
+LogicalResult swiGlu(NodeImport &n) {
+  Value gate = n.in(0);
+  Value inner = n.f("alpha") == 1 ? gate : n.mul(gate, n.f("alpha"));
+  return n.result(n.mul(n.mul(gate, n.op<LogisticOp>(inner)), n.in(1)));
+}
+
 LogicalResult thresholdedRelu(NodeImport &n) {
   Value x = n.in(0);
   return n.result(n.select(n.compare("gt", x, n.f("alpha")), x, n.like(x, 0)));
@@ -214,6 +220,7 @@ constexpr OperatorImport table[] = {
     {"", "Softmax", 1, 0, softmax<false>},
     {"", "Softplus", 1, 0, softplusNode},
     {"", "Softsign", 1, 0, softsignNode},
+    {"", "SwiGLU", 28, 0, swiGlu},
     {"", "Swish", 24, 0, swish},
     {"", "Tanh", 1, 0, tanh},
     {"", "ThresholdedRelu", 1, 0, thresholdedRelu},

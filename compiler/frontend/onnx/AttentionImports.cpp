@@ -7,7 +7,6 @@
 
 #include "compiler/frontend/onnx/Heads.h"
 
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -136,16 +135,10 @@ LogicalResult Attention::run() {
     return failure();
   Value presentKey = k, presentValue = v;
   Type type = n.element(q);
-  int64_t heads = n.dim(q, 1), keyHeads = n.dim(k, 1);
-  int64_t size = n.dim(q, 3);
-  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads) || keyHeads == 0 ||
-      heads % keyHeads || ShapedType::isDynamic(size))
-    return n.unsupported("found " + Twine(heads) + " query heads of size " + Twine(size) +
-                         " over " + Twine(keyHeads) +
-                         " key heads; possible are fixed sizes that divide");
-  k = repeatHeads(n, k, heads / keyHeads);
-  v = repeatHeads(n, v, heads / keyHeads);
-  double scale = n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
+  k = repeatHeads(n, k, q);
+  v = repeatHeads(n, v, q);
+  if (!k || !v)
+    return failure();
   bool onlyCausal = isOnlyCausal();
   Value bias = onlyCausal ? Value() : this->bias();
   bool hasBias =
@@ -156,7 +149,8 @@ LogicalResult Attention::run() {
     return failure();
   // The definition scales both by its root, so that narrow types hold the
   // scores: so they do with queries scaled alone, and keys stay as they lie.
-  Value scores = n.matmul(n.mul(q, scale), n.transpose(k, {0, 1, 3, 2}));
+  Value scaled = n.hasAttr("scale") ? n.mul(q, n.f("scale")) : overRootOfSize(n, q, q);
+  Value scores = n.matmul(scaled, n.transpose(k, {0, 1, 3, 2}));
   int64_t mode = n.i("qk_matmul_output_mode");
   Value shown = scores;
   if (double cap = n.f("softcap"); cap > 0) {

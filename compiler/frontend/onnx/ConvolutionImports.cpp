@@ -93,7 +93,8 @@ Value weir::onnx::convolution(NodeImport &n, Value x) {
   }
   SmallVector<int64_t> size = kernelSize(n, filter);
   if (llvm::any_of(size, ShapedType::isDynamic)) {
-    (void)n.unsupported("found a filter whose size is open");
+    (void)n.unsupported("found a filter whose size is open, and no kernel_shape; possible is one "
+                        "of them");
     return {};
   }
   std::optional<Window> w = window(n, x, size);
@@ -128,7 +129,8 @@ LogicalResult convTranspose(NodeImport &n) {
     return n.invalid("found operands of different ranks");
   SmallVector<int64_t> size = kernelSize(n, filter);
   if (llvm::any_of(size, ShapedType::isDynamic))
-    return n.invalid("found a filter whose size is open");
+    return n.unsupported("found a filter whose size is open, and no kernel_shape; possible is one "
+                         "of them");
   auto spatial = static_cast<int64_t>(size.size());
   std::string_view autoPad = n.s("auto_pad");
   // Explicit pads first; auto_pad and output_shape decide anew below.

@@ -34,6 +34,7 @@ public:
 private:
   void index();
   void feed(const FeedSpec &feed);
+  void feedMap(const FeedSpec &feed, const TypeInfo &declared, std::string_view value);
   void fetch(const FetchSpec &fetch);
   void select();
   void unknown(const std::string &name, const char *what);
@@ -95,8 +96,8 @@ RankedTensorType Planner::tensorType(const FeedSpec &feed, const TypeInfo &decla
   if (type->kind != TypeInfo::Kind::Tensor &&
       (type->kind != TypeInfo::Kind::Unknown || feed.dtype.empty())) {
     report(352, "found input " + name +
-                    " to be no tensor; possible are tensors, and sequences and "
-                    "optionals of them");
+                    " to be no tensor; possible are tensors, sequences and "
+                    "optionals of them, and maps");
     return {};
   }
   Type element = feed.dtype.empty() ? elementType(b.getContext(), type->elementType)
@@ -174,6 +175,32 @@ void Planner::unknown(const std::string &name, const char *what) {
                   nearest.question());
 }
 
+/// A map is fed as its keys and its values, vectors of one size.
+void Planner::feedMap(const FeedSpec &feed, const TypeInfo &declared, std::string_view value) {
+  Type key = elementType(b.getContext(), declared.elementType);
+  bool isTensor = declared.element && declared.element->kind == TypeInfo::Kind::Tensor;
+  Type element = isTensor ? elementType(b.getContext(), declared.element->elementType) : Type();
+  if (!key || !element || feed.shape || !feed.dtype.empty())
+    return report(352,
+                  "found input " + quoted(feed.value) +
+                      " to be a map; possible are maps of numbers and strings, whose shape and "
+                      "type are the file's");
+  std::string name = feed.name.empty() ? feed.value : feed.name, size = name + ".size";
+  for (auto part : {PlannedFeed::Part::Keys, PlannedFeed::Part::Values}) {
+    bool isKeys = part == PlannedFeed::Part::Keys;
+    PlannedFeed planned{};
+    planned.value = value;
+    planned.part = part;
+    planned.type = RankedTensorType::get({ShapedType::kDynamic}, isKeys ? key : element);
+    planned.attributes = {
+        b.getNamedAttr("weir.name", b.getStringAttr(name + (isKeys ? ".keys" : ".values"))),
+        b.getNamedAttr("weir.dims", b.getStrArrayAttr({size})),
+        b.getNamedAttr("weir.lower", b.getI64ArrayAttr({0})),
+        b.getNamedAttr("weir.upper", b.getI64ArrayAttr({-1}))};
+    plan.feeds.push_back(std::move(planned));
+  }
+}
+
 void Planner::feed(const FeedSpec &feed) {
   PlannedFeed planned{};
   static const TypeInfo undeclared;
@@ -190,6 +217,8 @@ void Planner::feed(const FeedSpec &feed) {
     return unknown(feed.value, "feed");
   }
   planned.value = value;
+  if (declared->kind == TypeInfo::Kind::Map)
+    return feedMap(feed, *declared, value);
   planned.type = tensorType(feed, *declared, planned);
   if (!planned.type)
     return;
@@ -218,7 +247,7 @@ void Planner::fetch(const FetchSpec &fetch) {
 void Planner::select() {
   std::unordered_set<std::string_view> fed;
   for (const PlannedFeed &feed : plan.feeds)
-    if (!fed.insert(feed.value).second)
+    if (!fed.insert(feed.value).second && feed.part != PlannedFeed::Part::Values)
       report(321, "found value " + quoted(feed.value) + " fed twice");
   std::vector<bool> needed(graph.nodes.size());
   std::vector<std::string_view> work;

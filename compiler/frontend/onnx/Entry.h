@@ -20,6 +20,8 @@ struct PlannedFeed {
   mlir::RankedTensorType type;
   /// Of a sequence or optional, whose elements are then boxes; else null.
   const TypeInfo *nested;
+  /// Which part of a map: its keys, its values; else None.
+  enum class Part : uint8_t { None, Keys, Values } part;
   std::vector<mlir::NamedAttribute> attributes;
 };
 

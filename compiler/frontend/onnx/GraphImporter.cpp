@@ -9,6 +9,7 @@
 #include "compiler/frontend/onnx/Microsoft.h"
 #include "compiler/frontend/onnx/ModelReader.h"
 #include "compiler/frontend/onnx/ModelVerifier.h"
+#include "compiler/frontend/onnx/OperandTypes.h"
 
 using namespace mlir;
 using namespace weir;
@@ -133,8 +134,9 @@ int64_t GraphImporter::versionOf(const Node &node, std::optional<OperatorSpec> &
   // A domain that is not ONNX's own has one version, imported or not.
   if (version < 0 && !isKnownDomain(node.domain))
     version = 1;
-  spec = node.domain == "com.microsoft" ? microsoftModel(node.op)
-                                        : findOperator(node.domain, node.op, version);
+  spec = node.domain == microsoftDomain ? microsoftModel(node.op) : std::nullopt;
+  if (!spec)
+    spec = findOperator(node.domain, node.op, version);
   return spec ? spec->since : version;
 }
 
@@ -171,6 +173,70 @@ void GraphImporter::scan(const Node &node) {
         scan(one);
 }
 
+void GraphImporter::callCustom(const CustomOperation &custom, const Node &node,
+                               ArrayRef<Imported> inputs, Scope &scope, OpBuilder &b) {
+  SmallVector<int64_t> attributes;
+  for (const std::string &name : custom.attributes) {
+    const NodeAttribute *given = node.attribute(name);
+    given = given ? resolve(*given) : nullptr;
+    if (!given || given->kind != AttributeKind::Int)
+      return (void)report(node, 324,
+                          given ? "found attribute \"" + name +
+                                      "\" of another type than integer, which its description "
+                                      "hands over; possible are integers"
+                                : "found no attribute \"" + name +
+                                      "\", which its description hands over");
+    attributes.push_back(given->i);
+  }
+  for (const NodeAttribute &attr : node.attributes)
+    if (!llvm::is_contained(custom.attributes, attr.name)) {
+      Diagnostic left = diagnose(file, &node,
+                                 {324, "found attribute \"" + std::string(attr.name) +
+                                           "\", which its description leaves out: the function "
+                                           "does not get it"});
+      left.severity = Severity::Warning;
+      sink.report(std::move(left));
+    }
+  SmallVector<Value> operands;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    if (input.kind != Imported::Kind::Tensor)
+      return (void)report(node, 322,
+                          "found input " + std::to_string(i) +
+                              " to be left out, a sequence or an optional; possible are tensors");
+    operands.push_back(input.tensor);
+  }
+  std::string error;
+  auto values = buildCustomCall(b, location(node), custom, operands, attributes, error);
+  if (failed(values) || values->size() < node.outputs.size())
+    return (void)report(node, 322,
+                        "found a custom operation that does not fit: " +
+                            (error.empty() ? "its description has fewer outputs" : error));
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    if (!node.outputs[i].empty())
+      scope.names[node.outputs[i]] = (*values)[i];
+}
+
+bool GraphImporter::takesTypes(const Node &node, const std::optional<OperatorSpec> &spec,
+                               ArrayRef<Imported> inputs) {
+  // One that is imported as another operator has types of its own.
+  std::optional<OperatorSpec> own = spec;
+  if (own && own->domain != node.domain)
+    own = findOperator(node.domain, node.op, opset(node.domain) < 0 ? 1 : opset(node.domain));
+  if (!own)
+    return true;
+  if (dataTypes.empty())
+    for (int number = 1; dataTypeInfo(static_cast<DataType>(number)); ++number)
+      if (Type type = elementType(context(), static_cast<DataType>(number)))
+        dataTypes[type] = static_cast<DataType>(number);
+  std::vector<DataType> types;
+  for (const Imported &input : inputs)
+    types.push_back(input.kind == Imported::Kind::Tensor && input.tensor
+                        ? dataTypes.lookup(getElementTypeOrSelf(input.tensor.getType()))
+                        : DataType::Undefined);
+  std::optional<std::string> fault = faultyOperandTypes(*own, types);
+  return !fault || succeeded(report(node, 323, std::move(*fault)));
+}
+
 void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   const Function *function = findFunction(model, node);
   std::vector<Imported> inputs;
@@ -198,26 +264,8 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   if (const CustomOperation *custom =
           !row && customOperations
               ? findCustomOperation(*customOperations, llvm::StringRef(node.op))
-              : nullptr) {
-    NodeImport import(*this, node, version, spec, b, location(node));
-    SmallVector<int64_t> attributes;
-    for (const std::string &name : custom->attributes)
-      attributes.push_back(import.i(name));
-    SmallVector<Value> operands;
-    for (const Imported &input : inputs)
-      if (input.kind == Imported::Kind::Tensor)
-        operands.push_back(input.tensor);
-    std::string error;
-    auto values = buildCustomCall(b, location(node), *custom, operands, attributes, error);
-    if (failed(values) || values->size() < node.outputs.size())
-      return (void)report(node, 322,
-                          "found a custom operation that does not fit: " +
-                              (error.empty() ? "its description has fewer outputs" : error));
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (!node.outputs[i].empty())
-        scope.names[node.outputs[i]] = (*values)[i];
-    return;
-  }
+              : nullptr)
+    return callCustom(*custom, node, inputs, scope, b);
   if (!row)
     return reportMissing(node, version);
   // Importers rely on an attribute's having the one value that its type asks for.
@@ -232,6 +280,8 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
                               std::string(attr.reference) +
                               "\", which has no value of its type here");
   }
+  if (!takesTypes(node, spec, inputs))
+    return;
   NodeImport import(*this, node, version, spec, b, location(node));
   import.inputs = std::move(inputs);
   size_t errors = sink.errorCount();
@@ -241,6 +291,9 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
   skipped = false;
   LogicalResult done = row->import(import);
   current = outer;
+  // Loops are built until their types stand still: some of it is gone again.
+  if (llvm::any_of(node.attributes, [](const NodeAttribute &a) { return !a.graphs.empty(); }))
+    sizes.forget();
   if (failed(done)) {
     if (sink.errorCount() == errors && !skipped)
       (void)report(node, 322,
@@ -248,13 +301,21 @@ void GraphImporter::node(const Node &node, Scope &scope, OpBuilder &b) {
                        (reason.empty() ? "" : ": " + reason));
     return;
   }
-  for (size_t i = 0; i < node.outputs.size(); ++i)
-    if (!node.outputs[i].empty())
-      scope.names[node.outputs[i]] = std::move(import.made[i]);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty())
+      continue;
+    // Nobody has seen the value yet, so that its type may still say more.
+    Imported &made = import.made[i];
+    if (made.kind == Imported::Kind::Tensor &&
+        isa_and_nonnull<ReshapeOp>(made.tensor.getDefiningOp()))
+      made.tensor.setType(sizes.refined(made.tensor));
+    scope.names[node.outputs[i]] = std::move(made);
+  }
 }
 
 FailureOr<std::vector<Imported>> GraphImporter::subgraph(const Graph &graph,
                                                          ArrayRef<Imported> inputs, OpBuilder &b) {
+  sizes.forget();
   Scope inner;
   inner.outer = current;
   inner.graph = &graph;

@@ -12,6 +12,7 @@
 #include "compiler/frontend/Diagnostic.h"
 #include "compiler/frontend/onnx/ExternalFiles.h"
 #include "compiler/frontend/onnx/NodeImport.h"
+#include "dialects/weir/SizeOrigins.h"
 
 #include <unordered_map>
 
@@ -76,6 +77,9 @@ public:
   /// Keeps what MLIR says of an operation that could not be built, as the
   /// reason for the failure that follows.
   void noteReason(std::string text) { reason = std::move(text); }
+  /// Which open sizes are known to be equal, feeds' by their names; what asks
+  /// for more than types say looks here.
+  SizeOrigins sizes;
   mlir::MLIRContext *context() { return entry.getParentOp()->getContext(); }
 
 private:
@@ -92,6 +96,11 @@ private:
   void scan(const Node &node);
   /// The version of a node's operator, and what its signature says.
   int64_t versionOf(const Node &node, std::optional<OperatorSpec> &spec) const;
+  void callCustom(const CustomOperation &custom, const Node &node,
+                  llvm::ArrayRef<Imported> inputs, Scope &scope, mlir::OpBuilder &b);
+  /// Whether the operands' types are those that the operator takes; reports.
+  bool takesTypes(const Node &node, const std::optional<OperatorSpec> &spec,
+                  llvm::ArrayRef<Imported> inputs);
   void reportMissing(const Node &node, int64_t version);
 
   void call(const Function &function, const Node &node, llvm::ArrayRef<Imported> inputs,
@@ -112,6 +121,7 @@ private:
   /// Nodes imported so far; functions that call functions multiply.
   int64_t budget;
   std::string reason;
+  llvm::DenseMap<Type, DataType> dataTypes; ///< elementType turned round
   /// A subgraph lacked a value whose node has been reported.
   bool skipped = false;
   std::unordered_map<const Graph *, std::unordered_map<std::string_view, const Tensor *>>

@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/onnx/Heads.h"
+#include "compiler/frontend/onnx/GraphImporter.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace weir;
@@ -15,11 +18,10 @@ Value weir::onnx::separateHeads(NodeImport &n, Value x, int64_t heads) {
   if (!x || n.rank(x) != 3)
     return x;
   int64_t hidden = n.dim(x, 2);
-  if (heads < 1 || ShapedType::isDynamic(hidden) || hidden % heads) {
-    (void)n.invalid("found " + Twine(heads) + " heads for a hidden size of " + Twine(hidden));
+  if (!n.isMultiple(x, 2, heads, "heads"))
     return {};
-  }
-  return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, hidden / heads})}, 0));
+  int64_t size = ShapedType::isDynamic(hidden) ? -1 : hidden / heads;
+  return n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 2), n.ints({heads, size})}, 0));
 }
 
 Value weir::onnx::splitHeads(NodeImport &n, Value x, int64_t heads) {
@@ -36,15 +38,45 @@ Value weir::onnx::joinHeads(TensorBuilder &t, Value x) {
       joined, t.concat({t.sizeOf(joined, 0), t.sizeOf(joined, 1), t.sizeProduct(joined, 2, 4)}, 0));
 }
 
-Value weir::onnx::repeatHeads(TensorBuilder &t, Value x, int64_t times) {
-  if (!x || times == 1)
-    return x;
+/// Each head `times` (tensor<1xi64>) times in a row.
+static Value repeated(TensorBuilder &t, Value x, Value times) {
+  if (!x || !times)
+    return {};
   Value wide = t.unsqueeze(x, {2});
-  wide = t.expandTo(wide,
-                    t.concat({t.shapeSlice(x, 0, 2), t.ints({times}), t.shapeSlice(x, 2, 4)}, 0));
-  return t.reshapeTo(
-      wide,
-      t.concat({t.sizeOf(x, 0), t.mul(t.sizeOf(x, 1), double(times)), t.shapeSlice(x, 2, 4)}, 0));
+  wide = t.expandTo(wide, t.concat({t.shapeSlice(x, 0, 2), times, t.shapeSlice(x, 2, 4)}, 0));
+  Value heads = t.mul(t.sizeOf(x, 1), times);
+  return t.reshapeTo(wide, t.concat({t.sizeOf(x, 0), heads, t.shapeSlice(x, 2, 4)}, 0));
+}
+
+Value weir::onnx::repeatHeads(NodeImport &n, Value x, Value q) {
+  if (!x || !q)
+    return {};
+  int64_t own = n.dim(x, 1), heads = n.dim(q, 1);
+  if (!ShapedType::isDynamic(own) && !ShapedType::isDynamic(heads)) {
+    if (own == 0 || heads % own) {
+      (void)n.invalid("found " + Twine(heads) + " query heads over " + Twine(own) +
+                      " key heads; possible are numbers that divide");
+      return {};
+    }
+    return own == heads ? x : repeated(n, x, n.ints({heads / own}));
+  }
+  if (n.graph.sizes.areEqual(x, 1, q, 1))
+    return x;
+  Value count = n.sizeOf(x, 1), wanted = n.sizeOf(q, 1);
+  Value times = n.div(wanted, n.maximum(count, 1.0));
+  n.require(n.toScalar(n.compare("eq", n.mul(times, count), wanted)),
+            "the number of query heads is no multiple of that of key heads");
+  return repeated(n, x, times);
+}
+
+Value weir::onnx::overRootOfSize(NodeImport &n, Value x, Value q) {
+  if (!x || !q)
+    return {};
+  int64_t size = n.dim(q, n.rank(q) - 1);
+  if (!ShapedType::isDynamic(size))
+    return n.mul(x, 1 / std::sqrt(double(size)));
+  Value wide = n.cast(n.toScalar(n.sizeOf(q, n.rank(q) - 1)), n.b.getF64Type());
+  return n.mul(x, n.cast(n.op<RsqrtOp>(wide), n.element(x)));
 }
 
 Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
@@ -52,29 +84,48 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   if (!x || !cosines || !sines)
     return {};
   int64_t size = n.dim(x, 3);
-  rotated = rotated ? rotated : size;
-  if (n.rank(x) != 4 || ShapedType::isDynamic(size) || rotated > size || rotated < 0 ||
-      rotated % 2) {
-    (void)n.invalid("found " + Twine(rotated) + " rotated entries of " + Twine(size));
-    return {};
-  }
   if (n.rank(cosines) != 3 || n.rank(sines) != 3) {
     (void)n.invalid("found caches that do not go with the positions");
     return {};
   }
-  Value rest = rotated < size ? n.slice(x, 3, rotated, size) : Value();
-  Value turned = n.slice(x, 3, 0, rotated);
-  int64_t half = rotated / 2;
-  auto angles = [&](Value v) { return n.unsqueeze(n.slice(v, 2, 0, half), {2}); };
+  bool isAll = rotated == 0; // of the head, if the caches are as wide
+  if (isAll)
+    rotated = ShapedType::isDynamic(size) && !ShapedType::isDynamic(n.dim(cosines, 2))
+                  ? 2 * n.dim(cosines, 2)
+                  : size;
+  bool isOpen = ShapedType::isDynamic(rotated);
+  if (n.rank(x) != 4 || (!isOpen && ((!ShapedType::isDynamic(size) && rotated > size) ||
+                                     rotated < 0 || rotated % 2))) {
+    (void)n.invalid("found " + sizeText(rotated) + " rotated entries of " + sizeText(size) +
+                    "; possible are even numbers up to that");
+    return {};
+  }
+  // Heads whose size the run finds are as wide as said, or refused.
+  if (ShapedType::isDynamic(size) && isAll && !isOpen) {
+    x = n.reshapeTo(x, n.concat({n.shapeSlice(x, 0, 3), n.ints({rotated})}, 0));
+    size = rotated;
+  }
+  Value all = n.sizeOf(x, 3);
+  Value end = isOpen ? all : n.ints({rotated});
+  Value half = isOpen ? n.div(end, 2.0) : n.ints({rotated / 2});
+  auto part = [&](Value v, int64_t axis, Value from, Value to) {
+    return n.op<SliceOp>(v, from, to, n.ints({1}), n.list({axis}), n.flag(true));
+  };
+  Value begin = n.ints({0});
+  bool isWhole = isOpen || rotated == size;
+  Value rest = isWhole ? Value() : part(x, 3, end, all);
+  Value turned = isWhole ? x : part(x, 3, begin, end);
+  auto angles = [&](Value v) { return n.unsqueeze(part(v, 2, begin, half), {2}); };
   Value c = angles(cosines), s = angles(sines);
   Value first, second;
   if (interleaved) {
-    Value pairs = n.reshapeTo(turned, n.concat({n.shapeSlice(turned, 0, 3), n.ints({half, 2})}, 0));
+    Value shape = n.concat({n.shapeSlice(turned, 0, 3), half, n.ints({2})}, 0);
+    Value pairs = n.reshapeTo(turned, shape);
     first = n.pick(pairs, 4, 0);
     second = n.pick(pairs, 4, 1);
   } else {
-    first = n.slice(turned, 3, 0, half);
-    second = n.slice(turned, 3, half, rotated);
+    first = part(turned, 3, begin, half);
+    second = part(turned, 3, half, end);
   }
   Value real = n.sub(n.mul(c, first), n.mul(s, second));
   Value imaginary = n.add(n.mul(s, first), n.mul(c, second));
@@ -84,5 +135,5 @@ Value weir::onnx::rotateHeads(NodeImport &n, Value x, Value cosines, Value sines
   } else {
     turned = n.concat({real, imaginary}, 3);
   }
-  return rest ? n.concat({turned, rest}, 3) : turned;
+  return !isWhole ? n.concat({turned, rest}, 3) : turned;
 }

@@ -28,13 +28,17 @@ Value splitHeads(NodeImport &n, Value x, int64_t heads);
 /// [batch, heads, length, size] as [batch, length, heads·size].
 Value joinHeads(TensorBuilder &t, Value x);
 
-/// Each head of [batch, heads, length, size] `times` times in a row.
-Value repeatHeads(TensorBuilder &t, Value x, int64_t times);
+/// Each head of [batch, heads, length, size] as often in a row as `x` then has
+/// as many as `q`. Where their numbers are open, the run sees that they divide.
+Value repeatHeads(NodeImport &n, Value x, Value q);
 
-/// Rotates pairs of the first `rotated` entries (0: of all) of each head of
-/// [batch, length, heads, size]: entries i and i + rotated / 2, or 2i and 2i + 1
-/// where they are interleaved, by the angle whose cosine and sine are entry i of
-/// `cosines` and `sines`, [batch or 1, length, rotated / 2 or more].
+/// `x` over the square root of the size of q's last dimension.
+Value overRootOfSize(NodeImport &n, Value x, Value q);
+
+/// Rotates pairs of the first `rotated` entries (0: as many as the caches are
+/// for) of each head of [batch, length, heads, size]: entries i and i + rotated / 2, or 2i and 2i +
+/// 1 where they are interleaved, by the angle whose cosine and sine are entry i of `cosines` and
+/// `sines`, [batch or 1, length, rotated / 2 or more].
 Value rotateHeads(NodeImport &n, Value x, Value cosines, Value sines, int64_t rotated,
                   bool interleaved);
 

@@ -37,12 +37,14 @@ Index makeIndex() {
                                                 streamingImports(),
                                                 patchImports(),
                                                 treeImports(),
+                                                mapImports(),
                                                 mlImports(),
                                                 matrixImports(),
                                                 gradientImports(),
                                                 supportVectorImports(),
                                                 stringImports(),
                                                 microsoftImports(),
+                                                microsoftArrayImports(),
                                                 microsoftAttentionImports(),
                                                 microsoftQuantizationImports()})
     for (const OperatorImport &row : family)

@@ -168,11 +168,13 @@ Value castStrings(NodeImport &n, Value x, Type to) {
   return n.cast(call("weir_kernel_string_to_number", x, by), to);
 }
 
-LogicalResult castTo(NodeImport &n, Value x, Type to) {
+} // namespace
+
+Value weir::onnx::castElements(NodeImport &n, Value x, Type to) {
   if (!x || !to)
-    return failure();
+    return {};
   if (n.isString(x) != isa<StringType>(to))
-    return n.result(castStrings(n, x, to));
+    return castStrings(n, x, to);
   // To narrow floats the attribute decides. Integers wrap, and so do, from
   // version 24 on, floats on their way to integers of fewer than 8 bits; to
   // wider ones, the standard leaves floats out of range open.
@@ -180,8 +182,12 @@ LogicalResult castTo(NodeImport &n, Value x, Type to) {
   bool saturate = isNarrowFloat(to)
                       ? !n.spec || n.version < 19 || n.i("saturate") != 0
                       : n.isFloat(x) && integer && (integer.getWidth() >= 8 || n.version < 24);
-  return n.result(n.cast(x, to, saturate));
+  return n.cast(x, to, saturate);
 }
+
+namespace {
+
+LogicalResult castTo(NodeImport &n, Value x, Type to) { return n.result(castElements(n, x, to)); }
 
 /// Version 1 of Cast names its type.
 Type typeByName(MLIRContext *context, std::string_view name) {

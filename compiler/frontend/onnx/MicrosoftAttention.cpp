@@ -14,7 +14,6 @@
 #include "compiler/frontend/onnx/Heads.h"
 #include "compiler/frontend/onnx/Microsoft.h"
 
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -50,16 +49,13 @@ struct Scores {
 Value attend(NodeImport &n, Value q, Value k, Value v, Scores &s) {
   if (!q || !k || !v)
     return {};
-  int64_t size = n.dim(q, 3);
-  if (n.rank(q) != 4 || n.rank(k) != 4 || n.rank(v) != 4 ||
-      (s.scale == 0 && ShapedType::isDynamic(size))) {
-    (void)n.invalid("found queries, keys or values that are not of rank 4, or "
-                    "heads of open size");
+  if (n.rank(q) != 4 || n.rank(k) != 4 || n.rank(v) != 4) {
+    (void)n.invalid("found queries, keys or values that are not of rank 4");
     return {};
   }
   Type type = n.element(q);
-  double scale = s.scale == 0 ? 1 / std::sqrt(double(size)) : s.scale;
-  Value scores = n.mul(n.matmul(n.widen(q), n.transpose(n.widen(k), {0, 1, 3, 2})), scale);
+  Value scores = n.matmul(n.widen(q), n.transpose(n.widen(k), {0, 1, 3, 2}));
+  scores = s.scale == 0 ? overRootOfSize(n, scores, q) : n.mul(scores, s.scale);
   if (s.softcap > 0)
     scores = n.mul(n.op<TanhOp>(n.div(scores, s.softcap)), s.softcap);
   if (s.bias)
@@ -160,24 +156,17 @@ Value MultiHead::biased(Value x, int64_t part) {
   if (!x || !n.has(3))
     return x;
   Value all = n.in(3);
-  bool isOpen = ShapedType::isDynamic(n.dim(x, n.rank(x) - 1)) ||
-                (n.rank(x) == 4 && ShapedType::isDynamic(n.dim(x, 2)));
-  int64_t hidden =
-      isOpen ? ShapedType::kDynamic
-      : n.rank(x) == 3
-          ? n.dim(x, 2)
-          : frontend::productOf({n.dim(x, 2), n.dim(x, 3)}).value_or(ShapedType::kDynamic);
-  // Queries and keys are as wide as each other; values have the rest.
-  int64_t whole = n.dim(all, 0);
-  if (n.rank(all) != 1 || ShapedType::isDynamic(hidden) || ShapedType::isDynamic(whole) ||
-      hidden > whole / (part == 1 ? 2 : 1)) {
-    (void)n.invalid("found a bias that does not go with the projections");
+  if (n.rank(all) != 1 || (n.rank(x) != 3 && n.rank(x) != 4)) {
+    (void)n.invalid("found a bias that is no vector, or projections that are not of rank 3 or 4");
     return {};
   }
-  int64_t begin = part == 2 ? whole - hidden : part * hidden;
-  Value own = n.slice(all, 0, begin, begin + hidden);
+  // Queries and keys are as wide as each other; values have the rest.
+  Value hidden = n.sizeProduct(x, 2, n.rank(x)), whole = n.sizeOf(all, 0);
+  Value begin = part == 2 ? n.sub(whole, hidden) : n.mul(hidden, double(part));
+  Value own =
+      n.op<SliceOp>(all, begin, n.add(begin, hidden), n.ints({1}), n.list({0}), n.flag(true));
   if (n.rank(x) == 4)
-    own = n.reshape(own, {n.dim(x, 2), n.dim(x, 3)});
+    own = n.reshapeTo(own, n.shapeSlice(x, 2, 4));
   return n.add(x, own);
 }
 
@@ -251,13 +240,14 @@ LogicalResult rotaryEmbedding(NodeImport &n) {
     return n.unsupported("found is_packed_batching; possible is 0");
   bool flat = n.rank(x) == 3;
   int64_t rotated = n.i("rotary_embedding_dim"), heads = n.i("num_heads");
-  if (flat && heads == 0) {
-    int64_t half = n.dim(cosines, 1);
-    if (ShapedType::isDynamic(half) || half == 0 || ShapedType::isDynamic(n.dim(x, 2)))
-      return n.unsupported("found no num_heads, and a cache of open size");
-    heads = n.dim(x, 2) / (2 * half);
-  }
-  Value y = flat ? separateHeads(n, x, heads) : n.transpose(x, {0, 2, 1, 3});
+  Value y;
+  if (!flat)
+    y = n.transpose(x, {0, 2, 1, 3});
+  else if (heads) // else the caches say how wide a head is
+    y = separateHeads(n, x, heads);
+  else
+    y = n.reshapeTo(
+        x, n.concat({n.shapeSlice(x, 0, 2), n.ints({-1}), n.mul(n.sizeOf(cosines, 1), 2.0)}, 0));
   if (!y)
     return failure();
   Type i64 = n.b.getI64Type();
@@ -307,11 +297,10 @@ bool GroupQuery::operands() {
   Value query = n.in(0);
   if (!query)
     return false;
-  int64_t hidden = n.dim(query, 2);
-  if (n.rank(query) != 3 || ShapedType::isDynamic(hidden) || !n.isStep(heads) ||
-      !n.isStep(keyHeads) || heads % keyHeads) {
-    (void)n.invalid("found queries that are not of rank 3, of open hidden size, "
-                    "or key heads that do not divide them");
+  if (n.rank(query) != 3 || !n.isStep(heads) || !n.isStep(keyHeads) || heads % keyHeads) {
+    (void)n.invalid("found queries of rank " + Twine(n.rank(query)) + " and " + Twine(keyHeads) +
+                    " key heads for " + Twine(heads) +
+                    "; possible are rank 3, and numbers that divide");
     return false;
   }
   if (n.has(1)) {
@@ -326,9 +315,9 @@ bool GroupQuery::operands() {
   }
   double epsilon = realOr(n, "qk_norm_epsilon", 1e-6);
   if (n.has(14))
-    q = simplifiedNorm(n, q, n.in(14), epsilon, 3);
+    q = simplifiedNorm(n, q, n.in(14), realOr(n, "q_norm_epsilon", epsilon), 3);
   if (n.has(15))
-    k = simplifiedNorm(n, k, n.in(15), epsilon, 3);
+    k = simplifiedNorm(n, k, n.in(15), realOr(n, "k_norm_epsilon", epsilon), 3);
   return q && k && v;
 }
 
@@ -396,17 +385,20 @@ LogicalResult GroupQuery::run() {
   for (const char *name : {"k_quant_type", "v_quant_type"})
     if (n.hasAttr(name) && n.s(name) != "NONE")
       return n.unsupported("found a quantised cache; possible is " + Twine(name) + " NONE");
-  if (intOr(n, "sliding_window_cache", 0))
-    return n.unsupported("found sliding_window_cache; possible is 0");
+  for (const char *name : {"sliding_window_cache", "kv_cache_bit_width"})
+    if (intOr(n, name, 0))
+      return n.unsupported("found " + Twine(name) + "; possible is 0");
+  if (n.has(16))
+    return n.unsupported("found query_seqlens; possible are queries of one length");
   if (!operands())
     return failure();
   places();
   if (n.i("do_rotary")) {
     Value at = n.has(9) ? n.in(9) : positions;
     Value cosines = n.gather(n.in(7), at, 0), sines = n.gather(n.in(8), at, 0);
-    if (n.rank(cosines) == 3 && ShapedType::isDynamic(n.dim(cosines, 2)))
-      return n.unsupported("found a cache of rotations of open size");
-    int64_t rotated = n.rank(cosines) == 3 ? 2 * n.dim(cosines, 2) : 0;
+    // What the caches are for may be less than a head.
+    int64_t half = n.dim(cosines, 2);
+    int64_t rotated = ShapedType::isDynamic(half) ? 0 : 2 * half;
     bool interleaved = n.i("rotary_interleaved") != 0;
     q = rotateHeads(n, q, cosines, sines, rotated, interleaved);
     k = rotateHeads(n, k, cosines, sines, rotated, interleaved);
@@ -423,9 +415,8 @@ LogicalResult GroupQuery::run() {
     s.sink = n.in(11);
   else if (intOr(n, "smooth_softmax", -1) == 1)
     s.sink = n.scalar(type, 0);
-  int64_t times = heads / keyHeads;
-  Value y = attend(n, n.transpose(q, {0, 2, 1, 3}), repeatHeads(n, keys, times),
-                   repeatHeads(n, values, times), s);
+  Value queries = n.transpose(q, {0, 2, 1, 3});
+  Value y = attend(n, queries, repeatHeads(n, keys, queries), repeatHeads(n, values, queries), s);
   Value shown = intOr(n, "qk_output", 0) == 1 ? s.raw : s.weights;
   return n.results({joinHeads(n, y), keys, values, n.cast(shown, n.element(q))});
 }
@@ -447,24 +438,34 @@ LogicalResult weir::onnx::projectedAttention(NodeImport &n, Value joined, size_t
                                              size_t pastInput, std::optional<size_t> biasInput) {
   if (!joined)
     return failure();
-  int64_t heads = n.i("num_heads"), hidden = n.dim(joined, 2);
-  if (n.rank(joined) != 3 || ShapedType::isDynamic(hidden))
-    return n.unsupported("found an input that is not of rank 3, or an open "
-                         "hidden size");
+  int64_t heads = n.i("num_heads");
+  if (n.rank(joined) != 3)
+    return n.unsupported("found an input of rank " + Twine(n.rank(joined)) + "; possible is 3");
   if (n.i("do_rotary") || n.i("past_present_share_buffer"))
     return n.unsupported("found do_rotary or past_present_share_buffer; "
                          "possible is 0");
-  SmallVector<int64_t> sizes =
-      n.is("qkv_hidden_sizes").value_or(SmallVector<int64_t>(3, hidden / 3));
-  auto fits = [&](int64_t size) { return size >= 0 && size <= hidden; };
-  if (sizes.size() != 3 || !llvm::all_of(sizes, fits) || sizes[0] > hidden - sizes[1] ||
-      sizes[0] + sizes[1] != hidden - sizes[2])
-    return n.invalid("found weights that do not go with qkv_hidden_sizes");
-  auto part = [&](int64_t begin, int64_t size) {
-    return splitHeads(n, n.slice(joined, 2, begin, begin + size), heads);
+  Value hidden = n.sizeOf(joined, 2), first, second;
+  if (std::optional<SmallVector<int64_t>> sizes = n.is("qkv_hidden_sizes")) {
+    int64_t known = n.dim(joined, 2), most = int64_t(1) << 40;
+    auto fits = [&](int64_t size) { return size >= 0 && size <= most; };
+    if (sizes->size() != 3 || !llvm::all_of(*sizes, fits) ||
+        (!ShapedType::isDynamic(known) && (*sizes)[0] + (*sizes)[1] + (*sizes)[2] != known))
+      return n.invalid("found weights that do not go with qkv_hidden_sizes");
+    first = n.ints({(*sizes)[0]});
+    second = n.ints({(*sizes)[0] + (*sizes)[1]});
+    hidden = n.ints({(*sizes)[0] + (*sizes)[1] + (*sizes)[2]});
+    joined = n.reshapeTo(joined, n.concat({n.shapeSlice(joined, 0, 2), hidden}, 0));
+  } else {
+    if (!n.isMultiple(joined, 2, 3, "parts"))
+      return failure();
+    first = n.div(hidden, 3.0);
+    second = n.mul(first, 2.0);
+  }
+  auto part = [&](Value begin, Value end) {
+    return splitHeads(n, n.op<SliceOp>(joined, begin, end, n.ints({1}), n.list({2}), n.flag(true)),
+                      heads);
   };
-  Value q = part(0, sizes[0]), k = part(sizes[0], sizes[1]),
-        v = part(sizes[0] + sizes[1], sizes[2]);
+  Value q = part(n.ints({0}), first), k = part(first, second), v = part(second, hidden);
   if (n.has(pastInput)) { // [2, batch, heads, length, size]
     k = n.concat({n.pick(n.in(pastInput), 0, 0), k}, 2);
     v = n.concat({n.pick(n.in(pastInput), 0, 1), v}, 2);

@@ -114,6 +114,11 @@ LogicalResult fusedMatMul(NodeImport &n) { return n.result(scaledProduct(n)); }
 /// is none that is known. A null value, and no name, are taken through.
 Value activated(NodeImport &n, Value x, double alpha, double beta, bool hasAlpha) {
   StringRef given(n.s("activation").data(), n.s("activation").size());
+  for (const char *name : {"activation_gamma", "activation_axis"})
+    if (n.f(name) != 0 || n.i(name) != 0) {
+      (void)n.unsupported("found " + Twine(name) + ", which no activation that is possible takes");
+      return {};
+    }
   if (!x || given.empty())
     return x;
   std::string name = given.lower();
@@ -279,11 +284,15 @@ LogicalResult biasAdd(NodeImport &n) { return n.result(n.add(n.add(n.in(0), n.in
 /// The first half of x + bias times Gelu of the second.
 LogicalResult biasSplitGelu(NodeImport &n) {
   Value x = n.add(n.in(0), n.in(1));
-  int64_t last = n.rank(x) - 1, size = n.dim(x, last);
-  if (!x || ShapedType::isDynamic(size) || size % 2)
-    return n.unsupported("found a last dimension that is open or odd");
-  Value gate = n.op<GeluOp>(n.slice(x, last, size / 2, size), n.flag(false));
-  return n.result(n.mul(n.slice(x, last, 0, size / 2), gate));
+  int64_t last = n.rank(x) - 1;
+  if (!n.isMultiple(x, last, 2, "halves"))
+    return failure();
+  Value all = n.sizeOf(x, last), half = n.div(all, 2.0);
+  auto part = [&](Value from, Value to) {
+    return n.op<SliceOp>(x, from, to, n.ints({1}), n.list({last}), n.flag(true));
+  };
+  Value gate = n.op<GeluOp>(part(half, all), n.flag(false));
+  return n.result(n.mul(part(n.ints({0}), half), gate));
 }
 
 /// Normalisation of groups of channels, with Swish where `activation` is 1.
@@ -293,11 +302,9 @@ Value groupNormalized(NodeImport &n, Value x) {
     return {};
   bool last = intOr(n, "channels_last", 1) != 0;
   Value planar = last ? channelsFirst(n, x) : x;
-  int64_t groups = n.i("groups"), channels = n.dim(planar, 1);
-  if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups) {
-    (void)n.invalid("found " + Twine(groups) + " groups for " + Twine(channels) + " channels");
+  int64_t groups = n.i("groups");
+  if (!n.isMultiple(planar, 1, groups, "groups"))
     return {};
-  }
   Value wide = n.widen(planar);
   Value grouped = n.reshapeTo(wide, n.concat({n.sizeOf(wide, 0), n.ints({groups, -1})}, 0));
   Value centred = n.sub(grouped, n.reduce(grouped, "mean", {2}, true));
@@ -441,6 +448,7 @@ constexpr OperatorImport table[] = {
     {microsoft, "SkipSimplifiedLayerNormalization", 1, 0, skipSimplifiedLayerNorm},
     {microsoft, "TorchEmbedding", 1, 0, torchEmbedding},
     {microsoft, "TransposeMatMul", 1, 0, fusedMatMul},
+    {"", "SimplifiedLayerNormalization", 1, 0, simplifiedLayerNorm},
 };
 
 } // namespace

@@ -140,9 +140,12 @@ LogicalResult qGemm(NodeImport &n) {
   Value sum = n.matmul(a, b, i32);
   if (n.has(6))
     sum = n.add(sum, n.in(6));
-  Value scale = n.mul(single(n, 1), perColumn(n, 4));
-  Value y = n.mul(n.cast(sum, n.b.getF32Type()), n.mul(scale, realOr(n, "alpha", 1)));
-  return n.has(7) ? rounded(n, y, 7, n.has(8) ? n.in(8) : n.in(0)) : n.result(y);
+  Value scale = n.mul(n.mul(single(n, 1), perColumn(n, 4)), realOr(n, "alpha", 1));
+  Value real = n.cast(sum, n.b.getF32Type());
+  if (!n.has(7))
+    return n.result(n.mul(real, scale));
+  Value y = n.mul(real, n.div(scale, single(n, 7)));
+  return n.result(quantize(n, y, single(n, 8), n.element(n.has(8) ? n.in(8) : n.in(0))));
 }
 
 LogicalResult matMulIntegerToFloat(NodeImport &n) {

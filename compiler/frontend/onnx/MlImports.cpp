@@ -157,8 +157,18 @@ LogicalResult featureVectorizer(NodeImport &n) {
   SmallVector<Value> parts;
   for (Value part : n.tensors())
     parts.push_back(inFloat(n, rows(n, part)));
+  std::optional<SmallVector<int64_t>> widths = n.is("inputdimensions");
   if (parts.empty())
     return failure();
+  if (widths && widths->size() != parts.size())
+    return n.invalid("found " + Twine(widths->size()) + " inputdimensions for " +
+                     Twine(parts.size()) + " inputs");
+  for (size_t i = 0; widths && i < parts.size(); ++i) {
+    int64_t width = (*widths)[i], own = n.dim(parts[i], 1);
+    if (own != width)
+      return n.unsupported("found " + sizeText(own) + " columns of input " + Twine(i) + ", and " +
+                           Twine(width) + " in inputdimensions; possible is the same number");
+  }
   return n.result(n.concat(parts, 1));
 }
 
@@ -167,14 +177,20 @@ LogicalResult oneHotEncoder(NodeImport &n) {
   std::optional<SmallVector<int64_t>> categories = n.is("cats_int64s");
   if (!x)
     return failure();
+  auto encoded = [&](Value hits) {
+    if (hits && !n.i("zeros"))
+      n.require(n.reduce(n.reduce(hits, "any", {n.rank(hits) - 1}, false), "all",
+                         axesFrom(0, n.rank(x)), false),
+                "a value is none of the categories, and zeros is 0");
+    return n.result(inFloat(n, hits));
+  };
   if (n.isString(x))
-    return n.result(
-        inFloat(n, n.equalStrings(n.unsqueeze(x, {n.rank(x)}), stringVector(n, "cats_strings"))));
+    return encoded(n.equalStrings(n.unsqueeze(x, {n.rank(x)}), stringVector(n, "cats_strings")));
   if (!categories)
     return n.unsupported("found categories that are strings, and numbers as "
                          "input");
   Value wide = n.unsqueeze(n.cast(x, n.b.getI64Type()), {n.rank(x)});
-  return n.result(inFloat(n, n.compare("eq", wide, n.ints(*categories))));
+  return encoded(n.compare("eq", wide, n.ints(*categories)));
 }
 
 /// Keys or values of a LabelEncoder, whichever attribute holds them.

@@ -169,9 +169,10 @@ void Verifier::attributes(const Node &node, const OperatorSpec &spec) {
 }
 
 void Verifier::signature(const Node &node, const std::vector<OpsetImport> &imports) {
-  if (findFunction(model, node) || !isKnownDomain(node.domain))
-    return; // a function's, or not ONNX's own: the importer decides
-  int64_t opset = -1;
+  bool isMicrosoft = node.domain == microsoftDomain;
+  if (findFunction(model, node) || (!isKnownDomain(node.domain) && !isMicrosoft))
+    return; // a function's, or of nobody known: the importer decides
+  int64_t opset = isMicrosoft ? 1 : -1;
   for (const OpsetImport &import : imports)
     if (import.domain == node.domain)
       opset = import.version;
@@ -180,6 +181,8 @@ void Verifier::signature(const Node &node, const std::vector<OpsetImport> &impor
     return;
   }
   std::optional<OperatorSpec> spec = findOperator(node.domain, node.op, opset);
+  if (!spec && isMicrosoft)
+    return;
   if (!spec) {
     int64_t first = firstVersion(node.domain, node.op);
     report(&node, 313,

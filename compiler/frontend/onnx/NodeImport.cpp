@@ -241,6 +241,21 @@ void NodeImport::require(Value condition, StringRef text) {
                      number(invalidArgument), ValueRange());
 }
 
+bool NodeImport::isMultiple(Value x, int64_t axis, int64_t divisor, StringRef parts) {
+  int64_t size = dim(x, axis);
+  if (!x || divisor < 1 || (!ShapedType::isDynamic(size) && size % divisor)) {
+    (void)invalid("found " + Twine(divisor) + " " + parts + " for a dimension of size " +
+                  sizeText(size) + "; possible are numbers that divide it");
+    return false;
+  }
+  if (ShapedType::isDynamic(size)) {
+    Value rest = op<RemOp>(toScalar(sizeOf(x, axis)), intScalar(divisor));
+    require(compare("eq", rest, 0.0),
+            (Twine(divisor) + " " + parts + " do not divide dimension " + Twine(axis)).str());
+  }
+  return true;
+}
+
 LogicalResult NodeImport::unsupported(const Twine &what) {
   return graph.report(node, 351, what.str());
 }

@@ -128,6 +128,9 @@ public:
   /// Ends a run in which `condition` (tensor<i1>) does not hold, with
   /// INVALID_ARGUMENT and `text`.
   void require(Value condition, llvm::StringRef text);
+  /// Whether dimension `axis` of `x` is a multiple of `divisor`; reports where it
+  /// is none, and has the run refuse it where it is open. `parts` says what of.
+  bool isMultiple(Value x, int64_t axis, int64_t divisor, llvm::StringRef parts);
 
   /// Reports that the node cannot be imported; always a failure.
   mlir::LogicalResult unsupported(const llvm::Twine &what);
@@ -140,9 +143,18 @@ private:
   std::vector<Imported> made;
 };
 
+/// A size as messages say it.
+inline std::string sizeText(int64_t size) {
+  return mlir::ShapedType::isDynamic(size) ? "open" : std::to_string(size);
+}
+
 /// Gemm's result: alpha · A · B + beta · C of inputs 0 to 2, either turned; null,
 /// with a report, where they are not matrices.
 Value generalProduct(NodeImport &n);
+
+/// `x` in another type, as Cast converts, to and from strings too; null where `x`
+/// is, or where there is no such conversion.
+Value castElements(NodeImport &n, Value x, Type to);
 
 /// weir's element type of an ONNX type; null where weir has none.
 Type elementType(mlir::MLIRContext *context, DataType type);
@@ -180,10 +192,12 @@ llvm::ArrayRef<OperatorImport> patchImports();
 llvm::ArrayRef<OperatorImport> treeImports();
 llvm::ArrayRef<OperatorImport> gradientImports();
 llvm::ArrayRef<OperatorImport> matrixImports();
+llvm::ArrayRef<OperatorImport> mapImports();
 llvm::ArrayRef<OperatorImport> mlImports();
 llvm::ArrayRef<OperatorImport> supportVectorImports();
 llvm::ArrayRef<OperatorImport> stringImports();
 llvm::ArrayRef<OperatorImport> microsoftImports();
+llvm::ArrayRef<OperatorImport> microsoftArrayImports();
 llvm::ArrayRef<OperatorImport> microsoftAttentionImports();
 llvm::ArrayRef<OperatorImport> microsoftQuantizationImports();
 

@@ -83,9 +83,8 @@ LogicalResult groupNorm(NodeImport &n) {
   if (!x || !scale || !bias)
     return failure();
   int64_t groups = n.i("num_groups"), rank = n.rank(x);
-  int64_t channels = n.dim(x, 1);
-  if (ShapedType::isDynamic(channels) || groups < 1 || channels % groups)
-    return n.invalid("found " + Twine(groups) + " groups for " + Twine(channels) + " channels");
+  if (!n.isMultiple(x, 1, groups, "groups"))
+    return failure();
   Value shape = n.shapeOf(x);
   Value grouped = n.reshapeTo(x, n.concat({n.sizeOf(x, 0), n.ints({groups, -1})}, 0));
   Value y = standardize(n, grouped, {2}, n.f("epsilon"));

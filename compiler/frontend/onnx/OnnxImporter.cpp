@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/frontend/Import.h"
+#include "compiler/frontend/MlirText.h"
 #include "compiler/frontend/onnx/Entry.h"
 #include "compiler/frontend/onnx/GraphImporter.h"
 #include "compiler/frontend/onnx/ModelReader.h"
@@ -29,6 +30,13 @@ using namespace weir;
 using namespace weir::onnx;
 
 namespace {
+
+/// What an operation that could not be made says, for who has only the model.
+std::string inOwnWords(mlir::Diagnostic &diagnostic) {
+  std::string text = diagnostic.str();
+  (void)takeOperationName(text);
+  return isForeignText(text) ? "types or shapes of which weir makes nothing" : text;
+}
 
 class ModuleImporter {
 public:
@@ -54,6 +62,10 @@ private:
 };
 
 void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module) {
+  if (!spec.signature.empty())
+    return report(321, "found --entry=" + spec.name + "=" + spec.signature +
+                           ", and ONNX files have no signatures; possible is --entry=" + spec.name +
+                           ", with --feed and --fetch");
   std::optional<EntryPlan> plan = planEntry(model, spec, options, context, file, sink);
   if (!plan)
     return;
@@ -71,7 +83,7 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
   GraphImporter importer(model, mapped.bytes(), file, externals, sink, *block);
   importer.customOperations = &options.customOperations;
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    importer.noteReason(diagnostic.str());
+    importer.noteReason(inOwnWords(diagnostic));
     return success();
   });
   GraphImporter::Scope scope;
@@ -80,11 +92,15 @@ void ModuleImporter::entry(Model &model, const EntrySpec &spec, ModuleOp module)
     Value argument = block->getArgument(i);
     TensorBuilder t(b,
                     NameLoc::get(b.getStringAttr(StringRef(feed.value.data(), feed.value.size()))));
-    scope.names[feed.value] =
-        feed.nested ? checkedFeed(t, argument, *feed.nested) : Imported(argument);
+    if (feed.part == PlannedFeed::Part::Values) // behind its keys
+      scope.names[feed.value] = Imported::sequence({scope.names[feed.value], Imported(argument)});
+    else
+      scope.names[feed.value] =
+          feed.nested ? checkedFeed(t, argument, *feed.nested) : Imported(argument);
     for (NamedAttribute attr : feed.attributes)
       function.setArgAttr(i, attr.getName(), attr.getValue());
   }
+  importer.sizes.takeFeeds(function);
   for (const Node *node : plan->needed)
     importer.node(*node, scope, b);
 
@@ -117,7 +133,7 @@ OwningOpRef<ModuleOp> ModuleImporter::run(Model &model) {
     return nullptr;
   // Whatever an operation's verifier finds, its node is named.
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    weir::Diagnostic error = diagnose(file, nullptr, {322, "found " + diagnostic.str()});
+    weir::Diagnostic error = diagnose(file, nullptr, {322, "found " + inOwnWords(diagnostic)});
     error.node = nodeName(diagnostic.getLocation()).str();
     sink.report(std::move(error));
     return success();

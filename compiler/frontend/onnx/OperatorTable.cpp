@@ -23,8 +23,12 @@ struct Row {
 
 constexpr Row rows[] = {
 #define OPERATOR(...) {__VA_ARGS__},
+#define OPERAND_TYPES(...)
 #include "compiler/frontend/onnx/OperatorTable.inc"
+// Behind ONNX's own, by its name.
+#include "compiler/frontend/onnx/MicrosoftTable.inc"
 #undef OPERATOR
+#undef OPERAND_TYPES
 };
 
 struct ByName {
@@ -152,6 +156,8 @@ int64_t weir::onnx::firstVersion(std::string_view domain, std::string_view name)
 }
 
 bool weir::onnx::isKnownDomain(std::string_view domain) {
+  if (domain == microsoftDomain)
+    return false;
   const Row *row = std::lower_bound(std::begin(rows), std::end(rows),
                                     ByName::Key(domain, std::string_view()), ByName());
   return row != std::end(rows) && row->domain == domain;

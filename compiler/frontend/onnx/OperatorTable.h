@@ -57,7 +57,11 @@ std::optional<OperatorSpec> findOperator(std::string_view domain, std::string_vi
 /// The version in which a domain's operator first appears; 0 where it has none.
 int64_t firstVersion(std::string_view domain, std::string_view name);
 
-/// Whether the table describes a domain at all; others are not ONNX's own.
+/// The domain of ONNX Runtime's own operators. The table has the signatures that
+/// one of its releases has; files may hold others.
+inline constexpr std::string_view microsoftDomain = "com.microsoft";
+
+/// Whether a domain is ONNX's own: the table then has all of its operators.
 bool isKnownDomain(std::string_view domain);
 
 /// The newest opset of the standard domain that the table knows.

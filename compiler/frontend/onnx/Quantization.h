@@ -16,8 +16,9 @@
 
 namespace weir::onnx {
 
-/// round(x) + zero, clamped, as `type`; ties go to even.
-Value quantize(TensorBuilder &t, Value scaled, Value zero, Type type);
+/// round(x) + zero, clamped, as `type`; ties go to even. Narrow floats that are too
+/// large become the largest, or, without `saturate`, infinite or NaN.
+Value quantize(TensorBuilder &t, Value scaled, Value zero, Type type, bool saturate = true);
 
 /// (q - zero) · scale in the type of `scale`, or wider; `zero` may be null.
 Value dequantize(TensorBuilder &t, Value q, Value scale, Value zero);

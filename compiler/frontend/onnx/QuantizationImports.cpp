@@ -26,10 +26,10 @@ static std::pair<double, double> limits(IntegerType type) {
   return {-std::ldexp(1, width - 1), std::ldexp(1, width - 1) - 1};
 }
 
-Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type) {
+Value weir::onnx::quantize(TensorBuilder &t, Value scaled, Value zero, Type type, bool saturate) {
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
-    return t.cast(zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type);
+    return t.cast(zero ? t.add(scaled, t.cast(zero, t.element(scaled))) : scaled, type, saturate);
   Value rounded = t.op<RoundEvenOp>(scaled);
   if (zero)
     rounded = t.add(rounded, t.cast(zero, t.element(scaled)));
@@ -97,8 +97,9 @@ Value weir::onnx::quantizedConv(NodeImport &n, Value x) {
       return n.dim(v, 0) == 1 ? n.toScalar(v) : perChannel(n, v, n.rank(x));
     return v;
   };
-  Value scale = n.mul(scaleOf(1), scaleOf(4));
-  Value y = n.div(n.mul(n.cast(sum, f32), scale), scaleOf(6));
+  // One factor, as ONNX Runtime has it: rounding twice would move ties.
+  Value factor = n.div(n.mul(scaleOf(1), scaleOf(4)), scaleOf(6));
+  Value y = n.mul(n.cast(sum, f32), factor);
   Value zero = n.in(7);
   return y && zero ? quantize(n, y, n.toScalar(zero), n.element(zero)) : Value();
 }
@@ -109,7 +110,9 @@ Quantized weir::onnx::quantizeByRange(TensorBuilder &t, Value x) {
   SmallVector<int64_t> all = axesFrom(0, t.rank(x));
   Value most = t.maximum(t.reduce(x, "max", all, false), 0.0);
   Value least = t.minimum(t.reduce(x, "min", all, false), 0.0);
-  Value scale = t.div(t.sub(most, least), 255.0);
+  // Where all is zero there is no range: any scale will do, and 1 is ONNX Runtime's.
+  Value isFlat = t.compare("eq", most, least);
+  Value scale = t.select(isFlat, t.like(x, 1), t.div(t.sub(most, least), 255.0));
   Type ui8 = IntegerType::get(t.b.getContext(), 8, IntegerType::Unsigned);
   Value zero = quantize(t, t.div(t.sub(t.like(x, 0), least), scale), {}, ui8);
   return {quantize(t, t.div(x, scale), zero, ui8), scale, zero};
@@ -184,7 +187,8 @@ LogicalResult quantizeLinear(NodeImport &n) {
   if (!scaled)
     return failure();
   // The zero point is added in at least f32: it need not fit a narrow float.
-  return n.result(quantize(n, n.widen(scaled), zero, type));
+  bool saturate = n.version < 19 || n.i("saturate") != 0;
+  return n.result(quantize(n, n.widen(scaled), zero, type, saturate));
 }
 
 LogicalResult dequantizeLinear(NodeImport &n) {
@@ -223,7 +227,7 @@ LogicalResult matMulInteger(NodeImport &n) {
   return n.result(n.matmul(a, b, n.b.getI32Type()));
 }
 
-/// scale_a · scale_b / scale_y of a product, to be rounded: in f32.
+/// The product times scale_a · scale_b / scale_y, one factor of f32, rounded.
 LogicalResult qLinearMatMul(NodeImport &n) {
   Value a = centred(n, n.in(0), 2, true), b = centred(n, n.in(3), 5, false);
   Value aScale = n.in(1), bScale = n.in(4), yScale = n.in(6), yZero = n.in(7);
@@ -237,8 +241,8 @@ LogicalResult qLinearMatMul(NodeImport &n) {
     return v;
   };
   Value product = n.cast(n.matmul(a, b, n.b.getI32Type()), f32);
-  Value scale = n.mul(one(aScale, true), one(bScale, false));
-  Value y = n.div(n.mul(product, scale), one(yScale, true));
+  Value factor = n.div(n.mul(one(aScale, true), one(bScale, false)), one(yScale, true));
+  Value y = n.mul(product, factor);
   Value zero = n.rank(yZero) == 1 && n.dim(yZero, 0) == 1 ? n.toScalar(yZero) : yZero;
   return n.result(quantize(n, y, zero, n.element(yZero)));
 }

@@ -14,6 +14,7 @@
 #include "compiler/frontend/Loops.h"
 #include "compiler/frontend/onnx/Activations.h"
 #include "compiler/frontend/onnx/NodeImport.h"
+#include "compiler/frontend/onnx/Quantization.h"
 
 using namespace mlir;
 using namespace weir;
@@ -36,6 +37,7 @@ bool takesBeta(StringRef name) {
 
 /// One direction's weights: `gates` times the hidden size in rows.
 struct Cell {
+  int64_t direction;
   Value w, r;             ///< [gates·hidden, input], [gates·hidden, hidden]
   Value wb, rb;           ///< [gates·hidden], or null
   Value peepholes;        ///< [3·hidden], or null
@@ -69,6 +71,14 @@ protected:
     return n.op<DotGeneralOp>(state, r, n.list({}), n.list({}), n.list({1}), n.list({1}),
                               n.typeAttr(n.element(state)));
   }
+  /// What the input of all steps [time, batch, input] says to the gates.
+  virtual Value shares(const Cell &cell, Value x) {
+    return n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}), n.list({2}), n.list({1}),
+                              n.typeAttr(n.element(x)));
+  }
+  /// Which dimension of the recurrence weights is the hidden size.
+  virtual int64_t hiddenAxis() const { return 2; }
+  virtual bool hasLayout() const { return n.version >= 14; }
 
   NodeImport &n;
   int64_t gates, hidden = 0;
@@ -108,8 +118,7 @@ LogicalResult Recurrent::activations(int64_t directions) {
 FailureOr<Values> Recurrent::direction(const Cell &cell, Value x, Value lengths, Values states,
                                        bool reverse) {
   // All steps at once: [time, batch, input] · wᵀ.
-  Value shares = n.op<DotGeneralOp>(x, cell.w, n.list({}), n.list({}), n.list({2}), n.list({1}),
-                                    n.typeAttr(n.element(x)));
+  Value shares = this->shares(cell, x);
   if (cell.wb)
     shares = n.add(shares, cell.wb);
   Value count1 = n.sizeOf(x, 0), count = n.toScalar(count1);
@@ -141,14 +150,34 @@ LogicalResult Recurrent::run() {
     return failure();
   if (n.rank(x) != 3 || n.rank(w) != 3 || n.rank(r) != 3)
     return n.invalid("found operands that are not of rank 3");
-  hidden = n.dim(r, 2);
-  int64_t directions = n.dim(r, 0);
+  hidden = n.dim(r, hiddenAxis());
   std::string_view name = n.s("direction");
-  if (ShapedType::isDynamic(hidden) || directions != (name == "bidirectional" ? 2 : 1))
-    return n.invalid("found weights whose sizes do not go with direction \"" + Twine(name) + "\"");
+  int64_t directions = name == "bidirectional" ? 2 : 1, given = n.dim(r, 0);
+  if (!ShapedType::isDynamic(given) && given != directions)
+    return n.invalid("found weights of " + Twine(given) + " directions for direction \"" +
+                     Twine(name) + "\"");
+  if (ShapedType::isDynamic(hidden))
+    hidden = n.i("hidden_size");
+  if (!n.isStep(hidden))
+    return n.unsupported("found recurrence weights of open size, and no hidden_size; possible is "
+                         "one of them");
+  if (n.hasAttr("hidden_size") && n.i("hidden_size") != hidden)
+    return n.invalid("found hidden_size " + Twine(n.i("hidden_size")) + ", and weights for " +
+                     Twine(hidden));
+  // Weights that are computed may have open sizes: the run sees that they fit.
+  SmallVector<int64_t> shapes[] = {{directions, gates * hidden, -1},
+                                   {directions, gates * hidden, hidden}};
+  for (auto [weights, shape] : {std::pair(&w, &shapes[0]), std::pair(&r, &shapes[1])}) {
+    if (hiddenAxis() == 1)
+      std::swap((*shape)[1], (*shape)[2]);
+    if (!n.isStatic(*weights))
+      *weights = n.reshape(*weights, *shape);
+  }
+  if (!w || !r)
+    return failure();
   if (failed(activations(directions)))
     return failure();
-  bool batchFirst = n.version >= 14 && n.i("layout") != 0;
+  bool batchFirst = hasLayout() && n.i("layout") != 0;
   if (batchFirst)
     x = n.transpose(x, {1, 0, 2});
   Value lengths = n.has(4) ? n.cast(n.in(4), n.b.getI64Type()) : Value();
@@ -156,7 +185,8 @@ LogicalResult Recurrent::run() {
   SmallVector<Values> perState(stateCount);
   Values outputs;
   for (int64_t d = 0; d < directions; ++d) {
-    Cell cell{n.pick(w, 0, d),
+    Cell cell{d,
+              n.pick(w, 0, d),
               n.pick(r, 0, d),
               {},
               {},
@@ -247,7 +277,7 @@ private:
   /// Gates: input i, output o, forget f, cell c.
   Values step(const Cell &cell, Value x, Values states) override {
     Value h = states[0], c = states[1];
-    Value sum = n.add(x, product(h, cell.r));
+    Value sum = n.add(x, recurrence(cell, h));
     if (cell.rb)
       sum = n.add(sum, cell.rb);
     auto peep = [&](Value v, int64_t which, Value state) {
@@ -261,16 +291,54 @@ private:
     Value o = activate(cell.f[0], peep(gate(sum, 1, 1), 1, next));
     return {n.mul(o, applyActivation(n, cell.f[2], next)), next};
   }
+
+protected:
+  virtual Value recurrence(const Cell &cell, Value h) { return product(h, cell.r); }
+};
+
+/// com.microsoft: weights are bytes [input, gates·hidden]; operands are quantised
+/// by their range, the input for all steps at once, states in each.
+class DynamicQuantizedLstm : public Lstm {
+public:
+  using Lstm::Lstm;
+
+private:
+  int64_t hiddenAxis() const override { return 1; }
+  bool hasLayout() const override { return false; }
+  Value shares(const Cell &cell, Value x) override { return multiplied(x, cell.w, 8, cell); }
+  Value recurrence(const Cell &cell, Value h) override { return multiplied(h, cell.r, 10, cell); }
+
+  /// x · w, where inputs `i` and `i + 1` are the scale and zero point of w, one
+  /// number or one a column.
+  Value multiplied(Value x, Value w, size_t i, const Cell &cell) {
+    Type i32 = n.b.getI32Type();
+    auto own = [&](size_t input) -> Value {
+      Value v = n.in(input);
+      if (!v || n.rank(v) == 0)
+        return v;
+      return n.pick(v, 0, n.dim(v, 0) == 1 ? 0 : cell.direction);
+    };
+    Quantized q = quantizeByRange(n, x);
+    Value scale = own(i), zero = own(i + 1);
+    if (!q.values || !scale || !zero)
+      return {};
+    Value left = n.sub(n.cast(q.values, i32), n.cast(q.zero, i32));
+    Value right = n.sub(n.cast(w, i32), n.cast(zero, i32));
+    Value sum = n.cast(n.matmul(left, right, i32), n.element(x));
+    return n.mul(sum, n.mul(q.scale, scale));
+  }
 };
 
 LogicalResult rnn(NodeImport &n) { return Rnn(n).run(); }
 LogicalResult gru(NodeImport &n) { return Gru(n).run(); }
 LogicalResult lstm(NodeImport &n) { return Lstm(n).run(); }
+LogicalResult dynamicQuantizedLstm(NodeImport &n) { return DynamicQuantizedLstm(n).run(); }
 
 constexpr OperatorImport table[] = {
     {"", "GRU", 1, 0, gru},
     {"", "LSTM", 1, 0, lstm},
     {"", "RNN", 1, 0, rnn},
+    {"com.microsoft", "DynamicQuantizeLSTM", 1, 0, dynamicQuantizedLstm},
 };
 
 } // namespace

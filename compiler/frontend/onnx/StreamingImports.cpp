@@ -140,21 +140,17 @@ LogicalResult flexAttention(NodeImport &n) {
   Value q = n.in(0), k = n.in(1), v = n.in(2);
   if (!q || !k || !v)
     return failure();
-  int64_t heads = n.dim(q, 1), keyHeads = n.dim(k, 1);
-  int64_t size = n.rank(q) == 4 ? n.dim(q, 3) : 0;
-  if (n.rank(q) != 4 || ShapedType::isDynamic(heads) || keyHeads < 1 || heads % keyHeads ||
-      ShapedType::isDynamic(size))
-    return n.invalid("found operands that are not of rank 4, or heads that do "
-                     "not divide");
+  if (n.rank(q) != 4 || n.rank(k) != 4 || n.rank(v) != 4)
+    return n.invalid("found operands that are not of rank 4");
   Type type = n.element(q);
   Type precise =
       n.i("softmax_precision")
           ? elementType(n.b.getContext(), static_cast<DataType>(n.i("softmax_precision")))
           : n.element(n.widen(q));
-  auto repeated = [&](Value x) { return repeatHeads(n, x, heads / keyHeads); };
-  double scale = n.hasAttr("scale") ? n.f("scale") : 1 / std::sqrt(double(size));
-  Value scores = n.mul(
-      n.matmul(n.cast(q, precise), n.transpose(n.cast(repeated(k), precise), {0, 1, 3, 2})), scale);
+  auto repeated = [&](Value x) { return repeatHeads(n, x, q); };
+  Value scores =
+      n.matmul(n.cast(q, precise), n.transpose(n.cast(repeated(k), precise), {0, 1, 3, 2}));
+  scores = n.hasAttr("scale") ? n.mul(scores, n.f("scale")) : overRootOfSize(n, scores, q);
   auto through = [&](const char *name, Value x) -> Value {
     const NodeAttribute *attr = n.attr(name);
     if (!attr || !x)

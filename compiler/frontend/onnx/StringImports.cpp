@@ -68,7 +68,12 @@ LogicalResult normalizer(NodeImport &n) {
   if (n.rank(x) != 1 && n.rank(x) != 2)
     return n.invalid("found strings of rank " + Twine(n.rank(x)) +
                      "; possible are 1, and 2 with one row");
-  std::string_view action = n.s("case_change_action");
+  std::string_view locale = n.s("locale"), action = n.s("case_change_action");
+  for (StringRef language : {"tr", "az", "lt"})
+    if (StringRef(locale.data(), locale.size()).lower().starts_with(language))
+      return n.unsupported("found locale \"" + Twine(StringRef(locale.data(), locale.size())) +
+                           "\", whose letters change their case in a way of their own; possible "
+                           "are other languages");
   int64_t change = action == "LOWER" ? 1 : action == "UPPER" ? 2 : 0;
   if (change == 0 && action != "NONE")
     return n.invalid("found case_change_action \"" +

@@ -122,11 +122,8 @@ std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
     return std::nullopt;
   }
   std::map<std::pair<int64_t, int64_t>, int64_t> places;
-  std::map<int64_t, int64_t> firsts;
-  for (size_t i = 0; i < nodes; ++i) {
+  for (size_t i = 0; i < nodes; ++i)
     places[{trees[i], ids[i]}] = i;
-    firsts.try_emplace(trees[i], i);
-  }
   auto place = [&](int64_t tree, int64_t id) {
     auto found = places.find({tree, id});
     return found == places.end() ? int64_t(-1) : found->second;
@@ -149,11 +146,20 @@ std::optional<Trees> readOldTrees(NodeImport &n, const std::string &votes) {
     if (leaf)
       t.feature[i] = 0;
   }
-  // A tree's root is the node that is nobody's child; the file's order of
+  // A tree's root is its first node that is nobody's child; the file's order of
   // trees.
+  std::map<int64_t, bool> hasRoot;
   for (size_t i = 0; i < nodes; ++i)
-    if (!isChild[i])
+    if (bool &found = hasRoot[trees[i]]; !isChild[i] && !found) {
       t.roots.push_back(i);
+      found = true;
+    }
+  for (auto [tree, found] : hasRoot)
+    if (!found) {
+      (void)n.invalid("found tree " + Twine(tree) + " without a root; possible are nodes that " +
+                      "do not go in circles");
+      return std::nullopt;
+    }
   for (size_t i = 0; i < count; ++i)
     t.votes.push_back({place(voteTrees[i], voteNodes[i]), voteIds[i], weights[i]});
   return t;

@@ -18,28 +18,45 @@ using frontend::Values;
 
 std::optional<int64_t> weir::onnx::depthOf(const Trees &trees) {
   auto count = static_cast<int64_t>(trees.size());
-  // Level by level; a walk longer than there are nodes is a circle.
-  SmallVector<int64_t> level(trees.roots.begin(), trees.roots.end());
-  std::vector<bool> seen(count);
+  // The longest way to a leaf, each node after those below it. Nodes may be
+  // shared; one that is met again before it is done closes a circle.
+  constexpr int64_t unseen = -1, open = -2;
+  std::vector<int64_t> height(count, unseen);
   int64_t depth = 0;
-  while (true) {
-    SmallVector<int64_t> next;
-    for (int64_t node : level) {
-      if (node < 0 || node >= count || seen[node])
+  for (int64_t root : trees.roots) {
+    SmallVector<int64_t> way{root};
+    while (!way.empty()) {
+      int64_t node = way.back();
+      if (node < 0 || node >= count)
         return std::nullopt;
-      seen[node] = true;
-      if (trees.branch[node] == Branch::Leaf)
+      if (height[node] >= 0) {
+        way.pop_back();
         continue;
-      next.push_back(trees.onTrue[node]);
-      // Both sides may lead to the same leaf.
-      if (trees.onFalse[node] != trees.onTrue[node])
-        next.push_back(trees.onFalse[node]);
+      }
+      bool isLeaf = trees.branch[node] == Branch::Leaf, isReady = true;
+      int64_t below = -1;
+      for (int64_t child : {trees.onTrue[node], trees.onFalse[node]}) {
+        if (isLeaf)
+          break;
+        if (child < 0 || child >= count || height[child] == open)
+          return std::nullopt;
+        if (height[child] == unseen) {
+          isReady = false;
+          way.push_back(child);
+        } else {
+          below = std::max(below, height[child]);
+        }
+      }
+      if (isReady) {
+        height[node] = below + 1;
+        way.pop_back();
+      } else {
+        height[node] = open;
+      }
     }
-    if (next.empty())
-      return depth;
-    level = std::move(next);
-    ++depth;
+    depth = std::max(depth, height[root]);
   }
+  return depth;
 }
 
 namespace {
@@ -168,7 +185,8 @@ Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggrega
     if (trees.branch[i] != Branch::Leaf &&
         (trees.feature[i] < 0 ||
          (!ShapedType::isDynamic(features) && trees.feature[i] >= features))) {
-      (void)n.invalid("found feature " + Twine(trees.feature[i]) + " of " + Twine(features));
+      (void)n.invalid("found feature " + Twine(trees.feature[i]) + " of a number that is " +
+                      sizeText(features));
       return {};
     }
   for (const Trees::Vote &vote : trees.votes)
@@ -180,7 +198,8 @@ Value weir::onnx::scoreTrees(NodeImport &n, Value x, const Trees &trees, Aggrega
     }
   std::optional<int64_t> depth = depthOf(trees);
   if (!depth) {
-    (void)n.invalid("found nodes that do not make trees");
+    (void)n.invalid("found nodes that go in circles, or that lead to no node; possible are nodes "
+                    "that lead to leaves, which several may share");
     return {};
   }
   return Scorer(n, x, trees).run(aggregate, *depth);

@@ -377,8 +377,17 @@ LogicalResult GraphImporter::callCustom(const CustomOperation &custom, NodeImpor
   if (operands.size() != n.inputCount())
     return failure();
   SmallVector<int64_t> attributes;
-  for (const std::string &name : custom.attributes)
-    attributes.push_back(n.i(name));
+  for (const std::string &name : custom.attributes) {
+    const AttrValue *given = n.attr(name);
+    if (!given || (given->kind != AttrValue::Kind::Int && given->kind != AttrValue::Kind::Bool))
+      return report(n.node, "W0324",
+                    given
+                        ? "found attribute \"" + name +
+                              "\" of another type than integer, which its description hands "
+                              "over; possible are integers and booleans"
+                        : "found no attribute \"" + name + "\", which its description hands over");
+    attributes.push_back(given->kind == AttrValue::Kind::Bool ? given->b : given->i);
+  }
   std::string error;
   auto values = buildCustomCall(n.b, n.loc, custom, operands, attributes, error);
   if (failed(values))

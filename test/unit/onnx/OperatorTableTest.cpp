@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/frontend/onnx/OperatorTable.h"
+#include "compiler/frontend/onnx/OperandTypes.h"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +42,34 @@ TEST(OperatorTable, SignaturesSayWhatIsOptional) {
   EXPECT_EQ(concat.attribute("axis")->kind, AttributeKind::Int);
   EXPECT_EQ(findOperator("", "Constant", 13)->attribute("value")->kind, AttributeKind::Tensor);
   EXPECT_EQ(findOperator("", "Transpose", 13)->attribute("perm")->kind, AttributeKind::Ints);
+}
+
+TEST(OperandTypes, SetsBindOneType) {
+  using T = DataType;
+  OperatorSpec add = *findOperator("", "Add", 14);
+  EXPECT_FALSE(faultyOperandTypes(add, {T::Float, T::Float}));
+  EXPECT_EQ(*faultyOperandTypes(add, {T::Float, T::Int64}),
+            "found B of type i64 and A of type f32; possible is one type for both");
+  // What is left out, or is no tensor, says nothing.
+  EXPECT_FALSE(faultyOperandTypes(add, {T::Undefined, T::Int64}));
+  EXPECT_TRUE(faultyOperandTypes(add, {T::Bool, T::Bool}));
+}
+
+TEST(OperandTypes, VariadicsMayDiffer) {
+  using T = DataType;
+  OperatorSpec concat = *findOperator("", "Concat", 13), loop = *findOperator("", "Loop", 13);
+  EXPECT_FALSE(faultyOperandTypes(concat, {T::Int8, T::Int8, T::Int8}));
+  EXPECT_TRUE(faultyOperandTypes(concat, {T::Int8, T::Int8, T::Int16}));
+  EXPECT_FALSE(faultyOperandTypes(loop, {T::Int64, T::Bool, T::Float, T::String}));
+  EXPECT_TRUE(faultyOperandTypes(loop, {T::Int32, T::Bool}));
+}
+
+TEST(OperandTypes, ChangeWithVersions) {
+  using T = DataType;
+  EXPECT_TRUE(faultyOperandTypes(*findOperator("", "Relu", 13), {T::Int32}));
+  EXPECT_FALSE(faultyOperandTypes(*findOperator("", "Relu", 14), {T::Int32}));
+  EXPECT_FALSE(faultyOperandTypes(*findOperator("com.microsoft", "BiasGelu", 1),
+                                  {T::Float, T::Float}));
 }
 
 } // namespace

@@ -10,6 +10,7 @@
     ONNX: opset 13                      of the standard domain (or: opset NAME 1)
     ONNX: input x f32 2x?xN             dimensions: sizes, ?, or names
     ONNX: input s seq(f32) ?x3          a sequence; opt(f32), opt(seq(f32)) likewise
+    ONNX: input m map(i64,f32) scalar   a map
     ONNX: init w i64 2 = 0 1            values; a scalar's shape is "scalar"
     ONNX: external w f32 2 at FILE 8    values in FILE from byte 8 on
     ONNX: n1: y, z = Op(x, , w) axis=1 pads=[0,1] mode="edge" alpha=0.5 body=@g
@@ -55,6 +56,9 @@ def type_proto(element, shape):
     if nested:
         field = {"seq": 4, "opt": 9}[nested[1]]
         return text(field, text(1, type_proto(nested[2], shape)))
+    pair = re.fullmatch(r"map\((\w+),(\w+)\)", element)
+    if pair:
+        return text(5, number(1, TYPES[pair[1]]) + text(2, type_proto(pair[2], "scalar")))
     dims = b""
     for dim in sizes(shape):
         if dim.isdigit():

@@ -1,11 +1,11 @@
-//===- Origins.cpp - which open sizes are the same -----------------------===//
+//===- SizeOrigins.cpp - which open sizes are the same -----------------------===//
 //
 // Part of weir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/simplify/Origins.h"
+#include "dialects/weir/SizeOrigins.h"
 
 #include "dialects/weir/Pch.h"
 #include "llvm/ADT/StringMap.h"
@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace weir;
 
-using Sizes = Origins::Sizes;
+using Sizes = SizeOrigins::Sizes;
 
 static void append(Sizes &sizes, const Sizes &from, ArrayRef<int64_t> batch,
                    ArrayRef<int64_t> contracted) {
@@ -29,7 +29,7 @@ static Sizes without(Sizes sizes, ArrayRef<int64_t> axes) {
   return sizes;
 }
 
-KnownInteger Origins::of(Value tensor, int64_t i) {
+KnownInteger SizeOrigins::of(Value tensor, int64_t i) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (!type.isDynamicDim(i))
     return {type.getDimSize(i), {}, 0};
@@ -37,11 +37,11 @@ KnownInteger Origins::of(Value tensor, int64_t i) {
   return it == known.end() ? root({std::nullopt, tensor, i}) : root(it->second[i]);
 }
 
-std::optional<Origins::Sizes> Origins::integers(Value tensor) {
+std::optional<SizeOrigins::Sizes> SizeOrigins::integers(Value tensor) {
   return followIntegers(tensor, [this](Value v, int64_t i) { return of(v, i); });
 }
 
-bool Origins::areSizesOf(ArrayRef<KnownInteger> sizes, Value tensor) {
+bool SizeOrigins::areSizesOf(ArrayRef<KnownInteger> sizes, Value tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
   if (!type || type.getRank() != (int64_t)sizes.size())
     return false;
@@ -51,7 +51,7 @@ bool Origins::areSizesOf(ArrayRef<KnownInteger> sizes, Value tensor) {
   return true;
 }
 
-void Origins::takeFeeds(func::FuncOp function) {
+void SizeOrigins::takeFeeds(func::FuncOp function) {
   llvm::StringMap<KnownInteger> byName;
   for (BlockArgument feed : function.getArguments()) {
     auto names = function.getArgAttrOfType<ArrayAttr>(feed.getArgNumber(), "weir.dims");
@@ -66,9 +66,54 @@ void Origins::takeFeeds(func::FuncOp function) {
         same(of(feed, i), it->second);
     }
   }
+  feeds = parents;
 }
 
-void Origins::take(Operation *op, bool alwaysRuns) {
+void SizeOrigins::forget() {
+  known.clear();
+  products.clear();
+  followed.clear();
+  parents = feeds;
+}
+
+void SizeOrigins::follow(Value tensor) {
+  // Floats say something about sizes where theirs are open, integers also by
+  // their values.
+  auto matters = [&](Value v) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    if (!type || !v.getDefiningOp() || followed.contains(v))
+      return false;
+    return !type.hasStaticShape() ||
+           (isa<IntegerType>(type.getElementType()) && type.getNumElements() <= maxKnownIntegers);
+  };
+  SmallVector<Value> work{tensor};
+  while (!work.empty()) {
+    Value v = work.back();
+    size_t before = work.size();
+    Operation *op = v.getDefiningOp();
+    if (op && !followed.contains(v) && op->getNumRegions() == 0)
+      llvm::copy_if(op->getOperands(), std::back_inserter(work), matters);
+    if (work.size() > before)
+      continue;
+    work.pop_back();
+    if (op && followed.insert(v).second && op->getNumRegions() == 0)
+      take(op, /*alwaysRuns=*/false);
+  }
+}
+
+Type SizeOrigins::refined(Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!type || type.hasStaticShape())
+    return tensor.getType();
+  follow(tensor);
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [i, size] : llvm::enumerate(shape))
+    if (KnownInteger traced = of(tensor, i); traced.value && *traced.value >= 0)
+      size = *traced.value;
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+void SizeOrigins::take(Operation *op, bool alwaysRuns) {
   if (alwaysRuns)
     merge(op);
   if (op->getNumResults() == 0)
@@ -77,15 +122,17 @@ void Origins::take(Operation *op, bool alwaysRuns) {
   if (!type || type.hasStaticShape())
     return;
   Sizes sizes = sizesOf(op, type.getRank());
-  if (sizes.empty())
+  if (sizes.empty()) {
+    known.erase(op->getResult(0));
     return;
+  }
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (!sizes[i].value && !sizes[i].tensor)
       sizes[i] = {std::nullopt, op->getResult(0), i};
   known[op->getResult(0)] = std::move(sizes);
 }
 
-KnownInteger Origins::root(KnownInteger size) {
+KnownInteger SizeOrigins::root(KnownInteger size) {
   while (size.isSymbol()) {
     auto it = parents.find({size.tensor, size.dimension});
     if (it == parents.end())
@@ -95,7 +142,7 @@ KnownInteger Origins::root(KnownInteger size) {
   return size;
 }
 
-void Origins::same(KnownInteger a, KnownInteger b) {
+void SizeOrigins::same(KnownInteger a, KnownInteger b) {
   a = root(a), b = root(b);
   if (a == b)
     return;
@@ -105,7 +152,7 @@ void Origins::same(KnownInteger a, KnownInteger b) {
     parents[{b.tensor, b.dimension}] = a;
 }
 
-void Origins::merge(Operation *op) {
+void SizeOrigins::merge(Operation *op) {
   if (auto concat = dyn_cast<ConcatOp>(op)) {
     auto first = dyn_cast<RankedTensorType>(concat.getInputs()[0].getType());
     for (Value input : concat.getInputs().drop_front()) {
@@ -129,7 +176,7 @@ void Origins::merge(Operation *op) {
   }
 }
 
-Origins::Sizes Origins::all(Value tensor) {
+SizeOrigins::Sizes SizeOrigins::all(Value tensor) {
   Sizes sizes;
   if (auto type = dyn_cast<RankedTensorType>(tensor.getType()))
     for (int64_t i = 0; i < type.getRank(); ++i)
@@ -137,19 +184,19 @@ Origins::Sizes Origins::all(Value tensor) {
   return sizes;
 }
 
-Origins::Sizes Origins::sizesOf(Operation *op, int64_t rank) {
+SizeOrigins::Sizes SizeOrigins::sizesOf(Operation *op, int64_t rank) {
   Sizes sizes = trace(op, rank);
   return (int64_t)sizes.size() == rank ? sizes : Sizes();
 }
 
-Origins::Sizes Origins::trace(Operation *op, int64_t rank) {
+SizeOrigins::Sizes SizeOrigins::trace(Operation *op, int64_t rank) {
   if (isa<CastOp, GateOp, SoftmaxOp, LayerNormOp, BatchNormOp, LrnOp, CumulativeOp, ReverseOp,
           ScatterNdOp, ScatterElementsOp>(op))
     return all(op->getOperand(0));
   if (isa<ElementwiseOpInterface>(op))
     return broadcast(op, rank);
   if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return wanted(reshape.getShape());
+    return reshaped(reshape);
   if (auto to = dyn_cast<BroadcastToOp>(op))
     return wanted(to.getShape());
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -211,7 +258,7 @@ Origins::Sizes Origins::trace(Operation *op, int64_t rank) {
   return {};
 }
 
-Origins::Sizes Origins::wanted(Value shape) {
+SizeOrigins::Sizes SizeOrigins::wanted(Value shape) {
   auto sizes = integers(shape);
   if (!sizes)
     return {};
@@ -221,7 +268,69 @@ Origins::Sizes Origins::wanted(Value shape) {
   return *sizes;
 }
 
-Origins::Sizes Origins::broadcast(Operation *op, int64_t rank) {
+bool SizeOrigins::areEqual(Value a, int64_t i, Value b, int64_t j) {
+  follow(a);
+  follow(b);
+  return of(a, i) == of(b, j);
+}
+
+bool SizeOrigins::multiply(Product &product, KnownInteger size) {
+  size = root(size);
+  if (size.value)
+    return !__builtin_mul_overflow(product.factor, *size.value, &product.factor);
+  if (!size.tensor)
+    return false;
+  auto it = products.find({size.tensor, size.dimension});
+  if (it == products.end()) {
+    product.symbols.push_back(size);
+    return true;
+  }
+  product.symbols.append(it->second.symbols);
+  return !__builtin_mul_overflow(product.factor, it->second.factor, &product.factor);
+}
+
+std::optional<SizeOrigins::Product> SizeOrigins::quotient(Product dividend,
+                                                          const Product &divisor) {
+  if (divisor.factor <= 0 || dividend.factor <= 0 || dividend.factor % divisor.factor != 0)
+    return std::nullopt;
+  dividend.factor /= divisor.factor;
+  for (const KnownInteger &symbol : divisor.symbols) {
+    auto *it = llvm::find(dividend.symbols, symbol);
+    if (it == dividend.symbols.end())
+      return std::nullopt;
+    dividend.symbols.erase(it);
+  }
+  return dividend;
+}
+
+SizeOrigins::Sizes SizeOrigins::reshaped(ReshapeOp op) {
+  Sizes sizes = wanted(op.getShape());
+  // The run compares the counts of elements: with one size left, they say it.
+  auto isLeft = [](const KnownInteger &size) { return !size.value && !size.tensor; };
+  auto operand = dyn_cast<RankedTensorType>(op.getOperand().getType());
+  if (!operand || llvm::count_if(sizes, isLeft) != 1)
+    return sizes;
+  int64_t left = llvm::find_if(sizes, isLeft) - sizes.begin();
+  Product total, others;
+  for (const KnownInteger &size : all(op.getOperand()))
+    if (!multiply(total, size))
+      return sizes;
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if ((int64_t)i != left && !multiply(others, size))
+      return sizes;
+  std::optional<Product> size = quotient(std::move(total), others);
+  if (!size)
+    return sizes;
+  if (size->symbols.empty())
+    sizes[left] = {size->factor, {}, 0};
+  else if (size->factor == 1 && size->symbols.size() == 1)
+    sizes[left] = size->symbols.front();
+  else
+    products[{op.getResult(), left}] = std::move(*size);
+  return sizes;
+}
+
+SizeOrigins::Sizes SizeOrigins::broadcast(Operation *op, int64_t rank) {
   Sizes sizes(rank, {1, {}, 0});
   SmallVector<bool> differ(rank);
   for (Value operand : op->getOperands()) {
