@@ -64,9 +64,24 @@ int32_t checkShape(const CheckpointCall &call, int64_t i, int32_t code, const Re
   return code;
 }
 
+/// Reads a tensor whose result cannot take it: what is damaged is said before what does not
+/// fit. Returns a weir_code.
+template <typename Format>
+int32_t readAside(const weir_string &name, const Restored &tensor, const StringMemory &memory,
+                  Format &format, weir_status *status) {
+  if (int32_t code = format.check(name, tensor, status))
+    return code;
+  int64_t size =
+      tensor.type == storedString ? int64_t(sizeof(weir_string)) : storedType(tensor.type).bytes;
+  HeapList<char> elements;
+  return elements.reserve(tensor.sliced.count() * size)
+             ? format.read(name, tensor, elements.data(), memory, status)
+             : int32_t(WEIR_OK);
+}
+
 /// What is common to both formats: finds every tensor, before memory is asked for, and
-/// then reads each. Format has find(name, i, tensor, status) and read(name, i, tensor, to,
-/// memory, status).
+/// then reads each. Format has find(name, tensor, status), check() of what find() has found, and
+/// read(name, tensor, to, memory, status).
 template <typename Format>
 int32_t restore(weir_context *ctx, const CheckpointCall &call, weir_tensor *results,
                 const int64_t *attributes, Format &format) {
@@ -75,15 +90,19 @@ int32_t restore(weir_context *ctx, const CheckpointCall &call, weir_tensor *resu
     return failMessage(ctx, WEIR_RESOURCE_EXHAUSTED, "no memory to restore tensors");
   tensors.resize(call.count);
   weir_status status = WEIR_STATUS_INIT;
+  StringMemory memory{makeContents, ctx};
   int32_t code = WEIR_OK;
   for (int64_t i = 0; i < call.count && !code; ++i)
     code = format.find(call.names[i], tensors[i], &status);
   for (int64_t i = 0; i < call.count && !code; ++i) {
     code = wantedOf(call, i, int32_t(attributes[2 * i]), tensors[i], &status);
-    if (!code)
-      code = checkShape(call, i, int32_t(attributes[2 * i + 1]), tensors[i], results[i], &status);
+    if (code || !(code = checkShape(call, i, int32_t(attributes[2 * i + 1]), tensors[i], results[i],
+                                    &status)))
+      continue;
+    weir_status damage = WEIR_STATUS_INIT;
+    if (readAside(call.names[i], tensors[i], memory, format, &damage))
+      return failStatus(ctx, damage);
   }
-  StringMemory memory{makeContents, ctx};
   for (int64_t i = 0; i < call.count && !code; ++i) {
     const StoredShape &shape = tensors[i].sliced;
     code = format.check(call.names[i], tensors[i], &status);
