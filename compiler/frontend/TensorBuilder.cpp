@@ -243,6 +243,8 @@ Value TensorBuilder::squeeze(Value v, Ints axes) {
 Value TensorBuilder::expandTo(Value v, Value shape) { return op<BroadcastToOp>(v, shape); }
 
 Value TensorBuilder::concat(ArrayRef<Value> values, int64_t axis) {
+  if (values.empty()) // the sizes of a scalar
+    return ints({});
   if (values.size() == 1)
     return values[0];
   return op<ConcatOp>(ValueRange(values), number(axis));

@@ -135,8 +135,10 @@ SmallVector<Value> StepBuilder::scalarsOf(Value tensor) {
 }
 
 Value StepBuilder::leafElement(Value tensor, ValueRange indices) {
-  TensorState &state = states[tensor];
   auto type = cast<RankedTensorType>(tensor.getType());
+  if (tensor.getDefiningOp<ConstantOp>())
+    return LoadOp::create(b, loc, computeType(type.getElementType()), bufferOf(tensor), indices);
+  TensorState &state = states[tensor];
   if (state.hasScalars) {
     Value linear = constant(0);
     for (auto [index, size] : llvm::zip(indices, type.getShape()))

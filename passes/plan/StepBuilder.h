@@ -51,7 +51,12 @@ public:
                mlir::Value value0, mlir::Value value1) override;
 
 protected:
-  bool isLeaf(mlir::Value tensor) override { return states.count(tensor); }
+  /// What a step has in memory; so are constants whose elements are not at hand (in
+  /// another order, or of the model's file), however few they are.
+  bool isLeaf(mlir::Value tensor) override {
+    return states.count(tensor) ||
+           (tensor.getDefiningOp<ConstantOp>() && !constantElements(tensor));
+  }
   mlir::Value leafElement(mlir::Value tensor, mlir::ValueRange indices) override;
   mlir::Value leafDim(mlir::Value tensor, unsigned i) override;
   mlir::Value constantElement(mlir::Value tensor, mlir::ElementsAttr value,

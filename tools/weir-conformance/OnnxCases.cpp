@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tools/weir-conformance/CaseOptions.h"
 #include "tools/weir-conformance/CompiledCase.h"
 #include "tools/weir-conformance/Operators.h"
 #include "tools/weir-conformance/Tolerances.h"
@@ -175,6 +176,10 @@ Verdict runTest(const Case &test, const OpenModel &open) {
   driver::Options options;
   options.input = (folder / "model.onnx").string();
   options.name = "model";
+  CaseOptions own;
+  if (std::string problem = own.read(folder.string()); !problem.empty())
+    return Verdict::failed(problem);
+  own.apply(options);
   // Where an initializer is fed, too, the entry is spelled out.
   if (inputs.size() == graph.inputs.size() && !graph.initializers.empty()) {
     driver::EntrySpec entry;
@@ -230,8 +235,10 @@ Verdict runTest(const Case &test, const OpenModel &open) {
       wanted.emplace_back(graph.outputs[i].name, std::move(tensor));
     }
     for (size_t i = 0; i < wanted.size(); ++i)
-      if (auto verdict = runAndCompare(compiled, 0, given, {wanted[i]},
-                                       onnxTolerance(test.suite, wanted[i].second.dtype)))
+      if (auto verdict =
+              runAndCompare(compiled, 0, given, {wanted[i]},
+                            own.toleranceFor(wanted[i].second.dtype,
+                                             onnxTolerance(test.suite, wanted[i].second.dtype))))
         return *verdict;
   }
   return {};

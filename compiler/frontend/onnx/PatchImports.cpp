@@ -28,6 +28,8 @@ LogicalResult centerCropPad(NodeImport &n) {
   }
   if (n.dim(shape, 0) != static_cast<int64_t>(axes.size()))
     return n.invalid("found a shape that does not go with " + Twine(axes.size()) + " axes");
+  if (axes.empty()) // a scalar, or no axis named
+    return n.result(x);
   shape = n.cast(shape, n.b.getI64Type());
   // Division truncates: the odd entry is cut from, or added to, the end.
   SmallVector<Value> pads(2 * rank, n.ints({0}));
