@@ -25,6 +25,7 @@ config.test_exec_root = os.path.join(config.weir_obj_root, "test")
 
 config.substitutions.append(("%weir_root", config.weir_src_root))
 config.substitutions.append(("%digits", os.path.join(config.test_source_root, "digits")))
+config.substitutions.append(("%weir_build", config.weir_obj_root))
 config.substitutions.append(("%weir_lib", os.path.join(config.weir_obj_root, "lib")))
 config.substitutions.append(("%weir_include", os.path.join(config.weir_src_root, "runtime", "include")))
 # Built once a build tree: what tests of other machines link.

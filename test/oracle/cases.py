@@ -1,0 +1,169 @@
+#===- cases.py - A case, and how it lies on disk ------------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""A case is a model, what is fed, and, once an oracle has answered, what is to come of it.
+
+On disk it has a layout of weir-conformance (docs/tools.md): an ONNX test's folder, or a
+scripted session.
+"""
+import base64
+import json
+import os
+
+import numpy as np
+
+import values
+
+# Types that .npz files have no name for lie there as integers of the same bits.
+STORED = {1: np.uint8, 2: np.uint16}
+
+
+class Reject(Exception):
+    """What was drawn makes no case."""
+
+
+class Case:
+    def __init__(self, suite, operation, model, feeds, cell, bounds=(), length=1, epsilons=None):
+        self.suite = suite          # onnx or tf
+        self.operation = operation  # the row of the table of coverage
+        self.model = model          # ModelProto or GraphDef
+        self.feeds = feeds          # ONNX: name -> array; TF: a list of runs' {edge: array}
+        self.cell = cell            # type, form of the operands, fixed/open/bounded
+        self.bounds = list(bounds)  # --dim
+        self.length = length        # terms of a reduction
+        self.epsilons = epsilons    # None: of the operation
+        self.results = None         # ONNX: list of arrays; TF: a list a run: arrays or ("error", code)
+        self.fetches = None         # TF: a list a run
+        self.gradients = None       # TF: ys, xs
+        self.oracle = ""            # whose answer it is
+        self.name = ""
+
+
+def short(value):
+    value = np.asarray(value)
+    text = "%s%s" % (value.dtype.name, list(value.shape))
+    if value.size <= 6:
+        text += "=" + " ".join(str(v) for v in value.ravel())
+    return text
+
+
+def describe(case):
+    """One line: the nodes with their attributes, and what they are given."""
+    if case.suite != "onnx":
+        import tf_single
+        return tf_single.describe(case)
+    import onnx
+    from onnx import numpy_helper
+    graph, parts = case.model.graph, []
+    for node in graph.node:
+        attributes = ["%s=%s" % (a.name, onnx.helper.get_attribute_value(a)) for a in node.attribute
+                      if a.type not in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.TENSOR)]
+        parts.append("%s(%s) %s" % (node.op_type, ",".join(node.input), " ".join(attributes)))
+    parts += ["%s:%s" % (n, short(v)) for n, v in case.feeds.items()]
+    parts += ["%s:const %s" % (t.name, short(numpy_helper.to_array(t))) for t in graph.initializer]
+    return "; ".join(parts) + " (%s, opset %d)" % (case.oracle, case.model.opset_import[0].version)
+
+
+def tolerance(case, dtype):
+    """Relative error and steps that two right implementations may be apart."""
+    if case.epsilons:
+        return case.epsilons * values.epsilon(dtype)
+    half = dtype.itemsize <= 2
+    terms = min(case.length, 1 << 20)
+    count = 16 + 4 * (terms if half else terms ** 0.5)
+    count = max(count, getattr(case, "least", 0))
+    return min(count * values.epsilon(dtype), 0.3)
+
+
+def options_of(case):
+    """Lines of options.txt."""
+    float_types = [a.dtype for a in case.results if values.is_float(a.dtype) or a.dtype.kind == "c"]
+    lines = ["dim " + b for b in case.bounds]
+    if float_types:
+        widest = max(tolerance(case, t) / values.epsilon(t) for t in float_types)
+        lines.append("epsilons %g" % widest)
+    else:
+        lines.append("epsilons 16")
+    if getattr(case, "steps", 0):
+        lines.append("steps %d" % case.steps)
+    return lines
+
+
+def write(case, folder):
+    os.makedirs(folder)
+    (write_onnx if case.suite == "onnx" else write_script)(case, folder)
+
+
+def write_onnx(case, folder):
+    from onnx import numpy_helper
+    import onnx_single
+    data = os.path.join(folder, "test_data_set_0")
+    os.makedirs(data)
+    model = type(case.model)()
+    model.CopyFrom(case.model)
+    for info, result in zip(model.graph.output, case.results):
+        if isinstance(result, np.ndarray):
+            info.type.tensor_type.elem_type = onnx_single.element_type(result.dtype)
+    with open(os.path.join(folder, "model.onnx"), "wb") as out:
+        out.write(model.SerializeToString())
+    order = [i.name for i in model.graph.input]
+    parts = [("input", [case.feeds[name] for name in order]), ("output", case.results)]
+    for side, arrays in parts:
+        for i, value in enumerate(arrays):
+            with open(os.path.join(data, "%s_%d.pb" % (side, i)), "wb") as out:
+                out.write(onnx_single.tensor_of(np.asarray(value), "%s%d" % (side, i))
+                          .SerializeToString())
+    with open(os.path.join(folder, "options.txt"), "w") as out:
+        out.write("\n".join(options_of(case)) + "\n")
+
+
+def largest(value):
+    """Of the finite elements."""
+    with np.errstate(all="ignore"):
+        sizes = np.abs(value.astype(np.complex128 if value.dtype.kind == "c" else np.float64))
+    return float(np.max(sizes[np.isfinite(sizes)], initial=0))
+
+
+def write_script(case, folder):
+    with open(os.path.join(folder, "graph.pb"), "wb") as out:
+        out.write(case.model.SerializeToString())
+    arrays, stored, steps = {}, {}, []
+
+    def keep(value):
+        value = np.asarray(value)
+        name = "a%d" % len(arrays)
+        if value.dtype == object or value.dtype.kind in "SU":
+            texts = [v if isinstance(v, bytes) else str(v).encode() for v in value.ravel()]
+            arrays[name] = {"dtype": "string", "shape": list(value.shape),
+                            "base64": [base64.b64encode(t).decode() for t in texts]}
+            return name
+        arrays[name] = {"dtype": value.dtype.name, "shape": list(value.shape)}
+        if value.dtype.kind == "V" or value.dtype.name == "bfloat16":
+            value = value.view(STORED[value.dtype.itemsize])
+        stored[name] = value
+        return name
+
+    # Elements that cancellation has made small are judged by their neighbours' size.
+    relative, absolute = 0.0, 0.0
+    targets = getattr(case, "targets", None) or [[]] * len(case.feeds)
+    for feeds, fetches, steps_of, results in zip(case.feeds, case.fetches, targets, case.results):
+        step = {"run": {"feeds": {edge: keep(v) for edge, v in feeds.items()},
+                        "fetches": list(fetches), "targets": list(steps_of)}}
+        if isinstance(results, tuple):
+            step["expect"] = {"error": {"code": results[1]}}
+        else:
+            step["expect"] = {"fetches": [keep(v) for v in results]}
+            for v in map(np.asarray, results):
+                if values.is_float(v.dtype) or v.dtype.kind == "c":
+                    relative = max(relative, tolerance(case, v.dtype))
+                    absolute = max(absolute, 0.05 * tolerance(case, v.dtype) * largest(v))
+        steps.append(step)
+    script = {"description": case.operation, "graph": "graph.pb", "arrays": arrays,
+              "tolerance": {"rtol": relative, "atol": absolute}, "steps": steps}
+    if stored:
+        np.savez(os.path.join(folder, "data.npz"), **stored)
+    with open(os.path.join(folder, "case.json"), "w") as out:
+        json.dump(script, out, indent=1)

@@ -1,0 +1,172 @@
+#===- onnx_graphs.py - Small graphs of ONNX operators -------------------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Two to five operators, each of which takes a result of one before; plain, in the branch
+of an If that captures its operands, in a Loop, or as a function of the model."""
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+import cases
+import onnx_oracle
+import onnx_roles
+import onnx_single
+import onnx_source
+import values
+
+OPSET = 21
+FORMS = ["plain", "plain", "if", "loop", "function"]
+
+
+class Graphs(onnx_source.Singles):
+    def __init__(self, given):
+        super().__init__(given)
+        self.schemas = [s for s in self.schemas if s.since <= OPSET <= s.until and not s.domain
+                        and s.name not in ("Optional", "Split", "SplitToSequence", "Constant",
+                                           "OptionalGetElement", "Identity", "GatherND", "Squeeze")
+                        and onnx_oracle.DECISIONS.get(s.name) != "none"]
+
+    def draw(self, random):
+        try:
+            return Drawing(random, self.schemas).case()
+        except (ValueError, IndexError, OverflowError, TypeError, ZeroDivisionError) as error:
+            raise cases.Reject(str(error)[:100])
+
+
+class Drawing:
+    def __init__(self, random, schemas):
+        self.random, self.schemas = random, schemas
+        self.nodes, self.feeds, self.initializers = [], {}, []
+        self.known = {}  # name -> a value of its type and shape
+        self.length = 1
+
+    def operand(self, value):
+        name = "x%d" % (len(self.feeds) + len(self.initializers))
+        if self.random.random() < 0.35 or value.ndim == 1 and value.dtype.kind == "i":
+            self.initializers.append(onnx_single.tensor_of(value, name))
+        else:
+            self.feeds[name] = value
+        self.known[name] = value
+        return name
+
+    def step(self):
+        """One more operator, whose result the reference evaluator or ONNX Runtime says."""
+        random = self.random
+        for _ in range(40):
+            schema = self.schemas[int(random.integers(len(self.schemas)))]
+            made = [n for n in self.known if n.startswith("y")]
+            source = str(random.choice(made)) if made else None
+            try:
+                drawn = onnx_single.Draw(random, schema, self.known.get(source)).draw()
+            except (cases.Reject, ValueError, IndexError, TypeError, OverflowError,
+                    ZeroDivisionError):
+                continue
+            names = []
+            trial = {}
+            for i, value in enumerate(drawn.inputs):
+                names.append("" if value is None else source if source and not i else "t%d" % i)
+                if value is not None and names[-1] != source:
+                    trial[names[-1]] = value
+            attributes = {k: v for k, v in drawn.attributes.items() if v is not None}
+            out = "y%d" % len(self.nodes)
+            node = helper.make_node(schema.name, names, [out], name="n%d" % len(self.nodes),
+                                    **attributes)
+            given = dict(trial)
+            if source:
+                given[source] = self.known[source]
+            try:
+                result = np.asarray(onnx_oracle.reference(
+                    model_of([node], given, [out], []).SerializeToString(), given)[0])
+            except Exception:  # noqa
+                continue
+            if result.size > values.LARGEST or result.dtype == object or \
+                    values.is_float(result.dtype) and not np.all(np.isfinite(
+                        result.astype(np.float64))) and random.random() < 0.8:
+                continue
+            for i, name in enumerate(names):
+                if name in trial:
+                    node.input[i] = self.operand(trial[name])
+            self.nodes.append(node)
+            self.known[out] = result
+            self.length = max([self.length] + [v.size for v in given.values()])
+            return
+        raise cases.Reject("no operator fits")
+
+    def case(self):
+        random = self.random
+        for _ in range(int(random.integers(2, 6))):
+            self.step()
+        outputs = [n.output[0] for n in self.nodes if not any(
+            n.output[0] in m.input for m in self.nodes)]
+        form = str(random.choice(FORMS))
+        sizes = "fixed" if random.random() < 0.6 else "open"
+        model = wrapped(form, self.nodes, self.feeds, outputs, self.initializers, sizes, random,
+                        self.known)
+        kinds = sorted({n.op_type for n in self.nodes})
+        dtype = self.known[outputs[0]].dtype.name
+        case = cases.Case("onnx", "+".join(kinds)[:80], model, dict(self.feeds), (dtype, form, sizes),
+                          length=self.length)
+        case.dtypes = [self.known[o].dtype for o in outputs]
+        if form == "if":
+            case.feeds["cond"] = np.array(random.random() < 0.7)
+        case.least = 1024  # errors add up, and grow where functions are steep
+        return case
+
+
+def info(name, value, sizes):
+    dims = list(value.shape)
+    if sizes == "open" and (value.dtype.kind != "i" or value.ndim > 1):
+        dims = ["%s_%d" % (name, i) for i in range(value.ndim)]
+    return helper.make_tensor_value_info(name, onnx_single.element_type(value.dtype), dims)
+
+
+def model_of(nodes, feeds, outputs, initializers, sizes="fixed", functions=(), extra=()):
+    graph = helper.make_graph(nodes, "g", [info(n, v, sizes) for n, v in feeds.items()] + list(extra),
+                              [onnx.ValueInfoProto(name=o) for o in outputs],
+                              initializer=initializers)
+    imports = [helper.make_opsetid("", OPSET)]
+    if functions:
+        imports.append(helper.make_opsetid("local", 1))
+    return helper.make_model(graph, ir_version=10, opset_imports=imports, functions=functions)
+
+
+def typed(name, value):
+    return helper.make_tensor_value_info(name, onnx_single.element_type(value.dtype), None)
+
+
+def wrapped(form, nodes, feeds, outputs, initializers, sizes, random, known):
+    if form == "plain":
+        return model_of(nodes, feeds, outputs, initializers, sizes)
+    inner = [n.output[0] for n in nodes]
+    results = ["r%d" % i for i in range(len(outputs))]
+    if form == "function":
+        inputs = list(feeds) + [t.name for t in initializers]
+        function = helper.make_function("local", "F", inputs, outputs, nodes,
+                                        [helper.make_opsetid("", OPSET)])
+        call = helper.make_node("F", inputs, results, name="call", domain="local")
+        return model_of([call], feeds, results, initializers, sizes, [function])
+    body = helper.make_graph(nodes, "body", [], [typed(o, known[o]) for o in outputs])
+    if form == "if":
+        others = [helper.make_node("Identity", [o + "_c"], [o + "_e"], name="e_" + o)
+                  for o in outputs]
+        constants = [onnx_single.tensor_of(np.zeros_like(known[o]), o + "_c") for o in outputs]
+        other = helper.make_graph(others, "other", [], [typed(o + "_e", known[o]) for o in outputs],
+                                  initializer=constants)
+        node = helper.make_node("If", ["cond"], results, name="if", then_branch=body,
+                                else_branch=other)
+        cond = helper.make_tensor_value_info("cond", TensorProto.BOOL, [])
+        return model_of([node], feeds, results, initializers, sizes, extra=[cond])
+    # A loop whose scan outputs are what the nodes compute in each turn.
+    again = helper.make_node("Identity", ["go"], ["go_on"], name="again")
+    body = helper.make_graph(list(nodes) + [again], "body",
+                             [helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+                              helper.make_tensor_value_info("go", TensorProto.BOOL, [])],
+                             [helper.make_tensor_value_info("go_on", TensorProto.BOOL, [])] +
+                             [typed(o, known[o]) for o in outputs])
+    turns = onnx_single.tensor_of(np.array(int(random.integers(0, 4)), np.int64), "turns")
+    node = helper.make_node("Loop", ["turns", ""], results, name="loop", body=body)
+    del inner
+    return model_of([node], feeds, results, list(initializers) + [turns], sizes)

@@ -1,0 +1,139 @@
+#===- onnx_oracle.py - What ONNX Runtime and the reference evaluator say ------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""ONNX Runtime answers where it can, without optimisations; else ONNX's reference
+evaluator does. Where both can, and differ, a line of disagreements.tsv decides, and
+without one there is no answer."""
+import csv
+import os
+import re
+
+import ml_dtypes
+import numpy as np
+import onnx
+
+import values
+
+NEWEST = 100
+PLAIN = [np.dtype(t) for t in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16",
+                               "uint32", "uint64", "float16", "float32", "float64")]
+
+
+def decisions():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "disagreements.tsv")
+    with open(path, newline="") as text:
+        rows = [r for r in csv.reader(text, delimiter="\t") if r and not r[0].startswith("#")]
+    return {row[0]: row[1] for row in rows}
+
+
+DECISIONS = decisions()
+
+# ONNX Runtime lacks a kernel: only then the reference evaluator's word counts alone.
+MISSING = re.compile(r"NOT_IMPLEMENTED|NotImplemented|Type Error|INVALID_GRAPH|find an implementation"
+                     r"|packed feeds|results of type|under development|not implemented", re.I)
+
+
+def runtime(model, feeds):
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    kinds = {o.name: o.type for o in session.get_outputs()}
+    for value in feeds.values():
+        if value.dtype != object and value.dtype not in PLAIN:
+            return ort_values(session, feeds, kinds)
+    results = session.run(None, feeds)
+    if any("float8" in k or "bfloat16" in k or "int4" in k for k in kinds.values()):
+        return ort_values(session, feeds, kinds)
+    return results
+
+
+def ort_values(session, feeds, kinds):
+    """Types that numpy lacks travel as OrtValues."""
+    from onnxruntime import OrtValue
+    given = {}
+    for name, value in feeds.items():
+        if value.dtype != object and value.dtype not in PLAIN:
+            kind = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
+            if value.dtype.name in ("int4", "uint4", "int2", "uint2"):
+                raise TypeError("packed feeds")
+            given[name] = OrtValue.ortvalue_from_numpy_with_onnx_type(
+                value.view(np.uint16 if value.dtype.itemsize == 2 else np.uint8), kind)
+        else:
+            given[name] = OrtValue.ortvalue_from_numpy(value)
+    results = []
+    for out, (name, kind) in zip(session.run_with_ort_values(list(kinds), given), kinds.items()):
+        inner = kind[len("tensor("):-1]
+        try:
+            results.append(out.numpy())
+        except Exception:
+            raise TypeError("results of type " + inner)
+    return results
+
+
+def reference(model, feeds):
+    from onnx.reference import ReferenceEvaluator
+    with np.errstate(all="ignore"):
+        results = ReferenceEvaluator(model).run(None, feeds)
+    for r in results:
+        if not isinstance(r, (np.ndarray, np.generic)):
+            raise TypeError("result is no tensor")
+    return [np.asarray(r) for r in results]
+
+
+def near(a, b):
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype == object or a.dtype.kind in "US":
+        return [str(x) for x in a.ravel()] == [str(x) for x in b.ravel()]
+    if not values.is_float(a.dtype):
+        return bool(np.array_equal(a, b))
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    wide = max(np.max(np.abs(x[np.isfinite(x)]), initial=0), 0)
+    with np.errstate(all="ignore"):
+        good = np.abs(x - y) <= (1000 if a.dtype.itemsize > 2 else 16) * values.epsilon(a.dtype) * (
+            np.abs(x) + 0.05 * wide)
+    return bool(np.all(good | (x == y) | (np.isnan(x) & np.isnan(y))))
+
+
+def answer(request):
+    model, feeds, operation, dtypes = request
+    operators, _, since = operation.rpartition("-") if "-" in operation else (operation, "", "")
+    since = int(since or NEWEST)
+    asked = next((DECISIONS[o] for o in operators.split("+") if o in DECISIONS), "")
+    answers, reasons = {}, []
+    engines = {"runtime": runtime, "reference": reference}
+    for name, engine in engines.items():
+        if asked in engines and asked != name or asked == "none":
+            continue
+        try:
+            answers[name] = engine(model, feeds)
+        except Exception as error:  # noqa
+            if name == "runtime" and not MISSING.search(str(error)) and asked != "reference":
+                return "refused", "ONNX Runtime: " + str(error)[:200]
+            reasons.append("%s: %s" % (name, str(error).splitlines()[0][:200] if str(error) else
+                                       type(error).__name__))
+    if not answers:
+        return "refused", "; ".join(reasons)
+    if asked == "none":
+        return "refused", "the oracles are not trusted"
+    if len(answers) == 2 and asked != "either":
+        first, second = answers.values()
+        if len(first) != len(second) or not all(map(near, map(np.asarray, first), second)):
+            return "split", "ONNX Runtime and the reference evaluator differ", answers
+    name = next(iter(answers))
+    if name == "reference" and since < 7:
+        return "refused", "the reference evaluator knows newer versions"
+    if any(isinstance(r, (list, dict)) or r is None for r in answers[name]):
+        return "refused", "a result is no tensor"
+    results = [np.asarray(r) for r in answers[name]]
+    for result, dtype in zip(results, dtypes):
+        if dtype is not None and result.dtype != dtype and result.dtype.kind not in "OU":
+            return "refused", "a result has not the schema's type"
+    return "results", results, name

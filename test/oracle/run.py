@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+#===- run.py - Cases drawn from definitions, judged by oracles ----------------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Draws cases from ONNX's schemas or TensorFlow's registry, asks the oracles, and compares
+what weir computes. docs/oracle.md is the manual."""
+import argparse
+import collections
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import numpy as np  # noqa: E402
+
+import cases  # noqa: E402
+import pool  # noqa: E402
+
+# Words of libraries that a message to a user has no place for.
+INNER = re.compile(r"LLVM|MLIR|llvm\.|mlir|W0199|'weir\.|weir_plan\.|builtin\.|%\d|failed to (legal|verif)"
+                   r"|unregistered|operand #")
+
+
+def source_of(given):
+    if given.suite == "onnx":
+        if given.kind == "single":
+            from onnx_source import Singles as Source
+        elif given.kind == "graph":
+            from onnx_graphs import Graphs as Source
+        else:
+            raise SystemExit("--kind=%s is TensorFlow's; ONNX has single and graph" % given.kind)
+    else:
+        from tf_source import source
+        return source(given)
+    return Source(given)
+
+
+def classify(case, outcome, reason):
+    """Right, refused by name, wrong, crashed, message."""
+    if outcome == "passed":
+        return "right"
+    if outcome == "crashed":
+        return "crashed"
+    if INNER.search(reason):
+        return "message"
+    if outcome == "unsupported":
+        return "refused"
+    return "wrong"
+
+
+class Table:
+    """Operation x type x form x open or fixed."""
+    COLUMNS = ["right", "refused", "wrong", "crashed", "message", "accepted"]
+
+    def __init__(self):
+        self.cells = collections.defaultdict(collections.Counter)
+
+    def add(self, case, outcome):
+        self.cells[(case.operation,) + tuple(case.cell)][outcome] += 1
+
+    def write(self, path):
+        with open(path, "w") as out:
+            out.write("\t".join(["operation", "type", "operands", "sizes", "tried"] + self.COLUMNS)
+                      + "\n")
+            for key, counts in sorted(self.cells.items()):
+                row = list(key) + [sum(counts.values())] + [counts[c] for c in self.COLUMNS]
+                out.write("\t".join(map(str, row)) + "\n")
+
+    def totals(self):
+        return sum(self.cells.values(), collections.Counter())
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--suite", choices=["onnx", "tf"], default="onnx")
+    parser.add_argument("--kind", choices=["single", "graph", "script", "gradient"],
+                        default="single")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=1000, help="that an oracle has answered")
+    parser.add_argument("--only", default="", help="a regular expression of operations")
+    parser.add_argument("--weir", default=os.environ.get("WEIR_BUILD") or
+                        os.path.join(pool.ROOT, "build", "release"), help="the build folder")
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--coverage", metavar="FILE.tsv", help="the table; - for standard output")
+    parser.add_argument("--keep", metavar="DIR", help="what differs is kept there, made small")
+    parser.add_argument("--why", action="store_true", help="what oracles refuse most")
+    parser.add_argument("--no-shrink", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    given = parse()
+    table, split = Table(), collections.Counter()
+    refusals, found = collections.Counter(), []
+    with tempfile.TemporaryDirectory(prefix="weir-oracle-") as folder:
+        oracle = pool.Oracle(given.suite)
+        weir = pool.Weir(os.path.join(given.weir, "bin", "weir-conformance"), folder)
+        source = source_of(given)
+        answered = drawn = 0
+        batch = []
+        while answered < given.cases and drawn < given.cases * 12:
+            random = np.random.default_rng([given.seed, drawn])
+            drawn += 1
+            try:
+                case = source.draw(random)
+            except cases.Reject as why:
+                refusals["not drawn: " + str(why)] += 1
+                continue
+            case.name = "seed%d-%d" % (given.seed, drawn - 1)
+            answer = source.ask(oracle, case)
+            if answer[0] == "split":
+                split[case.operation] += 1
+                continue
+            if answer[0] != "results":
+                refusals["%s: %s" % (case.operation, answer[1][:150])] += 1
+                continue
+            answered += 1
+            batch.append(case)
+            if len(batch) == given.batch:
+                judge(weir, batch, table, found)
+                batch = []
+        judge(weir, batch, table, found)
+        if found and given.keep:
+            import shrink
+            shrink.keep(given, source, oracle, weir, found, classify)
+        oracle.close()
+    if given.coverage:
+        table.write("/dev/stdout" if given.coverage == "-" else given.coverage)
+    if given.why:
+        for reason, count in refusals.most_common(60):
+            print("%6d  %s" % (count, reason))
+    if split:
+        print("oracles differ:", ", ".join("%s %d" % s for s in split.most_common(40)))
+    totals = table.totals()
+    print("%d drawn, %d answered: " % (drawn, answered) +
+          ", ".join("%d %s" % (totals[c], c) for c in Table.COLUMNS))
+    sys.exit(1 if totals["wrong"] + totals["crashed"] + totals["message"] else 0)
+
+
+def judge(weir, batch, table, found):
+    for case, (outcome, reason) in zip(batch, weir.judge(batch)):
+        kind = classify(case, outcome, reason)
+        table.add(case, kind)
+        if kind in ("wrong", "crashed", "message", "accepted"):
+            found.append((case, kind, reason))
+            print("%s %s %s [%s]: %s\n    %s" %
+                  (kind, case.name, case.operation, " ".join(case.cell), reason[:400],
+                   cases.describe(case)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

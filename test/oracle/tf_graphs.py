@@ -1,0 +1,181 @@
+#===- tf_graphs.py - Small graphs of TensorFlow, and their gradients ----------===#
+#
+# Part of weir, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===-------------------------------------------------------------------------===#
+"""Two to five operations, each of which takes a result of one before; plain, or in a
+function: called, a branch of an If with a condition of any type, a loop's body.
+
+Gradients are TensorFlow's own, of first or second order: either their nodes are in the
+graph, or weir differentiates it."""
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import graph_pb2, types_pb2
+from tensorflow.python.framework import op_def_registry
+
+import cases
+import tf_single
+import tf_source
+import values
+
+FORMS = ["plain", "plain", "call", "if", "while", "switch"]
+
+
+class Graphs(tf_source.Singles):
+    """Draws with an oracle's help: which shapes come out, TensorFlow knows."""
+    gradients = False
+
+    def __init__(self, given):
+        super().__init__(given)
+        import pool
+        self.helper = pool.Oracle("tf")
+
+    def make(self, random):
+        if self.gradients:
+            return self.make_gradient(random)
+        drawing = Drawing(random, self.operations, self.helper, [np.dtype(t) for t in (
+            "float32", "float32", "float64", "int32", "int64", "float16", "complex64", "bool")])
+        for _ in range(int(random.integers(2, 6))):
+            drawing.step()
+        return drawing.case(str(random.choice(FORMS)))
+
+    def make_gradient(self, random):
+        drawing = Drawing(random, self.operations, self.helper, [np.dtype(t) for t in (
+            "float32", "float64", "float64")])
+        for _ in range(int(random.integers(1, 4))):
+            drawing.step(only_float=True)
+        return drawing.gradient_case()
+
+
+class Gradients(Graphs):
+    gradients = True
+
+
+def finite(value):
+    """What comes after NaN says little, and after infinities depends on the order of sums."""
+    if values.is_float(value.dtype):
+        value = value.astype(np.float64)
+    return value.dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))
+
+
+class Drawing:
+    def __init__(self, random, operations, oracle, dtypes):
+        self.random, self.operations, self.oracle = random, operations, oracle
+        self.definition = graph_pb2.GraphDef()
+        self.definition.versions.producer = 2474
+        self.feeds, self.known, self.count, self.length = {}, {}, 0, 1
+        self.names, self.operands = [], 0
+        dtype = dtypes[int(random.integers(len(dtypes)))]
+        self.form = "open" if random.random() < 0.4 else "fixed"
+        self.add_operand(values.elements(random, dtype, values.shape(random, empty=random.random() < 0.2),
+                                         "plain"), feed=True)
+
+    def add_operand(self, value, feed):
+        name = "x%d" % self.operands
+        self.operands += 1
+        if feed:
+            shape = value.shape if self.form == "fixed" else [None] * value.ndim
+            tf_single.add_placeholder(self.definition, name, value.dtype, shape)
+            self.feeds[name + ":0"] = value
+        else:
+            tf_single.add_constant(self.definition, name, value)
+        self.known[name + ":0"] = value
+        return name
+
+    def step(self, only_float=False):
+        random = self.random
+        for _ in range(30):
+            op = self.operations[int(random.integers(len(self.operations)))]
+            if op.HasField("deprecation"):
+                continue
+            sources = list(self.known)
+            source = sources[-1 - int(random.integers(min(len(sources), 2)))]
+            if self.known[source].dtype == object:
+                source = sources[0]
+            try:
+                drawn = tf_single.Draw(random, op, self.known[source]).draw()
+            except (cases.Reject, ValueError, IndexError, TypeError, KeyError, OverflowError,
+                    ZeroDivisionError, AttributeError):
+                continue
+            before = graph_pb2.GraphDef()
+            before.CopyFrom(self.definition)
+            feeds, known, operands = dict(self.feeds), dict(self.known), self.operands
+            name = "n%d" % self.count
+            try:
+                trial = graph_pb2.GraphDef()
+                outputs = tf_single.add_node(trial, op, drawn)
+                node = trial.node[0]
+                node.name = name
+                inputs = [source if source.endswith(":0") is False else source[:-2]]
+                roles = {n for n, r in drawn.rule.items() if r[4]}
+                for arg, value in drawn.operands[1:]:
+                    feed = arg not in roles and random.random() < 0.4
+                    inputs.append(self.add_operand(value, feed))
+                del node.input[:]
+                node.input.extend(inputs)
+                self.definition.node.append(node)
+                fetches = ["%s:%d" % (name, i) for i in range(outputs)]
+                answer = self.oracle.ask((self.definition.SerializeToString(),
+                                          [(self.feeds, fetches, [])]))
+            except cases.Reject:
+                answer = ("refused",)
+            good = answer[0] == "results"
+            if good:
+                results = [np.asarray(r) for r in answer[1][0]]
+                good = all(r.size <= values.LARGEST for r in results) and \
+                    not (only_float and results[0].dtype.kind != "f") and all(map(finite, results))
+            if not good:
+                self.definition.CopyFrom(before)
+                self.feeds, self.known, self.operands = feeds, known, operands
+                continue
+            for fetch, result in zip(fetches, results):
+                self.known[fetch] = result
+            if only_float:
+                for fetch in fetches[1:]:
+                    del self.known[fetch]
+            if tf_single.SUMS.search(op.name):
+                self.length = max(self.length, max(v.size for _, v in drawn.operands))
+            self.count += 1
+            self.names.append(op.name)
+            return
+        raise cases.Reject("no operation fits")
+
+    def fetches(self):
+        used = {i.split(":")[0] for n in self.definition.node for i in n.input}
+        return [t for t in self.known if t.startswith("n") and t.split(":")[0] not in used]
+
+    def make(self, definition, feeds, fetches, form):
+        case = cases.Case("tf", "+".join(sorted(set(self.names)))[:80], definition, [feeds],
+                          (self.known[next(iter(self.known))].dtype.name, form, self.form),
+                          length=self.length)
+        case.fetches = [fetches]
+        case.least = 1024
+        return case
+
+    def case(self, form):
+        import tf_control
+        fetches = self.fetches()
+        definition, feeds, fetches = tf_control.wrap(form, self, fetches)
+        return self.make(definition, feeds, fetches, form)
+
+    def gradient_case(self):
+        y = list(self.known)[-1]
+        xs = [e for e, v in self.feeds.items() if v.dtype.kind == "f"]
+        order = 2 if self.random.random() < 0.3 else 1
+        own = order == 1 and self.random.random() < 0.5
+        answer = self.oracle.ask(("gradients", self.definition.SerializeToString(), y, xs, order))
+        if answer[0] != "gradients":
+            raise cases.Reject(str(answer[1])[:100])
+        definition = graph_pb2.GraphDef.FromString(answer[1])
+        names = answer[2]
+        if own:
+            definition = self.definition
+        case = self.make(definition, dict(self.feeds), [n for n in names if n],
+                         "order%d%s" % (order, " by weir" if own else ""))
+        if own:
+            case.asked = graph_pb2.GraphDef.FromString(answer[1])
+            case.written = [["d(%s)/d(%s)" % (y, x) for x, n in zip(xs, names) if n]]
+        if not case.fetches[0]:
+            raise cases.Reject("no gradient")
+        return case
